@@ -1,0 +1,93 @@
+//===- runtime.h - What generated code and the runtime know of each other -===//
+//
+// The whole contract between an executable that ppopt compiled and the runtime
+// library that it links. Plain C. Two directions:
+//
+//  - the executable defines `ppopt_program_json`, `ppopt_program_json_size` and
+//    `ppopt_tasks`; the runtime's `main` reads them;
+//  - the bodies of the tasks call `ppopt_launch` and `ppopt_matmul`.
+//
+// The JSON's fields are documented in docs/program.md. Byte offsets in it are
+// relative to the rank's arena, one allocation of `arena.bytes` bytes, aligned
+// to PPOPT_ALIGNMENT, made before the first step. Nothing else is allocated in
+// a step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_RUNTIME_H
+#define PPOPT_RUNTIME_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Version of this contract. The program's JSON repeats it as "abi"; the
+/// runtime refuses a program of another version.
+#define PPOPT_ABI_VERSION 1
+
+/// Alignment, in bytes, of the arena and of every buffer in it.
+#define PPOPT_ALIGNMENT 64
+
+/// One rank of the job: its arena, its threads, its transport, its counters.
+typedef struct ppopt_rank ppopt_rank;
+
+/// The values that change from step to step, or from run to run of a task. It
+/// lies in the arena at `record.offset`; tasks read the fields by address.
+/// The runtime writes all fields before the first action of a step, `rows` and
+/// `row_offset` before each run of a task, `clip_scale` in the action "norm".
+typedef struct ppopt_record {
+  // Hyperparameters of this step.
+  double lr;               ///< learning rate, warm-up and decay applied
+  double weight_decay;     ///< coefficient of decoupled (AdamW) or L2 decay
+  double beta1;            ///< Adam: decay of the first moment
+  double beta2;            ///< Adam: decay of the second moment
+  double eps;              ///< Adam: added to the root of the second moment
+  double momentum;         ///< SGD: decay of the velocity
+  double bias_correction1; ///< 1 - beta1^step, step counted from 1
+  double bias_correction2; ///< 1 - beta2^step
+  double clip_scale;       ///< min(1, clip / norm); 1 without --clip
+  // The key of random numbers; a task reads the four as one tensor<4xi64>.
+  int64_t seed;       ///< --seed
+  int64_t step;       ///< optimizer steps finished before this one
+  int64_t row_offset; ///< global index of the first batch row of this run
+  int64_t training;   ///< 1 in training, 0 in evaluation (dropout is off)
+} ppopt_record;
+
+/// A fused kernel: does the tiles [begin, end) of its space. What a tile is
+/// (rows, a range of elements) the compiler has fixed; tiles are independent.
+/// `args` are the kernel's buffers.
+typedef void (*ppopt_kernel_fn)(void *const *args, int64_t begin, int64_t end);
+
+/// A task: `args` has one pointer for each argument and result of the task in
+/// the order of the program's "args" lists; `temps` is the base of the task's
+/// temporaries.
+typedef void (*ppopt_task_fn)(ppopt_rank *rank, void *const *args, char *temps);
+
+/// Runs tiles [0, tiles) of a kernel on the rank's threads, in contiguous equal
+/// shares, and returns when all are done. `kernel` indexes the program's
+/// "kernels". Progresses communication and counts one launch.
+void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
+                  void *const *args, int64_t tiles);
+
+/// C = A·B, or C += A·B where the product accumulates. `product` indexes the
+/// program's "products", which holds sizes, strides and types; `workspace` has
+/// the bytes that the product's entry asks for (null if none). Progresses
+/// communication and counts one launch and 2·b·m·n·k FLOPs.
+void ppopt_matmul(ppopt_rank *rank, int32_t product, const void *a,
+                  const void *b, void *c, void *workspace);
+
+//===----------------------------------------------------------------------===//
+// What the executable defines
+//===----------------------------------------------------------------------===//
+
+extern const char ppopt_program_json[];
+extern const uint64_t ppopt_program_json_size; ///< bytes, no terminating zero
+extern const ppopt_task_fn ppopt_tasks[];      ///< in the order of "tasks"
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // PPOPT_RUNTIME_H
