@@ -1,0 +1,52 @@
+# Finds MLIR 22 and defines what the compiler's libraries are built with.
+#
+# ppopt_add_library(NAME source... [DEPENDS target...] [LINK target...])
+#   a static library of compiler code. DEPENDS: the tablegen targets that must
+#   have run; LINK: other libraries of ours.
+#
+# Everything links the shared libraries `MLIR` and `LLVM`. Naming any MLIRxxx or
+# LLVMxxx archive as well would put a second copy of MLIR's type ids and of
+# LLVM's option tables in the process, so the link lines name none.
+
+find_package(MLIR REQUIRED CONFIG PATHS /usr/lib/llvm-22/lib/cmake/mlir)
+if(NOT LLVM_VERSION_MAJOR EQUAL 22)
+  message(FATAL_ERROR "ppopt needs MLIR 22, but ${MLIR_DIR} is ${LLVM_PACKAGE_VERSION}: set -DMLIR_DIR")
+endif()
+message(STATUS "MLIR ${LLVM_PACKAGE_VERSION} in ${MLIR_DIR}")
+
+set(MLIR_LINK_MLIR_DYLIB ON)
+set(LLVM_LINK_LLVM_DYLIB ON)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+# Applies to one target what code that includes LLVM's headers needs.
+function(ppopt_compiler_target name)
+  target_include_directories(${name} PUBLIC
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+  target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  separate_arguments(definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+  target_compile_options(${name} PRIVATE ${definitions} -fvisibility-inlines-hidden)
+  if(NOT LLVM_ENABLE_RTTI)
+    target_compile_options(${name} PRIVATE -fno-rtti)
+  endif()
+  if(NOT LLVM_ENABLE_EH)
+    target_compile_options(${name} PRIVATE -fno-exceptions)
+  endif()
+  # The compiler spends its time in MLIR's and LLVM's own, optimised code: its
+  # own code is compiled for a quick build.
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
+endfunction()
+
+function(ppopt_add_library name)
+  cmake_parse_arguments(arg "" "" "DEPENDS;LINK" ${ARGN})
+  add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
+  ppopt_compiler_target(${name})
+  target_link_libraries(${name} PUBLIC ${arg_LINK} MLIR LLVM)
+  if(arg_DEPENDS)
+    add_dependencies(${name} ${arg_DEPENDS})
+  endif()
+endfunction()

@@ -1,0 +1,44 @@
+# The lit suite: `lit build/release/test`, or one folder of it. Tests lie beside
+# this file by area; the harnesses under equivalence/ and bench/ are run by
+# tools/check, not by lit.
+
+import os
+import shutil
+
+import lit.formats
+
+config.name = "ppopt"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "equivalence", "bench", "fixtures"]
+config.test_source_root = os.path.join(config.ppopt_source, "test")
+config.test_exec_root = os.path.join(config.ppopt_build, "test")
+
+bin_dir = os.path.join(config.ppopt_build, "bin")
+config.environment["PATH"] = os.pathsep.join(
+    [bin_dir, config.llvm_tools, config.environment.get("PATH", "/usr/bin:/bin")])
+
+# OpenMPI refuses root, more ranks than cores, and pins two ranks to one core
+# each, unless told otherwise.
+config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
+config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+config.environment["OMP_NUM_THREADS"] = "1"
+if config.sanitize:
+    # MPI and the loader keep memory until exit; leaks are for the programs that
+    # the tests name.
+    config.environment["ASAN_OPTIONS"] = "detect_leaks=0"
+    config.environment["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
+    config.available_features.add("sanitize")
+
+config.substitutions += [
+    ("%ppopt", os.path.join(bin_dir, "ppopt")),
+    ("%mpirun", "mpirun --oversubscribe --bind-to none"),
+    ("%python", "/usr/bin/python3"),
+    ("%cmake", shutil.which("cmake") or "cmake"),
+    ("%source", config.ppopt_source),
+    ("%build", config.ppopt_build),
+    ("%version", config.version),
+]
+
+if shutil.which("mpirun"):
+    config.available_features.add("mpi")
