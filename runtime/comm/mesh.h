@@ -1,0 +1,50 @@
+//===- mesh.h - Named axes and the groups of ranks along them
+//---------------===//
+
+#ifndef PPOPT_COMM_MESH_H
+#define PPOPT_COMM_MESH_H
+
+#include "comm/ring.h"
+
+#include <string>
+#include <vector>
+
+namespace ppopt::comm {
+
+struct MeshAxis {
+  std::string name;
+  int size = 1;
+};
+
+/// Axes are major to minor: rank = ((c0·n1)+c1)·n2+…
+class Mesh {
+public:
+  /// Names the group of all ranks.
+  static constexpr const char *allAxes = "*";
+
+  /// Throws std::invalid_argument for a size below 1 or an axis named twice.
+  explicit Mesh(std::vector<MeshAxis> axes);
+
+  /// The product of the sizes; 1 without axes.
+  int ranks() const { return rankCount; }
+  const std::vector<MeshAxis> &axes() const { return theAxes; }
+
+  /// The coordinate of `rank` on `axis`. Throws std::invalid_argument for an
+  /// axis that the mesh has not.
+  int coordinate(int rank, const std::string &axis) const;
+
+  /// The ranks that differ from `rank` in `axis` only, by their coordinate on
+  /// it; all ranks for allAxes. Throws like coordinate().
+  Group group(int rank, const std::string &axis) const;
+
+private:
+  size_t indexOf(const std::string &axis) const;
+  int strideOf(size_t axis) const;
+
+  std::vector<MeshAxis> theAxes;
+  int rankCount = 1;
+};
+
+} // namespace ppopt::comm
+
+#endif // PPOPT_COMM_MESH_H

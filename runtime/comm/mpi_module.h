@@ -1,0 +1,51 @@
+//===- mpi_module.h - MPI, loaded only under its launcher
+//-------------------===//
+//
+// Executables do not link MPI. Under an MPI launcher they load libppopt_mpi.so,
+// which does; without a launcher nothing of MPI is touched.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_COMM_MPI_MODULE_H
+#define PPOPT_COMM_MPI_MODULE_H
+
+#include "comm/transport.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace ppopt::comm {
+
+/// What the environment says of the launcher that started this process.
+struct MpiLauncher {
+  std::string variable;     ///< the environment variable that gave it away
+  std::optional<int> ranks; ///< how many it says that it started, if it does
+};
+
+/// Nothing where this process was not started by an MPI launcher (mpirun,
+/// mpiexec, srun with PMI or PMIx).
+std::optional<MpiLauncher> detectMpiLauncher();
+
+/// MPI could not be loaded or started; what() is one clear line.
+class MpiUnavailable : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Makes this process one rank of the MPI job and runs `body` in it. Returns
+/// when body has returned and all ranks are through. If body throws, its reason
+/// is printed and the whole job is ended (the call does not return). Throws
+/// MpiUnavailable when the module or MPI cannot be loaded, or when MPI counts
+/// another number of ranks than the launcher: never runs as "rank 0 of 1" of
+/// several. Call it once, on the main thread.
+///
+/// The module is looked for at PPOPT_MPI_MODULE if set, else beside the
+/// executable, then as libppopt_mpi.so by the dynamic linker's rules (the
+/// executable's RUNPATH, LD_LIBRARY_PATH, system directories).
+void runMpiRank(const MpiLauncher &launcher,
+                const std::function<void(Transport &)> &body);
+
+} // namespace ppopt::comm
+
+#endif // PPOPT_COMM_MPI_MODULE_H
