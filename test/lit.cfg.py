@@ -10,7 +10,7 @@ import lit.formats
 config.name = "ppopt"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "equivalence", "bench", "fixtures"]
+config.excludes = ["Inputs", "CMakeLists.txt", "bench", "equivalence", "lib", "pytorch", "support"]
 config.test_source_root = os.path.join(config.ppopt_source, "test")
 config.test_exec_root = os.path.join(config.ppopt_build, "test")
 

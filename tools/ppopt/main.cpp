@@ -1,4 +1,5 @@
-//===- main.cpp - The driver's entry: finds the subcommand -----------------===//
+//===- main.cpp - The driver's entry: finds the subcommand
+//-----------------===//
 
 #include "ppopt/Config.h"
 

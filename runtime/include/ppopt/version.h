@@ -1,4 +1,5 @@
-//===- version.h - Which runtime is linked ----------------------------------===//
+//===- version.h - Which runtime is linked
+//----------------------------------===//
 
 #ifndef PPOPT_VERSION_H
 #define PPOPT_VERSION_H
