@@ -1,0 +1,32 @@
+//===- initialize.h - Initial values of parameters --------------*- C++ -*-===//
+//
+// A value depends on the seed, the parameter's name and the element's index in
+// the whole (global, row-major) parameter, on nothing else: not on threads,
+// ranks, or the plan. docs/random-numbers.md has the formulas.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_RUNTIME_CORE_INITIALIZE_H
+#define PPOPT_RUNTIME_CORE_INITIALIZE_H
+
+#include "core/program.h"
+
+#include <string_view>
+
+struct ppopt_rank;
+
+namespace ppopt::runtime {
+
+/// Writes elements [first, first + count) of a parameter to `out`, as `type`
+/// (f32, f64, bf16; zeros and ones for the other types too).
+void initializeValues(const Initializer &init, ElementType type,
+                      std::string_view name, int64_t seed, int64_t first,
+                      int64_t count, void *out, int threads);
+
+/// Writes the initial values of all parameters of the rank's program, and zero
+/// into their gradients and optimizer states.
+void initializeParameters(ppopt_rank &rank, int64_t seed);
+
+} // namespace ppopt::runtime
+
+#endif // PPOPT_RUNTIME_CORE_INITIALIZE_H

@@ -1,0 +1,177 @@
+//===- program.h - The program document as plain structs --------*- C++ -*-===//
+//
+// The JSON document of an executable (docs/program.md), read once at start. A
+// field that is missing, has the wrong type or an impossible value throws an
+// `Error` that names it by path ("program: parameters[3].init.std: ...").
+// Fields that this version does not know are ignored; "abi" decides
+// compatibility. Offsets and sizes are bytes from the start of a rank's arena.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_RUNTIME_CORE_PROGRAM_H
+#define PPOPT_RUNTIME_CORE_PROGRAM_H
+
+#include "ppopt/products.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ppopt::runtime {
+
+enum class ElementType { f32, f64, bf16, i32, i64, i1 };
+
+/// Bytes of one element.
+int64_t byteSize(ElementType type);
+/// The name that the document uses: "f32", ...
+const char *spelling(ElementType type);
+
+/// Product of the dimensions.
+int64_t elementCount(const std::vector<int64_t> &shape);
+
+struct MeshAxis {
+  std::string name;
+  int64_t size;
+};
+
+struct Plan {
+  std::vector<MeshAxis> mesh; ///< major to minor; always has "dp"
+  int64_t batch;              ///< rows of the global batch
+  int64_t microbatches;
+  std::string schedule;
+  std::string optimizer;
+  std::string target;
+  int64_t threads; ///< per rank
+  std::string cpu;
+  std::vector<std::string> features; ///< "+avx512f", "-amx-tile"
+
+  /// Product of the mesh's sizes.
+  int64_t ranks() const;
+  /// Size of an axis; 1 for one that the mesh does not have.
+  int64_t axisSize(std::string_view axis) const;
+  /// Coordinate of a rank on an axis; 0 for one that the mesh does not have.
+  int64_t coordinate(int64_t rank, std::string_view axis) const;
+  /// The ranks that differ from `rank` in `axis` only, with it, by coordinate.
+  std::vector<int64_t> group(int64_t rank, std::string_view axis) const;
+};
+
+struct Input {
+  std::string name;
+  std::vector<int64_t> shape; ///< of the global batch
+  ElementType type;
+  int64_t shift;
+  std::optional<int64_t> range;
+  std::optional<int64_t> ignoreIndex;
+  int64_t offset, bytes; ///< of one rank's rows
+};
+
+struct Initializer {
+  enum Kind { zeros, ones, uniform, normal } kind;
+  double low = 0, high = 0; ///< uniform
+  double mean = 0, std = 0; ///< normal
+};
+
+struct OptimizerState {
+  std::string name;
+  int64_t offset;
+};
+
+struct Parameter {
+  std::string name;
+  std::vector<int64_t> shape;
+  ElementType type;
+  bool trained, decayed;
+  Initializer init;
+  int64_t offset;
+  int64_t gradient; ///< -1: has no gradient and is never updated
+  std::vector<OptimizerState> states;
+
+  int64_t elements() const { return elementCount(shape); }
+  int64_t bytes() const { return elements() * byteSize(type); }
+};
+
+struct Region {
+  std::string kind;
+  int64_t offset, bytes;
+};
+
+struct Count {
+  int64_t offset;
+  ElementType type;
+  std::string name, source;
+};
+
+struct Product {
+  std::string name;
+  ProductDescriptor descriptor;
+  int64_t workspace;
+};
+
+struct Task {
+  std::string name;
+  std::string kind; ///< "prologue", "forward", "backward", "update", ...
+};
+
+struct Action {
+  enum Kind { run, zero, start, wait, checkCounts, norm } kind;
+  // run
+  int64_t task = 0;               ///< index of Program::tasks
+  int64_t microbatch = 0;         ///< in [0, Plan::microbatches)
+  std::vector<int64_t> arguments; ///< offsets
+  int64_t temporaries = 0;        ///< offset
+  // zero, start, norm
+  int64_t offset = 0;
+  int64_t bytes = 0;
+  // start, wait
+  int64_t id = 0;
+  std::string axis;
+  int64_t channel = 0;
+  int64_t elements = 0;
+  ElementType type = ElementType::f32;
+  int64_t scratch = 0, scratchBytes = 0;
+  /// start, wait: number of the collective among those of the place, counted
+  /// over `actions` and then `evalActions` by their starts.
+  int64_t collective = 0;
+};
+
+struct Place {
+  int64_t place;
+  std::vector<Action> actions;
+  std::vector<Action> evalActions;
+};
+
+struct Predicted {
+  int64_t launches, flops, bytesSent;
+};
+
+struct Program {
+  std::string model, source, command;
+  Plan plan;
+  std::vector<Input> inputs;
+  std::vector<Parameter> parameters;
+  int64_t arenaBytes;
+  std::vector<Region> regions;
+  int64_t recordOffset;
+  int64_t lossOffset;
+  ElementType lossType; ///< f32 or f64
+  std::vector<Count> counts;
+  std::vector<Product> products;
+  std::vector<std::string> kernels; ///< names
+  std::vector<Task> tasks;
+  std::vector<Place> places;
+  Predicted predicted;
+
+  /// Throws Error. Everything that the runtime later relies on is checked here:
+  /// offsets are aligned and inside the arena, indices and ids exist, every
+  /// start has one wait after it and the reverse.
+  static Program parse(std::string_view json);
+
+  /// The actions of a rank: those of its coordinate on the axis "pp".
+  const Place &placeOf(int64_t rank) const;
+};
+
+} // namespace ppopt::runtime
+
+#endif // PPOPT_RUNTIME_CORE_PROGRAM_H

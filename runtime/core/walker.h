@@ -1,0 +1,79 @@
+//===- walker.h - Walks a rank's actions ------------------------*- C++ -*-===//
+//
+// One step of training is the rank's `actions`, one evaluation batch its
+// `eval_actions` (docs/program.md). All ranks of a job call these functions the
+// same number of times in the same order, each from the thread that made its
+// ppopt_rank. Before a call the rank's inputs lie in the arena (Input::offset).
+// Nothing is allocated unless there is something to report.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_RUNTIME_CORE_WALKER_H
+#define PPOPT_RUNTIME_CORE_WALKER_H
+
+#include <cstdint>
+#include <string>
+
+struct ppopt_rank;
+
+namespace ppopt::runtime {
+
+/// What the actions of one step depend on besides the arena; goes into the
+/// ppopt_record. Adam's bias corrections follow from beta1, beta2 and step.
+struct StepSettings {
+  double learningRate = 0; ///< of this step: warm-up and decay applied
+  double weightDecay = 0;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
+  double momentum = 0;
+  double clip = 0;  ///< largest global gradient norm; 0: gradients stay as is
+  int64_t seed = 0; ///< of dropout
+  int64_t step = 0; ///< optimizer steps finished before this one
+};
+
+/// What happens when the gradient norm is infinite or NaN.
+enum class NonFinite {
+  fail, ///< throw Error: nothing was updated in this step
+  skip, ///< no parameter is updated in this step, on any rank
+};
+
+struct WalkOptions {
+  NonFinite nonFinite = NonFinite::fail;
+  /// Compare the counters of every step that was not skipped with the program's
+  /// "predicted", and throw Error where they differ. (Bytes are compared with
+  /// the built-in collectives only.)
+  bool checkPredicted = false;
+};
+
+struct StepResult {
+  /// Of the global batch, exact: an f32 loss is the double that equals it, so
+  /// that "%a" of it names the bits. NaN if the step was skipped before its
+  /// loss was known (see `skipped`).
+  double loss = 0;
+  /// Global, before clipping; NaN if the step has no action "norm" or was
+  /// skipped before it.
+  double gradNorm = 0;
+  /// Empty if the parameters were updated, else why not: a sentence for the
+  /// log. The same on all ranks.
+  std::string skipped;
+  int64_t launches = 0, flops = 0, bytesSent = 0; ///< of this rank in this step
+};
+
+struct EvalResult {
+  double loss = 0;     ///< of the evaluation batch; NaN if skipped
+  std::string skipped; ///< empty, or why there is no loss
+};
+
+/// One step. Throws Error for a non-finite gradient norm (NonFinite::fail) or
+/// loss, and for counters that differ from the prediction.
+StepResult walkStep(ppopt_rank &rank, const StepSettings &settings,
+                    const WalkOptions &options);
+
+/// One evaluation batch: dropout off, parameters and optimizer untouched. Only
+/// `settings.seed` and `settings.step` matter. A non-finite loss is returned
+/// as it is.
+EvalResult walkEval(ppopt_rank &rank, const StepSettings &settings,
+                    const WalkOptions &options);
+
+} // namespace ppopt::runtime
+
+#endif // PPOPT_RUNTIME_CORE_WALKER_H
