@@ -1,0 +1,58 @@
+//===- Interfaces.h - What an op tells the passes ----------------*- C++ -*-===//
+
+#ifndef PPOPT_DIALECT_PP_INTERFACES_H
+#define PPOPT_DIALECT_PP_INTERFACES_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpDefinition.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace mlir::pp {
+
+/// How a loop of an iteration space may be split over devices or microbatches.
+enum class LoopKind {
+  Parallel, ///< tiles are independent
+  Sum,      ///< tiles give partial results that are added
+  Max,      ///< tiles give partial results whose maximum is taken
+  Whole,    ///< must not be split (the row of a softmax, a looked-up dimension)
+};
+
+struct Loop {
+  int64_t extent;
+  LoopKind kind;
+};
+
+/// The loops, major to minor, that one dimension of a tensor runs over. Empty:
+/// the dimension has size 1 or is read at a fixed place (a broadcast).
+using DimLoops = SmallVector<unsigned, 1>;
+/// One entry for each dimension of a tensor.
+using TensorLoops = SmallVector<DimLoops, 4>;
+
+/// An op as a loop nest. A scalar tensor has no dimensions, hence an empty
+/// `TensorLoops`.
+struct IterationSpace {
+  SmallVector<Loop> loops;
+  SmallVector<TensorLoops> operands;
+  SmallVector<TensorLoops> results;
+};
+
+/// Where a tile of a result lies in the global tensor. Dimension `dim` of the
+/// local tensor begins at (first row of this tile) * `unit` of the global dimension,
+/// whose size is `globalShape[dim]`; the first row comes with the random key.
+struct TileInfo {
+  int64_t dim;
+  int64_t unit;
+  SmallVector<int64_t> globalShape;
+};
+
+enum class DecomposeAt { Model, Kernel };
+
+/// Emits the read of operand `operand` at `index`.
+using ElementReader = llvm::function_ref<Value(unsigned operand, ValueRange index)>;
+
+} // namespace mlir::pp
+
+#include "ppopt/Dialect/PP/Interfaces.h.inc"
+
+#endif // PPOPT_DIALECT_PP_INTERFACES_H

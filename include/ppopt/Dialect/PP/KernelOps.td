@@ -1,0 +1,59 @@
+//===- KernelOps.td - Kernels, products and buffers -----------*- tablegen -*-===//
+
+#ifndef PPOPT_DIALECT_PP_KERNEL_OPS
+#define PPOPT_DIALECT_PP_KERNEL_OPS
+
+include "ppopt/Dialect/PP/PlanOps.td"
+
+def PP_KernelOp : PP_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbol]> {
+  let summary = "a fused kernel";
+  let description = [{
+    Arguments and results are tensors; each result is written to a buffer that the launch names. Body: element ops and
+    reductions (composites are decomposed). Outlined once for each shape and shared by launches.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+    OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region AnyRegion:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::FunctionType":$type)>];
+  let extraClassDeclaration = [{
+    ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+def PP_LaunchOp : PP_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "launches a kernel";
+  let description = [{
+    On tensors (before buffers are assigned): results are the kernel's. On buffers: no results, `outs` are what is written. `inplace[i]`
+    is the argument that result i may share its buffer with (each element is read before it is written, at the same index), or -1.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$ins, Variadic<AnyMemRef>:$outs,
+                       DenseI64ArrayAttr:$inplace);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = "$kernel `ins` `(` ($ins^ `:` type($ins))? `)` `outs` `(` ($outs^ `:` type($outs))? `)` attr-dict (`->` type($results)^)?";
+}
+
+def PP_ProductOp : PP_Op<"product", []> {
+  let summary = "a library matrix product on buffers";
+  let description = [{
+    C[b0,b1,m,n] = sum over k of A[b0,b1,m,k] * B[b0,b1,k,n], or added to C with `accumulate`. Strides in elements, in the order
+    b0, b1, row, column, from each operand's `offset` (elements).
+  }];
+  let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$c, Optional<AnyMemRef>:$workspace,
+    I64Attr:$m, I64Attr:$n, I64Attr:$k, DenseI64ArrayAttr:$batch,
+    DenseI64ArrayAttr:$a_strides, DenseI64ArrayAttr:$b_strides, DenseI64ArrayAttr:$c_strides,
+    I64Attr:$a_offset, I64Attr:$b_offset, I64Attr:$c_offset, UnitAttr:$accumulate);
+  let assemblyFormat = "$a `,` $b `into` $c (`workspace` $workspace^ `:` type($workspace))? attr-dict `:` type($a) `,` type($b) `,` type($c)";
+}
+
+def PP_TempOp : PP_Op<"temp", [Pure]> {
+  let summary = "a temporary at an offset, in bytes, of the task's temporaries";
+  let arguments = (ins I64Attr:$offset);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$offset attr-dict `:` type($result)";
+}
+
+#endif // PPOPT_DIALECT_PP_KERNEL_OPS

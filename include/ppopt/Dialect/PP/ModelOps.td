@@ -1,0 +1,406 @@
+//===- ModelOps.td - What a model computes --------------------*- tablegen -*-===//
+//
+// An op is its entry here and its interfaces (lib/Dialect/PP). No pass knows it by name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_DIALECT_PP_MODEL_OPS
+#define PPOPT_DIALECT_PP_MODEL_OPS
+
+include "ppopt/Dialect/PP/PPBase.td"
+
+class PP_Op<string mnemonic, list<Trait> traits = []>
+    : Op<PP_Dialect, mnemonic, traits>;
+
+/// A model op: no side effects, a loop nest.
+class PP_ModelOp<string mnemonic, list<Trait> traits = []>
+    : PP_Op<mnemonic, !listconcat([Pure], traits)>;
+
+defvar PP_Infer = DeclareOpInterfaceMethods<InferTypeOpInterface>;
+defvar PP_Space = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface>;
+defvar PP_LinearSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn"]>;
+defvar PP_TiledSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn", "setTile", "needsRandomKey"]>;
+defvar PP_Adjoint = DeclareOpInterfaceMethods<PP_DifferentiableOpInterface>;
+defvar PP_Decompose = DeclareOpInterfaceMethods<PP_DecomposableOpInterface>;
+defvar PP_Element = DeclareOpInterfaceMethods<PP_ElementOpInterface>;
+
+//===----------------------------------------------------------------------===//
+// Leaves
+//===----------------------------------------------------------------------===//
+
+def PP_ParamOp : PP_ModelOp<"param", [PP_Space]> {
+  let summary = "a parameter";
+  let description = [{
+    In the entry function only; the name is unique. `frozen`: never updated. `no_decay`: weight
+    decay leaves it alone.
+  }];
+  let arguments = (ins StrAttr:$param_name, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$param_name attr-dict `:` type($result)";
+}
+
+def PP_ConstantOp : PP_ModelOp<"constant", [PP_Space, PP_Element, ConstantLike, AllTypesMatch<["value", "result"]>]> {
+  let summary = "a constant tensor";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs PP_Tensor:$result);
+  let assemblyFormat = "attr-dict $value";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::RankedTensorType":$type, "double":$splat), [{}]>];
+  let skipDefaultBuilders = 0;
+}
+
+def PP_IotaOp : PP_ModelOp<"iota", [PP_TiledSpace, PP_Element]> {
+  let summary = "each element is its global index along `dim`";
+  let arguments = (ins Optional<PP_IntTensor>:$key, I64Attr:$dim, OptionalAttr<PP_TileAttr>:$tile);
+  let results = (outs PP_NumberTensor:$result);
+  let assemblyFormat = "($key^ `:` type($key))? attr-dict `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+class PP_Unary<string mnemonic, list<Trait> traits = []>
+    : PP_ModelOp<mnemonic, !listconcat([SameOperandsAndResultType, PP_Element], traits)> {
+  let arguments = (ins PP_FloatTensor:$x);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def PP_NegOp : PP_Unary<"neg", [PP_LinearSpace, PP_Adjoint]> { let summary = "-x"; let hasFolder = 0; }
+def PP_AbsOp : PP_Unary<"abs", [PP_Space, PP_Adjoint]> { let summary = "|x|; its gradient at 0 is 0"; }
+def PP_ExpOp : PP_Unary<"exp", [PP_Space, PP_Adjoint]> { let summary = "e to the x"; }
+def PP_LogOp : PP_Unary<"log", [PP_Space, PP_Adjoint]> { let summary = "natural logarithm"; }
+def PP_SqrtOp : PP_Unary<"sqrt", [PP_Space, PP_Adjoint]> { let summary = "square root"; }
+def PP_RsqrtOp : PP_Unary<"rsqrt", [PP_Space, PP_Adjoint]> { let summary = "1 / square root"; }
+def PP_TanhOp : PP_Unary<"tanh", [PP_Space, PP_Adjoint]> { let summary = "hyperbolic tangent"; }
+def PP_ErfOp : PP_Unary<"erf", [PP_Space, PP_Adjoint]> { let summary = "error function"; }
+def PP_SigmoidOp : PP_Unary<"sigmoid", [PP_Space, PP_Adjoint]> { let summary = "1 / (1 + e to the -x)"; }
+def PP_ReluOp : PP_Unary<"relu", [PP_Space, PP_Adjoint]> { let summary = "max(x, 0); its gradient at 0 is 0"; }
+
+def PP_SiluOp : PP_ModelOp<"silu", [SameOperandsAndResultType, PP_Space, PP_Decompose]> {
+  let summary = "x * sigmoid(x)";
+  let description = "A composition, replaced before differentiation.";
+  let arguments = (ins PP_FloatTensor:$x);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def PP_GeluOp : PP_Unary<"gelu", [PP_Space, PP_Adjoint]> {
+  let summary = "Gaussian error linear unit";
+  let description = "x * Phi(x); with `tanh`, its approximation by tanh (as GPT-2 has it).";
+  let arguments = (ins PP_FloatTensor:$x, UnitAttr:$tanh);
+}
+
+def PP_GeluGradOp : PP_ModelOp<"gelu_grad", [SameOperandsAndResultType, PP_Element, PP_LinearSpace]> {
+  let summary = "gradient of gelu: dy * gelu'(x)";
+  let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$dy, UnitAttr:$tanh);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x `,` $dy attr-dict `:` type($x)";
+}
+
+/// Two operands, broadcast as numpy does (shapes aligned at the right).
+class PP_Binary<string mnemonic, list<Trait> traits = []>
+    : PP_ModelOp<mnemonic, !listconcat([PP_Infer, SameOperandsAndResultElementType, PP_Element, PP_Adjoint], traits)> {
+  let arguments = (ins PP_NumberTensor:$lhs, PP_NumberTensor:$rhs);
+  let results = (outs PP_NumberTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+}
+
+def PP_AddOp : PP_Binary<"add", [PP_LinearSpace, Commutative]> { let summary = "a + b"; }
+def PP_SubOp : PP_Binary<"sub", [PP_LinearSpace]> { let summary = "a - b"; }
+def PP_MulOp : PP_Binary<"mul", [PP_LinearSpace, Commutative]> { let summary = "a * b"; }
+def PP_DivOp : PP_Binary<"div", [PP_LinearSpace]> { let summary = "a / b"; }
+def PP_MaximumOp : PP_Binary<"maximum", [PP_Space, Commutative]> {
+  let summary = "the larger; NaN if either is";
+  let description = "Where both are equal, each gets half of the gradient.";
+}
+def PP_MinimumOp : PP_Binary<"minimum", [PP_Space, Commutative]> {
+  let summary = "the smaller; NaN if either is";
+  let description = "Where both are equal, each gets half of the gradient.";
+}
+
+def PP_ComparePredicate : PP_Enum<"ComparePredicate", "comparison", [
+  I32EnumAttrCase<"Eq", 0, "eq">, I32EnumAttrCase<"Ne", 1, "ne">,
+  I32EnumAttrCase<"Lt", 2, "lt">, I32EnumAttrCase<"Le", 3, "le">,
+  I32EnumAttrCase<"Gt", 4, "gt">, I32EnumAttrCase<"Ge", 5, "ge">]>;
+def PP_ComparePredicateAttr : EnumAttr<PP_Dialect, PP_ComparePredicate, "predicate"> {
+  let assemblyFormat = "$value";
+}
+
+def PP_CompareOp : PP_ModelOp<"compare", [PP_Infer, PP_Space, PP_Element, SameOperandsElementType]> {
+  let summary = "compares, with broadcasting; integers as signed, NaN is unequal to all";
+  let arguments = (ins PP_ComparePredicateAttr:$predicate, PP_NumberTensor:$lhs, PP_NumberTensor:$rhs);
+  let results = (outs PP_BoolTensor:$result);
+  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+}
+
+def PP_SelectOp : PP_ModelOp<"select", [PP_Infer, PP_LinearSpace, PP_Element, PP_Adjoint]> {
+  let summary = "condition ? a : b, with broadcasting";
+  let arguments = (ins PP_BoolTensor:$condition, PP_NumberTensor:$lhs, PP_NumberTensor:$rhs);
+  let results = (outs PP_NumberTensor:$result);
+  let assemblyFormat = "$condition `,` $lhs `,` $rhs attr-dict `:` type($condition) `,` type($lhs) `,` type($rhs)";
+  let hasVerifier = 1;
+}
+
+def PP_CastOp : PP_ModelOp<"cast", [PP_LinearSpace, PP_Element, PP_Adjoint, SameOperandsAndResultShape]> {
+  let summary = "another element type";
+  let description = "Float to integer rounds toward zero; i1 becomes 0 or 1. Linear between floats.";
+  let arguments = (ins PP_Tensor:$x);
+  let results = (outs PP_NumberTensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($result)";
+}
+
+def PP_DropoutOp : PP_ModelOp<"dropout", [PP_TiledSpace, PP_Element, PP_Adjoint, AllTypesMatch<["x", "result"]>]> {
+  let summary = "zero with probability p, else x / (1 - p)";
+  let description = [{
+    Drawn by seed, step, `stream` (a hash of the call path, set when calls are inlined) and global index, so that
+    every plan draws the same and a recomputation draws again. In evaluation the identity.
+  }];
+  let arguments = (ins PP_FloatTensor:$x, Optional<PP_IntTensor>:$key, F64Attr:$p,
+                       OptionalAttr<I64Attr>:$stream, OptionalAttr<PP_TileAttr>:$tile);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x (`key` $key^ `:` type($key))? attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+def PP_DetachOp : PP_ModelOp<"detach", [SameOperandsAndResultType, PP_LinearSpace, PP_Element]> {
+  let summary = "the value, cut from the gradient";
+  let description = "Autodiff consumes it.";
+  let arguments = (ins PP_Tensor:$x);
+  let results = (outs PP_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+//===----------------------------------------------------------------------===//
+// Shape
+//===----------------------------------------------------------------------===//
+
+def PP_ReshapeOp : PP_ModelOp<"reshape", [PP_LinearSpace, PP_Element, PP_Adjoint]> {
+  let summary = "the same elements in row-major order under another shape";
+  let arguments = (ins PP_Tensor:$x);
+  let results = (outs PP_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def PP_TransposeOp : PP_ModelOp<"transpose", [PP_Infer, PP_LinearSpace, PP_Element, PP_Adjoint]> {
+  let summary = "dimension i of the result is dimension perm[i] of x";
+  let arguments = (ins PP_Tensor:$x, DenseI64ArrayAttr:$perm);
+  let results = (outs PP_Tensor:$result);
+  let assemblyFormat = "$x $perm attr-dict `:` type($x)";
+  let hasFolder = 1;
+}
+
+def PP_SliceOp : PP_ModelOp<"slice", [PP_LinearSpace, PP_Element, PP_Adjoint]> {
+  let summary = "x from `offsets`, of the result's shape";
+  let arguments = (ins PP_Tensor:$x, DenseI64ArrayAttr:$offsets);
+  let results = (outs PP_Tensor:$result);
+  let assemblyFormat = "$x $offsets attr-dict `:` type($x) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+def PP_PadOp : PP_ModelOp<"pad", [PP_LinearSpace, PP_Element, PP_Adjoint]> {
+  let summary = "x at `offsets` in a result of zeros";
+  let arguments = (ins PP_Tensor:$x, DenseI64ArrayAttr:$offsets);
+  let results = (outs PP_Tensor:$result);
+  let assemblyFormat = "$x $offsets attr-dict `:` type($x) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+def PP_ConcatOp : PP_ModelOp<"concat", [PP_Infer, PP_LinearSpace, PP_Element, PP_Adjoint]> {
+  let summary = "operands one after the other along `dim`";
+  let arguments = (ins Variadic<PP_Tensor>:$inputs, I64Attr:$dim);
+  let results = (outs PP_Tensor:$result);
+  let assemblyFormat = "$inputs attr-dict `:` type($inputs)";
+}
+
+def PP_BroadcastOp : PP_ModelOp<"broadcast", [PP_LinearSpace, PP_Element, PP_Adjoint]> {
+  let summary = "repeats x along new or unit dimensions";
+  let description = [{
+    Dimension i of x becomes dimension dims[i] of the result (increasing), of the same size or
+    repeated if x's is 1; all other dimensions of the result repeat x.
+  }];
+  let arguments = (ins PP_Tensor:$x, DenseI64ArrayAttr:$dims);
+  let results = (outs PP_Tensor:$result);
+  let assemblyFormat = "$x $dims attr-dict `:` type($x) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and products
+//===----------------------------------------------------------------------===//
+
+def PP_ReduceKind : PP_Enum<"ReduceKind", "reduction", [
+  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Max", 2, "max">]>;
+def PP_ReduceKindAttr : EnumAttr<PP_Dialect, PP_ReduceKind, "reduction"> {
+  let assemblyFormat = "$value";
+}
+
+def PP_ReduceOp : PP_ModelOp<"reduce", [PP_Infer, PP_LinearSpace, PP_Adjoint, PP_Decompose]> {
+  let summary = "sum, mean or maximum over dimensions";
+  let description = [{
+    `dims` increasing; with `keep_dims` they stay with size 1. A mean is a composition: a sum times a constant of
+    the global count. Elements that equal the maximum share its gradient equally. Sums and maxima do not decompose: the kernel
+    emitter's one reduction.
+  }];
+  let arguments = (ins PP_ReduceKindAttr:$kind, PP_NumberTensor:$x, DenseI64ArrayAttr:$dims, UnitAttr:$keep_dims);
+  let results = (outs PP_NumberTensor:$result);
+  let assemblyFormat = "$kind $x $dims attr-dict `:` type($x)";
+}
+
+def PP_MatmulOp : PP_ModelOp<"matmul", [PP_Infer, PP_LinearSpace, PP_Adjoint]> {
+  let summary = "matrix product";
+  let description = [{
+    lhs is [batch..., M, K], or [batch..., K, M] with `transpose_lhs`; rhs is [batch..., K, N] or [K, N], or with its last two swapped
+    with `transpose_rhs`. Batch dimensions (any number in lhs if rhs has none and lhs is not transposed; else at most two, equal) are not broadcast. bf16
+    accumulates in f32.
+  }];
+  let arguments = (ins PP_FloatTensor:$lhs, PP_FloatTensor:$rhs, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+}
+
+//===----------------------------------------------------------------------===//
+// Composites: a fused form is faster, or the gradient needs less memory
+//===----------------------------------------------------------------------===//
+
+class PP_RowOp<string mnemonic, list<Trait> traits = []>
+    : PP_ModelOp<mnemonic, !listconcat([SameOperandsAndResultType, PP_Space, PP_Decompose, PP_Adjoint], traits)> {
+  let arguments = (ins PP_FloatTensor:$x);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+class PP_RowGradOp<string mnemonic, list<Trait> traits = []>
+    : PP_ModelOp<mnemonic, !listconcat([SameOperandsAndResultType, PP_LinearSpace, PP_Decompose], traits)> {
+  let arguments = (ins PP_FloatTensor:$y, PP_FloatTensor:$dy);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$y `,` $dy attr-dict `:` type($y)";
+}
+
+def PP_SoftmaxOp : PP_RowOp<"softmax"> { let summary = "softmax over the last dimension"; }
+def PP_SoftmaxGradOp : PP_RowGradOp<"softmax_grad"> { let summary = "gradient of softmax from its result y"; }
+def PP_LogSoftmaxOp : PP_RowOp<"log_softmax"> { let summary = "log of softmax over the last dimension"; }
+def PP_LogSoftmaxGradOp : PP_RowGradOp<"log_softmax_grad"> { let summary = "gradient of log_softmax from its result y"; }
+
+def PP_NormalizeOp : PP_RowOp<"normalize"> {
+  let summary = "rows of the last dimension scaled to unit variance";
+  let description = [{
+    x / sqrt(mean(x²) + eps); with `center`, the row's mean is subtracted first. Layer norm and RMS norm are
+    made of it. Statistics of bf16 rows are f32.
+  }];
+  let arguments = (ins PP_FloatTensor:$x, UnitAttr:$center, F64Attr:$eps);
+}
+def PP_NormalizeGradOp : PP_ModelOp<"normalize_grad", [SameOperandsAndResultType, PP_LinearSpace, PP_Decompose]> {
+  let summary = "gradient of normalize from its operand x";
+  let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$dy, UnitAttr:$center, F64Attr:$eps);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x `,` $dy attr-dict `:` type($x)";
+}
+
+def PP_LayerNormOp : PP_ModelOp<"layer_norm", [PP_Space, PP_Decompose, AllTypesMatch<["x", "result"]>]> {
+  let summary = "normalize(x, center) * scale + bias";
+  let description = "A composition, replaced before differentiation. scale and bias are vectors of the last dimension's size.";
+  let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$scale, PP_FloatTensor:$bias, DefaultValuedAttr<F64Attr, "1e-5">:$eps);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x `,` $scale `,` $bias attr-dict `:` type($x) `,` type($scale) `,` type($bias)";
+  let hasVerifier = 1;
+}
+
+def PP_RmsNormOp : PP_ModelOp<"rms_norm", [PP_Space, PP_Decompose, AllTypesMatch<["x", "result"]>]> {
+  let summary = "normalize(x) * scale";
+  let description = "A composition, replaced before differentiation.";
+  let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$scale, DefaultValuedAttr<F64Attr, "1e-5">:$eps);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x `,` $scale attr-dict `:` type($x) `,` type($scale)";
+  let hasVerifier = 1;
+}
+
+def PP_EmbeddingOp : PP_ModelOp<"embedding", [PP_Infer, PP_LinearSpace, PP_Element, PP_Adjoint]> {
+  let summary = "rows of a table [V, C] at ids [...]: [..., C]";
+  let description = "Ids are in [0, V): the runtime checks model inputs that reach this op. Linear in the table.";
+  let arguments = (ins PP_FloatTensor:$table, PP_IntTensor:$ids);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$table `,` $ids attr-dict `:` type($table) `,` type($ids)";
+}
+
+def PP_EmbeddingGradOp : PP_ModelOp<"embedding_grad", [PP_LinearSpace]> {
+  let summary = "adds each row of dy to the row of a zero table that its id names";
+  let arguments = (ins PP_IntTensor:$ids, PP_FloatTensor:$dy);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$ids `,` $dy attr-dict `:` type($ids) `,` type($dy) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+def PP_AttentionOp : PP_ModelOp<"attention", [PP_Infer, PP_Space, PP_Decompose, PP_Adjoint]> {
+  let summary = "softmax(scale * q kᵀ) v";
+  let description = [{
+    q [B, H, T, D], k [B, H, S, D], v [B, H, S, E]; out [B, H, T, E], and the log of each row's sum of
+    exponentials, lse [B, H, T]. `causal` (T = S): position t sees 0..t. `scale` defaults to 1/sqrt(D).
+  }];
+  let arguments = (ins PP_FloatTensor:$q, PP_FloatTensor:$k, PP_FloatTensor:$v, UnitAttr:$causal, OptionalAttr<F64Attr>:$scale);
+  let results = (outs PP_FloatTensor:$out, PP_FloatTensor:$lse);
+  let assemblyFormat = "$q `,` $k `,` $v attr-dict `:` type($q) `,` type($k) `,` type($v)";
+}
+
+def PP_AttentionGradOp : PP_ModelOp<"attention_grad", [PP_LinearSpace, PP_Decompose,
+    AllTypesMatch<["q", "dq"]>, AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>, AllTypesMatch<["out", "dout"]>]> {
+  let summary = "gradients of attention; the probabilities are computed again from lse";
+  let arguments = (ins PP_FloatTensor:$q, PP_FloatTensor:$k, PP_FloatTensor:$v, PP_FloatTensor:$out,
+                       PP_FloatTensor:$lse, PP_FloatTensor:$dout, UnitAttr:$causal, OptionalAttr<F64Attr>:$scale);
+  let results = (outs PP_FloatTensor:$dq, PP_FloatTensor:$dk, PP_FloatTensor:$dv);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `,` $out `,` $lse `,` $dout attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($lse)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Losses
+//===----------------------------------------------------------------------===//
+
+def PP_CrossEntropyOp : PP_ModelOp<"cross_entropy", [PP_Infer, PP_Space, PP_Decompose]> {
+  let summary = "mean over counted targets of -log softmax(logits)[target]";
+  let description = [{
+    logits [..., V], targets [...] in [0, V) or equal to `ignore_index`, which is not counted. A composition, replaced before
+    differentiation: the sum of token_loss over a constant, or over `count` where there is an ignore_index.
+  }];
+  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<I64Attr>:$ignore_index);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits) `,` type($targets)";
+}
+
+def PP_TokenLossOp : PP_ModelOp<"token_loss", [PP_Infer, PP_Space, PP_Decompose, PP_Adjoint]> {
+  let summary = "-log softmax(logits)[target] a row, 0 where ignored";
+  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<I64Attr>:$ignore_index);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits) `,` type($targets)";
+}
+
+def PP_TokenLossGradOp : PP_ModelOp<"token_loss_grad", [PP_LinearSpace, PP_Decompose, AllTypesMatch<["logits", "result"]>]> {
+  let summary = "(softmax(logits) - onehot(target)) * dloss, 0 where ignored";
+  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, PP_FloatTensor:$dloss, OptionalAttr<I64Attr>:$ignore_index);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$logits `,` $targets `,` $dloss attr-dict `:` type($logits) `,` type($targets) `,` type($dloss)";
+}
+
+def PP_CountOp : PP_ModelOp<"count", [PP_Space, PP_Decompose]> {
+  let summary = "how many targets are not `ignore_index`";
+  let arguments = (ins PP_IntTensor:$targets, I64Attr:$ignore_index);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$targets attr-dict `:` type($targets) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+def PP_MseOp : PP_ModelOp<"mse", [PP_Infer, PP_Space, PP_Decompose, SameTypeOperands]> {
+  let summary = "mean of the squared differences over all elements";
+  let description = "A composition, replaced before differentiation.";
+  let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$y);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x `,` $y attr-dict `:` type($x) `,` type($y)";
+}
+
+#endif // PPOPT_DIALECT_PP_MODEL_OPS

@@ -1,0 +1,28 @@
+//===- PP.h - The pp dialect -------------------------------------*- C++ -*-===//
+
+#ifndef PPOPT_DIALECT_PP_PP_H
+#define PPOPT_DIALECT_PP_PP_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "ppopt/Dialect/PP/Interfaces.h"
+
+#include "ppopt/Dialect/PP/PPDialect.h.inc"
+#include "ppopt/Dialect/PP/PPEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ppopt/Dialect/PP/PPAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "ppopt/Dialect/PP/PPOps.h.inc"
+
+#endif // PPOPT_DIALECT_PP_PP_H

@@ -1,0 +1,98 @@
+//===- PlanOps.td - The plan, the buckets, the schedule -------*- tablegen -*-===//
+
+#ifndef PPOPT_DIALECT_PP_PLAN_OPS
+#define PPOPT_DIALECT_PP_PLAN_OPS
+
+include "ppopt/Dialect/PP/ParallelOps.td"
+
+def PP_PlanOp : PP_Op<"plan", []> {
+  let summary = "how a model is put on devices";
+  let description = [{
+    One in a module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor.
+  }];
+  let arguments = (ins
+    TypedArrayAttrBase<PP_MeshAxisAttr, "mesh axes">:$mesh,
+    I64Attr:$batch, I64Attr:$microbatches, StrAttr:$schedule,
+    StrAttr:$optimizer, UnitAttr:$nesterov, StrAttr:$target, I64Attr:$threads,
+    StrAttr:$cpu, StrAttr:$features, OptionalAttr<StrAttr>:$plant);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Size of a mesh axis; 1 if the mesh has none of that name.
+    int64_t getAxisSize(::llvm::StringRef axis);
+    /// Number of tiles that a batch is cut into: dp × microbatches.
+    int64_t getBatchTiles() { return getAxisSize("dp") * getMicrobatches(); }
+  }];
+}
+
+def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
+  let summary = "parameters that are reduced and updated together";
+  let description = [{
+    `params` lie one after the other at `offsets` (elements) in a range of `elements`; gaps and the padding at the end (so that
+    any dp size of the plan divides the range) stay zero. Parameters, gradients and optimizer states share this order.
+    All are of one type, and decayed alike.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, DenseI64ArrayAttr:$offsets,
+                       I64Attr:$elements, TypeAttr:$type, BoolAttr:$decayed);
+  let assemblyFormat = "$sym_name attr-dict";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock, NoRegionArguments]> {
+  let summary = "the ordered actions of a place";
+  let description = [{
+    `slots` are the sizes in bytes of the buffers that saved values of microbatches in flight share; an action names the slots
+    that it uses. With `evaluation`, the actions of one evaluation batch.
+  }];
+  let arguments = (ins I64Attr:$place, UnitAttr:$evaluation, DenseI64ArrayAttr:$slots);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$place attr-dict-with-keyword $body";
+}
+
+class PP_Action<string mnemonic, list<Trait> traits = []>
+    : PP_Op<mnemonic, !listconcat([HasParent<"ScheduleOp">], traits)>;
+
+def PP_RunOp : PP_Action<"run", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a task on a microbatch";
+  let description = "`slots`: for each name of a saved value of the task the slot that holds it.";
+  let arguments = (ins FlatSymbolRefAttr:$task, I64Attr:$microbatch, DictionaryAttr:$slots);
+  let assemblyFormat = "$task `microbatch` $microbatch $slots attr-dict";
+}
+
+def PP_ZeroOp : PP_Action<"zero"> {
+  let summary = "zeros the gradients, the loss, the counts and the norm";
+  let arguments = (ins);
+  let assemblyFormat = "attr-dict";
+}
+
+def PP_StartOp : PP_Action<"start"> {
+  let summary = "starts a collective";
+  let description = [{
+    `what`: a bucket (its gradients), or a role (loss, global). Starts on one channel happen in one order on
+    all ranks of the group: those that differ in `axis` only.
+  }];
+  let arguments = (ins I64Attr:$id, StrAttr:$collective, StrAttr:$axis, I64Attr:$channel, AnyAttr:$what);
+  let assemblyFormat = "$id $collective `over` $axis `channel` $channel $what attr-dict";
+}
+
+def PP_WaitOp : PP_Action<"wait"> {
+  let summary = "waits for a started collective";
+  let arguments = (ins I64Attr:$id);
+  let assemblyFormat = "$id attr-dict";
+}
+
+def PP_CheckCountsOp : PP_Action<"check_counts"> {
+  let summary = "skips the rest of the step where a global count is zero";
+  let assemblyFormat = "attr-dict";
+}
+
+def PP_NormOp : PP_Action<"norm"> {
+  let summary = "global gradient norm, clip scale and finite check: a barrier before every update";
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // PPOPT_DIALECT_PP_PLAN_OPS

@@ -1,0 +1,84 @@
+//===- PPDialect.cpp - The pp dialect and its attributes ------------------===//
+
+#include "ppopt/Dialect/PP/PP.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+#include "ppopt/Dialect/PP/PPDialect.cpp.inc"
+#include "ppopt/Dialect/PP/PPEnums.cpp.inc"
+#include "ppopt/Dialect/PP/Interfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "ppopt/Dialect/PP/PPAttrs.cpp.inc"
+
+void PPDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "ppopt/Dialect/PP/PPAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ppopt/Dialect/PP/PPOps.cpp.inc"
+      >();
+}
+
+Operation *PPDialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                          Type type, Location loc) {
+  auto elements = dyn_cast<ElementsAttr>(value);
+  if (!elements || elements.getType() != type)
+    return nullptr;
+  return ConstantOp::create(builder, loc, elements);
+}
+
+//===----------------------------------------------------------------------===//
+// #pp.init
+//===----------------------------------------------------------------------===//
+
+/// `<zeros>`, `<ones>`, `<uniform, low, high>`, `<normal, mean, deviation>`.
+Attribute InitAttr::parse(AsmParser &parser, Type) {
+  StringRef keyword;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseKeyword(&keyword))
+    return {};
+  std::optional<InitKind> kind = symbolizeInitKind(keyword);
+  if (!kind)
+    return parser.emitError(loc, "unknown initial value '")
+               << keyword << "'; use zeros, ones, uniform or normal",
+           Attribute();
+  double first = 0, second = 0;
+  if (*kind == InitKind::Uniform || *kind == InitKind::Normal)
+    if (parser.parseComma() || parser.parseFloat(first) ||
+        parser.parseComma() || parser.parseFloat(second))
+      return {};
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<InitAttr>(loc, parser.getContext(), *kind,
+                                     APFloat(first), APFloat(second));
+}
+
+void InitAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyInitKind(getKind());
+  if (getKind() == InitKind::Uniform || getKind() == InitKind::Normal) {
+    printer << ", ";
+    printer.printFloat(getFirst());
+    printer << ", ";
+    printer.printFloat(getSecond());
+  }
+  printer << ">";
+}
+
+LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               InitKind kind, APFloat first, APFloat second) {
+  if (kind == InitKind::Uniform && !(first < second))
+    return emitError() << "uniform needs low < high, got "
+                       << first.convertToDouble() << " and "
+                       << second.convertToDouble();
+  if (kind == InitKind::Normal && (second.isNaN() || second.isNegative()))
+    return emitError() << "normal needs a standard deviation >= 0, got "
+                       << second.convertToDouble();
+  return success();
+}

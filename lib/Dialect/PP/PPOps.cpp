@@ -1,0 +1,9 @@
+//===- PPOps.cpp - Generated definitions of the ops -----------------------===//
+
+#include "ppopt/Dialect/PP/PP.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+#define GET_OP_CLASSES
+#include "ppopt/Dialect/PP/PPOps.cpp.inc"

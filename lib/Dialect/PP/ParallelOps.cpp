@@ -1,0 +1,251 @@
+//===- ParallelOps.cpp - Places, tasks, kernels ---------------------------===//
+
+#include "ppopt/Dialect/PP/PP.h"
+
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+//===----------------------------------------------------------------------===//
+// pp.place, pp.update
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlaceOp::verify() {
+  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
+  if (!yield)
+    return emitOpError("ends in pp.yield");
+  if (yield.getOperandTypes() != getResultTypes())
+    return emitOpError("yields ")
+           << yield.getNumOperands()
+           << " values whose types are not those of its results";
+  if (getPlace() < 0)
+    return emitOpError("place ") << getPlace() << " is negative";
+  return success();
+}
+
+void YieldOp::build(OpBuilder &, OperationState &) {}
+void ReturnOp::build(OpBuilder &, OperationState &) {}
+
+LogicalResult UpdateOp::verify() {
+  auto param = getParam().getDefiningOp<ParamOp>();
+  if (!param)
+    return emitOpError("updates a value that is not a pp.param");
+  if (param.getFrozen())
+    return emitOpError("updates the frozen parameter '")
+           << param.getParamName() << "'";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Function-like ops
+//===----------------------------------------------------------------------===//
+
+/// `@name(args) -> (results) attributes {..} {body}` behind what the op itself
+/// has parsed.
+template <typename OpT>
+static ParseResult parseFunctionLike(OpAsmParser &parser,
+                                     OperationState &result) {
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> args;
+  SmallVector<Type> resultTypes;
+  SmallVector<DictionaryAttr> resultAttrs;
+  bool isVariadic = false;
+  if (parser.parseSymbolName(name, SymbolTable::getSymbolAttrName(),
+                             result.attributes) ||
+      function_interface_impl::parseFunctionSignatureWithArguments(
+          parser, /*allowVariadic=*/false, args, isVariadic, resultTypes,
+          resultAttrs))
+    return failure();
+  SmallVector<Type> argTypes;
+  for (OpAsmParser::Argument &arg : args)
+    argTypes.push_back(arg.type);
+  result.addAttribute(
+      OpT::getFunctionTypeAttrName(result.name),
+      TypeAttr::get(
+          parser.getBuilder().getFunctionType(argTypes, resultTypes)));
+  call_interface_impl::addArgAndResultAttrs(
+      parser.getBuilder(), result, args, resultAttrs,
+      OpT::getArgAttrsAttrName(result.name),
+      OpT::getResAttrsAttrName(result.name));
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  return parser.parseRegion(*result.addRegion(), args);
+}
+
+template <typename OpT>
+static void printFunctionLike(OpAsmPrinter &printer, OpT op,
+                              ArrayRef<StringRef> hidden) {
+  printer.printSymbolName(op.getSymName());
+  call_interface_impl::printFunctionSignature(
+      printer, op.getArgumentTypes(), op.getArgAttrsAttr(),
+      /*isVariadic=*/false, op.getResultTypes(), op.getResAttrsAttr(),
+      &op.getBody(), /*printEmptyResult=*/false);
+  SmallVector<StringRef> elided(hidden);
+  elided.append({op.getSymNameAttrName(), op.getFunctionTypeAttrName(),
+                 op.getArgAttrsAttrName(), op.getResAttrsAttrName()});
+  printer.printOptionalAttrDictWithKeyword(op->getAttrs(), elided);
+  printer << ' ';
+  printer.printRegion(op.getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/true);
+}
+
+/// The body returns what the signature says.
+template <typename OpT> static LogicalResult verifyReturn(OpT op) {
+  if (op.getBody().empty())
+    return op.emitOpError("has no body");
+  auto ret = dyn_cast<ReturnOp>(op.getBody().front().getTerminator());
+  if (!ret)
+    return op.emitOpError("ends in pp.return");
+  if (ret.getOperandTypes() != op.getFunctionType().getResults())
+    return ret.emitOpError("returns values whose types are not the results of @")
+           << op.getSymName();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// pp.task
+//===----------------------------------------------------------------------===//
+
+/// `pp.task forward stage 0 @name(...)`.
+ParseResult TaskOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringRef keyword;
+  SMLoc loc = parser.getCurrentLocation();
+  int64_t stage = 0;
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<TaskKind> kind = symbolizeTaskKind(keyword);
+  if (!kind)
+    return parser.emitError(loc, "unknown kind of task '") << keyword << "'";
+  if (parser.parseKeyword("stage") || parser.parseInteger(stage))
+    return failure();
+  result.addAttribute(getKindAttrName(result.name),
+                      TaskKindAttr::get(parser.getContext(), *kind));
+  result.addAttribute(getStageAttrName(result.name),
+                      parser.getBuilder().getI64IntegerAttr(stage));
+  return parseFunctionLike<TaskOp>(parser, result);
+}
+
+void TaskOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << stringifyTaskKind(getKind()) << " stage " << getStage()
+          << ' ';
+  printFunctionLike(printer, *this, {getKindAttrName(), getStageAttrName()});
+}
+
+void TaskOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                   TaskKind kind, int64_t stage, FunctionType type) {
+  state.addAttribute(getSymNameAttrName(state.name),
+                     builder.getStringAttr(name));
+  state.addAttribute(getKindAttrName(state.name),
+                     TaskKindAttr::get(builder.getContext(), kind));
+  state.addAttribute(getStageAttrName(state.name),
+                     builder.getI64IntegerAttr(stage));
+  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
+  state.addRegion();
+}
+
+static constexpr StringLiteral kRole = "pp.role";
+
+RoleAttr TaskOp::getArgRole(unsigned i) {
+  return getArgAttrOfType<RoleAttr>(i, kRole);
+}
+
+RoleAttr TaskOp::getResultRole(unsigned i) {
+  return getResultAttrOfType<RoleAttr>(i, kRole);
+}
+
+std::optional<unsigned> TaskOp::getTiedArgument(unsigned resultNumber) {
+  RoleAttr role = getResultRole(resultNumber);
+  for (unsigned i = 0, e = getNumArguments(); i < e; ++i)
+    if (getArgRole(i) == role)
+      return i;
+  return std::nullopt;
+}
+
+/// Roles whose result updates the argument of the same role in place.
+static bool mustBeTied(RoleKind kind) {
+  switch (kind) {
+  case RoleKind::Grad:
+  case RoleKind::Loss:
+  case RoleKind::Global:
+  case RoleKind::ParamRange:
+  case RoleKind::StateRange:
+  case RoleKind::Norm:
+    return true;
+  case RoleKind::Param:
+  case RoleKind::Input:
+  case RoleKind::Saved:
+  case RoleKind::Record:
+  case RoleKind::GradRange:
+    return false;
+  }
+  llvm_unreachable("all roles are listed");
+}
+
+LogicalResult TaskOp::verify() {
+  if (failed(verifyReturn(*this)))
+    return failure();
+  SmallPtrSet<Attribute, 8> roles;
+  for (unsigned i = 0, e = getNumArguments(); i < e; ++i) {
+    RoleAttr role = getArgRole(i);
+    if (!role)
+      return emitOpError("argument ") << i << " has no pp.role";
+    if (!roles.insert(role).second)
+      return emitOpError("has two arguments of role ") << role;
+  }
+  roles.clear();
+  for (unsigned i = 0, e = getNumResults(); i < e; ++i) {
+    RoleAttr role = getResultRole(i);
+    if (!role)
+      return emitOpError("result ") << i << " has no pp.role";
+    if (!roles.insert(role).second)
+      return emitOpError("has two results of role ") << role;
+    std::optional<unsigned> tied = getTiedArgument(i);
+    if (tied && getArgumentTypes()[*tied] != getResultTypes()[i])
+      return emitOpError("result ") << i << " is tied to argument " << *tied
+                                    << " of another type";
+    if (mustBeTied(role.getKind()) != tied.has_value())
+      return emitOpError("result ")
+             << i << " of role " << role
+             << (tied ? " can't be an argument too" : " must be an argument too");
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// pp.kernel, pp.launch
+//===----------------------------------------------------------------------===//
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  return parseFunctionLike<KernelOp>(parser, result);
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printFunctionLike(printer, *this, {});
+}
+
+void KernelOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                     FunctionType type) {
+  state.addAttribute(getSymNameAttrName(state.name),
+                     builder.getStringAttr(name));
+  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
+  state.addRegion();
+}
+
+LogicalResult KernelOp::verify() { return verifyReturn(*this); }
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel =
+      symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
+  if (!kernel)
+    return emitOpError("launches ") << getKernelAttr() << ", which is no kernel";
+  unsigned results = getOuts().size() + getResults().size();
+  if (kernel.getNumArguments() != getIns().size() ||
+      kernel.getNumResults() != results || getInplace().size() != results)
+    return emitOpError("has ")
+           << getIns().size() << " ins and " << results << " outs, but @"
+           << kernel.getSymName() << " takes " << kernel.getNumArguments()
+           << " and gives " << kernel.getNumResults();
+  return success();
+}
