@@ -1,0 +1,98 @@
+//===- Compile.h - From a model to an executable, phase by phase -*- C++
+//-*-===//
+//
+// What the driver needs of the compiler. Nothing here reads the command line.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_TARGET_COMPILE_H
+#define PPOPT_TARGET_COMPILE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/SmallVector.h"
+#include <optional>
+#include <string>
+
+namespace mlir::pp {
+
+/// The phases in order; docs/architecture.md says what the module holds in
+/// each.
+enum class Phase {
+  Model,
+  Placed,
+  Train,
+  Partitioned,
+  Scheduled,
+  Kernels,
+  Native
+};
+
+/// All phases, in the order in which a module goes through them.
+ArrayRef<Phase> getPhases();
+/// "model", "placed", …: as in --stop-after.
+StringRef stringifyPhase(Phase phase);
+std::optional<Phase> symbolizePhase(StringRef name);
+
+struct MeshAxis {
+  std::string name;
+  int64_t size;
+};
+
+/// What the user decides of a plan, checked one by one; whether they fit the
+/// model is for the passes to say.
+struct PlanOptions {
+  /// Major to minor. Always has an axis "dp".
+  SmallVector<MeshAxis> mesh = {{"dp", 1}};
+  int64_t microbatches = 1;
+  /// Rows of the global batch; unset: the model's.
+  std::optional<int64_t> batch;
+  std::string schedule = "1f1b";
+  std::string optimizer = "adamw"; ///< sgd, adam, adamw
+  bool nesterov = false;           ///< with sgd only
+  std::string target = "cpu";
+  int64_t threads = 1; ///< of each rank
+  /// As LLVM names them; never "native".
+  std::string cpu;
+  std::string features; ///< "+avx2,-avx512f,…"
+  /// Test only: a bug to plant, so that the harnesses can be seen red.
+  std::string plant;
+  /// What the user typed; the executable's --describe repeats it.
+  std::string command;
+  /// The model's file and its stem.
+  std::string source, model;
+
+  /// Size of a mesh axis; 1 if the mesh has none of that name.
+  int64_t getAxisSize(StringRef axis) const;
+  /// Number of ranks: the product of the mesh's sizes.
+  int64_t getRanks() const;
+};
+
+/// The pp dialect and all dialects that phases use, with the interfaces that
+/// lowering to LLVM IR needs.
+void registerCompilerDialects(DialectRegistry &registry);
+
+/// Every pass of ours, and upstream's canonicalize, cse, inline and such, under
+/// their command-line names.
+void registerCompilerPasses();
+
+/// Appends the passes that take a module from the phase before to `phase` (for
+/// Model: from what the parser gave), the phase's verifier last.
+void buildPhasePipeline(Phase phase, OpPassManager &manager,
+                        const PlanOptions &options);
+
+/// The program's JSON document (docs/program.md) that a module of phase native
+/// carries; empty if it has none.
+StringRef getProgramJson(ModuleOp native);
+
+/// Compiles a module of phase native to an object file.
+LogicalResult emitObject(ModuleOp native, const PlanOptions &options,
+                         StringRef path);
+
+/// Links an object file with the runtime in `prefix`/lib to an executable.
+LogicalResult linkExecutable(StringRef object, StringRef prefix,
+                             StringRef executable);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_TARGET_COMPILE_H
