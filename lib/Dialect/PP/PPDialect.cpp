@@ -8,9 +8,9 @@
 using namespace mlir;
 using namespace mlir::pp;
 
+#include "ppopt/Dialect/PP/Interfaces.cpp.inc"
 #include "ppopt/Dialect/PP/PPDialect.cpp.inc"
 #include "ppopt/Dialect/PP/PPEnums.cpp.inc"
-#include "ppopt/Dialect/PP/Interfaces.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "ppopt/Dialect/PP/PPAttrs.cpp.inc"

@@ -60,10 +60,9 @@ static ParseResult parseFunctionLike(OpAsmParser &parser,
   SmallVector<Type> argTypes;
   for (OpAsmParser::Argument &arg : args)
     argTypes.push_back(arg.type);
-  result.addAttribute(
-      OpT::getFunctionTypeAttrName(result.name),
-      TypeAttr::get(
-          parser.getBuilder().getFunctionType(argTypes, resultTypes)));
+  result.addAttribute(OpT::getFunctionTypeAttrName(result.name),
+                      TypeAttr::get(parser.getBuilder().getFunctionType(
+                          argTypes, resultTypes)));
   call_interface_impl::addArgAndResultAttrs(
       parser.getBuilder(), result, args, resultAttrs,
       OpT::getArgAttrsAttrName(result.name),
@@ -98,7 +97,8 @@ template <typename OpT> static LogicalResult verifyReturn(OpT op) {
   if (!ret)
     return op.emitOpError("ends in pp.return");
   if (ret.getOperandTypes() != op.getFunctionType().getResults())
-    return ret.emitOpError("returns values whose types are not the results of @")
+    return ret.emitOpError(
+               "returns values whose types are not the results of @")
            << op.getSymName();
   return success();
 }
@@ -202,12 +202,12 @@ LogicalResult TaskOp::verify() {
       return emitOpError("has two results of role ") << role;
     std::optional<unsigned> tied = getTiedArgument(i);
     if (tied && getArgumentTypes()[*tied] != getResultTypes()[i])
-      return emitOpError("result ") << i << " is tied to argument " << *tied
-                                    << " of another type";
-    if (mustBeTied(role.getKind()) != tied.has_value())
       return emitOpError("result ")
-             << i << " of role " << role
-             << (tied ? " can't be an argument too" : " must be an argument too");
+             << i << " is tied to argument " << *tied << " of another type";
+    if (mustBeTied(role.getKind()) != tied.has_value())
+      return emitOpError("result ") << i << " of role " << role
+                                    << (tied ? " can't be an argument too"
+                                             : " must be an argument too");
   }
   return success();
 }
@@ -239,7 +239,8 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto kernel =
       symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
   if (!kernel)
-    return emitOpError("launches ") << getKernelAttr() << ", which is no kernel";
+    return emitOpError("launches ")
+           << getKernelAttr() << ", which is no kernel";
   unsigned results = getOuts().size() + getResults().size();
   if (kernel.getNumArguments() != getIns().size() ||
       kernel.getNumResults() != results || getInplace().size() != results)

@@ -28,8 +28,8 @@ LogicalResult PlanOp::verify() {
     return emitOpError("batch, microbatches and threads are at least 1");
   if (getBatch() % getBatchTiles() != 0)
     return emitOpError("batch of ")
-           << getBatch() << " rows is not divided by dp "
-           << getAxisSize("dp") << " x microbatches " << getMicrobatches()
+           << getBatch() << " rows is not divided by dp " << getAxisSize("dp")
+           << " x microbatches " << getMicrobatches()
            << "; choose --batch a multiple of " << getBatchTiles();
   return success();
 }
@@ -40,9 +40,10 @@ LogicalResult BucketOp::verify() {
                                << getOffsets().size() << " offsets";
   if (!llvm::is_sorted(getOffsets()))
     return emitOpError("offsets are not increasing");
-  if (!getOffsets().empty() && getOffsets().back() >= static_cast<int64_t>(getElements()))
-    return emitOpError("an offset lies beyond its ") << getElements()
-                                                     << " elements";
+  if (!getOffsets().empty() &&
+      getOffsets().back() >= static_cast<int64_t>(getElements()))
+    return emitOpError("an offset lies beyond its ")
+           << getElements() << " elements";
   return success();
 }
 

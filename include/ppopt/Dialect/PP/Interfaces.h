@@ -1,4 +1,5 @@
-//===- Interfaces.h - What an op tells the passes ----------------*- C++ -*-===//
+//===- Interfaces.h - What an op tells the passes ----------------*- C++
+//-*-===//
 
 #ifndef PPOPT_DIALECT_PP_INTERFACES_H
 #define PPOPT_DIALECT_PP_INTERFACES_H
@@ -38,8 +39,9 @@ struct IterationSpace {
 };
 
 /// Where a tile of a result lies in the global tensor. Dimension `dim` of the
-/// local tensor begins at (first row of this tile) * `unit` of the global dimension,
-/// whose size is `globalShape[dim]`; the first row comes with the random key.
+/// local tensor begins at (first row of this tile) * `unit` of the global
+/// dimension, whose size is `globalShape[dim]`; the first row comes with the
+/// random key.
 struct TileInfo {
   int64_t dim;
   int64_t unit;
@@ -49,7 +51,8 @@ struct TileInfo {
 enum class DecomposeAt { Model, Kernel };
 
 /// Emits the read of operand `operand` at `index`.
-using ElementReader = llvm::function_ref<Value(unsigned operand, ValueRange index)>;
+using ElementReader =
+    llvm::function_ref<Value(unsigned operand, ValueRange index)>;
 
 } // namespace mlir::pp
 

@@ -1,4 +1,5 @@
-//===- PP.h - The pp dialect -------------------------------------*- C++ -*-===//
+//===- PP.h - The pp dialect -------------------------------------*- C++
+//-*-===//
 
 #ifndef PPOPT_DIALECT_PP_PP_H
 #define PPOPT_DIALECT_PP_PP_H

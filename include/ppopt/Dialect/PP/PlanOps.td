@@ -25,6 +25,24 @@ def PP_PlanOp : PP_Op<"plan", []> {
   }];
 }
 
+def PP_InputDeclOp : PP_Op<"input_decl"> {
+  let summary = "an input of the model, once the entry is gone";
+  let description = [{
+    `type` has the shape of the global batch. With token data the input holds a window's tokens from `shift` on. `range`: its
+    values index a table of so many rows (or equal `ignore_index`); the runtime checks them.
+  }];
+  let arguments = (ins StrAttr:$input_name, TypeAttr:$type, I64Attr:$shift,
+                       OptionalAttr<I64Attr>:$range, OptionalAttr<I64Attr>:$ignore_index);
+  let assemblyFormat = "$input_name attr-dict";
+}
+
+def PP_ParamDeclOp : PP_Op<"param_decl"> {
+  let summary = "a parameter of the model, once the entry is gone";
+  let description = "`learns`: it has a gradient, and a bucket holds it.";
+  let arguments = (ins StrAttr:$param_name, TypeAttr:$type, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay, UnitAttr:$learns);
+  let assemblyFormat = "$param_name attr-dict";
+}
+
 def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
   let summary = "parameters that are reduced and updated together";
   let description = [{

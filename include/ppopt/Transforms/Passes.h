@@ -1,0 +1,20 @@
+//===- Passes.h - Passes from phase model to phase scheduled -----*- C++
+//-*-===//
+
+#ifndef PPOPT_TRANSFORMS_PASSES_H
+#define PPOPT_TRANSFORMS_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+#include "ppopt/Dialect/PP/PP.h"
+
+namespace mlir::pp {
+
+#define GEN_PASS_DECL
+#include "ppopt/Transforms/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "ppopt/Transforms/Passes.h.inc"
+
+} // namespace mlir::pp
+
+#endif // PPOPT_TRANSFORMS_PASSES_H

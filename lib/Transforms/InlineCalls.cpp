@@ -1,0 +1,135 @@
+//===- InlineCalls.cpp - Inlines the functions that the entry calls -------===//
+//
+// Before: functions of a module call each other. After: one function without
+// calls; its ops' locations keep the chain of calls, and an op that draws
+// random numbers knows its call path.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Transforms/Entry.h"
+#include "ppopt/Transforms/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_INLINECALLS
+#include "ppopt/Transforms/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+constexpr llvm::StringLiteral kStream = "stream";
+
+/// 64-bit FNV-1a, as docs/random-numbers.md says.
+uint64_t hashPath(StringRef path) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (unsigned char c : path)
+    hash = (hash ^ c) * 0x100000001b3;
+  return hash;
+}
+
+/// Clones the bodies of called functions into the entry.
+class Inliner {
+public:
+  Inliner(SymbolTable &symbols, OpBuilder &builder)
+      : symbols(symbols), builder(builder) {}
+
+  /// Clones the ops of `function` at the builder's insertion point; arguments
+  /// are mapped already. Sets `results` to what the function returns.
+  LogicalResult cloneBody(func::FuncOp function, IRMapping &mapping,
+                          std::optional<Location> caller, const Twine &path,
+                          SmallVectorImpl<Value> &results) {
+    unsigned ordinal = 0;
+    std::string pathText = path.str();
+    for (Operation &op : function.getBody().front()) {
+      Location loc = caller ? Location(CallSiteLoc::get(op.getLoc(), *caller))
+                            : op.getLoc();
+      if (auto ret = dyn_cast<func::ReturnOp>(op)) {
+        for (Value value : ret.getOperands())
+          results.push_back(mapping.lookup(value));
+        return success();
+      }
+      if (auto call = dyn_cast<func::CallOp>(op)) {
+        if (failed(cloneCall(call, mapping, loc,
+                             pathText + "/" + call.getCallee() + "#" +
+                                 Twine(ordinal++))))
+          return failure();
+        continue;
+      }
+      Operation *clone = builder.clone(op, mapping);
+      clone->setLoc(loc);
+      if (llvm::is_contained(op.getName().getAttributeNames(), kStream) &&
+          !op.getAttr(kStream))
+        clone->setAttr(kStream,
+                       builder.getI64IntegerAttr(static_cast<int64_t>(hashPath(
+                           pathText + "/#" + std::to_string(ordinal++)))));
+    }
+    return function.emitOpError("has no return");
+  }
+
+private:
+  LogicalResult cloneCall(func::CallOp call, IRMapping &mapping, Location loc,
+                          const Twine &path) {
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    if (!callee || callee.isExternal())
+      return call.emitOpError("calls @")
+             << call.getCallee() << ", which has no body in this file";
+    if (llvm::is_contained(stack, callee))
+      return call.emitOpError("calls @")
+             << call.getCallee()
+             << " from within itself; a model's functions can't be recursive";
+    stack.push_back(callee);
+    IRMapping inner;
+    for (auto [argument, operand] :
+         llvm::zip(callee.getArguments(), call.getOperands()))
+      inner.map(argument, mapping.lookup(operand));
+    SmallVector<Value> results;
+    if (failed(cloneBody(callee, inner, loc, path, results)))
+      return failure();
+    stack.pop_back();
+    for (auto [result, value] : llvm::zip(call.getResults(), results))
+      mapping.map(result, value);
+    return success();
+  }
+
+  SymbolTable &symbols;
+  OpBuilder &builder;
+  SmallVector<func::FuncOp> stack;
+};
+
+struct InlineCalls : pp::impl::InlineCallsBase<InlineCalls> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> entry = findEntry(getOperation());
+    if (failed(entry))
+      return signalPassFailure();
+    SymbolTable symbols(getOperation());
+    OpBuilder builder(&getContext());
+    auto inlined =
+        cast<func::FuncOp>(entry->getOperation()->cloneWithoutRegions());
+    Block *body = inlined.addEntryBlock();
+    IRMapping mapping;
+    mapping.map(entry->getArguments(), body->getArguments());
+    for (auto [from, to] :
+         llvm::zip(entry->getArguments(), body->getArguments()))
+      to.setLoc(from.getLoc());
+    builder.setInsertionPointToEnd(body);
+    SmallVector<Value> results;
+    if (failed(Inliner(symbols, builder)
+                   .cloneBody(*entry, mapping, std::nullopt,
+                              entry->getSymName(), results))) {
+      inlined.erase();
+      return signalPassFailure();
+    }
+    func::ReturnOp::create(builder, body->getParentOp()->getLoc(), results);
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      function.erase();
+    getOperation().getBody()->push_back(inlined);
+  }
+};
+
+} // namespace
