@@ -16,8 +16,8 @@ import torch
 import reference
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "lib"))
-import safetensors_io  # noqa: E402
+sys.path.insert(0, str(HERE.parent))
+from support import safetensors_io  # noqa: E402
 
 STEPS = 20
 ADAMW = {"lr": 1e-3, "betas": [0.9, 0.95], "eps": 1e-8, "weight_decay": 0.1}

@@ -14,6 +14,7 @@ and counts the cases in FILE; a harness that writes none has failed. Usage:
 """
 
 import argparse
+import concurrent.futures
 import os
 import re
 import sys
@@ -57,6 +58,11 @@ class Harness:
         seconds = time.time() - start
         print(f"{outcome} {self.name}: {name} ({seconds:.1f} s)" + (f"\n{text}" if text else ""), flush=True)
         self.results.append((name, outcome, text, seconds))
+
+    def cases(self, cases, jobs=None):
+        """Runs [(name, run)], as many at a time as there are cores."""
+        with concurrent.futures.ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
+            list(pool.map(lambda case: self.case(*case), cases))
 
     def finish(self):
         """Writes the JUnit file; returns the exit status."""

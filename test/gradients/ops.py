@@ -1,0 +1,166 @@
+"""The ops whose gradients are checked: one line a case. A new op adds its lines here.
+
+A case is (steps, operands): steps is "op text" and the same in numpy, or a list of such pairs; see graph.py. Domains of
+operands: "any" (normal), "positive" (0.4 to 2), "apart" (distinct and away from 0, for ops with kinks), "exact" (f32 holds
+them).
+"""
+import math
+
+import numpy as np
+
+from graph import Ids, P, Rows
+
+erf = np.vectorize(math.erf, otypes=[float])
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def gelu_tanh(x):
+    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def gelu(x):
+    return 0.5 * x * (1 + erf(x / math.sqrt(2)))
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def log_softmax(x):
+    m = x - x.max(-1, keepdims=True)
+    return m - np.log(np.exp(m).sum(-1, keepdims=True))
+
+
+def normalize(x, center, eps=1e-5):
+    if center:
+        x = x - x.mean(-1, keepdims=True)
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + eps)
+
+
+def transposed(x):
+    return np.swapaxes(x, -1, -2)
+
+
+def attention(q, k, v, causal=False, scale=None):
+    s = q @ transposed(k) * (scale or 1 / math.sqrt(q.shape[-1]))
+    if causal:
+        s = np.where(np.tri(s.shape[-1], dtype=bool), s, -np.inf)
+    return softmax(s) @ v
+
+
+def token_loss(logits, targets):
+    picked = np.take_along_axis(log_softmax(logits), np.maximum(targets, 0)[..., None].astype(int), -1)[..., 0]
+    return np.where(targets >= 0, -picked, 0)
+
+
+def cross_entropy(logits, targets):
+    return token_loss(logits, targets).sum() / (targets >= 0).sum()
+
+
+def pad(x, shape, offsets):
+    result = np.zeros(shape)
+    result[tuple(slice(o, o + d) for o, d in zip(offsets, x.shape))] = x
+    return result
+
+
+def elementwise(op, forward, **domain):
+    """Shapes of rank 0 to 3, odd sizes and a size that fills vectors."""
+    return [(f"{op}", forward, [P(*shape, **domain)]) for shape in [(), (1,), (7,), (3, 16), (2, 3, 5)]]
+
+
+def binary(op, forward, **domain):
+    """Equal shapes and each way of broadcasting."""
+    pairs = [((3, 4), (3, 4)), ((3, 4), (4,)), ((3, 4), (3, 1)), ((4,), (3, 4)), ((3, 1), (1, 4)), ((3, 4), ()),
+             ((2, 1, 3), (5, 1)), ((2, 3, 4), (2, 3, 4))]
+    return [(op, forward, [P(*a, **domain), P(*b, **domain)]) for a, b in pairs]
+
+
+def cases():
+    """[(text or steps, forward or None, operands)]"""
+    c = []
+    c += elementwise("neg %0", np.negative)
+    c += elementwise("abs %0", np.abs, domain="apart")
+    c += elementwise("exp %0", np.exp)
+    c += elementwise("log %0", np.log, domain="positive")
+    c += elementwise("sqrt %0", np.sqrt, domain="positive")
+    c += elementwise("rsqrt %0", lambda x: 1 / np.sqrt(x), domain="positive")
+    c += elementwise("tanh %0", np.tanh)
+    c += elementwise("erf %0", erf)
+    c += elementwise("sigmoid %0", sigmoid)
+    c += elementwise("relu %0", lambda x: np.maximum(x, 0), domain="apart")
+    c += elementwise("silu %0", lambda x: x * sigmoid(x))
+    c += elementwise("gelu %0", gelu)
+    c += elementwise("gelu %0 {tanh}", gelu_tanh)
+    c += binary("add %0, %1", np.add)
+    c += binary("sub %0, %1", np.subtract)
+    c += binary("mul %0, %1", np.multiply)
+    c += binary("div %0, %1", np.divide, domain="positive")
+    c += binary("maximum %0, %1", np.maximum)
+    c += binary("minimum %0, %1", np.minimum)
+    for predicate, compare in [("eq", np.equal), ("ne", np.not_equal), ("lt", np.less), ("le", np.less_equal),
+                               ("gt", np.greater), ("ge", np.greater_equal)]:
+        c += [([(f"compare {predicate} %0, %1", compare), ("select %2, %0, %1", np.where)], None, [P(3, 4), P(3, 4)])]
+    c += [([("compare lt %0, %1", np.less), ("select %3, %2, %0", np.where)], None, [P(3, 1), P(4), P(3, 4)])]
+    c += [([("cast %0", np.copy, "f32"), ("cast %1", np.copy)], None, [P(2, 3, domain="exact")])]
+    c += [([("detach %0", np.copy), ("mul %0, %1", np.multiply)], None, [P(5)])]
+
+    c += [("reshape %0", lambda x, to=to: x.reshape(to), [P(*shape)]) for shape, to in
+          [((6, 4), (3, 8)), ((24,), (2, 3, 4)), ((2, 3, 4), (24,)), ((1, 5), (5,)), ((3,), (3, 1))]]
+    c += [(f"transpose %0 {perm}", lambda x, perm=perm: x.transpose(perm), [P(*shape)]) for shape, perm in
+          [((3, 4), [1, 0]), ((2, 3, 4), [0, 2, 1]), ((2, 3, 4), [2, 0, 1]), ((2, 3, 2, 3), [0, 2, 1, 3])]]
+    c += [(f"slice %0 {at}", lambda x, at=at, to=to: x[tuple(slice(a, a + n) for a, n in zip(at, to))], [P(*shape)])
+          for shape, at, to in [((7,), [2], (3,)), ((4, 6), [1, 3], (2, 3)), ((2, 3, 4), [0, 1, 0], (2, 1, 4))]]
+    c += [(f"pad %0 {at}", lambda x, at=at, to=to: pad(x, to, at), [P(*shape)])
+          for shape, at, to in [((3,), [2], (7,)), ((2, 3), [1, 3], (4, 6)), ((2, 1, 4), [0, 1, 0], (2, 3, 4))]]
+    c += [("concat %0, %1 {dim = 0 : i64}", lambda a, b: np.concatenate([a, b], 0), [P(2, 3), P(4, 3)]),
+          ("concat %0, %1, %2 {dim = 1 : i64}", lambda *a: np.concatenate(a, 1), [P(2, 3), P(2, 1), P(2, 4)]),
+          ("concat %0, %0 {dim = 0 : i64}", lambda a, b: np.concatenate([a, b], 0), [P(3)])]
+    c += [("broadcast %0 [1]", lambda x: np.broadcast_to(x, (3, 4)), [P(4)]),
+          ("broadcast %0 [0]", lambda x: np.broadcast_to(x[:, None], (3, 4)), [P(3)]),
+          ("broadcast %0 []", lambda x: np.broadcast_to(x, (2, 3)), [P()]),
+          ("broadcast %0 [0, 2]", lambda x: np.broadcast_to(x[:, None], (2, 5, 4)), [P(2, 1)])]
+
+    for kind, forward, domain in [("sum", np.sum, "any"), ("mean", np.mean, "any"), ("max", np.max, "apart")]:
+        for shape, dims in [((5,), (0,)), ((3, 17), (1,)), ((3, 4), (0,)), ((3, 4), (0, 1)), ((2, 3, 4), (1,)),
+                            ((2, 3, 4), (0, 2)), ((2, 3, 4), (0, 1, 2))]:
+            for keep in (False, True):
+                text = f"reduce {kind} %0 {list(dims)}" + (" {keep_dims}" if keep else "")
+                c += [(text, lambda x, f=forward, d=dims, k=keep: f(x, axis=d, keepdims=k), [P(*shape, domain=domain)])]
+
+    for lhs, rhs in [((2, 3), (3, 4)), ((1, 5), (5, 1)), ((2, 3, 4), (4, 5)), ((2, 2, 3, 4), (4, 5)),
+                     ((3, 2, 4), (3, 4, 5)), ((2, 3, 2, 4), (2, 3, 4, 5))]:
+        c += [("matmul %0, %1", np.matmul, [P(*lhs), P(*rhs)]),
+              ("matmul %0, %1 {transpose_rhs}", lambda a, b: a @ transposed(b), [P(*lhs), P(*rhs[:-2], rhs[-1], rhs[-2])])]
+        if len(lhs) == 2 or len(rhs) > 2:
+            t = (*lhs[:-2], lhs[-1], lhs[-2])
+            c += [("matmul %0, %1 {transpose_lhs}", lambda a, b: transposed(a) @ b, [P(*t), P(*rhs)]),
+                  ("matmul %0, %1 {transpose_lhs, transpose_rhs}", lambda a, b: transposed(a) @ transposed(b),
+                   [P(*t), P(*rhs[:-2], rhs[-1], rhs[-2])])]
+    c += [("matmul %0, %0 {transpose_rhs}", lambda a, b: a @ b.T, [P(3, 4)])]
+
+    for shape in [(5,), (3, 4), (2, 3, 17)]:
+        c += [("softmax %0", softmax, [P(*shape)]), ("log_softmax %0", log_softmax, [P(*shape)]),
+              ("normalize %0 {center, eps = 1.0e-05 : f64}", lambda x: normalize(x, True), [P(*shape)]),
+              ("normalize %0 {eps = 1.0e-02 : f64}", lambda x: normalize(x, False, 1e-2), [P(*shape)]),
+              ("layer_norm %0, %1, %2", lambda x, s, b: normalize(x, True) * s + b,
+               [P(*shape), P(shape[-1]), P(shape[-1])]),
+              ("rms_norm %0, %1", lambda x, s: normalize(x, False) * s, [P(*shape), P(shape[-1])])]
+    for q, k, v in [((1, 1, 3, 4), (1, 1, 3, 4), (1, 1, 3, 4)), ((2, 2, 5, 3), (2, 2, 5, 3), (2, 2, 5, 4))]:
+        c += [("attention %0, %1, %2", attention, [P(*q), P(*k), P(*v)]),
+              ("attention %0, %1, %2 {causal}", lambda q, k, v: attention(q, k, v, True), [P(*q), P(*k), P(*v)])]
+    c += [("attention %0, %1, %2 {scale = 7.0e-01 : f64}", lambda q, k, v: attention(q, k, v, scale=0.7),
+           [P(1, 2, 3, 4), P(1, 2, 6, 4), P(1, 2, 6, 5)])]
+
+    c += [("embedding %0, %1", lambda t, i: t[i], [P(6, 3), Ids(*shape, high=6)]) for shape in [(), (4,), (3, 2)]]
+    for shape, ignored in [((5,), ()), ((3, 4), ())]:
+        c += [("token_loss %0, %1", token_loss, [Rows(*shape), Ids(*shape[:-1], high=shape[-1])]),
+              ("cross_entropy %0, %1", cross_entropy, [Rows(*shape), Ids(*shape[:-1], high=shape[-1])])]
+    c += [("token_loss %0, %1 {ignore_index = -1 : i64}", token_loss, [Rows(4, 5), Ids(4, high=5, ignored=(0, 5, 6))]),
+          ("cross_entropy %0, %1 {ignore_index = -1 : i64}", cross_entropy,
+           [Rows(4, 5), Ids(4, high=5, ignored=(0, 1, 2, 3, 6))])]
+    c += [("mse %0, %1", lambda x, y: ((x - y) ** 2).mean(), [Rows(*s), Rows(*s)]) for s in [(3,), (2, 4)]]
+    return c

@@ -1,0 +1,112 @@
+"""Compiles models and runs what comes out, for harnesses.
+
+    train = compile_model(ppopt, model, "train", ["--mesh", "dp=2"])
+    result = run(train, ["--inputs", "x.safetensors", "--steps", "3"], launch="mpirun", dump_gradients=True)
+    result.losses, result.gradients["w"], result.parameters["w"]
+"""
+
+import json
+import os
+import subprocess
+
+import numpy as np
+
+from support import safetensors_io
+
+
+class Executable:
+    """A compiled program and what it says of itself."""
+
+    def __init__(self, path):
+        self.path = path
+        self.program = json.loads(checked([path, "--describe=json"]).stdout)
+        self.ranks = 1
+        for axis in self.program["plan"]["mesh"]:
+            self.ranks *= axis["size"]
+
+    @property
+    def keeps_velocity(self):
+        return any(state for parameter in self.program["parameters"] for state in parameter["states"])
+
+
+class Result:
+    def __init__(self, records, gradients, parameters, output):
+        self.records = records        # the log's steps
+        self.gradients = gradients    # of the first step, or None
+        self.parameters = parameters  # after the last step
+        self.output = output
+
+    @property
+    def hexadecimal(self):
+        """The losses as logged, bit for bit."""
+        return [record["loss_hex"] for record in self.records]
+
+    @property
+    def losses(self):
+        return np.array([float.fromhex(text) for text in self.hexadecimal])
+
+
+def environment():
+    """Of every program a harness starts: as root, and with a thread for each rank unless the plan says otherwise."""
+    return dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+
+
+def checked(command, timeout=300, env=None):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=env or environment())
+    if done.returncode != 0:
+        text = (done.stderr + done.stdout).strip()
+        raise AssertionError(f"{' '.join(map(str, command))}\nexit status {done.returncode}: {text[-3000:]}")
+    return done
+
+
+def compile_model(ppopt, model, output, flags=()):
+    """Compiles the file `model` to the executable `output`."""
+    checked([ppopt, "compile", model, "-o", output, *flags])
+    return Executable(output)
+
+
+def run(executable, flags, launch="threads", dump_gradients=False, init=None, inputs=None, steps=1, timeout=300,
+        name="run", env=None):
+    """Trains. `launch`: "threads" or "mpirun". `init`, `inputs`: {name: array}. Files lie beside the executable."""
+    stem = f"{executable.path}.{name}.{launch}"
+    command = [executable.path, "--steps", str(steps), "--log", stem + ".jsonl",
+               "--export", stem + ".parameters.safetensors", *flags]
+    if inputs is not None:
+        safetensors_io.write(stem + ".inputs.safetensors", inputs)
+        command += ["--inputs", stem + ".inputs.safetensors", "--no-shuffle"]
+    if init is not None:
+        safetensors_io.write(stem + ".init.safetensors", init)
+        command += ["--init", stem + ".init.safetensors"]
+    if dump_gradients:
+        command += ["--dump-gradients", stem + ".gradients.safetensors"]
+    if launch == "mpirun":
+        command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(executable.ranks)] + command
+    done = checked(command, timeout, env)
+    with open(stem + ".jsonl") as file:
+        records = [json.loads(line) for line in file]
+    records = [record for record in records if "loss_hex" in record and "step" in record]
+    gradients = safetensors_io.read(stem + ".gradients.safetensors") if dump_gradients else None
+    return Result(records, gradients, safetensors_io.read(stem + ".parameters.safetensors"), done.stderr + done.stdout)
+
+
+def relative(a, b):
+    """The largest difference of two tensors in units of the largest element of `b`."""
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    assert a.shape == b.shape, f"shape {a.shape} instead of {b.shape}"
+    if a.size == 0:
+        return 0.0
+    assert np.isfinite(a).all(), "not finite"
+    scale = np.abs(b).max()
+    difference = np.abs(a - b).max()
+    return difference if scale == 0 else difference / scale
+
+
+def expect_close(what, ours, theirs, tolerance):
+    """Arrays, or dictionaries of arrays with the same names."""
+    if isinstance(theirs, dict):
+        assert set(ours) == set(theirs), f"{what}: names differ: {sorted(set(ours) ^ set(theirs))}"
+        for name in theirs:
+            expect_close(f"{what} of {name}", ours[name], theirs[name], tolerance)
+        return
+    error = relative(ours, theirs)
+    assert error <= tolerance, f"{what}: relative error {error:.3g}, allowed {tolerance:.3g}"
