@@ -89,24 +89,25 @@ def run(executable, flags, launch="threads", dump_gradients=False, init=None, in
     return Result(records, gradients, safetensors_io.read(stem + ".parameters.safetensors"), done.stderr + done.stdout)
 
 
-def relative(a, b):
-    """The largest difference of two tensors in units of the largest element of `b`."""
-    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    assert a.shape == b.shape, f"shape {a.shape} instead of {b.shape}"
-    if a.size == 0:
-        return 0.0
-    assert np.isfinite(a).all(), "not finite"
-    scale = np.abs(b).max()
-    difference = np.abs(a - b).max()
-    return difference if scale == 0 else difference / scale
+class Mismatch(AssertionError):
+    """Numbers that should agree and do not."""
 
 
-def expect_close(what, ours, theirs, tolerance):
-    """Arrays, or dictionaries of arrays with the same names."""
+def expect_close(what, ours, theirs, tolerance, least_scale=0.0):
+    """Arrays, or dictionaries of arrays with the same names. Differences are in units of the tensor's largest element, or
+    of `least_scale` if that is more."""
     if isinstance(theirs, dict):
-        assert set(ours) == set(theirs), f"{what}: names differ: {sorted(set(ours) ^ set(theirs))}"
+        if set(ours) != set(theirs):
+            raise Mismatch(f"{what}: names differ: {sorted(set(ours) ^ set(theirs))}")
         for name in theirs:
-            expect_close(f"{what} of {name}", ours[name], theirs[name], tolerance)
+            expect_close(f"{what} of {name}", ours[name], theirs[name], tolerance, least_scale)
         return
-    error = relative(ours, theirs)
-    assert error <= tolerance, f"{what}: relative error {error:.3g}, allowed {tolerance:.3g}"
+    ours, theirs = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
+    if ours.shape != theirs.shape:
+        raise Mismatch(f"{what}: shape {ours.shape} instead of {theirs.shape}")
+    if not theirs.size:
+        return
+    scale = max(np.abs(theirs).max(), least_scale)
+    error = np.abs(ours - theirs).max() / scale if scale else np.abs(ours - theirs).max()
+    if not error <= tolerance:  # also where an element is not finite
+        raise Mismatch(f"{what}: relative error {error:.3g}, allowed {tolerance:.3g}")

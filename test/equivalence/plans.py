@@ -1,0 +1,90 @@
+"""The (model, plan) pairs that must all compute the same training.
+
+A model is a file of models/ with a function that draws its inputs. Its program for the first plan, one rank and one
+microbatch, is the reference; a new plan is a line of PLANS.
+"""
+import dataclasses
+
+import numpy as np
+
+BATCH, STEPS = 48, 3  # 48: divided by each dp times microbatches
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    dp: int = 1
+    microbatches: int = 1
+    launch: tuple = ("threads",)
+
+    @property
+    def name(self):
+        return f"dp{self.dp}_mb{self.microbatches}"
+
+    @property
+    def flags(self):
+        return ["--mesh", f"dp={self.dp}", "--microbatches", str(self.microbatches)]
+
+
+THREADS, BOTH = ("threads",), ("threads", "mpirun")
+
+#             dp  microbatches  launched as
+PLANS = [Plan(1, 1, THREADS),
+         Plan(1, 2, THREADS),
+         Plan(1, 4, THREADS),
+         Plan(2, 1, BOTH),
+         Plan(2, 2, BOTH),
+         Plan(2, 4, BOTH),
+         Plan(3, 1, BOTH),
+         Plan(3, 2, BOTH),
+         Plan(3, 4, BOTH),
+         Plan(4, 1, BOTH),
+         Plan(4, 2, BOTH),
+         Plan(4, 4, BOTH)]
+
+
+def lm_inputs(random):
+    """The first 12 rows of a batch have no counted target (4 of the 16 parts under dp 4, 4 microbatches), the others more
+    and more of them."""
+    window = random.integers(0, 7, (STEPS * BATCH, 6), dtype=np.int32)
+    targets = window[:, 1:].copy()
+    row = np.arange(STEPS * BATCH) % BATCH
+    targets[random.random(targets.shape) > np.maximum(row - 11, 0)[:, None] / BATCH] = -1
+    return {"tokens": window[:, :-1].copy(), "targets": targets}
+
+
+def losses_inputs(random):
+    samples = STEPS * BATCH
+    first = random.integers(0, 5, (samples, 2), dtype=np.int32)
+    first[random.random(first.shape) < (np.arange(samples) % BATCH)[:, None] / BATCH] = -1
+    second = random.integers(0, 5, samples, dtype=np.int32)
+    second[np.arange(samples) % BATCH < 20] = 2
+    return {"x": random.standard_normal((samples, 6)), "y": random.standard_normal((samples, 3)),
+            "first": first, "second": second}
+
+
+def skip_inputs(random):
+    return {n: random.standard_normal((STEPS * BATCH, 5)) for n in "xy"}
+
+
+#        model     its inputs     parameters that stay as they are
+MODELS = [("lm", lm_inputs, set()),
+          ("losses", losses_inputs, set()),
+          ("skip", skip_inputs, {"fixed", "cut"})]
+
+# What each program runs: (name, compiler's flags, executable's flags, whether parameters are compared). Adam turns the
+# rounding noise of a gradient that is zero by symmetry into a full step: its losses are compared only.
+RUNS = [("sgd", ["--optimizer", "sgd"], ["--lr", "0.1"], True),
+        ("sgd clipped", ["--optimizer", "sgd"], ["--lr", "0.5", "--clip", "0.05"], True),
+        ("sgd momentum", ["--optimizer", "sgd"], ["--lr", "0.1", "--momentum", "0.9", "--weight-decay", "0.1"], True),
+        ("sgd nesterov", ["--optimizer", "sgd", "--nesterov"], ["--lr", "0.1", "--momentum", "0.9"], True),
+        ("adamw clipped", ["--optimizer", "adamw"], ["--lr", "0.01", "--clip", "0.1", "--weight-decay", "0.1"], False)]
+
+# Which runs a plan gets: all of them where the plan is in this set, the first two elsewhere.
+FULL = {"dp1_mb1", "dp2_mb2", "dp3_mb1", "dp4_mb4"}
+
+# Bugs that the compiler plants with --plant, each with a model, a plan and a run that must see it.
+PLANTED = [("local-clip-norm", "losses", Plan(2, 2), "sgd clipped"),
+           ("drop-tied-sum", "lm", Plan(2, 1), "sgd"),
+           ("scale-twice", "skip", Plan(2, 2), "sgd"),
+           ("mean-of-means", "lm", Plan(2, 2), "sgd"),
+           ("skip-update-on-rank", "skip", Plan(2, 1), "sgd")]
