@@ -35,4 +35,60 @@ def PlaceOps : Pass<"pp-place-ops", "::mlir::ModuleOp"> {
   }];
 }
 
+def ResizeBatch : Pass<"pp-resize-batch", "::mlir::ModuleOp"> {
+  let summary = "Gives the entry another batch size";
+  let description = "`--batch` overrides the model's: the same propagation as that of `pp-split-batch`, on the model before anything is decomposed.";
+  let options = [Option<"batch", "batch", "int64_t", /*default=*/"0", "rows of the global batch; 0 keeps the model's">];
+}
+
+//===----------------------------------------------------------------------===//
+// placed -> train
+//===----------------------------------------------------------------------===//
+
+def Autodiff : Pass<"pp-autodiff", "::mlir::ModuleOp"> {
+  let summary = "Adds the backward ops and the updates of the parameters that learn";
+  let description = [{
+    Reverse mode, from the loss up to the parameters and the detaches; what needs no gradient gets none. Consumes every
+    `pp.detach`. Runs once. A trained parameter that can receive no gradient is warned about with the reason and has no
+    `pp.update`.
+
+    ```mlir
+    %l, %h = pp.place 0 -> ... { ... }       // yields what the backward reads
+    %dw = pp.place 0 -> ... { ... }
+    pp.update %w, %dw : tensor<4x4xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numAdjoints", "adjoints", "ops whose adjoint was built">,
+    Statistic<"numLearning", "learning", "parameters that learn">];
+}
+
+//===----------------------------------------------------------------------===//
+// train -> partitioned
+//===----------------------------------------------------------------------===//
+
+def SplitBatch : Pass<"pp-split-batch", "::mlir::ModuleOp"> {
+  let summary = "Proves that the batch can be split, and gives the entry the shapes of one microbatch on one rank";
+  let description = [{
+    Propagates one sharded axis, the batch, from the inputs' first dimension through the iteration spaces. A value is then split
+    along one dimension, whole on every tile, or partial: a sum over the batch of which each tile has its part. A partial value
+    may pass through ops that are linear in it. A value that is whole and meets a partial one in a sum counts once: it is divided by
+    the number of tiles. Sums over the batch that depend on inputs alone and are used otherwise become results of the prologue. All else is
+    refused, naming the op.
+  }];
+  let statistics = [Statistic<"numPartial", "partial", "values that are partial sums over the batch">];
+}
+
+def SplitTasks : Pass<"pp-split-tasks", "::mlir::ModuleOp"> {
+  let summary = "Cuts the entry into isolated tasks";
+  let description = [{
+    Per stage: prologue (what must be known over the whole batch before the first forward), forward, backward. What the backward reads of
+    the forward is a saved value, except what is computed again from saved values, parameters or inputs at no more than an elementwise cost. Gradients accumulate
+    over microbatches in place.
+  }];
+  let statistics = [
+    Statistic<"numSaved", "saved", "values saved from forward to backward">,
+    Statistic<"numRecomputed", "recomputed", "ops computed again in the backward">];
+}
+
 #endif // PPOPT_TRANSFORMS_PASSES

@@ -48,6 +48,12 @@ struct TileInfo {
   SmallVector<int64_t> globalShape;
 };
 
+/// Values in [0, end), or equal to `ignoreIndex`.
+struct IndexRange {
+  int64_t end;
+  std::optional<int64_t> ignoreIndex;
+};
+
 enum class DecomposeAt { Model, Kernel };
 
 /// Emits the read of operand `operand` at `index`.

@@ -41,6 +41,11 @@ def PP_IterationSpaceOpInterface : OpInterface<"IterationSpaceOpInterface"> {
       training) as an operand when tasks are formed.
     }], "bool", "needsRandomKey", (ins),
     /*methodBody=*/"", /*defaultImplementation=*/"return false;">,
+    InterfaceMethod<[{
+      If the values of this integer operand index something: what they may be. The runtime checks model
+      inputs against it.
+    }], "::std::optional<::mlir::pp::IndexRange>", "getIndexRange", (ins "unsigned":$operand),
+    /*methodBody=*/"", /*defaultImplementation=*/"return ::std::nullopt;">,
   ];
 }
 

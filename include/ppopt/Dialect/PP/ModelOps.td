@@ -19,6 +19,7 @@ class PP_ModelOp<string mnemonic, list<Trait> traits = []>
 defvar PP_Infer = DeclareOpInterfaceMethods<InferTypeOpInterface>;
 defvar PP_Space = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface>;
 defvar PP_LinearSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn"]>;
+defvar PP_IndexSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn", "getIndexRange"]>;
 defvar PP_TiledSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn", "setTile", "needsRandomKey"]>;
 defvar PP_Adjoint = DeclareOpInterfaceMethods<PP_DifferentiableOpInterface>;
 defvar PP_Decompose = DeclareOpInterfaceMethods<PP_DecomposableOpInterface>;
@@ -320,7 +321,7 @@ def PP_RmsNormOp : PP_ModelOp<"rms_norm", [PP_Space, PP_Decompose, AllTypesMatch
   let hasVerifier = 1;
 }
 
-def PP_EmbeddingOp : PP_ModelOp<"embedding", [PP_Infer, PP_LinearSpace, PP_Element, PP_Adjoint]> {
+def PP_EmbeddingOp : PP_ModelOp<"embedding", [PP_Infer, PP_IndexSpace, PP_Element, PP_Adjoint]> {
   let summary = "rows of a table [V, C] at ids [...]: [..., C]";
   let description = "Ids are in [0, V): the runtime checks model inputs that reach this op. Linear in the table.";
   let arguments = (ins PP_FloatTensor:$table, PP_IntTensor:$ids);
@@ -373,7 +374,7 @@ def PP_CrossEntropyOp : PP_ModelOp<"cross_entropy", [PP_Infer, PP_Space, PP_Deco
   let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits) `,` type($targets)";
 }
 
-def PP_TokenLossOp : PP_ModelOp<"token_loss", [PP_Infer, PP_Space, PP_Decompose, PP_Adjoint]> {
+def PP_TokenLossOp : PP_ModelOp<"token_loss", [PP_Infer, DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["getIndexRange"]>, PP_Decompose, PP_Adjoint]> {
   let summary = "-log softmax(logits)[target] a row, 0 where ignored";
   let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<I64Attr>:$ignore_index);
   let results = (outs PP_FloatTensor:$result);

@@ -94,6 +94,18 @@ def PP_ReturnOp : PP_Op<"return", [Pure, Terminator, ReturnLike, ParentOneOf<["T
   let builders = [OpBuilder<(ins), [{}]>];
 }
 
+def PP_BatchSumOp : PP_ModelOp<"batch_sum", [SameOperandsAndResultType]> {
+  let summary = "completes a partial sum over the batch";
+  let description = [{
+    The operand is this tile's part of a sum over the batch that depends on model inputs alone; the result is the sum over all
+    microbatches and data-parallel ranks. It is known before the first forward: the prologue computes it. With `count` it is how many
+    targets are counted: where it is zero the step is skipped.
+  }];
+  let arguments = (ins PP_FloatTensor:$partial, UnitAttr:$count);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$partial attr-dict `:` type($partial)";
+}
+
 def PP_AccumulateOp : PP_ModelOp<"accumulate", [PP_LinearSpace, PP_Element, SameOperandsAndResultType]> {
   let summary = "accumulator + value, in place of the accumulator";
   let arguments = (ins PP_FloatTensor:$accumulator, PP_FloatTensor:$value);

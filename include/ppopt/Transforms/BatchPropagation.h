@@ -1,0 +1,65 @@
+//===- BatchPropagation.h - One sharded axis through a model -----*- C++
+//-*-===//
+
+#ifndef PPOPT_TRANSFORMS_BATCHPROPAGATION_H
+#define PPOPT_TRANSFORMS_BATCHPROPAGATION_H
+
+#include "ppopt/Transforms/BatchSplit.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::pp {
+
+/// Propagates the split of the batch from an entry's inputs through its ops,
+/// and then gives every value its local shape. Errors name the op that can't be
+/// split.
+class BatchPropagation {
+public:
+  /// `batch` rows, cut into `tiles` equal parts.
+  BatchPropagation(func::FuncOp entry, int64_t batch, int64_t tiles)
+      : entry(entry), batch(batch), tiles(tiles) {}
+
+  /// Finds a state for every value; clones ops whose result is wanted both
+  /// whole and split, completes sums of inputs, and divides what counts once.
+  LogicalResult propagate();
+
+  /// Sets the types of split values to `rows` batch rows, and tells ops that
+  /// depend on the global index where their tile lies.
+  void applyLocalShapes(int64_t rows);
+
+  unsigned countPartial() const;
+
+  /// Another batch size, not a split: sums over the batch are complete and rows
+  /// may mix.
+  bool isResize = false;
+  /// Test only: the name of a bug to plant.
+  StringRef plant;
+
+private:
+  LogicalResult propagate(Block &block);
+  LogicalResult propagate(IterationSpaceOpInterface op);
+  LogicalResult cutWholeOperands(IterationSpaceOpInterface op,
+                                 const IterationSpace &space, BatchLoop cut);
+  LogicalResult admitPartialOperands(IterationSpaceOpInterface op, bool isCut);
+  LogicalResult makePartial(OpOperand &operand);
+  Value demandSplit(Value value, BatchState state);
+  Value completeSum(OpBuilder &builder, Value partial);
+  Value divideByTiles(OpBuilder &builder, Value value);
+  SmallVector<unsigned> operandsIn(Operation *op, BatchState::Kind kind) const;
+  void completeInputSums(Operation *op);
+  Value getKey();
+
+  BatchState stateOf(Value value) const { return states.lookup(value); }
+
+  func::FuncOp entry;
+  int64_t batch, tiles;
+  DenseMap<Value, BatchState> states;
+  /// Values that follow from model inputs and constants alone.
+  DenseSet<Value> fromInputs;
+  DenseMap<std::pair<Value, std::pair<int64_t, int64_t>>, Value> demanded;
+  Value key;
+};
+
+} // namespace mlir::pp
+
+#endif // PPOPT_TRANSFORMS_BATCHPROPAGATION_H

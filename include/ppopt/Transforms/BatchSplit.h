@@ -1,0 +1,55 @@
+//===- BatchSplit.h - How values follow the split of the batch ---*- C++
+//-*-===//
+
+#ifndef PPOPT_TRANSFORMS_BATCHSPLIT_H
+#define PPOPT_TRANSFORMS_BATCHSPLIT_H
+
+#include "ppopt/Dialect/PP/PP.h"
+
+namespace mlir::pp {
+
+/// How one value relates to the tiles of the batch.
+struct BatchState {
+  enum Kind {
+    Whole,   ///< the same on every tile
+    Split,   ///< dimension `dim` is cut: each batch row owns `unit` of its
+             ///< elements
+    Partial, ///< each tile has its part of a sum over the batch
+  };
+  Kind kind = Whole;
+  int64_t dim = 0;
+  int64_t unit = 1;
+
+  bool operator==(const BatchState &other) const {
+    return kind == other.kind &&
+           (kind != Split || (dim == other.dim && unit == other.unit));
+  }
+  static BatchState split(int64_t dim, int64_t unit) {
+    return {Split, dim, unit};
+  }
+  static BatchState partial() { return {Partial, 0, 1}; }
+};
+
+/// A loop of an iteration space that the batch cuts: each batch row owns `unit`
+/// of its iterations.
+struct BatchLoop {
+  unsigned loop;
+  int64_t unit;
+};
+
+/// The loop that a split of dimension `dim` with `unit` cuts, for a tensor
+/// that runs over `tensor` in `space`. Nothing if the cut does not fall on a
+/// loop (a reshape that mixes batch rows, a broadcast dimension).
+std::optional<BatchLoop> getBatchLoop(const IterationSpace &space,
+                                      const TensorLoops &tensor,
+                                      BatchState state, int64_t batch);
+
+/// The state of a tensor if `loop` is cut: Split if a dimension runs over it,
+/// else Whole. Nothing if the loop is a minor one of its dimension.
+std::optional<BatchState> getStateFor(const IterationSpace &space,
+                                      const TensorLoops &tensor,
+                                      BatchLoop loop);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_TRANSFORMS_BATCHSPLIT_H

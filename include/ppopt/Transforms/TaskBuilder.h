@@ -1,0 +1,57 @@
+//===- TaskBuilder.h - Builds a task whose signature grows -------*- C++
+//-*-===//
+
+#ifndef PPOPT_TRANSFORMS_TASKBUILDER_H
+#define PPOPT_TRANSFORMS_TASKBUILDER_H
+
+#include "ppopt/Dialect/PP/PP.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::pp {
+
+/// On a result of a prologue: it counts targets, and zero skips the step.
+inline constexpr llvm::StringLiteral kCountAttr = "pp.count";
+
+/// Builds a pp.task at the insertion point of a builder; arguments and results
+/// are added as they are found to be needed.
+class TaskBuilder {
+public:
+  TaskBuilder(OpBuilder &builder, StringRef name, TaskKind kind, int64_t stage,
+              Location loc);
+
+  /// A new argument of a role that the task has not yet.
+  Value addArgument(RoleAttr role, Type type, Location loc);
+  /// The argument of a role; added if there is none.
+  Value getArgument(RoleAttr role, Type type, Location loc);
+  void addResult(RoleAttr role, Value value);
+  /// Adds `value` to the accumulator of a role: an argument and a result tied
+  /// to it.
+  void accumulate(RoleAttr role, Value value);
+
+  /// What stands for a value of outside; null if nothing does.
+  Value lookup(Value outer) const { return mapping.lookupOrNull(outer); }
+  void map(Value outer, Value inner) { mapping.map(outer, inner); }
+  /// Clones an op of outside; `resolve` gives the value that stands in the map
+  /// for an operand.
+  void clone(Operation *op, llvm::function_ref<Value(Value)> resolve);
+  /// The builder inside the body.
+  OpBuilder &getBuilder() { return inner; }
+  /// Number of ops so far.
+  unsigned size() const { return ops; }
+
+  /// Sets the signature and the return.
+  TaskOp finish();
+
+private:
+  TaskOp task;
+  OpBuilder inner;
+  IRMapping mapping;
+  SmallVector<RoleAttr> argRoles, resultRoles;
+  SmallVector<Value> results;
+  unsigned ops = 0;
+};
+
+} // namespace mlir::pp
+
+#endif // PPOPT_TRANSFORMS_TASKBUILDER_H

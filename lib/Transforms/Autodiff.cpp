@@ -1,0 +1,308 @@
+//===- Autodiff.cpp - Adds backward ops and updates -----------------------===//
+//
+// Before (phase placed): forward pp.place regions and the loss. After (phase
+// train): for each of them that takes part a backward region behind all forward
+// ones, in reverse order, and a pp.update for each parameter that learns.
+// Forward regions yield what backward regions read. No pp.detach is left.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Transforms/Entry.h"
+#include "ppopt/Transforms/Passes.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_AUTODIFF
+#include "ppopt/Transforms/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+/// Where `value` goes to directly: results of its users; through a place's
+/// yield to the place's result.
+void forEachSuccessor(Value value,
+                      llvm::function_ref<void(Operation *, Value)> visit) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (auto yield = dyn_cast<YieldOp>(user))
+      visit(user, yield->getParentOp()->getResult(use.getOperandNumber()));
+    else
+      for (Value result : user->getResults())
+        visit(user, result);
+  }
+}
+
+/// Values that follow from `roots`. `passes` says whether a step through an op
+/// to a result is taken.
+template <typename PassesFn>
+DenseSet<Value> reachableFrom(ArrayRef<Value> roots, PassesFn passes) {
+  DenseSet<Value> reached(roots.begin(), roots.end());
+  SmallVector<Value> worklist(roots);
+  while (!worklist.empty())
+    forEachSuccessor(worklist.pop_back_val(), [&](Operation *op, Value next) {
+      if (passes(op, next) && reached.insert(next).second)
+        worklist.push_back(next);
+    });
+  return reached;
+}
+
+bool carriesGradient(Operation *op, Value result) {
+  return !isa<DetachOp>(op) && isFloat(result);
+}
+
+/// Builds the backward regions of one entry function.
+class Differentiator {
+public:
+  Differentiator(func::FuncOp entry)
+      : block(entry.getBody().front()),
+        ret(cast<func::ReturnOp>(block.getTerminator())),
+        loss(ret.getOperand(0)), builder(ret) {
+    for (auto param : block.getOps<ParamOp>())
+      if (!param.getFrozen())
+        trained.push_back(param);
+    SmallVector<Value> roots(trained.begin(), trained.end());
+    active = reachableFrom(roots, carriesGradient);
+  }
+
+  LogicalResult run();
+  unsigned numAdjoints = 0, numLearning = 0;
+
+private:
+  LogicalResult differentiate(PlaceOp forward);
+  LogicalResult differentiate(Operation *op);
+  void addGradient(Value value, Value gradient);
+  void insertUpdates();
+  void warnNeverLearns(ParamOp param);
+  void yieldWhatBackwardReads();
+  void consumeDetaches();
+
+  Block &block;
+  func::ReturnOp ret;
+  Value loss;
+  OpBuilder builder;
+  SmallVector<ParamOp> trained;
+  /// Values through which a trained parameter learns if their gradient is not
+  /// zero.
+  DenseSet<Value> active;
+  DenseMap<Value, Value> gradients;
+};
+
+void Differentiator::addGradient(Value value, Value gradient) {
+  Value &sum = gradients[value];
+  sum =
+      sum ? AddOp::create(builder, gradient.getLoc(), sum, gradient).getResult()
+          : gradient;
+}
+
+LogicalResult Differentiator::differentiate(Operation *op) {
+  SmallVector<Value> resultGrads;
+  for (Value result : op->getResults())
+    resultGrads.push_back(gradients.lookup(result));
+  if (llvm::none_of(resultGrads, [](Value grad) { return bool(grad); }))
+    return success();
+  SmallVector<bool> needed;
+  for (Value operand : op->getOperands())
+    needed.push_back(active.contains(operand));
+  if (isa<DetachOp>(op) ||
+      llvm::none_of(needed, [](bool need) { return need; }))
+    return success();
+  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
+  if (!differentiable)
+    return op->emitOpError("has no gradient, and a trained parameter reaches "
+                           "the loss through it; put a pp.detach before it if "
+                           "that is meant");
+  SmallVector<Value> operandGrads(op->getNumOperands());
+  differentiable.buildAdjoint(builder, resultGrads, needed, operandGrads);
+  ++numAdjoints;
+  for (auto [operand, grad, need] :
+       llvm::zip(op->getOperands(), operandGrads, needed))
+    if (need && grad)
+      addGradient(operand, grad);
+  return success();
+}
+
+/// Builds the backward region of a forward one, at the end of the entry.
+LogicalResult Differentiator::differentiate(PlaceOp forward) {
+  bool isReached = llvm::any_of(forward.getResults(), [&](Value result) {
+    return active.contains(result) &&
+           (result == loss || gradients.count(result));
+  });
+  if (!isReached)
+    return success();
+  auto body = std::make_unique<Block>();
+  builder.setInsertionPointToEnd(body.get());
+  DenseMap<Value, Value> before = gradients;
+  Operation *yield = forward.getBody().front().getTerminator();
+  for (auto [result, value] :
+       llvm::zip(forward.getResults(), yield->getOperands())) {
+    if (!active.contains(value))
+      continue;
+    if (Value gradient = gradients.lookup(result))
+      addGradient(value, gradient);
+    if (result == loss) {
+      auto type = cast<RankedTensorType>(loss.getType());
+      addGradient(value,
+                  ConstantOp::create(builder, value.getLoc(), type, 1.0));
+    }
+  }
+  for (Operation &op :
+       llvm::reverse(forward.getBody().front().without_terminator()))
+    if (failed(differentiate(&op)))
+      return failure();
+
+  // What has a gradient and lives outside goes on from there.
+  SmallVector<Value> outer, yielded;
+  SmallVector<Type> types;
+  for (auto &[value, gradient] : gradients)
+    if (value.getParentBlock() == &block && before.lookup(value) != gradient)
+      outer.push_back(value);
+  // A DenseMap has no order: the program's is used.
+  llvm::sort(outer, [](Value a, Value b) {
+    Operation *defA = a.getDefiningOp(), *defB = b.getDefiningOp();
+    if (defA != defB)
+      return defA && defB ? defA->isBeforeInBlock(defB) : !defA && defB;
+    return a.getAsOpaquePointer() != b.getAsOpaquePointer() &&
+           (isa<BlockArgument>(a) ? cast<BlockArgument>(a).getArgNumber() <
+                                        cast<BlockArgument>(b).getArgNumber()
+                                  : cast<OpResult>(a).getResultNumber() <
+                                        cast<OpResult>(b).getResultNumber());
+  });
+  for (Value value : outer) {
+    yielded.push_back(gradients[value]);
+    types.push_back(value.getType());
+  }
+  YieldOp::create(builder, forward.getLoc(), yielded);
+  builder.setInsertionPoint(ret);
+  auto backward =
+      PlaceOp::create(builder, forward.getLoc(), types, forward.getPlace());
+  backward.getBody().push_back(body.release());
+  for (auto [value, result] : llvm::zip(outer, backward.getResults()))
+    gradients[value] = result;
+  return success();
+}
+
+void Differentiator::warnNeverLearns(ParamOp param) {
+  auto anything = [](Operation *, Value) { return true; };
+  InFlightDiagnostic diag = param.emitWarning() << "'" << param.getParamName()
+                                                << "' never learns: ";
+  if (param->use_empty()) {
+    diag << "nothing uses it";
+    return;
+  }
+  if (!reachableFrom({param.getResult()}, anything).contains(loss)) {
+    diag << "it does not reach the loss";
+    return;
+  }
+  SmallVector<Operation *> cuts;
+  for (Value value : reachableFrom({param.getResult()}, carriesGradient))
+    for (Operation *user : value.getUsers())
+      if (isa<DetachOp>(user) &&
+          reachableFrom({user->getResult(0)}, anything).contains(loss) &&
+          !llvm::is_contained(cuts, user))
+        cuts.push_back(user);
+  if (cuts.empty()) {
+    diag << "it reaches the loss only through values that carry no gradient "
+            "(integers, comparisons)";
+    return;
+  }
+  llvm::sort(cuts, [](Operation *a, Operation *b) {
+    return a->getBlock() == b->getBlock() && a->isBeforeInBlock(b);
+  });
+  diag << "every path from the loss to it passes a detach";
+  for (Operation *cut : cuts)
+    diag.attachNote(cut->getLoc()) << "this one";
+}
+
+void Differentiator::insertUpdates() {
+  for (ParamOp param : trained) {
+    Value gradient = gradients.lookup(param);
+    if (!gradient) {
+      warnNeverLearns(param);
+      continue;
+    }
+    UpdateOp::create(builder, param.getLoc(), param, gradient);
+    ++numLearning;
+  }
+}
+
+/// A backward region may refer to values of forward regions; makes those
+/// results of their place.
+void Differentiator::yieldWhatBackwardReads() {
+  for (auto place : llvm::make_early_inc_range(block.getOps<PlaceOp>())) {
+    Block &body = place.getBody().front();
+    llvm::SetVector<Value> read;
+    for (Operation &op : body.without_terminator())
+      for (Value result : op.getResults())
+        for (Operation *user : result.getUsers())
+          if (user->getBlock() != &body)
+            read.insert(result);
+    if (read.empty())
+      continue;
+    auto yield = cast<YieldOp>(body.getTerminator());
+    unsigned first = yield.getNumOperands();
+    yield->insertOperands(first, read.getArrayRef());
+    OpBuilder builder(place);
+    auto wider = PlaceOp::create(builder, place.getLoc(),
+                                 yield.getOperandTypes(), place.getPlace());
+    wider.getBody().takeBody(place.getBody());
+    for (unsigned i = 0; i < first; ++i)
+      place.getResult(i).replaceAllUsesWith(wider.getResult(i));
+    place.erase();
+    for (auto [i, readValue] : llvm::enumerate(read)) {
+      Value value = readValue;
+      value.replaceUsesWithIf(wider.getResult(first + i), [&](OpOperand &use) {
+        return use.getOwner()->getBlock() != &body;
+      });
+    }
+  }
+}
+
+void Differentiator::consumeDetaches() {
+  block.getParentOp()->walk([](DetachOp detach) {
+    detach.replaceAllUsesWith(detach.getX());
+    detach.erase();
+  });
+}
+
+LogicalResult Differentiator::run() {
+  SmallVector<PlaceOp> places(block.getOps<PlaceOp>());
+  for (PlaceOp place : llvm::reverse(places))
+    if (failed(differentiate(place)))
+      return failure();
+  builder.setInsertionPoint(ret);
+  insertUpdates();
+  consumeDetaches();
+  yieldWhatBackwardReads();
+  return success();
+}
+
+struct Autodiff : pp::impl::AutodiffBase<Autodiff> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> entry = findEntry(getOperation());
+    if (failed(entry))
+      return signalPassFailure();
+    if (!entry->getOps<UpdateOp>().empty()) {
+      entry->emitError("has pp.update already: autodiff runs once");
+      return signalPassFailure();
+    }
+    if (entry->getNumResults() != 1) {
+      entry->emitError("has no single loss to differentiate");
+      return signalPassFailure();
+    }
+    Differentiator differentiator(*entry);
+    if (failed(differentiator.run()))
+      return signalPassFailure();
+    numAdjoints = differentiator.numAdjoints;
+    numLearning = differentiator.numLearning;
+  }
+};
+
+} // namespace

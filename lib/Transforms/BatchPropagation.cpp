@@ -1,0 +1,348 @@
+//===- BatchPropagation.cpp - One sharded axis through a model ------------===//
+
+#include "ppopt/Transforms/BatchPropagation.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+static InFlightDiagnostic refuse(Operation *op) {
+  return op->emitOpError("can't be split over the batch: ");
+}
+
+SmallVector<unsigned>
+BatchPropagation::operandsIn(Operation *op, BatchState::Kind kind) const {
+  SmallVector<unsigned> found;
+  for (OpOperand &operand : op->getOpOperands())
+    if (stateOf(operand.get()).kind == kind)
+      found.push_back(operand.getOperandNumber());
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Making a value what its user needs
+//===----------------------------------------------------------------------===//
+
+/// A whole value that a user wants split: computes it again on the tile, if
+/// nothing but leaves and parallel loops stand behind it. Null if that can't
+/// be.
+Value BatchPropagation::demandSplit(Value value, BatchState state) {
+  if (stateOf(value) == state)
+    return value;
+  Value &known = demanded[{value, {state.dim, state.unit}}];
+  if (known)
+    return known;
+  auto op = value.getDefiningOp<IterationSpaceOpInterface>();
+  if (!op || op->getNumResults() != 1 || isa<ParamOp>(op) ||
+      stateOf(value).kind != BatchState::Whole)
+    return nullptr;
+  if (auto constant = dyn_cast<ConstantOp>(op.getOperation()))
+    if (!isa<SplatElementsAttr>(constant.getValue()))
+      return nullptr;
+  IterationSpace space = op.getIterationSpace();
+  std::optional<BatchLoop> cut =
+      getBatchLoop(space, space.results[0], state, batch);
+  if (!cut || space.loops[cut->loop].kind != LoopKind::Parallel)
+    return nullptr;
+  SmallVector<Value> operands;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    std::optional<BatchState> needed =
+        getStateFor(space, space.operands[i], *cut);
+    if (!needed)
+      return nullptr;
+    Value split = needed->kind == BatchState::Split
+                      ? demandSplit(operand, *needed)
+                      : operand;
+    if (!split)
+      return nullptr;
+    operands.push_back(split);
+  }
+  OpBuilder builder(op);
+  Operation *clone = builder.clone(*op);
+  clone->setOperands(operands);
+  Value result = clone->getResult(0);
+  states[result] = state;
+  if (fromInputs.contains(value))
+    fromInputs.insert(result);
+  // The map may have grown under the reference.
+  return demanded[{value, {state.dim, state.unit}}] = result;
+}
+
+Value BatchPropagation::divideByTiles(OpBuilder &builder, Value value) {
+  auto type = RankedTensorType::get({}, getElementTypeOrSelf(value.getType()));
+  Value share = ConstantOp::create(builder, value.getLoc(), type, 1.0 / tiles);
+  Value part = MulOp::create(builder, value.getLoc(), value, share);
+  states[part] = BatchState::partial();
+  return part;
+}
+
+Value BatchPropagation::completeSum(OpBuilder &builder, Value partial) {
+  if (plant == "mean-of-means") {
+    auto type =
+        RankedTensorType::get({}, getElementTypeOrSelf(partial.getType()));
+    Value count = ConstantOp::create(builder, partial.getLoc(), type,
+                                     static_cast<double>(tiles));
+    return MulOp::create(builder, partial.getLoc(), partial, count);
+  }
+  bool isCount = isa_and_nonnull<CountOp>(partial.getDefiningOp());
+  return BatchSumOp::create(builder, partial.getLoc(), partial, isCount);
+}
+
+/// Completes those partial operands that follow from inputs alone.
+void BatchPropagation::completeInputSums(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value value = operand.get();
+    if (stateOf(value).kind != BatchState::Partial ||
+        !fromInputs.contains(value))
+      continue;
+    Value &complete = demanded[{value, {-1, -1}}];
+    if (!complete) {
+      OpBuilder builder(op);
+      if (Operation *def = value.getDefiningOp();
+          def && def->getBlock() == op->getBlock())
+        builder.setInsertionPointAfter(def);
+      complete = completeSum(builder, value);
+      fromInputs.insert(complete);
+    }
+    operand.set(complete);
+  }
+}
+
+/// A value of which each tile shall have a part of the sum.
+LogicalResult BatchPropagation::makePartial(OpOperand &operand) {
+  if (isResize)
+    return success();
+  BatchState state = stateOf(operand.get());
+  if (state.kind == BatchState::Split)
+    return refuse(operand.getOwner())
+           << "its operand has one value for each row of the batch, where a "
+              "sum over the batch is wanted";
+  OpBuilder builder(operand.getOwner());
+  if (state.kind == BatchState::Whole && tiles != 1)
+    operand.set(divideByTiles(builder, operand.get()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Propagation
+//===----------------------------------------------------------------------===//
+
+LogicalResult BatchPropagation::cutWholeOperands(IterationSpaceOpInterface op,
+                                                 const IterationSpace &space,
+                                                 BatchLoop cut) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned i = operand.getOperandNumber();
+    if (i >= space.operands.size() ||
+        stateOf(operand.get()).kind == BatchState::Split)
+      continue;
+    std::optional<BatchState> needed =
+        getStateFor(space, space.operands[i], cut);
+    if (needed && needed->kind == BatchState::Whole)
+      continue;
+    Value split = needed ? demandSplit(operand.get(), *needed) : Value();
+    if (!split) {
+      InFlightDiagnostic diag =
+          refuse(op)
+          << "operand " << i
+          << " has a dimension of the batch's size that does not come from "
+             "the model's inputs";
+      diag.attachNote(operand.get().getLoc()) << "it is made here";
+      return diag;
+    }
+    operand.set(split);
+  }
+  return success();
+}
+
+/// A sum over the batch that is not complete may pass through linear ops only.
+LogicalResult
+BatchPropagation::admitPartialOperands(IterationSpaceOpInterface op,
+                                       bool isCut) {
+  for (bool completed : {false, true}) {
+    SmallVector<unsigned> partial = operandsIn(op, BatchState::Partial);
+    if (partial.empty())
+      return success();
+    if (!isCut) {
+      if (op.isLinearIn(partial))
+        return success();
+      auto all = llvm::to_vector(llvm::seq<unsigned>(0, op->getNumOperands()));
+      if (op.isLinearIn(all)) {
+        for (unsigned i : operandsIn(op, BatchState::Whole))
+          if (failed(makePartial(op->getOpOperand(i))))
+            return failure();
+        return success();
+      }
+    }
+    if (!completed)
+      completeInputSums(op);
+  }
+  InFlightDiagnostic diag =
+      refuse(op)
+      << "it is not linear in a sum over the batch that depends on "
+         "activations, so that no microbatch could compute its part; move it "
+         "before the sum, or pp.detach and compute it from inputs alone";
+  for (unsigned i : operandsIn(op, BatchState::Partial))
+    diag.attachNote(op->getOperand(i).getLoc())
+        << "operand " << i << " is such a sum";
+  return diag;
+}
+
+LogicalResult BatchPropagation::propagate(IterationSpaceOpInterface op) {
+  IterationSpace space = op.getIterationSpace();
+  std::optional<BatchLoop> cut;
+  for (unsigned i : operandsIn(op, BatchState::Split)) {
+    BatchState state = stateOf(op->getOperand(i));
+    std::optional<BatchLoop> loop =
+        getBatchLoop(space, space.operands[i], state, batch);
+    if (!loop)
+      return refuse(op) << "it mixes rows of the batch, which are dimension "
+                        << state.dim << " of operand " << i;
+    if (cut && (cut->loop != loop->loop || cut->unit != loop->unit))
+      return refuse(op) << "the batch lies along different dimensions of its "
+                           "operands";
+    cut = loop;
+  }
+  if (cut && failed(cutWholeOperands(op, space, *cut)))
+    return failure();
+  if (failed(admitPartialOperands(op, cut.has_value())))
+    return failure();
+
+  bool isFromInputs =
+      !isa<ParamOp>(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
+        return fromInputs.contains(operand);
+      });
+  bool isPartial = !operandsIn(op, BatchState::Partial).empty();
+  for (auto [i, result] : llvm::enumerate(op->getResults())) {
+    if (isFromInputs)
+      fromInputs.insert(result);
+    BatchState &state = states[result];
+    if (!cut) {
+      state = isPartial ? BatchState::partial() : BatchState{};
+      continue;
+    }
+    std::optional<BatchState> cutState =
+        getStateFor(space, space.results[i], *cut);
+    LoopKind kind = space.loops[cut->loop].kind;
+    if (isResize && cutState) {
+      state = *cutState;
+    } else if (kind == LoopKind::Parallel && cutState &&
+               cutState->kind == BatchState::Split) {
+      state = *cutState;
+    } else if (kind == LoopKind::Sum && cutState &&
+               cutState->kind == BatchState::Whole) {
+      state = BatchState::partial();
+    } else {
+      return refuse(op) << "it mixes rows of the batch"
+                        << (kind == LoopKind::Max
+                                ? " (a maximum over them)"
+                                : " (each result needs all of them)");
+    }
+  }
+  return success();
+}
+
+LogicalResult BatchPropagation::propagate(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (auto place = dyn_cast<PlaceOp>(op)) {
+      Block &body = place.getBody().front();
+      if (failed(propagate(body)))
+        return failure();
+      for (auto [result, value] :
+           llvm::zip(place.getResults(), body.getTerminator()->getOperands())) {
+        states[result] = stateOf(value);
+        if (fromInputs.contains(value))
+          fromInputs.insert(result);
+      }
+    } else if (auto space = dyn_cast<IterationSpaceOpInterface>(op)) {
+      if (failed(propagate(space)))
+        return failure();
+    } else if (auto update = dyn_cast<UpdateOp>(op)) {
+      if (plant == "scale-twice") {
+        OpBuilder builder(update);
+        update.getGradientMutable().set(
+            divideByTiles(builder, update.getGradient()));
+      }
+      if (failed(makePartial(update.getGradientMutable())))
+        return failure();
+    } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
+      if (failed(makePartial(ret->getOpOperand(0))))
+        return failure();
+    } else if (!isa<YieldOp>(op)) {
+      return refuse(&op) << "it does not say over which loops it runs";
+    }
+  }
+  return success();
+}
+
+LogicalResult BatchPropagation::propagate() {
+  for (BlockArgument argument : entry.getArguments()) {
+    fromInputs.insert(argument);
+    // With one row there is nothing to cut: everything is whole.
+    if (batch != 1 || isResize)
+      states[argument] = BatchState::split(0, 1);
+  }
+  return propagate(entry.getBody().front());
+}
+
+//===----------------------------------------------------------------------===//
+// Local shapes
+//===----------------------------------------------------------------------===//
+
+unsigned BatchPropagation::countPartial() const {
+  return llvm::count_if(states, [](const auto &entry) {
+    return entry.second.kind == BatchState::Partial;
+  });
+}
+
+/// The random key, an argument that the entry gets when the first op asks for
+/// it.
+Value BatchPropagation::getKey() {
+  if (key)
+    return key;
+  Builder builder(entry.getContext());
+  auto type = RankedTensorType::get({4}, builder.getI64Type());
+  auto role = RoleAttr::get(entry.getContext(), RoleKind::Record, "key");
+  (void)entry.insertArgument(
+      entry.getNumArguments(), type,
+      builder.getDictionaryAttr(builder.getNamedAttr("pp.role", role)),
+      entry.getLoc());
+  return key = entry.getArguments().back();
+}
+
+void BatchPropagation::applyLocalShapes(int64_t rows) {
+  auto localType = [&](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    BatchState state = stateOf(value);
+    if (state.kind != BatchState::Split)
+      return type;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[state.dim] = rows * state.unit;
+    return type.clone(shape);
+  };
+  for (BlockArgument argument : entry.getArguments())
+    argument.setType(localType(argument));
+  entry.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == entry)
+      return;
+    auto space = dyn_cast<IterationSpaceOpInterface>(op);
+    if (space && op->getNumResults() > 0 && !isResize) {
+      Value result = op->getResult(0);
+      BatchState state = stateOf(result);
+      if (state.kind == BatchState::Split) {
+        auto shape = cast<RankedTensorType>(result.getType()).getShape();
+        space.setTile({state.dim, state.unit, SmallVector<int64_t>(shape)});
+      }
+      if (space.needsRandomKey())
+        op->insertOperands(op->getNumOperands(), getKey());
+    }
+    for (Value result : op->getResults())
+      result.setType(localType(result));
+    if (auto constant = dyn_cast<ConstantOp>(op))
+      if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
+        constant.setValueAttr(splat.resizeSplat(constant.getType()));
+  });
+  entry.setFunctionType(FunctionType::get(entry.getContext(),
+                                          entry.getBody().getArgumentTypes(),
+                                          entry.getResultTypes()));
+}

@@ -1,0 +1,46 @@
+//===- BatchSplit.cpp - How values follow the split of the batch ----------===//
+
+#include "ppopt/Transforms/BatchSplit.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+std::optional<BatchLoop> pp::getBatchLoop(const IterationSpace &space,
+                                          const TensorLoops &tensor,
+                                          BatchState state, int64_t batch) {
+  // The dimension's loops are major to minor: the cut is on the first that has
+  // more than one iteration, and each of its iterations stands for `minor`
+  // elements.
+  ArrayRef<unsigned> loops = tensor[state.dim];
+  int64_t minor = 1;
+  for (unsigned loop : loops)
+    minor *= space.loops[loop].extent;
+  for (unsigned loop : loops) {
+    int64_t extent = space.loops[loop].extent;
+    minor /= extent;
+    if (extent == 1 && loop != loops.back())
+      continue;
+    if (state.unit % minor != 0 || extent != batch * (state.unit / minor))
+      return std::nullopt;
+    return BatchLoop{loop, state.unit / minor};
+  }
+  return std::nullopt;
+}
+
+std::optional<BatchState> pp::getStateFor(const IterationSpace &space,
+                                          const TensorLoops &tensor,
+                                          BatchLoop cut) {
+  for (auto [dim, loops] : llvm::enumerate(tensor)) {
+    const auto *found = llvm::find(loops, cut.loop);
+    if (found == loops.end())
+      continue;
+    for (const auto *it = loops.begin(); it != found; ++it)
+      if (space.loops[*it].extent != 1)
+        return std::nullopt;
+    int64_t minor = 1;
+    for (const auto *it = found + 1; it != loops.end(); ++it)
+      minor *= space.loops[*it].extent;
+    return BatchState::split(dim, cut.unit * minor);
+  }
+  return BatchState{};
+}
