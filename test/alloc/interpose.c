@@ -1,10 +1,13 @@
-// interpose.c - Reports every allocation of a process, with the library that asked for it. Preloaded (LD_PRELOAD).
+// interpose.c - Reports every allocation of a process, with the library that
+// asked for it. Preloaded (LD_PRELOAD).
 //
 // A report is a line of the file $PPOPT_ALLOC_REPORT:
 //   LINES FUNCTION BYTES ASKER OWNER OFFSET
-// LINES: how many lines the executable's log, $PPOPT_ALLOC_LOG, had at that time: the steps that are done. Nothing is
-// reported while it is empty. ASKER is the library that made the call. OWNER is the first on the stack that is not merely
-// passing it on (the C and C++ libraries, formatting), OFFSET the place in it, for addr2line.
+// LINES: how many lines the executable's log, $PPOPT_ALLOC_LOG, had at that
+// time: the steps that are done. Nothing is reported while it is empty. ASKER
+// is the library that made the call. OWNER is the first on the stack that is
+// not merely passing it on (the C and C++ libraries, formatting), OFFSET the
+// place in it, for addr2line.
 //
 // Build: cc -O1 -fPIC -shared -o interpose.so interpose.c
 #define _GNU_SOURCE
@@ -21,15 +24,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
-    *__libc_memalign(size_t, size_t);
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t),
+    *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
 
 static __thread int inside __attribute__((tls_model("initial-exec")));
 static const char *log_path;
 static int report_fd = -1;
 static char own_name[4096];
 
-// Lines of the log, or 0 where there is none yet. Reads with system calls only: stdio would allocate.
+// Lines of the log, or 0 where there is none yet. Reads with system calls only:
+// stdio would allocate.
 static long log_lines(void) {
   static long lines, size_seen = -1;
   struct stat status;
@@ -61,9 +65,12 @@ static const char *library_of(void *address, uintptr_t *offset) {
   return info.dli_fname;
 }
 
-// Libraries that allocate only because their caller asked them to print, to format or to grow a container.
+// Libraries that allocate only because their caller asked them to print, to
+// format or to grow a container.
 static int passes_on(const char *library) {
-  static const char *const stems[] = {"/libc.so", "/libstdc++.so", "/libfmt.so", "/libm.so", "/ld-linux", "/libgcc_s.so"};
+  static const char *const stems[] = {"/libc.so",   "/libstdc++.so",
+                                      "/libfmt.so", "/libm.so",
+                                      "/ld-linux",  "/libgcc_s.so"};
   if (strcmp(library, own_name) == 0)
     return 1;
   for (size_t i = 0; i < sizeof stems / sizeof *stems; ++i)
@@ -95,7 +102,8 @@ static void report(const char *function, size_t bytes) {
       }
     }
     char line[8400];
-    int length = snprintf(line, sizeof line, "%ld %s %zu %s %s 0x%lx\n", lines, function, bytes, asker, owner, offset);
+    int length = snprintf(line, sizeof line, "%ld %s %zu %s %s 0x%lx\n", lines,
+                          function, bytes, asker, owner, offset);
     if (length > (int)sizeof line)
       length = sizeof line;
     syscall(SYS_write, report_fd, line, (size_t)length);
@@ -143,9 +151,11 @@ int posix_memalign(void **pointer, size_t alignment, size_t size) {
   *pointer = __libc_memalign(alignment, size);
   return *pointer || !size ? 0 : ENOMEM;
 }
-void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset) {
+void *mmap(void *address, size_t size, int protection, int flags, int fd,
+           off_t offset) {
   report("mmap", size);
-  return (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
+  return (void *)syscall(SYS_mmap, address, size, protection, flags, fd,
+                         offset);
 }
-void *mmap64(void *address, size_t size, int protection, int flags, int fd, off_t offset)
-    __attribute__((alias("mmap")));
+void *mmap64(void *address, size_t size, int protection, int flags, int fd,
+             off_t offset) __attribute__((alias("mmap")));

@@ -66,8 +66,9 @@ def compile_model(ppopt, model, output, flags=()):
 
 
 def run(executable, flags, launch="threads", dump_gradients=False, init=None, inputs=None, steps=1, timeout=300,
-        name="run", env=None):
-    """Trains. `launch`: "threads" or "mpirun". `init`, `inputs`: {name: array}. Files lie beside the executable."""
+        name="run", env=None, before=()):
+    """Trains. `launch`: "threads" or "mpirun". `init`, `inputs`: {name: array}. `before`: a command that each rank is
+    started by. Files lie beside the executable."""
     stem = f"{executable.path}.{name}.{launch}"
     command = [executable.path, "--steps", str(steps), "--log", stem + ".jsonl",
                "--export", stem + ".parameters.safetensors", *flags]
@@ -79,6 +80,7 @@ def run(executable, flags, launch="threads", dump_gradients=False, init=None, in
         command += ["--init", stem + ".init.safetensors"]
     if dump_gradients:
         command += ["--dump-gradients", stem + ".gradients.safetensors"]
+    command = [*before, *command]
     if launch == "mpirun":
         command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(executable.ranks)] + command
     done = checked(command, timeout, env)
