@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes fixtures/: what PyTorch computes for the small models below. Run it with .venv-pytorch/bin/python (install.sh).
+"""Writes fixtures/: what PyTorch computes for the small models below. Run it with .venv-pytorch/bin/python (install.sh):
+
+    make_fixtures.py [FOLDER [larger]]
 
 For a model NAME and each of f32 and f64: NAME.TYPE.init.safetensors (parameters), .gradients (of the first step),
 .sgd (parameters after STEPS steps of SGD); NAME.inputs.safetensors or NAME.TYPE.inputs.safetensors (batches, in the order in
@@ -30,6 +32,12 @@ MODELS = {
     "mlp_relu": dict(family="mlp", widths=[6, 32, 24, 3], activation="relu", batch=8),
     "mlp_gelu": dict(family="mlp", widths=[6, 20, 3], activation="gelu", batch=8),
     "mlp_tanh": dict(family="mlp", widths=[5, 16, 16, 2], activation="tanh", batch=8),
+}
+# Compared live only (check_live.py).
+LARGER = {
+    "gpt_larger": dict(family="gpt", layers=4, width=128, heads=4, vocab=256, seq=64, batch=8, tied=True, ignore_index=None),
+    "gpt_odd": dict(family="gpt", layers=3, width=60, heads=5, vocab=101, seq=37, batch=4, tied=False, ignore_index=-1),
+    "mlp_larger": dict(family="mlp", widths=[64, 256, 256, 10], activation="gelu", batch=32),
 }
 TYPES = {"f32": torch.float32, "f64": torch.float64}
 
@@ -72,9 +80,10 @@ def write(path, tensors):
 def main():
     torch.set_num_threads(1)
     directory = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "fixtures"
+    models = LARGER if sys.argv[2:] == ["larger"] else MODELS
     directory.mkdir(exist_ok=True)
     described = {"torch": torch.__version__, "steps": STEPS, "adamw": ADAMW, "sgd": SGD, "models": {}}
-    for seed, (name, model) in enumerate(MODELS.items()):
+    for seed, (name, model) in enumerate(models.items()):
         entry = dict(model, losses={})
         inputs = inputs_of(model, seed)
         if model["family"] == "gpt":

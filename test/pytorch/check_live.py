@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Compares with the installed PyTorch (tools/check --with-pytorch): the fixtures made again, larger models, and GPT-2 124M."""
+import functools
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+from support import safetensors_io  # noqa: E402
+from support.executable import checked, compile_model, expect_close, run  # noqa: E402
+from support.results import Harness, Skip  # noqa: E402
+
+import fixtures  # noqa: E402
+
+COMPILE_SECONDS = 20  # GPT-2 124M
+
+
+def check_fixtures_again(python, scratch):
+    """The committed numbers are what make_fixtures.py computes here."""
+    folder = os.path.join(scratch, "again")
+    checked([python, str(HERE / "make_fixtures.py"), folder])
+    for path in sorted((HERE / "fixtures").glob("*.safetensors")):
+        tolerance = 1e-12 if ".f64." in path.name else 1e-5
+        theirs = safetensors_io.read(path)
+        largest = max(float(abs(a).max()) for a in theirs.values())
+        expect_close(path.name, safetensors_io.read(os.path.join(folder, path.name)), theirs, tolerance, 1e-3 * largest)
+
+
+def check_gpt2(harness, scratch):
+    """The 124M preset, a batch of one row: compiles in time, and its first three losses are PyTorch's within 1e-4."""
+    model = os.path.join(scratch, "gpt2.mlir")
+    checked([harness.ppopt, "model", "gpt", "--preset", "gpt2-124m", "--batch", "1", "-o", model])
+    begin = time.monotonic()
+    executable = compile_model(harness.ppopt, model, model[:-5], ["--optimizer", "adamw", "--threads", "2"])
+    seconds = time.monotonic() - begin
+    print(f"  GPT-2 124M compiles in {seconds:.1f} s", flush=True)
+    spec = os.path.join(scratch, "spec.json")
+    with open(spec, "w") as file:
+        json.dump({"parameters": {p["name"]: p["shape"] for p in executable.program["parameters"]},
+                   "inputs": {i["name"]: i["shape"] for i in executable.program["inputs"]},
+                   "layers": 12, "heads": 12, "steps": 3, "adamw": {"lr": 6e-4, "betas": [0.9, 0.95], "eps": 1e-8,
+                                                                     "weight_decay": 0.1}}, file)
+    checked([harness.args.pytorch, str(HERE / "gpt2_124m.py"), spec, scratch], timeout=900)
+    with open(spec) as file, open(os.path.join(scratch, "gpt2.losses.json")) as losses:
+        options, expected = json.load(file)["adamw"], json.load(losses)
+    result = run(executable, ["--init", os.path.join(scratch, "gpt2.init.safetensors"),
+                              "--inputs", os.path.join(scratch, "gpt2.inputs.safetensors"), "--no-shuffle",
+                              *fixtures.adamw_flags(options)], steps=3, timeout=900)
+    difference = max(abs(a - b) for a, b in zip(result.losses, expected))
+    print(f"  losses {[f'{x:.6f}' for x in result.losses]}, PyTorch {[f'{x:.6f}' for x in expected]}", flush=True)
+    assert difference <= 1e-4, f"losses differ by {difference:.3g}"
+    assert seconds < COMPILE_SECONDS, f"compiling took {seconds:.1f} s, allowed {COMPILE_SECONDS} s"
+
+
+def need_pytorch(python, test):
+    if not python:
+        raise Skip("needs tools/check --with-pytorch")
+    test()
+
+
+def check_larger(harness, scratch):
+    """Makes fixtures of larger models live, and compares with each."""
+    folder = os.path.join(scratch, "larger")
+    checked([harness.args.pytorch, str(HERE / "make_fixtures.py"), folder, "larger"], timeout=900)
+    for name, test in fixtures.tests(harness.ppopt, scratch, folder):
+        print(f"  {name}", flush=True)
+        test()
+
+
+def main():
+    harness = Harness("pytorch live")
+    python = harness.args.pytorch
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, test in [("fixtures again", functools.partial(check_fixtures_again, python, scratch)),
+                           ("larger models", functools.partial(check_larger, harness, scratch)),
+                           ("gpt2 124m", functools.partial(check_gpt2, harness, scratch))]:
+            harness.case(name, functools.partial(need_pytorch, python, test))
+    return harness.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
