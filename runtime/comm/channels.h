@@ -55,8 +55,9 @@ public:
   /// an unknown axis, a channel used with another axis, or too little scratch.
   int define(const CollectiveSpec &spec);
 
-  /// Queues the collective on its channel; it must not be in flight. Its buffer
-  /// belongs to the collective until wait() has returned.
+  /// Queues the collective on its channel. Its buffer belongs to the collective
+  /// until wait() has returned. Throws std::logic_error if it has been started
+  /// and not waited for.
   void start(int collective);
 
   /// Does what can be done without waiting, on all channels. Cheap when nothing
@@ -64,22 +65,27 @@ public:
   void progress();
 
   /// Blocks until the collective is done, progressing all channels meanwhile.
+  /// Throws std::logic_error if it has not been started since its last wait.
   void wait(int collective);
 
-  /// True when the collective is not in flight.
+  /// True when the collective is not in flight: wait() would not block.
   bool done(int collective) const;
 
   /// Bytes that this rank sends for one run of the collective: what the
   /// transport counts (zero where the library does the sums).
   uint64_t bytesSent(int collective) const;
 
+  /// A channel number that no collective defined so far has: for collectives
+  /// of the runtime's own.
+  int unusedChannel() const;
+
   const Mesh &mesh() const { return theMesh; }
 
 private:
   struct Collective;
   struct Channel;
-  void begin(Channel &channel);
-  void progressChannel(Channel &channel);
+  void startRing(Channel &channel);
+  bool frontIsDone(Channel &channel);
   Channel &channelOf(const CollectiveSpec &spec);
 
   Transport &transport;

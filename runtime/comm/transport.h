@@ -126,6 +126,9 @@ public:
     }
   }
 
+  /// Throws RankFailure if a rank has failed. Cheap.
+  virtual void throwIfFailed() = 0;
+
   /// Progresses the transport; a count that has risen if any transfer of this
   /// rank completed since the last call. Throws RankFailure if a rank failed.
   virtual uint64_t completions() = 0;

@@ -1,0 +1,111 @@
+//===- add_elements.cpp - The additions of a reduction
+//----------------------===//
+//
+// The runtime is compiled for any x86-64; these loops exist once for each
+// vector width, chosen at the first call.
+//
+//===----------------------------------------------------------------------===//
+
+#include "comm/add_elements.h"
+
+#include <cstring>
+
+namespace ppopt::comm {
+namespace {
+
+/// Storage of one bf16.
+struct BFloat16 {
+  uint16_t bits;
+};
+
+inline float widen(BFloat16 value) {
+  uint32_t bits = static_cast<uint32_t>(value.bits) << 16;
+  float result;
+  std::memcpy(&result, &bits, sizeof result);
+  return result;
+}
+
+/// To nearest even; a NaN stays one (its payload's low half may be all it had).
+inline BFloat16 narrow(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  uint32_t quiet = (bits >> 16) | 0x40;
+  bool isNan = (bits & 0x7fffffff) > 0x7f800000;
+  return {static_cast<uint16_t>(isNan ? quiet : rounded)};
+}
+
+inline float add(float a, float b) { return a + b; }
+inline double add(double a, double b) { return a + b; }
+/// Wraps around, as two's complement does.
+inline uint32_t add(uint32_t a, uint32_t b) { return a + b; }
+inline uint64_t add(uint64_t a, uint64_t b) { return a + b; }
+inline BFloat16 add(BFloat16 a, BFloat16 b) {
+  return narrow(widen(a) + widen(b));
+}
+
+template <typename T>
+[[gnu::always_inline]] inline void addLoop(void *sum, const void *other,
+                                           int64_t elements) {
+  T *__restrict a = static_cast<T *>(sum);
+  const T *__restrict b = static_cast<const T *>(other);
+  for (int64_t i = 0; i < elements; ++i)
+    a[i] = add(a[i], b[i]);
+}
+
+[[gnu::always_inline]] inline void
+addTyped(void *sum, const void *other, int64_t elements, ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return addLoop<float>(sum, other, elements);
+  case ElementType::F64:
+    return addLoop<double>(sum, other, elements);
+  case ElementType::BF16:
+    return addLoop<BFloat16>(sum, other, elements);
+  case ElementType::I32:
+    return addLoop<uint32_t>(sum, other, elements);
+  case ElementType::I64:
+    return addLoop<uint64_t>(sum, other, elements);
+  }
+}
+
+using AddFunction = void (*)(void *, const void *, int64_t, ElementType);
+
+void addBaseline(void *sum, const void *other, int64_t elements,
+                 ElementType type) {
+  addTyped(sum, other, elements, type);
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx2")]] void addAvx2(void *sum, const void *other,
+                                     int64_t elements, ElementType type) {
+  addTyped(sum, other, elements, type);
+}
+
+[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] void
+addAvx512(void *sum, const void *other, int64_t elements, ElementType type) {
+  addTyped(sum, other, elements, type);
+}
+#endif
+
+AddFunction chooseAddFunction() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+    return addAvx512;
+  if (__builtin_cpu_supports("avx2"))
+    return addAvx2;
+#endif
+  return addBaseline;
+}
+
+} // namespace
+
+void addElements(void *sum, const void *other, int64_t elements,
+                 ElementType type) {
+  static const AddFunction function = chooseAddFunction();
+  function(sum, other, elements, type);
+}
+
+} // namespace ppopt::comm

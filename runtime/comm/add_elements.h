@@ -1,0 +1,21 @@
+//===- add_elements.h - The additions of a reduction
+//------------------------===//
+
+#ifndef PPOPT_COMM_ADD_ELEMENTS_H
+#define PPOPT_COMM_ADD_ELEMENTS_H
+
+#include "comm/element_type.h"
+
+#include <cstdint>
+
+namespace ppopt::comm {
+
+/// sum[i] += other[i]. The buffers do not overlap and need no alignment beyond
+/// the element's. The bits are the same on every instruction set: one addition
+/// an element, bf16 in f32 and rounded to nearest even.
+void addElements(void *sum, const void *other, int64_t elements,
+                 ElementType type);
+
+} // namespace ppopt::comm
+
+#endif // PPOPT_COMM_ADD_ELEMENTS_H

@@ -1,0 +1,141 @@
+//===- mpi_module.cpp - MPI, loaded only under its launcher
+//-----------------===//
+
+#include "comm/mpi_module.h"
+
+#include "comm/mpi_abi.h"
+
+#include <climits>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <memory>
+#include <unistd.h>
+#include <vector>
+
+namespace ppopt::comm {
+namespace {
+
+constexpr const char *moduleName = "libppopt_mpi.so";
+
+/// What launchers set for the processes that they start. A variable without a
+/// number of ranks tells of a launcher only.
+struct LauncherVariable {
+  const char *present;
+  const char *ranks;
+};
+constexpr LauncherVariable launcherVariables[] = {
+    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE"}, // Open MPI
+    {"PMI_SIZE", "PMI_SIZE"},                         // MPICH, Intel MPI, srun
+    {"PMI_RANK", nullptr},
+    {"MPI_LOCALNRANKS", nullptr},                   // Hydra
+    {"PMIX_RANK", nullptr},                         // PMIx: srun, prun
+    {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE"}, // MVAPICH
+};
+
+std::optional<int> numberIn(const char *variable) {
+  const char *text = variable ? std::getenv(variable) : nullptr;
+  if (!text || !*text)
+    return std::nullopt;
+  char *end = nullptr;
+  long number = std::strtol(text, &end, 10);
+  if (*end || number < 1 || number > INT_MAX)
+    return std::nullopt;
+  return static_cast<int>(number);
+}
+
+std::string executableDirectory() {
+  char path[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  if (length <= 0)
+    return {};
+  std::string name(path, static_cast<size_t>(length));
+  return name.substr(0, name.rfind('/'));
+}
+
+/// Open MPI's own plugins look for its symbols among the global ones.
+constexpr int loadFlags = RTLD_NOW | RTLD_GLOBAL;
+
+void *loadModule(std::string &why) {
+  if (const char *path = std::getenv("PPOPT_MPI_MODULE")) {
+    void *handle = dlopen(path, loadFlags);
+    if (!handle)
+      why = dlerror();
+    return handle;
+  }
+  std::string beside = executableDirectory() + "/" + moduleName;
+  const char *name =
+      access(beside.c_str(), R_OK) == 0 ? beside.c_str() : moduleName;
+  void *handle = dlopen(name, loadFlags);
+  if (!handle)
+    why = dlerror();
+  return handle;
+}
+
+[[noreturn]] void unavailable(const MpiLauncher &launcher,
+                              const std::string &why) {
+  throw MpiUnavailable(
+      "started by an MPI launcher (" + launcher.variable +
+      " is set), but MPI cannot be used: " + why +
+      "; install MPI (on Debian: libopenmpi3, openmpi-bin), or start without "
+      "mpirun to run the ranks as threads");
+}
+
+template <typename Function>
+Function *symbol(void *handle, const char *name, const MpiLauncher &launcher) {
+  void *address = dlsym(handle, name);
+  if (!address)
+    unavailable(launcher, std::string(moduleName) + " has no " + name);
+  return reinterpret_cast<Function *>(address);
+}
+
+} // namespace
+
+std::optional<MpiLauncher> detectMpiLauncher() {
+  for (const LauncherVariable &variable : launcherVariables)
+    if (std::getenv(variable.present))
+      return MpiLauncher{variable.present, numberIn(variable.ranks)};
+  return std::nullopt;
+}
+
+void runMpiRank(const MpiLauncher &launcher,
+                const std::function<void(Transport &)> &body) {
+  std::string why;
+  void *handle = loadModule(why);
+  if (!handle)
+    unavailable(launcher, why);
+  int abi =
+      symbol<decltype(ppopt_mpi_abi)>(handle, "ppopt_mpi_abi", launcher)();
+  if (abi != PPOPT_MPI_MODULE_ABI)
+    unavailable(launcher, std::string(moduleName) + " is of another version (" +
+                              std::to_string(abi) + ") than the executable (" +
+                              std::to_string(PPOPT_MPI_MODULE_ABI) +
+                              "): compile the model again");
+  auto *open =
+      symbol<decltype(ppopt_mpi_open)>(handle, "ppopt_mpi_open", launcher);
+  auto *close =
+      symbol<decltype(ppopt_mpi_close)>(handle, "ppopt_mpi_close", launcher);
+
+  char error[512] = "";
+  Transport *transport = open(error, sizeof error);
+  if (!transport)
+    unavailable(launcher, error);
+  if (launcher.ranks && *launcher.ranks != transport->size())
+    transport->abort(launcher.variable + " says " +
+                     std::to_string(*launcher.ranks) +
+                     " ranks, but the MPI library sees " +
+                     std::to_string(transport->size()) +
+                     ": this mpirun belongs to another MPI than the one that " +
+                     moduleName + " was built with");
+  try {
+    body(*transport);
+  } catch (const RankFailure &failure) {
+    transport->abort(failure.reason());
+  } catch (const std::exception &failure) {
+    transport->abort(failure.what());
+  } catch (...) {
+    transport->abort("unknown exception");
+  }
+  close(transport);
+}
+
+} // namespace ppopt::comm

@@ -1,0 +1,145 @@
+//===- ring.cpp - Ring collectives over point to point
+//----------------------===//
+
+#include "comm/ring.h"
+
+#include "comm/add_elements.h"
+
+#include <algorithm>
+
+namespace ppopt::comm {
+
+/// A lane below this size costs more in messages than its overlap gains.
+static constexpr int64_t laneBytes = 128 * 1024;
+
+/// Lanes begin at multiples of this many elements: whole cache lines of
+/// scratch.
+static constexpr int64_t laneGranule = 64;
+
+static int wrap(int64_t chunk, int n) {
+  return static_cast<int>(((chunk % n) + n) % n);
+}
+
+Ring::~Ring() {
+  for (Request &request : sends)
+    transport.cancel(request);
+  for (Request &request : receives)
+    transport.cancel(request);
+}
+
+void Ring::start(const RingCall &newCall) {
+  if (!done())
+    throw std::logic_error("a ring collective was started while another one "
+                           "was in flight in the same object");
+  call = newCall;
+  int n = call.group->size();
+  int64_t largest = (call.elements + n - 1) / n;
+  int64_t bytes = largest * static_cast<int64_t>(sizeOf(call.type));
+  int64_t wanted = std::clamp<int64_t>(bytes / laneBytes, 1, maxLanes);
+  laneElements = (largest + wanted - 1) / wanted;
+  if (wanted > 1)
+    laneElements = (laneElements + laneGranule - 1) / laneGranule * laneGranule;
+  lanes = laneElements == 0
+              ? 1
+              : static_cast<int>((largest + laneElements - 1) / laneElements);
+
+  int64_t perPhase = static_cast<int64_t>(n - 1) * lanes;
+  reduceTransfers = call.op == RingOp::AllGather ? 0 : perPhase;
+  transfers =
+      reduceTransfers + (call.op == RingOp::ReduceScatter ? 0 : perPhase);
+  finished = 0;
+  for (int64_t transfer = 0; transfer < std::min<int64_t>(lanes, transfers);
+       ++transfer)
+    post(transfer);
+}
+
+Ring::Piece Ring::piece(int64_t chunk, int lane) const {
+  int n = call.group->size();
+  int index = wrap(chunk, n);
+  int64_t size = chunkSize(call.elements, n, index);
+  int64_t begin = std::min(lane * laneElements, size);
+  int64_t end = std::min(begin + laneElements, size);
+  int64_t offset = chunkBegin(call.elements, n, index) + begin;
+  return {static_cast<char *>(call.data) +
+              offset * static_cast<int64_t>(sizeOf(call.type)),
+          end - begin};
+}
+
+// Round s of reduce-scatter: send on the sum of chunk p-1-s, receive that of
+// chunk p-2-s; the last one received is chunk p. Round s of all-gather: send on
+// chunk p-s, receive chunk p-1-s.
+
+Ring::Piece Ring::sentPiece(int64_t transfer) const {
+  int lane = static_cast<int>(transfer % lanes);
+  int64_t round = transfer / lanes;
+  if (reduces(transfer))
+    return piece(call.group->position - 1 - round, lane);
+  return piece(call.group->position - (round - reduceTransfers / lanes), lane);
+}
+
+Ring::Piece Ring::receivedPiece(int64_t transfer) const {
+  int lane = static_cast<int>(transfer % lanes);
+  int64_t round = transfer / lanes;
+  if (reduces(transfer))
+    return piece(call.group->position - 2 - round, lane);
+  return piece(call.group->position - 1 - (round - reduceTransfers / lanes),
+               lane);
+}
+
+// Called for the first transfer of each lane, then whenever the lane's previous
+// transfer has been used and its send has completed. So the lane's scratch is
+// free; what is sent is complete; and what an all-gather overwrites has long
+// been sent, because the reduce-scatter's transfers of the lane are over.
+void Ring::post(int64_t transfer) {
+  const Group &group = *call.group;
+  int n = group.size();
+  int lane = static_cast<int>(transfer % lanes);
+  int64_t elementBytes = static_cast<int64_t>(sizeOf(call.type));
+
+  Piece in = receivedPiece(transfer);
+  if (in.elements > 0) {
+    void *into = reduces(transfer) ? static_cast<char *>(call.scratch) +
+                                         lane * laneElements * elementBytes
+                                   : in.data;
+    receives[lane] =
+        transport.irecv(into, in.elements * elementBytes,
+                        group.ranks[wrap(group.position - 1, n)], call.channel);
+  }
+  Piece out = sentPiece(transfer);
+  if (out.elements > 0)
+    sends[lane] =
+        transport.isend(out.data, out.elements * elementBytes,
+                        group.ranks[wrap(group.position + 1, n)], call.channel);
+}
+
+bool Ring::progress() {
+  while (finished < transfers) {
+    int lane = static_cast<int>(finished % lanes);
+    if (!transport.test(receives[lane]) || !transport.test(sends[lane]))
+      return false;
+    if (reduces(finished)) {
+      Piece sum = receivedPiece(finished);
+      addElements(sum.data,
+                  static_cast<char *>(call.scratch) +
+                      lane * laneElements *
+                          static_cast<int64_t>(sizeOf(call.type)),
+                  sum.elements, call.type);
+    }
+    int64_t next = finished + lanes;
+    ++finished;
+    if (next < transfers)
+      post(next);
+  }
+  return true;
+}
+
+void Ring::wait() {
+  while (true) {
+    uint64_t seen = transport.completions();
+    if (progress())
+      return;
+    transport.awaitCompletion(seen);
+  }
+}
+
+} // namespace ppopt::comm
