@@ -22,6 +22,22 @@ def InlineCalls : Pass<"pp-inline-calls", "::mlir::ModuleOp"> {
   }];
 }
 
+def InsertPlan : Pass<"pp-insert-plan", "::mlir::ModuleOp"> {
+  let summary = "Writes the plan's options into the module as a pp.plan";
+  let description = "The batch is the model's.";
+  let options = [
+    Option<"mesh", "mesh", "std::string", /*default=*/"\"dp=1\"", "axes, major to minor: dp=2">,
+    Option<"microbatches", "microbatches", "int64_t", /*default=*/"1", "microbatches of a step">,
+    Option<"schedule", "schedule", "std::string", /*default=*/"\"1f1b\"", "the schedule's name">,
+    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"", "sgd, adam or adamw">,
+    Option<"nesterov", "nesterov", "bool", /*default=*/"false", "Nesterov momentum, with sgd">,
+    Option<"target", "target", "std::string", /*default=*/"\"cpu\"", "cpu">,
+    Option<"threads", "threads", "int64_t", /*default=*/"1", "threads of a rank">,
+    Option<"cpu", "cpu", "std::string", /*default=*/"\"x86-64-v3\"", "the CPU, as LLVM names it">,
+    Option<"features", "features", "std::string", /*default=*/"\"\"", "its features, as LLVM spells them">,
+    Option<"plant", "plant", "std::string", /*default=*/"\"\"", "test only: a bug to plant">];
+}
+
 def PlaceOps : Pass<"pp-place-ops", "::mlir::ModuleOp"> {
   let summary = "Puts every op of the entry into a place";
   let description = [{
@@ -89,6 +105,43 @@ def SplitTasks : Pass<"pp-split-tasks", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numSaved", "saved", "values saved from forward to backward">,
     Statistic<"numRecomputed", "recomputed", "ops computed again in the backward">];
+}
+
+def FormBuckets : Pass<"pp-form-buckets", "::mlir::ModuleOp"> {
+  let summary = "Orders parameters into buckets and adds the norm and update tasks";
+  let description = [{
+    Parameters that learn are ordered by when their gradient is ready, in buckets of one type and one treatment by weight decay; each bucket's
+    range is padded so that dp divides it. The update is one elementwise task a bucket, on flat ranges.
+  }];
+  let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"26214400", "a bucket is closed when it reaches so many bytes">];
+}
+
+//===----------------------------------------------------------------------===//
+// partitioned -> scheduled
+//===----------------------------------------------------------------------===//
+
+def Schedule : Pass<"pp-schedule", "::mlir::ModuleOp"> {
+  let summary = "Orders the tasks' runs of every place";
+  let description = [{
+    With one stage every schedule is: prologues, then forward and backward of each microbatch in turn, norm, updates.
+  }];
+}
+
+def InsertCollectives : Pass<"pp-insert-collectives", "::mlir::ModuleOp"> {
+  let summary = "Starts and waits for the all-reduces of gradients, loss and counts";
+  let description = [{
+    A bucket's all-reduce starts behind the last run that adds to it and is waited for before the norm. All places use one order
+    on each channel.
+  }];
+  let statistics = [Statistic<"numCollectives", "collectives", "collectives started in a step">];
+}
+
+def AssignSlots : Pass<"pp-assign-slots", "::mlir::ModuleOp"> {
+  let summary = "Colours the lifetimes of saved values into slots";
+  let description = [{
+    A saved value lives from the run that makes it to the last run that reads it; values whose lives do not overlap share a slot.
+  }];
+  let statistics = [Statistic<"slotBytes", "slot-bytes", "bytes of all slots">];
 }
 
 #endif // PPOPT_TRANSFORMS_PASSES

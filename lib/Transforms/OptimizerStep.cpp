@@ -1,0 +1,156 @@
+//===- OptimizerStep.cpp - The norm and update tasks ----------------------===//
+//
+// Formulas as in PyTorch 2 (torch.optim.SGD, Adam, AdamW), with momentum
+// buffers that begin at zero and no dampening.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Transforms/OptimizerStep.h"
+#include "ppopt/Transforms/TaskBuilder.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+SmallVector<StringRef> pp::getOptimizerStates(StringRef optimizer) {
+  if (optimizer == "sgd")
+    return {"momentum"};
+  return {"m", "v"};
+}
+
+namespace {
+
+/// Arithmetic on values of one bucket; scalars come from the step's record.
+class StepBuilder {
+public:
+  StepBuilder(TaskBuilder &task, BucketOp bucket)
+      : task(task), bucket(bucket), builder(task.getBuilder()),
+        loc(bucket.getLoc()),
+        type(RankedTensorType::get({static_cast<int64_t>(bucket.getElements())},
+                                   bucket.getType())) {}
+
+  Value range(RoleKind kind, const Twine &name) {
+    return task.addArgument(
+        RoleAttr::get(builder.getContext(), kind, name.str()), type, loc);
+  }
+  void result(RoleKind kind, const Twine &name, Value value) {
+    task.addResult(RoleAttr::get(builder.getContext(), kind, name.str()),
+                   value);
+  }
+  /// A field of the record in the bucket's type.
+  Value field(StringRef name) {
+    auto f64 = RankedTensorType::get({}, builder.getF64Type());
+    Value value = task.getArgument(
+        RoleAttr::get(builder.getContext(), RoleKind::Record, name), f64, loc);
+    auto scalar = RankedTensorType::get({}, bucket.getType());
+    if (scalar == f64)
+      return value;
+    return CastOp::create(builder, loc, scalar, value);
+  }
+  Value one() {
+    return ConstantOp::create(builder, loc,
+                              RankedTensorType::get({}, bucket.getType()), 1.0);
+  }
+  Value add(Value a, Value b) { return AddOp::create(builder, loc, a, b); }
+  Value sub(Value a, Value b) { return SubOp::create(builder, loc, a, b); }
+  Value mul(Value a, Value b) { return MulOp::create(builder, loc, a, b); }
+  Value div(Value a, Value b) { return DivOp::create(builder, loc, a, b); }
+  Value sqrt(Value a) { return SqrtOp::create(builder, loc, a); }
+
+private:
+  TaskBuilder &task;
+  BucketOp bucket;
+  OpBuilder &builder;
+  Location loc;
+  RankedTensorType type;
+};
+
+/// The gradient as the optimizer sees it: clipped, and with L2 decay where the
+/// optimizer's decay is not decoupled.
+Value getGradient(StepBuilder &step, BucketOp bucket, Value param,
+                  bool isDecoupled) {
+  Value gradient =
+      step.mul(step.range(RoleKind::GradRange, bucket.getSymName()),
+               step.field("clip_scale"));
+  if (bucket.getDecayed() && !isDecoupled)
+    gradient = step.add(gradient, step.mul(step.field("weight_decay"), param));
+  return gradient;
+}
+
+void buildSgd(StepBuilder &step, BucketOp bucket, bool isNesterov) {
+  std::string state = ("momentum:" + bucket.getSymName()).str();
+  Value param = step.range(RoleKind::ParamRange, bucket.getSymName());
+  Value velocity = step.range(RoleKind::StateRange, state);
+  Value gradient = getGradient(step, bucket, param, /*isDecoupled=*/false);
+  Value momentum = step.field("momentum");
+  velocity = step.add(step.mul(momentum, velocity), gradient);
+  Value direction =
+      isNesterov ? step.add(gradient, step.mul(momentum, velocity)) : velocity;
+  param = step.sub(param, step.mul(step.field("lr"), direction));
+  step.result(RoleKind::ParamRange, bucket.getSymName(), param);
+  step.result(RoleKind::StateRange, state, velocity);
+}
+
+void buildAdam(StepBuilder &step, BucketOp bucket, bool isDecoupled) {
+  std::string first = ("m:" + bucket.getSymName()).str();
+  std::string second = ("v:" + bucket.getSymName()).str();
+  Value param = step.range(RoleKind::ParamRange, bucket.getSymName());
+  Value m = step.range(RoleKind::StateRange, first);
+  Value v = step.range(RoleKind::StateRange, second);
+  Value gradient = getGradient(step, bucket, param, isDecoupled);
+  Value lr = step.field("lr"), beta1 = step.field("beta1"),
+        beta2 = step.field("beta2");
+  m = step.add(step.mul(beta1, m),
+               step.mul(step.sub(step.one(), beta1), gradient));
+  v = step.add(step.mul(beta2, v), step.mul(step.sub(step.one(), beta2),
+                                            step.mul(gradient, gradient)));
+  Value root = step.sqrt(step.div(v, step.field("bias_correction2")));
+  Value direction = step.div(step.div(m, step.field("bias_correction1")),
+                             step.add(root, step.field("eps")));
+  if (bucket.getDecayed() && isDecoupled)
+    param = step.sub(param,
+                     step.mul(step.mul(lr, step.field("weight_decay")), param));
+  param = step.sub(param, step.mul(lr, direction));
+  step.result(RoleKind::ParamRange, bucket.getSymName(), param);
+  step.result(RoleKind::StateRange, first, m);
+  step.result(RoleKind::StateRange, second, v);
+}
+
+} // namespace
+
+void pp::buildNormTask(ArrayRef<BucketOp> buckets, OpBuilder &builder) {
+  if (buckets.empty())
+    return;
+  TaskBuilder task(builder, "s0_N", TaskKind::Norm, /*stage=*/0,
+                   BucketOp(buckets.front()).getLoc());
+  OpBuilder &inner = task.getBuilder();
+  Value sum;
+  for (BucketOp bucket : buckets) {
+    Location loc = bucket.getLoc();
+    int64_t elements = bucket.getElements();
+    Value gradient = task.addArgument(
+        RoleAttr::get(builder.getContext(), RoleKind::GradRange,
+                      bucket.getSymName()),
+        RankedTensorType::get({elements}, bucket.getType()), loc);
+    auto wide = RankedTensorType::get({elements}, builder.getF64Type());
+    if (gradient.getType() != wide)
+      gradient = CastOp::create(inner, loc, wide, gradient);
+    Value squares = MulOp::create(inner, loc, gradient, gradient);
+    Value part = ReduceOp::create(inner, loc, ReduceKind::Sum, squares,
+                                  ArrayRef<int64_t>{0}, /*keep_dims=*/false);
+    sum = sum ? AddOp::create(inner, loc, sum, part).getResult() : part;
+  }
+  task.accumulate(RoleAttr::get(builder.getContext(), RoleKind::Norm, "norm"),
+                  sum);
+  task.finish();
+}
+
+void pp::buildUpdateTask(PlanOp plan, BucketOp bucket, OpBuilder &builder) {
+  TaskBuilder task(builder, ("s0_U_" + bucket.getSymName()).str(),
+                   TaskKind::Update, /*stage=*/0, bucket.getLoc());
+  StepBuilder step(task, bucket);
+  if (plan.getOptimizer() == "sgd")
+    buildSgd(step, bucket, plan.getNesterov());
+  else
+    buildAdam(step, bucket, /*isDecoupled=*/plan.getOptimizer() == "adamw");
+  task.finish();
+}
