@@ -15,11 +15,13 @@ import threading
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE)]
+sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE.parent / "gradients")]
 from support.executable import Mismatch, compile_model, expect_close, run  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 import plans  # noqa: E402
+from graph import model_text  # noqa: E402
+from random_graphs import random_graph  # noqa: E402
 
 TOLERANCE = 1e-12
 
@@ -124,7 +126,25 @@ def check_planted(programs, bug, model, plan, run_name):
     raise AssertionError(f"the planted bug {bug} was not seen")
 
 
-def tests_of(programs):
+def check_random(programs, seed):
+    """A random graph under a random plan, and its loss in numpy as well."""
+    random = np.random.default_rng(seed)
+    graph = random_graph(seed, plans.BATCH)
+    model = os.path.join(programs.directory, f"random_{seed}.mlir")
+    with open(model, "w") as file:
+        file.write(model_text([graph], "random"))
+    plan = plans.Plan(int(random.integers(1, 5)), int(random.choice([2, 4])))
+    results = []
+    for number, flags in enumerate((plans.PLANS[0].flags, plan.flags)):
+        executable = compile_model(programs.ppopt, model, f"{model[:-5]}_{number}",
+                                   [*flags, "--optimizer", "sgd", "--threads", "1"])
+        results.append(run(executable, ["--lr", "0.01", "--check-counters"], dump_gradients=True, init=graph.params,
+                           inputs=graph.inputs))
+    compare(results[1], results[0], True)
+    expect_close(f"loss under {plan.name}", results[1].losses[0], graph.loss(graph.params), 1e-11)
+
+
+def tests_of(programs, graphs, seed):
     for model, _, unchanged in plans.MODELS:
         for plan in plans.PLANS:
             for number, (run_name, _, _, parameters) in enumerate(plans.RUNS):
@@ -138,6 +158,8 @@ def tests_of(programs):
             yield f"{model} unchanged", functools.partial(check_unchanged, programs, model, unchanged)
         for ranks in (2, 3, 4):
             yield f"{model} bits of {ranks} ranks", functools.partial(check_bits, programs, model, ranks)
+    for number in range(seed, seed + graphs):
+        yield f"random {number}", functools.partial(check_random, programs, number)
     for bug, model, plan, run_name in plans.PLANTED:
         yield f"planted {bug}", functools.partial(check_planted, programs, bug, model, plan, run_name)
 
@@ -145,11 +167,13 @@ def tests_of(programs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", help="write executables and their files there and leave them")
+    parser.add_argument("--graphs", type=int, default=8, help="how many random graphs, each under a random plan (default 8)")
+    parser.add_argument("--seed", type=int, default=100, help="of the first random graph")
     harness = Harness("equivalence", parser)
     with tempfile.TemporaryDirectory() as scratch:
         directory = os.path.abspath(harness.args.keep or scratch)
         os.makedirs(directory, exist_ok=True)
-        harness.cases(list(tests_of(Programs(harness.ppopt, directory))))
+        harness.cases(list(tests_of(Programs(harness.ppopt, directory), harness.args.graphs, harness.args.seed)))
     return harness.finish()
 
 

@@ -21,7 +21,7 @@ def renumber(template, *values):
     return template.replace("<", "").replace(">", "")
 
 
-def random_graph(seed):
+def random_graph(seed, batch=2):
     random = np.random.default_rng(seed)
     sizes = random.choice([1, 2, 3, 4, 5, 8], 3)
     a, b, c = (int(s) for s in sizes)
@@ -29,7 +29,6 @@ def random_graph(seed):
     operand = Rows if batched else P
     # With a batch the first operand has a row for each sample; what meets it broadcasts over them.
     operands = [operand(a, b), P(a, b), P(b, c), P(b), P(a, 1)]
-    batch = 2
     shapes = [(batch, a, b) if batched else (a, b), (a, b), (b, c), (b,), (a, 1)]
     on_batch = [batched, False, False, False, False]
     steps = []
@@ -40,7 +39,9 @@ def random_graph(seed):
         on_batch.append(batch_rows)
 
     for _ in range(int(random.integers(6, 20))):
-        i = int(len(shapes) * np.sqrt(random.random()))  # later values more often, so that graphs grow deep
+        # Later values more often, so that graphs grow deep, and mostly such as have rows of the batch, if any do.
+        pool = [k for k in range(len(shapes)) if on_batch[k] == batched or random.random() < 0.2]
+        i = pool[int(len(pool) * np.sqrt(random.random()))]
         shape = shapes[i]
         kind = random.integers(8)
         if kind <= 1:
