@@ -1,0 +1,339 @@
+//===- InferTypes.cpp - Result types of model ops -------------------------===//
+
+#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/Shapes.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+#define PP_INFER(OpT)                                                          \
+  LogicalResult OpT::inferReturnTypes(                                         \
+      MLIRContext *context, std::optional<Location> loc, ValueRange operands,  \
+      DictionaryAttr attributes, OpaqueProperties properties,                  \
+      RegionRange regions, SmallVectorImpl<Type> &results)
+
+/// An inherent attribute, or null: it lies in the properties, but in the
+/// dictionary as long as the op is being parsed.
+#define PP_INHERENT(OpT, name)                                                 \
+  inherent<decltype(OpT::Properties::name)>(                                   \
+      properties ? properties.as<OpT::Properties *>()->name : nullptr,         \
+      attributes, #name)
+
+template <typename AttrT>
+static AttrT inherent(AttrT property, DictionaryAttr attributes,
+                      StringRef name) {
+  if (property || !attributes)
+    return property;
+  return dyn_cast_or_null<AttrT>(attributes.get(name));
+}
+
+template <typename OpT, typename... Args>
+static LogicalResult inferError(std::optional<Location> loc, Args &&...args) {
+  return emitOptionalError(loc, "'", OpT::getOperationName(), "' op ",
+                           std::forward<Args>(args)...);
+}
+
+/// Ranked tensor types of the operands; an error if one is of another type
+/// (types are inferred before operands are verified).
+template <typename OpT>
+static FailureOr<SmallVector<RankedTensorType>>
+getTensors(std::optional<Location> loc, ValueRange operands) {
+  SmallVector<RankedTensorType> types;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    if (!type || !type.hasStaticShape())
+      return LogicalResult(inferError<OpT>(
+          loc, "operand #", i, " is of type ", operand.getType(),
+          ", but must be a tensor with a static shape"));
+    types.push_back(type);
+  }
+  return types;
+}
+
+template <typename OpT>
+static LogicalResult requireSameElements(std::optional<Location> loc,
+                                         RankedTensorType lhs,
+                                         RankedTensorType rhs) {
+  if (lhs.getElementType() == rhs.getElementType())
+    return success();
+  return inferError<OpT>(loc, "operands of ", lhs, " and ", rhs,
+                         " differ in their element types; pp.cast one");
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+/// The broadcast shape of operands of types `types`.
+template <typename OpT>
+static FailureOr<SmallVector<int64_t>>
+inferBroadcast(std::optional<Location> loc, ArrayRef<RankedTensorType> types) {
+  SmallVector<int64_t> shape(types[0].getShape());
+  for (RankedTensorType type : types.drop_front()) {
+    auto joined = broadcastShapes(shape, type.getShape());
+    if (!joined)
+      return LogicalResult(inferError<OpT>(
+          loc, "operands of ", types[0], " and ", type,
+          " do not broadcast: aligned at the right, sizes are equal or 1"));
+    shape = *joined;
+  }
+  return shape;
+}
+
+template <typename OpT>
+static LogicalResult inferBinary(std::optional<Location> loc,
+                                 ValueRange operands, Type element,
+                                 SmallVectorImpl<Type> &results) {
+  auto types = getTensors<OpT>(loc, operands);
+  if (failed(types) ||
+      failed(requireSameElements<OpT>(loc, (*types)[0], (*types)[1])))
+    return failure();
+  auto shape = inferBroadcast<OpT>(loc, *types);
+  if (failed(shape))
+    return failure();
+  results.push_back(RankedTensorType::get(
+      *shape, element ? element : (*types)[0].getElementType()));
+  return success();
+}
+
+#define PP_INFER_BINARY(OpT)                                                   \
+  PP_INFER(OpT) { return inferBinary<OpT>(loc, operands, Type(), results); }
+PP_INFER_BINARY(AddOp)
+PP_INFER_BINARY(SubOp)
+PP_INFER_BINARY(MulOp)
+PP_INFER_BINARY(DivOp)
+PP_INFER_BINARY(MaximumOp)
+PP_INFER_BINARY(MinimumOp)
+#undef PP_INFER_BINARY
+
+PP_INFER(CompareOp) {
+  return inferBinary<CompareOp>(loc, operands, IntegerType::get(context, 1),
+                                results);
+}
+
+PP_INFER(SelectOp) {
+  auto types = getTensors<SelectOp>(loc, operands);
+  if (failed(types))
+    return failure();
+  auto shape = inferBroadcast<SelectOp>(loc, *types);
+  if (failed(shape))
+    return failure();
+  results.push_back(
+      RankedTensorType::get(*shape, (*types)[1].getElementType()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Shape
+//===----------------------------------------------------------------------===//
+
+PP_INFER(TransposeOp) {
+  auto types = getTensors<TransposeOp>(loc, operands);
+  auto perm = PP_INHERENT(TransposeOp, perm);
+  if (failed(types) || !perm)
+    return failure();
+  RankedTensorType type = types->front();
+  SmallVector<int64_t> shape;
+  SmallVector<bool> seen(type.getRank());
+  for (int64_t dim : perm.asArrayRef())
+    if (dim >= 0 && dim < type.getRank() && !seen[dim]) {
+      seen[dim] = true;
+      shape.push_back(type.getDimSize(dim));
+    }
+  if (shape.size() != seen.size() || shape.size() != unsigned(perm.size()))
+    return inferError<TransposeOp>(loc, "permutation ", perm,
+                                   " does not name each dimension of ", type,
+                                   " once");
+  results.push_back(RankedTensorType::get(shape, type.getElementType()));
+  return success();
+}
+
+PP_INFER(ConcatOp) {
+  auto types = getTensors<ConcatOp>(loc, operands);
+  if (failed(types))
+    return failure();
+  auto dim = PP_INHERENT(ConcatOp, dim);
+  if (!dim)
+    return inferError<ConcatOp>(loc, "requires attribute 'dim'");
+  if (types->empty())
+    return inferError<ConcatOp>(loc, "needs at least one operand");
+  RankedTensorType first = types->front();
+  int64_t along = dim.getInt();
+  if (along < 0 || along >= first.getRank())
+    return inferError<ConcatOp>(loc, "dim ", along, " is not a dimension of ",
+                                first);
+  SmallVector<int64_t> shape(first.getShape());
+  for (RankedTensorType type : ArrayRef(*types).drop_front()) {
+    if (failed(requireSameElements<ConcatOp>(loc, first, type)))
+      return failure();
+    bool fits = type.getRank() == first.getRank();
+    for (int64_t i = 0; fits && i < type.getRank(); ++i)
+      fits = i == along || type.getDimSize(i) == first.getDimSize(i);
+    if (!fits)
+      return inferError<ConcatOp>(loc, "operands of ", first, " and ", type,
+                                  " differ in more than dimension ", along);
+    shape[along] += type.getDimSize(along);
+  }
+  results.push_back(RankedTensorType::get(shape, first.getElementType()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and products
+//===----------------------------------------------------------------------===//
+
+PP_INFER(ReduceOp) {
+  auto types = getTensors<ReduceOp>(loc, operands);
+  auto dims = PP_INHERENT(ReduceOp, dims);
+  if (failed(types) || !dims)
+    return failure();
+  RankedTensorType type = types->front();
+  bool keepDims = PP_INHERENT(ReduceOp, keep_dims) != nullptr;
+  SmallVector<bool> reduced(type.getRank());
+  int64_t last = -1;
+  for (int64_t dim : dims.asArrayRef()) {
+    if (dim <= last || dim >= type.getRank())
+      return inferError<ReduceOp>(loc, "dims ", dims,
+                                  " are not increasing dimensions of ", type);
+    reduced[last = dim] = true;
+  }
+  SmallVector<int64_t> shape;
+  for (auto [size, isReduced] : llvm::zip(type.getShape(), reduced))
+    if (!isReduced || keepDims)
+      shape.push_back(isReduced ? 1 : size);
+  results.push_back(RankedTensorType::get(shape, type.getElementType()));
+  return success();
+}
+
+PP_INFER(MatmulOp) {
+  auto types = getTensors<MatmulOp>(loc, operands);
+  if (failed(types) ||
+      failed(requireSameElements<MatmulOp>(loc, (*types)[0], (*types)[1])))
+    return failure();
+  RankedTensorType lhs = (*types)[0], rhs = (*types)[1];
+  if (lhs.getRank() < 2 || rhs.getRank() < 2)
+    return inferError<MatmulOp>(loc, "operands of ", lhs, " and ", rhs,
+                                " need two dimensions each");
+  ArrayRef<int64_t> lhsBatch = lhs.getShape().drop_back(2);
+  ArrayRef<int64_t> rhsBatch = rhs.getShape().drop_back(2);
+  ArrayRef<int64_t> left = lhs.getShape().take_back(2);
+  ArrayRef<int64_t> right = rhs.getShape().take_back(2);
+  bool transposeLhs = PP_INHERENT(MatmulOp, transpose_lhs) != nullptr;
+  bool transposeRhs = PP_INHERENT(MatmulOp, transpose_rhs) != nullptr;
+  if (!rhsBatch.empty() || transposeLhs) {
+    if (lhsBatch != rhsBatch)
+      return inferError<MatmulOp>(
+          loc, "batch dimensions of ", lhs, " and ", rhs, " differ",
+          transposeLhs ? "; a transposed lhs has those of rhs"
+                       : "; pp.broadcast the smaller");
+    if (lhsBatch.size() > 2)
+      return inferError<MatmulOp>(loc, "has more than two batch dimensions in ",
+                                  lhs, " and ", rhs, "; pp.reshape them");
+  }
+  if (left[!transposeLhs] != right[transposeRhs])
+    return inferError<MatmulOp>(loc, "sums over dimensions of size ",
+                                left[!transposeLhs], " in ", lhs, " and ",
+                                right[transposeRhs], " in ", rhs);
+  SmallVector<int64_t> shape(lhsBatch);
+  shape.append({left[transposeLhs], right[!transposeRhs]});
+  results.push_back(RankedTensorType::get(shape, lhs.getElementType()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Composites and losses
+//===----------------------------------------------------------------------===//
+
+PP_INFER(EmbeddingOp) {
+  auto types = getTensors<EmbeddingOp>(loc, operands);
+  if (failed(types))
+    return failure();
+  RankedTensorType table = (*types)[0];
+  if (table.getRank() != 2)
+    return inferError<EmbeddingOp>(loc, "table of ", table,
+                                   " is not of two dimensions [rows, columns]");
+  SmallVector<int64_t> shape((*types)[1].getShape());
+  shape.push_back(table.getDimSize(1));
+  results.push_back(RankedTensorType::get(shape, table.getElementType()));
+  return success();
+}
+
+PP_INFER(AttentionOp) {
+  auto types = getTensors<AttentionOp>(loc, operands);
+  if (failed(types))
+    return failure();
+  RankedTensorType q = (*types)[0], k = (*types)[1], v = (*types)[2];
+  if (failed(requireSameElements<AttentionOp>(loc, q, k)) ||
+      failed(requireSameElements<AttentionOp>(loc, q, v)))
+    return failure();
+  for (RankedTensorType type : *types)
+    if (type.getRank() != 4)
+      return inferError<AttentionOp>(
+          loc, "operand of ", type,
+          " is not of four dimensions [batch, heads, tokens, width]");
+  if (q.getShape().take_front(2) != k.getShape().take_front(2) ||
+      q.getDimSize(3) != k.getDimSize(3))
+    return inferError<AttentionOp>(
+        loc, "q of ", q, " and k of ", k,
+        " differ in batch, heads or width (dimensions 0, 1, 3)");
+  if (k.getShape().take_front(3) != v.getShape().take_front(3))
+    return inferError<AttentionOp>(
+        loc, "k of ", k, " and v of ", v,
+        " differ in batch, heads or tokens (dimensions 0, 1, 2)");
+  if (PP_INHERENT(AttentionOp, causal) && q.getDimSize(2) != k.getDimSize(2))
+    return inferError<AttentionOp>(loc,
+                                   "causal needs as many queries as keys, "
+                                   "got q of ",
+                                   q, " and k of ", k);
+  SmallVector<int64_t> shape(q.getShape().take_front(3));
+  Type statistics = getStatisticsType(q.getElementType());
+  auto lse = RankedTensorType::get(shape, statistics);
+  shape.push_back(v.getDimSize(3));
+  results.assign({RankedTensorType::get(shape, q.getElementType()), lse});
+  return success();
+}
+
+/// The shape of logits [..., V] without V; an error if the targets have
+/// another.
+template <typename OpT>
+static FailureOr<ArrayRef<int64_t>> inferRows(std::optional<Location> loc,
+                                              RankedTensorType logits,
+                                              RankedTensorType targets) {
+  if (logits.getRank() >= 1 &&
+      logits.getShape().drop_back() == targets.getShape())
+    return logits.getShape().drop_back();
+  return LogicalResult(inferError<OpT>(loc, "targets of ", targets,
+                                       " do not fit logits of ", logits,
+                                       ": one target for each row of logits"));
+}
+
+PP_INFER(TokenLossOp) {
+  auto types = getTensors<TokenLossOp>(loc, operands);
+  if (failed(types))
+    return failure();
+  auto rows = inferRows<TokenLossOp>(loc, (*types)[0], (*types)[1]);
+  if (failed(rows))
+    return failure();
+  results.push_back(RankedTensorType::get(
+      *rows, getStatisticsType((*types)[0].getElementType())));
+  return success();
+}
+
+PP_INFER(CrossEntropyOp) {
+  auto types = getTensors<CrossEntropyOp>(loc, operands);
+  if (failed(types) ||
+      failed(inferRows<CrossEntropyOp>(loc, (*types)[0], (*types)[1])))
+    return failure();
+  results.push_back(RankedTensorType::get(
+      {}, getStatisticsType((*types)[0].getElementType())));
+  return success();
+}
+
+PP_INFER(MseOp) {
+  auto types = getTensors<MseOp>(loc, operands);
+  if (failed(types))
+    return failure();
+  results.push_back(RankedTensorType::get(
+      {}, getStatisticsType(types->front().getElementType())));
+  return success();
+}

@@ -1,0 +1,199 @@
+//===- ReductionSpaces.cpp - Reductions and composites as loop nests ------===//
+
+#include "SpaceBuilder.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+//===----------------------------------------------------------------------===//
+// Reductions and products
+//===----------------------------------------------------------------------===//
+
+/// A mean is a sum here: it is one times a constant.
+IterationSpace ReduceOp::getIterationSpace() {
+  SpaceBuilder builder;
+  LoopKind kind = getKind() == ReduceKind::Max ? LoopKind::Max : LoopKind::Sum;
+  SmallVector<unsigned> loops;
+  TensorLoops kept;
+  for (auto [i, size] : llvm::enumerate(getShape(getX()))) {
+    bool isReduced = llvm::is_contained(getDims(), static_cast<int64_t>(i));
+    loops.push_back(
+        builder.addLoop(size, isReduced ? kind : LoopKind::Parallel));
+    if (!isReduced)
+      kept.push_back(DimLoops(1, loops.back()));
+    else if (getKeepDims())
+      kept.emplace_back();
+  }
+  builder.addOperand(loops);
+  builder.addResult(std::move(kept));
+  return builder.take();
+}
+
+bool ReduceOp::isLinearIn(ArrayRef<unsigned> operands) {
+  return getKind() != ReduceKind::Max;
+}
+
+IterationSpace MatmulOp::getIterationSpace() {
+  SpaceBuilder builder;
+  ArrayRef<int64_t> shape = getShape(getResult());
+  ArrayRef<int64_t> lhs = getShape(getLhs()).take_back(2);
+  SmallVector<unsigned> batch =
+      builder.addLoops(shape.drop_back(2), LoopKind::Parallel);
+  unsigned m = builder.addLoop(shape[shape.size() - 2], LoopKind::Parallel);
+  unsigned n = builder.addLoop(shape.back(), LoopKind::Parallel);
+  unsigned k = builder.addLoop(lhs[getTransposeLhs() ? 0 : 1], LoopKind::Sum);
+  auto matrix = [](unsigned row, unsigned column, bool transposed) {
+    if (transposed)
+      std::swap(row, column);
+    return SmallVector<unsigned>{row, column};
+  };
+  bool rhsHasBatch = getShape(getRhs()).size() > 2;
+  builder.addOperand(joinLoops(batch, matrix(m, k, getTransposeLhs())));
+  builder.addOperand(joinLoops(rhsHasBatch ? batch : SmallVector<unsigned>(),
+                               matrix(k, n, getTransposeRhs())));
+  builder.addResult(joinLoops(batch, {m, n}));
+  return builder.take();
+}
+PP_BILINEAR(MatmulOp)
+
+//===----------------------------------------------------------------------===//
+// Look-ups
+//===----------------------------------------------------------------------===//
+
+IterationSpace EmbeddingOp::getIterationSpace() {
+  SpaceBuilder builder;
+  ArrayRef<int64_t> table = getShape(getTable());
+  SmallVector<unsigned> ids =
+      builder.addLoops(getShape(getIds()), LoopKind::Parallel);
+  unsigned row = builder.addLoop(table[0], LoopKind::Whole);
+  unsigned column = builder.addLoop(table[1], LoopKind::Parallel);
+  builder.addOperand({row, column});
+  builder.addOperand(ids);
+  builder.addResult(joinLoops(ids, {column}));
+  return builder.take();
+}
+PP_LINEAR(EmbeddingOp, 0)
+
+IterationSpace EmbeddingGradOp::getIterationSpace() {
+  SpaceBuilder builder;
+  ArrayRef<int64_t> table = getShape(getResult());
+  SmallVector<unsigned> ids =
+      builder.addLoops(getShape(getIds()), LoopKind::Sum);
+  unsigned row = builder.addLoop(table[0], LoopKind::Whole);
+  unsigned column = builder.addLoop(table[1], LoopKind::Parallel);
+  builder.addOperand(ids);
+  builder.addOperand(joinLoops(ids, {column}));
+  builder.addResult({row, column});
+  return builder.take();
+}
+PP_LINEAR(EmbeddingGradOp, 1)
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The loops of attention: batch and heads are parallel, all others whole.
+struct AttentionLoops {
+  AttentionLoops(SpaceBuilder &builder, Value q, Value v) {
+    ArrayRef<int64_t> query = getShape(q), value = getShape(v);
+    unsigned batch = builder.addLoop(query[0], LoopKind::Parallel);
+    unsigned heads = builder.addLoop(query[1], LoopKind::Parallel);
+    unsigned queries = builder.addLoop(query[2], LoopKind::Whole);
+    unsigned width = builder.addLoop(query[3], LoopKind::Whole);
+    unsigned keys = builder.addLoop(value[2], LoopKind::Whole);
+    unsigned valueWidth = builder.addLoop(value[3], LoopKind::Whole);
+    this->q = {batch, heads, queries, width};
+    k = {batch, heads, keys, width};
+    this->v = {batch, heads, keys, valueWidth};
+    out = {batch, heads, queries, valueWidth};
+    lse = {batch, heads, queries};
+  }
+  SmallVector<unsigned> q, k, v, out, lse;
+};
+
+} // namespace
+
+IterationSpace AttentionOp::getIterationSpace() {
+  SpaceBuilder builder;
+  AttentionLoops loops(builder, getQ(), getV());
+  for (ArrayRef<unsigned> operand : {loops.q, loops.k, loops.v})
+    builder.addOperand(operand);
+  builder.addResult(loops.out);
+  builder.addResult(loops.lse);
+  return builder.take();
+}
+
+IterationSpace AttentionGradOp::getIterationSpace() {
+  SpaceBuilder builder;
+  AttentionLoops loops(builder, getQ(), getV());
+  for (ArrayRef<unsigned> operand :
+       {loops.q, loops.k, loops.v, loops.out, loops.lse, loops.out})
+    builder.addOperand(operand);
+  for (ArrayRef<unsigned> result : {loops.q, loops.k, loops.v})
+    builder.addResult(result);
+  return builder.take();
+}
+PP_LINEAR(AttentionGradOp, 5)
+
+//===----------------------------------------------------------------------===//
+// Losses
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The loops of ops on logits: one for each dimension of the rows, of kind
+/// `rows`, and a whole one over the classes.
+struct LogitsLoops {
+  LogitsLoops(SpaceBuilder &builder, Value logits, LoopKind kind)
+      : rows(builder.addLoops(getShape(logits).drop_back(), kind)),
+        all(joinLoops(rows, {builder.addLoop(getShape(logits).back(),
+                                             LoopKind::Whole)})) {}
+  SmallVector<unsigned> rows, all;
+};
+
+} // namespace
+
+IterationSpace TokenLossOp::getIterationSpace() {
+  SpaceBuilder builder;
+  LogitsLoops loops(builder, getLogits(), LoopKind::Parallel);
+  builder.addOperand(loops.all);
+  builder.addOperand(loops.rows);
+  builder.addResult(loops.rows);
+  return builder.take();
+}
+
+IterationSpace TokenLossGradOp::getIterationSpace() {
+  SpaceBuilder builder;
+  LogitsLoops loops(builder, getLogits(), LoopKind::Parallel);
+  builder.addOperand(loops.all);
+  builder.addOperand(loops.rows);
+  builder.addOperand(loops.rows);
+  builder.addResult(loops.all);
+  return builder.take();
+}
+PP_LINEAR(TokenLossGradOp, 2)
+
+IterationSpace CrossEntropyOp::getIterationSpace() {
+  SpaceBuilder builder;
+  LogitsLoops loops(builder, getLogits(), LoopKind::Sum);
+  builder.addOperand(loops.all);
+  builder.addOperand(loops.rows);
+  builder.addResult(TensorLoops());
+  return builder.take();
+}
+
+/// All operands have one shape and are summed over all of it.
+static IterationSpace sumSpace(Operation *op) {
+  SpaceBuilder builder;
+  SmallVector<unsigned> loops =
+      builder.addLoops(getShape(op->getOperand(0)), LoopKind::Sum);
+  for (unsigned i = 0, e = op->getNumOperands(); i < e; ++i)
+    builder.addOperand(loops);
+  builder.addResult(TensorLoops());
+  return builder.take();
+}
+
+IterationSpace MseOp::getIterationSpace() { return sumSpace(getOperation()); }
+IterationSpace CountOp::getIterationSpace() { return sumSpace(getOperation()); }

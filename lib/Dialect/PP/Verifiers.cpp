@@ -1,0 +1,187 @@
+//===- Verifiers.cpp - What holds for model ops beyond their types --------===//
+
+#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/Shapes.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+//===----------------------------------------------------------------------===//
+// What several ops ask
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifySameElements(Operation *op, Value lhs, Value rhs) {
+  if (getElementTypeOrSelf(lhs) == getElementTypeOrSelf(rhs))
+    return success();
+  return op->emitOpError("element types of ")
+         << lhs.getType() << " and " << rhs.getType()
+         << " differ; pp.cast changes them";
+}
+
+/// The random key is (seed, step, row offset, training); the tile lies in the
+/// tensor and is placed by the key's row offset.
+static LogicalResult verifyTile(Operation *op, Value key, TileAttr tile,
+                                RankedTensorType type) {
+  auto keyType =
+      RankedTensorType::get({4}, IntegerType::get(op->getContext(), 64));
+  if (key && key.getType() != keyType)
+    return op->emitOpError("key is of type ")
+           << key.getType() << ", but must be of " << keyType;
+  if (!tile)
+    return success();
+  if (tile.getShape().size() != static_cast<size_t>(type.getRank()) ||
+      tile.getDim() < 0 || tile.getDim() >= type.getRank() ||
+      tile.getUnit() < 1)
+    return op->emitOpError("tile ")
+           << tile << " does not describe a part of a " << type;
+  for (auto [i, size] : llvm::enumerate(type.getShape()))
+    if (static_cast<int64_t>(i) == tile.getDim() ? size > tile.getShape()[i]
+                                                 : size != tile.getShape()[i])
+      return op->emitOpError("tile ")
+             << tile << " does not hold a " << type << " in dimension " << i;
+  return success();
+}
+
+static LogicalResult verifyEps(Operation *op, const APFloat &eps) {
+  if (eps.isFinite() && !eps.isNegative())
+    return success();
+  return op->emitOpError("eps is ")
+         << eps.convertToDouble() << ", but must be finite and not negative";
+}
+
+//===----------------------------------------------------------------------===//
+// Leaves
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConstantOp::verify() {
+  if (!isa<DenseElementsAttr>(getValue()))
+    return emitOpError("value must be written as dense<...>");
+  return success();
+}
+
+LogicalResult IotaOp::verify() {
+  int64_t dim = getDimAttr().getInt();
+  if (dim < 0 || dim >= getType().getRank())
+    return emitOpError("dim ") << dim << " is not a dimension of " << getType();
+  return verifyTile(*this, getKey(), getTileAttr(), getType());
+}
+
+LogicalResult DropoutOp::verify() {
+  double p = getP().convertToDouble();
+  if (!(p >= 0 && p < 1))
+    return emitOpError("p is ") << p << ", but must be in [0, 1)";
+  return verifyTile(*this, getKey(), getTileAttr(), getType());
+}
+
+LogicalResult SelectOp::verify() {
+  return verifySameElements(*this, getLhs(), getRhs());
+}
+
+//===----------------------------------------------------------------------===//
+// Shape
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReshapeOp::verify() {
+  int64_t from = getX().getType().getNumElements();
+  int64_t to = getType().getNumElements();
+  if (from != to)
+    return emitOpError("reshapes ")
+           << getX().getType() << " of " << from << " elements to " << getType()
+           << " of " << to;
+  return verifySameElements(*this, getX(), getResult());
+}
+
+/// `inner` lies at `offsets` in `outer`.
+static LogicalResult verifyWindow(Operation *op, Value inner, Value outer,
+                                  ArrayRef<int64_t> offsets) {
+  ArrayRef<int64_t> sizes = getShape(inner), bounds = getShape(outer);
+  if (sizes.size() != bounds.size() || offsets.size() != sizes.size())
+    return op->emitOpError("needs operand, result and offsets of the same "
+                           "number of dimensions, got ")
+           << op->getOperand(0).getType() << ", " << op->getResult(0).getType()
+           << " and " << offsets.size() << " offsets";
+  for (auto [i, offset] : llvm::enumerate(offsets))
+    if (offset < 0 || offset + sizes[i] > bounds[i])
+      return op->emitOpError("dimension ")
+             << i << ": elements " << offset << " to " << offset + sizes[i]
+             << " are not within 0 to " << bounds[i];
+  return verifySameElements(op, op->getOperand(0), op->getResult(0));
+}
+
+LogicalResult SliceOp::verify() {
+  return verifyWindow(*this, getResult(), getX(), getOffsets());
+}
+
+LogicalResult PadOp::verify() {
+  return verifyWindow(*this, getX(), getResult(), getOffsets());
+}
+
+LogicalResult BroadcastOp::verify() {
+  ArrayRef<int64_t> from = getShape(getX()), to = getShape(getResult());
+  ArrayRef<int64_t> dims = getDims();
+  if (dims.size() != from.size())
+    return emitOpError("has ") << dims.size() << " dims for the " << from.size()
+                               << " dimensions of " << getX().getType();
+  int64_t last = -1;
+  for (auto [i, dim] : llvm::enumerate(dims)) {
+    if (dim <= last || dim >= static_cast<int64_t>(to.size()))
+      return emitOpError("dims ")
+             << getDimsAttr() << " are not increasing dimensions of "
+             << getType();
+    if (from[i] != to[dim] && from[i] != 1)
+      return emitOpError("dimension ")
+             << i << " of size " << from[i] << " can't become dimension " << dim
+             << " of size " << to[dim];
+    last = dim;
+  }
+  return verifySameElements(*this, getX(), getResult());
+}
+
+//===----------------------------------------------------------------------===//
+// Composites and losses
+//===----------------------------------------------------------------------===//
+
+/// `vector` has one element for each of the last dimension of `x`.
+static LogicalResult verifyRowVector(Operation *op, StringRef name,
+                                     Value vector, Value x) {
+  ArrayRef<int64_t> shape = getShape(x);
+  if (shape.empty())
+    return op->emitOpError("needs at least one dimension, got ") << x.getType();
+  if (getShape(vector) != shape.take_back())
+    return op->emitOpError(name)
+           << " of " << vector.getType() << " is not a vector of the "
+           << shape.back() << " elements in the last dimension of "
+           << x.getType();
+  return verifySameElements(op, x, vector);
+}
+
+LogicalResult LayerNormOp::verify() {
+  if (failed(verifyRowVector(*this, "scale", getScale(), getX())) ||
+      failed(verifyRowVector(*this, "bias", getBias(), getX())))
+    return failure();
+  return verifyEps(*this, getEps());
+}
+
+LogicalResult RmsNormOp::verify() {
+  if (failed(verifyRowVector(*this, "scale", getScale(), getX())))
+    return failure();
+  return verifyEps(*this, getEps());
+}
+
+LogicalResult EmbeddingGradOp::verify() {
+  ArrayRef<int64_t> ids = getShape(getIds()), dy = getShape(getDy());
+  ArrayRef<int64_t> table = getShape(getResult());
+  if (table.size() != 2 || dy.empty() || dy.drop_back() != ids ||
+      dy.back() != table[1])
+    return emitOpError("ids of ")
+           << getIds().getType() << ", dy of " << getDy().getType()
+           << " and a table of " << getType()
+           << " do not fit: they are [...], [..., C] and [V, C]";
+  return verifySameElements(*this, getDy(), getResult());
+}
+
+LogicalResult CountOp::verify() {
+  if (getType().getRank() != 0)
+    return emitOpError("result is a scalar, got ") << getType();
+  return success();
+}
