@@ -18,7 +18,7 @@ int ppopt_mpi_abi();
 /// Starts MPI. Null, and one line in `error`, where that fails.
 ppopt::comm::Transport *ppopt_mpi_open(char *error, size_t errorBytes);
 
-/// Waits for all ranks and ends MPI.
+/// Ends MPI. All ranks are through and have no transfer in flight.
 void ppopt_mpi_close(ppopt::comm::Transport *transport);
 }
 

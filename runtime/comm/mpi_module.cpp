@@ -128,6 +128,7 @@ void runMpiRank(const MpiLauncher &launcher,
                      moduleName + " was built with");
   try {
     body(*transport);
+    transport->barrier();
   } catch (const RankFailure &failure) {
     transport->abort(failure.reason());
   } catch (const std::exception &failure) {

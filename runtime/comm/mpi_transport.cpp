@@ -14,10 +14,12 @@
 #include "comm/add_elements.h"
 #include "comm/mpi_abi.h"
 
+#include <array>
 #include <chrono>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <sched.h>
 #include <string>
 #include <thread>
@@ -59,8 +61,13 @@ public:
   MpiTransport(int rank, int size, bool synchronousSends)
       : Transport(rank, size), synchronousSends(synchronousSends) {
     check(MPI_Comm_dup(MPI_COMM_WORLD, &messages), "MPI_Comm_dup");
-    check(MPI_Comm_set_errhandler(messages, MPI_ERRORS_RETURN),
-          "MPI_Comm_set_errhandler");
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &failures), "MPI_Comm_dup");
+    for (MPI_Comm communicator : {messages, failures})
+      check(MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN),
+            "MPI_Comm_set_errhandler");
+    check(MPI_Irecv(notice.data(), noticeBytes, MPI_CHAR, MPI_ANY_SOURCE, 0,
+                    failures, &noticeRequest),
+          "MPI_Irecv");
     check(MPI_Type_contiguous(blockBytes, MPI_BYTE, &block),
           "MPI_Type_contiguous");
     check(MPI_Type_commit(&block), "MPI_Type_commit");
@@ -76,6 +83,11 @@ public:
   }
 
   ~MpiTransport() override {
+    if (noticeRequest != MPI_REQUEST_NULL) {
+      MPI_Cancel(&noticeRequest);
+      MPI_Wait(&noticeRequest, MPI_STATUS_IGNORE);
+    }
+    MPI_Comm_free(&failures);
     for (MPI_Comm &group : groups)
       MPI_Comm_free(&group);
     MPI_Op_free(&bf16Sum);
@@ -87,8 +99,18 @@ public:
   const char *kind() const override { return "mpi"; }
   int maxChannel() const override { return tagBound; }
 
-  /// Another rank's failure ends this process; there is nothing to look at.
-  void throwIfFailed() override {}
+  void throwIfFailed() override {
+    if (!failure && noticeRequest != MPI_REQUEST_NULL) {
+      int arrived = 0;
+      MPI_Status status;
+      check(MPI_Test(&noticeRequest, &arrived, &status), "MPI_Test");
+      if (arrived)
+        failure = std::make_unique<RankFailure>(status.MPI_SOURCE,
+                                                std::string(notice.data()));
+    }
+    if (failure)
+      throw RankFailure(*failure);
+  }
 
   bool test(Request &request) override {
     if (!request.pending())
@@ -113,6 +135,7 @@ public:
   }
 
   uint64_t completions() override {
+    throwIfFailed();
     int finished = 0;
     int code = MPI_Testsome(static_cast<int>(inFlight.size()), inFlight.data(),
                             &finished, indices.data(), statuses.data());
@@ -156,12 +179,17 @@ public:
       check(MPI_Test(&request, &complete, MPI_STATUS_IGNORE), "MPI_Ibarrier");
       if (complete)
         return;
+      throwIfFailed();
       backoff.pause();
     }
   }
 
+  /// The rank that failed first prints; those that it took down end quietly.
   [[noreturn]] void abort(const std::string &reason) override {
-    std::fprintf(stderr, "error: rank %d: %s\n", rank(), reason.c_str());
+    if (!failure) {
+      std::fprintf(stderr, "error: rank %d: %s\n", rank(), reason.c_str());
+      notifyOthers(reason);
+    }
     std::fflush(stdout);
     std::fflush(stderr);
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -247,6 +275,29 @@ protected:
 
 private:
   static constexpr int initialRequests = 64;
+
+  /// Gives the messages a moment to leave; a rank that has ended takes none.
+  void notifyOthers(const std::string &reason) {
+    using namespace std::chrono;
+    std::snprintf(ownNotice.data(), noticeBytes, "%s", reason.c_str());
+    std::vector<MPI_Request> requests;
+    for (int peer = 0; peer < size(); ++peer) {
+      if (peer == rank())
+        continue;
+      requests.emplace_back();
+      MPI_Isend(ownNotice.data(), noticeBytes, MPI_CHAR, peer, 0, failures,
+                &requests.back());
+    }
+    auto end = steady_clock::now() + milliseconds(200);
+    int sent = 0;
+    Backoff backoff;
+    while (!sent && steady_clock::now() < end) {
+      if (MPI_Testall(static_cast<int>(requests.size()), requests.data(), &sent,
+                      MPI_STATUSES_IGNORE) != MPI_SUCCESS)
+        return;
+      backoff.pause();
+    }
+  }
 
   /// What a part must turn out to be.
   struct Expected {
@@ -350,6 +401,14 @@ private:
   std::vector<MPI_Comm> groups;
   int tagBound = 0;
 
+  // A failure: this rank's to send, or another's as received.
+  static constexpr int noticeBytes = 1024;
+  MPI_Comm failures = MPI_COMM_NULL;
+  MPI_Request noticeRequest = MPI_REQUEST_NULL;
+  std::array<char, noticeBytes> notice{};
+  std::array<char, noticeBytes> ownNotice{};
+  std::unique_ptr<RankFailure> failure;
+
   // The pool. A transfer is an index; its parts lie side by side.
   std::vector<int> freeTransfers;
   std::vector<int> unfinished;       ///< by transfer: parts under way
@@ -392,7 +451,6 @@ extern "C" ppopt::comm::Transport *ppopt_mpi_open(char *error,
 }
 
 extern "C" void ppopt_mpi_close(ppopt::comm::Transport *transport) {
-  transport->barrier();
   delete transport;
   MPI_Finalize();
 }

@@ -15,9 +15,10 @@
 //  - Nothing is allocated after reserve(): isend, irecv, test and wait draw on
 //  a
 //    pool of requests.
-//  - A rank that fails takes the others down: abort() on one rank makes every
-//    transport call of the others throw RankFailure (threads) or ends their
-//    processes (MPI), with the first rank's reason. Nobody waits for ever.
+//  - A rank that fails takes the others down: after abort() on one rank the
+//    calls of the others throw RankFailure with its reason, those that block as
+//    well. Nobody waits for ever. docs/runtime-communication.md has the
+//    details.
 //
 //===----------------------------------------------------------------------===//
 
@@ -146,8 +147,9 @@ public:
   virtual void barrier() = 0;
 
   /// Ends the job because this rank failed: `reason` is one line that says what
-  /// is wrong. Threads: throws RankFailure here and on all other ranks. MPI:
-  /// prints the line and ends all processes with status 1.
+  /// is wrong. The others see RankFailure. Threads: throws RankFailure here
+  /// too. MPI: prints the line and ends this process, and through MPI_Abort the
+  /// job, with status 1.
   [[noreturn]] virtual void abort(const std::string &reason) = 0;
 
   /// Makes room for `requests` more transfers in flight at once. Called before

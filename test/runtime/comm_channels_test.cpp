@@ -14,6 +14,16 @@
 using namespace ppopt::comm;
 using namespace ppopt::comm::test;
 
+// The thread sanitizer's own operator new cannot be replaced.
+#if defined(__SANITIZE_THREAD__)
+#define COUNTS_ALLOCATIONS 0
+#elif defined(__has_feature)
+#define COUNTS_ALLOCATIONS !__has_feature(thread_sanitizer)
+#else
+#define COUNTS_ALLOCATIONS 1
+#endif
+
+#if COUNTS_ALLOCATIONS
 /// Allocations of this program so far, by any thread.
 static std::atomic<int64_t> allocations{0};
 
@@ -25,6 +35,7 @@ void *operator new(size_t bytes) {
 }
 void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+#endif
 
 namespace {
 
@@ -167,6 +178,7 @@ TEST(Channels, ProgressAloneFinishesACollective) {
   });
 }
 
+#if COUNTS_ALLOCATIONS
 TEST(Channels, AllocateNothingInAStep) {
   constexpr int64_t elements = 300000;
   int64_t before = 0;
@@ -198,8 +210,10 @@ TEST(Channels, AllocateNothingInAStep) {
       after = allocations;
     transport.barrier();
   });
+  EXPECT_GT(before, 0);
   EXPECT_EQ(after - before, 0);
 }
+#endif
 
 TEST(Channels, OneRankNeedsNoScratchAndSendsNothing) {
   runThreadRanks(1, [](Transport &transport) {
