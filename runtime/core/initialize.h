@@ -23,8 +23,8 @@ void initializeValues(const Initializer &init, ElementType type,
                       std::string_view name, int64_t seed, int64_t first,
                       int64_t count, void *out, int threads);
 
-/// Writes the initial values of all parameters of the rank's program, and zero
-/// into their gradients and optimizer states.
+/// Writes the initial values of all parameters of the rank's program.
+/// (Gradients and optimizer states start as the zeros of a new arena.)
 void initializeParameters(ppopt_rank &rank, int64_t seed);
 
 } // namespace ppopt::runtime

@@ -53,8 +53,6 @@ struct Plan {
   int64_t axisSize(std::string_view axis) const;
   /// Coordinate of a rank on an axis; 0 for one that the mesh does not have.
   int64_t coordinate(int64_t rank, std::string_view axis) const;
-  /// The ranks that differ from `rank` in `axis` only, with it, by coordinate.
-  std::vector<int64_t> group(int64_t rank, std::string_view axis) const;
 };
 
 struct Input {

@@ -17,6 +17,7 @@
 #include "ppopt/runtime.h"
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <vector>
 
@@ -68,6 +69,10 @@ struct ppopt_rank {
   std::vector<ppopt::PreparedProduct> products;
   std::optional<ppopt::comm::Channels> channels; ///< of the program's starts
   ppopt::runtime::Counters counters;
+
+  /// What went wrong inside a task: an exception must not pass through compiled
+  /// code. The launches that follow do nothing, and the walker rethrows it.
+  std::exception_ptr failure;
 
   // The walker's, sized once:
   std::vector<void *> arguments; ///< of the task that runs

@@ -1,0 +1,144 @@
+//===- rank.cpp - One rank of the job -------------------------------------===//
+
+#include "core/rank.h"
+
+#include "core/error.h"
+#include "device/cpu/team.h"
+
+#include <algorithm>
+#include <cstdint>
+
+using namespace ppopt;
+using namespace ppopt::runtime;
+
+namespace {
+
+int indexOf(const Program &program, comm::Transport *transport) {
+  int64_t ranks = transport ? transport->size() : 1;
+  if (ranks != program.plan.ranks())
+    throw Error("the plan has {} ranks, and the job {}", program.plan.ranks(),
+                ranks);
+  return transport ? transport->rank() : 0;
+}
+
+/// A product without room for the library's scratch memory would silently run
+/// many times slower.
+PreparedProduct prepare(const Product &product, int threads) {
+  PreparedProduct prepared(product.descriptor, threads, product.workspace);
+  std::string wanted = productImplementation(product.descriptor, threads,
+                                             /*workspaceBytes=*/SIZE_MAX);
+  if (prepared.name() == "own loops" && wanted != "own loops")
+    throw Error(
+        "product {}: {} needs {} bytes of workspace on this machine with {} "
+        "threads a rank, and the program has {}: compile it for this machine "
+        "with --threads {}",
+        product.name, wanted,
+        productWorkspaceBytes(product.descriptor, threads), threads,
+        product.workspace, threads);
+  return prepared;
+}
+
+comm::Mesh meshOf(const Plan &plan) {
+  std::vector<comm::MeshAxis> axes;
+  for (const MeshAxis &axis : plan.mesh)
+    axes.push_back({axis.name, int(axis.size)});
+  return comm::Mesh(std::move(axes));
+}
+
+void defineCollective(ppopt_rank &rank, const Action &action) {
+  comm::CollectiveSpec spec;
+  spec.name = fmt::format("all_reduce {}", action.id);
+  spec.axis = action.axis;
+  spec.channel = int(action.channel);
+  spec.data = rank.at(action.offset);
+  spec.elements = action.elements;
+  spec.type = *comm::parseElementType(spelling(action.type));
+  spec.scratch = rank.at(action.scratch);
+  spec.scratchBytes = action.scratchBytes;
+  try {
+    int number = rank.channels->define(spec);
+    if (number != action.collective)
+      throw Error("{}: collective {} was defined as {}", spec.name,
+                  action.collective, number);
+  } catch (const std::invalid_argument &error) {
+    throw Error("program: {}: {}", spec.name, error.what());
+  }
+}
+
+void progress(ppopt_rank &rank) {
+  if (rank.channels)
+    rank.channels->progress();
+}
+
+} // namespace
+
+ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
+                       comm::Transport *transport, const RankOptions &options)
+    : program(program), index(indexOf(program, transport)),
+      place(program.placeOf(index)), tasks(tasks), transport(transport),
+      options(options), arena(program.arenaBytes),
+      record(*reinterpret_cast<ppopt_record *>(at(program.recordOffset))) {
+  setTeamSize(options.threads);
+  products.reserve(program.products.size());
+  for (const Product &product : program.products)
+    products.push_back(prepare(product, options.threads));
+
+  if (transport) {
+    try {
+      channels.emplace(*transport, meshOf(program.plan), options.collectives);
+    } catch (const std::invalid_argument &error) {
+      throw Error("communication: {}", error.what());
+    }
+  }
+  size_t mostArguments = 0, collectives = 0;
+  for (const auto *actions : {&place.actions, &place.evalActions})
+    for (const Action &action : *actions) {
+      mostArguments = std::max(mostArguments, action.arguments.size());
+      if (action.kind != Action::start)
+        continue;
+      ++collectives;
+      if (channels)
+        defineCollective(*this, action);
+    }
+  arguments.resize(mostArguments);
+  inFlight.reserve(collectives);
+}
+
+int64_t ppopt_rank::bytesSent() const {
+  return transport ? int64_t(transport->counters().bytesSent) : 0;
+}
+
+int64_t ppopt_rank::rowOffset(int64_t microbatch) const {
+  int64_t rows = program.plan.batch / program.plan.axisSize("dp");
+  return program.plan.coordinate(index, "dp") * rows +
+         microbatch * (rows / program.plan.microbatches);
+}
+
+void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
+                  void *const *args, int64_t tiles) {
+  if (rank->failure)
+    return;
+  parallelFor(rank->options.threads, tiles,
+              [&](int64_t begin, int64_t end) { fn(args, begin, end); });
+  ++rank->counters.launches;
+  try {
+    progress(*rank);
+  } catch (...) {
+    rank->failure = std::current_exception();
+  }
+}
+
+void ppopt_matmul(ppopt_rank *rank, int32_t product, const void *a,
+                  const void *b, void *c, void *workspace) {
+  if (rank->failure)
+    return;
+  const PreparedProduct &prepared = rank->products[product];
+  ++rank->counters.launches;
+  rank->counters.flops += prepared.flops();
+  try {
+    prepared.run(a, b, c, workspace);
+    progress(*rank);
+  } catch (...) {
+    rank->failure = std::current_exception();
+  }
+}

@@ -1,0 +1,245 @@
+//===- walker.cpp - Walks a rank's actions --------------------------------===//
+
+#include "core/walker.h"
+
+#include "core/error.h"
+#include "core/rank.h"
+#include "device/cpu/team.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace ppopt::runtime {
+
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+double readNumber(const ppopt_rank &rank, int64_t offset, ElementType type) {
+  auto as = [&](auto number) {
+    std::memcpy(&number, rank.at(offset), sizeof number);
+    return double(number);
+  };
+  switch (type) {
+  case ElementType::f32:
+    return as(float());
+  case ElementType::f64:
+    return as(double());
+  case ElementType::i32:
+    return as(int32_t());
+  case ElementType::i64:
+    return as(int64_t());
+  default: // Program::parse admits no other type for scalars
+    return unknown;
+  }
+}
+
+class Walk {
+public:
+  Walk(ppopt_rank &rank, const StepSettings &settings,
+       const WalkOptions &options)
+      : rank(rank), settings(settings), options(options) {}
+
+  void setRecord(bool training);
+  void walk(const std::vector<Action> &actions);
+
+  /// The loss after the last action; NaN where a zero count ended the walk.
+  double loss() const {
+    return stopped ? unknown
+                   : readNumber(rank, rank.program.lossOffset,
+                                rank.program.lossType);
+  }
+  double gradNorm() const { return norm; }
+  /// Steps count from 1 in messages, as in the log.
+  int64_t stepNumber() const { return settings.step + 1; }
+
+  std::string skipped;
+
+private:
+  void runTask(const Action &action);
+  void zero(const Action &action);
+  void start(const Action &action);
+  void wait(int collective);
+  void drain();
+  void checkCounts();
+  void takeNorm(const Action &action);
+
+  ppopt_rank &rank;
+  const StepSettings &settings;
+  const WalkOptions &options;
+  double norm = unknown;
+  bool stopped = false;     ///< by check_counts: the remaining actions are off
+  bool keepsUpdate = false; ///< by norm: tasks of kind "update" are off
+};
+
+void Walk::setRecord(bool training) {
+  ppopt_record &record = rank.record;
+  record.lr = settings.learningRate;
+  record.weight_decay = settings.weightDecay;
+  record.beta1 = settings.beta1;
+  record.beta2 = settings.beta2;
+  record.eps = settings.eps;
+  record.momentum = settings.momentum;
+  record.bias_correction1 = 1 - std::pow(settings.beta1, stepNumber());
+  record.bias_correction2 = 1 - std::pow(settings.beta2, stepNumber());
+  record.clip_scale = 1;
+  record.seed = settings.seed;
+  record.step = settings.step;
+  record.row_offset = rank.rowOffset(0);
+  record.training = training;
+}
+
+void Walk::walk(const std::vector<Action> &actions) {
+  for (const Action &action : actions) {
+    switch (action.kind) {
+    case Action::run:
+      runTask(action);
+      break;
+    case Action::zero:
+      zero(action);
+      break;
+    case Action::start:
+      start(action);
+      break;
+    case Action::wait:
+      wait(int(action.collective));
+      break;
+    case Action::checkCounts:
+      checkCounts();
+      break;
+    case Action::norm:
+      takeNorm(action);
+      break;
+    }
+    if (stopped)
+      return drain();
+  }
+}
+
+void Walk::runTask(const Action &action) {
+  if (keepsUpdate && rank.program.tasks[action.task].kind == "update")
+    return;
+  rank.record.row_offset = rank.rowOffset(action.microbatch);
+  for (size_t i = 0, e = action.arguments.size(); i < e; ++i)
+    rank.arguments[i] = rank.at(action.arguments[i]);
+  rank.tasks[action.task](&rank, rank.arguments.data(),
+                          rank.at(action.temporaries));
+  if (rank.failure)
+    std::rethrow_exception(rank.failure);
+}
+
+void Walk::zero(const Action &action) {
+  // Below a page or so a thread costs more than it helps.
+  constexpr int64_t piece = 64 * 1024;
+  int64_t pieces = (action.bytes + piece - 1) / piece;
+  char *base = rank.at(action.offset);
+  parallelFor(rank.options.threads, pieces, [&](int64_t begin, int64_t end) {
+    std::memset(base + begin * piece, 0,
+                std::min(end * piece, action.bytes) - begin * piece);
+  });
+}
+
+void Walk::start(const Action &action) {
+  if (!rank.channels)
+    return; // one rank: the sum is there
+  rank.channels->start(int(action.collective));
+  rank.inFlight.push_back(int(action.collective));
+}
+
+void Walk::wait(int collective) {
+  if (!rank.channels)
+    return;
+  rank.channels->wait(collective);
+  auto &inFlight = rank.inFlight;
+  inFlight.erase(std::find(inFlight.begin(), inFlight.end(), collective));
+}
+
+/// All ranks leave the actions at the same place, so what is in flight here is
+/// in flight on all; it must end before its buffers are used again.
+void Walk::drain() {
+  while (!rank.inFlight.empty())
+    wait(rank.inFlight.front());
+}
+
+void Walk::checkCounts() {
+  for (const Count &count : rank.program.counts) {
+    if (readNumber(rank, count.offset, count.type) != 0)
+      continue;
+    stopped = true;
+    skipped =
+        fmt::format("the batch has none of: {} ({})", count.name, count.source);
+    return;
+  }
+}
+
+void Walk::takeNorm(const Action &action) {
+  norm = std::sqrt(readNumber(rank, action.offset, ElementType::f64));
+  if (std::isfinite(norm)) {
+    if (settings.clip > 0 && norm > settings.clip)
+      rank.record.clip_scale = settings.clip / norm;
+    return;
+  }
+  if (options.nonFinite == NonFinite::fail)
+    throw Error("step {}, rank {}: the gradient norm is {}; no parameter was "
+                "updated in this step. Lower --lr, clip with --clip, or look "
+                "at the data",
+                stepNumber(), rank.index, norm);
+  keepsUpdate = true;
+  skipped = fmt::format("the gradient norm is {}", norm);
+}
+
+void checkCounter(const ppopt_rank &rank, int64_t step, const char *what,
+                  int64_t actual, int64_t predicted) {
+  if (actual != predicted)
+    throw Error("step {}, rank {}: {} {}, and the program predicted {}", step,
+                rank.index, actual, what, predicted);
+}
+
+} // namespace
+
+StepResult walkStep(ppopt_rank &rank, const StepSettings &settings,
+                    const WalkOptions &options) {
+  Counters before = rank.counters;
+  int64_t bytesBefore = rank.bytesSent();
+  Walk walk(rank, settings, options);
+  walk.setRecord(/*training=*/true);
+  walk.walk(rank.place.actions);
+
+  StepResult result;
+  result.loss = walk.loss();
+  result.gradNorm = walk.gradNorm();
+  result.skipped = std::move(walk.skipped);
+  result.launches = rank.counters.launches - before.launches;
+  result.flops = rank.counters.flops - before.flops;
+  result.bytesSent = rank.bytesSent() - bytesBefore;
+  if (!result.skipped.empty())
+    return result;
+
+  if (!std::isfinite(result.loss) && options.nonFinite == NonFinite::fail)
+    throw Error("step {}, rank {}: the loss is {}. Lower --lr, clip with "
+                "--clip, or look at the data",
+                walk.stepNumber(), rank.index, result.loss);
+  if (options.checkPredicted) {
+    const Predicted &predicted = rank.program.predicted;
+    int64_t step = walk.stepNumber();
+    checkCounter(rank, step, "launches", result.launches, predicted.launches);
+    checkCounter(rank, step, "FLOPs of products", result.flops,
+                 predicted.flops);
+    if (rank.options.collectives == comm::Collectives::Ring)
+      checkCounter(rank, step, "bytes sent", result.bytesSent,
+                   predicted.bytesSent);
+  }
+  return result;
+}
+
+EvalResult walkEval(ppopt_rank &rank, const StepSettings &settings,
+                    const WalkOptions &options) {
+  Walk walk(rank, settings, options);
+  walk.setRecord(/*training=*/false);
+  walk.walk(rank.place.evalActions);
+  return {walk.loss(), std::move(walk.skipped)};
+}
+
+} // namespace ppopt::runtime

@@ -1,0 +1,260 @@
+//===- onednn_product.cpp - Products by oneDNN ----------------------------===//
+
+#include "device/cpu/onednn_product.h"
+
+#include "device/cpu/team.h"
+#include "ppopt/runtime.h"
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+namespace ppopt {
+
+namespace {
+
+using dnnl::memory;
+
+memory::data_type dataType(ProductType type) {
+  return type == ProductType::bf16 ? memory::data_type::bf16
+                                   : memory::data_type::f32;
+}
+
+size_t aligned(size_t bytes) {
+  return (bytes + PPOPT_ALIGNMENT - 1) / PPOPT_ALIGNMENT * PPOPT_ALIGNMENT;
+}
+
+int64_t elementBytes(ProductType type) {
+  return type == ProductType::bf16 ? 2 : 4;
+}
+
+const dnnl::engine &cpuEngine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+/// Batch dimensions of size 1 are left out, except that `batched` false leaves
+/// out both. A broadcast one has size 1 in the operand.
+memory::desc describe(const ProductDescriptor &product,
+                      const std::array<int64_t, 4> &strides, int64_t rows,
+                      int64_t columns, ProductType type, bool batched) {
+  memory::dims dims, steps;
+  for (int i = 0; batched && i < 2; ++i)
+    if (product.batch[i] > 1) {
+      dims.push_back(strides[i] == 0 ? 1 : product.batch[i]);
+      steps.push_back(strides[i] == 0 ? rows * columns : strides[i]);
+    }
+  dims.insert(dims.end(), {rows, columns});
+  steps.insert(steps.end(), {strides[2], strides[3]});
+  return memory::desc(dims, dataType(type), steps);
+}
+
+std::optional<dnnl::matmul::primitive_desc>
+choose(const ProductDescriptor &product, bool batched, size_t workspaceBytes) {
+  try {
+    dnnl::matmul::desc operation(describe(product, product.a, product.m,
+                                          product.k, product.type, batched),
+                                 describe(product, product.b, product.k,
+                                          product.n, product.type, batched),
+                                 describe(product, product.c, product.m,
+                                          product.n, product.cType, batched));
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    if (product.accumulate) {
+      dnnl::post_ops sum;
+      sum.append_sum(1.0f);
+      attributes.set_post_ops(sum);
+    }
+    dnnl::matmul::primitive_desc choice(operation, attributes, cpuEngine());
+    do {
+      // The reference implementation is slower than our own loops by orders of
+      // magnitude; it is the last of the list.
+      if (std::string_view(choice.impl_info_str()).substr(0, 3) == "ref")
+        return std::nullopt;
+      if (choice.scratchpad_desc().get_size() <= workspaceBytes)
+        return choice;
+    } while (choice.next_impl());
+  } catch (const dnnl::error &) {
+    // A combination of types or strides that oneDNN does not take.
+  }
+  return std::nullopt;
+}
+
+/// One caller's stream and memory objects; only the handles change in a run.
+class Execution {
+public:
+  explicit Execution(const dnnl::matmul::primitive_desc &descriptor)
+      : stream(cpuEngine()), a(unset(descriptor.src_desc())),
+        b(unset(descriptor.weights_desc())), c(unset(descriptor.dst_desc())),
+        scratch(unset(descriptor.scratchpad_desc())),
+        arguments{{{DNNL_ARG_SRC, a.get()},
+                   {DNNL_ARG_WEIGHTS, b.get()},
+                   {DNNL_ARG_DST, c.get()},
+                   {DNNL_ARG_SCRATCHPAD, scratch.get()}}} {}
+
+  // The C interface: the C++ one takes a hash map of arguments.
+  dnnl_status_t run(const dnnl::matmul &primitive, const char *aData,
+                    const char *bData, char *cData, char *workspace) const {
+    auto set = [](const memory &object, const void *data) {
+      return dnnl_memory_set_data_handle(object.get(),
+                                         const_cast<void *>(data));
+    };
+    dnnl_status_t status = set(a, aData);
+    if (status == dnnl_success)
+      status = set(b, bData);
+    if (status == dnnl_success)
+      status = set(c, cData);
+    if (status == dnnl_success)
+      status = set(scratch, workspace);
+    if (status == dnnl_success)
+      status = dnnl_primitive_execute(primitive.get(), stream.get(),
+                                      arguments.size(), arguments.data());
+    if (status == dnnl_success)
+      status = dnnl_stream_wait(stream.get());
+    return status;
+  }
+
+private:
+  static memory unset(const memory::desc &descriptor) {
+    return memory(descriptor, cpuEngine(), DNNL_MEMORY_NONE);
+  }
+
+  dnnl::stream stream;
+  memory a, b, c, scratch;
+  std::array<dnnl_exec_arg_t, 4> arguments;
+};
+
+void check(dnnl_status_t status) {
+  if (status != dnnl_success)
+    throw std::runtime_error(std::string("oneDNN: a product failed (") +
+                             "status " + std::to_string(status) + ")");
+}
+
+class WholeProduct : public ProductImplementation {
+public:
+  explicit WholeProduct(const dnnl::matmul::primitive_desc &choice)
+      : primitive(choice), execution(choice),
+        scratchBytes(choice.scratchpad_desc().get_size()),
+        implementation(choice.impl_info_str()) {}
+
+  void run(const void *a, const void *b, void *c,
+           void *workspace) const override {
+    check(execution.run(primitive, static_cast<const char *>(a),
+                        static_cast<const char *>(b), static_cast<char *>(c),
+                        static_cast<char *>(workspace)));
+  }
+  size_t workspaceBytes() const override { return scratchBytes; }
+  std::string name() const override { return "oneDNN " + implementation; }
+
+private:
+  dnnl::matmul primitive;
+  Execution execution;
+  size_t scratchBytes;
+  std::string implementation;
+};
+
+class LoopedProduct : public ProductImplementation {
+public:
+  LoopedProduct(const dnnl::matmul::primitive_desc &choice,
+                const ProductDescriptor &product, int members)
+      : primitive(choice), product(product),
+        scratchBytes(aligned(choice.scratchpad_desc().get_size())),
+        implementation(choice.impl_info_str()) {
+    for (int i = 0; i < members; ++i)
+      executions.emplace_back(choice);
+  }
+
+  void run(const void *a, const void *b, void *c,
+           void *workspace) const override {
+    int64_t batches = product.batch[0] * product.batch[1];
+    std::atomic<dnnl_status_t> failure{dnnl_success};
+    auto body = [&](int member, int size) {
+      Share share = shareOf(batches, member, size);
+      char *scratch = scratchBytes == 0 ? nullptr
+                                        : static_cast<char *>(workspace) +
+                                              member * scratchBytes;
+      for (int64_t i = share.begin; i < share.end; ++i) {
+        dnnl_status_t status = executions[member].run(
+            primitive,
+            static_cast<const char *>(a) + offset(product.a, i, product.type),
+            static_cast<const char *>(b) + offset(product.b, i, product.type),
+            static_cast<char *>(c) + offset(product.c, i, product.cType),
+            scratch);
+        if (status != dnnl_success)
+          failure = status;
+      }
+    };
+    using Body = decltype(body);
+    runTeam(
+        int(executions.size()),
+        [](void *context, int member, int size) {
+          (*static_cast<Body *>(context))(member, size);
+        },
+        &body);
+    check(failure);
+  }
+  size_t workspaceBytes() const override {
+    return scratchBytes * executions.size();
+  }
+  std::string name() const override {
+    return "oneDNN " + implementation + ", looped over " +
+           std::to_string(product.batch[0] * product.batch[1]) + " batches";
+  }
+
+private:
+  int64_t offset(const std::array<int64_t, 4> &strides, int64_t batch,
+                 ProductType type) const {
+    return (batch / product.batch[1] * strides[0] +
+            batch % product.batch[1] * strides[1]) *
+           elementBytes(type);
+  }
+
+  dnnl::matmul primitive;
+  ProductDescriptor product;
+  size_t scratchBytes;
+  std::string implementation;
+  std::vector<Execution> executions;
+};
+
+/// oneDNN plans for the calling thread's team size; it is put back afterwards.
+class TeamSizeScope {
+public:
+  explicit TeamSizeScope(int threads) : previous(teamSize()) {
+    setTeamSize(threads);
+  }
+  ~TeamSizeScope() { setTeamSize(previous); }
+
+private:
+  int previous;
+};
+
+} // namespace
+
+std::unique_ptr<ProductImplementation>
+makeOneDnnProduct(const ProductDescriptor &product, int threads,
+                  size_t workspaceBytes) {
+  if (product.type == ProductType::f64)
+    return nullptr;
+  {
+    TeamSizeScope scope(threads);
+    if (auto choice = choose(product, /*batched=*/true, workspaceBytes))
+      return std::make_unique<WholeProduct>(*choice);
+  }
+  int64_t batches = product.batch[0] * product.batch[1];
+  if (batches == 1)
+    return nullptr;
+  TeamSizeScope scope(1);
+  int members = int(std::min<int64_t>(threads, batches));
+  if (auto choice =
+          choose(product, /*batched=*/false,
+                 workspaceBytes / members / PPOPT_ALIGNMENT * PPOPT_ALIGNMENT))
+    return std::make_unique<LoopedProduct>(*choice, product, members);
+  return nullptr;
+}
+
+} // namespace ppopt

@@ -1,0 +1,342 @@
+//===- core_products_test.cpp - Products against a triple loop ------------===//
+
+#include "device/cpu/loop_product.h"
+#include "device/cpu/matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+using namespace ppopt;
+
+namespace {
+
+int64_t extent(const ProductDescriptor &p, const std::array<int64_t, 4> &s,
+               int64_t rows, int64_t columns) {
+  return (p.batch[0] - 1) * s[0] + (p.batch[1] - 1) * s[1] + (rows - 1) * s[2] +
+         (columns - 1) * s[3] + 1;
+}
+
+/// Numbers of one type, with f64 values for the reference.
+class Buffer {
+public:
+  Buffer(ProductType type, int64_t count) : type(type), bytes(count * size()) {}
+
+  int64_t size() const {
+    return type == ProductType::f64 ? 8 : type == ProductType::f32 ? 4 : 2;
+  }
+  int64_t count() const { return int64_t(bytes.size()) / size(); }
+  void *data() { return bytes.data(); }
+
+  double get(int64_t i) const {
+    if (type == ProductType::f64)
+      return read<double>(i);
+    if (type == ProductType::f32)
+      return read<float>(i);
+    uint32_t bits = uint32_t(read<uint16_t>(i)) << 16;
+    float value;
+    std::memcpy(&value, &bits, 4);
+    return value;
+  }
+  void set(int64_t i, double value) {
+    if (type == ProductType::f64)
+      return write(i, value);
+    if (type == ProductType::f32)
+      return write(i, float(value));
+    float single = float(value);
+    uint32_t bits;
+    std::memcpy(&bits, &single, 4);
+    write(i, uint16_t(bits >> 16)); // inputs may be truncated
+  }
+  void randomise(unsigned seed) {
+    std::mt19937 generator(seed);
+    std::uniform_real_distribution<double> numbers(-1, 1);
+    for (int64_t i = 0; i < count(); ++i)
+      set(i, numbers(generator));
+  }
+  bool operator==(const Buffer &other) const { return bytes == other.bytes; }
+
+private:
+  template <typename T> T read(int64_t i) const {
+    T value;
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    return value;
+  }
+  template <typename T> void write(int64_t i, T value) {
+    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
+  }
+  ProductType type;
+  std::vector<char> bytes;
+};
+
+using Run = std::function<void(const void *, const void *, void *)>;
+
+/// Compares with the triple loop, and that nothing beside C was written.
+void expectRight(const ProductDescriptor &p, const std::string &what,
+                 const Run &run) {
+  SCOPED_TRACE(what);
+  Buffer a(p.type, extent(p, p.a, p.m, p.k));
+  Buffer b(p.type, extent(p, p.b, p.k, p.n));
+  Buffer c(p.cType, extent(p, p.c, p.m, p.n));
+  a.randomise(1);
+  b.randomise(2);
+  c.randomise(3);
+  Buffer result = c, untouched = c;
+  run(a.data(), b.data(), result.data());
+
+  double tolerance = p.type == ProductType::f64 ? 1e-14 : 3e-7;
+  tolerance *= 4 + std::sqrt(double(p.k)) * 2;
+  if (p.cType == ProductType::bf16)
+    tolerance += 1.0 / 256;
+  int wrong = 0;
+  for (int64_t b0 = 0; b0 < p.batch[0]; ++b0)
+    for (int64_t b1 = 0; b1 < p.batch[1]; ++b1)
+      for (int64_t i = 0; i < p.m; ++i)
+        for (int64_t j = 0; j < p.n; ++j) {
+          auto at = [&](const std::array<int64_t, 4> &s, int64_t x, int64_t y) {
+            return b0 * s[0] + b1 * s[1] + x * s[2] + y * s[3];
+          };
+          int64_t where = at(p.c, i, j);
+          double sum = p.accumulate ? c.get(where) : 0;
+          for (int64_t l = 0; l < p.k; ++l)
+            sum += a.get(at(p.a, i, l)) * b.get(at(p.b, l, j));
+          double error = std::fabs(result.get(where) - sum);
+          if (!(error <= tolerance * std::max(1.0, std::fabs(sum))) &&
+              ++wrong < 4)
+            ADD_FAILURE() << "C[" << b0 << "," << b1 << "," << i << "," << j
+                          << "] is " << result.get(where) << ", not " << sum;
+          result.set(where, 0);
+          untouched.set(where, 0);
+        }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_TRUE(result == untouched) << "wrote between the elements of C";
+}
+
+void expectRight(const ProductDescriptor &p, int threads) {
+  ASSERT_EQ(invalidProduct(p), "");
+  size_t bytes = productWorkspaceBytes(p, threads);
+  PreparedProduct prepared(p, threads, bytes);
+  EXPECT_LE(prepared.workspaceBytes(), bytes);
+  char *workspace =
+      static_cast<char *>(std::aligned_alloc(64, (bytes + 64) / 64 * 64));
+  expectRight(p, prepared.name(), [&](auto a, auto b, auto c) {
+    prepared.run(a, b, c, workspace);
+  });
+  std::free(workspace);
+  auto loops = makeLoopProduct(p, threads);
+  expectRight(p, "own loops, directly",
+              [&](auto a, auto b, auto c) { loops->run(a, b, c, nullptr); });
+}
+
+struct Types {
+  ProductType type, cType;
+};
+const Types allTypes[] = {{ProductType::f32, ProductType::f32},
+                          {ProductType::f64, ProductType::f64},
+                          {ProductType::bf16, ProductType::f32},
+                          {ProductType::bf16, ProductType::bf16}};
+
+/// All types, with and without accumulation, one and two threads.
+void expectRightInAllTypes(ProductDescriptor p) {
+  for (Types types : allTypes)
+    for (bool accumulate : {false, true})
+      for (int threads : {1, 2, 3}) {
+        p.type = types.type;
+        p.cType = types.cType;
+        p.accumulate = accumulate;
+        expectRight(p, threads);
+      }
+}
+
+ProductDescriptor dense(int64_t m, int64_t n, int64_t k,
+                        bool transposeA = false, bool transposeB = false) {
+  ProductDescriptor p;
+  p.m = m, p.n = n, p.k = k;
+  p.a = transposeA ? std::array<int64_t, 4>{0, 0, 1, m}
+                   : std::array<int64_t, 4>{0, 0, k, 1};
+  p.b = transposeB ? std::array<int64_t, 4>{0, 0, 1, k}
+                   : std::array<int64_t, 4>{0, 0, n, 1};
+  p.c = {0, 0, n, 1};
+  return p;
+}
+
+TEST(Products, DenseAndTransposed) {
+  for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
+                         {1, 7, 5},
+                         {7, 1, 5},
+                         {7, 5, 1},
+                         {3, 4, 5},
+                         {64, 64, 64},
+                         {65, 129, 130},
+                         {128, 33, 200}})
+    for (bool transposeA : {false, true})
+      for (bool transposeB : {false, true}) {
+        SCOPED_TRACE(testing::Message() << m << "x" << n << "x" << k << " "
+                                        << transposeA << transposeB);
+        expectRightInAllTypes(dense(m, n, k, transposeA, transposeB));
+      }
+}
+
+TEST(Products, PaddedRows) {
+  ProductDescriptor p = dense(9, 20, 17);
+  p.a = {0, 0, 23, 1};
+  p.b = {0, 0, 32, 1};
+  p.c = {0, 0, 21, 1};
+  expectRightInAllTypes(p);
+}
+
+TEST(Products, HeadsOfOneActivation) {
+  // q, k of [rows, time, 3, heads, width] against each other, and the
+  // probabilities against v, into [rows, time, heads, width].
+  int64_t rows = 2, time = 17, heads = 3, width = 8, token = 3 * heads * width;
+  ProductDescriptor scores = dense(time, time, width);
+  scores.batch = {rows, heads};
+  scores.a = {time * token, width, token, 1};
+  scores.b = {time * token, width, 1, token};
+  scores.c = {heads * time * time, time * time, time, 1};
+  expectRightInAllTypes(scores);
+
+  ProductDescriptor values = dense(time, width, time);
+  values.batch = {rows, heads};
+  values.a = scores.c;
+  values.b = {time * token, width, token, 1};
+  values.c = {time * heads * width, width, heads * width, 1};
+  expectRightInAllTypes(values);
+}
+
+TEST(Products, BroadcastBatches) {
+  ProductDescriptor p = dense(5, 6, 7);
+  p.batch = {4, 3};
+  p.c = {90, 30, 6, 1};
+  const std::array<int64_t, 2> aBatches[] = {
+      {105, 35}, {35, 0}, {0, 35}, {0, 0}};
+  const std::array<int64_t, 2> bBatches[] = {
+      {126, 42}, {42, 0}, {0, 42}, {0, 0}};
+  for (auto [a0, a1] : aBatches)
+    for (auto [b0, b1] : bBatches) {
+      SCOPED_TRACE(testing::Message()
+                   << a0 << " " << a1 << " " << b0 << " " << b1);
+      p.a = {a0, a1, 7, 1};
+      p.b = {b0, b1, 6, 1};
+      expectRightInAllTypes(p);
+    }
+}
+
+TEST(Products, BatchThatBecomesRows) {
+  // [batch, time, k] times one matrix, also with one row a batch.
+  for (int64_t time : {5, 1})
+    for (std::array<int64_t, 2> batch :
+         {std::array<int64_t, 2>{4, 1}, {1, 4}, {2, 3}}) {
+      ProductDescriptor p = dense(time, 6, 7);
+      p.batch = batch;
+      p.a = {batch[1] * time * 7, time * 7, 7, 1};
+      p.c = {batch[1] * time * 6, time * 6, 6, 1};
+      expectRightInAllTypes(p);
+      p.a[2] = p.c[2] = time == 1 ? 1 : p.a[2], p.c[2] = time == 1 ? 99 : 6;
+      expectRightInAllTypes(p);
+    }
+}
+
+TEST(Products, BroadcastAndStridedElements) {
+  ProductDescriptor p = dense(5, 6, 7);
+  p.a = {0, 0, 0, 1}; // one row for all
+  expectRightInAllTypes(p);
+  p.a = {0, 0, 1, 0}; // one column
+  expectRightInAllTypes(p);
+  p.a = {0, 0, 14, 2};
+  p.b = {0, 0, 3, 21};
+  expectRightInAllTypes(p);
+  p.batch = {2, 2};
+  p.c = {60, 30, 6, 1};
+  expectRightInAllTypes(p);
+}
+
+TEST(Products, DoesNotReadCWithoutAccumulation) {
+  for (Types types : {allTypes[0], allTypes[1]}) {
+    ProductDescriptor p = dense(8, 8, 8);
+    p.type = types.type, p.cType = types.cType;
+    PreparedProduct prepared(p, 1, productWorkspaceBytes(p, 1));
+    std::vector<char> workspace(prepared.workspaceBytes() + 1);
+    Buffer a(p.type, 64), b(p.type, 64), c(p.type, 64);
+    a.randomise(1), b.randomise(2);
+    for (int i = 0; i < 64; ++i)
+      c.set(i, NAN);
+    prepared.run(a.data(), b.data(), c.data(), workspace.data());
+    for (int i = 0; i < 64; ++i)
+      EXPECT_TRUE(std::isfinite(c.get(i)));
+  }
+}
+
+TEST(Products, SameBitsAgain) {
+  for (Types types : allTypes)
+    for (int threads : {1, 2}) {
+      ProductDescriptor p = dense(100, 70, 333, true);
+      p.type = types.type, p.cType = types.cType;
+      size_t bytes = productWorkspaceBytes(p, threads);
+      EXPECT_EQ(bytes, productWorkspaceBytes(p, threads));
+      Buffer a(p.type, 100 * 333), b(p.type, 70 * 333), c(p.cType, 7000);
+      a.randomise(1), b.randomise(2);
+      std::vector<char> workspace(bytes + 1);
+      PreparedProduct first(p, threads, bytes), second(p, threads, bytes);
+      first.run(a.data(), b.data(), c.data(), workspace.data());
+      Buffer again = c;
+      for (int i = 0; i < 10; ++i) {
+        second.run(a.data(), b.data(), again.data(), workspace.data());
+        ASSERT_TRUE(again == c);
+      }
+    }
+}
+
+TEST(Products, OwnLoopsDoNotDependOnThreads) {
+  ProductDescriptor p = dense(130, 200, 300);
+  p.type = p.cType = ProductType::f64;
+  Buffer a(p.type, 130 * 300), b(p.type, 200 * 300);
+  Buffer one(p.type, 130 * 200), three = one;
+  a.randomise(1), b.randomise(2);
+  makeLoopProduct(p, 1)->run(a.data(), b.data(), one.data(), nullptr);
+  makeLoopProduct(p, 3)->run(a.data(), b.data(), three.data(), nullptr);
+  EXPECT_TRUE(one == three);
+}
+
+TEST(Products, WhoComputesWhat) {
+  ProductDescriptor p = dense(64, 64, 64);
+  EXPECT_EQ(productImplementation(p, 1, SIZE_MAX).substr(0, 6), "oneDNN");
+  p.a = {0, 0, 128, 2}; // oneDNN has only its reference for this
+  EXPECT_EQ(productImplementation(p, 1, SIZE_MAX), "own loops");
+  p = dense(64, 64, 64);
+  p.type = p.cType = ProductType::f64;
+  EXPECT_EQ(productImplementation(p, 1, SIZE_MAX), "own loops");
+  // Less room than the library would like: another of its implementations.
+  p = dense(96, 2048, 384, true);
+  size_t bytes = productWorkspaceBytes(p, 1);
+  if (bytes > 0) {
+    EXPECT_LE(PreparedProduct(p, 1, bytes - 1).workspaceBytes(), bytes - 1);
+  }
+}
+
+TEST(Products, Invalid) {
+  ProductDescriptor p = dense(2, 3, 4);
+  p.k = 0;
+  EXPECT_EQ(invalidProduct(p), "a size is less than 1");
+  p = dense(2, 3, 4);
+  p.cType = ProductType::bf16;
+  EXPECT_EQ(invalidProduct(p),
+            "C must have the type of A and B, or f32 where they are bf16");
+  p = dense(2, 3, 4);
+  p.a[2] = -4;
+  EXPECT_EQ(invalidProduct(p), "a stride is negative");
+  p = dense(2, 3, 4);
+  p.c = {0, 0, 1, 2};
+  EXPECT_EQ(invalidProduct(p), "C's column stride is not 1");
+  p = dense(2, 3, 4);
+  p.c = {0, 0, 2, 1};
+  EXPECT_EQ(invalidProduct(p), "elements of C coincide");
+  p = dense(2, 3, 4);
+  p.batch = {2, 1};
+  EXPECT_EQ(invalidProduct(p), "elements of C coincide");
+  EXPECT_THROW(productWorkspaceBytes(p, 1), std::invalid_argument);
+}
+
+} // namespace
