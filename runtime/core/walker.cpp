@@ -197,6 +197,34 @@ void checkCounter(const ppopt_rank &rank, int64_t step, const char *what,
                 rank.index, actual, what, predicted);
 }
 
+/// What this rank's ring collectives send in a step, less what rank 0's do:
+/// they differ where elements do not divide by ranks.
+int64_t bytesBeyondRank0(const ppopt_rank &rank) {
+  const Plan &plan = rank.program.plan;
+  int64_t bytes = 0;
+  for (const Action &action : rank.place.actions) {
+    if (action.kind != Action::start)
+      continue;
+    auto sent = [&](int64_t member) {
+      return comm::ringElementsSent(comm::RingOp::AllReduce, action.elements,
+                                    int(plan.axisSize(action.axis)),
+                                    int(plan.coordinate(member, action.axis)));
+    };
+    bytes += (sent(rank.index) - sent(0)) * byteSize(action.type);
+  }
+  return bytes;
+}
+
+void checkPredicted(const ppopt_rank &rank, const StepResult &result,
+                    int64_t step) {
+  const Predicted &predicted = rank.program.predicted;
+  checkCounter(rank, step, "launches", result.launches, predicted.launches);
+  checkCounter(rank, step, "FLOPs of products", result.flops, predicted.flops);
+  if (rank.options.collectives == comm::Collectives::Ring)
+    checkCounter(rank, step, "bytes sent", result.bytesSent,
+                 predicted.bytesSent + bytesBeyondRank0(rank));
+}
+
 } // namespace
 
 StepResult walkStep(ppopt_rank &rank, const StepSettings &settings,
@@ -221,16 +249,8 @@ StepResult walkStep(ppopt_rank &rank, const StepSettings &settings,
     throw Error("step {}, rank {}: the loss is {}. Lower --lr, clip with "
                 "--clip, or look at the data",
                 walk.stepNumber(), rank.index, result.loss);
-  if (options.checkPredicted) {
-    const Predicted &predicted = rank.program.predicted;
-    int64_t step = walk.stepNumber();
-    checkCounter(rank, step, "launches", result.launches, predicted.launches);
-    checkCounter(rank, step, "FLOPs of products", result.flops,
-                 predicted.flops);
-    if (rank.options.collectives == comm::Collectives::Ring)
-      checkCounter(rank, step, "bytes sent", result.bytesSent,
-                   predicted.bytesSent);
-  }
+  if (options.checkPredicted)
+    checkPredicted(rank, result, walk.stepNumber());
   return result;
 }
 
