@@ -56,4 +56,14 @@ def PP_TempOp : PP_Op<"temp", [Pure]> {
   let assemblyFormat = "$offset attr-dict `:` type($result)";
 }
 
+def PP_RegionOp : PP_Op<"region"> {
+  let summary = "a range of the rank's arena";
+  let description = [{
+    `kind` is one of docs/program.md's. `region_name` says what lies there: `param:NAME` or `params:BUCKET`, `grads:BUCKET`, `STATE:BUCKET`, `input:NAME`,
+    `slots`, `temps`, `record`, `loss`, `norm`, `global:NAME`, `scratch`. Regions follow one another without gaps or overlap.
+  }];
+  let arguments = (ins StrAttr:$kind, StrAttr:$region_name, I64Attr:$offset, I64Attr:$bytes);
+  let assemblyFormat = "$kind $region_name `at` $offset `bytes` $bytes attr-dict";
+}
+
 #endif // PPOPT_DIALECT_PP_KERNEL_OPS

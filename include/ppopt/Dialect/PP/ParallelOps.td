@@ -66,11 +66,13 @@ def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> 
     Runs once a microbatch (prologue, forward, backward) or once a step (norm, update). Each argument and result says by
     its `pp.role` what it is; nothing else of outside can be referred to. Shapes are those of one microbatch on one rank.
     From phase `kernels` on the arguments are buffers (memrefs), results have become arguments, a tied
-    argument and result are one.
+    argument and result are one; `temp_bytes` is the size of the task's temporaries, the last `workspace_bytes` of which are
+    library workspace.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, PP_TaskKindAttr:$kind, I64Attr:$stage,
     TypeAttrOf<FunctionType>:$function_type,
-    OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+    OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs,
+    OptionalAttr<I64Attr>:$temp_bytes, OptionalAttr<I64Attr>:$workspace_bytes);
   let regions = (region AnyRegion:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -1,0 +1,124 @@
+//===- ArenaLayout.cpp - Where everything lies in a rank's arena ----------===//
+
+#include "ppopt/Target/ArenaLayout.h"
+
+#include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/runtime.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+ArenaLayout::ArenaLayout(ModuleOp module) {
+  for (auto region : module.getOps<RegionOp>()) {
+    regions[region.getRegionName()] = region.getOffset();
+    bytes = std::max<int64_t>(bytes, region.getOffset() + region.getBytes());
+  }
+  for (auto bucket : module.getOps<BucketOp>())
+    for (auto [name, offset] : llvm::zip(
+             bucket.getParams().getAsRange<StringAttr>(), bucket.getOffsets()))
+      bucketOf[name.getValue()] = {bucket.getSymName(),
+                                   offset * getElementBytes(bucket.getType())};
+}
+
+FailureOr<int64_t> ArenaLayout::getRegion(StringRef name, Location loc) const {
+  auto found = regions.find(name);
+  if (found == regions.end())
+    return emitError(loc) << "no pp.region is named '" << name << "'",
+           failure();
+  return found->second;
+}
+
+int64_t ArenaLayout::getInBucket(StringRef prefix, StringRef param) const {
+  auto bucket = bucketOf.find(param);
+  if (bucket == bucketOf.end())
+    return -1;
+  auto region = regions.find((prefix + ":" + bucket->second.first).str());
+  return region == regions.end() ? -1 : region->second + bucket->second.second;
+}
+
+FailureOr<int64_t> ArenaLayout::getParam(ParamDeclOp param) const {
+  int64_t offset = getInBucket("params", param.getParamName());
+  if (offset >= 0)
+    return offset;
+  return getRegion(("param:" + param.getParamName()).str(), param.getLoc());
+}
+
+int64_t ArenaLayout::getGradient(ParamDeclOp param) const {
+  return getInBucket("grads", param.getParamName());
+}
+
+int64_t ArenaLayout::getState(ParamDeclOp param, StringRef state) const {
+  return getInBucket(state, param.getParamName());
+}
+
+/// Offset of a record field in ppopt_record.
+static std::optional<int64_t> getRecordField(StringRef name) {
+#define FIELD(NAME) .Case(#NAME, offsetof(ppopt_record, NAME))
+  int64_t offset = llvm::StringSwitch<int64_t>(name) FIELD(lr) FIELD(
+      weight_decay) FIELD(beta1) FIELD(beta2) FIELD(eps) FIELD(momentum)
+      FIELD(bias_correction1) FIELD(bias_correction2) FIELD(clip_scale)
+          .Case("key", offsetof(ppopt_record, seed))
+          .Default(-1);
+#undef FIELD
+  return offset < 0 ? std::nullopt : std::optional<int64_t>(offset);
+}
+
+FailureOr<int64_t> ArenaLayout::getOffset(RunOp run, RoleAttr role,
+                                          Type type) const {
+  std::string name = role.getName().str();
+  Location loc = run.getLoc();
+  switch (role.getKind()) {
+  case RoleKind::Param: {
+    int64_t offset = getInBucket("params", name);
+    return offset >= 0 ? offset : getRegion("param:" + name, loc);
+  }
+  case RoleKind::Grad: {
+    int64_t offset = getInBucket("grads", name);
+    if (offset < 0)
+      return run.emitOpError("no bucket holds the gradient of '") << name << "'",
+             failure();
+    return offset;
+  }
+  case RoleKind::ParamRange:
+    return getRegion("params:" + name, loc);
+  case RoleKind::GradRange:
+    return getRegion("grads:" + name, loc);
+  case RoleKind::StateRange:
+    return getRegion(name, loc);
+  case RoleKind::Input: {
+    FailureOr<int64_t> base = getRegion("input:" + name, loc);
+    if (failed(base))
+      return failure();
+    return *base + run.getMicrobatch() * pp::getBytes(type);
+  }
+  case RoleKind::Saved: {
+    auto slot = run.getSlots().getAs<IntegerAttr>(name);
+    FailureOr<int64_t> base = getRegion("slots", loc);
+    if (!slot || failed(base))
+      return run.emitOpError("has no slot for '") << name << "'", failure();
+    ArrayRef<int64_t> sizes =
+        run->getParentOfType<ScheduleOp>().getSlots();
+    int64_t offset = *base;
+    for (int64_t size : sizes.take_front(slot.getInt()))
+      offset += size;
+    return offset;
+  }
+  case RoleKind::Global:
+    return getRegion("global:" + name, loc);
+  case RoleKind::Loss:
+    return getRegion("loss", loc);
+  case RoleKind::Norm:
+    return getRegion("norm", loc);
+  case RoleKind::Record: {
+    std::optional<int64_t> field = getRecordField(name);
+    FailureOr<int64_t> base = getRegion("record", loc);
+    if (!field)
+      return run.emitOpError("the record has no field '") << name << "'",
+             failure();
+    if (failed(base))
+      return failure();
+    return *base + *field;
+  }
+  }
+  llvm_unreachable("all roles are listed");
+}
