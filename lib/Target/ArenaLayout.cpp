@@ -54,11 +54,12 @@ int64_t ArenaLayout::getState(ParamDeclOp param, StringRef state) const {
 /// Offset of a record field in ppopt_record.
 static std::optional<int64_t> getRecordField(StringRef name) {
 #define FIELD(NAME) .Case(#NAME, offsetof(ppopt_record, NAME))
-  int64_t offset = llvm::StringSwitch<int64_t>(name) FIELD(lr) FIELD(
-      weight_decay) FIELD(beta1) FIELD(beta2) FIELD(eps) FIELD(momentum)
-      FIELD(bias_correction1) FIELD(bias_correction2) FIELD(clip_scale)
-          .Case("key", offsetof(ppopt_record, seed))
-          .Default(-1);
+  int64_t offset = llvm::StringSwitch<int64_t>(name) FIELD(lr)
+                       FIELD(weight_decay) FIELD(beta1) FIELD(beta2) FIELD(eps)
+                           FIELD(momentum) FIELD(bias_correction1)
+                               FIELD(bias_correction2) FIELD(clip_scale)
+                                   .Case("key", offsetof(ppopt_record, seed))
+                                   .Default(-1);
 #undef FIELD
   return offset < 0 ? std::nullopt : std::optional<int64_t>(offset);
 }
@@ -75,7 +76,8 @@ FailureOr<int64_t> ArenaLayout::getOffset(RunOp run, RoleAttr role,
   case RoleKind::Grad: {
     int64_t offset = getInBucket("grads", name);
     if (offset < 0)
-      return run.emitOpError("no bucket holds the gradient of '") << name << "'",
+      return run.emitOpError("no bucket holds the gradient of '")
+                 << name << "'",
              failure();
     return offset;
   }
@@ -96,8 +98,7 @@ FailureOr<int64_t> ArenaLayout::getOffset(RunOp run, RoleAttr role,
     FailureOr<int64_t> base = getRegion("slots", loc);
     if (!slot || failed(base))
       return run.emitOpError("has no slot for '") << name << "'", failure();
-    ArrayRef<int64_t> sizes =
-        run->getParentOfType<ScheduleOp>().getSlots();
+    ArrayRef<int64_t> sizes = run->getParentOfType<ScheduleOp>().getSlots();
     int64_t offset = *base;
     for (int64_t size : sizes.take_front(slot.getInt()))
       offset += size;

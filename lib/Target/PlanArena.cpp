@@ -1,7 +1,7 @@
 //===- PlanArena.cpp - Gives everything an offset in the arena ------------===//
 //
-// Before: tasks on buffers, buckets, schedules with slots. After: the same and a pp.region for
-// each range of the rank's arena, in order.
+// Before: tasks on buffers, buckets, schedules with slots. After: the same and
+// a pp.region for each range of the rank's arena, in order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,7 +93,8 @@ void ArenaPlanner::addInputs() {
         getBytes(input.getType()) / plan.getAxisSize("dp"));
 }
 
-/// Training and evaluation do not run at once: they share slots and temporaries.
+/// Training and evaluation do not run at once: they share slots and
+/// temporaries.
 void ArenaPlanner::addActivations() {
   int64_t slots = 0, temps = 0, workspace = 0;
   for (auto schedule : module.getOps<ScheduleOp>()) {
@@ -108,13 +109,14 @@ void ArenaPlanner::addActivations() {
     workspace = std::max(workspace, taskWorkspace);
   }
   add("activations", "slots", slots);
-  // A task's workspace is the end of its temporaries; the largest is told apart.
+  // A task's workspace is the end of its temporaries; the largest is told
+  // apart.
   add("activations", "temps", temps - workspace);
   add("workspace", "workspace", workspace);
 }
 
-/// The receive buffer of each collective. They run one after the other on a channel, but a
-/// start copies nothing aside: each needs its own.
+/// The receive buffer of each collective. They run one after the other on a
+/// channel, but a start copies nothing aside: each needs its own.
 void ArenaPlanner::addScratch() {
   int64_t dp = plan.getAxisSize("dp");
   if (dp == 1)

@@ -1,4 +1,5 @@
-//===- ArenaLayout.h - Where everything lies in a rank's arena ---*- C++ -*-===//
+//===- ArenaLayout.h - Where everything lies in a rank's arena ---*- C++
+//-*-===//
 
 #ifndef PPOPT_TARGET_ARENALAYOUT_H
 #define PPOPT_TARGET_ARENALAYOUT_H
@@ -15,8 +16,8 @@ class ArenaLayout {
 public:
   explicit ArenaLayout(ModuleOp module);
 
-  /// Offset of the buffer of a role for a run of a task. Roles are complete: a role
-  /// without a place is a bug of a pass, reported as an error on the run.
+  /// Offset of the buffer of a role for a run of a task. Roles are complete: a
+  /// role without a place is a bug of a pass, reported as an error on the run.
   FailureOr<int64_t> getOffset(RunOp run, RoleAttr role, Type type) const;
   /// Offset of a region by name; a region that is missing is an error at `loc`.
   FailureOr<int64_t> getRegion(StringRef name, Location loc) const;

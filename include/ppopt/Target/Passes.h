@@ -1,4 +1,5 @@
-//===- Passes.h - Passes to phase native -------------------------*- C++ -*-===//
+//===- Passes.h - Passes to phase native -------------------------*- C++
+//-*-===//
 
 #ifndef PPOPT_TARGET_PASSES_H
 #define PPOPT_TARGET_PASSES_H

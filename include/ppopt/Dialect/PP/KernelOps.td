@@ -28,10 +28,10 @@ def PP_LaunchOp : PP_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceM
   let summary = "launches a kernel";
   let description = [{
     On tensors (before buffers are assigned): results are the kernel's. On buffers: no results, `outs` are what is written. `inplace[i]`
-    is the argument that result i may share its buffer with (each element is read before it is written, at the same index), or -1.
+    is the argument that result i may share its buffer with (each element is read before it is written, at the same index), or -1. `tiles`, set when the kernel is emitted: the size of its space.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$ins, Variadic<AnyMemRef>:$outs,
-                       DenseI64ArrayAttr:$inplace);
+                       DenseI64ArrayAttr:$inplace, OptionalAttr<I64Attr>:$tiles);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$kernel `ins` `(` ($ins^ `:` type($ins))? `)` `outs` `(` ($outs^ `:` type($outs))? `)` attr-dict (`->` type($results)^)?";
 }

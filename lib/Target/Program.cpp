@@ -1,0 +1,456 @@
+//===- Program.cpp - The JSON document of an executable -------------------===//
+
+#include "ppopt/Target/Program.h"
+
+#include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Target/ArenaLayout.h"
+#include "ppopt/Target/ProgramTables.h"
+#include "ppopt/Transforms/Entry.h"
+#include "ppopt/Transforms/OptimizerStep.h"
+#include "ppopt/Transforms/TaskBuilder.h"
+#include "ppopt/runtime.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+namespace json = llvm::json;
+
+namespace {
+
+std::string spell(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+std::string spell(Location loc) {
+  if (auto file = loc->findInstanceOf<FileLineColLoc>()) {
+    std::string text = file.getFilename().str();
+    llvm::raw_string_ostream(text)
+        << ":" << file.getLine() << ":" << file.getColumn();
+    return text;
+  }
+  return "";
+}
+
+json::Value optional(std::optional<uint64_t> value) {
+  if (!value)
+    return nullptr;
+  return static_cast<int64_t>(*value);
+}
+
+/// Builds the document part by part.
+class ProgramWriter {
+public:
+  ProgramWriter(ModuleOp module, PlanOp plan, const PlanOptions &options)
+      : module(module), plan(plan), options(options), layout(module),
+        tables(module) {}
+
+  FailureOr<json::Object> write();
+
+private:
+  json::Object describePlan();
+  json::Array describeInputs();
+  FailureOr<json::Array> describeParameters();
+  json::Object describeArena();
+  FailureOr<json::Array> describeCounts();
+  json::Array describeProducts();
+  FailureOr<json::Array> describeActions(ScheduleOp schedule);
+  FailureOr<json::Object> describeRun(RunOp run);
+  FailureOr<json::Object> describeStart(StartOp start);
+  FailureOr<SmallVector<json::Object>> describeZero(Location loc);
+  FailureOr<json::Array> describeRanks();
+
+  ModuleOp module;
+  PlanOp plan;
+  const PlanOptions &options;
+  ArenaLayout layout;
+  ProgramTables tables;
+};
+
+json::Object ProgramWriter::describePlan() {
+  json::Array mesh;
+  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>())
+    mesh.push_back(
+        json::Object{{"axis", axis.getName()}, {"size", axis.getSize()}});
+  json::Array features;
+  SmallVector<StringRef> list;
+  plan.getFeatures().split(list, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef feature : list)
+    features.push_back(feature);
+  return json::Object{
+      {"mesh", std::move(mesh)},
+      {"batch", static_cast<int64_t>(plan.getBatch())},
+      {"microbatches", static_cast<int64_t>(plan.getMicrobatches())},
+      {"schedule", plan.getSchedule()},
+      {"optimizer", plan.getOptimizer()},
+      {"target", plan.getTarget()},
+      {"threads", static_cast<int64_t>(plan.getThreads())},
+      {"cpu", plan.getCpu()},
+      {"features", std::move(features)}};
+}
+
+json::Array ProgramWriter::describeInputs() {
+  json::Array inputs;
+  for (auto input : module.getOps<InputDeclOp>()) {
+    auto type = cast<RankedTensorType>(input.getType());
+    std::string name = ("input:" + input.getInputName()).str();
+    FailureOr<int64_t> offset = layout.getRegion(name, input.getLoc());
+    inputs.push_back(
+        json::Object{{"name", input.getInputName()},
+                     {"shape", json::Array(type.getShape())},
+                     {"type", spell(type.getElementType())},
+                     {"shift", static_cast<int64_t>(input.getShift())},
+                     {"range", optional(input.getRange())},
+                     {"ignore_index", optional(input.getIgnoreIndex())},
+                     {"offset", offset.value_or(-1)},
+                     {"bytes", getBytes(type) / plan.getAxisSize("dp")}});
+  }
+  return inputs;
+}
+
+json::Object describeInit(InitAttr init) {
+  json::Object object{{"kind", stringifyInitKind(init.getKind())}};
+  double first = init.getFirst().convertToDouble();
+  double second = init.getSecond().convertToDouble();
+  if (init.getKind() == InitKind::Uniform) {
+    object["low"] = first;
+    object["high"] = second;
+  } else if (init.getKind() == InitKind::Normal) {
+    object["mean"] = first;
+    object["std"] = second;
+  }
+  return object;
+}
+
+FailureOr<json::Array> ProgramWriter::describeParameters() {
+  json::Array parameters;
+  for (auto param : module.getOps<ParamDeclOp>()) {
+    auto type = cast<RankedTensorType>(param.getType());
+    FailureOr<int64_t> offset = layout.getParam(param);
+    if (failed(offset))
+      return failure();
+    json::Array states;
+    if (param.getLearns())
+      for (StringRef state : getOptimizerStates(plan.getOptimizer()))
+        states.push_back(json::Object{
+            {"name", state}, {"offset", layout.getState(param, state)}});
+    parameters.push_back(json::Object{{"name", param.getParamName()},
+                                      {"shape", json::Array(type.getShape())},
+                                      {"type", spell(type.getElementType())},
+                                      {"trained", !param.getFrozen()},
+                                      {"decayed", !param.getNoDecay()},
+                                      {"init", describeInit(param.getInit())},
+                                      {"offset", *offset},
+                                      {"gradient", layout.getGradient(param)},
+                                      {"states", std::move(states)}});
+  }
+  return parameters;
+}
+
+/// Neighbouring regions of one kind are one.
+json::Object ProgramWriter::describeArena() {
+  json::Array regions;
+  StringRef kind;
+  int64_t begin = 0, end = 0;
+  auto flush = [&] {
+    if (end > begin)
+      regions.push_back(json::Object{
+          {"kind", kind}, {"offset", begin}, {"bytes", end - begin}});
+  };
+  for (auto region : module.getOps<RegionOp>()) {
+    if (region.getKind() != kind) {
+      flush();
+      kind = region.getKind();
+      begin = region.getOffset();
+    }
+    end = region.getOffset() + region.getBytes();
+  }
+  flush();
+  return json::Object{{"bytes", layout.getBytes()},
+                      {"regions", std::move(regions)}};
+}
+
+FailureOr<json::Array> ProgramWriter::describeCounts() {
+  json::Array counts;
+  for (TaskOp task : tables.tasks)
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+      if (!task.getArgAttr(i, kCountAttr))
+        continue;
+      RoleAttr role = task.getArgRole(i);
+      FailureOr<int64_t> offset =
+          layout.getRegion(("global:" + role.getName()).str(), task.getLoc());
+      if (failed(offset))
+        return failure();
+      Location loc = task.getArgument(i).getLoc();
+      counts.push_back(json::Object{
+          {"offset", *offset},
+          {"type", spell(getElementTypeOrSelf(task.getArgumentTypes()[i]))},
+          {"name", role.getName()},
+          {"source", spell(loc)}});
+    }
+  return counts;
+}
+
+json::Array ProgramWriter::describeProducts() {
+  json::Array products;
+  for (ProductEntry &entry : tables.products) {
+    ProductOp op = entry.op;
+    auto strides = [](ArrayRef<int64_t> list) {
+      return json::Object{{"strides", json::Array(list)}};
+    };
+    products.push_back(json::Object{
+        {"name", entry.name},
+        {"type", spell(op.getA().getType().getElementType())},
+        {"c_type", spell(op.getC().getType().getElementType())},
+        {"accumulate", op.getAccumulate()},
+        {"m", static_cast<int64_t>(op.getM())},
+        {"n", static_cast<int64_t>(op.getN())},
+        {"k", static_cast<int64_t>(op.getK())},
+        {"batch", json::Array(op.getBatch())},
+        {"a", strides(op.getAStrides())},
+        {"b", strides(op.getBStrides())},
+        {"c", strides(op.getCStrides())},
+        {"workspace",
+         op.getWorkspace() ? getBytes(op.getWorkspace().getType()) : 0}});
+  }
+  return products;
+}
+
+FailureOr<json::Object> ProgramWriter::describeRun(RunOp run) {
+  unsigned index = tables.getTask(run.getTask());
+  TaskOp task = tables.tasks[index];
+  json::Array args;
+  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+    FailureOr<int64_t> offset =
+        layout.getOffset(run, task.getArgRole(i), task.getArgumentTypes()[i]);
+    if (failed(offset))
+      return failure();
+    args.push_back(*offset);
+  }
+  FailureOr<int64_t> temps = layout.getRegion("temps", run.getLoc());
+  if (failed(temps))
+    return failure();
+  json::Object action{{"do", "run"},
+                      {"task", static_cast<int64_t>(index)},
+                      {"microbatch", static_cast<int64_t>(run.getMicrobatch())},
+                      {"args", std::move(args)},
+                      {"temps", *temps}};
+  if (plan.getPlant() == "skip-update-on-rank" &&
+      task.getKind() == TaskKind::Update)
+    action["skip_on_rank"] = 0;
+  return action;
+}
+
+FailureOr<json::Object> ProgramWriter::describeStart(StartOp start) {
+  std::string region, scratch = "scratch";
+  int64_t elements = 1;
+  Type type;
+  if (auto symbol = dyn_cast<FlatSymbolRefAttr>(start.getWhat())) {
+    auto bucket = SymbolTable::lookupNearestSymbolFrom<BucketOp>(start, symbol);
+    region = ("grads:" + symbol.getValue()).str();
+    scratch += (":" + symbol.getValue()).str();
+    elements = bucket.getElements();
+    type = bucket.getType();
+  } else {
+    auto role = cast<RoleAttr>(start.getWhat());
+    region = (role.getKind() == RoleKind::Global ? "global:" + role.getName()
+                                                 : Twine(role.getName()))
+                 .str();
+    for (TaskOp task : tables.tasks)
+      for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
+        if (task.getArgRole(i) == role) {
+          auto shaped = cast<ShapedType>(task.getArgumentTypes()[i]);
+          elements = shaped.getNumElements();
+          type = shaped.getElementType();
+        }
+  }
+  FailureOr<int64_t> offset = layout.getRegion(region, start.getLoc());
+  FailureOr<int64_t> scratchOffset = layout.getRegion(scratch, start.getLoc());
+  if (failed(offset) || failed(scratchOffset))
+    return failure();
+  int64_t ranks = plan.getAxisSize(start.getAxis());
+  return json::Object{
+      {"do", "start"},
+      {"id", static_cast<int64_t>(start.getId())},
+      {"op", start.getCollective()},
+      {"axis", start.getAxis()},
+      {"channel", static_cast<int64_t>(start.getChannel())},
+      {"offset", *offset},
+      {"elements", elements},
+      {"type", spell(type)},
+      {"scratch", json::Object{{"offset", *scratchOffset},
+                               {"bytes", static_cast<int64_t>(
+                                             llvm::divideCeil(elements, ranks) *
+                                             getElementBytes(type))}}}};
+}
+
+/// What accumulates over microbatches begins at zero: gradients and scalars.
+FailureOr<SmallVector<json::Object>> ProgramWriter::describeZero(Location loc) {
+  SmallVector<json::Object> actions;
+  int64_t begin = 0, end = 0;
+  auto flush = [&] {
+    if (end > begin)
+      actions.push_back(json::Object{
+          {"do", "zero"}, {"offset", begin}, {"bytes", end - begin}});
+  };
+  for (auto region : module.getOps<RegionOp>()) {
+    bool isScalar =
+        region.getKind() == "record" && region.getRegionName() != "record";
+    if (!isScalar && region.getKind() != "gradients")
+      continue;
+    int64_t offset = region.getOffset();
+    if (offset != end) {
+      flush();
+      begin = offset;
+    }
+    end = offset + region.getBytes();
+  }
+  flush();
+  return actions;
+}
+
+FailureOr<json::Array> ProgramWriter::describeActions(ScheduleOp schedule) {
+  json::Array actions;
+  for (Operation &op : schedule.getBody().front()) {
+    if (auto run = dyn_cast<RunOp>(op)) {
+      FailureOr<json::Object> action = describeRun(run);
+      if (failed(action))
+        return failure();
+      actions.push_back(std::move(*action));
+    } else if (auto start = dyn_cast<StartOp>(op)) {
+      FailureOr<json::Object> action = describeStart(start);
+      if (failed(action))
+        return failure();
+      actions.push_back(std::move(*action));
+    } else if (auto wait = dyn_cast<WaitOp>(op)) {
+      actions.push_back(json::Object{
+          {"do", "wait"}, {"id", static_cast<int64_t>(wait.getId())}});
+    } else if (isa<ZeroOp>(op)) {
+      FailureOr<SmallVector<json::Object>> zeros = describeZero(op.getLoc());
+      if (failed(zeros))
+        return failure();
+      for (json::Object &zero : *zeros)
+        actions.push_back(std::move(zero));
+    } else if (isa<CheckCountsOp>(op)) {
+      actions.push_back(json::Object{{"do", "check_counts"}});
+    } else if (isa<NormOp>(op)) {
+      if (!layout.hasRegion("norm"))
+        continue; // nothing learns: there is no norm
+      FailureOr<int64_t> offset = layout.getRegion("norm", op.getLoc());
+      actions.push_back(json::Object{{"do", "norm"}, {"offset", *offset}});
+    } else {
+      return op.emitOpError("is no action that a program has"), failure();
+    }
+  }
+  return actions;
+}
+
+FailureOr<json::Array> ProgramWriter::describeRanks() {
+  json::Object rank{{"place", 0}};
+  for (auto schedule : module.getOps<ScheduleOp>()) {
+    FailureOr<json::Array> actions = describeActions(schedule);
+    if (failed(actions))
+      return failure();
+    rank[schedule.getEvaluation() ? "eval_actions" : "actions"] =
+        std::move(*actions);
+  }
+  return json::Array{std::move(rank)};
+}
+
+FailureOr<json::Object> ProgramWriter::write() {
+  FailureOr<json::Array> parameters = describeParameters();
+  FailureOr<json::Array> counts = describeCounts();
+  FailureOr<json::Array> ranks = describeRanks();
+  FailureOr<int64_t> record = layout.getRegion("record", plan.getLoc());
+  FailureOr<int64_t> loss = layout.getRegion("loss", plan.getLoc());
+  if (failed(parameters) || failed(counts) || failed(ranks) || failed(record) ||
+      failed(loss))
+    return failure();
+  json::Array kernels, tasks;
+  for (KernelOp kernel : tables.kernels)
+    kernels.push_back(json::Object{{"name", kernel.getSymName()}});
+  std::string lossType;
+  for (TaskOp task : tables.tasks) {
+    tasks.push_back(json::Object{{"name", task.getSymName()},
+                                 {"kind", stringifyTaskKind(task.getKind())}});
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
+      if (task.getArgRole(i).getKind() == RoleKind::Loss)
+        lossType = spell(getElementTypeOrSelf(task.getArgumentTypes()[i]));
+  }
+  PredictedCounts counted = predictCounts(module);
+  return json::Object{
+      {"abi", PPOPT_ABI_VERSION},
+      {"model", options.model},
+      {"source", options.source},
+      {"command", options.command},
+      {"plan", describePlan()},
+      {"inputs", describeInputs()},
+      {"parameters", std::move(*parameters)},
+      {"arena", describeArena()},
+      {"record", json::Object{{"offset", *record}}},
+      {"loss", json::Object{{"offset", *loss}, {"type", lossType}}},
+      {"counts", std::move(*counts)},
+      {"products", describeProducts()},
+      {"kernels", std::move(kernels)},
+      {"tasks", std::move(tasks)},
+      {"ranks", std::move(*ranks)},
+      {"predicted", json::Object{{"launches", counted.launches},
+                                 {"flops", counted.flops},
+                                 {"bytes_sent", counted.bytesSent}}}};
+}
+
+/// Bytes that a rank sends in a ring all-reduce of `elements` over `ranks`: in
+/// each of 2(n-1) steps one chunk; chunks differ by one element where n does
+/// not divide.
+int64_t ringBytes(int64_t elements, int64_t elementBytes, int64_t ranks) {
+  return 2 * (ranks - 1) * llvm::divideCeil(elements, ranks) * elementBytes;
+}
+
+} // namespace
+
+PredictedCounts pp::predictCounts(ModuleOp module) {
+  PredictedCounts counts;
+  auto plan = *module.getOps<PlanOp>().begin();
+  llvm::StringMap<PredictedCounts> perTask;
+  for (auto task : module.getOps<TaskOp>()) {
+    PredictedCounts &own = perTask[task.getSymName()];
+    task.walk([&](Operation *op) {
+      if (auto product = dyn_cast<ProductOp>(op)) {
+        ++own.launches;
+        int64_t flops = 2 * product.getM() * product.getN() * product.getK();
+        for (int64_t size : product.getBatch())
+          flops *= size;
+        own.flops += flops;
+      } else if (isa<LaunchOp>(op)) {
+        ++own.launches;
+      }
+    });
+  }
+  for (auto schedule : module.getOps<ScheduleOp>()) {
+    if (schedule.getEvaluation())
+      continue;
+    for (Operation &op : schedule.getBody().front()) {
+      if (auto run = dyn_cast<RunOp>(op)) {
+        counts.launches += perTask[run.getTask()].launches;
+        counts.flops += perTask[run.getTask()].flops;
+      } else if (auto start = dyn_cast<StartOp>(op)) {
+        int64_t ranks = plan.getAxisSize(start.getAxis());
+        if (auto symbol = dyn_cast<FlatSymbolRefAttr>(start.getWhat())) {
+          auto bucket =
+              SymbolTable::lookupNearestSymbolFrom<BucketOp>(start, symbol);
+          counts.bytesSent += ringBytes(
+              bucket.getElements(), getElementBytes(bucket.getType()), ranks);
+        }
+      }
+    }
+  }
+  return counts;
+}
+
+FailureOr<json::Object> pp::buildProgram(ModuleOp module,
+                                         const PlanOptions &options) {
+  FailureOr<PlanOp> plan = findPlan(module);
+  if (failed(plan))
+    return failure();
+  return ProgramWriter(module, *plan, options).write();
+}
