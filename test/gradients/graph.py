@@ -52,7 +52,7 @@ def draw(random, shape, domain):
     if domain == "positive":
         return random.uniform(0.4, 2.0, shape)
     if domain == "exact":
-        return random.standard_normal(shape).astype(np.float32).astype(np.float64)
+        return np.round(random.standard_normal(shape) * 1024) / 1024
     if domain == "apart":  # distinct, and none near 0: no kink and no tie within a difference's reach
         count = int(np.prod(shape))
         values = (np.arange(count) - count // 2 + 0.5) * (3.0 / max(count, 1))

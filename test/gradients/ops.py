@@ -2,7 +2,7 @@
 
 A case is (steps, operands): steps is "op text" and the same in numpy, or a list of such pairs; see graph.py. Domains of
 operands: "any" (normal), "positive" (0.4 to 2), "apart" (distinct and away from 0, for ops with kinks), "exact" (f32 holds
-them).
+them and their sums).
 """
 import math
 
