@@ -38,6 +38,32 @@ json::Value optional(std::optional<uint64_t> value) {
   return static_cast<int64_t>(*value);
 }
 
+/// Bytes that the group's first rank sends in a ring all-reduce of `elements` over
+/// `ranks` (docs/runtime-communication.md): member j sends every chunk twice, but its own and its
+/// successor's once less; chunk i has one element more where i < elements mod ranks.
+int64_t ringBytes(int64_t elements, int64_t elementBytes, int64_t ranks) {
+  auto chunk = [&](int64_t i) {
+    return elements / ranks + (i < elements % ranks ? 1 : 0);
+  };
+  return (2 * elements - chunk(0) - chunk(1 % ranks)) * elementBytes;
+}
+
+/// What a start sums: elements and their type.
+std::pair<int64_t, Type> getSummed(StartOp start) {
+  if (auto symbol = dyn_cast<FlatSymbolRefAttr>(start.getWhat())) {
+    auto bucket = SymbolTable::lookupNearestSymbolFrom<BucketOp>(start, symbol);
+    return {bucket.getElements(), bucket.getType()};
+  }
+  std::pair<int64_t, Type> found;
+  for (auto task : start->getParentOfType<ModuleOp>().getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
+      if (task.getArgRole(i) == start.getWhat()) {
+        auto shaped = cast<ShapedType>(task.getArgumentTypes()[i]);
+        found = {shaped.getNumElements(), shaped.getElementType()};
+      }
+  return found;
+}
+
 /// Builds the document part by part.
 class ProgramWriter {
 public:
@@ -243,26 +269,15 @@ FailureOr<json::Object> ProgramWriter::describeRun(RunOp run) {
 
 FailureOr<json::Object> ProgramWriter::describeStart(StartOp start) {
   std::string region, scratch = "scratch";
-  int64_t elements = 1;
-  Type type;
+  auto [elements, type] = getSummed(start);
   if (auto symbol = dyn_cast<FlatSymbolRefAttr>(start.getWhat())) {
-    auto bucket = SymbolTable::lookupNearestSymbolFrom<BucketOp>(start, symbol);
     region = ("grads:" + symbol.getValue()).str();
     scratch += (":" + symbol.getValue()).str();
-    elements = bucket.getElements();
-    type = bucket.getType();
   } else {
     auto role = cast<RoleAttr>(start.getWhat());
     region = (role.getKind() == RoleKind::Global ? "global:" + role.getName()
                                                  : Twine(role.getName()))
                  .str();
-    for (TaskOp task : tables.tasks)
-      for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
-        if (task.getArgRole(i) == role) {
-          auto shaped = cast<ShapedType>(task.getArgumentTypes()[i]);
-          elements = shaped.getNumElements();
-          type = shaped.getElementType();
-        }
   }
   FailureOr<int64_t> offset = layout.getRegion(region, start.getLoc());
   FailureOr<int64_t> scratchOffset = layout.getRegion(scratch, start.getLoc());
@@ -399,13 +414,6 @@ FailureOr<json::Object> ProgramWriter::write() {
                                  {"bytes_sent", counted.bytesSent}}}};
 }
 
-/// Bytes that a rank sends in a ring all-reduce of `elements` over `ranks`: in
-/// each of 2(n-1) steps one chunk; chunks differ by one element where n does
-/// not divide.
-int64_t ringBytes(int64_t elements, int64_t elementBytes, int64_t ranks) {
-  return 2 * (ranks - 1) * llvm::divideCeil(elements, ranks) * elementBytes;
-}
-
 } // namespace
 
 PredictedCounts pp::predictCounts(ModuleOp module) {
@@ -435,12 +443,8 @@ PredictedCounts pp::predictCounts(ModuleOp module) {
         counts.flops += perTask[run.getTask()].flops;
       } else if (auto start = dyn_cast<StartOp>(op)) {
         int64_t ranks = plan.getAxisSize(start.getAxis());
-        if (auto symbol = dyn_cast<FlatSymbolRefAttr>(start.getWhat())) {
-          auto bucket =
-              SymbolTable::lookupNearestSymbolFrom<BucketOp>(start, symbol);
-          counts.bytesSent += ringBytes(
-              bucket.getElements(), getElementBytes(bucket.getType()), ranks);
-        }
+        auto [elements, type] = getSummed(start);
+        counts.bytesSent += ringBytes(elements, getElementBytes(type), ranks);
       }
     }
   }
