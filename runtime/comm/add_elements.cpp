@@ -25,14 +25,13 @@ inline float widen(BFloat16 value) {
   return result;
 }
 
-/// To nearest even; a NaN stays one (its payload's low half may be all it had).
-inline BFloat16 narrow(float value) {
+/// To nearest even. A NaN stays one: that of a sum of two widened values has an
+/// empty low half (it is an operand's, or the processor's own), so that nothing
+/// is carried into its exponent.
+inline BFloat16 narrow(float sum) {
   uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-  uint32_t quiet = (bits >> 16) | 0x40;
-  bool isNan = (bits & 0x7fffffff) > 0x7f800000;
-  return {static_cast<uint16_t>(isNan ? quiet : rounded)};
+  std::memcpy(&bits, &sum, sizeof bits);
+  return {static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
 }
 
 inline float add(float a, float b) { return a + b; }

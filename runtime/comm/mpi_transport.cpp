@@ -31,7 +31,7 @@ namespace {
 /// MPI counts with int. A message beyond `plainBytes` is sent as two: its whole
 /// blocks, and its rest in bytes.
 constexpr size_t blockBytes = size_t(1) << 20;
-constexpr size_t plainBytes = size_t(1) << 30;
+constexpr size_t plainBytes = size_t(1) << 26;
 constexpr int partsPerTransfer = 2;
 
 /// Waiting gets gentler with time: ranks may outnumber cores, and MPI's own

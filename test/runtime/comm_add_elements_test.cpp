@@ -47,5 +47,7 @@ TEST(AddElements, KeepsInfinityAndNanInBf16) {
   EXPECT_EQ(fromBf16(addBf16(toBf16(infinity), toBf16(1))), infinity);
   EXPECT_EQ(fromBf16(addBf16(0x7f7f, 0x7f7f)), infinity);
   EXPECT_TRUE(std::isnan(fromBf16(addBf16(0x7f80, 0xff80))));
-  EXPECT_TRUE(std::isnan(fromBf16(addBf16(0x7fff, toBf16(1)))));
+  for (uint16_t nan : {0x7fff, 0xffff, 0x7f81, 0x7fc0})
+    for (uint16_t other : {0x7fff, 0xffff, 0x7f80, 0x3f80, 0})
+      EXPECT_TRUE(std::isnan(fromBf16(addBf16(nan, other)))) << nan;
 }

@@ -124,6 +124,15 @@ TEST(ThreadTransport, NobodyWaitsForARankThatHasFinished) {
                           receiveOne(transport, 1, 7);
                       }),
             "rank 0: waits for rank 1 on channel 7, which has finished");
+  EXPECT_EQ(failureOf(2,
+                      [](Transport &transport) {
+                        if (transport.rank() == 1)
+                          return;
+                        std::this_thread::sleep_for(milliseconds(50));
+                        int value = 0;
+                        transport.isend(&value, sizeof value, 1, 7);
+                      }),
+            "rank 0: sends to rank 1 on channel 7, which has finished");
   std::string atBarrier = failureOf(2, [](Transport &transport) {
     if (transport.rank() == 0)
       transport.barrier();
