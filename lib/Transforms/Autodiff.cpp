@@ -120,7 +120,9 @@ LogicalResult Differentiator::differentiate(Operation *op) {
                            "the loss through it; put a pp.detach before it if "
                            "that is meant");
   SmallVector<Value> operandGrads(op->getNumOperands());
-  differentiable.buildAdjoint(builder, resultGrads, needed, operandGrads);
+  if (failed(differentiable.buildAdjoint(builder, resultGrads, needed,
+                                         operandGrads)))
+    return failure();
   ++numAdjoints;
   for (auto [operand, grad, need] :
        llvm::zip(op->getOperands(), operandGrads, needed))

@@ -38,6 +38,24 @@ def InsertPlan : Pass<"pp-insert-plan", "::mlir::ModuleOp"> {
     Option<"plant", "plant", "std::string", /*default=*/"\"\"", "test only: a bug to plant">];
 }
 
+def DecomposeModel : Pass<"pp-decompose-model", "::mlir::ModuleOp"> {
+  let summary = "Replaces compositions that have no gradient of their own";
+  let description = [{
+    Runs while shapes are global: the count of a mean is that of the global batch. Afterwards every op is
+    differentiable, or carries no gradient.
+
+    ```mlir
+    %l = pp.mse %x, %y : tensor<8x4xf32>, tensor<8x4xf32>      // before
+    %0 = pp.sub %x, %y : tensor<8x4xf32>, tensor<8x4xf32>      // after
+    %1 = pp.mul %0, %0 : tensor<8x4xf32>, tensor<8x4xf32>
+    %2 = pp.reduce sum %1 [0, 1] : tensor<8x4xf32>
+    %c = pp.constant dense<3.125000e-02> : tensor<f32>
+    %l = pp.mul %2, %c : tensor<f32>, tensor<f32>
+    ```
+  }];
+  let statistics = [Statistic<"numDecomposed", "decomposed", "compositions replaced">];
+}
+
 def PlaceOps : Pass<"pp-place-ops", "::mlir::ModuleOp"> {
   let summary = "Puts every op of the entry into a place";
   let description = [{
@@ -142,6 +160,31 @@ def AssignSlots : Pass<"pp-assign-slots", "::mlir::ModuleOp"> {
     A saved value lives from the run that makes it to the last run that reads it; values whose lives do not overlap share a slot.
   }];
   let statistics = [Statistic<"slotBytes", "slot-bytes", "bytes of all slots">];
+}
+
+//===----------------------------------------------------------------------===//
+// scheduled -> kernels
+//===----------------------------------------------------------------------===//
+
+def DecomposeKernels : Pass<"pp-decompose-kernels", "::mlir::ModuleOp"> {
+  let summary = "Replaces composites by element ops, reductions and products";
+  let description = [{
+    Runs on local shapes: a composite is split along none of the dimensions that its decomposition counts or
+    indexes. Statistics, sums and exponentials of bf16 values are f32. Afterwards tasks hold element ops, sums, maxima,
+    matrix products and the gradient of embeddings.
+
+    ```mlir
+    %y = pp.softmax %x : tensor<8x16xf32>                             // before
+    %0 = pp.reduce max %x [1] {keep_dims} : tensor<8x16xf32>          // after
+    %1 = pp.sub %x, %0 : tensor<8x16xf32>, tensor<8x1xf32>
+    %2 = pp.exp %1 : tensor<8x16xf32>
+    %3 = pp.reduce sum %2 [1] {keep_dims} : tensor<8x16xf32>
+    %c = pp.constant dense<1.000000e+00> : tensor<f32>
+    %4 = pp.div %c, %3 : tensor<f32>, tensor<8x1xf32>
+    %y = pp.mul %2, %4 : tensor<8x16xf32>, tensor<8x1xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numDecomposed", "decomposed", "composites replaced">];
 }
 
 #endif // PPOPT_TRANSFORMS_PASSES

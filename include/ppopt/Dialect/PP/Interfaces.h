@@ -54,7 +54,8 @@ struct IndexRange {
   std::optional<int64_t> ignoreIndex;
 };
 
-enum class DecomposeAt { Model, Kernel };
+/// `Never`: the op is elementary as it stands.
+enum class DecomposeAt { Model, Kernel, Never };
 
 /// Emits the read of operand `operand` at `index`.
 using ElementReader =

@@ -61,8 +61,9 @@ def PP_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
       the gradient of result i, or null where it is zero (at least one is
       not). `needed[i]` says whether operand i needs a gradient. Sets
       `operandGrads[i]`, of operand i's type, for each needed operand; may leave it null where it
-      is zero. Must not build what no needed gradient uses.
-    }], "void", "buildAdjoint",
+      is zero. Must not build what no needed gradient uses. Fails, behind an error, where
+      a gradient that is given can't be taken back to the operands.
+    }], "::llvm::LogicalResult", "buildAdjoint",
     (ins "::mlir::OpBuilder &":$builder,
          "::llvm::ArrayRef<::mlir::Value>":$resultGrads,
          "::llvm::ArrayRef<bool>":$needed,
@@ -98,7 +99,8 @@ def PP_ElementOpInterface : OpInterface<"ElementOpInterface"> {
       Emits the scalar code (arith and math ops) of the result's element at `index` (one index
       value for each dimension). `read(i, idx)` emits the read of operand i at idx.
       Floating-point scalars are in the compute type: f32 for bf16 tensors (the
-      reader extends, the writer truncates), else the element type.
+      reader extends, the writer truncates), else the element type. Null behind an error
+      where the op lacks what it needs (a random key).
     }], "::mlir::Value", "emitElement",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$index,
          "::mlir::pp::ElementReader":$read)>,

@@ -1,0 +1,17 @@
+//===- Decompose.h - Replaces ops by what they are made of -------*- C++
+//-*-===//
+
+#ifndef PPOPT_TRANSFORMS_DECOMPOSE_H
+#define PPOPT_TRANSFORMS_DECOMPOSE_H
+
+#include "ppopt/Dialect/PP/PP.h"
+
+namespace mlir::pp {
+
+/// Replaces all ops under `root` that decompose at `when`, and what they
+/// decompose into, until none is left. Returns their number.
+FailureOr<unsigned> decomposeAll(Operation *root, DecomposeAt when);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_TRANSFORMS_DECOMPOSE_H

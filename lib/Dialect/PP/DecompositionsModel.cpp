@@ -1,0 +1,68 @@
+//===- DecompositionsModel.cpp - Compositions without a gradient ----------===//
+//
+// Replaced in phase model, while shapes are global: a mean's count is that of
+// the global batch.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorBuilder.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+#define PP_DECOMPOSE(OpT)                                                      \
+  DecomposeAt OpT::getDecomposeAt() { return DecomposeAt::Model; }             \
+  SmallVector<Value> OpT::decompose(OpBuilder &builder)
+
+PP_DECOMPOSE(SiluOp) {
+  TensorBuilder b(builder, getLoc());
+  return {b.mul(getX(), b.make<SigmoidOp>(getX()))};
+}
+
+DecomposeAt ReduceOp::getDecomposeAt() {
+  return getKind() == ReduceKind::Mean ? DecomposeAt::Model
+                                       : DecomposeAt::Never;
+}
+
+/// A sum times a constant of the count.
+SmallVector<Value> ReduceOp::decompose(OpBuilder &builder) {
+  TensorBuilder b(builder, getLoc());
+  double count = 1;
+  for (int64_t dim : getDims())
+    count *= getShape(getX())[dim];
+  Value x = b.castToStatistics(getX());
+  Value sum = b.make<ReduceOp>(ReduceKind::Sum, x, getDims(), getKeepDims());
+  return {b.cast(b.scale(sum, 1 / count), getElementTypeOrSelf(getType()))};
+}
+
+PP_DECOMPOSE(LayerNormOp) {
+  TensorBuilder b(builder, getLoc());
+  Value rows = b.make<NormalizeOp>(getX(), builder.getUnitAttr(), getEpsAttr());
+  return {b.add(b.mul(rows, getScale()), getBias())};
+}
+
+PP_DECOMPOSE(RmsNormOp) {
+  TensorBuilder b(builder, getLoc());
+  Value rows = b.make<NormalizeOp>(getX(), UnitAttr(), getEpsAttr());
+  return {b.mul(rows, getScale())};
+}
+
+PP_DECOMPOSE(CrossEntropyOp) {
+  TensorBuilder b(builder, getLoc());
+  Value sum = b.sumAll(
+      b.make<TokenLossOp>(getLogits(), getTargets(), getIgnoreIndexAttr()));
+  if (!getIgnoreIndex())
+    return {b.scale(sum, 1.0 / computeProduct(getShape(getTargets())))};
+  Value count =
+      b.make<CountOp>(sum.getType(), getTargets(), getIgnoreIndexAttr());
+  return {b.div(sum, count)};
+}
+
+PP_DECOMPOSE(MseOp) {
+  TensorBuilder b(builder, getLoc());
+  Value difference = b.castToStatistics(b.sub(getX(), getY()));
+  Value sum = b.sumAll(b.mul(difference, difference));
+  return {b.scale(sum, 1.0 / computeProduct(getShape(getX())))};
+}

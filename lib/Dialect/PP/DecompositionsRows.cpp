@@ -1,0 +1,171 @@
+//===- DecompositionsRows.cpp - Composites over the last dimension --------===//
+//
+// Replaced when kernels are formed, on local shapes: only the dimensions in
+// front of the row are split. Statistics, sums and exponentials of bf16 rows
+// are f32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorBuilder.h"
+
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+#define PP_DECOMPOSE(OpT)                                                      \
+  DecomposeAt OpT::getDecomposeAt() { return DecomposeAt::Kernel; }            \
+  SmallVector<Value> OpT::decompose(OpBuilder &builder)
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The exponentials of rows, shifted by the row's maximum so that none
+/// overflows.
+struct RowExp {
+  Value shifted, exp, sum;
+};
+} // namespace
+
+static RowExp expOfRows(TensorBuilder &b, Value x) {
+  Value shifted = b.sub(x, b.rowMax(x));
+  Value exp = b.exp(shifted);
+  return {shifted, exp, b.rowSum(exp)};
+}
+
+static Value reciprocal(TensorBuilder &b, Value x) {
+  return b.div(b.scalar(x, 1), x);
+}
+
+PP_DECOMPOSE(SoftmaxOp) {
+  TensorBuilder b(builder, getLoc());
+  RowExp row = expOfRows(b, b.castToStatistics(getX()));
+  return {b.cast(b.mul(row.exp, reciprocal(b, row.sum)),
+                 getElementTypeOrSelf(getType()))};
+}
+
+/// dx = y (dy - sum(y dy)).
+PP_DECOMPOSE(SoftmaxGradOp) {
+  TensorBuilder b(builder, getLoc());
+  Value y = b.castToStatistics(getY()), dy = b.castToStatistics(getDy());
+  Value dot = b.rowSum(b.mul(y, dy));
+  return {b.cast(b.mul(y, b.sub(dy, dot)), getElementTypeOrSelf(getType()))};
+}
+
+PP_DECOMPOSE(LogSoftmaxOp) {
+  TensorBuilder b(builder, getLoc());
+  RowExp row = expOfRows(b, b.castToStatistics(getX()));
+  return {b.cast(b.sub(row.shifted, b.make<LogOp>(row.sum)),
+                 getElementTypeOrSelf(getType()))};
+}
+
+/// dx = dy - exp(y) sum(dy).
+PP_DECOMPOSE(LogSoftmaxGradOp) {
+  TensorBuilder b(builder, getLoc());
+  Value y = b.castToStatistics(getY()), dy = b.castToStatistics(getDy());
+  Value dx = b.sub(dy, b.mul(b.exp(y), b.rowSum(dy)));
+  return {b.cast(dx, getElementTypeOrSelf(getType()))};
+}
+
+//===----------------------------------------------------------------------===//
+// Normalize
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A row, its mean subtracted where asked, and 1 / its deviation. The variance
+/// is that of the centered row (two passes): mean(x²) - mean(x)² cancels.
+struct RowStatistics {
+  Value centered, rstd;
+};
+} // namespace
+
+static RowStatistics statisticsOfRows(TensorBuilder &b, Value x, bool center,
+                                      double eps) {
+  if (center)
+    x = b.sub(x, b.rowMean(x));
+  Value variance = b.rowMean(b.mul(x, x));
+  return {x, b.make<RsqrtOp>(b.add(variance, b.scalar(x, eps)))};
+}
+
+PP_DECOMPOSE(NormalizeOp) {
+  TensorBuilder b(builder, getLoc());
+  RowStatistics row = statisticsOfRows(b, b.castToStatistics(getX()),
+                                       getCenter(), getEps().convertToDouble());
+  return {
+      b.cast(b.mul(row.centered, row.rstd), getElementTypeOrSelf(getType()))};
+}
+
+/// With y the normalized row: dx = rstd (dy - mean(dy) - y mean(dy y)), where
+/// mean(dy) comes from the centering alone.
+PP_DECOMPOSE(NormalizeGradOp) {
+  TensorBuilder b(builder, getLoc());
+  Value dy = b.castToStatistics(getDy());
+  RowStatistics row = statisticsOfRows(b, b.castToStatistics(getX()),
+                                       getCenter(), getEps().convertToDouble());
+  Value y = b.mul(row.centered, row.rstd);
+  Value dx = b.sub(dy, b.mul(y, b.rowMean(b.mul(dy, y))));
+  if (getCenter())
+    dx = b.sub(dx, b.rowMean(dy));
+  return {b.cast(b.mul(dx, row.rstd), getElementTypeOrSelf(getType()))};
+}
+
+//===----------------------------------------------------------------------===//
+// Losses over targets
+//===----------------------------------------------------------------------===//
+
+/// Where a row's target is: [..., V] from targets [..., 1].
+static Value isTarget(TensorBuilder &b, Value targets, int64_t classes) {
+  auto type = RankedTensorType::get({classes}, getElementTypeOrSelf(targets));
+  Value iota = b.make<IotaOp>(type, /*key=*/Value(), /*dim=*/0,
+                              /*tile=*/TileAttr());
+  return b.compare(ComparePredicate::Eq, iota, targets);
+}
+
+/// `value`, but 0 in the rows whose target is ignored.
+static Value zeroIgnored(TensorBuilder &b, Value value, Value targets,
+                         std::optional<uint64_t> ignored) {
+  if (!ignored)
+    return value;
+  Value isIgnored =
+      b.compare(ComparePredicate::Eq, targets,
+                b.scalar(targets, static_cast<int64_t>(*ignored)));
+  return b.select(isIgnored, b.scalar(value, 0), value);
+}
+
+/// log(sum(exp(x - max))) - (x[target] - max).
+PP_DECOMPOSE(TokenLossOp) {
+  TensorBuilder b(builder, getLoc());
+  Value logits = b.castToStatistics(getLogits());
+  Value targets = b.addUnitDim(getTargets());
+  RowExp row = expOfRows(b, logits);
+  Value hit = isTarget(b, targets, getShape(logits).back());
+  Value picked = b.rowSum(b.select(hit, row.shifted, b.scalar(logits, 0)));
+  Value loss = b.sub(b.make<LogOp>(row.sum), picked);
+  loss = zeroIgnored(b, loss, targets, getIgnoreIndex());
+  return {b.cast(b.reshape(loss, getShape(getTargets())),
+                 getElementTypeOrSelf(getType()))};
+}
+
+PP_DECOMPOSE(TokenLossGradOp) {
+  TensorBuilder b(builder, getLoc());
+  Value logits = b.castToStatistics(getLogits());
+  Value targets = b.addUnitDim(getTargets());
+  Value dloss = b.cast(b.addUnitDim(getDloss()), getElementTypeOrSelf(logits));
+  RowExp row = expOfRows(b, logits);
+  Value softmax = b.mul(row.exp, reciprocal(b, row.sum));
+  Value hit = isTarget(b, targets, getShape(logits).back());
+  Value onehot = b.select(hit, b.scalar(logits, 1), b.scalar(logits, 0));
+  Value grad = b.mul(b.sub(softmax, onehot), dloss);
+  return {b.cast(zeroIgnored(b, grad, targets, getIgnoreIndex()),
+                 getElementTypeOrSelf(getType()))};
+}
+
+PP_DECOMPOSE(CountOp) {
+  TensorBuilder b(builder, getLoc());
+  Value ignored =
+      b.scalar(getTargets(), static_cast<int64_t>(getIgnoreIndex()));
+  Value isCounted = b.compare(ComparePredicate::Ne, getTargets(), ignored);
+  return {b.sumAll(b.cast(isCounted, getElementTypeOrSelf(getType())))};
+}

@@ -1,0 +1,218 @@
+//===- ElementsIndexed.cpp - Scalar code of constants, iota, dropout ------===//
+//
+// Elements that depend on where they lie, in the global tensor if the op has a
+// tile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementBuilder.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/Hashing.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+//===----------------------------------------------------------------------===//
+// constant
+//===----------------------------------------------------------------------===//
+
+/// A constant of the module with this value; made if there is none.
+static memref::GlobalOp getOrCreateGlobal(ElementBuilder &b, ElementsAttr value,
+                                          MemRefType type) {
+  Operation *scope = b.builder.getInsertionBlock()->getParentOp();
+  auto module = isa<ModuleOp>(scope) ? cast<ModuleOp>(scope)
+                                     : scope->getParentOfType<ModuleOp>();
+  unsigned ordinal = 0;
+  for (auto global : module.getOps<memref::GlobalOp>()) {
+    if (global.getInitialValueAttr() == value)
+      return global;
+    ++ordinal;
+  }
+  OpBuilder::InsertionGuard guard(b.builder);
+  b.builder.setInsertionPointToStart(module.getBody());
+  return memref::GlobalOp::create(
+      b.builder, b.loc, "constant_" + std::to_string(ordinal),
+      b.builder.getStringAttr("private"), type, value, /*constant=*/true,
+      /*alignment=*/b.builder.getI64IntegerAttr(64));
+}
+
+/// A scalar if all elements are equal; else data of the module.
+PP_ELEMENT(ConstantOp) {
+  ElementBuilder b(builder, getLoc());
+  Type compute = getComputeType(getResult());
+  auto value = cast<DenseElementsAttr>(getValue());
+  if (value.isSplat()) {
+    if (!isa<FloatType>(compute))
+      return arith::ConstantOp::create(builder, getLoc(),
+                                       value.getSplatValue<IntegerAttr>());
+    return b.constant(compute,
+                      value.getSplatValue<FloatAttr>().getValueAsDouble());
+  }
+  auto type = MemRefType::get(value.getType().getShape(),
+                              value.getType().getElementType());
+  memref::GlobalOp global = getOrCreateGlobal(b, value, type);
+  Value data =
+      memref::GetGlobalOp::create(builder, getLoc(), type, global.getSymName());
+  Value element = memref::LoadOp::create(builder, getLoc(), data, index);
+  return element.getType() == compute ? element
+                                      : b.make<arith::ExtFOp>(compute, element);
+}
+
+//===----------------------------------------------------------------------===//
+// Global indices
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The four elements of a random key.
+enum KeyField { Seed, Step, RowOffset, Training };
+
+/// Reads the random key, operand `operand`.
+class KeyReader {
+public:
+  KeyReader(ElementBuilder &b, unsigned operand, ElementReader read)
+      : b(b), operand(operand), read(read) {}
+  Value operator()(KeyField field) const {
+    Value at = b.indexConstant(field);
+    return read(operand, at);
+  }
+
+private:
+  ElementBuilder &b;
+  unsigned operand;
+  ElementReader read;
+};
+} // namespace
+
+/// Adds the tile's first global index to the index of dimension `dim`.
+static Value addTileOffset(ElementBuilder &b, Value index, int64_t dim,
+                           TileAttr tile, const KeyReader &key) {
+  if (!tile || tile.getDim() != dim)
+    return index;
+  Value row =
+      b.make<arith::IndexCastOp>(b.builder.getIndexType(), key(RowOffset));
+  return b.addIndex(index, b.scaleIndex(row, tile.getUnit()));
+}
+
+static LogicalResult requireKey(Operation *op, Value key) {
+  if (key)
+    return success();
+  return op->emitOpError("has no random key when kernels are emitted; tasks "
+                         "give it one where needsRandomKey says so");
+}
+
+PP_ELEMENT(IotaOp) {
+  if (getTileAttr() && failed(requireKey(*this, getKey())))
+    return Value();
+  ElementBuilder b(builder, getLoc());
+  KeyReader key(b, 0, read);
+  Value position =
+      addTileOffset(b, index[getDim()], getDim(), getTileAttr(), key);
+  Type compute = getComputeType(getResult());
+  if (isa<IntegerType>(compute))
+    return b.make<arith::IndexCastOp>(compute, position);
+  Value integer = b.make<arith::IndexCastOp>(builder.getI64Type(), position);
+  return b.make<arith::SIToFPOp>(compute, integer);
+}
+
+//===----------------------------------------------------------------------===//
+// dropout: docs/random-numbers.md
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Philox4x32-10 on scalars. Words are i32; products of two are taken in i64 of
+/// extended words, which LLVM vectorises.
+class Philox {
+public:
+  explicit Philox(ElementBuilder &b)
+      : b(b), i32(b.builder.getI32Type()), i64(b.builder.getI64Type()) {}
+
+  /// The word of element `position` (i64) at (seed, stream, step).
+  Value word(Value seed, int64_t stream, Value step, Value position) {
+    Value key = b.make<arith::XOrIOp>(seed, b.constantInt(i64, stream));
+    Value group = b.make<arith::ShRUIOp>(position, b.constantInt(i64, 2));
+    std::array<Value, 4> counter = {low(group), high(group), low(step),
+                                    high(step)};
+    run(counter, {low(key), high(key)});
+    Value lane = b.make<arith::AndIOp>(low(position), b.constantInt(i32, 3));
+    Value word = counter[3];
+    for (int i = 2; i >= 0; --i)
+      word = b.select(b.make<arith::CmpIOp>(arith::CmpIPredicate::eq, lane,
+                                            b.constantInt(i32, i)),
+                      counter[i], word);
+    return word;
+  }
+
+private:
+  static constexpr uint32_t kMultipliers[2] = {0xD2511F53, 0xCD9E8D57};
+  static constexpr uint32_t kWeyl[2] = {0x9E3779B9, 0xBB67AE85};
+
+  Value low(Value x) { return b.make<arith::TruncIOp>(i32, x); }
+  Value high(Value x) {
+    return low(b.make<arith::ShRUIOp>(x, b.constantInt(i64, 32)));
+  }
+  Value multiply(Value word, uint32_t multiplier) {
+    return b.make<arith::MulIOp>(b.make<arith::ExtUIOp>(i64, word),
+                                 b.constantInt(i64, multiplier));
+  }
+  Value xorAll(Value x, Value y, Value z) {
+    return b.make<arith::XOrIOp>(b.make<arith::XOrIOp>(x, y), z);
+  }
+
+  void run(std::array<Value, 4> &c, std::array<Value, 2> key) {
+    for (uint32_t round = 0; round < 10; ++round) {
+      Value k[2];
+      for (int i : {0, 1})
+        k[i] = b.make<arith::AddIOp>(
+            key[i], b.constantInt(i32, static_cast<int32_t>(round * kWeyl[i])));
+      Value product0 = multiply(c[0], kMultipliers[0]);
+      Value product1 = multiply(c[2], kMultipliers[1]);
+      c = {xorAll(high(product1), c[1], k[0]), low(product1),
+           xorAll(high(product0), c[3], k[1]), low(product0)};
+    }
+  }
+
+  ElementBuilder &b;
+  Type i32, i64;
+};
+
+} // namespace
+
+/// Whether the element at `index` is dropped: u < p.
+static Value emitDrops(ElementBuilder &b, DropoutOp op, ValueRange index,
+                       const KeyReader &key) {
+  Type i32 = b.builder.getI32Type(), f32 = b.builder.getF32Type();
+  TileAttr tile = op.getTileAttr();
+  SmallVector<Value> global;
+  for (auto [dim, i] : llvm::enumerate(index))
+    global.push_back(addTileOffset(b, i, dim, tile, key));
+  Value position = b.make<arith::IndexCastOp>(
+      b.builder.getI64Type(),
+      b.linearize(global, tile ? tile.getShape() : getShape(op.getX())));
+  Value word = Philox(b).word(key(Seed), *op.getStream(), key(Step), position);
+  // 24 bits: exact in f32, and not negative, so that the conversion may be the
+  // signed one, which vectorises.
+  Value bits = b.make<arith::ShRUIOp>(word, b.constantInt(i32, 8));
+  Value u = b.scale(b.make<arith::SIToFPOp>(f32, bits), 0x1p-24);
+  return b.lessThan(u, b.constant(f32, op.getP().convertToDouble()));
+}
+
+PP_ELEMENT(DropoutOp) {
+  if (failed(requireKey(*this, getKey())))
+    return Value();
+  if (!getStream())
+    return emitOpError("has no stream when kernels are emitted; pp-inline-calls"
+                       " gives it one"),
+           Value();
+  ElementBuilder b(builder, getLoc());
+  KeyReader key(b, 1, read);
+  Value x = read(0, index);
+  Value kept = b.scale(x, 1 / (1 - getP().convertToDouble()));
+  Value zero = b.constant(x.getType(), 0);
+  Value dropped = b.select(emitDrops(b, *this, index, key), zero, kept);
+  Value isTraining =
+      b.make<arith::CmpIOp>(arith::CmpIPredicate::ne, key(Training),
+                            b.constantInt(b.builder.getI64Type(), 0));
+  return b.select(isTraining, dropped, x);
+}

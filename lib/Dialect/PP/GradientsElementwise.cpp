@@ -1,0 +1,142 @@
+//===- GradientsElementwise.cpp - Adjoints of elementwise ops -------------===//
+
+#include "TensorBuilder.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+#define PP_ADJOINT(OpT)                                                        \
+  LogicalResult OpT::buildAdjoint(                                             \
+      OpBuilder &builder, ArrayRef<Value> resultGrads, ArrayRef<bool> needed,  \
+      MutableArrayRef<Value> operandGrads)
+
+//===----------------------------------------------------------------------===//
+// Of one operand
+//===----------------------------------------------------------------------===//
+
+/// Defines the adjoint of `op y = OpT(x)`: dx from x, y and dy.
+#define PP_UNARY_ADJOINT(OpT, formula)                                         \
+  PP_ADJOINT(OpT) {                                                            \
+    TensorBuilder b(builder, getLoc());                                        \
+    Value x = getX(), y = getResult(), dy = resultGrads[0];                    \
+    (void)x, (void)y;                                                          \
+    operandGrads[0] = formula;                                                 \
+    return success();                                                          \
+  }
+
+/// dy where y = f(x) is positive; where x is zero, zero.
+static Value reluGrad(TensorBuilder &b, Value y, Value dy) {
+  // Negated, so that a NaN in y keeps dy.
+  Value zero = b.scalar(y, 0);
+  return b.select(b.compare(ComparePredicate::Le, y, zero), zero, dy);
+}
+
+static Value absGrad(TensorBuilder &b, Value x, Value dy) {
+  Value zero = b.scalar(x, 0);
+  Value isNegative = b.compare(ComparePredicate::Lt, x, zero);
+  Value isZero = b.compare(ComparePredicate::Eq, x, zero);
+  return b.select(isZero, zero, b.select(isNegative, b.make<NegOp>(dy), dy));
+}
+
+static Value oneMinus(TensorBuilder &b, Value x) {
+  return b.sub(b.scalar(x, 1), x);
+}
+
+PP_UNARY_ADJOINT(NegOp, b.make<NegOp>(dy))
+PP_UNARY_ADJOINT(AbsOp, absGrad(b, x, dy))
+PP_UNARY_ADJOINT(ExpOp, b.mul(dy, y))
+PP_UNARY_ADJOINT(LogOp, b.div(dy, x))
+PP_UNARY_ADJOINT(SqrtOp, b.div(b.scale(dy, 0.5), y))
+PP_UNARY_ADJOINT(RsqrtOp, b.mul(b.scale(dy, -0.5), b.mul(y, b.mul(y, y))))
+PP_UNARY_ADJOINT(TanhOp, b.mul(dy, oneMinus(b, b.mul(y, y))))
+PP_UNARY_ADJOINT(ErfOp, b.mul(b.scale(dy, 2 * llvm::numbers::inv_sqrtpi),
+                              b.exp(b.make<NegOp>(b.mul(x, x)))))
+PP_UNARY_ADJOINT(SigmoidOp, b.mul(dy, b.mul(y, oneMinus(b, y))))
+PP_UNARY_ADJOINT(ReluOp, reluGrad(b, y, dy))
+PP_UNARY_ADJOINT(GeluOp, b.make<GeluGradOp>(x, dy, getTanh()))
+PP_UNARY_ADJOINT(DropoutOp, b.make<DropoutOp>(dy, getKey(), getPAttr(),
+                                              getStreamAttr(), getTileAttr()))
+
+PP_ADJOINT(CastOp) {
+  Type from = getElementTypeOrSelf(getX());
+  if (isa<FloatType>(from) && isa<FloatType>(getElementTypeOrSelf(getType())))
+    operandGrads[0] =
+        TensorBuilder(builder, getLoc()).cast(resultGrads[0], from);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Of broadcast operands
+//===----------------------------------------------------------------------===//
+
+/// Sums a gradient over the dimensions along which an operand of `shape` was
+/// broadcast.
+static Value reduceToShape(TensorBuilder &b, Value grad,
+                           ArrayRef<int64_t> shape) {
+  ArrayRef<int64_t> from = getShape(grad);
+  int64_t added = from.size() - shape.size();
+  SmallVector<int64_t> dims;
+  for (int64_t i = 0, e = from.size(); i < e; ++i)
+    if (i < added || from[i] != shape[i - added])
+      dims.push_back(i);
+  return b.sumTo(grad, dims, shape);
+}
+
+/// Sets the gradients of operands `first` and `first + 1`, which `lhs` and
+/// `rhs` build in the result's shape, if they are needed.
+static void setBroadcastGrads(Operation *op, TensorBuilder &b, unsigned first,
+                              ArrayRef<bool> needed,
+                              MutableArrayRef<Value> operandGrads,
+                              llvm::function_ref<Value()> lhs,
+                              llvm::function_ref<Value()> rhs) {
+  for (unsigned i = first; i < first + 2; ++i)
+    if (needed[i])
+      operandGrads[i] = reduceToShape(b, i == first ? lhs() : rhs(),
+                                      getShape(op->getOperand(i)));
+}
+
+/// Defines the adjoint of `y = OpT(lhs, rhs)`.
+#define PP_BINARY_ADJOINT(OpT, lhsFormula, rhsFormula)                         \
+  PP_ADJOINT(OpT) {                                                            \
+    TensorBuilder b(builder, getLoc());                                        \
+    Value lhs = getLhs(), rhs = getRhs(), y = getResult();                     \
+    Value dy = resultGrads[0];                                                 \
+    (void)lhs, (void)rhs, (void)y;                                             \
+    setBroadcastGrads(                                                         \
+        *this, b, 0, needed, operandGrads, [&] { return lhsFormula; },         \
+        [&] { return rhsFormula; });                                           \
+    return success();                                                          \
+  }
+
+/// dy where `self` was chosen because `lost` does not hold for it and `other`;
+/// half where both are equal.
+static Value extremumGrad(TensorBuilder &b, ComparePredicate lost, Value self,
+                          Value other, Value dy) {
+  Value isEqual = b.compare(ComparePredicate::Eq, self, other);
+  return b.select(b.compare(lost, self, other), b.scalar(dy, 0),
+                  b.select(isEqual, b.scale(dy, 0.5), dy));
+}
+
+PP_BINARY_ADJOINT(AddOp, dy, dy)
+PP_BINARY_ADJOINT(SubOp, dy, b.make<NegOp>(dy))
+PP_BINARY_ADJOINT(MulOp, b.mul(dy, rhs), b.mul(dy, lhs))
+PP_BINARY_ADJOINT(DivOp, b.div(dy, rhs),
+                  b.make<NegOp>(b.div(b.mul(dy, y), rhs)))
+PP_BINARY_ADJOINT(MaximumOp,
+                  extremumGrad(b, ComparePredicate::Lt, lhs, rhs, dy),
+                  extremumGrad(b, ComparePredicate::Lt, rhs, lhs, dy))
+PP_BINARY_ADJOINT(MinimumOp,
+                  extremumGrad(b, ComparePredicate::Gt, lhs, rhs, dy),
+                  extremumGrad(b, ComparePredicate::Gt, rhs, lhs, dy))
+
+PP_ADJOINT(SelectOp) {
+  TensorBuilder b(builder, getLoc());
+  Value dy = resultGrads[0];
+  setBroadcastGrads(
+      *this, b, 1, needed, operandGrads,
+      [&] { return b.select(getCondition(), dy, b.scalar(dy, 0)); },
+      [&] { return b.select(getCondition(), b.scalar(dy, 0), dy); });
+  return success();
+}

@@ -1,0 +1,132 @@
+//===- GradientsProducts.cpp - Adjoints of reductions and composites ------===//
+
+#include "TensorBuilder.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+#define PP_ADJOINT(OpT)                                                        \
+  LogicalResult OpT::buildAdjoint(                                             \
+      OpBuilder &builder, ArrayRef<Value> resultGrads, ArrayRef<bool> needed,  \
+      MutableArrayRef<Value> operandGrads)
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+PP_ADJOINT(ReduceOp) {
+  TensorBuilder b(builder, getLoc());
+  ArrayRef<int64_t> shape = getShape(getX());
+  SmallVector<int64_t> kept, keptShape(shape);
+  int64_t count = 1;
+  for (int64_t dim : getDims()) {
+    count *= shape[dim];
+    keptShape[dim] = 1;
+  }
+  for (int64_t dim : llvm::seq<int64_t>(0, shape.size()))
+    if (getKeepDims() || !llvm::is_contained(getDims(), dim))
+      kept.push_back(dim);
+
+  Value dy = resultGrads[0];
+  if (getKind() == ReduceKind::Mean)
+    dy = b.scale(dy, 1.0 / count);
+  if (getKind() != ReduceKind::Max) {
+    operandGrads[0] = b.make<BroadcastOp>(getX().getType(), dy, kept);
+    return success();
+  }
+  // Elements that equal the maximum share equally.
+  Value isMax = b.compare(ComparePredicate::Eq, getX(),
+                          b.reshape(getResult(), keptShape));
+  Value sharers = b.make<ReduceOp>(
+      ReduceKind::Sum, b.cast(isMax, getElementTypeOrSelf(dy)), getDims(),
+      /*keep_dims=*/true);
+  Value share = b.div(b.reshape(dy, keptShape), sharers);
+  operandGrads[0] = b.select(isMax, share, b.scalar(dy, 0));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix products
+//===----------------------------------------------------------------------===//
+
+/// `x` with all dimensions but the last made one.
+static Value flattenRows(TensorBuilder &b, Value x) {
+  ArrayRef<int64_t> shape = getShape(x);
+  return b.reshape(x, {computeProduct(shape.drop_back()), shape.back()});
+}
+
+/// With C = A·B, dA = dC·Bᵀ and dB = Aᵀ·dC, where A and B are the operands as
+/// their flags have them: of a transposed operand, both sides are.
+PP_ADJOINT(MatmulOp) {
+  TensorBuilder b(builder, getLoc());
+  Value lhs = getLhs(), rhs = getRhs(), dy = resultGrads[0];
+  bool lhsFlag = getTransposeLhs(), rhsFlag = getTransposeRhs();
+  if (needed[0])
+    operandGrads[0] = lhsFlag ? b.make<MatmulOp>(rhs, dy, rhsFlag, true)
+                              : b.make<MatmulOp>(dy, rhs, false, !rhsFlag);
+  if (!needed[1])
+    return success();
+  // One rhs for all batches: their rows are rows of one product.
+  if (getShape(rhs).size() == 2 && getShape(lhs).size() > 2) {
+    lhs = flattenRows(b, lhs);
+    dy = flattenRows(b, dy);
+  }
+  operandGrads[1] = rhsFlag ? b.make<MatmulOp>(dy, lhs, true, lhsFlag)
+                            : b.make<MatmulOp>(lhs, dy, !lhsFlag, false);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Composites
+//===----------------------------------------------------------------------===//
+
+PP_ADJOINT(SoftmaxOp) {
+  operandGrads[0] =
+      SoftmaxGradOp::create(builder, getLoc(), getResult(), resultGrads[0]);
+  return success();
+}
+
+PP_ADJOINT(LogSoftmaxOp) {
+  operandGrads[0] =
+      LogSoftmaxGradOp::create(builder, getLoc(), getResult(), resultGrads[0]);
+  return success();
+}
+
+PP_ADJOINT(NormalizeOp) {
+  operandGrads[0] = NormalizeGradOp::create(
+      builder, getLoc(), getX(), resultGrads[0], getCenterAttr(), getEpsAttr());
+  return success();
+}
+
+PP_ADJOINT(EmbeddingOp) {
+  if (needed[0])
+    operandGrads[0] = EmbeddingGradOp::create(
+        builder, getLoc(), getTable().getType(), getIds(), resultGrads[0]);
+  return success();
+}
+
+PP_ADJOINT(TokenLossOp) {
+  if (needed[0])
+    operandGrads[0] =
+        TokenLossGradOp::create(builder, getLoc(), getLogits(), getTargets(),
+                                resultGrads[0], getIgnoreIndexAttr());
+  return success();
+}
+
+PP_ADJOINT(AttentionOp) {
+  if (resultGrads[1])
+    return emitOpError("has no gradient for its second result, the log-sum-exp,"
+                       " and the loss depends on it; put a pp.detach behind it "
+                       "if that is meant");
+  auto grad = AttentionGradOp::create(
+      builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(),
+      getQ(), getK(), getV(), getOut(), getLse(), resultGrads[0],
+      getCausalAttr(), getScaleAttr());
+  for (unsigned i = 0; i < 3; ++i)
+    if (needed[i])
+      operandGrads[i] = grad->getResult(i);
+  return success();
+}

@@ -1,0 +1,72 @@
+//===- TensorBuilder.h - Writes formulas as ops ------------------*- C++
+//-*-===//
+//
+// Gradients and decompositions are formulas on tensors. A TensorBuilder writes
+// them as ops at one place and one location.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_LIB_DIALECT_PP_TENSORBUILDER_H
+#define PPOPT_LIB_DIALECT_PP_TENSORBUILDER_H
+
+#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/Shapes.h"
+
+namespace mlir::pp {
+
+class TensorBuilder {
+public:
+  TensorBuilder(OpBuilder &builder, Location loc)
+      : builder(builder), loc(loc) {}
+
+  template <typename OpT, typename... Args> Value make(Args &&...args) {
+    return OpT::create(builder, loc, std::forward<Args>(args)...)->getResult(0);
+  }
+
+  /// A scalar of the element type of `like`: broadcasting gives it any shape.
+  Value scalar(Value like, double value);
+
+  Value add(Value a, Value b) { return make<AddOp>(a, b); }
+  Value sub(Value a, Value b) { return make<SubOp>(a, b); }
+  Value mul(Value a, Value b) { return make<MulOp>(a, b); }
+  Value div(Value a, Value b) { return make<DivOp>(a, b); }
+  Value scale(Value a, double factor) { return mul(a, scalar(a, factor)); }
+  Value exp(Value x) { return make<ExpOp>(x); }
+  Value compare(ComparePredicate predicate, Value a, Value b) {
+    return make<CompareOp>(predicate, a, b);
+  }
+  Value select(Value condition, Value a, Value b) {
+    return make<SelectOp>(condition, a, b);
+  }
+
+  /// `x` with another element type; `x` itself if it has it.
+  Value cast(Value x, Type elementType);
+  /// `x` in the type of statistics: f32 for bf16.
+  Value castToStatistics(Value x) {
+    return cast(x, getStatisticsType(getElementTypeOrSelf(x)));
+  }
+  /// `x` under another shape; `x` itself if it has it.
+  Value reshape(Value x, ArrayRef<int64_t> shape);
+  /// `x` [...] as [..., 1].
+  Value addUnitDim(Value x);
+
+  /// Over the last dimension, which stays with size 1.
+  Value rowSum(Value x) { return reduceRow(ReduceKind::Sum, x); }
+  Value rowMax(Value x) { return reduceRow(ReduceKind::Max, x); }
+  Value rowMean(Value x) { return scale(rowSum(x), 1.0 / getShape(x).back()); }
+  /// Over all dimensions: a scalar.
+  Value sumAll(Value x);
+  /// Sums `x` over `dims` (increasing) and gives the result `shape`, which
+  /// differs from x's without `dims` by unit dimensions only.
+  Value sumTo(Value x, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape);
+
+  OpBuilder &builder;
+  Location loc;
+
+private:
+  Value reduceRow(ReduceKind kind, Value x);
+};
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_DIALECT_PP_TENSORBUILDER_H

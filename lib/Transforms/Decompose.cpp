@@ -1,0 +1,40 @@
+//===- Decompose.cpp - Replaces ops by what they are made of --------------===//
+
+#include "ppopt/Transforms/Decompose.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+static SmallVector<DecomposableOpInterface> findAll(Operation *root,
+                                                    DecomposeAt when) {
+  SmallVector<DecomposableOpInterface> found;
+  root->walk([&](DecomposableOpInterface op) {
+    if (op.getDecomposeAt() == when)
+      found.push_back(op);
+  });
+  return found;
+}
+
+static LogicalResult decompose(DecomposableOpInterface op) {
+  OpBuilder builder(op);
+  SmallVector<Value> values = op.decompose(builder);
+  if (TypeRange(ValueRange(values)) != TypeRange(op->getResultTypes()))
+    return op->emitOpError("decomposes into values whose types are not those "
+                           "of its results");
+  op->replaceAllUsesWith(values);
+  op->erase();
+  return success();
+}
+
+FailureOr<unsigned> pp::decomposeAll(Operation *root, DecomposeAt when) {
+  unsigned count = 0;
+  while (true) {
+    SmallVector<DecomposableOpInterface> found = findAll(root, when);
+    if (found.empty())
+      return count;
+    for (DecomposableOpInterface op : found)
+      if (failed(decompose(op)))
+        return failure();
+    count += found.size();
+  }
+}

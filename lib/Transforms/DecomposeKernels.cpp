@@ -1,0 +1,31 @@
+//===- DecomposeKernels.cpp - Replaces compositions -----------------------===//
+//
+// Before: tasks on local shapes hold composites. After: element ops, sums,
+// maxima and matrix products.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Transforms/Decompose.h"
+#include "ppopt/Transforms/Passes.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_DECOMPOSEKERNELS
+#include "ppopt/Transforms/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+struct DecomposeKernels : pp::impl::DecomposeKernelsBase<DecomposeKernels> {
+  void runOnOperation() override {
+    FailureOr<unsigned> count =
+        decomposeAll(getOperation(), DecomposeAt::Kernel);
+    if (failed(count))
+      return signalPassFailure();
+    numDecomposed = *count;
+  }
+};
+
+} // namespace

@@ -1,0 +1,31 @@
+//===- DecomposeModel.cpp - Replaces compositions -------------------------===//
+//
+// Before: phase model. After: no op is left that neither has a gradient nor
+// passes none on; means are sums times a constant of the global count.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Transforms/Decompose.h"
+#include "ppopt/Transforms/Passes.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_DECOMPOSEMODEL
+#include "ppopt/Transforms/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+struct DecomposeModel : pp::impl::DecomposeModelBase<DecomposeModel> {
+  void runOnOperation() override {
+    FailureOr<unsigned> count =
+        decomposeAll(getOperation(), DecomposeAt::Model);
+    if (failed(count))
+      return signalPassFailure();
+    numDecomposed = *count;
+  }
+};
+
+} // namespace
