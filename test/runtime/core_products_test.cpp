@@ -239,6 +239,21 @@ TEST(Products, BatchThatBecomesRows) {
     }
 }
 
+TEST(Products, BatchThatDoesNotBecomeRows) {
+  ProductDescriptor p = dense(5, 6, 7);
+  p.batch = {1, 4};
+  for (int64_t padding : {0, 3})
+    for (int64_t cPadding : {0, 2}) {
+      p.a = {0, 35 + padding, 7, 1};
+      p.c = {0, 30 + cPadding, 6, 1};
+      expectRightInAllTypes(p);
+    }
+  p.batch = {3, 4};
+  p.a = {4 * 35 + 1, 35, 7, 1};
+  p.c = {4 * 30, 30, 6, 1};
+  expectRightInAllTypes(p);
+}
+
 TEST(Products, BroadcastAndStridedElements) {
   ProductDescriptor p = dense(5, 6, 7);
   p.a = {0, 0, 0, 1}; // one row for all

@@ -10,12 +10,26 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <new>
 
 using namespace ppopt;
 using namespace ppopt::runtime;
 namespace ls = least_squares;
+
+/// Calls of operator new in this thread.
+static thread_local int64_t allocations = 0;
+
+void *operator new(size_t bytes) {
+  ++allocations;
+  if (void *memory = std::malloc(bytes ? bytes : 1))
+    return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -224,6 +238,20 @@ TEST(Walker, SameBitsOnAllRanksAndAgain) {
     });
   for (const std::vector<double> &other : losses)
     EXPECT_EQ(other, losses[0]);
+}
+
+TEST(Walker, AllocatesNothingInAStep) {
+  for (int ranks : {1, 2})
+    onRanks(ls::program(ranks, 3), 2, [](ppopt_rank &rank) {
+      rowOffsets.reserve(100), trainings.reserve(100);
+      walkStep(rank, settings(0), checked());
+      walkEval(rank, settings(0), checked());
+      int64_t before = allocations;
+      for (int step = 1; step < 4; ++step)
+        walkStep(rank, settings(step), checked());
+      walkEval(rank, settings(4), checked());
+      EXPECT_EQ(allocations, before);
+    });
 }
 
 TEST(Walker, RecordOfEachRun) {
