@@ -28,7 +28,7 @@ def model_flags(model, spelling):
             flags += ["--untied"]
         if model["ignore_index"] is not None:
             flags += [f"--ignore-index={model['ignore_index']}"]
-    return [*flags, "--batch", str(model["batch"]), "--type", spelling]
+    return [*flags, "--batch", str(model["batch"]), "--dtype", spelling]
 
 
 def adamw_flags(options):

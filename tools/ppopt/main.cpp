@@ -1,19 +1,98 @@
-//===- main.cpp - The driver's entry: finds the subcommand
-//-----------------===//
+//===- main.cpp - The driver's entry: finds the subcommand ----------------===//
+
+#include "commands.h"
 
 #include "ppopt/Config.h"
 
-#include "llvm/ADT/StringRef.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/raw_ostream.h"
 
-int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
-  if (argc == 2 && llvm::StringRef(argv[1]) == "--version") {
-    llvm::outs() << "ppopt " PPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+using namespace llvm;
+using namespace ppopt;
+
+static const Command *const commands[] = {&compileCommand, &planCommand,
+                                          &modelGptCommand, &modelMlpCommand};
+
+static constexpr StringRef topics[] = {"compile", "plan", "opt", "model"};
+
+static void printOverview(raw_ostream &out) {
+  out << "ppopt " PPOPT_VERSION
+         ": from a model and a parallel plan to an executable that trains it\n"
+         "\n"
+         "usage:\n"
+         "  ppopt compile MODEL -o FILE [flags]   "
+      << compileCommand.summary
+      << "\n"
+         "  ppopt plan MODEL [flags]              "
+      << planCommand.summary
+      << "\n"
+         "  ppopt opt FILE [passes]               runs passes, one by one, as "
+         "mlir-opt does\n"
+         "  ppopt model gpt|mlp [flags]           writes a model file\n"
+         "\n"
+         "'ppopt COMMAND --help' lists the flags of each. A first run:\n"
+         "\n"
+         "  ppopt model gpt --preset byte-gpt -o gpt.mlir\n"
+         "  ppopt compile gpt.mlir --mesh dp=2 -o train\n"
+         "  ./train --data FILE-OR-FOLDER --steps 100\n";
+}
+
+/// Runs a command on the words behind its name.
+static int run(const Command &command, ArrayRef<const char *> words) {
+  for (StringRef word : words)
+    if (word == "--help" || word == "-h") {
+      printHelp(command, outs());
+      return 0;
+    }
+  std::optional<Arguments> arguments = parseArguments(command, words, errs());
+  return arguments ? command.run(*arguments) : 1;
+}
+
+static int runModel(ArrayRef<const char *> words) {
+  static constexpr StringRef families[] = {"gpt", "mlp"};
+  StringRef family = words.empty() ? StringRef() : words.front();
+  if (family == "--help" || family == "-h") {
+    printHelp(modelGptCommand, outs());
+    printHelp(modelMlpCommand, outs());
     return 0;
   }
-  llvm::errs() << "usage: ppopt --version\n";
+  for (const Command *command : commands)
+    if (command->name == "model " + family.str())
+      return run(*command, words.drop_front());
+  if (family.empty() || family.starts_with("-"))
+    errs() << "ppopt model: error: which model? 'ppopt model gpt' or 'ppopt "
+              "model mlp'\n";
+  else
+    errs() << "ppopt model: error: unknown model '" << family << "'"
+           << suggest(family, families) << "\n";
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  StringRef name = argc > 1 ? argv[1] : "";
+  ArrayRef<const char *> words(argv + std::min(argc, 2), argv + argc);
+
+  if (name == "--version") {
+    outs() << "ppopt " PPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+    return 0;
+  }
+  if (name == "--help" || name == "-h" || name == "help") {
+    printOverview(outs());
+    return 0;
+  }
+  if (name == "opt")
+    return runOpt(argc - 1, argv + 1);
+  if (name == "model")
+    return runModel(words);
+  for (const Command *command : commands)
+    if (command->name == name)
+      return run(*command, words);
+
+  if (name.empty())
+    printOverview(errs());
+  else
+    errs() << "ppopt: error: unknown command '" << name << "'"
+           << suggest(name, topics) << "\n";
   return 1;
 }

@@ -1,0 +1,62 @@
+//===- LinkExecutable.cpp - Links a program with the runtime --------------===//
+
+#include "ppopt/Config.h"
+#include "ppopt/Target/Compile.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+/// The tool that links: the one ppopt was built with, or the system's where
+/// that is not on this machine.
+static std::optional<std::string> findLinkDriver() {
+  if (llvm::sys::fs::can_execute(PPOPT_LINK_DRIVER))
+    return PPOPT_LINK_DRIVER;
+  for (StringRef name : {"c++", "g++", "clang++"})
+    if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(name))
+      return *found;
+  return std::nullopt;
+}
+
+LogicalResult pp::linkExecutable(StringRef object, StringRef prefix,
+                                 StringRef executable) {
+  auto reject = [](const Twine &message) {
+    llvm::errs() << "ppopt: error: " << message << "\n";
+    return failure();
+  };
+  std::string runtime = (prefix + "/lib/libppopt_runtime.a").str();
+  if (!llvm::sys::fs::exists(runtime))
+    return reject("the runtime is not at '" + runtime +
+                  "'; it is installed beside the compiler");
+  std::optional<std::string> driver = findLinkDriver();
+  if (!driver)
+    return reject("no C++ compiler found to link with; install g++");
+
+  // Where the executable looks for the MPI module unless it lies beside it.
+  std::string modules = ("-Wl,-rpath," + prefix + "/lib/ppopt").str();
+  SmallVector<StringRef> command = {*driver, "-o",    executable,
+                                    object,  runtime, modules};
+  for (StringRef library : {PPOPT_LINK_LIBRARIES})
+    command.push_back(library);
+  std::string sanitizers = "-fsanitize=" PPOPT_SANITIZE;
+  if (StringRef(PPOPT_SANITIZE) != "")
+    command.push_back(sanitizers);
+
+  SmallString<128> log;
+  if (llvm::sys::fs::createTemporaryFile("ppopt-link", "txt", log))
+    return reject("cannot write a temporary file");
+  llvm::FileRemover remover(log);
+  std::string message;
+  std::optional<StringRef> redirects[] = {StringRef(), log.str(), log.str()};
+  int status = llvm::sys::ExecuteAndWait(*driver, command, std::nullopt,
+                                         redirects, 0, 0, &message);
+  if (status == 0)
+    return success();
+  if (auto text = llvm::MemoryBuffer::getFile(log))
+    message += (*text)->getBuffer();
+  return reject("linking '" + executable + "' failed: " + message);
+}

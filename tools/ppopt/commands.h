@@ -1,0 +1,21 @@
+//===- commands.h - The subcommands, one file each ---------------*- C++
+//-*-===//
+
+#ifndef PPOPT_TOOLS_COMMANDS_H
+#define PPOPT_TOOLS_COMMANDS_H
+
+#include "flags.h"
+
+namespace ppopt {
+
+extern const Command compileCommand;
+extern const Command planCommand;
+extern const Command modelGptCommand;
+extern const Command modelMlpCommand;
+
+/// `ppopt opt`: MLIR's own driver, with its own flags.
+int runOpt(int argc, char **argv);
+
+} // namespace ppopt
+
+#endif // PPOPT_TOOLS_COMMANDS_H

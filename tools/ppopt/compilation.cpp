@@ -1,0 +1,88 @@
+//===- compilation.cpp - A model on its way through the phases ------------===//
+
+#include "compilation.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace ppopt;
+
+static DialectRegistry makeRegistry() {
+  DialectRegistry registry;
+  pp::registerCompilerDialects(registry);
+  return registry;
+}
+
+Compilation::Compilation(const pp::PlanOptions &options)
+    : options(options), context(makeRegistry()),
+      diagnostics(std::make_unique<SourceMgrDiagnosticHandler>(
+          sources, &context, llvm::errs())) {
+  // Registered last, so called first: counts, and leaves the printing to the
+  // other.
+  counter = context.getDiagEngine().registerHandler([this](Diagnostic &found) {
+    errorCount += found.getSeverity() == DiagnosticSeverity::Error;
+    return failure();
+  });
+}
+
+Compilation::~Compilation() { context.getDiagEngine().eraseHandler(counter); }
+
+LogicalResult Compilation::parse() {
+  auto file =
+      llvm::MemoryBuffer::getFileOrSTDIN(options.source, /*IsText=*/true);
+  if (std::error_code error = file.getError()) {
+    llvm::errs() << options.source
+                 << ": error: cannot read the model: " << error.message()
+                 << "\n";
+    return failure();
+  }
+  sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
+  module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  return success(bool(module));
+}
+
+LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
+  for (pp::Phase phase : pp::getPhases()) {
+    PassManager manager(&context);
+    pp::buildPhasePipeline(phase, manager, options);
+    if (failed(manager.run(*module))) {
+      if (errorCount == 0)
+        llvm::errs() << options.source << ": error: phase "
+                     << pp::stringifyPhase(phase)
+                     << " failed without a reason; please report this model\n";
+      return failure();
+    }
+    if (!dumpFolder.empty() && failed(dump(phase, dumpFolder)))
+      return failure();
+    if (phase == last)
+      return success();
+  }
+  return success();
+}
+
+LogicalResult Compilation::dump(pp::Phase phase, StringRef folder) {
+  size_t number = llvm::find(pp::getPhases(), phase) - pp::getPhases().begin();
+  SmallString<128> path(folder);
+  llvm::sys::path::append(
+      path,
+      llvm::formatv("{0}-{1}.mlir", number, pp::stringifyPhase(phase)).str());
+  std::string message;
+  if (std::error_code error = llvm::sys::fs::create_directories(folder))
+    message =
+        "cannot make the folder '" + folder.str() + "': " + error.message();
+  else if (auto file = openOutputFile(path, &message)) {
+    module->print(file->os(), OpPrintingFlags().enableDebugInfo());
+    file->keep();
+    return success();
+  }
+  llvm::errs() << "ppopt compile: error: --dump-phases: " << message << "\n";
+  return failure();
+}

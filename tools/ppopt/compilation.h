@@ -1,0 +1,50 @@
+//===- compilation.h - A model on its way through the phases -----*- C++
+//-*-===//
+
+#ifndef PPOPT_TOOLS_COMPILATION_H
+#define PPOPT_TOOLS_COMPILATION_H
+
+#include "ppopt/Target/Compile.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <memory>
+
+namespace ppopt {
+
+/// Owns a module and the diagnostics about it, which point into the user's file
+/// in every phase. Every failure has printed at least one error.
+class Compilation {
+public:
+  explicit Compilation(const mlir::pp::PlanOptions &options);
+  ~Compilation();
+
+  /// Reads, parses and verifies the model file of the options.
+  llvm::LogicalResult parse();
+
+  /// Runs the phases up to and including `last`. With a folder, writes the
+  /// module after each phase to "<folder>/<number>-<phase>.mlir", with
+  /// locations.
+  llvm::LogicalResult run(mlir::pp::Phase last,
+                          llvm::StringRef dumpFolder = "");
+
+  mlir::ModuleOp getModule() { return *module; }
+
+private:
+  llvm::LogicalResult dump(mlir::pp::Phase phase, llvm::StringRef folder);
+
+  mlir::pp::PlanOptions options;
+  mlir::MLIRContext context;
+  llvm::SourceMgr sources;
+  std::unique_ptr<mlir::SourceMgrDiagnosticHandler> diagnostics;
+  unsigned errorCount = 0;
+  mlir::DiagnosticEngine::HandlerID counter = 0;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+} // namespace ppopt
+
+#endif // PPOPT_TOOLS_COMPILATION_H

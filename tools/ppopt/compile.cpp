@@ -1,0 +1,99 @@
+//===- compile.cpp - `ppopt compile` --------------------------------------===//
+
+#include "commands.h"
+#include "compilation.h"
+#include "plan_flags.h"
+
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace llvm;
+using namespace ppopt;
+using mlir::pp::Phase;
+
+static constexpr StringRef phaseNames[] = {
+    "model",     "placed",  "train", "partitioned",
+    "scheduled", "kernels", "native"};
+
+static constexpr Flag outputFlags[] = {
+    {"o", ValueKind::Text, "FILE", "",
+     "the executable; with --stop-after the IR (default: standard output)"},
+    {"stop-after", ValueKind::Choice, "PHASE", "",
+     "print the IR of a phase instead", phaseNames},
+    {"dump-phases", ValueKind::Text, "FOLDER", "",
+     "also write the IR after each phase there, numbered, with locations"},
+};
+
+/// The folder that holds bin/ppopt and lib/libppopt_runtime.a.
+static std::string getPrefix() {
+  static int anchor;
+  std::string tool = sys::fs::getMainExecutable("ppopt", &anchor);
+  return sys::path::parent_path(sys::path::parent_path(tool)).str();
+}
+
+static int printModule(const Command &command, mlir::ModuleOp module,
+                       StringRef path) {
+  std::string message;
+  auto file = mlir::openOutputFile(path.empty() ? "-" : path, &message);
+  if (!file)
+    return fail(command, message);
+  module.print(file->os());
+  file->keep();
+  return 0;
+}
+
+static int run(const Arguments &arguments) {
+  std::string output = arguments.get("o").str();
+  std::optional<Phase> stop =
+      mlir::pp::symbolizePhase(arguments.get("stop-after"));
+  if (!stop && output.empty())
+    return fail(compileCommand,
+                "no -o FILE given: where should the executable go?");
+  StringRef folder = sys::path::parent_path(output);
+  if (!folder.empty() && !sys::fs::is_directory(folder))
+    return fail(compileCommand, "-o: there is no folder '" + folder + "'");
+  if (sys::fs::is_directory(output))
+    return fail(compileCommand, "-o: '" + output + "' is a folder");
+
+  FailureOr<mlir::pp::PlanOptions> plan = makePlan(compileCommand, arguments);
+  if (failed(plan))
+    return 1;
+  Compilation compilation(*plan);
+  if (failed(compilation.parse()) ||
+      failed(compilation.run(stop.value_or(Phase::Native),
+                             arguments.get("dump-phases"))))
+    return 1;
+  if (stop)
+    return printModule(compileCommand, compilation.getModule(), output);
+
+  SmallString<128> object;
+  if (std::error_code error =
+          sys::fs::createTemporaryFile("ppopt", "o", object))
+    return fail(compileCommand,
+                "cannot write a temporary file: " + error.message());
+  FileRemover remover(object);
+  if (failed(mlir::pp::emitObject(compilation.getModule(), *plan, object)) ||
+      failed(mlir::pp::linkExecutable(object, getPrefix(), output)))
+    return 1;
+  return 0;
+}
+
+static const ArrayRef<Flag> groups[] = {outputFlags, getPlanFlags()};
+
+const Command ppopt::compileCommand = {
+    "compile",
+    "writes an executable that trains the model",
+    "MODEL",
+    R"(Compiles the model in the file MODEL (pp dialect; 'ppopt model' writes some) under
+a parallel plan to one executable that trains it. The executable has its own
+--help; started under mpirun its ranks are processes, started alone they are
+threads. Every plan of a model computes the same training step.
+
+  ppopt compile gpt.mlir --mesh dp=2 --microbatches 4 -o train
+  ppopt compile gpt.mlir --mesh dp=2 --stop-after=scheduled
+)",
+    groups,
+    run};

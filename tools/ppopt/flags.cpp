@@ -1,0 +1,281 @@
+//===- flags.cpp - Commands, their flags and positional arguments ---------===//
+
+#include "flags.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace ppopt;
+
+//===----------------------------------------------------------------------===//
+// Suggestions
+//===----------------------------------------------------------------------===//
+
+static std::string quotedList(ArrayRef<StringRef> words) {
+  std::string list;
+  for (auto [i, word] : enumerate(words)) {
+    if (i > 0)
+      list += i + 1 == words.size() ? " or " : ", ";
+    list += ("'" + word + "'").str();
+  }
+  return list;
+}
+
+std::string ppopt::suggest(StringRef word, ArrayRef<StringRef> known) {
+  StringRef nearest;
+  unsigned distance = ~0u;
+  for (StringRef candidate : known) {
+    unsigned edits = word.edit_distance(candidate);
+    if (edits < distance) {
+      distance = edits;
+      nearest = candidate;
+    }
+  }
+  if (known.empty())
+    return "";
+  // Half of a short word is no longer a slip of the finger.
+  if (distance <= std::max<size_t>(1, nearest.size() / 2))
+    return ("; did you mean '" + nearest + "'?").str();
+  return "; it takes " + quotedList(known);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// Why `value` is no value of the flag; empty if it is one.
+static std::string checkMesh(const Flag &flag, StringRef value) {
+  SmallVector<StringRef> axes, seen;
+  value.split(axes, ',');
+  for (StringRef axis : axes) {
+    auto [name, size] = axis.split('=');
+    int64_t number;
+    if (name.empty() || size.empty())
+      return ("'" + axis + "' is not AXIS=SIZE, e.g. dp=2").str();
+    if (is_contained(flag.later, name))
+      return ("this version does not partition over the axis '" + name +
+              "'; it takes " + quotedList(flag.values))
+          .str();
+    if (!is_contained(flag.values, name))
+      return ("unknown axis '" + name + "'" + suggest(name, flag.values)).str();
+    if (is_contained(seen, name))
+      return ("the axis '" + name + "' is there twice").str();
+    if (size.getAsInteger(10, number) || number < 1 || number > 65536)
+      return ("the size of '" + name +
+              "' must be a whole number from 1, not '" + size + "'")
+          .str();
+    seen.push_back(name);
+  }
+  return "";
+}
+
+static std::string checkValue(const Flag &flag, StringRef value) {
+  int64_t number;
+  double real;
+  switch (flag.kind) {
+  case ValueKind::Switch:
+    return "";
+  case ValueKind::Text:
+    return value.empty() ? "the value is empty" : "";
+  case ValueKind::Count:
+    if (value.getAsInteger(10, number) || number < 1)
+      return ("must be a whole number of at least 1, not '" + value + "'")
+          .str();
+    return "";
+  case ValueKind::Counts:
+    for (StringRef part : split(value, ','))
+      if (part.getAsInteger(10, number) || number < 1)
+        return ("must be whole numbers of at least 1 with commas between, e.g. "
+                "64,128,10, not '" +
+                value + "'")
+            .str();
+    return "";
+  case ValueKind::Integer:
+    if (value.getAsInteger(10, number))
+      return ("must be a whole number, not '" + value + "'").str();
+    return "";
+  case ValueKind::Probability:
+    if (value.getAsDouble(real) || !(real >= 0 && real < 1))
+      return ("must be a number from 0 to below 1, not '" + value + "'").str();
+    return "";
+  case ValueKind::Choice:
+    if (is_contained(flag.values, value))
+      return "";
+    if (is_contained(flag.later, value) || is_contained(flag.later, "*"))
+      return ("this version does not support '" + value + "'; it takes " +
+              quotedList(flag.values))
+          .str();
+    return ("unknown value '" + value + "'" + suggest(value, flag.values))
+        .str();
+  case ValueKind::Mesh:
+    return checkMesh(flag, value);
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+StringRef Arguments::get(StringRef flag) const {
+  auto found = given.find(flag);
+  if (found == given.end()) {
+    found = defaults.find(flag);
+    if (found == defaults.end())
+      return "";
+  }
+  return found->second;
+}
+
+int64_t Arguments::getInteger(StringRef flag) const {
+  int64_t value = 0;
+  get(flag).getAsInteger(10, value);
+  return value;
+}
+
+double Arguments::getReal(StringRef flag) const {
+  double value = 0;
+  get(flag).getAsDouble(value);
+  return value;
+}
+
+static const Flag *findFlag(const Command &command, StringRef name) {
+  for (ArrayRef<Flag> group : command.flags)
+    for (const Flag &flag : group)
+      if (flag.name == name)
+        return &flag;
+  return nullptr;
+}
+
+int ppopt::fail(const Command &command, const Twine &message) {
+  errs() << "ppopt " << command.name << ": error: " << message << "\n";
+  return 1;
+}
+
+std::optional<Arguments> ppopt::parseArguments(const Command &command,
+                                               ArrayRef<const char *> words,
+                                               raw_ostream &errors) {
+  auto reject = [&](const Twine &message) {
+    errors << "ppopt " << command.name << ": error: " << message << "\n";
+    return std::nullopt;
+  };
+
+  SmallVector<std::string> spellings;
+  Arguments arguments;
+  arguments.line = ("ppopt " + command.name).str();
+  for (const char *word : words)
+    arguments.line += std::string(" ") + word;
+  for (ArrayRef<Flag> group : command.flags)
+    for (const Flag &flag : group) {
+      spellings.push_back((flag.name.size() > 1 ? "--" : "-") +
+                          flag.name.str());
+      arguments.defaults[flag.name] = flag.fallback.str();
+    }
+
+  SmallVector<StringRef> known(spellings.begin(), spellings.end());
+
+  for (size_t i = 0; i < words.size(); ++i) {
+    StringRef word = words[i];
+    if (word == "-" || !word.starts_with("-")) {
+      if (command.positional.empty())
+        return reject("'" + word + "' is not expected: flags begin with '--'");
+      if (!arguments.positional.empty())
+        return reject("two times " + command.positional + ": '" +
+                      arguments.positional + "' and '" + word + "'");
+      arguments.positional = word.str();
+      continue;
+    }
+
+    auto [name, value] = word.ltrim('-').split('=');
+    bool hasValue = word.contains('=');
+    const Flag *flag = findFlag(command, name);
+    if (!flag || (name.size() > 1) != word.starts_with("--")) {
+      std::string hint = suggest("--" + name.str(), known);
+      if (StringRef(hint).starts_with("; it takes"))
+        hint = ("; see 'ppopt " + command.name + " --help'").str();
+      return reject("unknown flag '" + word.split('=').first + "'" + hint);
+    }
+    std::string spelled = (name.size() > 1 ? "--" : "-") + name.str();
+    if (flag->kind == ValueKind::Switch) {
+      if (hasValue)
+        return reject(spelled + " takes no value");
+    } else if (!hasValue) {
+      if (i + 1 == words.size() || StringRef(words[i + 1]).starts_with("--"))
+        return reject(spelled + " needs a value: " + spelled + " " +
+                      flag->placeholder);
+      value = words[++i];
+    }
+    if (arguments.given.count(name))
+      return reject(spelled + " is there twice");
+    std::string wrong = checkValue(*flag, value);
+    if (!wrong.empty())
+      return reject(spelled + ": " + wrong);
+    arguments.given[name] = value.str();
+  }
+
+  if (!command.positional.empty() && arguments.positional.empty())
+    return reject("no " + command.positional + " given; see 'ppopt " +
+                  command.name + " --help'");
+  return arguments;
+}
+
+//===----------------------------------------------------------------------===//
+// Help
+//===----------------------------------------------------------------------===//
+
+/// Writes `text` from column 26 on, in lines of at most 80 columns.
+static void printWrapped(StringRef text, raw_ostream &out) {
+  constexpr unsigned indent = 26, width = 80;
+  SmallVector<StringRef> words;
+  text.split(words, ' ', -1, /*KeepEmpty=*/false);
+  unsigned column = indent;
+  for (StringRef word : words) {
+    if (column > indent && column + 1 + word.size() > width) {
+      out << "\n";
+      out.indent(indent);
+      column = indent;
+    }
+    if (column > indent) {
+      out << ' ';
+      ++column;
+    }
+    out << word;
+    column += word.size();
+  }
+  out << "\n";
+}
+
+static void printFlag(const Flag &flag, raw_ostream &out) {
+  std::string left =
+      ("  " + StringRef(flag.name.size() > 1 ? "--" : "-") + flag.name).str();
+  if (flag.kind != ValueKind::Switch)
+    left += (" " + flag.placeholder).str();
+  out << left;
+  if (left.size() > 24) {
+    out << "\n";
+    left.clear();
+  }
+  out.indent(26 - left.size());
+  std::string help = flag.help.str();
+  if (flag.kind == ValueKind::Choice && flag.later.empty())
+    help += ": " + join(flag.values, ", ");
+  else if (flag.kind == ValueKind::Choice)
+    help += "; this version takes " + join(flag.values, ", ") + " only";
+  if (!flag.fallback.empty())
+    help += (" (default " + flag.fallback + ")").str();
+  printWrapped(help, out);
+}
+
+void ppopt::printHelp(const Command &command, raw_ostream &out) {
+  out << "usage: ppopt " << command.name;
+  if (!command.positional.empty())
+    out << ' ' << command.positional;
+  out << " [flags]\n\n" << command.description << "\n";
+  for (ArrayRef<Flag> group : command.flags) {
+    for (const Flag &flag : group)
+      printFlag(flag, out);
+    out << "\n";
+  }
+}

@@ -1,0 +1,190 @@
+//===- model.cpp - `ppopt model`: writes model files ----------------------===//
+
+#include "commands.h"
+#include "model_text.h"
+
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace llvm;
+using namespace ppopt;
+
+static constexpr StringRef types[] = {"f32", "f64"};
+static constexpr StringRef activations[] = {"relu", "gelu", "tanh"};
+
+static constexpr Flag outputFlags[] = {
+    {"o", ValueKind::Text, "FILE", "-", "where to write; - is standard output"},
+};
+
+/// Writes `text` to the file of -o.
+static int write(const Command &command, const Arguments &arguments,
+                 const std::string &text) {
+  std::string message;
+  auto file = mlir::openOutputFile(arguments.get("o"), &message);
+  if (!file)
+    return fail(command, "-o: " + message);
+  file->os() << text;
+  file->keep();
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// gpt
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Preset {
+  StringRef name;
+  int64_t layers, width, heads, vocabulary, length, batch;
+};
+} // namespace
+
+// GPT-2's sizes are those of the published models. byte-gpt reads bytes and
+// learns in minutes on two cores.
+static constexpr Preset presets[] = {
+    {"byte-gpt", 4, 128, 4, 256, 128, 16},
+    {"gpt2-124m", 12, 768, 12, 50257, 1024, 4},
+    {"gpt2-355m", 24, 1024, 16, 50257, 1024, 4},
+    {"gpt2-774m", 36, 1280, 20, 50257, 1024, 4},
+    {"gpt2-1.5b", 48, 1600, 25, 50257, 1024, 4},
+};
+static constexpr StringRef presetNames[] = {presets[0].name, presets[1].name,
+                                            presets[2].name, presets[3].name,
+                                            presets[4].name};
+
+static constexpr Flag gptFlags[] = {
+    {"preset", ValueKind::Choice, "NAME", "byte-gpt",
+     "sizes to begin with; the flags below change single ones", presetNames},
+    {"layers", ValueKind::Count, "N", "", "blocks"},
+    {"width", ValueKind::Count, "N", "", "size of the residual stream"},
+    {"heads", ValueKind::Count, "N", "",
+     "attention heads; they divide the width"},
+    {"vocab", ValueKind::Count, "N", "", "token ids are from 0 to below N"},
+    {"seq", ValueKind::Count, "N", "", "tokens of a row"},
+    {"batch", ValueKind::Count, "N", "", "rows of the global batch"},
+    {"dtype", ValueKind::Choice, "TYPE", "f32", "type of all numbers", types},
+    {"dropout", ValueKind::Probability, "P", "0",
+     "dropout of the embeddings and of what each attention and MLP adds"},
+    {"tied", ValueKind::Switch, "", "",
+     "the head is the token embedding (as without --untied)"},
+    {"untied", ValueKind::Switch, "", "",
+     "the head has a parameter of its own, lm_head.weight"},
+    {"no-attention", ValueKind::Switch, "", "",
+     "multiply the attention's output by zero: the control of a model that "
+     "should attend"},
+    {"ignore-index", ValueKind::Integer, "ID", "",
+     "targets with this id are not counted in the loss"},
+};
+
+static int runGpt(const Arguments &arguments) {
+  const Preset *preset = llvm::find_if(presets, [&](const Preset &candidate) {
+    return candidate.name == arguments.get("preset");
+  });
+  auto size = [&](StringRef flag, int64_t fallback) {
+    return arguments.has(flag) ? arguments.getInteger(flag) : fallback;
+  };
+  GptModel model;
+  model.layers = size("layers", preset->layers);
+  model.width = size("width", preset->width);
+  model.heads = size("heads", preset->heads);
+  model.vocabulary = size("vocab", preset->vocabulary);
+  model.length = size("seq", preset->length);
+  model.batch = size("batch", preset->batch);
+  model.type = arguments.get("dtype").str();
+  model.dropout = arguments.getReal("dropout");
+  model.tied = !arguments.has("untied");
+  model.attends = !arguments.has("no-attention");
+  if (arguments.has("ignore-index"))
+    model.ignoreIndex = arguments.getInteger("ignore-index");
+  model.command = arguments.line;
+
+  if (arguments.has("tied") && arguments.has("untied"))
+    return fail(modelGptCommand, "--tied and --untied exclude each other");
+  if (model.width % model.heads != 0)
+    return fail(modelGptCommand, "--width " + Twine(model.width) +
+                                     " does not divide by --heads " +
+                                     Twine(model.heads));
+  if (model.vocabulary > INT32_MAX)
+    return fail(modelGptCommand, "--vocab: token ids have 32 bits");
+  if (model.ignoreIndex &&
+      (*model.ignoreIndex > INT32_MAX || *model.ignoreIndex < INT32_MIN))
+    return fail(modelGptCommand, "--ignore-index: token ids have 32 bits");
+  // Far above any machine, far below what overflows.
+  constexpr double limit = 1e13;
+  if (double(model.layers) * model.width * model.width > limit ||
+      double(model.vocabulary) * model.width > limit ||
+      double(model.batch) * model.length * model.width > limit)
+    return fail(modelGptCommand, "these sizes make more than 10^13 numbers");
+  if (model.layers > 10000)
+    return fail(modelGptCommand, "--layers: at most 10000");
+  return write(modelGptCommand, arguments, writeGpt(model));
+}
+
+static const ArrayRef<Flag> gptGroups[] = {outputFlags, gptFlags};
+
+const Command ppopt::modelGptCommand = {
+    "model gpt",
+    "writes a GPT",
+    "",
+    R"(Writes GPT-2's architecture as a model file: token and position embeddings; blocks
+of layer norm, causal attention with fused queries, keys and values, layer norm
+and an MLP four times as wide with the tanh form of gelu; a last layer norm; a
+head tied to the token embedding; mean cross entropy. Matrices begin normal with
+deviation 0.02 (0.02/sqrt(2 layers) where they add to the residual stream) and
+are decayed; biases and layer norms are not.
+
+  ppopt model gpt --preset gpt2-124m --seq 256 -o gpt2.mlir
+  ppopt model gpt --layers 6 --width 384 --heads 6 -o small.mlir
+)",
+    gptGroups,
+    runGpt};
+
+//===----------------------------------------------------------------------===//
+// mlp
+//===----------------------------------------------------------------------===//
+
+static constexpr Flag mlpFlags[] = {
+    {"widths", ValueKind::Counts, "N,N,…", "16,64,64,4",
+     "sizes from the input to the output"},
+    {"activation", ValueKind::Choice, "NAME", "relu",
+     "after each layer but the last", activations},
+    {"batch", ValueKind::Count, "N", "32", "rows of the global batch"},
+    {"dtype", ValueKind::Choice, "TYPE", "f32", "type of all numbers", types},
+};
+
+static int runMlp(const Arguments &arguments) {
+  MlpModel model;
+  for (StringRef text : split(arguments.get("widths"), ',')) {
+    int64_t width = 0;
+    text.getAsInteger(10, width);
+    if (width > 1000000)
+      return fail(modelMlpCommand, "--widths: at most 1000000 each");
+    model.widths.push_back(width);
+  }
+  if (model.widths.size() < 2)
+    return fail(modelMlpCommand, "--widths: an input and an output at least, "
+                                 "e.g. 16,4");
+  model.batch = arguments.getInteger("batch");
+  if (model.batch > 1000000000)
+    return fail(modelMlpCommand, "--batch: at most 10^9");
+  model.activation = arguments.get("activation").str();
+  model.type = arguments.get("dtype").str();
+  model.command = arguments.line;
+  return write(modelMlpCommand, arguments, writeMlp(model));
+}
+
+static const ArrayRef<Flag> mlpGroups[] = {outputFlags, mlpFlags};
+
+const Command ppopt::modelMlpCommand = {
+    "model mlp",
+    "writes a multi-layer perceptron",
+    "",
+    R"(Writes a multi-layer perceptron with biases as a model file. It reads "x", is
+trained towards "y" (mean squared error); weights begin normal with deviation
+1/sqrt(inputs). Its data come with the executable's --inputs.
+
+  ppopt model mlp --widths 64,256,256,10 --activation gelu -o mlp.mlir
+)",
+    mlpGroups,
+    runMlp};

@@ -1,0 +1,303 @@
+//===- model_text.cpp - Models as text of the pp dialect ------------------===//
+
+#include "model_text.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <cstdio>
+
+using namespace llvm;
+using namespace ppopt;
+
+/// A literal that the parser takes as floating point and reads back exactly.
+static std::string literal(double value) {
+  char text[40];
+  for (int digits = 1; digits <= 17; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    if (std::strtod(text, nullptr) == value)
+      break;
+  }
+  auto [mantissa, exponent] = StringRef(text).split('e');
+  std::string result = mantissa.str();
+  if (!mantissa.contains('.'))
+    result += ".0";
+  return exponent.empty() ? result : result + "e" + exponent.str();
+}
+
+static std::string tensorOf(ArrayRef<int64_t> shape, StringRef type) {
+  std::string text = "tensor<";
+  for (int64_t size : shape)
+    text += std::to_string(size) + "x";
+  return text + type.str() + ">";
+}
+
+namespace {
+
+/// A parameter of a model: how it is declared, and as what it is passed on.
+struct Parameter {
+  std::string name;  ///< "attn.qkv.weight"
+  std::string value; ///< the SSA name in a function, "%qkv_w"
+  std::string type;  ///< alias, "!w_qkv"
+  std::string init;  ///< "#pp.init<zeros>"
+  bool decayed;
+};
+
+/// Writes `%name = pp.param ...`.
+void declare(raw_ostream &out, StringRef value, StringRef name,
+             const Parameter &parameter) {
+  out << "  " << value << " = pp.param \"" << name
+      << "\" {init = " << parameter.init
+      << (parameter.decayed ? "" : ", no_decay") << "} : " << parameter.type
+      << "\n";
+}
+
+std::string normal(double deviation) {
+  return "#pp.init<normal, 0.0, " + literal(deviation) + ">";
+}
+
+class GptWriter {
+public:
+  GptWriter(const GptModel &model, raw_ostream &out) : model(model), out(out) {
+    std::string first = normal(0.02);
+    std::string residual = normal(0.02 / std::sqrt(2.0 * model.layers));
+    std::string ones = "#pp.init<ones>", zeros = "#pp.init<zeros>";
+    block = {
+        {"ln_1.weight", "%ln1_w", "!c", ones, false},
+        {"ln_1.bias", "%ln1_b", "!c", zeros, false},
+        {"attn.qkv.weight", "%qkv_w", "!w_qkv", first, true},
+        {"attn.qkv.bias", "%qkv_b", "!c3", zeros, false},
+        {"attn.proj.weight", "%proj_w", "!w_proj", residual, true},
+        {"attn.proj.bias", "%proj_b", "!c", zeros, false},
+        {"ln_2.weight", "%ln2_w", "!c", ones, false},
+        {"ln_2.bias", "%ln2_b", "!c", zeros, false},
+        {"mlp.fc.weight", "%fc_w", "!w_up", first, true},
+        {"mlp.fc.bias", "%fc_b", "!c4", zeros, false},
+        {"mlp.proj.weight", "%out_w", "!w_down", residual, true},
+        {"mlp.proj.bias", "%out_b", "!c", zeros, false},
+    };
+  }
+
+  void write() {
+    writeHeading();
+    writeTypes();
+    writeAttention();
+    writeMlpOfBlock();
+    writeEntry();
+  }
+
+private:
+  int64_t countParameters() const {
+    int64_t c = model.width;
+    int64_t perBlock = 12 * c * c + 13 * c;
+    int64_t embeddings = (model.tied ? 1 : 2) * model.vocabulary * c;
+    return embeddings + model.length * c + model.layers * perBlock + 2 * c;
+  }
+
+  void writeHeading() {
+    out << "// GPT: " << model.layers << " layers, width " << model.width
+        << ", " << model.heads << " heads, vocabulary " << model.vocabulary
+        << "; a batch is " << model.batch << " rows of " << model.length
+        << " tokens.\n// " << countParameters() << " parameters.\n// "
+        << model.command << "\n\n";
+  }
+
+  void writeTypes() {
+    int64_t b = model.batch, t = model.length, c = model.width, h = model.heads,
+            d = c / h, v = model.vocabulary;
+    auto alias = [&](StringRef name, ArrayRef<int64_t> shape, StringRef type) {
+      out << name << " = " << tensorOf(shape, type) << "\n";
+    };
+    StringRef f = model.type;
+    alias("!ids", {b, t}, "i32");
+    alias("!x", {b, t, c}, f);
+    alias("!x3", {b, t, 3 * c}, f);
+    alias("!x4", {b, t, 4 * c}, f);
+    alias("!split", {b, t, 3 * h, d}, f);
+    alias("!heads3", {b, 3 * h, t, d}, f);
+    alias("!heads", {b, h, t, d}, f);
+    alias("!merged", {b, t, h, d}, f);
+    alias("!logits", {b, t, v}, f);
+    alias("!c", {c}, f);
+    alias("!c3", {3 * c}, f);
+    alias("!c4", {4 * c}, f);
+    alias("!w_qkv", {c, 3 * c}, f);
+    alias("!w_proj", {c, c}, f);
+    alias("!w_up", {c, 4 * c}, f);
+    alias("!w_down", {4 * c, c}, f);
+    alias("!wte", {v, c}, f);
+    alias("!wpe", {t, c}, f);
+    alias("!scalar", {}, f);
+    out << "\n";
+  }
+
+  /// Writes "%to = dropout of %from" or nothing; returns the value to go on
+  /// with.
+  std::string dropout(StringRef from, StringRef to) {
+    if (model.dropout == 0)
+      return from.str();
+    out << "  " << to << " = pp.dropout " << from
+        << " {p = " << literal(model.dropout) << " : f64} : !x\n";
+    return to.str();
+  }
+
+  void writeSignature(StringRef name, ArrayRef<Parameter> parameters) {
+    out << "func.func private @" << name << "(%x: !x";
+    for (auto [i, parameter] : enumerate(parameters))
+      out << (i % 2 == 0 ? ",\n    " : ", ") << parameter.value << ": "
+          << parameter.type;
+    out << ") -> !x {\n";
+  }
+
+  void writeAttention() {
+    out << "// What causal self-attention adds to the residual stream.\n";
+    writeSignature("attention", ArrayRef(block).take_front(6));
+    int64_t h = model.heads;
+    out << "  %n = pp.layer_norm %x, %ln1_w, %ln1_b : !x, !c, !c\n"
+           "  %m = pp.matmul %n, %qkv_w : !x, !w_qkv\n"
+           "  %mb = pp.add %m, %qkv_b : !x3, !c3\n"
+           "  %s = pp.reshape %mb : !x3 to !split\n"
+           "  %qkv = pp.transpose %s [0, 2, 1, 3] : !split\n";
+    for (auto [i, name] : enumerate(ArrayRef<StringRef>{"%q", "%k", "%v"}))
+      out << "  " << name << " = pp.slice %qkv [0, " << h * int64_t(i)
+          << ", 0, 0] : !heads3 to !heads\n";
+    out << "  %a, %lse = pp.attention %q, %k, %v {causal} : !heads, !heads, "
+           "!heads\n"
+           "  %at = pp.transpose %a [0, 2, 1, 3] : !heads\n"
+           "  %o = pp.reshape %at : !merged to !x\n";
+    std::string attended = "%o";
+    if (!model.attends) {
+      out << "  %zero = pp.constant dense<0.0> : !scalar\n"
+             "  %none = pp.mul %o, %zero : !x, !scalar\n";
+      attended = "%none";
+    }
+    out << "  %p = pp.matmul " << attended
+        << ", %proj_w : !x, !w_proj\n"
+           "  %pb = pp.add %p, %proj_b : !x, !c\n";
+    std::string added = dropout("%pb", "%d");
+    out << "  %y = pp.add %x, " << added
+        << " : !x, !x\n  return %y : !x\n}\n\n";
+  }
+
+  void writeMlpOfBlock() {
+    out << "// What the MLP adds to the residual stream.\n";
+    writeSignature("mlp", ArrayRef(block).drop_front(6));
+    out << "  %n = pp.layer_norm %x, %ln2_w, %ln2_b : !x, !c, !c\n"
+           "  %m = pp.matmul %n, %fc_w : !x, !w_up\n"
+           "  %mb = pp.add %m, %fc_b : !x4, !c4\n"
+           "  %g = pp.gelu %mb {tanh} : !x4\n"
+           "  %p = pp.matmul %g, %out_w : !x4, !w_down\n"
+           "  %pb = pp.add %p, %out_b : !x, !c\n";
+    std::string added = dropout("%pb", "%d");
+    out << "  %y = pp.add %x, " << added
+        << " : !x, !x\n  return %y : !x\n}\n\n";
+  }
+
+  /// Writes "%to = call @name(%from, parameters of a layer)".
+  void writeCall(StringRef to, StringRef name, StringRef from, int64_t layer,
+                 ArrayRef<Parameter> parameters) {
+    out << "  " << to << " = call @" << name << "(" << from;
+    for (const Parameter &parameter : parameters)
+      out << ", " << parameter.value << layer;
+    out << ")\n      : (!x";
+    for (const Parameter &parameter : parameters)
+      out << ", " << parameter.type;
+    out << ") -> !x\n";
+  }
+
+  void writeEntry() {
+    out << "func.func @gpt(%tokens: !ids {pp.input = \"tokens\"},\n"
+           "    %targets: !ids {pp.input = \"targets\", pp.shift = 1 : i64}) "
+           "-> !scalar {\n";
+    declare(out, "%wte", "wte", {"", "", "!wte", normal(0.02), true});
+    declare(out, "%wpe", "wpe", {"", "", "!wpe", normal(0.02), true});
+    out << "  %e = pp.embedding %wte, %tokens : !wte, !ids\n"
+           "  %ep = pp.add %e, %wpe : !x, !wpe\n";
+    std::string stream = dropout("%ep", "%ed");
+    for (int64_t layer = 0; layer < model.layers; ++layer) {
+      std::string n = std::to_string(layer);
+      out << "\n";
+      for (const Parameter &parameter : block)
+        declare(out, parameter.value + n, "h." + n + "." + parameter.name,
+                parameter);
+      writeCall("%a" + n, "attention", stream, layer,
+                ArrayRef(block).take_front(6));
+      writeCall("%h" + n, "mlp", "%a" + n, layer,
+                ArrayRef(block).drop_front(6));
+      stream = "%h" + n;
+    }
+    out << "\n";
+    declare(out, "%lnf_w", "ln_f.weight",
+            {"", "", "!c", "#pp.init<ones>", false});
+    declare(out, "%lnf_b", "ln_f.bias",
+            {"", "", "!c", "#pp.init<zeros>", false});
+    out << "  %last = pp.layer_norm " << stream
+        << ", %lnf_w, %lnf_b : !x, !c, !c\n";
+    if (!model.tied)
+      declare(out, "%head", "lm_head.weight",
+              {"", "", "!wte", normal(0.02), true});
+    out << "  %logits = pp.matmul %last, " << (model.tied ? "%wte" : "%head")
+        << " {transpose_rhs} : !x, !wte\n"
+           "  %loss = pp.cross_entropy %logits, %targets ";
+    if (model.ignoreIndex)
+      out << "{ignore_index = " << *model.ignoreIndex << " : i64} ";
+    out << ": !logits, !ids\n  return %loss : !scalar\n}\n";
+  }
+
+  const GptModel &model;
+  raw_ostream &out;
+  std::vector<Parameter> block;
+};
+
+} // namespace
+
+std::string ppopt::writeGpt(const GptModel &model) {
+  std::string text;
+  raw_string_ostream out(text);
+  GptWriter(model, out).write();
+  return text;
+}
+
+std::string ppopt::writeMlp(const MlpModel &model) {
+  std::string text;
+  raw_string_ostream out(text);
+  auto tensor = [&](ArrayRef<int64_t> shape) {
+    return tensorOf(shape, model.type);
+  };
+  ArrayRef<int64_t> widths = model.widths;
+  size_t layers = widths.size() - 1;
+  std::string target = tensor({model.batch, widths.back()});
+
+  out << "// A multi-layer perceptron; a batch is " << model.batch
+      << " rows.\n// " << model.command << "\n\n"
+      << "func.func @mlp(%x: " << tensor({model.batch, widths.front()})
+      << " {pp.input = \"x\"},\n    %y: " << target
+      << " {pp.input = \"y\"}) -> " << tensor({}) << " {\n";
+  std::string value = "%x";
+  for (size_t layer = 0; layer < layers; ++layer) {
+    std::string n = std::to_string(layer), name = "layers." + n;
+    int64_t rows = widths[layer], columns = widths[layer + 1];
+    std::string weight = tensor({rows, columns}), bias = tensor({columns});
+    std::string to = tensor({model.batch, columns});
+    declare(out, "%w" + n, name + ".weight",
+            {"", "", weight, normal(1 / std::sqrt(double(rows))), true});
+    declare(out, "%b" + n, name + ".bias",
+            {"", "", bias, "#pp.init<zeros>", false});
+    out << "  %m" << n << " = pp.matmul " << value << ", %w" << n << " : "
+        << tensor({model.batch, rows}) << ", " << weight << "\n"
+        << "  %a" << n << " = pp.add %m" << n << ", %b" << n << " : " << to
+        << ", " << bias << "\n";
+    value = "%a" + n;
+    if (layer + 1 == layers)
+      break;
+    out << "  %h" << n << " = pp." << model.activation << " " << value
+        << (model.activation == "gelu" ? " {tanh}" : "") << " : " << to << "\n";
+    value = "%h" + n;
+  }
+  out << "  %loss = pp.mse " << value << ", %y : " << target << ", " << target
+      << "\n  return %loss : " << tensor({}) << "\n}\n";
+  return text;
+}

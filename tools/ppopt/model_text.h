@@ -1,0 +1,37 @@
+//===- model_text.h - Models as text of the pp dialect -----------*- C++
+//-*-===//
+
+#ifndef PPOPT_TOOLS_MODEL_TEXT_H
+#define PPOPT_TOOLS_MODEL_TEXT_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ppopt {
+
+struct GptModel {
+  int64_t layers, width, heads, vocabulary, length, batch;
+  std::string type; ///< f32 or f64
+  double dropout = 0;
+  bool tied = true;
+  bool attends = true; ///< false: the attention's output is multiplied by zero
+  std::optional<int64_t> ignoreIndex;
+  std::string command; ///< repeated in the file's heading
+};
+
+struct MlpModel {
+  std::vector<int64_t> widths;
+  int64_t batch;
+  std::string activation; ///< relu, gelu or tanh
+  std::string type;
+  std::string command;
+};
+
+std::string writeGpt(const GptModel &model);
+std::string writeMlp(const MlpModel &model);
+
+} // namespace ppopt
+
+#endif // PPOPT_TOOLS_MODEL_TEXT_H

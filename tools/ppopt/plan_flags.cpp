@@ -1,0 +1,172 @@
+//===- plan_flags.cpp - The flags that make a plan ------------------------===//
+
+#include "plan_flags.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <memory>
+
+using namespace llvm;
+using namespace ppopt;
+
+// What the flags take, and the words of the design that this version refuses.
+static constexpr StringRef axes[] = {"dp"};
+static constexpr StringRef laterAxes[] = {"pp", "tp", "cp", "ep"};
+static constexpr StringRef one[] = {"1"};
+static constexpr StringRef others[] = {"*"};
+static constexpr StringRef schedules[] = {"1f1b"};
+static constexpr StringRef laterSchedules[] = {
+    "naive", "gpipe", "interleaved-1f1b", "zb-h1", "zb-v", "dualpipe-v"};
+static constexpr StringRef zeroStages[] = {"0"};
+static constexpr StringRef laterZeroStages[] = {"1", "2", "3"};
+static constexpr StringRef none[] = {"none"};
+static constexpr StringRef laterShards[] = {"parameters", "gradients",
+                                            "optimizer"};
+static constexpr StringRef laterRecompute[] = {"full", "attention", "layer"};
+static constexpr StringRef precisions[] = {"model"};
+static constexpr StringRef laterPrecisions[] = {"bf16", "f32", "f16", "fp8"};
+static constexpr StringRef optimizers[] = {"sgd", "adam", "adamw"};
+static constexpr StringRef syncs[] = {"step"};
+static constexpr StringRef laterSyncs[] = {"async", "stale", "local"};
+static constexpr StringRef targets[] = {"cpu"};
+static constexpr StringRef laterTargets[] = {"cuda"};
+static constexpr StringRef unlimited[] = {"unlimited"};
+static constexpr StringRef bugs[] = {"local-clip-norm", "drop-tied-sum",
+                                     "scale-twice", "mean-of-means",
+                                     "skip-update-on-rank"};
+
+static constexpr Flag planFlags[] = {
+    {"mesh", ValueKind::Mesh, "dp=N", "dp=1",
+     "ranks along each axis of the mesh; dp ranks split the rows of the batch",
+     axes, laterAxes},
+    {"batch", ValueKind::Count, "N", "",
+     "rows of the global batch, in place of the model's"},
+    {"microbatches", ValueKind::Count, "N", "1",
+     "parts into which each rank cuts its rows; gradients add up over them"},
+    {"optimizer", ValueKind::Choice, "NAME", "adamw", "the update", optimizers},
+    {"nesterov", ValueKind::Switch, "", "",
+     "Nesterov's form of momentum, with --optimizer sgd"},
+    {"threads", ValueKind::Count, "N", "",
+     "threads of each rank (default: this machine's cores shared by the "
+     "ranks)"},
+    {"cpu", ValueKind::Text, "NAME", "native",
+     "the processor to compile for, as clang's -march names it; native is this "
+     "machine's"},
+    {"target", ValueKind::Choice, "NAME", "cpu", "what ranks run on", targets,
+     laterTargets},
+    {"schedule", ValueKind::Choice, "NAME", "1f1b",
+     "order of the microbatches' forward and backward", schedules,
+     laterSchedules},
+    {"chunks", ValueKind::Choice, "N", "1", "stages of a place", one, others},
+    {"zero", ValueKind::Choice, "STAGE", "0",
+     "how much of the state data-parallel ranks share out; nothing at 0",
+     zeroStages, laterZeroStages},
+    {"shard", ValueKind::Choice, "WHAT", "none", "tensors to shard", none,
+     laterShards},
+    {"recompute", ValueKind::Choice, "WHAT", "none",
+     "activations to compute again in the backward", none, laterRecompute},
+    {"precision", ValueKind::Choice, "NAME", "model",
+     "types of the computation: those that the model is written in", precisions,
+     laterPrecisions},
+    {"sync", ValueKind::Choice, "WHEN", "step",
+     "when gradients are summed over ranks", syncs, laterSyncs},
+    {"device-memory", ValueKind::Choice, "BYTES", "unlimited",
+     "limit on a rank's memory", unlimited, others},
+    {"plant", ValueKind::Choice, "BUG", "",
+     "for tests of the tests: compiles a known bug in", bugs},
+};
+
+ArrayRef<Flag> ppopt::getPlanFlags() { return planFlags; }
+
+/// Sets cpu and features, or says why `name` is no processor of this target.
+static std::string setCpu(StringRef name, mlir::pp::PlanOptions &plan) {
+  if (name == "native") {
+    plan.cpu = sys::getHostCPUName().str();
+    SmallVector<std::string> features;
+    for (const auto &feature : sys::getHostCPUFeatures())
+      features.push_back((feature.second ? "+" : "-") + feature.first().str());
+    llvm::sort(features);
+    plan.features = join(features, ",");
+    return "";
+  }
+  InitializeNativeTarget();
+  std::string error;
+  Triple triple(sys::getDefaultTargetTriple());
+  const Target *target = TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return error;
+  std::unique_ptr<MCSubtargetInfo> info(
+      target->createMCSubtargetInfo(triple, "", ""));
+  SmallVector<StringRef> known;
+  for (const SubtargetSubTypeKV &processor :
+       info->getAllProcessorDescriptions())
+    known.push_back(processor.Key);
+  if (!is_contained(known, name)) {
+    std::string hint = suggest(name, known);
+    return ("unknown processor '" + name + "'" +
+            (StringRef(hint).starts_with("; did") ? hint
+                                                  : "; 'native' is this one"))
+        .str();
+  }
+  plan.cpu = name.str();
+  return "";
+}
+
+FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
+                                                 const Arguments &arguments) {
+  auto reject = [&](const Twine &message) {
+    fail(command, message);
+    return failure();
+  };
+
+  mlir::pp::PlanOptions plan;
+  plan.mesh.clear();
+  for (StringRef axis : split(arguments.get("mesh"), ',')) {
+    auto [name, size] = axis.split('=');
+    int64_t ranks = 1;
+    size.getAsInteger(10, ranks);
+    plan.mesh.push_back({name.str(), ranks});
+  }
+  plan.microbatches = arguments.getInteger("microbatches");
+  if (arguments.has("batch"))
+    plan.batch = arguments.getInteger("batch");
+  int64_t tiles = plan.getAxisSize("dp") * plan.microbatches;
+  if (plan.batch && *plan.batch % tiles != 0)
+    return reject("--batch " + Twine(*plan.batch) + " does not divide by " +
+                  Twine(plan.getAxisSize("dp")) +
+                  " data-parallel ranks times " + Twine(plan.microbatches) +
+                  " microbatches; the next that does is " +
+                  Twine((*plan.batch / tiles + 1) * tiles));
+  plan.schedule = arguments.get("schedule").str();
+  plan.optimizer = arguments.get("optimizer").str();
+  plan.nesterov = arguments.has("nesterov");
+  if (plan.nesterov && plan.optimizer != "sgd")
+    return reject("--nesterov goes with --optimizer sgd, not " +
+                  plan.optimizer);
+  plan.target = arguments.get("target").str();
+  plan.plant = arguments.get("plant").str();
+
+  // Ranks of one machine share its cores.
+  int64_t cores = std::max(1u, hardware_concurrency().compute_thread_count());
+  plan.threads = arguments.has("threads")
+                     ? arguments.getInteger("threads")
+                     : std::max<int64_t>(1, cores / plan.getRanks());
+  if (plan.threads > 1024)
+    return reject("--threads: at most 1024, not " + Twine(plan.threads));
+
+  std::string wrong = setCpu(arguments.get("cpu"), plan);
+  if (!wrong.empty())
+    return reject("--cpu: " + wrong);
+
+  plan.command = arguments.line;
+  plan.source = arguments.positional;
+  plan.model = sys::path::stem(arguments.positional).str();
+  return plan;
+}
