@@ -5,9 +5,32 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::pp;
+
+/// The part of the options that the module carries on as its pp.plan.
+static InsertPlanOptions makePlanOptions(const PlanOptions &options) {
+  InsertPlanOptions plan;
+  plan.mesh = llvm::join(llvm::map_range(options.mesh,
+                                         [](const MeshAxis &axis) {
+                                           return axis.name + "=" +
+                                                  std::to_string(axis.size);
+                                         }),
+                         ",");
+  plan.microbatches = options.microbatches;
+  plan.schedule = options.schedule;
+  plan.optimizer = options.optimizer;
+  plan.nesterov = options.nesterov;
+  plan.target = options.target;
+  plan.threads = options.threads;
+  plan.cpu = options.cpu;
+  plan.features = options.features;
+  plan.plant = options.plant;
+  return plan;
+}
 
 void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
                             const PlanOptions &options) {
@@ -16,11 +39,24 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     return;
   case Phase::Placed:
     manager.addPass(createInlineCalls());
+    if (options.batch)
+      manager.addPass(createResizeBatch({*options.batch}));
+    manager.addPass(createInsertPlan(makePlanOptions(options)));
     manager.addPass(createPlaceOps());
     return;
   case Phase::Train:
+    manager.addPass(createAutodiff());
+    return;
   case Phase::Partitioned:
+    manager.addPass(createSplitBatch());
+    manager.addPass(createSplitTasks());
+    manager.addPass(createFormBuckets());
+    return;
   case Phase::Scheduled:
+    manager.addPass(createSchedule());
+    manager.addPass(createInsertCollectives());
+    manager.addPass(createAssignSlots());
+    return;
   case Phase::Kernels:
   case Phase::Native:
     return;
