@@ -1,9 +1,11 @@
 //===- Pipelines.cpp - The passes of each phase: the compiler's contents --===//
 
 #include "ppopt/Target/Compile.h"
+#include "ppopt/Target/NativeCode.h"
+#include "ppopt/Target/Passes.h"
+#include "ppopt/Target/Program.h"
 #include "ppopt/Transforms/Passes.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -58,15 +60,11 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     manager.addPass(createAssignSlots());
     return;
   case Phase::Kernels:
+    manager.addPass(createPlanArena());
+    return;
   case Phase::Native:
+    manager.addPass(createEmitTasksPass(options));
+    buildLowerToLLVMPipeline(manager);
     return;
   }
-}
-
-StringRef pp::getProgramJson(ModuleOp native) {
-  auto global = native.lookupSymbol<LLVM::GlobalOp>("ppopt_program_json");
-  if (!global)
-    return "";
-  auto text = dyn_cast_or_null<StringAttr>(global.getValueOrNull());
-  return text ? text.getValue() : "";
 }

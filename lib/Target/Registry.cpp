@@ -2,6 +2,8 @@
 
 #include "ppopt/Dialect/PP/PP.h"
 #include "ppopt/Target/Compile.h"
+#include "ppopt/Target/Passes.h"
+#include "ppopt/Target/Program.h"
 #include "ppopt/Transforms/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -31,5 +33,7 @@ void pp::registerCompilerDialects(DialectRegistry &registry) {
 
 void pp::registerCompilerPasses() {
   registerPPPasses();
+  registerPPTargetPasses();
+  registerEmitTasksPass();
   registerTransformsPasses();
 }

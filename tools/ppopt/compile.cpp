@@ -4,6 +4,8 @@
 #include "compilation.h"
 #include "plan_flags.h"
 
+#include "ppopt/Target/NativeCode.h"
+
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -75,7 +77,8 @@ static int run(const Arguments &arguments) {
     return fail(compileCommand,
                 "cannot write a temporary file: " + error.message());
   FileRemover remover(object);
-  if (failed(mlir::pp::emitObject(compilation.getModule(), *plan, object)) ||
+  if (failed(mlir::pp::writeObject(compilation.getModule(), plan->cpu,
+                                   plan->features, object)) ||
       failed(mlir::pp::linkExecutable(object, getPrefix(), output)))
     return 1;
   return 0;

@@ -2,6 +2,8 @@
 
 #include "plan_flags.h"
 
+#include "ppopt/Target/NativeCode.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -88,12 +90,9 @@ ArrayRef<Flag> ppopt::getPlanFlags() { return planFlags; }
 /// Sets cpu and features, or says why `name` is no processor of this target.
 static std::string setCpu(StringRef name, mlir::pp::PlanOptions &plan) {
   if (name == "native") {
-    plan.cpu = sys::getHostCPUName().str();
-    SmallVector<std::string> features;
-    for (const auto &feature : sys::getHostCPUFeatures())
-      features.push_back((feature.second ? "+" : "-") + feature.first().str());
-    llvm::sort(features);
-    plan.features = join(features, ",");
+    mlir::pp::HostCpu host = mlir::pp::getHostCpu();
+    plan.cpu = host.name;
+    plan.features = host.features;
     return "";
   }
   InitializeNativeTarget();

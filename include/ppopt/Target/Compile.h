@@ -85,10 +85,6 @@ void buildPhasePipeline(Phase phase, OpPassManager &manager,
 /// carries; empty if it has none.
 StringRef getProgramJson(ModuleOp native);
 
-/// Compiles a module of phase native to an object file.
-LogicalResult emitObject(ModuleOp native, const PlanOptions &options,
-                         StringRef path);
-
 /// Links an object file with the runtime in `prefix`/lib to an executable.
 LogicalResult linkExecutable(StringRef object, StringRef prefix,
                              StringRef executable);
