@@ -73,6 +73,8 @@ public:
   }
 
   LogicalResult run();
+  /// Test only: forget all but one use of a parameter.
+  bool dropTiedSum = false;
   unsigned numAdjoints = 0, numLearning = 0;
 
 private:
@@ -97,6 +99,8 @@ private:
 
 void Differentiator::addGradient(Value value, Value gradient) {
   Value &sum = gradients[value];
+  if (sum && dropTiedSum && value.getDefiningOp<ParamOp>())
+    return;
   sum =
       sum ? AddOp::create(builder, gradient.getLoc(), sum, gradient).getResult()
           : gradient;
@@ -300,6 +304,8 @@ struct Autodiff : pp::impl::AutodiffBase<Autodiff> {
       return signalPassFailure();
     }
     Differentiator differentiator(*entry);
+    for (auto plan : getOperation().getOps<PlanOp>())
+      differentiator.dropTiedSum = plan.getPlant() == "drop-tied-sum";
     if (failed(differentiator.run()))
       return signalPassFailure();
     numAdjoints = differentiator.numAdjoints;

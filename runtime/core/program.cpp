@@ -328,6 +328,8 @@ Action Reader::readAction(const Field &field) {
         field["microbatch"].integer(0, program.plan.microbatches - 1);
     action.arguments = field["args"].integers(0, program.arenaBytes);
     action.temporaries = readOffset(field["temps"], 0);
+    if (field.has("skip_on_rank"))
+      action.skippedOn = field["skip_on_rank"].integer(0);
   } else if (kind == "zero") {
     action.kind = Action::zero;
     action.bytes = field["bytes"].integer();

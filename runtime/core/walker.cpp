@@ -121,6 +121,8 @@ void Walk::walk(const std::vector<Action> &actions) {
 void Walk::runTask(const Action &action) {
   if (keepsUpdate && rank.program.tasks[action.task].kind == "update")
     return;
+  if (action.skippedOn == rank.index)
+    return;
   rank.record.row_offset = rank.rowOffset(action.microbatch);
   for (size_t i = 0, e = action.arguments.size(); i < e; ++i)
     rank.arguments[i] = rank.at(action.arguments[i]);
