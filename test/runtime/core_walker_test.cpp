@@ -6,6 +6,7 @@
 #include "core/rank.h"
 #include "core/walker.h"
 #include "core_programs.h"
+#include "core_tasks.h"
 
 #include <gtest/gtest.h>
 
@@ -33,108 +34,9 @@ void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
-//===----------------------------------------------------------------------===//
-// The tasks, as compiled code would be
-//===----------------------------------------------------------------------===//
+using namespace least_squares;
 
-/// What tasks saw, by rank thread.
-thread_local std::vector<int64_t> rowOffsets;
-thread_local std::vector<int64_t> trainings;
-/// How often tasks launch a kernel for nothing.
-thread_local int superfluousLaunches = 0;
-
-int64_t part(ppopt_rank *rank) {
-  const Plan &plan = rank->program.plan;
-  return plan.batch / plan.ranks() / plan.microbatches;
-}
-
-void prologueTask(ppopt_rank *rank, void *const *args, char *) {
-  auto *mask = static_cast<int32_t *>(args[0]);
-  for (int64_t i = 0; i < part(rank); ++i)
-    *static_cast<double *>(args[1]) += mask[i];
-}
-
-/// residual[i] = mask[i]·(prediction[i] - y[i]), in place of the prediction.
-void residualKernel(void *const *args, int64_t begin, int64_t end) {
-  auto *residual = static_cast<double *>(args[0]);
-  auto *y = static_cast<double *>(args[1]);
-  auto *mask = static_cast<int32_t *>(args[2]);
-  for (int64_t i = begin; i < end; ++i)
-    residual[i] = mask[i] * (residual[i] - y[i]);
-}
-
-void forwardPart(ppopt_rank *rank, void *const *args, double *residual) {
-  auto *record = static_cast<ppopt_record *>(args[7]);
-  rowOffsets.push_back(record->row_offset);
-  trainings.push_back(record->training);
-  ppopt_matmul(rank, 0, args[0], args[4], residual, nullptr);
-  void *const kernelArgs[] = {residual, args[1], args[2]};
-  for (int i = 0; i < superfluousLaunches; ++i)
-    ppopt_launch(rank, 0, residualKernel, kernelArgs, 0);
-  ppopt_launch(rank, 0, residualKernel, kernelArgs, part(rank));
-  double count = *static_cast<double *>(args[3]);
-  for (int64_t i = 0; i < part(rank); ++i)
-    *static_cast<double *>(args[5]) += residual[i] * residual[i] / count;
-}
-
-void forwardTask(ppopt_rank *rank, void *const *args, char *temps) {
-  forwardPart(rank, args, reinterpret_cast<double *>(temps));
-}
-
-void backwardTask(ppopt_rank *rank, void *const *args, char *temps) {
-  auto *residual = reinterpret_cast<double *>(temps);
-  forwardPart(rank, args, residual);
-  double count = *static_cast<double *>(args[3]);
-  for (int64_t i = 0; i < part(rank); ++i)
-    residual[i] *= 2 / count;
-  ppopt_matmul(rank, 1, args[0], residual, args[6], nullptr);
-}
-
-void normTask(ppopt_rank *, void *const *args, char *) {
-  auto *gradient = static_cast<double *>(args[0]);
-  for (int i = 0; i < ls::features; ++i)
-    *static_cast<double *>(args[1]) += gradient[i] * gradient[i];
-}
-
-void updateTask(ppopt_rank *, void *const *args, char *) {
-  auto *weights = static_cast<double *>(args[0]);
-  auto *gradient = static_cast<double *>(args[1]);
-  auto *record = static_cast<ppopt_record *>(args[2]);
-  for (int i = 0; i < ls::features; ++i)
-    weights[i] -= record->lr * record->clip_scale * gradient[i];
-}
-
-const ppopt_task_fn tasks[] = {prologueTask, forwardTask, backwardTask,
-                               normTask, updateTask};
-
-//===----------------------------------------------------------------------===//
-// Data, and the same in plain loops
-//===----------------------------------------------------------------------===//
-
-struct Data {
-  double x[ls::rows][ls::features], y[ls::rows];
-  int32_t mask[ls::rows];
-};
-
-Data makeData() {
-  Data data;
-  for (int i = 0; i < ls::rows; ++i) {
-    for (int j = 0; j < ls::features; ++j)
-      data.x[i][j] = std::sin(1.0 + 7 * i + 3 * j);
-    data.y[i] = std::cos(2.0 * i);
-    data.mask[i] = i < 8 || i % 4 == 0 ? 0 : 1; // uneven over the ranks
-  }
-  return data;
-}
-
-void fillInputs(ppopt_rank &rank, const Data &data) {
-  int mine = ls::rows / int(rank.program.plan.ranks());
-  int first = rank.index * mine;
-  std::memcpy(rank.at(ls::x), data.x[first], mine * sizeof data.x[0]);
-  std::memcpy(rank.at(ls::y), &data.y[first], mine * sizeof(double));
-  std::memcpy(rank.at(ls::mask), &data.mask[first], mine * sizeof(int32_t));
-}
-
+/// The same in plain loops.
 struct Reference {
   double weights[ls::features], loss = 0, norm = 0;
 
