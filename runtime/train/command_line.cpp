@@ -1,0 +1,460 @@
+//===- command_line.cpp - The flags of an executable ----------------------===//
+
+#include "train/command_line.h"
+
+#include "train/nearest_name.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <thread>
+#include <unistd.h>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::Program;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+double parseNumber(const std::string &flag, const std::string &text) {
+  double value = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range)
+    throw UsageError("{} {}: too large or too small for a double", flag, text);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw UsageError("{} {}: not a number", flag, text);
+  if (!std::isfinite(value))
+    throw UsageError("{} {}: must be finite", flag, text);
+  return value;
+}
+
+int64_t parseInteger(const std::string &flag, const std::string &text,
+                     int64_t least) {
+  int64_t value = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range)
+    throw UsageError("{} {}: too large", flag, text);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw UsageError("{} {}: not a whole number", flag, text);
+  if (value < least)
+    throw UsageError("{} {}: must be at least {}", flag, text, least);
+  return value;
+}
+
+/// Index of `text` among the values that a flag takes.
+size_t parseChoice(const std::string &flag, const std::string &text,
+                   const std::vector<std::string> &choices) {
+  auto found = std::find(choices.begin(), choices.end(), text);
+  if (found != choices.end())
+    return static_cast<size_t>(found - choices.begin());
+  std::string nearest = nearestName(text, choices);
+  throw UsageError(
+      "{} {}: must be {}{}", flag, text, fmt::join(choices, " or "),
+      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+}
+
+//===----------------------------------------------------------------------===//
+// Flags
+//===----------------------------------------------------------------------===//
+
+/// Adds flags whose values are checked where they are read, so that every
+/// message names the flag, the value and what is wrong with it.
+class Flags {
+public:
+  explicit Flags(CLI::App &app) : app_(app) {}
+
+  CLI::Option *path(const std::string &flag, std::string &into,
+                    const std::string &help, const char *kind = "FILE") {
+    return value(flag, kind, help, [&into, flag](const std::string &text) {
+      if (text.empty())
+        throw UsageError("{}: the path is empty", flag);
+      into = text;
+    });
+  }
+
+  CLI::Option *integer(const std::string &flag, int64_t &into, int64_t least,
+                       const std::string &help) {
+    return value(flag, "N", help,
+                 [&into, flag, least](const std::string &text) {
+                   into = parseInteger(flag, text, least);
+                 });
+  }
+
+  /// A number of [least, below).
+  CLI::Option *number(const std::string &flag, double &into, double least,
+                      double below, const std::string &help) {
+    return value(flag, "X", help, [=, &into](const std::string &text) {
+      into = inRange(flag, parseNumber(flag, text), text, least, below);
+    });
+  }
+
+  CLI::Option *value(const std::string &flag, const std::string &kind,
+                     const std::string &help,
+                     const std::function<void(const std::string &)> &read) {
+    return app_.add_option_function<std::string>(flag, read, help)
+        ->type_name(kind)
+        ->group(group_);
+  }
+
+  CLI::Option *toggle(const std::string &flag, bool &into, bool to,
+                      const std::string &help) {
+    return app_.add_flag_callback(
+                   flag, [&into, to] { into = to; }, help)
+        ->group(group_);
+  }
+
+  void setGroup(const std::string &group) { group_ = group; }
+
+  static double inRange(const std::string &flag, double value,
+                        const std::string &text, double least, double below) {
+    if (value < least)
+      throw UsageError("{} {}: must be at least {}", flag, text, least);
+    if (value >= below)
+      throw UsageError("{} {}: must be less than {}", flag, text, below);
+    return value;
+  }
+
+private:
+  CLI::App &app_;
+  std::string group_;
+};
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+bool isAdam(const Program &program) {
+  return program.plan.optimizer.rfind("adam", 0) == 0;
+}
+
+/// Whether the update keeps a velocity.
+bool hasMomentum(const Program &program) {
+  return !isAdam(program) &&
+         std::any_of(
+             program.parameters.begin(), program.parameters.end(),
+             [](const auto &parameter) { return !parameter.states.empty(); });
+}
+
+void setDefaults(const Program &program, Options &options) {
+  options.learningRate.peak = isAdam(program) ? 3e-4 : 1e-2;
+  options.momentum = hasMomentum(program) ? 0.9 : 0.0;
+  options.weightDecay = program.plan.optimizer == "adamw" ? 0.01 : 0.0;
+}
+
+void addSampleFlags(Flags &flags, Options &options) {
+  flags.setGroup("Samples");
+  flags.path(
+      "--data", options.data,
+      "Train on windows of consecutive tokens of a file or of a folder's "
+      "files: llm.c's .bin by their header, anything else as bytes",
+      "PATH");
+  flags.value("--tokens", "bytes|uint16",
+              "How to read --data and --eval-data without an llm.c header: "
+              "bytes (default), or uint16 (nanoGPT's .bin)",
+              [&](const std::string &text) {
+                options.tokens = static_cast<TokenFormat>(
+                    parseChoice("--tokens", text, {"bytes", "uint16"}));
+              });
+  flags.path("--inputs", options.inputs,
+             "Train on the rows of a safetensors file with one tensor for each "
+             "input");
+  flags.toggle("--no-shuffle", options.shuffle, false,
+               "Take the rows of --inputs in their order instead of a new "
+               "permutation every epoch");
+  flags.path("--eval-data", options.evalData, "Evaluate on these tokens",
+             "PATH");
+  flags.path("--eval-inputs", options.evalInputs, "Evaluate on these rows");
+  flags.integer("--eval-every", options.evalEvery, 1,
+                "Evaluate before the first step and after every N; without it "
+                "after the last step only");
+  flags.integer("--eval-batches", options.evalBatches, 1,
+                "Batches of an evaluation, spaced evenly over its samples "
+                "(default: 8, or as many as the samples fill)");
+}
+
+void addTrainingFlags(Flags &flags, Options &options) {
+  flags.setGroup("Training");
+  flags.integer("--steps", options.steps, 0,
+                fmt::format("Optimizer steps (default {})", options.steps));
+  flags.number(
+      "--lr", options.learningRate.peak, 0, kNoLimit,
+      fmt::format("Learning rate (default {})", options.learningRate.peak));
+  flags.value("--lr-schedule", "constant|linear|cosine",
+              "How the learning rate goes on after the warm-up, to --min-lr at "
+              "the last step (default constant)",
+              [&](const std::string &text) {
+                options.learningRate.shape = static_cast<LearningRateShape>(
+                    parseChoice("--lr-schedule", text,
+                                {"constant", "linear", "cosine"}));
+              });
+  flags.number("--min-lr", options.learningRate.least, 0, kNoLimit,
+               "Where a linear or cosine schedule ends (default 0)");
+  flags.integer("--warmup", options.learningRate.warmup, 0,
+                "Steps over which the learning rate rises (default 0)");
+  flags.number(
+      "--weight-decay", options.weightDecay, 0, kNoLimit,
+      fmt::format("Of decayed parameters (default {})", options.weightDecay));
+  flags.value("--betas", "B1,B2",
+              "Adam's decay of the moments (default 0.9,0.999)",
+              [&](const std::string &text) {
+                auto comma = text.find(',');
+                if (comma == std::string::npos)
+                  throw UsageError("--betas {}: must be two numbers, as in "
+                                   "--betas 0.9,0.999",
+                                   text);
+                std::string first = text.substr(0, comma),
+                            second = text.substr(comma + 1);
+                options.beta1 = Flags::inRange(
+                    "--betas", parseNumber("--betas", first), first, 0, 1);
+                options.beta2 = Flags::inRange(
+                    "--betas", parseNumber("--betas", second), second, 0, 1);
+              });
+  flags.value("--eps", "X",
+              "Added to the root of Adam's second moment "
+              "(default 1e-8)",
+              [&](const std::string &text) {
+                options.eps = parseNumber("--eps", text);
+                if (options.eps <= 0)
+                  throw UsageError("--eps {}: must be more than 0", text);
+              });
+  flags.number("--momentum", options.momentum, 0, 1,
+               fmt::format("SGD's decay of the velocity (default {})",
+                           options.momentum));
+  flags.number("--clip", options.clip, 0, kNoLimit,
+               "Largest global norm of the gradient (default 0: not clipped)");
+  flags.integer("--seed", options.seed, 0,
+                "Of initial values, samples and dropout (default 0)");
+}
+
+void addFileFlags(Flags &flags, Options &options) {
+  flags.setGroup("Files");
+  flags.path("--init", options.init,
+             "Start from these parameters (safetensors, by name)");
+  flags.path("--export", options.exportTo,
+             "Write the parameters after the last step (safetensors, by name)");
+  flags.path("--log", options.log,
+             "Write a line of JSON for each step and evaluation");
+}
+
+void addRunningFlags(Flags &flags, CLI::App &app, Options &options) {
+  flags.setGroup("Running");
+  app.add_option_function<std::string>(
+         "--describe",
+         [&](const std::string &text) {
+           options.mode = Mode::Describe;
+           if (!text.empty() &&
+               parseChoice("--describe", text, {"text", "json"}) == 1)
+             options.mode = Mode::DescribeJson;
+         },
+         "Print what was compiled (json: the whole document) and exit")
+      ->expected(0, 1)
+      ->type_name("[text|json]")
+      ->group("Running");
+  flags.value("--collectives", "ring|mpi",
+              "Who sums over ranks: the built-in ring (default), the same bits "
+              "on every transport; or MPI",
+              [&](const std::string &text) {
+                options.collectives =
+                    parseChoice("--collectives", text, {"ring", "mpi"}) == 0
+                        ? comm::Collectives::Ring
+                        : comm::Collectives::Native;
+              });
+  flags.toggle("--check-counters", options.checkCounters, true,
+               "Stop where a step's launches, FLOPs or bytes sent differ from "
+               "the compiler's prediction");
+  flags.path("--dump-gradients", options.dumpGradients,
+             "Write the first step's gradients, summed over all ranks and not "
+             "clipped (safetensors, by name)");
+}
+
+//===----------------------------------------------------------------------===//
+// Flags together
+//===----------------------------------------------------------------------===//
+
+void checkOptimizer(const Program &program, const CLI::App &app) {
+  const std::string &optimizer = program.plan.optimizer;
+  for (const char *flag : {"--betas", "--eps"})
+    if (app.count(flag) > 0 && !isAdam(program))
+      throw UsageError("{}: this executable's optimizer is {}, which does not "
+                       "use it (compile with --optimizer adamw)",
+                       flag, optimizer);
+  if (app.count("--momentum") > 0 && !hasMomentum(program))
+    throw UsageError("--momentum: this executable's optimizer is {}, which "
+                     "keeps no velocity",
+                     optimizer);
+}
+
+void checkSamples(const Program &program, const Options &options,
+                  const CLI::App &app) {
+  auto exclusive = [](const std::string &a, const std::string &flagA,
+                      const std::string &b, const std::string &flagB) {
+    if (!a.empty() && !b.empty())
+      throw UsageError("{} and {}: give one of them", flagA, flagB);
+  };
+  exclusive(options.data, "--data", options.inputs, "--inputs");
+  exclusive(options.evalData, "--eval-data", options.evalInputs,
+            "--eval-inputs");
+  bool tokens = !options.data.empty() || !options.evalData.empty();
+  bool evaluates = !options.evalData.empty() || !options.evalInputs.empty();
+  if (app.count("--tokens") > 0 && !tokens)
+    throw UsageError("--tokens: needs --data or --eval-data");
+  if (!options.shuffle && options.inputs.empty())
+    throw UsageError("--no-shuffle: needs --inputs");
+  for (const char *flag : {"--eval-every", "--eval-batches"})
+    if (app.count(flag) > 0 && !evaluates)
+      throw UsageError("{}: needs --eval-data or --eval-inputs", flag);
+  if (options.steps > 0 && options.data.empty() && options.inputs.empty() &&
+      !program.inputs.empty())
+    throw UsageError("no samples to train on: give --data PATH (tokens) or "
+                     "--inputs FILE.safetensors (the tensors {})",
+                     [&] {
+                       std::vector<std::string> names;
+                       for (const auto &input : program.inputs)
+                         names.push_back(input.name);
+                       return fmt::format("{}", fmt::join(names, ", "));
+                     }());
+}
+
+void checkLearningRate(const Options &options, const CLI::App &app) {
+  const LearningRateSchedule &rate = options.learningRate;
+  if (app.count("--min-lr") > 0 && rate.shape == LearningRateShape::Constant)
+    throw UsageError("--min-lr: needs --lr-schedule linear or cosine");
+  if (rate.shape != LearningRateShape::Constant && rate.least > rate.peak)
+    throw UsageError("--min-lr {}: more than --lr {}", rate.least, rate.peak);
+  if (app.count("--warmup") > 0 && rate.warmup > options.steps)
+    throw UsageError("--warmup {}: more than --steps {}", rate.warmup,
+                     options.steps);
+}
+
+[[noreturn]] void failUnknown(const CLI::App &app, const std::string &given) {
+  if (given.empty() || given[0] != '-')
+    throw UsageError("unexpected argument '{}' (--help lists the flags)",
+                     given);
+  std::vector<std::string> known;
+  for (const CLI::Option *option : app.get_options())
+    known.push_back(option->get_name());
+  std::string name = given.substr(0, given.find('='));
+  std::string nearest = nearestName(name, known);
+  throw UsageError(
+      "unknown flag '{}'{} (--help lists the flags)", name,
+      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+}
+
+std::string describeUse(const Program &program) {
+  std::vector<std::string> axes;
+  for (const auto &axis : program.plan.mesh)
+    axes.push_back(fmt::format("{}={}", axis.name, axis.size));
+  return fmt::format(
+      "Trains '{}' ({}), compiled for {} rank{} ({}) of {} thread{} with {}.",
+      program.model, program.source, program.plan.ranks(),
+      program.plan.ranks() == 1 ? "" : "s", fmt::join(axes, ","),
+      program.plan.threads, program.plan.threads == 1 ? "" : "s",
+      program.plan.optimizer);
+}
+
+std::string examples(const Program &program, const std::string &executable) {
+  std::string samples = "--data corpus/";
+  for (const auto &input : program.inputs)
+    if (input.shape.size() != 2 || (input.type != runtime::ElementType::i32 &&
+                                    input.type != runtime::ElementType::i64))
+      samples = "--inputs train.safetensors";
+  std::string text = fmt::format(
+      "\nExamples:\n"
+      "  {0} {1} --steps 200\n"
+      "      {2} in this process\n"
+      "  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun "
+      "--oversubscribe --bind-to none \\\n"
+      "      -np {3} {0} {1} --steps 200\n"
+      "      a process for each rank (works as root, and with fewer cores than "
+      "ranks)\n",
+      executable, samples,
+      program.plan.ranks() == 1 ? "the one rank runs"
+                                : "all ranks run as threads",
+      program.plan.ranks());
+  text +=
+      "\nThe mesh, the batch, microbatches, the optimizer and the threads of "
+      "a rank are fixed\nwhen the program is compiled (--describe shows "
+      "them).\n";
+  return text;
+}
+
+std::string quoted(const std::string &argument) {
+  bool plain = !argument.empty() &&
+               std::all_of(argument.begin(), argument.end(), [](char c) {
+                 return std::isalnum(static_cast<unsigned char>(c)) ||
+                        std::strchr("-_=./,:+@%", c);
+               });
+  if (plain)
+    return argument;
+  std::string text = "'";
+  for (char c : argument)
+    text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+} // namespace
+
+Options parseCommandLine(const Program &program,
+                         const std::vector<std::string> &arguments) {
+  Options options;
+  setDefaults(program, options);
+  CLI::App app(describeUse(program), arguments.at(0));
+  app.footer(examples(program, arguments.at(0)));
+  app.allow_extras();
+  app.set_help_flag("--help,-h", "Print this and exit");
+  Flags flags(app);
+  addSampleFlags(flags, options);
+  addTrainingFlags(flags, options);
+  addFileFlags(flags, options);
+  addRunningFlags(flags, app, options);
+
+  // The parser takes the arguments from the back of the list.
+  std::vector<std::string> reversed(arguments.rbegin(),
+                                    std::prev(arguments.rend()));
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp &) {
+    options.mode = Mode::Help;
+    options.help = app.help();
+    return options;
+  } catch (const CLI::ParseError &error) {
+    throw UsageError("{} (--help lists the flags)", error.what());
+  }
+  if (auto rest = app.remaining(); !rest.empty())
+    failUnknown(app, rest.front());
+  if (options.mode != Mode::Train)
+    return options;
+  options.learningRate.steps = options.steps;
+  checkOptimizer(program, app);
+  checkSamples(program, options, app);
+  checkLearningRate(options, app);
+  return options;
+}
+
+std::string launchCommand(int64_t ranks,
+                          const std::vector<std::string> &arguments) {
+  std::vector<std::string> words;
+  if (ranks > 1) {
+    if (::geteuid() == 0)
+      words = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
+    words.push_back("mpirun");
+    if (ranks > static_cast<int64_t>(std::thread::hardware_concurrency()))
+      words.push_back("--oversubscribe");
+    // With one or two ranks mpirun would pin each to a single core.
+    words.insert(words.end(),
+                 {"--bind-to", "none", "-np", std::to_string(ranks)});
+  }
+  for (const std::string &argument : arguments)
+    words.push_back(quoted(argument));
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+} // namespace ppopt::train

@@ -1,0 +1,69 @@
+//===- command_line.h - The flags of an executable ------------------------===//
+
+#ifndef PPOPT_TRAIN_COMMAND_LINE_H
+#define PPOPT_TRAIN_COMMAND_LINE_H
+
+#include "comm/channels.h"
+#include "core/error.h"
+#include "core/program.h"
+#include "train/learning_rate.h"
+#include "train/token_files.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ppopt::train {
+
+/// A command line that cannot be meant; the executable exits with status 2.
+class UsageError : public Error {
+public:
+  using Error::Error;
+};
+
+/// What the executable was asked to do.
+enum class Mode { Train, Help, Describe, DescribeJson };
+
+/// All flags, checked against each other and against the program. Paths are
+/// empty where the flag was not given.
+struct Options {
+  Mode mode = Mode::Train;
+  std::string help; ///< the text, where mode is Help
+
+  // Samples.
+  std::string data, inputs, evalData, evalInputs;
+  TokenFormat tokens = TokenFormat::Bytes;
+  bool shuffle = true;
+  int64_t evalEvery = 0;   ///< 0: only after the last step
+  int64_t evalBatches = 0; ///< 0: the default
+
+  // Training.
+  int64_t steps = 100;
+  LearningRateSchedule learningRate;
+  double weightDecay = 0;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
+  double momentum = 0;
+  double clip = 0; ///< 0: off
+  int64_t seed = 0;
+
+  // Files.
+  std::string init, exportTo, log, dumpGradients;
+
+  // Running.
+  comm::Collectives collectives = comm::Collectives::Ring;
+  bool checkCounters = false;
+};
+
+/// Throws UsageError with one line for anything that is not understood, out of
+/// range, contradictory, or without effect on this program.
+Options parseCommandLine(const runtime::Program &program,
+                         const std::vector<std::string> &arguments);
+
+/// A command that starts the program with the right number of ranks on this
+/// machine, as this user. `arguments` as in argv, the executable first.
+std::string launchCommand(int64_t ranks,
+                          const std::vector<std::string> &arguments);
+
+} // namespace ppopt::train
+
+#endif // PPOPT_TRAIN_COMMAND_LINE_H

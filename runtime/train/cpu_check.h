@@ -1,0 +1,29 @@
+//===- cpu_check.h - Whether this machine can run the plan ----------------===//
+
+#ifndef PPOPT_TRAIN_CPU_CHECK_H
+#define PPOPT_TRAIN_CPU_CHECK_H
+
+#include <string>
+#include <vector>
+
+namespace ppopt::train {
+
+/// The words that /proc/cpuinfo lists as this processor's flags (x86).
+/// Empty where the system does not say.
+std::vector<std::string> machineFeatures();
+
+/// Those of a plan's features ("+avx512f"; "-…" asks for nothing) that are not
+/// among the machine's. Features that the system has no word for count as
+/// present: they come with the ones that it has.
+std::vector<std::string>
+missingFeatures(const std::vector<std::string> &planned,
+                const std::vector<std::string> &machine);
+
+/// Throws Error, one line with the processor that the program was compiled for
+/// and what this one lacks.
+void checkMachine(const std::string &cpu,
+                  const std::vector<std::string> &features);
+
+} // namespace ppopt::train
+
+#endif // PPOPT_TRAIN_CPU_CHECK_H

@@ -1,0 +1,91 @@
+//===- describe.cpp - What was compiled, for people -----------------------===//
+
+#include "train/describe.h"
+
+#include "train/command_line.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::Program;
+
+std::string describeParameters(const Program &program) {
+  int64_t elements = 0, learning = 0;
+  for (const auto &parameter : program.parameters) {
+    elements += parameter.elements();
+    if (parameter.gradient >= 0)
+      learning += parameter.elements();
+  }
+  std::string text =
+      fmt::format("{} in {} tensors", elements, program.parameters.size());
+  if (learning != elements)
+    text += fmt::format(", {} of them updated", learning);
+  return text;
+}
+
+} // namespace
+
+std::string describeMesh(const runtime::Plan &plan) {
+  std::vector<std::string> axes;
+  for (const auto &axis : plan.mesh)
+    axes.push_back(fmt::format("{}={}", axis.name, axis.size));
+  return fmt::format("{}", fmt::join(axes, ","));
+}
+
+std::string describeBytes(int64_t bytes) {
+  constexpr const char *kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024)
+    return fmt::format("{} bytes", bytes);
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit)
+    value /= 1024;
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string describeProgram(const Program &program,
+                            const std::vector<std::string> &arguments) {
+  const runtime::Plan &plan = program.plan;
+  std::string text;
+  auto line = [&](const char *name, const std::string &value) {
+    text += fmt::format("{:<13}{}\n", name, value);
+  };
+  line("model", fmt::format("{} ({})", program.model, program.source));
+  line("compiled by", program.command);
+  line("mesh",
+       fmt::format("{}: {} rank{}, {} thread{} a rank", describeMesh(plan),
+                   plan.ranks(), plan.ranks() == 1 ? "" : "s", plan.threads,
+                   plan.threads == 1 ? "" : "s"));
+  line("batch", fmt::format("{} rows, {} microbatch{} a rank, schedule {}",
+                            plan.batch, plan.microbatches,
+                            plan.microbatches == 1 ? "" : "es", plan.schedule));
+  line("optimizer", plan.optimizer);
+  line("target", fmt::format("{}, {}{}{}", plan.target, plan.cpu,
+                             plan.features.empty() ? "" : " ",
+                             fmt::join(plan.features, ",")));
+  for (const auto &input : program.inputs)
+    line("input", fmt::format("{}: {} [{}]{}", input.name, spelling(input.type),
+                              fmt::join(input.shape, ", "),
+                              input.range ? fmt::format(", values 0 to {}",
+                                                        *input.range - 1)
+                                          : ""));
+  line("parameters", describeParameters(program));
+  line("memory", fmt::format("{} a rank", describeBytes(program.arenaBytes)));
+  for (const auto &region : program.regions)
+    line("", fmt::format("{:<15}{:>14} bytes", region.kind, region.bytes));
+  line("a step",
+       fmt::format("{} launches, {} FLOPs in products, {} bytes sent "
+                   "(each rank)",
+                   program.predicted.launches, program.predicted.flops,
+                   program.predicted.bytesSent));
+  line("code",
+       fmt::format("{} tasks, {} kernels, {} products", program.tasks.size(),
+                   program.kernels.size(), program.products.size()));
+  line("run", launchCommand(plan.ranks(), {arguments.at(0)}));
+  return text;
+}
+
+} // namespace ppopt::train

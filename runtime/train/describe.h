@@ -1,0 +1,26 @@
+//===- describe.h - What was compiled, for people -------------------------===//
+
+#ifndef PPOPT_TRAIN_DESCRIBE_H
+#define PPOPT_TRAIN_DESCRIBE_H
+
+#include "core/program.h"
+
+#include <string>
+#include <vector>
+
+namespace ppopt::train {
+
+/// Several lines: model, plan, inputs, parameters, memory, work of a step, and
+/// how to start it. `arguments` as in argv; only the executable's name is used.
+std::string describeProgram(const runtime::Program &program,
+                            const std::vector<std::string> &arguments);
+
+/// "dp=2,pp=2".
+std::string describeMesh(const runtime::Plan &plan);
+
+/// "1.5 GiB", "512 bytes".
+std::string describeBytes(int64_t bytes);
+
+} // namespace ppopt::train
+
+#endif // PPOPT_TRAIN_DESCRIBE_H

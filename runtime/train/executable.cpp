@@ -1,0 +1,191 @@
+//===- executable.cpp - A compiled program as a command -------------------===//
+
+#include "train/executable.h"
+
+#include "comm/mpi_module.h"
+#include "comm/thread_transport.h"
+#include "core/error.h"
+#include "train/command_line.h"
+#include "train/cpu_check.h"
+#include "train/describe.h"
+#include "train/job.h"
+#include "train/training_loop.h"
+
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <optional>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::Program;
+
+constexpr int kFailed = 1, kUsage = 2;
+
+void printError(const std::string &message) {
+  std::string line = "error: " + message + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+/// Everything before the first step. Every rank of a job prepares by itself and
+/// mostly finds the same; what it finds is said once (agreeOnStart).
+class Startup {
+public:
+  Startup(const CompiledProgram &compiled,
+          const std::vector<std::string> &arguments,
+          const comm::Transport *transport) {
+    try {
+      prepare(compiled, arguments, transport);
+    } catch (const UsageError &error) {
+      fail(kUsage, error.what());
+    } catch (const std::exception &error) {
+      fail(kFailed, error.what());
+    }
+  }
+
+  int status() const { return status_; }
+  const std::string &message() const { return message_; }
+  /// What to print instead of training: help or a description.
+  const std::string &text() const { return text_; }
+  /// Null where there is nothing to train.
+  const Job *job() const { return job_.get(); }
+  const Program &program() const { return *program_; }
+
+private:
+  void prepare(const CompiledProgram &compiled,
+               const std::vector<std::string> &arguments,
+               const comm::Transport *transport);
+  void fail(int status, const std::string &message) {
+    status_ = status;
+    message_ = message;
+    job_.reset();
+  }
+
+  int status_ = 0;
+  std::string message_, text_;
+  std::optional<Program> program_;
+  std::optional<Options> options_;
+  std::unique_ptr<Job> job_;
+};
+
+void Startup::prepare(const CompiledProgram &compiled,
+                      const std::vector<std::string> &arguments,
+                      const comm::Transport *transport) {
+  program_ = Program::parse(compiled.json);
+  options_ = parseCommandLine(*program_, arguments);
+  switch (options_->mode) {
+  case Mode::Help:
+    text_ = options_->help;
+    return;
+  case Mode::Describe:
+    text_ = describeProgram(*program_, arguments);
+    return;
+  case Mode::DescribeJson:
+    text_ = std::string(compiled.json) + "\n";
+    return;
+  case Mode::Train:
+    break;
+  }
+  const runtime::Plan &plan = program_->plan;
+  if (transport && transport->size() != plan.ranks())
+    throw Error("compiled for {} rank{} ({}), started with {}; run: {}",
+                plan.ranks(), plan.ranks() == 1 ? "" : "s", describeMesh(plan),
+                transport->size(), launchCommand(plan.ranks(), arguments));
+  if (!transport && options_->collectives == comm::Collectives::Native)
+    throw UsageError(
+        "--collectives=mpi: needs MPI; run: {}",
+        launchCommand(std::max<int64_t>(plan.ranks(), 2), arguments));
+  checkMachine(plan.cpu, plan.features);
+  job_ = std::make_unique<Job>(*program_, *options_);
+}
+
+/// The lowest rank whose startup failed, on every rank alike; -1 for none.
+int agreeOnStart(comm::Transport &transport, bool failed) {
+  constexpr int kChannel = 0;
+  transport.reserve(1);
+  auto send = [&](int value, int peer) {
+    comm::Request request =
+        transport.isend(&value, sizeof(value), peer, kChannel);
+    transport.wait(request);
+  };
+  auto receive = [&](int peer) {
+    int value = 0;
+    comm::Request request =
+        transport.irecv(&value, sizeof(value), peer, kChannel);
+    transport.wait(request);
+    return value;
+  };
+  if (transport.rank() != 0) {
+    send(failed, 0);
+    return receive(0);
+  }
+  int lowest = failed ? 0 : -1;
+  for (int peer = 1; peer < transport.size(); ++peer)
+    if (receive(peer) != 0 && lowest < 0)
+      lowest = peer;
+  for (int peer = 1; peer < transport.size(); ++peer)
+    send(lowest, peer);
+  return lowest;
+}
+
+/// One rank of an MPI job.
+int runMpiProcess(const CompiledProgram &compiled,
+                  const std::vector<std::string> &arguments,
+                  comm::Transport &transport) {
+  Startup startup(compiled, arguments, &transport);
+  int failing = agreeOnStart(transport, startup.status() != 0);
+  if (failing >= 0) {
+    if (transport.rank() == failing)
+      printError(startup.message());
+    return startup.status() != 0 ? startup.status() : kFailed;
+  }
+  if (startup.job())
+    trainRank(*startup.job(), compiled.tasks, &transport);
+  else if (transport.rank() == 0)
+    std::fwrite(startup.text().data(), 1, startup.text().size(), stdout);
+  return 0;
+}
+
+/// All ranks as threads of this process.
+int runThreads(const CompiledProgram &compiled,
+               const std::vector<std::string> &arguments) {
+  Startup startup(compiled, arguments, nullptr);
+  if (startup.status() != 0) {
+    printError(startup.message());
+    return startup.status();
+  }
+  if (!startup.job()) {
+    std::fwrite(startup.text().data(), 1, startup.text().size(), stdout);
+    return 0;
+  }
+  int ranks = static_cast<int>(startup.program().plan.ranks());
+  if (ranks == 1)
+    trainRank(*startup.job(), compiled.tasks, nullptr);
+  else
+    comm::runThreadRanks(ranks, [&](comm::Transport &transport) {
+      trainRank(*startup.job(), compiled.tasks, &transport);
+    });
+  return 0;
+}
+
+} // namespace
+
+int runExecutable(const CompiledProgram &compiled,
+                  const std::vector<std::string> &arguments) {
+  try {
+    std::optional<comm::MpiLauncher> launcher = comm::detectMpiLauncher();
+    if (!launcher)
+      return runThreads(compiled, arguments);
+    int status = 0;
+    comm::runMpiRank(*launcher, [&](comm::Transport &transport) {
+      status = runMpiProcess(compiled, arguments, transport);
+    });
+    return status;
+  } catch (const std::exception &error) {
+    printError(error.what());
+    return kFailed;
+  }
+}
+
+} // namespace ppopt::train

@@ -1,0 +1,75 @@
+//===- job.cpp - What the ranks of a process share ------------------------===//
+
+#include "train/job.h"
+
+#include "core/error.h"
+
+#include <algorithm>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::Program;
+
+constexpr int64_t kDefaultEvalBatches = 8;
+
+std::optional<Sampler> openTraining(const Program &program,
+                                    const Options &options) {
+  if (!options.data.empty()) {
+    std::shared_ptr<SampleReader> reader =
+        makeTokenReader(program, options.data, options.tokens, "--data");
+    auto order = std::make_unique<RandomOrder>(options.seed, reader->count());
+    return Sampler(program, std::move(reader), std::move(order));
+  }
+  if (options.inputs.empty())
+    return std::nullopt;
+  std::shared_ptr<SampleReader> reader =
+      makeTensorReader(program, options.inputs, "--inputs");
+  std::unique_ptr<SampleOrder> order;
+  if (options.shuffle)
+    order = std::make_unique<ShuffledOrder>(options.seed, reader->count());
+  else
+    order = std::make_unique<SequentialOrder>(reader->count());
+  return Sampler(program, std::move(reader), std::move(order));
+}
+
+/// Batches of an evaluation; throws where the samples do not fill them.
+int64_t chooseEvalBatches(const Program &program, const Options &options,
+                          const SampleReader &reader, const char *flag) {
+  int64_t batch = program.plan.batch;
+  int64_t full = static_cast<int64_t>(
+      std::min<uint64_t>(reader.count() / batch, INT64_MAX));
+  if (full == 0)
+    throw Error("{}: {} {} do not fill one batch of {}", flag, reader.count(),
+                reader.unit(), batch);
+  if (options.evalBatches > full)
+    throw Error("--eval-batches {}: {} has {} {}, enough for {} batches of {}",
+                options.evalBatches, flag, reader.count(), reader.unit(), full,
+                batch);
+  return options.evalBatches > 0 ? options.evalBatches
+                                 : std::min(full, kDefaultEvalBatches);
+}
+
+} // namespace
+
+Job::Job(const Program &program, const Options &options)
+    : program(program), options(options),
+      training(openTraining(program, options)) {
+  bool tokens = !options.evalData.empty();
+  if (tokens || !options.evalInputs.empty()) {
+    const char *flag = tokens ? "--eval-data" : "--eval-inputs";
+    std::shared_ptr<SampleReader> reader =
+        tokens
+            ? makeTokenReader(program, options.evalData, options.tokens, flag)
+            : makeTensorReader(program, options.evalInputs, flag);
+    evalBatches = chooseEvalBatches(program, options, *reader, flag);
+    auto order = std::make_unique<SpacedOrder>(
+        reader->count(),
+        static_cast<uint64_t>(evalBatches * program.plan.batch));
+    evaluation.emplace(program, std::move(reader), std::move(order));
+  }
+  if (!options.init.empty())
+    initial = std::make_unique<InitialParameters>(program, options.init);
+}
+
+} // namespace ppopt::train

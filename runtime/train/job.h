@@ -1,0 +1,32 @@
+//===- job.h - What the ranks of a process share --------------------------===//
+
+#ifndef PPOPT_TRAIN_JOB_H
+#define PPOPT_TRAIN_JOB_H
+
+#include "core/program.h"
+#include "train/command_line.h"
+#include "train/parameter_file.h"
+#include "train/sampler.h"
+
+#include <memory>
+#include <optional>
+
+namespace ppopt::train {
+
+/// A training run before its first step: all files are open and checked. Ranks
+/// read it, nothing changes it.
+struct Job {
+  /// Throws Error for files that do not fit the program.
+  Job(const runtime::Program &program, const Options &options);
+
+  const runtime::Program &program;
+  const Options &options;
+  std::optional<Sampler> training;   ///< nothing for a model without inputs
+  std::optional<Sampler> evaluation; ///< nothing where not asked for
+  int64_t evalBatches = 0;
+  std::unique_ptr<InitialParameters> initial; ///< null: drawn from the seed
+};
+
+} // namespace ppopt::train
+
+#endif // PPOPT_TRAIN_JOB_H

@@ -1,0 +1,18 @@
+//===- main.cpp - The entry of every compiled executable ------------------===//
+//
+// The executable itself holds the program's symbols only (ppopt/runtime.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/runtime.h"
+#include "train/executable.h"
+
+#include <string>
+#include <vector>
+
+int main(int argc, char **argv) {
+  ppopt::train::CompiledProgram compiled{
+      {ppopt_program_json, ppopt_program_json_size}, ppopt_tasks};
+  return ppopt::train::runExecutable(
+      compiled, std::vector<std::string>(argv, argv + argc));
+}

@@ -1,0 +1,265 @@
+//===- progress.cpp - What a run tells: lines and the log -----------------===//
+
+#include "train/progress.h"
+
+#include "core/error.h"
+#include "train/describe.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <iterator>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::Program;
+
+/// Text on the stack; longer lines than this do not occur, save for a skipped
+/// step's reason, which may allocate.
+using Line = fmt::memory_buffer;
+
+template <typename... Args>
+void append(Line &line, fmt::format_string<Args...> format, Args &&...args) {
+  fmt::format_to(std::back_inserter(line), format, std::forward<Args>(args)...);
+}
+
+void print(Line &line) {
+  line.push_back('\n');
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fflush(stdout);
+}
+
+/// A JSON number that reads back as the same double; JSON has no NaN.
+void appendNumber(Line &line, const char *key, double value) {
+  if (std::isfinite(value))
+    append(line, ",\"{}\":{:.17g}", key, value);
+  else
+    append(line, ",\"{}\":null", key);
+}
+
+/// The bits of a double, as printf's %a writes them.
+void appendHex(Line &line, const char *key, double value) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%a", value);
+  append(line, ",\"{}\":\"{}\"", key, text);
+}
+
+/// 49.7k, 1.25M.
+void appendCount(Line &line, double count) {
+  if (count >= 1e6)
+    append(line, "{:.2f}M", count / 1e6);
+  else if (count >= 1e3)
+    append(line, "{:.1f}k", count / 1e3);
+  else
+    append(line, "{:.0f}", count);
+}
+
+void appendClock(Line &line, double seconds) {
+  int64_t whole = std::llround(seconds);
+  append(line, "{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+int digits(int64_t value) {
+  int count = 1;
+  for (; value >= 10; value /= 10)
+    ++count;
+  return count;
+}
+
+} // namespace
+
+WorkUnit workUnitOf(const Program &program) {
+  for (const runtime::Input &input : program.inputs)
+    if (input.shape.size() == 2 && (input.type == runtime::ElementType::i32 ||
+                                    input.type == runtime::ElementType::i64))
+      return {"tok", input.shape[0] * input.shape[1]};
+  return {"samples", program.plan.batch};
+}
+
+Progress::Progress(const Program &program, const Options &options)
+    : program_(program), options_(options), unit_(workUnitOf(program)) {
+  if (options.log.empty())
+    return;
+  log_ = ::open(options.log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                0666);
+  if (log_ < 0)
+    throw Error("--log {}: cannot create: {}", options.log,
+                std::strerror(errno));
+}
+
+Progress::~Progress() {
+  if (log_ >= 0)
+    ::close(log_);
+}
+
+void Progress::logLine(const char *text, size_t size) {
+  while (size > 0) {
+    ssize_t written = ::write(log_, text, size);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      throw Error("--log {}: cannot write: {}", options_.log,
+                  std::strerror(errno));
+    text += written;
+    size -= static_cast<size_t>(written);
+  }
+}
+
+void Progress::note(const std::string &text) {
+  Line line;
+  append(line, "{}", text);
+  print(line);
+}
+
+void Progress::start(const char *transport) {
+  const runtime::Plan &plan = program_.plan;
+  int64_t elements = 0;
+  for (const auto &parameter : program_.parameters)
+    elements += parameter.elements();
+  note(fmt::format(
+      "{}: {} parameters | {} | {} rank{} by {}, {} thread{} each | "
+      "batch {} | {} a rank",
+      program_.model, elements, plan.optimizer, plan.ranks(),
+      plan.ranks() == 1 ? "" : "s", transport, plan.threads,
+      plan.threads == 1 ? "" : "s", plan.batch,
+      describeBytes(program_.arenaBytes)));
+  if (log_ < 0)
+    return;
+  nlohmann::json mesh = nlohmann::json::object();
+  for (const auto &axis : plan.mesh)
+    mesh[axis.name] = axis.size;
+  std::string line = nlohmann::json{{"event", "start"},
+                                    {"model", program_.model},
+                                    {"mesh", mesh},
+                                    {"ranks", plan.ranks()},
+                                    {"threads", plan.threads},
+                                    {"transport", transport},
+                                    {"batch", plan.batch},
+                                    {"microbatches", plan.microbatches},
+                                    {"optimizer", plan.optimizer},
+                                    {"parameters", elements},
+                                    {"arena_bytes", program_.arenaBytes},
+                                    {"steps", options_.steps},
+                                    {"seed", options_.seed}}
+                         .dump() +
+                     "\n";
+  logLine(line.data(), line.size());
+}
+
+void Progress::step(int64_t step, double learningRate,
+                    const runtime::StepResult &result, double milliseconds) {
+  ++stepsDone_;
+  if (step == 0) {
+    firstMilliseconds_ = milliseconds;
+  } else {
+    leastMilliseconds_ = timedSteps_ == 0
+                             ? milliseconds
+                             : std::min(leastMilliseconds_, milliseconds);
+    ++timedSteps_;
+    timedMilliseconds_ += milliseconds;
+  }
+  if (!result.skipped.empty())
+    ++stepsSkipped_;
+
+  double rate = static_cast<double>(unit_.perStep) / (milliseconds / 1e3);
+  Line line;
+  append(line, "step {:>{}}/{} | ", step + 1, digits(options_.steps),
+         options_.steps);
+  if (!result.skipped.empty())
+    append(line, "skipped, nothing updated: {} | ", result.skipped);
+  else
+    append(line, "loss {:.4f} | ", result.loss);
+  if (!std::isnan(result.gradNorm))
+    append(line, "norm {:.3f} | ", result.gradNorm);
+  append(line, "lr {:.2e} | {:.1f} ms | ", learningRate, milliseconds);
+  appendCount(line, rate);
+  append(line, " {}/s | ", unit_.name);
+  double each = timedSteps_ > 0
+                    ? timedMilliseconds_ / static_cast<double>(timedSteps_)
+                    : milliseconds;
+  appendClock(line,
+              each * static_cast<double>(options_.steps - step - 1) / 1e3);
+  append(line, " left");
+  print(line);
+
+  if (log_ < 0)
+    return;
+  line.clear();
+  append(line, "{{\"event\":\"step\",\"step\":{}", step + 1);
+  appendNumber(line, "loss", result.loss);
+  appendHex(line, "loss_hex", result.loss);
+  appendNumber(line, "norm", result.gradNorm);
+  appendHex(line, "norm_hex", result.gradNorm);
+  appendNumber(line, "lr", learningRate);
+  append(line, ",\"ms\":{:.3f},\"{}_per_second\":{:.1f}", milliseconds,
+         unit_.name, rate);
+  append(line, ",\"launches\":{},\"flops\":{},\"bytes_sent\":{}",
+         result.launches, result.flops, result.bytesSent);
+  if (!result.skipped.empty())
+    append(line, ",\"skipped\":{}", nlohmann::json(result.skipped).dump());
+  append(line, "}}\n");
+  logLine(line.data(), line.size());
+}
+
+void Progress::evaluation(int64_t steps, double loss, int64_t batches,
+                          int64_t skippedBatches, double milliseconds) {
+  Line line;
+  append(line, "eval after step {} | loss {:.4f} | {} batch{} | ", steps, loss,
+         batches, batches == 1 ? "" : "es");
+  if (skippedBatches > 0)
+    append(line, "{} without a counted target | ", skippedBatches);
+  append(line, "{:.1f} ms", milliseconds);
+  print(line);
+  if (log_ < 0)
+    return;
+  line.clear();
+  append(line, "{{\"event\":\"eval\",\"step\":{}", steps);
+  appendNumber(line, "loss", loss);
+  appendHex(line, "loss_hex", loss);
+  append(line, ",\"batches\":{},\"skipped_batches\":{},\"ms\":{:.3f}}}\n",
+         batches, skippedBatches, milliseconds);
+  logLine(line.data(), line.size());
+}
+
+void Progress::summary() {
+  struct rusage usage;
+  int64_t peak = 0; // ru_maxrss is in KiB on Linux
+  if (::getrusage(RUSAGE_SELF, &usage) == 0)
+    peak = static_cast<int64_t>(usage.ru_maxrss) * 1024;
+  double mean = timedSteps_ > 0
+                    ? timedMilliseconds_ / static_cast<double>(timedSteps_)
+                    : firstMilliseconds_;
+  double least = timedSteps_ > 0 ? leastMilliseconds_ : firstMilliseconds_;
+  Line line;
+  append(line, "done: {} step{}", stepsDone_, stepsDone_ == 1 ? "" : "s");
+  if (stepsSkipped_ > 0)
+    append(line, ", {} of them skipped", stepsSkipped_);
+  if (stepsDone_ > 0) {
+    append(line, " | mean {:.1f} ms, least {:.1f} ms, first {:.1f} ms | ", mean,
+           least, firstMilliseconds_);
+    appendCount(line, static_cast<double>(unit_.perStep) / (mean / 1e3));
+    append(line, " {}/s", unit_.name);
+  }
+  append(line, " | peak resident memory {} (this process)",
+         describeBytes(peak));
+  print(line);
+  if (log_ < 0)
+    return;
+  line.clear();
+  append(line,
+         "{{\"event\":\"end\",\"steps\":{},\"skipped\":{},\"mean_ms\":{:.3f},"
+         "\"least_ms\":{:.3f},\"first_ms\":{:.3f},\"peak_bytes\":{}}}\n",
+         stepsDone_, stepsSkipped_, mean, least, firstMilliseconds_, peak);
+  logLine(line.data(), line.size());
+}
+
+} // namespace ppopt::train

@@ -1,0 +1,65 @@
+//===- progress.h - What a run tells: lines and the log -------------------===//
+//
+// Lines for people on standard output and JSON lines for programs in a file;
+// docs/running.md has the fields. Used by rank 0 only. Writing a step allocates
+// nothing and leaves both complete up to that step if the process dies.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_TRAIN_PROGRESS_H
+#define PPOPT_TRAIN_PROGRESS_H
+
+#include "core/program.h"
+#include "core/walker.h"
+#include "train/command_line.h"
+
+#include <cstdint>
+#include <string>
+
+namespace ppopt::train {
+
+/// Counts what a step processes, for "tok/s" and "samples/s".
+struct WorkUnit {
+  const char *name; ///< "tok" or "samples"
+  int64_t perStep;
+};
+
+/// Tokens where an input is integers of rank 2, else rows of the batch.
+WorkUnit workUnitOf(const runtime::Program &program);
+
+class Progress {
+public:
+  /// Opens the log, if one is asked for. Throws Error.
+  Progress(const runtime::Program &program, const Options &options);
+  ~Progress();
+  Progress(const Progress &) = delete;
+  Progress &operator=(const Progress &) = delete;
+
+  /// A line for people only.
+  void note(const std::string &text);
+  void start(const char *transport);
+  /// `step` counts from 0.
+  void step(int64_t step, double learningRate,
+            const runtime::StepResult &result, double milliseconds);
+  /// After `steps` steps.
+  void evaluation(int64_t steps, double loss, int64_t batches,
+                  int64_t skippedBatches, double milliseconds);
+  void summary();
+
+private:
+  void logLine(const char *text, size_t size);
+
+  const runtime::Program &program_;
+  const Options &options_;
+  WorkUnit unit_;
+  int log_ = -1;
+  // Of all steps but the first, which touches memory for the first time.
+  int64_t timedSteps_ = 0;
+  double timedMilliseconds_ = 0, leastMilliseconds_ = 0;
+  double firstMilliseconds_ = 0;
+  int64_t stepsDone_ = 0, stepsSkipped_ = 0;
+};
+
+} // namespace ppopt::train
+
+#endif // PPOPT_TRAIN_PROGRESS_H

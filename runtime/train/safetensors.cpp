@@ -1,0 +1,365 @@
+//===- safetensors.cpp - Reading and writing safetensors files ------------===//
+
+#include "train/safetensors.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <set>
+#include <unistd.h>
+
+namespace ppopt::train {
+namespace {
+
+using json = nlohmann::json;
+
+/// The format's own limit; a longer header is a sign of another kind of file.
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;
+
+struct DtypeSize {
+  const char *name;
+  uint64_t bytes;
+};
+constexpr DtypeSize kDtypes[] = {
+    {"F64", 8}, {"I64", 8},  {"U64", 8},     {"F32", 4},     {"I32", 4},
+    {"U32", 4}, {"BF16", 2}, {"F16", 2},     {"I16", 2},     {"U16", 2},
+    {"I8", 1},  {"U8", 1},   {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"BOOL", 1}};
+
+struct ProgramType {
+  const char *program;
+  const char *dtype;
+};
+constexpr ProgramType kProgramTypes[] = {{"f32", "F32"},   {"f64", "F64"},
+                                         {"bf16", "BF16"}, {"i32", "I32"},
+                                         {"i64", "I64"},   {"i1", "BOOL"}};
+
+/// Parses the header; the library would silently keep the last of two equal
+/// keys, so keys are counted here.
+json parseHeader(const std::string &path, const unsigned char *begin,
+                 uint64_t size) {
+  std::vector<std::set<std::string>> keys;
+  auto checkKeys = [&](int depth, json::parse_event_t event, json &parsed) {
+    if (depth > 8)
+      throw Error("{}: the header is nested too deeply", path);
+    if (event == json::parse_event_t::object_start) {
+      keys.resize(depth + 1);
+      keys.emplace_back();
+    } else if (event == json::parse_event_t::key &&
+               !keys.at(depth).insert(parsed.get<std::string>()).second) {
+      throw Error(depth == 1
+                      ? "{}: two tensors are named '{}'"
+                      : "{}: the header has the key '{}' twice in one entry",
+                  path, parsed.get<std::string>());
+    }
+    return true;
+  };
+  try {
+    // keys[d] holds the keys of the object that is open at depth d.
+    return json::parse(begin, begin + size, checkKeys);
+  } catch (const json::exception &error) {
+    std::string reason = error.what();
+    // "[json.exception.parse_error.101] parse error at …" -> "parse error at …"
+    if (auto end = reason.find("] "); end != std::string::npos)
+      reason.erase(0, end + 2);
+    throw Error("{}: the header is not valid JSON: {}", path, reason);
+  }
+}
+
+std::map<std::string, std::string> readMetadata(const std::string &path,
+                                                const json &entry) {
+  std::map<std::string, std::string> metadata;
+  if (!entry.is_object())
+    throw Error("{}: __metadata__ is not an object", path);
+  for (const auto &[key, value] : entry.items()) {
+    if (!value.is_string())
+      throw Error("{}: __metadata__ entry '{}' is not a string", path, key);
+    metadata[key] = value.get<std::string>();
+  }
+  return metadata;
+}
+
+/// A tensor's range of bytes, relative to the end of the header.
+struct Range {
+  uint64_t begin, end;
+};
+
+Range readTensor(const std::string &path, const std::string &name,
+                 const json &entry, uint64_t dataBytes, StoredTensor &tensor) {
+  auto fail = [&](const std::string &what) {
+    throw Error("{}: tensor '{}': {}", path, name, what);
+  };
+  if (!entry.is_object())
+    fail("its entry in the header is not an object");
+  for (const auto &[key, value] : entry.items())
+    if (key != "dtype" && key != "shape" && key != "data_offsets")
+      fail(fmt::format("unknown key '{}' in the header", key));
+  for (const char *key : {"dtype", "shape", "data_offsets"})
+    if (!entry.contains(key))
+      fail(fmt::format("the header does not give its {}", key));
+
+  tensor.name = name;
+  if (!entry["dtype"].is_string())
+    fail("dtype is not a string");
+  tensor.dtype = entry["dtype"].get<std::string>();
+  uint64_t bytes = safetensorsElementSize(tensor.dtype);
+  if (bytes == 0)
+    fail(fmt::format("unknown dtype '{}'", tensor.dtype));
+
+  if (!entry["shape"].is_array())
+    fail("shape is not a list");
+  for (const json &size : entry["shape"]) {
+    if (!size.is_number_unsigned())
+      fail(fmt::format("the size {} in its shape is not a whole number from 0 "
+                       "on",
+                       size.dump()));
+    uint64_t value = size.get<uint64_t>();
+    if (value > INT64_MAX || __builtin_mul_overflow(bytes, value, &bytes))
+      fail("the sizes in its shape overflow 64 bits");
+    tensor.shape.push_back(static_cast<int64_t>(value));
+  }
+
+  const json &offsets = entry["data_offsets"];
+  if (!offsets.is_array() || offsets.size() != 2 ||
+      !offsets[0].is_number_unsigned() || !offsets[1].is_number_unsigned())
+    fail("data_offsets is not a pair of whole numbers from 0 on");
+  Range range{offsets[0].get<uint64_t>(), offsets[1].get<uint64_t>()};
+  if (range.begin > range.end)
+    fail(fmt::format("data_offsets [{}, {}] end before they begin", range.begin,
+                     range.end));
+  if (range.end - range.begin != bytes)
+    fail(fmt::format("{} needs {} bytes, data_offsets [{}, {}] hold {}",
+                     describeTensor(tensor.dtype, tensor.shape), bytes,
+                     range.begin, range.end, range.end - range.begin));
+  if (range.end > dataBytes)
+    fail(fmt::format("its data ends at byte {}, the file has {} bytes of "
+                     "data: the file is truncated",
+                     range.end, dataBytes));
+  tensor.bytes = bytes;
+  return range;
+}
+
+/// Every byte of data must belong to exactly one tensor.
+void checkCoverage(const std::string &path,
+                   std::vector<std::pair<Range, std::string>> ranges,
+                   uint64_t dataBytes) {
+  std::sort(ranges.begin(), ranges.end(), [](const auto &a, const auto &b) {
+    return std::make_pair(a.first.begin, a.first.end) <
+           std::make_pair(b.first.begin, b.first.end);
+  });
+  uint64_t covered = 0;
+  const std::string *before = nullptr;
+  for (const auto &[range, name] : ranges) {
+    if (range.begin < covered)
+      throw Error("{}: tensors '{}' and '{}' overlap", path, *before, name);
+    if (range.begin > covered)
+      throw Error("{}: bytes {} to {} of the data belong to no tensor", path,
+                  covered, range.begin);
+    covered = range.end;
+    before = &name;
+  }
+  if (covered != dataBytes)
+    throw Error("{}: the last {} bytes of the data belong to no tensor", path,
+                dataBytes - covered);
+}
+
+uint64_t littleEndian64(const unsigned char *bytes) {
+  uint64_t value = 0;
+  for (int i = 7; i >= 0; --i)
+    value = value << 8 | bytes[i];
+  return value;
+}
+
+} // namespace
+
+uint64_t safetensorsElementSize(const std::string &dtype) {
+  for (const DtypeSize &known : kDtypes)
+    if (dtype == known.name)
+      return known.bytes;
+  return 0;
+}
+
+std::string safetensorsDtype(const std::string &programType) {
+  for (const ProgramType &known : kProgramTypes)
+    if (programType == known.program)
+      return known.dtype;
+  throw std::invalid_argument(
+      fmt::format("the type '{}' has no safetensors dtype", programType));
+}
+
+std::string describeTensor(const std::string &dtype,
+                           const std::vector<int64_t> &shape) {
+  return fmt::format("{} [{}]", dtype, fmt::join(shape, ", "));
+}
+
+SafetensorsFile::SafetensorsFile(const std::string &path) : file_(path) {
+  if (file_.size() < 8)
+    throw Error("{}: {} bytes are too few for a safetensors file", path,
+                file_.size());
+  uint64_t headerBytes = littleEndian64(file_.data());
+  if (headerBytes > kMaxHeaderBytes)
+    throw Error("{}: not a safetensors file: a header of {} bytes (at most {})",
+                path, headerBytes, kMaxHeaderBytes);
+  if (headerBytes > file_.size() - 8)
+    throw Error(
+        "{}: the header should have {} bytes, the file ends after {}: the "
+        "file is truncated",
+        path, headerBytes, file_.size() - 8);
+  json header = parseHeader(path, file_.data() + 8, headerBytes);
+  if (!header.is_object())
+    throw Error("{}: the header is not a JSON object", path);
+
+  const unsigned char *data = file_.data() + 8 + headerBytes;
+  uint64_t dataBytes = file_.size() - 8 - headerBytes;
+  std::vector<std::pair<Range, std::string>> ranges;
+  for (const auto &[name, entry] : header.items()) {
+    if (name == "__metadata__") {
+      metadata_ = readMetadata(path, entry);
+      continue;
+    }
+    StoredTensor tensor;
+    Range range = readTensor(path, name, entry, dataBytes, tensor);
+    tensor.data = data + range.begin;
+    ranges.emplace_back(range, name);
+    tensors_.push_back(std::move(tensor));
+  }
+  checkCoverage(path, std::move(ranges), dataBytes);
+}
+
+const StoredTensor *SafetensorsFile::find(const std::string &name) const {
+  for (const StoredTensor &tensor : tensors_)
+    if (tensor.name == name)
+      return &tensor;
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A file under a temporary name, removed unless it was committed.
+class FileAside {
+public:
+  explicit FileAside(const std::string &path)
+      : path_(path), aside_(fmt::format("{}.{}.part", path, ::getpid())) {
+    descriptor_ =
+        ::open(aside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (descriptor_ < 0)
+      fail("cannot create");
+  }
+  ~FileAside() {
+    if (descriptor_ >= 0)
+      ::close(descriptor_);
+    if (!committed_)
+      ::unlink(aside_.c_str());
+  }
+  FileAside(const FileAside &) = delete;
+  FileAside &operator=(const FileAside &) = delete;
+
+  void write(const void *data, uint64_t bytes) {
+    const char *next = static_cast<const char *>(data);
+    while (bytes > 0) {
+      ssize_t written = ::write(descriptor_, next, bytes);
+      if (written < 0 && errno == EINTR)
+        continue;
+      if (written < 0)
+        fail("cannot write");
+      next += written;
+      bytes -= static_cast<uint64_t>(written);
+    }
+  }
+
+  void commit() {
+    if (::fsync(descriptor_) != 0)
+      fail("cannot write to the disk");
+    int descriptor = std::exchange(descriptor_, -1);
+    if (::close(descriptor) != 0)
+      fail("cannot close");
+    if (::rename(aside_.c_str(), path_.c_str()) != 0)
+      fail("cannot rename into place");
+    committed_ = true;
+    syncFolder();
+  }
+
+private:
+  [[noreturn]] void fail(const char *what) {
+    throw Error("{}: {}: {}", path_, what, std::strerror(errno));
+  }
+
+  /// The rename itself survives a crash only once the folder is on the disk.
+  /// Some file systems cannot do this; the file is complete either way.
+  void syncFolder() {
+    auto slash = path_.rfind('/');
+    std::string folder = slash == std::string::npos ? "."
+                         : slash == 0               ? "/"
+                                                    : path_.substr(0, slash);
+    int descriptor = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor >= 0) {
+      ::fsync(descriptor);
+      ::close(descriptor);
+    }
+  }
+
+  std::string path_, aside_;
+  int descriptor_ = -1;
+  bool committed_ = false;
+};
+
+} // namespace
+
+void writeSafetensors(const std::string &path,
+                      const std::vector<TensorToStore> &tensors,
+                      const std::map<std::string, std::string> &metadata) {
+  // Wide elements first: every tensor is then aligned to its element.
+  std::vector<const TensorToStore *> order;
+  for (const TensorToStore &tensor : tensors)
+    order.push_back(&tensor);
+  std::sort(order.begin(), order.end(), [](auto *a, auto *b) {
+    uint64_t wide = safetensorsElementSize(a->dtype);
+    uint64_t other = safetensorsElementSize(b->dtype);
+    return wide != other ? wide > other : a->name < b->name;
+  });
+
+  json header = json::object();
+  if (!metadata.empty())
+    header["__metadata__"] = metadata;
+  uint64_t offset = 0;
+  std::vector<uint64_t> sizes;
+  for (const TensorToStore *tensor : order) {
+    uint64_t bytes = safetensorsElementSize(tensor->dtype);
+    if (bytes == 0)
+      throw std::invalid_argument(fmt::format("tensor '{}': unknown dtype '{}'",
+                                              tensor->name, tensor->dtype));
+    for (int64_t size : tensor->shape)
+      bytes *= static_cast<uint64_t>(size);
+    if (header.contains(tensor->name))
+      throw std::invalid_argument(
+          fmt::format("{}: two tensors are named '{}'", path, tensor->name));
+    header[tensor->name] = {{"dtype", tensor->dtype},
+                            {"shape", tensor->shape},
+                            {"data_offsets", {offset, offset + bytes}}};
+    offset += bytes;
+    sizes.push_back(bytes);
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+
+  unsigned char length[8];
+  for (int i = 0; i < 8; ++i)
+    length[i] = static_cast<unsigned char>(text.size() >> (8 * i));
+  FileAside file(path);
+  file.write(length, sizeof(length));
+  file.write(text.data(), text.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    file.write(order[i]->data, sizes[i]);
+  file.commit();
+}
+
+} // namespace ppopt::train

@@ -1,0 +1,153 @@
+//===- training_loop.cpp - All steps of one rank --------------------------===//
+
+#include "train/training_loop.h"
+
+#include "core/error.h"
+#include "core/initialize.h"
+#include "core/rank.h"
+#include "core/walker.h"
+#include "train/progress.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <limits>
+#include <optional>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::Program;
+
+class Stopwatch {
+public:
+  double milliseconds() const {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start_)
+        .count();
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
+
+class TrainingLoop {
+public:
+  TrainingLoop(const Job &job, const ppopt_task_fn *tasks,
+               comm::Transport *transport)
+      : job_(job), program_(job.program), options_(job.options),
+        rank_(job.program, tasks, transport,
+              {static_cast<int>(job.program.plan.threads),
+               job.options.collectives}),
+        dpCoordinate_(job.program.plan.coordinate(rank_.index, "dp")) {
+    settings_.weightDecay = options_.weightDecay;
+    settings_.beta1 = options_.beta1;
+    settings_.beta2 = options_.beta2;
+    settings_.eps = options_.eps;
+    settings_.momentum = options_.momentum;
+    settings_.clip = options_.clip;
+    settings_.seed = options_.seed;
+    walk_.checkPredicted = options_.checkCounters;
+    if (rank_.index == 0)
+      progress_.emplace(job.program, job.options);
+  }
+
+  void run() {
+    start();
+    for (int64_t step = 0; step < options_.steps; ++step) {
+      if (options_.evalEvery > 0 && step % options_.evalEvery == 0)
+        evaluate(step);
+      train(step);
+    }
+    evaluate(options_.steps);
+    finish();
+  }
+
+private:
+  void start();
+  void train(int64_t step);
+  void evaluate(int64_t stepsDone);
+  void finish();
+
+  const Job &job_;
+  const Program &program_;
+  const Options &options_;
+  ppopt_rank rank_;
+  const int64_t dpCoordinate_;
+  runtime::StepSettings settings_; ///< `step` counts the updates made so far
+  runtime::WalkOptions walk_;
+  std::optional<Progress> progress_; ///< rank 0's
+};
+
+void TrainingLoop::start() {
+  runtime::initializeParameters(rank_, options_.seed);
+  if (job_.initial)
+    job_.initial->load(rank_.arena.base());
+  if (!progress_)
+    return;
+  progress_->start(rank_.transport ? rank_.transport->kind() : "threads");
+  if (job_.training)
+    progress_->note("training on " + job_.training->reader().describe());
+  if (job_.evaluation)
+    progress_->note(
+        fmt::format("evaluating on {} batch{} of {} {} spaced evenly over {}",
+                    job_.evalBatches, job_.evalBatches == 1 ? "" : "es",
+                    program_.plan.batch, job_.evaluation->reader().unit(),
+                    job_.evaluation->reader().describe()));
+}
+
+void TrainingLoop::train(int64_t step) {
+  Stopwatch watch;
+  settings_.learningRate = options_.learningRate.at(step);
+  if (job_.training)
+    job_.training->fill(step, dpCoordinate_, rank_.arena.base());
+  runtime::StepResult result = runtime::walkStep(rank_, settings_, walk_);
+  if (result.skipped.empty())
+    ++settings_.step;
+  if (!progress_)
+    return;
+  progress_->step(step, settings_.learningRate, result, watch.milliseconds());
+  // An update reads gradients and leaves them as they are.
+  if (step == 0 && !options_.dumpGradients.empty())
+    exportGradients(program_, rank_.arena.base(), options_.dumpGradients);
+}
+
+void TrainingLoop::evaluate(int64_t stepsDone) {
+  if (!job_.evaluation)
+    return;
+  Stopwatch watch;
+  double sum = 0;
+  int64_t counted = 0;
+  for (int64_t batch = 0; batch < job_.evalBatches; ++batch) {
+    job_.evaluation->fill(batch, dpCoordinate_, rank_.arena.base());
+    runtime::EvalResult result = runtime::walkEval(rank_, settings_, walk_);
+    if (!result.skipped.empty())
+      continue;
+    sum += result.loss;
+    ++counted;
+  }
+  double loss = counted > 0 ? sum / static_cast<double>(counted)
+                            : std::numeric_limits<double>::quiet_NaN();
+  if (progress_)
+    progress_->evaluation(stepsDone, loss, counted, job_.evalBatches - counted,
+                          watch.milliseconds());
+}
+
+void TrainingLoop::finish() {
+  if (!progress_)
+    return;
+  if (!options_.exportTo.empty()) {
+    exportParameters(program_, rank_.arena.base(), options_.exportTo);
+    progress_->note("parameters written to " + options_.exportTo);
+  }
+  progress_->summary();
+}
+
+} // namespace
+
+void trainRank(const Job &job, const ppopt_task_fn *tasks,
+               comm::Transport *transport) {
+  TrainingLoop(job, tasks, transport).run();
+}
+
+} // namespace ppopt::train

@@ -1,0 +1,19 @@
+//===- training_loop.h - All steps of one rank ----------------------------===//
+
+#ifndef PPOPT_TRAIN_TRAINING_LOOP_H
+#define PPOPT_TRAIN_TRAINING_LOOP_H
+
+#include "comm/transport.h"
+#include "ppopt/runtime.h"
+#include "train/job.h"
+
+namespace ppopt::train {
+
+/// Trains one rank to the end of the job. Rank 0 prints, logs and writes files.
+/// `transport` may be null where the plan has one rank. Throws Error.
+void trainRank(const Job &job, const ppopt_task_fn *tasks,
+               comm::Transport *transport);
+
+} // namespace ppopt::train
+
+#endif // PPOPT_TRAIN_TRAINING_LOOP_H
