@@ -5,6 +5,10 @@
 #include "core/error.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
 
 namespace ppopt::train {
 namespace {
@@ -50,11 +54,32 @@ int64_t chooseEvalBatches(const Program &program, const Options &options,
                                  : std::min(full, kDefaultEvalBatches);
 }
 
+/// A run must not end, hours later, in a file that cannot be written.
+void checkWritable(const char *flag, const std::string &path) {
+  if (path.empty())
+    return;
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path folder = fs::path(path).parent_path();
+  if (folder.empty())
+    folder = ".";
+  if (!fs::is_directory(folder, error))
+    throw Error("{} {}: there is no folder {}", flag, path, folder.string());
+  if (fs::is_directory(path, error))
+    throw Error("{} {}: is a folder", flag, path);
+  if (::access(folder.c_str(), W_OK) != 0)
+    throw Error("{} {}: cannot write to {}: {}", flag, path, folder.string(),
+                std::strerror(errno));
+}
+
 } // namespace
 
 Job::Job(const Program &program, const Options &options)
     : program(program), options(options),
       training(openTraining(program, options)) {
+  checkWritable("--log", options.log);
+  checkWritable("--export", options.exportTo);
+  checkWritable("--dump-gradients", options.dumpGradients);
   bool tokens = !options.evalData.empty();
   if (tokens || !options.evalInputs.empty()) {
     const char *flag = tokens ? "--eval-data" : "--eval-inputs";
