@@ -86,7 +86,7 @@ def run(executable, flags, launch="threads", dump_gradients=False, init=None, in
     done = checked(command, timeout, env)
     with open(stem + ".jsonl") as file:
         records = [json.loads(line) for line in file]
-    records = [record for record in records if "loss_hex" in record and "step" in record]
+    records = [record for record in records if record.get("event") == "step"]
     gradients = safetensors_io.read(stem + ".gradients.safetensors") if dump_gradients else None
     return Result(records, gradients, safetensors_io.read(stem + ".parameters.safetensors"), done.stderr + done.stdout)
 
