@@ -44,15 +44,22 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     if (options.batch)
       manager.addPass(createResizeBatch({*options.batch}));
     manager.addPass(createInsertPlan(makePlanOptions(options)));
+    manager.addPass(createDecomposeModel());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createCSEPass());
     manager.addPass(createPlaceOps());
     return;
   case Phase::Train:
     manager.addPass(createAutodiff());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createCSEPass());
     return;
   case Phase::Partitioned:
     manager.addPass(createSplitBatch());
     manager.addPass(createSplitTasks());
     manager.addPass(createFormBuckets());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createCSEPass());
     return;
   case Phase::Scheduled:
     manager.addPass(createSchedule());

@@ -26,7 +26,8 @@ public:
       : task(task), bucket(bucket), builder(task.getBuilder()),
         loc(bucket.getLoc()),
         type(RankedTensorType::get({static_cast<int64_t>(bucket.getElements())},
-                                   bucket.getType())) {}
+                                   bucket.getType())),
+        f64(RankedTensorType::get({}, builder.getF64Type())) {}
 
   Value range(RoleKind kind, const Twine &name) {
     return task.addArgument(
@@ -36,19 +37,22 @@ public:
     task.addResult(RoleAttr::get(builder.getContext(), kind, name.str()),
                    value);
   }
-  /// A field of the record in the bucket's type.
-  Value field(StringRef name) {
-    auto f64 = RankedTensorType::get({}, builder.getF64Type());
-    Value value = task.getArgument(
+  /// A field of the record, f64.
+  Value wideField(StringRef name) {
+    return task.getArgument(
         RoleAttr::get(builder.getContext(), RoleKind::Record, name), f64, loc);
-    auto scalar = RankedTensorType::get({}, bucket.getType());
-    if (scalar == f64)
-      return value;
-    return CastOp::create(builder, loc, scalar, value);
   }
-  Value one() {
-    return ConstantOp::create(builder, loc,
-                              RankedTensorType::get({}, bucket.getType()), 1.0);
+  /// A scalar in the bucket's type. Coefficients are computed in f64 and
+  /// rounded once.
+  Value narrow(Value scalar) {
+    auto type = RankedTensorType::get({}, bucket.getType());
+    if (type == f64)
+      return scalar;
+    return CastOp::create(builder, loc, type, scalar);
+  }
+  Value field(StringRef name) { return narrow(wideField(name)); }
+  Value oneMinus(Value wide) {
+    return sub(ConstantOp::create(builder, loc, f64, 1.0), wide);
   }
   Value add(Value a, Value b) { return AddOp::create(builder, loc, a, b); }
   Value sub(Value a, Value b) { return SubOp::create(builder, loc, a, b); }
@@ -61,7 +65,7 @@ private:
   BucketOp bucket;
   OpBuilder &builder;
   Location loc;
-  RankedTensorType type;
+  RankedTensorType type, f64;
 };
 
 /// The gradient as the optimizer sees it: clipped, and with L2 decay where the
@@ -97,19 +101,20 @@ void buildAdam(StepBuilder &step, BucketOp bucket, bool isDecoupled) {
   Value m = step.range(RoleKind::StateRange, first);
   Value v = step.range(RoleKind::StateRange, second);
   Value gradient = getGradient(step, bucket, param, isDecoupled);
-  Value lr = step.field("lr"), beta1 = step.field("beta1"),
-        beta2 = step.field("beta2");
-  m = step.add(step.mul(beta1, m),
-               step.mul(step.sub(step.one(), beta1), gradient));
-  v = step.add(step.mul(beta2, v), step.mul(step.sub(step.one(), beta2),
-                                            step.mul(gradient, gradient)));
+  auto decay = [&](StringRef beta, Value average, Value value) {
+    Value rest = step.narrow(step.oneMinus(step.wideField(beta)));
+    return step.add(step.mul(step.field(beta), average), step.mul(rest, value));
+  };
+  m = decay("beta1", m, gradient);
+  v = decay("beta2", v, step.mul(gradient, gradient));
   Value root = step.sqrt(step.div(v, step.field("bias_correction2")));
-  Value direction = step.div(step.div(m, step.field("bias_correction1")),
-                             step.add(root, step.field("eps")));
+  Value direction = step.div(m, step.add(root, step.field("eps")));
+  Value lr = step.wideField("lr");
   if (bucket.getDecayed() && isDecoupled)
-    param = step.sub(param,
-                     step.mul(step.mul(lr, step.field("weight_decay")), param));
-  param = step.sub(param, step.mul(lr, direction));
+    param = step.mul(param, step.narrow(step.oneMinus(
+                                step.mul(lr, step.wideField("weight_decay")))));
+  Value rate = step.narrow(step.div(lr, step.wideField("bias_correction1")));
+  param = step.sub(param, step.mul(rate, direction));
   step.result(RoleKind::ParamRange, bucket.getSymName(), param);
   step.result(RoleKind::StateRange, first, m);
   step.result(RoleKind::StateRange, second, v);
