@@ -10,58 +10,60 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
-#include <unordered_map>
 
 namespace ppopt::train {
 namespace {
 
-/// The compiler's names where the kernel's differ by more than '-' for '_'.
-const std::unordered_map<std::string, std::string> &kernelNames() {
-  static const std::unordered_map<std::string, std::string> names = {
-      {"sse3", "pni"},
-      {"sse4.1", "sse4_1"},
-      {"sse4.2", "sse4_2"},
-      {"sha", "sha_ni"},
-      {"lzcnt", "abm"},
-      {"rdrnd", "rdrand"},
-      {"prfchw", "3dnowprefetch"},
-      {"pclmul", "pclmulqdq"},
-      {"avx512bf16", "avx512_bf16"},
-      {"avx512fp16", "avx512_fp16"},
-      {"avx512vnni", "avx512_vnni"},
-      {"avx512bitalg", "avx512_bitalg"},
-      {"avx512vbmi2", "avx512_vbmi2"},
-      {"avx512vpopcntdq", "avx512_vpopcntdq"},
-      {"avx512vp2intersect", "avx512_vp2intersect"},
-      {"avxvnni", "avx_vnni"},
-      {"cx8", "cx8"},
-      {"cx16", "cx16"},
-      {"sahf", "lahf_lm"},
-      {"mwaitx", "mwaitx"},
-      {"fsgsbase", "fsgsbase"},
-  };
-  return names;
-}
+/// A feature as the compiler names it and as the kernel lists it.
+struct Feature {
+  const char *compiler, *kernel;
+};
 
-/// Features of which code for a program's loops and products is made; the
-/// others (cache hints, system instructions) never appear in it.
-bool isComputing(const std::string &name) {
-  static const char *prefixes[] = {
-      "sse",   "ssse",  "avx",  "amx",  "fma",     "f16c", "bmi",    "popcnt",
-      "lzcnt", "movbe", "vaes", "gfni", "vpclmul", "aes",  "pclmul", "adx"};
-  return std::any_of(
-      std::begin(prefixes), std::end(prefixes),
-      [&](const char *prefix) { return name.rfind(prefix, 0) == 0; });
-}
-
-std::string kernelName(const std::string &name) {
-  auto found = kernelNames().find(name);
-  if (found != kernelNames().end())
-    return found->second;
-  std::string same = name;
-  std::replace(same.begin(), same.end(), '-', '_');
-  return same;
-}
+/// The instruction sets of which loops and products are made, as far as every
+/// kernel of the last years lists them.
+constexpr Feature kFeatures[] = {
+    {"sse", "sse"},
+    {"sse2", "sse2"},
+    {"sse3", "pni"},
+    {"ssse3", "ssse3"},
+    {"sse4.1", "sse4_1"},
+    {"sse4.2", "sse4_2"},
+    {"sse4a", "sse4a"},
+    {"popcnt", "popcnt"},
+    {"lzcnt", "abm"},
+    {"movbe", "movbe"},
+    {"bmi", "bmi1"},
+    {"bmi2", "bmi2"},
+    {"adx", "adx"},
+    {"aes", "aes"},
+    {"pclmul", "pclmulqdq"},
+    {"f16c", "f16c"},
+    {"fma", "fma"},
+    {"fma4", "fma4"},
+    {"avx", "avx"},
+    {"avx2", "avx2"},
+    {"avxvnni", "avx_vnni"},
+    {"vaes", "vaes"},
+    {"vpclmulqdq", "vpclmulqdq"},
+    {"gfni", "gfni"},
+    {"avx512f", "avx512f"},
+    {"avx512bw", "avx512bw"},
+    {"avx512cd", "avx512cd"},
+    {"avx512dq", "avx512dq"},
+    {"avx512vl", "avx512vl"},
+    {"avx512ifma", "avx512ifma"},
+    {"avx512vbmi", "avx512vbmi"},
+    {"avx512vbmi2", "avx512_vbmi2"},
+    {"avx512vnni", "avx512_vnni"},
+    {"avx512bitalg", "avx512_bitalg"},
+    {"avx512vpopcntdq", "avx512_vpopcntdq"},
+    {"avx512vp2intersect", "avx512_vp2intersect"},
+    {"avx512bf16", "avx512_bf16"},
+    {"avx512fp16", "avx512_fp16"},
+    {"amx-tile", "amx_tile"},
+    {"amx-int8", "amx_int8"},
+    {"amx-bf16", "amx_bf16"},
+};
 
 } // namespace
 
@@ -83,13 +85,12 @@ std::vector<std::string>
 missingFeatures(const std::vector<std::string> &planned,
                 const std::vector<std::string> &machine) {
   std::vector<std::string> missing;
-  for (const std::string &feature : planned) {
-    if (feature.empty() || feature[0] != '+')
-      continue;
-    std::string name = feature.substr(1);
-    if (isComputing(name) && std::find(machine.begin(), machine.end(),
-                                       kernelName(name)) == machine.end())
-      missing.push_back(name);
+  for (const Feature &feature : kFeatures) {
+    std::string asked = std::string("+") + feature.compiler;
+    if (std::find(planned.begin(), planned.end(), asked) != planned.end() &&
+        std::find(machine.begin(), machine.end(), feature.kernel) ==
+            machine.end())
+      missing.push_back(feature.compiler);
   }
   return missing;
 }

@@ -13,8 +13,8 @@ namespace ppopt::train {
 std::vector<std::string> machineFeatures();
 
 /// Those of a plan's features ("+avx512f"; "-…" asks for nothing) that are not
-/// among the machine's. Features that the system has no word for count as
-/// present: they come with the ones that it has.
+/// among the machine's, in the compiler's words. Looks only at instruction sets
+/// that Linux lists: the rest come with them or are no computation.
 std::vector<std::string>
 missingFeatures(const std::vector<std::string> &planned,
                 const std::vector<std::string> &machine);

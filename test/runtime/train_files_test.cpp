@@ -1,0 +1,262 @@
+//===- train_files_test.cpp - safetensors and token files -----------------===//
+
+#include "train/safetensors.h"
+#include "train/token_files.h"
+#include "train_files.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+
+using namespace ppopt::train;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// safetensors
+//===----------------------------------------------------------------------===//
+
+/// A file with this header and so many bytes of data.
+std::string withHeader(const std::string &header, size_t dataBytes) {
+  std::string text;
+  for (int i = 0; i < 8; ++i)
+    text += static_cast<char>(header.size() >> (8 * i));
+  return text + header + std::string(dataBytes, '\x01');
+}
+
+TEST(Safetensors, ReadsWhatItWrote) {
+  TemporaryFolder folder;
+  std::string path = folder.path("a.safetensors");
+  double d[2] = {1.5, -2};
+  float f[6] = {0, 1, 2, 3, 4, 5};
+  uint8_t byte = 7;
+  writeSafetensors(path,
+                   {{"byte", "U8", {}, &byte},
+                    {"f", "F32", {2, 3}, f},
+                    {"empty", "I64", {0, 4}, nullptr},
+                    {"d \"quoted\"", "F64", {2}, d}},
+                   {{"format", "pt"}});
+  SafetensorsFile file(path);
+  ASSERT_EQ(file.tensors().size(), 4u);
+  EXPECT_EQ(file.metadata().at("format"), "pt");
+  const StoredTensor *stored = file.find("f");
+  ASSERT_NE(stored, nullptr);
+  EXPECT_EQ(stored->dtype, "F32");
+  EXPECT_EQ(stored->shape, (std::vector<int64_t>{2, 3}));
+  ASSERT_EQ(stored->bytes, sizeof(f));
+  EXPECT_EQ(std::memcmp(stored->data, f, sizeof(f)), 0);
+  EXPECT_EQ(std::memcmp(file.find("d \"quoted\"")->data, d, sizeof(d)), 0);
+  EXPECT_EQ(*file.find("byte")->data, 7);
+  EXPECT_TRUE(file.find("byte")->shape.empty());
+  EXPECT_EQ(file.find("empty")->bytes, 0u);
+  EXPECT_EQ(file.find("g"), nullptr);
+}
+
+TEST(Safetensors, ReplacesAFileAsAWholeAndLeavesNothingAside) {
+  TemporaryFolder folder;
+  std::string path = folder.write("a.safetensors", "not yet");
+  float value = 1;
+  writeSafetensors(path, {{"x", "F32", {1}, &value}});
+  EXPECT_EQ(SafetensorsFile(path).tensors().size(), 1u);
+  auto entries = std::filesystem::directory_iterator(folder.path("."));
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
+  EXPECT_ERROR(writeSafetensors(folder.path("no/a"), {}), "cannot create");
+}
+
+TEST(Safetensors, RefusesMalformedFiles) {
+  struct Case {
+    const char *header;
+    size_t dataBytes;
+    const char *message;
+  };
+  const Case cases[] = {
+      {"[]", 0, "the header is not a JSON object"},
+      {"{", 0, "the header is not valid JSON"},
+      {"", 0, "the header is not valid JSON"},
+      {R"({"a": 3})", 0, "'a': its entry in the header is not an object"},
+      {R"({"a":{"shape":[1],"data_offsets":[0,4]}})", 4,
+       "'a': the header does not give its dtype"},
+      {R"({"a":{"dtype":"F32","data_offsets":[0,4]}})", 4,
+       "does not give its shape"},
+      {R"({"a":{"dtype":"F32","shape":[1]}})", 4,
+       "does not give its data_offsets"},
+      {R"({"a":{"dtype":"F31","shape":[1],"data_offsets":[0,4]}})", 4,
+       "'a': unknown dtype 'F31'"},
+      {R"({"a":{"dtype":7,"shape":[1],"data_offsets":[0,4]}})", 4,
+       "dtype is not a string"},
+      {R"({"a":{"dtype":"F32","shape":1,"data_offsets":[0,4]}})", 4,
+       "shape is not a list"},
+      {R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4,
+       "the size -1 in its shape is not a whole number"},
+      {R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", 4,
+       "the size 1.5 in its shape"},
+      {R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})",
+       0, "overflow 64 bits"},
+      {R"({"a":{"dtype":"F64","shape":[2305843009213693952],"data_offsets":[0,0]}})",
+       0, "overflow 64 bits"},
+      {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4,
+       "end before they begin"},
+      {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0]}})", 4,
+       "data_offsets is not a pair"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4,
+       "F32 [2] needs 8 bytes, data_offsets [0, 4] hold 4"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 4,
+       "the file is truncated"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"x":1}})", 8,
+       "unknown key 'x'"},
+      {R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})",
+       4, "tensors 'a' and 'b' overlap"},
+      {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})",
+       4, "bytes 1 to 2 of the data belong to no tensor"},
+      {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 4,
+       "the last 3 bytes of the data belong to no tensor"},
+      {R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
+       2, "two tensors are named 'a'"},
+      {R"({"a":{"dtype":"U8","dtype":"I8","shape":[1],"data_offsets":[0,1]}})",
+       1, "has the key 'dtype' twice"},
+      {R"({"a":[[[[[[[[[[[[0]]]]]]]]]]]]})", 0, "nested too deeply"},
+      {R"({"__metadata__":{"x":1}})", 0, "entry 'x' is not a string"},
+      {R"({"__metadata__":3})", 0, "__metadata__ is not an object"},
+  };
+  TemporaryFolder folder;
+  for (const Case &wrong : cases) {
+    SCOPED_TRACE(wrong.header);
+    std::string path =
+        folder.write("bad", withHeader(wrong.header, wrong.dataBytes));
+    EXPECT_ERROR(SafetensorsFile{path}, wrong.message);
+    EXPECT_ERROR(SafetensorsFile{path}, path);
+  }
+  EXPECT_ERROR(SafetensorsFile{folder.write("bad", "1234567")}, "too few");
+  EXPECT_ERROR(SafetensorsFile{folder.write("bad", "")}, "too few");
+  EXPECT_ERROR(SafetensorsFile{folder.write("bad", "hello, world")},
+               "not a safetensors file");
+  EXPECT_ERROR(
+      SafetensorsFile{folder.write("bad", withHeader("{}", 0).substr(0, 9))},
+      "the header should have 2 bytes, the file ends after 1");
+  EXPECT_ERROR(SafetensorsFile{folder.path("absent")}, "cannot open");
+  EXPECT_ERROR(SafetensorsFile{folder.path(".")}, "not a regular file");
+}
+
+//===----------------------------------------------------------------------===//
+// Token files
+//===----------------------------------------------------------------------===//
+
+template <typename Int>
+std::string llmcFile(int32_t magic, int32_t version,
+                     const std::vector<Int> &tokens) {
+  std::vector<int32_t> header(256);
+  header[0] = magic;
+  header[1] = version;
+  header[2] = static_cast<int32_t>(tokens.size());
+  return asBytes(header) + asBytes(tokens);
+}
+
+std::vector<int64_t> tokensOf(const TokenFile &file) {
+  std::vector<int64_t> tokens;
+  for (uint64_t i = 0; i < file.size(); ++i)
+    tokens.push_back(file[i]);
+  return tokens;
+}
+
+TEST(TokenFiles, ReadsEachFormat) {
+  TemporaryFolder folder;
+  using Tokens = std::vector<int64_t>;
+  EXPECT_EQ(tokensOf({folder.write("text", "a\xff"), TokenFormat::Bytes}),
+            (Tokens{97, 255}));
+  std::string raw = asBytes(std::vector<uint16_t>{1, 50256, 3});
+  EXPECT_EQ(tokensOf({folder.write("raw", raw), TokenFormat::Uint16}),
+            (Tokens{1, 50256, 3}));
+  std::string gpt2 = llmcFile<uint16_t>(20240520, 1, {50256, 2});
+  std::string llama = llmcFile<uint32_t>(20240801, 7, {128255, 70000, 5});
+  for (TokenFormat format : {TokenFormat::Bytes, TokenFormat::Uint16}) {
+    EXPECT_EQ(tokensOf({folder.write("gpt2.bin", gpt2), format}),
+              (Tokens{50256, 2}));
+    EXPECT_EQ(tokensOf({folder.write("llama.bin", llama), format}),
+              (Tokens{128255, 70000, 5}));
+  }
+}
+
+TEST(TokenFiles, RefusesWrongHeaders) {
+  TemporaryFolder folder;
+  std::string good = llmcFile<uint16_t>(20240520, 1, {1, 2, 3});
+  auto open = [&](const std::string &bytes,
+                  TokenFormat format = TokenFormat::Bytes) {
+    TokenFile(folder.write("f.bin", bytes), format);
+  };
+  EXPECT_ERROR(open(good.substr(0, 100)), "ends within the header");
+  EXPECT_ERROR(open(good.substr(0, good.size() - 1)),
+               "the header promises 3 tokens of 2 bytes, 5 bytes follow it");
+  EXPECT_ERROR(open(llmcFile<uint16_t>(20240520, 2, {1})), "of version 2");
+  EXPECT_ERROR(open(llmcFile<uint32_t>(20240801, 1, {1})),
+               "only version 7 of magic 20240801 is known");
+  EXPECT_ERROR(open("abc", TokenFormat::Uint16),
+               "3 bytes are not a whole number of uint16 tokens");
+}
+
+TEST(TokenWindows, AreNumberedByFileAndDoNotCrossFiles) {
+  TemporaryFolder folder;
+  folder.write("data/b", "BCDE");
+  folder.write("data/a/deep", "abc");
+  folder.write("data/c", "xy");
+  folder.write("data/.git/config", "hidden");
+  folder.write("data/.hidden", "hidden");
+  TokenWindows windows(folder.path("data"), TokenFormat::Bytes, 3, "--data");
+  EXPECT_EQ(windows.count(), 3u); // abc, BCD, CDE
+  EXPECT_EQ(windows.tokens(), 7u);
+  EXPECT_EQ(windows.files(), 2u);
+  EXPECT_EQ(windows.skippedFiles(), 1u);
+  EXPECT_EQ(windows.skippedTokens(), 2u);
+  auto text = [&](uint64_t window, uint64_t shift, uint64_t length) {
+    std::vector<int32_t> tokens(length);
+    windows.copy(window, shift, length, {}, tokens.data());
+    return std::string(tokens.begin(), tokens.end());
+  };
+  EXPECT_EQ(text(0, 0, 3), "abc");
+  EXPECT_EQ(text(1, 0, 3), "BCD");
+  EXPECT_EQ(text(2, 1, 2), "DE");
+}
+
+TEST(TokenWindows, SayWhatIsMissing) {
+  TemporaryFolder folder;
+  auto open = [&](const std::string &name) {
+    TokenWindows(folder.path(name), TokenFormat::Bytes, 9, "--data");
+  };
+  folder.write("short", "12345");
+  folder.write("many/a", "12345");
+  folder.write("many/b", "12345678");
+  folder.write("nothing/a", "");
+  std::filesystem::create_directory(folder.path("empty"));
+  EXPECT_ERROR(open("absent"), "no such file or folder");
+  EXPECT_ERROR(open("empty"), "the folder holds no files");
+  EXPECT_ERROR(open("nothing"), "no tokens in it");
+  EXPECT_ERROR(open("short"), "needs 9 tokens, the file has 5");
+  EXPECT_ERROR(open("many"),
+               "needs 9 tokens of one file, the longest of the 2 files has 8");
+}
+
+TEST(TokenWindows, CheckTokensAgainstTheVocabulary) {
+  TemporaryFolder folder;
+  std::string path = folder.write("f", "aaza");
+  TokenWindows windows(path, TokenFormat::Bytes, 4, "--data");
+  std::vector<int64_t> into(4);
+  TokenRange range;
+  range.bounded = true;
+  range.size = 'z';
+  EXPECT_ERROR(windows.copy(0, 0, 4, range, into.data()),
+               path + ": token 122 at offset 2 is outside the model's "
+                      "vocabulary of 122 (0 to 121)");
+  range.hasIgnored = true;
+  range.ignored = 'z';
+  windows.copy(0, 0, 4, range, into.data());
+  EXPECT_EQ(into[2], 'z');
+
+  std::string large = llmcFile<uint32_t>(20240801, 7, {4000000000u});
+  TokenWindows wide(folder.write("w", large), TokenFormat::Bytes, 1, "--data");
+  int32_t narrow;
+  EXPECT_ERROR(wide.copy(0, 0, 1, {}, &narrow), "does not fit the model's");
+  wide.copy(0, 0, 1, {}, into.data());
+  EXPECT_EQ(into[0], 4000000000);
+}
+
+} // namespace

@@ -1,0 +1,203 @@
+//===- train_options_test.cpp - Flags, rates, parameters, processors ------===//
+
+#include "train/command_line.h"
+#include "train/cpu_check.h"
+#include "train/learning_rate.h"
+#include "train/nearest_name.h"
+#include "train/parameter_file.h"
+#include "train_files.h"
+#include "train_program.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <sstream>
+
+using namespace ppopt::train;
+using ppopt::runtime::Program;
+
+namespace {
+
+Program program(const std::string &optimizer) {
+  nlohmann::json document =
+      next_token::program(2, 1, optimizer == "momentum" ? "momentum" : "sgd");
+  if (optimizer != "momentum")
+    document["plan"]["optimizer"] = optimizer;
+  return Program::parse(document.dump());
+}
+
+Options parse(const std::string &line, const std::string &optimizer = "adamw") {
+  std::vector<std::string> arguments = {"./train"};
+  std::istringstream words(line);
+  for (std::string word; words >> word;)
+    arguments.push_back(word);
+  return parseCommandLine(program(optimizer), arguments);
+}
+
+TEST(CommandLine, ReadsValues) {
+  Options options =
+      parse("--data d --steps 7 --lr 1e-3 --min-lr=1e-4 --lr-schedule cosine "
+            "--warmup 2 --betas 0.8,0.95 --eps 1e-6 --clip 1 --seed 5 "
+            "--weight-decay 0.1 --tokens uint16 --check-counters");
+  EXPECT_EQ(options.data, "d");
+  EXPECT_EQ(options.steps, 7);
+  EXPECT_EQ(options.learningRate.peak, 1e-3);
+  EXPECT_EQ(options.learningRate.least, 1e-4);
+  EXPECT_EQ(options.learningRate.shape, LearningRateShape::Cosine);
+  EXPECT_EQ(options.learningRate.warmup, 2);
+  EXPECT_EQ(options.learningRate.steps, 7);
+  EXPECT_EQ(options.beta1, 0.8);
+  EXPECT_EQ(options.beta2, 0.95);
+  EXPECT_EQ(options.eps, 1e-6);
+  EXPECT_EQ(options.clip, 1);
+  EXPECT_EQ(options.seed, 5);
+  EXPECT_EQ(options.weightDecay, 0.1);
+  EXPECT_EQ(options.tokens, TokenFormat::Uint16);
+  EXPECT_TRUE(options.checkCounters);
+  EXPECT_EQ(parse("--data d --momentum 0.5", "momentum").momentum, 0.5);
+  EXPECT_EQ(parse("--describe").mode, Mode::Describe);
+  EXPECT_EQ(parse("--describe=json").mode, Mode::DescribeJson);
+  EXPECT_FALSE(parse("--inputs f --no-shuffle").shuffle);
+}
+
+TEST(CommandLine, RefusesWhatCannotBeMeant) {
+  struct Case {
+    const char *line, *message, *optimizer = "adamw";
+  };
+  const Case cases[] = {
+      {"--stpes 3", "unknown flag '--stpes'; did you mean '--steps'?"},
+      {"--data d x", "unexpected argument 'x'"},
+      {"--qqqqqqqqqqqq=1", "unknown flag '--qqqqqqqqqqqq' (--help"},
+      {"--data d --steps", "--steps: 1 required N missing"},
+      {"--data d --steps 1.5", "--steps 1.5: not a whole number"},
+      {"--data d --steps -1", "--steps -1: must be at least 0"},
+      {"--data d --steps 99999999999999999999", "too large"},
+      {"--data d --steps 1 --steps 2", "--steps"},
+      {"--data d --lr nan", "--lr nan: must be finite"},
+      {"--data d --lr inf", "--lr inf: must be finite"},
+      {"--data d --lr 1e999", "--lr 1e999: too large or too small"},
+      {"--data d --lr 1e-3x", "--lr 1e-3x: not a number"},
+      {"--data d --lr -1", "--lr -1: must be at least 0"},
+      {"--data d --lr-schedule cosin", "did you mean 'cosine'?"},
+      {"--data d --min-lr 0.1", "--min-lr: needs --lr-schedule"},
+      {"--data d --min-lr 1 --lr-schedule linear", "--min-lr 1: more than"},
+      {"--data d --steps 5 --warmup 6", "--warmup 6: more than --steps 5"},
+      {"--data d --betas 0.9", "must be two numbers"},
+      {"--data d --betas 0.9,1", "--betas 1: must be less than 1"},
+      {"--data d --betas 0.9,0.9,0.9", "--betas 0.9,0.9: not a number"},
+      {"--data d --eps 0", "--eps 0: must be more than 0"},
+      {"--data d --momentum 0.9", "optimizer is adamw, which keeps no"},
+      {"--data d --momentum 0.9", "optimizer is sgd, which keeps no", "sgd"},
+      {"--data d --betas 0.9,0.9", "optimizer is sgd, which does not", "sgd"},
+      {"--data d --eps 1e-3", "optimizer is sgd, which does not", "sgd"},
+      {"--data d --tokens uint8", "did you mean 'uint16'?"},
+      {"--inputs d --tokens uint16", "--tokens: needs --data"},
+      {"--data d --inputs f", "--data and --inputs: give one of them"},
+      {"--data d --no-shuffle", "--no-shuffle: needs --inputs"},
+      {"--data d --eval-every 3", "--eval-every: needs --eval-data"},
+      {"--data d --eval-batches 3", "--eval-batches: needs --eval-data"},
+      {"--data d --eval-data e --eval-every 0", "must be at least 1"},
+      {"--data d --eval-data e --eval-inputs f", "give one of them"},
+      {"--data d --collectives=mp", "did you mean 'mpi'?"},
+      {"--describe=jsn", "did you mean 'json'?"},
+      {"--data=", "--data"},
+      {"", "no samples to train on"},
+  };
+  for (const Case &wrong : cases) {
+    SCOPED_TRACE(wrong.line);
+    EXPECT_ERROR(parse(wrong.line, wrong.optimizer), wrong.message);
+  }
+}
+
+TEST(CommandLine, NamesTheLaunchThatWorks) {
+  std::string command = launchCommand(64, {"./train", "--data", "a b", "it's"});
+  EXPECT_NE(command.find("mpirun --oversubscribe --bind-to none -np 64 "
+                         "./train --data 'a b' 'it'\\''s'"),
+            std::string::npos)
+      << command;
+  EXPECT_EQ(launchCommand(1, {"./train"}), "./train");
+}
+
+TEST(LearningRate, WarmsUpAndDecays) {
+  LearningRateSchedule rate;
+  rate.peak = 1;
+  rate.least = 0.1;
+  rate.warmup = 4;
+  rate.steps = 14;
+  EXPECT_DOUBLE_EQ(rate.at(0), 0.25);
+  EXPECT_DOUBLE_EQ(rate.at(3), 1);
+  EXPECT_DOUBLE_EQ(rate.at(13), 1);
+  rate.shape = LearningRateShape::Linear;
+  EXPECT_DOUBLE_EQ(rate.at(3), 1);
+  EXPECT_DOUBLE_EQ(rate.at(4), 1);
+  EXPECT_DOUBLE_EQ(rate.at(9), 0.55);
+  EXPECT_DOUBLE_EQ(rate.at(14), 0.1);
+  rate.shape = LearningRateShape::Cosine;
+  EXPECT_DOUBLE_EQ(rate.at(4), 1);
+  EXPECT_DOUBLE_EQ(rate.at(9), 0.55);
+  EXPECT_NEAR(rate.at(13), 0.1 + 0.9 * 0.024472, 1e-6);
+}
+
+TEST(NearestName, IsEmptyWhereNothingIsNear) {
+  EXPECT_EQ(nearestName("cosin", {"linear", "cosine"}), "cosine");
+  EXPECT_EQ(nearestName("xyzzy", {"linear", "cosine"}), "");
+  EXPECT_EQ(nearestName("a", {}), "");
+}
+
+TEST(CpuCheck, NamesWhatIsMissing) {
+  std::vector<std::string> machine = {"sse2", "sse4_1", "bmi1", "pni"};
+  EXPECT_EQ(missingFeatures({"+sse2", "+sse4.1", "+bmi", "+sse3", "-avx2",
+                             "+prfchw", "+invented"},
+                            machine),
+            std::vector<std::string>{});
+  EXPECT_EQ(missingFeatures({"+avx512f", "+sse2", "+avx2"}, machine),
+            (std::vector<std::string>{"avx2", "avx512f"}));
+}
+
+TEST(InitialParameters, MustBeTheModels) {
+  TemporaryFolder folder;
+  Program sgd = program("sgd");
+  std::string path = folder.path("p.safetensors");
+  std::vector<char> arena(next_token::bytes), loaded(next_token::bytes);
+  for (size_t i = 0; i < arena.size(); ++i)
+    arena[i] = static_cast<char>(i);
+  exportParameters(sgd, arena.data(), path);
+  InitialParameters(sgd, path).load(loaded.data());
+  for (auto [offset, bytes] : {std::pair<int, int>{next_token::weights, 16},
+                               std::pair<int, int>{next_token::unused, 12}})
+    EXPECT_EQ(std::memcmp(arena.data() + offset, loaded.data() + offset, bytes),
+              0);
+  EXPECT_EQ(loaded[next_token::gradient], 0);
+
+  auto init = [&](const std::vector<TensorToStore> &tensors) {
+    writeSafetensors(path, tensors);
+    InitialParameters(sgd, path);
+  };
+  TensorToStore w{"w", "F64", {2}, arena.data()};
+  TensorToStore unused{"unused", "F32", {1, 3}, arena.data()};
+  init({w, unused});
+  EXPECT_ERROR(init({w}), "missing: unused");
+  EXPECT_ERROR(init({w, unused, {"x", "U8", {1}, arena.data()}}),
+               "not a parameter: x");
+  EXPECT_ERROR(init({w, {"unused", "F32", {3, 1}, arena.data()}}),
+               "of another shape: unused (file F32 [3, 1], model F32 [1, 3])");
+  EXPECT_ERROR(init({{"w", "F32", {2}, arena.data()}, unused}),
+               "of another type: w (file F32 [2], model F64 [2]) (convert");
+  EXPECT_ERROR(init({{"v", "F64", {2}, arena.data()}, unused}),
+               "missing: w; not a parameter: v");
+}
+
+TEST(ExportGradients, WritesThoseThatExist) {
+  TemporaryFolder folder;
+  std::string path = folder.path("g.safetensors");
+  std::vector<char> arena(next_token::bytes);
+  double gradient[2] = {3, 4};
+  std::memcpy(arena.data() + next_token::gradient, gradient, sizeof(gradient));
+  exportGradients(program("sgd"), arena.data(), path);
+  SafetensorsFile file(path);
+  ASSERT_EQ(file.tensors().size(), 1u);
+  EXPECT_EQ(file.tensors()[0].name, "w");
+  EXPECT_EQ(std::memcmp(file.tensors()[0].data, gradient, sizeof(gradient)), 0);
+}
+
+} // namespace
