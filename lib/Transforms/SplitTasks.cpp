@@ -103,8 +103,11 @@ private:
 
   Parts parts;
   OpBuilder &builder;
-  /// Sums over the batch, in order; their names are g0, g1, ….
-  llvm::SetVector<Value> batchSums;
+  /// What is summed over the batch for the prologue, in order; the sums' names
+  /// are g0, g1, ….
+  llvm::SetVector<Value> summed;
+  /// Of each, an op that sums it.
+  SmallVector<BatchSumOp> batchSums;
   /// Forward values that the backward takes as arguments, in program order.
   SmallVector<Value> saved;
 };
@@ -121,14 +124,20 @@ std::optional<RoleAttr> TaskSplitter::roleOf(Value value) {
   }
   if (auto param = value.getDefiningOp<ParamOp>())
     return role(RoleKind::Param, param.getParamName());
-  if (batchSums.contains(value))
+  if (auto sum = value.getDefiningOp<BatchSumOp>()) {
+    Value partial = throughPlace(sum.getPartial());
     return role(RoleKind::Global,
-                "g" + Twine(llvm::find(batchSums, value) - batchSums.begin()));
+                "g" + Twine(llvm::find(summed, partial) - summed.begin()));
+  }
   return std::nullopt;
 }
 
 void TaskSplitter::nameBatchSums() {
-  parts.entry.walk([&](BatchSumOp op) { batchSums.insert(op.getResult()); });
+  // Forward and backward may both complete one sum.
+  parts.entry.walk([&](BatchSumOp op) {
+    if (summed.insert(throughPlace(op.getPartial())))
+      batchSums.push_back(op);
+  });
 }
 
 /// Whether the backward can have `value` without more being saved.
@@ -150,6 +159,8 @@ void TaskSplitter::findSaved() {
   llvm::SetVector<Value> crossing;
   Block &forward = parts.forward.getBody().front();
   parts.backward.walk([&](Operation *op) {
+    if (isa<BatchSumOp>(op))
+      return;
     for (Value operand : op->getOperands()) {
       Value inner = throughPlace(operand);
       if (inner.getParentBlock() == &forward && !roleOf(inner))
@@ -200,18 +211,14 @@ void TaskSplitter::buildPrologue() {
     return;
   TaskBuilder task(builder, "s0_P", TaskKind::Prologue, /*stage=*/0,
                    parts.forward.getLoc());
-  for (Value sum : batchSums) {
-    auto op = sum.getDefiningOp<BatchSumOp>();
-    Value partial = materialise(task, op.getPartial());
-    task.accumulate(*roleOf(sum), partial);
-  }
+  for (BatchSumOp sum : batchSums)
+    task.accumulate(*roleOf(sum), materialise(task, sum.getPartial()));
   TaskOp made = task.finish();
   // The schedule's check of counts needs to know which sums count targets.
-  for (unsigned i = 0, e = made.getNumResults(); i < e; ++i) {
-    auto op = batchSums[i].getDefiningOp<BatchSumOp>();
-    if (op.getCount())
-      made.setResultAttr(i, kCountAttr, builder.getUnitAttr());
-  }
+  for (unsigned i = 0, e = made.getNumResults(); i < e; ++i)
+    if (batchSums[i].getCount())
+      made.setArgAttr(*made.getTiedArgument(i), kCountAttr,
+                      builder.getUnitAttr());
 }
 
 void TaskSplitter::buildForward() {

@@ -25,6 +25,8 @@ Compilation::Compilation(const pp::PlanOptions &options)
     : options(options), context(makeRegistry()),
       diagnostics(std::make_unique<SourceMgrDiagnosticHandler>(
           sources, &context, llvm::errs())) {
+  // One line for the user, who did not write the op as it is by then.
+  context.printOpOnDiagnostic(false);
   // Registered last, so called first: counts, and leaves the printing to the
   // other.
   counter = context.getDiagEngine().registerHandler([this](Diagnostic &found) {

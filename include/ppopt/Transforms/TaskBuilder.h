@@ -10,7 +10,7 @@
 
 namespace mlir::pp {
 
-/// On a result of a prologue: it counts targets, and zero skips the step.
+/// On an argument of a prologue: it counts targets, and zero skips the step.
 inline constexpr llvm::StringLiteral kCountAttr = "pp.count";
 
 /// Builds a pp.task at the insertion point of a builder; arguments and results
