@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SpaceBuilder.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -94,12 +95,22 @@ PP_LINEAR(AddOp, 0, 1)
 PP_LINEAR(SubOp, 0, 1)
 PP_BILINEAR(MulOp)
 PP_LINEAR(DivOp, 0)
-PP_LINEAR(SelectOp, 1, 2)
 PP_LINEAR(DetachOp, 0)
 PP_LINEAR(AccumulateOp, 0, 1)
 PP_LINEAR(SoftmaxGradOp, 1)
 PP_LINEAR(LogSoftmaxGradOp, 1)
 PP_LINEAR(NormalizeGradOp, 1)
+
+/// Linear in both choices, and in one alone where the other is zero: the
+/// gradients of select, abs and max are so.
+bool SelectOp::isLinearIn(ArrayRef<unsigned> operands) {
+  auto isZero = [](Value value) {
+    return matchPattern(value, m_AnyZeroFloat());
+  };
+  return areExactly(operands, {1, 2}) ||
+         (areExactly(operands, {1}) && isZero(getRhs())) ||
+         (areExactly(operands, {2}) && isZero(getLhs()));
+}
 
 bool CastOp::isLinearIn(ArrayRef<unsigned> operands) {
   return isa<FloatType>(getX().getType().getElementType()) &&
