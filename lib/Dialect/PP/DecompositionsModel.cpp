@@ -62,7 +62,8 @@ PP_DECOMPOSE(CrossEntropyOp) {
 
 PP_DECOMPOSE(MseOp) {
   TensorBuilder b(builder, getLoc());
-  Value difference = b.castToStatistics(b.sub(getX(), getY()));
+  Value difference =
+      b.sub(b.castToStatistics(getX()), b.castToStatistics(getY()));
   Value sum = b.sumAll(b.mul(difference, difference));
   return {b.scale(sum, 1.0 / computeProduct(getShape(getX())))};
 }

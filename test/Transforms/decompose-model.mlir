@@ -1,0 +1,97 @@
+// Compositions that have no gradient of their own are replaced; a mean is a sum
+// times a constant of the global count.
+
+// RUN: %ppopt opt %s --pp-decompose-model | FileCheck %s
+
+// CHECK-LABEL: @silu(
+// CHECK-SAME: %[[X:.*]]: tensor
+// CHECK: %[[GATE:.*]] = pp.sigmoid %[[X]]
+// CHECK: pp.mul %[[X]], %[[GATE]]
+func.func @silu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = pp.silu %x : tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: @mean(
+// CHECK-SAME: %[[X:.*]]: tensor
+// CHECK: %[[SUM:.*]] = pp.reduce sum %[[X]] [0, 2] : tensor<4x8x2xf32>
+// CHECK: %[[INVERSE:.*]] = pp.constant dense<1.250000e-01> : tensor<f32>
+// CHECK: pp.mul %[[SUM]], %[[INVERSE]] : tensor<8xf32>, tensor<f32>
+func.func @mean(%x: tensor<4x8x2xf32>) -> tensor<8xf32> {
+  %0 = pp.reduce mean %x [0, 2] : tensor<4x8x2xf32>
+  return %0 : tensor<8xf32>
+}
+
+// Summed in f32.
+// CHECK-LABEL: @mean_bf16(
+// CHECK: %[[WIDE:.*]] = pp.cast %{{.*}} to tensor<4x8xf32>
+// CHECK: %[[SUM:.*]] = pp.reduce sum %[[WIDE]] [0] {keep_dims} : tensor<4x8xf32>
+// CHECK: %[[MEAN:.*]] = pp.mul %[[SUM]], %{{.*}} : tensor<1x8xf32>, tensor<f32>
+// CHECK: pp.cast %[[MEAN]] : tensor<1x8xf32> to tensor<1x8xbf16>
+func.func @mean_bf16(%x: tensor<4x8xbf16>) -> tensor<1x8xbf16> {
+  %0 = pp.reduce mean %x [0] {keep_dims} : tensor<4x8xbf16>
+  return %0 : tensor<1x8xbf16>
+}
+
+// Elementary: sums and maxima; not yet: what has a gradient of its own.
+// CHECK-LABEL: @stays(
+// CHECK: pp.reduce sum
+// CHECK: pp.reduce max
+// CHECK: pp.softmax
+func.func @stays(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x8xf32>) {
+  %0 = pp.reduce sum %x [1] : tensor<4x8xf32>
+  %1 = pp.reduce max %x [1] : tensor<4x8xf32>
+  %2 = pp.softmax %x : tensor<4x8xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4x8xf32>
+}
+
+// CHECK-LABEL: @layer_norm(
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>, %[[SCALE:.*]]: tensor<8xf32>, %[[BIAS:.*]]: tensor<8xf32>)
+// CHECK: %[[ROWS:.*]] = pp.normalize %[[X]] {center, eps = 5.000000e-01 : f64}
+// CHECK: %[[SCALED:.*]] = pp.mul %[[ROWS]], %[[SCALE]]
+// CHECK: pp.add %[[SCALED]], %[[BIAS]]
+func.func @layer_norm(%x: tensor<4x8xf32>, %scale: tensor<8xf32>, %bias: tensor<8xf32>) -> tensor<4x8xf32> {
+  %0 = pp.layer_norm %x, %scale, %bias {eps = 0.5 : f64} : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: @rms_norm(
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>, %[[SCALE:.*]]: tensor<8xf32>)
+// CHECK: %[[ROWS:.*]] = pp.normalize %[[X]] {eps = 1.000000e-05 : f64}
+// CHECK: pp.mul %[[ROWS]], %[[SCALE]]
+func.func @rms_norm(%x: tensor<4x8xf32>, %scale: tensor<8xf32>) -> tensor<4x8xf32> {
+  %0 = pp.rms_norm %x, %scale : tensor<4x8xf32>, tensor<8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// CHECK-LABEL: @cross_entropy(
+// CHECK: %[[LOSSES:.*]] = pp.token_loss %{{.*}} : tensor<2x4x16xbf16>, tensor<2x4xi32>
+// CHECK: %[[SUM:.*]] = pp.reduce sum %[[LOSSES]] [0, 1] : tensor<2x4xf32>
+// CHECK: %[[INVERSE:.*]] = pp.constant dense<1.250000e-01> : tensor<f32>
+// CHECK: pp.mul %[[SUM]], %[[INVERSE]]
+func.func @cross_entropy(%x: tensor<2x4x16xbf16>, %y: tensor<2x4xi32>) -> tensor<f32> {
+  %0 = pp.cross_entropy %x, %y : tensor<2x4x16xbf16>, tensor<2x4xi32>
+  return %0 : tensor<f32>
+}
+
+// CHECK-LABEL: @cross_entropy_counted(
+// CHECK-SAME: %{{.*}}: tensor<2x4x16xf64>, %[[TARGETS:.*]]: tensor<2x4xi32>)
+// CHECK: %[[LOSSES:.*]] = pp.token_loss %{{.*}} {ignore_index = -100 : i64}
+// CHECK: %[[SUM:.*]] = pp.reduce sum %[[LOSSES]] [0, 1]
+// CHECK: %[[COUNT:.*]] = pp.count %[[TARGETS]] {ignore_index = -100 : i64} : tensor<2x4xi32> to tensor<f64>
+// CHECK: pp.div %[[SUM]], %[[COUNT]]
+func.func @cross_entropy_counted(%x: tensor<2x4x16xf64>, %y: tensor<2x4xi32>) -> tensor<f64> {
+  %0 = pp.cross_entropy %x, %y {ignore_index = -100 : i64} : tensor<2x4x16xf64>, tensor<2x4xi32>
+  return %0 : tensor<f64>
+}
+
+// CHECK-LABEL: @mse(
+// CHECK: %[[DIFFERENCE:.*]] = pp.sub %{{.*}} : tensor<8x4xf32>, tensor<8x4xf32>
+// CHECK: %[[SQUARE:.*]] = pp.mul %[[DIFFERENCE]], %[[DIFFERENCE]]
+// CHECK: %[[SUM:.*]] = pp.reduce sum %[[SQUARE]] [0, 1]
+// CHECK: %[[INVERSE:.*]] = pp.constant dense<3.125000e-02> : tensor<f32>
+// CHECK: pp.mul %[[SUM]], %[[INVERSE]]
+func.func @mse(%x: tensor<8x4xbf16>, %y: tensor<8x4xbf16>) -> tensor<f32> {
+  %0 = pp.mse %x, %y : tensor<8x4xbf16>, tensor<8x4xbf16>
+  return %0 : tensor<f32>
+}
