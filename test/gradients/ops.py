@@ -91,6 +91,7 @@ def cases():
     c += elementwise("tanh %0", np.tanh)
     c += elementwise("erf %0", erf)
     c += elementwise("sigmoid %0", sigmoid)
+    c += elementwise("softplus %0", lambda x: np.log1p(np.exp(x)))
     c += elementwise("relu %0", lambda x: np.maximum(x, 0), domain="apart")
     c += elementwise("silu %0", lambda x: x * sigmoid(x))
     c += elementwise("gelu %0", gelu)

@@ -9,6 +9,16 @@ include "mlir/Pass/PassBase.td"
 // model -> placed
 //===----------------------------------------------------------------------===//
 
+def VerifyModel : Pass<"pp-verify-model", "::mlir::ModuleOp"> {
+  let summary = "Checks that the module is a model";
+  let description = [{
+    Holds afterwards, or an error says what to change: there is one entry, the function that no other calls; parameters are in it only,
+    with unique names; its arguments are inputs with unique names and one first dimension, the batch; its result is the loss, one
+    float; no function calls itself; all ops are of `pp` or `func`; no tensor is empty.
+  }];
+  let options = [Option<"entry", "entry", "std::string", /*default=*/"\"\"", "the entry's name, where several functions are not called">];
+}
+
 def InlineCalls : Pass<"pp-inline-calls", "::mlir::ModuleOp"> {
   let summary = "Inlines the functions that the entry calls";
   let description = [{
@@ -185,6 +195,18 @@ def DecomposeKernels : Pass<"pp-decompose-kernels", "::mlir::ModuleOp"> {
     ```
   }];
   let statistics = [Statistic<"numDecomposed", "decomposed", "composites replaced">];
+}
+
+//===----------------------------------------------------------------------===//
+// Tests
+//===----------------------------------------------------------------------===//
+
+def TestIterationSpace : Pass<"pp-test-iteration-space"> {
+  let summary = "Test only: a remark on each op with its iteration space";
+  let description = [{
+    `a=8 b=4(sum): [a, b] -> [a]; linear in {0}.` is two loops, of which the operand's dimensions run over both, and the result's over the
+    first. `ab` is a dimension of two loops, `.` one of none.
+  }];
 }
 
 #endif // PPOPT_TRANSFORMS_PASSES

@@ -30,6 +30,12 @@ static Value emitRelu(ElementBuilder &b, Value x) {
   return b.select(b.lessThan(x, zero), zero, x);
 }
 
+/// max(x, 0) + log(1 + exp(-|x|)), in which nothing overflows.
+static Value emitSoftplus(ElementBuilder &b, Value x) {
+  Value tail = b.exp(b.neg(b.makeFloat<math::AbsFOp>(x)));
+  return b.add(emitRelu(b, x), b.makeFloat<math::Log1pOp>(tail));
+}
+
 PP_UNARY_ELEMENT(NegOp, b.neg(x))
 PP_UNARY_ELEMENT(AbsOp, b.makeFloat<math::AbsFOp>(x))
 PP_UNARY_ELEMENT(ExpOp, b.exp(x))
@@ -39,6 +45,7 @@ PP_UNARY_ELEMENT(RsqrtOp, b.makeFloat<math::RsqrtOp>(x))
 PP_UNARY_ELEMENT(TanhOp, b.makeFloat<math::TanhOp>(x))
 PP_UNARY_ELEMENT(ErfOp, b.makeFloat<math::ErfOp>(x))
 PP_UNARY_ELEMENT(SigmoidOp, emitSigmoid(b, x))
+PP_UNARY_ELEMENT(SoftplusOp, emitSoftplus(b, x))
 PP_UNARY_ELEMENT(ReluOp, emitRelu(b, x))
 PP_UNARY_ELEMENT(DetachOp, x)
 

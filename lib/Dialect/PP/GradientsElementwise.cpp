@@ -54,6 +54,7 @@ PP_UNARY_ADJOINT(TanhOp, b.mul(dy, oneMinus(b, b.mul(y, y))))
 PP_UNARY_ADJOINT(ErfOp, b.mul(b.scale(dy, 2 * llvm::numbers::inv_sqrtpi),
                               b.exp(b.make<NegOp>(b.mul(x, x)))))
 PP_UNARY_ADJOINT(SigmoidOp, b.mul(dy, b.mul(y, oneMinus(b, y))))
+PP_UNARY_ADJOINT(SoftplusOp, b.mul(dy, b.make<SigmoidOp>(x)))
 PP_UNARY_ADJOINT(ReluOp, reluGrad(b, y, dy))
 PP_UNARY_ADJOINT(GeluOp, b.make<GeluGradOp>(x, dy, getTanh()))
 PP_UNARY_ADJOINT(DropoutOp, b.make<DropoutOp>(dy, getKey(), getPAttr(),

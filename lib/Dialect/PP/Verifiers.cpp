@@ -53,6 +53,12 @@ static LogicalResult verifyEps(Operation *op, const APFloat &eps) {
 // Leaves
 //===----------------------------------------------------------------------===//
 
+LogicalResult ParamOp::verify() {
+  if (getParamName().empty())
+    return emitOpError("needs a name: checkpoints are keyed by it");
+  return success();
+}
+
 LogicalResult ConstantOp::verify() {
   if (!isa<DenseElementsAttr>(getValue()))
     return emitOpError("value must be written as dense<...>");
@@ -141,12 +147,40 @@ LogicalResult BroadcastOp::verify() {
 // Composites and losses
 //===----------------------------------------------------------------------===//
 
+LogicalResult ReduceOp::verify() {
+  if (getKind() == ReduceKind::Mean &&
+      !isa<FloatType>(getType().getElementType()))
+    return emitOpError("means are of floats; pp.cast the operand of ")
+           << getX().getType();
+  return success();
+}
+
+static LogicalResult verifyHasRows(Operation *op) {
+  Type type = op->getOperand(0).getType();
+  if (cast<RankedTensorType>(type).getRank() == 0)
+    return op->emitOpError("needs at least one dimension, got ") << type;
+  return success();
+}
+
+LogicalResult SoftmaxOp::verify() { return verifyHasRows(*this); }
+LogicalResult SoftmaxGradOp::verify() { return verifyHasRows(*this); }
+LogicalResult LogSoftmaxOp::verify() { return verifyHasRows(*this); }
+LogicalResult LogSoftmaxGradOp::verify() { return verifyHasRows(*this); }
+
+LogicalResult NormalizeOp::verify() {
+  return failed(verifyHasRows(*this)) ? failure() : verifyEps(*this, getEps());
+}
+
+LogicalResult NormalizeGradOp::verify() {
+  return failed(verifyHasRows(*this)) ? failure() : verifyEps(*this, getEps());
+}
+
 /// `vector` has one element for each of the last dimension of `x`.
 static LogicalResult verifyRowVector(Operation *op, StringRef name,
                                      Value vector, Value x) {
+  if (failed(verifyHasRows(op)))
+    return failure();
   ArrayRef<int64_t> shape = getShape(x);
-  if (shape.empty())
-    return op->emitOpError("needs at least one dimension, got ") << x.getType();
   if (getShape(vector) != shape.take_back())
     return op->emitOpError(name)
            << " of " << vector.getType() << " is not a vector of the "
@@ -178,6 +212,37 @@ LogicalResult EmbeddingGradOp::verify() {
            << " and a table of " << getType()
            << " do not fit: they are [...], [..., C] and [V, C]";
   return verifySameElements(*this, getDy(), getResult());
+}
+
+/// The forward op's results, from the operands that the gradient op shares with
+/// it, are what the gradient op reads.
+template <typename ForwardOp>
+static LogicalResult verifyForward(Operation *op, ValueRange operands,
+                                   typename ForwardOp::Properties properties,
+                                   ValueRange results) {
+  SmallVector<Type> expected;
+  if (failed(ForwardOp::inferReturnTypes(
+          op->getContext(), op->getLoc(), operands, DictionaryAttr(),
+          OpaqueProperties(&properties), RegionRange(), expected)))
+    return failure();
+  for (auto [result, type] : llvm::zip(results, expected))
+    if (result.getType() != type)
+      return op->emitOpError("operand of ")
+             << result.getType() << " must be of " << type << ", as the result "
+             << "of " << ForwardOp::getOperationName() << " is";
+  return success();
+}
+
+LogicalResult AttentionGradOp::verify() {
+  AttentionOp::Properties properties;
+  properties.causal = getCausalAttr();
+  return verifyForward<AttentionOp>(*this, {getQ(), getK(), getV()}, properties,
+                                    {getOut(), getLse()});
+}
+
+LogicalResult TokenLossGradOp::verify() {
+  return verifyForward<TokenLossOp>(*this, {getLogits(), getTargets()}, {},
+                                    {getDloss()});
 }
 
 LogicalResult CountOp::verify() {

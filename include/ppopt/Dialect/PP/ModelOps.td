@@ -38,6 +38,7 @@ def PP_ParamOp : PP_ModelOp<"param", [PP_Space]> {
   let arguments = (ins StrAttr:$param_name, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$param_name attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def PP_ConstantOp : PP_ModelOp<"constant", [PP_Space, PP_Element, ConstantLike, AllTypesMatch<["value", "result"]>]> {
@@ -79,6 +80,7 @@ def PP_RsqrtOp : PP_Unary<"rsqrt", [PP_Space, PP_Adjoint]> { let summary = "1 / 
 def PP_TanhOp : PP_Unary<"tanh", [PP_Space, PP_Adjoint]> { let summary = "hyperbolic tangent"; }
 def PP_ErfOp : PP_Unary<"erf", [PP_Space, PP_Adjoint]> { let summary = "error function"; }
 def PP_SigmoidOp : PP_Unary<"sigmoid", [PP_Space, PP_Adjoint]> { let summary = "1 / (1 + e to the -x)"; }
+def PP_SoftplusOp : PP_Unary<"softplus", [PP_Space, PP_Adjoint]> { let summary = "log(1 + e to the x)"; }
 def PP_ReluOp : PP_Unary<"relu", [PP_Space, PP_Adjoint]> { let summary = "max(x, 0); its gradient at 0 is 0"; }
 
 def PP_SiluOp : PP_ModelOp<"silu", [SameOperandsAndResultType, PP_Space, PP_Decompose]> {
@@ -251,6 +253,7 @@ def PP_ReduceOp : PP_ModelOp<"reduce", [PP_Infer, PP_LinearSpace, PP_Adjoint, PP
   let arguments = (ins PP_ReduceKindAttr:$kind, PP_NumberTensor:$x, DenseI64ArrayAttr:$dims, UnitAttr:$keep_dims);
   let results = (outs PP_NumberTensor:$result);
   let assemblyFormat = "$kind $x $dims attr-dict `:` type($x)";
+  let hasVerifier = 1;
 }
 
 def PP_MatmulOp : PP_ModelOp<"matmul", [PP_Infer, PP_LinearSpace, PP_Adjoint]> {
@@ -274,6 +277,7 @@ class PP_RowOp<string mnemonic, list<Trait> traits = []>
   let arguments = (ins PP_FloatTensor:$x);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
 }
 
 class PP_RowGradOp<string mnemonic, list<Trait> traits = []>
@@ -281,6 +285,7 @@ class PP_RowGradOp<string mnemonic, list<Trait> traits = []>
   let arguments = (ins PP_FloatTensor:$y, PP_FloatTensor:$dy);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$y `,` $dy attr-dict `:` type($y)";
+  let hasVerifier = 1;
 }
 
 def PP_SoftmaxOp : PP_RowOp<"softmax"> { let summary = "softmax over the last dimension"; }
@@ -301,6 +306,7 @@ def PP_NormalizeGradOp : PP_ModelOp<"normalize_grad", [SameOperandsAndResultType
   let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$dy, UnitAttr:$center, F64Attr:$eps);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x `,` $dy attr-dict `:` type($x)";
+  let hasVerifier = 1;
 }
 
 def PP_LayerNormOp : PP_ModelOp<"layer_norm", [PP_Space, PP_Decompose, AllTypesMatch<["x", "result"]>]> {
@@ -357,6 +363,7 @@ def PP_AttentionGradOp : PP_ModelOp<"attention_grad", [PP_LinearSpace, PP_Decomp
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $out `,` $lse `,` $dout attr-dict `:` type($q) `,` type($k) `,` type($v) `,` type($out) `,` type($lse)
   }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -386,6 +393,7 @@ def PP_TokenLossGradOp : PP_ModelOp<"token_loss_grad", [PP_LinearSpace, PP_Decom
   let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, PP_FloatTensor:$dloss, OptionalAttr<I64Attr>:$ignore_index);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$logits `,` $targets `,` $dloss attr-dict `:` type($logits) `,` type($targets) `,` type($dloss)";
+  let hasVerifier = 1;
 }
 
 def PP_CountOp : PP_ModelOp<"count", [PP_Space, PP_Decompose]> {

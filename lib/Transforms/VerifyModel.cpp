@@ -1,0 +1,234 @@
+//===- VerifyModel.cpp - Checks that the module is a model ----------------===//
+//
+// The contract of phase `model`, which all passes behind rely on. Nothing is
+// changed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Transforms/Entry.h"
+#include "ppopt/Transforms/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_VERIFYMODEL
+#include "ppopt/Transforms/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// The function named by the option, or the only one that no other calls.
+static FailureOr<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
+  if (name.empty())
+    return pp::findEntry(module);
+  if (auto entry = module.lookupSymbol<func::FuncOp>(name))
+    return entry;
+  return module.emitError("no function is named '")
+         << name << "', which --entry asks for";
+}
+
+//===----------------------------------------------------------------------===//
+// Functions and ops
+//===----------------------------------------------------------------------===//
+
+/// Calls name functions with a body and form no cycle. `path` holds the
+/// callers.
+static LogicalResult verifyCalls(func::FuncOp function, SymbolTable &symbols,
+                                 SmallVectorImpl<func::FuncOp> &path,
+                                 DenseSet<Operation *> &done) {
+  if (!done.insert(function).second)
+    return success();
+  path.push_back(function);
+  WalkResult result = function.walk([&](func::CallOp call) {
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    if (!callee || callee.isExternal()) {
+      call.emitError("calls @")
+          << call.getCallee() << ", which has no body in this file";
+      return WalkResult::interrupt();
+    }
+    if (llvm::is_contained(path, callee)) {
+      InFlightDiagnostic diag = call.emitError("calls @")
+                                << call.getCallee()
+                                << " from within itself; a model is finite: "
+                                   "write its layers one after the other";
+      diag.attachNote(callee.getLoc()) << "@" << call.getCallee() << " is here";
+      return WalkResult::interrupt();
+    }
+    return failed(verifyCalls(callee, symbols, path, done))
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  path.pop_back();
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult verifyTypes(Location loc, TypeRange types) {
+  for (Type type : types) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return emitError(loc) << "value of type " << type
+                            << "; a model computes with tensors of static "
+                               "shape";
+    if (llvm::is_contained(tensor.getShape(), 0))
+      return emitError(loc) << "value of type " << type
+                            << " has no elements; every size is at least 1";
+  }
+  return success();
+}
+
+static LogicalResult verifyOps(func::FuncOp function) {
+  if (!llvm::hasSingleElement(function.getBody()))
+    return function.emitError("function @")
+           << function.getSymName()
+           << " has more than one block; a model has no control flow";
+  for (BlockArgument argument : function.getArguments())
+    if (failed(verifyTypes(argument.getLoc(), argument.getType())))
+      return failure();
+  for (Operation &op : function.getBody().front()) {
+    if (!isa<func::ReturnOp, func::CallOp>(op) &&
+        !isa<IterationSpaceOpInterface>(op))
+      return op.emitError("'")
+             << op.getName()
+             << "' is no op of a model; models are made of pp's model ops, "
+                "func.call and func.return";
+    if (failed(verifyTypes(op.getLoc(), op.getResultTypes())))
+      return failure();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters, inputs and the loss
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyParams(ModuleOp module, func::FuncOp entry) {
+  llvm::StringMap<ParamOp> names;
+  WalkResult result = module.walk([&](ParamOp param) {
+    if (param->getParentOp() != entry) {
+      param.emitError("parameter '")
+          << param.getParamName() << "' is outside of the entry @"
+          << entry.getSymName()
+          << "; declare it there and pass it as an argument";
+      return WalkResult::interrupt();
+    }
+    auto [known, isNew] = names.try_emplace(param.getParamName(), param);
+    if (!isNew) {
+      InFlightDiagnostic diag =
+          param.emitError("a second parameter is named '")
+          << param.getParamName()
+          << "'; rename one, or use the value of the first twice to share it";
+      diag.attachNote(known->second.getLoc()) << "the first is here";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult verifyInputs(func::FuncOp entry) {
+  if (entry.getNumArguments() == 0)
+    return entry.emitError("entry @")
+           << entry.getSymName()
+           << " has no inputs: add an argument with {pp.input = \"name\"}";
+  llvm::StringMap<BlockArgument> names;
+  for (BlockArgument argument : entry.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    auto name = entry.getArgAttrOfType<StringAttr>(i, kInputAttr);
+    if (!name || name.empty())
+      return emitError(argument.getLoc())
+             << "argument " << i << " of entry @" << entry.getSymName()
+             << " has no name: add {pp.input = \"name\"}";
+    auto [known, isNew] = names.try_emplace(name, argument);
+    if (!isNew) {
+      InFlightDiagnostic diag = emitError(argument.getLoc())
+                                << "a second input is named " << name
+                                << "; rename one";
+      diag.attachNote(known->second.getLoc()) << "the first is here";
+      return diag;
+    }
+    Attribute shift = entry.getArgAttr(i, kShiftAttr);
+    auto tokens = dyn_cast_or_null<IntegerAttr>(shift);
+    if (shift && (!tokens || tokens.getInt() < 0))
+      return emitError(argument.getLoc())
+             << "input " << name << " has " << kShiftAttr << " = " << shift
+             << ", which must be a number of tokens >= 0";
+  }
+  return success();
+}
+
+static LogicalResult verifyBatch(func::FuncOp entry) {
+  BlockArgument first = entry.getArgument(0);
+  auto firstType = cast<RankedTensorType>(first.getType());
+  for (BlockArgument argument : entry.getArguments()) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (type.getRank() == 0)
+      return emitError(argument.getLoc())
+             << "input of " << type
+             << " has no batch: the first dimension of every input is the "
+                "batch";
+    if (type.getDimSize(0) != firstType.getDimSize(0)) {
+      InFlightDiagnostic diag =
+          emitError(argument.getLoc())
+          << "input of " << type << " has a batch of " << type.getDimSize(0)
+          << " rows; the first dimension is the batch, the same in all inputs";
+      diag.attachNote(first.getLoc())
+          << "this one has " << firstType.getDimSize(0);
+      return diag;
+    }
+  }
+  return success();
+}
+
+static LogicalResult verifyLoss(func::FuncOp entry) {
+  ArrayRef<Type> types = entry.getResultTypes();
+  auto type =
+      types.size() == 1 ? dyn_cast<RankedTensorType>(types[0]) : nullptr;
+  if (type && type.getRank() == 0 && isa<FloatType>(type.getElementType()))
+    return success();
+  InFlightDiagnostic diag = entry.emitError("entry @")
+                            << entry.getSymName()
+                            << " must return the loss alone, one float as in "
+                               "tensor<f32>, but returns ";
+  if (types.empty())
+    return diag << "nothing";
+  return diag << types;
+}
+
+namespace {
+
+struct VerifyModel : pp::impl::VerifyModelBase<VerifyModel> {
+  using VerifyModelBase::VerifyModelBase;
+
+  void runOnOperation() override {
+    if (failed(verify(getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult verify(ModuleOp module) {
+    FailureOr<func::FuncOp> found = ::findEntry(module, entry);
+    if (failed(found))
+      return failure();
+    for (Operation &op : *module.getBody())
+      if (!isa<func::FuncOp>(op))
+        return op.emitError("'")
+               << op.getName() << "' is no function; a model's file holds "
+               << "functions only";
+    SymbolTable symbols(module);
+    SmallVector<func::FuncOp> path;
+    DenseSet<Operation *> done;
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isExternal() &&
+          (failed(verifyCalls(function, symbols, path, done)) ||
+           failed(verifyOps(function))))
+        return failure();
+    if (failed(verifyParams(module, *found)) || failed(verifyInputs(*found)) ||
+        failed(verifyBatch(*found)))
+      return failure();
+    return verifyLoss(*found);
+  }
+};
+
+} // namespace

@@ -1,0 +1,91 @@
+"""Holds what docs/adding-an-op.md claims: outside of lib/Dialect/PP the compiler knows model ops by their interfaces.
+
+usage: op_names.py SOURCE-ROOT
+
+Prints each place where code of a pass, a conversion or a target names the class of a model op, unless ALLOWED gives the
+reason, and each entry of ALLOWED that is no longer needed.
+"""
+
+import os
+import re
+import sys
+
+FOLDERS = ["Analysis", "Transforms", "Conversion", "Target"]
+
+# A pass that makes ops decides nothing by their names.
+MAKES = "creates it"
+
+MOVES = "index ranges are followed through ops that only move elements"
+FOLDS = "kernels and products read through it: strides, offsets and index maps"
+
+# Keyed by op, then by file (without its suffix) or folder.
+ALLOWED = {
+    # A parameter is not computed: it has an owner, a gradient and a range in a bucket.
+    "ParamOp": {folder: "what is trained" for folder in FOLDERS},
+    "DetachOp": {"Autodiff": "autodiff consumes it"},
+    "ConstantOp": {
+        "Autodiff": MAKES,
+        "BatchPropagation": "a splat is cut by its type alone",
+        "OptimizerStep": MAKES,
+        "Conversion": "has no operands: cloned where it is used",
+    },
+    "CountOp": {"BatchPropagation": "a count of zero skips the step"},
+    "AddOp": {"Autodiff": MAKES, "OptimizerStep": MAKES, "ReductionForms": "terms are accumulated one by one"},
+    "MulOp": {"BatchPropagation": MAKES, "OptimizerStep": MAKES},
+    "SubOp": {"OptimizerStep": MAKES},
+    "DivOp": {"OptimizerStep": MAKES},
+    "SqrtOp": {"OptimizerStep": MAKES},
+    "CastOp": {"OptimizerStep": MAKES, "Conversion": "as cheap as the read it would save"},
+    "IotaOp": {"Conversion": "as cheap as the read it would save"},
+    "ReduceOp": {"OptimizerStep": MAKES, "Conversion": "ends a sweep of a kernel"},
+    "MatmulOp": {"Conversion": "becomes a library product"},
+    "EmbeddingGradOp": {"Conversion": "adds to rows that ids name: its own form of kernel"},
+    "ReshapeOp": {"SplitBatch": MOVES, "Conversion": FOLDS},
+    "TransposeOp": {"SplitBatch": MOVES, "Conversion": FOLDS},
+    "SliceOp": {"SplitBatch": MOVES, "Conversion": FOLDS},
+    "BroadcastOp": {"Conversion": FOLDS},
+}
+
+
+def model_ops(root):
+    with open(os.path.join(root, "include/ppopt/Dialect/PP/ModelOps.td")) as file:
+        return re.findall(r"^def PP_(\w+Op)\b", file.read(), re.MULTILINE)
+
+
+def sources(root):
+    """Each file with its path below the root and the folder that it belongs to."""
+    for top in ("lib", "include/ppopt"):
+        for folder in FOLDERS:
+            for directory, _, files in sorted(os.walk(os.path.join(root, top, folder))):
+                for file in sorted(files):
+                    if file.endswith((".cpp", ".h")):
+                        yield os.path.relpath(os.path.join(directory, file), root), folder
+
+
+def main():
+    root = sys.argv[1]
+    ops = model_ops(root)
+    # LLVM::ConstantOp and the like are others' ops.
+    pattern = re.compile(r"(?<!\w)(?:(\w+)::)?(" + "|".join(ops) + r")\b")
+    stems, used, wrong = set(), set(), []
+    for path, folder in sources(root):
+        stem = os.path.splitext(os.path.basename(path))[0]
+        stems.add(stem)
+        with open(os.path.join(root, path)) as file:
+            for number, line in enumerate(file, 1):
+                for namespace, op in pattern.findall(line.split("//")[0]):
+                    if namespace not in ("", "pp"):
+                        continue
+                    reasons = ALLOWED.get(op, {})
+                    used.add((op, stem))
+                    if stem not in reasons and folder not in reasons:
+                        wrong.append(f"{path}:{number}: names {op}: ask an interface of it instead")
+    for op, reasons in ALLOWED.items():
+        for stem in stems.intersection(reasons):
+            if (op, stem) not in used:
+                wrong.append(f"{op} in {stem} is allowed but no longer named: remove the entry")
+    print("\n".join(wrong) if wrong else f"{len(ops)} model ops are known by their interfaces")
+    return 1 if wrong else 0
+
+
+sys.exit(main())

@@ -1,0 +1,166 @@
+// RUN: %ppopt opt %s --pp-test-iteration-space -verify-diagnostics
+
+func.func @leaves() {
+  // expected-remark @below {{a=4 b=8:  -> [a, b].}}
+  %0 = pp.param "w" {init = #pp.init<zeros>} : tensor<4x8xf32>
+  // expected-remark @below {{a=2:  -> [a].}}
+  %1 = pp.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  // expected-remark @below {{a=4 b=8:  -> [a, b].}}
+  %2 = pp.iota {dim = 1 : i64} -> tensor<4x8xi32>
+  return
+}
+
+// An iota whose tile cuts its dimension reads the random key, which has no loops.
+func.func @tiled(%key: tensor<4xi64>, %x: tensor<4x8xf32>) {
+  // expected-remark @below {{a=4 b=8: [.] -> [a, b]; needs the random key.}}
+  %0 = pp.iota %key : tensor<4xi64> {dim = 0 : i64, tile = #pp.tile<0, 1, [16, 8]>} -> tensor<4x8xi32>
+  // expected-remark @below {{a=4 b=8: [a, b], [.] -> [a, b]; linear in {0}; needs the random key.}}
+  %1 = pp.dropout %x key %key : tensor<4xi64> {p = 0.5 : f64} : tensor<4x8xf32>
+  return
+}
+
+func.func @elementwise(%x: tensor<4x8xf32>, %b: tensor<8xf32>, %u: tensor<4x1xf32>, %s: tensor<f32>) {
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b]; linear in {0}.}}
+  %0 = pp.neg %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %1 = pp.exp %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b], [b] -> [a, b]; linear in {0, 1}.}}
+  %2 = pp.add %x, %b : tensor<4x8xf32>, tensor<8xf32>
+  // expected-remark @below {{a=4 b=8: [a, .], [b] -> [a, b]; linear in {0, 1}.}}
+  %3 = pp.sub %u, %b : tensor<4x1xf32>, tensor<8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b], [] -> [a, b]; linear in {0}, {1}.}}
+  %4 = pp.mul %x, %s : tensor<4x8xf32>, tensor<f32>
+  // expected-remark @below {{a=4 b=8: [a, b], [a, .] -> [a, b]; linear in {0}.}}
+  %5 = pp.div %x, %u : tensor<4x8xf32>, tensor<4x1xf32>
+  // expected-remark @below {{a=4 b=8: [a, b], [a, b] -> [a, b].}}
+  %6 = pp.maximum %x, %x : tensor<4x8xf32>, tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b], [a, b] -> [a, b].}}
+  %7 = pp.compare lt %x, %x : tensor<4x8xf32>, tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b], [a, b], [b] -> [a, b]; linear in {1, 2}.}}
+  %8 = pp.select %7, %x, %b : tensor<4x8xi1>, tensor<4x8xf32>, tensor<8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b]; linear in {0}.}}
+  %9 = pp.cast %x : tensor<4x8xf32> to tensor<4x8xbf16>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %10 = pp.cast %x : tensor<4x8xf32> to tensor<4x8xi32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b]; linear in {0}.}}
+  %11 = pp.detach %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b], [a, b] -> [a, b]; linear in {1}.}}
+  %12 = pp.gelu_grad %x, %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b], [a, b] -> [a, b]; linear in {0, 1}.}}
+  %13 = pp.accumulate %x, %x : tensor<4x8xf32>
+  return
+}
+
+// Dimensions of size 1 on both sides are one loop, not a broadcast.
+func.func @one_row(%x: tensor<1x8xf32>, %y: tensor<1x8xf32>) {
+  // expected-remark @below {{a=1 b=8: [a, b], [a, b] -> [a, b]; linear in {0, 1}.}}
+  %0 = pp.add %x, %y : tensor<1x8xf32>, tensor<1x8xf32>
+  return
+}
+
+func.func @reshape(%x: tensor<8x128xf32>, %y: tensor<6x4xf32>, %z: tensor<3x4xf32>, %u: tensor<1x8x1xf32>, %s: tensor<f32>) {
+  // expected-remark @below {{a=8 b=128: [a, b] -> [ab]; linear in {0}.}}
+  %0 = pp.reshape %x : tensor<8x128xf32> to tensor<1024xf32>
+  // expected-remark @below {{a=8 b=128: [ab] -> [a, b]; linear in {0}.}}
+  %1 = pp.reshape %0 : tensor<1024xf32> to tensor<8x128xf32>
+  // expected-remark @below {{a=8 b=4 c=32: [a, bc] -> [ab, c]; linear in {0}.}}
+  %2 = pp.reshape %x : tensor<8x128xf32> to tensor<32x32xf32>
+  // expected-remark @below {{a=2 b=3(whole) c=4(whole) d=4(whole) e=3(whole): [ab, d] -> [ac, e]; linear in {0}.}}
+  %3 = pp.reshape %y : tensor<6x4xf32> to tensor<8x3xf32>
+  // expected-remark @below {{a=3(whole) b=4(whole) c=4(whole) d=3(whole): [a, c] -> [b, d]; linear in {0}.}}
+  %4 = pp.reshape %z : tensor<3x4xf32> to tensor<4x3xf32>
+  // expected-remark @below {{a=1 b=8: [a, b, .] -> [a, b]; linear in {0}.}}
+  %5 = pp.reshape %u : tensor<1x8x1xf32> to tensor<1x8xf32>
+  // expected-remark @below {{a=8: [., a, .] -> [a]; linear in {0}.}}
+  %6 = pp.reshape %u : tensor<1x8x1xf32> to tensor<8xf32>
+  // expected-remark @below {{: [] -> [., .]; linear in {0}.}}
+  %7 = pp.reshape %s : tensor<f32> to tensor<1x1xf32>
+  return
+}
+
+func.func @shape(%x: tensor<4x8xf32>, %u: tensor<4x1xf32>) {
+  // expected-remark @below {{a=8 b=4: [b, a] -> [a, b]; linear in {0}.}}
+  %0 = pp.transpose %x [1, 0] : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=3(whole) c=8(whole): [a, c] -> [a, b]; linear in {0}.}}
+  %1 = pp.slice %x [0, 2] : tensor<4x8xf32> to tensor<4x3xf32>
+  // expected-remark @below {{a=4 b=9(whole) c=8(whole): [a, c] -> [a, b]; linear in {0}.}}
+  %2 = pp.pad %x [0, 1] : tensor<4x8xf32> to tensor<4x9xf32>
+  // expected-remark @below {{a=4 b=9(whole) c=8(whole) d=1(whole): [a, c], [a, d] -> [a, b]; linear in {0, 1}.}}
+  %3 = pp.concat %x, %u {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x1xf32>
+  // A single operand is whole too: the dimension is cut by what the op means, not by its sizes.
+  // expected-remark @below {{a=4 b=8(whole) c=8(whole): [a, c] -> [a, b]; linear in {0}.}}
+  %4 = pp.concat %x {dim = 1 : i64} : tensor<4x8xf32>
+  // expected-remark @below {{a=2 b=4 c=8: [b, .] -> [a, b, c]; linear in {0}.}}
+  %5 = pp.broadcast %u [1, 2] : tensor<4x1xf32> to tensor<2x4x8xf32>
+  return
+}
+
+func.func @reduce(%x: tensor<4x8x2xf32>) {
+  // expected-remark @below {{a=4(sum) b=8 c=2(sum): [a, b, c] -> [b]; linear in {0}.}}
+  %0 = pp.reduce sum %x [0, 2] : tensor<4x8x2xf32>
+  // expected-remark @below {{a=4 b=8(sum) c=2: [a, b, c] -> [a, ., c]; linear in {0}.}}
+  %1 = pp.reduce mean %x [1] {keep_dims} : tensor<4x8x2xf32>
+  // expected-remark @below {{a=4 b=8(max) c=2: [a, b, c] -> [a, c].}}
+  %2 = pp.reduce max %x [1] : tensor<4x8x2xf32>
+  return
+}
+
+func.func @matmul(%x: tensor<2x3x4x8xf32>, %y: tensor<2x3x5x8xf32>, %w: tensor<8x5xf32>, %z: tensor<8x4xf32>) {
+  // expected-remark @below {{a=2 b=3 c=4 d=5 e=8(sum): [a, b, c, e], [e, d] -> [a, b, c, d]; linear in {0}, {1}.}}
+  %0 = pp.matmul %x, %w : tensor<2x3x4x8xf32>, tensor<8x5xf32>
+  // expected-remark @below {{a=2 b=3 c=4 d=5 e=8(sum): [a, b, c, e], [a, b, d, e] -> [a, b, c, d]; linear in {0}, {1}.}}
+  %1 = pp.matmul %x, %y {transpose_rhs} : tensor<2x3x4x8xf32>, tensor<2x3x5x8xf32>
+  // expected-remark @below {{a=4 b=5 c=8(sum): [c, a], [c, b] -> [a, b]; linear in {0}, {1}.}}
+  %2 = pp.matmul %z, %w {transpose_lhs} : tensor<8x4xf32>, tensor<8x5xf32>
+  return
+}
+
+func.func @rows(%x: tensor<4x8xf32>, %v: tensor<8xf32>) {
+  // expected-remark @below {{a=4 b=8(whole): [a, b] -> [a, b].}}
+  %0 = pp.softmax %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8(whole): [a, b], [a, b] -> [a, b]; linear in {1}.}}
+  %1 = pp.softmax_grad %0, %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8(whole): [a, b] -> [a, b].}}
+  %2 = pp.log_softmax %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8(whole): [a, b], [a, b] -> [a, b]; linear in {1}.}}
+  %3 = pp.log_softmax_grad %2, %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8(whole): [a, b] -> [a, b].}}
+  %4 = pp.normalize %x {eps = 1.0e-5 : f64} : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8(whole): [a, b], [a, b] -> [a, b]; linear in {1}.}}
+  %5 = pp.normalize_grad %x, %x {eps = 1.0e-5 : f64} : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8(whole): [a, b], [b], [b] -> [a, b].}}
+  %6 = pp.layer_norm %x, %v, %v : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+  // expected-remark @below {{a=4 b=8(whole): [a, b], [b] -> [a, b].}}
+  %7 = pp.rms_norm %x, %v : tensor<4x8xf32>, tensor<8xf32>
+  return
+}
+
+func.func @embedding(%table: tensor<16x8xf32>, %ids: tensor<2x4xi32>, %dy: tensor<2x4x8xf32>) {
+  // expected-remark @below {{a=2 b=4 c=16(whole) d=8: [c, d], [a, b] -> [a, b, d]; linear in {0}.}}
+  %0 = pp.embedding %table, %ids : tensor<16x8xf32>, tensor<2x4xi32>
+  // expected-remark @below {{a=2(sum) b=4(sum) c=16(whole) d=8: [a, b], [a, b, d] -> [c, d]; linear in {1}.}}
+  %1 = pp.embedding_grad %ids, %dy : tensor<2x4xi32>, tensor<2x4x8xf32> to tensor<16x8xf32>
+  return
+}
+
+func.func @attention(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x5x8xf32>, %v: tensor<2x3x5x7xf32>) {
+  // expected-remark @below {{a=2 b=3 c=4(whole) d=8(whole) e=5(whole) f=7(whole): [a, b, c, d], [a, b, e, d], [a, b, e, f] -> [a, b, c, f], [a, b, c].}}
+  %0:2 = pp.attention %q, %k, %v : tensor<2x3x4x8xf32>, tensor<2x3x5x8xf32>, tensor<2x3x5x7xf32>
+  // expected-remark @below {{[a, b, c, d], [a, b, e, d], [a, b, e, f], [a, b, c, f], [a, b, c], [a, b, c, f] -> [a, b, c, d], [a, b, e, d], [a, b, e, f]; linear in {5}.}}
+  %1:3 = pp.attention_grad %q, %k, %v, %0#0, %0#1, %0#0 : tensor<2x3x4x8xf32>, tensor<2x3x5x8xf32>, tensor<2x3x5x7xf32>, tensor<2x3x4x7xf32>, tensor<2x3x4xf32>
+  return
+}
+
+func.func @losses(%x: tensor<2x4x16xf32>, %t: tensor<2x4xi32>, %d: tensor<2x4xf32>) {
+  // expected-remark @below {{a=2 b=4 c=16(whole): [a, b, c], [a, b] -> [a, b].}}
+  %0 = pp.token_loss %x, %t : tensor<2x4x16xf32>, tensor<2x4xi32>
+  // expected-remark @below {{a=2 b=4 c=16(whole): [a, b, c], [a, b], [a, b] -> [a, b, c]; linear in {2}.}}
+  %1 = pp.token_loss_grad %x, %t, %d : tensor<2x4x16xf32>, tensor<2x4xi32>, tensor<2x4xf32>
+  // expected-remark @below {{a=2(sum) b=4(sum) c=16(whole): [a, b, c], [a, b] -> [].}}
+  %2 = pp.cross_entropy %x, %t : tensor<2x4x16xf32>, tensor<2x4xi32>
+  // expected-remark @below {{a=2(sum) b=4(sum): [a, b] -> [].}}
+  %3 = pp.count %t {ignore_index = -1 : i64} : tensor<2x4xi32> to tensor<f32>
+  // expected-remark @below {{a=2(sum) b=4(sum): [a, b], [a, b] -> [].}}
+  %4 = pp.mse %d, %d : tensor<2x4xf32>, tensor<2x4xf32>
+  return
+}

@@ -1,0 +1,191 @@
+// RUN: %ppopt opt %s --pp-verify-model -verify-diagnostics -split-input-file
+
+// A model: layers are called, parameters are the entry's.
+func.func @layer(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %0 = pp.matmul %x, %w : tensor<4x8xf32>, tensor<8x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}, %y: tensor<4x8xf32> {pp.input = "y", pp.shift = 1 : i64}) -> tensor<f32> {
+  %w = pp.param "w" {init = #pp.init<zeros>} : tensor<8x8xf32>
+  %0 = call @layer(%x, %w) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = call @layer(%0, %w) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %2 = pp.mse %1, %y : tensor<4x8xf32>, tensor<4x8xf32>
+  return %2 : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{the file has no entry function: every function is called by another, or there is none}}
+module {
+}
+
+// -----
+
+// expected-note @below {{the other is here}}
+func.func @first(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+// expected-error @below {{both @first and @second are called by no function; a model has one entry}}
+func.func @second(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  return %0 : tensor<f32>
+}
+// expected-note @below {{@again is here}}
+func.func @again(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{calls @again from within itself; a model is finite: write its layers one after the other}}
+  %0 = call @again(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func private @outside(tensor<4xf32>) -> tensor<4xf32>
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-error @below {{calls @outside, which has no body in this file}}
+  %0 = call @outside(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = pp.reduce sum %0 [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{function @main has more than one block; a model has no control flow}}
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  return %0 : tensor<f32>
+^bb1:
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-error @below {{'builtin.unrealized_conversion_cast' is no op of a model; models are made of pp's model ops, func.call and func.return}}
+  %0 = builtin.unrealized_conversion_cast %x : tensor<4xf32> to tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// A plan comes behind phase `model`.
+// expected-error @below {{'pp.plan' is no function; a model's file holds functions only}}
+pp.plan {batch = 4 : i64, mesh = [#pp.axis<"dp" = 1>], microbatches = 1 : i64, optimizer = "sgd", schedule = "1f1b", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{value of type 'i32'; a model computes with tensors of static shape}}
+func.func @main(%x: i32 {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.constant dense<0.0> : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-error @below {{value of type 'tensor<4x0xf32>' has no elements; every size is at least 1}}
+  %0 = pp.slice %x [0, 0] : tensor<4x8xf32> to tensor<4x0xf32>
+  %1 = pp.reduce sum %0 [0, 1] : tensor<4x0xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+func.func @layer(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{parameter 'b' is outside of the entry @main; declare it there and pass it as an argument}}
+  %b = pp.param "b" {init = #pp.init<zeros>} : tensor<4xf32>
+  %0 = pp.add %x, %b : tensor<4xf32>, tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = call @layer(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = pp.reduce sum %0 [0] : tensor<4xf32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-note @below {{the first is here}}
+  %b = pp.param "b" {init = #pp.init<zeros>} : tensor<f32>
+  // expected-error @below {{a second parameter is named 'b'; rename one, or use the value of the first twice to share it}}
+  %c = pp.param "b" {init = #pp.init<zeros>} : tensor<f32>
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{entry @main has no inputs: add an argument with {pp.input = "name"}}}
+func.func @main() -> tensor<f32> {
+  %0 = pp.constant dense<0.0> : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{argument 0 of entry @main has no name: add {pp.input = "name"}}}
+func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @main(
+    // expected-note @below {{the first is here}}
+    %x: tensor<4xf32> {pp.input = "x"},
+    // expected-error @below {{a second input is named "x"; rename one}}
+    %y: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.mse %x, %y : tensor<4xf32>, tensor<4xf32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{input "x" has pp.shift = -1 : i64, which must be a number of tokens >= 0}}
+func.func @main(%x: tensor<4xf32> {pp.input = "x", pp.shift = -1 : i64}) -> tensor<f32> {
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{input of 'tensor<f32>' has no batch: the first dimension of every input is the batch}}
+func.func @main(%x: tensor<f32> {pp.input = "x"}) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+
+// -----
+
+func.func @main(
+    // expected-note @below {{this one has 4}}
+    %x: tensor<4xf32> {pp.input = "x"},
+    // expected-error @below {{input of 'tensor<5x2xf32>' has a batch of 5 rows; the first dimension is the batch, the same in all inputs}}
+    %y: tensor<5x2xf32> {pp.input = "y"}) -> tensor<f32> {
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{entry @main must return the loss alone, one float as in tensor<f32>, but returns 'tensor<4xf32>'}}
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{entry @main must return the loss alone, one float as in tensor<f32>, but returns nothing}}
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) {
+  return
+}
