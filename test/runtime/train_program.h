@@ -2,7 +2,8 @@
 //
 // Predicts the next token as w0·token + w1 by least squares, written as the
 // compiler writes programs. `tokens` and `targets` are windows of 8 tokens, 12
-// rows a batch; targets of -100 are not counted. `unused` has no gradient.
+// rows a batch; targets of -100 are not counted. `unused` has no gradient. The
+// update shrinks with the number of updates before it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -208,7 +209,7 @@ template <int Ranks, int Microbatches> struct Tasks {
     const ppopt_record *values = static_cast<const ppopt_record *>(args[3]);
     for (int i = 0; i < 2; ++i) {
       v[i] = values->momentum * v[i] + values->clip_scale * gradients[i];
-      w[i] -= values->lr * v[i];
+      w[i] -= values->lr * v[i] / static_cast<double>(1 + values->step);
     }
   }
 

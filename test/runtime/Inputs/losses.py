@@ -1,6 +1,6 @@
 """Prints the hexadecimal losses of an executable's log, one a line, and checks
 that the log is well-formed. With --near OTHER, compares them with another log's
-within 1e-12 of their size instead."""
+within 1e-12 of their size instead; with --distinct N, counts different ones."""
 
 import argparse
 import json
@@ -8,6 +8,7 @@ import json
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("log")
 parser.add_argument("--near")
+parser.add_argument("--distinct", type=int)
 parser.add_argument("--evaluations", action="store_true")
 arguments = parser.parse_args()
 
@@ -31,6 +32,9 @@ if arguments.near:
     for ours, other in zip(losses, others):
         difference = abs(ours["loss"] - other["loss"])
         assert difference <= 1e-12 * abs(other["loss"]), (ours, other)
+elif arguments.distinct:
+    found = {row["loss_hex"] for row in losses}
+    assert len(found) == arguments.distinct, found
 else:
     for row in losses:
         print(row["event"], row["step"], row["loss_hex"])
