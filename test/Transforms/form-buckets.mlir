@@ -1,0 +1,25 @@
+// RUN: ppopt opt %s --pp-form-buckets=bucket-bytes=160 | FileCheck %s
+
+// Ready first, first in; what decay leaves alone is apart; a bucket closes when it is full; padded for dp.
+// CHECK: pp.bucket @b0 {decayed = true, elements = 128 : i64, offsets = array<i64: 0>, params = ["late"]
+// CHECK: pp.bucket @b1 {decayed = true, elements = 128 : i64, offsets = array<i64: 0>, params = ["early"]
+// CHECK: pp.bucket @b2 {decayed = false, elements = 128 : i64, offsets = array<i64: 0>, params = ["bias"]
+// CHECK: pp.task norm stage 0 @s0_N(%{{.*}}: tensor<128xf32> {pp.role = #pp.role<grad_range, "b0">}
+// CHECK: pp.cast %{{.*}} : tensor<128xf32> to tensor<128xf64>
+// CHECK: pp.task update stage 0 @s0_U_b0
+// CHECK-SAME: #pp.role<state_range, "m:b0">
+// CHECK-SAME: #pp.role<record, "weight_decay">
+// CHECK: pp.task update stage 0 @s0_U_b2
+// CHECK-NOT: weight_decay
+pp.plan {mesh = [#pp.axis<"dp" = 4>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "adamw", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.param_decl "early" {type = tensor<5x7xf32>, init = #pp.init<zeros>, learns}
+pp.param_decl "late" {type = tensor<40xf32>, init = #pp.init<zeros>, learns}
+pp.param_decl "bias" {type = tensor<3xf32>, init = #pp.init<zeros>, no_decay, learns}
+pp.param_decl "frozen" {type = tensor<3xf32>, init = #pp.init<zeros>, frozen}
+pp.task backward stage 0 @s0_B(%a: tensor<5x7xf32> {pp.role = #pp.role<grad, "early">}, %b: tensor<40xf32> {pp.role = #pp.role<grad, "late">}, %c: tensor<3xf32> {pp.role = #pp.role<grad, "bias">})
+    -> (tensor<5x7xf32> {pp.role = #pp.role<grad, "early">}, tensor<40xf32> {pp.role = #pp.role<grad, "late">}, tensor<3xf32> {pp.role = #pp.role<grad, "bias">}) {
+  %0 = pp.accumulate %b, %b : tensor<40xf32>
+  %1 = pp.accumulate %c, %c : tensor<3xf32>
+  %2 = pp.accumulate %a, %a : tensor<5x7xf32>
+  pp.return %2, %0, %1 : tensor<5x7xf32>, tensor<40xf32>, tensor<3xf32>
+}

@@ -1,0 +1,12 @@
+// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2 microbatches=2 optimizer=sgd" | FileCheck %s
+// RUN: not ppopt opt %s --pp-insert-plan="mesh=dp=3" 2>&1 | FileCheck %s --check-prefix=UNEVEN
+// RUN: not ppopt opt %s --pp-insert-plan="mesh=dp" 2>&1 | FileCheck %s --check-prefix=MESH
+
+// CHECK: pp.plan {batch = 8 : i64
+// CHECK-SAME: mesh = [#pp.axis<"dp" = 2>], microbatches = 2 : i64, optimizer = "sgd"
+// UNEVEN: insert-plan.mlir:[[@LINE+2]]:{{[0-9]+}}: error: 'pp.plan' op batch of 8 rows is not divided by dp 3 x microbatches 1; choose --batch a multiple of 3
+// MESH: error: mesh 'dp' is not a list like dp=2,pp=4
+func.func @main(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.reduce sum %x [0, 1] : tensor<8x2xf32>
+  return %0 : tensor<f32>
+}

@@ -1,0 +1,17 @@
+// RUN: ppopt opt %s --pp-insert-plan --pp-place-ops | FileCheck %s
+
+// Parameters stay outside, all else goes in.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[W:.*]] = pp.param "w"
+// CHECK-NEXT: %[[P:.*]] = pp.place 0 -> tensor<f32> {
+// CHECK-NEXT: %[[M:.*]] = pp.matmul %arg0, %[[W]]
+// CHECK-NEXT: %[[L:.*]] = pp.reduce sum %[[M]]
+// CHECK-NEXT: pp.yield %[[L]]
+// CHECK-NEXT: }
+// CHECK-NEXT: return %[[P]]
+func.func @main(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
+  %w = pp.param "w" {init = #pp.init<zeros>} : tensor<2x3xf32>
+  %0 = pp.matmul %x, %w : tensor<8x2xf32>, tensor<2x3xf32>
+  %1 = pp.reduce sum %0 [0, 1] : tensor<8x3xf32>
+  return %1 : tensor<f32>
+}

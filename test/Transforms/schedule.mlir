@@ -1,0 +1,33 @@
+// RUN: ppopt opt %s --pp-form-buckets --pp-schedule | FileCheck %s
+
+// CHECK: pp.schedule 0 attributes {slots
+// CHECK-NEXT: pp.zero
+// CHECK-NEXT: pp.run @s0_P microbatch 0
+// CHECK-NEXT: pp.run @s0_P microbatch 1
+// CHECK-NEXT: pp.check_counts
+// CHECK-NEXT: pp.run @s0_F microbatch 0
+// CHECK-NEXT: pp.run @s0_B microbatch 0
+// CHECK-NEXT: pp.run @s0_F microbatch 1
+// CHECK-NEXT: pp.run @s0_B microbatch 1
+// CHECK-NEXT: pp.run @s0_N microbatch 0
+// CHECK-NEXT: pp.norm
+// CHECK-NEXT: pp.run @s0_U_b0 microbatch 0
+// CHECK-NEXT: {{^  }$}}
+// CHECK: pp.schedule 0 attributes {evaluation
+// CHECK-NOT: s0_B
+// CHECK-NOT: pp.norm
+pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns}
+pp.task prologue stage 0 @s0_P(%g: tensor<f32> {pp.count, pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">}) {
+  %0 = pp.accumulate %g, %g : tensor<f32>
+  pp.return %0 : tensor<f32>
+}
+pp.task forward stage 0 @s0_F(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}, tensor<40xf32> {pp.role = #pp.role<saved, "v0">}, tensor<f32> {pp.role = #pp.role<saved, "v1">}) {
+  %0 = pp.accumulate %l, %l : tensor<f32>
+  %1 = pp.broadcast %l [] : tensor<f32> to tensor<40xf32>
+  pp.return %0, %1, %l : tensor<f32>, tensor<40xf32>, tensor<f32>
+}
+pp.task backward stage 0 @s0_B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v0">}, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">}) {
+  %0 = pp.accumulate %d, %v : tensor<40xf32>
+  pp.return %0 : tensor<40xf32>
+}
