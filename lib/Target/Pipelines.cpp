@@ -38,6 +38,7 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
                             const PlanOptions &options) {
   switch (phase) {
   case Phase::Model:
+    manager.addPass(createVerifyModel());
     return;
   case Phase::Placed:
     manager.addPass(createInlineCalls());
