@@ -13,9 +13,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-DecomposeAt AttentionOp::getDecomposeAt() { return DecomposeAt::Kernel; }
-DecomposeAt AttentionGradOp::getDecomposeAt() { return DecomposeAt::Kernel; }
-
 /// The factor of the scores: by default 1/sqrt(width of a head).
 template <typename OpT> static double getScoreScale(OpT op) {
   if (std::optional<APFloat> scale = op.getScale())
@@ -44,7 +41,7 @@ static Value maskCausal(TensorBuilder &b, Value scores, double outside) {
   return b.select(sees, scores, b.scalar(scores, outside));
 }
 
-SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {
+PP_DECOMPOSE(AttentionOp, Kernel) {
   TensorBuilder b(builder, getLoc());
   Value scores = buildScores(b, *this);
   if (getCausal())
@@ -53,34 +50,31 @@ SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {
   Value exp = b.exp(b.sub(scores, max));
   Value sum = b.rowSum(exp);
   // Rows of the output are divided: they are shorter than rows of scores.
-  Value weighted =
-      b.make<MatmulOp>(b.cast(exp, getElementTypeOrSelf(getV())), getV());
+  Value weighted = b.make<MatmulOp>(b.castLike(exp, getV()), getV());
   Value out = b.div(b.castToStatistics(weighted), sum);
   Value lse = b.add(max, b.make<LogOp>(sum));
-  return {b.cast(out, getElementTypeOrSelf(getOut())),
-          b.cast(b.reshape(lse, getShape(getLse())),
-                 getElementTypeOrSelf(getLse()))};
+  return {b.castLike(out, getOut()),
+          b.castLike(b.reshape(lse, getShape(getLse())), getLse())};
 }
 
 /// With P = exp(scores - lse):
 ///   dV = Pᵀ dO,  dP = dO Vᵀ,  dS = P (dP - rowsum(dO O)) scale,
 ///   dQ = dS K,  dK = dSᵀ Q.
-SmallVector<Value> AttentionGradOp::decompose(OpBuilder &builder) {
+PP_DECOMPOSE(AttentionGradOp, Kernel) {
   TensorBuilder b(builder, getLoc());
-  Type element = getElementTypeOrSelf(getQ());
   Value scores = buildScores(b, *this);
-  Value lse = b.cast(b.addUnitDim(getLse()), getElementTypeOrSelf(scores));
+  Value lse = b.castLike(b.addUnitDim(getLse()), scores);
   Value p = b.exp(b.sub(scores, lse));
   if (getCausal())
     p = maskCausal(b, p, 0);
-  Value dv = b.make<MatmulOp>(b.cast(p, element), getDout(),
+  Value dv = b.make<MatmulOp>(b.castLike(p, getQ()), getDout(),
                               /*transpose_lhs=*/true, false);
   Value dp = b.castToStatistics(
       b.make<MatmulOp>(getDout(), getV(), false, /*transpose_rhs=*/true));
   Value delta = b.rowSum(
       b.mul(b.castToStatistics(getDout()), b.castToStatistics(getOut())));
-  Value ds = b.cast(b.scale(b.mul(p, b.sub(dp, delta)), getScoreScale(*this)),
-                    element);
+  Value ds = b.castLike(
+      b.scale(b.mul(p, b.sub(dp, delta)), getScoreScale(*this)), getQ());
   Value dq = b.make<MatmulOp>(ds, getK());
   Value dk = b.make<MatmulOp>(ds, getQ(), /*transpose_lhs=*/true, false);
   return {dq, dk, dv};

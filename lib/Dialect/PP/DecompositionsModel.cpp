@@ -12,11 +12,7 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-#define PP_DECOMPOSE(OpT)                                                      \
-  DecomposeAt OpT::getDecomposeAt() { return DecomposeAt::Model; }             \
-  SmallVector<Value> OpT::decompose(OpBuilder &builder)
-
-PP_DECOMPOSE(SiluOp) {
+PP_DECOMPOSE(SiluOp, Model) {
   TensorBuilder b(builder, getLoc());
   return {b.mul(getX(), b.make<SigmoidOp>(getX()))};
 }
@@ -34,22 +30,22 @@ SmallVector<Value> ReduceOp::decompose(OpBuilder &builder) {
     count *= getShape(getX())[dim];
   Value x = b.castToStatistics(getX());
   Value sum = b.make<ReduceOp>(ReduceKind::Sum, x, getDims(), getKeepDims());
-  return {b.cast(b.scale(sum, 1 / count), getElementTypeOrSelf(getType()))};
+  return {b.castLike(b.scale(sum, 1 / count), getResult())};
 }
 
-PP_DECOMPOSE(LayerNormOp) {
+PP_DECOMPOSE(LayerNormOp, Model) {
   TensorBuilder b(builder, getLoc());
   Value rows = b.make<NormalizeOp>(getX(), builder.getUnitAttr(), getEpsAttr());
   return {b.add(b.mul(rows, getScale()), getBias())};
 }
 
-PP_DECOMPOSE(RmsNormOp) {
+PP_DECOMPOSE(RmsNormOp, Model) {
   TensorBuilder b(builder, getLoc());
   Value rows = b.make<NormalizeOp>(getX(), UnitAttr(), getEpsAttr());
   return {b.mul(rows, getScale())};
 }
 
-PP_DECOMPOSE(CrossEntropyOp) {
+PP_DECOMPOSE(CrossEntropyOp, Model) {
   TensorBuilder b(builder, getLoc());
   Value sum = b.sumAll(
       b.make<TokenLossOp>(getLogits(), getTargets(), getIgnoreIndexAttr()));
@@ -60,7 +56,7 @@ PP_DECOMPOSE(CrossEntropyOp) {
   return {b.div(sum, count)};
 }
 
-PP_DECOMPOSE(MseOp) {
+PP_DECOMPOSE(MseOp, Model) {
   TensorBuilder b(builder, getLoc());
   Value difference =
       b.sub(b.castToStatistics(getX()), b.castToStatistics(getY()));

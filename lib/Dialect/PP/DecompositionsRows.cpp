@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-#define PP_DECOMPOSE(OpT)                                                      \
-  DecomposeAt OpT::getDecomposeAt() { return DecomposeAt::Kernel; }            \
-  SmallVector<Value> OpT::decompose(OpBuilder &builder)
-
 //===----------------------------------------------------------------------===//
 // Softmax
 //===----------------------------------------------------------------------===//
@@ -39,34 +35,32 @@ static Value reciprocal(TensorBuilder &b, Value x) {
   return b.div(b.scalar(x, 1), x);
 }
 
-PP_DECOMPOSE(SoftmaxOp) {
+PP_DECOMPOSE(SoftmaxOp, Kernel) {
   TensorBuilder b(builder, getLoc());
   RowExp row = expOfRows(b, b.castToStatistics(getX()));
-  return {b.cast(b.mul(row.exp, reciprocal(b, row.sum)),
-                 getElementTypeOrSelf(getType()))};
+  return {b.castLike(b.mul(row.exp, reciprocal(b, row.sum)), getResult())};
 }
 
 /// dx = y (dy - sum(y dy)).
-PP_DECOMPOSE(SoftmaxGradOp) {
+PP_DECOMPOSE(SoftmaxGradOp, Kernel) {
   TensorBuilder b(builder, getLoc());
   Value y = b.castToStatistics(getY()), dy = b.castToStatistics(getDy());
   Value dot = b.rowSum(b.mul(y, dy));
-  return {b.cast(b.mul(y, b.sub(dy, dot)), getElementTypeOrSelf(getType()))};
+  return {b.castLike(b.mul(y, b.sub(dy, dot)), getResult())};
 }
 
-PP_DECOMPOSE(LogSoftmaxOp) {
+PP_DECOMPOSE(LogSoftmaxOp, Kernel) {
   TensorBuilder b(builder, getLoc());
   RowExp row = expOfRows(b, b.castToStatistics(getX()));
-  return {b.cast(b.sub(row.shifted, b.make<LogOp>(row.sum)),
-                 getElementTypeOrSelf(getType()))};
+  return {b.castLike(b.sub(row.shifted, b.make<LogOp>(row.sum)), getResult())};
 }
 
 /// dx = dy - exp(y) sum(dy).
-PP_DECOMPOSE(LogSoftmaxGradOp) {
+PP_DECOMPOSE(LogSoftmaxGradOp, Kernel) {
   TensorBuilder b(builder, getLoc());
   Value y = b.castToStatistics(getY()), dy = b.castToStatistics(getDy());
   Value dx = b.sub(dy, b.mul(b.exp(y), b.rowSum(dy)));
-  return {b.cast(dx, getElementTypeOrSelf(getType()))};
+  return {b.castLike(dx, getResult())};
 }
 
 //===----------------------------------------------------------------------===//
@@ -89,17 +83,16 @@ static RowStatistics statisticsOfRows(TensorBuilder &b, Value x, bool center,
   return {x, b.make<RsqrtOp>(b.add(variance, b.scalar(x, eps)))};
 }
 
-PP_DECOMPOSE(NormalizeOp) {
+PP_DECOMPOSE(NormalizeOp, Kernel) {
   TensorBuilder b(builder, getLoc());
   RowStatistics row = statisticsOfRows(b, b.castToStatistics(getX()),
                                        getCenter(), getEps().convertToDouble());
-  return {
-      b.cast(b.mul(row.centered, row.rstd), getElementTypeOrSelf(getType()))};
+  return {b.castLike(b.mul(row.centered, row.rstd), getResult())};
 }
 
 /// With y the normalized row: dx = rstd (dy - mean(dy) - y mean(dy y)), where
 /// mean(dy) comes from the centering alone.
-PP_DECOMPOSE(NormalizeGradOp) {
+PP_DECOMPOSE(NormalizeGradOp, Kernel) {
   TensorBuilder b(builder, getLoc());
   Value dy = b.castToStatistics(getDy());
   RowStatistics row = statisticsOfRows(b, b.castToStatistics(getX()),
@@ -108,7 +101,7 @@ PP_DECOMPOSE(NormalizeGradOp) {
   Value dx = b.sub(dy, b.mul(y, b.rowMean(b.mul(dy, y))));
   if (getCenter())
     dx = b.sub(dx, b.rowMean(dy));
-  return {b.cast(b.mul(dx, row.rstd), getElementTypeOrSelf(getType()))};
+  return {b.castLike(b.mul(dx, row.rstd), getResult())};
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,7 +128,7 @@ static Value zeroIgnored(TensorBuilder &b, Value value, Value targets,
 }
 
 /// log(sum(exp(x - max))) - (x[target] - max).
-PP_DECOMPOSE(TokenLossOp) {
+PP_DECOMPOSE(TokenLossOp, Kernel) {
   TensorBuilder b(builder, getLoc());
   Value logits = b.castToStatistics(getLogits());
   Value targets = b.addUnitDim(getTargets());
@@ -144,28 +137,27 @@ PP_DECOMPOSE(TokenLossOp) {
   Value picked = b.rowSum(b.select(hit, row.shifted, b.scalar(logits, 0)));
   Value loss = b.sub(b.make<LogOp>(row.sum), picked);
   loss = zeroIgnored(b, loss, targets, getIgnoreIndex());
-  return {b.cast(b.reshape(loss, getShape(getTargets())),
-                 getElementTypeOrSelf(getType()))};
+  return {b.castLike(b.reshape(loss, getShape(getTargets())), getResult())};
 }
 
-PP_DECOMPOSE(TokenLossGradOp) {
+PP_DECOMPOSE(TokenLossGradOp, Kernel) {
   TensorBuilder b(builder, getLoc());
   Value logits = b.castToStatistics(getLogits());
   Value targets = b.addUnitDim(getTargets());
-  Value dloss = b.cast(b.addUnitDim(getDloss()), getElementTypeOrSelf(logits));
+  Value dloss = b.castLike(b.addUnitDim(getDloss()), logits);
   RowExp row = expOfRows(b, logits);
   Value softmax = b.mul(row.exp, reciprocal(b, row.sum));
   Value hit = isTarget(b, targets, getShape(logits).back());
   Value onehot = b.select(hit, b.scalar(logits, 1), b.scalar(logits, 0));
   Value grad = b.mul(b.sub(softmax, onehot), dloss);
-  return {b.cast(zeroIgnored(b, grad, targets, getIgnoreIndex()),
-                 getElementTypeOrSelf(getType()))};
+  return {
+      b.castLike(zeroIgnored(b, grad, targets, getIgnoreIndex()), getResult())};
 }
 
-PP_DECOMPOSE(CountOp) {
+PP_DECOMPOSE(CountOp, Kernel) {
   TensorBuilder b(builder, getLoc());
   Value ignored =
       b.scalar(getTargets(), static_cast<int64_t>(getIgnoreIndex()));
   Value isCounted = b.compare(ComparePredicate::Ne, getTargets(), ignored);
-  return {b.sumAll(b.cast(isCounted, getElementTypeOrSelf(getType())))};
+  return {b.sumAll(b.castLike(isCounted, getResult()))};
 }

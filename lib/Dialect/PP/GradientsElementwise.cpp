@@ -7,11 +7,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-#define PP_ADJOINT(OpT)                                                        \
-  LogicalResult OpT::buildAdjoint(                                             \
-      OpBuilder &builder, ArrayRef<Value> resultGrads, ArrayRef<bool> needed,  \
-      MutableArrayRef<Value> operandGrads)
-
 //===----------------------------------------------------------------------===//
 // Of one operand
 //===----------------------------------------------------------------------===//

@@ -8,11 +8,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-#define PP_ADJOINT(OpT)                                                        \
-  LogicalResult OpT::buildAdjoint(                                             \
-      OpBuilder &builder, ArrayRef<Value> resultGrads, ArrayRef<bool> needed,  \
-      MutableArrayRef<Value> operandGrads)
-
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//
@@ -40,9 +35,9 @@ PP_ADJOINT(ReduceOp) {
   // Elements that equal the maximum share equally.
   Value isMax = b.compare(ComparePredicate::Eq, getX(),
                           b.reshape(getResult(), keptShape));
-  Value sharers = b.make<ReduceOp>(
-      ReduceKind::Sum, b.cast(isMax, getElementTypeOrSelf(dy)), getDims(),
-      /*keep_dims=*/true);
+  Value sharers =
+      b.make<ReduceOp>(ReduceKind::Sum, b.castLike(isMax, dy), getDims(),
+                       /*keep_dims=*/true);
   Value share = b.div(b.reshape(dy, keptShape), sharers);
   operandGrads[0] = b.select(isMax, share, b.scalar(dy, 0));
   return success();
@@ -83,17 +78,14 @@ PP_ADJOINT(MatmulOp) {
 // Composites
 //===----------------------------------------------------------------------===//
 
-PP_ADJOINT(SoftmaxOp) {
-  operandGrads[0] =
-      SoftmaxGradOp::create(builder, getLoc(), getResult(), resultGrads[0]);
-  return success();
-}
-
-PP_ADJOINT(LogSoftmaxOp) {
-  operandGrads[0] =
-      LogSoftmaxGradOp::create(builder, getLoc(), getResult(), resultGrads[0]);
-  return success();
-}
+#define PP_ROW_ADJOINT(OpT, GradOpT)                                           \
+  PP_ADJOINT(OpT) {                                                            \
+    operandGrads[0] =                                                          \
+        GradOpT::create(builder, getLoc(), getResult(), resultGrads[0]);       \
+    return success();                                                          \
+  }
+PP_ROW_ADJOINT(SoftmaxOp, SoftmaxGradOp)
+PP_ROW_ADJOINT(LogSoftmaxOp, LogSoftmaxGradOp)
 
 PP_ADJOINT(NormalizeOp) {
   operandGrads[0] = NormalizeGradOp::create(

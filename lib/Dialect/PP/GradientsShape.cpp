@@ -9,9 +9,7 @@ using namespace mlir::pp;
 
 /// Defines the adjoint of a linear op of one operand of type `xType`.
 #define PP_SHAPE_ADJOINT(OpT, formula)                                         \
-  LogicalResult OpT::buildAdjoint(                                             \
-      OpBuilder &builder, ArrayRef<Value> resultGrads, ArrayRef<bool> needed,  \
-      MutableArrayRef<Value> operandGrads) {                                   \
+  PP_ADJOINT(OpT) {                                                            \
     TensorBuilder b(builder, getLoc());                                        \
     RankedTensorType xType = getX().getType();                                 \
     Value dy = resultGrads[0];                                                 \
@@ -39,10 +37,7 @@ PP_SHAPE_ADJOINT(SliceOp, b.make<PadOp>(xType, dy, getOffsets()))
 PP_SHAPE_ADJOINT(PadOp, b.make<SliceOp>(xType, dy, getOffsets()))
 PP_SHAPE_ADJOINT(BroadcastOp, sumRepeated(b, dy, getDims(), xType.getShape()))
 
-LogicalResult ConcatOp::buildAdjoint(OpBuilder &builder,
-                                     ArrayRef<Value> resultGrads,
-                                     ArrayRef<bool> needed,
-                                     MutableArrayRef<Value> operandGrads) {
+PP_ADJOINT(ConcatOp) {
   TensorBuilder b(builder, getLoc());
   SmallVector<int64_t> offsets(getShape(getResult()).size(), 0);
   for (auto [i, input] : llvm::enumerate(getInputs())) {

@@ -41,6 +41,9 @@ public:
 
   /// `x` with another element type; `x` itself if it has it.
   Value cast(Value x, Type elementType);
+  Value castLike(Value x, Value like) {
+    return cast(x, getElementTypeOrSelf(like));
+  }
   /// `x` in the type of statistics: f32 for bf16.
   Value castToStatistics(Value x) {
     return cast(x, getStatisticsType(getElementTypeOrSelf(x)));
@@ -68,5 +71,16 @@ private:
 };
 
 } // namespace mlir::pp
+
+/// Opens the definition of an op's adjoint.
+#define PP_ADJOINT(OpT)                                                        \
+  LogicalResult OpT::buildAdjoint(                                             \
+      OpBuilder &builder, ArrayRef<Value> resultGrads, ArrayRef<bool> needed,  \
+      MutableArrayRef<Value> operandGrads)
+
+/// Opens the definition of an op's decomposition at `moment`.
+#define PP_DECOMPOSE(OpT, moment)                                              \
+  DecomposeAt OpT::getDecomposeAt() { return DecomposeAt::moment; }            \
+  SmallVector<Value> OpT::decompose(OpBuilder &builder)
 
 #endif // PPOPT_LIB_DIALECT_PP_TENSORBUILDER_H
