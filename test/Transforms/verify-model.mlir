@@ -120,6 +120,16 @@ func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
   // expected-error @below {{a second parameter is named 'b'; rename one, or use the value of the first twice to share it}}
   %c = pp.param "b" {init = #pp.init<zeros>} : tensor<f32>
   %0 = pp.reduce sum %x [0] : tensor<4xf32>
+  %1 = pp.mul %0, %b : tensor<f32>, tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-warning @below {{parameter 'b' is used by no op: it is not part of the program}}
+  %b = pp.param "b" {init = #pp.init<zeros>} : tensor<f32>
+  %0 = pp.reduce sum %x [0] : tensor<4xf32>
   return %0 : tensor<f32>
 }
 
