@@ -118,10 +118,6 @@ void TaskBufferizer::convertSignature() {
     if (root.getDefiningOp())
       buffers[root] = destinations[use.getOperandNumber()];
   }
-  for (BlockArgument argument : body.getArguments())
-    if (isa<RankedTensorType>(argument.getType()))
-      argument.setType(getBufferType(argument.getType()));
-  task.setFunctionType(builder.getFunctionType(body.getArgumentTypes(), {}));
   task.setArgAttrsAttr(builder.getArrayAttr(attrs));
   task.removeResAttrsAttr();
 }
@@ -162,10 +158,8 @@ void TaskBufferizer::assignTemporaries() {
 /// The buffer of `value` under the value's shape.
 Value TaskBufferizer::getBuffer(Value value) {
   Value buffer = buffers.lookup(getRoot(value));
-  Type type = value.getType();
-  MemRefType wanted = isa<MemRefType>(type) ? cast<MemRefType>(type)
-                                            : getBufferType(type);
-  if (buffer.getType() == wanted)
+  MemRefType wanted = getBufferType(value.getType());
+  if (cast<ShapedType>(buffer.getType()).getShape() == wanted.getShape())
     return buffer;
   auto [strides, offset] = wanted.getStridesAndOffset();
   return memref::ReinterpretCastOp::create(builder, value.getLoc(), wanted,
@@ -277,6 +271,11 @@ LogicalResult TaskBufferizer::run() {
   ret->eraseOperands(0, ret->getNumOperands());
   for (Operation *op : llvm::reverse(old))
     op->erase();
+  // Up to here ops on tensors have used them.
+  for (BlockArgument argument : body.getArguments())
+    if (isa<RankedTensorType>(argument.getType()))
+      argument.setType(getBufferType(argument.getType()));
+  task.setFunctionType(builder.getFunctionType(body.getArgumentTypes(), {}));
   task.setTempBytes(tempBytes + workspaceBytes);
   task.setWorkspaceBytes(workspaceBytes);
   return success();

@@ -45,7 +45,7 @@ private:
   int64_t emitFlat(Value begin, Value end);
   int64_t emitChunks(Value begin, Value end);
   void emitRow(Value row);
-  void emitSweep(const Sweep &sweep, Position position);
+  void emitSweep(Sweep &sweep, Position position);
   void storeResults(ArrayRef<unsigned> results);
   Position startRow(Value row);
   Value min(Value a, Value b) {
@@ -169,7 +169,7 @@ Position RowEmitter::startRow(Value row) {
   return position;
 }
 
-void RowEmitter::emitSweep(const Sweep &sweep, Position position) {
+void RowEmitter::emitSweep(Sweep &sweep, Position position) {
   SmallVector<Value> initial;
   for (ReduceOp reduce : sweep.reductions)
     initial.push_back(getInitialValue(builder, reduce));
@@ -199,7 +199,7 @@ void RowEmitter::emitSweep(const Sweep &sweep, Position position) {
 
 void RowEmitter::emitRow(Value row) {
   Position position = startRow(row);
-  for (const Sweep &sweep : sweeps)
+  for (Sweep &sweep : sweeps)
     if (!sweep.reductions.empty() || !sweep.results.empty())
       emitSweep(sweep, position);
   position.index.back() = puller.constant(0);

@@ -14,6 +14,11 @@
 
 #include "ppopt/Conversion/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 namespace mlir::pp {
 #define GEN_PASS_DEF_FORMKERNELS
 #include "ppopt/Conversion/Passes.h.inc"

@@ -20,6 +20,9 @@ def FormKernels : Pass<"pp-form-kernels", "::mlir::ModuleOp"> {
       {inplace = array<i64: -1>} -> tensor<8x16xf32>
     ```
   }];
+  // Scalar code is written once, to see how ops read.
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::func::FuncDialect"];
   let statistics = [
     Statistic<"numKernels", "kernels", "different kernels">,
     Statistic<"numLaunches", "launches", "launches of kernels in tasks">,
