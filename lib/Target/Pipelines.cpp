@@ -1,5 +1,6 @@
 //===- Pipelines.cpp - The passes of each phase: the compiler's contents --===//
 
+#include "ppopt/Conversion/Passes.h"
 #include "ppopt/Target/Compile.h"
 #include "ppopt/Target/NativeCode.h"
 #include "ppopt/Target/Passes.h"
@@ -68,10 +69,16 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     manager.addPass(createAssignSlots());
     return;
   case Phase::Kernels:
+    manager.addPass(createDecomposeKernels());
+    manager.addPass(createCSEPass());
+    manager.addPass(createFormKernels());
+    manager.addPass(createBufferizeTasks());
     manager.addPass(createPlanArena());
     return;
   case Phase::Native:
+    manager.addPass(createEmitKernels());
     manager.addPass(createEmitTasksPass(options));
+    manager.addPass(createApproximateMath());
     buildLowerToLLVMPipeline(manager);
     return;
   }

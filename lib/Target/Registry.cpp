@@ -1,5 +1,6 @@
 //===- Registry.cpp - Dialects and passes that the compiler uses ----------===//
 
+#include "ppopt/Conversion/Passes.h"
 #include "ppopt/Dialect/PP/PP.h"
 #include "ppopt/Target/Compile.h"
 #include "ppopt/Target/Passes.h"
@@ -33,6 +34,7 @@ void pp::registerCompilerDialects(DialectRegistry &registry) {
 
 void pp::registerCompilerPasses() {
   registerPPPasses();
+  registerConversionPasses();
   registerPPTargetPasses();
   registerEmitTasksPass();
   registerTransformsPasses();

@@ -1,0 +1,28 @@
+//===- ApproximateMath.cpp - f32 math as polynomials that vectorise -------===//
+
+#include "ppopt/Conversion/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Approximation.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_APPROXIMATEMATH
+#include "ppopt/Conversion/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+
+namespace {
+struct ApproximateMathPass : pp::impl::ApproximateMathBase<ApproximateMathPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateMathPolynomialApproximationPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,295 @@
+//===- BufferizeTasks.cpp - Gives every tensor of a task a buffer ---------===//
+//
+// Before: launches of kernels in tensor form, products, views. After: the same
+// on memrefs: arguments, destinations of results, temporaries.
+//
+//   %1 = pp.launch @relu ins(%0 : tensor<4x8xf32>) outs() ... -> tensor<4x8xf32>
+//   pp.return %1
+//
+//   pp.launch @relu ins(%0 : memref<4x8xf32>) outs(%result : memref<4x8xf32>) ...
+//   pp.return
+//
+//===----------------------------------------------------------------------===//
+
+#include "TemporaryPlan.h"
+#include "ViewFolding.h"
+
+#include "ppopt/Conversion/Passes.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/products.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_BUFFERIZETASKS
+#include "ppopt/Conversion/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// The value whose buffer holds `value`: behind views and what is written in
+/// place.
+static Value getRoot(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (isView(op)) {
+      value = op->getOperand(0);
+    } else if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
+      value = accumulate.getAccumulator();
+    } else if (auto launch = dyn_cast<LaunchOp>(op)) {
+      int64_t input =
+          launch.getInplace()[cast<OpResult>(value).getResultNumber()];
+      if (input < 0)
+        return value;
+      value = launch.getIns()[input];
+    } else {
+      return value;
+    }
+  }
+  return value;
+}
+
+/// The accumulation that a product is written by, behind reshapes.
+static AccumulateOp getAccumulation(MatmulOp op) {
+  Operation *last = op;
+  while (last->hasOneUse() && isa<ReshapeOp>(*last->user_begin()))
+    last = *last->user_begin();
+  if (!last->hasOneUse())
+    return nullptr;
+  auto accumulate = dyn_cast<AccumulateOp>(*last->user_begin());
+  bool isValue = accumulate && accumulate.getValue() == last->getResult(0);
+  return isValue ? accumulate : nullptr;
+}
+
+namespace {
+
+class TaskBufferizer {
+public:
+  TaskBufferizer(TaskOp task, int64_t threads)
+      : task(task), threads(threads), body(task.getBody().front()),
+        ret(body.getTerminator()), builder(task.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  MemRefType getBufferType(Type tensor) {
+    auto type = cast<RankedTensorType>(tensor);
+    return MemRefType::get(type.getShape(), type.getElementType());
+  }
+  void convertSignature();
+  void assignTemporaries();
+  Value getBuffer(Value value);
+  LogicalResult convert(Operation &op);
+  void convertLaunch(LaunchOp op);
+  LogicalResult convertProduct(MatmulOp op);
+  Value getWorkspace(const ppopt::ProductDescriptor &product, Location loc);
+
+  TaskOp task;
+  int64_t threads;
+  Block &body;
+  Operation *ret;
+  OpBuilder builder;
+  /// Of roots.
+  DenseMap<Value, Value> buffers;
+  int64_t tempBytes = 0, workspaceBytes = 0;
+};
+
+/// Arguments become memrefs; results that are tied to none, arguments.
+void TaskBufferizer::convertSignature() {
+  SmallVector<Attribute> attrs;
+  for (BlockArgument argument : body.getArguments()) {
+    attrs.push_back(task.getArgAttrDict(argument.getArgNumber()));
+    buffers[argument] = argument;
+  }
+  DenseMap<unsigned, Value> destinations;
+  for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
+    std::optional<unsigned> tied = task.getTiedArgument(i);
+    if (tied) {
+      destinations[i] = body.getArgument(*tied);
+      continue;
+    }
+    attrs.push_back(task.getResultAttrDict(i));
+    destinations[i] = body.addArgument(getBufferType(task.getResultTypes()[i]),
+                                       ret->getOperand(i).getLoc());
+  }
+  for (OpOperand &use : ret->getOpOperands()) {
+    Value root = getRoot(use.get());
+    if (root.getDefiningOp())
+      buffers[root] = destinations[use.getOperandNumber()];
+  }
+  task.setArgAttrsAttr(builder.getArrayAttr(attrs));
+  task.removeResAttrsAttr();
+}
+
+void TaskBufferizer::assignTemporaries() {
+  llvm::MapVector<Value, Lifetime> lifetimes;
+  DenseMap<Operation *, unsigned> position;
+  for (auto [i, op] : llvm::enumerate(body))
+    position[&op] = i;
+  for (auto [i, op] : llvm::enumerate(body)) {
+    AccumulateOp accumulation;
+    if (auto product = dyn_cast<MatmulOp>(op))
+      accumulation = getAccumulation(product);
+    for (Value result : op.getResults()) {
+      if (getRoot(result) == result && !buffers.contains(result) &&
+          !accumulation)
+        lifetimes[result] = Lifetime{getAlignedBytes(result.getType()),
+                                     position[&op], position[&op]};
+    }
+    // An accumulating product runs where its accumulator is complete.
+    for (Value operand : op.getOperands())
+      if (auto it = lifetimes.find(getRoot(operand)); it != lifetimes.end())
+        it->second.last = std::max(
+            it->second.last, position[accumulation ? accumulation : &op]);
+  }
+  SmallVector<Lifetime> plan;
+  for (auto &[value, lifetime] : lifetimes)
+    plan.push_back(lifetime);
+  tempBytes = planOffsets(plan);
+  for (auto [entry, lifetime] : llvm::zip(lifetimes, plan)) {
+    builder.setInsertionPoint(entry.first.getDefiningOp());
+    buffers[entry.first] = TempOp::create(
+        builder, entry.first.getLoc(), getBufferType(entry.first.getType()),
+        lifetime.offset);
+  }
+}
+
+/// The buffer of `value` under the value's shape.
+Value TaskBufferizer::getBuffer(Value value) {
+  Value buffer = buffers.lookup(getRoot(value));
+  MemRefType wanted = getBufferType(value.getType());
+  if (cast<ShapedType>(buffer.getType()).getShape() == wanted.getShape())
+    return buffer;
+  auto [strides, offset] = wanted.getStridesAndOffset();
+  return memref::ReinterpretCastOp::create(builder, value.getLoc(), wanted,
+                                           buffer, offset,
+                                           wanted.getShape(), strides);
+}
+
+void TaskBufferizer::convertLaunch(LaunchOp op) {
+  SmallVector<Value> ins, outs;
+  for (Value input : op.getIns())
+    ins.push_back(getBuffer(input));
+  for (auto [result, input] : llvm::zip(op.getResults(), op.getInplace()))
+    outs.push_back(input < 0 ? getBuffer(result) : ins[input]);
+  LaunchOp::create(builder, op.getLoc(), TypeRange(), op.getKernelAttr(), ins,
+                   outs, op.getInplaceAttr(), /*tiles=*/IntegerAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+static ppopt::ProductType getProductType(Type type) {
+  if (type.isF64())
+    return ppopt::ProductType::f64;
+  return type.isBF16() ? ppopt::ProductType::bf16 : ppopt::ProductType::f32;
+}
+
+/// Scratch memory behind all temporaries; products use it one after the other.
+Value TaskBufferizer::getWorkspace(const ppopt::ProductDescriptor &product,
+                                   Location loc) {
+  int64_t bytes = ppopt::productWorkspaceBytes(product, threads);
+  if (bytes == 0)
+    return Value();
+  workspaceBytes =
+      std::max<int64_t>(workspaceBytes, llvm::alignTo(bytes, kBufferAlignment));
+  auto temp =
+      TempOp::create(builder, loc, MemRefType::get({bytes}, builder.getI8Type()),
+                     tempBytes);
+  return temp;
+}
+
+LogicalResult TaskBufferizer::convertProduct(MatmulOp op) {
+  Value failed;
+  // What has no memory of its own by now is folded.
+  std::optional<ProductShape> shape =
+      foldProduct(op, [](Operation *) { return false; }, failed);
+  if (!shape)
+    return op.emitOpError("has an operand whose views do not fold into strides; "
+                          "run --pp-form-kernels first");
+  AccumulateOp accumulate = getAccumulation(op);
+  Value c = accumulate ? accumulate.getAccumulator() : op.getResult();
+  ppopt::ProductDescriptor product;
+  product.type = getProductType(getElementTypeOrSelf(op.getLhs()));
+  product.cType = getProductType(getElementTypeOrSelf(op.getResult()));
+  product.accumulate = accumulate != nullptr;
+  product.m = shape->m;
+  product.n = shape->n;
+  product.k = shape->k;
+  product.batch = shape->batch;
+  product.a = shape->aStrides;
+  product.b = shape->bStrides;
+  product.c = shape->cStrides;
+  if (std::string wrong = ppopt::invalidProduct(product); !wrong.empty())
+    return op.emitOpError("is a product that the library refuses: ") << wrong;
+  Location loc = op.getLoc();
+  Value a = getBuffer(shape->a.base), b = getBuffer(shape->b.base);
+  ProductOp::create(builder, loc, a, b, getBuffer(c),
+                    getWorkspace(product, loc), shape->m, shape->n, shape->k,
+                    shape->batch, shape->aStrides, shape->bStrides,
+                    shape->cStrides, shape->a.offset, shape->b.offset,
+                    /*c_offset=*/0, accumulate != nullptr);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The task
+//===----------------------------------------------------------------------===//
+
+LogicalResult TaskBufferizer::convert(Operation &op) {
+  builder.setInsertionPoint(&op);
+  if (auto launch = dyn_cast<LaunchOp>(op)) {
+    convertLaunch(launch);
+    return success();
+  }
+  if (auto product = dyn_cast<MatmulOp>(op)) {
+    // Written where the accumulator is complete.
+    if (AccumulateOp accumulate = getAccumulation(product))
+      builder.setInsertionPoint(accumulate);
+    return convertProduct(product);
+  }
+  if (isa<AccumulateOp>(op) || isView(&op))
+    return success();
+  return op.emitOpError("is neither a product, a launch nor a view; run "
+                        "--pp-form-kernels first");
+}
+
+LogicalResult TaskBufferizer::run() {
+  if (llvm::any_of(task.getArgumentTypes(), llvm::IsaPred<MemRefType>))
+    return task.emitOpError("has buffers already");
+  convertSignature();
+  SmallVector<Operation *> old;
+  for (Operation &op : body)
+    if (&op != ret)
+      old.push_back(&op);
+  assignTemporaries();
+  for (Operation *op : old)
+    if (failed(convert(*op)))
+      return failure();
+  ret->eraseOperands(0, ret->getNumOperands());
+  for (Operation *op : llvm::reverse(old))
+    op->erase();
+  // Up to here ops on tensors have used them.
+  for (BlockArgument argument : body.getArguments())
+    if (isa<RankedTensorType>(argument.getType()))
+      argument.setType(getBufferType(argument.getType()));
+  task.setFunctionType(builder.getFunctionType(body.getArgumentTypes(), {}));
+  task.setTempBytes(tempBytes + workspaceBytes);
+  task.setWorkspaceBytes(workspaceBytes);
+  return success();
+}
+
+struct BufferizeTasksPass : pp::impl::BufferizeTasksBase<BufferizeTasksPass> {
+  void runOnOperation() override {
+    int64_t threads = 1;
+    for (auto plan : getOperation().getOps<PlanOp>())
+      threads = plan.getThreads();
+    for (auto task : getOperation().getOps<TaskOp>())
+      if (failed(TaskBufferizer(task, threads).run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

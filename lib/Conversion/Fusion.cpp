@@ -1,0 +1,326 @@
+//===- Fusion.cpp - Which ops of a task share a kernel --------------------===//
+
+#include "Fusion.h"
+
+#include <queue>
+
+using namespace mlir;
+using namespace mlir::pp;
+
+TaskFusion::TaskFusion(TaskOp task) : task(task), probe(task.getContext()) {
+  for (auto [i, op] : llvm::enumerate(task.getBody().front()))
+    position[&op] = i;
+  findInPlaceAccumulations();
+  findLazyOps();
+  formClusters();
+}
+
+//===----------------------------------------------------------------------===//
+// Dependencies
+//===----------------------------------------------------------------------===//
+
+/// The ops with buffers whose values are read to compute `value`.
+void TaskFusion::collectSources(Value value,
+                                SetVector<Operation *> &sources) const {
+  Operation *def = value.getDefiningOp();
+  if (!def)
+    return;
+  if (!isLazy(def) && !isa<ReshapeOp>(def)) {
+    sources.insert(def);
+    return;
+  }
+  for (Value operand : def->getOperands())
+    collectSources(operand, sources);
+}
+
+const SetVector<Operation *> &TaskFusion::getSources(Operation *op) const {
+  auto [it, isNew] = sourcesOf.try_emplace(op);
+  if (isNew) {
+    SetVector<Operation *> sources;
+    for (Value operand : op->getOperands())
+      collectSources(operand, sources);
+    it = sourcesOf.find(op);
+    it->second = std::move(sources);
+  }
+  return it->second;
+}
+
+/// Of the ops that `op` reads: their clusters, each once.
+SmallVector<unsigned> TaskFusion::getSourceClusters(Operation *op) const {
+  SetVector<unsigned> found;
+  for (Operation *source : getSources(op))
+    if (auto it = clusterOf.find(source); it != clusterOf.end())
+      found.insert(it->second);
+  return found.takeVector();
+}
+
+/// Whether joining `op` and `targets` would close a cycle: whether something
+/// else stands between two of them.
+bool TaskFusion::hasPathThroughOthers(Operation *op,
+                                      ArrayRef<unsigned> targets) const {
+  unsigned first = ~0u;
+  for (unsigned target : targets)
+    for (Operation *member : clusters[target].ops)
+      first = std::min(first, position.lookup(member));
+  SmallVector<unsigned> worklist;
+  DenseSet<unsigned> seen;
+  auto visit = [&](Operation *reader) {
+    for (unsigned source : getSourceClusters(reader))
+      if (!llvm::is_contained(targets, source) && seen.insert(source).second)
+        worklist.push_back(source);
+  };
+  visit(op);
+  for (unsigned target : targets)
+    for (Operation *member : clusters[target].ops)
+      visit(member);
+  while (!worklist.empty()) {
+    const Cluster &other = clusters[worklist.pop_back_val()];
+    // What ends before all of them begin does not read them.
+    if (llvm::all_of(other.ops, [&](Operation *member) {
+          return position.lookup(member) < first;
+        }))
+      continue;
+    for (Operation *member : other.ops)
+      for (unsigned source : getSourceClusters(member)) {
+        if (llvm::is_contained(targets, source))
+          return true;
+        if (seen.insert(source).second)
+          worklist.push_back(source);
+      }
+  }
+  return false;
+}
+
+const OpReads &TaskFusion::getReads(Operation *op) {
+  auto it = reads.find(op);
+  if (it == reads.end())
+    it = reads
+             .try_emplace(op, probe.probe(cast<ElementOpInterface>(op),
+                                          [&](Operation *def) {
+                                            return isLazy(def);
+                                          }))
+             .first;
+  return it->second;
+}
+
+const Cluster *TaskFusion::getCluster(Operation *op) const {
+  auto it = clusterOf.find(op);
+  return it == clusterOf.end() ? nullptr : &clusters[it->second];
+}
+
+bool TaskFusion::isUsedOutside(Value value, const Cluster &cluster) const {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (isLazy(user) || isa<ReshapeOp>(user))
+      return isUsedOutside(user->getResult(0), cluster);
+    return getCluster(user) != &cluster;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Clusters
+//===----------------------------------------------------------------------===//
+
+unsigned TaskFusion::newCluster(Operation *op, KernelForm form, Space space) {
+  Cluster cluster;
+  cluster.form = form;
+  cluster.space = space;
+  cluster.ops = {op};
+  clusterOf[op] = clusters.size();
+  clusters.push_back(std::move(cluster));
+  return clusters.size() - 1;
+}
+
+/// Puts `op` and all of `targets` into the first of them.
+void TaskFusion::join(Operation *op, ArrayRef<unsigned> targets) {
+  unsigned into = targets.front();
+  for (unsigned target : targets.drop_front()) {
+    for (Operation *member : clusters[target].ops) {
+      clusterOf[member] = into;
+      clusters[into].ops.push_back(member);
+    }
+    clusters[target].ops.clear();
+  }
+  clusterOf[op] = into;
+  clusters[into].ops.push_back(op);
+}
+
+/// Whether a value of a cluster in rows has an element a row.
+bool TaskFusion::isRowLevel(Value value, const Cluster &cluster) const {
+  return cluster.space.columns != 1 &&
+         getNumElements(value) == cluster.space.rows;
+}
+
+/// Whether `op`, an element op or a row reduction over `space`, can be computed
+/// in the rows of a cluster: it reads the cluster's values where they are in
+/// hand.
+bool TaskFusion::canJoin(Operation *op, Space space, unsigned index) {
+  const Cluster &cluster = clusters[index];
+  if (cluster.isProduct || cluster.form != KernelForm::Rows)
+    return false;
+  bool isOfRowLevel = isa<ElementOpInterface>(op) &&
+                      isRowLevel(op->getResult(0), cluster);
+  if (!isOfRowLevel && space != cluster.space)
+    return false;
+  auto isInHand = [&](Value source, Access access) {
+    if (!isRowLevel(source, cluster))
+      return !isOfRowLevel && access == Access::Identity;
+    return access == (isOfRowLevel ? Access::Identity : Access::Row);
+  };
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    // Reads at the same index, unless reshapes in between change the columns.
+    for (Value x = reduce.getX();;) {
+      Operation *def = x.getDefiningOp();
+      if (!def)
+        return false;
+      if (auto it = clusterOf.find(def); it != clusterOf.end())
+        return it->second == index && isInHand(x, Access::Identity);
+      if (!isa<ReshapeOp>(def) || getSpace(def->getOperand(0)) != getSpace(x))
+        return false;
+      x = def->getOperand(0);
+    }
+  }
+  return llvm::all_of(getReads(op).reads, [&](const Read &read) {
+    Operation *def = read.source.getDefiningOp();
+    auto it = def ? clusterOf.find(def) : clusterOf.end();
+    return it == clusterOf.end() || it->second != index ||
+           isInHand(read.source, read.access);
+  });
+}
+
+/// Adds an op to the clusters in rows that it reads, as far as they may be one.
+void TaskFusion::addToRows(Operation *op, Space space) {
+  SmallVector<unsigned> targets;
+  for (unsigned source : getSourceClusters(op)) {
+    if (!canJoin(op, space, source) ||
+        (!targets.empty() &&
+         clusters[source].space != clusters[targets.front()].space))
+      continue;
+    targets.push_back(source);
+    if (hasPathThroughOthers(op, targets))
+      targets.pop_back();
+  }
+  if (targets.empty())
+    newCluster(op, KernelForm::Rows, space);
+  else
+    join(op, targets);
+}
+
+/// Adds an element op behind the reduction over rows, or the scatter, that it
+/// reads at the same index.
+bool TaskFusion::joinTail(Operation *op) {
+  for (const Read &read : getReads(op).reads) {
+    Operation *def = read.source.getDefiningOp();
+    auto it = def ? clusterOf.find(def) : clusterOf.end();
+    if (it == clusterOf.end() || read.access != Access::Identity)
+      continue;
+    Cluster &cluster = clusters[it->second];
+    if (cluster.isProduct || cluster.form == KernelForm::Rows)
+      continue;
+    auto accumulate = dyn_cast<AccumulateOp>(op);
+    if (cluster.form == KernelForm::Scatter &&
+        !(accumulate && isInPlace(accumulate) && cluster.ops.size() == 1 &&
+          accumulate.getValue() == read.source && def->hasOneUse()))
+      continue;
+    bool readsElsewhere =
+        llvm::any_of(getReads(op).reads, [&](const Read &other) {
+          Operation *source = other.source.getDefiningOp();
+          return other.access != Access::Identity && source &&
+                 getCluster(source) == &cluster;
+        });
+    if (readsElsewhere || hasPathThroughOthers(op, {it->second}))
+      continue;
+    join(op, {it->second});
+    return true;
+  }
+  return false;
+}
+
+/// Reductions over the same rows of the same value are one kernel.
+void TaskFusion::addColumnReduction(ReduceOp op) {
+  for (Operation *user : op.getX().getUsers()) {
+    auto other = dyn_cast<ReduceOp>(user);
+    auto it = other ? clusterOf.find(other) : clusterOf.end();
+    if (it == clusterOf.end() || isRowReduction(other) ||
+        other.getDims() != op.getDims() || hasPathThroughOthers(op, {it->second}))
+      continue;
+    return join(op, {it->second});
+  }
+  newCluster(op, KernelForm::Columns, getSpace(op.getX()));
+}
+
+/// A product, with the accumulation in place that is its only use.
+void TaskFusion::addProduct(Operation &op) {
+  unsigned index = newCluster(&op, KernelForm::Rows, Space());
+  clusters[index].isProduct = true;
+  Operation *last = &op;
+  while (last->hasOneUse() && isa<ReshapeOp>(*last->user_begin()))
+    last = *last->user_begin();
+  if (!last->hasOneUse())
+    return;
+  auto accumulate = dyn_cast<AccumulateOp>(*last->user_begin());
+  if (!accumulate || !isInPlace(accumulate) ||
+      accumulate.getValue() != last->getResult(0))
+    return;
+  clusterOf[accumulate] = index;
+  clusters[index].ops.push_back(accumulate);
+}
+
+void TaskFusion::add(Operation &op) {
+  if (isa<ReturnOp, ReshapeOp>(op) || isLazy(&op) || clusterOf.contains(&op))
+    return;
+  if (isa<MatmulOp>(op))
+    return addProduct(op);
+  if (isa<EmbeddingGradOp>(op)) {
+    newCluster(&op, KernelForm::Scatter, getSpace(op.getResult(0)));
+    return;
+  }
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    if (isRowReduction(reduce))
+      return addToRows(&op, getSpace(reduce.getX()));
+    return addColumnReduction(reduce);
+  }
+  if (!joinTail(&op))
+    addToRows(&op, getSpace(op.getResult(0)));
+}
+
+void TaskFusion::formClusters() {
+  for (Operation &op : task.getBody().front())
+    add(op);
+  for (Cluster &cluster : clusters)
+    llvm::sort(cluster.ops, [&](Operation *a, Operation *b) {
+      return position.lookup(a) < position.lookup(b);
+    });
+}
+
+SmallVector<const Cluster *> TaskFusion::getClusters() const {
+  // Of the clusters that can run, the one whose last op comes first.
+  SmallVector<unsigned> pending(clusters.size());
+  SmallVector<SetVector<unsigned>> readers(clusters.size());
+  for (auto [i, cluster] : llvm::enumerate(clusters)) {
+    SetVector<unsigned> sources;
+    for (Operation *op : cluster.ops)
+      for (unsigned source : getSourceClusters(op))
+        if (source != i && sources.insert(source))
+          readers[source].insert(i);
+    pending[i] = sources.size();
+  }
+  using Entry = std::pair<unsigned, unsigned>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
+  auto push = [&](unsigned i) {
+    if (!clusters[i].isEmpty())
+      ready.push({position.lookup(clusters[i].ops.back()), i});
+  };
+  for (unsigned i = 0; i < clusters.size(); ++i)
+    if (pending[i] == 0)
+      push(i);
+  SmallVector<const Cluster *> order;
+  while (!ready.empty()) {
+    unsigned next = ready.top().second;
+    ready.pop();
+    order.push_back(&clusters[next]);
+    for (unsigned reader : readers[next])
+      if (--pending[reader] == 0)
+        push(reader);
+  }
+  return order;
+}

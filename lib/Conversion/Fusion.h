@@ -1,0 +1,84 @@
+//===- Fusion.h - Which ops of a task share a kernel -------------*- C++ -*-===//
+
+#ifndef PPOPT_LIB_CONVERSION_FUSION_H
+#define PPOPT_LIB_CONVERSION_FUSION_H
+
+#include "KernelSpace.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::pp {
+
+/// How a kernel goes over its space.
+enum class KernelForm {
+  Rows,    ///< tiles of rows (or of a flat range), sweeps over columns
+  Columns, ///< tiles of columns: a reduction over rows
+  Scatter, ///< tiles of columns: rows are added where ids say
+};
+
+/// A kernel to be, or a product (which is a cluster of its own).
+struct Cluster {
+  bool isProduct = false;
+  KernelForm form = KernelForm::Rows;
+  Space space;
+  /// In the task's order once the fusion is complete. A product: the matmul, and
+  /// the accumulation that it writes into.
+  SmallVector<Operation *> ops;
+  bool isEmpty() const { return ops.empty(); }
+};
+
+/// Divides the ops of a task, except the return and what is not computed for
+/// itself, into clusters between which dependencies have no cycle.
+class TaskFusion {
+public:
+  explicit TaskFusion(TaskOp task);
+
+  /// Clusters in an order of execution.
+  SmallVector<const Cluster *> getClusters() const;
+  /// The cluster of an op; null for lazy ops and reshapes.
+  const Cluster *getCluster(Operation *op) const;
+
+  /// An op that has no buffer: each kernel that reads it computes it, and
+  /// products fold it into strides.
+  bool isLazy(Operation *op) const { return lazy.contains(op); }
+  /// Accumulations into the buffer of their accumulator.
+  bool isInPlace(AccumulateOp op) const { return inPlace.contains(op); }
+  /// Whether an op outside of `cluster` needs the value in memory.
+  bool isUsedOutside(Value value, const Cluster &cluster) const;
+  /// Where an op reads; through lazy ops.
+  const OpReads &getReads(Operation *op);
+
+private:
+  void findInPlaceAccumulations();
+  void findLazyOps();
+  void makeOperandsFoldable(MatmulOp op);
+  bool demote(Value value);
+  bool isComputedFromNothing(Value value) const;
+  bool isCheap(Operation *op) const;
+  void formClusters();
+  void add(Operation &op);
+  void addProduct(Operation &op);
+  void addColumnReduction(ReduceOp op);
+  void addToRows(Operation *op, Space space);
+  bool joinTail(Operation *op);
+  bool canJoin(Operation *op, Space space, unsigned cluster);
+  bool isRowLevel(Value value, const Cluster &cluster) const;
+  void join(Operation *op, ArrayRef<unsigned> targets);
+  unsigned newCluster(Operation *op, KernelForm form, Space space);
+  bool hasPathThroughOthers(Operation *op, ArrayRef<unsigned> targets) const;
+  SmallVector<unsigned> getSourceClusters(Operation *op) const;
+  void collectSources(Value value, SetVector<Operation *> &sources) const;
+  const SetVector<Operation *> &getSources(Operation *op) const;
+
+  TaskOp task;
+  AccessProbe probe;
+  DenseSet<Operation *> lazy, inPlace;
+  DenseMap<Operation *, unsigned> position, clusterOf;
+  SmallVector<Cluster, 0> clusters;
+  DenseMap<Operation *, OpReads> reads;
+  mutable DenseMap<Operation *, SetVector<Operation *>> sourcesOf;
+};
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_CONVERSION_FUSION_H

@@ -1,0 +1,222 @@
+//===- KernelOutliner.cpp - Kernels of a module, shared by launches -------===//
+
+#include "KernelOutliner.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+KernelOutliner::KernelOutliner(ModuleOp module) : module(module) {
+  for (Operation &op : *module.getBody())
+    if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+      names[symbol.getName()] = 1;
+}
+
+namespace {
+
+/// The body of one kernel while it is built.
+class KernelBody {
+public:
+  KernelBody(const Cluster &cluster, TaskFusion &fusion, OpBuilder atModuleEnd)
+      : cluster(cluster), fusion(fusion), builder(atModuleEnd) {
+    kernel = KernelOp::create(builder, cluster.ops.front()->getLoc(), "kernel",
+                              builder.getFunctionType({}, {}));
+    body = builder.createBlock(&kernel.getBody());
+  }
+
+  void build() {
+    for (Operation *op : cluster.ops)
+      clone(op);
+    SmallVector<Value> returned;
+    for (Operation *op : cluster.ops)
+      for (Value result : op->getResults())
+        if (fusion.isUsedOutside(result, cluster)) {
+          outputs.push_back(result);
+          returned.push_back(map.lookup(result));
+        }
+    builder.setInsertionPointToEnd(body);
+    ReturnOp::create(builder, kernel.getLoc(), returned);
+    kernel.setFunctionType(builder.getFunctionType(
+        body->getArgumentTypes(), ValueRange(returned).getTypes()));
+  }
+
+  KernelOp kernel;
+  SmallVector<Value> inputs, outputs;
+
+private:
+  /// Whether a value is computed in the kernel, from the cluster's values or by
+  /// lazy ops.
+  bool isComputedHere(Value value) {
+    Operation *def = value.getDefiningOp();
+    if (!def)
+      return false;
+    if (fusion.isLazy(def) || fusion.getCluster(def) == &cluster)
+      return true;
+    return isa<ReshapeOp>(def) && isComputedHere(def->getOperand(0));
+  }
+
+  Value resolve(Value value) {
+    if (Value known = map.lookupOrNull(value))
+      return known;
+    if (isComputedHere(value)) {
+      clone(value.getDefiningOp());
+      return map.lookup(value);
+    }
+    Value argument = body->addArgument(value.getType(), value.getLoc());
+    map.map(value, argument);
+    inputs.push_back(value);
+    return argument;
+  }
+
+  void clone(Operation *op) {
+    for (Value operand : op->getOperands())
+      resolve(operand);
+    builder.setInsertionPointToEnd(body);
+    builder.clone(*op, map);
+  }
+
+  const Cluster &cluster;
+  TaskFusion &fusion;
+  OpBuilder builder;
+  Block *body;
+  IRMapping map;
+};
+
+} // namespace
+
+/// All ops that end up reading `value`, through views and lazy ops, are of the
+/// cluster.
+static bool isReadInClusterOnly(Value value, const Cluster &cluster,
+                                const TaskFusion &fusion) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (fusion.getCluster(user) == &cluster)
+      return true;
+    return (fusion.isLazy(user) || isa<ReshapeOp>(user)) &&
+           isReadInClusterOnly(user->getResult(0), cluster, fusion);
+  });
+}
+
+/// Whether each element of `value` that the cluster reads is read where the
+/// same element of its results is computed, before anything is reduced.
+static bool isReadAtSameIndex(Value value, const Cluster &cluster,
+                              TaskFusion &fusion) {
+  for (Operation *op : cluster.ops) {
+    if (!isa<ElementOpInterface>(op))
+      return false;
+    for (const Read &read : fusion.getReads(op).reads)
+      if (read.source == value && read.access != Access::Identity)
+        return false;
+  }
+  return true;
+}
+
+/// The argument of the task that `value`, a result of the cluster, is tied to,
+/// or the accumulator that stands for it: it may be overwritten.
+static Value getOverwritten(Value value, const Cluster &cluster,
+                            TaskFusion &fusion) {
+  auto accumulate = value.getDefiningOp<AccumulateOp>();
+  if (accumulate && fusion.isInPlace(accumulate))
+    return accumulate.getAccumulator();
+  auto task = cast<TaskOp>(value.getDefiningOp()->getParentOp());
+  for (OpOperand &use : value.getUses()) {
+    if (!isa<ReturnOp>(use.getOwner()))
+      continue;
+    std::optional<unsigned> tied = task.getTiedArgument(use.getOperandNumber());
+    if (!tied)
+      continue;
+    Value argument = task.getBody().getArgument(*tied);
+    if (argument.getType() == value.getType() &&
+        isReadInClusterOnly(argument, cluster, fusion) &&
+        isReadAtSameIndex(argument, cluster, fusion))
+      return argument;
+  }
+  return Value();
+}
+
+/// "add_gelu_8x128x512": what is computed, up to four ops, and the space.
+static std::string describe(KernelOp kernel, const Cluster &cluster) {
+  SmallVector<StringRef> parts;
+  for (Operation &op : kernel.getBody().front()) {
+    StringRef name = op.getName().stripDialect();
+    if (isa<ReturnOp, ConstantOp, ReshapeOp, BroadcastOp, IotaOp>(op) ||
+        llvm::is_contained(parts, name))
+      continue;
+    if (parts.size() == 4)
+      break;
+    parts.push_back(name);
+  }
+  std::string text = llvm::join(parts, "_");
+  if (text.empty())
+    text = "copy";
+  return text + "_" + std::to_string(cluster.space.rows) + "x" +
+         std::to_string(cluster.space.columns);
+}
+
+/// Keeps `kernel`, or erases it for an equal one. The name.
+StringRef KernelOutliner::share(KernelOp kernel, ArrayRef<int64_t> inplace) {
+  std::string wanted = kernel.getSymName().str();
+  kernel.setSymName("kernel");
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  OpPrintingFlags flags;
+  flags.elideLargeElementsAttrs(std::numeric_limits<int64_t>::max());
+  flags.enableDebugInfo(false);
+  flags.printGenericOpForm();
+  kernel->print(os, flags);
+  for (int64_t argument : inplace)
+    os << ' ' << argument;
+  auto [it, isNew] = kernels.try_emplace(key);
+  if (!isNew) {
+    kernel.erase();
+    return it->second;
+  }
+  unsigned &count = names[wanted];
+  it->second = count == 0 ? wanted : wanted + "_" + std::to_string(count);
+  ++count;
+  kernel.setSymName(it->second);
+  return it->second;
+}
+
+LaunchOp KernelOutliner::outline(const Cluster &cluster, TaskFusion &fusion,
+                                 OpBuilder &builder) {
+  KernelBody body(cluster, fusion, OpBuilder::atBlockEnd(module.getBody()));
+  body.build();
+  SmallVector<int64_t> inplace;
+  for (Value output : body.outputs) {
+    const auto *input =
+        llvm::find(body.inputs, getOverwritten(output, cluster, fusion));
+    inplace.push_back(
+        input == body.inputs.end() ? -1 : input - body.inputs.begin());
+  }
+  body.kernel.setSymName(describe(body.kernel, cluster));
+  SmallVector<Location> locs;
+  for (Operation *op : cluster.ops)
+    locs.push_back(op->getLoc());
+  auto launch = LaunchOp::create(
+      builder, FusedLoc::get(builder.getContext(), locs),
+      ValueRange(body.outputs).getTypes(), share(body.kernel, inplace),
+      body.inputs, ValueRange(), inplace, /*tiles=*/IntegerAttr());
+  for (auto [output, result] : llvm::zip(body.outputs, launch.getResults()))
+    output.replaceUsesWithIf(result, [&](OpOperand &use) {
+      return fusion.getCluster(use.getOwner()) != &cluster;
+    });
+  return launch;
+}
+
+LaunchOp KernelOutliner::outlineCopy(Value value, OpBuilder &builder) {
+  OpBuilder atEnd = OpBuilder::atBlockEnd(module.getBody());
+  Space space = getSpace(value);
+  auto kernel = KernelOp::create(
+      atEnd, value.getLoc(),
+      "copy_" + std::to_string(space.rows) + "x" +
+          std::to_string(space.columns),
+      builder.getFunctionType(value.getType(), value.getType()));
+  Block *body = atEnd.createBlock(&kernel.getBody(), {}, value.getType(),
+                                  value.getLoc());
+  ReturnOp::create(atEnd, value.getLoc(), body->getArguments());
+  return LaunchOp::create(builder, value.getLoc(), value.getType(),
+                          share(kernel, -1), value, ValueRange(),
+                          ArrayRef<int64_t>{-1}, /*tiles=*/IntegerAttr());
+}

@@ -1,0 +1,134 @@
+//===- LazyOps.cpp - Ops that have no buffer of their own -----------------===//
+
+#include "Fusion.h"
+#include "ViewFolding.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// The value behind reshapes.
+static Value skipReshapes(Value value) {
+  while (auto view = value.getDefiningOp<ReshapeOp>())
+    value = view.getX();
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// In place
+//===----------------------------------------------------------------------===//
+
+/// A chain of accumulations that begins with a tied argument and ends in the
+/// result that the argument is tied to, all of whose other members have one use.
+void TaskFusion::findInPlaceAccumulations() {
+  Operation *ret = task.getBody().front().getTerminator();
+  for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
+    std::optional<unsigned> tied = task.getTiedArgument(i);
+    if (!tied)
+      continue;
+    SmallVector<Operation *> chain;
+    Value value = ret->getOperand(i);
+    while (auto op = value.getDefiningOp<AccumulateOp>()) {
+      chain.push_back(op);
+      value = op.getAccumulator();
+      if (!value.hasOneUse())
+        break;
+    }
+    if (value == task.getBody().getArgument(*tied) && value.hasOneUse())
+      inPlace.insert_range(chain);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Lazy ops
+//===----------------------------------------------------------------------===//
+
+bool TaskFusion::isComputedFromNothing(Value value) const {
+  Operation *op = skipReshapes(value).getDefiningOp();
+  return op && isLazy(op) && llvm::all_of(op->getOperands(), [&](Value x) {
+           return isComputedFromNothing(x);
+         });
+}
+
+/// Whether each reader may compute the op again: its operands are arguments or
+/// cheap themselves.
+bool TaskFusion::isCheap(Operation *op) const {
+  bool isAllFromNothing = true;
+  for (Value operand : op->getOperands()) {
+    Operation *def = skipReshapes(operand).getDefiningOp();
+    if (def && !isLazy(def))
+      return false;
+    isAllFromNothing &= def && isComputedFromNothing(operand);
+  }
+  return isAllFromNothing || getNumElements(op->getResult(0)) == 1 ||
+         isa<CastOp, IotaOp>(op);
+}
+
+/// Values that must be in memory: what the task returns and accumulates.
+static bool hasUserInMemory(Operation *op) {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    if (isa<ReshapeOp>(user))
+      return hasUserInMemory(user);
+    return isa<ReturnOp>(user);
+  });
+}
+
+/// Whether a kernel reads the op through a reshape that merges columns: each
+/// element would cost a division.
+static bool hasMergingReader(Operation *op) {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    auto view = dyn_cast<ReshapeOp>(user);
+    if (!view)
+      return false;
+    int64_t from = getSpace(view.getX()).columns;
+    int64_t to = getSpace(view.getResult()).columns;
+    return (from % to != 0 &&
+            llvm::any_of(view->getUsers(),
+                         [](Operation *reader) { return !isView(reader) && !isa<MatmulOp>(reader); })) ||
+           hasMergingReader(view);
+  });
+}
+
+void TaskFusion::findLazyOps() {
+  Block &body = task.getBody().front();
+  for (Operation &op : body) {
+    if (!isa<ElementOpInterface>(op) || isa<ReshapeOp, AccumulateOp>(op))
+      continue;
+    if (isa<BroadcastOp, SliceOp, TransposeOp>(op) || isCheap(&op))
+      lazy.insert(&op);
+  }
+  for (Operation &op : llvm::reverse(body))
+    if (isLazy(&op) &&
+        (hasUserInMemory(&op) ||
+         (isa<SliceOp, TransposeOp>(op) && hasMergingReader(&op))))
+      lazy.erase(&op);
+  for (auto op : body.getOps<MatmulOp>())
+    makeOperandsFoldable(op);
+}
+
+/// Gives the nearest lazy op behind `value` a buffer, if there is one.
+bool TaskFusion::demote(Value value) {
+  return lazy.erase(skipReshapes(value).getDefiningOp());
+}
+
+/// After it the product reads its operands by strides.
+void TaskFusion::makeOperandsFoldable(MatmulOp op) {
+  auto isBase = [&](Operation *view) {
+    return !isa<ReshapeOp>(view) && !isLazy(view);
+  };
+  // Lazy ops that are not views.
+  for (Value operand : op->getOperands())
+    while (true) {
+      Operation *def = operand.getDefiningOp();
+      if (isView(def) && !isBase(def)) {
+        operand = def->getOperand(0);
+        continue;
+      }
+      if (def)
+        lazy.erase(def);
+      break;
+    }
+  Value failed;
+  while (!foldProduct(op, isBase, failed))
+    if (!demote(failed) && !demote(op.getLhs()) && !demote(op.getRhs()))
+      return;
+}

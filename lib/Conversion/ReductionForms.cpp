@@ -1,0 +1,152 @@
+//===- ReductionForms.cpp - Rewrites that give kernels few forms ----------===//
+
+#include "ReductionForms.h"
+#include "KernelSpace.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// Lengths from which on a flat sum is one of partial sums, and their number.
+static constexpr int64_t kLongSum = 16384;
+static constexpr int64_t kPartialSums = 64;
+
+static Value reshape(OpBuilder &builder, Location loc, Value x,
+                     ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(x.getType());
+  if (type.getShape() == shape)
+    return x;
+  return ReshapeOp::create(builder, loc, type.clone(shape), x);
+}
+
+static Value reduce(OpBuilder &builder, ReduceOp like, Value x,
+                    ArrayRef<int64_t> dims) {
+  return ReduceOp::create(builder, like.getLoc(), like.getKind(), x, dims,
+                          /*keep_dims=*/false);
+}
+
+static Value slice(OpBuilder &builder, Location loc, Value x, int64_t from,
+                   int64_t count) {
+  auto type = cast<RankedTensorType>(x.getType()).clone({count});
+  return SliceOp::create(builder, loc, type, x, ArrayRef<int64_t>{from});
+}
+
+/// The sum of all elements of a flat x as a scalar.
+static Value sumFlat(OpBuilder &builder, ReduceOp like, Value x) {
+  int64_t count = getNumElements(x);
+  if (count < kLongSum || like.getKind() != ReduceKind::Sum)
+    return reduce(builder, like, x, {0});
+  Location loc = like.getLoc();
+  int64_t length = count / kPartialSums, rest = count % kPartialSums;
+  Value body = rest ? slice(builder, loc, x, 0, count - rest) : x;
+  body = reshape(builder, loc, body, {kPartialSums, length});
+  Value sum =
+      reduce(builder, like, reduce(builder, like, body, {1}), {0});
+  if (!rest)
+    return sum;
+  Value tail =
+      reduce(builder, like, slice(builder, loc, x, count - rest, rest), {0});
+  return AddOp::create(builder, loc, sum, tail);
+}
+
+/// Reduces `x`, whose dimensions are none of size 1, over `dims`.
+static Value reduceNormalized(OpBuilder &builder, ReduceOp like, Value x,
+                              SmallVector<int64_t> dims) {
+  SmallVector<int64_t> shape(getShape(x));
+  int64_t rank = shape.size();
+  if (dims.empty())
+    return x;
+  if (rank == 1)
+    return sumFlat(builder, like, x);
+  if (dims.back() != rank - 1)
+    return reduce(builder, like, x, dims);
+  // The trailing reduced dimensions are one row.
+  int64_t first = rank, columns = 1;
+  while (!dims.empty() && dims.back() == first - 1) {
+    columns *= shape[--first];
+    dims.pop_back();
+  }
+  shape.resize(first);
+  if (first == 0)
+    // All of it: rows first, then what they give.
+    return reduceNormalized(
+        builder, like,
+        reduceNormalized(builder, like, x, {rank - 1}),
+        llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)));
+  shape.push_back(columns);
+  x = reshape(builder, like.getLoc(), x, shape);
+  return reduceNormalized(builder, like,
+                          reduce(builder, like, x, {first}), dims);
+}
+
+void pp::normalizeReductions(TaskOp task) {
+  for (auto op : llvm::make_early_inc_range(
+           task.getBody().front().getOps<ReduceOp>())) {
+    OpBuilder builder(op);
+    ArrayRef<int64_t> shape = getShape(op.getX());
+    SmallVector<int64_t> dims;
+    for (auto [position, dim] : llvm::enumerate(getNonUnitDims(shape)))
+      if (llvm::is_contained(op.getDims(), static_cast<int64_t>(dim)))
+        dims.push_back(position);
+    bool keepsColumns = dims.empty() ||
+                        dims.back() + 1 !=
+                            static_cast<int64_t>(dropUnitDims(shape).size());
+    bool isLong = dims.size() == dropUnitDims(shape).size() &&
+                  getNumElements(op.getX()) >= kLongSum;
+    if (isRowReduction(op) && !isLong)
+      continue;
+    if (keepsColumns && !dims.empty() && dims.size() == op.getDims().size())
+      continue;
+    Value x = reshape(builder, op.getLoc(), op.getX(), dropUnitDims(shape));
+    Value result = reduceNormalized(builder, op, x, dims);
+    op.replaceAllUsesWith(
+        reshape(builder, op.getLoc(), result, getShape(op.getResult())));
+    op.erase();
+  }
+}
+
+/// The op behind reshapes whose only uses these are.
+static Operation *getSoleProducer(Value value) {
+  while (auto view = value.getDefiningOp<ReshapeOp>()) {
+    if (!view->hasOneUse())
+      return nullptr;
+    value = view.getX();
+  }
+  Operation *def = value.getDefiningOp();
+  return def && def->hasOneUse() ? def : nullptr;
+}
+
+void pp::splitAccumulations(TaskOp task) {
+  SmallVector<AccumulateOp> worklist(
+      task.getBody().front().getOps<AccumulateOp>());
+  while (!worklist.empty()) {
+    AccumulateOp op = worklist.pop_back_val();
+    auto sum = op.getValue().getDefiningOp<AddOp>();
+    if (!sum || !sum->hasOneUse() ||
+        sum.getLhs().getType() != sum.getRhs().getType())
+      continue;
+    auto accumulatesItself = [](Value value) {
+      return isa_and_nonnull<MatmulOp, EmbeddingGradOp, AddOp>(
+          getSoleProducer(value));
+    };
+    if (!accumulatesItself(sum.getLhs()) && !accumulatesItself(sum.getRhs()))
+      continue;
+    OpBuilder builder(op);
+    auto first = AccumulateOp::create(builder, sum.getLoc(),
+                                      op.getAccumulator(), sum.getLhs());
+    auto second =
+        AccumulateOp::create(builder, op.getLoc(), first, sum.getRhs());
+    op.replaceAllUsesWith(second.getResult());
+    op.erase();
+    sum.erase();
+    worklist.append({first, second});
+  }
+}
+
+void pp::eraseDeadOps(TaskOp task) {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(task.getBody().front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}

@@ -1,0 +1,48 @@
+//===- ViewFolding.h - Views as strides of products --------------*- C++ -*-===//
+//
+// Reshapes, transposes, slices and broadcasts in front of a product are folded
+// into the strides with which it reads its operands.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_LIB_CONVERSION_VIEWFOLDING_H
+#define PPOPT_LIB_CONVERSION_VIEWFOLDING_H
+
+#include "ppopt/Dialect/PP/PP.h"
+
+#include <array>
+
+namespace mlir::pp {
+
+/// A tensor as a strided part of another that lies in memory row-major.
+struct Layout {
+  Value base;
+  SmallVector<int64_t> sizes, strides; ///< in elements
+  int64_t offset = 0;
+};
+
+/// A product's sizes and strides: the attributes of a pp.product.
+struct ProductShape {
+  int64_t m, n, k;
+  std::array<int64_t, 2> batch = {1, 1};
+  std::array<int64_t, 4> aStrides, bStrides, cStrides;
+  Layout a, b;
+};
+
+/// Whether an op only names elements of its operand in another order.
+bool isView(Operation *op);
+
+/// The layout of `value` behind views; `isBase` says which views have memory of
+/// their own. Nothing where a reshape does not fold.
+std::optional<Layout> foldViews(Value value,
+                                llvm::function_ref<bool(Operation *)> isBase);
+
+/// Nothing if an operand's views do not fold or more than two batch dimensions
+/// remain; `failed` is then that operand.
+std::optional<ProductShape>
+foldProduct(MatmulOp op, llvm::function_ref<bool(Operation *)> isBase,
+            Value &failed);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_CONVERSION_VIEWFOLDING_H
