@@ -32,9 +32,9 @@ static void printPlan(const mlir::pp::PlanOptions &plan,
     outs() << " " << axis.name << "=" << axis.size;
   if (const json::Object *made = program.getObject("plan"))
     outs() << ", batch " << made->getInteger("batch").value_or(0);
-  outs() << " in " << plan.microbatches << " microbatches a rank, "
-         << plan.schedule << ", " << plan.optimizer << ", " << plan.threads
-         << " threads a rank on " << plan.cpu << "\n\nbytes of a rank\n";
+  outs() << ", microbatches " << plan.microbatches << ", " << plan.schedule
+         << ", " << plan.optimizer << ", threads " << plan.threads << ", "
+         << plan.cpu << "\n\nbytes of a rank\n";
 
   if (const json::Object *arena = program.getObject("arena")) {
     // Several regions may be of one kind; the order is that of the arena.
