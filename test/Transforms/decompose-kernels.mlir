@@ -143,7 +143,8 @@ func.func @count(%y: tensor<2x4xi64>) -> tensor<f32> {
 // CHECK: %[[EXP:.*]] = pp.exp %[[SHIFTED]]
 // CHECK: %[[SUM:.*]] = pp.reduce sum %[[EXP]] [3] {keep_dims}
 // CHECK: %[[WEIGHTED:.*]] = pp.matmul %[[EXP]], %[[V]]
-// CHECK: pp.div %[[WEIGHTED]], %[[SUM]]
+// CHECK: %[[INVERSE:.*]] = pp.div %{{.*}}, %[[SUM]] : tensor<f32>, tensor<2x3x5x1xf32>
+// CHECK: pp.mul %[[WEIGHTED]], %[[INVERSE]]
 // CHECK: %[[LOG:.*]] = pp.log %[[SUM]]
 // CHECK: %[[LSE:.*]] = pp.add %[[MAX]], %[[LOG]]
 // CHECK: pp.reshape %[[LSE]] : tensor<2x3x5x1xf32> to tensor<2x3x5xf32>
@@ -161,7 +162,7 @@ func.func @attention(%q: tensor<2x3x5x4xf32>, %k: tensor<2x3x5x4xf32>, %v: tenso
 // CHECK-NOT: pp.select
 // CHECK: %[[EXP:.*]] = pp.exp
 // CHECK: pp.cast %[[EXP]] : tensor<2x3x5x7xf32> to tensor<2x3x5x7xbf16>
-// CHECK: pp.div %{{.*}} : tensor<2x3x5x8xf32>, tensor<2x3x5x1xf32>
+// CHECK: pp.mul %{{.*}} : tensor<2x3x5x8xf32>, tensor<2x3x5x1xf32>
 func.func @attention_bf16(%q: tensor<2x3x5x4xbf16>, %k: tensor<2x3x7x4xbf16>, %v: tensor<2x3x7x8xbf16>) -> (tensor<2x3x5x8xbf16>, tensor<2x3x5xf32>) {
   %out, %lse = pp.attention %q, %k, %v {scale = 0.25 : f64} : tensor<2x3x5x4xbf16>, tensor<2x3x7x4xbf16>, tensor<2x3x7x8xbf16>
   return %out, %lse : tensor<2x3x5x8xbf16>, tensor<2x3x5xf32>

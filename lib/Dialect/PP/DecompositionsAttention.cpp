@@ -51,7 +51,7 @@ PP_DECOMPOSE(AttentionOp, Kernel) {
   Value sum = b.rowSum(exp);
   // Rows of the output are divided: they are shorter than rows of scores.
   Value weighted = b.make<MatmulOp>(b.castLike(exp, getV()), getV());
-  Value out = b.div(b.castToStatistics(weighted), sum);
+  Value out = b.mul(b.castToStatistics(weighted), b.reciprocal(sum));
   Value lse = b.add(max, b.make<LogOp>(sum));
   return {b.castLike(out, getOut()),
           b.castLike(b.reshape(lse, getShape(getLse())), getLse())};

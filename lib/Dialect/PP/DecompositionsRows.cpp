@@ -31,14 +31,10 @@ static RowExp expOfRows(TensorBuilder &b, Value x) {
   return {shifted, exp, b.rowSum(exp)};
 }
 
-static Value reciprocal(TensorBuilder &b, Value x) {
-  return b.div(b.scalar(x, 1), x);
-}
-
 PP_DECOMPOSE(SoftmaxOp, Kernel) {
   TensorBuilder b(builder, getLoc());
   RowExp row = expOfRows(b, b.castToStatistics(getX()));
-  return {b.castLike(b.mul(row.exp, reciprocal(b, row.sum)), getResult())};
+  return {b.castLike(b.mul(row.exp, b.reciprocal(row.sum)), getResult())};
 }
 
 /// dx = y (dy - sum(y dy)).
@@ -146,7 +142,7 @@ PP_DECOMPOSE(TokenLossGradOp, Kernel) {
   Value targets = b.addUnitDim(getTargets());
   Value dloss = b.castLike(b.addUnitDim(getDloss()), logits);
   RowExp row = expOfRows(b, logits);
-  Value softmax = b.mul(row.exp, reciprocal(b, row.sum));
+  Value softmax = b.mul(row.exp, b.reciprocal(row.sum));
   Value hit = isTarget(b, targets, getShape(logits).back());
   Value onehot = b.select(hit, b.scalar(logits, 1), b.scalar(logits, 0));
   Value grad = b.mul(b.sub(softmax, onehot), dloss);

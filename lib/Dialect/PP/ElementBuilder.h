@@ -18,10 +18,11 @@ namespace mlir::pp {
 
 /// What generated floating-point code may assume: it may reassociate and
 /// contract and ignores the sign of zero, but NaN and infinity stay what they
-/// are.
+/// are. Reciprocals are not allowed: with them x86 takes 1/sqrt from an
+/// estimate that is NaN at zero and at infinity.
 inline constexpr arith::FastMathFlags kFastMath =
     arith::FastMathFlags::reassoc | arith::FastMathFlags::contract |
-    arith::FastMathFlags::nsz | arith::FastMathFlags::arcp;
+    arith::FastMathFlags::nsz;
 
 /// The type that elements of a tensor are computed in.
 inline Type getComputeType(Value tensor) {

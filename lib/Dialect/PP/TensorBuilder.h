@@ -31,6 +31,7 @@ public:
   Value mul(Value a, Value b) { return make<MulOp>(a, b); }
   Value div(Value a, Value b) { return make<DivOp>(a, b); }
   Value scale(Value a, double factor) { return mul(a, scalar(a, factor)); }
+  Value reciprocal(Value x) { return div(scalar(x, 1), x); }
   Value exp(Value x) { return make<ExpOp>(x); }
   Value compare(ComparePredicate predicate, Value a, Value b) {
     return make<CompareOp>(predicate, a, b);
