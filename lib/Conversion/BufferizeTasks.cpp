@@ -3,11 +3,11 @@
 // Before: launches of kernels in tensor form, products, views. After: the same
 // on memrefs: arguments, destinations of results, temporaries.
 //
-//   %1 = pp.launch @relu ins(%0 : tensor<4x8xf32>) outs() ... -> tensor<4x8xf32>
-//   pp.return %1
+//   %1 = pp.launch @relu ins(%0 : tensor<4x8xf32>) outs() ... ->
+//   tensor<4x8xf32> pp.return %1
 //
-//   pp.launch @relu ins(%0 : memref<4x8xf32>) outs(%result : memref<4x8xf32>) ...
-//   pp.return
+//   pp.launch @relu ins(%0 : memref<4x8xf32>) outs(%result : memref<4x8xf32>)
+//   ... pp.return
 //
 //===----------------------------------------------------------------------===//
 
@@ -140,8 +140,8 @@ void TaskBufferizer::assignTemporaries() {
     // An accumulating product runs where its accumulator is complete.
     for (Value operand : op.getOperands())
       if (auto it = lifetimes.find(getRoot(operand)); it != lifetimes.end())
-        it->second.last = std::max(
-            it->second.last, position[accumulation ? accumulation : &op]);
+        it->second.last = std::max(it->second.last,
+                                   position[accumulation ? accumulation : &op]);
   }
   SmallVector<Lifetime> plan;
   for (auto &[value, lifetime] : lifetimes)
@@ -149,9 +149,9 @@ void TaskBufferizer::assignTemporaries() {
   tempBytes = planOffsets(plan);
   for (auto [entry, lifetime] : llvm::zip(lifetimes, plan)) {
     builder.setInsertionPoint(entry.first.getDefiningOp());
-    buffers[entry.first] = TempOp::create(
-        builder, entry.first.getLoc(), getBufferType(entry.first.getType()),
-        lifetime.offset);
+    buffers[entry.first] =
+        TempOp::create(builder, entry.first.getLoc(),
+                       getBufferType(entry.first.getType()), lifetime.offset);
   }
 }
 
@@ -163,8 +163,8 @@ Value TaskBufferizer::getBuffer(Value value) {
     return buffer;
   auto [strides, offset] = wanted.getStridesAndOffset();
   return memref::ReinterpretCastOp::create(builder, value.getLoc(), wanted,
-                                           buffer, offset,
-                                           wanted.getShape(), strides);
+                                           buffer, offset, wanted.getShape(),
+                                           strides);
 }
 
 void TaskBufferizer::convertLaunch(LaunchOp op) {
@@ -195,9 +195,8 @@ Value TaskBufferizer::getWorkspace(const ppopt::ProductDescriptor &product,
     return Value();
   workspaceBytes =
       std::max<int64_t>(workspaceBytes, llvm::alignTo(bytes, kBufferAlignment));
-  auto temp =
-      TempOp::create(builder, loc, MemRefType::get({bytes}, builder.getI8Type()),
-                     tempBytes);
+  auto temp = TempOp::create(
+      builder, loc, MemRefType::get({bytes}, builder.getI8Type()), tempBytes);
   return temp;
 }
 
@@ -207,8 +206,9 @@ LogicalResult TaskBufferizer::convertProduct(MatmulOp op) {
   std::optional<ProductShape> shape =
       foldProduct(op, [](Operation *) { return false; }, failed);
   if (!shape)
-    return op.emitOpError("has an operand whose views do not fold into strides; "
-                          "run --pp-form-kernels first");
+    return op.emitOpError(
+        "has an operand whose views do not fold into strides; "
+        "run --pp-form-kernels first");
   AccumulateOp accumulate = getAccumulation(op);
   Value c = accumulate ? accumulate.getAccumulator() : op.getResult();
   ppopt::ProductDescriptor product;

@@ -57,8 +57,9 @@ void ElementPuller::setPosition(const Position &next, Operation *newSweep) {
   indices.push_back({position.sizes, position.index});
   ArrayRef<int64_t> rowSizes = ArrayRef(position.sizes).drop_back();
   if (!position.sizes.empty())
-    indices.push_back({SmallVector<int64_t>(rowSizes),
-                       SmallVector<Value>(ArrayRef(position.index).drop_back())});
+    indices.push_back(
+        {SmallVector<int64_t>(rowSizes),
+         SmallVector<Value>(ArrayRef(position.index).drop_back())});
 }
 
 /// The current position as an index of a tensor of this shape; nothing if the
@@ -117,8 +118,8 @@ Value ElementPuller::getResultBuffer(unsigned result) {
 }
 
 Value ElementPuller::address(Value buffer, Type element, Value at) {
-  Value number = arith::IndexCastOp::create(builder, getLoc(),
-                                            builder.getI64Type(), at);
+  Value number =
+      arith::IndexCastOp::create(builder, getLoc(), builder.getI64Type(), at);
   return LLVM::GEPOp::create(builder, getLoc(), buffer.getType(), element,
                              buffer, ArrayRef<LLVM::GEPArg>{number},
                              LLVM::GEPNoWrapFlags::inbounds);
@@ -183,8 +184,8 @@ bool ElementPuller::isVisible(Value element) {
 
 Value ElementPuller::lookup(Value value, ArrayRef<Value> index, bool isHere) {
   for (const Entry &entry : known[value]) {
-    bool isSame = isHere == entry.isHere &&
-                  (isHere || ArrayRef(entry.index) == index);
+    bool isSame =
+        isHere == entry.isHere && (isHere || ArrayRef(entry.index) == index);
     if (isSame && isVisible(entry.element))
       return entry.element;
   }
@@ -236,11 +237,10 @@ Value ElementPuller::emit(Value value, ArrayRef<Value> index, bool isHere) {
       if (auto source = getIndex(getShape(view.getX())))
         return pullAt(view.getX(), *source);
   auto element = cast<ElementOpInterface>(op);
-  return element.emitElement(builder, index,
-                             [&](unsigned operand, ValueRange at) {
-                               return pullAt(op->getOperand(operand),
-                                             SmallVector<Value>(at));
-                             });
+  return element.emitElement(
+      builder, index, [&](unsigned operand, ValueRange at) {
+        return pullAt(op->getOperand(operand), SmallVector<Value>(at));
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -253,7 +253,8 @@ Value pp::getInitialValue(OpBuilder &builder, ReduceOp op) {
   if (op.getKind() == ReduceKind::Max) {
     if (auto floating = dyn_cast<FloatType>(type))
       value = builder.getFloatAttr(
-          type, APFloat::getInf(floating.getFloatSemantics(), /*Negative=*/true));
+          type,
+          APFloat::getInf(floating.getFloatSemantics(), /*Negative=*/true));
     else
       value = builder.getIntegerAttr(
           type, APInt::getSignedMinValue(type.getIntOrFloatBitWidth()));

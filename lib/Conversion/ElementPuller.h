@@ -1,4 +1,5 @@
-//===- ElementPuller.h - Scalar code of a kernel's values --------*- C++ -*-===//
+//===- ElementPuller.h - Scalar code of a kernel's values --------*- C++
+//-*-===//
 
 #ifndef PPOPT_LIB_CONVERSION_ELEMENTPULLER_H
 #define PPOPT_LIB_CONVERSION_ELEMENTPULLER_H
@@ -14,8 +15,8 @@ namespace mlir::pp {
 /// Where in a space the code that is written stands.
 struct Position {
   Space space;
-  /// The dimensions of the space that are not 1, and the index in each; the last is the
-  /// column.
+  /// The dimensions of the space that are not 1, and the index in each; the
+  /// last is the column.
   SmallVector<int64_t> sizes;
   SmallVector<Value> index;
   /// Row-major number of the row, and of the row's first element.
@@ -24,8 +25,8 @@ struct Position {
   Value column() const { return index.back(); }
 };
 
-/// Writes scalar code for elements of a kernel's values: loads of arguments, the
-/// code of element ops, each at most once in a loop's body.
+/// Writes scalar code for elements of a kernel's values: loads of arguments,
+/// the code of element ops, each at most once in a loop's body.
 class ElementPuller {
 public:
   /// `buffers`: pointers for the kernel's arguments, then for its results.

@@ -65,9 +65,8 @@ public:
     sizes = dropUnitDims(getShape(first.getX()));
     for (auto [i, dim] :
          llvm::enumerate(getNonUnitDims(getShape(first.getX()))))
-      (llvm::is_contained(first.getDims(), static_cast<int64_t>(dim))
-           ? reduced
-           : kept)
+      (llvm::is_contained(first.getDims(), static_cast<int64_t>(dim)) ? reduced
+                                                                      : kept)
           .push_back(i);
   }
 
@@ -80,10 +79,9 @@ private:
   Value getAccumulator(unsigned i, Value column) {
     return LLVM::GEPOp::create(
         builder, loc, accumulators[i].getType(), types[i], accumulators[i],
-        ArrayRef<LLVM::GEPArg>{
-            arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
-                                       column)
-                .getResult()});
+        ArrayRef<LLVM::GEPArg>{arith::IndexCastOp::create(
+                                   builder, loc, builder.getI64Type(), column)
+                                   .getResult()});
   }
 
   SmallVector<ReduceOp> reductions;
@@ -168,13 +166,12 @@ void ColumnEmitter::emitTile(Value outer, ColumnRange range) {
                : arith::RemUIOp::create(builder, loc, rest, size).getResult();
     rest = arith::DivUIOp::create(builder, loc, rest, size);
   }
-  emitLoop(builder, loc, puller.constant(0), range.width,
-           [&](scf::ForOp, Value i) {
-             for (auto [n, reduce] : llvm::enumerate(reductions))
-               LLVM::StoreOp::create(builder, loc,
-                                     getInitialValue(builder, reduce),
-                                     getAccumulator(n, i));
-           });
+  emitLoop(
+      builder, loc, puller.constant(0), range.width, [&](scf::ForOp, Value i) {
+        for (auto [n, reduce] : llvm::enumerate(reductions))
+          LLVM::StoreOp::create(builder, loc, getInitialValue(builder, reduce),
+                                getAccumulator(n, i));
+      });
   emitRows(index, 0, range);
   emitTail(outer, index, range);
 }
@@ -226,8 +223,8 @@ private:
 
   void emitZeros(ColumnRange range) {
     Type compute = getStatisticsType(getElement());
-    Value zero = arith::ConstantOp::create(builder, loc,
-                                           builder.getZeroAttr(compute));
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(compute));
     emitLoop(builder, loc, puller.constant(0),
              puller.constant(getShape(op.getResult()).front()),
              [&](scf::ForOp, Value row) {
@@ -246,24 +243,25 @@ private:
     if (columns == 1)
       position.sizes.push_back(1);
     position.space = {getNumElements(op.getIds()), columns};
-    emitLoop(
-        builder, loc, puller.constant(0), puller.constant(position.space.rows),
-        [&](scf::ForOp, Value row) {
-          position.row = row;
-          position.rowStart = puller.mul(row, columns);
-          position.index = delinearize(row, ArrayRef(position.sizes).drop_back());
-          position.index.push_back(puller.constant(0));
-          puller.setPosition(position, nullptr);
-          Value id = arith::IndexCastOp::create(
-              builder, loc, builder.getIndexType(), puller.pull(op.getIds()));
-          Value start = puller.add(puller.mul(id, columns), range.first);
-          emitLoop(builder, loc, puller.constant(0), range.width,
-                   [&](scf::ForOp loop, Value i) {
-                     position.index.back() = puller.add(range.first, i);
-                     puller.setPosition(position, loop);
-                     addRow(puller.pull(op.getDy()), puller.add(start, i));
-                   });
-        });
+    emitLoop(builder, loc, puller.constant(0),
+             puller.constant(position.space.rows), [&](scf::ForOp, Value row) {
+               position.row = row;
+               position.rowStart = puller.mul(row, columns);
+               position.index =
+                   delinearize(row, ArrayRef(position.sizes).drop_back());
+               position.index.push_back(puller.constant(0));
+               puller.setPosition(position, nullptr);
+               Value id = arith::IndexCastOp::create(builder, loc,
+                                                     builder.getIndexType(),
+                                                     puller.pull(op.getIds()));
+               Value start = puller.add(puller.mul(id, columns), range.first);
+               emitLoop(builder, loc, puller.constant(0), range.width,
+                        [&](scf::ForOp loop, Value i) {
+                          position.index.back() = puller.add(range.first, i);
+                          puller.setPosition(position, loop);
+                          addRow(puller.pull(op.getDy()), puller.add(start, i));
+                        });
+             });
   }
 
   void addRow(Value element, Value at) {
@@ -277,9 +275,10 @@ private:
     SmallVector<Value> index(sizes.size());
     for (size_t i = sizes.size(); i-- > 0;) {
       Value size = puller.constant(sizes[i]);
-      index[i] = i == 0 ? number
-                        : arith::RemUIOp::create(builder, loc, number, size)
-                              .getResult();
+      index[i] =
+          i == 0
+              ? number
+              : arith::RemUIOp::create(builder, loc, number, size).getResult();
       number = arith::DivUIOp::create(builder, loc, number, size);
     }
     return index;

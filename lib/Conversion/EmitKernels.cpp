@@ -1,7 +1,8 @@
 //===- EmitKernels.cpp - Writes each kernel as loops over its buffers -----===//
 //
-//   llvm.func internal @k_loops(%in: !llvm.ptr {llvm.noalias}, ..., %out, %begin: i64, %end: i64)
-//   llvm.func @k_tiles(%args: !llvm.ptr, %begin: i64, %end: i64)
+//   llvm.func internal @k_loops(%in: !llvm.ptr {llvm.noalias}, ..., %out,
+//   %begin: i64, %end: i64) llvm.func @k_tiles(%args: !llvm.ptr, %begin: i64,
+//   %end: i64)
 //
 // The second, of the runtime's type ppopt_kernel_fn, reads the buffers from the
 // list of the launch (arguments, then results) and calls the first. A result in

@@ -173,9 +173,9 @@ void RowEmitter::emitSweep(Sweep &sweep, Position position) {
   SmallVector<Value> initial;
   for (ReduceOp reduce : sweep.reductions)
     initial.push_back(getInitialValue(builder, reduce));
-  auto loop = scf::ForOp::create(
-      builder, loc, puller.constant(0), puller.constant(space.columns),
-      puller.constant(1), initial);
+  auto loop = scf::ForOp::create(builder, loc, puller.constant(0),
+                                 puller.constant(space.columns),
+                                 puller.constant(1), initial);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
@@ -190,8 +190,7 @@ void RowEmitter::emitSweep(Sweep &sweep, Position position) {
     if (!next.empty())
       scf::YieldOp::create(builder, loc, next);
   }
-  for (auto [reduce, result] :
-       llvm::zip(sweep.reductions, loop.getResults()))
+  for (auto [reduce, result] : llvm::zip(sweep.reductions, loop.getResults()))
     puller.setElement(reduce.getResult(), result);
   for (unsigned i : sweep.results)
     puller.setStored(returned[i], i);

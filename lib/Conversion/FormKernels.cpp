@@ -104,7 +104,10 @@ void TaskRewriter::copyWhatIsNotWritten() {
   // A value written over an argument is that argument's result first.
   auto uses = llvm::map_to_vector(ret->getOpOperands(),
                                   [](OpOperand &use) { return &use; });
-  std::stable_partition(uses.begin(), uses.end(), getTied);
+  llvm::sort(uses, [&](OpOperand *a, OpOperand *b) {
+    return std::make_pair(!getTied(a), a->getOperandNumber()) <
+           std::make_pair(!getTied(b), b->getOperandNumber());
+  });
   DenseSet<Value> taken;
   for (OpOperand *use : uses) {
     Value value = use->get(), base = getBase(value), tied = getTied(use);
@@ -146,8 +149,9 @@ void TaskRewriter::rewrite() {
 LogicalResult checkOps(TaskOp task) {
   for (Operation &op : task.getBody().front()) {
     auto reduce = dyn_cast<ReduceOp>(op);
-    bool isKnown = isa<ElementOpInterface, MatmulOp, EmbeddingGradOp, ReturnOp>(op) ||
-                   (reduce && reduce.getKind() != ReduceKind::Mean);
+    bool isKnown =
+        isa<ElementOpInterface, MatmulOp, EmbeddingGradOp, ReturnOp>(op) ||
+        (reduce && reduce.getKind() != ReduceKind::Mean);
     if (!isKnown)
       return op.emitOpError("is no part of a kernel: it has no scalar code and "
                             "is neither a product nor a sum; run "

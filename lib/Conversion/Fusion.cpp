@@ -95,10 +95,9 @@ const OpReads &TaskFusion::getReads(Operation *op) {
   auto it = reads.find(op);
   if (it == reads.end())
     it = reads
-             .try_emplace(op, probe.probe(cast<ElementOpInterface>(op),
-                                          [&](Operation *def) {
-                                            return isLazy(def);
-                                          }))
+             .try_emplace(
+                 op, probe.probe(cast<ElementOpInterface>(op),
+                                 [&](Operation *def) { return isLazy(def); }))
              .first;
   return it->second;
 }
@@ -157,8 +156,8 @@ bool TaskFusion::canJoin(Operation *op, Space space, unsigned index) {
   const Cluster &cluster = clusters[index];
   if (cluster.isProduct || cluster.form != KernelForm::Rows)
     return false;
-  bool isOfRowLevel = isa<ElementOpInterface>(op) &&
-                      isRowLevel(op->getResult(0), cluster);
+  bool isOfRowLevel =
+      isa<ElementOpInterface>(op) && isRowLevel(op->getResult(0), cluster);
   if (!isOfRowLevel && space != cluster.space)
     return false;
   auto isInHand = [&](Value source, Access access) {
@@ -241,7 +240,8 @@ void TaskFusion::addColumnReduction(ReduceOp op) {
     auto other = dyn_cast<ReduceOp>(user);
     auto it = other ? clusterOf.find(other) : clusterOf.end();
     if (it == clusterOf.end() || isRowReduction(other) ||
-        other.getDims() != op.getDims() || hasPathThroughOthers(op, {it->second}))
+        other.getDims() != op.getDims() ||
+        hasPathThroughOthers(op, {it->second}))
       continue;
     return join(op, {it->second});
   }

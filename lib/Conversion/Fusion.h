@@ -1,4 +1,5 @@
-//===- Fusion.h - Which ops of a task share a kernel -------------*- C++ -*-===//
+//===- Fusion.h - Which ops of a task share a kernel -------------*- C++
+//-*-===//
 
 #ifndef PPOPT_LIB_CONVERSION_FUSION_H
 #define PPOPT_LIB_CONVERSION_FUSION_H
@@ -21,8 +22,8 @@ struct Cluster {
   bool isProduct = false;
   KernelForm form = KernelForm::Rows;
   Space space;
-  /// In the task's order once the fusion is complete. A product: the matmul, and
-  /// the accumulation that it writes into.
+  /// In the task's order once the fusion is complete. A product: the matmul,
+  /// and the accumulation that it writes into.
   SmallVector<Operation *> ops;
   bool isEmpty() const { return ops.empty(); }
 };

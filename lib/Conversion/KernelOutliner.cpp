@@ -187,8 +187,8 @@ LaunchOp KernelOutliner::outline(const Cluster &cluster, TaskFusion &fusion,
   for (Value output : body.outputs) {
     const auto *input =
         llvm::find(body.inputs, getOverwritten(output, cluster, fusion));
-    inplace.push_back(
-        input == body.inputs.end() ? -1 : input - body.inputs.begin());
+    inplace.push_back(input == body.inputs.end() ? -1
+                                                 : input - body.inputs.begin());
   }
   body.kernel.setSymName(describe(body.kernel, cluster));
   SmallVector<Location> locs;
@@ -213,8 +213,8 @@ LaunchOp KernelOutliner::outlineCopy(Value value, OpBuilder &builder) {
       "copy_" + std::to_string(space.rows) + "x" +
           std::to_string(space.columns),
       builder.getFunctionType(value.getType(), value.getType()));
-  Block *body = atEnd.createBlock(&kernel.getBody(), {}, value.getType(),
-                                  value.getLoc());
+  Block *body =
+      atEnd.createBlock(&kernel.getBody(), {}, value.getType(), value.getLoc());
   ReturnOp::create(atEnd, value.getLoc(), body->getArguments());
   return LaunchOp::create(builder, value.getLoc(), value.getType(),
                           share(kernel, -1), value, ValueRange(),

@@ -1,4 +1,5 @@
-//===- KernelOutliner.h - Kernels of a module, shared by launches -*- C++ -*-===//
+//===- KernelOutliner.h - Kernels of a module, shared by launches -*- C++
+//-*-===//
 
 #ifndef PPOPT_LIB_CONVERSION_KERNELOUTLINER_H
 #define PPOPT_LIB_CONVERSION_KERNELOUTLINER_H

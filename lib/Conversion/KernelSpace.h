@@ -1,8 +1,9 @@
-//===- KernelSpace.h - The space of a kernel, and how ops read it -*- C++ -*-===//
+//===- KernelSpace.h - The space of a kernel, and how ops read it -*- C++
+//-*-===//
 //
 // A kernel's space is rows × columns. Columns are the last dimension whose size
-// is not 1; rows are all in front of it. A tensor of as many elements is full in
-// the space, one with an element a row is of row level.
+// is not 1; rows are all in front of it. A tensor of as many elements is full
+// in the space, one with an element a row is of row level.
 //
 //===----------------------------------------------------------------------===//
 

@@ -18,7 +18,8 @@ static Value skipReshapes(Value value) {
 //===----------------------------------------------------------------------===//
 
 /// A chain of accumulations that begins with a tied argument and ends in the
-/// result that the argument is tied to, all of whose other members have one use.
+/// result that the argument is tied to, all of whose other members have one
+/// use.
 void TaskFusion::findInPlaceAccumulations() {
   Operation *ret = task.getBody().front().getTerminator();
   for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
@@ -81,9 +82,11 @@ static bool hasMergingReader(Operation *op) {
       return false;
     int64_t from = getSpace(view.getX()).columns;
     int64_t to = getSpace(view.getResult()).columns;
-    return (from % to != 0 &&
-            llvm::any_of(view->getUsers(),
-                         [](Operation *reader) { return !isView(reader) && !isa<MatmulOp>(reader); })) ||
+    return (from % to != 0 && llvm::any_of(view->getUsers(),
+                                           [](Operation *reader) {
+                                             return !isView(reader) &&
+                                                    !isa<MatmulOp>(reader);
+                                           })) ||
            hasMergingReader(view);
   });
 }

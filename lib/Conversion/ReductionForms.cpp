@@ -41,8 +41,7 @@ static Value sumFlat(OpBuilder &builder, ReduceOp like, Value x) {
   int64_t length = count / kPartialSums, rest = count % kPartialSums;
   Value body = rest ? slice(builder, loc, x, 0, count - rest) : x;
   body = reshape(builder, loc, body, {kPartialSums, length});
-  Value sum =
-      reduce(builder, like, reduce(builder, like, body, {1}), {0});
+  Value sum = reduce(builder, like, reduce(builder, like, body, {1}), {0});
   if (!rest)
     return sum;
   Value tail =
@@ -70,28 +69,27 @@ static Value reduceNormalized(OpBuilder &builder, ReduceOp like, Value x,
   shape.resize(first);
   if (first == 0)
     // All of it: rows first, then what they give.
-    return reduceNormalized(
-        builder, like,
-        reduceNormalized(builder, like, x, {rank - 1}),
-        llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)));
+    return reduceNormalized(builder, like,
+                            reduceNormalized(builder, like, x, {rank - 1}),
+                            llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)));
   shape.push_back(columns);
   x = reshape(builder, like.getLoc(), x, shape);
-  return reduceNormalized(builder, like,
-                          reduce(builder, like, x, {first}), dims);
+  return reduceNormalized(builder, like, reduce(builder, like, x, {first}),
+                          dims);
 }
 
 void pp::normalizeReductions(TaskOp task) {
-  for (auto op : llvm::make_early_inc_range(
-           task.getBody().front().getOps<ReduceOp>())) {
+  for (auto op :
+       llvm::make_early_inc_range(task.getBody().front().getOps<ReduceOp>())) {
     OpBuilder builder(op);
     ArrayRef<int64_t> shape = getShape(op.getX());
     SmallVector<int64_t> dims;
     for (auto [position, dim] : llvm::enumerate(getNonUnitDims(shape)))
       if (llvm::is_contained(op.getDims(), static_cast<int64_t>(dim)))
         dims.push_back(position);
-    bool keepsColumns = dims.empty() ||
-                        dims.back() + 1 !=
-                            static_cast<int64_t>(dropUnitDims(shape).size());
+    bool keepsColumns =
+        dims.empty() ||
+        dims.back() + 1 != static_cast<int64_t>(dropUnitDims(shape).size());
     bool isLong = dims.size() == dropUnitDims(shape).size() &&
                   getNumElements(op.getX()) >= kLongSum;
     if (isRowReduction(op) && !isLong)

@@ -1,4 +1,5 @@
-//===- ReductionForms.h - Rewrites that give kernels few forms ---*- C++ -*-===//
+//===- ReductionForms.h - Rewrites that give kernels few forms ---*- C++
+//-*-===//
 
 #ifndef PPOPT_LIB_CONVERSION_REDUCTIONFORMS_H
 #define PPOPT_LIB_CONVERSION_REDUCTIONFORMS_H

@@ -24,10 +24,10 @@ static int64_t findGap(llvm::ArrayRef<const Lifetime *> placed, int64_t bytes) {
 }
 
 int64_t mlir::pp::planOffsets(llvm::MutableArrayRef<Lifetime> lifetimes) {
-  auto order = llvm::to_vector(llvm::map_range(
-      lifetimes, [](Lifetime &lifetime) { return &lifetime; }));
-  llvm::stable_sort(order, [](const Lifetime *a, const Lifetime *b) {
-    return a->bytes > b->bytes;
+  auto order = llvm::to_vector(
+      llvm::map_range(lifetimes, [](Lifetime &lifetime) { return &lifetime; }));
+  llvm::sort(order, [](const Lifetime *a, const Lifetime *b) {
+    return a->bytes != b->bytes ? a->bytes > b->bytes : a < b;
   });
   int64_t total = 0;
   llvm::SmallVector<const Lifetime *> done, overlapping;

@@ -1,4 +1,5 @@
-//===- TemporaryPlan.h - Offsets of values by their lifetimes ----*- C++ -*-===//
+//===- TemporaryPlan.h - Offsets of values by their lifetimes ----*- C++
+//-*-===//
 
 #ifndef PPOPT_LIB_CONVERSION_TEMPORARYPLAN_H
 #define PPOPT_LIB_CONVERSION_TEMPORARYPLAN_H

@@ -19,8 +19,8 @@ static Layout getContiguous(Value value) {
 }
 
 /// The layout under another shape: each run of dimensions of equally many
-/// elements in both shapes is merged and split again. Merging wants strides that
-/// follow from one another.
+/// elements in both shapes is merged and split again. Merging wants strides
+/// that follow from one another.
 static std::optional<Layout> reshapeLayout(const Layout &from,
                                            ArrayRef<int64_t> shape) {
   Layout to{from.base, llvm::to_vector(shape),
@@ -155,8 +155,8 @@ pp::foldProduct(MatmulOp op, llvm::function_ref<bool(Operation *)> isBase,
   shape.cStrides = {0, 0, shape.n, 1};
   SmallVector<BatchLoop> loops;
   for (unsigned i = 0; i + 2 < rank; ++i)
-    loops.push_back({a->sizes[i], a->strides[i],
-                     bRank > 2 ? b->strides[i] : 0, cStrides[i]});
+    loops.push_back({a->sizes[i], a->strides[i], bRank > 2 ? b->strides[i] : 0,
+                     cStrides[i]});
   mergeBatchLoops(loops, shape);
   if (loops.size() > 2) {
     // One of them lies scattered: contiguous operands merge.

@@ -1,4 +1,5 @@
-//===- ViewFolding.h - Views as strides of products --------------*- C++ -*-===//
+//===- ViewFolding.h - Views as strides of products --------------*- C++
+//-*-===//
 //
 // Reshapes, transposes, slices and broadcasts in front of a product are folded
 // into the strides with which it reads its operands.

@@ -1,4 +1,5 @@
-//===- Passes.h - Passes of the phases kernels and native --------*- C++ -*-===//
+//===- Passes.h - Passes of the phases kernels and native --------*- C++
+//-*-===//
 
 #ifndef PPOPT_CONVERSION_PASSES_H
 #define PPOPT_CONVERSION_PASSES_H
