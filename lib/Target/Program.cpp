@@ -38,9 +38,10 @@ json::Value optional(std::optional<uint64_t> value) {
   return static_cast<int64_t>(*value);
 }
 
-/// Bytes that the group's first rank sends in a ring all-reduce of `elements` over
-/// `ranks` (docs/runtime-communication.md): member j sends every chunk twice, but its own and its
-/// successor's once less; chunk i has one element more where i < elements mod ranks.
+/// Bytes that the group's first rank sends in a ring all-reduce of `elements`
+/// over `ranks` (docs/runtime-communication.md): member j sends every chunk
+/// twice, but its own and its successor's once less; chunk i has one element
+/// more where i < elements mod ranks.
 int64_t ringBytes(int64_t elements, int64_t elementBytes, int64_t ranks) {
   auto chunk = [&](int64_t i) {
     return elements / ranks + (i < elements % ranks ? 1 : 0);
