@@ -169,6 +169,7 @@ struct FormKernelsPass : pp::impl::FormKernelsBase<FormKernelsPass> {
       eraseDeadOps(task);
       splitAccumulations(task);
       normalizeReductions(task);
+      eraseDeadOps(task);
       TaskRewriter rewriter(task, outliner);
       rewriter.rewrite();
       numLaunches += rewriter.numLaunches;

@@ -116,9 +116,15 @@ static bool isReadAtSameIndex(Value value, const Cluster &cluster,
 /// or the accumulator that stands for it: it may be overwritten.
 static Value getOverwritten(Value value, const Cluster &cluster,
                             TaskFusion &fusion) {
-  auto accumulate = value.getDefiningOp<AccumulateOp>();
-  if (accumulate && fusion.isInPlace(accumulate))
-    return accumulate.getAccumulator();
+  Value accumulator = value;
+  while (auto accumulate = accumulator.getDefiningOp<AccumulateOp>()) {
+    if (!fusion.isInPlace(accumulate) ||
+        fusion.getCluster(accumulate) != &cluster)
+      break;
+    accumulator = accumulate.getAccumulator();
+  }
+  if (accumulator != value)
+    return accumulator;
   auto task = cast<TaskOp>(value.getDefiningOp()->getParentOp());
   for (OpOperand &use : value.getUses()) {
     if (!isa<ReturnOp>(use.getOwner()))

@@ -3,12 +3,13 @@
 #include "ReductionForms.h"
 #include "KernelSpace.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Lengths from which on a flat sum is one of partial sums, and their number.
+/// The length from which on a flat sum is one of partial sums, and their number.
 static constexpr int64_t kLongSum = 16384;
 static constexpr int64_t kPartialSums = 64;
 
@@ -32,6 +33,61 @@ static Value slice(OpBuilder &builder, Location loc, Value x, int64_t from,
   return SliceOp::create(builder, loc, type, x, ArrayRef<int64_t>{from});
 }
 
+namespace {
+
+/// Applies a view to a value, in front of the ops that compute it element by
+/// element for this use alone, so that they stay in the kernel of what reads
+/// the view.
+class ViewMover {
+public:
+  ViewMover(OpBuilder &builder, ArrayRef<int64_t> shape,
+            llvm::function_ref<Value(Value)> view)
+      : builder(builder), probe(builder.getContext()), shape(shape),
+        view(view) {}
+
+  Value apply(Value x) {
+    if (Value known = done.lookup(x))
+      return known;
+    Operation *op = x.getDefiningOp();
+    bool isForThisUse =
+        op && llvm::all_of(op->getUsers(), [&](Operation *user) {
+          return user == *op->user_begin();
+        });
+    if (!isForThisUse || !isPointwise(op))
+      return done[x] = view(x);
+    IRMapping map;
+    for (Value operand : op->getOperands())
+      if (getShape(operand) == getShape(x))
+        map.map(operand, apply(operand));
+    Operation *copy = builder.clone(*op, map);
+    copy->getResult(0).setType(
+        cast<RankedTensorType>(x.getType()).clone(shape));
+    return done[x] = copy->getResult(0);
+  }
+
+private:
+  /// Whether elements depend on elements at the same index, and scalars.
+  bool isPointwise(Operation *op) {
+    auto element = dyn_cast<ElementOpInterface>(op);
+    if (!element || isa<ReshapeOp>(op) || op->getNumOperands() == 0)
+      return false;
+    OpReads reads = probe.probeOperands(element);
+    return !reads.usesIndex && llvm::all_of(reads.reads, [&](const Read &read) {
+      return getNumElements(read.source) == 1 ||
+             (read.access == Access::Identity &&
+              getShape(read.source) == getShape(op->getResult(0)));
+    });
+  }
+
+  OpBuilder &builder;
+  AccessProbe probe;
+  ArrayRef<int64_t> shape;
+  llvm::function_ref<Value(Value)> view;
+  DenseMap<Value, Value> done;
+};
+
+} // namespace
+
 /// The sum of all elements of a flat x as a scalar.
 static Value sumFlat(OpBuilder &builder, ReduceOp like, Value x) {
   int64_t count = getNumElements(x);
@@ -39,13 +95,19 @@ static Value sumFlat(OpBuilder &builder, ReduceOp like, Value x) {
     return reduce(builder, like, x, {0});
   Location loc = like.getLoc();
   int64_t length = count / kPartialSums, rest = count % kPartialSums;
-  Value body = rest ? slice(builder, loc, x, 0, count - rest) : x;
-  body = reshape(builder, loc, body, {kPartialSums, length});
+  SmallVector<int64_t> parts = {kPartialSums, length};
+  Value body = ViewMover(builder, parts, [&](Value source) {
+                 if (rest)
+                   source = slice(builder, loc, source, 0, count - rest);
+                 return reshape(builder, loc, source, parts);
+               }).apply(x);
   Value sum = reduce(builder, like, reduce(builder, like, body, {1}), {0});
   if (!rest)
     return sum;
-  Value tail =
-      reduce(builder, like, slice(builder, loc, x, count - rest, rest), {0});
+  Value tail = ViewMover(builder, rest, [&](Value source) {
+                 return slice(builder, loc, source, count - rest, rest);
+               }).apply(x);
+  tail = reduce(builder, like, tail, {0});
   return AddOp::create(builder, loc, sum, tail);
 }
 
@@ -115,6 +177,15 @@ static Operation *getSoleProducer(Value value) {
   return def && def->hasOneUse() ? def : nullptr;
 }
 
+/// Whether adding `value` to an accumulator takes no temporary, or it is a sum
+/// of which a part is like that.
+static bool accumulatesItself(Value value) {
+  Operation *def = getSoleProducer(value);
+  if (auto sum = dyn_cast_or_null<AddOp>(def))
+    return accumulatesItself(sum.getLhs()) || accumulatesItself(sum.getRhs());
+  return isa_and_nonnull<MatmulOp, EmbeddingGradOp>(def);
+}
+
 void pp::splitAccumulations(TaskOp task) {
   SmallVector<AccumulateOp> worklist(
       task.getBody().front().getOps<AccumulateOp>());
@@ -124,10 +195,6 @@ void pp::splitAccumulations(TaskOp task) {
     if (!sum || !sum->hasOneUse() ||
         sum.getLhs().getType() != sum.getRhs().getType())
       continue;
-    auto accumulatesItself = [](Value value) {
-      return isa_and_nonnull<MatmulOp, EmbeddingGradOp, AddOp>(
-          getSoleProducer(value));
-    };
     if (!accumulatesItself(sum.getLhs()) && !accumulatesItself(sum.getRhs()))
       continue;
     OpBuilder builder(op);

@@ -1,0 +1,73 @@
+// RUN: ppopt opt %s --pp-emit-kernels --split-input-file --verify-diagnostics | FileCheck %s
+
+// Reads at the same index only: one flat range, in tiles of 4096 elements.
+// CHECK-LABEL: pp.task forward stage 0 @launches
+// CHECK: pp.launch @flat {{.*}}tiles = 4 : i64
+// CHECK: pp.launch @softmax {{.*}}tiles = 7 : i64
+// CHECK: pp.launch @bias {{.*}}tiles = 2 : i64
+pp.task forward stage 0 @launches(%x: memref<4x4096xf32> {pp.role = #pp.role<input, "x">}, %y: memref<7x33xbf16> {pp.role = #pp.role<input, "y">},
+    %dy: memref<2x8x96xf32> {pp.role = #pp.role<saved, "dy">}, %g: memref<96xf32> {pp.role = #pp.role<grad, "g">},
+    %a: memref<4x4096xf32> {pp.role = #pp.role<saved, "a">}, %b: memref<7x33xbf16> {pp.role = #pp.role<saved, "b">}) {
+  pp.launch @flat ins(%x : memref<4x4096xf32>) outs(%a : memref<4x4096xf32>) {inplace = array<i64: -1>}
+  pp.launch @softmax ins(%y : memref<7x33xbf16>) outs(%b : memref<7x33xbf16>) {inplace = array<i64: -1>}
+  pp.launch @bias ins(%dy, %g : memref<2x8x96xf32>, memref<96xf32>) outs(%g : memref<96xf32>) {inplace = array<i64: 1>}
+  pp.return
+}
+
+// CHECK-LABEL: llvm.func internal @flat_loops(%arg0: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}, %arg1: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}, %arg2: i64, %arg3: i64)
+// CHECK-COUNT-1: scf.for
+// CHECK: llvm.load
+// CHECK: llvm.store
+// CHECK-NOT: scf.for
+// CHECK: llvm.func @flat_tiles(%arg0: !llvm.ptr, %arg1: i64, %arg2: i64)
+// CHECK: llvm.call @flat_loops(
+pp.kernel @flat(%x: tensor<4x4096xf32>) -> tensor<4x4096xf32> {
+  %0 = pp.relu %x : tensor<4x4096xf32>
+  pp.return %0 : tensor<4x4096xf32>
+}
+
+// Three sweeps a row, accumulators in f32, one store at the end.
+// CHECK-LABEL: llvm.func internal @softmax_loops
+// CHECK: scf.for
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (f32)
+// CHECK: arith.extf
+// CHECK: arith.maximumf
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (f32)
+// CHECK: math.exp
+// CHECK: arith.addf
+// CHECK: scf.for
+// CHECK: arith.truncf
+// CHECK: llvm.store
+pp.kernel @softmax(%x: tensor<7x33xbf16>) -> tensor<7x33xbf16> {
+  %0 = pp.cast %x : tensor<7x33xbf16> to tensor<7x33xf32>
+  %1 = pp.reduce max %0 [1] {keep_dims} : tensor<7x33xf32>
+  %2 = pp.sub %0, %1 : tensor<7x33xf32>, tensor<7x1xf32>
+  %3 = pp.exp %2 : tensor<7x33xf32>
+  %4 = pp.reduce sum %3 [1] : tensor<7x33xf32>
+  %5 = pp.reshape %4 : tensor<7xf32> to tensor<7x1xf32>
+  %6 = pp.div %3, %5 : tensor<7x33xf32>, tensor<7x1xf32>
+  %7 = pp.cast %6 : tensor<7x33xf32> to tensor<7x33xbf16>
+  pp.return %7 : tensor<7x33xbf16>
+}
+
+// Columns in tiles of 48, rows in order; a result in place is one buffer.
+// CHECK-LABEL: llvm.func internal @bias_loops(%arg0: !llvm.ptr {{{.*}}}, %arg1: !llvm.ptr {{{.*}}}, %arg2: i64, %arg3: i64)
+// CHECK: llvm.alloca
+pp.kernel @bias(%dy: tensor<2x8x96xf32>, %g: tensor<96xf32>) -> tensor<96xf32> {
+  %0 = pp.reduce sum %dy [0, 1] : tensor<2x8x96xf32>
+  %1 = pp.accumulate %g, %0 : tensor<96xf32>
+  pp.return %1 : tensor<96xf32>
+}
+
+// -----
+
+pp.task forward stage 0 @twice(%x: memref<4xf32> {pp.role = #pp.role<input, "x">}, %y: memref<4xf32> {pp.role = #pp.role<saved, "y">}) {
+  pp.launch @k ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {inplace = array<i64: -1>}
+  // expected-error @below {{writes other arguments of @k in place than an earlier launch}}
+  pp.launch @k ins(%y : memref<4xf32>) outs(%y : memref<4xf32>) {inplace = array<i64: 0>}
+  pp.return
+}
+pp.kernel @k(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = pp.relu %x : tensor<4xf32>
+  pp.return %0 : tensor<4xf32>
+}
