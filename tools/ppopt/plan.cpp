@@ -37,8 +37,12 @@ static void printPlan(const mlir::pp::PlanOptions &plan,
          << plan.cpu << "\n\nbytes of a rank\n";
 
   if (const json::Object *arena = program.getObject("arena")) {
-    // Several regions may be of one kind; the order is that of the arena.
-    SmallVector<std::pair<StringRef, int64_t>> kinds;
+    // All that docs/program.md has, in its order of the arena; several regions
+    // may be of one kind.
+    SmallVector<std::pair<StringRef, int64_t>> kinds = {
+        {"record", 0},    {"parameters", 0}, {"gradients", 0},
+        {"optimizer", 0}, {"inputs", 0},     {"activations", 0},
+        {"packed", 0},    {"workspace", 0},  {"communication", 0}};
     if (const json::Array *regions = arena->getArray("regions"))
       for (const json::Value &value : *regions) {
         const json::Object *region = value.getAsObject();
