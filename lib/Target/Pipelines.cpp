@@ -67,6 +67,7 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     manager.addPass(createSchedule());
     manager.addPass(createInsertCollectives());
     manager.addPass(createAssignSlots());
+    manager.addPass(createVerifySchedule());
     return;
   case Phase::Kernels:
     manager.addPass(createDecomposeKernels());
@@ -74,6 +75,7 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     manager.addPass(createFormKernels());
     manager.addPass(createBufferizeTasks());
     manager.addPass(createPlanArena());
+    manager.addPass(createVerifyKernels());
     return;
   case Phase::Native:
     manager.addPass(createEmitKernels());

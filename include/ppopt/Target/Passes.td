@@ -18,4 +18,12 @@ def PlanArena : Pass<"pp-plan-arena", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"arenaBytes", "arena-bytes", "bytes of the arena">];
 }
 
+def VerifyKernels : Pass<"pp-verify-kernels", "::mlir::ModuleOp"> {
+  let summary = "Checks that tasks neither allocate nor copy, and that the arena is covered";
+  let description = [{
+    A task is launches, products and views of buffers; its temporaries lie within `temp_bytes`; the `pp.region`s follow one
+    another without gaps. Changes nothing.
+  }];
+}
+
 #endif // PPOPT_TARGET_PASSES

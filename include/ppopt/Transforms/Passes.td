@@ -172,6 +172,15 @@ def AssignSlots : Pass<"pp-assign-slots", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"slotBytes", "slot-bytes", "bytes of all slots">];
 }
 
+def VerifySchedule : Pass<"pp-verify-schedule", "::mlir::ModuleOp"> {
+  let summary = "Proves that each schedule computes the step";
+  let description = [{
+    Every task runs once on every microbatch (in evaluation: prologue and forward); a saved value is read from a slot that still holds
+    it; every collective is started once, over an axis of several ranks, and waited for; nothing uses what is
+    being summed. Changes nothing.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // scheduled -> kernels
 //===----------------------------------------------------------------------===//

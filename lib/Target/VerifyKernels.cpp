@@ -1,0 +1,72 @@
+//===- VerifyKernels.cpp - Checks that nothing is left to chance ----------===//
+//
+// The contract of phase `kernels`. Nothing is changed. A task is launches and
+// products on buffers that it is given: no tensor, no allocation, no copy that
+// is not a launch. The arena's ranges follow one another, and every temporary
+// lies inside its task's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Target/Passes.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_VERIFYKERNELS
+#include "ppopt/Target/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+LogicalResult verifyTask(TaskOp task) {
+  int64_t temps = task.getTempBytes().value_or(0);
+  for (Operation &op : task.getBody().front()) {
+    if (!isa<LaunchOp, ProductOp, TempOp, memref::ReinterpretCastOp, ReturnOp>(
+            op))
+      return op.emitOpError("is no launch, product or view: a task of phase "
+                            "kernels neither allocates nor copies");
+    for (Type type : op.getOperandTypes())
+      if (!isa<MemRefType>(type))
+        return op.emitOpError("takes a ") << type << ", which is no buffer";
+    if (auto temp = dyn_cast<TempOp>(op)) {
+      int64_t end = temp.getOffset() + getBytes(temp.getType());
+      if (temp.getOffset() % kBufferAlignment != 0 || end > temps)
+        return temp.emitOpError("ends at byte ")
+               << end << " of @" << task.getSymName() << "'s " << temps
+               << ", or is not aligned to " << kBufferAlignment;
+    }
+  }
+  return success();
+}
+
+LogicalResult verifyArena(ModuleOp module) {
+  int64_t end = 0;
+  for (auto region : module.getOps<RegionOp>()) {
+    if (static_cast<int64_t>(region.getOffset()) != end)
+      return region.emitOpError("begins at ")
+             << region.getOffset() << ", but the one before ends at " << end;
+    if (region.getBytes() % kBufferAlignment != 0)
+      return region.emitOpError("is of ")
+             << region.getBytes() << " bytes, no multiple of "
+             << kBufferAlignment;
+    end += region.getBytes();
+  }
+  return success();
+}
+
+struct VerifyKernels : pp::impl::VerifyKernelsBase<VerifyKernels> {
+  void runOnOperation() override {
+    for (auto task : getOperation().getOps<TaskOp>())
+      if (failed(verifyTask(task)))
+        return signalPassFailure();
+    if (failed(verifyArena(getOperation())))
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace

@@ -1,0 +1,35 @@
+// RUN: ppopt opt %s --pp-verify-kernels --split-input-file --verify-diagnostics
+
+pp.region "record" "record" at 0 bytes 128
+pp.region "record" "loss" at 128 bytes 64
+pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}) attributes {temp_bytes = 64 : i64} {
+  %0 = pp.temp 0 : memref<16xf32>
+  pp.return
+}
+
+// -----
+
+pp.region "record" "record" at 0 bytes 128
+// expected-error @+1 {{begins at 192, but the one before ends at 128}}
+pp.region "record" "loss" at 192 bytes 64
+
+// -----
+
+// expected-error @+1 {{is of 100 bytes, no multiple of 64}}
+pp.region "record" "record" at 0 bytes 100
+
+// -----
+
+pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}) attributes {temp_bytes = 64 : i64} {
+  // expected-error @+1 {{ends at byte 68 of @F's 64, or is not aligned to 64}}
+  %0 = pp.temp 0 : memref<17xf32>
+  pp.return
+}
+
+// -----
+
+pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}) {
+  // expected-error @+1 {{is no launch, product or view: a task of phase kernels neither allocates nor copies}}
+  %0 = memref.alloc() : memref<16xf32>
+  pp.return
+}
