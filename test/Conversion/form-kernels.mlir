@@ -140,3 +140,17 @@ pp.task forward stage 0 @composite(%x: tensor<4x4xf32> {pp.role = #pp.role<input
   %0 = pp.softmax %x : tensor<4x4xf32>
   pp.return %0 : tensor<4x4xf32>
 }
+
+// -----
+
+// A slice of a sum over rows is of another space than the sum: a kernel of its own.
+// CHECK-LABEL: pp.task backward stage 0 @slices
+// CHECK: %[[S:.*]] = pp.launch @reduce_24x3 ins(%arg0
+// CHECK: pp.launch @slice_accumulate_2x3 ins(
+pp.task backward stage 0 @slices(%dy: tensor<4x6x3xf32> {pp.role = #pp.role<saved, "dy">},
+    %g: tensor<2x3xf32> {pp.role = #pp.role<grad, "g">}) -> (tensor<2x3xf32> {pp.role = #pp.role<grad, "g">}) {
+  %0 = pp.reduce sum %dy [0] : tensor<4x6x3xf32>
+  %1 = pp.slice %0 [0, 0] : tensor<6x3xf32> to tensor<2x3xf32>
+  %2 = pp.accumulate %g, %1 : tensor<2x3xf32>
+  pp.return %2 : tensor<2x3xf32>
+}
