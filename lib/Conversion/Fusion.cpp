@@ -205,12 +205,14 @@ void TaskFusion::addToRows(Operation *op, Space space) {
 }
 
 /// Adds an element op behind the reduction over rows, or the scatter, that it
-/// reads at the same index.
+/// reads at the same index, element by element: a slice reads at the same index
+/// too, and is of another space.
 bool TaskFusion::joinTail(Operation *op) {
   for (const Read &read : getReads(op).reads) {
     Operation *def = read.source.getDefiningOp();
     auto it = def ? clusterOf.find(def) : clusterOf.end();
-    if (it == clusterOf.end() || read.access != Access::Identity)
+    if (it == clusterOf.end() || read.access != Access::Identity ||
+        getSpace(op->getResult(0)) != getSpace(read.source))
       continue;
     Cluster &cluster = clusters[it->second];
     if (cluster.isProduct || cluster.form == KernelForm::Rows)

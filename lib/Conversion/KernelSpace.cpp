@@ -61,6 +61,7 @@ public:
           block->addArgument(builder.getIndexType(), root->getLoc()));
     for (unsigned dim : getNonUnitDims(shape))
       rootDims.push_back(index[dim]);
+    rootSizes = dropUnitDims(shape);
   }
 
   OpReads run() {
@@ -81,9 +82,12 @@ private:
     SmallVector<Value> dims;
     for (unsigned dim : getNonUnitDims(shape))
       dims.push_back(at[dim]);
-    if (ArrayRef(dims) == ArrayRef(rootDims))
+    // A slice from 0 reads at the same index, but another element of a buffer.
+    SmallVector<int64_t> sizes = dropUnitDims(shape);
+    if (dims == rootDims && sizes == rootSizes)
       return Access::Identity;
-    if (!rootDims.empty() && ArrayRef(dims) == ArrayRef(rootDims).drop_back())
+    if (!rootDims.empty() && ArrayRef(dims) == ArrayRef(rootDims).drop_back() &&
+        ArrayRef(sizes) == ArrayRef(rootSizes).drop_back())
       return Access::Row;
     return Access::Other;
   }
@@ -141,6 +145,7 @@ private:
   ElementOpInterface root;
   llvm::function_ref<bool(Operation *)> isSeenThrough;
   SmallVector<Value> index, rootDims;
+  SmallVector<int64_t> rootSizes;
   OpReads result;
 };
 

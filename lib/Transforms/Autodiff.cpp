@@ -199,10 +199,6 @@ void Differentiator::warnNeverLearns(ParamOp param) {
   auto anything = [](Operation *, Value) { return true; };
   InFlightDiagnostic diag = param.emitWarning() << "'" << param.getParamName()
                                                 << "' never learns: ";
-  if (param->use_empty()) {
-    diag << "nothing uses it";
-    return;
-  }
   if (!reachableFrom({param.getResult()}, anything).contains(loss)) {
     diag << "it does not reach the loss";
     return;

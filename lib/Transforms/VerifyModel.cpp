@@ -122,10 +122,6 @@ static LogicalResult verifyParams(ModuleOp module, func::FuncOp entry) {
       diag.attachNote(known->second.getLoc()) << "the first is here";
       return WalkResult::interrupt();
     }
-    if (param.use_empty())
-      param.emitWarning("parameter '")
-          << param.getParamName()
-          << "' is used by no op: it is not part of the program";
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

@@ -121,8 +121,36 @@ pp.task forward stage 0 @heads(%x: tensor<2x4x48xf32> {pp.role = #pp.role<input,
 
 // -----
 
+// A slice from the first element reads at the same index, but what it reads is no element of the same kernel's space.
+// CHECK-LABEL: pp.task backward stage 0 @slice
+// CHECK-NEXT: %[[S:.*]] = pp.launch @reduce_12x3 ins(%arg0
+// CHECK-NEXT: pp.launch @slice_accumulate_2x3 ins(%arg1, %[[S]] : {{.*}}) outs() {inplace = array<i64: 0>}
+pp.task backward stage 0 @slice(%x: tensor<2x6x3xf64> {pp.role = #pp.role<saved, "x">}, %g: tensor<2x3xf64> {pp.role = #pp.role<grad, "g">})
+    -> (tensor<2x3xf64> {pp.role = #pp.role<grad, "g">}) {
+  %0 = pp.reduce sum %x [0] : tensor<2x6x3xf64>
+  %1 = pp.slice %0 [0, 0] : tensor<6x3xf64> to tensor<2x3xf64>
+  %2 = pp.accumulate %g, %1 : tensor<2x3xf64>
+  pp.return %2 : tensor<2x3xf64>
+}
+
+// -----
+
 pp.task forward stage 0 @composite(%x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "y">}) {
   // expected-error @below {{is no part of a kernel: it has no scalar code and is neither a product nor a sum; run --pp-decompose-kernels first}}
   %0 = pp.softmax %x : tensor<4x4xf32>
   pp.return %0 : tensor<4x4xf32>
+}
+
+// -----
+
+// A slice of a sum over rows is of another space than the sum: a kernel of its own.
+// CHECK-LABEL: pp.task backward stage 0 @slices
+// CHECK: %[[S:.*]] = pp.launch @reduce_24x3 ins(%arg0
+// CHECK: pp.launch @slice_accumulate_2x3 ins(
+pp.task backward stage 0 @slices(%dy: tensor<4x6x3xf32> {pp.role = #pp.role<saved, "dy">},
+    %g: tensor<2x3xf32> {pp.role = #pp.role<grad, "g">}) -> (tensor<2x3xf32> {pp.role = #pp.role<grad, "g">}) {
+  %0 = pp.reduce sum %dy [0] : tensor<4x6x3xf32>
+  %1 = pp.slice %0 [0, 0] : tensor<6x3xf32> to tensor<2x3xf32>
+  %2 = pp.accumulate %g, %1 : tensor<2x3xf32>
+  pp.return %2 : tensor<2x3xf32>
 }

@@ -47,7 +47,7 @@ func.func @cut(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
   // expected-warning @+1 {{'w' never learns: every path from the loss to it passes a detach}}
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<2x3xf32>
   %v = pp.param "v" {init = #pp.init<zeros>} : tensor<3xf32>
-  // expected-warning @+1 {{'u' never learns: nothing uses it}}
+  // expected-warning @+1 {{'u' never learns: it does not reach the loss}}
   %u = pp.param "u" {init = #pp.init<zeros>} : tensor<3xf32>
   // expected-warning @+1 {{'t' never learns: it does not reach the loss}}
   %t = pp.param "t" {init = #pp.init<zeros>} : tensor<3xf32>

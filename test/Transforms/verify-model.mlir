@@ -126,15 +126,6 @@ func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // -----
 
-func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
-  // expected-warning @below {{parameter 'b' is used by no op: it is not part of the program}}
-  %b = pp.param "b" {init = #pp.init<zeros>} : tensor<f32>
-  %0 = pp.reduce sum %x [0] : tensor<4xf32>
-  return %0 : tensor<f32>
-}
-
-// -----
-
 // expected-error @below {{entry @main has no inputs: add an argument with {pp.input = "name"}}}
 func.func @main() -> tensor<f32> {
   %0 = pp.constant dense<0.0> : tensor<f32>

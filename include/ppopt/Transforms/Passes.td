@@ -13,7 +13,7 @@ def VerifyModel : Pass<"pp-verify-model", "::mlir::ModuleOp"> {
   let summary = "Checks that the module is a model";
   let description = [{
     Holds afterwards, or an error says what to change: there is one entry, the function that no other calls; parameters are in it only,
-    with unique names, and a warning names one that no op uses; its arguments are inputs with unique names and one first dimension, the batch; its result is the loss, one
+    with unique names; its arguments are inputs with unique names and one first dimension, the batch; its result is the loss, one
     float; no function calls itself; all ops are of `pp` or `func`; no tensor is empty.
   }];
   let options = [Option<"entry", "entry", "std::string", /*default=*/"\"\"", "the entry's name, where several functions are not called">];

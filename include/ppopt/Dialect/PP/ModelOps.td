@@ -29,11 +29,12 @@ defvar PP_Element = DeclareOpInterfaceMethods<PP_ElementOpInterface>;
 // Leaves
 //===----------------------------------------------------------------------===//
 
-def PP_ParamOp : PP_ModelOp<"param", [PP_Space]> {
+// An effect: a parameter without uses stays, as files of parameters name it.
+def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
   let summary = "a parameter";
   let description = [{
     In the entry function only; the name is unique. `frozen`: never updated. `no_decay`: weight
-    decay leaves it alone.
+    decay leaves it alone. A parameter that no op uses stays in the program.
   }];
   let arguments = (ins StrAttr:$param_name, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay);
   let results = (outs PP_FloatTensor:$result);
