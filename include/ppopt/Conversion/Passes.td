@@ -58,8 +58,11 @@ def EmitKernels : Pass<"pp-emit-kernels", "::mlir::ModuleOp"> {
 }
 
 def ApproximateMath : Pass<"pp-approximate-math"> {
-  let summary = "f32 exp, log, tanh and erf as polynomials, which vectorise";
-  let description = "f64 keeps the library's functions.";
+  let summary = "f32 exp, log, tanh and erf as polynomials, which vectorise; bf16 as integers";
+  let description = [{
+    f64 keeps the library's functions. Conversions between f32 and bf16 are shifts and adds on every CPU: few have the instruction, which
+    moreover flushes subnormal numbers, and elsewhere compilers call a library for each element.
+  }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
