@@ -58,10 +58,6 @@ SmallVector<unsigned> TaskFusion::getSourceClusters(Operation *op) const {
 /// else stands between two of them.
 bool TaskFusion::hasPathThroughOthers(Operation *op,
                                       ArrayRef<unsigned> targets) const {
-  unsigned first = ~0u;
-  for (unsigned target : targets)
-    for (Operation *member : clusters[target].ops)
-      first = std::min(first, position.lookup(member));
   SmallVector<unsigned> worklist;
   DenseSet<unsigned> seen;
   auto visit = [&](Operation *reader) {
@@ -75,11 +71,6 @@ bool TaskFusion::hasPathThroughOthers(Operation *op,
       visit(member);
   while (!worklist.empty()) {
     const Cluster &other = clusters[worklist.pop_back_val()];
-    // What ends before all of them begin does not read them.
-    if (llvm::all_of(other.ops, [&](Operation *member) {
-          return position.lookup(member) < first;
-        }))
-      continue;
     for (Operation *member : other.ops)
       for (unsigned source : getSourceClusters(member)) {
         if (llvm::is_contained(targets, source))
@@ -205,14 +196,12 @@ void TaskFusion::addToRows(Operation *op, Space space) {
 }
 
 /// Adds an element op behind the reduction over rows, or the scatter, that it
-/// reads at the same index, element by element: a slice reads at the same index
-/// too, and is of another space.
+/// reads at the same index.
 bool TaskFusion::joinTail(Operation *op) {
   for (const Read &read : getReads(op).reads) {
     Operation *def = read.source.getDefiningOp();
     auto it = def ? clusterOf.find(def) : clusterOf.end();
-    if (it == clusterOf.end() || read.access != Access::Identity ||
-        getSpace(op->getResult(0)) != getSpace(read.source))
+    if (it == clusterOf.end() || read.access != Access::Identity)
       continue;
     Cluster &cluster = clusters[it->second];
     if (cluster.isProduct || cluster.form == KernelForm::Rows)

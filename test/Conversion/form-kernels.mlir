@@ -143,14 +143,21 @@ pp.task forward stage 0 @composite(%x: tensor<4x4xf32> {pp.role = #pp.role<input
 
 // -----
 
-// A slice of a sum over rows is of another space than the sum: a kernel of its own.
-// CHECK-LABEL: pp.task backward stage 0 @slices
-// CHECK: %[[S:.*]] = pp.launch @reduce_24x3 ins(%arg0
-// CHECK: pp.launch @slice_accumulate_2x3 ins(
-pp.task backward stage 0 @slices(%dy: tensor<4x6x3xf32> {pp.role = #pp.role<saved, "dy">},
-    %g: tensor<2x3xf32> {pp.role = #pp.role<grad, "g">}) -> (tensor<2x3xf32> {pp.role = #pp.role<grad, "g">}) {
-  %0 = pp.reduce sum %dy [0] : tensor<4x6x3xf32>
-  %1 = pp.slice %0 [0, 0] : tensor<6x3xf32> to tensor<2x3xf32>
-  %2 = pp.accumulate %g, %1 : tensor<2x3xf32>
-  pp.return %2 : tensor<2x3xf32>
+// The last sum would close a cycle with the exponential that it reads: the product reads what ends before it, in a kernel
+// that goes on behind it.
+// CHECK-LABEL: pp.task forward stage 0 @late
+// CHECK-NEXT: %[[T:.*]] = pp.launch @exp_4x4 ins(%arg1
+// CHECK-NEXT: %[[Y:.*]]:2 = pp.launch @exp_transpose_add_4x4 ins(%arg0, %[[T]]
+// CHECK-NEXT: %[[P:.*]] = pp.matmul %[[Y]]#0, %[[Y]]#0
+// CHECK-NEXT: %[[O:.*]] = pp.launch @add_4x4 ins(%[[T]], %[[P]]
+// CHECK-NEXT: pp.return %[[Y]]#1, %[[O]]
+pp.task forward stage 0 @late(%a: tensor<4x4xf32> {pp.role = #pp.role<input, "a">}, %b: tensor<4x4xf32> {pp.role = #pp.role<input, "b">})
+    -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "y">}, tensor<4x4xf32> {pp.role = #pp.role<saved, "o">}) {
+  %0 = pp.exp %a : tensor<4x4xf32>
+  %1 = pp.matmul %0, %0 : tensor<4x4xf32>, tensor<4x4xf32>
+  %2 = pp.exp %b : tensor<4x4xf32>
+  %3 = pp.transpose %2 [1, 0] : tensor<4x4xf32>
+  %4 = pp.add %0, %3 : tensor<4x4xf32>, tensor<4x4xf32>
+  %5 = pp.add %2, %1 : tensor<4x4xf32>, tensor<4x4xf32>
+  pp.return %4, %5 : tensor<4x4xf32>, tensor<4x4xf32>
 }
