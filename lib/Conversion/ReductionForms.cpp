@@ -9,7 +9,8 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// The length from which on a flat sum is one of partial sums, and their number.
+/// The length from which on a flat sum is one of partial sums, and their
+/// number.
 static constexpr int64_t kLongSum = 16384;
 static constexpr int64_t kPartialSums = 64;
 
