@@ -136,7 +136,7 @@ func.func @count(%y: tensor<2x4xi64>) -> tensor<f32> {
 // CHECK: %[[FACTOR:.*]] = pp.constant dense<5.000000e-01> : tensor<f32>
 // CHECK: %[[SCORES:.*]] = pp.mul %[[QK]], %[[FACTOR]]
 // CHECK: %[[SEES:.*]] = pp.compare ge %{{.*}} : tensor<5x1xi32>, tensor<5xi32>
-// CHECK: %[[NONE:.*]] = pp.constant dense<0xFF800000> : tensor<f32>
+// CHECK: %[[NONE:.*]] = pp.constant dense<-3.40282347E+38> : tensor<f32>
 // CHECK: %[[MASKED:.*]] = pp.select %[[SEES]], %[[SCORES]], %[[NONE]]
 // CHECK: %[[MAX:.*]] = pp.reduce max %[[MASKED]] [3] {keep_dims}
 // CHECK: %[[SHIFTED:.*]] = pp.sub %[[MASKED]], %[[MAX]]

@@ -41,11 +41,19 @@ static Value maskCausal(TensorBuilder &b, Value scores, double outside) {
   return b.select(sees, scores, b.scalar(scores, outside));
 }
 
+/// Below every score. Not -inf: LLVM would then leave a masked score out of the
+/// maximum by a branch for each element, which it does not vectorise.
+static double getLowest(Value scores) {
+  return getElementTypeOrSelf(scores).isF64()
+             ? std::numeric_limits<double>::lowest()
+             : std::numeric_limits<float>::lowest();
+}
+
 PP_DECOMPOSE(AttentionOp, Kernel) {
   TensorBuilder b(builder, getLoc());
   Value scores = buildScores(b, *this);
   if (getCausal())
-    scores = maskCausal(b, scores, -std::numeric_limits<double>::infinity());
+    scores = maskCausal(b, scores, getLowest(scores));
   Value max = b.rowMax(scores);
   Value exp = b.exp(b.sub(scores, max));
   Value sum = b.rowSum(exp);
