@@ -116,14 +116,19 @@ void CollectiveInserter::insert(const Sum &sum, Operation *reader) {
 
 unsigned CollectiveInserter::run(StringRef plant) {
   addSums();
+  // The bug of a norm of one rank's own gradients: they are summed behind it.
+  Operation *ownNorm = nullptr, *update = nullptr;
+  if (plant == "local-clip-norm")
+    for (Operation &action : schedule.getBody().front())
+      if (isa<NormOp>(action)) {
+        ownNorm = &action;
+        update = action.getNextNode();
+      }
   for (const Sum &sum : sums) {
-    Operation *reader = firstReaderOf(sum.what);
-    // The bug of a norm of one rank's own gradients.
-    if (plant == "local-clip-norm" && isa<SymbolRefAttr>(sum.what))
-      for (Operation &action : schedule.getBody().front())
-        if (isa<NormOp>(action))
-          reader = action.getNextNode();
-    insert(sum, reader);
+    if (ownNorm && isa<SymbolRefAttr>(sum.what))
+      insert({sum.what, ownNorm}, update);
+    else
+      insert(sum, firstReaderOf(sum.what));
   }
   return nextId;
 }
