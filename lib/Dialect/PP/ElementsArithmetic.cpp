@@ -235,8 +235,9 @@ PP_ELEMENT(CastOp) {
   if (!isa<FloatType>(x.getType()))
     x = emitFromInt(b, x, compute);
   // Rounded here, not only where the element is stored: what a kernel holds
-  // must not depend on which ops are fused into it. From f64 to bf16 through f32:
-  // no machine has the direct conversion, and compilers call a library for it.
+  // must not depend on which ops are fused into it. From f64 to bf16 through
+  // f32: no machine has the direct conversion, and compilers call a library for
+  // it.
   x = emitFloatCast(b, x, compute);
   return emitFloatCast(b, emitFloatCast(b, x, floatType), compute);
 }
