@@ -21,7 +21,7 @@ from support.results import Harness  # noqa: E402
 
 import plans  # noqa: E402
 from graph import model_text  # noqa: E402
-from random_graphs import random_graph  # noqa: E402
+from random_graphs import LARGE, SMALL, random_graph  # noqa: E402
 
 TOLERANCE = 1e-12
 
@@ -129,17 +129,17 @@ def check_planted(programs, bug, model, plan, run_name):
 
 
 def check_random(programs, seed):
-    """A random graph under a random plan, and its loss in numpy as well."""
+    """A random graph, small or large, under a random plan of one or two threads a rank, and its loss in numpy as well."""
     random = np.random.default_rng(seed)
-    graph = random_graph(seed, plans.BATCH)
+    graph = random_graph(seed, plans.BATCH, LARGE if seed % 2 else SMALL)
     model = os.path.join(programs.directory, f"random_{seed}.mlir")
     with open(model, "w") as file:
         file.write(model_text([graph], "random"))
     plan = plans.Plan(int(random.integers(1, 5)), int(random.choice([2, 4])))
     results = []
-    for number, flags in enumerate((plans.PLANS[0].flags, plan.flags)):
-        executable = compile_model(programs.ppopt, model, f"{model[:-5]}_{number}",
-                                   [*flags, "--optimizer", "sgd", "--threads", "1"])
+    for number, flags in enumerate(([*plans.PLANS[0].flags, "--threads", "1"],
+                                    [*plan.flags, "--threads", str(random.integers(1, 3))])):
+        executable = compile_model(programs.ppopt, model, f"{model[:-5]}_{number}", [*flags, "--optimizer", "sgd"])
         results.append(run(executable, ["--lr", "0.01", "--check-counters"], dump_gradients=True, init=graph.params,
                            inputs=graph.inputs))
     compare(results[1], results[0], True)

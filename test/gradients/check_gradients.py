@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Holds the gradient of every op against central differences.
 
-The ops and shapes are the table ops.py, evaluated and differentiated in numpy; random graphs of the same ops follow. All
-cases of an op are compiled as one model, in f64. By hand: check_gradients.py --filter gelu, --graphs 1000 --seed 7.
+The ops and shapes are the table ops.py, evaluated and differentiated in numpy; random graphs of the same ops follow, small
+ones element by element and large ones along some directions. All cases of an op are compiled as one model, in f64.
+By hand: check_gradients.py --filter gelu, --graphs 1000 --seed 7.
 """
 import argparse
 import itertools
@@ -20,7 +21,7 @@ from support.results import Harness  # noqa: E402
 
 from graph import Graph, model_text  # noqa: E402
 from ops import cases  # noqa: E402
-from random_graphs import random_graph  # noqa: E402
+from random_graphs import LARGE, random_graph  # noqa: E402
 
 TOLERANCE = 1e-8  # of a difference's own error and of the transcendental functions that the compiler approximates
 
@@ -50,7 +51,22 @@ def mismatches(graph, gradients, h):
     return wrong
 
 
-def check(ppopt, name, graphs, directory):
+def slope_mismatches(graph, gradients, h):
+    """Along some directions, where there are too many elements to move each."""
+    wrong, random = [], np.random.default_rng(graph.seed)
+    count = sum(value.size for value in graph.params.values())
+    usual = np.sqrt(sum(np.sum(g * g) for g in gradients.values()) / count)  # a random direction's slope
+    for _ in range(5):
+        direction, expected = graph.slope(random, h)
+        ours = sum(np.sum(gradients[name] * direction[name]) for name in gradients)
+        error = np.abs(ours - expected) / max(usual, 0.01)
+        if not error <= TOLERANCE:
+            wrong.append(f"gradient of '{'; '.join(step[0] for step in graph.steps)}', operands "
+                         f"{[o.shape for o in graph.operands]}: slope {ours} instead of {expected}")
+    return wrong
+
+
+def check(ppopt, name, graphs, directory, mismatches=mismatches):
     model = os.path.join(directory, f"{name}.mlir")
     with open(model, "w") as file:
         file.write(model_text(graphs, "gradients"))
@@ -67,7 +83,7 @@ def check(ppopt, name, graphs, directory):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graphs", type=int, default=20, help="how many random graphs (default 20)")
+    parser.add_argument("--graphs", type=int, default=20, help="how many random graphs of each kind (default 20)")
     parser.add_argument("--seed", type=int, default=0, help="of the first random graph")
     parser.add_argument("--keep", help="write models and executables there and leave them")
     harness = Harness("gradients", parser)
@@ -81,6 +97,9 @@ def main():
         for seed in range(harness.args.seed, harness.args.seed + harness.args.graphs):
             name = f"graph_{seed}"
             tests.append((name, lambda name=name, seed=seed: check(harness.ppopt, name, [random_graph(seed)], directory)))
+            name = f"large_{seed}"
+            tests.append((name, lambda name=name, seed=seed: check(harness.ppopt, name, [random_graph(seed, sizes=LARGE)],
+                                                                   directory, slope_mismatches)))
         harness.cases(tests)
     return harness.finish()
 

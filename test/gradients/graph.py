@@ -133,6 +133,16 @@ class Graph:
             gradients[name] = gradient
         return gradients
 
+    def slope(self, random, h):
+        """A direction in the space of the parameters, {name: array} of size 1, and the loss's slope along it."""
+        direction = {name: random.standard_normal(value.shape) for name, value in self.params.items()}
+        size = np.sqrt(sum(np.sum(d * d) for d in direction.values()))
+        direction = {name: d / size for name, d in direction.items()}
+
+        def at(delta):
+            return self.loss({name: value + delta * direction[name] for name, value in self.params.items()})
+        return direction, (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h)
+
     def body(self):
         """(lines of MLIR, the SSA name of the loss)."""
         values = self.values(self.params)

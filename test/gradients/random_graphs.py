@@ -21,9 +21,13 @@ def renumber(template, *values):
     return template.replace("<", "").replace(">", "")
 
 
-def random_graph(seed, batch=2):
+SMALL = [1, 2, 3, 4, 5, 8]
+LARGE = [1, 7, 16, 33, 64, 70, 130]  # of one vector and of several, whole tiles and their ends
+
+
+def random_graph(seed, batch=2, sizes=SMALL):
     random = np.random.default_rng(seed)
-    sizes = random.choice([1, 2, 3, 4, 5, 8], 3)
+    sizes = random.choice(sizes, 3)
     a, b, c = (int(s) for s in sizes)
     batched = bool(random.integers(2))
     operand = Rows if batched else P
