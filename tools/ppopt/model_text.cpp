@@ -161,7 +161,8 @@ private:
            "  %mb = pp.add %m, %qkv_b : !x3, !c3\n"
            "  %s = pp.reshape %mb : !x3 to !split\n"
            "  %qkv = pp.transpose %s [0, 2, 1, 3] : !split\n";
-    for (auto [i, name] : enumerate(ArrayRef<StringRef>{"%q", "%k", "%v"}))
+    constexpr StringRef names[] = {"%q", "%k", "%v"};
+    for (auto [i, name] : enumerate(names))
       out << "  " << name << " = pp.slice %qkv [0, " << h * int64_t(i)
           << ", 0, 0] : !heads3 to !heads\n";
     out << "  %a, %lse = pp.attention %q, %k, %v {causal} : !heads, !heads, "
