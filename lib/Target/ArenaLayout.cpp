@@ -8,6 +8,11 @@
 using namespace mlir;
 using namespace mlir::pp;
 
+std::string pp::getScalarRegion(RoleAttr role) {
+  return role.getKind() == RoleKind::Global ? ("global:" + role.getName()).str()
+                                            : role.getName().str();
+}
+
 ArenaLayout::ArenaLayout(ModuleOp module) {
   for (auto region : module.getOps<RegionOp>()) {
     regions[region.getRegionName()] = region.getOffset();
@@ -105,11 +110,9 @@ FailureOr<int64_t> ArenaLayout::getOffset(RunOp run, RoleAttr role,
     return offset;
   }
   case RoleKind::Global:
-    return getRegion("global:" + name, loc);
   case RoleKind::Loss:
-    return getRegion("loss", loc);
   case RoleKind::Norm:
-    return getRegion("norm", loc);
+    return getRegion(getScalarRegion(role), loc);
   case RoleKind::Record: {
     std::optional<int64_t> field = getRecordField(name);
     FailureOr<int64_t> base = getRegion("record", loc);

@@ -47,7 +47,7 @@ private:
   const ProgramTables &tables;
   OpBuilder builder;
   Type pointer, i32, i64, nothing;
-  Value rank, list;
+  Value rank, temps, list;
   DenseMap<Value, Value> addresses;
 };
 
@@ -112,8 +112,7 @@ LogicalResult TaskEmitter::emit(Operation &op) {
     return success();
   }
   if (auto temp = dyn_cast<TempOp>(op)) {
-    addresses[temp] =
-        offsetBy(op.getLoc(), addresses.lookup(Value()), temp.getOffset());
+    addresses[temp] = offsetBy(op.getLoc(), temps, temp.getOffset());
     return success();
   }
   if (auto cast = dyn_cast<memref::ReinterpretCastOp>(op)) {
@@ -156,7 +155,7 @@ LogicalResult TaskEmitter::emit(TaskOp task) {
   builder.setInsertionPointToStart(body);
   rank = body->getArgument(0);
   addresses.clear();
-  addresses[Value()] = body->getArgument(2);
+  temps = body->getArgument(2);
   list = LLVM::AllocaOp::create(builder, loc, pointer, pointer,
                                 number(loc, i32, countListEntries(task)));
   for (BlockArgument argument : task.getBody().getArguments())

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Target/ArenaLayout.h"
 #include "ppopt/Target/Passes.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/OptimizerStep.h"
@@ -65,10 +66,7 @@ void ArenaPlanner::addScalars() {
                       role.getKind() == RoleKind::Global;
       if (!isScalar || !seen.insert(role))
         continue;
-      add("record",
-          role.getKind() == RoleKind::Global ? "global:" + role.getName()
-                                             : Twine(role.getName()),
-          bytes);
+      add("record", getScalarRegion(role), bytes);
     }
 }
 

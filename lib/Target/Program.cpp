@@ -205,7 +205,7 @@ FailureOr<json::Array> ProgramWriter::describeCounts() {
         continue;
       RoleAttr role = task.getArgRole(i);
       FailureOr<int64_t> offset =
-          layout.getRegion(("global:" + role.getName()).str(), task.getLoc());
+          layout.getRegion(getScalarRegion(role), task.getLoc());
       if (failed(offset))
         return failure();
       Location loc = task.getArgument(i).getLoc();
@@ -275,10 +275,7 @@ FailureOr<json::Object> ProgramWriter::describeStart(StartOp start) {
     region = ("grads:" + symbol.getValue()).str();
     scratch += (":" + symbol.getValue()).str();
   } else {
-    auto role = cast<RoleAttr>(start.getWhat());
-    region = (role.getKind() == RoleKind::Global ? "global:" + role.getName()
-                                                 : Twine(role.getName()))
-                 .str();
+    region = getScalarRegion(cast<RoleAttr>(start.getWhat()));
   }
   FailureOr<int64_t> offset = layout.getRegion(region, start.getLoc());
   FailureOr<int64_t> scratchOffset = layout.getRegion(scratch, start.getLoc());

@@ -10,6 +10,10 @@
 
 namespace mlir::pp {
 
+/// Name of the region of a scalar that tasks add to: a role loss, norm or
+/// global.
+std::string getScalarRegion(RoleAttr role);
+
 /// Offsets (bytes) of what tasks take as arguments, read off the pp.regions of
 /// a module of phase kernels.
 class ArenaLayout {
