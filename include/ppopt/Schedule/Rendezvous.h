@@ -1,0 +1,54 @@
+//===- Rendezvous.h - Can a set of action lists deadlock? --------*- C++
+//-*-===//
+//
+// Every rank walks a list of actions. A start never blocks; a wait blocks until
+// its communication is complete. A communication is complete when all its
+// participants have started it and, on each of them, all that was started
+// before it on the same queue is complete: a queue is held until both (all)
+// ends have reached the communication (rendezvous).
+//
+// Nothing in this can race: what one rank does never takes a choice from
+// another. So one run that goes as far as it can decides for all orders; the
+// test holds this against all interleavings.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_SCHEDULE_RENDEZVOUS_H
+#define PPOPT_SCHEDULE_RENDEZVOUS_H
+
+#include <string>
+#include <vector>
+
+namespace ppopt::schedule {
+
+struct Communication {
+  std::vector<int> ranks; ///< participants: two of a transfer
+  /// An ordered queue at each participant. A transfer's two ends belong to one
+  /// queue (one for each ordered pair of ranks), a collective's to one for each
+  /// group; the target may map several to one real queue.
+  int queue = 0;
+  std::string text; ///< for messages: "h of microbatch 3, place 0 to 1"
+};
+
+struct RankAction {
+  enum Kind { Run, Start, Wait } kind = Run;
+  int communication = -1; ///< index, of a start or a wait
+  std::string text;       ///< for messages: "forward of stage 1, microbatch 3"
+};
+
+struct ActionLists {
+  std::vector<Communication> communications;
+  std::vector<std::vector<RankAction>> ranks;
+};
+
+/// Holds that every participant starts and waits for each of its
+/// communications once, the start first; that the ends of a queue agree on its
+/// order; and that no rank waits for ever. Empty, or what is wrong: for an
+/// order, the first place where the two ends differ; for a deadlock, the cycle,
+/// one line for each action ("rank 0: waits for ..., which rank 1 starts only
+/// behind ...").
+std::string proveProgress(const ActionLists &lists);
+
+} // namespace ppopt::schedule
+
+#endif // PPOPT_SCHEDULE_RENDEZVOUS_H
