@@ -35,7 +35,8 @@ public:
 private:
   void add(StringRef kind, const Twine &name, int64_t bytes) {
     bytes = llvm::alignTo(bytes, kBufferAlignment);
-    RegionOp::create(builder, plan.getLoc(), kind, name.str(), end, bytes);
+    RegionOp::create(builder, plan.getLoc(), kind, name.str(), end, bytes,
+                     /*place=*/0);
     end += bytes;
   }
   int64_t bucketBytes(BucketOp bucket) {

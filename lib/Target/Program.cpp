@@ -281,12 +281,12 @@ FailureOr<json::Object> ProgramWriter::describeStart(StartOp start) {
   FailureOr<int64_t> scratchOffset = layout.getRegion(scratch, start.getLoc());
   if (failed(offset) || failed(scratchOffset))
     return failure();
-  int64_t ranks = plan.getAxisSize(start.getAxis());
+  int64_t ranks = start.getGroupSize(plan);
   return json::Object{
       {"do", "start"},
       {"id", static_cast<int64_t>(start.getId())},
       {"op", start.getCollective()},
-      {"axis", start.getAxis()},
+      {"axis", cast<StringAttr>(start.getAxes()[0]).getValue()},
       {"channel", static_cast<int64_t>(start.getChannel())},
       {"offset", *offset},
       {"elements", elements},
@@ -440,7 +440,7 @@ PredictedCounts pp::predictCounts(ModuleOp module) {
         counts.launches += perTask[run.getTask()].launches;
         counts.flops += perTask[run.getTask()].flops;
       } else if (auto start = dyn_cast<StartOp>(op)) {
-        int64_t ranks = plan.getAxisSize(start.getAxis());
+        int64_t ranks = start.getGroupSize(plan);
         auto [elements, type] = getSummed(start);
         counts.bytesSent += ringBytes(elements, getElementBytes(type), ranks);
       }

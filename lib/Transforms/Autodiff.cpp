@@ -188,7 +188,8 @@ LogicalResult Differentiator::differentiate(PlaceOp forward) {
   YieldOp::create(builder, forward.getLoc(), yielded);
   builder.setInsertionPoint(ret);
   auto backward =
-      PlaceOp::create(builder, forward.getLoc(), types, forward.getPlace());
+      PlaceOp::create(builder, forward.getLoc(), types, forward.getPlace(),
+                      forward.getStage(), /*backward=*/true);
   backward.getBody().push_back(body.release());
   for (auto [value, result] : llvm::zip(outer, backward.getResults()))
     gradients[value] = result;
@@ -253,7 +254,8 @@ void Differentiator::yieldWhatBackwardReads() {
     yield->insertOperands(first, read.getArrayRef());
     OpBuilder builder(place);
     auto wider = PlaceOp::create(builder, place.getLoc(),
-                                 yield.getOperandTypes(), place.getPlace());
+                                 yield.getOperandTypes(), place.getPlace(),
+                                 place.getStage(), place.getBackward());
     wider.getBody().takeBody(place.getBody());
     for (unsigned i = 0; i < first; ++i)
       place.getResult(i).replaceAllUsesWith(wider.getResult(i));

@@ -93,7 +93,8 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
     buckets.push_back(BucketOp::create(
         builder, bucket.loc, "b" + std::to_string(buckets.size()),
         builder.getStrArrayAttr(bucket.params), bucket.offsets,
-        llvm::alignTo(bucket.elements, padding), bucket.type, bucket.decayed));
+        llvm::alignTo(bucket.elements, padding), bucket.type, bucket.decayed,
+        ArrayRef<int64_t>{0}));
   };
   for (StringRef name : orderByReadiness(getOperation())) {
     ParamDeclOp param = declared.lookup(name);

@@ -105,7 +105,8 @@ void CollectiveInserter::insert(const Sum &sum, Operation *reader) {
     builder.setInsertionPointAfter(&*builder.getInsertionPoint());
   Location loc = sum.lastAdd->getLoc();
   // One channel: the group's ranks share one order of all their sums.
-  StartOp::create(builder, loc, nextId, "all_reduce", kDataParallel,
+  StartOp::create(builder, loc, nextId, "all_reduce",
+                  builder.getStrArrayAttr({kDataParallel}), /*among=*/{},
                   /*channel=*/0, sum.what);
   if (reader)
     builder.setInsertionPoint(reader);

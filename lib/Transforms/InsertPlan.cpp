@@ -45,7 +45,9 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
     // The verifier behind this pass says whether the batch can be divided.
     PlanOp::create(builder, entry->getLoc(), *axes, input.getDimSize(0),
                    microbatches, schedule, optimizer, nesterov, target, threads,
-                   cpu, features,
+                   cpu, features, /*launch=*/"ranks", /*tied=*/"sum",
+                   /*table=*/StringAttr(), /*stage_places=*/DenseI64ArrayAttr(),
+                   /*device_memory=*/IntegerAttr(),
                    plant.empty() ? StringAttr() : builder.getStringAttr(plant));
   }
 

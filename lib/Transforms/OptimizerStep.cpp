@@ -125,8 +125,8 @@ void buildAdam(StepBuilder &step, BucketOp bucket, bool isDecoupled) {
 void pp::buildNormTask(ArrayRef<BucketOp> buckets, OpBuilder &builder) {
   if (buckets.empty())
     return;
-  TaskBuilder task(builder, "s0_N", TaskKind::Norm, /*stage=*/0,
-                   BucketOp(buckets.front()).getLoc());
+  TaskBuilder task(builder, "p0_N", TaskKind::Norm, TaskOp::kNoStage,
+                   /*place=*/0, BucketOp(buckets.front()).getLoc());
   OpBuilder &inner = task.getBuilder();
   Value sum;
   for (BucketOp bucket : buckets) {
@@ -150,8 +150,9 @@ void pp::buildNormTask(ArrayRef<BucketOp> buckets, OpBuilder &builder) {
 }
 
 void pp::buildUpdateTask(PlanOp plan, BucketOp bucket, OpBuilder &builder) {
-  TaskBuilder task(builder, ("s0_U_" + bucket.getSymName()).str(),
-                   TaskKind::Update, /*stage=*/0, bucket.getLoc());
+  TaskBuilder task(builder, ("p0_U_" + bucket.getSymName()).str(),
+                   TaskKind::Update, TaskOp::kNoStage, /*place=*/0,
+                   bucket.getLoc());
   StepBuilder step(task, bucket);
   if (plan.getOptimizer() == "sgd")
     buildSgd(step, bucket, plan.getNesterov());

@@ -27,8 +27,10 @@ struct PlaceOps : pp::impl::PlaceOpsBase<PlaceOps> {
     auto ret = cast<func::ReturnOp>(block.getTerminator());
 
     OpBuilder builder(ret);
-    auto place = PlaceOp::create(builder, entry->getLoc(),
-                                 ret.getOperandTypes(), /*place=*/0);
+    auto place =
+        PlaceOp::create(builder, entry->getLoc(), ret.getOperandTypes(),
+                        /*place=*/0, /*stage=*/0,
+                        /*backward=*/false);
     Block *body = builder.createBlock(&place.getBody());
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (&op == place)

@@ -209,8 +209,8 @@ Value TaskSplitter::materialise(TaskBuilder &task, Value outer) {
 void TaskSplitter::buildPrologue() {
   if (batchSums.empty())
     return;
-  TaskBuilder task(builder, "s0_P", TaskKind::Prologue, /*stage=*/0,
-                   parts.forward.getLoc());
+  TaskBuilder task(builder, "p0_P", TaskKind::Prologue, TaskOp::kNoStage,
+                   /*place=*/0, parts.forward.getLoc());
   for (BatchSumOp sum : batchSums)
     task.accumulate(*roleOf(sum), materialise(task, sum.getPartial()));
   TaskOp made = task.finish();
@@ -222,7 +222,7 @@ void TaskSplitter::buildPrologue() {
 }
 
 void TaskSplitter::buildForward() {
-  TaskBuilder task(builder, "s0_F", TaskKind::Forward, /*stage=*/0,
+  TaskBuilder task(builder, "s0_F", TaskKind::Forward, /*stage=*/0, /*place=*/0,
                    parts.forward.getLoc());
   Value loss = materialise(task, parts.loss);
   task.accumulate(role(RoleKind::Loss, "loss"), loss);
@@ -236,7 +236,7 @@ void TaskSplitter::buildBackward() {
   if (!parts.backward)
     return;
   TaskBuilder task(builder, "s0_B", TaskKind::Backward, /*stage=*/0,
-                   parts.backward.getLoc());
+                   /*place=*/0, parts.backward.getLoc());
   for (auto [i, value] : llvm::enumerate(saved))
     task.map(value, task.addArgument(role(RoleKind::Saved, "v" + Twine(i)),
                                      value.getType(), value.getLoc()));
@@ -297,7 +297,8 @@ void declareParameters(const Parts &parts, OpBuilder &builder) {
     ParamDeclOp::create(builder, param.getLoc(), param.getParamNameAttr(),
                         TypeAttr::get(param.getType()), param.getInitAttr(),
                         param.getFrozenAttr(), param.getNoDecayAttr(),
-                        learns ? builder.getUnitAttr() : UnitAttr());
+                        learns ? builder.getUnitAttr() : UnitAttr(),
+                        builder.getDenseI64ArrayAttr({0}));
   }
 }
 

@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace mlir::pp;
 
 TaskBuilder::TaskBuilder(OpBuilder &builder, StringRef name, TaskKind kind,
-                         int64_t stage, Location loc)
-    : task(TaskOp::create(builder, loc, name, kind, stage,
+                         int64_t stage, int64_t place, Location loc)
+    : task(TaskOp::create(builder, loc, name, kind, stage, place,
                           builder.getFunctionType({}, {}))),
       inner(builder.getContext()) {
   task.getBody().emplaceBlock();

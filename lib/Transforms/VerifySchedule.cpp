@@ -152,9 +152,9 @@ LogicalResult ScheduleChecker::check(StartOp start) {
     return start.emitOpError("has the id of an earlier start");
   if (inFlight.count(start.getWhat()))
     return start.emitOpError("sums what is being summed already");
-  if (plan.getAxisSize(start.getAxis()) == 1)
-    return start.emitOpError("sums over axis '")
-           << start.getAxis() << "', which has one rank";
+  if (start.getGroupSize(plan) == 1)
+    return start.emitOpError("sums over ")
+           << start.getAxes() << ", which is one rank";
   started[id] = start;
   inFlight[start.getWhat()] = start;
   return success();

@@ -15,7 +15,7 @@
 // CHECK: pp.update
 func.func @rows_times_matrix(%x: tensor<2x3x4xf32> {pp.input = "x"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<ones>} : tensor<4x5xf32>
-  %l = pp.place 0 -> tensor<f32> {
+  %l = pp.place 0 stage 0 -> tensor<f32> {
     %y = pp.matmul %x, %w : tensor<2x3x4xf32>, tensor<4x5xf32>
     %sum = pp.reduce sum %y [0, 1, 2] : tensor<2x3x5xf32>
     pp.yield %sum : tensor<f32>
@@ -34,7 +34,7 @@ func.func @rows_times_matrix(%x: tensor<2x3x4xf32> {pp.input = "x"}) -> tensor<f
 func.func @both_transposed() -> tensor<f32> {
   %a = pp.param "a" {init = #pp.init<ones>} : tensor<2x4x3xf32>
   %b = pp.param "b" {init = #pp.init<ones>} : tensor<2x5x4xf32>
-  %l = pp.place 0 -> tensor<f32> {
+  %l = pp.place 0 stage 0 -> tensor<f32> {
     %y = pp.matmul %a, %b {transpose_lhs, transpose_rhs} : tensor<2x4x3xf32>, tensor<2x5x4xf32>
     %sum = pp.reduce sum %y [0, 1, 2] : tensor<2x3x5xf32>
     pp.yield %sum : tensor<f32>
@@ -51,7 +51,7 @@ func.func @both_transposed() -> tensor<f32> {
 func.func @broadcast_operands(%x: tensor<2x3x4xf32> {pp.input = "x"}) -> tensor<f32> {
   %column = pp.param "column" {init = #pp.init<ones>} : tensor<2x3x1xf32>
   %bias = pp.param "bias" {init = #pp.init<ones>} : tensor<4xf32>
-  %l = pp.place 0 -> tensor<f32> {
+  %l = pp.place 0 stage 0 -> tensor<f32> {
     %y = pp.add %x, %column : tensor<2x3x4xf32>, tensor<2x3x1xf32>
     %z = pp.add %y, %bias : tensor<2x3x4xf32>, tensor<4xf32>
     %sum = pp.reduce sum %z [0, 1, 2] : tensor<2x3x4xf32>
@@ -70,7 +70,7 @@ func.func @broadcast_operands(%x: tensor<2x3x4xf32> {pp.input = "x"}) -> tensor<
 // CHECK-NOT: pp.exp
 func.func @composites() -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<ones>} : tensor<4x8xf32>
-  %l = pp.place 0 -> tensor<f32> {
+  %l = pp.place 0 stage 0 -> tensor<f32> {
     %y = pp.softmax %w : tensor<4x8xf32>
     %z = pp.dropout %y {p = 0.5 : f64, stream = 7 : i64} : tensor<4x8xf32>
     %sum = pp.reduce sum %z [0, 1] : tensor<4x8xf32>

@@ -3,11 +3,11 @@
 // The forward yields what the backward reads; x needs no gradient and gets none.
 // CHECK-LABEL: func.func @product
 // CHECK: %[[W:.*]] = pp.param "w"
-// CHECK: %[[F:.*]]:2 = pp.place 0 -> tensor<f32>, tensor<8x3xf32> {
+// CHECK: %[[F:.*]]:2 = pp.place 0 stage 0 -> tensor<f32>, tensor<8x3xf32> {
 // CHECK: %[[M:.*]] = pp.matmul %arg0, %[[W]]
 // CHECK: %[[E:.*]] = pp.exp %[[M]]
 // CHECK: pp.yield %{{.*}}, %[[E]]
-// CHECK: %[[B:.*]] = pp.place 0 -> tensor<2x3xf32> {
+// CHECK: %[[B:.*]] = pp.place 0 stage 0 backward -> tensor<2x3xf32> {
 // CHECK: pp.mul %{{.*}}, %[[F]]#1
 // CHECK: %[[DW:.*]] = pp.matmul %arg0, %{{.*}} {transpose_lhs}
 // CHECK-NOT: pp.matmul
@@ -26,7 +26,7 @@ func.func @product(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // Several uses: the gradients add.
 // CHECK-LABEL: func.func @twice
-// CHECK: pp.place 0 -> tensor<2xf32> {
+// CHECK: pp.place 0 stage 0 backward -> tensor<2xf32> {
 // CHECK: %[[SUM:.*]] = pp.add
 // CHECK: pp.yield %[[SUM]]
 func.func @twice(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {

@@ -4,12 +4,12 @@
 // CHECK: pp.bucket @b0 {decayed = true, elements = 128 : i64, offsets = array<i64: 0>, params = ["late"]
 // CHECK: pp.bucket @b1 {decayed = true, elements = 128 : i64, offsets = array<i64: 0>, params = ["early"]
 // CHECK: pp.bucket @b2 {decayed = false, elements = 128 : i64, offsets = array<i64: 0>, params = ["bias"]
-// CHECK: pp.task norm stage 0 @s0_N(%{{.*}}: tensor<128xf32> {pp.role = #pp.role<grad_range, "b0">}
+// CHECK: pp.task norm @p0_N(%{{.*}}: tensor<128xf32> {pp.role = #pp.role<grad_range, "b0">}
 // CHECK: pp.cast %{{.*}} : tensor<128xf32> to tensor<128xf64>
-// CHECK: pp.task update stage 0 @s0_U_b0
+// CHECK: pp.task update @p0_U_b0
 // CHECK-SAME: #pp.role<state_range, "m:b0">
 // CHECK-SAME: #pp.role<record, "weight_decay">
-// CHECK: pp.task update stage 0 @s0_U_b2
+// CHECK: pp.task update @p0_U_b2
 // CHECK-NOT: weight_decay
 pp.plan {mesh = [#pp.axis<"dp" = 4>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "adamw", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
 pp.param_decl "early" {type = tensor<5x7xf32>, init = #pp.init<zeros>, learns}

@@ -1,23 +1,23 @@
 // RUN: ppopt opt %s --pp-form-buckets --pp-schedule --pp-insert-collectives | FileCheck %s
 
 // A sum starts behind the last addition and is complete before its first reader.
-// CHECK: pp.run @s0_P microbatch 1
-// CHECK-NEXT: pp.start 0 "all_reduce" over "dp" channel 0 #pp.role<global, "g0">
+// CHECK: pp.run @p0_P microbatch 1
+// CHECK-NEXT: pp.start 0 "all_reduce" over ["dp"] channel 0 #pp.role<global, "g0">
 // CHECK-NEXT: pp.wait 0
 // CHECK-NEXT: pp.check_counts
 // CHECK: pp.run @s0_F microbatch 1
-// CHECK-NEXT: pp.start 1 "all_reduce" over "dp" channel 0 #pp.role<loss, "loss">
+// CHECK-NEXT: pp.start 1 "all_reduce" over ["dp"] channel 0 #pp.role<loss, "loss">
 // CHECK-NEXT: pp.run @s0_B microbatch 1
-// CHECK-NEXT: pp.start 2 "all_reduce" over "dp" channel 0 @b0
+// CHECK-NEXT: pp.start 2 "all_reduce" over ["dp"] channel 0 @b0
 // CHECK-NEXT: pp.wait 2
-// CHECK-NEXT: pp.run @s0_N
+// CHECK-NEXT: pp.run @p0_N
 // CHECK-NEXT: pp.norm
-// CHECK-NEXT: pp.run @s0_U_b0
+// CHECK-NEXT: pp.run @p0_U_b0
 // CHECK-NEXT: pp.wait 1
 // CHECK-NEXT: {{^  }$}}
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
 pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns}
-pp.task prologue stage 0 @s0_P(%g: tensor<f32> {pp.count, pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">}) {
+pp.task prologue @p0_P(%g: tensor<f32> {pp.count, pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">}) {
   %0 = pp.accumulate %g, %g : tensor<f32>
   pp.return %0 : tensor<f32>
 }

@@ -3,7 +3,7 @@
 // Parameters stay outside, all else goes in.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: %[[W:.*]] = pp.param "w"
-// CHECK-NEXT: %[[P:.*]] = pp.place 0 -> tensor<f32> {
+// CHECK-NEXT: %[[P:.*]] = pp.place 0 stage 0 -> tensor<f32> {
 // CHECK-NEXT: %[[M:.*]] = pp.matmul %arg0, %[[W]]
 // CHECK-NEXT: %[[L:.*]] = pp.reduce sum %[[M]]
 // CHECK-NEXT: pp.yield %[[L]]

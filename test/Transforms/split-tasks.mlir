@@ -4,7 +4,7 @@
 // CHECK: pp.param_decl "f" {frozen
 
 // The count is computed once, before the first forward.
-// CHECK-LABEL: pp.task prologue stage 0 @s0_P
+// CHECK-LABEL: pp.task prologue @p0_P
 // CHECK-SAME: {pp.role = #pp.role<input, "t">}
 // CHECK-SAME: {pp.count, pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">})
 // CHECK: pp.accumulate

@@ -19,7 +19,7 @@ pp.schedule 0 attributes {slots = array<i64: 64>} {
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over "dp" channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }
@@ -45,7 +45,7 @@ pp.schedule 0 attributes {slots = array<i64: 64>} {
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over "dp" channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }
@@ -71,7 +71,7 @@ pp.schedule 0 attributes {slots = array<i64: 64>} {
   // expected-error @+1 {{reads 'v' from a slot that does not hold it}}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over "dp" channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }
@@ -97,7 +97,7 @@ pp.schedule 0 attributes {slots = array<i64: 64>} {
   pp.run @F microbatch 1 {v = 1 : i64}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 1 : i64}
-  pp.start 0 "all_reduce" over "dp" channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }
@@ -125,7 +125,7 @@ pp.schedule 0 attributes {slots = array<i64: 64>} {
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over "dp" channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }
@@ -150,7 +150,7 @@ pp.schedule 0 attributes {slots = array<i64: 64>} {
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over "dp" channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }
@@ -198,7 +198,7 @@ pp.schedule 0 attributes {slots = array<i64: 64>} {
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
   // expected-note @+1 {{this start is not waited for}}
-  pp.start 0 "all_reduce" over "dp" channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
   // expected-error @+1 {{while it is being summed over ranks}}
   pp.run @N microbatch 0 {}
   pp.wait 0
@@ -224,7 +224,7 @@ pp.schedule 0 attributes {slots = array<i64: 64>} {
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   // expected-note @+1 {{this start is not waited for}}
-  pp.start 0 "all_reduce" over "dp" channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
   // expected-error @+1 {{while it is being summed over ranks}}
   pp.run @B microbatch 1 {v = 0 : i64}
   pp.wait 0
@@ -251,9 +251,9 @@ pp.schedule 0 attributes {slots = array<i64: 64>} {
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over "dp" channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
   // expected-error @+1 {{sums what is being summed already}}
-  pp.start 1 "all_reduce" over "dp" channel 0 @b0
+  pp.start 1 "all_reduce" over ["dp"] channel 0 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }
@@ -278,10 +278,10 @@ pp.schedule 0 attributes {slots = array<i64: 64>} {
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over "dp" channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
   pp.wait 0
   // expected-error @+1 {{has the id of an earlier start}}
-  pp.start 0 "all_reduce" over "dp" channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
   pp.run @N microbatch 0 {}
 }
 
@@ -305,7 +305,7 @@ pp.schedule 0 attributes {slots = array<i64: 64>} {
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over "dp" channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
   pp.wait 0
   // expected-error @+1 {{waits for what was not started, or twice}}
   pp.wait 0
@@ -334,7 +334,7 @@ pp.schedule 0 attributes {slots = array<i64: 64>} {
   pp.run @B microbatch 1 {v = 0 : i64}
   pp.run @N microbatch 0 {}
   // expected-error @+1 {{is never waited for}}
-  pp.start 0 "all_reduce" over "dp" channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
 }
 
 // -----
@@ -357,8 +357,8 @@ pp.schedule 0 attributes {slots = array<i64: 64>} {
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  // expected-error @+1 {{sums over axis 'tp', which has one rank}}
-  pp.start 0 "all_reduce" over "tp" channel 0 @b0
+  // expected-error @+1 {{sums over ["tp"], which is one rank}}
+  pp.start 0 "all_reduce" over ["tp"] channel 0 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }

@@ -18,7 +18,7 @@ inline constexpr llvm::StringLiteral kCountAttr = "pp.count";
 class TaskBuilder {
 public:
   TaskBuilder(OpBuilder &builder, StringRef name, TaskKind kind, int64_t stage,
-              Location loc);
+              int64_t place, Location loc);
 
   /// A new argument of a role that the task has not yet.
   Value addArgument(RoleAttr role, Type type, Location loc);

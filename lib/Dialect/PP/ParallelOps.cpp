@@ -8,19 +8,41 @@ using namespace mlir;
 using namespace mlir::pp;
 
 //===----------------------------------------------------------------------===//
-// pp.place, pp.update
+// pp.on, pp.place, pp.copy, pp.transfer, pp.update
 //===----------------------------------------------------------------------===//
 
-LogicalResult PlaceOp::verify() {
-  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
+/// A region on a place, whose yield gives its results.
+template <typename OpT> static LogicalResult verifyOnPlace(OpT op) {
+  auto yield = dyn_cast<YieldOp>(op.getBody().front().getTerminator());
   if (!yield)
-    return emitOpError("ends in pp.yield");
-  if (yield.getOperandTypes() != getResultTypes())
-    return emitOpError("yields ")
+    return op.emitOpError("ends in pp.yield");
+  if (yield.getOperandTypes() != op.getResultTypes())
+    return op.emitOpError("yields ")
            << yield.getNumOperands()
            << " values whose types are not those of its results";
-  if (getPlace() < 0)
-    return emitOpError("place ") << getPlace() << " is negative";
+  if (static_cast<int64_t>(op.getPlace()) < 0)
+    return op.emitOpError("place ")
+           << static_cast<int64_t>(op.getPlace()) << " is negative";
+  return success();
+}
+
+LogicalResult OnOp::verify() { return verifyOnPlace(*this); }
+LogicalResult PlaceOp::verify() { return verifyOnPlace(*this); }
+
+LogicalResult CopyOp::verify() {
+  if (getFrom() == getTo())
+    return emitOpError("goes from place ") << getFrom() << " to itself";
+  return success();
+}
+
+/// A constant has no place.
+OpFoldResult CopyOp::fold(FoldAdaptor adaptor) { return adaptor.getX(); }
+
+LogicalResult TransferOp::verify() {
+  if (getFrom() == getTo())
+    return emitOpError("goes from place ") << getFrom() << " to itself";
+  if (getRequiresGrad() && getGradientOf())
+    return emitOpError("is a gradient, and requires one");
   return success();
 }
 
@@ -107,39 +129,54 @@ template <typename OpT> static LogicalResult verifyReturn(OpT op) {
 // pp.task
 //===----------------------------------------------------------------------===//
 
-/// `pp.task forward stage 0 @name(...)`.
+/// `pp.task forward stage 0 on 1 @name(...)`.
 ParseResult TaskOp::parse(OpAsmParser &parser, OperationState &result) {
   StringRef keyword;
   SMLoc loc = parser.getCurrentLocation();
-  int64_t stage = 0;
+  int64_t stage = kNoStage, place = 0;
   if (parser.parseKeyword(&keyword))
     return failure();
   std::optional<TaskKind> kind = symbolizeTaskKind(keyword);
   if (!kind)
     return parser.emitError(loc, "unknown kind of task '") << keyword << "'";
-  if (parser.parseKeyword("stage") || parser.parseInteger(stage))
+  if (succeeded(parser.parseOptionalKeyword("stage")) &&
+      parser.parseInteger(stage))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("on")) &&
+      parser.parseInteger(place))
     return failure();
   result.addAttribute(getKindAttrName(result.name),
                       TaskKindAttr::get(parser.getContext(), *kind));
   result.addAttribute(getStageAttrName(result.name),
                       parser.getBuilder().getI64IntegerAttr(stage));
+  result.addAttribute(getPlaceAttrName(result.name),
+                      parser.getBuilder().getI64IntegerAttr(place));
   return parseFunctionLike<TaskOp>(parser, result);
 }
 
 void TaskOp::print(OpAsmPrinter &printer) {
-  printer << ' ' << stringifyTaskKind(getKind()) << " stage " << getStage()
-          << ' ';
-  printFunctionLike(printer, *this, {getKindAttrName(), getStageAttrName()});
+  printer << ' ' << stringifyTaskKind(getKind());
+  if (static_cast<int64_t>(getStage()) != kNoStage)
+    printer << " stage " << getStage();
+  if (getPlace() != 0)
+    printer << " on " << getPlace();
+  printer << ' ';
+  printFunctionLike(
+      printer, *this,
+      {getKindAttrName(), getStageAttrName(), getPlaceAttrName()});
 }
 
 void TaskOp::build(OpBuilder &builder, OperationState &state, StringRef name,
-                   TaskKind kind, int64_t stage, FunctionType type) {
+                   TaskKind kind, int64_t stage, int64_t place,
+                   FunctionType type) {
   state.addAttribute(getSymNameAttrName(state.name),
                      builder.getStringAttr(name));
   state.addAttribute(getKindAttrName(state.name),
                      TaskKindAttr::get(builder.getContext(), kind));
   state.addAttribute(getStageAttrName(state.name),
                      builder.getI64IntegerAttr(stage));
+  state.addAttribute(getPlaceAttrName(state.name),
+                     builder.getI64IntegerAttr(place));
   state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
   state.addRegion();
 }
@@ -175,6 +212,7 @@ static bool mustBeTied(RoleKind kind) {
   case RoleKind::Param:
   case RoleKind::Input:
   case RoleKind::Saved:
+  case RoleKind::Received:
   case RoleKind::Record:
   case RoleKind::GradRange:
     return false;

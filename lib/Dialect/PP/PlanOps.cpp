@@ -47,6 +47,32 @@ LogicalResult BucketOp::verify() {
   return success();
 }
 
+/// A transfer's end names a transfer.
+template <typename OpT>
+static LogicalResult verifyTransfer(OpT op, SymbolTableCollection &symbols) {
+  if (!symbols.lookupNearestSymbolFrom<TransferOp>(op, op.getTransferAttr()))
+    return op.emitOpError("names ")
+           << op.getTransferAttr() << ", which is no transfer";
+  return success();
+}
+
+LogicalResult SendOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyTransfer(*this, symbols);
+}
+
+LogicalResult RecvOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyTransfer(*this, symbols);
+}
+
+int64_t StartOp::getGroupSize(PlanOp plan) {
+  int64_t ranks = 1;
+  for (auto axis : getAxes().getAsRange<StringAttr>())
+    ranks *= axis.getValue() == "pp" && getAmong()
+                 ? static_cast<int64_t>(getAmong()->size())
+                 : plan.getAxisSize(axis.getValue());
+  return ranks;
+}
+
 LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!symbols.lookupNearestSymbolFrom<TaskOp>(*this, getTaskAttr()))
     return emitOpError("runs ") << getTaskAttr() << ", which is no task";

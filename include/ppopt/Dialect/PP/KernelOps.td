@@ -57,12 +57,13 @@ def PP_TempOp : PP_Op<"temp", [Pure]> {
 }
 
 def PP_RegionOp : PP_Op<"region"> {
-  let summary = "a range of the rank's arena";
+  let summary = "a range of the arena of a place's ranks";
   let description = [{
     `kind` is one of docs/program.md's. `region_name` says what lies there: `param:NAME` or `params:BUCKET`, `grads:BUCKET`, `STATE:BUCKET`, `input:NAME`,
     `slots`, `temps`, `record`, `loss`, `norm`, `global:NAME`, `scratch`. Regions follow one another without gaps or overlap.
   }];
-  let arguments = (ins StrAttr:$kind, StrAttr:$region_name, I64Attr:$offset, I64Attr:$bytes);
+  let arguments = (ins StrAttr:$kind, StrAttr:$region_name, I64Attr:$offset, I64Attr:$bytes,
+                       DefaultValuedAttr<I64Attr, "0">:$place);
   let assemblyFormat = "$kind $region_name `at` $offset `bytes` $bytes attr-dict";
 }
 

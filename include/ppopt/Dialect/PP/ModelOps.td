@@ -34,9 +34,11 @@ def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
   let summary = "a parameter";
   let description = [{
     In the entry function only; the name is unique. `frozen`: never updated. `no_decay`: weight
-    decay leaves it alone. A parameter that no op uses stays in the program.
+    decay leaves it alone. A parameter that no op uses stays in the program. From phase `placed` on it stands once for each
+    `place` that uses it.
   }];
-  let arguments = (ins StrAttr:$param_name, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay);
+  let arguments = (ins StrAttr:$param_name, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay,
+                       OptionalAttr<I64Attr>:$place);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$param_name attr-dict `:` type($result)";
   let hasVerifier = 1;

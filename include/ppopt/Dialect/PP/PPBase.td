@@ -75,14 +75,15 @@ def PP_RoleKind : PP_Enum<"RoleKind", "what a task's argument or result is", [
   I32EnumAttrCase<"Param", 0, "param">,        // a parameter, by name
   I32EnumAttrCase<"Grad", 1, "grad">,          // a parameter's gradient accumulator, by name: argument and result tied
   I32EnumAttrCase<"Input", 2, "input">,        // a model input, by name: this microbatch's rows
-  I32EnumAttrCase<"Saved", 3, "saved">,        // from a task to later ones of the same stage and microbatch
+  I32EnumAttrCase<"Saved", 3, "saved">,        // from a task to later ones of the same place and microbatch; unique in the module
   I32EnumAttrCase<"Global", 4, "global">,      // computed by the prologue, complete over the batch: argument and result tied there
   I32EnumAttrCase<"Loss", 5, "loss">,          // the loss accumulator: argument and result tied
   I32EnumAttrCase<"Record", 6, "record">,      // a field of the step's record, by name
   I32EnumAttrCase<"ParamRange", 7, "param_range">, // a bucket's parameters, flat: tied
   I32EnumAttrCase<"GradRange", 8, "grad_range">,   // a bucket's gradients, flat
   I32EnumAttrCase<"StateRange", 9, "state_range">, // "state:bucket": one optimizer state of a bucket, flat: tied
-  I32EnumAttrCase<"Norm", 10, "norm">]>;       // the sum of squares of this rank's gradients: tied
+  I32EnumAttrCase<"Norm", 10, "norm">,         // the sum of squares of this rank's gradients: tied
+  I32EnumAttrCase<"Received", 11, "received">]>; // arrives from another place, by the transfer of that name
 
 def PP_RoleAttr : PP_Attr<"Role", "role"> {
   let summary = "what a task's argument or result is, and its name";

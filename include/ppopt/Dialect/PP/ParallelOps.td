@@ -10,14 +10,14 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 //===----------------------------------------------------------------------===//
-// Placed and train
+// Model
 //===----------------------------------------------------------------------===//
 
-def PP_PlaceOp : PP_Op<"place", [SingleBlock, RecursiveMemoryEffects, NoRegionArguments]> {
-  let summary = "ops that run on one place";
+def PP_OnOp : PP_Op<"on", [SingleBlock, RecursiveMemoryEffects, NoRegionArguments]> {
+  let summary = "marks ops with the place that they run on";
   let description = [{
-    The region reads values of outside; what it yields is seen outside. In phase `placed` every model op but `pp.param` is in
-    one.
+    In models. Holds for all ops inside, those of called functions too, but for what an inner mark says. The
+    region reads values of outside; what it yields is seen outside.
   }];
   let arguments = (ins I64Attr:$place);
   let regions = (region SizedRegion<1>:$body);
@@ -26,7 +26,37 @@ def PP_PlaceOp : PP_Op<"place", [SingleBlock, RecursiveMemoryEffects, NoRegionAr
   let hasVerifier = 1;
 }
 
-def PP_YieldOp : PP_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["PlaceOp"]>]> {
+//===----------------------------------------------------------------------===//
+// Placed and train
+//===----------------------------------------------------------------------===//
+
+def PP_PlaceOp : PP_Op<"place", [SingleBlock, RecursiveMemoryEffects, NoRegionArguments]> {
+  let summary = "a stage: ops that run on one place";
+  let description = [{
+    The region reads values of outside; what it yields is seen outside. From phase `placed` on every model op but `pp.param` and `pp.copy` is in
+    one. Stages are numbered in topological order. `backward`: the stage's adjoint ops, in phase `train`.
+  }];
+  let arguments = (ins I64Attr:$place, I64Attr:$stage, UnitAttr:$backward);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = "$place `stage` $stage (`backward` $backward^)? attr-dict-with-keyword (`->` type($results)^)? $body";
+  let hasVerifier = 1;
+}
+
+def PP_CopyOp : PP_ModelOp<"copy", [PP_LinearSpace, SameOperandsAndResultType]> {
+  let summary = "a value on another place";
+  let description = [{
+    Stands between the stages, once for each value and destination. Its adjoint is the copy back,
+    whose `gradient_of` is this one's `id`.
+  }];
+  let arguments = (ins PP_Tensor:$x, I64Attr:$from, I64Attr:$to, I64Attr:$id, OptionalAttr<I64Attr>:$gradient_of);
+  let results = (outs PP_Tensor:$result);
+  let assemblyFormat = "$x `from` $from `to` $to attr-dict `:` type($x)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def PP_YieldOp : PP_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["PlaceOp", "OnOp"]>]> {
   let summary = "what is seen outside of a region";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
@@ -37,7 +67,8 @@ def PP_UpdateOp : PP_Op<"update", [AllTypesMatch<["param", "gradient"]>]> {
   let summary = "the optimizer updates a parameter by its gradient";
   let description = [{
     `gradient` is that of the global batch. A parameter without an update is never changed. Appears
-    in phase `train`, one at most for each parameter.
+    in phase `train`, one at most for each `pp.param`: where a parameter stands on several places, each update has the
+    part of its place's uses, and all parts are summed before the first of them.
   }];
   let arguments = (ins PP_FloatTensor:$param, PP_FloatTensor:$gradient);
   let assemblyFormat = "$param `,` $gradient attr-dict `:` type($param)";
@@ -63,21 +94,24 @@ def PP_TaskKindAttr : EnumAttr<PP_Dialect, PP_TaskKind, "task_kind"> {
 def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> {
   let summary = "an isolated piece of a step";
   let description = [{
+    `pp.task KIND [stage N] [on P]`: of a stage, or (prologue, norm, update: without a stage) of a place; P is 0 where it is not written.
     Runs once a microbatch (prologue, forward, backward) or once a step (norm, update). Each argument and result says by
     its `pp.role` what it is; nothing else of outside can be referred to. Shapes are those of one microbatch on one rank.
     From phase `kernels` on the arguments are buffers (memrefs), results have become arguments, a tied
     argument and result are one; `temp_bytes` is the size of the task's temporaries, the last `workspace_bytes` of which are
     library workspace.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, PP_TaskKindAttr:$kind, I64Attr:$stage,
+  let arguments = (ins SymbolNameAttr:$sym_name, PP_TaskKindAttr:$kind, I64Attr:$stage, I64Attr:$place,
     TypeAttrOf<FunctionType>:$function_type,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs,
     OptionalAttr<I64Attr>:$temp_bytes, OptionalAttr<I64Attr>:$workspace_bytes);
   let regions = (region AnyRegion:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
-  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::pp::TaskKind":$kind, "int64_t":$stage, "::mlir::FunctionType":$type)>];
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::pp::TaskKind":$kind, "int64_t":$stage, "int64_t":$place, "::mlir::FunctionType":$type)>];
   let extraClassDeclaration = [{
+    /// The stage of a task that belongs to a place.
+    static constexpr int64_t kNoStage = -1;
     ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
@@ -94,6 +128,19 @@ def PP_ReturnOp : PP_Op<"return", [Pure, Terminator, ReturnLike, ParentOneOf<["T
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let builders = [OpBuilder<(ins), [{}]>];
+}
+
+def PP_TransferOp : PP_Op<"transfer", [Symbol]> {
+  let summary = "the contract of a value that goes from one place to another";
+  let description = [{
+    For every microbatch the saved value of that name on place `from` becomes the received value of this name on place `to`. `from_stage`
+    makes it, `to_stage` is the first that reads it. `requires_grad` holds exactly where some transfer is the `gradient_of` this one: same type,
+    places the other way round.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$value, I64Attr:$from, I64Attr:$to,
+    I64Attr:$from_stage, I64Attr:$to_stage, TypeAttr:$type, UnitAttr:$requires_grad, OptionalAttr<FlatSymbolRefAttr>:$gradient_of);
+  let assemblyFormat = "$sym_name $value `from` $from `to` $to `stage` $from_stage `to` $to_stage attr-dict `:` $type";
+  let hasVerifier = 1;
 }
 
 def PP_BatchSumOp : PP_ModelOp<"batch_sum", [SameOperandsAndResultType]> {

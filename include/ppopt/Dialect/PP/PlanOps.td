@@ -8,13 +8,18 @@ include "ppopt/Dialect/PP/ParallelOps.td"
 def PP_PlanOp : PP_Op<"plan", []> {
   let summary = "how a model is put on devices";
   let description = [{
-    One in a module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor.
+    One in a module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor. `schedule` is a name, or
+    "table" where the user brought a `table` (CSV). `stage_places`: the model is cut into so many pieces, each on that place; without it every
+    place has one. `launch`: ranks or local. `tied`: sum or owner. `device_memory` in bytes.
   }];
   let arguments = (ins
     TypedArrayAttrBase<PP_MeshAxisAttr, "mesh axes">:$mesh,
     I64Attr:$batch, I64Attr:$microbatches, StrAttr:$schedule,
     StrAttr:$optimizer, UnitAttr:$nesterov, StrAttr:$target, I64Attr:$threads,
-    StrAttr:$cpu, StrAttr:$features, OptionalAttr<StrAttr>:$plant);
+    StrAttr:$cpu, StrAttr:$features,
+    DefaultValuedStrAttr<StrAttr, "ranks">:$launch, DefaultValuedStrAttr<StrAttr, "sum">:$tied,
+    OptionalAttr<StrAttr>:$table, OptionalAttr<DenseI64ArrayAttr>:$stage_places,
+    OptionalAttr<I64Attr>:$device_memory, OptionalAttr<StrAttr>:$plant);
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -38,8 +43,9 @@ def PP_InputDeclOp : PP_Op<"input_decl"> {
 
 def PP_ParamDeclOp : PP_Op<"param_decl"> {
   let summary = "a parameter of the model, once the entry is gone";
-  let description = "`learns`: it has a gradient, and a bucket holds it.";
-  let arguments = (ins StrAttr:$param_name, TypeAttr:$type, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay, UnitAttr:$learns);
+  let description = "`learns`: it has a gradient, and a bucket holds it. `places` hold a copy each, in increasing order; the first is the owner.";
+  let arguments = (ins StrAttr:$param_name, TypeAttr:$type, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay, UnitAttr:$learns,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{0}">:$places);
   let assemblyFormat = "$param_name attr-dict";
 }
 
@@ -48,10 +54,11 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
   let description = [{
     `params` lie one after the other at `offsets` (elements) in a range of `elements`; gaps and the padding at the end (so that
     any dp size of the plan divides the range) stay zero. Parameters, gradients and optimizer states share this order.
-    All are of one type, and decayed alike.
+    All are of one type, decayed alike, and on the same `places`, the first of which is the owner.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, DenseI64ArrayAttr:$offsets,
-                       I64Attr:$elements, TypeAttr:$type, BoolAttr:$decayed);
+                       I64Attr:$elements, TypeAttr:$type, BoolAttr:$decayed,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{0}">:$places);
   let assemblyFormat = "$sym_name attr-dict";
   let hasVerifier = 1;
 }
@@ -90,15 +97,32 @@ def PP_ZeroOp : PP_Action<"zero"> {
 def PP_StartOp : PP_Action<"start"> {
   let summary = "starts a collective";
   let description = [{
-    `what`: a bucket (its gradients), or a role (loss, global). Starts on one channel happen in one order on
-    all ranks of the group: those that differ in `axis` only.
+    `what`: a bucket (its gradients), or a role (loss, global, norm). Starts on one channel happen in one order on
+    all ranks of the group: those that differ in `axes` only and, with `among`, are on these places.
   }];
-  let arguments = (ins I64Attr:$id, StrAttr:$collective, StrAttr:$axis, I64Attr:$channel, AnyAttr:$what);
-  let assemblyFormat = "$id $collective `over` $axis `channel` $channel $what attr-dict";
+  let arguments = (ins I64Attr:$id, StrAttr:$collective, StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$among,
+                       I64Attr:$channel, AnyAttr:$what);
+  let assemblyFormat = "$id $collective `over` $axes (`among` $among^)? `channel` $channel $what attr-dict";
+  let extraClassDeclaration = [{
+    /// Number of ranks that take part.
+    int64_t getGroupSize(::mlir::pp::PlanOp plan);
+  }];
 }
 
+class PP_TransferAction<string mnemonic>
+    : PP_Action<mnemonic, [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let description = [{
+    Does not wait: `pp.wait` of its `id` does. `slot` holds the value. Transfers from one place to another are matched in the order of
+    their starts at both ends.
+  }];
+  let arguments = (ins I64Attr:$id, FlatSymbolRefAttr:$transfer, I64Attr:$microbatch, I64Attr:$slot);
+  let assemblyFormat = "$id $transfer `microbatch` $microbatch `slot` $slot attr-dict";
+}
+def PP_SendOp : PP_TransferAction<"send"> { let summary = "starts sending a value of a microbatch"; }
+def PP_RecvOp : PP_TransferAction<"recv"> { let summary = "starts receiving a value of a microbatch"; }
+
 def PP_WaitOp : PP_Action<"wait"> {
-  let summary = "waits for a started collective";
+  let summary = "waits for a started collective or transfer";
   let arguments = (ins I64Attr:$id);
   let assemblyFormat = "$id attr-dict";
 }
