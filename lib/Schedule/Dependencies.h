@@ -1,0 +1,105 @@
+//===- Dependencies.h - What the cells of a schedule wait for -------------===//
+
+#ifndef PPOPT_LIB_SCHEDULE_DEPENDENCIES_H
+#define PPOPT_LIB_SCHEDULE_DEPENDENCIES_H
+
+#include "ppopt/Schedule/Table.h"
+
+#include <cstddef>
+
+namespace ppopt::schedule {
+
+/// The values that order the cells: the output of a stage, made by its forward,
+/// and its gradient, made by its input part or full backward.
+struct Value {
+  int stage = 0;
+  bool isGradient = false;
+  /// The edge of the graph that brings it; -1 for a value of the stage itself.
+  int edge = -1;
+};
+
+/// The edges of a graph by the cells that read and make them.
+class Dependencies {
+public:
+  explicit Dependencies(const StageGraph &graph);
+
+  /// What a cell of `stage` reads, of the cell's own microbatch.
+  const std::vector<Value> &getReads(int stage, Work work) const {
+    return reads[stage * 3 + getKind(work)];
+  }
+  /// The edges that carry what a cell of `stage` makes.
+  const std::vector<int> &getOutgoing(int stage, Work work) const {
+    return outgoing[stage * 3 + getKind(work)];
+  }
+
+private:
+  static int getKind(Work work) {
+    return work == Work::Forward ? 0 : work == Work::BackwardWeight ? 2 : 1;
+  }
+
+  std::vector<std::vector<Value>> reads;
+  std::vector<std::vector<int>> outgoing;
+};
+
+inline bool makesGradient(Work work) {
+  return work == Work::Backward || work == Work::BackwardInput;
+}
+
+/// One flag or time for each value of each microbatch.
+template <typename T> class ValueMap {
+public:
+  ValueMap(const StageGraph &graph, int microbatches, T initial)
+      : microbatches(microbatches),
+        entries(graph.stages.size() * 2 * microbatches, initial) {}
+
+  // A reference of vector<bool> is no T &.
+  typename std::vector<T>::reference at(int stage, bool isGradient,
+                                        int microbatch) {
+    return entries[(size_t(stage) * 2 + isGradient) * microbatches +
+                   microbatch];
+  }
+
+private:
+  size_t microbatches;
+  std::vector<T> entries;
+};
+
+/// Runs the rows of a table, whose cells are those of the graph, as far as they
+/// go: calls `run(place, cell)` for each cell behind all that it reads and
+/// behind those before it in its row. Returns how many cells of each row ran.
+template <typename Run>
+std::vector<size_t> runRows(const Table &table, const StageGraph &graph,
+                            const Dependencies &dependencies, Run run) {
+  ValueMap<char> isMade(graph, table.microbatches, false);
+  std::vector<size_t> done(table.rows.size(), 0);
+  std::vector<int> pending;
+  for (size_t place = table.rows.size(); place-- > 0;)
+    pending.push_back(static_cast<int>(place));
+  auto isReady = [&](const Cell &cell) {
+    for (const Value &value : dependencies.getReads(cell.stage, cell.work))
+      if (!isMade.at(value.stage, value.isGradient, cell.microbatch))
+        return false;
+    return true;
+  };
+  while (!pending.empty()) {
+    int place = pending.back();
+    pending.pop_back();
+    const std::vector<Cell> &row = table.rows[place];
+    while (done[place] < row.size() && isReady(row[done[place]])) {
+      const Cell &cell = row[done[place]++];
+      run(place, cell);
+      if (cell.work != Work::BackwardWeight)
+        isMade.at(cell.stage, makesGradient(cell.work), cell.microbatch) = true;
+      for (int edge : dependencies.getOutgoing(cell.stage, cell.work)) {
+        int reader = graph.stages[graph.edges[edge].to].place;
+        if (reader != place)
+          pending.push_back(reader);
+      }
+    }
+  }
+  return done;
+}
+
+} // namespace ppopt::schedule
+
+#endif // PPOPT_LIB_SCHEDULE_DEPENDENCIES_H

@@ -1,0 +1,134 @@
+//===- Simulate.cpp - How long a schedule takes ---------------------------===//
+
+#include "Dependencies.h"
+
+#include <algorithm>
+
+using namespace ppopt::schedule;
+
+static double getTime(const Stage &stage, Work work) {
+  switch (work) {
+  case Work::Forward:
+    return stage.forwardTime;
+  case Work::Backward:
+    return stage.inputTime + stage.weightTime;
+  case Work::BackwardInput:
+    return stage.inputTime;
+  case Work::BackwardWeight:
+    return stage.weightTime;
+  }
+  return 0;
+}
+
+static double getTime(const Link &link, int64_t bytes) {
+  double transfer = link.bytesPerUnit > 0
+                        ? static_cast<double>(bytes) / link.bytesPerUnit
+                        : 0;
+  return link.latency + transfer;
+}
+
+namespace {
+
+class Simulation {
+public:
+  Simulation(const Table &table, const StageGraph &graph, const Link &link)
+      : table(table), graph(graph), link(link), dependencies(graph),
+        madeAt(graph, table.microbatches, 0),
+        arrivedAt(graph.edges.size() * table.microbatches, 0),
+        placeFree(graph.places, 0),
+        queueFree(size_t(graph.places) * graph.places, 0) {}
+
+  Timeline run() {
+    timeline.rows.resize(table.rows.size());
+    runRows(table, graph, dependencies, [&](int place, const Cell &cell) {
+      double end = runCell(place, cell);
+      for (int edge : dependencies.getOutgoing(cell.stage, cell.work))
+        transfer(edge, cell.microbatch, end);
+    });
+    std::sort(timeline.transfers.begin(), timeline.transfers.end(),
+              [](const TimedTransfer &a, const TimedTransfer &b) {
+                return std::tie(a.start, a.edge, a.microbatch) <
+                       std::tie(b.start, b.edge, b.microbatch);
+              });
+    return std::move(timeline);
+  }
+
+private:
+  double getArrival(const Value &value, int microbatch) {
+    if (value.edge == -1)
+      return madeAt.at(value.stage, value.isGradient, microbatch);
+    return arrivedAt[size_t(value.edge) * table.microbatches + microbatch];
+  }
+
+  double runCell(int place, const Cell &cell) {
+    double start = placeFree[place];
+    for (const Value &value : dependencies.getReads(cell.stage, cell.work))
+      start = std::max(start, getArrival(value, cell.microbatch));
+    double end = start + getTime(graph.stages[cell.stage], cell.work);
+    placeFree[place] = end;
+    if (cell.work != Work::BackwardWeight)
+      madeAt.at(cell.stage, makesGradient(cell.work), cell.microbatch) = end;
+    timeline.rows[place].push_back({cell, start, end});
+    timeline.end = std::max(timeline.end, end);
+    return end;
+  }
+
+  /// Moves a value that was made at `made`: at once on its own place, else
+  /// behind what its maker sent to that place before. Rows are walked in their
+  /// order, so a queue is filled in the order in which values are made.
+  void transfer(int index, int microbatch, double made) {
+    const Edge &edge = graph.edges[index];
+    int from = graph.stages[edge.from].place, to = graph.stages[edge.to].place;
+    double &arrival =
+        arrivedAt[size_t(index) * table.microbatches + microbatch];
+    arrival = made;
+    if (from == to)
+      return;
+    double &queue = queueFree[size_t(from) * graph.places + to];
+    double start = std::max(made, queue);
+    arrival = queue = start + getTime(link, edge.bytes);
+    timeline.transfers.push_back({index, microbatch, start, arrival});
+  }
+
+  const Table &table;
+  const StageGraph &graph;
+  const Link &link;
+  Dependencies dependencies;
+  Timeline timeline;
+  ValueMap<double> madeAt;
+  std::vector<double> arrivedAt; ///< by edge and microbatch
+  std::vector<double> placeFree; ///< by place
+  std::vector<double> queueFree; ///< by sender and receiver
+};
+
+} // namespace
+
+Timeline ppopt::schedule::simulate(const Table &table, const StageGraph &graph,
+                                   const Link &link) {
+  return Simulation(table, graph, link).run();
+}
+
+double Timeline::getIdleShare(int place) const {
+  if (end <= 0)
+    return 0;
+  double busy = 0;
+  for (const TimedCell &cell : rows[place])
+    busy += cell.end - cell.start;
+  return 1 - busy / end;
+}
+
+int Timeline::getInFlight(const Table &table, const StageGraph &graph,
+                          int place) const {
+  int open = 0, most = 0;
+  for (const Cell &cell : table.rows[place]) {
+    bool hasBackward = graph.stages[cell.stage].hasBackward;
+    if (cell.work == Work::Forward)
+      most = std::max(most, ++open);
+    bool closes = hasBackward ? cell.work == Work::Backward ||
+                                    cell.work == Work::BackwardWeight
+                              : cell.work == Work::Forward;
+    if (closes)
+      --open;
+  }
+  return most;
+}

@@ -1,0 +1,40 @@
+//===- Table.cpp - A schedule: what each place runs, in order -------------===//
+
+#include "ppopt/Schedule/Table.h"
+
+using namespace ppopt::schedule;
+
+std::string ppopt::schedule::spell(const Cell &cell) {
+  static const char letters[] = {'F', 'B', 'I', 'W'};
+  return std::to_string(cell.stage) + letters[static_cast<int>(cell.work)] +
+         std::to_string(cell.microbatch);
+}
+
+Result<std::vector<int>> ppopt::schedule::getPlaces(const Table &table) {
+  std::vector<int> placeOf;
+  for (size_t row = 0; row < table.rows.size(); ++row) {
+    int place = static_cast<int>(row);
+    if (table.rows[row].empty())
+      return Result<std::vector<int>>::failure(
+          "row " + std::to_string(row) +
+          " runs nothing: each row is a place and needs a stage");
+    for (const Cell &cell : table.rows[row]) {
+      if (cell.stage >= static_cast<int>(placeOf.size()))
+        placeOf.resize(cell.stage + 1, -1);
+      int &known = placeOf[cell.stage];
+      if (known != -1 && known != place)
+        return Result<std::vector<int>>::failure(
+            "stage " + std::to_string(cell.stage) + " stands in row " +
+            std::to_string(known) + " and, as " + spell(cell) + ", in row " +
+            std::to_string(row) + ": a stage lives on one place");
+      known = place;
+    }
+  }
+  for (size_t stage = 0; stage < placeOf.size(); ++stage)
+    if (placeOf[stage] == -1)
+      return Result<std::vector<int>>::failure(
+          "no row runs stage " + std::to_string(stage) +
+          ", yet there is a stage " + std::to_string(placeOf.size() - 1) +
+          ": stages are numbered from 0 without a gap");
+  return placeOf;
+}
