@@ -77,15 +77,20 @@ public:
 private:
   json::Object describePlan();
   json::Array describeInputs();
-  FailureOr<json::Array> describeParameters();
-  json::Object describeArena();
-  FailureOr<json::Array> describeCounts();
+  json::Array describeParameters();
+  json::Array describeCounts();
   json::Array describeProducts();
+  json::Array describeTasks();
+  std::string describeLossType();
   FailureOr<json::Array> describeActions(ScheduleOp schedule);
   FailureOr<json::Object> describeRun(RunOp run);
   FailureOr<json::Object> describeStart(StartOp start);
   FailureOr<SmallVector<json::Object>> describeZero(Location loc);
-  FailureOr<json::Array> describeRanks();
+  json::Object describeArena();
+  FailureOr<json::Array> describePlaceInputs();
+  FailureOr<json::Array> describePlaceParameters();
+  FailureOr<json::Array> describePlaceCounts();
+  FailureOr<json::Object> describePlace();
 
   ModuleOp module;
   PlanOp plan;
@@ -109,6 +114,7 @@ json::Object ProgramWriter::describePlan() {
       {"batch", static_cast<int64_t>(plan.getBatch())},
       {"microbatches", static_cast<int64_t>(plan.getMicrobatches())},
       {"schedule", plan.getSchedule()},
+      {"launch", "ranks"},
       {"optimizer", plan.getOptimizer()},
       {"target", plan.getTarget()},
       {"threads", static_cast<int64_t>(plan.getThreads())},
@@ -120,17 +126,13 @@ json::Array ProgramWriter::describeInputs() {
   json::Array inputs;
   for (auto input : module.getOps<InputDeclOp>()) {
     auto type = cast<RankedTensorType>(input.getType());
-    std::string name = ("input:" + input.getInputName()).str();
-    FailureOr<int64_t> offset = layout.getRegion(name, input.getLoc());
     inputs.push_back(
         json::Object{{"name", input.getInputName()},
                      {"shape", json::Array(type.getShape())},
                      {"type", spell(type.getElementType())},
                      {"shift", static_cast<int64_t>(input.getShift())},
                      {"range", optional(input.getRange())},
-                     {"ignore_index", optional(input.getIgnoreIndex())},
-                     {"offset", offset.value_or(-1)},
-                     {"bytes", getBytes(type) / plan.getAxisSize("dp")}});
+                     {"ignore_index", optional(input.getIgnoreIndex())}});
   }
   return inputs;
 }
@@ -149,27 +151,17 @@ json::Object describeInit(InitAttr init) {
   return object;
 }
 
-FailureOr<json::Array> ProgramWriter::describeParameters() {
+json::Array ProgramWriter::describeParameters() {
   json::Array parameters;
   for (auto param : module.getOps<ParamDeclOp>()) {
     auto type = cast<RankedTensorType>(param.getType());
-    FailureOr<int64_t> offset = layout.getParam(param);
-    if (failed(offset))
-      return failure();
-    json::Array states;
-    if (param.getLearns())
-      for (StringRef state : getOptimizerStates(plan.getOptimizer()))
-        states.push_back(json::Object{
-            {"name", state}, {"offset", layout.getState(param, state)}});
     parameters.push_back(json::Object{{"name", param.getParamName()},
                                       {"shape", json::Array(type.getShape())},
                                       {"type", spell(type.getElementType())},
                                       {"trained", !param.getFrozen()},
                                       {"decayed", !param.getNoDecay()},
                                       {"init", describeInit(param.getInit())},
-                                      {"offset", *offset},
-                                      {"gradient", layout.getGradient(param)},
-                                      {"states", std::move(states)}});
+                                      {"places", json::Array{0}}});
   }
   return parameters;
 }
@@ -197,24 +189,15 @@ json::Object ProgramWriter::describeArena() {
                       {"regions", std::move(regions)}};
 }
 
-FailureOr<json::Array> ProgramWriter::describeCounts() {
+json::Array ProgramWriter::describeCounts() {
   json::Array counts;
   for (TaskOp task : tables.tasks)
-    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
-      if (!task.getArgAttr(i, kCountAttr))
-        continue;
-      RoleAttr role = task.getArgRole(i);
-      FailureOr<int64_t> offset =
-          layout.getRegion(getScalarRegion(role), task.getLoc());
-      if (failed(offset))
-        return failure();
-      Location loc = task.getArgument(i).getLoc();
-      counts.push_back(json::Object{
-          {"offset", *offset},
-          {"type", spell(getElementTypeOrSelf(task.getArgumentTypes()[i]))},
-          {"name", role.getName()},
-          {"source", spell(loc)}});
-    }
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
+      if (task.getArgAttr(i, kCountAttr))
+        counts.push_back(json::Object{
+            {"type", spell(getElementTypeOrSelf(task.getArgumentTypes()[i]))},
+            {"name", task.getArgRole(i).getName()},
+            {"source", spell(task.getArgument(i).getLoc())}});
   return counts;
 }
 
@@ -282,11 +265,14 @@ FailureOr<json::Object> ProgramWriter::describeStart(StartOp start) {
   if (failed(offset) || failed(scratchOffset))
     return failure();
   int64_t ranks = start.getGroupSize(plan);
+  json::Array axes;
+  for (StringRef axis : start.getAxes().getAsValueRange<StringAttr>())
+    axes.push_back(axis);
   return json::Object{
       {"do", "start"},
       {"id", static_cast<int64_t>(start.getId())},
       {"op", start.getCollective()},
-      {"axis", cast<StringAttr>(start.getAxes()[0]).getValue()},
+      {"axes", std::move(axes)},
       {"channel", static_cast<int64_t>(start.getChannel())},
       {"offset", *offset},
       {"elements", elements},
@@ -358,58 +344,129 @@ FailureOr<json::Array> ProgramWriter::describeActions(ScheduleOp schedule) {
   return actions;
 }
 
-FailureOr<json::Array> ProgramWriter::describeRanks() {
-  json::Object rank{{"place", 0}};
+json::Array ProgramWriter::describeTasks() {
+  json::Array list;
+  for (TaskOp task : tables.tasks)
+    list.push_back(
+        json::Object{{"name", task.getSymName()},
+                     {"kind", stringifyTaskKind(task.getKind())},
+                     {"stage", static_cast<int64_t>(task.getStage())},
+                     {"place", static_cast<int64_t>(task.getPlace())}});
+  return list;
+}
+
+std::string ProgramWriter::describeLossType() {
+  for (TaskOp task : tables.tasks)
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
+      if (task.getArgRole(i).getKind() == RoleKind::Loss)
+        return spell(getElementTypeOrSelf(task.getArgumentTypes()[i]));
+  return "";
+}
+
+FailureOr<json::Array> ProgramWriter::describePlaceInputs() {
+  json::Array inputs;
+  int64_t index = 0;
+  for (auto input : module.getOps<InputDeclOp>()) {
+    std::string name = ("input:" + input.getInputName()).str();
+    FailureOr<int64_t> offset = layout.getRegion(name, input.getLoc());
+    if (failed(offset))
+      return failure();
+    inputs.push_back(json::Object{
+        {"input", index++},
+        {"offset", *offset},
+        {"bytes", getBytes(input.getType()) / plan.getAxisSize("dp")}});
+  }
+  return inputs;
+}
+
+FailureOr<json::Array> ProgramWriter::describePlaceParameters() {
+  json::Array parameters;
+  int64_t index = 0;
+  for (auto param : module.getOps<ParamDeclOp>()) {
+    FailureOr<int64_t> offset = layout.getParam(param);
+    if (failed(offset))
+      return failure();
+    json::Array states;
+    if (param.getLearns())
+      for (StringRef state : getOptimizerStates(plan.getOptimizer()))
+        states.push_back(json::Object{
+            {"name", state}, {"offset", layout.getState(param, state)}});
+    parameters.push_back(json::Object{{"parameter", index++},
+                                      {"offset", *offset},
+                                      {"gradient", layout.getGradient(param)},
+                                      {"states", std::move(states)}});
+  }
+  return parameters;
+}
+
+FailureOr<json::Array> ProgramWriter::describePlaceCounts() {
+  json::Array counts;
+  for (TaskOp task : tables.tasks)
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+      if (!task.getArgAttr(i, kCountAttr))
+        continue;
+      FailureOr<int64_t> offset =
+          layout.getRegion(getScalarRegion(task.getArgRole(i)), task.getLoc());
+      if (failed(offset))
+        return failure();
+      counts.push_back(json::Object{{"offset", *offset}});
+    }
+  return counts;
+}
+
+FailureOr<json::Object> ProgramWriter::describePlace() {
+  FailureOr<int64_t> record = layout.getRegion("record", plan.getLoc());
+  FailureOr<int64_t> loss = layout.getRegion("loss", plan.getLoc());
+  FailureOr<json::Array> counts = describePlaceCounts();
+  FailureOr<json::Array> inputs = describePlaceInputs();
+  FailureOr<json::Array> parameters = describePlaceParameters();
+  if (failed(record) || failed(loss) || failed(counts) || failed(inputs) ||
+      failed(parameters))
+    return failure();
+  PredictedCounts counted = predictCounts(module);
+  json::Object place{
+      {"place", 0},
+      {"arena", describeArena()},
+      {"record", json::Object{{"offset", *record}}},
+      {"loss", json::Object{{"offset", *loss}}},
+      {"counts", std::move(*counts)},
+      {"inputs", std::move(*inputs)},
+      {"parameters", std::move(*parameters)},
+      {"predicted", json::Object{{"launches", counted.launches},
+                                 {"flops", counted.flops},
+                                 {"bytes_sent", counted.bytesSent}}}};
   for (auto schedule : module.getOps<ScheduleOp>()) {
     FailureOr<json::Array> actions = describeActions(schedule);
     if (failed(actions))
       return failure();
-    rank[schedule.getEvaluation() ? "eval_actions" : "actions"] =
+    place[schedule.getEvaluation() ? "eval_actions" : "actions"] =
         std::move(*actions);
   }
-  return json::Array{std::move(rank)};
+  return place;
 }
 
 FailureOr<json::Object> ProgramWriter::write() {
-  FailureOr<json::Array> parameters = describeParameters();
-  FailureOr<json::Array> counts = describeCounts();
-  FailureOr<json::Array> ranks = describeRanks();
-  FailureOr<int64_t> record = layout.getRegion("record", plan.getLoc());
-  FailureOr<int64_t> loss = layout.getRegion("loss", plan.getLoc());
-  if (failed(parameters) || failed(counts) || failed(ranks) || failed(record) ||
-      failed(loss))
+  FailureOr<json::Object> place = describePlace();
+  if (failed(place))
     return failure();
-  json::Array kernels, tasks;
+  json::Array kernels;
   for (KernelOp kernel : tables.kernels)
     kernels.push_back(json::Object{{"name", kernel.getSymName()}});
-  std::string lossType;
-  for (TaskOp task : tables.tasks) {
-    tasks.push_back(json::Object{{"name", task.getSymName()},
-                                 {"kind", stringifyTaskKind(task.getKind())}});
-    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
-      if (task.getArgRole(i).getKind() == RoleKind::Loss)
-        lossType = spell(getElementTypeOrSelf(task.getArgumentTypes()[i]));
-  }
-  PredictedCounts counted = predictCounts(module);
-  return json::Object{
-      {"abi", PPOPT_ABI_VERSION},
-      {"model", options.model},
-      {"source", options.source},
-      {"command", options.command},
-      {"plan", describePlan()},
-      {"inputs", describeInputs()},
-      {"parameters", std::move(*parameters)},
-      {"arena", describeArena()},
-      {"record", json::Object{{"offset", *record}}},
-      {"loss", json::Object{{"offset", *loss}, {"type", lossType}}},
-      {"counts", std::move(*counts)},
-      {"products", describeProducts()},
-      {"kernels", std::move(kernels)},
-      {"tasks", std::move(tasks)},
-      {"ranks", std::move(*ranks)},
-      {"predicted", json::Object{{"launches", counted.launches},
-                                 {"flops", counted.flops},
-                                 {"bytes_sent", counted.bytesSent}}}};
+  return json::Object{{"abi", PPOPT_ABI_VERSION},
+                      {"model", options.model},
+                      {"source", options.source},
+                      {"command", options.command},
+                      {"plan", describePlan()},
+                      {"stages", json::Array{json::Object{{"place", 0}}}},
+                      {"inputs", describeInputs()},
+                      {"parameters", describeParameters()},
+                      {"loss", json::Object{{"type", describeLossType()}}},
+                      {"counts", describeCounts()},
+                      {"transfers", json::Array{}},
+                      {"products", describeProducts()},
+                      {"kernels", std::move(kernels)},
+                      {"tasks", describeTasks()},
+                      {"places", json::Array{std::move(*place)}}};
 }
 
 } // namespace

@@ -33,6 +33,13 @@ private:
   size_t count = 0;
 };
 
+std::string spellRanks(const Group &group) {
+  std::string text;
+  for (int rank : group.ranks)
+    text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  return text;
+}
+
 } // namespace
 
 struct Channels::Collective {
@@ -45,7 +52,6 @@ struct Channels::Collective {
 struct Channels::Channel {
   Channel(Transport &transport) : ring(transport) {}
   int number = 0;
-  std::string axis;
   Group group;
   Queue queue;
   Ring ring;           ///< runs the queue's front
@@ -71,20 +77,21 @@ Channels::~Channels() {
 }
 
 Channels::Channel &Channels::channelOf(const CollectiveSpec &spec) {
+  Group group = theMesh.group(transport.rank(), spec.axes, spec.among);
   for (const std::unique_ptr<Channel> &channel : channels) {
     if (channel->number != spec.channel)
       continue;
-    if (channel->axis != spec.axis)
+    if (channel->group.ranks != group.ranks)
       throw std::invalid_argument(
           "collective '" + spec.name + "' uses channel " +
-          std::to_string(spec.channel) + " over axis '" + spec.axis +
-          "', but the channel belongs to axis '" + channel->axis + "'");
+          std::to_string(spec.channel) + " over the ranks " +
+          spellRanks(group) + ", but the channel belongs to the ranks " +
+          spellRanks(channel->group));
     return *channel;
   }
   auto channel = std::make_unique<Channel>(transport);
   channel->number = spec.channel;
-  channel->axis = spec.axis;
-  channel->group = theMesh.group(transport.rank(), spec.axis);
+  channel->group = std::move(group);
   if (mode == Collectives::Ring)
     transport.reserve(Ring::maxRequests);
   else

@@ -3,9 +3,9 @@
 //
 // A program's collectives are defined once, before the first step, and then
 // started and waited for by number as the actions say. A channel is an ordered
-// queue over the groups of one mesh axis: collectives on it run one after
-// another in the order of their starts, which is the same on all ranks of a
-// group; collectives on different channels run at the same time.
+// queue over one group of ranks: collectives on it run one after another in the
+// order of their starts, which is the same on all ranks of a group; collectives
+// on different channels run at the same time.
 //
 // Everything is allocated by define(); start, progress and wait allocate
 // nothing.
@@ -30,9 +30,10 @@ enum class Collectives { Ring, Native };
 
 /// One `start` action of the program. Pointers, not offsets: the arena exists.
 struct CollectiveSpec {
-  std::string name; ///< for messages: the action's id
-  std::string axis; ///< a mesh axis, or Mesh::allAxes for every rank
-  int channel = 0;  ///< >= 0; one axis a channel
+  std::string name;              ///< for messages: the action's id
+  std::vector<std::string> axes; ///< the group: see Mesh::group
+  std::vector<int> among;
+  int channel = 0; ///< >= 0; one group a channel
   void *data = nullptr;
   int64_t elements = 0;
   ElementType type = ElementType::F32;
@@ -52,7 +53,7 @@ public:
 
   /// Adds a collective and returns its number. All ranks define the same ones
   /// in the same order, before the first step. Throws std::invalid_argument for
-  /// an unknown axis, a channel used with another axis, or too little scratch.
+  /// an unknown axis, a channel used with another group, or too little scratch.
   int define(const CollectiveSpec &spec);
 
   /// Queues the collective on its channel. Its buffer belongs to the collective

@@ -3,6 +3,7 @@
 
 #include "comm/mesh.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace ppopt::comm {
@@ -44,20 +45,44 @@ int Mesh::coordinate(int rank, const std::string &axis) const {
   return rank / strideOf(index) % theAxes[index].size;
 }
 
-Group Mesh::group(int rank, const std::string &axis) const {
+Group Mesh::group(int rank, const std::vector<std::string> &axes,
+                  const std::vector<int> &among) const {
+  std::vector<bool> differs(theAxes.size(), false);
+  for (const std::string &axis : axes)
+    differs[indexOf(axis)] = true;
+  auto belongs = [&](int member) {
+    for (size_t i = 0; i < theAxes.size(); ++i)
+      if (!differs[i] && coordinate(member, theAxes[i].name) !=
+                             coordinate(rank, theAxes[i].name))
+        return false;
+    return among.empty() || std::count(among.begin(), among.end(),
+                                       coordinate(member, placeAxis)) > 0;
+  };
   Group group;
-  if (axis == allAxes) {
-    for (int member = 0; member < rankCount; ++member)
+  for (int member = 0; member < rankCount; ++member)
+    if (belongs(member))
       group.ranks.push_back(member);
-    group.position = rank;
-    return group;
-  }
-  size_t index = indexOf(axis);
-  int stride = strideOf(index);
-  group.position = coordinate(rank, axis);
-  for (int i = 0; i < theAxes[index].size; ++i)
-    group.ranks.push_back(rank + (i - group.position) * stride);
+  auto self = std::find(group.ranks.begin(), group.ranks.end(), rank);
+  if (self == group.ranks.end())
+    throw std::invalid_argument("rank " + std::to_string(rank) +
+                                " is not in a group of its own");
+  group.position = static_cast<int>(self - group.ranks.begin());
   return group;
+}
+
+int Mesh::placeRank(int rank) const {
+  for (const MeshAxis &axis : theAxes)
+    if (axis.name == placeAxis)
+      return coordinate(rank, placeAxis) * strideOf(indexOf(placeAxis));
+  return 0;
+}
+
+int Mesh::peer(int rank, int place) const {
+  size_t index = indexOf(placeAxis);
+  if (place < 0 || place >= theAxes[index].size)
+    throw std::invalid_argument("the mesh has no place " +
+                                std::to_string(place));
+  return rank + (place - coordinate(rank, placeAxis)) * strideOf(index);
 }
 
 } // namespace ppopt::comm

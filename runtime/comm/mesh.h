@@ -19,8 +19,8 @@ struct MeshAxis {
 /// Axes are major to minor: rank = ((c0·n1)+c1)·n2+…
 class Mesh {
 public:
-  /// Names the group of all ranks.
-  static constexpr const char *allAxes = "*";
+  /// The axis whose coordinates are places.
+  static constexpr const char *placeAxis = "pp";
 
   /// Throws std::invalid_argument for a size below 1 or an axis named twice.
   explicit Mesh(std::vector<MeshAxis> axes);
@@ -33,9 +33,20 @@ public:
   /// axis that the mesh has not.
   int coordinate(int rank, const std::string &axis) const;
 
-  /// The ranks that differ from `rank` in `axis` only, by their coordinate on
-  /// it; all ranks for allAxes. Throws like coordinate().
-  Group group(int rank, const std::string &axis) const;
+  /// The ranks that differ from `rank` in `axes` only, itself included,
+  /// ascending. With `among`, only those with one of these coordinates on
+  /// placeAxis. Throws std::invalid_argument for an axis that the mesh has not
+  /// and where `rank` is not among them.
+  Group group(int rank, const std::vector<std::string> &axes,
+              const std::vector<int> &among = {}) const;
+
+  /// The rank of the same place whose coordinates on all other axes are 0.
+  int placeRank(int rank) const;
+
+  /// The rank whose coordinate on placeAxis is `place`, and whose others are
+  /// those of `rank`. Throws std::invalid_argument for one that the mesh has
+  /// not.
+  int peer(int rank, int place) const;
 
 private:
   size_t indexOf(const std::string &axis) const;

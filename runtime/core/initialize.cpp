@@ -3,7 +3,6 @@
 #include "core/initialize.h"
 
 #include "core/philox.h"
-#include "core/rank.h"
 #include "device/cpu/team.h"
 
 #include <cmath>
@@ -109,11 +108,14 @@ void initializeValues(const Initializer &init, ElementType type,
   });
 }
 
-void initializeParameters(ppopt_rank &rank, int64_t seed) {
-  for (const Parameter &parameter : rank.program.parameters)
+void initializeParameters(const Program &program,
+                          const std::vector<Buffer> &parameters, int64_t seed,
+                          int threads) {
+  for (const Buffer &buffer : parameters) {
+    const Parameter &parameter = program.parameters[buffer.index];
     initializeValues(parameter.init, parameter.type, parameter.name, seed, 0,
-                     parameter.elements(), rank.at(parameter.offset),
-                     rank.options.threads);
+                     parameter.elements(), buffer.data, threads);
+  }
 }
 
 } // namespace ppopt::runtime

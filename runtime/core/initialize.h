@@ -9,11 +9,9 @@
 #ifndef PPOPT_RUNTIME_CORE_INITIALIZE_H
 #define PPOPT_RUNTIME_CORE_INITIALIZE_H
 
-#include "core/program.h"
+#include "core/buffers.h"
 
 #include <string_view>
-
-struct ppopt_rank;
 
 namespace ppopt::runtime {
 
@@ -23,9 +21,11 @@ void initializeValues(const Initializer &init, ElementType type,
                       std::string_view name, int64_t seed, int64_t first,
                       int64_t count, void *out, int threads);
 
-/// Writes the initial values of all parameters of the rank's program.
-/// (Gradients and optimizer states start as the zeros of a new arena.)
-void initializeParameters(ppopt_rank &rank, int64_t seed);
+/// Writes the initial values of these parameters of the program. (Gradients and
+/// optimizer states start as the zeros of a new arena.)
+void initializeParameters(const Program &program,
+                          const std::vector<Buffer> &parameters, int64_t seed,
+                          int threads);
 
 } // namespace ppopt::runtime
 

@@ -3,10 +3,11 @@
 #include "core/program.h"
 
 #include "core/program_fields.h"
+#include "core/program_places.h"
 #include "ppopt/runtime.h"
 
+#include <algorithm>
 #include <set>
-#include <unordered_map>
 
 namespace ppopt::runtime {
 
@@ -83,11 +84,23 @@ const Place &Program::placeOf(int64_t rank) const {
   return places[plan.coordinate(rank, "pp")];
 }
 
+int64_t Program::largestArena() const {
+  int64_t largest = 0;
+  for (const Place &place : places)
+    largest = std::max(largest, place.arenaBytes);
+  return largest;
+}
+
+const PlaceParameter &Program::ownedParameter(int64_t parameter) const {
+  const Place &owner = places[parameters[parameter].places.front()];
+  return *std::find_if(
+      owner.parameters.begin(), owner.parameters.end(),
+      [&](const PlaceParameter &held) { return held.parameter == parameter; });
+}
+
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
-
-namespace {
 
 ElementType readType(const Field &field) {
   std::string text = field.text();
@@ -99,6 +112,8 @@ ElementType readType(const Field &field) {
   field.fail("is '" + text + "', not one of f32, f64, bf16, i32, i64, i1");
 }
 
+namespace {
+
 class Reader {
 public:
   explicit Reader(Program &program) : program(program) {}
@@ -106,38 +121,18 @@ public:
   void read(const Field &root);
 
 private:
-  /// The offset of `bytes` bytes inside the arena.
-  int64_t readOffset(const Field &field, int64_t bytes,
-                     int64_t alignment = PPOPT_ALIGNMENT) const;
-  int64_t readOffset(const Field &field, ElementType type) const {
-    return readOffset(field, byteSize(type), byteSize(type));
-  }
-
   void readPlan(const Field &field);
   void readInput(const Field &field);
   void readInitializer(const Field &field, ElementType type, Initializer &init);
   void readParameter(const Field &field);
-  void readRegions(const Field &field);
+  void readCount(const Field &field);
   void readProduct(const Field &field);
-  void readPlace(const Field &field);
-  void readActions(const Field &field, std::vector<Action> &actions,
-                   int64_t &collectives);
-  Action readAction(const Field &field);
-  void readStart(const Field &field, Action &action);
+  void readTask(const Field &field);
+  void readPlaces(const Field &field);
+  void checkHeld(const Field &field, const Place &place) const;
 
   Program &program;
 };
-
-int64_t Reader::readOffset(const Field &field, int64_t bytes,
-                           int64_t alignment) const {
-  int64_t offset = field.integer();
-  if (offset % alignment != 0)
-    field.fail(fmt::format("is {}, not a multiple of {}", offset, alignment));
-  if (bytes > program.arenaBytes || offset > program.arenaBytes - bytes)
-    field.fail(fmt::format("is {}: {} bytes there end outside the arena of {}",
-                           offset, bytes, program.arenaBytes));
-  return offset;
-}
 
 void Reader::readPlan(const Field &field) {
   Plan &plan = program.plan;
@@ -179,15 +174,8 @@ void Reader::readInput(const Field &field) {
     input.range = field["range"].integer(1);
   if (!field["ignore_index"].isNull())
     input.ignoreIndex = field["ignore_index"].integer(INT64_MIN);
-  input.bytes = field["bytes"].integer();
-  input.offset = readOffset(field["offset"], input.bytes);
   if (input.shape.empty() || input.shape[0] != program.plan.batch)
     field["shape"].fail("does not start with the plan's batch");
-  int64_t bytes = elementCount(input.shape) * byteSize(input.type) /
-                  program.plan.axisSize("dp");
-  if (input.bytes != bytes)
-    field["bytes"].fail(
-        fmt::format("is {}, and one rank's rows are {}", input.bytes, bytes));
   program.inputs.push_back(std::move(input));
 }
 
@@ -228,27 +216,19 @@ void Reader::readParameter(const Field &field) {
   parameter.trained = field["trained"].boolean();
   parameter.decayed = field["decayed"].boolean();
   readInitializer(field["init"], parameter.type, parameter.init);
-  parameter.offset = readOffset(field["offset"], parameter.bytes());
-  // Gradients and states are f32 where the parameter is bf16, but never
-  // smaller than the parameter.
-  parameter.gradient = field["gradient"].integer(-1);
-  if (parameter.gradient != -1)
-    readOffset(field["gradient"], parameter.bytes());
-  field["states"].forEach([&](const Field &state) {
-    parameter.states.push_back(
-        {state["name"].text(), readOffset(state["offset"], parameter.bytes())});
-  });
-  if (parameter.gradient == -1 && !parameter.states.empty())
-    field["states"].fail("is not empty, but the parameter has no gradient");
+  parameter.places =
+      field["places"].integers(0, program.plan.axisSize("pp") - 1);
+  if (parameter.places.empty())
+    field["places"].fail("is empty: nobody holds the parameter");
   program.parameters.push_back(std::move(parameter));
 }
 
-void Reader::readRegions(const Field &field) {
-  field.forEach([&](const Field &region) {
-    int64_t bytes = region["bytes"].integer();
-    program.regions.push_back(
-        {region["kind"].text(), readOffset(region["offset"], bytes), bytes});
-  });
+void Reader::readCount(const Field &field) {
+  ElementType type = readType(field["type"]);
+  if (type == ElementType::bf16 || type == ElementType::i1)
+    field["type"].fail("is not one of f32, f64, i32, i64");
+  program.counts.push_back(
+      {type, field["name"].text(), field["source"].text()});
 }
 
 void Reader::readProduct(const Field &field) {
@@ -292,102 +272,41 @@ void Reader::readProduct(const Field &field) {
   program.products.push_back(std::move(product));
 }
 
-void Reader::readStart(const Field &field, Action &action) {
-  action.id = field["id"].integer();
-  if (field["op"].text() != "all_reduce")
-    field["op"].fail("is '" + field["op"].text() + "', not all_reduce");
-  action.axis = field["axis"].text();
-  bool known = false;
-  for (const MeshAxis &axis : program.plan.mesh)
-    known |= axis.name == action.axis;
-  if (!known)
-    field["axis"].fail("is '" + action.axis + "', which the mesh has not");
-  action.channel = field["channel"].integer(0, INT32_MAX);
-  action.type = readType(field["type"]);
-  if (action.type == ElementType::i1)
-    field["type"].fail("is i1, which cannot be summed");
-  action.elements = field["elements"].integer(1, int64_t{1} << 56);
-  action.offset =
-      readOffset(field["offset"], action.elements * byteSize(action.type),
-                 byteSize(action.type));
-  if (program.plan.axisSize(action.axis) > 1 || field.has("scratch")) {
-    Field scratch = field["scratch"];
-    action.scratchBytes = scratch["bytes"].integer();
-    action.scratch = readOffset(scratch["offset"], action.scratchBytes,
-                                byteSize(action.type));
-  }
+void Reader::readTask(const Field &field) {
+  int64_t places = program.plan.axisSize("pp");
+  int64_t stages = int64_t(program.stagePlaces.size());
+  program.tasks.push_back({field["name"].text(), field["kind"].text(),
+                           field["stage"].integer(-1, stages - 1),
+                           field["place"].integer(0, places - 1)});
 }
 
-Action Reader::readAction(const Field &field) {
-  Action action;
-  std::string kind = field["do"].text();
-  if (kind == "run") {
-    action.kind = Action::run;
-    action.task = field["task"].integer(0, int64_t(program.tasks.size()) - 1);
-    action.microbatch =
-        field["microbatch"].integer(0, program.plan.microbatches - 1);
-    action.arguments = field["args"].integers(0, program.arenaBytes);
-    action.temporaries = readOffset(field["temps"], 0);
-    if (field.has("skip_on_rank"))
-      action.skippedOn = field["skip_on_rank"].integer(0);
-  } else if (kind == "zero") {
-    action.kind = Action::zero;
-    action.bytes = field["bytes"].integer();
-    action.offset = readOffset(field["offset"], action.bytes, 1);
-  } else if (kind == "start") {
-    action.kind = Action::start;
-    readStart(field, action);
-  } else if (kind == "wait") {
-    action.kind = Action::wait;
-    action.id = field["id"].integer();
-  } else if (kind == "check_counts") {
-    action.kind = Action::checkCounts;
-  } else if (kind == "norm") {
-    action.kind = Action::norm;
-    action.offset = readOffset(field["offset"], ElementType::f64);
-  } else {
-    field["do"].fail("is '" + kind +
-                     "', not one of run, zero, start, wait, check_counts, "
-                     "norm");
-  }
-  return action;
-}
-
-void Reader::readActions(const Field &field, std::vector<Action> &actions,
-                         int64_t &collectives) {
-  std::unordered_map<int64_t, int64_t> inFlight; // id -> collective
-  std::set<int64_t> seen;
+void Reader::readPlaces(const Field &field) {
+  int64_t places = program.plan.axisSize("pp");
+  if (int64_t(field.size()) != places)
+    field.fail(
+        fmt::format("has {} places, and the mesh {}", field.size(), places));
   field.forEach([&](const Field &element) {
-    Action action = readAction(element);
-    if (action.kind == Action::start) {
-      if (!seen.insert(action.id).second)
-        element["id"].fail(fmt::format("is {} a second time", action.id));
-      action.collective = collectives++;
-      inFlight[action.id] = action.collective;
-    } else if (action.kind == Action::wait) {
-      auto started = inFlight.find(action.id);
-      if (started == inFlight.end())
-        element["id"].fail(
-            fmt::format("is {}, which is not in flight", action.id));
-      action.collective = started->second;
-      inFlight.erase(started);
-    }
-    actions.push_back(std::move(action));
+    int64_t number = int64_t(program.places.size());
+    program.places.push_back(readPlace(element, program, number));
+    checkHeld(element, program.places.back());
   });
-  if (!inFlight.empty())
-    field.fail(fmt::format("starts {} and never waits for it",
-                           inFlight.begin()->first));
 }
 
-void Reader::readPlace(const Field &field) {
-  Place place;
-  place.place = field["place"].integer();
-  if (place.place != int64_t(program.places.size()))
-    field["place"].fail(fmt::format("is {}, out of order", place.place));
-  int64_t collectives = 0;
-  readActions(field["actions"], place.actions, collectives);
-  readActions(field["eval_actions"], place.evalActions, collectives);
-  program.places.push_back(std::move(place));
+/// A place holds exactly the parameters that name it.
+void Reader::checkHeld(const Field &field, const Place &place) const {
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    const Parameter &parameter = program.parameters[i];
+    bool holds =
+        std::any_of(place.parameters.begin(), place.parameters.end(),
+                    [&](auto &held) { return held.parameter == int64_t(i); });
+    bool named = std::count(parameter.places.begin(), parameter.places.end(),
+                            place.place) == 1;
+    if (holds != named)
+      field.fail(fmt::format("{} parameter '{}', and its list of places says "
+                             "otherwise",
+                             holds ? "holds" : "does not hold",
+                             parameter.name));
+  }
 }
 
 void Reader::read(const Field &root) {
@@ -400,39 +319,22 @@ void Reader::read(const Field &root) {
   program.source = root["source"].text();
   program.command = root["command"].text();
   readPlan(root["plan"]);
-  program.arenaBytes = root["arena"]["bytes"].integer(1);
-  readRegions(root["arena"]["regions"]);
+  root["stages"].forEach([&](const Field &f) {
+    program.stagePlaces.push_back(
+        f["place"].integer(0, program.plan.axisSize("pp") - 1));
+  });
   root["inputs"].forEach([&](const Field &f) { readInput(f); });
   root["parameters"].forEach([&](const Field &f) { readParameter(f); });
-  program.recordOffset =
-      readOffset(root["record"]["offset"], sizeof(ppopt_record));
   program.lossType = readType(root["loss"]["type"]);
   if (program.lossType != ElementType::f32 &&
       program.lossType != ElementType::f64)
     root["loss"]["type"].fail("is neither f32 nor f64");
-  program.lossOffset = readOffset(root["loss"]["offset"], program.lossType);
-  root["counts"].forEach([&](const Field &f) {
-    ElementType type = readType(f["type"]);
-    if (type == ElementType::bf16 || type == ElementType::i1)
-      f["type"].fail("is not one of f32, f64, i32, i64");
-    program.counts.push_back({readOffset(f["offset"], type), type,
-                              f["name"].text(), f["source"].text()});
-  });
+  root["counts"].forEach([&](const Field &f) { readCount(f); });
   root["products"].forEach([&](const Field &f) { readProduct(f); });
   root["kernels"].forEach(
       [&](const Field &f) { program.kernels.push_back(f["name"].text()); });
-  root["tasks"].forEach([&](const Field &f) {
-    program.tasks.push_back({f["name"].text(), f["kind"].text()});
-  });
-  root["ranks"].forEach([&](const Field &f) { readPlace(f); });
-  if (int64_t(program.places.size()) != program.plan.axisSize("pp"))
-    root["ranks"].fail(fmt::format("has {} places, and the mesh {}",
-                                   program.places.size(),
-                                   program.plan.axisSize("pp")));
-  Field predicted = root["predicted"];
-  program.predicted = {predicted["launches"].integer(),
-                       predicted["flops"].integer(),
-                       predicted["bytes_sent"].integer()};
+  root["tasks"].forEach([&](const Field &f) { readTask(f); });
+  readPlaces(root["places"]);
 }
 
 } // namespace

@@ -4,7 +4,7 @@
 // field that is missing, has the wrong type or an impossible value throws an
 // `Error` that names it by path ("program: parameters[3].init.std: ...").
 // Fields that this version does not know are ignored; "abi" decides
-// compatibility. Offsets and sizes are bytes from the start of a rank's arena.
+// compatibility. Offsets and sizes are bytes from the start of a place's arena.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +62,6 @@ struct Input {
   int64_t shift;
   std::optional<int64_t> range;
   std::optional<int64_t> ignoreIndex;
-  int64_t offset, bytes; ///< of one rank's rows
 };
 
 struct Initializer {
@@ -71,32 +70,19 @@ struct Initializer {
   double mean = 0, std = 0; ///< normal
 };
 
-struct OptimizerState {
-  std::string name;
-  int64_t offset;
-};
-
 struct Parameter {
   std::string name;
   std::vector<int64_t> shape;
   ElementType type;
   bool trained, decayed;
   Initializer init;
-  int64_t offset;
-  int64_t gradient; ///< -1: has no gradient and is never updated
-  std::vector<OptimizerState> states;
+  std::vector<int64_t> places; ///< that hold it; the first is the owner
 
   int64_t elements() const { return elementCount(shape); }
   int64_t bytes() const { return elements() * byteSize(type); }
 };
 
-struct Region {
-  std::string kind;
-  int64_t offset, bytes;
-};
-
 struct Count {
-  int64_t offset;
   ElementType type;
   std::string name, source;
 };
@@ -110,6 +96,8 @@ struct Product {
 struct Task {
   std::string name;
   std::string kind; ///< "prologue", "forward", "backward", "update", ...
+  int64_t stage;    ///< -1 for one of a place
+  int64_t place;
 };
 
 struct Action {
@@ -125,7 +113,8 @@ struct Action {
   int64_t bytes = 0;
   // start, wait
   int64_t id = 0;
-  std::string axis;
+  std::vector<std::string> axes; ///< ranks that differ in these only
+  std::vector<int64_t> among;    ///< if not empty: and whose place is here
   int64_t channel = 0;
   int64_t elements = 0;
   ElementType type = ElementType::f32;
@@ -135,40 +124,78 @@ struct Action {
   int64_t collective = 0;
 };
 
-struct Place {
-  int64_t place;
-  std::vector<Action> actions;
-  std::vector<Action> evalActions;
+struct Region {
+  std::string kind;
+  int64_t offset, bytes;
+};
+
+struct PlaceInput {
+  int64_t input;         ///< index of Program::inputs
+  int64_t offset, bytes; ///< of one rank's rows
+};
+
+struct OptimizerState {
+  std::string name;
+  int64_t offset;
+};
+
+struct PlaceParameter {
+  int64_t parameter; ///< index of Program::parameters
+  int64_t offset;
+  int64_t gradient; ///< -1: has no gradient and is never updated
+  std::vector<OptimizerState> states;
 };
 
 struct Predicted {
   int64_t launches, flops, bytesSent;
 };
 
-struct Program {
-  std::string model, source, command;
-  Plan plan;
-  std::vector<Input> inputs;
-  std::vector<Parameter> parameters;
+/// A coordinate on the axis "pp": what lies where in its arena, and what its
+/// ranks do.
+struct Place {
+  int64_t place;
   int64_t arenaBytes;
   std::vector<Region> regions;
   int64_t recordOffset;
   int64_t lossOffset;
+  std::vector<int64_t> countOffsets; ///< one for each of Program::counts
+  std::vector<PlaceInput> inputs;
+  std::vector<PlaceParameter> parameters;
+  std::vector<Action> actions;
+  std::vector<Action> evalActions;
+  Predicted predicted; ///< of the rank with coordinate 0 on all other axes
+};
+
+struct Program {
+  std::string model, source, command;
+  Plan plan;
+  std::vector<int64_t> stagePlaces; ///< the place of each stage
+  std::vector<Input> inputs;
+  std::vector<Parameter> parameters;
   ElementType lossType; ///< f32 or f64
   std::vector<Count> counts;
   std::vector<Product> products;
   std::vector<std::string> kernels; ///< names
   std::vector<Task> tasks;
   std::vector<Place> places;
-  Predicted predicted;
 
   /// Throws Error. Everything that the runtime later relies on is checked here:
-  /// offsets are aligned and inside the arena, indices and ids exist, every
+  /// offsets are aligned and inside their arena, indices and ids exist, every
   /// start has one wait after it and the reverse.
   static Program parse(std::string_view json);
 
-  /// The actions of a rank: those of its coordinate on the axis "pp".
+  /// The place of a rank: its coordinate on the axis "pp".
   const Place &placeOf(int64_t rank) const;
+
+  /// Bytes of the largest place's arena.
+  int64_t largestArena() const;
+
+  /// What the place that owns a parameter holds of it.
+  const PlaceParameter &ownedParameter(int64_t parameter) const;
+  /// Whether anything updates the parameter.
+  bool learns(int64_t parameter) const {
+    return ownedParameter(parameter).gradient >= 0;
+  }
 };
 
 } // namespace ppopt::runtime

@@ -48,7 +48,8 @@ comm::Mesh meshOf(const Plan &plan) {
 void defineCollective(ppopt_rank &rank, const Action &action) {
   comm::CollectiveSpec spec;
   spec.name = fmt::format("all_reduce {}", action.id);
-  spec.axis = action.axis;
+  spec.axes = action.axes;
+  spec.among.assign(action.among.begin(), action.among.end());
   spec.channel = int(action.channel);
   spec.data = rank.at(action.offset);
   spec.elements = action.elements;
@@ -65,6 +66,29 @@ void defineCollective(ppopt_rank &rank, const Action &action) {
   }
 }
 
+/// What this rank's ring collectives send in a step, less what is predicted of
+/// the place's rank with coordinate 0 on all other axes: they differ where
+/// elements do not divide by ranks.
+int64_t bytesBeyondPredicted(const ppopt_rank &rank) {
+  if (!rank.channels)
+    return 0;
+  const comm::Mesh &mesh = rank.channels->mesh();
+  int first = mesh.placeRank(rank.index);
+  int64_t bytes = 0;
+  for (const Action &action : rank.place.actions) {
+    if (action.kind != Action::start)
+      continue;
+    auto sent = [&](int member) {
+      comm::Group group = mesh.group(
+          member, action.axes, {action.among.begin(), action.among.end()});
+      return comm::ringElementsSent(comm::RingOp::AllReduce, action.elements,
+                                    group.size(), group.position);
+    };
+    bytes += (sent(rank.index) - sent(first)) * byteSize(action.type);
+  }
+  return bytes;
+}
+
 void progress(ppopt_rank &rank) {
   if (rank.channels)
     rank.channels->progress();
@@ -76,8 +100,10 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
                        comm::Transport *transport, const RankOptions &options)
     : program(program), index(indexOf(program, transport)),
       place(program.placeOf(index)), tasks(tasks), transport(transport),
-      options(options), arena(program.arenaBytes),
-      record(*reinterpret_cast<ppopt_record *>(at(program.recordOffset))) {
+      options(options), arena(place.arenaBytes),
+      record(*reinterpret_cast<ppopt_record *>(at(place.recordOffset))),
+      inputs(inputBuffers(place, arena.base())),
+      parameters(parameterBuffers(place, arena.base())) {
   setTeamSize(options.threads);
   products.reserve(program.products.size());
   for (const Product &product : program.products)
@@ -100,6 +126,7 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
       if (channels)
         defineCollective(*this, action);
     }
+  predictedBytesSent = place.predicted.bytesSent + bytesBeyondPredicted(*this);
   arguments.resize(mostArguments);
   inFlight.reserve(collectives);
 }

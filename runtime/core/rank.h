@@ -12,6 +12,7 @@
 
 #include "comm/channels.h"
 #include "core/arena.h"
+#include "core/buffers.h"
 #include "core/program.h"
 #include "device/cpu/matmul.h"
 #include "ppopt/runtime.h"
@@ -48,7 +49,7 @@ struct ppopt_rank {
   ppopt_rank(const ppopt_rank &) = delete;
   ppopt_rank &operator=(const ppopt_rank &) = delete;
 
-  /// The address of an offset of the program.
+  /// The address of an offset of the place.
   char *at(int64_t offset) const { return arena.base() + offset; }
 
   /// Payload bytes that this rank's transport has sent so far. Counts all
@@ -60,14 +61,18 @@ struct ppopt_rank {
 
   const ppopt::runtime::Program &program;
   const int index;                    ///< in [0, program.plan.ranks())
-  const ppopt::runtime::Place &place; ///< this rank's actions
+  const ppopt::runtime::Place &place; ///< this rank's memory and actions
   const ppopt_task_fn *const tasks;
   ppopt::comm::Transport *const transport;
   const ppopt::runtime::RankOptions options;
   ppopt::runtime::Arena arena;
-  ppopt_record &record; ///< in the arena
+  ppopt_record &record;                                 ///< in the arena
+  const std::vector<ppopt::runtime::Buffer> inputs;     ///< in the arena
+  const std::vector<ppopt::runtime::Buffer> parameters; ///< in the arena
   std::vector<ppopt::PreparedProduct> products;
   std::optional<ppopt::comm::Channels> channels; ///< of the program's starts
+  /// By this rank in a step, with the built-in collectives.
+  int64_t predictedBytesSent = 0;
   ppopt::runtime::Counters counters;
 
   /// What went wrong inside a task: an exception must not pass through compiled

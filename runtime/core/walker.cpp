@@ -47,9 +47,9 @@ public:
 
   /// The loss after the last action; NaN where a zero count ended the walk.
   double loss() const {
-    return stopped ? unknown
-                   : readNumber(rank, rank.program.lossOffset,
-                                rank.program.lossType);
+    return stopped
+               ? unknown
+               : readNumber(rank, rank.place.lossOffset, rank.program.lossType);
   }
   double gradNorm() const { return norm; }
   /// Steps count from 1 in messages, as in the log.
@@ -166,8 +166,9 @@ void Walk::drain() {
 }
 
 void Walk::checkCounts() {
-  for (const Count &count : rank.program.counts) {
-    if (readNumber(rank, count.offset, count.type) != 0)
+  for (size_t i = 0; i < rank.program.counts.size(); ++i) {
+    const Count &count = rank.program.counts[i];
+    if (readNumber(rank, rank.place.countOffsets[i], count.type) != 0)
       continue;
     stopped = true;
     skipped =
@@ -199,32 +200,14 @@ void checkCounter(const ppopt_rank &rank, int64_t step, const char *what,
                 rank.index, actual, what, predicted);
 }
 
-/// What this rank's ring collectives send in a step, less what rank 0's do:
-/// they differ where elements do not divide by ranks.
-int64_t bytesBeyondRank0(const ppopt_rank &rank) {
-  const Plan &plan = rank.program.plan;
-  int64_t bytes = 0;
-  for (const Action &action : rank.place.actions) {
-    if (action.kind != Action::start)
-      continue;
-    auto sent = [&](int64_t member) {
-      return comm::ringElementsSent(comm::RingOp::AllReduce, action.elements,
-                                    int(plan.axisSize(action.axis)),
-                                    int(plan.coordinate(member, action.axis)));
-    };
-    bytes += (sent(rank.index) - sent(0)) * byteSize(action.type);
-  }
-  return bytes;
-}
-
 void checkPredicted(const ppopt_rank &rank, const StepResult &result,
                     int64_t step) {
-  const Predicted &predicted = rank.program.predicted;
+  const Predicted &predicted = rank.place.predicted;
   checkCounter(rank, step, "launches", result.launches, predicted.launches);
   checkCounter(rank, step, "FLOPs of products", result.flops, predicted.flops);
   if (rank.options.collectives == comm::Collectives::Ring)
     checkCounter(rank, step, "bytes sent", result.bytesSent,
-                 predicted.bytesSent + bytesBeyondRank0(rank));
+                 rank.predictedBytesSent);
 }
 
 } // namespace

@@ -3,8 +3,9 @@
 // One step of training is the rank's `actions`, one evaluation batch its
 // `eval_actions` (docs/program.md). All ranks of a job call these functions the
 // same number of times in the same order, each from the thread that made its
-// ppopt_rank. Before a call the rank's inputs lie in the arena (Input::offset).
-// Nothing is allocated unless there is something to report.
+// ppopt_rank. Before a call the rank's inputs lie in the arena
+// (ppopt_rank::inputs). Nothing is allocated unless there is something to
+// report.
 //
 //===----------------------------------------------------------------------===//
 

@@ -137,10 +137,12 @@ bool isAdam(const Program &program) {
 
 /// Whether the update keeps a velocity.
 bool hasMomentum(const Program &program) {
+  auto keepsStates = [](const runtime::Place &place) {
+    return std::any_of(place.parameters.begin(), place.parameters.end(),
+                       [](const auto &held) { return !held.states.empty(); });
+  };
   return !isAdam(program) &&
-         std::any_of(
-             program.parameters.begin(), program.parameters.end(),
-             [](const auto &parameter) { return !parameter.states.empty(); });
+         std::any_of(program.places.begin(), program.places.end(), keepsStates);
 }
 
 void setDefaults(const Program &program, Options &options) {

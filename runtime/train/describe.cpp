@@ -14,10 +14,10 @@ using runtime::Program;
 
 std::string describeParameters(const Program &program) {
   int64_t elements = 0, learning = 0;
-  for (const auto &parameter : program.parameters) {
-    elements += parameter.elements();
-    if (parameter.gradient >= 0)
-      learning += parameter.elements();
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    elements += program.parameters[i].elements();
+    if (program.learns(i))
+      learning += program.parameters[i].elements();
   }
   std::string text =
       fmt::format("{} in {} tensors", elements, program.parameters.size());
@@ -73,14 +73,18 @@ std::string describeProgram(const Program &program,
                                                         *input.range - 1)
                                           : ""));
   line("parameters", describeParameters(program));
-  line("memory", fmt::format("{} a rank", describeBytes(program.arenaBytes)));
-  for (const auto &region : program.regions)
-    line("", fmt::format("{:<15}{:>14} bytes", region.kind, region.bytes));
-  line("a step",
-       fmt::format("{} launches, {} FLOPs in products, {} bytes sent "
-                   "(each rank)",
-                   program.predicted.launches, program.predicted.flops,
-                   program.predicted.bytesSent));
+  for (const runtime::Place &place : program.places) {
+    if (program.places.size() > 1)
+      line(fmt::format("place {}", place.place).c_str(), "");
+    line("memory", fmt::format("{} a rank", describeBytes(place.arenaBytes)));
+    for (const auto &region : place.regions)
+      line("", fmt::format("{:<15}{:>14} bytes", region.kind, region.bytes));
+    line("a step",
+         fmt::format("{} launches, {} FLOPs in products, {} bytes sent "
+                     "(each rank)",
+                     place.predicted.launches, place.predicted.flops,
+                     place.predicted.bytesSent));
+  }
   line("code",
        fmt::format("{} tasks, {} kernels, {} products", program.tasks.size(),
                    program.kernels.size(), program.products.size()));

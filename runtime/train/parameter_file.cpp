@@ -3,6 +3,7 @@
 #include "train/parameter_file.h"
 
 #include "core/error.h"
+#include "core/rank.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +14,7 @@
 namespace ppopt::train {
 namespace {
 
+using runtime::Buffer;
 using runtime::Parameter;
 using runtime::Program;
 
@@ -74,29 +76,32 @@ InitialParameters::InitialParameters(const Program &program,
                 path, fmt::join(wrong, "; "));
 }
 
-void InitialParameters::load(char *arena) const {
-  for (const Parameter &parameter : program_.parameters) {
-    const StoredTensor &tensor = *file_.find(parameter.name);
-    std::memcpy(arena + parameter.offset, tensor.data, tensor.bytes);
+void InitialParameters::load(const std::vector<Buffer> &parameters) const {
+  for (const Buffer &buffer : parameters) {
+    const StoredTensor &tensor =
+        *file_.find(program_.parameters[buffer.index].name);
+    std::memcpy(buffer.data, tensor.data, tensor.bytes);
   }
 }
 
-void exportParameters(const Program &program, const char *arena,
-                      const std::string &path) {
+void exportParameters(const ppopt_rank &rank, const std::string &path) {
   std::vector<TensorToStore> tensors;
-  for (const Parameter &parameter : program.parameters)
+  for (const runtime::PlaceParameter &held : rank.place.parameters) {
+    const Parameter &parameter = rank.program.parameters[held.parameter];
     tensors.push_back({parameter.name, dtypeOf(parameter), parameter.shape,
-                       arena + parameter.offset});
+                       rank.at(held.offset)});
+  }
   writeSafetensors(path, tensors, {{"format", "pt"}});
 }
 
-void exportGradients(const Program &program, const char *arena,
-                     const std::string &path) {
+void exportGradients(const ppopt_rank &rank, const std::string &path) {
   std::vector<TensorToStore> tensors;
-  for (const Parameter &parameter : program.parameters)
-    if (parameter.gradient >= 0)
+  for (const runtime::PlaceParameter &held : rank.place.parameters) {
+    const Parameter &parameter = rank.program.parameters[held.parameter];
+    if (held.gradient >= 0)
       tensors.push_back({parameter.name, dtypeOf(parameter), parameter.shape,
-                         arena + parameter.gradient});
+                         rank.at(held.gradient)});
+  }
   writeSafetensors(path, tensors, {{"format", "pt"}});
 }
 

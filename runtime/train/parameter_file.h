@@ -7,11 +7,14 @@
 #ifndef PPOPT_TRAIN_PARAMETER_FILE_H
 #define PPOPT_TRAIN_PARAMETER_FILE_H
 
-#include "core/program.h"
+#include "core/buffers.h"
 #include "train/safetensors.h"
 
 #include <memory>
 #include <string>
+#include <vector>
+
+struct ppopt_rank;
 
 namespace ppopt::train {
 
@@ -22,8 +25,8 @@ public:
   /// or of what has another type or shape.
   InitialParameters(const runtime::Program &program, const std::string &path);
 
-  /// Writes all parameters into a rank's arena.
-  void load(char *arena) const;
+  /// Writes these parameters.
+  void load(const std::vector<runtime::Buffer> &parameters) const;
 
 private:
   const runtime::Program &program_;
@@ -31,12 +34,10 @@ private:
 };
 
 /// Writes a rank's parameters.
-void exportParameters(const runtime::Program &program, const char *arena,
-                      const std::string &path);
+void exportParameters(const ppopt_rank &rank, const std::string &path);
 
 /// Writes a rank's gradients, under their parameters' names.
-void exportGradients(const runtime::Program &program, const char *arena,
-                     const std::string &path);
+void exportGradients(const ppopt_rank &rank, const std::string &path);
 
 } // namespace ppopt::train
 

@@ -127,11 +127,12 @@ void Progress::start(const char *transport) {
     elements += parameter.elements();
   note(fmt::format(
       "{}: {} parameters | {} | {} rank{} by {}, {} thread{} each | "
-      "batch {} | {} a rank",
+      "batch {} | {}{} a rank",
       program_.model, elements, plan.optimizer, plan.ranks(),
       plan.ranks() == 1 ? "" : "s", transport, plan.threads,
       plan.threads == 1 ? "" : "s", plan.batch,
-      describeBytes(program_.arenaBytes)));
+      program_.places.size() > 1 ? "up to " : "",
+      describeBytes(program_.largestArena())));
   if (log_ < 0)
     return;
   nlohmann::json mesh = nlohmann::json::object();
@@ -147,7 +148,7 @@ void Progress::start(const char *transport) {
                                     {"microbatches", plan.microbatches},
                                     {"optimizer", plan.optimizer},
                                     {"parameters", elements},
-                                    {"arena_bytes", program_.arenaBytes},
+                                    {"arena_bytes", program_.largestArena()},
                                     {"steps", options_.steps},
                                     {"seed", options_.seed}}
                          .dump() +

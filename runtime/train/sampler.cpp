@@ -13,6 +13,7 @@
 namespace ppopt::train {
 namespace {
 
+using runtime::Buffer;
 using runtime::ElementType;
 using runtime::Input;
 using runtime::Program;
@@ -55,7 +56,7 @@ public:
     for (const Input &input : program.inputs)
       columns_.push_back({input.type, static_cast<uint64_t>(input.shift),
                           static_cast<uint64_t>(rowElements(input)),
-                          input.offset, rangeOf(input)});
+                          rangeOf(input)});
   }
 
   uint64_t count() const override { return windows_.count(); }
@@ -74,9 +75,10 @@ public:
     return text;
   }
 
-  void read(uint64_t sample, int64_t row, char *arena) const override {
-    for (const Column &column : columns_) {
-      char *base = arena + column.offset;
+  void read(uint64_t sample, int64_t row,
+            const std::vector<Buffer> &inputs) const override {
+    for (auto [index, base] : inputs) {
+      const Column &column = columns_[index];
       int64_t first = row * static_cast<int64_t>(column.length);
       if (column.type == ElementType::i32)
         windows_.copy(sample, column.shift, column.length, column.range,
@@ -91,7 +93,6 @@ private:
   struct Column {
     ElementType type;
     uint64_t shift, length;
-    int64_t offset;
     TokenRange range;
   };
 
@@ -111,7 +112,7 @@ private:
   std::string path_;
   uint64_t windowTokens_;
   TokenWindows windows_;
-  std::vector<Column> columns_;
+  std::vector<Column> columns_; ///< one for each input of the program
 };
 
 //===----------------------------------------------------------------------===//
@@ -136,11 +137,13 @@ public:
     return fmt::format("{}: {} samples", file_.path(), count_);
   }
 
-  void read(uint64_t sample, int64_t row, char *arena) const override {
-    for (const Column &column : columns_) {
+  void read(uint64_t sample, int64_t row,
+            const std::vector<Buffer> &inputs) const override {
+    for (auto [index, base] : inputs) {
+      const Column &column = columns_[index];
       const unsigned char *from =
           column.tensor->data + sample * column.rowBytes;
-      char *to = arena + column.offset + row * column.rowBytes;
+      char *to = base + row * column.rowBytes;
       std::memcpy(to, from, column.rowBytes);
       if (column.range.bounded && column.type == ElementType::i32)
         checkRange<int32_t>(column, sample, to);
@@ -153,7 +156,6 @@ private:
   struct Column {
     const StoredTensor *tensor;
     ElementType type;
-    int64_t offset;
     uint64_t rowBytes;
     TokenRange range;
   };
@@ -200,7 +202,7 @@ private:
       fail(
           fmt::format("'{}' has {} samples", columns_[0].tensor->name, count_));
     columns_.push_back(
-        {&tensor, input.type, input.offset,
+        {&tensor, input.type,
          static_cast<uint64_t>(rowElements(input) * byteSize(input.type)),
          rangeOf(input)});
   }
@@ -223,7 +225,7 @@ private:
   SafetensorsFile file_;
   std::string flag_;
   uint64_t count_ = 0;
-  std::vector<Column> columns_;
+  std::vector<Column> columns_; ///< one for each input of the program
 };
 
 } // namespace
@@ -248,10 +250,11 @@ Sampler::Sampler(const Program &program,
       rankRows_(program.plan.batch / program.plan.axisSize("dp")),
       reader_(std::move(reader)), order_(std::move(order)) {}
 
-void Sampler::fill(int64_t batch, int64_t dpCoordinate, char *arena) const {
+void Sampler::fill(int64_t batch, int64_t dpCoordinate,
+                   const std::vector<Buffer> &inputs) const {
   int64_t first = batch * batchRows_ + dpCoordinate * rankRows_;
   for (int64_t row = 0; row < rankRows_; ++row)
-    reader_->read(order_->at(static_cast<uint64_t>(first + row)), row, arena);
+    reader_->read(order_->at(static_cast<uint64_t>(first + row)), row, inputs);
 }
 
 } // namespace ppopt::train

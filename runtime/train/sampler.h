@@ -8,7 +8,7 @@
 #ifndef PPOPT_TRAIN_SAMPLER_H
 #define PPOPT_TRAIN_SAMPLER_H
 
-#include "core/program.h"
+#include "core/buffers.h"
 #include "train/safetensors.h"
 #include "train/sample_order.h"
 #include "train/token_files.h"
@@ -29,9 +29,11 @@ public:
   virtual const char *unit() const = 0;
   /// One line for the log: where the samples come from.
   virtual std::string describe() const = 0;
-  /// Writes sample `sample` into row `row` (of the rank) of all inputs. Throws
-  /// Error for a value that the model cannot look up; allocates nothing else.
-  virtual void read(uint64_t sample, int64_t row, char *arena) const = 0;
+  /// Writes sample `sample` into row `row` (of the rank) of these inputs.
+  /// Throws Error for a value that the model cannot look up; allocates nothing
+  /// else.
+  virtual void read(uint64_t sample, int64_t row,
+                    const std::vector<runtime::Buffer> &inputs) const = 0;
 };
 
 /// Windows of consecutive tokens; every input holds the window from its shift
@@ -57,8 +59,9 @@ public:
   const SampleReader &reader() const { return *reader_; }
 
   /// Writes the rows of global batch `batch` that belong to the rank with this
-  /// coordinate on dp.
-  void fill(int64_t batch, int64_t dpCoordinate, char *arena) const;
+  /// coordinate on dp into these inputs.
+  void fill(int64_t batch, int64_t dpCoordinate,
+            const std::vector<runtime::Buffer> &inputs) const;
 
 private:
   int64_t batchRows_, rankRows_;

@@ -80,9 +80,10 @@ private:
 };
 
 void TrainingLoop::start() {
-  runtime::initializeParameters(rank_, options_.seed);
+  runtime::initializeParameters(program_, rank_.parameters, options_.seed,
+                                rank_.options.threads);
   if (job_.initial)
-    job_.initial->load(rank_.arena.base());
+    job_.initial->load(rank_.parameters);
   if (!progress_)
     return;
   progress_->start(rank_.transport ? rank_.transport->kind() : "threads");
@@ -100,7 +101,7 @@ void TrainingLoop::train(int64_t step) {
   Stopwatch watch;
   settings_.learningRate = options_.learningRate.at(step);
   if (job_.training)
-    job_.training->fill(step, dpCoordinate_, rank_.arena.base());
+    job_.training->fill(step, dpCoordinate_, rank_.inputs);
   runtime::StepResult result = runtime::walkStep(rank_, settings_, walk_);
   if (result.skipped.empty())
     ++settings_.step;
@@ -109,7 +110,7 @@ void TrainingLoop::train(int64_t step) {
   progress_->step(step, settings_.learningRate, result, watch.milliseconds());
   // An update reads gradients and leaves them as they are.
   if (step == 0 && !options_.dumpGradients.empty())
-    exportGradients(program_, rank_.arena.base(), options_.dumpGradients);
+    exportGradients(rank_, options_.dumpGradients);
 }
 
 void TrainingLoop::evaluate(int64_t stepsDone) {
@@ -119,7 +120,7 @@ void TrainingLoop::evaluate(int64_t stepsDone) {
   double sum = 0;
   int64_t counted = 0;
   for (int64_t batch = 0; batch < job_.evalBatches; ++batch) {
-    job_.evaluation->fill(batch, dpCoordinate_, rank_.arena.base());
+    job_.evaluation->fill(batch, dpCoordinate_, rank_.inputs);
     runtime::EvalResult result = runtime::walkEval(rank_, settings_, walk_);
     if (!result.skipped.empty())
       continue;
@@ -137,7 +138,7 @@ void TrainingLoop::finish() {
   if (!progress_)
     return;
   if (!options_.exportTo.empty()) {
-    exportParameters(program_, rank_.arena.base(), options_.exportTo);
+    exportParameters(rank_, options_.exportTo);
     progress_->note("parameters written to " + options_.exportTo);
   }
   progress_->summary();

@@ -49,11 +49,12 @@ struct Buffer {
   std::vector<char> scratch;
 };
 
-CollectiveSpec specOf(Buffer &buffer, const char *name, const char *axis,
-                      int channel, int64_t elements, ElementType type) {
+CollectiveSpec specOf(Buffer &buffer, const char *name,
+                      std::vector<std::string> axes, int channel,
+                      int64_t elements, ElementType type) {
   CollectiveSpec spec;
   spec.name = name;
-  spec.axis = axis;
+  spec.axes = std::move(axes);
   spec.channel = channel;
   spec.data = buffer.data.data();
   spec.elements = elements;
@@ -82,12 +83,17 @@ TEST(Mesh, GroupsDifferInOneAxis) {
   EXPECT_EQ(mesh.coordinate(7, "dp"), 1);
   EXPECT_EQ(mesh.coordinate(7, "pp"), 0);
   EXPECT_EQ(mesh.coordinate(7, "tp"), 1);
-  EXPECT_EQ(mesh.group(7, "dp").ranks, (std::vector<int>{1, 7}));
-  EXPECT_EQ(mesh.group(7, "dp").position, 1);
-  EXPECT_EQ(mesh.group(7, "pp").ranks, (std::vector<int>{7, 9, 11}));
-  EXPECT_EQ(mesh.group(7, "tp").ranks, (std::vector<int>{6, 7}));
-  EXPECT_EQ(mesh.group(7, Mesh::allAxes).size(), 12);
-  EXPECT_EQ(mesh.group(7, Mesh::allAxes).position, 7);
+  EXPECT_EQ(mesh.group(7, {"dp"}).ranks, (std::vector<int>{1, 7}));
+  EXPECT_EQ(mesh.group(7, {"dp"}).position, 1);
+  EXPECT_EQ(mesh.group(7, {"pp"}).ranks, (std::vector<int>{7, 9, 11}));
+  EXPECT_EQ(mesh.group(7, {"tp"}).ranks, (std::vector<int>{6, 7}));
+  EXPECT_EQ(mesh.group(7, {"dp", "pp", "tp"}).size(), 12);
+  EXPECT_EQ(mesh.group(7, {"dp", "pp", "tp"}).position, 7);
+  EXPECT_EQ(mesh.group(7, {"pp", "tp"}, {0, 2}).ranks,
+            (std::vector<int>{6, 7, 10, 11}));
+  EXPECT_EQ(mesh.peer(7, 2), 11);
+  EXPECT_EQ(mesh.peer(11, 0), 7);
+  EXPECT_EQ(mesh.placeRank(11), 4);
 }
 
 TEST(Mesh, RefusesWhatIsNoMesh) {
@@ -97,8 +103,14 @@ TEST(Mesh, RefusesWhatIsNoMesh) {
   EXPECT_EQ(message({{"dp", 0}}), "mesh axis 'dp' has size 0");
   EXPECT_EQ(message({{"dp", 1}, {"dp", 2}}), "mesh axis 'dp' is named twice");
   EXPECT_EQ(messageOf<std::invalid_argument>(
-                [] { Mesh({{"dp", 1}, {"pp", 2}}).group(0, "tp"); }),
+                [] { Mesh({{"dp", 1}, {"pp", 2}}).group(0, {"tp"}); }),
             "the mesh has no axis 'tp'; its axes are: dp, pp");
+  EXPECT_EQ(messageOf<std::invalid_argument>(
+                [] { Mesh({{"pp", 3}}).group(1, {"pp"}, {0, 2}); }),
+            "rank 1 is not in a group of its own");
+  EXPECT_EQ(messageOf<std::invalid_argument>(
+                [] { Mesh({{"dp", 1}, {"pp", 2}}).peer(0, 2); }),
+            "the mesh has no place 2");
 }
 
 TEST(Channels, SumsAlongEachAxis) {
@@ -110,12 +122,12 @@ TEST(Channels, SumsAlongEachAxis) {
     Buffer all(rank, 1, ElementType::F64, 6);
     Channels channels(transport, Mesh({{"dp", 2}, {"pp", 3}}));
     int dpSum =
-        channels.define(specOf(dp, "dp", "dp", 0, 10, ElementType::F32));
+        channels.define(specOf(dp, "dp", {"dp"}, 0, 10, ElementType::F32));
     int ppSum =
-        channels.define(specOf(pp, "pp", "pp", 1, 10, ElementType::F64));
+        channels.define(specOf(pp, "pp", {"pp"}, 1, 10, ElementType::F64));
     EXPECT_EQ(channels.unusedChannel(), 2);
     int allSum = channels.define(
-        specOf(all, "norm", Mesh::allAxes, 2, 1, ElementType::F64));
+        specOf(all, "norm", {"dp", "pp"}, 2, 1, ElementType::F64));
     for (int collective : {dpSum, ppSum, allSum})
       channels.start(collective);
     for (int collective : {allSum, dpSum, ppSum})
@@ -150,7 +162,7 @@ TEST(Channels, SeveralInFlightWaitedInAnyOrder) {
                            ElementType::I64, 2);
     Channels channels(transport, Mesh({{"dp", 2}}));
     for (int i = 0; i < count; ++i)
-      channels.define(specOf(buffers[i], "bucket", "dp", i % 2, elements,
+      channels.define(specOf(buffers[i], "bucket", {"dp"}, i % 2, elements,
                              ElementType::I64));
     for (int i = 0; i < count; ++i)
       channels.start(i);
@@ -167,8 +179,8 @@ TEST(Channels, ProgressAloneFinishesACollective) {
   runThreadRanks(2, [](Transport &transport) {
     Buffer buffer(transport.rank(), 100, ElementType::F32, 2);
     Channels channels(transport, Mesh({{"dp", 2}}));
-    int sum =
-        channels.define(specOf(buffer, "sum", "dp", 0, 100, ElementType::F32));
+    int sum = channels.define(
+        specOf(buffer, "sum", {"dp"}, 0, 100, ElementType::F32));
     channels.start(sum);
     while (!channels.done(sum))
       channels.progress();
@@ -188,9 +200,9 @@ TEST(Channels, AllocateNothingInAStep) {
     Buffer second(transport.rank(), 5, ElementType::F32, 3);
     Channels channels(transport, Mesh({{"dp", 3}}));
     int big = channels.define(
-        specOf(first, "big", "dp", 0, elements, ElementType::F32));
-    int small =
-        channels.define(specOf(second, "small", "dp", 0, 5, ElementType::F32));
+        specOf(first, "big", {"dp"}, 0, elements, ElementType::F32));
+    int small = channels.define(
+        specOf(second, "small", {"dp"}, 0, 5, ElementType::F32));
     auto step = [&] {
       channels.start(big);
       channels.start(small);
@@ -220,7 +232,7 @@ TEST(Channels, OneRankNeedsNoScratchAndSendsNothing) {
     float value = 3;
     Channels channels(transport, Mesh({{"dp", 1}}));
     CollectiveSpec spec;
-    spec.axis = "dp";
+    spec.axes = {"dp"};
     spec.data = &value;
     spec.elements = 1;
     int sum = channels.define(spec);
@@ -238,19 +250,19 @@ TEST(Channels, RefuseWrongDefinitions) {
     auto message = [&](const CollectiveSpec &spec) {
       return messageOf<std::invalid_argument>([&] { channels.define(spec); });
     };
-    CollectiveSpec good = specOf(buffer, "g0", "dp", 0, 10, ElementType::F32);
+    CollectiveSpec good = specOf(buffer, "g0", {"dp"}, 0, 10, ElementType::F32);
     channels.define(good);
     CollectiveSpec bad = good;
     bad.scratchBytes = 19;
     EXPECT_EQ(message(bad), "collective 'g0': it has 19 bytes of scratch "
                             "memory and needs 20");
     bad = good;
-    bad.axis = "pp";
-    EXPECT_EQ(message(bad),
-              "collective 'g0' uses channel 0 over axis 'pp', but the channel "
-              "belongs to axis 'dp'");
+    bad.axes = {"pp"};
+    EXPECT_EQ(message(bad), "collective 'g0' uses channel 0 over the ranks " +
+                                std::to_string(transport.rank()) +
+                                ", but the channel belongs to the ranks 0, 1");
     bad = good;
-    bad.axis = "tp";
+    bad.axes = {"tp"};
     bad.channel = 1;
     EXPECT_EQ(message(bad), "the mesh has no axis 'tp'; its axes are: dp, pp");
     bad.channel = -1;
@@ -271,7 +283,7 @@ TEST(Channels, RefuseStartAndWaitOutOfTurn) {
     Channels channels(transport, Mesh({{"dp", 1}}));
     CollectiveSpec spec;
     spec.name = "g0";
-    spec.axis = "dp";
+    spec.axes = {"dp"};
     spec.data = &value;
     spec.elements = 1;
     int sum = channels.define(spec);
@@ -289,7 +301,7 @@ TEST(Channels, AFailureEndsAWait) {
       Buffer buffer(transport.rank(), 1000000, ElementType::F32, 3);
       Channels channels(transport, Mesh({{"dp", 3}}));
       int sum = channels.define(
-          specOf(buffer, "sum", "dp", 0, 1000000, ElementType::F32));
+          specOf(buffer, "sum", {"dp"}, 0, 1000000, ElementType::F32));
       channels.start(sum);
       if (transport.rank() == 1)
         throw std::runtime_error("out of memory");

@@ -108,7 +108,7 @@ static void channels(Transport &transport, Collectives collectives) {
   for (int i = 0; i < 10; ++i) {
     CollectiveSpec spec;
     spec.name = std::to_string(i);
-    spec.axis = i % 2 ? "tp" : "dp";
+    spec.axes = {i % 2 ? "tp" : "dp"};
     spec.channel = i % 4;
     spec.data = buffers[i].data.data();
     spec.type = allTypes[i % 5];
@@ -122,7 +122,7 @@ static void channels(Transport &transport, Collectives collectives) {
   for (int i = 0; i < 10; ++i)
     channels.wait(rank % 2 ? 9 - i : i);
   for (int i = 0; i < 10; ++i) {
-    Group group = mesh.group(rank, i % 2 ? "tp" : "dp");
+    Group group = mesh.group(rank, {i % 2 ? "tp" : "dp"});
     for (int64_t j = 0; j < 1000 * i + 7; ++j) {
       double sum = 0;
       for (int member : group.ranks)
@@ -163,7 +163,7 @@ static void abortOne(Transport &transport) {
   std::vector<float> data(100), scratch(100);
   Channels channels(transport, Mesh({{"dp", transport.size()}}));
   CollectiveSpec spec;
-  spec.axis = "dp";
+  spec.axes = {"dp"};
   spec.data = data.data();
   spec.elements = 100;
   spec.scratch = scratch.data();

@@ -21,11 +21,11 @@ TEST(Program, Reads) {
   EXPECT_FALSE(program.inputs[0].range);
   ASSERT_EQ(program.parameters.size(), 1u);
   EXPECT_EQ(program.parameters[0].init.low, -1);
-  EXPECT_EQ(program.parameters[0].gradient, least_squares::gradient);
+  EXPECT_EQ(program.ownedParameter(0).gradient, least_squares::gradient);
   EXPECT_EQ(program.products[1].descriptor.k, 6);
   EXPECT_TRUE(program.products[1].descriptor.accumulate);
   EXPECT_EQ(program.tasks[4].kind, "update");
-  EXPECT_EQ(program.predicted.launches, 9);
+  EXPECT_EQ(program.placeOf(0).predicted.launches, 9);
   const Place &place = program.placeOf(1);
   // Collectives are numbered through both lists.
   std::vector<int64_t> started, waited;
@@ -105,24 +105,21 @@ const Wrong wrongs[] = {
      "inputs[1].type is 'f16', not one of f32, f64, bf16, i32, i64, i1"},
     {"/inputs/1/shape", "[8]",
      "inputs[1].shape does not start with the plan's batch"},
-    {"/inputs/1/bytes", "40",
-     "inputs[1].bytes is 40, and one rank's rows are 144"},
     {"/parameters/0/init/high", "", "parameters[0].init.high is missing"},
     {"/parameters/0/init/high", "true",
      "parameters[0].init.high is not a number"},
     {"/parameters/0/init/kind", "\"xavier\"",
      "parameters[0].init.kind is 'xavier', not one of zeros, ones, uniform, "
      "normal"},
-    {"/parameters/0/offset", "100032",
-     "parameters[0].offset is 100032: 24 bytes there end outside the arena of "
-     "2240"},
-    {"/parameters/0/offset", "330",
-     "parameters[0].offset is 330, not a multiple of 64"},
     {"/parameters/0/trained", "1",
      "parameters[0].trained is not true or false"},
-    {"/parameters/0/gradient", "-2",
-     "parameters[0].gradient is -2, less than -1"},
-    {"/record", "[]", "record is not an object"},
+    {"/parameters/0/places", "[]",
+     "parameters[0].places is empty: nobody holds the parameter"},
+    {"/parameters/0/places/0", "1",
+     "parameters[0].places[0] is 1, not in [0, 0]"},
+    {"/stages/0/place", "1", "stages[0].place is 1, not in [0, 0]"},
+    {"/tasks/1/stage", "1", "tasks[1].stage is 1, not in [-1, 0]"},
+    {"/tasks/1/place", "1", "tasks[1].place is 1, not in [0, 0]"},
     {"/loss/type", "\"i32\"", "loss.type is neither f32 nor f64"},
     {"/counts/0/type", "\"i1\"",
      "counts[0].type is not one of f32, f64, i32, i64"},
@@ -131,36 +128,55 @@ const Wrong wrongs[] = {
     {"/products/0/c_type", "\"bf16\"",
      "products[0] ('forward') cannot be computed: C must have the type of A "
      "and B, or f32 where they are bf16"},
-    {"/ranks/0/actions/4/task", "5",
-     "ranks[0].actions[4].task is 5, not in [0, 4]"},
-    {"/ranks/0/actions/4/microbatch", "1",
-     "ranks[0].actions[4].microbatch is 1, not in [0, 0]"},
-    {"/ranks/0/actions/4/args/0", "-1",
-     "ranks[0].actions[4].args[0] is -1, not in [0, 2240]"},
-    {"/ranks/0/actions/4/do", "\"walk\"",
-     "ranks[0].actions[4].do is 'walk', not one of run, zero, start, wait, "
+    {"/places/0/actions/4/task", "5",
+     "places[0].actions[4].task is 5, not in [0, 4]"},
+    {"/places/0/actions/4/microbatch", "1",
+     "places[0].actions[4].microbatch is 1, not in [0, 0]"},
+    {"/places/0/actions/4/args/0", "-1",
+     "places[0].actions[4].args[0] is -1, not in [0, 2240]"},
+    {"/places/0/actions/4/do", "\"walk\"",
+     "places[0].actions[4].do is 'walk', not one of run, zero, start, wait, "
      "check_counts, norm"},
-    {"/ranks/0/actions/5/op", "\"all_gather\"",
-     "ranks[0].actions[5].op is 'all_gather', not all_reduce"},
-    {"/ranks/0/actions/5/axis", "\"tp\"",
-     "ranks[0].actions[5].axis is 'tp', which the mesh has not"},
-    {"/ranks/0/actions/5/scratch", "",
-     "ranks[0].actions[5].scratch is missing"},
-    {"/ranks/0/actions/6/id", "4",
-     "ranks[0].actions[6].id is 4, which is not in flight"},
-    {"/ranks/0/actions/6", "{\"do\": \"check_counts\"}",
-     "ranks[0].actions starts 0 and never waits for it"},
-    {"/ranks/0/place", "1", "ranks[0].place is 1, out of order"},
-    {"/ranks", "[]", "ranks has 0 places, and the mesh 1"},
-    {"/predicted/flops", "", "predicted.flops is missing"},
+    {"/places/0/actions/5/op", "\"all_gather\"",
+     "places[0].actions[5].op is 'all_gather', not all_reduce"},
+    {"/places/0/actions/5/axes/0", "\"tp\"",
+     "places[0].actions[5].axes[0] is 'tp', which the mesh has not"},
+    {"/places/0/actions/5/scratch", "",
+     "places[0].actions[5].scratch is missing"},
+    {"/places/0/actions/6/id", "4",
+     "places[0].actions[6].id is 4, which is not in flight"},
+    {"/places/0/actions/6", "{\"do\": \"check_counts\"}",
+     "places[0].actions starts 0 and never waits for it"},
+    {"/places/0/place", "1", "places[0].place is 1, out of order"},
+    {"/places", "[]", "places has 0 places, and the mesh 1"},
+    {"/places/0/record", "[]", "places[0].record is not an object"},
+    {"/places/0/counts", "[]",
+     "places[0].counts has 0 entries, and the program 1 counts"},
+    {"/places/0/inputs/1/input", "0",
+     "places[0].inputs[1].input is 0 a second time"},
+    {"/places/0/inputs/1/input", "3",
+     "places[0].inputs[1].input is 3, not in [0, 2]"},
+    {"/places/0/inputs/1/bytes", "40",
+     "places[0].inputs[1].bytes is 40, and one rank's rows are 144"},
+    {"/places/0/parameters", "[]",
+     "places[0] does not hold parameter 'w', and its list of places says "
+     "otherwise"},
+    {"/places/0/parameters/0/offset", "100032",
+     "places[0].parameters[0].offset is 100032: 24 bytes there end outside the "
+     "arena of 2240"},
+    {"/places/0/parameters/0/offset", "330",
+     "places[0].parameters[0].offset is 330, not a multiple of 64"},
+    {"/places/0/parameters/0/gradient", "-2",
+     "places[0].parameters[0].gradient is -2, less than -1"},
+    {"/places/0/predicted/flops", "", "places[0].predicted.flops is missing"},
 };
 INSTANTIATE_TEST_SUITE_P(All, ProgramErrors, testing::ValuesIn(wrongs));
 
 TEST(ProgramErrors, Version) {
   json document = least_squares::program(1, 1);
-  document["abi"] = 2;
+  document["abi"] = 1;
   EXPECT_EQ(errorOf(document),
-            "program: abi is 2, and this runtime has 1: compile the model "
+            "program: abi is 1, and this runtime has 2: compile the model "
             "again with the ppopt that the runtime belongs to");
 }
 

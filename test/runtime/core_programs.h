@@ -9,7 +9,7 @@
 #ifndef PPOPT_TEST_RUNTIME_CORE_PROGRAMS_H
 #define PPOPT_TEST_RUNTIME_CORE_PROGRAMS_H
 
-#include <nlohmann/json.hpp>
+#include "program_document.h"
 
 namespace least_squares {
 
@@ -34,7 +34,7 @@ enum Offset : int {
 enum Task : int { prologue, forward, backward, norm, update };
 
 inline nlohmann::json program(int ranks, int microbatches) {
-  using nlohmann::json;
+  using namespace program_document;
   int mine = rows / ranks, part = mine / microbatches;
   auto run = [&](Task task, int microbatch) {
     int first = microbatch * part;
@@ -61,27 +61,11 @@ inline nlohmann::json program(int ranks, int microbatches) {
       arguments = {weights, gradient, record};
       break;
     }
-    return json{{"do", "run"},
-                {"task", task},
-                {"microbatch", microbatch},
-                {"args", arguments},
-                {"temps", temporaries}};
-  };
-  auto zero = [](int offset, int size) {
-    return json{{"do", "zero"}, {"offset", offset}, {"bytes", size}};
+    return program_document::run(task, microbatch, arguments, temporaries);
   };
   auto start = [&](int id, int offset, int elements) {
-    return json{{"do", "start"},
-                {"id", id},
-                {"op", "all_reduce"},
-                {"axis", "dp"},
-                {"channel", 0},
-                {"offset", offset},
-                {"elements", elements},
-                {"type", "f64"},
-                {"scratch", {{"offset", scratch}, {"bytes", 64}}}};
+    return allReduce(id, {"dp"}, 0, offset, elements, scratch);
   };
-  auto wait = [](int id) { return json{{"do", "wait"}, {"id", id}}; };
 
   json step = {zero(loss, 8), zero(count, 8), zero(normSquared, 8),
                zero(gradient, 64)};
@@ -109,13 +93,6 @@ inline nlohmann::json program(int ranks, int microbatches) {
   eval.push_back(start(7, loss, 1));
   eval.push_back(wait(7));
 
-  auto input = [&](const char *name, json shape, const char *type, int offset,
-                   int size) {
-    return json{{"name", name},     {"shape", shape},
-                {"type", type},     {"shift", 0},
-                {"range", nullptr}, {"ignore_index", nullptr},
-                {"offset", offset}, {"bytes", size}};
-  };
   auto product = [&](const char *name, bool accumulate, int m, int k,
                      json aStrides) {
     return json{{"name", name},
@@ -131,67 +108,38 @@ inline nlohmann::json program(int ranks, int microbatches) {
                 {"c", {{"strides", {0, 0, 1, 1}}}},
                 {"workspace", 0}};
   };
-  // Rank 0 sends 2E - |chunk 0| - |chunk 1| elements of each sum.
-  int sent = 0;
-  for (int elements : {1, 1, features})
-    if (ranks > 1)
-      sent += 2 * elements - (elements + ranks - 1) / ranks -
-              (elements + ranks - 2) / ranks;
-  return {
-      {"abi", 1},
-      {"model", "least_squares"},
-      {"source", "least_squares.mlir"},
-      {"command", "ppopt compile least_squares.mlir"},
-      {"plan",
-       {{"mesh", {{{"axis", "dp"}, {"size", ranks}}}},
-        {"batch", rows},
-        {"microbatches", microbatches},
-        {"schedule", "1f1b"},
-        {"optimizer", "sgd"},
-        {"target", "cpu"},
-        {"threads", 1},
-        {"cpu", "x86-64"},
-        {"features", json::array()}}},
-      {"inputs",
-       {input("x", {rows, features}, "f64", x, 8 * features * mine),
-        input("y", {rows}, "f64", y, 8 * mine),
-        input("mask", {rows}, "i32", mask, 4 * mine)}},
-      {"parameters",
-       {{{"name", "w"},
-         {"shape", {features}},
-         {"type", "f64"},
-         {"trained", true},
-         {"decayed", false},
-         {"init", {{"kind", "uniform"}, {"low", -1.0}, {"high", 1.0}}},
-         {"offset", weights},
-         {"gradient", gradient},
-         {"states", json::array()}}}},
-      {"arena",
-       {{"bytes", bytes},
-        {"regions", {{{"kind", "record"}, {"offset", 0}, {"bytes", bytes}}}}}},
-      {"record", {{"offset", record}}},
-      {"loss", {{"offset", loss}, {"type", "f64"}}},
-      {"counts",
-       {{{"offset", count},
-         {"type", "f64"},
-         {"name", "targets"},
-         {"source", "least_squares.mlir:3:8"}}}},
-      {"products",
-       {product("forward", false, part, features, {0, 0, features, 1}),
-        product("weights", true, features, part, {0, 0, 1, features})}},
-      {"kernels", {{{"name", "residual"}}}},
-      {"tasks",
-       {{{"name", "s0_P"}, {"kind", "prologue"}},
-        {{"name", "s0_F"}, {"kind", "forward"}},
-        {{"name", "s0_B"}, {"kind", "backward"}},
-        {{"name", "s0_N"}, {"kind", "norm"}},
-        {{"name", "s0_U"}, {"kind", "update"}}}},
-      {"ranks", {{{"place", 0}, {"actions", step}, {"eval_actions", eval}}}},
-      {"predicted",
-       {{"launches", 3 * microbatches},
-        {"flops", 4 * features * part * microbatches},
-        {"bytes_sent", 8 * sent}}},
-  };
+  json result = document("least_squares", {{{"axis", "dp"}, {"size", ranks}}},
+                         rows, microbatches);
+  result["inputs"] = {input("x", {rows, features}, "f64"),
+                      input("y", {rows}, "f64"), input("mask", {rows}, "i32")};
+  result["parameters"] = {parameter("w", {features}, "f64")};
+  result["counts"] = {{{"type", "f64"},
+                       {"name", "targets"},
+                       {"source", "least_squares.mlir:3:8"}}};
+  result["products"] = {
+      product("forward", false, part, features, {0, 0, features, 1}),
+      product("weights", true, features, part, {0, 0, 1, features})};
+  result["kernels"] = {{{"name", "residual"}}};
+  result["tasks"] = {task("p0_P", "prologue", -1), task("s0_F", "forward"),
+                     task("s0_B", "backward"), task("p0_N", "norm", -1),
+                     task("p0_U", "update", -1)};
+  result["places"] = {
+      {{"place", 0},
+       {"arena", arena(bytes)},
+       {"record", {{"offset", record}}},
+       {"loss", {{"offset", loss}}},
+       {"counts", {{{"offset", count}}}},
+       {"inputs",
+        {heldInput(0, x, 8 * features * mine), heldInput(1, y, 8 * mine),
+         heldInput(2, mask, 4 * mine)}},
+       {"parameters", {heldParameter(0, weights, gradient)}},
+       {"actions", step},
+       {"eval_actions", eval},
+       {"predicted",
+        {{"launches", 3 * microbatches},
+         {"flops", 4 * features * part * microbatches},
+         {"bytes_sent", 8 * sentElements(ranks, {1, 1, features})}}}}};
+  return result;
 }
 
 } // namespace least_squares

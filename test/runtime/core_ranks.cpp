@@ -27,7 +27,7 @@ static void train(comm::Transport &transport, comm::Collectives collectives) {
   rankOptions.collectives = collectives;
   ppopt_rank rank(program, least_squares::tasks, &transport, rankOptions);
   least_squares::fillInputs(rank, least_squares::makeData());
-  runtime::initializeParameters(rank, 1);
+  runtime::initializeParameters(program, rank.parameters, 1, 1);
   runtime::StepSettings settings;
   settings.learningRate = 0.1;
   settings.clip = 0.3;

@@ -72,7 +72,7 @@ void onRanks(const nlohmann::json &document, int threads,
     options.threads = threads;
     ppopt_rank rank(program, tasks, &t, options);
     fillInputs(rank, makeData());
-    initializeParameters(rank, 1);
+    initializeParameters(program, rank.parameters, 1, threads);
     body(rank);
   });
 }
@@ -213,7 +213,7 @@ TEST(Walker, SkippedStepsFinishWhatIsInFlight) {
   // A sum that is started before the counts are looked at, waited for at the
   // end: its channel and buffer must be free again in the next step.
   nlohmann::json document = ls::program(2, 1);
-  nlohmann::json &actions = document["ranks"][0]["actions"];
+  nlohmann::json &actions = document["places"][0]["actions"];
   nlohmann::json early = actions[5];
   early["id"] = 9;
   early["offset"] = ls::normSquared;
@@ -276,7 +276,7 @@ TEST(Walker, NonFiniteNormSkipsTheUpdateWhereAsked) {
 
 TEST(Walker, PlantedSkipOnOneRank) {
   nlohmann::json document = ls::program(2, 1);
-  for (nlohmann::json &action : document["ranks"][0]["actions"])
+  for (nlohmann::json &action : document["places"][0]["actions"])
     if (action["do"] == "run" && action["task"] == ls::update)
       action["skip_on_rank"] = 0;
   onRanks(document, 1, [](ppopt_rank &rank) {
@@ -295,7 +295,7 @@ TEST(Walker, CountersThatDifferFail) {
     EXPECT_EQ(failureOf([&] { walkStep(rank, settings(0), {}); }), "");
   });
   nlohmann::json document = ls::program(2, 1);
-  document["predicted"]["flops"] = 7;
+  document["places"][0]["predicted"]["flops"] = 7;
   onRanks(document, 1, [](ppopt_rank &rank) {
     EXPECT_EQ(failureOf([&] { walkStep(rank, settings(0), checked()); }),
               fmt::format("step 1, rank {}: 216 FLOPs of products, and the "
@@ -303,7 +303,7 @@ TEST(Walker, CountersThatDifferFail) {
                           rank.index));
   });
   document = ls::program(2, 1);
-  document["predicted"]["bytes_sent"] = 39;
+  document["places"][0]["predicted"]["bytes_sent"] = 39;
   onRanks(document, 1, [](ppopt_rank &rank) {
     std::string message =
         failureOf([&] { walkStep(rank, settings(0), checked()); });
@@ -333,7 +333,7 @@ TEST(Rank, WrongNumberOfRanks) {
 
 TEST(Rank, TooLittleScratch) {
   nlohmann::json document = ls::program(2, 1);
-  document["ranks"][0]["actions"][5]["scratch"]["bytes"] = 0;
+  document["places"][0]["actions"][5]["scratch"]["bytes"] = 0;
   std::string message = failureOf([&] { onRanks(document, 1, [](auto &) {}); });
   EXPECT_NE(message.find("program: all_reduce 0: "), std::string::npos)
       << message;

@@ -1,5 +1,6 @@
 //===- train_options_test.cpp - Flags, rates, parameters, processors ------===//
 
+#include "core/rank.h"
 #include "train/command_line.h"
 #include "train/cpu_check.h"
 #include "train/learning_rate.h"
@@ -156,44 +157,46 @@ TEST(CpuCheck, NamesWhatIsMissing) {
 
 TEST(InitialParameters, MustBeTheModels) {
   TemporaryFolder folder;
-  Program sgd = program("sgd");
+  Program sgd = Program::parse(next_token::program(1, 1).dump());
   std::string path = folder.path("p.safetensors");
-  std::vector<char> arena(next_token::bytes), loaded(next_token::bytes);
-  for (size_t i = 0; i < arena.size(); ++i)
+  ppopt_rank rank(sgd, next_token::Tasks<1, 1>::list, nullptr, {});
+  ppopt_rank loaded(sgd, next_token::Tasks<1, 1>::list, nullptr, {});
+  char *arena = rank.arena.base();
+  for (int i = 0; i < next_token::bytes; ++i)
     arena[i] = static_cast<char>(i);
-  exportParameters(sgd, arena.data(), path);
-  InitialParameters(sgd, path).load(loaded.data());
+  exportParameters(rank, path);
+  InitialParameters(sgd, path).load(loaded.parameters);
   for (auto [offset, bytes] : {std::pair<int, int>{next_token::weights, 16},
                                std::pair<int, int>{next_token::unused, 12}})
-    EXPECT_EQ(std::memcmp(arena.data() + offset, loaded.data() + offset, bytes),
-              0);
-  EXPECT_EQ(loaded[next_token::gradient], 0);
+    EXPECT_EQ(std::memcmp(arena + offset, loaded.at(offset), bytes), 0);
+  EXPECT_EQ(*loaded.at(next_token::gradient), 0);
 
   auto init = [&](const std::vector<TensorToStore> &tensors) {
     writeSafetensors(path, tensors);
     InitialParameters(sgd, path);
   };
-  TensorToStore w{"w", "F64", {2}, arena.data()};
-  TensorToStore unused{"unused", "F32", {1, 3}, arena.data()};
+  TensorToStore w{"w", "F64", {2}, arena};
+  TensorToStore unused{"unused", "F32", {1, 3}, arena};
   init({w, unused});
   EXPECT_ERROR(init({w}), "missing: unused");
-  EXPECT_ERROR(init({w, unused, {"x", "U8", {1}, arena.data()}}),
+  EXPECT_ERROR(init({w, unused, {"x", "U8", {1}, arena}}),
                "not a parameter: x");
-  EXPECT_ERROR(init({w, {"unused", "F32", {3, 1}, arena.data()}}),
+  EXPECT_ERROR(init({w, {"unused", "F32", {3, 1}, arena}}),
                "of another shape: unused (file F32 [3, 1], model F32 [1, 3])");
-  EXPECT_ERROR(init({{"w", "F32", {2}, arena.data()}, unused}),
+  EXPECT_ERROR(init({{"w", "F32", {2}, arena}, unused}),
                "of another type: w (file F32 [2], model F64 [2]) (convert");
-  EXPECT_ERROR(init({{"v", "F64", {2}, arena.data()}, unused}),
+  EXPECT_ERROR(init({{"v", "F64", {2}, arena}, unused}),
                "missing: w; not a parameter: v");
 }
 
 TEST(ExportGradients, WritesThoseThatExist) {
   TemporaryFolder folder;
   std::string path = folder.path("g.safetensors");
-  std::vector<char> arena(next_token::bytes);
+  Program sgd = Program::parse(next_token::program(1, 1).dump());
+  ppopt_rank rank(sgd, next_token::Tasks<1, 1>::list, nullptr, {});
   double gradient[2] = {3, 4};
-  std::memcpy(arena.data() + next_token::gradient, gradient, sizeof(gradient));
-  exportGradients(program("sgd"), arena.data(), path);
+  std::memcpy(rank.at(next_token::gradient), gradient, sizeof(gradient));
+  exportGradients(rank, path);
   SafetensorsFile file(path);
   ASSERT_EQ(file.tensors().size(), 1u);
   EXPECT_EQ(file.tensors()[0].name, "w");

@@ -10,11 +10,10 @@
 #ifndef PPOPT_TEST_RUNTIME_TRAIN_PROGRAM_H
 #define PPOPT_TEST_RUNTIME_TRAIN_PROGRAM_H
 
-#include "ppopt/runtime.h"
+#include "program_document.h"
 
 #include <cmath>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
 namespace next_token {
@@ -43,7 +42,7 @@ enum Task : int { prologue, forward, backward, norm, update };
 /// `optimizer` is "sgd" or "momentum" (SGD that keeps a velocity).
 inline nlohmann::json program(int ranks, int microbatches,
                               const std::string &optimizer = "sgd") {
-  using nlohmann::json;
+  using namespace program_document;
   int mine = rows / ranks, part = mine / microbatches;
   auto run = [&](Task task, int microbatch) {
     int first = 4 * width * part * microbatch;
@@ -57,26 +56,11 @@ inline nlohmann::json program(int ranks, int microbatches,
     else
       arguments = {tokens + first, targets + first, count, weights,
                    loss,           gradient};
-    return json{{"do", "run"},
-                {"task", task},
-                {"microbatch", microbatch},
-                {"args", arguments},
-                {"temps", temporaries}};
-  };
-  auto zero = [](int offset, int size) {
-    return json{{"do", "zero"}, {"offset", offset}, {"bytes", size}};
+    return program_document::run(task, microbatch, arguments, temporaries);
   };
   auto sum = [&](json &actions, int id, int offset, int elements) {
-    actions.push_back({{"do", "start"},
-                       {"id", id},
-                       {"op", "all_reduce"},
-                       {"axis", "dp"},
-                       {"channel", 0},
-                       {"offset", offset},
-                       {"elements", elements},
-                       {"type", "f64"},
-                       {"scratch", {{"offset", scratch}, {"bytes", 64}}}});
-    actions.push_back({{"do", "wait"}, {"id", id}});
+    actions.push_back(allReduce(id, {"dp"}, 0, offset, elements, scratch));
+    actions.push_back(wait(id));
   };
   json step = {zero(loss, 8), zero(count, 8), zero(normSquared, 8),
                zero(gradient, 64)};
@@ -95,74 +79,39 @@ inline nlohmann::json program(int ranks, int microbatches,
   step.push_back({{"do", "norm"}, {"offset", normSquared}});
   step.push_back(run(update, 0));
 
-  auto input = [&](const char *name, int shift, json ignore, int offset) {
-    return json{{"name", name},     {"shape", {rows, width}},
-                {"type", "i32"},    {"shift", shift},
-                {"range", 256},     {"ignore_index", ignore},
-                {"offset", offset}, {"bytes", 4 * width * mine}};
-  };
   json states = json::array();
   if (optimizer == "momentum")
     states = {{{"name", "velocity"}, {"offset", velocity}}};
-  auto parameter = [&](const char *name, json shape, const char *type,
-                       int offset, int grad, json kept) {
-    return json{{"name", name},
-                {"shape", shape},
-                {"type", type},
-                {"trained", grad >= 0},
-                {"decayed", false},
-                {"init", {{"kind", "uniform"}, {"low", -1.0}, {"high", 1.0}}},
-                {"offset", offset},
-                {"gradient", grad},
-                {"states", kept}};
-  };
-  int sent = 0; // by rank 0, in elements
-  for (int elements : {1, 1, 2})
-    if (ranks > 1)
-      sent += 2 * elements - (elements + ranks - 1) / ranks -
-              (elements + ranks - 2) / ranks;
-  return {
-      {"abi", 1},
-      {"model", "next_token"},
-      {"source", "next_token.mlir"},
-      {"command", "ppopt compile next_token.mlir"},
-      {"plan",
-       {{"mesh", {{{"axis", "dp"}, {"size", ranks}}}},
-        {"batch", rows},
-        {"microbatches", microbatches},
-        {"schedule", "1f1b"},
-        {"optimizer", "sgd"},
-        {"target", "cpu"},
-        {"threads", 1},
-        {"cpu", "x86-64"},
-        {"features", json::array({"+sse2"})}}},
-      {"inputs",
-       {input("tokens", 0, nullptr, tokens),
-        input("targets", 1, ignored, targets)}},
-      {"parameters",
-       {parameter("w", {2}, "f64", weights, gradient, states),
-        parameter("unused", {1, 3}, "f32", unused, -1, json::array())}},
-      {"arena",
-       {{"bytes", bytes},
-        {"regions", {{{"kind", "record"}, {"offset", 0}, {"bytes", bytes}}}}}},
-      {"record", {{"offset", record}}},
-      {"loss", {{"offset", loss}, {"type", "f64"}}},
-      {"counts",
-       {{{"offset", count},
-         {"type", "f64"},
-         {"name", "targets, ignore_index -100"},
-         {"source", "next_token.mlir:3:8"}}}},
-      {"products", json::array()},
-      {"kernels", json::array()},
-      {"tasks",
-       {{{"name", "s0_P"}, {"kind", "prologue"}},
-        {{"name", "s0_F"}, {"kind", "forward"}},
-        {{"name", "s0_B"}, {"kind", "backward"}},
-        {{"name", "s0_N"}, {"kind", "norm"}},
-        {{"name", "s0_U"}, {"kind", "update"}}}},
-      {"ranks", {{{"place", 0}, {"actions", step}, {"eval_actions", eval}}}},
-      {"predicted", {{"launches", 0}, {"flops", 0}, {"bytes_sent", 8 * sent}}},
-  };
+  json result = document("next_token", {{{"axis", "dp"}, {"size", ranks}}},
+                         rows, microbatches);
+  result["inputs"] = {input("tokens", {rows, width}, "i32", 0, 256),
+                      input("targets", {rows, width}, "i32", 1, 256, ignored)};
+  result["parameters"] = {parameter("w", {2}, "f64"),
+                          parameter("unused", {1, 3}, "f32", false)};
+  result["counts"] = {{{"type", "f64"},
+                       {"name", "targets, ignore_index -100"},
+                       {"source", "next_token.mlir:3:8"}}};
+  result["tasks"] = {task("p0_P", "prologue", -1), task("s0_F", "forward"),
+                     task("s0_B", "backward"), task("p0_N", "norm", -1),
+                     task("p0_U", "update", -1)};
+  result["places"] = {{{"place", 0},
+                       {"arena", arena(bytes)},
+                       {"record", {{"offset", record}}},
+                       {"loss", {{"offset", loss}}},
+                       {"counts", {{{"offset", count}}}},
+                       {"inputs",
+                        {heldInput(0, tokens, 4 * width * mine),
+                         heldInput(1, targets, 4 * width * mine)}},
+                       {"parameters",
+                        {heldParameter(0, weights, gradient, states),
+                         heldParameter(1, unused, -1)}},
+                       {"actions", step},
+                       {"eval_actions", eval},
+                       {"predicted",
+                        {{"launches", 0},
+                         {"flops", 0},
+                         {"bytes_sent", 8 * sentElements(ranks, {1, 1, 2})}}}}};
+  return result;
 }
 
 /// The tasks of a program with these sizes.

@@ -28,7 +28,9 @@ std::vector<int32_t> gather(const Program &program, const Sampler &sampler,
   for (int offset : {next_token::tokens, next_token::targets})
     for (int64_t rank = 0; rank < program.plan.ranks(); ++rank) {
       std::vector<char> arena(next_token::bytes);
-      sampler.fill(batch, rank, arena.data());
+      sampler.fill(
+          batch, rank,
+          ppopt::runtime::inputBuffers(program.placeOf(rank), arena.data()));
       const int32_t *first =
           reinterpret_cast<const int32_t *>(arena.data() + offset);
       values.insert(values.end(), first,
@@ -181,7 +183,8 @@ TEST(TensorReader, RefusesWhatTheModelDoesNotTake) {
     std::vector<char> arena(next_token::bytes);
     auto reader = makeTensorReader(one, path, "--inputs");
     for (uint64_t i = 0; i < reader->count(); ++i)
-      reader->read(i, 0, arena.data());
+      reader->read(i, 0,
+                   ppopt::runtime::inputBuffers(one.places[0], arena.data()));
   };
   auto &tokens = tensors.list[0], &targets = tensors.list[1];
   read(tensors.list);

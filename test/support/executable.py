@@ -26,7 +26,7 @@ class Executable:
 
     @property
     def keeps_velocity(self):
-        return any(state for parameter in self.program["parameters"] for state in parameter["states"])
+        return any(parameter["states"] for place in self.program["places"] for parameter in place["parameters"])
 
 
 class Result:

@@ -36,7 +36,10 @@ static void printPlan(const mlir::pp::PlanOptions &plan,
          << ", " << plan.optimizer << ", threads " << plan.threads << ", "
          << plan.cpu << "\n\nbytes of a rank\n";
 
-  if (const json::Object *arena = program.getObject("arena")) {
+  const json::Array *places = program.getArray("places");
+  const json::Object *place =
+      places && !places->empty() ? places->front().getAsObject() : nullptr;
+  if (const json::Object *arena = place ? place->getObject("arena") : nullptr) {
     // All that docs/program.md has, in its order of the arena; several regions
     // may be of one kind.
     SmallVector<std::pair<StringRef, int64_t>> kinds = {
@@ -60,7 +63,8 @@ static void printPlan(const mlir::pp::PlanOptions &plan,
     printCount("all", arena->getInteger("bytes").value_or(0));
   }
   outs() << "\na rank's step\n";
-  if (const json::Object *predicted = program.getObject("predicted")) {
+  if (const json::Object *predicted =
+          place ? place->getObject("predicted") : nullptr) {
     printCount("FLOPs", predicted->getInteger("flops").value_or(0));
     printCount("launches", predicted->getInteger("launches").value_or(0));
     printCount("bytes sent", predicted->getInteger("bytes_sent").value_or(0));

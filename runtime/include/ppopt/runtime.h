@@ -8,9 +8,9 @@
 //  - the bodies of the tasks call `ppopt_launch` and `ppopt_matmul`.
 //
 // The JSON's fields are documented in docs/program.md. Byte offsets in it are
-// relative to the rank's arena, one allocation of `arena.bytes` bytes, aligned
-// to PPOPT_ALIGNMENT, made before the first step. Nothing else is allocated in
-// a step.
+// relative to the arena of a place: one allocation of `arena.bytes` bytes on
+// each rank of the place, aligned to PPOPT_ALIGNMENT, made before the first
+// step. Nothing else is allocated in a step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ extern "C" {
 
 /// Version of this contract. The program's JSON repeats it as "abi"; the
 /// runtime refuses a program of another version.
-#define PPOPT_ABI_VERSION 1
+#define PPOPT_ABI_VERSION 2
 
 /// Alignment, in bytes, of the arena and of every buffer in it.
 #define PPOPT_ALIGNMENT 64

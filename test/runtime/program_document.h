@@ -1,0 +1,151 @@
+//===- program_document.h - Programs as the compiler writes them ----------===//
+//
+// The parts of docs/program.md's document that all hand-written programs have
+// in common.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_TEST_RUNTIME_PROGRAM_DOCUMENT_H
+#define PPOPT_TEST_RUNTIME_PROGRAM_DOCUMENT_H
+
+#include "ppopt/runtime.h"
+
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace program_document {
+
+using nlohmann::json;
+
+//===----------------------------------------------------------------------===//
+// Actions
+//===----------------------------------------------------------------------===//
+
+inline json run(int task, int microbatch, const json &args, int temps) {
+  return {{"do", "run"},
+          {"task", task},
+          {"microbatch", microbatch},
+          {"args", args},
+          {"temps", temps}};
+}
+
+inline json zero(int offset, int bytes) {
+  return {{"do", "zero"}, {"offset", offset}, {"bytes", bytes}};
+}
+
+/// A sum of f64, with 64 bytes of scratch.
+inline json allReduce(int id, const json &axes, int channel, int offset,
+                      int elements, int scratch) {
+  return {{"do", "start"},
+          {"id", id},
+          {"op", "all_reduce"},
+          {"axes", axes},
+          {"channel", channel},
+          {"offset", offset},
+          {"elements", elements},
+          {"type", "f64"},
+          {"scratch", {{"offset", scratch}, {"bytes", 64}}}};
+}
+
+inline json wait(int id) { return {{"do", "wait"}, {"id", id}}; }
+
+//===----------------------------------------------------------------------===//
+// Tensors and tasks
+//===----------------------------------------------------------------------===//
+
+inline json input(const char *name, const json &shape, const char *type,
+                  int shift = 0, const json &range = nullptr,
+                  const json &ignored = nullptr) {
+  return {{"name", name},   {"shape", shape}, {"type", type},
+          {"shift", shift}, {"range", range}, {"ignore_index", ignored}};
+}
+
+/// Drawn from [-1, 1); place 0 holds it.
+inline json parameter(const char *name, const json &shape, const char *type,
+                      bool trained = true) {
+  return {{"name", name},
+          {"shape", shape},
+          {"type", type},
+          {"trained", trained},
+          {"decayed", false},
+          {"init", {{"kind", "uniform"}, {"low", -1.0}, {"high", 1.0}}},
+          {"places", {0}}};
+}
+
+inline json heldInput(int input, int offset, int bytes) {
+  return {{"input", input}, {"offset", offset}, {"bytes", bytes}};
+}
+
+inline json heldParameter(int parameter, int offset, int gradient,
+                          const json &states = json::array()) {
+  return {{"parameter", parameter},
+          {"offset", offset},
+          {"gradient", gradient},
+          {"states", states}};
+}
+
+inline json task(const char *name, const char *kind, int stage = 0,
+                 int place = 0) {
+  return {{"name", name}, {"kind", kind}, {"stage", stage}, {"place", place}};
+}
+
+/// Elements that the first of `ranks` sends in sums of so many elements:
+/// 2E - |chunk 0| - |chunk 1| each.
+inline int sentElements(int ranks, std::initializer_list<int> sums) {
+  int sent = 0;
+  for (int elements : sums)
+    if (ranks > 1)
+      sent += 2 * elements - (elements + ranks - 1) / ranks -
+              (elements + ranks - 2) / ranks;
+  return sent;
+}
+
+//===----------------------------------------------------------------------===//
+// The document
+//===----------------------------------------------------------------------===//
+
+/// Places' memory: all of it one region, the record at 0.
+inline json arena(int bytes) {
+  return {{"bytes", bytes},
+          {"regions", {{{"kind", "record"}, {"offset", 0}, {"bytes", bytes}}}}};
+}
+
+/// A document without inputs, parameters, counts, transfers, products, kernels,
+/// tasks and places: the caller adds what there is. One stage on each place;
+/// the loss is f64.
+inline json document(const std::string &model, const json &mesh, int batch,
+                     int microbatches) {
+  json stages = json::array();
+  json places = 1;
+  for (const json &axis : mesh)
+    if (axis["axis"] == "pp")
+      places = axis["size"];
+  for (int place = 0; place < places; ++place)
+    stages.push_back({{"place", place}});
+  json document = {{"abi", PPOPT_ABI_VERSION},
+                   {"model", model},
+                   {"source", model + ".mlir"},
+                   {"command", "ppopt compile " + model + ".mlir"},
+                   {"plan",
+                    {{"mesh", mesh},
+                     {"batch", batch},
+                     {"microbatches", microbatches},
+                     {"schedule", "1f1b"},
+                     {"launch", "ranks"},
+                     {"optimizer", "sgd"},
+                     {"target", "cpu"},
+                     {"threads", 1},
+                     {"cpu", "x86-64"},
+                     {"features", {"+sse2"}}}},
+                   {"stages", stages},
+                   {"loss", {{"type", "f64"}}}};
+  for (const char *list : {"inputs", "parameters", "counts", "transfers",
+                           "products", "kernels", "tasks", "places"})
+    document[list] = json::array();
+  return document;
+}
+
+} // namespace program_document
+
+#endif // PPOPT_TEST_RUNTIME_PROGRAM_DOCUMENT_H
