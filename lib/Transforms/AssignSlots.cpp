@@ -1,14 +1,14 @@
-//===- AssignSlots.cpp - Colours lifetimes of saved values into slots -----===//
+//===- AssignSlots.cpp - Colours lifetimes of values into slots -----------===//
 //
-// Before: runs name tasks only. After: each run says for every saved value of
-// its task in which slot it lies; the schedule has the slots' sizes.
+// Before: runs name tasks, transfers name values. After: each says in which
+// slot the saved and received values lie that it uses; the schedule has the
+// slots' sizes.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
-
-#include "llvm/ADT/MapVector.h"
+#include "ppopt/Transforms/SlotUses.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_ASSIGNSLOTS
@@ -20,91 +20,91 @@ using namespace mlir::pp;
 
 namespace {
 
-/// A saved value of one microbatch, from the run that makes it to the last that
-/// reads it.
-struct Lifetime {
-  int64_t bytes = 0;
-  unsigned begin = 0, end = 0;
-  int64_t slot = -1;
-};
-
-using Key = std::tuple<int64_t, int64_t, StringRef>; // stage, microbatch, name
+/// Ends each life one run early, so that the run before its last reader may
+/// write over it: the bug that --plant=slot-too-early asks for.
+void endTooEarly(MutableArrayRef<SlotLifetime> lifetimes, ScheduleOp schedule) {
+  SmallVector<unsigned> runBefore; // of each action
+  unsigned last = 0;
+  for (auto [position, action] : llvm::enumerate(schedule.getBody().front())) {
+    runBefore.push_back(last);
+    if (isa<RunOp>(action))
+      last = position;
+  }
+  for (SlotLifetime &life : lifetimes)
+    life.end = std::max(life.begin, std::max(runBefore[life.end], 1u) - 1);
+}
 
 class SlotAssigner {
 public:
-  SlotAssigner(ScheduleOp schedule, SymbolTable &symbols)
-      : schedule(schedule), symbols(symbols) {}
-  int64_t run();
+  SlotAssigner(ScheduleOp schedule, const SlotUses &uses)
+      : schedule(schedule), uses(uses) {}
+  /// Returns the bytes of all slots.
+  int64_t run(bool isTooEarly);
 
 private:
-  template <typename Fn> void forEachSaved(RunOp run, Fn visit);
-  void findLifetimes();
-  void colour();
+  void colour(ArrayRef<SlotLifetime> lifetimes);
+  void setSlots();
+  int64_t slotOf(const SlotUse &use, int64_t microbatch) const {
+    return colours.lookup({use.role, microbatch});
+  }
 
   ScheduleOp schedule;
-  SymbolTable &symbols;
-  llvm::MapVector<Key, Lifetime, std::map<Key, unsigned>> lifetimes;
+  const SlotUses &uses;
+  DenseMap<std::pair<Attribute, int64_t>, int64_t> colours;
   SmallVector<int64_t> slots;
 };
 
-/// Calls `visit(key, type)` for the saved values that a run reads or makes.
-template <typename Fn> void SlotAssigner::forEachSaved(RunOp run, Fn visit) {
-  auto task = symbols.lookup<TaskOp>(run.getTask());
-  auto key = [&](RoleAttr role) {
-    return Key(task.getStage(), run.getMicrobatch(), role.getName());
-  };
-  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
-    if (task.getArgRole(i).getKind() == RoleKind::Saved)
-      visit(key(task.getArgRole(i)), task.getArgumentTypes()[i]);
-  for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
-    if (task.getResultRole(i).getKind() == RoleKind::Saved)
-      visit(key(task.getResultRole(i)), task.getResultTypes()[i]);
-}
-
-void SlotAssigner::findLifetimes() {
-  for (auto [position, run] : llvm::enumerate(schedule.getOps<RunOp>()))
-    forEachSaved(run, [&, position = position](Key key, Type type) {
-      auto [it, isNew] = lifetimes.insert({key, Lifetime()});
-      if (isNew) {
-        it->second.bytes = getAlignedBytes(type);
-        it->second.begin = position;
-      }
-      it->second.end = position;
-    });
-}
-
-/// In order of birth: the smallest slot that is free and large enough, else a
-/// new one. A slot frees after the run of the last reader.
-void SlotAssigner::colour() {
-  SmallVector<unsigned> busyUntil;
-  for (auto &[key, life] : lifetimes) {
-    int64_t best = -1;
-    for (int64_t slot = 0, e = slots.size(); slot < e; ++slot)
-      if (busyUntil[slot] < life.begin && slots[slot] >= life.bytes &&
-          (best < 0 || slots[slot] < slots[best]))
-        best = slot;
-    if (best < 0) {
-      best = slots.size();
-      slots.push_back(life.bytes);
-      busyUntil.push_back(0);
+/// In order of birth. A slot frees after the last use of its value, for values
+/// of the same size only: there are then as many slots of a size as values of
+/// it live at once, and a step of many microbatches needs no more than one of
+/// few.
+void SlotAssigner::colour(ArrayRef<SlotLifetime> lifetimes) {
+  SmallVector<std::pair<unsigned, const SlotLifetime *>> byEnd;
+  for (const SlotLifetime &life : lifetimes)
+    byEnd.push_back({life.end, &life});
+  llvm::sort(byEnd);
+  DenseMap<int64_t, SmallVector<int64_t>> free; // by size
+  const auto *next = byEnd.begin();
+  for (const SlotLifetime &life : lifetimes) {
+    for (; next->first < life.begin; ++next) {
+      const SlotLifetime &ended = *next->second;
+      free[ended.bytes].push_back(
+          colours.lookup({ended.role, ended.microbatch}));
     }
-    life.slot = best;
-    busyUntil[best] = life.end;
+    SmallVector<int64_t> &candidates = free[life.bytes];
+    int64_t slot = slots.size();
+    if (candidates.empty())
+      slots.push_back(life.bytes);
+    else
+      slot = candidates.pop_back_val();
+    colours[{life.role, life.microbatch}] = slot;
   }
 }
 
-int64_t SlotAssigner::run() {
-  findLifetimes();
-  colour();
+void SlotAssigner::setSlots() {
   Builder builder(schedule.getContext());
-  for (auto run : schedule.getOps<RunOp>()) {
-    SmallVector<NamedAttribute> named;
-    forEachSaved(run, [&](Key key, Type) {
-      named.push_back(builder.getNamedAttr(
-          std::get<2>(key), builder.getI64IntegerAttr(lifetimes[key].slot)));
-    });
-    run.setSlotsAttr(builder.getDictionaryAttr(named));
+  for (Operation &action : schedule.getBody().front()) {
+    if (auto run = dyn_cast<RunOp>(action)) {
+      SmallVector<NamedAttribute> named;
+      for (const SlotUse &use : uses.of(run))
+        named.push_back(builder.getNamedAttr(
+            use.role.getName(),
+            builder.getI64IntegerAttr(slotOf(use, run.getMicrobatch()))));
+      run.setSlotsAttr(builder.getDictionaryAttr(named));
+    } else if (auto send = dyn_cast<SendOp>(action)) {
+      send.setSlot(slotOf(uses.of(send), send.getMicrobatch()));
+    } else if (auto recv = dyn_cast<RecvOp>(action)) {
+      recv.setSlot(slotOf(uses.of(recv), recv.getMicrobatch()));
+    }
   }
+}
+
+int64_t SlotAssigner::run(bool isTooEarly) {
+  SmallVector<SlotLifetime> lifetimes = findLifetimes(schedule, uses);
+  if (isTooEarly)
+    endTooEarly(lifetimes, schedule);
+  colour(lifetimes);
+  setSlots();
   schedule.setSlots(slots);
   int64_t bytes = 0;
   for (int64_t slot : slots)
@@ -114,9 +114,13 @@ int64_t SlotAssigner::run() {
 
 struct AssignSlots : pp::impl::AssignSlotsBase<AssignSlots> {
   void runOnOperation() override {
-    SymbolTable symbols(getOperation());
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(plan))
+      return signalPassFailure();
+    bool isTooEarly = plan->getPlant() == "slot-too-early";
+    SlotUses uses(getOperation());
     for (auto schedule : getOperation().getOps<ScheduleOp>()) {
-      int64_t bytes = SlotAssigner(schedule, symbols).run();
+      int64_t bytes = SlotAssigner(schedule, uses).run(isTooEarly);
       if (!schedule.getEvaluation())
         slotBytes += bytes;
     }

@@ -1,8 +1,9 @@
 //===- FormBuckets.cpp - Orders parameters into buckets -------------------===//
 //
 // Before: tasks and parameter declarations. After: pp.buckets in the order in
-// which their gradients are ready, a task that sums the squares of all
-// gradients, and an update task for each bucket.
+// which their gradients are ready, each of parameters that one set of places
+// holds; for each place a task that sums the squares of the gradients that it
+// owns, and an update task for each bucket that it holds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,8 @@
 #include "ppopt/Transforms/TaskBuilder.h"
 
 #include "llvm/Support/MathExtras.h"
+
+#include <map>
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_FORMBUCKETS
@@ -28,6 +31,7 @@ namespace {
 constexpr int64_t kElementAlignment = 32;
 
 struct OpenBucket {
+  ArrayRef<int64_t> places;
   Type type;
   bool decayed;
   Location loc;
@@ -36,11 +40,28 @@ struct OpenBucket {
   int64_t elements = 0;
 };
 
+/// The tasks whose results add to gradients, in the order in which a microbatch
+/// runs them: the last stage first.
+SmallVector<TaskOp> findBackwardTasks(ModuleOp module) {
+  std::map<int64_t, SmallVector<TaskOp>, std::greater<int64_t>> byStage;
+  for (auto task : module.getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+      if (task.getResultRole(i).getKind() == RoleKind::Grad) {
+        byStage[task.getStage()].push_back(task);
+        break;
+      }
+  SmallVector<TaskOp> tasks;
+  for (auto &[stage, ofStage] : byStage)
+    tasks.append(ofStage);
+  return tasks;
+}
+
 /// The parameters whose gradient accumulates in some task, in the order in
 /// which the last addition to each is done.
 SmallVector<StringRef> orderByReadiness(ModuleOp module) {
-  SmallVector<StringRef> order;
-  for (auto task : module.getOps<TaskOp>()) {
+  llvm::StringMap<unsigned> last;
+  SmallVector<StringRef> additions;
+  for (TaskOp task : findBackwardTasks(module)) {
     SmallVector<std::pair<Operation *, StringRef>> ready;
     Operation *ret = task.getBody().front().getTerminator();
     for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
@@ -51,10 +72,14 @@ SmallVector<StringRef> orderByReadiness(ModuleOp module) {
       return a.first->isBeforeInBlock(b.first);
     });
     for (auto &[op, name] : ready) {
-      llvm::erase(order, name);
-      order.push_back(name);
+      last[name] = additions.size();
+      additions.push_back(name);
     }
   }
+  SmallVector<StringRef> order;
+  for (auto [i, name] : llvm::enumerate(additions))
+    if (last.lookup(name) == i)
+      order.push_back(name);
   return order;
 }
 
@@ -71,9 +96,17 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
     OpBuilder builder(*tasks.begin());
     SmallVector<BucketOp> buckets = formBuckets(*plan, builder);
     builder.setInsertionPointToEnd(getOperation().getBody());
-    buildNormTask(buckets, builder);
-    for (BucketOp bucket : buckets)
-      buildUpdateTask(*plan, bucket, builder);
+    std::map<int64_t, SmallVector<BucketOp>> heldBy, ownedBy;
+    for (BucketOp bucket : buckets) {
+      ownedBy[bucket.getPlaces().front()].push_back(bucket);
+      for (int64_t place : bucket.getPlaces())
+        heldBy[place].push_back(bucket);
+    }
+    for (auto &[place, held] : heldBy) {
+      buildNormTask(place, ownedBy[place], builder);
+      for (BucketOp bucket : held)
+        buildUpdateTask(*plan, place, bucket, builder);
+    }
   }
 
 private:
@@ -94,17 +127,19 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
         builder, bucket.loc, "b" + std::to_string(buckets.size()),
         builder.getStrArrayAttr(bucket.params), bucket.offsets,
         llvm::alignTo(bucket.elements, padding), bucket.type, bucket.decayed,
-        ArrayRef<int64_t>{0}));
+        bucket.places));
   };
   for (StringRef name : orderByReadiness(getOperation())) {
     ParamDeclOp param = declared.lookup(name);
     auto type = cast<RankedTensorType>(param.getType());
     auto *found = llvm::find_if(open, [&](OpenBucket &bucket) {
-      return bucket.type == type.getElementType() &&
+      return bucket.places == param.getPlaces() &&
+             bucket.type == type.getElementType() &&
              bucket.decayed == !param.getNoDecay();
     });
     if (found == open.end()) {
-      open.push_back({type.getElementType(),
+      open.push_back({param.getPlaces(),
+                      type.getElementType(),
                       !param.getNoDecay(),
                       param.getLoc(),
                       {},

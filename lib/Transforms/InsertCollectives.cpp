@@ -1,13 +1,15 @@
 //===- InsertCollectives.cpp - All-reduces of gradients, loss and counts --===//
 //
-// Before: schedules of runs. After: what is summed over the data-parallel ranks
-// is started behind the last run that adds to it and waited for before the
-// first action that needs it.
+// Before: schedules of runs and transfers. After: what is summed over ranks is
+// started, on each rank of its group, behind the last run that adds to it, and
+// waited for before the first action that needs it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
+
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_INSERTCOLLECTIVES
@@ -19,119 +21,319 @@ using namespace mlir::pp;
 
 namespace {
 
-constexpr llvm::StringLiteral kDataParallel = "dp";
+/// The ranks that differ in `axes` only and, if `among` is not empty, whose
+/// place is one of these.
+struct Group {
+  SmallVector<StringRef> axes;
+  SmallVector<int64_t> among;
 
-/// A buffer that runs of a schedule add to and that is summed over dp.
-struct Sum {
-  Attribute what;     ///< a bucket's symbol, or the role of a scalar
-  Operation *lastAdd; ///< the last run that adds to it
+  bool spansPlaces() const { return llvm::is_contained(axes, "pp"); }
+  friend bool operator<(const Group &a, const Group &b) {
+    return std::tie(a.axes, a.among) < std::tie(b.axes, b.among);
+  }
 };
+
+/// A buffer that runs add to and that is summed over a group of ranks.
+struct Sum {
+  Attribute what; ///< a bucket's symbol, or the role of a scalar
+  Group group;
+  /// The places that take part; empty: all.
+  SmallVector<int64_t> places;
+  int64_t channel = 0;
+
+  bool isBucket() const { return isa<SymbolRefAttr>(what); }
+  bool isScalar(RoleKind kind) const {
+    auto role = dyn_cast<RoleAttr>(what);
+    return role && role.getKind() == kind;
+  }
+};
+
+/// All sums of a module, in one order: that of the starts of what is summed
+/// over several places. The counts come first and the norm last, as on every
+/// rank.
+class SumList {
+public:
+  SumList(ModuleOp module, PlanOp plan) : module(module), plan(plan) {
+    find();
+    numberChannels();
+  }
+  ArrayRef<Sum> get() const { return sums; }
+
+private:
+  void find();
+  void addScalars(RoleKind kind, ArrayRef<StringRef> axes);
+  void addBucket(BucketOp bucket);
+  void add(Attribute what, ArrayRef<StringRef> axes, ArrayRef<int64_t> among,
+           ArrayRef<int64_t> places);
+  void numberChannels();
+
+  ModuleOp module;
+  PlanOp plan;
+  SmallVector<Sum> sums;
+};
+
+/// Adds a sum, if its group has several ranks.
+void SumList::add(Attribute what, ArrayRef<StringRef> axes,
+                  ArrayRef<int64_t> among, ArrayRef<int64_t> places) {
+  Group group;
+  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>())
+    if (axis.getSize() > 1 && llvm::is_contained(axes, axis.getName()))
+      group.axes.push_back(axis.getName());
+  if (group.axes.empty())
+    return;
+  if (group.spansPlaces())
+    group.among.assign(among.begin(), among.end());
+  sums.push_back({what, std::move(group), SmallVector<int64_t>(places), 0});
+}
+
+void SumList::addScalars(RoleKind kind, ArrayRef<StringRef> axes) {
+  llvm::SetVector<Attribute> roles;
+  for (auto task : module.getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+      if (task.getResultRole(i).getKind() == kind)
+        roles.insert(task.getResultRole(i));
+  for (Attribute role : roles)
+    add(role, axes, /*among=*/{}, /*places=*/{});
+}
+
+void SumList::addBucket(BucketOp bucket) {
+  auto what = FlatSymbolRefAttr::get(bucket.getSymNameAttr());
+  auto addCopies = [&](ArrayRef<int64_t> places) {
+    if (places.size() > 1)
+      add(what, {"dp", "pp"}, places, places);
+    else
+      add(what, {"dp"}, /*among=*/{}, places);
+  };
+  ArrayRef<int64_t> places = bucket.getPlaces();
+  if (places.size() > 1 && plan.getPlant() == "tied-not-summed") {
+    addCopies(places.drop_back());
+    places = places.take_back();
+  }
+  addCopies(places);
+}
+
+void SumList::find() {
+  addScalars(RoleKind::Global, {"dp", "pp"});
+  addScalars(RoleKind::Loss, {"dp", "pp"});
+  for (auto bucket : module.getOps<BucketOp>())
+    addBucket(bucket);
+  // Over dp the gradients are summed already.
+  if (plan.getPlant() != "local-clip-norm")
+    addScalars(RoleKind::Norm, {"pp"});
+}
+
+/// A channel for each group; channel 0 is that of transfers.
+void SumList::numberChannels() {
+  std::map<Group, int64_t> channels;
+  for (Sum &sum : sums)
+    sum.channel =
+        channels.insert({sum.group, channels.size() + 1}).first->second;
+}
+
+/// What the runs of each task add to; a schedule has many runs of few tasks.
+class TaskSums {
+public:
+  explicit TaskSums(ModuleOp module);
+  ArrayRef<Attribute> of(RunOp run) const {
+    return added.find(run.getTaskAttr().getAttr())->second;
+  }
+  TaskOp getTask(RunOp run) const {
+    return tasks.lookup(run.getTaskAttr().getAttr());
+  }
+
+private:
+  DenseMap<StringAttr, TaskOp> tasks;
+  DenseMap<StringAttr, SmallVector<Attribute, 0>> added;
+};
+
+TaskSums::TaskSums(ModuleOp module) {
+  // A bucket of each place that holds the parameter has its gradient there.
+  llvm::StringMap<Attribute> bucketOf;
+  for (auto bucket : module.getOps<BucketOp>())
+    for (auto name : bucket.getParams().getAsRange<StringAttr>())
+      bucketOf[name.getValue()] =
+          FlatSymbolRefAttr::get(bucket.getSymNameAttr());
+  for (auto task : module.getOps<TaskOp>()) {
+    tasks[task.getSymNameAttr()] = task;
+    llvm::SetVector<Attribute> found;
+    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
+      RoleAttr role = task.getResultRole(i);
+      if (role.getKind() == RoleKind::Grad) {
+        if (Attribute bucket = bucketOf.lookup(role.getName()))
+          found.insert(bucket);
+      } else if (role.getKind() == RoleKind::Loss ||
+                 role.getKind() == RoleKind::Global ||
+                 role.getKind() == RoleKind::Norm) {
+        found.insert(role);
+      }
+    }
+    added[task.getSymNameAttr()].assign(found.begin(), found.end());
+  }
+}
 
 /// Places starts and waits in one schedule.
 class CollectiveInserter {
 public:
-  CollectiveInserter(ScheduleOp schedule, SymbolTable &symbols)
-      : schedule(schedule), symbols(symbols), builder(schedule) {}
+  CollectiveInserter(ScheduleOp schedule, const TaskSums &tasks)
+      : schedule(schedule), tasks(tasks), builder(schedule) {}
 
-  unsigned run(StringRef plant);
+  unsigned run(ArrayRef<Sum> sums, bool isNormLocal);
 
 private:
-  void addSums();
-  void insert(const Sum &sum, Operation *before);
-  Operation *firstReaderOf(Attribute what);
+  void scan();
+  void selectSums(ArrayRef<Sum> sums);
+  void orderStarts();
+  Operation *getReader(const Sum &sum) const;
+  void insert(const Sum &sum, Operation *behind, Operation *reader);
+
+  /// A sum that this place takes part in.
+  struct Pending {
+    const Sum *sum;
+    /// The action that its start stands behind, and its position.
+    Operation *behind;
+    unsigned position;
+  };
 
   ScheduleOp schedule;
-  SymbolTable &symbols;
+  const TaskSums &tasks;
   OpBuilder builder;
-  SmallVector<Sum> sums;
+  /// Of each buffer the last run that adds to it.
+  DenseMap<Attribute, Operation *> lastAdd;
+  DenseMap<Operation *, unsigned> positions;
+  Operation *zero = nullptr, *check = nullptr, *norm = nullptr;
+  Operation *globalReader = nullptr, *bucketReader = nullptr,
+            *firstUpdate = nullptr;
+  SmallVector<Pending> pending;
   int64_t nextId = 0;
 };
 
-/// The sums in the order in which they become complete on this rank: one order
-/// on every rank, since all run the same table.
-void CollectiveInserter::addSums() {
-  llvm::MapVector<Attribute, Operation *> last;
-  llvm::StringMap<Attribute> bucketOf;
-  schedule->getParentOfType<ModuleOp>().walk([&](BucketOp bucket) {
-    auto symbol = FlatSymbolRefAttr::get(bucket.getSymNameAttr());
-    for (auto name : bucket.getParams().getAsRange<StringAttr>())
-      bucketOf[name.getValue()] = symbol;
-  });
-  for (auto run : schedule.getOps<RunOp>()) {
-    auto task = symbols.lookup<TaskOp>(run.getTask());
-    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
-      RoleAttr role = task.getResultRole(i);
-      Attribute what;
-      if (role.getKind() == RoleKind::Grad)
-        what = bucketOf.lookup(role.getName());
-      else if (role.getKind() == RoleKind::Loss ||
-               role.getKind() == RoleKind::Global)
-        what = role;
-      if (!what)
-        continue;
-      last.erase(what);
-      last.insert({what, run});
-    }
-  }
-  for (auto &[what, run] : last)
-    sums.push_back({what, run});
-}
-
-/// The action that needs the complete sum: a run that takes it as an argument
-/// without adding to it, the check of the counts, the norm; null if only the
-/// end of the step does.
-Operation *CollectiveInserter::firstReaderOf(Attribute what) {
-  auto role = dyn_cast<RoleAttr>(what);
+/// Finds what the starts and waits are put behind and before.
+void CollectiveInserter::scan() {
+  auto setFirst = [](Operation *&first, Operation *action) {
+    if (!first)
+      first = action;
+  };
   for (Operation &action : schedule.getBody().front()) {
-    if (isa<CheckCountsOp>(action) && role &&
-        role.getKind() == RoleKind::Global)
-      return &action;
+    positions[&action] = positions.size();
+    if (auto id = action.getAttrOfType<IntegerAttr>("id"))
+      nextId = std::max(nextId, id.getInt() + 1);
+    if (isa<ZeroOp>(action))
+      setFirst(zero, &action);
+    else if (isa<CheckCountsOp>(action))
+      setFirst(check, &action);
+    else if (isa<NormOp>(action))
+      setFirst(norm, &action);
     auto run = dyn_cast<RunOp>(action);
     if (!run)
       continue;
-    auto task = symbols.lookup<TaskOp>(run.getTask());
-    bool isBucketReader =
-        task.getKind() == TaskKind::Norm || task.getKind() == TaskKind::Update;
-    if (!role && isBucketReader)
-      return &action;
+    for (Attribute what : tasks.of(run))
+      lastAdd[what] = run;
+    TaskKind kind = tasks.getTask(run).getKind();
+    if (kind == TaskKind::Update)
+      setFirst(firstUpdate, run);
+    if (kind == TaskKind::Norm || kind == TaskKind::Update)
+      setFirst(bucketReader, run);
+    else if (kind != TaskKind::Prologue)
+      setFirst(globalReader, run);
   }
+  // The check of the counts, and the norm, stand before all that runs behind
+  // them: also on a place that has nothing of its own to read.
+  if (check)
+    globalReader = check;
+  if (norm && (!bucketReader || positions[norm] < positions[bucketReader]))
+    bucketReader = norm;
+}
+
+/// The sums that this schedule takes part in. Where no run of it adds to one
+/// (its part stays zero), the start stands behind the zeroing of counts, or the
+/// check of the counts, which may skip the rest.
+void CollectiveInserter::selectSums(ArrayRef<Sum> sums) {
+  for (const Sum &sum : sums) {
+    bool isOfTraining = sum.isBucket() || sum.isScalar(RoleKind::Norm);
+    if (schedule.getEvaluation() && isOfTraining)
+      continue;
+    if (!sum.places.empty() &&
+        !llvm::is_contained(sum.places, schedule.getPlace()))
+      continue;
+    Operation *behind = lastAdd.lookup(sum.what);
+    if (!behind)
+      behind = sum.isScalar(RoleKind::Global) || !check ? zero : check;
+    pending.push_back({&sum, behind, behind ? positions.lookup(behind) : 0});
+  }
+}
+
+/// Starts on one channel stand in one order on all ranks of its group. Within a
+/// place that is the order in which the sums become complete: all its ranks run
+/// this table. Over several places it is the list's, so a start waits with its
+/// place until those before it have theirs.
+void CollectiveInserter::orderStarts() {
+  DenseMap<int64_t, Pending> last; // by channel
+  for (Pending &each : pending) {
+    if (!each.sum->group.spansPlaces())
+      continue;
+    auto [it, isNew] = last.insert({each.sum->channel, each});
+    if (!isNew && it->second.position > each.position) {
+      each.behind = it->second.behind;
+      each.position = it->second.position;
+    }
+    it->second = each;
+  }
+  // Where two have one position, in the list's order: that of addresses.
+  llvm::sort(pending, [](const Pending &a, const Pending &b) {
+    return std::tie(a.position, a.sum) < std::tie(b.position, b.sum);
+  });
+}
+
+/// The action that needs the complete sum; null if only the end of the step
+/// does.
+Operation *CollectiveInserter::getReader(const Sum &sum) const {
+  if (sum.isBucket())
+    return bucketReader;
+  if (sum.isScalar(RoleKind::Global))
+    return globalReader;
+  if (sum.isScalar(RoleKind::Norm))
+    return norm;
   return nullptr;
 }
 
-void CollectiveInserter::insert(const Sum &sum, Operation *reader) {
-  builder.setInsertionPointAfter(sum.lastAdd);
-  while (builder.getInsertionPoint() != builder.getBlock()->end() &&
-         isa<StartOp>(*builder.getInsertionPoint()))
-    builder.setInsertionPointAfter(&*builder.getInsertionPoint());
-  Location loc = sum.lastAdd->getLoc();
-  // One channel: the group's ranks share one order of all their sums.
+void CollectiveInserter::insert(const Sum &sum, Operation *behind,
+                                Operation *reader) {
+  Block &body = schedule.getBody().front();
+  Block::iterator at = behind ? std::next(behind->getIterator()) : body.begin();
+  // Sends first: another place waits for them.
+  while (at != body.end() && isa<StartOp, SendOp>(*at))
+    ++at;
+  builder.setInsertionPoint(&body, at);
+  Location loc = behind ? behind->getLoc() : schedule.getLoc();
   StartOp::create(builder, loc, nextId, "all_reduce",
-                  builder.getStrArrayAttr({kDataParallel}), /*among=*/{},
-                  /*channel=*/0, sum.what);
+                  builder.getStrArrayAttr(sum.group.axes),
+                  sum.group.among.empty()
+                      ? DenseI64ArrayAttr()
+                      : builder.getDenseI64ArrayAttr(sum.group.among),
+                  sum.channel, sum.what);
   if (reader)
     builder.setInsertionPoint(reader);
   else
-    builder.setInsertionPointToEnd(&schedule.getBody().front());
+    builder.setInsertionPointToEnd(&body);
   WaitOp::create(builder, loc, nextId++);
 }
 
-unsigned CollectiveInserter::run(StringRef plant) {
-  addSums();
-  // The bug of a norm of one rank's own gradients: they are summed behind it.
-  Operation *ownNorm = nullptr, *update = nullptr;
-  if (plant == "local-clip-norm")
-    for (Operation &action : schedule.getBody().front())
-      if (isa<NormOp>(action)) {
-        ownNorm = &action;
-        update = action.getNextNode();
+unsigned CollectiveInserter::run(ArrayRef<Sum> sums, bool isNormLocal) {
+  scan();
+  selectSums(sums);
+  // The bug of a norm of a rank's own gradients: they are summed behind it.
+  if (isNormLocal && norm) {
+    bucketReader = firstUpdate;
+    for (Pending &each : pending)
+      if (each.sum->isBucket()) {
+        each.behind = norm;
+        each.position = positions.lookup(norm);
       }
-  for (const Sum &sum : sums) {
-    if (ownNorm && isa<SymbolRefAttr>(sum.what))
-      insert({sum.what, ownNorm}, update);
-    else
-      insert(sum, firstReaderOf(sum.what));
   }
-  return nextId;
+  orderStarts();
+  for (const Pending &each : pending)
+    insert(*each.sum, each.behind, getReader(*each.sum));
+  return pending.size();
 }
 
 struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {
@@ -139,12 +341,14 @@ struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(plan))
       return signalPassFailure();
-    if (plan->getAxisSize(kDataParallel) == 1)
+    SumList sums(getOperation(), *plan);
+    if (sums.get().empty())
       return;
-    SymbolTable symbols(getOperation());
+    TaskSums tasks(getOperation());
+    bool isNormLocal = plan->getPlant() == "local-clip-norm";
     for (auto schedule : getOperation().getOps<ScheduleOp>())
-      numCollectives += CollectiveInserter(schedule, symbols)
-                            .run(plan->getPlant().value_or(""));
+      numCollectives +=
+          CollectiveInserter(schedule, tasks).run(sums.get(), isNormLocal);
   }
 };
 

@@ -122,11 +122,12 @@ void buildAdam(StepBuilder &step, BucketOp bucket, bool isDecoupled) {
 
 } // namespace
 
-void pp::buildNormTask(ArrayRef<BucketOp> buckets, OpBuilder &builder) {
+void pp::buildNormTask(int64_t place, ArrayRef<BucketOp> buckets,
+                       OpBuilder &builder) {
   if (buckets.empty())
     return;
-  TaskBuilder task(builder, "p0_N", TaskKind::Norm, TaskOp::kNoStage,
-                   /*place=*/0, BucketOp(buckets.front()).getLoc());
+  TaskBuilder task(builder, "p" + std::to_string(place) + "_N", TaskKind::Norm,
+                   TaskOp::kNoStage, place, BucketOp(buckets.front()).getLoc());
   OpBuilder &inner = task.getBuilder();
   Value sum;
   for (BucketOp bucket : buckets) {
@@ -149,9 +150,11 @@ void pp::buildNormTask(ArrayRef<BucketOp> buckets, OpBuilder &builder) {
   task.finish();
 }
 
-void pp::buildUpdateTask(PlanOp plan, BucketOp bucket, OpBuilder &builder) {
-  TaskBuilder task(builder, ("p0_U_" + bucket.getSymName()).str(),
-                   TaskKind::Update, TaskOp::kNoStage, /*place=*/0,
+void pp::buildUpdateTask(PlanOp plan, int64_t place, BucketOp bucket,
+                         OpBuilder &builder) {
+  std::string name =
+      "p" + std::to_string(place) + "_U_" + bucket.getSymName().str();
+  TaskBuilder task(builder, name, TaskKind::Update, TaskOp::kNoStage, place,
                    bucket.getLoc());
   StepBuilder step(task, bucket);
   if (plan.getOptimizer() == "sgd")

@@ -1,4 +1,4 @@
-// RUN: ppopt opt %s --pp-form-buckets=bucket-bytes=160 | FileCheck %s
+// RUN: ppopt opt %s --pp-form-buckets=bucket-bytes=160 --split-input-file | FileCheck %s
 
 // Ready first, first in; what decay leaves alone is apart; a bucket closes when it is full; padded for dp.
 // CHECK: pp.bucket @b0 {decayed = true, elements = 128 : i64, offsets = array<i64: 0>, params = ["late"]
@@ -22,4 +22,38 @@ pp.task backward stage 0 @s0_B(%a: tensor<5x7xf32> {pp.role = #pp.role<grad, "ea
   %1 = pp.accumulate %c, %c : tensor<3xf32>
   %2 = pp.accumulate %a, %a : tensor<5x7xf32>
   pp.return %2, %0, %1 : tensor<5x7xf32>, tensor<40xf32>, tensor<3xf32>
+}
+
+// -----
+
+// What two places hold is in a bucket of its own, which the first of them owns: its norm counts it, both update it. The stage
+// that comes last in the model is ready first. Place 2 holds no bucket of its own: it has no norm.
+// CHECK: pp.bucket @b0 {{.*}} params = ["last"], places = array<i64: 1>
+// CHECK: pp.bucket @b1 {{.*}} params = ["tied"], places = array<i64: 0, 1, 2>
+// CHECK: pp.bucket @b2 {{.*}} params = ["first"]
+// CHECK: pp.task norm @p0_N(
+// CHECK-SAME: #pp.role<grad_range, "b1">
+// CHECK-SAME: #pp.role<grad_range, "b2">
+// CHECK: pp.task update @p0_U_b1(
+// CHECK: pp.task update @p0_U_b2(
+// CHECK: pp.task norm on 1 @p1_N(%{{[^:]*}}: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}, %{{[^:]*}}: tensor<f64> {pp.role = #pp.role<norm, "norm">})
+// CHECK: pp.task update on 1 @p1_U_b0(
+// CHECK: pp.task update on 1 @p1_U_b1(
+// CHECK-NOT: @p2_N
+// CHECK: pp.task update on 2 @p2_U_b1(
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.param_decl "first" {type = tensor<40xf32>, init = #pp.init<zeros>, learns}
+pp.param_decl "tied" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 1, 2>}
+pp.param_decl "last" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 1>}
+pp.task backward stage 0 @s0_B(%a: tensor<40xf32> {pp.role = #pp.role<grad, "tied">}, %b: tensor<40xf32> {pp.role = #pp.role<grad, "first">})
+    -> (tensor<40xf32> {pp.role = #pp.role<grad, "tied">}, tensor<40xf32> {pp.role = #pp.role<grad, "first">}) {
+  %0 = pp.accumulate %a, %a : tensor<40xf32>
+  %1 = pp.accumulate %b, %b : tensor<40xf32>
+  pp.return %0, %1 : tensor<40xf32>, tensor<40xf32>
+}
+pp.task backward stage 1 on 1 @s1_B(%a: tensor<40xf32> {pp.role = #pp.role<grad, "tied">}, %b: tensor<40xf32> {pp.role = #pp.role<grad, "last">})
+    -> (tensor<40xf32> {pp.role = #pp.role<grad, "tied">}, tensor<40xf32> {pp.role = #pp.role<grad, "last">}) {
+  %0 = pp.accumulate %a, %a : tensor<40xf32>
+  %1 = pp.accumulate %b, %b : tensor<40xf32>
+  pp.return %0, %1 : tensor<40xf32>, tensor<40xf32>
 }

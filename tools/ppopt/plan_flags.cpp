@@ -40,9 +40,9 @@ static constexpr StringRef laterSyncs[] = {"async", "stale", "local"};
 static constexpr StringRef targets[] = {"cpu"};
 static constexpr StringRef laterTargets[] = {"cuda"};
 static constexpr StringRef unlimited[] = {"unlimited"};
-static constexpr StringRef bugs[] = {"local-clip-norm", "drop-tied-sum",
-                                     "scale-twice", "mean-of-means",
-                                     "skip-update-on-rank"};
+static constexpr StringRef bugs[] = {
+    "local-clip-norm",     "drop-tied-sum",   "scale-twice",   "mean-of-means",
+    "skip-update-on-rank", "tied-not-summed", "slot-too-early"};
 
 static constexpr Flag planFlags[] = {
     {"mesh", ValueKind::Mesh, "dp=N", "dp=1",

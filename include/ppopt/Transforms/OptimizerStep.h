@@ -12,12 +12,15 @@ namespace mlir::pp {
 /// and adamw have m and v, sgd has momentum.
 SmallVector<StringRef> getOptimizerStates(StringRef optimizer);
 
-/// Builds the task @s0_N: the sum of the squares of all gradients, in f64.
-void buildNormTask(ArrayRef<BucketOp> buckets, OpBuilder &builder);
+/// Builds the task @pP_N of a place: the sum of the squares of the gradients in
+/// the buckets that it owns, in f64. None where it owns none.
+void buildNormTask(int64_t place, ArrayRef<BucketOp> buckets,
+                   OpBuilder &builder);
 
-/// Builds the task @s0_U_<bucket>: one step of the plan's optimizer on the
-/// bucket's ranges.
-void buildUpdateTask(PlanOp plan, BucketOp bucket, OpBuilder &builder);
+/// Builds the task @pP_U_<bucket> of a place: one step of the plan's optimizer
+/// on the bucket's ranges.
+void buildUpdateTask(PlanOp plan, int64_t place, BucketOp bucket,
+                     OpBuilder &builder);
 
 } // namespace mlir::pp
 

@@ -138,8 +138,9 @@ def SplitTasks : Pass<"pp-split-tasks", "::mlir::ModuleOp"> {
 def FormBuckets : Pass<"pp-form-buckets", "::mlir::ModuleOp"> {
   let summary = "Orders parameters into buckets and adds the norm and update tasks";
   let description = [{
-    Parameters that learn are ordered by when their gradient is ready, in buckets of one type and one treatment by weight decay; each bucket's
-    range is padded so that dp divides it. The update is one elementwise task a bucket, on flat ranges.
+    Parameters that learn are ordered by when their gradient is ready, in buckets of one type, one treatment by weight decay and one set of
+    places that hold them; each bucket's range is padded so that dp divides it. The update is one elementwise task for each bucket and place, on
+    flat ranges. The norm task of a place sums the squares of what it owns: of each bucket that it is the first place of.
   }];
   let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"26214400", "a bucket is closed when it reaches so many bytes">];
 }
@@ -156,18 +157,27 @@ def Schedule : Pass<"pp-schedule", "::mlir::ModuleOp"> {
 }
 
 def InsertCollectives : Pass<"pp-insert-collectives", "::mlir::ModuleOp"> {
-  let summary = "Starts and waits for the all-reduces of gradients, loss and counts";
+  let summary = "Starts and waits for the all-reduces of gradients, loss, counts and norm";
   let description = [{
-    A bucket's all-reduce starts behind the last run that adds to it and is waited for before the norm. All places use one order
-    on each channel.
+    Summed are: a bucket's gradients over dp and the places that hold it, counts and loss over all ranks, the squares of the
+    gradients over pp; nothing where the group is one rank. A sum starts behind the last run of the place that adds to it (where none does,
+    behind the check of the counts) and is waited for before its first reader: gradients before the norm, counts before their check, the loss at
+    the end. Each group has a channel of its own; 0 is that of transfers. A channel of one place is in the order in which its sums become complete; on
+    one of several places all start them in one order: counts, loss, buckets by number, norm.
   }];
   let statistics = [Statistic<"numCollectives", "collectives", "collectives started in a step">];
 }
 
 def AssignSlots : Pass<"pp-assign-slots", "::mlir::ModuleOp"> {
-  let summary = "Colours the lifetimes of saved values into slots";
+  let summary = "Colours the lifetimes of saved and received values into slots";
   let description = [{
-    A saved value lives from the run that makes it to the last run that reads it; values whose lives do not overlap share a slot.
+    A saved value lives from the run that makes it, a received one from the start of its receive, to the last run that reads it or to the wait of its
+    last send. Values of one size whose lives do not overlap share a slot.
+
+    ```mlir
+    pp.run @s0_F microbatch 0 {s0.h = 0 : i64}
+    pp.send 0 @x0 microbatch 0 slot 0
+    ```
   }];
   let statistics = [Statistic<"slotBytes", "slot-bytes", "bytes of all slots">];
 }

@@ -1,0 +1,72 @@
+//===- SlotUses.h - What actions do with the values in slots -----*- C++
+//-*-===//
+
+#ifndef PPOPT_TRANSFORMS_SLOTUSES_H
+#define PPOPT_TRANSFORMS_SLOTUSES_H
+
+#include "ppopt/Dialect/PP/PP.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::pp {
+
+/// One use of a value that lies in a slot. The role is `saved` or `received`;
+/// with the microbatch of the action it names the value on its place.
+struct SlotUse {
+  RoleAttr role;
+  Type type;
+  bool isWrite = false;
+};
+
+/// What runs and transfers of a module's schedules read and write in slots.
+/// Looks every symbol up once: a schedule has many actions of few tasks.
+class SlotUses {
+public:
+  explicit SlotUses(ModuleOp module);
+
+  /// What a task reads, then what it writes.
+  ArrayRef<SlotUse> of(RunOp run) const {
+    return ofTask.find(getTask(run))->second;
+  }
+  /// A send reads the saved value that its transfer names.
+  SlotUse of(SendOp send) const;
+  /// A receive writes; it does so until it is waited for.
+  SlotUse of(RecvOp recv) const;
+
+  /// Null where the module has no op of that name.
+  TaskOp getTask(RunOp run) const {
+    return tasks.lookup(run.getTaskAttr().getAttr());
+  }
+  TransferOp getTransfer(FlatSymbolRefAttr name) const {
+    return transfers.lookup(name.getAttr());
+  }
+
+private:
+  DenseMap<StringAttr, TaskOp> tasks;
+  DenseMap<StringAttr, TransferOp> transfers;
+  DenseMap<Operation *, SmallVector<SlotUse, 0>> ofTask;
+};
+
+/// A value of one microbatch in a schedule. Positions count the schedule's
+/// actions.
+struct SlotLifetime {
+  RoleAttr role;
+  int64_t microbatch = 0;
+  int64_t bytes = 0; ///< aligned
+  /// The run that makes it, or the start of its receive.
+  unsigned begin = 0;
+  /// The last run that reads it, or the wait of its last send.
+  unsigned end = 0;
+};
+
+/// All of a schedule's, by begin.
+SmallVector<SlotLifetime> findLifetimes(ScheduleOp schedule,
+                                        const SlotUses &uses);
+
+/// The slot of a value, as a run, a send or a receive of it says; -1 if it does
+/// not.
+int64_t getSlot(Operation *action, RoleAttr role);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_TRANSFORMS_SLOTUSES_H

@@ -1,0 +1,146 @@
+// RUN: ppopt opt %s --pp-insert-collectives | FileCheck %s
+// RUN: sed 's/features = ""/features = "", plant = "tied-not-summed"/' %s | ppopt opt --pp-insert-collectives | FileCheck %s --check-prefix=TIED
+// RUN: sed 's/features = ""/features = "", plant = "local-clip-norm"/' %s | ppopt opt --pp-insert-collectives | FileCheck %s --check-prefix=LOCAL
+
+// Two places, two ranks each. @tied and @more are held by both places: their sums start in one order on both, though place 1
+// has @more complete first. A place without a part in a sum starts it too, behind the zeros or the check that may skip the rest.
+// Every group has a channel of its own; the norm is summed over the places only.
+// CHECK-LABEL: pp.schedule 0 attributes {slots
+// CHECK-NEXT: pp.zero
+// CHECK-NEXT: pp.start 0 "all_reduce" over ["dp", "pp"] channel [[ALL:[0-9]+]] #pp.role<global, "g0">
+// CHECK-NEXT: pp.wait 0
+// CHECK-NEXT: pp.check_counts
+// CHECK-NEXT: pp.start 1 "all_reduce" over ["dp", "pp"] channel [[ALL]] #pp.role<loss, "loss">
+// CHECK-NEXT: pp.run @s0_F
+// CHECK-NEXT: pp.run @s0_B
+// CHECK-NEXT: pp.start 2 "all_reduce" over ["dp"] channel [[DP:[0-9]+]] @only
+// CHECK-NEXT: pp.start 3 "all_reduce" over ["dp", "pp"] among [0, 1] channel [[COPIES:[0-9]+]] @tied
+// CHECK-NEXT: pp.start 4 "all_reduce" over ["dp", "pp"] among [0, 1] channel [[COPIES]] @more
+// CHECK-NEXT: pp.wait 2
+// CHECK-NEXT: pp.wait 3
+// CHECK-NEXT: pp.wait 4
+// CHECK-NEXT: pp.run @p0_N
+// CHECK-NEXT: pp.start 5 "all_reduce" over ["pp"] channel [[PP:[0-9]+]] #pp.role<norm, "norm">
+// CHECK-NEXT: pp.wait 5
+// CHECK-NEXT: pp.norm
+// CHECK-NEXT: pp.run @p0_U_only
+// CHECK-NEXT: pp.run @p0_U_tied
+// CHECK-NEXT: pp.run @p0_U_more
+// CHECK-NEXT: pp.wait 1
+// CHECK-NEXT: {{^  }$}}
+// CHECK-LABEL: pp.schedule 1 attributes {slots
+// CHECK-NEXT: pp.zero
+// CHECK-NEXT: pp.run @p1_P
+// CHECK-NEXT: pp.start 0 "all_reduce" over ["dp", "pp"] channel [[ALL]] #pp.role<global, "g0">
+// CHECK-NEXT: pp.wait 0
+// CHECK-NEXT: pp.check_counts
+// CHECK-NEXT: pp.start 1 "all_reduce" over ["pp"] channel [[PP]] #pp.role<norm, "norm">
+// CHECK-NEXT: pp.run @s1_F
+// CHECK-NEXT: pp.start 2 "all_reduce" over ["dp", "pp"] channel [[ALL]] #pp.role<loss, "loss">
+// CHECK-NEXT: pp.run @s1_B
+// CHECK-NEXT: pp.run @s2_B
+// CHECK-NEXT: pp.start 3 "all_reduce" over ["dp", "pp"] among [0, 1] channel [[COPIES]] @tied
+// CHECK-NEXT: pp.start 4 "all_reduce" over ["dp", "pp"] among [0, 1] channel [[COPIES]] @more
+// CHECK-NEXT: pp.wait 1
+// CHECK-NEXT: pp.wait 3
+// CHECK-NEXT: pp.wait 4
+// CHECK-NEXT: pp.norm
+// CHECK-NEXT: pp.run @p1_U_tied
+// CHECK-NEXT: pp.run @p1_U_more
+// CHECK-NEXT: pp.wait 2
+// CHECK-NEXT: {{^  }$}}
+// CHECK-LABEL: pp.schedule 0 attributes {evaluation
+// CHECK-NEXT: pp.zero
+// CHECK-NEXT: pp.start 0 {{.*}} #pp.role<global, "g0">
+// CHECK-NEXT: pp.wait 0
+// CHECK-NEXT: pp.check_counts
+// CHECK-NEXT: pp.start 1 {{.*}} #pp.role<loss, "loss">
+// CHECK-NEXT: pp.run @s0_F
+// CHECK-NEXT: pp.wait 1
+// CHECK-NEXT: {{^  }$}}
+
+// The last copy is left out of the sum: it is summed over its own ranks only.
+// TIED-LABEL: pp.schedule 0 attributes {slots
+// TIED: over ["dp"] {{.*}} @tied
+// TIED-LABEL: pp.schedule 1 attributes {slots
+// TIED: over ["dp"] {{.*}} @tied
+
+// The norm is that of what a rank has; what is summed is summed behind it.
+// LOCAL-LABEL: pp.schedule 0 attributes {slots
+// LOCAL: pp.run @p0_N
+// LOCAL-NEXT: pp.norm
+// LOCAL-NEXT: pp.start {{.*}} @only
+// LOCAL-NEXT: pp.start {{.*}} @tied
+// LOCAL-NEXT: pp.start {{.*}} @more
+// LOCAL-NEXT: pp.wait
+// LOCAL-NEXT: pp.wait
+// LOCAL-NEXT: pp.wait
+// LOCAL-NEXT: pp.run @p0_U_only
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.bucket @only {params = ["a"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0>}
+pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
+pp.bucket @more {params = ["c"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = false, places = array<i64: 0, 1>}
+pp.task prologue on 1 @p1_P(%g: tensor<f32> {pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">}) {
+  pp.return %g : tensor<f32>
+}
+pp.task forward stage 0 @s0_F() {
+  pp.return
+}
+pp.task forward stage 1 on 1 @s1_F(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
+  pp.return %l : tensor<f32>
+}
+pp.task backward stage 1 on 1 @s1_B(%a: tensor<64xf32> {pp.role = #pp.role<grad, "c">}) -> (tensor<64xf32> {pp.role = #pp.role<grad, "c">}) {
+  pp.return %a : tensor<64xf32>
+}
+pp.task backward stage 1 on 1 @s2_B(%a: tensor<64xf32> {pp.role = #pp.role<grad, "b">}) -> (tensor<64xf32> {pp.role = #pp.role<grad, "b">}) {
+  pp.return %a : tensor<64xf32>
+}
+pp.task backward stage 0 @s0_B(%a: tensor<64xf32> {pp.role = #pp.role<grad, "a">}, %b: tensor<64xf32> {pp.role = #pp.role<grad, "b">}, %c: tensor<64xf32> {pp.role = #pp.role<grad, "c">})
+    -> (tensor<64xf32> {pp.role = #pp.role<grad, "a">}, tensor<64xf32> {pp.role = #pp.role<grad, "b">}, tensor<64xf32> {pp.role = #pp.role<grad, "c">}) {
+  pp.return %a, %b, %c : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+}
+pp.task norm @p0_N(%n: tensor<f64> {pp.role = #pp.role<norm, "norm">}) -> (tensor<f64> {pp.role = #pp.role<norm, "norm">}) {
+  pp.return %n : tensor<f64>
+}
+pp.task update @p0_U_only() {
+  pp.return
+}
+pp.task update @p0_U_tied() {
+  pp.return
+}
+pp.task update @p0_U_more() {
+  pp.return
+}
+pp.task update on 1 @p1_U_tied() {
+  pp.return
+}
+pp.task update on 1 @p1_U_more() {
+  pp.return
+}
+pp.schedule 0 attributes {slots = array<i64>} {
+  pp.zero
+  pp.check_counts
+  pp.run @s0_F microbatch 0 {}
+  pp.run @s0_B microbatch 0 {}
+  pp.run @p0_N microbatch 0 {}
+  pp.norm
+  pp.run @p0_U_only microbatch 0 {}
+  pp.run @p0_U_tied microbatch 0 {}
+  pp.run @p0_U_more microbatch 0 {}
+}
+pp.schedule 1 attributes {slots = array<i64>} {
+  pp.zero
+  pp.run @p1_P microbatch 0 {}
+  pp.check_counts
+  pp.run @s1_F microbatch 0 {}
+  pp.run @s1_B microbatch 0 {}
+  pp.run @s2_B microbatch 0 {}
+  pp.norm
+  pp.run @p1_U_tied microbatch 0 {}
+  pp.run @p1_U_more microbatch 0 {}
+}
+pp.schedule 0 attributes {evaluation, slots = array<i64>} {
+  pp.zero
+  pp.check_counts
+  pp.run @s0_F microbatch 0 {}
+}
