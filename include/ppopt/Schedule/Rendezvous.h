@@ -1,5 +1,4 @@
-//===- Rendezvous.h - Can a set of action lists deadlock? --------*- C++
-//-*-===//
+//===- Rendezvous.h - Can a set of action lists deadlock? -------*- C++ -*-===//
 //
 // Every rank walks a list of actions. A start never blocks; a wait blocks until
 // its communication is complete. A communication is complete when all its
@@ -43,10 +42,12 @@ struct ActionLists {
 
 /// Holds that every participant starts and waits for each of its
 /// communications once, the start first; that the ends of a queue agree on its
-/// order; and that no rank waits for ever. Empty, or what is wrong: for an
-/// order, the first place where the two ends differ; for a deadlock, the cycle,
-/// one line for each action ("rank 0: waits for ..., which rank 1 starts only
-/// behind ...").
+/// order; and that no rank waits for ever. Empty, or what is wrong: one line
+/// for an end that is missing or a queue whose ends differ and, where some rank
+/// waits for ever, "deadlock:" and a line for each action of the shortest
+/// cycle, or of the shortest way to an end that is missing ("  rank 0 waits for
+/// h of microbatch 3 (action 7, behind ...), which rank 1 starts only after its
+/// wait for ..."). Actions are counted from 0.
 std::string proveProgress(const ActionLists &lists);
 
 } // namespace ppopt::schedule
