@@ -47,9 +47,12 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
       manager.addPass(createResizeBatch({*options.batch}));
     manager.addPass(createInsertPlan(makePlanOptions(options)));
     manager.addPass(createDecomposeModel());
+    // Marks are regions until ops have places: equal ops of two places stay
+    // two.
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createPlaceOps());
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());
-    manager.addPass(createPlaceOps());
     return;
   case Phase::Train:
     manager.addPass(createAutodiff());

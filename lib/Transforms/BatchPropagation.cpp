@@ -244,12 +244,12 @@ LogicalResult BatchPropagation::propagate(IterationSpaceOpInterface op) {
 
 LogicalResult BatchPropagation::propagate(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (auto place = dyn_cast<PlaceOp>(op)) {
-      Block &body = place.getBody().front();
+    if (isa<OnOp, PlaceOp>(op)) {
+      Block &body = op.getRegion(0).front();
       if (failed(propagate(body)))
         return failure();
       for (auto [result, value] :
-           llvm::zip(place.getResults(), body.getTerminator()->getOperands())) {
+           llvm::zip(op.getResults(), body.getTerminator()->getOperands())) {
         states[result] = stateOf(value);
         if (fromInputs.contains(value))
           fromInputs.insert(result);

@@ -44,14 +44,24 @@ public:
                           std::optional<Location> caller, const Twine &path,
                           SmallVectorImpl<Value> &results) {
     unsigned ordinal = 0;
-    std::string pathText = path.str();
-    for (Operation &op : function.getBody().front()) {
+    return cloneBlock(function.getBody().front(), mapping, caller, path.str(),
+                      ordinal, results);
+  }
+
+private:
+  /// A block of a function, or of a mark in it: a mark doesn't change what is
+  /// drawn. `ordinal`: of the function's next call or draw.
+  LogicalResult cloneBlock(Block &block, IRMapping &mapping,
+                           std::optional<Location> caller,
+                           const std::string &pathText, unsigned &ordinal,
+                           SmallVectorImpl<Value> &results) {
+    for (Operation &op : block.without_terminator()) {
       Location loc = caller ? Location(CallSiteLoc::get(op.getLoc(), *caller))
                             : op.getLoc();
-      if (auto ret = dyn_cast<func::ReturnOp>(op)) {
-        for (Value value : ret.getOperands())
-          results.push_back(mapping.lookup(value));
-        return success();
+      if (auto on = dyn_cast<OnOp>(op)) {
+        if (failed(cloneMark(on, mapping, loc, caller, pathText, ordinal)))
+          return failure();
+        continue;
       }
       if (auto call = dyn_cast<func::CallOp>(op)) {
         if (failed(cloneCall(call, mapping, loc,
@@ -68,10 +78,26 @@ public:
                        builder.getI64IntegerAttr(static_cast<int64_t>(hashPath(
                            pathText + "/#" + std::to_string(ordinal++)))));
     }
-    return function.emitOpError("has no return");
+    for (Value value : block.getTerminator()->getOperands())
+      results.push_back(mapping.lookup(value));
+    return success();
   }
 
-private:
+  LogicalResult cloneMark(OnOp on, IRMapping &mapping, Location loc,
+                          std::optional<Location> caller,
+                          const std::string &pathText, unsigned &ordinal) {
+    auto clone = OnOp::create(builder, loc, on.getResultTypes(), on.getPlace());
+    OpBuilder::InsertionGuard guard(builder);
+    builder.createBlock(&clone.getBody());
+    SmallVector<Value> yielded;
+    if (failed(cloneBlock(on.getBody().front(), mapping, caller, pathText,
+                          ordinal, yielded)))
+      return failure();
+    YieldOp::create(builder, loc, yielded);
+    mapping.map(on.getResults(), clone.getResults());
+    return success();
+  }
+
   LogicalResult cloneCall(func::CallOp call, IRMapping &mapping, Location loc,
                           const Twine &path) {
     auto callee = symbols.lookup<func::FuncOp>(call.getCallee());

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Analysis/Cost.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
 #include "ppopt/Transforms/TaskBuilder.h"
@@ -22,25 +23,6 @@ using namespace mlir;
 using namespace mlir::pp;
 
 namespace {
-
-/// An op worth computing again rather than saving its result: one result, each
-/// element of which costs a bounded number of operations.
-bool isCheap(Operation *op) {
-  if (isa<ElementOpInterface>(op))
-    return true;
-  auto space = dyn_cast<IterationSpaceOpInterface>(op);
-  if (!space || op->getNumResults() != 1 || isa<ParamOp>(op))
-    return false;
-  IterationSpace loops = space.getIterationSpace();
-  llvm::SmallDenseSet<unsigned> inResult;
-  for (const DimLoops &dim : loops.results[0])
-    inResult.insert(dim.begin(), dim.end());
-  for (auto [i, loop] : llvm::enumerate(loops.loops))
-    if (!inResult.contains(i) || loop.kind == LoopKind::Sum ||
-        loop.kind == LoopKind::Max)
-      return false;
-  return true;
-}
 
 /// The parts of a one-place entry.
 struct Parts {

@@ -78,6 +78,24 @@ static LogicalResult verifyTypes(Location loc, TypeRange types) {
   return success();
 }
 
+/// Of a function, or of a mark in it.
+static LogicalResult verifyBlock(Block &block) {
+  for (Operation &op : block) {
+    if (!isa<func::ReturnOp, func::CallOp, OnOp, YieldOp>(op) &&
+        !isa<IterationSpaceOpInterface>(op))
+      return op.emitError("'")
+             << op.getName()
+             << "' is no op of a model; models are made of pp's model ops, "
+                "pp.on, func.call and func.return";
+    if (failed(verifyTypes(op.getLoc(), op.getResultTypes())))
+      return failure();
+    if (auto on = dyn_cast<OnOp>(op))
+      if (failed(verifyBlock(on.getBody().front())))
+        return failure();
+  }
+  return success();
+}
+
 static LogicalResult verifyOps(func::FuncOp function) {
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitError("function @")
@@ -86,17 +104,7 @@ static LogicalResult verifyOps(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments())
     if (failed(verifyTypes(argument.getLoc(), argument.getType())))
       return failure();
-  for (Operation &op : function.getBody().front()) {
-    if (!isa<func::ReturnOp, func::CallOp>(op) &&
-        !isa<IterationSpaceOpInterface>(op))
-      return op.emitError("'")
-             << op.getName()
-             << "' is no op of a model; models are made of pp's model ops, "
-                "func.call and func.return";
-    if (failed(verifyTypes(op.getLoc(), op.getResultTypes())))
-      return failure();
-  }
-  return success();
+  return verifyBlock(function.getBody().front());
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,7 +114,7 @@ static LogicalResult verifyOps(func::FuncOp function) {
 static LogicalResult verifyParams(ModuleOp module, func::FuncOp entry) {
   llvm::StringMap<ParamOp> names;
   WalkResult result = module.walk([&](ParamOp param) {
-    if (param->getParentOp() != entry) {
+    if (param->getParentOfType<func::FuncOp>() != entry) {
       param.emitError("parameter '")
           << param.getParamName() << "' is outside of the entry @"
           << entry.getSymName()

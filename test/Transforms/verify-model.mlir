@@ -66,7 +66,7 @@ func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
 // -----
 
 func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
-  // expected-error @below {{'builtin.unrealized_conversion_cast' is no op of a model; models are made of pp's model ops, func.call and func.return}}
+  // expected-error @below {{'builtin.unrealized_conversion_cast' is no op of a model; models are made of pp's model ops, pp.on, func.call and func.return}}
   %0 = builtin.unrealized_conversion_cast %x : tensor<4xf32> to tensor<f32>
   return %0 : tensor<f32>
 }

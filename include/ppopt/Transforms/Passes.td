@@ -67,16 +67,26 @@ def DecomposeModel : Pass<"pp-decompose-model", "::mlir::ModuleOp"> {
 }
 
 def PlaceOps : Pass<"pp-place-ops", "::mlir::ModuleOp"> {
-  let summary = "Puts every op of the entry into a place";
+  let summary = "Puts every op of the entry into a stage on a place";
   let description = [{
-    Parameters stay outside: they belong to no place until tasks are formed. This version knows one place, 0.
+    Ops that `pp.on` marks run on that place; an unmarked op follows the latest of its operands, else its first user. Where nothing is
+    marked, the ops are cut by cost into the plan's pieces. Of the ops of a place (or a piece) as few stages are formed as leave no cycle.
+    On each edge that crosses places stands a `pp.copy`, one for each value and destination. Parameters stand outside, once for
+    each place that uses them; what follows cheaply from inputs and constants stands in every stage that reads it. In a mesh without an axis
+    `pp` all ops are on place 0, whatever the marks say.
 
     ```mlir
-    %w = pp.param "w" ...
-    %l = pp.place 0 -> tensor<f32> { ... pp.yield %0 : tensor<f32> }
-    return %l
+    %h = pp.on 0 -> tensor<8x4xf32> { ... }                              // before
+    %l = pp.on 1 -> tensor<f32> { ... %h ... }
+
+    %h = pp.place 0 stage 0 -> tensor<8x4xf32> { ... }                   // after
+    %c = pp.copy %h from 0 to 1 {id = 0 : i64} : tensor<8x4xf32>
+    %l = pp.place 1 stage 1 -> tensor<f32> { ... %c ... }
     ```
   }];
+  let statistics = [
+    Statistic<"numStages", "stages", "Number of stages">,
+    Statistic<"numCopies", "copies", "Number of copies between places">];
 }
 
 def ResizeBatch : Pass<"pp-resize-batch", "::mlir::ModuleOp"> {
