@@ -163,13 +163,16 @@ static std::string describeCycle(const Table &table, const StageGraph &graph,
 
 std::string ppopt::schedule::check(const Table &table,
                                    const StageGraph &graph) {
+  std::string wrong = check(graph);
+  if (!wrong.empty())
+    return wrong;
   if (static_cast<int>(table.rows.size()) != graph.places)
     return "the schedule has " + std::to_string(table.rows.size()) +
            " rows, the mesh " + std::to_string(graph.places) +
            " places: a row is a place";
   if (table.microbatches < 1)
     return "the schedule has no microbatch";
-  std::string wrong = checkCells(table, graph);
+  wrong = checkCells(table, graph);
   if (!wrong.empty())
     return wrong;
   Dependencies dependencies(graph);

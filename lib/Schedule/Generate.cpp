@@ -7,19 +7,27 @@
 using namespace ppopt::schedule;
 
 namespace {
-/// A built-in schedule.
+
 struct Schedule {
   std::string name;
   Shape shape;
+  Table (*generate)(const StageGraph &graph, int microbatches);
 };
+
 } // namespace
 
 static const std::vector<Schedule> &getSchedules() {
+  static const Shape one, two{/*chunks=*/2},
+      split{/*chunks=*/1, /*splitsBackward=*/true},
+      vee{/*chunks=*/2, /*splitsBackward=*/true, /*isVee=*/true};
   static const std::vector<Schedule> schedules = {
-      {"naive", {}},
-      {"gpipe", {}},
-      {"1f1b", {}},
-      {"zb-h1", {/*chunks=*/1, /*splitsBackward=*/true}},
+      {"naive", one, generateGPipe},
+      {"gpipe", one, generateGPipe},
+      {"1f1b", one, generateOneForwardOneBackward},
+      {"interleaved", two, generateInterleaved},
+      {"zb-h1", split, generateZeroBubbleH1},
+      {"zb-v", vee, generateZeroBubbleV},
+      {"dualpipe-v", vee, generateDualPipeV},
   };
   return schedules;
 }
@@ -49,30 +57,101 @@ static Result<Schedule> findSchedule(std::string_view name) {
                                    std::string(name) + "'; there are " + known);
 }
 
+//===----------------------------------------------------------------------===//
+// What a schedule wants
+//===----------------------------------------------------------------------===//
+
 Result<Shape> ppopt::schedule::getShape(std::string_view name,
                                         std::optional<int> chunks) {
   Result<Schedule> schedule = findSchedule(name);
   if (!schedule)
     return Result<Shape>::failure(schedule.error);
   Shape shape = schedule->shape;
-  if (chunks && *chunks != shape.chunks)
-    return Result<Shape>::failure("schedule '" + std::string(name) + "' has " +
-                                  std::to_string(shape.chunks) + " stage" +
-                                  (shape.chunks == 1 ? "" : "s") +
-                                  " a place, not " + std::to_string(*chunks));
-  return shape;
+  if (!chunks || *chunks == shape.chunks)
+    return shape;
+  if (name == "interleaved" && *chunks >= 2) {
+    shape.chunks = *chunks;
+    return shape;
+  }
+  std::string wants = "schedule '" + std::string(name) + "' ";
+  std::string instead;
+  if (name == "interleaved") {
+    wants += "wants two or more stages a place";
+    instead = "'1f1b' for one";
+  } else if (shape.chunks == 2) {
+    wants += "has two stages a place";
+    instead = *chunks == 1 ? "'zb-h1' for one" : "'interleaved' for more";
+  } else {
+    wants += "has one stage a place";
+    instead = "'interleaved' for more";
+  }
+  return Result<Shape>::failure(wants + ", not " + std::to_string(*chunks) +
+                                "; leave --chunks out, or use " + instead);
 }
 
-/// Holds that every place has something to run.
-static std::string checkPlaces(const StageGraph &graph) {
-  std::vector<bool> isUsed(graph.places, false);
-  for (const Stage &stage : graph.stages)
-    isUsed[stage.place] = true;
-  auto unused = std::find(isUsed.begin(), isUsed.end(), false);
-  if (unused == isUsed.end())
+/// The place of a stage in a schedule of several chunks.
+static int getPlace(int stage, int places, const Shape &shape) {
+  int chunk = stage / places, within = stage % places;
+  return shape.isVee && chunk % 2 == 1 ? places - 1 - within : within;
+}
+
+/// Holds that the stages lie on the places as a schedule of several chunks has
+/// them; how many chunks interleaved has, the graph says.
+static std::string checkShape(const Schedule &schedule,
+                              const StageGraph &graph) {
+  const Shape &shape = schedule.shape;
+  if (shape.chunks == 1)
     return "";
-  return "place " + std::to_string(unused - isUsed.begin()) +
-         " has no stage; use fewer places or put a part of the model there";
+  std::string wants =
+      "schedule '" + schedule.name + "' wants " +
+      (shape.isVee ? "two stages a place, down the places and up again ("
+                   : "two or more stages a place, dealt out in turn (");
+  for (int stage = 0; stage < 2 * graph.places; ++stage)
+    wants += (stage ? " " : "") +
+             std::to_string(getPlace(stage, graph.places, shape));
+  wants += shape.isVee ? ")" : " ...)";
+  std::string instead = std::string("; use '") +
+                        (shape.splitsBackward ? "zb-h1" : "1f1b") +
+                        "', which takes any placement";
+  int stages = static_cast<int>(graph.stages.size());
+  if (stages % graph.places != 0 || stages < 2 * graph.places ||
+      (shape.isVee && stages != 2 * graph.places))
+    return wants + ", and " + std::to_string(graph.places) + " places have " +
+           std::to_string(stages) + " stages" + instead;
+  for (int stage = 0; stage < stages; ++stage)
+    if (graph.stages[stage].place != getPlace(stage, graph.places, shape))
+      return wants + ", and stage " + std::to_string(stage) + " is on place " +
+             std::to_string(graph.stages[stage].place) + instead;
+  return "";
+}
+
+static std::string checkMicrobatches(std::string_view name, int microbatches) {
+  if (microbatches < 1)
+    return "a schedule needs at least one microbatch";
+  if (name == "naive" && microbatches > 1)
+    return "schedule 'naive' runs one microbatch, not " +
+           std::to_string(microbatches) + "; use 'gpipe' or --microbatches 1";
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+/// Leaves out microbatches that only the published pattern has, and backwards
+/// of stages that have none. No cell reads what another microbatch made, and
+/// the backwards of a stage that has none are read by none: what is left can
+/// still run.
+static void leaveOut(Table &table, const StageGraph &graph, int microbatches) {
+  table.microbatches = microbatches;
+  for (std::vector<Cell> &row : table.rows) {
+    auto isSurplus = [&](const Cell &cell) {
+      return cell.microbatch >= microbatches ||
+             (cell.work != Work::Forward &&
+              !graph.stages[cell.stage].hasBackward);
+    };
+    row.erase(std::remove_if(row.begin(), row.end(), isSurplus), row.end());
+  }
 }
 
 Result<Table> ppopt::schedule::generate(std::string_view name,
@@ -81,17 +160,45 @@ Result<Table> ppopt::schedule::generate(std::string_view name,
   Result<Schedule> schedule = findSchedule(name);
   if (!schedule)
     return Result<Table>::failure(schedule.error);
-  std::string wrong = checkPlaces(graph);
+  std::string wrong = check(graph);
+  if (wrong.empty())
+    wrong = checkMicrobatches(name, microbatches);
+  if (wrong.empty())
+    wrong = checkShape(*schedule, graph);
   if (!wrong.empty())
     return Result<Table>::failure(wrong);
-  if (microbatches < 1)
-    return Result<Table>::failure("a schedule needs at least one microbatch");
-  if (name == "naive" && microbatches > 1)
-    return Result<Table>::failure("schedule 'naive' runs one microbatch, not " +
-                                  std::to_string(microbatches) +
-                                  "; use 'gpipe' or --microbatches 1");
-  ListPolicy policy;
-  policy.flushes = name == "naive" || name == "gpipe";
-  policy.splitsBackward = schedule->shape.splitsBackward;
-  return generateList(graph, microbatches, policy);
+  Table table = schedule->generate(graph, microbatches);
+  leaveOut(table, graph, microbatches);
+  return table;
+}
+
+Result<std::pair<std::string, Table>>
+ppopt::schedule::chooseFastest(const StageGraph &graph, int microbatches,
+                               const Link &link) {
+  using Choice = std::pair<std::string, Table>;
+  Result<Table> any = generate("gpipe", graph, microbatches);
+  if (!any)
+    return Result<Choice>::failure(any.error);
+  std::optional<Choice> best;
+  double bestEnd = 0;
+  int bestHeld = 0;
+  for (const std::string &name : getScheduleNames()) {
+    Result<Table> table = generate(name, graph, microbatches);
+    if (!table)
+      continue;
+    Table asRun = separateBackwards(*table);
+    Timeline timeline = simulate(asRun, graph, link);
+    int held = 0;
+    for (int place = 0; place < graph.places; ++place)
+      held = std::max(held, timeline.getInFlight(asRun, graph, place));
+    double tolerance = 1e-9 * bestEnd;
+    bool isFaster = !best || timeline.end < bestEnd - tolerance;
+    bool isAsFast = best && timeline.end <= bestEnd + tolerance;
+    if (!isFaster && !(isAsFast && held < bestHeld))
+      continue;
+    best = Choice(name, std::move(*table));
+    bestEnd = timeline.end;
+    bestHeld = held;
+  }
+  return *best;
 }

@@ -7,19 +7,18 @@
 
 namespace ppopt::schedule {
 
-/// What a list schedule prefers, and how many microbatches it lets in.
-struct ListPolicy {
-  /// A place runs all its forwards before its first backward (gpipe).
-  bool flushes = false;
-  /// The weight part fills the time in which neither an input part nor a
-  /// forward may run (zb-h1).
-  bool splitsBackward = false;
-};
+// Any graph.
+Table generateGPipe(const StageGraph &graph, int microbatches);
+Table generateOneForwardOneBackward(const StageGraph &graph, int microbatches);
+Table generateZeroBubbleH1(const StageGraph &graph, int microbatches);
 
-/// Any graph: each place runs, whenever it is free, the ready cell that the
-/// policy puts first, in simulated time with unit costs.
-Table generateList(const StageGraph &graph, int microbatches,
-                   const ListPolicy &policy);
+// A graph whose stages lie on the places as the schedule's shape says. The
+// table is for a chain of these stages that all have backwards, and for as many
+// microbatches as the schedule wants, at least: what the graph has not must be
+// left out. It is legal for any edges, since all go along the chain.
+Table generateInterleaved(const StageGraph &graph, int microbatches);
+Table generateZeroBubbleV(const StageGraph &graph, int microbatches);
+Table generateDualPipeV(const StageGraph &graph, int microbatches);
 
 } // namespace ppopt::schedule
 

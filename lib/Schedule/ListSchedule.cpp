@@ -7,9 +7,9 @@
 //
 // Each stage takes its microbatches in order. That bounds what has to be looked
 // at to three cells a stage; it makes gradients sum up in one order under all
-// schedules; and it rules out deadlock: of the earliest microbatch that is not
-// finished, the first cell that did not run is never held back by a limit,
-// since only earlier microbatches, which are finished, stand before it.
+// schedules; and it rules out deadlock: of the earliest microbatch that has a
+// forward or an input part left, nothing else is in the way of the first of
+// these than a weight part that may run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,6 +57,15 @@ static std::vector<int> getLimits(const StageGraph &graph,
 
 namespace {
 
+/// What a place prefers, and how many microbatches it lets in.
+struct Policy {
+  /// A place runs all its forwards before its first backward.
+  bool flushes = false;
+  /// The weight part fills the time in which neither an input part nor a
+  /// forward may run.
+  bool splitsBackward = false;
+};
+
 /// How far one stage has come.
 struct Progress {
   int forwards = 0, backwards = 0, weights = 0;
@@ -66,8 +75,7 @@ struct Progress {
 
 class ListScheduler {
 public:
-  ListScheduler(const StageGraph &graph, int microbatches,
-                const ListPolicy &policy)
+  ListScheduler(const StageGraph &graph, int microbatches, Policy policy)
       : graph(graph), microbatches(microbatches), policy(policy),
         dependencies(graph), limits(getLimits(graph, dependencies)),
         endOf(graph, microbatches, INT_MAX), progress(graph.stages.size()),
@@ -120,45 +128,76 @@ private:
     }
   }
 
-  bool mayEnter(int stage, int now) {
+  /// Whether the stage may run ahead by one more microbatch.
+  bool hasRoom(int stage, int now) {
     if (policy.flushes)
       return true;
     close(stage, now);
-    const Progress &mine = progress[stage];
-    if (mine.forwards - mine.closed >= limits[stage])
-      return false;
-    return !policy.splitsBackward || !graph.stages[stage].hasBackward ||
-           mine.forwards - mine.weights < deepest;
+    return progress[stage].forwards - progress[stage].closed < limits[stage];
   }
 
-  /// The ready cell that comes first: a backward, then a forward, then a weight
-  /// part; of these the earliest microbatch; of these the stage that is
-  /// farthest from the end of its pass.
+  /// Whether as many activations wait for their weight parts as the deepest
+  /// stage holds in any case.
+  bool isFull(int stage) const {
+    return policy.splitsBackward && graph.stages[stage].hasBackward &&
+           progress[stage].forwards - progress[stage].weights >= deepest;
+  }
+
+  /// What a place would rather do, best first.
+  enum Purpose {
+    Enter,    ///< a forward
+    MakeRoom, ///< a weight part, because the next forward needs its memory
+    TurnBack, ///< a full backward or an input part
+    WindUp    ///< a weight part, because no forward is left
+  };
+
+  /// The stage's next cell for a purpose, if the policy lets it have one.
+  std::optional<Cell> getNext(int stage, Purpose purpose, int now) {
+    const Progress &mine = progress[stage];
+    bool hasBackward = graph.stages[stage].hasBackward;
+    bool isEntering = mine.forwards < microbatches;
+    switch (purpose) {
+    case Enter:
+      if (isEntering && hasRoom(stage, now) && !isFull(stage))
+        return Cell{Work::Forward, stage, mine.forwards};
+      break;
+    case MakeRoom:
+      if (isEntering && hasRoom(stage, now) && isFull(stage))
+        return Cell{Work::BackwardWeight, stage, mine.weights};
+      break;
+    case TurnBack:
+      if (hasBackward && mine.backwards < microbatches &&
+          !(policy.flushes && forwardsLeft[graph.stages[stage].place] > 0))
+        return Cell{policy.splitsBackward ? Work::BackwardInput
+                                          : Work::Backward,
+                    stage, mine.backwards};
+      break;
+    case WindUp:
+      if (policy.splitsBackward && hasBackward && !isEntering &&
+          mine.weights < microbatches)
+        return Cell{Work::BackwardWeight, stage, mine.weights};
+      break;
+    }
+    return std::nullopt;
+  }
+
+  /// The ready cell that comes first: by purpose, by microbatch, and by what
+  /// the stage is farther from, the end of the forward or of the backward pass.
   std::optional<Cell> choose(int place, int now) {
-    std::optional<Cell> best;
-    auto offer = [&](const Cell &cell) {
-      if (cell.microbatch < microbatches &&
-          (!best || cell.microbatch < best->microbatch) && isReady(cell, now))
-        best = cell;
-    };
-    const std::vector<int> &stages = stagesOf[place];
-    Work backward =
-        policy.splitsBackward ? Work::BackwardInput : Work::Backward;
-    if (!policy.flushes || forwardsLeft[place] == 0)
-      for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage)
-        if (graph.stages[*stage].hasBackward)
-          offer({backward, *stage, progress[*stage].backwards});
-    if (best)
-      return best;
-    for (int stage : stages)
-      if (mayEnter(stage, now))
-        offer({Work::Forward, stage, progress[stage].forwards});
-    if (best || !policy.splitsBackward)
-      return best;
-    for (int stage : stages)
-      if (graph.stages[stage].hasBackward)
-        offer({Work::BackwardWeight, stage, progress[stage].weights});
-    return best;
+    for (Purpose purpose : {Enter, MakeRoom, TurnBack, WindUp}) {
+      std::optional<Cell> best;
+      for (int stage : stagesOf[place]) {
+        std::optional<Cell> cell = getNext(stage, purpose, now);
+        if (!cell || !isReady(*cell, now))
+          continue;
+        if (!best || cell->microbatch < best->microbatch ||
+            (purpose == TurnBack && cell->microbatch == best->microbatch))
+          best = cell;
+      }
+      if (best)
+        return best;
+    }
+    return std::nullopt;
   }
 
   void start(const Cell &cell, int place, int now) {
@@ -181,7 +220,7 @@ private:
 
   const StageGraph &graph;
   const int microbatches;
-  const ListPolicy &policy;
+  const Policy policy;
   Dependencies dependencies;
   std::vector<int> limits;
   int deepest = 1;
@@ -195,7 +234,21 @@ private:
 
 } // namespace
 
-Table ppopt::schedule::generateList(const StageGraph &graph, int microbatches,
-                                    const ListPolicy &policy) {
+Table ppopt::schedule::generateGPipe(const StageGraph &graph,
+                                     int microbatches) {
+  Policy policy;
+  policy.flushes = true;
+  return ListScheduler(graph, microbatches, policy).run();
+}
+
+Table ppopt::schedule::generateOneForwardOneBackward(const StageGraph &graph,
+                                                     int microbatches) {
+  return ListScheduler(graph, microbatches, {}).run();
+}
+
+Table ppopt::schedule::generateZeroBubbleH1(const StageGraph &graph,
+                                            int microbatches) {
+  Policy policy;
+  policy.splitsBackward = true;
   return ListScheduler(graph, microbatches, policy).run();
 }

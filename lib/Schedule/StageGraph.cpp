@@ -2,6 +2,8 @@
 
 #include "ppopt/Schedule/StageGraph.h"
 
+#include <algorithm>
+
 using namespace ppopt::schedule;
 
 StageGraph ppopt::schedule::makeChain(const std::vector<int> &placeOf,
@@ -22,4 +24,43 @@ StageGraph ppopt::schedule::makeChain(const std::vector<int> &placeOf,
     graph.edges.push_back({stage, stage - 1, /*isGradient=*/true, bytes});
   }
   return graph;
+}
+
+static std::string checkEdge(const Edge &edge, const StageGraph &graph) {
+  int stages = static_cast<int>(graph.stages.size());
+  std::string text =
+      std::string(edge.isGradient ? "the gradient edge" : "the edge") +
+      " from stage " + std::to_string(edge.from) + " to stage " +
+      std::to_string(edge.to);
+  int early = edge.isGradient ? edge.to : edge.from;
+  int late = edge.isGradient ? edge.from : edge.to;
+  if (early < 0 || late >= stages || early >= late)
+    return text + ": stages are numbered 0 to " + std::to_string(stages - 1) +
+           ", values go to later ones and gradients to earlier ones";
+  if (edge.isGradient &&
+      !(graph.stages[early].hasBackward && graph.stages[late].hasBackward))
+    return text + ": both must have a backward";
+  return "";
+}
+
+std::string ppopt::schedule::check(const StageGraph &graph) {
+  std::vector<bool> isUsed(graph.places, false);
+  for (size_t index = 0; index < graph.stages.size(); ++index) {
+    int place = graph.stages[index].place;
+    if (place < 0 || place >= graph.places)
+      return "stage " + std::to_string(index) + " is on place " +
+             std::to_string(place) + ", and there are " +
+             std::to_string(graph.places) + " places, numbered from 0";
+    isUsed[place] = true;
+  }
+  auto unused = std::find(isUsed.begin(), isUsed.end(), false);
+  if (unused != isUsed.end())
+    return "place " + std::to_string(unused - isUsed.begin()) +
+           " has no stage; use fewer places or put a part of the model there";
+  for (const Edge &edge : graph.edges) {
+    std::string wrong = checkEdge(edge, graph);
+    if (!wrong.empty())
+      return wrong;
+  }
+  return "";
 }

@@ -38,3 +38,27 @@ Result<std::vector<int>> ppopt::schedule::getPlaces(const Table &table) {
           ": stages are numbered from 0 without a gap");
   return placeOf;
 }
+
+Table ppopt::schedule::separateBackwards(const Table &table) {
+  bool isSplit = false;
+  for (const std::vector<Cell> &row : table.rows)
+    for (const Cell &cell : row)
+      isSplit |=
+          cell.work == Work::BackwardInput || cell.work == Work::BackwardWeight;
+  if (!isSplit)
+    return table;
+  Table separated;
+  separated.microbatches = table.microbatches;
+  for (const std::vector<Cell> &row : table.rows) {
+    std::vector<Cell> &cells = separated.rows.emplace_back();
+    for (const Cell &cell : row) {
+      if (cell.work != Work::Backward) {
+        cells.push_back(cell);
+        continue;
+      }
+      cells.push_back({Work::BackwardInput, cell.stage, cell.microbatch});
+      cells.push_back({Work::BackwardWeight, cell.stage, cell.microbatch});
+    }
+  }
+  return separated;
+}

@@ -6,6 +6,14 @@
 #include "ppopt/Schedule/Table.h"
 
 #include <gtest/gtest.h>
+#include <ostream>
+
+namespace ppopt::schedule {
+/// How GoogleTest prints a cell.
+inline void PrintTo(const Cell &cell, std::ostream *stream) {
+  *stream << spell(cell);
+}
+} // namespace ppopt::schedule
 
 namespace ppopt::schedule::test {
 
@@ -15,6 +23,21 @@ inline StageGraph makeLine(int places, double forward = 1, double input = 1,
   std::vector<int> placeOf;
   for (int place = 0; place < places; ++place)
     placeOf.push_back(place);
+  return makeChain(placeOf, forward, input, weight, bytes);
+}
+
+/// A chain that lies on the places as the schedule wants it.
+inline StageGraph makeChainFor(std::string_view name, int places,
+                               double forward = 1, double input = 1,
+                               double weight = 1, int64_t bytes = 0,
+                               std::optional<int> chunks = std::nullopt) {
+  Result<Shape> shape = getShape(name, chunks);
+  std::vector<int> placeOf;
+  for (int stage = 0; stage < shape->chunks * places; ++stage) {
+    int within = stage % places;
+    bool isUp = shape->isVee && stage >= places;
+    placeOf.push_back(isUp ? places - 1 - within : within);
+  }
   return makeChain(placeOf, forward, input, weight, bytes);
 }
 

@@ -1,5 +1,4 @@
-//===- StageGraph.h - What a schedule needs to know of a model ---*- C++
-//-*-===//
+//===- StageGraph.h - What schedules know of a model ------------*- C++ -*-===//
 //
 // The library `lib/Schedule` is plain C++ on these structs: no MLIR in it. The
 // compiler fills them from the tasks of phase `partitioned`; tests by hand.
@@ -27,7 +26,7 @@ struct Stage {
 
 /// A value that goes from one stage to another. If the stages are on two
 /// places it is transferred: once for each place, `to` being the first stage
-/// there that reads it.
+/// there that reads it; others there have an edge from `to`.
 struct Edge {
   int from = 0, to = 0;
   /// It is a gradient: from the backward of `from` to the backward of `to`.
@@ -42,6 +41,11 @@ struct StageGraph {
   std::vector<Stage> stages;
   std::vector<Edge> edges;
 };
+
+/// Holds that every place has a stage, that edges go as said, and that
+/// gradients go only between stages that have backwards. Empty, or one line
+/// that says what is wrong. Everything below takes graphs that pass.
+std::string check(const StageGraph &graph);
 
 /// How long a transfer takes: latency + bytes / bandwidth, in the unit of the
 /// stages' times.

@@ -1,5 +1,4 @@
-//===- Table.h - A schedule: what each place runs, in order ------*- C++
-//-*-===//
+//===- Table.h - A schedule: what each place runs ---------------*- C++ -*-===//
 
 #ifndef PPOPT_SCHEDULE_TABLE_H
 #define PPOPT_SCHEDULE_TABLE_H
@@ -48,6 +47,10 @@ struct Table {
   int microbatches = 1;
   std::vector<std::vector<Cell>> rows;
 };
+
+/// The table as it is run: if any backward in it is split, all are, a full one
+/// being the input part and right behind it the weight part.
+Table separateBackwards(const Table &table);
 
 /// A value, or one line that says what is wrong and what to do.
 template <typename T> struct Result {
@@ -100,12 +103,14 @@ Result<Shape> getShape(std::string_view name, std::optional<int> chunks);
 /// The table of a built-in schedule. Any graph is legal (skips, several stages
 /// a place in any order, stages without a backward), any number of
 /// microbatches; what the schedule cannot do is an error that says what it
-/// wants. On a chain of equal stages it is the published schedule.
+/// wants. On a chain of equal stages it is the published schedule. A stage runs
+/// its microbatches in order, forward and backward.
 Result<Table> generate(std::string_view name, const StageGraph &graph,
                        int microbatches);
 
-/// The fastest of all built-in schedules that `graph` admits, by simulated
-/// time; its name first.
+/// The fastest of all built-in schedules that `graph` admits, by the simulated
+/// time of its separated table; its name first. Of equally fast ones that which
+/// holds the fewest microbatches on the place that holds most.
 Result<std::pair<std::string, Table>>
 chooseFastest(const StageGraph &graph, int microbatches, const Link &link);
 

@@ -1,0 +1,101 @@
+//===- simulate_test.cpp - Times and transfers ----------------------------===//
+
+#include "graphs.h"
+
+#include <chrono>
+#include <map>
+
+using namespace ppopt::schedule;
+using namespace ppopt::schedule::test;
+
+namespace {
+
+TEST(Simulate, CountsTimesAndTransfers) {
+  StageGraph graph = makeLine(2, /*forward=*/2, /*input=*/3, /*weight=*/1,
+                              /*bytes=*/100);
+  Table table = makeTable("naive", graph, 1);
+  Timeline timeline = simulate(table, graph,
+                               {/*latency=*/1,
+                                /*bytesPerUnit=*/50});
+  // F 0-2, transfer 2-5, F 5-7, B 7-11, transfer 11-14, B 14-18.
+  ASSERT_EQ(timeline.transfers.size(), 2u);
+  EXPECT_EQ(timeline.transfers[0].start, 2);
+  EXPECT_EQ(timeline.transfers[0].end, 5);
+  EXPECT_EQ(timeline.transfers[1].start, 11);
+  EXPECT_EQ(timeline.transfers[1].end, 14);
+  EXPECT_EQ(timeline.rows[0][1].start, 14);
+  EXPECT_EQ(timeline.end, 18);
+  EXPECT_DOUBLE_EQ(timeline.getIdleShare(0), 1 - 6.0 / 18);
+}
+
+TEST(Simulate, GradientLeavesBehindTheInputPart) {
+  StageGraph graph = makeLine(2);
+  Timeline timeline =
+      simulate(makeTable("zb-h1", graph, 1), graph, {/*latency=*/0, 0});
+  EXPECT_EQ(spell(timeline.rows[0][1].cell), "0I0");
+  EXPECT_EQ(timeline.rows[0][1].start, 3); // 1W0 runs from 3 to 4
+}
+
+TEST(Simulate, TransfersOfOnePairQueue) {
+  // A transfer takes 4, the two forwards 1 each: the second waits for the wire.
+  StageGraph graph = makeLine(2, 1, 1, 1, /*bytes=*/4);
+  Table table = makeTable("gpipe", graph, 2);
+  Timeline timeline = simulate(table, graph, {0, 1});
+  EXPECT_EQ(timeline.transfers[0].end, 5);
+  EXPECT_EQ(timeline.transfers[1].start, 5);
+  EXPECT_EQ(timeline.rows[1][1].start, 9);
+}
+
+TEST(Simulate, TransfersOfDifferentPairsGoAtOnce) {
+  StageGraph graph = makeChain({0, 1, 2});
+  graph.edges = {{0, 1, false, 4}, {0, 2, false, 4}};
+  for (Stage &stage : graph.stages)
+    stage.hasBackward = false;
+  Timeline timeline = simulate(makeTable("naive", graph, 1), graph, {0, 1});
+  EXPECT_EQ(timeline.transfers[0].start, 1);
+  EXPECT_EQ(timeline.transfers[1].start, 1);
+}
+
+TEST(Simulate, NothingIsTransferredWithinAPlace) {
+  StageGraph graph = makeChain({0, 0, 1}, 1, 1, 1, 7);
+  Timeline timeline = simulate(makeTable("1f1b", graph, 3), graph, {5, 1});
+  EXPECT_EQ(timeline.transfers.size(), 2u * 3);
+  for (const TimedTransfer &transfer : timeline.transfers) {
+    const Edge &edge = graph.edges[transfer.edge];
+    EXPECT_NE(graph.stages[edge.from].place, graph.stages[edge.to].place);
+  }
+  EXPECT_EQ(timeline.rows[0][1].start, 1);
+}
+
+TEST(Simulate, InFlightEndsWithTheWeightPart) {
+  StageGraph graph = makeLine(1);
+  auto F = Work::Forward, I = Work::BackwardInput, W = Work::BackwardWeight;
+  Table table{
+      2, {{{F, 0, 0}, {I, 0, 0}, {F, 0, 1}, {I, 0, 1}, {W, 0, 0}, {W, 0, 1}}}};
+  ASSERT_EQ(check(table, graph), "");
+  EXPECT_EQ(simulate(table, graph, {}).getInFlight(table, graph, 0), 2);
+}
+
+TEST(Simulate, AFrozenStageHoldsNothingBehindItsForward) {
+  StageGraph graph = makeLine(1);
+  graph.stages[0].hasBackward = false;
+  Table table = makeTable("gpipe", graph, 5);
+  EXPECT_EQ(simulate(table, graph, {}).getInFlight(table, graph, 0), 1);
+}
+
+/// 64 places, 256 microbatches; the compiler's limit is 10 s for all of it.
+TEST(Simulate, LargeTablesAreFast) {
+  for (const std::string &name : getScheduleNames()) {
+    StageGraph graph = makeChainFor(name, 64);
+    auto begin = std::chrono::steady_clock::now();
+    Table table = makeTable(name, graph, name == "naive" ? 1 : 256);
+    Timeline timeline = simulate(table, graph, {});
+    std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - begin;
+    EXPECT_GT(timeline.end, 0);
+    EXPECT_LT(seconds.count(), 1) << name;
+    RecordProperty(name + "_ms", std::to_string(seconds.count() * 1e3));
+  }
+}
+
+} // namespace
