@@ -2,22 +2,52 @@
 
 #include "Dependencies.h"
 
+#include "RunAhead.h"
+
+#include <algorithm>
+
 using namespace ppopt::schedule;
 
 Dependencies::Dependencies(const StageGraph &graph)
-    : reads(graph.stages.size() * 3), outgoing(graph.stages.size() * 3) {
-  int stages = static_cast<int>(graph.stages.size());
-  int forward = getKind(Work::Forward), backward = getKind(Work::Backward);
-  for (int stage = 0; stage < stages; ++stage) {
-    reads[stage * 3 + backward].push_back({stage, /*isGradient=*/false});
-    reads[stage * 3 + getKind(Work::BackwardWeight)].push_back(
-        {stage, /*isGradient=*/true});
+    : reads(graph.stages.size() * 3), outgoing(graph.stages.size() * 3),
+      waiting(graph.stages.size() * 3) {
+  for (size_t index = 0; index < graph.stages.size(); ++index) {
+    int stage = static_cast<int>(index);
+    addWait(graph, stage, Work::Backward, {stage, /*isGradient=*/false});
+    addWait(graph, stage, Work::BackwardWeight, {stage, /*isGradient=*/true});
   }
   for (size_t index = 0; index < graph.edges.size(); ++index) {
     const Edge &edge = graph.edges[index];
-    int kind = edge.isGradient ? backward : forward;
-    reads[edge.to * 3 + kind].push_back(
-        {edge.from, edge.isGradient, static_cast<int>(index)});
-    outgoing[edge.from * 3 + kind].push_back(static_cast<int>(index));
+    Work work = edge.isGradient ? Work::Backward : Work::Forward;
+    addWait(graph, edge.to, work,
+            {edge.from, edge.isGradient, static_cast<int>(index)});
+    outgoing[edge.from * 3 + getKind(work)].push_back(static_cast<int>(index));
+  }
+}
+
+void Dependencies::addWait(const StageGraph &graph, int reader, Work readerWork,
+                           const Value &value) {
+  reads[reader * 3 + getKind(readerWork)].push_back(value);
+  int place = graph.stages[reader].place;
+  if (place == graph.stages[value.stage].place)
+    return;
+  Work maker = value.isGradient ? Work::Backward : Work::Forward;
+  waiting[value.stage * 3 + getKind(maker)].push_back(place);
+}
+
+/// One more than needed if transfers took no time, for one that is on its way.
+void Dependencies::limitRunAhead(const StageGraph &graph) {
+  RunAhead ahead = getRunAhead(graph);
+  for (const Edge &edge : graph.edges) {
+    auto isReturn = [&](const Edge &other) {
+      return other.isGradient && other.from == edge.to && other.to == edge.from;
+    };
+    if (edge.isGradient ||
+        graph.stages[edge.from].place == graph.stages[edge.to].place ||
+        std::any_of(graph.edges.begin(), graph.edges.end(), isReturn))
+      continue;
+    addWait(graph, edge.from, Work::Forward,
+            {edge.to, /*isGradient=*/false, /*edge=*/-1,
+             /*lag=*/ahead.ofReaders[edge.from] + 1});
   }
 }

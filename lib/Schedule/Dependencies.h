@@ -14,8 +14,10 @@ namespace ppopt::schedule {
 struct Value {
   int stage = 0;
   bool isGradient = false;
-  /// The edge of the graph that brings it; -1 for a value of the stage itself.
+  /// The edge of the graph that brings it; -1 if nothing is brought.
   int edge = -1;
+  /// It is that of so many microbatches before; of the first ones, none.
+  int lag = 0;
 };
 
 /// The edges of a graph by the cells that read and make them.
@@ -23,7 +25,11 @@ class Dependencies {
 public:
   explicit Dependencies(const StageGraph &graph);
 
-  /// What a cell of `stage` reads, of the cell's own microbatch.
+  /// Makes forwards wait that would run too far ahead: where no gradient comes
+  /// back from another place, only its readers' forwards can hold a stage.
+  void limitRunAhead(const StageGraph &graph);
+
+  /// What a cell of `stage` waits for.
   const std::vector<Value> &getReads(int stage, Work work) const {
     return reads[stage * 3 + getKind(work)];
   }
@@ -32,13 +38,21 @@ public:
     return outgoing[stage * 3 + getKind(work)];
   }
 
+  /// Other places whose cells wait for what a cell of `stage` makes.
+  const std::vector<int> &getWaiting(int stage, Work work) const {
+    return waiting[stage * 3 + getKind(work)];
+  }
+
 private:
+  void addWait(const StageGraph &graph, int reader, Work readerWork,
+               const Value &value);
+
   static int getKind(Work work) {
     return work == Work::Forward ? 0 : work == Work::BackwardWeight ? 2 : 1;
   }
 
   std::vector<std::vector<Value>> reads;
-  std::vector<std::vector<int>> outgoing;
+  std::vector<std::vector<int>> outgoing, waiting;
 };
 
 inline bool makesGradient(Work work) {
@@ -77,7 +91,9 @@ std::vector<size_t> runRows(const Table &table, const StageGraph &graph,
     pending.push_back(static_cast<int>(place));
   auto isReady = [&](const Cell &cell) {
     for (const Value &value : dependencies.getReads(cell.stage, cell.work))
-      if (!isMade.at(value.stage, value.isGradient, cell.microbatch))
+      if (cell.microbatch >= value.lag &&
+          !isMade.at(value.stage, value.isGradient,
+                     cell.microbatch - value.lag))
         return false;
     return true;
   };
@@ -90,11 +106,9 @@ std::vector<size_t> runRows(const Table &table, const StageGraph &graph,
       run(place, cell);
       if (cell.work != Work::BackwardWeight)
         isMade.at(cell.stage, makesGradient(cell.work), cell.microbatch) = true;
-      for (int edge : dependencies.getOutgoing(cell.stage, cell.work)) {
-        int reader = graph.stages[graph.edges[edge].to].place;
-        if (reader != place)
-          pending.push_back(reader);
-      }
+      const std::vector<int> &waiting =
+          dependencies.getWaiting(cell.stage, cell.work);
+      pending.insert(pending.end(), waiting.begin(), waiting.end());
     }
   }
   return done;

@@ -15,45 +15,12 @@
 
 #include "Dependencies.h"
 #include "Generators.h"
+#include "RunAhead.h"
 
 #include <algorithm>
 #include <climits>
 
 using namespace ppopt::schedule;
-
-/// The most stages on a way from `from` to each stage along forward edges, -1
-/// where there is no way.
-static std::vector<int> getHops(const StageGraph &graph,
-                                const Dependencies &dependencies, int from) {
-  std::vector<int> hops(graph.stages.size(), -1);
-  hops[from] = 0;
-  for (size_t stage = from; stage < hops.size(); ++stage)
-    if (hops[stage] != -1)
-      for (int edge : dependencies.getOutgoing(stage, Work::Forward)) {
-        int &reader = hops[graph.edges[edge].to];
-        reader = std::max(reader, hops[stage] + 1);
-      }
-  return hops;
-}
-
-/// How far a stage may run ahead of its own backwards and of those that read
-/// its output: as far as it must for the last stage never to wait. On a chain
-/// that is the number of stages from it to the end; nothing is gained by more.
-static std::vector<int> getLimits(const StageGraph &graph,
-                                  const Dependencies &dependencies) {
-  int stages = static_cast<int>(graph.stages.size());
-  std::vector<int> limits(stages, 1);
-  for (int stage = stages - 1; stage >= 0; --stage) {
-    std::vector<int> hops = getHops(graph, dependencies, stage);
-    for (int edge : dependencies.getOutgoing(stage, Work::Forward))
-      limits[stage] = std::max(limits[stage], hops[graph.edges[edge].to] + 1);
-    for (const Value &value : dependencies.getReads(stage, Work::Backward))
-      if (value.isGradient)
-        limits[stage] =
-            std::max(limits[stage], hops[value.stage] + limits[value.stage]);
-  }
-  return limits;
-}
 
 namespace {
 
@@ -69,19 +36,20 @@ struct Policy {
 /// How far one stage has come.
 struct Progress {
   int forwards = 0, backwards = 0, weights = 0;
-  /// Microbatches that count no more against the limit.
-  int closed = 0;
+  /// Microbatches whose backward, and whose readers' forwards, have ended.
+  int returned = 0, read = 0;
 };
 
 class ListScheduler {
 public:
   ListScheduler(const StageGraph &graph, int microbatches, Policy policy)
       : graph(graph), microbatches(microbatches), policy(policy),
-        dependencies(graph), limits(getLimits(graph, dependencies)),
+        dependencies(graph), runAhead(getRunAhead(graph)),
         endOf(graph, microbatches, INT_MAX), progress(graph.stages.size()),
         stagesOf(graph.places), placeFree(graph.places, 0),
         forwardsLeft(graph.places, 0) {
-    deepest = *std::max_element(limits.begin(), limits.end());
+    deepest = *std::max_element(runAhead.ofBackward.begin(),
+                                runAhead.ofBackward.end());
     for (size_t stage = 0; stage < graph.stages.size(); ++stage) {
       int place = graph.stages[stage].place;
       stagesOf[place].push_back(static_cast<int>(stage));
@@ -111,29 +79,31 @@ private:
     return true;
   }
 
-  /// Counts out the microbatches that the stage and the readers of its output
-  /// are through with.
-  void close(int stage, int now) {
-    Progress &mine = progress[stage];
-    auto isOver = [&](int reader, bool isGradient) {
-      return endOf.at(reader, isGradient, mine.closed) <= now;
-    };
-    while (mine.closed < mine.forwards) {
-      if (!isOver(stage, graph.stages[stage].hasBackward))
-        return;
-      for (int edge : dependencies.getOutgoing(stage, Work::Forward))
-        if (!isOver(graph.edges[edge].to, /*isGradient=*/false))
-          return;
-      ++mine.closed;
-    }
+  bool hasReturned(int stage, int microbatch, int now) {
+    return !graph.stages[stage].hasBackward ||
+           endOf.at(stage, /*isGradient=*/true, microbatch) <= now;
+  }
+
+  bool isRead(int stage, int microbatch, int now) {
+    for (int edge : dependencies.getOutgoing(stage, Work::Forward))
+      if (endOf.at(graph.edges[edge].to, /*isGradient=*/false, microbatch) >
+          now)
+        return false;
+    return true;
   }
 
   /// Whether the stage may run ahead by one more microbatch.
   bool hasRoom(int stage, int now) {
     if (policy.flushes)
       return true;
-    close(stage, now);
-    return progress[stage].forwards - progress[stage].closed < limits[stage];
+    Progress &mine = progress[stage];
+    while (mine.returned < mine.forwards &&
+           hasReturned(stage, mine.returned, now))
+      ++mine.returned;
+    while (mine.read < mine.forwards && isRead(stage, mine.read, now))
+      ++mine.read;
+    return mine.forwards - mine.returned < runAhead.ofBackward[stage] &&
+           mine.forwards - mine.read < runAhead.ofReaders[stage];
   }
 
   /// Whether as many activations wait for their weight parts as the deepest
@@ -222,7 +192,7 @@ private:
   const int microbatches;
   const Policy policy;
   Dependencies dependencies;
-  std::vector<int> limits;
+  const RunAhead runAhead;
   int deepest = 1;
   ValueMap<int> endOf;
   std::vector<Progress> progress; ///< by stage

@@ -31,20 +31,26 @@ namespace {
 
 class Simulation {
 public:
-  Simulation(const Table &table, const StageGraph &graph, const Link &link)
-      : table(table), graph(graph), link(link), dependencies(graph),
+  Simulation(const Table &table, const StageGraph &graph, const Link &link,
+             const Dependencies &dependencies)
+      : table(table), graph(graph), link(link), dependencies(dependencies),
         madeAt(graph, table.microbatches, 0),
         arrivedAt(graph.edges.size() * table.microbatches, 0),
         placeFree(graph.places, 0),
         queueFree(size_t(graph.places) * graph.places, 0) {}
 
-  Timeline run() {
+  /// Nothing, if the table does not run to its end.
+  std::optional<Timeline> run() {
     timeline.rows.resize(table.rows.size());
-    runRows(table, graph, dependencies, [&](int place, const Cell &cell) {
-      double end = runCell(place, cell);
-      for (int edge : dependencies.getOutgoing(cell.stage, cell.work))
-        transfer(edge, cell.microbatch, end);
-    });
+    std::vector<size_t> done =
+        runRows(table, graph, dependencies, [&](int place, const Cell &cell) {
+          double end = runCell(place, cell);
+          for (int edge : dependencies.getOutgoing(cell.stage, cell.work))
+            transfer(edge, cell.microbatch, end);
+        });
+    for (size_t row = 0; row < done.size(); ++row)
+      if (done[row] != table.rows[row].size())
+        return std::nullopt;
     std::sort(timeline.transfers.begin(), timeline.transfers.end(),
               [](const TimedTransfer &a, const TimedTransfer &b) {
                 return std::tie(a.start, a.edge, a.microbatch) <
@@ -55,8 +61,10 @@ public:
 
 private:
   double getArrival(const Value &value, int microbatch) {
+    if (microbatch < value.lag)
+      return 0;
     if (value.edge == -1)
-      return madeAt.at(value.stage, value.isGradient, microbatch);
+      return madeAt.at(value.stage, value.isGradient, microbatch - value.lag);
     return arrivedAt[size_t(value.edge) * table.microbatches + microbatch];
   }
 
@@ -93,7 +101,7 @@ private:
   const Table &table;
   const StageGraph &graph;
   const Link &link;
-  Dependencies dependencies;
+  const Dependencies &dependencies;
   Timeline timeline;
   ValueMap<double> madeAt;
   std::vector<double> arrivedAt; ///< by edge and microbatch
@@ -105,7 +113,11 @@ private:
 
 Timeline ppopt::schedule::simulate(const Table &table, const StageGraph &graph,
                                    const Link &link) {
-  return Simulation(table, graph, link).run();
+  Dependencies limited(graph);
+  limited.limitRunAhead(graph);
+  if (auto timeline = Simulation(table, graph, link, limited).run())
+    return *timeline;
+  return *Simulation(table, graph, link, Dependencies(graph)).run();
 }
 
 double Timeline::getIdleShare(int place) const {

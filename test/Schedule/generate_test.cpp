@@ -171,6 +171,8 @@ TEST(Generate, RefusesABrokenGraph) {
   EXPECT_EQ(check(graph), "the edge from stage 1 to stage 0: stages are "
                           "numbered 0 to 1, values go to later ones and "
                           "gradients to earlier ones");
+  graph.edges.back() = {0, 0};
+  EXPECT_NE(check(graph), "");
   graph = makeLine(2);
   graph.stages[0].hasBackward = false;
   EXPECT_EQ(check(graph), "the gradient edge from stage 1 to stage 0: both "
@@ -203,6 +205,16 @@ TEST(Generate, RefusesChunksThatAScheduleHasNot) {
   EXPECT_FALSE(getShape("dualpipe", {}));
 }
 
+/// Of a place's stages the one goes first whose microbatch came first.
+TEST(Generate, PlaceVisitedTwice) {
+  Table table = makeTable("1f1b", makeChain({0, 1, 0}), 3);
+  EXPECT_EQ(spellRow(table, 0),
+            "0F0 0F1 2F0 0F2 2B0 2F1 2B1 2F2 0B0 0B1 2B2 0B2");
+  EXPECT_EQ(spellRow(table, 1), "1F0 1F1 1B0 1F2 1B1 1B2");
+  table = makeTable("gpipe", makeChain({0, 1, 0}), 2);
+  EXPECT_EQ(spellRow(table, 0), "0F0 0F1 2F0 2F1 2B0 2B1 0B0 0B1");
+}
+
 /// A frozen front has nothing to wait for, but runs only as far ahead as its
 /// reader needs.
 TEST(Generate, FrozenFrontDoesNotRunAway) {
@@ -212,6 +224,17 @@ TEST(Generate, FrozenFrontDoesNotRunAway) {
   Table table = makeTable("1f1b", graph, 6);
   EXPECT_EQ(spellRow(table, 0), "0F0 0F1 0F2 0F3 0F4 0F5");
   EXPECT_EQ(simulate(table, graph, {}).end, 1 + 6 * 3);
+}
+
+/// The gradient comes straight back from the end, but only behind frozen stages
+/// in between: the front must run ahead by all of them, or it would wait.
+TEST(Generate, GradientOfALongerWay) {
+  StageGraph graph = makeChain({0, 1, 2, 3});
+  graph.stages[1].hasBackward = graph.stages[2].hasBackward = false;
+  graph.edges = {{0, 1}, {1, 2}, {2, 3}, {0, 3}, {3, 0, /*isGradient=*/true}};
+  Table table = makeTable("1f1b", graph, 10);
+  EXPECT_EQ(spellRow(table, 0).substr(0, 23), "0F0 0F1 0F2 0F3 0B0 0F4");
+  EXPECT_EQ(simulate(table, graph, {}).end, 10 * 3 + 5);
 }
 
 /// A detached front that learns from a loss of its own, on a place that also

@@ -161,7 +161,11 @@ struct Timeline {
 /// Runs the table: a cell starts when the one before it in its row has ended
 /// and what it reads has arrived. Transfers of one ordered pair of places go
 /// one after the other, those of different pairs at the same time, beside the
-/// cells. The table must pass check().
+/// cells. Where no gradient comes back over an edge between two places, a
+/// forward of its source waits for the reader's of n+1 microbatches before, n
+/// being the number of stages from the source to the end, so that values do not
+/// pile up; a table that cannot run so runs without. The table must pass
+/// check().
 Timeline simulate(const Table &table, const StageGraph &graph,
                   const Link &link);
 
