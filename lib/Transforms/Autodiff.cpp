@@ -11,6 +11,7 @@
 #include "ppopt/Transforms/Passes.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_AUTODIFF
@@ -70,17 +71,24 @@ public:
         trained.push_back(param);
     SmallVector<Value> roots(trained.begin(), trained.end());
     active = reachableFrom(roots, carriesGradient);
+    for (auto copy : block.getOps<CopyOp>())
+      nextCopy = std::max<int64_t>(nextCopy, copy.getId() + 1);
   }
 
   LogicalResult run();
   /// Test only: forget all but one use of a parameter.
   bool dropTiedSum = false;
+  /// Test only: forget the gradient of the last copy.
+  bool dropBoundary = false;
   unsigned numAdjoints = 0, numLearning = 0;
 
 private:
   LogicalResult differentiate(PlaceOp forward);
   LogicalResult differentiate(Operation *op);
+  void differentiate(CopyOp copy);
   void addGradient(Value value, Value gradient);
+  SmallVector<Value> findOuter();
+  void addPart(Value value, Value gradient);
   void insertUpdates();
   void warnNeverLearns(ParamOp param);
   void yieldWhatBackwardReads();
@@ -94,7 +102,13 @@ private:
   /// Values through which a trained parameter learns if their gradient is not
   /// zero.
   DenseSet<Value> active;
+  /// Within the region that is being differentiated.
   DenseMap<Value, Value> gradients;
+  /// Of values outside of regions: what each later stage, and each copy, adds
+  /// to the gradient. They are summed by who makes the value: a stage's
+  /// backward, or the update.
+  DenseMap<Value, SmallVector<Value>> parts;
+  int64_t nextCopy = 0;
 };
 
 void Differentiator::addGradient(Value value, Value gradient) {
@@ -104,6 +118,13 @@ void Differentiator::addGradient(Value value, Value gradient) {
   sum =
       sum ? AddOp::create(builder, gradient.getLoc(), sum, gradient).getResult()
           : gradient;
+}
+
+void Differentiator::addPart(Value value, Value gradient) {
+  SmallVector<Value> &known = parts[value];
+  if (!known.empty() && dropTiedSum && value.getDefiningOp<ParamOp>())
+    return;
+  known.push_back(gradient);
 }
 
 LogicalResult Differentiator::differentiate(Operation *op) {
@@ -135,23 +156,36 @@ LogicalResult Differentiator::differentiate(Operation *op) {
   return success();
 }
 
+/// Values outside of the region that have a gradient now, in the order of the
+/// program (a DenseMap has none).
+SmallVector<Value> Differentiator::findOuter() {
+  SmallVector<Value> outer;
+  for (BlockArgument argument : block.getArguments())
+    if (gradients.contains(argument))
+      outer.push_back(argument);
+  for (Operation &op : block)
+    for (Value result : op.getResults())
+      if (gradients.contains(result))
+        outer.push_back(result);
+  return outer;
+}
+
 /// Builds the backward region of a forward one, at the end of the entry.
 LogicalResult Differentiator::differentiate(PlaceOp forward) {
   bool isReached = llvm::any_of(forward.getResults(), [&](Value result) {
-    return active.contains(result) &&
-           (result == loss || gradients.count(result));
+    return active.contains(result) && (result == loss || parts.count(result));
   });
   if (!isReached)
     return success();
   auto body = std::make_unique<Block>();
   builder.setInsertionPointToEnd(body.get());
-  DenseMap<Value, Value> before = gradients;
+  gradients.clear();
   Operation *yield = forward.getBody().front().getTerminator();
   for (auto [result, value] :
        llvm::zip(forward.getResults(), yield->getOperands())) {
     if (!active.contains(value))
       continue;
-    if (Value gradient = gradients.lookup(result))
+    for (Value gradient : parts.lookup(result))
       addGradient(value, gradient);
     if (result == loss) {
       auto type = cast<RankedTensorType>(loss.getType());
@@ -164,24 +198,14 @@ LogicalResult Differentiator::differentiate(PlaceOp forward) {
     if (failed(differentiate(&op)))
       return failure();
 
-  // What has a gradient and lives outside goes on from there.
-  SmallVector<Value> outer, yielded;
+  // What has a gradient and lives outside goes on from there. What was copied
+  // here sends one gradient back: the sum over the stages that read it.
+  SmallVector<Value> outer = findOuter(), yielded;
   SmallVector<Type> types;
-  for (auto &[value, gradient] : gradients)
-    if (value.getParentBlock() == &block && before.lookup(value) != gradient)
-      outer.push_back(value);
-  // A DenseMap has no order: the program's is used.
-  llvm::sort(outer, [](Value a, Value b) {
-    Operation *defA = a.getDefiningOp(), *defB = b.getDefiningOp();
-    if (defA != defB)
-      return defA && defB ? defA->isBeforeInBlock(defB) : !defA && defB;
-    return a.getAsOpaquePointer() != b.getAsOpaquePointer() &&
-           (isa<BlockArgument>(a) ? cast<BlockArgument>(a).getArgNumber() <
-                                        cast<BlockArgument>(b).getArgNumber()
-                                  : cast<OpResult>(a).getResultNumber() <
-                                        cast<OpResult>(b).getResultNumber());
-  });
   for (Value value : outer) {
+    if (value.getDefiningOp<CopyOp>())
+      for (Value gradient : std::exchange(parts[value], {}))
+        addGradient(value, gradient);
     yielded.push_back(gradients[value]);
     types.push_back(value.getType());
   }
@@ -192,20 +216,39 @@ LogicalResult Differentiator::differentiate(PlaceOp forward) {
                       forward.getStage(), /*backward=*/true);
   backward.getBody().push_back(body.release());
   for (auto [value, result] : llvm::zip(outer, backward.getResults()))
-    gradients[value] = result;
+    addPart(value, result);
   return success();
+}
+
+/// The adjoint of a copy is the copy back.
+void Differentiator::differentiate(CopyOp copy) {
+  auto known = parts.find(copy.getResult());
+  if (known == parts.end() || !active.contains(copy.getX()))
+    return;
+  if (std::exchange(dropBoundary, false))
+    return;
+  builder.setInsertionPoint(ret);
+  assert(known->second.size() == 1 && "its last reader has summed them");
+  addPart(copy.getX(),
+          CopyOp::create(builder, copy.getLoc(), known->second.front(),
+                         copy.getTo(), copy.getFrom(), nextCopy++,
+                         builder.getI64IntegerAttr(copy.getId())));
 }
 
 void Differentiator::warnNeverLearns(ParamOp param) {
   auto anything = [](Operation *, Value) { return true; };
+  SmallVector<Value> copies;
+  for (ParamOp other : trained)
+    if (other.getParamName() == param.getParamName())
+      copies.push_back(other);
   InFlightDiagnostic diag = param.emitWarning() << "'" << param.getParamName()
                                                 << "' never learns: ";
-  if (!reachableFrom({param.getResult()}, anything).contains(loss)) {
+  if (!reachableFrom(copies, anything).contains(loss)) {
     diag << "it does not reach the loss";
     return;
   }
   SmallVector<Operation *> cuts;
-  for (Value value : reachableFrom({param.getResult()}, carriesGradient))
+  for (Value value : reachableFrom(copies, carriesGradient))
     for (Operation *user : value.getUsers())
       if (isa<DetachOp>(user) &&
           reachableFrom({user->getResult(0)}, anything).contains(loss) &&
@@ -216,24 +259,33 @@ void Differentiator::warnNeverLearns(ParamOp param) {
             "(integers, comparisons)";
     return;
   }
-  llvm::sort(cuts, [](Operation *a, Operation *b) {
-    return a->getBlock() == b->getBlock() && a->isBeforeInBlock(b);
+  // In the order of the program: by region, then within it.
+  auto position = [&](Operation *op) {
+    return op->getBlock() == &block ? op : op->getParentOp();
+  };
+  llvm::sort(cuts, [&](Operation *a, Operation *b) {
+    return a->getBlock() == b->getBlock()
+               ? a->isBeforeInBlock(b)
+               : position(a)->isBeforeInBlock(position(b));
   });
   diag << "every path from the loss to it passes a detach";
   for (Operation *cut : cuts)
     diag.attachNote(cut->getLoc()) << "this one";
 }
 
+/// Every copy of a parameter that learns anywhere is updated.
 void Differentiator::insertUpdates() {
+  llvm::StringSet<> learning, warned;
+  for (ParamOp param : trained)
+    if (parts.contains(param))
+      learning.insert(param.getParamName());
   for (ParamOp param : trained) {
-    Value gradient = gradients.lookup(param);
-    if (!gradient) {
+    if (learning.contains(param.getParamName()))
+      UpdateOp::create(builder, param.getLoc(), param, parts.lookup(param));
+    else if (warned.insert(param.getParamName()).second)
       warnNeverLearns(param);
-      continue;
-    }
-    UpdateOp::create(builder, param.getLoc(), param, gradient);
-    ++numLearning;
   }
+  numLearning = learning.size();
 }
 
 /// A backward region may refer to values of forward regions; makes those
@@ -277,10 +329,15 @@ void Differentiator::consumeDetaches() {
 }
 
 LogicalResult Differentiator::run() {
-  SmallVector<PlaceOp> places(block.getOps<PlaceOp>());
-  for (PlaceOp place : llvm::reverse(places))
-    if (failed(differentiate(place)))
+  SmallVector<Operation *> forward;
+  for (Operation &op : block)
+    forward.push_back(&op);
+  for (Operation *op : llvm::reverse(forward)) {
+    if (auto copy = dyn_cast<CopyOp>(op))
+      differentiate(copy);
+    else if (auto place = dyn_cast<PlaceOp>(op); place && failed(differentiate(place)))
       return failure();
+  }
   builder.setInsertionPoint(ret);
   insertUpdates();
   consumeDetaches();
@@ -302,8 +359,11 @@ struct Autodiff : pp::impl::AutodiffBase<Autodiff> {
       return signalPassFailure();
     }
     Differentiator differentiator(*entry);
-    for (auto plan : getOperation().getOps<PlanOp>())
+    for (auto plan : getOperation().getOps<PlanOp>()) {
       differentiator.dropTiedSum = plan.getPlant() == "drop-tied-sum";
+      differentiator.dropBoundary =
+          plan.getPlant() == "drop-boundary-gradient";
+    }
     if (failed(differentiator.run()))
       return signalPassFailure();
     numAdjoints = differentiator.numAdjoints;

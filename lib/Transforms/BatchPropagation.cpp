@@ -258,13 +258,14 @@ LogicalResult BatchPropagation::propagate(Block &block) {
       if (failed(propagate(space)))
         return failure();
     } else if (auto update = dyn_cast<UpdateOp>(op)) {
-      if (plant == "scale-twice") {
-        OpBuilder builder(update);
-        update.getGradientMutable().set(
-            divideByTiles(builder, update.getGradient()));
+      for (OpOperand &part : update.getGradientsMutable()) {
+        if (plant == "scale-twice") {
+          OpBuilder builder(update);
+          part.set(divideByTiles(builder, part.get()));
+        }
+        if (failed(makePartial(part)))
+          return failure();
       }
-      if (failed(makePartial(update.getGradientMutable())))
-        return failure();
     } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
       if (failed(makePartial(ret->getOpOperand(0))))
         return failure();

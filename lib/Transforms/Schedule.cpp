@@ -1,12 +1,17 @@
 //===- Schedule.cpp - Orders the runs of every place ----------------------===//
 //
-// Before: tasks. After: a pp.schedule of training and one of evaluation with
-// the runs of all tasks, in dependency order; nothing is communicated yet.
+// Before: tasks. After: for each place a pp.schedule of training and one of
+// evaluation with the runs of its tasks, in the order of the plan's schedule;
+// nothing is communicated yet.
 //
 //===----------------------------------------------------------------------===//
 
+#include "PlanSchedule.h"
+
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
+
+#include <map>
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_SCHEDULE
@@ -15,47 +20,102 @@ namespace mlir::pp {
 
 using namespace mlir;
 using namespace mlir::pp;
+using ppopt::schedule::Cell;
+using ppopt::schedule::Work;
 
 namespace {
 
+/// Forwards of all microbatches, one after the other.
+std::vector<std::vector<Cell>>
+makeEvaluation(const ppopt::schedule::StageGraph &graph, int microbatches) {
+  std::vector<std::vector<Cell>> rows(graph.places);
+  for (int microbatch = 0; microbatch < microbatches; ++microbatch)
+    for (int stage = 0, e = graph.stages.size(); stage < e; ++stage)
+      rows[graph.stages[stage].place].push_back(
+          {Work::Forward, stage, microbatch});
+  return rows;
+}
+
 struct Schedule : pp::impl::ScheduleBase<Schedule> {
   void runOnOperation() override {
-    FailureOr<PlanOp> plan = findPlan(getOperation());
+    ModuleOp module = getOperation();
+    FailureOr<PlanOp> plan = findPlan(module);
     if (failed(plan))
       return signalPassFailure();
-    build(*plan, /*isEvaluation=*/false);
-    build(*plan, /*isEvaluation=*/true);
+    ppopt::schedule::StageGraph graph = makeStageGraph(module, *plan);
+    FailureOr<ppopt::schedule::Table> table = makeTable(*plan, graph);
+    if (failed(table))
+      return signalPassFailure();
+    for (auto task : module.getOps<TaskOp>()) {
+      if (static_cast<int64_t>(task.getStage()) == TaskOp::kNoStage)
+        ofPlace[task.getPlace()].push_back(task);
+      else
+        ofStage[{task.getStage(), task.getKind()}] = task;
+    }
+    auto evaluation = makeEvaluation(graph, table->microbatches);
+    for (int64_t place = 0; place < graph.places; ++place) {
+      build(*plan, place, table->rows[place], /*isEvaluation=*/false);
+      build(*plan, place, evaluation[place], /*isEvaluation=*/true);
+    }
   }
 
 private:
-  /// With one stage there is one order, whatever the schedule's name: each
-  /// microbatch forward and backward in turn.
-  void build(PlanOp plan, bool isEvaluation) {
-    ModuleOp module = getOperation();
-    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-    auto schedule = ScheduleOp::create(builder, plan.getLoc(), /*place=*/0,
-                                       isEvaluation, ArrayRef<int64_t>{});
-    builder.createBlock(&schedule.getBody());
-    auto run = [&](ArrayRef<TaskKind> kinds, int64_t microbatch) {
-      for (auto task : module.getOps<TaskOp>())
-        if (llvm::is_contained(kinds, task.getKind()))
-          RunOp::create(builder, task.getLoc(), task.getSymName(), microbatch,
-                        builder.getDictionaryAttr({}));
-    };
-    auto forEachMicrobatch = [&](ArrayRef<TaskKind> kinds) {
-      for (int64_t i = 0, e = plan.getMicrobatches(); i < e; ++i)
-        run(kinds, i);
-    };
-    ZeroOp::create(builder, plan.getLoc());
-    forEachMicrobatch(TaskKind::Prologue);
-    CheckCountsOp::create(builder, plan.getLoc());
-    if (isEvaluation)
-      return forEachMicrobatch(TaskKind::Forward);
-    forEachMicrobatch({TaskKind::Forward, TaskKind::Backward});
-    run(TaskKind::Norm, 0);
-    NormOp::create(builder, plan.getLoc());
-    run(TaskKind::Update, 0);
-  }
+  void build(PlanOp plan, int64_t place, ArrayRef<Cell> row, bool isEvaluation);
+  SmallVector<TaskOp, 2> getTasks(const Cell &cell);
+
+  /// Tasks of a place, and those of a stage by kind.
+  std::map<int64_t, SmallVector<TaskOp>> ofPlace;
+  std::map<std::pair<int64_t, TaskKind>, TaskOp> ofStage;
 };
+
+/// A full backward is one task, or the input and the weight part.
+SmallVector<TaskOp, 2> Schedule::getTasks(const Cell &cell) {
+  auto find = [&](TaskKind kind) {
+    auto found = ofStage.find({cell.stage, kind});
+    return found == ofStage.end() ? TaskOp() : found->second;
+  };
+  switch (cell.work) {
+  case Work::Forward:
+    return {find(TaskKind::Forward)};
+  case Work::BackwardInput:
+    return {find(TaskKind::BackwardInput)};
+  case Work::BackwardWeight:
+    return {find(TaskKind::BackwardWeight)};
+  case Work::Backward:
+    if (TaskOp full = find(TaskKind::Backward))
+      return {full};
+    return {find(TaskKind::BackwardInput), find(TaskKind::BackwardWeight)};
+  }
+  llvm_unreachable("all kinds of work are listed");
+}
+
+void Schedule::build(PlanOp plan, int64_t place, ArrayRef<Cell> row,
+                     bool isEvaluation) {
+  OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
+  auto schedule = ScheduleOp::create(builder, plan.getLoc(), place,
+                                     isEvaluation, ArrayRef<int64_t>{});
+  builder.createBlock(&schedule.getBody());
+  auto run = [&](TaskOp task, int64_t microbatch) {
+    RunOp::create(builder, task.getLoc(), task.getSymName(), microbatch,
+                  builder.getDictionaryAttr({}));
+  };
+  auto runPlace = [&](TaskKind kind, int64_t microbatch) {
+    for (TaskOp task : ofPlace[place])
+      if (task.getKind() == kind)
+        run(task, microbatch);
+  };
+  ZeroOp::create(builder, plan.getLoc());
+  for (int64_t i = 0, e = plan.getMicrobatches(); i < e; ++i)
+    runPlace(TaskKind::Prologue, i);
+  CheckCountsOp::create(builder, plan.getLoc());
+  for (const Cell &cell : row)
+    for (TaskOp task : getTasks(cell))
+      run(task, cell.microbatch);
+  if (isEvaluation)
+    return;
+  runPlace(TaskKind::Norm, 0);
+  NormOp::create(builder, plan.getLoc());
+  runPlace(TaskKind::Update, 0);
+}
 
 } // namespace

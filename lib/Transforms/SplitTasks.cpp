@@ -1,18 +1,25 @@
 //===- SplitTasks.cpp - Cuts the entry into isolated tasks ----------------===//
 //
-// Before: the entry on local shapes, a forward and a backward region. After:
-// declarations of the parameters, and the tasks s0_P (if there are sums over
-// the batch of inputs), s0_F and s0_B, whose signatures name all that they
-// need.
+// Before: the entry on local shapes: a forward and, where something learns, a
+// backward region of each stage, copies between them. After: declarations of
+// the parameters; of each stage the tasks sS_F and sS_B (or sS_I and sS_W where
+// the schedule splits the backward), and pP_P where place P sums inputs over
+// the batch, whose signatures name all that they need; a pp.transfer for each
+// copy.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ppopt/Analysis/Cost.h"
+#include "EntryParts.h"
+#include "PlanSchedule.h"
+#include "SavedValues.h"
+#include "WeightPart.h"
+
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
 #include "ppopt/Transforms/TaskBuilder.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_SPLITTASKS
@@ -24,279 +31,519 @@ using namespace mlir::pp;
 
 namespace {
 
-/// The parts of a one-place entry.
-struct Parts {
-  func::FuncOp entry;
-  PlaceOp forward, backward;
-  SmallVector<UpdateOp> updates;
-  Value loss;
-};
-
-/// The value inside a region that a place's result stands for; else itself.
-Value throughPlace(Value value) {
-  if (auto place = value.getDefiningOp<PlaceOp>())
-    return throughPlace(place.getBody().front().getTerminator()->getOperand(
-        cast<OpResult>(value).getResultNumber()));
-  return value;
+/// Values in the order of the program.
+void sortByPosition(func::FuncOp entry, llvm::SetVector<Value> &values) {
+  DenseMap<Value, unsigned> position;
+  entry.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Value result : op->getResults())
+      position[result] = position.size();
+  });
+  SmallVector<Value> sorted = values.takeVector();
+  llvm::sort(sorted, [&](Value a, Value b) {
+    return position.lookup(a) < position.lookup(b);
+  });
+  values.insert_range(sorted);
 }
 
-FailureOr<Parts> findParts(func::FuncOp entry) {
-  Parts parts{entry, {}, {}, {}, {}};
-  for (Operation &op : entry.getBody().front()) {
-    if (auto place = dyn_cast<PlaceOp>(op)) {
-      if (parts.backward)
-        return place.emitOpError("is a third region; this version makes tasks "
-                                 "of one place with one stage"),
-               failure();
-      (parts.forward ? parts.backward : parts.forward) = place;
-    } else if (auto update = dyn_cast<UpdateOp>(op)) {
-      parts.updates.push_back(update);
-    }
-  }
-  if (!parts.forward)
-    return entry.emitError("has no pp.place: run --pp-place-ops first"),
-           failure();
-  parts.loss =
-      throughPlace(entry.getBody().front().getTerminator()->getOperand(0));
-  return parts;
-}
-
-/// Builds the tasks of a stage from its regions.
+/// Builds the tasks of all stages from their regions.
 class TaskSplitter {
 public:
-  TaskSplitter(const Parts &parts, OpBuilder &builder)
-      : parts(parts), builder(builder) {}
+  TaskSplitter(EntryParts &parts, bool splitsBackward, OpBuilder &builder)
+      : parts(parts), splitsBackward(splitsBackward), builder(builder) {}
 
-  void run();
+  LogicalResult run();
   unsigned numRecomputed = 0, numSaved = 0;
 
 private:
   void nameBatchSums();
-  void findSaved();
-  void buildPrologue();
-  void buildForward();
-  void buildBackward();
-  bool isAvailable(Value value, const DenseSet<Value> &saved);
-  Value materialise(TaskBuilder &task, Value value);
+  void assignUpdates();
+  void findWhatCrosses();
+  void findSaved(StageParts &stage);
+  void findExports(Block *block);
+  void nameExports();
+  void buildPrologue(int64_t place);
+  void buildForward(StageParts &stage);
+  void buildBackward(StageParts &stage);
+  void buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
+                 const llvm::SetVector<Operation *> &ops, ArrayRef<Value> kept,
+                 ArrayRef<Value> handedOn);
+  void buildTransfers();
+
   std::optional<RoleAttr> roleOf(Value value);
-  RoleAttr role(RoleKind kind, const Twine &name) {
+  RoleAttr role(RoleKind kind, const Twine &name) const {
     return RoleAttr::get(builder.getContext(), kind, name.str());
   }
+  RoleAttr savedRole(Value value) const {
+    return role(RoleKind::Saved, names.lookup(value));
+  }
+  /// What a task of a stage may compute: ops of these blocks.
+  Value materialise(TaskBuilder &task, ArrayRef<Block *> blocks, Value value);
+  Block *entryBlock() { return &parts.entry.getBody().front(); }
 
-  Parts parts;
+  EntryParts &parts;
+  bool splitsBackward;
   OpBuilder &builder;
   /// What is summed over the batch for the prologue, in order; the sums' names
-  /// are g0, g1, ….
+  /// are g0, g1, …. Of each, an op that sums it, and the place that does.
   llvm::SetVector<Value> summed;
-  /// Of each, an op that sums it.
   SmallVector<BatchSumOp> batchSums;
-  /// Forward values that the backward takes as arguments, in program order.
-  SmallVector<Value> saved;
+  SmallVector<int64_t> summedOn;
+  /// Of each block of a stage, the values that other tasks read.
+  DenseMap<Block *, llvm::SetVector<Value>> exports;
+  /// Of those, by value: their unique name.
+  DenseMap<Value, std::string> names;
+  /// The stages that read what a copy brings.
+  DenseMap<Value, SmallVector<int64_t>> readers;
+  /// Forward values that a stage's backward takes as arguments.
+  DenseMap<int64_t, SmallVector<Value>> saved;
+  /// The parameters to whose gradient a value is a part; the gradients that no
+  /// op of a backward makes, by the stage that adds them.
+  DenseMap<Value, SmallVector<StringRef>> gradientOf;
+  DenseMap<int64_t, llvm::SetVector<Value>> looseGradients;
 };
 
 /// The role of a value that a task takes as an argument wherever it is needed.
 std::optional<RoleAttr> TaskSplitter::roleOf(Value value) {
+  func::FuncOp entry = parts.entry;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     unsigned i = argument.getArgNumber();
-    if (auto known = parts.entry.getArgAttrOfType<RoleAttr>(i, "pp.role"))
+    if (auto known = entry.getArgAttrOfType<RoleAttr>(i, "pp.role"))
       return known;
-    return role(
-        RoleKind::Input,
-        parts.entry.getArgAttrOfType<StringAttr>(i, kInputAttr).getValue());
+    return role(RoleKind::Input,
+                entry.getArgAttrOfType<StringAttr>(i, kInputAttr).getValue());
   }
   if (auto param = value.getDefiningOp<ParamOp>())
     return role(RoleKind::Param, param.getParamName());
   if (auto sum = value.getDefiningOp<BatchSumOp>()) {
-    Value partial = throughPlace(sum.getPartial());
+    Value partial = throughCopies(sum.getPartial());
     return role(RoleKind::Global,
                 "g" + Twine(llvm::find(summed, partial) - summed.begin()));
   }
   return std::nullopt;
 }
 
+/// The first place that wants a sum computes it for all.
 void TaskSplitter::nameBatchSums() {
-  // Forward and backward may both complete one sum.
-  parts.entry.walk([&](BatchSumOp op) {
-    if (summed.insert(throughPlace(op.getPartial())))
-      batchSums.push_back(op);
-  });
-}
-
-/// Whether the backward can have `value` without more being saved.
-bool TaskSplitter::isAvailable(Value value, const DenseSet<Value> &kept) {
-  if (roleOf(value) || kept.contains(value))
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && isCheap(op) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) {
-           return isAvailable(throughPlace(operand), kept);
-         });
-}
-
-/// What crosses from forward to backward, less what follows cheaply from the
-/// rest.
-void TaskSplitter::findSaved() {
-  if (!parts.backward)
-    return;
-  llvm::SetVector<Value> crossing;
-  Block &forward = parts.forward.getBody().front();
-  parts.backward.walk([&](Operation *op) {
-    if (isa<BatchSumOp>(op))
+  func::FuncOp entry = parts.entry;
+  entry.walk([&](BatchSumOp op) {
+    if (!summed.insert(throughCopies(op.getPartial())))
       return;
-    for (Value operand : op->getOperands()) {
-      Value inner = throughPlace(operand);
-      if (inner.getParentBlock() == &forward && !roleOf(inner))
-        crossing.insert(inner);
+    batchSums.push_back(op);
+    StageParts *stage = parts.getStageOf(op->getBlock());
+    summedOn.push_back(stage ? stage->place : parts.stages.front().place);
+  });
+}
+
+/// Says which value is a part of which parameters' gradients, and, where it is
+/// not made by the backward itself (a value of the forward as it is, or one
+/// that was scaled outside of the regions), which stage adds it.
+void TaskSplitter::assignUpdates() {
+  auto stageOf = [&](Value part) -> int64_t {
+    SmallVector<Value> worklist = {part};
+    while (!worklist.empty()) {
+      Operation *op = worklist.pop_back_val().getDefiningOp();
+      if (auto place = dyn_cast_or_null<PlaceOp>(op))
+        return place.getStage();
+      if (op)
+        worklist.append(op->operand_begin(), op->operand_end());
     }
-  });
-  DenseSet<Value> kept(crossing.begin(), crossing.end());
-  SmallVector<Value> ordered(crossing.getArrayRef());
-  llvm::sort(ordered, [](Value a, Value b) {
-    return a.getDefiningOp() == b.getDefiningOp()
-               ? cast<OpResult>(a).getResultNumber() <
-                     cast<OpResult>(b).getResultNumber()
-               : a.getDefiningOp()->isBeforeInBlock(b.getDefiningOp());
-  });
-  // The last first: a value may be dropped in favour of what it is made of,
-  // never the other way round.
-  for (Value value : llvm::reverse(ordered)) {
-    kept.erase(value);
-    if (!isAvailable(value, kept))
-      kept.insert(value);
+    return TaskOp::kNoStage;
+  };
+  for (UpdateOp update : parts.updates) {
+    auto param = update.getParam().getDefiningOp<ParamOp>();
+    for (Value part : update.getGradients()) {
+      Value gradient = throughPlace(part);
+      gradientOf[gradient].push_back(param.getParamName());
+      StageParts *made = gradient.getDefiningOp()
+                                   ? parts.getStageOf(gradient.getParentBlock())
+                                   : nullptr;
+      if (made && made->backward == gradient.getParentBlock()->getParentOp())
+        continue;
+      int64_t stage = stageOf(part);
+      // One that is constant: the last stage of the place that learns.
+      for (StageParts &other : parts.stages)
+        if (stage == TaskOp::kNoStage && other.backward &&
+            other.place == static_cast<int64_t>(param.getPlace().value_or(0)))
+          stage = other.stage;
+      looseGradients[stage].insert(gradient);
+    }
   }
-  for (Value value : ordered)
-    if (kept.contains(value))
-      saved.push_back(value);
-  numSaved = saved.size();
+}
+
+/// What the backward reads of other tasks, less what follows cheaply from the
+/// rest.
+void TaskSplitter::findSaved(StageParts &stage) {
+  Block *backward = stage.getBackwardBlock();
+  Block *forward = stage.getForwardBlock();
+  llvm::SetVector<Value> crossing;
+  auto read = [&](Value operand) {
+    Value value = throughPlace(operand);
+    Operation *op = value.getDefiningOp();
+    bool isElsewhere = op && op->getBlock() != backward && !roleOf(value) &&
+                       (op->getBlock() != entryBlock() || isa<CopyOp>(op));
+    if (isElsewhere)
+      crossing.insert(value);
+  };
+  for (Operation &op : backward->without_terminator())
+    if (!isa<BatchSumOp>(op))
+      for (Value operand : op.getOperands())
+        read(operand);
+  for (Value gradient : looseGradients.lookup(stage.stage))
+    if (gradient.getDefiningOp() &&
+        gradient.getParentBlock() != entryBlock())
+      read(gradient);
+  sortByPosition(parts.entry, crossing);
+  saved[stage.stage] =
+      chooseSaved(crossing.getArrayRef(), {forward, entryBlock()},
+                  [&](Value value) { return roleOf(value).has_value(); });
+  numSaved += saved[stage.stage].size();
+}
+
+/// Values that ops of `block`, or the copies from it, take from other blocks.
+void TaskSplitter::findExports(Block *block) {
+  StageParts *stage = parts.getStageOf(block);
+  auto note = [&](Value value) {
+    if (auto copy = value.getDefiningOp<CopyOp>())
+      readers[copy].push_back(stage->stage);
+    else if (value.getDefiningOp() && value.getParentBlock() != block &&
+             parts.getStageOf(value.getParentBlock()) && !roleOf(value))
+      exports[value.getParentBlock()].insert(value);
+  };
+  bool isBackward = stage->backward && block->getParentOp() == stage->backward;
+  if (isBackward) {
+    for (Value value : saved[stage->stage])
+      note(value);
+    return;
+  }
+  for (Operation &op : block->without_terminator())
+    for (Value operand : op.getOperands())
+      note(throughPlace(operand));
+}
+
+void TaskSplitter::findWhatCrosses() {
+  for (StageParts &stage : parts.stages)
+    if (stage.backward)
+      findSaved(stage);
+  for (StageParts &stage : parts.stages) {
+    findExports(stage.getForwardBlock());
+    if (stage.backward)
+      findExports(stage.getBackwardBlock());
+  }
+  // What is copied is exported by the region that yields it, even if it only
+  // passes it on.
+  for (CopyOp copy : parts.copies) {
+    auto place = copy.getX().getDefiningOp<PlaceOp>();
+    Value value = throughPlace(copy.getX());
+    if (!place || !readers.contains(copy))
+      continue;
+    StageParts *maker =
+        value.getDefiningOp() ? parts.getStageOf(value.getParentBlock())
+                              : nullptr;
+    exports[maker ? value.getParentBlock() : &place.getBody().front()].insert(
+        value);
+    if (auto passedOn = value.getDefiningOp<CopyOp>())
+      readers[passedOn].push_back(place.getStage());
+  }
+}
+
+void TaskSplitter::nameExports() {
+  for (StageParts &stage : parts.stages)
+    for (PlaceOp place : {stage.forward, stage.backward}) {
+      if (!place)
+        continue;
+      llvm::SetVector<Value> &values = exports[&place.getBody().front()];
+      sortByPosition(parts.entry, values);
+      for (auto [i, value] : llvm::enumerate(values))
+        names[value] = ("s" + Twine(stage.stage) +
+                        (place == stage.backward ? ".g" : ".v") + Twine(i))
+                           .str();
+    }
 }
 
 /// The value in the task: an argument, a clone made before, or a clone made now
 /// of the op and what it needs.
-Value TaskSplitter::materialise(TaskBuilder &task, Value outer) {
+Value TaskSplitter::materialise(TaskBuilder &task, ArrayRef<Block *> blocks,
+                                Value outer) {
   Value value = throughPlace(outer);
   if (Value known = task.lookup(value))
     return known;
-  if (std::optional<RoleAttr> found = roleOf(value)) {
-    Value argument = task.addArgument(*found, value.getType(), value.getLoc());
-    task.map(value, argument);
-    return argument;
-  }
+  auto argument = [&](RoleAttr role) {
+    Value added = task.addArgument(role, value.getType(), value.getLoc());
+    task.map(value, added);
+    return added;
+  };
+  if (std::optional<RoleAttr> found = roleOf(value))
+    return argument(*found);
+  if (auto copy = value.getDefiningOp<CopyOp>())
+    return argument(role(RoleKind::Received, "x" + Twine(copy.getId())));
   Operation *op = value.getDefiningOp();
+  if (!llvm::is_contained(blocks, op->getBlock()))
+    return argument(savedRole(value));
   for (Value operand : op->getOperands())
-    materialise(task, operand);
+    materialise(task, blocks, operand);
   task.clone(op, [&](Value operand) { return throughPlace(operand); });
   return task.lookup(value);
 }
 
-void TaskSplitter::buildPrologue() {
-  if (batchSums.empty())
+/// Sums of inputs: what they are made of is computed here, whichever stage it
+/// belongs to.
+void TaskSplitter::buildPrologue(int64_t place) {
+  if (!llvm::is_contained(summedOn, place))
     return;
-  TaskBuilder task(builder, "p0_P", TaskKind::Prologue, TaskOp::kNoStage,
-                   /*place=*/0, parts.forward.getLoc());
-  for (BatchSumOp sum : batchSums)
-    task.accumulate(*roleOf(sum), materialise(task, sum.getPartial()));
+  TaskBuilder task(builder, ("p" + Twine(place) + "_P").str(),
+                   TaskKind::Prologue, TaskOp::kNoStage, place,
+                   parts.entry->getLoc());
+  std::function<Value(Value)> compute = [&](Value outer) -> Value {
+    Value value = throughCopies(outer);
+    if (Value known = task.lookup(value))
+      return known;
+    if (std::optional<RoleAttr> found = roleOf(value)) {
+      task.map(value,
+               task.addArgument(*found, value.getType(), value.getLoc()));
+      return task.lookup(value);
+    }
+    for (Value operand : value.getDefiningOp()->getOperands())
+      compute(operand);
+    task.clone(value.getDefiningOp(),
+               [&](Value operand) { return throughCopies(operand); });
+    return task.lookup(value);
+  };
+  SmallVector<bool> isCount;
+  for (auto [sum, on] : llvm::zip(batchSums, summedOn)) {
+    if (on != place)
+      continue;
+    task.accumulate(*roleOf(sum.getResult()), compute(sum.getPartial()));
+    isCount.push_back(sum.getCount());
+  }
   TaskOp made = task.finish();
   // The schedule's check of counts needs to know which sums count targets.
   for (unsigned i = 0, e = made.getNumResults(); i < e; ++i)
-    if (batchSums[i].getCount())
+    if (isCount[i])
       made.setArgAttr(*made.getTiedArgument(i), kCountAttr,
                       builder.getUnitAttr());
 }
 
-void TaskSplitter::buildForward() {
-  TaskBuilder task(builder, "s0_F", TaskKind::Forward, /*stage=*/0, /*place=*/0,
-                   parts.forward.getLoc());
-  Value loss = materialise(task, parts.loss);
-  task.accumulate(role(RoleKind::Loss, "loss"), loss);
-  for (auto [i, value] : llvm::enumerate(saved))
-    task.addResult(role(RoleKind::Saved, "v" + Twine(i)),
-                   materialise(task, value));
+void TaskSplitter::buildForward(StageParts &stage) {
+  Block *block = stage.getForwardBlock();
+  TaskBuilder task(builder, ("s" + Twine(stage.stage) + "_F").str(),
+                   TaskKind::Forward, stage.stage, stage.place,
+                   stage.forward.getLoc());
+  Block *blocks[] = {block, entryBlock()};
+  bool hasLoss = parts.loss.getDefiningOp() &&
+                 parts.loss.getParentBlock() == block;
+  // A loss that no region makes (a constant one, or one that was scaled
+  // outside) is the last stage's.
+  if (parts.loss.getDefiningOp() &&
+      !parts.getStageOf(parts.loss.getParentBlock()))
+    hasLoss = &stage == &parts.stages.back();
+  if (hasLoss)
+    task.accumulate(role(RoleKind::Loss, "loss"),
+                    materialise(task, blocks, parts.loss));
+  for (Value value : exports[block])
+    task.addResult(savedRole(value), materialise(task, blocks, value));
   task.finish();
 }
 
-void TaskSplitter::buildBackward() {
-  if (!parts.backward)
-    return;
-  TaskBuilder task(builder, "s0_B", TaskKind::Backward, /*stage=*/0,
-                   /*place=*/0, parts.backward.getLoc());
-  for (auto [i, value] : llvm::enumerate(saved))
-    task.map(value, task.addArgument(role(RoleKind::Saved, "v" + Twine(i)),
-                                     value.getType(), value.getLoc()));
-  Block &body = parts.backward.getBody().front();
-  DenseMap<Value, SmallVector<UpdateOp>> updatesOf;
-  for (UpdateOp update : parts.updates)
-    updatesOf[throughPlace(update.getGradient())].push_back(update);
-  auto accumulate = [&](Value gradient) {
-    for (UpdateOp update : updatesOf.lookup(gradient)) {
-      auto param = update.getParam().getDefiningOp<ParamOp>();
-      task.accumulate(role(RoleKind::Grad, param.getParamName()),
-                      task.lookup(gradient));
+/// A task of the backward ops `ops`, in program order; what is computed again
+/// stands right before its first use. It takes `kept` as it needs it and
+/// returns, beside the stage's exports that it makes, `handedOn`.
+void TaskSplitter::buildPart(StageParts &stage, StringRef suffix,
+                             TaskKind kind,
+                             const llvm::SetVector<Operation *> &ops,
+                             ArrayRef<Value> kept, ArrayRef<Value> handedOn) {
+  Block *body = stage.getBackwardBlock();
+  TaskBuilder task(builder, ("s" + Twine(stage.stage) + "_" + suffix).str(),
+                   kind, stage.stage, stage.place, stage.backward.getLoc());
+  DenseSet<Value> isKept(kept.begin(), kept.end());
+  Block *blocks[] = {stage.getForwardBlock(), entryBlock(), body};
+  std::function<Value(Value)> need = [&](Value outer) -> Value {
+    Value value = throughPlace(outer);
+    if (Value known = task.lookup(value))
+      return known;
+    bool isRole = roleOf(value).has_value();
+    Operation *op = value.getDefiningOp();
+    if (isRole || !isKept.contains(value)) {
+      if (isRole || !op || isa<CopyOp>(op) ||
+          !llvm::is_contained(blocks, op->getBlock()))
+        return materialise(task, blocks, value);
+      for (Value operand : op->getOperands())
+        need(operand);
+      task.clone(op, [&](Value operand) { return throughPlace(operand); });
+      return task.lookup(value);
     }
+    RoleAttr found =
+        isa<CopyOp>(op)
+            ? role(RoleKind::Received, "x" + Twine(cast<CopyOp>(op).getId()))
+            : savedRole(value);
+    task.map(value, task.addArgument(found, value.getType(), value.getLoc()));
+    return task.lookup(value);
   };
-  // In program order; what is computed again stands right before its first use.
-  for (Operation &op : body.without_terminator()) {
-    if (isa<BatchSumOp>(op))
-      continue;
-    for (Value operand : op.getOperands())
-      if (throughPlace(operand).getParentBlock() != &body || roleOf(operand))
-        if (!task.lookup(throughPlace(operand))) {
-          unsigned before = task.size();
-          materialise(task, operand);
-          numRecomputed += task.size() - before;
-        }
-    task.clone(&op, [&](Value operand) { return throughPlace(operand); });
-    for (Value result : op.getResults())
+  auto accumulate = [&](Value gradient) {
+    for (StringRef param : gradientOf.lookup(gradient))
+      task.accumulate(role(RoleKind::Grad, param), task.lookup(gradient));
+  };
+  for (Operation *op : ops) {
+    for (Value operand : op->getOperands()) {
+      Value value = throughPlace(operand);
+      if (task.lookup(value))
+        continue;
+      unsigned before = task.size();
+      need(value);
+      numRecomputed += task.size() - before;
+    }
+    task.clone(op, [&](Value operand) { return throughPlace(operand); });
+    for (Value result : op->getResults())
       accumulate(result);
   }
-  // A gradient that no op of the backward makes: a value of the forward as it
-  // is, or one that was scaled outside of the regions.
-  for (UpdateOp update : parts.updates) {
-    Value gradient = throughPlace(update.getGradient());
-    if (gradient.getParentBlock() == &body)
-      continue;
-    materialise(task, gradient);
-    accumulate(gradient);
-    updatesOf.erase(gradient);
-  }
+  // Weights are the last to be done: gradients that no op makes go there.
+  if (kind != TaskKind::BackwardInput)
+    for (Value gradient : looseGradients.lookup(stage.stage)) {
+      need(gradient);
+      accumulate(gradient);
+    }
+  llvm::SetVector<Value> results(handedOn.begin(), handedOn.end());
+  if (kind != TaskKind::BackwardWeight)
+    results.insert_range(exports[body]);
+  for (Value value : results)
+    task.addResult(savedRole(value), need(value));
   task.finish();
 }
 
-void TaskSplitter::run() {
+void TaskSplitter::buildBackward(StageParts &stage) {
+  Block &body = *stage.getBackwardBlock();
+  ArrayRef<Value> kept = saved[stage.stage];
+  llvm::SetVector<Operation *> all;
+  for (Operation &op : body.without_terminator())
+    if (!isa<BatchSumOp>(op))
+      all.insert(&op);
+  if (!splitsBackward)
+    return buildPart(stage, "B", TaskKind::Backward, all, kept, {});
+
+  llvm::SetVector<Operation *> weights = findWeightPart(
+      body, exports[&body].getArrayRef(),
+      [&](Value value) { return gradientOf.contains(value); });
+  llvm::SetVector<Operation *> inputs;
+  for (Operation *op : all)
+    if (!weights.contains(op))
+      inputs.insert(op);
+  // What the weight part reads of the input part.
+  llvm::SetVector<Value> crossing(kept.begin(), kept.end());
+  for (Operation *op : weights)
+    for (Value operand : op->getOperands()) {
+      Value value = throughPlace(operand);
+      if (inputs.contains(value.getDefiningOp()))
+        crossing.insert(value);
+    }
+  Block *blocks[] = {&body, stage.getForwardBlock(), entryBlock()};
+  SmallVector<Value> taken =
+      chooseSaved(crossing.getArrayRef(), blocks,
+                  [&](Value value) { return roleOf(value).has_value(); });
+  SmallVector<Value> handedOn;
+  for (Value value : taken)
+    if (value.getParentBlock() == &body) {
+      std::string &name = names[value];
+      if (name.empty())
+        name = ("s" + Twine(stage.stage) + ".w" + Twine(handedOn.size())).str();
+      handedOn.push_back(value);
+    }
+  numSaved += handedOn.size();
+  buildPart(stage, "I", TaskKind::BackwardInput, inputs, kept, handedOn);
+  SmallVector<Value> keptOrMade(kept);
+  keptOrMade.append(handedOn);
+  buildPart(stage, "W", TaskKind::BackwardWeight, weights, keptOrMade, {});
+}
+
+/// A transfer for each copy that somebody reads.
+void TaskSplitter::buildTransfers() {
+  DenseMap<int64_t, CopyOp> gradientCopies;
+  for (CopyOp copy : parts.copies)
+    if (copy.getGradientOf() && readers.contains(copy))
+      gradientCopies[*copy.getGradientOf()] = copy;
+  for (CopyOp copy : parts.copies) {
+    auto read = readers.find(copy);
+    if (read == readers.end())
+      continue;
+    auto place = copy.getX().getDefiningOp<PlaceOp>();
+    Value value = throughPlace(copy.getX());
+    StageParts *maker =
+        value.getDefiningOp() ? parts.getStageOf(value.getParentBlock())
+                              : nullptr;
+    bool isGradient = copy.getGradientOf().has_value();
+    ArrayRef<int64_t> stages = read->second;
+    int64_t first = isGradient ? *llvm::max_element(stages)
+                               : *llvm::min_element(stages);
+    TransferOp::create(
+        builder, copy.getLoc(), ("x" + Twine(copy.getId())).str(),
+        names.lookup(value), copy.getFrom(), copy.getTo(),
+        maker ? maker->stage : static_cast<int64_t>(place.getStage()), first,
+        copy.getType(), gradientCopies.contains(copy.getId()),
+        isGradient ? FlatSymbolRefAttr::get(
+                         builder.getContext(),
+                         ("x" + Twine(*copy.getGradientOf())).str())
+                   : FlatSymbolRefAttr());
+  }
+}
+
+LogicalResult TaskSplitter::run() {
+  for (CopyOp copy : parts.copies)
+    if (!copy.getX().getDefiningOp<PlaceOp>())
+      return copy.emitOpError("copies what no stage makes");
   nameBatchSums();
-  findSaved();
-  buildPrologue();
-  buildForward();
-  buildBackward();
+  assignUpdates();
+  findWhatCrosses();
+  nameExports();
+  llvm::SetVector<int64_t> places;
+  for (StageParts &stage : parts.stages)
+    places.insert(stage.place);
+  for (int64_t place : places)
+    buildPrologue(place);
+  for (StageParts &stage : parts.stages)
+    buildForward(stage);
+  for (StageParts &stage : llvm::reverse(parts.stages))
+    if (stage.backward)
+      buildBackward(stage);
+  buildTransfers();
+  return success();
 }
 
 /// Parameters as the module keeps them when the entry is gone.
-void declareParameters(const Parts &parts, OpBuilder &builder) {
+void declareParameters(EntryParts &parts, OpBuilder &builder) {
+  llvm::MapVector<StringRef, SmallVector<ParamOp>> copies;
   func::FuncOp entry = parts.entry;
-  for (auto param : entry.getOps<ParamOp>()) {
-    bool learns = llvm::any_of(parts.updates, [&](UpdateOp update) {
-      return update.getParam() == param.getResult();
-    });
-    ParamDeclOp::create(builder, param.getLoc(), param.getParamNameAttr(),
-                        TypeAttr::get(param.getType()), param.getInitAttr(),
-                        param.getFrozenAttr(), param.getNoDecayAttr(),
-                        learns ? builder.getUnitAttr() : UnitAttr(),
-                        builder.getDenseI64ArrayAttr({0}));
+  for (auto param : entry.getOps<ParamOp>())
+    copies[param.getParamName()].push_back(param);
+  llvm::StringSet<> learning;
+  for (UpdateOp update : parts.updates)
+    learning.insert(update.getParam().getDefiningOp<ParamOp>().getParamName());
+  for (auto &[name, params] : copies) {
+    ParamOp param = params.front();
+    SmallVector<int64_t> places;
+    for (ParamOp copy : params)
+      places.push_back(copy.getPlace().value_or(0));
+    llvm::sort(places);
+    ParamDeclOp::create(
+        builder, param.getLoc(), param.getParamNameAttr(),
+        TypeAttr::get(param.getType()), param.getInitAttr(),
+        param.getFrozenAttr(), param.getNoDecayAttr(),
+        learning.contains(name) ? builder.getUnitAttr() : UnitAttr(),
+        builder.getDenseI64ArrayAttr(places));
   }
 }
 
 struct SplitTasks : pp::impl::SplitTasksBase<SplitTasks> {
   void runOnOperation() override {
     FailureOr<func::FuncOp> entry = findEntry(getOperation());
-    if (failed(entry))
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(entry) || failed(plan))
       return signalPassFailure();
-    FailureOr<Parts> parts = findParts(*entry);
+    FailureOr<EntryParts> parts = findParts(*entry);
     if (failed(parts))
       return signalPassFailure();
     OpBuilder builder(*entry);
     declareParameters(*parts, builder);
-    builder.setInsertionPoint(*entry);
-    TaskSplitter splitter(*parts, builder);
-    splitter.run();
+    TaskSplitter splitter(*parts, splitsBackward(*plan), builder);
+    if (failed(splitter.run()))
+      return signalPassFailure();
     numSaved = splitter.numSaved;
     numRecomputed = splitter.numRecomputed;
     entry->erase();

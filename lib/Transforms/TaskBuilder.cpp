@@ -32,6 +32,12 @@ void TaskBuilder::addResult(RoleAttr role, Value value) {
 }
 
 void TaskBuilder::accumulate(RoleAttr role, Value value) {
+  auto known = llvm::find(resultRoles, role);
+  if (known != resultRoles.end()) {
+    Value &sum = results[known - resultRoles.begin()];
+    sum = AccumulateOp::create(inner, value.getLoc(), sum, value);
+    return;
+  }
   Value sum = addArgument(role, value.getType(), value.getLoc());
   addResult(role, AccumulateOp::create(inner, value.getLoc(), sum, value));
 }

@@ -56,6 +56,11 @@ LogicalResult UpdateOp::verify() {
   if (param.getFrozen())
     return emitOpError("updates the frozen parameter '")
            << param.getParamName() << "'";
+  for (Value gradient : getGradients())
+    if (gradient.getType() != getParam().getType())
+      return emitOpError("has a gradient of ")
+             << gradient.getType() << " for a parameter of "
+             << getParam().getType();
   return success();
 }
 

@@ -63,15 +63,15 @@ def PP_YieldOp : PP_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["Pla
   let builders = [OpBuilder<(ins), [{}]>];
 }
 
-def PP_UpdateOp : PP_Op<"update", [AllTypesMatch<["param", "gradient"]>]> {
+def PP_UpdateOp : PP_Op<"update"> {
   let summary = "the optimizer updates a parameter by its gradient";
   let description = [{
-    `gradient` is that of the global batch. A parameter without an update is never changed. Appears
-    in phase `train`, one at most for each `pp.param`: where a parameter stands on several places, each update has the
-    part of its place's uses, and all parts are summed before the first of them.
+    The gradient, of the global batch, is the sum of `gradients`: a part for each stage that uses the parameter. A parameter without an
+    update is never changed. Appears in phase `train`, one at most for each `pp.param`: where a parameter stands on several
+    places, each update has the parts of its place, perhaps none, and all are summed before the first of them.
   }];
-  let arguments = (ins PP_FloatTensor:$param, PP_FloatTensor:$gradient);
-  let assemblyFormat = "$param `,` $gradient attr-dict `:` type($param)";
+  let arguments = (ins PP_FloatTensor:$param, Variadic<PP_FloatTensor>:$gradients);
+  let assemblyFormat = "$param (`,` $gradients^)? attr-dict `:` custom<SameTypes>(type($param), type($gradients), ref($gradients))";
   let hasVerifier = 1;
 }
 

@@ -1,0 +1,42 @@
+//===- EntryParts.h - The stages of an entry in phase train ------*- C++
+//-*-===//
+
+#ifndef PPOPT_LIB_TRANSFORMS_ENTRYPARTS_H
+#define PPOPT_LIB_TRANSFORMS_ENTRYPARTS_H
+
+#include "ppopt/Dialect/PP/PP.h"
+
+namespace mlir::pp {
+
+/// The regions of one stage.
+struct StageParts {
+  int64_t stage, place;
+  PlaceOp forward, backward; ///< the latter null where nothing learns
+
+  Block *getForwardBlock() { return &forward.getBody().front(); }
+  Block *getBackwardBlock() { return &backward.getBody().front(); }
+};
+
+struct EntryParts {
+  func::FuncOp entry;
+  SmallVector<StageParts> stages; ///< by number
+  SmallVector<CopyOp> copies;
+  SmallVector<UpdateOp> updates;
+  Value loss; ///< within its stage
+
+  /// The stage whose forward or backward region the block is; null for others.
+  StageParts *getStageOf(Block *block);
+};
+
+/// Emits an error where the entry is not in phase train.
+FailureOr<EntryParts> findParts(func::FuncOp entry);
+
+/// The value inside a region that a place's result stands for; else itself.
+Value throughPlace(Value value);
+
+/// The same, through copies too: what the value is, wherever.
+Value throughCopies(Value value);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_TRANSFORMS_ENTRYPARTS_H

@@ -1,0 +1,274 @@
+//===- InsertTransfers.cpp - Sends and receives between places ------------===//
+//
+// Before: schedules of runs. After: for each microbatch and each transfer that
+// some run reads, a pp.send behind the run that makes the value and a pp.recv
+// ahead of the run that reads it, and their waits (docs/stages.md).
+//
+//   pp.run @s0_F microbatch 0          pp.recv 0 @x0 microbatch 0 slot -1
+//   pp.send 0 @x0 microbatch 0 …       pp.wait 0
+//   pp.run @s0_F microbatch 1          pp.run @s1_F microbatch 0
+//   pp.wait 0
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Transforms/Entry.h"
+#include "ppopt/Transforms/Passes.h"
+
+#include <deque>
+#include <limits>
+#include <map>
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_INSERTTRANSFERS
+#include "ppopt/Transforms/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+/// A run of a stage's task, in the order of its place.
+struct TimedRun {
+  RunOp run;
+  TaskOp task;
+  int64_t place;
+  unsigned position; ///< among the place's runs
+  int64_t time = -1; ///< when it starts, each run taking one unit
+};
+
+/// The way of one value of one microbatch.
+struct Transit {
+  TransferOp transfer;
+  int64_t microbatch;
+  TimedRun *maker;
+  TimedRun *reader;      ///< the first
+  unsigned receiveAhead; ///< position of the run that the receive starts before
+};
+
+/// What is put before a run, by position; at the end: behind the last one.
+struct Gap {
+  SmallVector<std::pair<int64_t, Transit *>> receives;
+  SmallVector<int64_t> waits;
+};
+
+/// Inserts into the schedules of all places, of training or of evaluation.
+class TransferInserter {
+public:
+  TransferInserter(ModuleOp module, llvm::StringMap<TaskOp> &tasks)
+      : module(module), tasks(tasks), builder(module.getContext()) {}
+
+  LogicalResult run(ArrayRef<ScheduleOp> schedules);
+  unsigned numTransfers = 0;
+
+private:
+  using Value = std::pair<StringRef, int64_t>; // name, microbatch
+
+  void collectRuns(ScheduleOp schedule);
+  LogicalResult findTimes();
+  void findTransits();
+  void orderReceives();
+  void insert(ScheduleOp schedule);
+  SmallVector<TimedRun *> findInputs(const TimedRun &run);
+
+  ModuleOp module;
+  llvm::StringMap<TaskOp> &tasks;
+  OpBuilder builder;
+  std::deque<TimedRun> runs;
+  std::map<int64_t, std::vector<TimedRun *>> rows; // by place
+  llvm::StringMap<TransferOp> transfers;
+  std::map<Value, TimedRun *> makers; // of saved values
+  std::deque<Transit> transits;
+  std::map<int64_t, std::vector<Gap>> gaps;
+  DenseMap<Operation *, SmallVector<std::pair<int64_t, Transit *>>> sends;
+  std::map<int64_t, int64_t> nextId; // by place
+};
+
+void TransferInserter::collectRuns(ScheduleOp schedule) {
+  auto place = static_cast<int64_t>(schedule.getPlace());
+  for (Operation &action : schedule.getBody().front()) {
+    if (auto start = dyn_cast<StartOp>(action))
+      nextId[place] = std::max<int64_t>(nextId[place], start.getId() + 1);
+    auto run = dyn_cast<RunOp>(action);
+    TaskOp task = run ? tasks.lookup(run.getTask()) : TaskOp();
+    if (!task || static_cast<int64_t>(task.getStage()) == TaskOp::kNoStage)
+      continue;
+    std::vector<TimedRun *> &row = rows[place];
+    runs.push_back({run, task, place, static_cast<unsigned>(row.size())});
+    row.push_back(&runs.back());
+    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+      if (task.getResultRole(i).getKind() == RoleKind::Saved)
+        makers[{task.getResultRole(i).getName(), run.getMicrobatch()}] =
+            row.back();
+  }
+  gaps[place].resize(rows[place].size() + 1);
+}
+
+/// The runs that make what a run reads, here or on another place.
+SmallVector<TimedRun *> TransferInserter::findInputs(const TimedRun &run) {
+  SmallVector<TimedRun *> inputs;
+  TaskOp task = run.task;
+  RunOp op = run.run;
+  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+    RoleAttr role = task.getArgRole(i);
+    StringRef name = role.getName();
+    if (role.getKind() == RoleKind::Received)
+      name = transfers.lookup(name).getValue();
+    else if (role.getKind() != RoleKind::Saved)
+      continue;
+    auto maker = makers.find({name, op.getMicrobatch()});
+    inputs.push_back(maker == makers.end() ? nullptr : maker->second);
+  }
+  return inputs;
+}
+
+/// When each run starts if all take one unit and transfers none: some order of
+/// all runs that respects what they read.
+LogicalResult TransferInserter::findTimes() {
+  std::map<int64_t, unsigned> next;
+  bool isProgress = true;
+  size_t done = 0;
+  while (isProgress && done < runs.size()) {
+    isProgress = false;
+    for (auto &[place, row] : rows) {
+      for (unsigned &i = next[place]; i < row.size(); ++i, ++done) {
+        int64_t time = i ? row[i - 1]->time + 1 : 0;
+        bool isReady = true;
+        for (TimedRun *input : findInputs(*row[i])) {
+          if (!input)
+            return row[i]->run.emitOpError("reads a value that no run of its "
+                                           "schedule makes");
+          isReady &= input->time >= 0;
+          time = std::max(time, input->time + 1);
+        }
+        if (!isReady)
+          break;
+        row[i]->time = time;
+        isProgress = true;
+      }
+    }
+  }
+  if (done == runs.size())
+    return success();
+  for (auto &[place, row] : rows)
+    if (next[place] < row.size())
+      return row[next[place]]->run.emitOpError(
+          "can never start: what it reads is made behind it");
+  return success();
+}
+
+void TransferInserter::findTransits() {
+  std::map<Value, Transit *> known;
+  // By place and position: the first run that meets a received value reads it
+  // first.
+  for (auto &[place, row] : rows)
+    for (TimedRun *run : row)
+      for (unsigned i = 0, e = run->task.getNumArguments(); i < e; ++i) {
+        RoleAttr role = run->task.getArgRole(i);
+        if (role.getKind() != RoleKind::Received)
+          continue;
+        int64_t microbatch = run->run.getMicrobatch();
+        Transit *&transit = known[{role.getName(), microbatch}];
+        if (transit)
+          continue;
+        TransferOp transfer = transfers.lookup(role.getName());
+        TimedRun *maker = makers[{transfer.getValue(), microbatch}];
+        transits.push_back({transfer, microbatch, maker, run,
+                            run->position ? run->position - 1 : 0});
+        transit = &transits.back();
+      }
+}
+
+/// Receives of a queue start in the order of its sends: one may have to start
+/// earlier than its reader asks for, because a later one does.
+void TransferInserter::orderReceives() {
+  std::map<std::pair<int64_t, int64_t>, SmallVector<Transit *>> queues;
+  for (Transit &transit : transits)
+    queues[{transit.maker->place, transit.reader->place}].push_back(&transit);
+  for (auto &[ends, queue] : queues) {
+    auto [from, to] = ends;
+    llvm::sort(queue, [](Transit *a, Transit *b) {
+      auto key = [](Transit *t) {
+        return std::make_tuple(t->maker->position, t->transfer.getSymName());
+      };
+      return key(a) < key(b);
+    });
+    unsigned ahead = std::numeric_limits<unsigned>::max();
+    for (Transit *transit : llvm::reverse(queue))
+      transit->receiveAhead = ahead = std::min(ahead, transit->receiveAhead);
+    std::vector<TimedRun *> &senders = rows[from], &readers = rows[to];
+    unsigned released = 0;
+    for (Transit *transit : queue) {
+      int64_t sendId = nextId[from]++, receiveId = nextId[to]++;
+      sends[transit->maker->run].push_back({sendId, transit});
+      gaps[to][transit->receiveAhead].receives.push_back({receiveId, transit});
+      gaps[to][transit->reader->position].waits.push_back(receiveId);
+      // The send's wait: where the receive is sure to have started.
+      int64_t started = readers[transit->receiveAhead]->time;
+      released = std::max(released, transit->maker->position + 1);
+      while (released < senders.size() && senders[released]->time <= started)
+        ++released;
+      gaps[from][released].waits.push_back(sendId);
+      ++numTransfers;
+    }
+  }
+}
+
+void TransferInserter::insert(ScheduleOp schedule) {
+  constexpr int64_t kNoSlot = -1; // assign-slots gives one
+  auto place = static_cast<int64_t>(schedule.getPlace());
+  std::vector<TimedRun *> &row = rows[place];
+  auto fill = [&](const Gap &gap) {
+    for (auto [id, transit] : gap.receives)
+      RecvOp::create(builder, transit->transfer.getLoc(), id,
+                     transit->transfer.getSymName(), transit->microbatch,
+                     kNoSlot);
+    for (int64_t id : gap.waits)
+      WaitOp::create(builder, schedule.getLoc(), id);
+  };
+  for (TimedRun *run : row) {
+    builder.setInsertionPoint(run->run);
+    fill(gaps[place][run->position]);
+    builder.setInsertionPointAfter(run->run);
+    for (auto [id, transit] : sends.lookup(run->run))
+      SendOp::create(builder, transit->transfer.getLoc(), id,
+                     transit->transfer.getSymName(), transit->microbatch,
+                     kNoSlot);
+  }
+  if (!row.empty())
+    fill(gaps[place].back());
+}
+
+LogicalResult TransferInserter::run(ArrayRef<ScheduleOp> schedules) {
+  for (auto transfer : module.getOps<TransferOp>())
+    transfers[transfer.getSymName()] = transfer;
+  for (ScheduleOp schedule : schedules)
+    collectRuns(schedule);
+  if (failed(findTimes()))
+    return failure();
+  findTransits();
+  orderReceives();
+  for (ScheduleOp schedule : schedules)
+    insert(schedule);
+  return success();
+}
+
+struct InsertTransfers : pp::impl::InsertTransfersBase<InsertTransfers> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    llvm::StringMap<TaskOp> tasks;
+    for (auto task : module.getOps<TaskOp>())
+      tasks[task.getSymName()] = task;
+    SmallVector<ScheduleOp> training, evaluation;
+    for (auto schedule : module.getOps<ScheduleOp>())
+      (schedule.getEvaluation() ? evaluation : training).push_back(schedule);
+    for (ArrayRef<ScheduleOp> schedules : {training, evaluation}) {
+      TransferInserter inserter(module, tasks);
+      if (failed(inserter.run(schedules)))
+        return signalPassFailure();
+      numTransfers += inserter.numTransfers;
+    }
+  }
+};
+
+} // namespace

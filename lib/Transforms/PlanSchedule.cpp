@@ -1,0 +1,144 @@
+//===- PlanSchedule.cpp - From a module to the schedule library -----------===//
+
+#include "PlanSchedule.h"
+
+#include "ppopt/Dialect/PP/TypeSizes.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace mlir::pp;
+using ppopt::schedule::Cell;
+using ppopt::schedule::StageGraph;
+using ppopt::schedule::Table;
+using ppopt::schedule::Work;
+
+bool pp::splitsBackward(PlanOp plan) {
+  if (plan.getTable()) {
+    auto table = ppopt::schedule::parseCsv(plan.getTable()->str());
+    return table && llvm::any_of(table->rows, [](const auto &row) {
+             return llvm::any_of(row, [](const Cell &cell) {
+               return cell.work == Work::BackwardInput ||
+                      cell.work == Work::BackwardWeight;
+             });
+           });
+  }
+  auto shape =
+      ppopt::schedule::getShape(plan.getSchedule().str(), std::nullopt);
+  return shape && shape->splitsBackward;
+}
+
+namespace {
+
+/// Collects stages and edges from tasks.
+class GraphBuilder {
+public:
+  GraphBuilder(ModuleOp module, PlanOp plan) : module(module) {
+    graph.places = plan.getAxisSize("pp");
+  }
+  StageGraph run();
+
+private:
+  void addTask(TaskOp task);
+  void addEdges();
+
+  ModuleOp module;
+  StageGraph graph;
+  /// Of each saved value its maker, and whether that is a backward.
+  llvm::StringMap<TaskOp> makers;
+};
+
+bool isBackward(TaskKind kind) {
+  return kind == TaskKind::Backward || kind == TaskKind::BackwardInput ||
+         kind == TaskKind::BackwardWeight;
+}
+
+void GraphBuilder::addTask(TaskOp task) {
+  auto number = static_cast<size_t>(task.getStage());
+  if (number >= graph.stages.size())
+    graph.stages.resize(number + 1, {0, /*hasBackward=*/false, 0, 0, 0});
+  ppopt::schedule::Stage &stage = graph.stages[number];
+  double time = 1;
+  switch (task.getKind()) {
+  case TaskKind::Forward:
+    stage.place = task.getPlace();
+    stage.forwardTime = time;
+    break;
+  case TaskKind::Backward:
+    // Of two products for each of the forward, one is the weight's.
+    stage.inputTime = time;
+    stage.weightTime = time;
+    break;
+  case TaskKind::BackwardInput:
+    stage.inputTime = time;
+    break;
+  case TaskKind::BackwardWeight:
+    stage.weightTime = time;
+    break;
+  default:
+    return;
+  }
+  stage.hasBackward |= isBackward(task.getKind());
+  for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+    if (task.getResultRole(i).getKind() == RoleKind::Saved)
+      makers[task.getResultRole(i).getName()] = task;
+}
+
+/// Transfers, and values that stages of one place hand to each other.
+void GraphBuilder::addEdges() {
+  for (auto transfer : module.getOps<TransferOp>())
+    graph.edges.push_back({static_cast<int>(transfer.getFromStage()),
+                           static_cast<int>(transfer.getToStage()),
+                           transfer.getGradientOf().has_value(),
+                           getAlignedBytes(transfer.getType())});
+  std::map<std::tuple<int64_t, int64_t, bool>, int64_t> bytes;
+  for (auto task : module.getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+      if (task.getArgRole(i).getKind() != RoleKind::Saved)
+        continue;
+      TaskOp maker = makers.lookup(task.getArgRole(i).getName());
+      if (maker && maker.getStage() != task.getStage())
+        bytes[{maker.getStage(), task.getStage(),
+               isBackward(maker.getKind())}] +=
+            getAlignedBytes(task.getArgumentTypes()[i]);
+    }
+  for (auto &[key, total] : bytes) {
+    auto [from, to, isGradient] = key;
+    graph.edges.push_back(
+        {static_cast<int>(from), static_cast<int>(to), isGradient, total});
+  }
+}
+
+StageGraph GraphBuilder::run() {
+  for (auto task : module.getOps<TaskOp>())
+    if (static_cast<int64_t>(task.getStage()) != TaskOp::kNoStage)
+      addTask(task);
+  addEdges();
+  return std::move(graph);
+}
+
+} // namespace
+
+StageGraph pp::makeStageGraph(ModuleOp module, PlanOp plan) {
+  return GraphBuilder(module, plan).run();
+}
+
+FailureOr<Table> pp::makeTable(PlanOp plan, const StageGraph &graph) {
+  auto microbatches = static_cast<int>(plan.getMicrobatches());
+  auto table = plan.getTable()
+                   ? ppopt::schedule::parseCsv(plan.getTable()->str())
+                   : ppopt::schedule::generate(plan.getSchedule().str(), graph,
+                                               microbatches);
+  if (!table)
+    return emitError(plan.getLoc()) << table.error, failure();
+  if (table->microbatches != microbatches)
+    return emitError(plan.getLoc())
+               << "the schedule has " << table->microbatches
+               << " microbatches, and the plan " << microbatches
+               << "; say --microbatches " << table->microbatches,
+           failure();
+  if (std::string wrong = ppopt::schedule::check(*table, graph); !wrong.empty())
+    return emitError(plan.getLoc()) << "the schedule can't run: " << wrong,
+           failure();
+  return *table;
+}
