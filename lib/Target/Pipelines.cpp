@@ -68,6 +68,7 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     return;
   case Phase::Scheduled:
     manager.addPass(createSchedule());
+    manager.addPass(createInsertTransfers());
     manager.addPass(createInsertCollectives());
     manager.addPass(createAssignSlots());
     manager.addPass(createVerifySchedule());
