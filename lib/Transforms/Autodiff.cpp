@@ -335,7 +335,8 @@ LogicalResult Differentiator::run() {
   for (Operation *op : llvm::reverse(forward)) {
     if (auto copy = dyn_cast<CopyOp>(op))
       differentiate(copy);
-    else if (auto place = dyn_cast<PlaceOp>(op); place && failed(differentiate(place)))
+    else if (auto place = dyn_cast<PlaceOp>(op);
+             place && failed(differentiate(place)))
       return failure();
   }
   builder.setInsertionPoint(ret);
@@ -361,8 +362,7 @@ struct Autodiff : pp::impl::AutodiffBase<Autodiff> {
     Differentiator differentiator(*entry);
     for (auto plan : getOperation().getOps<PlanOp>()) {
       differentiator.dropTiedSum = plan.getPlant() == "drop-tied-sum";
-      differentiator.dropBoundary =
-          plan.getPlant() == "drop-boundary-gradient";
+      differentiator.dropBoundary = plan.getPlant() == "drop-boundary-gradient";
     }
     if (failed(differentiator.run()))
       return signalPassFailure();

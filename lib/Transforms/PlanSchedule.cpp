@@ -2,6 +2,7 @@
 
 #include "PlanSchedule.h"
 
+#include "ppopt/Analysis/Cost.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include <map>
@@ -11,15 +12,14 @@ using namespace mlir::pp;
 using ppopt::schedule::Cell;
 using ppopt::schedule::StageGraph;
 using ppopt::schedule::Table;
-using ppopt::schedule::Work;
 
 bool pp::splitsBackward(PlanOp plan) {
   if (plan.getTable()) {
     auto table = ppopt::schedule::parseCsv(plan.getTable()->str());
     return table && llvm::any_of(table->rows, [](const auto &row) {
              return llvm::any_of(row, [](const Cell &cell) {
-               return cell.work == Work::BackwardInput ||
-                      cell.work == Work::BackwardWeight;
+               return cell.work == ppopt::schedule::Work::BackwardInput ||
+                      cell.work == ppopt::schedule::Work::BackwardWeight;
              });
            });
   }
@@ -58,7 +58,7 @@ void GraphBuilder::addTask(TaskOp task) {
   if (number >= graph.stages.size())
     graph.stages.resize(number + 1, {0, /*hasBackward=*/false, 0, 0, 0});
   ppopt::schedule::Stage &stage = graph.stages[number];
-  double time = 1;
+  double time = estimateTaskTime(task);
   switch (task.getKind()) {
   case TaskKind::Forward:
     stage.place = task.getPlace();
@@ -66,8 +66,8 @@ void GraphBuilder::addTask(TaskOp task) {
     break;
   case TaskKind::Backward:
     // Of two products for each of the forward, one is the weight's.
-    stage.inputTime = time;
-    stage.weightTime = time;
+    stage.inputTime = time / 2;
+    stage.weightTime = time / 2;
     break;
   case TaskKind::BackwardInput:
     stage.inputTime = time;

@@ -31,11 +31,11 @@ private:
     if (!isNew)
       return it->second;
     Operation *op = value.getDefiningOp();
-    bool result =
-        op && llvm::is_contained(blocks, op->getBlock()) && isCheap(op) &&
-        llvm::all_of(op->getOperands(), [&](Value operand) {
-          return isAvailable(throughPlace(operand), kept);
-        });
+    bool result = op && llvm::is_contained(blocks, op->getBlock()) &&
+                  isCheap(op) &&
+                  llvm::all_of(op->getOperands(), [&](Value operand) {
+                    return isAvailable(throughPlace(operand), kept);
+                  });
     return known[value] = result;
   }
 

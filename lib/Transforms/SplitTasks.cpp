@@ -155,8 +155,8 @@ void TaskSplitter::assignUpdates() {
       Value gradient = throughPlace(part);
       gradientOf[gradient].push_back(param.getParamName());
       StageParts *made = gradient.getDefiningOp()
-                                   ? parts.getStageOf(gradient.getParentBlock())
-                                   : nullptr;
+                             ? parts.getStageOf(gradient.getParentBlock())
+                             : nullptr;
       if (made && made->backward == gradient.getParentBlock()->getParentOp())
         continue;
       int64_t stage = stageOf(part);
@@ -189,8 +189,7 @@ void TaskSplitter::findSaved(StageParts &stage) {
       for (Value operand : op.getOperands())
         read(operand);
   for (Value gradient : looseGradients.lookup(stage.stage))
-    if (gradient.getDefiningOp() &&
-        gradient.getParentBlock() != entryBlock())
+    if (gradient.getDefiningOp() && gradient.getParentBlock() != entryBlock())
       read(gradient);
   sortByPosition(parts.entry, crossing);
   saved[stage.stage] =
@@ -236,9 +235,9 @@ void TaskSplitter::findWhatCrosses() {
     Value value = throughPlace(copy.getX());
     if (!place || !readers.contains(copy))
       continue;
-    StageParts *maker =
-        value.getDefiningOp() ? parts.getStageOf(value.getParentBlock())
-                              : nullptr;
+    StageParts *maker = value.getDefiningOp()
+                            ? parts.getStageOf(value.getParentBlock())
+                            : nullptr;
     exports[maker ? value.getParentBlock() : &place.getBody().front()].insert(
         value);
     if (auto passedOn = value.getDefiningOp<CopyOp>())
@@ -329,8 +328,8 @@ void TaskSplitter::buildForward(StageParts &stage) {
                    TaskKind::Forward, stage.stage, stage.place,
                    stage.forward.getLoc());
   Block *blocks[] = {block, entryBlock()};
-  bool hasLoss = parts.loss.getDefiningOp() &&
-                 parts.loss.getParentBlock() == block;
+  bool hasLoss =
+      parts.loss.getDefiningOp() && parts.loss.getParentBlock() == block;
   // A loss that no region makes (a constant one, or one that was scaled
   // outside) is the last stage's.
   if (parts.loss.getDefiningOp() &&
@@ -347,8 +346,7 @@ void TaskSplitter::buildForward(StageParts &stage) {
 /// A task of the backward ops `ops`, in program order; what is computed again
 /// stands right before its first use. It takes `kept` as it needs it and
 /// returns, beside the stage's exports that it makes, `handedOn`.
-void TaskSplitter::buildPart(StageParts &stage, StringRef suffix,
-                             TaskKind kind,
+void TaskSplitter::buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
                              const llvm::SetVector<Operation *> &ops,
                              ArrayRef<Value> kept, ArrayRef<Value> handedOn) {
   Block *body = stage.getBackwardBlock();
@@ -419,9 +417,9 @@ void TaskSplitter::buildBackward(StageParts &stage) {
   if (!splitsBackward)
     return buildPart(stage, "B", TaskKind::Backward, all, kept, {});
 
-  llvm::SetVector<Operation *> weights = findWeightPart(
-      body, exports[&body].getArrayRef(),
-      [&](Value value) { return gradientOf.contains(value); });
+  llvm::SetVector<Operation *> weights =
+      findWeightPart(body, exports[&body].getArrayRef(),
+                     [&](Value value) { return gradientOf.contains(value); });
   llvm::SetVector<Operation *> inputs;
   for (Operation *op : all)
     if (!weights.contains(op))
@@ -465,22 +463,22 @@ void TaskSplitter::buildTransfers() {
       continue;
     auto place = copy.getX().getDefiningOp<PlaceOp>();
     Value value = throughPlace(copy.getX());
-    StageParts *maker =
-        value.getDefiningOp() ? parts.getStageOf(value.getParentBlock())
-                              : nullptr;
+    StageParts *maker = value.getDefiningOp()
+                            ? parts.getStageOf(value.getParentBlock())
+                            : nullptr;
     bool isGradient = copy.getGradientOf().has_value();
     ArrayRef<int64_t> stages = read->second;
-    int64_t first = isGradient ? *llvm::max_element(stages)
-                               : *llvm::min_element(stages);
+    int64_t first =
+        isGradient ? *llvm::max_element(stages) : *llvm::min_element(stages);
     TransferOp::create(
         builder, copy.getLoc(), ("x" + Twine(copy.getId())).str(),
         names.lookup(value), copy.getFrom(), copy.getTo(),
         maker ? maker->stage : static_cast<int64_t>(place.getStage()), first,
         copy.getType(), gradientCopies.contains(copy.getId()),
-        isGradient ? FlatSymbolRefAttr::get(
-                         builder.getContext(),
-                         ("x" + Twine(*copy.getGradientOf())).str())
-                   : FlatSymbolRefAttr());
+        isGradient
+            ? FlatSymbolRefAttr::get(builder.getContext(),
+                                     ("x" + Twine(*copy.getGradientOf())).str())
+            : FlatSymbolRefAttr());
   }
 }
 
@@ -521,12 +519,12 @@ void declareParameters(EntryParts &parts, OpBuilder &builder) {
     for (ParamOp copy : params)
       places.push_back(copy.getPlace().value_or(0));
     llvm::sort(places);
-    ParamDeclOp::create(
-        builder, param.getLoc(), param.getParamNameAttr(),
-        TypeAttr::get(param.getType()), param.getInitAttr(),
-        param.getFrozenAttr(), param.getNoDecayAttr(),
-        learning.contains(name) ? builder.getUnitAttr() : UnitAttr(),
-        builder.getDenseI64ArrayAttr(places));
+    ParamDeclOp::create(builder, param.getLoc(), param.getParamNameAttr(),
+                        TypeAttr::get(param.getType()), param.getInitAttr(),
+                        param.getFrozenAttr(), param.getNoDecayAttr(),
+                        learning.contains(name) ? builder.getUnitAttr()
+                                                : UnitAttr(),
+                        builder.getDenseI64ArrayAttr(places));
   }
 }
 

@@ -12,13 +12,13 @@
 
 // One value is saved: relu's result follows from the product, the product from x and w only at its full cost.
 // CHECK-LABEL: pp.task forward stage 0 @s0_F
-// CHECK-SAME: tensor<f32> {pp.role = #pp.role<loss, "loss">}, tensor<2x3xf32> {pp.role = #pp.role<saved, "v0">})
+// CHECK-SAME: tensor<f32> {pp.role = #pp.role<loss, "loss">}, tensor<2x3xf32> {pp.role = #pp.role<saved, "s0.v0">})
 // CHECK: %[[M:.*]] = pp.matmul
 // CHECK: pp.relu %[[M]]
 // CHECK: pp.return %{{.*}}, %{{.*}} : tensor<f32>, tensor<2x3xf32>
 
 // CHECK-LABEL: pp.task backward stage 0 @s0_B
-// CHECK-SAME: {pp.role = #pp.role<saved, "v0">}
+// CHECK-SAME: {pp.role = #pp.role<saved, "s0.v0">}
 // CHECK-SAME: -> (tensor<2x3xf32> {pp.role = #pp.role<grad, "w">})
 // CHECK: pp.token_loss_grad
 // CHECK: pp.accumulate
