@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PlanSchedule.h"
+
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
 
@@ -34,7 +36,7 @@ struct TimedRun {
   TaskOp task;
   int64_t place;
   unsigned position; ///< among the place's runs
-  int64_t time = -1; ///< when it starts, each run taking one unit
+  double time = 0;   ///< when it starts, by simulation
 };
 
 /// The way of one value of one microbatch.
@@ -58,18 +60,18 @@ public:
   TransferInserter(ModuleOp module, llvm::StringMap<TaskOp> &tasks)
       : module(module), tasks(tasks), builder(module.getContext()) {}
 
-  LogicalResult run(ArrayRef<ScheduleOp> schedules);
+  LogicalResult run(ArrayRef<ScheduleOp> schedules,
+                    ppopt::schedule::StageGraph graph);
   unsigned numTransfers = 0;
 
 private:
   using Value = std::pair<StringRef, int64_t>; // name, microbatch
 
   void collectRuns(ScheduleOp schedule);
-  LogicalResult findTimes();
+  LogicalResult findTimes(const ppopt::schedule::StageGraph &graph);
   void findTransits();
   void orderReceives();
   void insert(ScheduleOp schedule);
-  SmallVector<TimedRun *> findInputs(const TimedRun &run);
 
   ModuleOp module;
   llvm::StringMap<TaskOp> &tasks;
@@ -104,56 +106,41 @@ void TransferInserter::collectRuns(ScheduleOp schedule) {
   gaps[place].resize(rows[place].size() + 1);
 }
 
-/// The runs that make what a run reads, here or on another place.
-SmallVector<TimedRun *> TransferInserter::findInputs(const TimedRun &run) {
-  SmallVector<TimedRun *> inputs;
-  TaskOp task = run.task;
-  RunOp op = run.run;
-  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
-    RoleAttr role = task.getArgRole(i);
-    StringRef name = role.getName();
-    if (role.getKind() == RoleKind::Received)
-      name = transfers.lookup(name).getValue();
-    else if (role.getKind() != RoleKind::Saved)
-      continue;
-    auto maker = makers.find({name, op.getMicrobatch()});
-    inputs.push_back(maker == makers.end() ? nullptr : maker->second);
+ppopt::schedule::Work getWork(TaskKind kind) {
+  switch (kind) {
+  case TaskKind::Backward:
+    return ppopt::schedule::Work::Backward;
+  case TaskKind::BackwardInput:
+    return ppopt::schedule::Work::BackwardInput;
+  case TaskKind::BackwardWeight:
+    return ppopt::schedule::Work::BackwardWeight;
+  default:
+    return ppopt::schedule::Work::Forward;
   }
-  return inputs;
 }
 
-/// When each run starts if all take one unit and transfers none: some order of
-/// all runs that respects what they read.
-LogicalResult TransferInserter::findTimes() {
-  std::map<int64_t, unsigned> next;
-  bool isProgress = true;
-  size_t done = 0;
-  while (isProgress && done < runs.size()) {
-    isProgress = false;
-    for (auto &[place, row] : rows) {
-      for (unsigned &i = next[place]; i < row.size(); ++i, ++done) {
-        int64_t time = i ? row[i - 1]->time + 1 : 0;
-        bool isReady = true;
-        for (TimedRun *input : findInputs(*row[i])) {
-          if (!input)
-            return row[i]->run.emitOpError("reads a value that no run of its "
-                                           "schedule makes");
-          isReady &= input->time >= 0;
-          time = std::max(time, input->time + 1);
-        }
-        if (!isReady)
-          break;
-        row[i]->time = time;
-        isProgress = true;
-      }
-    }
-  }
-  if (done == runs.size())
-    return success();
+/// When each run starts if transfers take no time: some order of all runs that
+/// respects what they read, and in which nobody runs far ahead of who reads
+/// its values.
+LogicalResult
+TransferInserter::findTimes(const ppopt::schedule::StageGraph &graph) {
+  ppopt::schedule::Table table;
+  table.rows.resize(graph.places);
   for (auto &[place, row] : rows)
-    if (next[place] < row.size())
-      return row[next[place]]->run.emitOpError(
-          "can never start: what it reads is made behind it");
+    for (TimedRun *run : row) {
+      int microbatch = run->run.getMicrobatch();
+      table.microbatches = std::max(table.microbatches, microbatch + 1);
+      table.rows[place].push_back({getWork(run->task.getKind()),
+                                   static_cast<int>(run->task.getStage()),
+                                   microbatch});
+    }
+  if (std::string wrong = ppopt::schedule::check(table, graph); !wrong.empty())
+    return module.emitError("the schedule can't run: ") << wrong, failure();
+  ppopt::schedule::Timeline timeline =
+      ppopt::schedule::simulate(table, graph, ppopt::schedule::Link());
+  for (auto &[place, row] : rows)
+    for (auto [run, timed] : llvm::zip(row, timeline.rows[place]))
+      run->time = timed.start;
   return success();
 }
 
@@ -204,7 +191,7 @@ void TransferInserter::orderReceives() {
       gaps[to][transit->receiveAhead].receives.push_back({receiveId, transit});
       gaps[to][transit->reader->position].waits.push_back(receiveId);
       // The send's wait: where the receive is sure to have started.
-      int64_t started = readers[transit->receiveAhead]->time;
+      double started = readers[transit->receiveAhead]->time;
       released = std::max(released, transit->maker->position + 1);
       while (released < senders.size() && senders[released]->time <= started)
         ++released;
@@ -239,12 +226,13 @@ void TransferInserter::insert(ScheduleOp schedule) {
     fill(gaps[place].back());
 }
 
-LogicalResult TransferInserter::run(ArrayRef<ScheduleOp> schedules) {
+LogicalResult TransferInserter::run(ArrayRef<ScheduleOp> schedules,
+                                    ppopt::schedule::StageGraph graph) {
   for (auto transfer : module.getOps<TransferOp>())
     transfers[transfer.getSymName()] = transfer;
   for (ScheduleOp schedule : schedules)
     collectRuns(schedule);
-  if (failed(findTimes()))
+  if (failed(findTimes(graph)))
     return failure();
   findTransits();
   orderReceives();
@@ -253,18 +241,36 @@ LogicalResult TransferInserter::run(ArrayRef<ScheduleOp> schedules) {
   return success();
 }
 
+/// The stages when nothing goes back.
+ppopt::schedule::StageGraph keepForward(ppopt::schedule::StageGraph graph) {
+  for (ppopt::schedule::Stage &stage : graph.stages)
+    stage.hasBackward = false;
+  llvm::erase_if(graph.edges, [](const ppopt::schedule::Edge &edge) {
+    return edge.isGradient;
+  });
+  return graph;
+}
+
 struct InsertTransfers : pp::impl::InsertTransfersBase<InsertTransfers> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    FailureOr<PlanOp> plan = findPlan(module);
+    if (failed(plan))
+      return signalPassFailure();
+    if (module.getOps<TransferOp>().empty())
+      return;
     llvm::StringMap<TaskOp> tasks;
     for (auto task : module.getOps<TaskOp>())
       tasks[task.getSymName()] = task;
     SmallVector<ScheduleOp> training, evaluation;
     for (auto schedule : module.getOps<ScheduleOp>())
       (schedule.getEvaluation() ? evaluation : training).push_back(schedule);
-    for (ArrayRef<ScheduleOp> schedules : {training, evaluation}) {
+    ppopt::schedule::StageGraph graph = makeStageGraph(module, *plan);
+    for (auto &[schedules, stages] :
+         {std::make_pair(training, graph),
+          std::make_pair(evaluation, keepForward(graph))}) {
       TransferInserter inserter(module, tasks);
-      if (failed(inserter.run(schedules)))
+      if (failed(inserter.run(schedules, stages)))
         return signalPassFailure();
       numTransfers += inserter.numTransfers;
     }

@@ -140,5 +140,5 @@ FailureOr<Table> pp::makeTable(PlanOp plan, const StageGraph &graph) {
   if (std::string wrong = ppopt::schedule::check(*table, graph); !wrong.empty())
     return emitError(plan.getLoc()) << "the schedule can't run: " << wrong,
            failure();
-  return *table;
+  return ppopt::schedule::separateBackwards(*table);
 }

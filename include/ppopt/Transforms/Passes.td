@@ -170,7 +170,7 @@ def InsertTransfers : Pass<"pp-insert-transfers", "::mlir::ModuleOp"> {
   let summary = "Starts and waits for the transfers between places";
   let description = [{
     A send starts behind the run that makes the value, a receive one run ahead of the first that reads it (earlier, where the order of its queue asks for
-    it) and is waited for before that one. A send is waited for before the first run of its place that starts, if all runs take one unit, behind the
+    it) and is waited for before that one. A send is waited for before the first run of its place that starts, in the simulated schedule, behind the
     start of the receive. In that order of all actions every wait stands behind the starts that it needs, so that nothing can deadlock. Slots are
     not assigned yet (-1).
 
