@@ -3,6 +3,7 @@
 #include "ppopt/Target/ArenaLayout.h"
 
 #include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Transforms/SlotUses.h"
 #include "ppopt/runtime.h"
 
 using namespace mlir;
@@ -13,9 +14,24 @@ std::string pp::getScalarRegion(RoleAttr role) {
                                             : role.getName().str();
 }
 
-ArenaLayout::ArenaLayout(ModuleOp module) {
+std::string pp::getSummedRegion(StartOp start) {
+  if (auto bucket = dyn_cast<FlatSymbolRefAttr>(start.getWhat()))
+    return ("grads:" + bucket.getValue()).str();
+  return getScalarRegion(cast<RoleAttr>(start.getWhat()));
+}
+
+std::string pp::getScratchRegion(StartOp start) {
+  if (auto bucket = dyn_cast<FlatSymbolRefAttr>(start.getWhat()))
+    return ("scratch:" + bucket.getValue()).str();
+  return "scratch:" + getScalarRegion(cast<RoleAttr>(start.getWhat()));
+}
+
+ArenaLayout::ArenaLayout(ModuleOp module, int64_t place) : place(place) {
   for (auto region : module.getOps<RegionOp>()) {
-    regions[region.getRegionName()] = region.getOffset();
+    if (static_cast<int64_t>(region.getPlace()) != place)
+      continue;
+    regions.push_back(region);
+    offsets[region.getRegionName()] = region.getOffset();
     bytes = std::max<int64_t>(bytes, region.getOffset() + region.getBytes());
   }
   for (auto bucket : module.getOps<BucketOp>())
@@ -23,12 +39,22 @@ ArenaLayout::ArenaLayout(ModuleOp module) {
              bucket.getParams().getAsRange<StringAttr>(), bucket.getOffsets()))
       bucketOf[name.getValue()] = {bucket.getSymName(),
                                    offset * getElementBytes(bucket.getType())};
+  for (auto schedule : module.getOps<ScheduleOp>()) {
+    if (static_cast<int64_t>(schedule.getPlace()) != place)
+      continue;
+    int64_t end = 0;
+    for (int64_t size : schedule.getSlots()) {
+      slotOffsets[schedule].push_back(end);
+      end += size;
+    }
+  }
 }
 
 FailureOr<int64_t> ArenaLayout::getRegion(StringRef name, Location loc) const {
-  auto found = regions.find(name);
-  if (found == regions.end())
-    return emitError(loc) << "no pp.region is named '" << name << "'",
+  auto found = offsets.find(name);
+  if (found == offsets.end())
+    return emitError(loc) << "no pp.region of place " << place << " is named '"
+                          << name << "'",
            failure();
   return found->second;
 }
@@ -37,8 +63,8 @@ int64_t ArenaLayout::getInBucket(StringRef prefix, StringRef param) const {
   auto bucket = bucketOf.find(param);
   if (bucket == bucketOf.end())
     return -1;
-  auto region = regions.find((prefix + ":" + bucket->second.first).str());
-  return region == regions.end() ? -1 : region->second + bucket->second.second;
+  auto region = offsets.find((prefix + ":" + bucket->second.first).str());
+  return region == offsets.end() ? -1 : region->second + bucket->second.second;
 }
 
 FailureOr<int64_t> ArenaLayout::getParam(ParamDeclOp param) const {
@@ -67,6 +93,20 @@ static std::optional<int64_t> getRecordField(StringRef name) {
                                    .Default(-1);
 #undef FIELD
   return offset < 0 ? std::nullopt : std::optional<int64_t>(offset);
+}
+
+FailureOr<int64_t> ArenaLayout::getSlotOffset(Operation *action,
+                                              int64_t slot) const {
+  FailureOr<int64_t> base = getRegion("slots", action->getLoc());
+  if (failed(base))
+    return failure();
+  auto found = slotOffsets.find(action->getParentOp());
+  if (found == slotOffsets.end() || slot < 0 ||
+      slot >= static_cast<int64_t>(found->second.size()))
+    return action->emitOpError("uses slot ")
+               << slot << ", which its schedule has not",
+           failure();
+  return *base + found->second[slot];
 }
 
 FailureOr<int64_t> ArenaLayout::getOffset(RunOp run, RoleAttr role,
@@ -98,17 +138,9 @@ FailureOr<int64_t> ArenaLayout::getOffset(RunOp run, RoleAttr role,
       return failure();
     return *base + run.getMicrobatch() * pp::getBytes(type);
   }
-  case RoleKind::Saved: {
-    auto slot = run.getSlots().getAs<IntegerAttr>(name);
-    FailureOr<int64_t> base = getRegion("slots", loc);
-    if (!slot || failed(base))
-      return run.emitOpError("has no slot for '") << name << "'", failure();
-    ArrayRef<int64_t> sizes = run->getParentOfType<ScheduleOp>().getSlots();
-    int64_t offset = *base;
-    for (int64_t size : sizes.take_front(slot.getInt()))
-      offset += size;
-    return offset;
-  }
+  case RoleKind::Saved:
+  case RoleKind::Received:
+    return getSlotOffset(run, getSlot(run, role));
   case RoleKind::Global:
   case RoleKind::Loss:
   case RoleKind::Norm:

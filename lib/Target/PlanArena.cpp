@@ -1,18 +1,20 @@
 //===- PlanArena.cpp - Gives everything an offset in the arena ------------===//
 //
 // Before: tasks on buffers, buckets, schedules with slots. After: the same and
-// a pp.region for each range of the rank's arena, in order.
+// a pp.region for each range of the arena of each place's ranks, in order. No
+// arena is larger than the plan's device_memory.
 //
 //===----------------------------------------------------------------------===//
+
+#include "MemoryLimit.h"
 
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Target/ArenaLayout.h"
 #include "ppopt/Target/Passes.h"
+#include "ppopt/Target/Places.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/OptimizerStep.h"
 #include "ppopt/runtime.h"
-
-#include "llvm/ADT/SetVector.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_PLANARENA
@@ -24,19 +26,27 @@ using namespace mlir::pp;
 
 namespace {
 
+/// What all places have alike.
+struct SharedParts {
+  llvm::MapVector<RoleAttr, ShapedType> scalars;
+  DenseMap<Attribute, SummedBuffer> summed;
+};
+
 class ArenaPlanner {
 public:
-  ArenaPlanner(ModuleOp module, PlanOp plan)
-      : module(module), plan(plan),
-        builder(OpBuilder::atBlockEnd(module.getBody())) {}
+  ArenaPlanner(const PlaceContents &place, const SharedParts &shared,
+               PlanOp plan, OpBuilder &builder)
+      : place(place), shared(shared), plan(plan), builder(builder) {}
 
-  int64_t run();
+  LogicalResult run();
+  /// The arena's size.
+  int64_t getBytes() const { return end; }
 
 private:
   void add(StringRef kind, const Twine &name, int64_t bytes) {
     bytes = llvm::alignTo(bytes, kBufferAlignment);
     RegionOp::create(builder, plan.getLoc(), kind, name.str(), end, bytes,
-                     /*place=*/0);
+                     place.place);
     end += bytes;
   }
   int64_t bucketBytes(BucketOp bucket) {
@@ -46,63 +56,54 @@ private:
   void addParameters();
   void addInputs();
   void addActivations();
-  void addScratch();
+  LogicalResult addScratch();
 
-  ModuleOp module;
+  const PlaceContents &place;
+  const SharedParts &shared;
   PlanOp plan;
-  OpBuilder builder;
+  OpBuilder &builder;
   int64_t end = 0;
 };
 
 /// The record, and every scalar that tasks add to.
 void ArenaPlanner::addScalars() {
   add("record", "record", sizeof(ppopt_record));
-  llvm::SetVector<RoleAttr> seen;
-  for (auto task : module.getOps<TaskOp>())
-    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
-      RoleAttr role = task.getArgRole(i);
-      int64_t bytes = getBytes(task.getArgumentTypes()[i]);
-      bool isScalar = role.getKind() == RoleKind::Loss ||
-                      role.getKind() == RoleKind::Norm ||
-                      role.getKind() == RoleKind::Global;
-      if (!isScalar || !seen.insert(role))
-        continue;
-      add("record", getScalarRegion(role), bytes);
-    }
+  for (auto &[role, type] : shared.scalars)
+    add("record", getScalarRegion(role), pp::getBytes(type));
 }
 
 void ArenaPlanner::addParameters() {
-  for (auto bucket : module.getOps<BucketOp>())
+  for (BucketOp bucket : place.buckets)
     add("parameters", "params:" + bucket.getSymName(), bucketBytes(bucket));
-  for (auto param : module.getOps<ParamDeclOp>())
+  for (ParamDeclOp param : place.params)
     if (!param.getLearns())
       add("parameters", "param:" + param.getParamName(),
-          getBytes(param.getType()));
-  for (auto bucket : module.getOps<BucketOp>())
+          pp::getBytes(param.getType()));
+  for (BucketOp bucket : place.buckets)
     add("gradients", "grads:" + bucket.getSymName(), bucketBytes(bucket));
   for (StringRef state : getOptimizerStates(plan.getOptimizer()))
-    for (auto bucket : module.getOps<BucketOp>())
+    for (BucketOp bucket : place.buckets)
       add("optimizer", state + ":" + bucket.getSymName(), bucketBytes(bucket));
 }
 
 /// A rank's rows of every input, all microbatches.
 void ArenaPlanner::addInputs() {
-  for (auto input : module.getOps<InputDeclOp>())
+  for (InputDeclOp input : place.inputs)
     add("inputs", "input:" + input.getInputName(),
-        getBytes(input.getType()) / plan.getAxisSize("dp"));
+        pp::getBytes(input.getType()) / plan.getAxisSize("dp"));
 }
 
 /// Training and evaluation do not run at once: they share slots and
 /// temporaries.
 void ArenaPlanner::addActivations() {
   int64_t slots = 0, temps = 0, workspace = 0;
-  for (auto schedule : module.getOps<ScheduleOp>()) {
+  for (ScheduleOp schedule : place.schedules) {
     int64_t sum = 0;
     for (int64_t slot : schedule.getSlots())
       sum += slot;
     slots = std::max(slots, sum);
   }
-  for (auto task : module.getOps<TaskOp>()) {
+  for (TaskOp task : place.tasks) {
     int64_t taskWorkspace = task.getWorkspaceBytes().value_or(0);
     temps = std::max<int64_t>(temps, task.getTempBytes().value_or(0));
     workspace = std::max(workspace, taskWorkspace);
@@ -114,34 +115,53 @@ void ArenaPlanner::addActivations() {
   add("workspace", "workspace", workspace);
 }
 
-/// The receive buffer of each collective. They run one after the other on a
-/// channel, but a start copies nothing aside: each needs its own.
-void ArenaPlanner::addScratch() {
-  int64_t dp = plan.getAxisSize("dp");
-  if (dp == 1)
-    return;
-  for (auto bucket : module.getOps<BucketOp>())
-    add("communication", "scratch:" + bucket.getSymName(),
-        llvm::divideCeil(bucket.getElements(), dp) *
-            getElementBytes(bucket.getType()));
-  add("communication", "scratch", kBufferAlignment);
+/// The receive buffer of each sum. Those of different channels run at once, and
+/// a start copies nothing aside: each needs its own.
+LogicalResult ArenaPlanner::addScratch() {
+  llvm::MapVector<Attribute, std::pair<std::string, int64_t>> buffers;
+  for (ScheduleOp schedule : place.schedules)
+    for (auto start : schedule.getOps<StartOp>()) {
+      auto summed = shared.summed.find(start.getWhat());
+      if (summed == shared.summed.end())
+        return start.emitOpError("sums ")
+               << start.getWhat()
+               << ", which is no bucket and no task's scalar";
+      int64_t bytes =
+          llvm::divideCeil(summed->second.elements, start.getGroupSize(plan)) *
+          getElementBytes(summed->second.type);
+      auto &[name, size] = buffers[start.getWhat()];
+      name = getScratchRegion(start);
+      size = std::max(size, bytes);
+    }
+  for (auto &[what, scratch] : buffers)
+    add("communication", scratch.first, scratch.second);
+  return success();
 }
 
-int64_t ArenaPlanner::run() {
+LogicalResult ArenaPlanner::run() {
   addScalars();
   addParameters();
   addInputs();
   addActivations();
-  addScratch();
-  return end;
+  return addScratch();
 }
 
 struct PlanArena : pp::impl::PlanArenaBase<PlanArena> {
   void runOnOperation() override {
-    FailureOr<PlanOp> plan = findPlan(getOperation());
+    ModuleOp module = getOperation();
+    FailureOr<PlanOp> plan = findPlan(module);
     if (failed(plan))
       return signalPassFailure();
-    arenaBytes = ArenaPlanner(getOperation(), *plan).run();
+    SharedParts shared{findScalars(module), findSummedBuffers(module)};
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    for (const PlaceContents &place : collectPlaces(module, *plan)) {
+      ArenaPlanner planner(place, shared, *plan, builder);
+      if (failed(planner.run()))
+        return signalPassFailure();
+      arenaBytes.updateMax(planner.getBytes());
+    }
+    if (failed(checkMemoryLimit(module, *plan)))
+      signalPassFailure();
   }
 };
 

@@ -65,4 +65,8 @@ ProgramTables::ProgramTables(ModuleOp module) {
     kernelIndex[kernel.getSymName()] = kernels.size();
     kernels.push_back(kernel);
   }
+  for (auto transfer : module.getOps<TransferOp>()) {
+    transferIndex[transfer.getSymName()] = transfers.size();
+    transfers.push_back(transfer);
+  }
 }

@@ -12,6 +12,8 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
+#include <map>
+
 namespace mlir::pp {
 #define GEN_PASS_DEF_VERIFYKERNELS
 #include "ppopt/Target/Passes.h.inc"
@@ -43,9 +45,10 @@ LogicalResult verifyTask(TaskOp task) {
   return success();
 }
 
-LogicalResult verifyArena(ModuleOp module) {
-  int64_t end = 0;
+LogicalResult verifyArenas(ModuleOp module) {
+  std::map<int64_t, int64_t> ends; // of each place's ranges so far
   for (auto region : module.getOps<RegionOp>()) {
+    int64_t &end = ends[region.getPlace()];
     if (static_cast<int64_t>(region.getOffset()) != end)
       return region.emitOpError("begins at ")
              << region.getOffset() << ", but the one before ends at " << end;
@@ -63,7 +66,7 @@ struct VerifyKernels : pp::impl::VerifyKernelsBase<VerifyKernels> {
     for (auto task : getOperation().getOps<TaskOp>())
       if (failed(verifyTask(task)))
         return signalPassFailure();
-    if (failed(verifyArena(getOperation())))
+    if (failed(verifyArenas(getOperation())))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

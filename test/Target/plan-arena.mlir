@@ -1,4 +1,4 @@
-// RUN: ppopt opt %s --pp-plan-arena | FileCheck %s
+// RUN: ppopt opt %s --pp-plan-arena --split-input-file | FileCheck %s
 
 // One range after the other, aligned to 64 bytes; a rank has its share of the inputs; training and evaluation share the slots;
 // the largest task's temporaries, the largest workspace at their end; a receive buffer of half a bucket for two ranks.
@@ -13,19 +13,68 @@
 // CHECK-NEXT: pp.region "activations" "temps" at 2240 bytes 896
 // CHECK-NEXT: pp.region "workspace" "workspace" at 3136 bytes 128
 // CHECK-NEXT: pp.region "communication" "scratch:b0" at 3264 bytes 256
-// CHECK-NEXT: pp.region "communication" "scratch" at 3520 bytes 64
+// CHECK-NEXT: pp.region "communication" "scratch:loss" at 3520 bytes 64
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
 pp.input_decl "x" {type = tensor<8x8xf32>, shift = 0 : i64}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "frozen" {type = tensor<3xf32>, init = #pp.init<zeros>, frozen}
 pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true}
-pp.task forward stage 0 @s0_F(%l: memref<f32> {pp.role = #pp.role<loss, "loss">}) attributes {temp_bytes = 1024 : i64, workspace_bytes = 64 : i64} {
+pp.task forward stage 0 @s0_F(%l: memref<f32> {pp.role = #pp.role<loss, "loss">}, %x: memref<2x8xf32> {pp.role = #pp.role<input, "x">}) attributes {temp_bytes = 1024 : i64, workspace_bytes = 64 : i64} {
   pp.return
 }
 pp.task backward stage 0 @s0_B(%l: memref<100xf32> {pp.role = #pp.role<grad, "w">}) attributes {temp_bytes = 512 : i64, workspace_bytes = 128 : i64} {
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 64, 256>} {
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
+  pp.start 1 "all_reduce" over ["dp"] channel 1 #pp.role<loss, "loss">
 }
 pp.schedule 0 attributes {evaluation, slots = array<i64: 128>} {
+}
+
+// -----
+
+// Each place has an arena of its own with what its tasks need and its buckets hold; every place has every scalar. A receive
+// buffer is a part of the bucket for each rank of the group.
+// CHECK: pp.region "record" "record" at 0 bytes 128
+// CHECK-NEXT: pp.region "record" "loss" at 128 bytes 64
+// CHECK-NEXT: pp.region "record" "norm" at 192 bytes 64
+// CHECK-NEXT: pp.region "parameters" "params:b0" at 256 bytes 512
+// CHECK-NEXT: pp.region "gradients" "grads:b0" at 768 bytes 512
+// CHECK-NEXT: pp.region "optimizer" "momentum:b0" at 1280 bytes 512
+// CHECK-NEXT: pp.region "inputs" "input:x" at 1792 bytes 128
+// CHECK-NEXT: pp.region "activations" "slots" at 1920 bytes 64
+// CHECK-NEXT: pp.region "activations" "temps" at 1984 bytes 1024
+// CHECK-NEXT: pp.region "workspace" "workspace" at 3008 bytes 0
+// CHECK-NEXT: pp.region "communication" "scratch:b0" at 3008 bytes 128
+// CHECK-NEXT: pp.region "record" "record" at 0 bytes 128 {place = 1 : i64}
+// CHECK-NEXT: pp.region "record" "loss" at 128 bytes 64 {place = 1 : i64}
+// CHECK-NEXT: pp.region "record" "norm" at 192 bytes 64 {place = 1 : i64}
+// CHECK-NEXT: pp.region "parameters" "params:b0" at 256 bytes 512 {place = 1 : i64}
+// CHECK-NEXT: pp.region "parameters" "param:frozen" at 768 bytes 64 {place = 1 : i64}
+// CHECK-NEXT: pp.region "gradients" "grads:b0" at 832 bytes 512 {place = 1 : i64}
+// CHECK-NEXT: pp.region "optimizer" "momentum:b0" at 1344 bytes 512 {place = 1 : i64}
+// CHECK-NEXT: pp.region "inputs" "input:y" at 1856 bytes 128 {place = 1 : i64}
+// CHECK-NEXT: pp.region "activations" "slots" at 1984 bytes 192 {place = 1 : i64}
+// CHECK-NEXT: pp.region "activations" "temps" at 2176 bytes 0 {place = 1 : i64}
+// CHECK-NEXT: pp.region "workspace" "workspace" at 2176 bytes 0 {place = 1 : i64}
+// CHECK-NEXT: pp.region "communication" "scratch:b0" at 2176 bytes 128 {place = 1 : i64}
+// CHECK-NEXT: }
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.input_decl "x" {type = tensor<8x8xf32>, shift = 0 : i64}
+pp.input_decl "y" {type = tensor<8x8xf32>, shift = 0 : i64}
+pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 1>}
+pp.param_decl "frozen" {type = tensor<3xf32>, init = #pp.init<zeros>, frozen, places = array<i64: 1>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
+pp.task forward stage 0 @s0_F(%x: memref<2x8xf32> {pp.role = #pp.role<input, "x">}) attributes {temp_bytes = 1024 : i64} {
+  pp.return
+}
+pp.task forward stage 1 on 1 @s1_F(%y: memref<2x8xf32> {pp.role = #pp.role<input, "y">}, %l: memref<f32> {pp.role = #pp.role<loss, "loss">}, %n: memref<f64> {pp.role = #pp.role<norm, "norm">}) {
+  pp.return
+}
+pp.schedule 0 attributes {slots = array<i64: 64>} {
+  pp.start 0 "all_reduce" over ["dp", "pp"] among [0, 1] channel 1 @b0
+}
+pp.schedule 1 attributes {slots = array<i64: 64, 128>} {
+  pp.start 0 "all_reduce" over ["dp", "pp"] among [0, 1] channel 1 @b0
 }

@@ -2,6 +2,7 @@
 
 pp.region "record" "record" at 0 bytes 128
 pp.region "record" "loss" at 128 bytes 64
+pp.region "record" "record" at 0 bytes 128 {place = 1 : i64}
 pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}) attributes {temp_bytes = 64 : i64} {
   %0 = pp.temp 0 : memref<16xf32>
   pp.return

@@ -13,32 +13,44 @@ namespace mlir::pp {
 /// Name of the region of a scalar that tasks add to: a role loss, norm or
 /// global.
 std::string getScalarRegion(RoleAttr role);
+/// Name of the region of what a pp.start sums, and of its receive buffer.
+std::string getSummedRegion(StartOp start);
+std::string getScratchRegion(StartOp start);
 
-/// Offsets (bytes) of what tasks take as arguments, read off the pp.regions of
-/// a module of phase kernels.
+/// Offsets (bytes) in the arena of a place's ranks, read off the place's
+/// pp.regions of a module of phase kernels.
 class ArenaLayout {
 public:
-  explicit ArenaLayout(ModuleOp module);
+  ArenaLayout(ModuleOp module, int64_t place);
 
   /// Offset of the buffer of a role for a run of a task. Roles are complete: a
   /// role without a place is a bug of a pass, reported as an error on the run.
   FailureOr<int64_t> getOffset(RunOp run, RoleAttr role, Type type) const;
+  /// Offset of a slot of one of the place's schedules. A slot that is missing
+  /// is an error on the action.
+  FailureOr<int64_t> getSlotOffset(Operation *action, int64_t slot) const;
   /// Offset of a region by name; a region that is missing is an error at `loc`.
   FailureOr<int64_t> getRegion(StringRef name, Location loc) const;
-  bool hasRegion(StringRef name) const { return regions.contains(name); }
+  bool hasRegion(StringRef name) const { return offsets.contains(name); }
   /// Offset of a parameter, and of its gradient (-1: it has none) or state.
   FailureOr<int64_t> getParam(ParamDeclOp param) const;
   int64_t getGradient(ParamDeclOp param) const;
   int64_t getState(ParamDeclOp param, StringRef state) const;
+  /// The place's, in order.
+  ArrayRef<RegionOp> getRegions() const { return regions; }
   /// Size of the arena.
   int64_t getBytes() const { return bytes; }
 
 private:
   int64_t getInBucket(StringRef prefix, StringRef param) const;
 
-  llvm::StringMap<int64_t> regions;
+  int64_t place;
+  SmallVector<RegionOp> regions;
+  llvm::StringMap<int64_t> offsets;
   /// A parameter's bucket and its offset in it, in bytes.
   llvm::StringMap<std::pair<StringRef, int64_t>> bucketOf;
+  /// Of each schedule, its slots' offsets from the first's.
+  DenseMap<Operation *, SmallVector<int64_t, 0>> slotOffsets;
   int64_t bytes = 0;
 };
 

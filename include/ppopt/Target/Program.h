@@ -10,17 +10,6 @@
 
 namespace mlir::pp {
 
-/// What one rank does in a step of training, as the runtime's counters count
-/// it.
-struct PredictedCounts {
-  int64_t launches = 0; ///< kernels and products
-  int64_t flops = 0;    ///< of products
-  int64_t bytesSent =
-      0; ///< by the built-in collectives; the largest of any rank
-};
-
-PredictedCounts predictCounts(ModuleOp module);
-
 /// The document that docs/program.md describes, for a module of phase kernels.
 FailureOr<llvm::json::Object> buildProgram(ModuleOp module,
                                            const PlanOptions &options);

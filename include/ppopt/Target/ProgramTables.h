@@ -27,13 +27,17 @@ struct ProgramTables {
   SmallVector<TaskOp> tasks;
   SmallVector<KernelOp> kernels;
   SmallVector<ProductEntry> products;
+  SmallVector<TransferOp> transfers;
 
   unsigned getTask(StringRef name) const { return taskIndex.lookup(name); }
   unsigned getKernel(StringRef name) const { return kernelIndex.lookup(name); }
   unsigned getProduct(ProductOp op) const { return productIndex.lookup(op); }
+  unsigned getTransfer(StringRef name) const {
+    return transferIndex.lookup(name);
+  }
 
 private:
-  llvm::StringMap<unsigned> taskIndex, kernelIndex;
+  llvm::StringMap<unsigned> taskIndex, kernelIndex, transferIndex;
   DenseMap<Operation *, unsigned> productIndex;
 };
 

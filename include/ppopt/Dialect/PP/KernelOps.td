@@ -60,7 +60,8 @@ def PP_RegionOp : PP_Op<"region"> {
   let summary = "a range of the arena of a place's ranks";
   let description = [{
     `kind` is one of docs/program.md's. `region_name` says what lies there: `param:NAME` or `params:BUCKET`, `grads:BUCKET`, `STATE:BUCKET`, `input:NAME`,
-    `slots`, `temps`, `record`, `loss`, `norm`, `global:NAME`, `scratch`. Regions follow one another without gaps or overlap.
+    `slots`, `temps`, `record`, `loss`, `norm`, `global:NAME`, `scratch:` and what is summed (a bucket or a scalar's region). The regions of a
+    place follow one another without gaps or overlap.
   }];
   let arguments = (ins StrAttr:$kind, StrAttr:$region_name, I64Attr:$offset, I64Attr:$bytes,
                        DefaultValuedAttr<I64Attr, "0">:$place);

@@ -1,0 +1,24 @@
+//===- PredictCounts.h - What a step will count ------------------*- C++
+//-*-===//
+
+#ifndef PPOPT_LIB_TARGET_PREDICTCOUNTS_H
+#define PPOPT_LIB_TARGET_PREDICTCOUNTS_H
+
+#include "PlaceProgram.h"
+
+namespace mlir::pp {
+
+/// What a rank does in a step of training, as the runtime's counters count it.
+struct PredictedCounts {
+  int64_t launches = 0;  ///< kernels and products
+  int64_t flops = 0;     ///< of products
+  int64_t bytesSent = 0; ///< transfers, and sums by the built-in collectives
+};
+
+/// Of the place's rank with coordinate 0 on all other axes.
+PredictedCounts predictCounts(PlanOp plan, const PlaceContents &contents,
+                              const ProgramIndex &index);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_TARGET_PREDICTCOUNTS_H
