@@ -41,5 +41,10 @@ config.substitutions += [
     ("%version", config.version),
 ]
 
+# A browser, to look at the pages that `ppopt plan --html` writes.
+chromium = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+if chromium:
+    config.available_features.add("chromium")
+    config.substitutions.append(("%chromium", chromium))
 if shutil.which("mpirun"):
     config.available_features.add("mpi")

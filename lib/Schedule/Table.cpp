@@ -4,9 +4,13 @@
 
 using namespace ppopt::schedule;
 
-std::string ppopt::schedule::spell(const Cell &cell) {
+char ppopt::schedule::getLetter(Work work) {
   static const char letters[] = {'F', 'B', 'I', 'W'};
-  return std::to_string(cell.stage) + letters[static_cast<int>(cell.work)] +
+  return letters[static_cast<int>(work)];
+}
+
+std::string ppopt::schedule::spell(const Cell &cell) {
+  return std::to_string(cell.stage) + getLetter(cell.work) +
          std::to_string(cell.microbatch);
 }
 

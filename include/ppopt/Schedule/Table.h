@@ -38,6 +38,9 @@ struct Cell {
   }
 };
 
+/// F, B, I, W.
+char getLetter(Work work);
+
 /// "1F0", "0B3", "2I1", "2W1": PyTorch's spelling.
 std::string spell(const Cell &cell);
 

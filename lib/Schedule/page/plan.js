@@ -1,0 +1,92 @@
+// The plan, unpacked. `plan` holds flat arrays of numbers to keep the file
+// small: cells [work, stage, microbatch, start, end], transfers [edge,
+// microbatch, start, end], memory [time, bytes]; times in the plan's own unit.
+
+const works = [
+  {letter: "F", name: "forward"},
+  {letter: "B", name: "backward"},
+  {letter: "I", name: "backward for inputs"},
+  {letter: "W", name: "backward for weights"},
+];
+
+function unflatten(flat, fields) {
+  const records = [];
+  for (let at = 0; at < flat.length; at += fields.length) {
+    const record = {};
+    fields.forEach((field, i) => { record[field] = flat[at + i]; });
+    records.push(record);
+  }
+  return records;
+}
+
+// The first index whose record has `field` above `value`.
+function findAbove(records, field, value) {
+  let low = 0, high = records.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (records[middle][field] > value) high = middle; else low = middle + 1;
+  }
+  return low;
+}
+
+const places = plan.places.map((place, index) => {
+  const cells = unflatten(place.cells, ["work", "stage", "microbatch", "start", "end"]);
+  const stages = plan.stages.map((stage, i) => i).filter((i) => plan.stages[i].place === index);
+  const busy = cells.reduce((sum, cell) => sum + cell.end - cell.start, 0);
+  const resident = place.resident || [];
+  const below = resident.reduce((sum, kind) => sum + kind[1], 0);
+  const steps = unflatten(place.memory || [], ["time", "bytes"]);
+  const varying = steps.reduce((most, step) => Math.max(most, step.bytes), 0);
+  return {index, cells, stages, resident, below, steps, varying, peak: below + varying,
+          hasMemory: below + varying > 0, idle: plan.end > 0 ? 1 - busy / plan.end : 0,
+          sends: [], receives: new Map()};
+});
+const transfers = unflatten(plan.transfers, ["edge", "microbatch", "start", "end"]);
+for (const transfer of transfers) {
+  const edge = plan.edges[transfer.edge];
+  transfer.from = plan.stages[edge.from].place;
+  transfer.to = plan.stages[edge.to].place;
+  places[transfer.from].sends.push(transfer);
+  const key = `${edge.to} ${transfer.microbatch}`;
+  const known = places[transfer.to].receives;
+  if (!known.has(key)) known.set(key, []);
+  known.get(key).push(transfer);
+}
+const hasMemory = places.some((place) => place.hasMemory);
+const mostMemory = Math.max(1, ...places.map((place) => place.peak));
+const mostVarying = Math.max(1, ...places.map((place) => place.varying));
+
+const units = plan.unit > 0 ? [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]] : [[1, ""]];
+function getUnit(time) {
+  const nanoseconds = Math.abs(time) * (plan.unit > 0 ? plan.unit : 1);
+  const [size, name] = units.find((unit) => nanoseconds >= unit[0]) || units[units.length - 1];
+  return {size: size / (plan.unit > 0 ? plan.unit : 1), name: name && ` ${name}`};
+}
+
+// A duration: three digits that count.
+function spellTime(time) {
+  const {size, name} = getUnit(time);
+  return spellDigits(time / size) + name;
+}
+
+// A moment, so exact that moments `apart` from each other differ.
+function spellMoment(time, apart) {
+  if (time === 0) return "0";
+  const {size, name} = getUnit(time);
+  const decimals = Math.min(9, Math.max(0, Math.ceil(-Math.log10(apart / size) - 1e-9)));
+  return (time / size).toFixed(decimals) + name;
+}
+
+function spellBytes(bytes) {
+  for (const [size, name] of [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]])
+    if (bytes >= size) return `${spellDigits(bytes / size)} ${name}`;
+  return `${bytes} B`;
+}
+
+// Three digits that count.
+function spellDigits(number) {
+  const size = Math.abs(number);
+  return number.toFixed(size >= 100 || Number.isInteger(number) ? 0 : size >= 10 ? 1 : 2);
+}
+
+function spellShare(share) { return `${(100 * share).toFixed(1)} %`; }
