@@ -424,14 +424,18 @@ void TaskSplitter::buildBackward(StageParts &stage) {
   for (Operation *op : all)
     if (!weights.contains(op))
       inputs.insert(op);
-  // What the weight part reads of the input part.
-  llvm::SetVector<Value> crossing(kept.begin(), kept.end());
+  // What the weight part reads of the input part. A value is computed again
+  // only from others that the weight part reads anyway: the gradient of an
+  // activation is handed on, not what it was made of.
+  llvm::SetVector<Value> crossing;
   for (Operation *op : weights)
     for (Value operand : op->getOperands()) {
       Value value = throughPlace(operand);
-      if (inputs.contains(value.getDefiningOp()))
+      if (inputs.contains(value.getDefiningOp()) ||
+          llvm::is_contained(kept, value))
         crossing.insert(value);
     }
+  sortByPosition(parts.entry, crossing);
   Block *blocks[] = {&body, stage.getForwardBlock(), entryBlock()};
   SmallVector<Value> taken =
       chooseSaved(crossing.getArrayRef(), blocks,

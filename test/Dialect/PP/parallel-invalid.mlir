@@ -1,0 +1,40 @@
+// RUN: %ppopt opt %s --split-input-file --verify-diagnostics
+
+func.func @to_itself(%x: tensor<4xf32>) {
+  // expected-error @+1 {{goes from place 1 to itself}}
+  %0 = pp.copy %x from 1 to 1 {id = 0 : i64} : tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{goes from place 2 to itself}}
+pp.transfer @x0 "s0.v0" from 2 to 2 stage 0 to 1 : tensor<4xf32>
+
+// -----
+
+// expected-error @+1 {{is a gradient, and requires one}}
+pp.transfer @x1 "s1.g0" from 1 to 0 stage 1 to 0 {requires_grad, gradient_of = @x0} : tensor<4xf32>
+
+// -----
+
+pp.schedule 0 attributes {slots = array<i64>} {
+  // expected-error @+1 {{names @x0, which is no transfer}}
+  pp.send 0 @x0 microbatch 0 slot 0
+}
+
+// -----
+
+pp.schedule 0 attributes {slots = array<i64>} {
+  // expected-error @+1 {{names @x0, which is no transfer}}
+  pp.recv 0 @x0 microbatch 0 slot 0
+}
+
+// -----
+
+func.func @other_type(%g: tensor<5xf32>) {
+  %w = pp.param "w" {init = #pp.init<zeros>} : tensor<4xf32>
+  // expected-error @+1 {{has a gradient of 'tensor<5xf32>' for a parameter of 'tensor<4xf32>'}}
+  "pp.update"(%w, %g) : (tensor<4xf32>, tensor<5xf32>) -> ()
+  return
+}
