@@ -46,27 +46,19 @@ a column is 0.667, all of it 36
 )");
 }
 
-/// Cells as PyTorch spells them, of stages below 10.
-Table parse(int microbatches, const std::vector<std::string> &rows) {
-  static const std::map<char, Work> works = {{'F', Work::Forward},
-                                             {'B', Work::Backward},
-                                             {'I', Work::BackwardInput},
-                                             {'W', Work::BackwardWeight}};
-  Table table;
-  table.microbatches = microbatches;
-  for (const std::string &row : rows) {
-    table.rows.emplace_back();
-    for (size_t at = 0; at < row.size(); at += 4)
-      table.rows.back().push_back(
-          {works.at(row[at + 1]), row[at] - '0', row[at + 2] - '0'});
+Table parse(std::string_view csv) {
+  Result<Table> table = parseCsv(csv);
+  if (!table) {
+    ADD_FAILURE() << table.error;
+    return {};
   }
-  return table;
+  return *table;
 }
 
 TEST(Pebble, SplitBackward) {
   StageGraph graph = makeLine(2);
-  Table table = parse(3, {"0F0 0F1 0I0 0W0 0F2 0I1 0W1 0I2 0W2",
-                          "1F0 1I0 1F1 1I1 1W0 1F2 1I2 1W1 1W2"});
+  Table table = parse("0F0,0F1,0I0,0W0,0F2,0I1,0W1,0I2,0W2\n"
+                      "1F0,1I0,1F1,1I1,1W0,1F2,1I2,1W1,1W2\n");
   EXPECT_EQ(check(table, graph), "");
   EXPECT_EQ(draw(graph, table, 60, 1e6), R"(
          |0             |5 ms
@@ -84,8 +76,8 @@ a column is 0.333 ms, all of it 10 ms
 /// Stages 0 and 3 on one place: a row each, and dots in both where it is idle.
 TEST(Pebble, SeveralStagesOfAPlace) {
   StageGraph graph = makeChain({0, 1, 1, 0}, 1, 1, 1, 1);
-  Table table = parse(2, {"0F0 0F1 3F0 3B0 3F1 3B1 0B0 0B1",
-                          "1F0 2F0 1F1 2F1 2B0 1B0 2B1 1B1"});
+  Table table = parse("0F0,0F1,3F0,3B0,3F1,3B1,0B0,0B1\n"
+                      "1F0,2F0,1F1,2F1,2B0,1B0,2B1,1B1\n");
   EXPECT_EQ(check(table, graph), "");
   EXPECT_EQ(draw(graph, table, 80, 1e3), R"(
             |0                  |10 us

@@ -218,7 +218,7 @@ function drawLabel(cell, place, x, top, width) {
   context.font = `${width > 30 ? 600 : 500} ${size}px system-ui, sans-serif`;
   const letter = works[cell.work].letter;
   const texts = [`${cell.microbatch}`];
-  if (width >= 18) texts.unshift(`${letter}${cell.microbatch}`);
+  if (width >= 22) texts.unshift(`${letter}${cell.microbatch}`);
   if (place.stages.length > 1) texts.unshift(`${letter}${cell.microbatch} · s${cell.stage}`);
   const text = texts.find((candidate) => context.measureText(candidate).width + (width < 18 ? 1 : 4) <= width);
   if (text === undefined) return;
