@@ -12,15 +12,15 @@ namespace {
 
 enum class Stage { Idle, InFlight, Done };
 
-/// Numbers of collectives in the order of their starts, without allocation once
+/// Numbers of operations in the order of their starts, without allocation once
 /// there is room for each collective of the channel once.
 class Queue {
 public:
   void makeRoom() { slots.push_back(-1); }
   bool empty() const { return count == 0; }
   int front() const { return slots[first]; }
-  void push(int collective) {
-    slots[(first + count++) % slots.size()] = collective;
+  void push(int operation) {
+    slots[(first + count++) % slots.size()] = operation;
   }
   void pop() {
     first = (first + 1) % slots.size();
@@ -42,11 +42,14 @@ std::string spellRanks(const Group &group) {
 
 } // namespace
 
-struct Channels::Collective {
-  CollectiveSpec spec;
-  Channel *channel;
+struct Channels::Operation {
+  std::string name;
+  const char *kind; ///< for messages: "collective", "transfer"
   Stage stage = Stage::Idle;
-  Request request; ///< of the library's collective
+  Request request;            ///< of a transfer, or of the library's collective
+  Channel *channel = nullptr; ///< of a collective
+  CollectiveSpec collective;
+  TransferSpec transfer;
 };
 
 struct Channels::Channel {
@@ -72,8 +75,8 @@ Channels::Channels(Transport &transport, Mesh mesh, Collectives collectives)
 }
 
 Channels::~Channels() {
-  for (const std::unique_ptr<Collective> &collective : collectives)
-    transport.cancel(collective->request);
+  for (const std::unique_ptr<Operation> &operation : operations)
+    transport.cancel(operation->request);
 }
 
 Channels::Channel &Channels::channelOf(const CollectiveSpec &spec) {
@@ -94,22 +97,27 @@ Channels::Channel &Channels::channelOf(const CollectiveSpec &spec) {
   channel->group = std::move(group);
   if (mode == Collectives::Ring)
     transport.reserve(Ring::maxRequests);
-  else
-    channel->nativeGroup = transport.nativeCollectives()->openGroup(
-        channel->group.ranks, spec.channel);
   channels.push_back(std::move(channel));
   return *channels.back();
+}
+
+void Channels::checkChannel(const std::string &name, int channel) const {
+  if (channel < 0 || channel > transport.maxChannel())
+    throw std::invalid_argument(name + ": channel " + std::to_string(channel) +
+                                " is not in 0.." +
+                                std::to_string(transport.maxChannel()));
 }
 
 int Channels::define(const CollectiveSpec &spec) {
   auto refuse = [&](const std::string &why) {
     throw std::invalid_argument("collective '" + spec.name + "': " + why);
   };
-  if (spec.channel < 0 || spec.channel > transport.maxChannel())
-    refuse("channel " + std::to_string(spec.channel) + " is not in 0.." +
-           std::to_string(transport.maxChannel()));
+  checkChannel("collective '" + spec.name + "'", spec.channel);
   if (spec.elements < 0)
     refuse("it has " + std::to_string(spec.elements) + " elements");
+  for (const std::unique_ptr<Operation> &other : operations)
+    if (!other->channel && other->transfer.channel == spec.channel)
+      refuse("channel " + std::to_string(spec.channel) + " has transfers");
 
   Channel &channel = channelOf(spec);
   int members = channel.group.size();
@@ -133,37 +141,86 @@ int Channels::define(const CollectiveSpec &spec) {
     transport.reserve(1);
   }
   channel.queue.makeRoom();
-  auto collective = std::make_unique<Collective>();
-  collective->spec = spec;
-  collective->channel = &channel;
-  collectives.push_back(std::move(collective));
-  return static_cast<int>(collectives.size()) - 1;
+  auto operation = std::make_unique<Operation>();
+  operation->name = spec.name;
+  operation->kind = "collective";
+  operation->collective = spec;
+  operation->channel = &channel;
+  operations.push_back(std::move(operation));
+  return static_cast<int>(operations.size()) - 1;
+}
+
+int Channels::define(const TransferSpec &spec) {
+  auto refuse = [&](const std::string &why) {
+    throw std::invalid_argument("transfer '" + spec.name + "': " + why);
+  };
+  checkChannel("transfer '" + spec.name + "'", spec.channel);
+  if (spec.peer < 0 || spec.peer >= transport.size() ||
+      spec.peer == transport.rank())
+    refuse("rank " + std::to_string(transport.rank()) + " has no peer " +
+           std::to_string(spec.peer));
+  for (const std::unique_ptr<Channel> &channel : channels)
+    if (channel->number == spec.channel)
+      refuse("channel " + std::to_string(spec.channel) + " has collectives");
+  transport.reserve(1);
+  auto operation = std::make_unique<Operation>();
+  operation->name = spec.name;
+  operation->kind = "transfer";
+  operation->transfer = spec;
+  operations.push_back(std::move(operation));
+  transfersInFlight.reserve(operations.size());
+  return static_cast<int>(operations.size()) - 1;
+}
+
+/// A group is opened by all its ranks together. Ranks of different places have
+/// different channels; one order by number keeps them from waiting in a circle.
+void Channels::open() {
+  if (mode == Collectives::Ring)
+    return;
+  std::vector<Channel *> ordered;
+  for (const std::unique_ptr<Channel> &channel : channels)
+    ordered.push_back(channel.get());
+  std::sort(ordered.begin(), ordered.end(),
+            [](auto *a, auto *b) { return a->number < b->number; });
+  for (Channel *channel : ordered)
+    channel->nativeGroup = transport.nativeCollectives()->openGroup(
+        channel->group.ranks, channel->number);
 }
 
 void Channels::start(int number) {
-  Collective &collective = *collectives.at(number);
-  if (collective.stage != Stage::Idle)
-    throw std::logic_error("collective '" + collective.spec.name +
+  Operation &operation = *operations.at(number);
+  if (operation.stage != Stage::Idle)
+    throw std::logic_error(std::string(operation.kind) + " '" + operation.name +
                            "' is started again before its wait");
-  Channel &channel = *collective.channel;
-  if (channel.group.size() == 1) {
-    collective.stage = Stage::Done;
+  if (!operation.channel) {
+    const TransferSpec &spec = operation.transfer;
+    operation.request =
+        spec.sends
+            ? transport.isend(spec.data, spec.bytes, spec.peer, spec.channel)
+            : transport.irecv(spec.data, spec.bytes, spec.peer, spec.channel);
+    operation.stage = Stage::InFlight;
+    transfersInFlight.push_back(number);
     return;
   }
-  const CollectiveSpec &spec = collective.spec;
-  collective.stage = Stage::InFlight;
-  ++inFlight;
+  Channel &channel = *operation.channel;
+  if (channel.group.size() == 1) {
+    operation.stage = Stage::Done;
+    return;
+  }
+  const CollectiveSpec &spec = operation.collective;
+  operation.stage = Stage::InFlight;
+  ++collectivesInFlight;
   bool first = channel.queue.empty();
   channel.queue.push(number);
   if (mode == Collectives::Native)
-    collective.request = transport.nativeCollectives()->iallReduce(
+    operation.request = transport.nativeCollectives()->iallReduce(
         spec.data, spec.elements, spec.type, channel.nativeGroup);
   else if (first)
     startRing(channel);
 }
 
 void Channels::startRing(Channel &channel) {
-  const CollectiveSpec &spec = collectives[channel.queue.front()]->spec;
+  const CollectiveSpec &spec = operations[channel.queue.front()]->collective;
   RingCall call;
   call.op = spec.op;
   call.group = &channel.group;
@@ -177,60 +234,80 @@ void Channels::startRing(Channel &channel) {
 
 bool Channels::frontIsDone(Channel &channel) {
   if (mode == Collectives::Native)
-    return transport.test(collectives[channel.queue.front()]->request);
+    return transport.test(operations[channel.queue.front()]->request);
   return channel.ring.progress();
 }
 
-void Channels::progress() {
-  if (inFlight == 0) {
-    transport.throwIfFailed();
+void Channels::progressCollectives() {
+  if (collectivesInFlight == 0)
     return;
-  }
   for (const std::unique_ptr<Channel> &channel : channels)
     while (!channel->queue.empty() && frontIsDone(*channel)) {
-      collectives[channel->queue.front()]->stage = Stage::Done;
+      operations[channel->queue.front()]->stage = Stage::Done;
       channel->queue.pop();
-      --inFlight;
+      --collectivesInFlight;
       if (mode == Collectives::Ring && !channel->queue.empty())
         startRing(*channel);
     }
 }
 
+/// Looking at each is only worth while where something has completed.
+void Channels::progressTransfers(uint64_t completions) {
+  if (transfersInFlight.empty() || completions == seenCompletions)
+    return;
+  seenCompletions = completions;
+  size_t kept = 0;
+  for (int number : transfersInFlight) {
+    Operation &operation = *operations[number];
+    if (transport.test(operation.request))
+      operation.stage = Stage::Done;
+    else
+      transfersInFlight[kept++] = number;
+  }
+  transfersInFlight.resize(kept);
+}
+
+void Channels::progress() {
+  if (collectivesInFlight == 0 && transfersInFlight.empty()) {
+    transport.throwIfFailed();
+    return;
+  }
+  if (!transfersInFlight.empty())
+    progressTransfers(transport.completions());
+  progressCollectives();
+}
+
 void Channels::wait(int number) {
-  Collective &collective = *collectives.at(number);
-  if (collective.stage == Stage::Idle)
-    throw std::logic_error("collective '" + collective.spec.name +
+  Operation &operation = *operations.at(number);
+  if (operation.stage == Stage::Idle)
+    throw std::logic_error(std::string(operation.kind) + " '" + operation.name +
                            "' is waited for and was not started");
   while (true) {
     uint64_t seen = transport.completions();
-    progress();
-    if (collective.stage == Stage::Done)
+    progressTransfers(seen);
+    progressCollectives();
+    if (operation.stage == Stage::Done)
       break;
     transport.awaitCompletion(seen);
   }
-  collective.stage = Stage::Idle;
+  operation.stage = Stage::Idle;
 }
 
 bool Channels::done(int number) const {
-  return collectives.at(number)->stage != Stage::InFlight;
+  return operations.at(number)->stage != Stage::InFlight;
 }
 
 uint64_t Channels::bytesSent(int number) const {
-  const Collective &collective = *collectives.at(number);
+  const Operation &operation = *operations.at(number);
+  if (!operation.channel)
+    return operation.transfer.sends ? operation.transfer.bytes : 0;
   if (mode == Collectives::Native)
     return 0;
-  const CollectiveSpec &spec = collective.spec;
-  const Group &group = collective.channel->group;
+  const CollectiveSpec &spec = operation.collective;
+  const Group &group = operation.channel->group;
   return static_cast<uint64_t>(ringElementsSent(spec.op, spec.elements,
                                                 group.size(), group.position)) *
          sizeOf(spec.type);
-}
-
-int Channels::unusedChannel() const {
-  int unused = 0;
-  for (const std::unique_ptr<Channel> &channel : channels)
-    unused = std::max(unused, channel->number + 1);
-  return unused;
 }
 
 } // namespace ppopt::comm

@@ -1,11 +1,15 @@
 //===- channels.h - The actions start and wait
 //------------------------------===//
 //
-// A program's collectives are defined once, before the first step, and then
-// started and waited for by number as the actions say. A channel is an ordered
-// queue over one group of ranks: collectives on it run one after another in the
-// order of their starts, which is the same on all ranks of a group; collectives
-// on different channels run at the same time.
+// A program's communication is defined once, before the first step: operations
+// that are started and waited for by number, as the actions say. An operation
+// is a collective or one end of a transfer.
+//
+// A channel of collectives is an ordered queue over one group of ranks: they
+// run one after another in the order of their starts, which is the same on all
+// ranks of the group; collectives on different channels run at the same time.
+// Transfers run as soon as both ends have started; those of one (sender,
+// receiver, channel) are matched in the order of their starts.
 //
 // Everything is allocated by define(); start, progress and wait allocate
 // nothing.
@@ -42,6 +46,16 @@ struct CollectiveSpec {
   RingOp op = RingOp::AllReduce;
 };
 
+/// One end of a transfer.
+struct TransferSpec {
+  std::string name; ///< for messages: the action's id
+  bool sends = false;
+  int peer = 0;    ///< the rank at the other end
+  int channel = 0; ///< none that collectives have
+  void *data = nullptr;
+  size_t bytes = 0;
+};
+
 class Channels {
 public:
   /// Throws std::invalid_argument where the mesh has another number of ranks
@@ -56,45 +70,56 @@ public:
   /// an unknown axis, a channel used with another group, or too little scratch.
   int define(const CollectiveSpec &spec);
 
-  /// Queues the collective on its channel. Its buffer belongs to the collective
-  /// until wait() has returned. Throws std::logic_error if it has been started
-  /// and not waited for.
-  void start(int collective);
+  /// Adds an end of a transfer and returns its number (one numbering for all
+  /// operations). Throws std::invalid_argument for a peer or a channel that
+  /// there is not, or a channel of collectives.
+  int define(const TransferSpec &spec);
 
-  /// Does what can be done without waiting, on all channels. Cheap when nothing
-  /// is in flight; called between kernels. Throws RankFailure if a rank failed.
+  /// After the last define(), on all ranks: opens what the library's
+  /// collectives need.
+  void open();
+
+  /// Queues a collective on its channel, or posts a transfer. The buffer
+  /// belongs to the operation until wait() has returned. Throws
+  /// std::logic_error if it has been started and not waited for.
+  void start(int operation);
+
+  /// Does what can be done without waiting, for everything in flight. Cheap
+  /// when there is nothing; called between kernels. Throws RankFailure if a
+  /// rank failed.
   void progress();
 
-  /// Blocks until the collective is done, progressing all channels meanwhile.
+  /// Blocks until the operation is done, progressing all others meanwhile.
   /// Throws std::logic_error if it has not been started since its last wait.
-  void wait(int collective);
+  void wait(int operation);
 
-  /// True when the collective is not in flight: wait() would not block.
-  bool done(int collective) const;
+  /// True when the operation is not in flight: wait() would not block.
+  bool done(int operation) const;
 
-  /// Bytes that this rank sends for one run of the collective: what the
+  /// Bytes that this rank sends for one run of the operation: what the
   /// transport counts (zero where the library does the sums).
-  uint64_t bytesSent(int collective) const;
-
-  /// A channel number that no collective defined so far has: for collectives
-  /// of the runtime's own.
-  int unusedChannel() const;
+  uint64_t bytesSent(int operation) const;
 
   const Mesh &mesh() const { return theMesh; }
 
 private:
-  struct Collective;
+  struct Operation;
   struct Channel;
   void startRing(Channel &channel);
   bool frontIsDone(Channel &channel);
+  void progressCollectives();
+  void progressTransfers(uint64_t completions);
   Channel &channelOf(const CollectiveSpec &spec);
+  void checkChannel(const std::string &name, int channel) const;
 
   Transport &transport;
   Mesh theMesh;
   Collectives mode;
-  int inFlight = 0;
+  int collectivesInFlight = 0;
+  std::vector<int> transfersInFlight;
+  uint64_t seenCompletions = 0; ///< when the transfers were last looked at
   std::vector<std::unique_ptr<Channel>> channels;
-  std::vector<std::unique_ptr<Collective>> collectives;
+  std::vector<std::unique_ptr<Operation>> operations;
 };
 
 } // namespace ppopt::comm

@@ -2,6 +2,7 @@
 
 #include "core/program.h"
 
+#include "core/program_actions.h"
 #include "core/program_fields.h"
 #include "core/program_places.h"
 #include "ppopt/runtime.h"
@@ -57,6 +58,8 @@ int64_t elementCount(const std::vector<int64_t> &shape) {
 }
 
 int64_t Plan::ranks() const {
+  if (launch == Launch::local)
+    return 1;
   int64_t count = 1;
   for (const MeshAxis &axis : mesh)
     count *= axis.size;
@@ -71,6 +74,8 @@ int64_t Plan::axisSize(std::string_view axis) const {
 }
 
 int64_t Plan::coordinate(int64_t rank, std::string_view axis) const {
+  if (launch == Launch::local)
+    return 0; // the one rank
   int64_t stride = ranks();
   for (const MeshAxis &candidate : mesh) {
     stride /= candidate.size;
@@ -82,6 +87,16 @@ int64_t Plan::coordinate(int64_t rank, std::string_view axis) const {
 
 const Place &Program::placeOf(int64_t rank) const {
   return places[plan.coordinate(rank, "pp")];
+}
+
+int64_t Program::unusedChannel() const {
+  int64_t unused = 0;
+  for (const Place &place : places)
+    for (const auto *actions : {&place.actions, &place.evalActions})
+      for (const Action &action : *actions)
+        if (action.kind == Action::start)
+          unused = std::max(unused, action.channel + 1);
+  return unused;
 }
 
 int64_t Program::largestArena() const {
@@ -122,6 +137,10 @@ public:
 
 private:
   void readPlan(const Field &field);
+  void readLaunch(const Field &field);
+  void readTransfer(const Field &field);
+  void readGradientOf(const Field &field, int64_t number);
+  void checkReturns(const Field &requiresGrad, int64_t number) const;
   void readInput(const Field &field);
   void readInitializer(const Field &field, ElementType type, Initializer &init);
   void readParameter(const Field &field);
@@ -153,6 +172,7 @@ void Reader::readPlan(const Field &field) {
                                     plan.batch, plan.axisSize("dp"),
                                     plan.microbatches));
   plan.schedule = field["schedule"].text();
+  readLaunch(field["launch"]);
   plan.optimizer = field["optimizer"].text();
   plan.target = field["target"].text();
   if (plan.target != "cpu")
@@ -162,6 +182,18 @@ void Reader::readPlan(const Field &field) {
   plan.cpu = field["cpu"].text();
   field["features"].forEach(
       [&](const Field &feature) { plan.features.push_back(feature.text()); });
+}
+
+void Reader::readLaunch(const Field &field) {
+  Plan &plan = program.plan;
+  std::string launch = field.text();
+  if (launch != "ranks" && launch != "local")
+    field.fail("is '" + launch + "', not one of ranks, local");
+  plan.launch = launch == "local" ? Plan::Launch::local : Plan::Launch::ranks;
+  for (const MeshAxis &axis : plan.mesh)
+    if (launch == "local" && axis.name != "pp" && axis.size > 1)
+      field.fail("is local, and the mesh has " + axis.name + "=" +
+                 std::to_string(axis.size));
 }
 
 void Reader::readInput(const Field &field) {
@@ -272,6 +304,51 @@ void Reader::readProduct(const Field &field) {
   program.products.push_back(std::move(product));
 }
 
+void Reader::readTransfer(const Field &field) {
+  int64_t stages = int64_t(program.stagePlaces.size());
+  Transfer transfer;
+  transfer.name = field["name"].text();
+  transfer.value = field["value"].text();
+  auto readEnd = [&](const char *place, const char *stage, int64_t &placeRead,
+                     int64_t &stageRead) {
+    placeRead = field[place].integer(0, program.plan.axisSize("pp") - 1);
+    stageRead = field[stage].integer(0, stages - 1);
+    if (program.stagePlaces[stageRead] != placeRead)
+      field[stage].fail(
+          fmt::format("is {}, which is not on place {}", stageRead, placeRead));
+  };
+  readEnd("from", "from_stage", transfer.from, transfer.fromStage);
+  readEnd("to", "to_stage", transfer.to, transfer.toStage);
+  if (transfer.from == transfer.to)
+    field["to"].fail(fmt::format("is {}, where it comes from", transfer.to));
+  transfer.bytes = field["bytes"].integer(1);
+  transfer.requiresGrad = field["requires_grad"].boolean();
+  program.transfers.push_back(std::move(transfer));
+}
+
+/// When all transfers are known.
+void Reader::readGradientOf(const Field &field, int64_t number) {
+  if (field.isNull())
+    return;
+  int64_t of = field.integer(0, int64_t(program.transfers.size()) - 1);
+  Transfer &transfer = program.transfers[number];
+  const Transfer &forward = program.transfers[of];
+  if (!forward.requiresGrad || forward.from != transfer.to ||
+      forward.to != transfer.from)
+    field.fail(fmt::format("is {} ('{}'), which {}", of, forward.name,
+                           forward.requiresGrad ? "does not go the other way"
+                                                : "requires no gradient"));
+  transfer.gradientOf = of;
+}
+
+void Reader::checkReturns(const Field &requiresGrad, int64_t number) const {
+  bool returns = std::any_of(
+      program.transfers.begin(), program.transfers.end(),
+      [&](const Transfer &other) { return other.gradientOf == number; });
+  if (program.transfers[number].requiresGrad && !returns)
+    requiresGrad.fail("is true, and no transfer is its gradient");
+}
+
 void Reader::readTask(const Field &field) {
   int64_t places = program.plan.axisSize("pp");
   int64_t stages = int64_t(program.stagePlaces.size());
@@ -330,11 +407,24 @@ void Reader::read(const Field &root) {
       program.lossType != ElementType::f64)
     root["loss"]["type"].fail("is neither f32 nor f64");
   root["counts"].forEach([&](const Field &f) { readCount(f); });
+  root["transfers"].forEach([&](const Field &f) { readTransfer(f); });
+  int64_t number = 0;
+  root["transfers"].forEach(
+      [&](const Field &f) { readGradientOf(f["gradient_of"], number++); });
+  number = 0;
+  root["transfers"].forEach(
+      [&](const Field &f) { checkReturns(f["requires_grad"], number++); });
   root["products"].forEach([&](const Field &f) { readProduct(f); });
   root["kernels"].forEach(
       [&](const Field &f) { program.kernels.push_back(f["name"].text()); });
   root["tasks"].forEach([&](const Field &f) { readTask(f); });
   readPlaces(root["places"]);
+  checkTransfersMatch(program);
+  if (program.plan.launch == Plan::Launch::local) {
+    ActionReader reader(program);
+    program.local = {reader.read(root["local"]["actions"]),
+                     reader.read(root["local"]["eval_actions"])};
+  }
 }
 
 } // namespace

@@ -41,13 +41,15 @@ struct Plan {
   int64_t batch;              ///< rows of the global batch
   int64_t microbatches;
   std::string schedule;
+  /// `ranks`: by mpirun or as threads; `local`: all places on one rank.
+  enum class Launch { ranks, local } launch = Launch::ranks;
   std::string optimizer;
   std::string target;
   int64_t threads; ///< per rank
   std::string cpu;
   std::vector<std::string> features; ///< "+avx512f", "-amx-tile"
 
-  /// Product of the mesh's sizes.
+  /// Product of the mesh's sizes; 1 where the launch is local.
   int64_t ranks() const;
   /// Size of an axis; 1 for one that the mesh does not have.
   int64_t axisSize(std::string_view axis) const;
@@ -87,6 +89,17 @@ struct Count {
   std::string name, source;
 };
 
+/// What goes from one place to another, once for every microbatch.
+struct Transfer {
+  std::string name;
+  std::string value;
+  int64_t from, to;           ///< places
+  int64_t fromStage, toStage; ///< on them
+  int64_t bytes;
+  bool requiresGrad;                 ///< a gradient comes back
+  std::optional<int64_t> gradientOf; ///< index: of what it is the gradient
+};
+
 struct Product {
   std::string name;
   ProductDescriptor descriptor;
@@ -100,8 +113,18 @@ struct Task {
   int64_t place;
 };
 
+struct DeadRange {
+  int64_t offset, bytes;
+};
+
+/// Bytes in the arena of a place.
+struct Address {
+  int64_t place, offset;
+};
+
 struct Action {
-  enum Kind { run, zero, start, wait, checkCounts, norm } kind;
+  enum Kind { run, zero, start, wait, copy, sum, checkCounts, norm } kind;
+  int64_t place = 0; ///< whose arena offsets mean
   // run
   int64_t task = 0;               ///< index of Program::tasks
   int64_t microbatch = 0;         ///< in [0, Plan::microbatches)
@@ -112,6 +135,7 @@ struct Action {
   int64_t offset = 0;
   int64_t bytes = 0;
   // start, wait
+  enum Operation { allReduce, send, recv } op = allReduce;
   int64_t id = 0;
   std::vector<std::string> axes; ///< ranks that differ in these only
   std::vector<int64_t> among;    ///< if not empty: and whose place is here
@@ -119,9 +143,16 @@ struct Action {
   int64_t elements = 0;
   ElementType type = ElementType::f32;
   int64_t scratch = 0, scratchBytes = 0;
-  /// start, wait: number of the collective among those of the place, counted
-  /// over `actions` and then `evalActions` by their starts.
-  int64_t collective = 0;
+  /// Number of the operation among those of the place, counted over `actions`
+  /// and then `evalActions` by their starts.
+  int64_t operation = 0;
+  // start of a transfer, copy: microbatch, bytes and
+  int64_t transfer = 0; ///< index of Program::transfers
+  int64_t peer = 0;     ///< the place at the other end
+  // copy: from, to; sum: the buffers, with elements and type
+  std::vector<Address> at;
+  /// Ranges that nobody reads after the action.
+  std::vector<DeadRange> dead;
 };
 
 struct Region {
@@ -166,6 +197,12 @@ struct Place {
   Predicted predicted; ///< of the rank with coordinate 0 on all other axes
 };
 
+/// What one rank does for all places.
+struct LocalActions {
+  std::vector<Action> actions;
+  std::vector<Action> evalActions;
+};
+
 struct Program {
   std::string model, source, command;
   Plan plan;
@@ -174,10 +211,12 @@ struct Program {
   std::vector<Parameter> parameters;
   ElementType lossType; ///< f32 or f64
   std::vector<Count> counts;
+  std::vector<Transfer> transfers;
   std::vector<Product> products;
   std::vector<std::string> kernels; ///< names
   std::vector<Task> tasks;
   std::vector<Place> places;
+  std::optional<LocalActions> local; ///< where the launch is local
 
   /// Throws Error. Everything that the runtime later relies on is checked here:
   /// offsets are aligned and inside their arena, indices and ids exist, every
@@ -186,6 +225,9 @@ struct Program {
 
   /// The place of a rank: its coordinate on the axis "pp".
   const Place &placeOf(int64_t rank) const;
+
+  /// A channel that no action uses.
+  int64_t unusedChannel() const;
 
   /// Bytes of the largest place's arena.
   int64_t largestArena() const;

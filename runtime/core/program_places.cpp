@@ -2,11 +2,8 @@
 
 #include "core/program_places.h"
 
+#include "core/program_actions.h"
 #include "ppopt/runtime.h"
-
-#include <algorithm>
-#include <set>
-#include <unordered_map>
 
 namespace ppopt::runtime {
 
@@ -22,7 +19,9 @@ public:
 private:
   /// The offset of `bytes` bytes inside the arena.
   int64_t readOffset(const Field &field, int64_t bytes,
-                     int64_t alignment = PPOPT_ALIGNMENT) const;
+                     int64_t alignment = PPOPT_ALIGNMENT) const {
+    return runtime::readOffset(field, place, bytes, alignment);
+  }
   int64_t readOffset(const Field &field, ElementType type) const {
     return readOffset(field, byteSize(type), byteSize(type));
   }
@@ -31,27 +30,10 @@ private:
   void readCounts(const Field &field);
   void readInput(const Field &field);
   void readParameter(const Field &field);
-  void readActions(const Field &field, std::vector<Action> &actions,
-                   int64_t &collectives);
-  Action readAction(const Field &field);
-  void readStart(const Field &field, Action &action);
-  void readGroup(const Field &field, Action &action);
-  int64_t groupSize(const Action &action) const;
 
   const Program &program;
   Place &place;
 };
-
-int64_t PlaceReader::readOffset(const Field &field, int64_t bytes,
-                                int64_t alignment) const {
-  int64_t offset = field.integer();
-  if (offset % alignment != 0)
-    field.fail(fmt::format("is {}, not a multiple of {}", offset, alignment));
-  if (bytes > place.arenaBytes || offset > place.arenaBytes - bytes)
-    field.fail(fmt::format("is {}: {} bytes there end outside the arena of {}",
-                           offset, bytes, place.arenaBytes));
-  return offset;
-}
 
 void PlaceReader::readRegions(const Field &field) {
   field.forEach([&](const Field &region) {
@@ -112,124 +94,6 @@ void PlaceReader::readParameter(const Field &field) {
   place.parameters.push_back(std::move(held));
 }
 
-/// Ranks that a sum is over.
-int64_t PlaceReader::groupSize(const Action &action) const {
-  int64_t size = 1;
-  for (const std::string &axis : action.axes)
-    size *= axis == "pp" && !action.among.empty() ? int64_t(action.among.size())
-                                                  : program.plan.axisSize(axis);
-  return size;
-}
-
-void PlaceReader::readGroup(const Field &field, Action &action) {
-  field["axes"].forEach([&](const Field &axis) {
-    std::string name = axis.text();
-    bool known = std::any_of(
-        program.plan.mesh.begin(), program.plan.mesh.end(),
-        [&](const MeshAxis &candidate) { return candidate.name == name; });
-    if (!known)
-      axis.fail("is '" + name + "', which the mesh has not");
-    if (std::count(action.axes.begin(), action.axes.end(), name))
-      axis.fail("is '" + name + "' a second time");
-    action.axes.push_back(name);
-  });
-  if (!field.has("among"))
-    return;
-  Field among = field["among"];
-  if (!std::count(action.axes.begin(), action.axes.end(), "pp"))
-    among.fail("is there, and pp is not one of the axes");
-  among.forEach([&](const Field &member) {
-    int64_t place = member.integer(0, program.plan.axisSize("pp") - 1);
-    if (!action.among.empty() && place <= action.among.back())
-      member.fail(fmt::format("is {}, not in ascending order", place));
-    action.among.push_back(place);
-  });
-  if (!std::count(action.among.begin(), action.among.end(), place.place))
-    among.fail(fmt::format("lacks {}, the place itself", place.place));
-}
-
-void PlaceReader::readStart(const Field &field, Action &action) {
-  action.id = field["id"].integer();
-  if (field["op"].text() != "all_reduce")
-    field["op"].fail("is '" + field["op"].text() + "', not all_reduce");
-  readGroup(field, action);
-  action.channel = field["channel"].integer(0, INT32_MAX);
-  action.type = readType(field["type"]);
-  if (action.type == ElementType::i1)
-    field["type"].fail("is i1, which cannot be summed");
-  action.elements = field["elements"].integer(1, int64_t{1} << 56);
-  action.offset =
-      readOffset(field["offset"], action.elements * byteSize(action.type),
-                 byteSize(action.type));
-  if (groupSize(action) > 1 || field.has("scratch")) {
-    Field scratch = field["scratch"];
-    action.scratchBytes = scratch["bytes"].integer();
-    action.scratch = readOffset(scratch["offset"], action.scratchBytes,
-                                byteSize(action.type));
-  }
-}
-
-Action PlaceReader::readAction(const Field &field) {
-  Action action;
-  std::string kind = field["do"].text();
-  if (kind == "run") {
-    action.kind = Action::run;
-    action.task = field["task"].integer(0, int64_t(program.tasks.size()) - 1);
-    action.microbatch =
-        field["microbatch"].integer(0, program.plan.microbatches - 1);
-    action.arguments = field["args"].integers(0, place.arenaBytes);
-    action.temporaries = readOffset(field["temps"], 0);
-    if (field.has("skip_on_rank"))
-      action.skippedOn = field["skip_on_rank"].integer(0);
-  } else if (kind == "zero") {
-    action.kind = Action::zero;
-    action.bytes = field["bytes"].integer();
-    action.offset = readOffset(field["offset"], action.bytes, 1);
-  } else if (kind == "start") {
-    action.kind = Action::start;
-    readStart(field, action);
-  } else if (kind == "wait") {
-    action.kind = Action::wait;
-    action.id = field["id"].integer();
-  } else if (kind == "check_counts") {
-    action.kind = Action::checkCounts;
-  } else if (kind == "norm") {
-    action.kind = Action::norm;
-    action.offset = readOffset(field["offset"], ElementType::f64);
-  } else {
-    field["do"].fail("is '" + kind +
-                     "', not one of run, zero, start, wait, check_counts, "
-                     "norm");
-  }
-  return action;
-}
-
-void PlaceReader::readActions(const Field &field, std::vector<Action> &actions,
-                              int64_t &collectives) {
-  std::unordered_map<int64_t, int64_t> inFlight; // id -> collective
-  std::set<int64_t> seen;
-  field.forEach([&](const Field &element) {
-    Action action = readAction(element);
-    if (action.kind == Action::start) {
-      if (!seen.insert(action.id).second)
-        element["id"].fail(fmt::format("is {} a second time", action.id));
-      action.collective = collectives++;
-      inFlight[action.id] = action.collective;
-    } else if (action.kind == Action::wait) {
-      auto started = inFlight.find(action.id);
-      if (started == inFlight.end())
-        element["id"].fail(
-            fmt::format("is {}, which is not in flight", action.id));
-      action.collective = started->second;
-      inFlight.erase(started);
-    }
-    actions.push_back(std::move(action));
-  });
-  if (!inFlight.empty())
-    field.fail(fmt::format("starts {} and never waits for it",
-                           inFlight.begin()->first));
-}
-
 void PlaceReader::read(const Field &field) {
   place.arenaBytes = field["arena"]["bytes"].integer(1);
   readRegions(field["arena"]["regions"]);
@@ -239,9 +103,9 @@ void PlaceReader::read(const Field &field) {
   readCounts(field["counts"]);
   field["inputs"].forEach([&](const Field &f) { readInput(f); });
   field["parameters"].forEach([&](const Field &f) { readParameter(f); });
-  int64_t collectives = 0;
-  readActions(field["actions"], place.actions, collectives);
-  readActions(field["eval_actions"], place.evalActions, collectives);
+  ActionReader actions(program, place);
+  place.actions = actions.read(field["actions"]);
+  place.evalActions = actions.read(field["eval_actions"]);
   Field predicted = field["predicted"];
   place.predicted = {predicted["launches"].integer(),
                      predicted["flops"].integer(),

@@ -21,6 +21,15 @@ int indexOf(const Program &program, comm::Transport *transport) {
   return transport ? transport->rank() : 0;
 }
 
+std::vector<std::unique_ptr<PlaceMemory>> allocate(const Program &program,
+                                                   const Place &own) {
+  std::vector<std::unique_ptr<PlaceMemory>> memory(program.places.size());
+  for (const Place &place : program.places)
+    if (program.local || &place == &own)
+      memory[place.place] = std::make_unique<PlaceMemory>(place);
+  return memory;
+}
+
 /// A product without room for the library's scratch memory would silently run
 /// many times slower.
 PreparedProduct prepare(const Product &product, int threads) {
@@ -45,9 +54,9 @@ comm::Mesh meshOf(const Plan &plan) {
   return comm::Mesh(std::move(axes));
 }
 
-void defineCollective(ppopt_rank &rank, const Action &action) {
+int defineAllReduce(ppopt_rank &rank, const Action &action) {
   comm::CollectiveSpec spec;
-  spec.name = fmt::format("all_reduce {}", action.id);
+  spec.name = std::to_string(action.id);
   spec.axes = action.axes;
   spec.among.assign(action.among.begin(), action.among.end());
   spec.channel = int(action.channel);
@@ -56,27 +65,46 @@ void defineCollective(ppopt_rank &rank, const Action &action) {
   spec.type = *comm::parseElementType(spelling(action.type));
   spec.scratch = rank.at(action.scratch);
   spec.scratchBytes = action.scratchBytes;
+  return rank.channels->define(spec);
+}
+
+int defineTransfer(ppopt_rank &rank, const Action &action) {
+  const Transfer &transfer = rank.program.transfers[action.transfer];
+  comm::TransferSpec spec;
+  spec.sends = action.op == Action::send;
+  spec.name =
+      fmt::format("{} {} of microbatch {}", spec.sends ? "send" : "recv",
+                  transfer.name, action.microbatch);
+  spec.peer = rank.channels->mesh().peer(rank.index, int(action.peer));
+  spec.channel = int(action.channel);
+  spec.data = rank.at(action.offset);
+  spec.bytes = size_t(action.bytes);
+  return rank.channels->define(spec);
+}
+
+void defineOperation(ppopt_rank &rank, const Action &action) {
   try {
-    int number = rank.channels->define(spec);
-    if (number != action.collective)
-      throw Error("{}: collective {} was defined as {}", spec.name,
-                  action.collective, number);
+    int number = action.op == Action::allReduce ? defineAllReduce(rank, action)
+                                                : defineTransfer(rank, action);
+    if (number != action.operation)
+      throw Error("program: operation {} was defined as {}", action.operation,
+                  number);
   } catch (const std::invalid_argument &error) {
-    throw Error("program: {}: {}", spec.name, error.what());
+    throw Error("program: {}", error.what());
   }
 }
 
-/// What this rank's ring collectives send in a step, less what is predicted of
-/// the place's rank with coordinate 0 on all other axes: they differ where
-/// elements do not divide by ranks.
+/// What this rank's ring collectives send in a step, less what those of the
+/// place's rank with coordinate 0 on all other axes do, whom the prediction is
+/// of: they differ where elements do not divide by ranks.
 int64_t bytesBeyondPredicted(const ppopt_rank &rank) {
   if (!rank.channels)
     return 0;
   const comm::Mesh &mesh = rank.channels->mesh();
   int first = mesh.placeRank(rank.index);
   int64_t bytes = 0;
-  for (const Action &action : rank.place.actions) {
-    if (action.kind != Action::start)
+  for (const Action &action : rank.actions) {
+    if (action.kind != Action::start || action.op != Action::allReduce)
       continue;
     auto sent = [&](int member) {
       comm::Group group = mesh.group(
@@ -100,10 +128,22 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
                        comm::Transport *transport, const RankOptions &options)
     : program(program), index(indexOf(program, transport)),
       place(program.placeOf(index)), tasks(tasks), transport(transport),
-      options(options), arena(place.arenaBytes),
-      record(*reinterpret_cast<ppopt_record *>(at(place.recordOffset))),
-      inputs(inputBuffers(place, arena.base())),
-      parameters(parameterBuffers(place, arena.base())) {
+      options(options), memory(allocate(program, place)),
+      actions(program.local ? program.local->actions : place.actions),
+      evalActions(program.local ? program.local->evalActions
+                                : place.evalActions) {
+  for (const std::unique_ptr<PlaceMemory> &held : memory) {
+    if (!held)
+      continue;
+    for (Buffer buffer : inputBuffers(held->place, held->arena.base()))
+      inputs.push_back(buffer);
+    for (Buffer buffer : parameterBuffers(held->place, held->arena.base()))
+      parameters.push_back(buffer);
+    const Predicted &own = held->place.predicted;
+    predicted.launches += own.launches;
+    predicted.flops += own.flops;
+    predicted.bytesSent += own.bytesSent;
+  }
   setTeamSize(options.threads);
   products.reserve(program.products.size());
   for (const Product &product : program.products)
@@ -116,19 +156,21 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
       throw Error("communication: {}", error.what());
     }
   }
-  size_t mostArguments = 0, collectives = 0;
-  for (const auto *actions : {&place.actions, &place.evalActions})
-    for (const Action &action : *actions) {
+  size_t mostArguments = 0, operations = 0;
+  for (const auto *list : {&actions, &evalActions})
+    for (const Action &action : *list) {
       mostArguments = std::max(mostArguments, action.arguments.size());
       if (action.kind != Action::start)
         continue;
-      ++collectives;
+      ++operations;
       if (channels)
-        defineCollective(*this, action);
+        defineOperation(*this, action);
     }
-  predictedBytesSent = place.predicted.bytesSent + bytesBeyondPredicted(*this);
+  if (channels)
+    channels->open();
+  predicted.bytesSent += bytesBeyondPredicted(*this);
   arguments.resize(mostArguments);
-  inFlight.reserve(collectives);
+  inFlight.reserve(operations);
 }
 
 int64_t ppopt_rank::bytesSent() const {

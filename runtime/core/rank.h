@@ -1,9 +1,10 @@
 //===- rank.h - One rank of the job -----------------------------*- C++ -*-===//
 //
 // The handle that tasks pass back through the C ABI (ppopt/runtime.h): program,
-// arena, record, threads, products, collectives, counters. Everything that a
-// step needs is made here, once. A rank belongs to the thread that made it: a
-// process has one, or one for each of several threads.
+// memory, threads, products, communication, counters. Everything that a step
+// needs is made here, once. A rank belongs to the thread that made it: a
+// process has one, or one for each of several threads. It holds the memory of
+// its place or, where the launch is local, of all places.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -28,6 +30,19 @@ namespace ppopt::runtime {
 struct Counters {
   int64_t launches = 0; ///< ppopt_launch and ppopt_matmul calls
   int64_t flops = 0;    ///< of products
+};
+
+/// The memory of one place.
+struct PlaceMemory {
+  explicit PlaceMemory(const Place &place)
+      : place(place), arena(place.arenaBytes),
+        record(*reinterpret_cast<ppopt_record *>(at(place.recordOffset))) {}
+
+  char *at(int64_t offset) const { return arena.base() + offset; }
+
+  const Place &place;
+  Arena arena;
+  ppopt_record &record; ///< in the arena
 };
 
 struct RankOptions {
@@ -49,8 +64,15 @@ struct ppopt_rank {
   ppopt_rank(const ppopt_rank &) = delete;
   ppopt_rank &operator=(const ppopt_rank &) = delete;
 
-  /// The address of an offset of the place.
-  char *at(int64_t offset) const { return arena.base() + offset; }
+  /// The memory of a place that this rank holds.
+  const ppopt::runtime::PlaceMemory &memoryOf(int64_t place) const {
+    return *memory[place];
+  }
+  char *at(const ppopt::runtime::Address &address) const {
+    return memoryOf(address.place).at(address.offset);
+  }
+  /// The address of an offset in the arena of `place`.
+  char *at(int64_t offset) const { return memoryOf(place.place).at(offset); }
 
   /// Payload bytes that this rank's transport has sent so far. Counts all
   /// collectives only where `options.collectives` is Ring.
@@ -61,18 +83,19 @@ struct ppopt_rank {
 
   const ppopt::runtime::Program &program;
   const int index;                    ///< in [0, program.plan.ranks())
-  const ppopt::runtime::Place &place; ///< this rank's memory and actions
+  const ppopt::runtime::Place &place; ///< where it is; 0 if it holds all
   const ppopt_task_fn *const tasks;
   ppopt::comm::Transport *const transport;
   const ppopt::runtime::RankOptions options;
-  ppopt::runtime::Arena arena;
-  ppopt_record &record;                                 ///< in the arena
-  const std::vector<ppopt::runtime::Buffer> inputs;     ///< in the arena
-  const std::vector<ppopt::runtime::Buffer> parameters; ///< in the arena
+  /// By place; null where another rank holds it.
+  std::vector<std::unique_ptr<ppopt::runtime::PlaceMemory>> memory;
+  const std::vector<ppopt::runtime::Action> &actions, &evalActions;
+  /// What the memory has of the program's tensors.
+  std::vector<ppopt::runtime::Buffer> inputs, parameters;
   std::vector<ppopt::PreparedProduct> products;
   std::optional<ppopt::comm::Channels> channels; ///< of the program's starts
-  /// By this rank in a step, with the built-in collectives.
-  int64_t predictedBytesSent = 0;
+  /// Of this rank in a step; bytes with the built-in collectives.
+  ppopt::runtime::Predicted predicted{};
   ppopt::runtime::Counters counters;
 
   /// What went wrong inside a task: an exception must not pass through compiled
@@ -81,7 +104,7 @@ struct ppopt_rank {
 
   // The walker's, sized once:
   std::vector<void *> arguments; ///< of the task that runs
-  std::vector<int> inFlight;     ///< collectives started and not waited for
+  std::vector<int> inFlight;     ///< operations started and not waited for
 };
 
 #endif // PPOPT_RUNTIME_CORE_RANK_H

@@ -2,6 +2,7 @@
 
 #include "core/walker.h"
 
+#include "comm/add_elements.h"
 #include "core/error.h"
 #include "core/rank.h"
 #include "device/cpu/team.h"
@@ -17,9 +18,9 @@ namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-double readNumber(const ppopt_rank &rank, int64_t offset, ElementType type) {
+double readNumber(const char *address, ElementType type) {
   auto as = [&](auto number) {
-    std::memcpy(&number, rank.at(offset), sizeof number);
+    std::memcpy(&number, address, sizeof number);
     return double(number);
   };
   switch (type) {
@@ -47,9 +48,9 @@ public:
 
   /// The loss after the last action; NaN where a zero count ended the walk.
   double loss() const {
-    return stopped
-               ? unknown
-               : readNumber(rank, rank.place.lossOffset, rank.program.lossType);
+    return stopped ? unknown
+                   : readNumber(rank.at(rank.place.lossOffset),
+                                rank.program.lossType);
   }
   double gradNorm() const { return norm; }
   /// Steps count from 1 in messages, as in the log.
@@ -58,12 +59,16 @@ public:
   std::string skipped;
 
 private:
+  char *at(const Action &action, int64_t offset) const {
+    return rank.memoryOf(action.place).at(offset);
+  }
   void runTask(const Action &action);
   void zero(const Action &action);
   void start(const Action &action);
-  void wait(int collective);
+  void wait(int operation);
+  void sum(const Action &action);
   void drain();
-  void checkCounts();
+  void checkCounts(const Action &action);
   void takeNorm(const Action &action);
 
   ppopt_rank &rank;
@@ -75,7 +80,7 @@ private:
 };
 
 void Walk::setRecord(bool training) {
-  ppopt_record &record = rank.record;
+  ppopt_record record;
   record.lr = settings.learningRate;
   record.weight_decay = settings.weightDecay;
   record.beta1 = settings.beta1;
@@ -89,6 +94,9 @@ void Walk::setRecord(bool training) {
   record.step = settings.step;
   record.row_offset = rank.rowOffset(0);
   record.training = training;
+  for (const std::unique_ptr<PlaceMemory> &held : rank.memory)
+    if (held)
+      held->record = record;
 }
 
 void Walk::walk(const std::vector<Action> &actions) {
@@ -104,15 +112,24 @@ void Walk::walk(const std::vector<Action> &actions) {
       start(action);
       break;
     case Action::wait:
-      wait(int(action.collective));
+      wait(int(action.operation));
+      break;
+    case Action::copy:
+      std::memcpy(rank.at(action.at[1]), rank.at(action.at[0]), action.bytes);
+      break;
+    case Action::sum:
+      sum(action);
       break;
     case Action::checkCounts:
-      checkCounts();
+      checkCounts(action);
       break;
     case Action::norm:
       takeNorm(action);
       break;
     }
+    if (options.poison)
+      for (const DeadRange &dead : action.dead)
+        std::memset(at(action, dead.offset), 0xFF, dead.bytes);
     if (stopped)
       return drain();
   }
@@ -123,11 +140,12 @@ void Walk::runTask(const Action &action) {
     return;
   if (action.skippedOn == rank.index)
     return;
-  rank.record.row_offset = rank.rowOffset(action.microbatch);
+  rank.memoryOf(action.place).record.row_offset =
+      rank.rowOffset(action.microbatch);
   for (size_t i = 0, e = action.arguments.size(); i < e; ++i)
-    rank.arguments[i] = rank.at(action.arguments[i]);
+    rank.arguments[i] = at(action, action.arguments[i]);
   rank.tasks[action.task](&rank, rank.arguments.data(),
-                          rank.at(action.temporaries));
+                          at(action, action.temporaries));
   if (rank.failure)
     std::rethrow_exception(rank.failure);
 }
@@ -136,7 +154,7 @@ void Walk::zero(const Action &action) {
   // Below a page or so a thread costs more than it helps.
   constexpr int64_t piece = 64 * 1024;
   int64_t pieces = (action.bytes + piece - 1) / piece;
-  char *base = rank.at(action.offset);
+  char *base = at(action, action.offset);
   parallelFor(rank.options.threads, pieces, [&](int64_t begin, int64_t end) {
     std::memset(base + begin * piece, 0,
                 std::min(end * piece, action.bytes) - begin * piece);
@@ -146,29 +164,43 @@ void Walk::zero(const Action &action) {
 void Walk::start(const Action &action) {
   if (!rank.channels)
     return; // one rank: the sum is there
-  rank.channels->start(int(action.collective));
-  rank.inFlight.push_back(int(action.collective));
+  rank.channels->start(int(action.operation));
+  rank.inFlight.push_back(int(action.operation));
 }
 
-void Walk::wait(int collective) {
+void Walk::wait(int operation) {
   if (!rank.channels)
     return;
-  rank.channels->wait(collective);
+  rank.channels->wait(operation);
   auto &inFlight = rank.inFlight;
-  inFlight.erase(std::find(inFlight.begin(), inFlight.end(), collective));
+  inFlight.erase(std::find(inFlight.begin(), inFlight.end(), operation));
 }
 
-/// All ranks leave the actions at the same place, so what is in flight here is
-/// in flight on all; it must end before its buffers are used again.
+/// In the order of the places that the action names.
+void Walk::sum(const Action &action) {
+  auto type = *comm::parseElementType(spelling(action.type));
+  char *total = rank.at(action.at[0]);
+  for (size_t i = 1; i < action.at.size(); ++i)
+    comm::addElements(total, rank.at(action.at[i]), action.elements, type);
+  for (size_t i = 1; i < action.at.size(); ++i)
+    std::memcpy(rank.at(action.at[i]), total,
+                action.elements * byteSize(action.type));
+}
+
+/// All ranks leave the actions with the same sums and no transfer in flight
+/// (Program::parse refuses others); these must end before their buffers are
+/// used again.
 void Walk::drain() {
   while (!rank.inFlight.empty())
     wait(rank.inFlight.front());
 }
 
-void Walk::checkCounts() {
+void Walk::checkCounts(const Action &action) {
+  const std::vector<int64_t> &offsets =
+      rank.program.places[action.place].countOffsets;
   for (size_t i = 0; i < rank.program.counts.size(); ++i) {
     const Count &count = rank.program.counts[i];
-    if (readNumber(rank, rank.place.countOffsets[i], count.type) != 0)
+    if (readNumber(at(action, offsets[i]), count.type) != 0)
       continue;
     stopped = true;
     skipped =
@@ -178,10 +210,12 @@ void Walk::checkCounts() {
 }
 
 void Walk::takeNorm(const Action &action) {
-  norm = std::sqrt(readNumber(rank, action.offset, ElementType::f64));
+  norm = std::sqrt(readNumber(at(action, action.offset), ElementType::f64));
   if (std::isfinite(norm)) {
     if (settings.clip > 0 && norm > settings.clip)
-      rank.record.clip_scale = settings.clip / norm;
+      for (const std::unique_ptr<PlaceMemory> &held : rank.memory)
+        if (held)
+          held->record.clip_scale = settings.clip / norm;
     return;
   }
   if (options.nonFinite == NonFinite::fail)
@@ -202,12 +236,12 @@ void checkCounter(const ppopt_rank &rank, int64_t step, const char *what,
 
 void checkPredicted(const ppopt_rank &rank, const StepResult &result,
                     int64_t step) {
-  const Predicted &predicted = rank.place.predicted;
+  const Predicted &predicted = rank.predicted;
   checkCounter(rank, step, "launches", result.launches, predicted.launches);
   checkCounter(rank, step, "FLOPs of products", result.flops, predicted.flops);
   if (rank.options.collectives == comm::Collectives::Ring)
     checkCounter(rank, step, "bytes sent", result.bytesSent,
-                 rank.predictedBytesSent);
+                 predicted.bytesSent);
 }
 
 } // namespace
@@ -218,7 +252,7 @@ StepResult walkStep(ppopt_rank &rank, const StepSettings &settings,
   int64_t bytesBefore = rank.bytesSent();
   Walk walk(rank, settings, options);
   walk.setRecord(/*training=*/true);
-  walk.walk(rank.place.actions);
+  walk.walk(rank.actions);
 
   StepResult result;
   result.loss = walk.loss();
@@ -243,7 +277,7 @@ EvalResult walkEval(ppopt_rank &rank, const StepSettings &settings,
                     const WalkOptions &options) {
   Walk walk(rank, settings, options);
   walk.setRecord(/*training=*/false);
-  walk.walk(rank.place.evalActions);
+  walk.walk(rank.evalActions);
   return {walk.loss(), std::move(walk.skipped)};
 }
 

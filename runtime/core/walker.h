@@ -43,6 +43,8 @@ struct WalkOptions {
   /// "predicted", and throw Error where they differ. (Bytes are compared with
   /// the built-in collectives only.)
   bool checkPredicted = false;
+  /// Overwrite what an action leaves dead with bytes 0xFF.
+  bool poison = false;
 };
 
 struct StepResult {

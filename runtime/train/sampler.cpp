@@ -252,6 +252,8 @@ Sampler::Sampler(const Program &program,
 
 void Sampler::fill(int64_t batch, int64_t dpCoordinate,
                    const std::vector<Buffer> &inputs) const {
+  if (inputs.empty())
+    return;
   int64_t first = batch * batchRows_ + dpCoordinate * rankRows_;
   for (int64_t row = 0; row < rankRows_; ++row)
     reader_->read(order_->at(static_cast<uint64_t>(first + row)), row, inputs);

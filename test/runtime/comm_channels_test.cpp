@@ -125,7 +125,6 @@ TEST(Channels, SumsAlongEachAxis) {
         channels.define(specOf(dp, "dp", {"dp"}, 0, 10, ElementType::F32));
     int ppSum =
         channels.define(specOf(pp, "pp", {"pp"}, 1, 10, ElementType::F64));
-    EXPECT_EQ(channels.unusedChannel(), 2);
     int allSum = channels.define(
         specOf(all, "norm", {"dp", "pp"}, 2, 1, ElementType::F64));
     for (int collective : {dpSum, ppSum, allSum})

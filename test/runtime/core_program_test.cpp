@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/program.h"
 #include "core_programs.h"
+#include "pipeline_program.h"
 
 #include <gtest/gtest.h>
 
@@ -27,14 +28,14 @@ TEST(Program, Reads) {
   EXPECT_EQ(program.tasks[4].kind, "update");
   EXPECT_EQ(program.placeOf(0).predicted.launches, 9);
   const Place &place = program.placeOf(1);
-  // Collectives are numbered through both lists.
+  // Operations are numbered through both lists.
   std::vector<int64_t> started, waited;
   for (const auto *actions : {&place.actions, &place.evalActions})
     for (const Action &action : *actions)
       if (action.kind == Action::start)
-        started.push_back(action.collective);
+        started.push_back(action.operation);
       else if (action.kind == Action::wait)
-        waited.push_back(action.collective);
+        waited.push_back(action.operation);
   EXPECT_EQ(started, (std::vector<int64_t>{0, 1, 2, 3, 4}));
   EXPECT_EQ(waited, (std::vector<int64_t>{0, 2, 1, 3, 4}));
 }
@@ -72,19 +73,21 @@ struct Wrong {
   const char *message;
 };
 
-class ProgramErrors : public testing::TestWithParam<Wrong> {};
-
-TEST_P(ProgramErrors, NameTheField) {
-  json document = least_squares::program(2, 1);
-  json::json_pointer pointer(GetParam().pointer);
-  ASSERT_TRUE(document.contains(pointer));
-  if (*GetParam().value)
-    document[pointer] = json::parse(GetParam().value);
+void expectMessage(json document, const Wrong &wrong) {
+  json::json_pointer pointer(wrong.pointer);
+  if (*wrong.value)
+    document[pointer] = json::parse(wrong.value);
   else
     document[pointer.parent_pointer()].erase(pointer.back());
   EXPECT_EQ(errorOf(document),
-            std::string("program: ") + GetParam().message +
+            std::string("program: ") + wrong.message +
                 "; the executable does not fit its runtime: compile it again");
+}
+
+class ProgramErrors : public testing::TestWithParam<Wrong> {};
+
+TEST_P(ProgramErrors, NameTheField) {
+  expectMessage(least_squares::program(2, 1), GetParam());
 }
 
 // Of the step's actions: 4 zeros, 4 run, 5 start, 6 wait, 7 check_counts, ...
@@ -138,7 +141,8 @@ const Wrong wrongs[] = {
      "places[0].actions[4].do is 'walk', not one of run, zero, start, wait, "
      "check_counts, norm"},
     {"/places/0/actions/5/op", "\"all_gather\"",
-     "places[0].actions[5].op is 'all_gather', not all_reduce"},
+     "places[0].actions[5].op is 'all_gather', not one of all_reduce, send, "
+     "recv"},
     {"/places/0/actions/5/axes/0", "\"tp\"",
      "places[0].actions[5].axes[0] is 'tp', which the mesh has not"},
     {"/places/0/actions/5/scratch", "",
@@ -171,6 +175,118 @@ const Wrong wrongs[] = {
     {"/places/0/predicted/flops", "", "places[0].predicted.flops is missing"},
 };
 INSTANTIATE_TEST_SUITE_P(All, ProgramErrors, testing::ValuesIn(wrongs));
+
+// Of a place's actions in training: 4 zeros, (place 1: the prologue), start and
+// wait, check_counts; place 0: 7 recv, 8 run, 9 send, ...; place 1: 8 recv, ...
+class PipelineErrors : public testing::TestWithParam<Wrong> {};
+
+TEST_P(PipelineErrors, NameTheField) {
+  expectMessage(next_token_pipeline::program(1, 1), GetParam());
+}
+
+const Wrong wrongTransfers[] = {
+    {"/plan/launch", "\"threads\"",
+     "plan.launch is 'threads', not one of ranks, local"},
+    {"/stages/1/place", "0",
+     "transfers[0].to_stage is 1, which is not on place 1"},
+    {"/transfers/0/to", "2", "transfers[0].to is 2, not in [0, 1]"},
+    {"/transfers/0/bytes", "0", "transfers[0].bytes is 0, less than 1"},
+    {"/transfers/0/requires_grad", "false",
+     "transfers[1].gradient_of is 0 ('x0'), which requires no gradient"},
+    {"/transfers/0/gradient_of", "0",
+     "transfers[0].gradient_of is 0 ('x0'), which does not go the other way"},
+    {"/transfers/1/gradient_of", "null",
+     "transfers[0].requires_grad is true, and no transfer is its gradient"},
+    {"/tasks/1/place", "1",
+     "places[0].actions[8].task is 1 ('s0_F'), which belongs to place 1"},
+    {"/places/0/actions/9/transfer", "2",
+     "places[0].actions[9].transfer is 2, not in [0, 1]"},
+    {"/places/0/actions/9/transfer", "1",
+     "places[0].actions[9].transfer is 1 ('x1'), which place 1 sends"},
+    {"/places/1/actions/8/transfer", "1",
+     "places[1].actions[8].transfer is 1 ('x1'), which place 0 receives"},
+    {"/places/0/actions/9/peer", "2",
+     "places[0].actions[9].peer is 2, not in [0, 1]"},
+    {"/places/0/actions/9/peer", "0",
+     "places[0].actions[9].peer is 0, and the other end of 'x0' is 1"},
+    {"/places/0/actions/9/microbatch", "1",
+     "places[0].actions[9].microbatch is 1, not in [0, 0]"},
+    {"/places/0/actions/9/bytes", "760",
+     "places[0].actions[9].bytes is 760, and 'x0' has 768"},
+    {"/places/0/actions/9/offset", "4096",
+     "places[0].actions[9].offset is 4096: 768 bytes there end outside the "
+     "arena of 2624"},
+    {"/places/0/actions/9/channel", "-1",
+     "places[0].actions[9].channel is -1, not in [0, 2147483647]"},
+    {"/places/0/actions/8/dead/0/1", "4096",
+     "places[0].actions[8].dead[0] ends outside the arena of 2624"},
+    {"/places/0/actions/8/dead/0", "[1]",
+     "places[0].actions[8].dead[0] is not [offset, bytes]"},
+    {"/places/0/actions/7/op", "\"all_reduce\"",
+     "places[0].actions[7].axes is missing"},
+    {"/places/0/actions/6", "{\"do\": \"copy\"}",
+     "places[0].actions[6].do is 'copy', not one of run, zero, start, wait, "
+     "check_counts, norm"},
+    {"/places/1/actions/9", "{\"do\": \"check_counts\"}",
+     "places[1].actions[9] may end the step while the transfer 100 is in "
+     "flight"},
+    {"/places/0/actions/18/among", "[0, 2]",
+     "places[0].actions[18].among[1] is 2, not in [0, 1]"},
+    {"/places/0/actions/18/among", "[1, 0]",
+     "places[0].actions[18].among[1] is 0, not in ascending order"},
+    {"/places/0/actions/18/among", "[1]",
+     "places[0].actions[18].among lacks 0, the place itself"},
+    {"/places/0/actions/18/axes/0", "\"dp\"",
+     "places[0].actions[18].among is there, and pp is not one of the axes"},
+    {"/places/1/actions/8/channel", "1",
+     "actions: message 0 from place 0 to place 1 on channel 0 is x0 of "
+     "microbatch 0 where it is sent and nothing where it is received"},
+};
+INSTANTIATE_TEST_SUITE_P(All, PipelineErrors,
+                         testing::ValuesIn(wrongTransfers));
+
+TEST(PipelineErrors, OrdersThatDiffer) {
+  json document = next_token_pipeline::program(1, 3);
+  json &actions = document["places"][1]["actions"];
+  std::vector<json *> receives;
+  for (json &action : actions)
+    if (action["do"] == "start" && action["op"] == "recv")
+      receives.push_back(&action);
+  ASSERT_EQ(receives.size(), 3u);
+  std::swap(*receives[1], *receives[2]);
+  EXPECT_EQ(errorOf(document),
+            "program: actions: message 1 from place 0 to place 1 on channel 0 "
+            "is x0 of microbatch 1 where it is sent and x0 of microbatch 2 "
+            "where it is received; the executable does not fit its runtime: "
+            "compile it again");
+}
+
+class LocalErrors : public testing::TestWithParam<Wrong> {};
+
+TEST_P(LocalErrors, NameTheField) {
+  expectMessage(next_token_pipeline::program(1, 1, /*local=*/true), GetParam());
+}
+
+// 4 zeros of each place, 8 run, 9 sum, 10 check_counts, 11 run, 12 copy, ...
+const Wrong wrongLocals[] = {
+    {"/local", "", "local is missing"},
+    {"/plan/mesh/0/size", "2", "plan.launch is local, and the mesh has dp=2"},
+    {"/local/actions/8/place", "2",
+     "local.actions[8].place is 2, not in [0, 1]"},
+    {"/local/actions/9/at", "[]", "local.actions[9].at is empty"},
+    {"/local/actions/9/at/1/place", "2",
+     "local.actions[9].at[1].place is 2, not in [0, 1]"},
+    {"/local/actions/9/type", "\"i1\"",
+     "local.actions[9].type is i1, which cannot be summed"},
+    {"/local/actions/12/bytes", "8",
+     "local.actions[12].bytes is 8, and 'x0' has 768"},
+    {"/local/actions/12/from/place", "1",
+     "local.actions[12] goes from place 1 to 1, and 'x0' from 0 to 1"},
+    {"/local/actions/12/do", "\"start\"",
+     "local.actions[12].do is 'start', not one of run, zero, copy, sum, "
+     "check_counts, norm"},
+};
+INSTANTIATE_TEST_SUITE_P(All, LocalErrors, testing::ValuesIn(wrongLocals));
 
 TEST(ProgramErrors, Version) {
   json document = least_squares::program(1, 1);

@@ -5,6 +5,7 @@
 #include "core/initialize.h"
 #include "core/rank.h"
 #include "core/walker.h"
+#include "core_allocations.h"
 #include "core_programs.h"
 #include "core_tasks.h"
 
@@ -20,8 +21,7 @@ using namespace ppopt;
 using namespace ppopt::runtime;
 namespace ls = least_squares;
 
-/// Calls of operator new in this thread.
-static thread_local int64_t allocations = 0;
+thread_local int64_t allocations = 0;
 
 void *operator new(size_t bytes) {
   ++allocations;
@@ -164,13 +164,13 @@ TEST(Walker, RecordOfEachRun) {
     int64_t first = 18 * rank.index;
     EXPECT_EQ(rowOffsets, (std::vector<int64_t>{first, first + 6, first + 12}));
     EXPECT_EQ(trainings, (std::vector<int64_t>{1, 1, 1}));
-    EXPECT_EQ(rank.record.lr, 0.1);
-    EXPECT_EQ(rank.record.weight_decay, 0.25);
-    EXPECT_EQ(rank.record.bias_correction1, 1 - 0.125);
-    EXPECT_EQ(rank.record.bias_correction2, 1 - 0.421875);
-    EXPECT_EQ(rank.record.clip_scale, 1);
-    EXPECT_EQ(rank.record.seed, 42);
-    EXPECT_EQ(rank.record.step, 2);
+    EXPECT_EQ(rank.memoryOf(0).record.lr, 0.1);
+    EXPECT_EQ(rank.memoryOf(0).record.weight_decay, 0.25);
+    EXPECT_EQ(rank.memoryOf(0).record.bias_correction1, 1 - 0.125);
+    EXPECT_EQ(rank.memoryOf(0).record.bias_correction2, 1 - 0.421875);
+    EXPECT_EQ(rank.memoryOf(0).record.clip_scale, 1);
+    EXPECT_EQ(rank.memoryOf(0).record.seed, 42);
+    EXPECT_EQ(rank.memoryOf(0).record.step, 2);
   });
 }
 
@@ -335,7 +335,7 @@ TEST(Rank, TooLittleScratch) {
   nlohmann::json document = ls::program(2, 1);
   document["places"][0]["actions"][5]["scratch"]["bytes"] = 0;
   std::string message = failureOf([&] { onRanks(document, 1, [](auto &) {}); });
-  EXPECT_NE(message.find("program: all_reduce 0: "), std::string::npos)
+  EXPECT_NE(message.find("program: collective '0': "), std::string::npos)
       << message;
 }
 

@@ -50,6 +50,20 @@ inline json allReduce(int id, const json &axes, int channel, int offset,
 
 inline json wait(int id) { return {{"do", "wait"}, {"id", id}}; }
 
+/// One end of a transfer; `op` is "send" or "recv".
+inline json transferEnd(int id, const char *op, int transfer, int microbatch,
+                        int peer, int channel, int offset, int bytes) {
+  return {{"do", "start"},
+          {"id", id},
+          {"op", op},
+          {"transfer", transfer},
+          {"microbatch", microbatch},
+          {"peer", peer},
+          {"channel", channel},
+          {"offset", offset},
+          {"bytes", bytes}};
+}
+
 //===----------------------------------------------------------------------===//
 // Tensors and tasks
 //===----------------------------------------------------------------------===//
@@ -61,16 +75,31 @@ inline json input(const char *name, const json &shape, const char *type,
           {"shift", shift}, {"range", range}, {"ignore_index", ignored}};
 }
 
-/// Drawn from [-1, 1); place 0 holds it.
+/// Drawn from [-1, 1).
 inline json parameter(const char *name, const json &shape, const char *type,
-                      bool trained = true) {
+                      bool trained = true, const json &places = {0}) {
   return {{"name", name},
           {"shape", shape},
           {"type", type},
           {"trained", trained},
           {"decayed", false},
           {"init", {{"kind", "uniform"}, {"low", -1.0}, {"high", 1.0}}},
-          {"places", {0}}};
+          {"places", places}};
+}
+
+/// Of one stage on each of two places; `gradientOf` is null or a transfer.
+inline json transfer(const char *name, const char *value, int from, int to,
+                     int bytes, bool requiresGrad,
+                     const json &gradientOf = nullptr) {
+  return {{"name", name},
+          {"value", value},
+          {"from", from},
+          {"to", to},
+          {"from_stage", from},
+          {"to_stage", to},
+          {"bytes", bytes},
+          {"requires_grad", requiresGrad},
+          {"gradient_of", gradientOf}};
 }
 
 inline json heldInput(int input, int offset, int bytes) {

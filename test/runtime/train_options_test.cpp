@@ -161,7 +161,7 @@ TEST(InitialParameters, MustBeTheModels) {
   std::string path = folder.path("p.safetensors");
   ppopt_rank rank(sgd, next_token::Tasks<1, 1>::list, nullptr, {});
   ppopt_rank loaded(sgd, next_token::Tasks<1, 1>::list, nullptr, {});
-  char *arena = rank.arena.base();
+  char *arena = rank.at(0);
   for (int i = 0; i < next_token::bytes; ++i)
     arena[i] = static_cast<char>(i);
   exportParameters(rank, path);
