@@ -57,8 +57,8 @@ struct Channels::Channel {
   int number = 0;
   Group group;
   Queue queue;
-  Ring ring;           ///< runs the queue's front
-  int nativeGroup = 0; ///< of the library's collectives
+  Ring ring;            ///< runs the queue's front
+  int nativeGroup = -1; ///< of the library's collectives
 };
 
 Channels::Channels(Transport &transport, Mesh mesh, Collectives collectives)
@@ -207,6 +207,9 @@ void Channels::start(int number) {
     operation.stage = Stage::Done;
     return;
   }
+  if (mode == Collectives::Native && channel.nativeGroup < 0)
+    throw std::logic_error("collective '" + operation.name +
+                           "' is started before open()");
   const CollectiveSpec &spec = operation.collective;
   operation.stage = Stage::InFlight;
   ++collectivesInFlight;

@@ -70,11 +70,11 @@ Group Mesh::group(int rank, const std::vector<std::string> &axes,
   return group;
 }
 
-int Mesh::placeRank(int rank) const {
-  for (const MeshAxis &axis : theAxes)
-    if (axis.name == placeAxis)
-      return coordinate(rank, placeAxis) * strideOf(indexOf(placeAxis));
-  return 0;
+int Mesh::firstRank(int place) const {
+  bool hasPlaces =
+      std::any_of(theAxes.begin(), theAxes.end(),
+                  [](const MeshAxis &axis) { return axis.name == placeAxis; });
+  return hasPlaces || place != 0 ? peer(0, place) : 0;
 }
 
 int Mesh::peer(int rank, int place) const {

@@ -40,8 +40,9 @@ public:
   Group group(int rank, const std::vector<std::string> &axes,
               const std::vector<int> &among = {}) const;
 
-  /// The rank of the same place whose coordinates on all other axes are 0.
-  int placeRank(int rank) const;
+  /// The rank of a place whose coordinates on all other axes are 0. A mesh
+  /// without placeAxis has one place.
+  int firstRank(int place) const;
 
   /// The rank whose coordinate on placeAxis is `place`, and whose others are
   /// those of `rank`. Throws std::invalid_argument for one that the mesh has

@@ -101,7 +101,7 @@ int64_t bytesBeyondPredicted(const ppopt_rank &rank) {
   if (!rank.channels)
     return 0;
   const comm::Mesh &mesh = rank.channels->mesh();
-  int first = mesh.placeRank(rank.index);
+  int first = mesh.firstRank(int(rank.place.place));
   int64_t bytes = 0;
   for (const Action &action : rank.actions) {
     if (action.kind != Action::start || action.op != Action::allReduce)
@@ -149,7 +149,7 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
   for (const Product &product : program.products)
     products.push_back(prepare(product, options.threads));
 
-  if (transport) {
+  if (transport && !program.local) {
     try {
       channels.emplace(*transport, meshOf(program.plan), options.collectives);
     } catch (const std::invalid_argument &error) {

@@ -93,7 +93,7 @@ struct ppopt_rank {
   /// What the memory has of the program's tensors.
   std::vector<ppopt::runtime::Buffer> inputs, parameters;
   std::vector<ppopt::PreparedProduct> products;
-  std::optional<ppopt::comm::Channels> channels; ///< of the program's starts
+  std::optional<ppopt::comm::Channels> channels; ///< if there are other ranks
   /// Of this rank in a step; bytes with the built-in collectives.
   ppopt::runtime::Predicted predicted{};
   ppopt::runtime::Counters counters;

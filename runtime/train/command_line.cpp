@@ -272,6 +272,9 @@ void addRunningFlags(Flags &flags, CLI::App &app, Options &options) {
   flags.toggle("--check-counters", options.checkCounters, true,
                "Stop where a step's launches, FLOPs or bytes sent differ from "
                "the compiler's prediction");
+  flags.toggle("--poison", options.poison, true,
+               "Overwrite memory after its last use in a step: what is read "
+               "too late shows");
   flags.path("--dump-gradients", options.dumpGradients,
              "Write the first step's gradients, summed over all ranks and not "
              "clipped (safetensors, by name)");

@@ -52,6 +52,7 @@ struct Options {
   // Running.
   comm::Collectives collectives = comm::Collectives::Ring;
   bool checkCounters = false;
+  bool poison = false;
 };
 
 /// Throws UsageError with one line for anything that is not understood, out of

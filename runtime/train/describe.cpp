@@ -26,6 +26,47 @@ std::string describeParameters(const Program &program) {
   return text;
 }
 
+/// What stands where and what goes between.
+template <typename Line>
+void describePlaces(const Program &program, const Line &line) {
+  for (const auto &transfer : program.transfers)
+    line("transfer",
+         fmt::format("{}: {} from place {} to {}, {} bytes a microbatch{}",
+                     transfer.name, transfer.value, transfer.from, transfer.to,
+                     transfer.bytes,
+                     transfer.requiresGrad ? ", its gradient comes back"
+                     : transfer.gradientOf
+                         ? ", gradient of " +
+                               program.transfers[*transfer.gradientOf].name
+                         : ""));
+  for (const runtime::Place &place : program.places) {
+    std::vector<std::string> inputs;
+    for (const auto &input : place.inputs)
+      inputs.push_back(program.inputs[input.input].name);
+    std::vector<size_t> stages;
+    for (size_t i = 0; i < program.stagePlaces.size(); ++i)
+      if (program.stagePlaces[i] == place.place)
+        stages.push_back(i);
+    if (program.places.size() > 1)
+      line(fmt::format("place {}", place.place).c_str(),
+           fmt::format(
+               "stage{} {} | {} parameter tensor{} | reads {}",
+               stages.size() == 1 ? "" : "s", fmt::join(stages, ", "),
+               place.parameters.size(), place.parameters.size() == 1 ? "" : "s",
+               inputs.empty() ? "no input"
+                              : fmt::format("{}", fmt::join(inputs, ", "))));
+    line("memory", fmt::format("{} a {}", describeBytes(place.arenaBytes),
+                               program.local ? "place" : "rank"));
+    for (const auto &region : place.regions)
+      line("", fmt::format("{:<15}{:>14} bytes", region.kind, region.bytes));
+    line("a step",
+         fmt::format("{} launches, {} FLOPs in products, {} bytes sent "
+                     "(each rank)",
+                     place.predicted.launches, place.predicted.flops,
+                     place.predicted.bytesSent));
+  }
+}
+
 } // namespace
 
 std::string describeMesh(const runtime::Plan &plan) {
@@ -59,6 +100,8 @@ std::string describeProgram(const Program &program,
        fmt::format("{}: {} rank{}, {} thread{} a rank", describeMesh(plan),
                    plan.ranks(), plan.ranks() == 1 ? "" : "s", plan.threads,
                    plan.threads == 1 ? "" : "s"));
+  if (program.local)
+    line("launch", "local: one process runs all places");
   line("batch", fmt::format("{} rows, {} microbatch{} a rank, schedule {}",
                             plan.batch, plan.microbatches,
                             plan.microbatches == 1 ? "" : "es", plan.schedule));
@@ -73,18 +116,7 @@ std::string describeProgram(const Program &program,
                                                         *input.range - 1)
                                           : ""));
   line("parameters", describeParameters(program));
-  for (const runtime::Place &place : program.places) {
-    if (program.places.size() > 1)
-      line(fmt::format("place {}", place.place).c_str(), "");
-    line("memory", fmt::format("{} a rank", describeBytes(place.arenaBytes)));
-    for (const auto &region : place.regions)
-      line("", fmt::format("{:<15}{:>14} bytes", region.kind, region.bytes));
-    line("a step",
-         fmt::format("{} launches, {} FLOPs in products, {} bytes sent "
-                     "(each rank)",
-                     place.predicted.launches, place.predicted.flops,
-                     place.predicted.bytesSent));
-  }
+  describePlaces(program, line);
   line("code",
        fmt::format("{} tasks, {} kernels, {} products", program.tasks.size(),
                    program.kernels.size(), program.products.size()));

@@ -88,6 +88,11 @@ void Startup::prepare(const CompiledProgram &compiled,
     break;
   }
   const runtime::Plan &plan = program_->plan;
+  if (transport && transport->size() != 1 && program_->local)
+    throw Error("compiled with --launch=local: one process runs all places "
+                "({}), started with {}; run: {}",
+                describeMesh(plan), transport->size(),
+                launchCommand(1, arguments));
   if (transport && transport->size() != plan.ranks())
     throw Error("compiled for {} rank{} ({}), started with {}; run: {}",
                 plan.ranks(), plan.ranks() == 1 ? "" : "s", describeMesh(plan),

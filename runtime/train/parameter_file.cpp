@@ -84,25 +84,107 @@ void InitialParameters::load(const std::vector<Buffer> &parameters) const {
   }
 }
 
-void exportParameters(const ppopt_rank &rank, const std::string &path) {
-  std::vector<TensorToStore> tensors;
-  for (const runtime::PlaceParameter &held : rank.place.parameters) {
-    const Parameter &parameter = rank.program.parameters[held.parameter];
-    tensors.push_back({parameter.name, dtypeOf(parameter), parameter.shape,
-                       rank.at(held.offset)});
+namespace {
+
+/// What is exported of one parameter: bytes on the rank that owns it.
+struct Exported {
+  int owner; ///< a rank
+  runtime::Address address;
+  int64_t bytes;
+};
+
+/// Sends the bytes to rank 0, or takes them from the owner: one message a
+/// piece.
+class Gather {
+public:
+  explicit Gather(const ppopt_rank &rank)
+      : rank_(rank), channel_(int(rank.program.unusedChannel())) {}
+
+  void send(const Exported &exported) {
+    const char *data = rank_.at(exported.address);
+    forEachPiece(exported.bytes, [&](int64_t offset, int64_t bytes) {
+      comm::Request request =
+          rank_.transport->isend(data + offset, bytes, 0, channel_);
+      rank_.transport->wait(request);
+    });
   }
-  writeSafetensors(path, tensors, {{"format", "pt"}});
+
+  void receive(const Exported &exported, const WriteBytes &write) {
+    piece_.resize(kPiece);
+    forEachPiece(exported.bytes, [&](int64_t, int64_t bytes) {
+      comm::Request request = rank_.transport->irecv(piece_.data(), bytes,
+                                                     exported.owner, channel_);
+      rank_.transport->wait(request);
+      write(piece_.data(), bytes);
+    });
+  }
+
+private:
+  static constexpr int64_t kPiece = int64_t{4} << 20;
+
+  template <typename Use>
+  static void forEachPiece(int64_t bytes, const Use &use) {
+    for (int64_t offset = 0; offset < bytes; offset += kPiece)
+      use(offset, std::min(kPiece, bytes - offset));
+  }
+
+  const ppopt_rank &rank_;
+  const int channel_;
+  std::vector<char> piece_;
+};
+
+int ownerOf(const ppopt_rank &rank, const Parameter &parameter) {
+  bool alone = rank.program.plan.ranks() == 1;
+  int place = int(parameter.places.front());
+  return alone ? 0 : rank.channels->mesh().firstRank(place);
+}
+
+/// `select` gives the offset of what is exported of a parameter, or -1.
+template <typename Select>
+void exportTensors(const ppopt_rank &rank, const std::string &path,
+                   const Select &select) {
+  const Program &program = rank.program;
+  std::vector<TensorToStore> tensors;
+  std::vector<Exported> exported;
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    const Parameter &parameter = program.parameters[i];
+    int64_t offset = select(program.ownedParameter(i));
+    if (offset < 0)
+      continue;
+    tensors.push_back({parameter.name, dtypeOf(parameter), parameter.shape});
+    exported.push_back({ownerOf(rank, parameter),
+                        {parameter.places.front(), offset},
+                        parameter.bytes()});
+  }
+  Gather gather(rank);
+  if (rank.index != 0) {
+    for (size_t index : orderInFile(tensors))
+      if (exported[index].owner == rank.index)
+        gather.send(exported[index]);
+    return;
+  }
+  writeSafetensors(path, tensors, {{"format", "pt"}},
+                   [&](size_t index, const WriteBytes &write) {
+                     const Exported &wanted = exported[index];
+                     if (wanted.owner == 0)
+                       write(rank.at(wanted.address), wanted.bytes);
+                     else
+                       gather.receive(wanted, write);
+                   });
+}
+
+} // namespace
+
+void exportParameters(const ppopt_rank &rank, const std::string &path) {
+  exportTensors(rank, path, [](const runtime::PlaceParameter &held) {
+    return held.offset;
+  });
 }
 
 void exportGradients(const ppopt_rank &rank, const std::string &path) {
-  std::vector<TensorToStore> tensors;
-  for (const runtime::PlaceParameter &held : rank.place.parameters) {
-    const Parameter &parameter = rank.program.parameters[held.parameter];
-    if (held.gradient >= 0)
-      tensors.push_back({parameter.name, dtypeOf(parameter), parameter.shape,
-                         rank.at(held.gradient)});
-  }
-  writeSafetensors(path, tensors, {{"format", "pt"}});
+  exportTensors(rank, path, [](const runtime::PlaceParameter &held) {
+    return held.gradient;
+  });
 }
 
 } // namespace ppopt::train

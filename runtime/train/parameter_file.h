@@ -33,10 +33,12 @@ private:
   SafetensorsFile file_;
 };
 
-/// Writes a rank's parameters.
+/// Writes the parameters, each as its owner holds it: the rank of the
+/// parameter's first place with coordinate 0 on all other axes. Called by all
+/// ranks; rank 0 writes what the owners send it, piece by piece.
 void exportParameters(const ppopt_rank &rank, const std::string &path);
 
-/// Writes a rank's gradients, under their parameters' names.
+/// The same with the gradients, under their parameters' names.
 void exportGradients(const ppopt_rank &rank, const std::string &path);
 
 } // namespace ppopt::train

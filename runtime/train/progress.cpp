@@ -120,19 +120,26 @@ void Progress::note(const std::string &text) {
   print(line);
 }
 
+std::string Progress::describeWorkers(const char *transport) const {
+  if (program_.local)
+    return fmt::format("{} places in one process", program_.places.size());
+  int64_t ranks = program_.plan.ranks();
+  return fmt::format("{} rank{} by {}", ranks, ranks == 1 ? "" : "s",
+                     transport);
+}
+
 void Progress::start(const char *transport) {
   const runtime::Plan &plan = program_.plan;
   int64_t elements = 0;
   for (const auto &parameter : program_.parameters)
     elements += parameter.elements();
   note(fmt::format(
-      "{}: {} parameters | {} | {} rank{} by {}, {} thread{} each | "
-      "batch {} | {}{} a rank",
-      program_.model, elements, plan.optimizer, plan.ranks(),
-      plan.ranks() == 1 ? "" : "s", transport, plan.threads,
-      plan.threads == 1 ? "" : "s", plan.batch,
+      "{}: {} parameters | {} | {}, {} thread{} each | batch {} | {}{} a {}",
+      program_.model, elements, plan.optimizer, describeWorkers(transport),
+      plan.threads, plan.threads == 1 ? "" : "s", plan.batch,
       program_.places.size() > 1 ? "up to " : "",
-      describeBytes(program_.largestArena())));
+      describeBytes(program_.largestArena()),
+      program_.local ? "place" : "rank"));
   if (log_ < 0)
     return;
   nlohmann::json mesh = nlohmann::json::object();

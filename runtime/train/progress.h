@@ -37,6 +37,7 @@ public:
 
   /// A line for people only.
   void note(const std::string &text);
+  /// `transport`: "threads", "mpi" or "local".
   void start(const char *transport);
   /// `step` counts from 0.
   void step(int64_t step, double learningRate,
@@ -48,6 +49,7 @@ public:
 
 private:
   void logLine(const char *text, size_t size);
+  std::string describeWorkers(const char *transport) const;
 
   const runtime::Program &program_;
   const Options &options_;

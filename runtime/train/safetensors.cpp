@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <numeric>
 #include <set>
 #include <unistd.h>
 
@@ -314,39 +315,51 @@ private:
 
 } // namespace
 
+// Wide elements first: every tensor is then aligned to its element.
+std::vector<size_t> orderInFile(const std::vector<TensorToStore> &tensors) {
+  std::vector<size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    uint64_t wide = safetensorsElementSize(tensors[a].dtype);
+    uint64_t other = safetensorsElementSize(tensors[b].dtype);
+    return wide != other ? wide > other : tensors[a].name < tensors[b].name;
+  });
+  return order;
+}
+
+namespace {
+
+uint64_t bytesOf(const TensorToStore &tensor) {
+  uint64_t bytes = safetensorsElementSize(tensor.dtype);
+  if (bytes == 0)
+    throw std::invalid_argument(fmt::format("tensor '{}': unknown dtype '{}'",
+                                            tensor.name, tensor.dtype));
+  for (int64_t size : tensor.shape)
+    bytes *= static_cast<uint64_t>(size);
+  return bytes;
+}
+
+} // namespace
+
 void writeSafetensors(const std::string &path,
                       const std::vector<TensorToStore> &tensors,
-                      const std::map<std::string, std::string> &metadata) {
-  // Wide elements first: every tensor is then aligned to its element.
-  std::vector<const TensorToStore *> order;
-  for (const TensorToStore &tensor : tensors)
-    order.push_back(&tensor);
-  std::sort(order.begin(), order.end(), [](auto *a, auto *b) {
-    uint64_t wide = safetensorsElementSize(a->dtype);
-    uint64_t other = safetensorsElementSize(b->dtype);
-    return wide != other ? wide > other : a->name < b->name;
-  });
-
+                      const std::map<std::string, std::string> &metadata,
+                      const TensorSource &source) {
+  std::vector<size_t> order = orderInFile(tensors);
   json header = json::object();
   if (!metadata.empty())
     header["__metadata__"] = metadata;
   uint64_t offset = 0;
-  std::vector<uint64_t> sizes;
-  for (const TensorToStore *tensor : order) {
-    uint64_t bytes = safetensorsElementSize(tensor->dtype);
-    if (bytes == 0)
-      throw std::invalid_argument(fmt::format("tensor '{}': unknown dtype '{}'",
-                                              tensor->name, tensor->dtype));
-    for (int64_t size : tensor->shape)
-      bytes *= static_cast<uint64_t>(size);
-    if (header.contains(tensor->name))
+  for (size_t index : order) {
+    const TensorToStore &tensor = tensors[index];
+    uint64_t bytes = bytesOf(tensor);
+    if (header.contains(tensor.name))
       throw std::invalid_argument(
-          fmt::format("{}: two tensors are named '{}'", path, tensor->name));
-    header[tensor->name] = {{"dtype", tensor->dtype},
-                            {"shape", tensor->shape},
-                            {"data_offsets", {offset, offset + bytes}}};
+          fmt::format("{}: two tensors are named '{}'", path, tensor.name));
+    header[tensor.name] = {{"dtype", tensor.dtype},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
-    sizes.push_back(bytes);
   }
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
@@ -357,9 +370,19 @@ void writeSafetensors(const std::string &path,
   FileAside file(path);
   file.write(length, sizeof(length));
   file.write(text.data(), text.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    file.write(order[i]->data, sizes[i]);
+  for (size_t index : order)
+    source(index,
+           [&](const void *data, uint64_t bytes) { file.write(data, bytes); });
   file.commit();
+}
+
+void writeSafetensors(const std::string &path,
+                      const std::vector<TensorToStore> &tensors,
+                      const std::map<std::string, std::string> &metadata) {
+  writeSafetensors(path, tensors, metadata,
+                   [&](size_t index, const WriteBytes &write) {
+                     write(tensors[index].data, bytesOf(tensors[index]));
+                   });
 }
 
 } // namespace ppopt::train

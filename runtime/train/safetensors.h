@@ -12,6 +12,7 @@
 #include "train/mapped_file.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -63,7 +64,8 @@ private:
   std::map<std::string, std::string> metadata_;
 };
 
-/// A tensor to be written. `data` must stay valid during the call.
+/// A tensor to be written. `data` must stay valid during the call; null where
+/// its bytes come from a source.
 struct TensorToStore {
   std::string name;
   std::string dtype;
@@ -71,11 +73,24 @@ struct TensorToStore {
   const void *data = nullptr;
 };
 
+/// The order in which a file holds tensors: indices of `tensors`.
+std::vector<size_t> orderInFile(const std::vector<TensorToStore> &tensors);
+
+/// Gives the bytes of tensor `index`, in pieces, to `write`.
+using WriteBytes = std::function<void(const void *data, uint64_t bytes)>;
+using TensorSource = std::function<void(size_t index, const WriteBytes &write)>;
+
 /// Writes the file aside, syncs it and renames it into place, so that a crash
 /// leaves either the old file or the new one. Throws Error.
 void writeSafetensors(const std::string &path,
                       const std::vector<TensorToStore> &tensors,
                       const std::map<std::string, std::string> &metadata = {});
+
+/// The same, asking `source` for each tensor's bytes in the order of the file.
+void writeSafetensors(const std::string &path,
+                      const std::vector<TensorToStore> &tensors,
+                      const std::map<std::string, std::string> &metadata,
+                      const TensorSource &source);
 
 } // namespace ppopt::train
 

@@ -48,6 +48,7 @@ public:
     settings_.clip = options_.clip;
     settings_.seed = options_.seed;
     walk_.checkPredicted = options_.checkCounters;
+    walk_.poison = options_.poison;
     if (rank_.index == 0)
       progress_.emplace(job.program, job.options);
   }
@@ -86,7 +87,9 @@ void TrainingLoop::start() {
     job_.initial->load(rank_.parameters);
   if (!progress_)
     return;
-  progress_->start(rank_.transport ? rank_.transport->kind() : "threads");
+  progress_->start(program_.local    ? "local"
+                   : rank_.transport ? rank_.transport->kind()
+                                     : "threads");
   if (job_.training)
     progress_->note("training on " + job_.training->reader().describe());
   if (job_.evaluation)
@@ -105,9 +108,8 @@ void TrainingLoop::train(int64_t step) {
   runtime::StepResult result = runtime::walkStep(rank_, settings_, walk_);
   if (result.skipped.empty())
     ++settings_.step;
-  if (!progress_)
-    return;
-  progress_->step(step, settings_.learningRate, result, watch.milliseconds());
+  if (progress_)
+    progress_->step(step, settings_.learningRate, result, watch.milliseconds());
   // An update reads gradients and leaves them as they are.
   if (step == 0 && !options_.dumpGradients.empty())
     exportGradients(rank_, options_.dumpGradients);
@@ -135,13 +137,13 @@ void TrainingLoop::evaluate(int64_t stepsDone) {
 }
 
 void TrainingLoop::finish() {
-  if (!progress_)
-    return;
   if (!options_.exportTo.empty()) {
     exportParameters(rank_, options_.exportTo);
-    progress_->note("parameters written to " + options_.exportTo);
+    if (progress_)
+      progress_->note("parameters written to " + options_.exportTo);
   }
-  progress_->summary();
+  if (progress_)
+    progress_->summary();
 }
 
 } // namespace

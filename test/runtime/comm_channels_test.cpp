@@ -93,7 +93,8 @@ TEST(Mesh, GroupsDifferInOneAxis) {
             (std::vector<int>{6, 7, 10, 11}));
   EXPECT_EQ(mesh.peer(7, 2), 11);
   EXPECT_EQ(mesh.peer(11, 0), 7);
-  EXPECT_EQ(mesh.placeRank(11), 4);
+  EXPECT_EQ(mesh.firstRank(2), 4);
+  EXPECT_EQ(Mesh({{"dp", 2}}).firstRank(0), 0);
 }
 
 TEST(Mesh, RefusesWhatIsNoMesh) {

@@ -7,6 +7,7 @@
 //
 //   sums       one line a collective: its type, size, bits, bytes sent by each
 //   channels   sums along the axes of a mesh of 2 × RANKS/2, several in flight
+//   transfers  a chain of places that pass messages of several sizes on
 //   native     as `channels`, exact sums, by the library's collectives
 //   large      a message beyond 64 MiB, which MPI gets as two
 //   abort      the last rank fails while the others wait
@@ -117,6 +118,7 @@ static void channels(Transport &transport, Collectives collectives) {
     spec.scratchBytes = buffers[i].scratch.size();
     channels.define(spec);
   }
+  channels.open();
   for (int i = 0; i < 10; ++i)
     channels.start(i);
   for (int i = 0; i < 10; ++i)
@@ -133,6 +135,56 @@ static void channels(Transport &transport, Collectives collectives) {
     }
   }
   report(transport, "channels", 0);
+}
+
+/// Rank r passes what rank r-1 sends on to rank r+1, several messages in
+/// flight, from a value of rank 0. Half of the steps are driven by progress()
+/// alone.
+static void transfers(Transport &transport) {
+  constexpr int inFlight = 4;
+  int rank = transport.rank(), last = transport.size() - 1;
+  for (size_t elements : {size_t(1), size_t(1000), size_t(300000)}) {
+    std::vector<std::vector<int>> buffers(inFlight, std::vector<int>(elements));
+    Channels channels(transport, Mesh({{"dp", 1}, {"pp", last + 1}}));
+    std::vector<int> receives, sends;
+    auto define = [&](std::vector<int> &buffer, bool send) {
+      TransferSpec spec;
+      spec.sends = send;
+      spec.peer = send ? rank + 1 : rank - 1;
+      spec.data = buffer.data();
+      spec.bytes = elements * sizeof(int);
+      return channels.define(spec);
+    };
+    for (std::vector<int> &buffer : buffers) {
+      if (rank > 0)
+        receives.push_back(define(buffer, false));
+      if (rank < last)
+        sends.push_back(define(buffer, true));
+    }
+    auto finish = [&](int operation, int step) {
+      while (step % 2 && !channels.done(operation))
+        channels.progress();
+      channels.wait(operation);
+    };
+    for (int step = 0; step < 10; ++step) {
+      for (int receive : receives)
+        channels.start(receive);
+      for (int i = 0; i < inFlight; ++i) {
+        if (rank == 0)
+          buffers[i].assign(elements, 100 * step + i);
+        else
+          finish(receives[i], step);
+        if (rank < last)
+          channels.start(sends[i]);
+      }
+      for (int send : sends)
+        finish(send, step);
+      for (int i = 0; i < inFlight; ++i)
+        if (buffers[i] != std::vector<int>(elements, 100 * step + i))
+          transport.abort("message " + std::to_string(i) + " is wrong");
+    }
+  }
+  report(transport, "transfers", 0);
 }
 
 static void large(Transport &transport) {
@@ -207,6 +259,7 @@ int main(int argc, char **argv) {
   const std::map<std::string, std::function<void(Transport &)>> modes = {
       {"sums", sums},
       {"channels", [](Transport &t) { channels(t, Collectives::Ring); }},
+      {"transfers", transfers},
       {"native", [](Transport &t) { channels(t, Collectives::Native); }},
       {"large", large},
       {"abort", abortOne},

@@ -1,12 +1,14 @@
 //===- train_program.cpp - An executable as the compiler makes them -------===//
 //
-// PPOPT_TEST_PLAN chooses the program that is in it: ranks, microbatches and
-// optimizer, as in "2,3,sgd". Optional fourth: what the plan says of the
-// processor.
+// PPOPT_TEST_PLAN chooses the program that is in it: mesh, microbatches and
+// optimizer, as in "2,3,sgd". The mesh is a number of ranks along dp; "2x2" for
+// two along dp on each of two places; or "local" for two places on one rank.
+// Optional fourth: what the plan says of the processor. Optional fifth: a JSON
+// patch (RFC 6902) of the program.
 //
 //===----------------------------------------------------------------------===//
 
-#include "train_program.h"
+#include "pipeline_program.h"
 #include "train/executable.h"
 
 #include <cstdio>
@@ -15,8 +17,8 @@
 
 namespace {
 
-template <int Ranks> const ppopt_task_fn *tasksFor(int microbatches) {
-  using namespace next_token;
+template <template <int, int> class Tasks, int Ranks>
+const ppopt_task_fn *tasksFor(int microbatches) {
   switch (microbatches) {
   case 1:
     return Tasks<Ranks, 1>::list;
@@ -27,14 +29,15 @@ template <int Ranks> const ppopt_task_fn *tasksFor(int microbatches) {
   }
 }
 
+template <template <int, int> class Tasks>
 const ppopt_task_fn *tasksFor(int ranks, int microbatches) {
   switch (ranks) {
   case 1:
-    return tasksFor<1>(microbatches);
+    return tasksFor<Tasks, 1>(microbatches);
   case 2:
-    return tasksFor<2>(microbatches);
+    return tasksFor<Tasks, 2>(microbatches);
   case 4:
-    return tasksFor<4>(microbatches);
+    return tasksFor<Tasks, 4>(microbatches);
   default:
     return nullptr;
   }
@@ -45,21 +48,30 @@ const ppopt_task_fn *tasksFor(int ranks, int microbatches) {
 int main(int argc, char **argv) {
   const char *given = std::getenv("PPOPT_TEST_PLAN");
   std::istringstream plan(given ? given : "2,1,sgd");
-  std::string ranks, microbatches, optimizer, feature;
-  std::getline(plan, ranks, ',');
-  std::getline(plan, microbatches, ',');
+  std::string mesh, parts, optimizer, feature, patch;
+  std::getline(plan, mesh, ',');
+  std::getline(plan, parts, ',');
   std::getline(plan, optimizer, ',');
   std::getline(plan, feature, ',');
+  std::getline(plan, patch);
+  bool local = mesh == "local";
+  bool cut = local || mesh.find('x') != std::string::npos;
+  int dp = local ? 1 : std::atoi(mesh.c_str());
+  int microbatches = std::atoi(parts.c_str());
   const ppopt_task_fn *tasks =
-      tasksFor(std::atoi(ranks.c_str()), std::atoi(microbatches.c_str()));
+      cut ? tasksFor<next_token_pipeline::Tasks>(dp, microbatches)
+          : tasksFor<next_token::Tasks>(dp, microbatches);
   if (!tasks) {
     std::fprintf(stderr, "no such plan\n");
     return 3;
   }
-  nlohmann::json program = next_token::program(
-      std::atoi(ranks.c_str()), std::atoi(microbatches.c_str()), optimizer);
+  nlohmann::json program =
+      cut ? next_token_pipeline::program(dp, microbatches, local)
+          : next_token::program(dp, microbatches, optimizer);
   if (!feature.empty())
     program["plan"]["features"] = {feature};
+  if (!patch.empty())
+    program = program.patch(nlohmann::json::parse(patch));
   std::string text = program.dump();
   return ppopt::train::runExecutable(
       {text, tasks}, std::vector<std::string>(argv, argv + argc));
