@@ -4,6 +4,7 @@
 
 #include "Json.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
 
@@ -107,7 +108,8 @@ private:
              arguments);
     addFlow(name, "\"ph\":\"s\"", from, sendLanes + to, timed.start, id);
     addFlow(name, "\"ph\":\"f\",\"bp\":\"e\"", to, receiveLanes + from,
-            timed.end, id);
+            std::max(timed.start, timed.end - 1 / options.nanosecondsPerUnit),
+            id);
   }
 
   void addMetadata(int place, int lane, const char *name,

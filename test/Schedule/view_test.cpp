@@ -179,11 +179,11 @@ TEST(Trace, OneMicrobatch) {
 {"name":"x0 mb0","cat":"send","ph":"X","pid":1000000,"tid":1000001,"ts":1.500,"dur":1.500,"args":{"transfer":"x0","microbatch":0,"bytes":1}},
 {"name":"x0 mb0","cat":"receive","ph":"X","pid":1000001,"tid":2000000,"ts":1.500,"dur":1.500,"args":{"transfer":"x0","microbatch":0,"bytes":1}},
 {"name":"x0","cat":"transfer","ph":"s","pid":1000000,"tid":1000001,"ts":1.500,"id":"x0 mb0"},
-{"name":"x0","cat":"transfer","ph":"f","bp":"e","pid":1000001,"tid":2000000,"ts":3.000,"id":"x0 mb0"},
+{"name":"x0","cat":"transfer","ph":"f","bp":"e","pid":1000001,"tid":2000000,"ts":2.999,"id":"x0 mb0"},
 {"name":"x1 mb0","cat":"send","ph":"X","pid":1000001,"tid":1000000,"ts":7.500,"dur":1.500,"args":{"transfer":"x1","microbatch":0,"bytes":1}},
 {"name":"x1 mb0","cat":"receive","ph":"X","pid":1000000,"tid":2000001,"ts":7.500,"dur":1.500,"args":{"transfer":"x1","microbatch":0,"bytes":1}},
 {"name":"x1","cat":"transfer","ph":"s","pid":1000001,"tid":1000000,"ts":7.500,"id":"x1 mb0"},
-{"name":"x1","cat":"transfer","ph":"f","bp":"e","pid":1000000,"tid":2000001,"ts":9.000,"id":"x1 mb0"}
+{"name":"x1","cat":"transfer","ph":"f","bp":"e","pid":1000000,"tid":2000001,"ts":8.999,"id":"x1 mb0"}
 ]}
 )json");
 }
@@ -214,7 +214,7 @@ TEST(Trace, Form) {
       flows[event.at("id")] = event.at("ts");
     if (phase == "f") {
       ASSERT_TRUE(flows.count(event.at("id"))) << event;
-      EXPECT_NEAR(double(event.at("ts")) - flows[event.at("id")], 0.003, 1e-9);
+      EXPECT_NEAR(double(event.at("ts")) - flows[event.at("id")], 0.002, 1e-9);
     }
     if (phase != "X" || category == "step")
       continue;
