@@ -65,6 +65,7 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     manager.addPass(createFormBuckets());
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());
+    manager.addPass(createVerifyTasks());
     return;
   case Phase::Scheduled:
     manager.addPass(createSchedule());

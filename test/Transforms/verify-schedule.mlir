@@ -14,12 +14,12 @@ pp.task backward stage 0 @B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v">},
 pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
-pp.schedule 0 attributes {slots = array<i64: 64>} {
+pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }
@@ -39,13 +39,13 @@ pp.task backward stage 0 @B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v">},
 pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
-pp.schedule 0 attributes {slots = array<i64: 64>} {
+pp.schedule 0 attributes {slots = array<i64: 192>} {
   // expected-error @+1 {{reads 'v' from a slot that does not hold it}}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }
@@ -65,13 +65,14 @@ pp.task backward stage 0 @B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v">},
 pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
-pp.schedule 0 attributes {slots = array<i64: 64>} {
+pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 {v = 0 : i64}
+  // expected-note @+1 {{the slot was last written here}}
   pp.run @F microbatch 1 {v = 0 : i64}
   // expected-error @+1 {{reads 'v' from a slot that does not hold it}}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }
@@ -91,13 +92,13 @@ pp.task backward stage 0 @B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v">},
 pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
-pp.schedule 0 attributes {slots = array<i64: 64>} {
+pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 {v = 0 : i64}
   // expected-error @+1 {{has no slot for 'v'}}
   pp.run @F microbatch 1 {v = 1 : i64}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 1 : i64}
-  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }
@@ -117,7 +118,7 @@ pp.task backward stage 0 @B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v">},
 pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
-pp.schedule 0 attributes {slots = array<i64: 64>} {
+pp.schedule 0 attributes {slots = array<i64: 192>} {
   // expected-note @+1 {{the first is here}}
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 0 {v = 0 : i64}
@@ -125,7 +126,7 @@ pp.schedule 0 attributes {slots = array<i64: 64>} {
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }
@@ -146,11 +147,11 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
   pp.return
 }
 // expected-error @+1 {{never runs @B on microbatch 1}}
-pp.schedule 0 attributes {slots = array<i64: 64>} {
+pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }
@@ -170,7 +171,7 @@ pp.task backward stage 0 @B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v">},
 pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
-pp.schedule 0 attributes {slots = array<i64: 64>} {
+pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 0 {v = 0 : i64}
   // expected-error @+1 {{runs microbatch 2 of 2}}
@@ -192,13 +193,13 @@ pp.task backward stage 0 @B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v">},
 pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
-pp.schedule 0 attributes {slots = array<i64: 64>} {
+pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
   // expected-note @+1 {{this start is not waited for}}
-  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   // expected-error @+1 {{while it is being summed over ranks}}
   pp.run @N microbatch 0 {}
   pp.wait 0
@@ -219,12 +220,12 @@ pp.task backward stage 0 @B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v">},
 pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
-pp.schedule 0 attributes {slots = array<i64: 64>} {
+pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   // expected-note @+1 {{this start is not waited for}}
-  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   // expected-error @+1 {{while it is being summed over ranks}}
   pp.run @B microbatch 1 {v = 0 : i64}
   pp.wait 0
@@ -246,14 +247,14 @@ pp.task backward stage 0 @B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v">},
 pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
-pp.schedule 0 attributes {slots = array<i64: 64>} {
+pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   // expected-error @+1 {{sums what is being summed already}}
-  pp.start 1 "all_reduce" over ["dp"] channel 0 @b0
+  pp.start 1 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }
@@ -273,15 +274,15 @@ pp.task backward stage 0 @B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v">},
 pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
-pp.schedule 0 attributes {slots = array<i64: 64>} {
+pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
   // expected-error @+1 {{has the id of an earlier start}}
-  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.run @N microbatch 0 {}
 }
 
@@ -300,12 +301,12 @@ pp.task backward stage 0 @B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v">},
 pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
-pp.schedule 0 attributes {slots = array<i64: 64>} {
+pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
   // expected-error @+1 {{waits for what was not started, or twice}}
   pp.wait 0
@@ -327,14 +328,13 @@ pp.task backward stage 0 @B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v">},
 pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
-pp.schedule 0 attributes {slots = array<i64: 64>} {
+pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
-  pp.run @N microbatch 0 {}
   // expected-error @+1 {{is never waited for}}
-  pp.start 0 "all_reduce" over ["dp"] channel 0 @b0
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
 }
 
 // -----
@@ -352,13 +352,13 @@ pp.task backward stage 0 @B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v">},
 pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
-pp.schedule 0 attributes {slots = array<i64: 64>} {
+pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
   // expected-error @+1 {{sums over ["tp"], which is one rank}}
-  pp.start 0 "all_reduce" over ["tp"] channel 0 @b0
+  pp.start 0 "all_reduce" over ["tp"] channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
 }

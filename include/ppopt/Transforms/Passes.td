@@ -155,6 +155,16 @@ def FormBuckets : Pass<"pp-form-buckets", "::mlir::ModuleOp"> {
   let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"26214400", "a bucket is closed when it reaches so many bytes">];
 }
 
+def VerifyTasks : Pass<"pp-verify-tasks", "::mlir::ModuleOp"> {
+  let summary = "Checks that every task takes what its place can supply";
+  let description = [{
+    A saved value is made by one task, and taken by tasks of the same place; a received one comes by a transfer to the place; parameters, gradients
+    and ranges are of what the place holds; a count is computed by one prologue; all tasks of a stage are on one place; types agree. A
+    transfer sends a saved value of its place; it requires a gradient exactly where some transfer is its gradient, of the same type, the way back.
+    Changes nothing.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // partitioned -> scheduled
 //===----------------------------------------------------------------------===//
@@ -209,11 +219,13 @@ def AssignSlots : Pass<"pp-assign-slots", "::mlir::ModuleOp"> {
 }
 
 def VerifySchedule : Pass<"pp-verify-schedule", "::mlir::ModuleOp"> {
-  let summary = "Proves that each schedule computes the step";
+  let summary = "Proves that the schedules compute the step";
   let description = [{
-    Every task runs once on every microbatch (in evaluation: prologue and forward); a saved value is read from a slot that still holds
-    it; every collective is started once, over an axis of several ranks, and waited for; nothing uses what is
-    being summed. Changes nothing.
+    On the table of each place: every task of the place runs once on every microbatch (in evaluation: prologue and forward); a saved or received value is read
+    from a slot that still holds it, the latter behind the wait of its receive; no slot is written while it is being sent or received; every
+    end of a transfer starts once for every microbatch; every sum is over all ranks that have a part, behind the last addition and before the first
+    reader; all that is started is waited for. On the tables of all places together: a channel is of one group, the ends of a queue agree on its order,
+    and nobody waits for ever, even if each communication holds its queue until all its ends have reached it. Changes nothing.
   }];
 }
 

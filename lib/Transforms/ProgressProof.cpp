@@ -1,0 +1,163 @@
+//===- ProgressProof.cpp - No rank of the schedules waits for ever --------===//
+//
+// The ranks of a place differ in their other coordinates only. They run one
+// table, their transfers go to ranks of the same coordinates, and their sums
+// take in all of them or one of each. So what one rank of a place can do at a
+// moment, all of them can, and a sum over dp is complete when the one rank that
+// stands here for all has started it. The proof is therefore over one rank a
+// place, which is called by the place's number.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgressProof.h"
+
+#include "ppopt/Schedule/Rendezvous.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace mlir::pp;
+namespace schedule = ppopt::schedule;
+
+namespace {
+
+/// Fills the lists that the proof is over.
+class ListBuilder {
+public:
+  explicit ListBuilder(const ScheduleIndex &index)
+      : index(index), places(index.places) {
+    lists.ranks.resize(places);
+  }
+
+  LogicalResult add(ScheduleOp schedule);
+  const schedule::ActionLists &get() const { return lists; }
+
+private:
+  int getTransfer(TransferOp transfer, int64_t microbatch);
+  FailureOr<int> getSum(StartOp start);
+  LogicalResult checkChannel(StartOp start);
+
+  const ScheduleIndex &index;
+  int64_t places;
+  schedule::ActionLists lists;
+  DenseMap<std::pair<Operation *, int64_t>, int> transfers;
+  /// By what is summed, its group, and the place where the group has but one.
+  std::map<std::tuple<const void *, const void *, const void *, int64_t>, int>
+      sums;
+  DenseMap<int64_t, StartOp> firstOnChannel;
+};
+
+/// One queue for each ordered pair of places.
+int ListBuilder::getTransfer(TransferOp transfer, int64_t microbatch) {
+  auto [it, isNew] = transfers.try_emplace({transfer, microbatch},
+                                           lists.communications.size());
+  if (isNew) {
+    int from = transfer.getFrom(), to = transfer.getTo();
+    std::string text = "@" + transfer.getSymName().str() + " (" +
+                       transfer.getValue().str() + ") of microbatch " +
+                       std::to_string(microbatch) + ", place " +
+                       std::to_string(from) + " to " + std::to_string(to);
+    lists.communications.push_back(
+        {{from, to}, static_cast<int>(from * places + to), std::move(text)});
+  }
+  return it->second;
+}
+
+/// A channel is of one group; channel 0 is that of transfers.
+LogicalResult ListBuilder::checkChannel(StartOp start) {
+  if (start.getChannel() == 0)
+    return start.emitOpError("is on channel 0, which is that of transfers");
+  auto [it, isNew] = firstOnChannel.insert({start.getChannel(), start});
+  StartOp first = it->second;
+  if (isNew || (first.getAxesAttr() == start.getAxesAttr() &&
+                first.getAmongAttr() == start.getAmongAttr()))
+    return success();
+  InFlightDiagnostic diag = start.emitOpError("is on channel ")
+                            << start.getChannel()
+                            << ", which is that of another group";
+  diag.attachNote(first.getLoc()) << "that group's start is here";
+  return diag;
+}
+
+/// Behind the queues of transfers one for each channel.
+FailureOr<int> ListBuilder::getSum(StartOp start) {
+  if (failed(checkChannel(start)))
+    return failure();
+  int64_t place = start->getParentOfType<ScheduleOp>().getPlace();
+  bool spansPlaces = llvm::is_contained(
+      start.getAxes().getAsValueRange<StringAttr>(), StringRef("pp"));
+  auto key = std::make_tuple(start.getWhat().getAsOpaquePointer(),
+                             start.getAxesAttr().getAsOpaquePointer(),
+                             start.getAmongAttr()
+                                 ? start.getAmongAttr().getAsOpaquePointer()
+                                 : nullptr,
+                             spansPlaces ? -1 : place);
+  auto [it, isNew] = sums.try_emplace(key, lists.communications.size());
+  if (!isNew)
+    return it->second;
+  schedule::Communication sum;
+  sum.queue = places * places + start.getChannel();
+  if (!spansPlaces)
+    sum.ranks = {static_cast<int>(place)};
+  else if (start.getAmong())
+    sum.ranks.assign(start.getAmong()->begin(), start.getAmong()->end());
+  else
+    for (int64_t each = 0; each < places; ++each)
+      sum.ranks.push_back(each);
+  llvm::raw_string_ostream(sum.text) << "the sum of " << start.getWhat();
+  lists.communications.push_back(std::move(sum));
+  return it->second;
+}
+
+LogicalResult ListBuilder::add(ScheduleOp schedule) {
+  using schedule::RankAction;
+  std::vector<RankAction> &actions = lists.ranks[schedule.getPlace()];
+  DenseMap<int64_t, int> started; // by id
+  auto start = [&](int64_t id, int communication) {
+    started[id] = communication;
+    actions.push_back({RankAction::Start, communication, ""});
+  };
+  for (Operation &action : schedule.getBody().front()) {
+    if (auto run = dyn_cast<RunOp>(action)) {
+      actions.push_back({RankAction::Run, -1,
+                         "@" + run.getTask().str() + " on microbatch " +
+                             std::to_string(run.getMicrobatch())});
+    } else if (auto send = dyn_cast<SendOp>(action)) {
+      start(send.getId(),
+            getTransfer(index.uses.getTransfer(send.getTransferAttr()),
+                        send.getMicrobatch()));
+    } else if (auto recv = dyn_cast<RecvOp>(action)) {
+      start(recv.getId(),
+            getTransfer(index.uses.getTransfer(recv.getTransferAttr()),
+                        recv.getMicrobatch()));
+    } else if (auto collective = dyn_cast<StartOp>(action)) {
+      FailureOr<int> sum = getSum(collective);
+      if (failed(sum))
+        return failure();
+      start(collective.getId(), *sum);
+    } else if (auto wait = dyn_cast<WaitOp>(action)) {
+      actions.push_back({RankAction::Wait, started.lookup(wait.getId()), ""});
+    }
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult pp::proveSchedules(ArrayRef<ScheduleOp> schedules,
+                                 const ScheduleIndex &index) {
+  ListBuilder builder(index);
+  for (ScheduleOp schedule : schedules)
+    if (failed(builder.add(schedule)))
+      return failure();
+  std::string wrong = schedule::proveProgress(builder.get());
+  if (wrong.empty())
+    return success();
+  ScheduleOp first = schedules.front();
+  PlanOp plan = index.plan;
+  return mlir::emitError(plan.getLoc())
+         << "the " << (first.getEvaluation() ? "evaluation's " : "")
+         << "schedules of the places do not fit together (rank N stands for "
+            "all of place N): "
+         << wrong;
+}

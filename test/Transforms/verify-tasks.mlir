@@ -1,0 +1,94 @@
+// RUN: ppopt opt %s --pp-verify-tasks
+
+// The tasks below are right; each of the others has something that its place can't supply, or a transfer without its counterpart.
+
+// RUN: sed 's/^pp.task backward stage 1 on 1/pp.task backward stage 1 on 0/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=STAGE
+// STAGE: error: {{.*}}is on place 0, and another task of its stage is not
+// STAGE: note: this one is on place 1
+
+// RUN: sed 's/^pp.task forward stage 0 @/pp.task forward stage 0 on 2 @/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=RANGE
+// RANGE: error: {{.*}}is on place 2, and the plan has 2
+
+// RUN: sed 's/^pp.task norm @/pp.task norm on 1 @/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=BUCKET
+// BUCKET: error: {{.*}}takes #pp.role<grad_range, "b0">, but place 1 holds no such bucket
+
+// RUN: sed 's/param_decl "c" .*/param_decl "c" {type = tensor<16xf32>, init = #pp.init<zeros>, frozen}/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=PARAM
+// PARAM: error: {{.*}}takes #pp.role<param, "c">, but place 1 holds no such parameter
+
+// RUN: sed 's/params = \["w"\]/params = ["u"]/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=LOOSE
+// LOOSE: error: {{.*}}adds to #pp.role<grad, "w">, which no bucket holds
+
+// RUN: sed '/^pp.input_decl/d' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=INPUT
+// INPUT: error: {{.*}}takes #pp.role<input, "x">, which is not declared
+
+// RUN: sed 's/%v: !g {pp.role = #pp.role<saved, "s1.v">}/%v: !g {pp.role = #pp.role<saved, "s0.h">}/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=SAVED
+// SAVED: error: {{.*}}takes #pp.role<saved, "s0.h">, which no task of place 1 makes
+
+// RUN: sed 's/^pp.task forward stage 1 \(.*\)"s1.v"/pp.task forward stage 1 \1"s0.h"/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=MAKERS
+// MAKERS: error: {{.*}}makes #pp.role<saved, "s0.h">, as another task does
+// MAKERS: note: the other is here
+
+// RUN: sed 's/received, "x1"/received, "x0"/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=RECEIVED
+// RECEIVED: error: {{.*}}takes #pp.role<received, "x0">, which no transfer brings to place 0
+
+// RUN: sed 's/^pp.transfer \(.*\)16xf32>/pp.transfer \18xf32>/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=TYPE
+// TYPE: error: {{.*}}has #pp.role<received, "x0"> as 'tensor<16xf32>', but it is 'tensor<8xf32>'
+
+// RUN: sed 's/^pp.task forward stage 1 \(.*\)"g0"/pp.task forward stage 1 \1"g1"/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=GLOBAL
+// GLOBAL: error: {{.*}}takes #pp.role<global, "g1">, which no prologue computes
+
+// RUN: sed 's/^pp.task prologue/pp.task forward stage 2/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=PROLOGUE
+// PROLOGUE: error: {{.*}}computes #pp.role<global, "g0">, which only a prologue may
+
+// RUN: sed 's/^pp.transfer @x1 "s1.g"/pp.transfer @x1 "s0.h"/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=SENT
+// SENT: error: {{.*}}sends 's0.h', which no task of place 1 makes
+
+// RUN: sed 's/^pp.transfer @x2 \(.*\)16xf32>/pp.transfer @x2 \18xf32>/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=SENTAS
+// SENTAS: error: {{.*}}sends 's0.h' as 'tensor<8xf32>', but it is 'tensor<16xf32>'
+
+// RUN: sed 's/ {gradient_of = @x0}//' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=NEVER
+// NEVER: error: {{.*}}requires a gradient, but none comes back: what is before it on place 0 would not learn
+
+// RUN: sed 's/ {requires_grad}//' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=UNASKED
+// UNASKED: error: {{.*}}is the gradient of @x0, which requires none
+// UNASKED: note: the value's transfer is here
+
+// RUN: sed 's/gradient_of = @x0/gradient_of = @x9/; s/ {requires_grad}//' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=WHICH
+// WHICH: error: {{.*}}is the gradient of @x9, which is no transfer
+
+// RUN: sed 's/^pp.transfer @x2 .*/pp.transfer @x2 "s0.h" from 0 to 1 stage 0 to 1 {gradient_of = @x0} : tensor<16xf32>/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=WAY
+// WAY: error: {{.*}}does not go the way back of @x0
+
+// RUN: sed 's/^!g = .*/!g = tensor<4x4xf32>/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=GRADIENT
+// GRADIENT: error: {{.*}}is of 'tensor<4x4xf32>', but it is the gradient of 'tensor<16xf32>'
+
+!g = tensor<16xf32>
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 4 : i64, microbatches = 2 : i64, schedule = "gpipe", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.input_decl "x" {type = tensor<4x8xf32>, shift = 0 : i64}
+pp.param_decl "w" {type = tensor<16xf32>, init = #pp.init<zeros>, learns}
+pp.param_decl "c" {type = !g, init = #pp.init<zeros>, frozen, places = array<i64: 1>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 16 : i64, type = f32, decayed = true}
+pp.transfer @x0 "s0.h" from 0 to 1 stage 0 to 1 {requires_grad} : tensor<16xf32>
+pp.transfer @x1 "s1.g" from 1 to 0 stage 1 to 0 {gradient_of = @x0} : !g
+pp.transfer @x2 "s0.h" from 0 to 1 stage 0 to 1 : tensor<16xf32>
+pp.task prologue on 1 @p1_P(%g: tensor<f32> {pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">}) {
+  pp.return %g : tensor<f32>
+}
+pp.task forward stage 0 @s0_F(%x: tensor<2x8xf32> {pp.role = #pp.role<input, "x">}, %w: tensor<16xf32> {pp.role = #pp.role<param, "w">}) -> (tensor<16xf32> {pp.role = #pp.role<saved, "s0.h">}) {
+  pp.return %w : tensor<16xf32>
+}
+pp.task forward stage 1 on 1 @s1_F(%h: tensor<16xf32> {pp.role = #pp.role<received, "x0">}, %g: tensor<f32> {pp.role = #pp.role<global, "g0">}, %c: !g {pp.role = #pp.role<param, "c">}) -> (!g {pp.role = #pp.role<saved, "s1.v">}) {
+  pp.return %c : !g
+}
+pp.task backward stage 1 on 1 @s1_B(%v: !g {pp.role = #pp.role<saved, "s1.v">}) -> (!g {pp.role = #pp.role<saved, "s1.g">}) {
+  pp.return %v : !g
+}
+pp.task backward_weight stage 0 @s0_W(%g: !g {pp.role = #pp.role<received, "x1">}, %d: tensor<16xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<16xf32> {pp.role = #pp.role<grad, "w">}) {
+  pp.return %d : tensor<16xf32>
+}
+pp.task norm @p0_N(%g: tensor<16xf32> {pp.role = #pp.role<grad_range, "b0">}) {
+  pp.return
+}
+pp.task update @p0_U_b0(%p: tensor<16xf32> {pp.role = #pp.role<param_range, "b0">}, %s: tensor<16xf32> {pp.role = #pp.role<state_range, "momentum:b0">}) -> (tensor<16xf32> {pp.role = #pp.role<param_range, "b0">}, tensor<16xf32> {pp.role = #pp.role<state_range, "momentum:b0">}) {
+  pp.return %p, %s : tensor<16xf32>, tensor<16xf32>
+}
