@@ -95,6 +95,13 @@ static int getPlace(int stage, int places, const Shape &shape) {
   return shape.isVee && chunk % 2 == 1 ? places - 1 - within : within;
 }
 
+std::vector<int> ppopt::schedule::placeStages(const Shape &shape, int places) {
+  std::vector<int> placeOf(shape.chunks * places);
+  for (size_t stage = 0; stage < placeOf.size(); ++stage)
+    placeOf[stage] = getPlace(static_cast<int>(stage), places, shape);
+  return placeOf;
+}
+
 /// Holds that the stages lie on the places as a schedule of several chunks has
 /// them; how many chunks interleaved has, the graph says.
 static std::string checkShape(const Schedule &schedule,

@@ -25,6 +25,11 @@ static InsertPlanOptions makePlanOptions(const PlanOptions &options) {
                          ",");
   plan.microbatches = options.microbatches;
   plan.schedule = options.schedule;
+  plan.table = options.table;
+  plan.stagePlaces = options.stagePlaces;
+  plan.launch = options.launch;
+  plan.tied = options.tied;
+  plan.deviceMemory = options.deviceMemory.value_or(0);
   plan.optimizer = options.optimizer;
   plan.nesterov = options.nesterov;
   plan.target = options.target;

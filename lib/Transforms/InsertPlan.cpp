@@ -43,15 +43,21 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
     if (failed(axes))
       return signalPassFailure();
     // The verifier behind this pass says whether the batch can be divided.
-    PlanOp::create(builder, entry->getLoc(), *axes, input.getDimSize(0),
-                   microbatches, schedule, optimizer, nesterov, target, threads,
-                   cpu, features, /*launch=*/"ranks", /*tied=*/"sum",
-                   /*table=*/StringAttr(), /*stage_places=*/DenseI64ArrayAttr(),
-                   /*device_memory=*/IntegerAttr(),
-                   plant.empty() ? StringAttr() : builder.getStringAttr(plant));
+    PlanOp::create(
+        builder, entry->getLoc(), *axes, input.getDimSize(0), microbatches,
+        schedule, optimizer, nesterov, target, threads, cpu, features, launch,
+        tied, getText(builder, table),
+        stagePlaces.empty() ? DenseI64ArrayAttr()
+                            : builder.getDenseI64ArrayAttr(stagePlaces),
+        deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr(),
+        getText(builder, plant));
   }
 
 private:
+  static StringAttr getText(Builder &builder, StringRef text) {
+    return text.empty() ? StringAttr() : builder.getStringAttr(text);
+  }
+
   /// "dp=2,pp=4"; an axis dp of size 1 is added where there is none.
   FailureOr<ArrayAttr> parseMesh(Builder &builder, Location loc) {
     SmallVector<Attribute> axes;

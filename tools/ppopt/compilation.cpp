@@ -21,16 +21,18 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
-Compilation::Compilation(const pp::PlanOptions &options)
+Compilation::Compilation(const pp::PlanOptions &options, bool isStrict)
     : options(options), context(makeRegistry()),
       diagnostics(std::make_unique<SourceMgrDiagnosticHandler>(
-          sources, &context, llvm::errs())) {
+          sources, &context, llvm::errs())),
+      isStrict(isStrict) {
   // One line for the user, who did not write the op as it is by then.
   context.printOpOnDiagnostic(false);
   // Registered last, so called first: counts, and leaves the printing to the
   // other.
   counter = context.getDiagEngine().registerHandler([this](Diagnostic &found) {
     errorCount += found.getSeverity() == DiagnosticSeverity::Error;
+    warningCount += found.getSeverity() == DiagnosticSeverity::Warning;
     return failure();
   });
 }
@@ -60,6 +62,12 @@ LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
         llvm::errs() << options.source << ": error: phase "
                      << pp::stringifyPhase(phase)
                      << " failed without a reason; please report this model\n";
+      return failure();
+    }
+    if (isStrict && warningCount > 0) {
+      llvm::errs() << options.source << ": error: " << warningCount
+                   << (warningCount == 1 ? " warning" : " warnings")
+                   << ", which --werror makes errors\n";
       return failure();
     }
     if (!dumpFolder.empty() && failed(dump(phase, dumpFolder)))

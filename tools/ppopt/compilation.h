@@ -19,7 +19,8 @@ namespace ppopt {
 /// in every phase. Every failure has printed at least one error.
 class Compilation {
 public:
-  explicit Compilation(const mlir::pp::PlanOptions &options);
+  /// With `isStrict` a phase that warns fails.
+  explicit Compilation(const mlir::pp::PlanOptions &options, bool isStrict);
   ~Compilation();
 
   /// Reads, parses and verifies the model file of the options.
@@ -40,7 +41,8 @@ private:
   mlir::MLIRContext context;
   llvm::SourceMgr sources;
   std::unique_ptr<mlir::SourceMgrDiagnosticHandler> diagnostics;
-  unsigned errorCount = 0;
+  bool isStrict;
+  unsigned errorCount = 0, warningCount = 0;
   mlir::DiagnosticEngine::HandlerID counter = 0;
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };

@@ -9,6 +9,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -47,6 +48,36 @@ static int printModule(const Command &command, mlir::ModuleOp module,
   return 0;
 }
 
+/// What the program reads, as its --help says it.
+static StringRef getSamples(const json::Object &program) {
+  const json::Array *inputs = program.getArray("inputs");
+  bool areTokens = inputs && all_of(*inputs, [](const json::Value &input) {
+                     const json::Object *object = input.getAsObject();
+                     StringRef type = object->getString("type").value_or("");
+                     return object->getArray("shape")->size() == 2 &&
+                            (type == "i32" || type == "i64");
+                   });
+  return areTokens ? "--data corpus/" : "--inputs train.safetensors";
+}
+
+/// Says how to train with the executable: a line to copy for each way.
+static void printLaunch(StringRef executable, const mlir::pp::PlanOptions &plan,
+                        StringRef program) {
+  json::Value parsed = cantFail(json::parse(program));
+  std::string path =
+      executable.contains('/') ? executable.str() : ("./" + executable).str();
+  std::string command =
+      path + " " + getSamples(*parsed.getAsObject()).str() + " --steps 200";
+  int64_t processes = plan.getProcesses();
+  if (processes > 1)
+    outs() << processes << " ranks as processes:\n"
+           << "  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+              "mpirun --oversubscribe --bind-to none -np "
+           << processes << " " << command << "\n"
+           << "or as threads of one:\n";
+  outs() << "  " << command << "\n";
+}
+
 static int run(const Arguments &arguments) {
   std::string output = arguments.get("o").str();
   std::optional<Phase> stop =
@@ -63,7 +94,7 @@ static int run(const Arguments &arguments) {
   FailureOr<mlir::pp::PlanOptions> plan = makePlan(compileCommand, arguments);
   if (failed(plan))
     return 1;
-  Compilation compilation(*plan);
+  Compilation compilation(*plan, arguments.has("werror"));
   if (failed(compilation.parse()) ||
       failed(compilation.run(stop.value_or(Phase::Native),
                              arguments.get("dump-phases"))))
@@ -81,6 +112,7 @@ static int run(const Arguments &arguments) {
                                    plan->features, object)) ||
       failed(mlir::pp::linkExecutable(object, getPrefix(), output)))
     return 1;
+  printLaunch(output, *plan, mlir::pp::getProgramJson(compilation.getModule()));
   return 0;
 }
 

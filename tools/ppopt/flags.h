@@ -27,6 +27,7 @@ enum class ValueKind {
   Probability, ///< 0 <= p < 1
   Choice,      ///< one of `values`
   Mesh,        ///< axis=size,…, axes from `values`
+  Bytes,       ///< 8GiB, 512MB, 4096; or one of `values`
 };
 
 struct Flag {
@@ -62,6 +63,8 @@ public:
   /// Of a Count or Integer that is given or has a default.
   int64_t getInteger(llvm::StringRef flag) const;
   double getReal(llvm::StringRef flag) const;
+  /// Of Bytes; nothing where the value is a word.
+  std::optional<int64_t> getBytes(llvm::StringRef flag) const;
 
   std::string positional;
   /// The command line as typed, for records of it.

@@ -75,7 +75,7 @@ static int run(const Arguments &arguments) {
   FailureOr<mlir::pp::PlanOptions> plan = makePlan(planCommand, arguments);
   if (failed(plan))
     return 1;
-  Compilation compilation(*plan);
+  Compilation compilation(*plan, arguments.has("werror"));
   if (failed(compilation.parse()) ||
       failed(compilation.run(mlir::pp::Phase::Native)))
     return 1;

@@ -2,6 +2,8 @@
 
 #include "plan_flags.h"
 
+#include "schedule_flags.h"
+
 #include "ppopt/Target/NativeCode.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -19,13 +21,11 @@ using namespace llvm;
 using namespace ppopt;
 
 // What the flags take, and the words of the design that this version refuses.
-static constexpr StringRef axes[] = {"dp"};
-static constexpr StringRef laterAxes[] = {"pp", "tp", "cp", "ep"};
-static constexpr StringRef one[] = {"1"};
-static constexpr StringRef others[] = {"*"};
-static constexpr StringRef schedules[] = {"1f1b"};
-static constexpr StringRef laterSchedules[] = {
-    "naive", "gpipe", "interleaved-1f1b", "zb-h1", "zb-v", "dualpipe-v"};
+static constexpr StringRef axes[] = {"dp", "pp"};
+static constexpr StringRef laterAxes[] = {"tp", "cp", "ep"};
+static constexpr StringRef launches[] = {"ranks", "local"};
+static constexpr StringRef sums[] = {"sum"};
+static constexpr StringRef laterSums[] = {"owner"};
 static constexpr StringRef zeroStages[] = {"0"};
 static constexpr StringRef laterZeroStages[] = {"1", "2", "3"};
 static constexpr StringRef none[] = {"none"};
@@ -41,12 +41,14 @@ static constexpr StringRef targets[] = {"cpu"};
 static constexpr StringRef laterTargets[] = {"cuda"};
 static constexpr StringRef unlimited[] = {"unlimited"};
 static constexpr StringRef bugs[] = {
-    "local-clip-norm",     "drop-tied-sum",   "scale-twice",   "mean-of-means",
-    "skip-update-on-rank", "tied-not-summed", "slot-too-early"};
+    "local-clip-norm", "drop-tied-sum",         "scale-twice",
+    "mean-of-means",   "skip-update-on-rank",   "tied-not-summed",
+    "slot-too-early",  "drop-boundary-gradient"};
 
 static constexpr Flag planFlags[] = {
-    {"mesh", ValueKind::Mesh, "dp=N", "dp=1",
-     "ranks along each axis of the mesh; dp ranks split the rows of the batch",
+    {"mesh", ValueKind::Mesh, "dp=D,pp=P", "dp=1",
+     "ranks along each axis of the mesh: dp ranks split the rows of the batch, "
+     "pp places split the model",
      axes, laterAxes},
     {"batch", ValueKind::Count, "N", "",
      "rows of the global batch, in place of the model's"},
@@ -63,10 +65,20 @@ static constexpr Flag planFlags[] = {
      "machine's"},
     {"target", ValueKind::Choice, "NAME", "cpu", "what ranks run on", targets,
      laterTargets},
-    {"schedule", ValueKind::Choice, "NAME", "1f1b",
-     "order of the microbatches' forward and backward", schedules,
-     laterSchedules},
-    {"chunks", ValueKind::Choice, "N", "1", "stages of a place", one, others},
+    {"schedule", ValueKind::Text, "NAME|FILE.csv", "1f1b",
+     "order of the microbatches' forwards and backwards on the places: naive, "
+     "gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe-v, or a table in "
+     "PyTorch's format"},
+    {"chunks", ValueKind::Count, "N", "",
+     "stages of a place (default: as many as the schedule wants)"},
+    {"launch", ValueKind::Choice, "HOW", "ranks",
+     "a rank for each place, or local: one process that walks all places in "
+     "program order",
+     launches},
+    {"tied", ValueKind::Choice, "HOW", "sum",
+     "a parameter that several places use: each has a copy, and their "
+     "gradients are summed",
+     sums, laterSums},
     {"zero", ValueKind::Choice, "STAGE", "0",
      "how much of the state data-parallel ranks share out; nothing at 0",
      zeroStages, laterZeroStages},
@@ -79,8 +91,11 @@ static constexpr Flag planFlags[] = {
      laterPrecisions},
     {"sync", ValueKind::Choice, "WHEN", "step",
      "when gradients are summed over ranks", syncs, laterSyncs},
-    {"device-memory", ValueKind::Choice, "BYTES", "unlimited",
-     "limit on a rank's memory", unlimited, others},
+    {"device-memory", ValueKind::Bytes, "BYTES", "unlimited",
+     "limit on a rank's memory, e.g. 8GiB; a plan that needs more is refused",
+     unlimited},
+    {"werror", ValueKind::Switch, "", "",
+     "makes warnings about the model errors: nothing is written"},
     {"plant", ValueKind::Choice, "BUG", "",
      "for tests of the tests: compiles a known bug in", bugs},
 };
@@ -133,7 +148,17 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
     size.getAsInteger(10, ranks);
     plan.mesh.push_back({name.str(), ranks});
   }
-  plan.microbatches = arguments.getInteger("microbatches");
+  std::string wrong = setSchedule(arguments, plan);
+  if (!wrong.empty())
+    return reject(wrong);
+  plan.launch = arguments.get("launch").str();
+  if (plan.launch == "local" && plan.getAxisSize("dp") > 1)
+    return reject("--launch local is one process without data-parallel ranks; "
+                  "leave dp=" +
+                  Twine(plan.getAxisSize("dp")) +
+                  " out of --mesh, or --launch local");
+  plan.tied = arguments.get("tied").str();
+  plan.deviceMemory = arguments.getBytes("device-memory");
   if (arguments.has("batch"))
     plan.batch = arguments.getInteger("batch");
   int64_t tiles = plan.getAxisSize("dp") * plan.microbatches;
@@ -143,7 +168,6 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
                   " data-parallel ranks times " + Twine(plan.microbatches) +
                   " microbatches; the next that does is " +
                   Twine((*plan.batch / tiles + 1) * tiles));
-  plan.schedule = arguments.get("schedule").str();
   plan.optimizer = arguments.get("optimizer").str();
   plan.nesterov = arguments.has("nesterov");
   if (plan.nesterov && plan.optimizer != "sgd")
@@ -156,11 +180,11 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
   int64_t cores = std::max(1u, hardware_concurrency().compute_thread_count());
   plan.threads = arguments.has("threads")
                      ? arguments.getInteger("threads")
-                     : std::max<int64_t>(1, cores / plan.getRanks());
+                     : std::max<int64_t>(1, cores / plan.getProcesses());
   if (plan.threads > 1024)
     return reject("--threads: at most 1024, not " + Twine(plan.threads));
 
-  std::string wrong = setCpu(arguments.get("cpu"), plan);
+  wrong = setCpu(arguments.get("cpu"), plan);
   if (!wrong.empty())
     return reject("--cpu: " + wrong);
 

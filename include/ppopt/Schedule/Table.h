@@ -103,6 +103,10 @@ const std::vector<std::string> &getScheduleNames();
 /// have, the error says what to use instead.
 Result<Shape> getShape(std::string_view name, std::optional<int> chunks);
 
+/// The place of each of the chunks × places stages of a shape, which makes the
+/// model be cut as the schedule wants it.
+std::vector<int> placeStages(const Shape &shape, int places);
+
 /// The table of a built-in schedule. Any graph is legal (skips, several stages
 /// a place in any order, stages without a backward), any number of
 /// microbatches; what the schedule cannot do is an error that says what it

@@ -47,7 +47,16 @@ struct PlanOptions {
   int64_t microbatches = 1;
   /// Rows of the global batch; unset: the model's.
   std::optional<int64_t> batch;
+  /// A name of lib/Schedule's, or "table": that of `table`.
   std::string schedule = "1f1b";
+  std::string table; ///< CSV
+  /// The model is cut into so many pieces, each on that place; empty: as it is
+  /// marked, or one a place.
+  SmallVector<int64_t> stagePlaces;
+  std::string launch = "ranks"; ///< ranks, local
+  std::string tied = "sum";     ///< sum
+  /// Bytes that a rank has; unset: no limit.
+  std::optional<int64_t> deviceMemory;
   std::string optimizer = "adamw"; ///< sgd, adam, adamw
   bool nesterov = false;           ///< with sgd only
   std::string target = "cpu";
@@ -66,6 +75,8 @@ struct PlanOptions {
   int64_t getAxisSize(StringRef axis) const;
   /// Number of ranks: the product of the mesh's sizes.
   int64_t getRanks() const;
+  /// What runs at a time: the ranks, or with launch local one process.
+  int64_t getProcesses() const { return launch == "local" ? 1 : getRanks(); }
 };
 
 /// The pp dialect and all dialects that phases use, with the interfaces that

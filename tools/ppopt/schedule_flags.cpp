@@ -1,0 +1,77 @@
+//===- schedule_flags.cpp - --schedule, --chunks, --microbatches ----------===//
+
+#include "schedule_flags.h"
+
+#include "ppopt/Schedule/Table.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace llvm;
+using namespace ppopt;
+
+static bool isFile(StringRef schedule) {
+  return schedule.contains('.') || schedule.contains('/');
+}
+
+/// Takes places and microbatches from the file's table, where the user has not
+/// said them, and holds that they agree where he has.
+static std::string setTable(StringRef path, const Arguments &arguments,
+                            mlir::pp::PlanOptions &plan) {
+  auto file = MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (std::error_code error = file.getError())
+    return ("--schedule: cannot read '" + path + "': " + error.message()).str();
+  plan.schedule = "table";
+  plan.table = (*file)->getBuffer().str();
+  auto table = schedule::parseCsv(plan.table);
+  if (!table)
+    return (path + ": " + table.error).str();
+  auto placeOf = schedule::getPlaces(*table);
+  if (!placeOf)
+    return (path + ": " + placeOf.error).str();
+
+  auto rows = static_cast<int64_t>(table->rows.size());
+  auto *axis = find_if(plan.mesh, [](auto &axis) { return axis.name == "pp"; });
+  if (axis == plan.mesh.end())
+    plan.mesh.push_back({"pp", rows});
+  else if (axis->size != rows)
+    return (path + ": has " + Twine(rows) +
+            " rows, one a place, but --mesh pp=" + Twine(axis->size))
+        .str();
+  if (arguments.has("chunks"))
+    return (path + ": says which stages a place has; leave --chunks out").str();
+  if (arguments.has("microbatches") && plan.microbatches != table->microbatches)
+    return (path + ": has " + Twine(table->microbatches) +
+            " microbatches, but --microbatches " + Twine(plan.microbatches))
+        .str();
+  plan.microbatches = table->microbatches;
+  plan.stagePlaces.assign(placeOf->begin(), placeOf->end());
+  return "";
+}
+
+std::string ppopt::setSchedule(const Arguments &arguments,
+                               mlir::pp::PlanOptions &plan) {
+  plan.microbatches = arguments.getInteger("microbatches");
+  StringRef name = arguments.get("schedule");
+  if (isFile(name))
+    return setTable(name, arguments, plan);
+
+  std::optional<int> chunks;
+  if (arguments.has("chunks"))
+    chunks = static_cast<int>(arguments.getInteger("chunks"));
+  auto shape = schedule::getShape(name.str(), chunks);
+  if (!shape)
+    return "--schedule: " + shape.error;
+  plan.schedule = name.str();
+  if (shape->chunks == 1)
+    return "";
+  auto places = static_cast<int>(plan.getAxisSize("pp"));
+  if (places == 1)
+    return ("--schedule " + name +
+            " puts several stages on each of several places; say how many "
+            "places: --mesh pp=2")
+        .str();
+  for (int place : schedule::placeStages(*shape, places))
+    plan.stagePlaces.push_back(place);
+  return "";
+}

@@ -1,0 +1,20 @@
+//===- schedule_flags.h - --schedule, --chunks, --microbatches --*- C++ -*-===//
+
+#ifndef PPOPT_TOOLS_SCHEDULE_FLAGS_H
+#define PPOPT_TOOLS_SCHEDULE_FLAGS_H
+
+#include "flags.h"
+
+#include "ppopt/Target/Compile.h"
+
+namespace ppopt {
+
+/// Sets the plan's schedule, microbatches and places of stages, and its axis pp
+/// where a schedule file alone says how many places there are. Empty, or one
+/// line that says what is wrong.
+std::string setSchedule(const Arguments &arguments,
+                        mlir::pp::PlanOptions &plan);
+
+} // namespace ppopt
+
+#endif // PPOPT_TOOLS_SCHEDULE_FLAGS_H
