@@ -3,6 +3,7 @@
 #include "Generators.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace ppopt::schedule;
 
@@ -179,33 +180,41 @@ Result<Table> ppopt::schedule::generate(std::string_view name,
   return table;
 }
 
-Result<std::pair<std::string, Table>>
-ppopt::schedule::chooseFastest(const StageGraph &graph, int microbatches,
-                               const Link &link) {
-  using Choice = std::pair<std::string, Table>;
-  Result<Table> any = generate("gpipe", graph, microbatches);
-  if (!any)
-    return Result<Choice>::failure(any.error);
-  std::optional<Choice> best;
-  double bestEnd = 0;
-  int bestHeld = 0;
+bool ppopt::schedule::isBetter(const Candidate &a, const Candidate &b) {
+  double tolerance = 1e-9 * std::max(a.time, b.time);
+  if (std::abs(a.time - b.time) > tolerance)
+    return a.time < b.time;
+  return a.held < b.held;
+}
+
+std::vector<Candidate> ppopt::schedule::simulateAll(const StageGraph &graph,
+                                                    int microbatches,
+                                                    const Link &link) {
+  std::vector<Candidate> candidates;
   for (const std::string &name : getScheduleNames()) {
     Result<Table> table = generate(name, graph, microbatches);
     if (!table)
       continue;
     Table asRun = separateBackwards(*table);
     Timeline timeline = simulate(asRun, graph, link);
-    int held = 0;
+    Candidate candidate{name, std::move(*table), timeline.end};
     for (int place = 0; place < graph.places; ++place)
-      held = std::max(held, timeline.getInFlight(asRun, graph, place));
-    double tolerance = 1e-9 * bestEnd;
-    bool isFaster = !best || timeline.end < bestEnd - tolerance;
-    bool isAsFast = best && timeline.end <= bestEnd + tolerance;
-    if (!isFaster && !(isAsFast && held < bestHeld))
-      continue;
-    best = Choice(name, std::move(*table));
-    bestEnd = timeline.end;
-    bestHeld = held;
+      candidate.held =
+          std::max(candidate.held, timeline.getInFlight(asRun, graph, place));
+    candidates.push_back(std::move(candidate));
   }
-  return *best;
+  return candidates;
+}
+
+Result<std::pair<std::string, Table>>
+ppopt::schedule::chooseFastest(const StageGraph &graph, int microbatches,
+                               const Link &link) {
+  using Choice = std::pair<std::string, Table>;
+  // What gpipe refuses, all do.
+  Result<Table> any = generate("gpipe", graph, microbatches);
+  if (!any)
+    return Result<Choice>::failure(any.error);
+  std::vector<Candidate> all = simulateAll(graph, microbatches, link);
+  auto best = std::min_element(all.begin(), all.end(), isBetter);
+  return Choice(best->name, std::move(best->table));
 }

@@ -2,6 +2,8 @@
 
 #include "MemoryLimit.h"
 
+#include "ppopt/Target/Places.h"
+
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -29,17 +31,9 @@ static SmallVector<PlaceMemory> measure(ModuleOp module, PlanOp plan) {
 
 /// "rank 2", "ranks 1, 3": those with this coordinate on the axis pp.
 static std::string nameRanks(PlanOp plan, int64_t place) {
-  int64_t ranks = 1, stride = 1;
-  bool isBehindPlaces = false;
-  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>()) {
-    ranks *= axis.getSize();
-    stride *= isBehindPlaces ? axis.getSize() : 1;
-    isBehindPlaces |= axis.getName() == "pp";
-  }
   SmallVector<std::string> names;
-  for (int64_t rank = 0; rank < ranks; ++rank)
-    if (rank / stride % plan.getAxisSize("pp") == place || !isBehindPlaces)
-      names.push_back(std::to_string(rank));
+  for (int64_t rank : findRanks(plan, place))
+    names.push_back(std::to_string(rank));
   return (names.size() == 1 ? "rank " : "ranks ") + llvm::join(names, ", ");
 }
 

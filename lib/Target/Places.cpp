@@ -39,6 +39,21 @@ SmallVector<PlaceContents, 0> pp::collectPlaces(ModuleOp module, PlanOp plan) {
   return places;
 }
 
+SmallVector<int64_t> pp::findRanks(PlanOp plan, int64_t place) {
+  int64_t ranks = 1, stride = 1;
+  bool isBehindPlaces = false;
+  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>()) {
+    ranks *= axis.getSize();
+    stride *= isBehindPlaces ? axis.getSize() : 1;
+    isBehindPlaces |= axis.getName() == "pp";
+  }
+  SmallVector<int64_t> found;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    if (!isBehindPlaces || rank / stride % plan.getAxisSize("pp") == place)
+      found.push_back(rank);
+  return found;
+}
+
 llvm::MapVector<RoleAttr, ShapedType> pp::findScalars(ModuleOp module) {
   llvm::MapVector<RoleAttr, ShapedType> scalars;
   for (auto task : module.getOps<TaskOp>())

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanSchedule.h"
+#include "ppopt/Transforms/PlanSchedule.h"
 
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
@@ -106,19 +106,6 @@ void TransferInserter::collectRuns(ScheduleOp schedule) {
   gaps[place].resize(rows[place].size() + 1);
 }
 
-ppopt::schedule::Work getWork(TaskKind kind) {
-  switch (kind) {
-  case TaskKind::Backward:
-    return ppopt::schedule::Work::Backward;
-  case TaskKind::BackwardInput:
-    return ppopt::schedule::Work::BackwardInput;
-  case TaskKind::BackwardWeight:
-    return ppopt::schedule::Work::BackwardWeight;
-  default:
-    return ppopt::schedule::Work::Forward;
-  }
-}
-
 /// When each run starts if transfers take no time: some order of all runs that
 /// respects what they read, and in which nobody runs far ahead of who reads
 /// its values.
@@ -130,7 +117,7 @@ TransferInserter::findTimes(const ppopt::schedule::StageGraph &graph) {
     for (TimedRun *run : row) {
       int microbatch = run->run.getMicrobatch();
       table.microbatches = std::max(table.microbatches, microbatch + 1);
-      table.rows[place].push_back({getWork(run->task.getKind()),
+      table.rows[place].push_back({*getWork(run->task.getKind()),
                                    static_cast<int>(run->task.getStage()),
                                    microbatch});
     }

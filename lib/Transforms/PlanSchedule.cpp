@@ -1,6 +1,6 @@
 //===- PlanSchedule.cpp - From a module to the schedule library -----------===//
 
-#include "PlanSchedule.h"
+#include "ppopt/Transforms/PlanSchedule.h"
 
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
@@ -121,6 +121,49 @@ StageGraph GraphBuilder::run() {
 
 StageGraph pp::makeStageGraph(ModuleOp module, PlanOp plan) {
   return GraphBuilder(module, plan).run();
+}
+
+std::optional<ppopt::schedule::Work> pp::getWork(TaskKind kind) {
+  using ppopt::schedule::Work;
+  switch (kind) {
+  case TaskKind::Forward:
+    return Work::Forward;
+  case TaskKind::Backward:
+    return Work::Backward;
+  case TaskKind::BackwardInput:
+    return Work::BackwardInput;
+  case TaskKind::BackwardWeight:
+    return Work::BackwardWeight;
+  default:
+    return std::nullopt;
+  }
+}
+
+Table pp::readTable(ModuleOp module, PlanOp plan) {
+  llvm::StringMap<TaskOp> tasks;
+  for (auto task : module.getOps<TaskOp>())
+    tasks[task.getSymName()] = task;
+  Table table;
+  table.microbatches = static_cast<int>(plan.getMicrobatches());
+  table.rows.resize(plan.getAxisSize("pp"));
+  for (auto schedule : module.getOps<ScheduleOp>()) {
+    if (schedule.getEvaluation())
+      continue;
+    for (auto run : schedule.getOps<RunOp>()) {
+      TaskOp task = tasks.lookup(run.getTask());
+      if (auto work = getWork(task.getKind()))
+        table.rows[schedule.getPlace()].push_back(
+            {*work, static_cast<int>(task.getStage()),
+             static_cast<int>(run.getMicrobatch())});
+    }
+  }
+  return table;
+}
+
+ppopt::schedule::Link pp::getLink() {
+  constexpr int64_t bytes = 1 << 20;
+  double latency = estimateTransferTime(0);
+  return {latency, bytes / (estimateTransferTime(bytes) - latency)};
 }
 
 FailureOr<Table> pp::makeTable(PlanOp plan, const StageGraph &graph) {

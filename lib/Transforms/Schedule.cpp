@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PlanSchedule.h"
+#include "ppopt/Transforms/PlanSchedule.h"
 
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EntryParts.h"
-#include "PlanSchedule.h"
+#include "ppopt/Transforms/PlanSchedule.h"
 #include "SavedValues.h"
 #include "WeightPart.h"
 

@@ -53,8 +53,24 @@ LogicalResult Compilation::parse() {
   return success(bool(module));
 }
 
-LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
+OwningOpRef<ModuleOp> Compilation::tryPlan(const pp::PlanOptions &plan,
+                                           pp::Phase last) {
+  ScopedDiagnosticHandler silence(&context,
+                                  [](Diagnostic &) { return success(); });
+  OwningOpRef<ModuleOp> copy = module->clone();
   for (pp::Phase phase : pp::getPhases()) {
+    PassManager manager(&context);
+    pp::buildPhasePipeline(phase, manager, plan);
+    if (failed(manager.run(*copy)))
+      return nullptr;
+    if (phase == last)
+      break;
+  }
+  return copy;
+}
+
+LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
+  for (pp::Phase phase : pp::getPhases().drop_front(phasesRun)) {
     PassManager manager(&context);
     pp::buildPhasePipeline(phase, manager, options);
     if (failed(manager.run(*module))) {
@@ -64,6 +80,7 @@ LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
                      << " failed without a reason; please report this model\n";
       return failure();
     }
+    ++phasesRun;
     if (isStrict && warningCount > 0) {
       llvm::errs() << options.source << ": error: " << warningCount
                    << (warningCount == 1 ? " warning" : " warnings")

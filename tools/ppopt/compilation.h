@@ -26,9 +26,17 @@ public:
   /// Reads, parses and verifies the model file of the options.
   llvm::LogicalResult parse();
 
-  /// Runs the phases up to and including `last`. With a folder, writes the
-  /// module after each phase to "<folder>/<number>-<phase>.mlir", with
-  /// locations.
+  /// The plan of all phases that are still to run.
+  void setPlan(const mlir::pp::PlanOptions &plan) { options = plan; }
+
+  /// A copy of the parsed module, taken through the phases up to and including
+  /// `last` under another plan; null where that fails. Nothing is reported.
+  mlir::OwningOpRef<mlir::ModuleOp> tryPlan(const mlir::pp::PlanOptions &plan,
+                                            mlir::pp::Phase last);
+
+  /// Runs the phases that have not run, up to and including `last`. With a
+  /// folder, writes the module after each phase to
+  /// "<folder>/<number>-<phase>.mlir", with locations.
   llvm::LogicalResult run(mlir::pp::Phase last,
                           llvm::StringRef dumpFolder = "");
 
@@ -42,6 +50,8 @@ private:
   llvm::SourceMgr sources;
   std::unique_ptr<mlir::SourceMgrDiagnosticHandler> diagnostics;
   bool isStrict;
+  /// How many phases the module went through.
+  size_t phasesRun = 0;
   unsigned errorCount = 0, warningCount = 0;
   mlir::DiagnosticEngine::HandlerID counter = 0;
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -1,5 +1,6 @@
 //===- compile.cpp - `ppopt compile` --------------------------------------===//
 
+#include "auto_schedule.h"
 #include "commands.h"
 #include "compilation.h"
 #include "plan_flags.h"
@@ -95,8 +96,10 @@ static int run(const Arguments &arguments) {
   if (failed(plan))
     return 1;
   Compilation compilation(*plan, arguments.has("werror"));
-  if (failed(compilation.parse()) ||
-      failed(compilation.run(stop.value_or(Phase::Native),
+  if (failed(compilation.parse()))
+    return 1;
+  chooseSchedule(compilation, *plan, errs());
+  if (failed(compilation.run(stop.value_or(Phase::Native),
                              arguments.get("dump-phases"))))
     return 1;
   if (stop)

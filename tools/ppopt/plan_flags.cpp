@@ -47,8 +47,8 @@ static constexpr StringRef bugs[] = {
 
 static constexpr Flag planFlags[] = {
     {"mesh", ValueKind::Mesh, "dp=D,pp=P", "dp=1",
-     "ranks along each axis of the mesh: dp ranks split the rows of the batch, "
-     "pp places split the model",
+     "ranks along each axis of the mesh: dp ranks split the batch's rows, pp "
+     "places the model",
      axes, laterAxes},
     {"batch", ValueKind::Count, "N", "",
      "rows of the global batch, in place of the model's"},
@@ -67,8 +67,8 @@ static constexpr Flag planFlags[] = {
      laterTargets},
     {"schedule", ValueKind::Text, "NAME|FILE.csv", "1f1b",
      "order of the microbatches' forwards and backwards on the places: naive, "
-     "gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe-v, or a table in "
-     "PyTorch's format"},
+     "gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe-v, auto (the fastest by "
+     "simulation), or a table in PyTorch's format"},
     {"chunks", ValueKind::Count, "N", "",
      "stages of a place (default: as many as the schedule wants)"},
     {"launch", ValueKind::Choice, "HOW", "ranks",

@@ -49,20 +49,13 @@ static std::string setTable(StringRef path, const Arguments &arguments,
   return "";
 }
 
-std::string ppopt::setSchedule(const Arguments &arguments,
-                               mlir::pp::PlanOptions &plan) {
-  plan.microbatches = arguments.getInteger("microbatches");
-  StringRef name = arguments.get("schedule");
-  if (isFile(name))
-    return setTable(name, arguments, plan);
-
-  std::optional<int> chunks;
-  if (arguments.has("chunks"))
-    chunks = static_cast<int>(arguments.getInteger("chunks"));
-  auto shape = schedule::getShape(name.str(), chunks);
+std::string ppopt::setNamedSchedule(StringRef name,
+                                    mlir::pp::PlanOptions &plan) {
+  auto shape = schedule::getShape(name.str(), plan.chunks);
   if (!shape)
     return "--schedule: " + shape.error;
   plan.schedule = name.str();
+  plan.stagePlaces.clear();
   if (shape->chunks == 1)
     return "";
   auto places = static_cast<int>(plan.getAxisSize("pp"));
@@ -73,5 +66,19 @@ std::string ppopt::setSchedule(const Arguments &arguments,
         .str();
   for (int place : schedule::placeStages(*shape, places))
     plan.stagePlaces.push_back(place);
+  return "";
+}
+
+std::string ppopt::setSchedule(const Arguments &arguments,
+                               mlir::pp::PlanOptions &plan) {
+  plan.microbatches = arguments.getInteger("microbatches");
+  StringRef name = arguments.get("schedule");
+  if (isFile(name))
+    return setTable(name, arguments, plan);
+  if (arguments.has("chunks"))
+    plan.chunks = static_cast<int>(arguments.getInteger("chunks"));
+  if (name != "auto")
+    return setNamedSchedule(name, plan);
+  plan.schedule = name.str();
   return "";
 }

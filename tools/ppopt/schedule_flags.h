@@ -15,6 +15,10 @@ namespace ppopt {
 std::string setSchedule(const Arguments &arguments,
                         mlir::pp::PlanOptions &plan);
 
+/// Sets a built-in schedule, and where its stages live if it wants several a
+/// place; `plan.chunks` is what the user asked for. Empty, or what is wrong.
+std::string setNamedSchedule(llvm::StringRef name, mlir::pp::PlanOptions &plan);
+
 } // namespace ppopt
 
 #endif // PPOPT_TOOLS_SCHEDULE_FLAGS_H

@@ -115,9 +115,23 @@ std::vector<int> placeStages(const Shape &shape, int places);
 Result<Table> generate(std::string_view name, const StageGraph &graph,
                        int microbatches);
 
-/// The fastest of all built-in schedules that `graph` admits, by the simulated
-/// time of its separated table; its name first. Of equally fast ones that which
-/// holds the fewest microbatches on the place that holds most.
+/// A built-in schedule of some stages and microbatches.
+struct Candidate {
+  std::string name;
+  Table table;
+  double time = 0; ///< of its separated table, simulated
+  int held = 0;    ///< getInFlight of the place that holds most
+};
+
+/// Faster, or as fast and holding less.
+bool isBetter(const Candidate &a, const Candidate &b);
+
+/// All built-in schedules that `graph` admits, in the order of
+/// getScheduleNames.
+std::vector<Candidate> simulateAll(const StageGraph &graph, int microbatches,
+                                   const Link &link);
+
+/// The best of them; its name first.
 Result<std::pair<std::string, Table>>
 chooseFastest(const StageGraph &graph, int microbatches, const Link &link);
 

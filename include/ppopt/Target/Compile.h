@@ -49,7 +49,8 @@ struct PlanOptions {
   std::optional<int64_t> batch;
   /// A name of lib/Schedule's, or "table": that of `table`.
   std::string schedule = "1f1b";
-  std::string table; ///< CSV
+  std::string table;         ///< CSV
+  std::optional<int> chunks; ///< stages a place, where the user said it
   /// The model is cut into so many pieces, each on that place; empty: as it is
   /// marked, or one a place.
   SmallVector<int64_t> stagePlaces;

@@ -24,6 +24,9 @@ struct PlaceContents {
 /// One entry for each coordinate on the plan's axis pp.
 SmallVector<PlaceContents, 0> collectPlaces(ModuleOp module, PlanOp plan);
 
+/// The ranks whose coordinate on the axis pp is `place`, in order.
+SmallVector<int64_t> findRanks(PlanOp plan, int64_t place);
+
 /// The scalars that tasks add to (loss, norm, globals) with their types. Every
 /// place has all of them: it may add nothing, but takes part in their sums.
 llvm::MapVector<RoleAttr, ShapedType> findScalars(ModuleOp module);

@@ -1,0 +1,190 @@
+//===- PlanReport.cpp - What a plan comes to ------------------------------===//
+
+#include "ppopt/Target/PlanReport.h"
+
+#include "PredictCounts.h"
+
+#include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Transforms/Entry.h"
+#include "ppopt/Transforms/PlanSchedule.h"
+#include "ppopt/Transforms/SlotUses.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+using ppopt::schedule::Boundary;
+using ppopt::schedule::MemoryStep;
+using ppopt::schedule::StageNote;
+using ppopt::schedule::TimedCell;
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+/// "4x32xf32"
+static std::string spellShape(Type type) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  auto shaped = cast<ShapedType>(type);
+  for (int64_t size : shaped.getShape())
+    out << size << "x";
+  out << shaped.getElementType();
+  return text;
+}
+
+/// What a stage's forward reads; that of frozen stages too.
+static void addForward(TaskOp task, StageReport &stage) {
+  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+    RoleAttr role = task.getArgRole(i);
+    Type type = task.getArgumentTypes()[i];
+    if (role.getKind() == RoleKind::Param)
+      stage.note.parameters.push_back(
+          {role.getName().str(), spellShape(type), getBytes(type)});
+    else if (role.getKind() == RoleKind::Input)
+      stage.note.inputs.push_back(role.getName().str());
+  }
+  for (Operation &op : task.getBody().front().without_terminator())
+    stage.ops += !op.hasTrait<OpTrait::ConstantLike>();
+}
+
+static std::vector<StageReport> describeStages(ModuleOp module, size_t count) {
+  std::vector<StageReport> stages(count);
+  for (auto task : module.getOps<TaskOp>())
+    if (task.getKind() == TaskKind::Forward)
+      addForward(task, stages[task.getStage()]);
+  for (auto transfer : module.getOps<TransferOp>()) {
+    auto from = static_cast<int>(transfer.getFromStage());
+    auto to = static_cast<int>(transfer.getToStage());
+    Boundary boundary;
+    boundary.name = transfer.getSymName().str();
+    boundary.isGradient = transfer.getGradientOf().has_value();
+    boundary.type = spellShape(transfer.getType());
+    boundary.bytes = getBytes(transfer.getType());
+    boundary.requiresGrad = transfer.getRequiresGrad();
+    boundary.peer = to;
+    stages[from].note.boundaries.push_back(boundary);
+    boundary.peer = from;
+    boundary.isReceived = true;
+    stages[to].note.boundaries.push_back(boundary);
+  }
+  return stages;
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// When each action of a place's schedule ends; other actions than runs of
+/// stages take no time.
+static std::vector<double> findTimes(ScheduleOp schedule, const SlotUses &uses,
+                                     const std::vector<TimedCell> &row,
+                                     bool wantsStart) {
+  std::vector<double> times;
+  auto next = row.begin();
+  double now = 0;
+  for (Operation &action : schedule.getBody().front()) {
+    auto run = dyn_cast<RunOp>(action);
+    double start = now;
+    if (run && pp::getWork(uses.getTask(run).getKind())) {
+      start = next->start;
+      now = next->end;
+      ++next;
+    }
+    times.push_back(wantsStart ? start : now);
+  }
+  return times;
+}
+
+/// The bytes that live in slots, from each moment at which they change.
+static std::vector<MemoryStep> traceSlots(ScheduleOp schedule,
+                                          const SlotUses &uses,
+                                          const std::vector<TimedCell> &row) {
+  std::vector<double> starts = findTimes(schedule, uses, row, true);
+  std::vector<double> ends = findTimes(schedule, uses, row, false);
+  std::map<double, int64_t> changes;
+  for (const SlotLifetime &life : findLifetimes(schedule, uses)) {
+    changes[starts[life.begin]] += life.bytes;
+    changes[ends[life.end]] -= life.bytes;
+  }
+  std::vector<MemoryStep> steps;
+  int64_t bytes = 0;
+  for (auto [time, change] : changes)
+    if (change != 0)
+      steps.push_back({time, bytes += change});
+  return steps;
+}
+
+static std::map<int64_t, int64_t> countSent(ScheduleOp schedule,
+                                            const SlotUses &uses) {
+  std::map<int64_t, int64_t> sent;
+  for (auto send : schedule.getOps<SendOp>()) {
+    TransferOp transfer = uses.getTransfer(send.getTransferAttr());
+    sent[transfer.getTo()] += getBytes(transfer.getType());
+  }
+  return sent;
+}
+
+FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
+  FailureOr<PlanOp> plan = findPlan(module);
+  if (failed(plan))
+    return failure();
+  PlanReport report;
+  report.batch = plan->getBatch();
+  report.microbatches = plan->getMicrobatches();
+  report.deviceMemory = plan->getDeviceMemory().value_or(0);
+  report.graph = makeStageGraph(module, *plan);
+  report.table = readTable(module, *plan);
+  report.timeline =
+      ppopt::schedule::simulate(report.table, report.graph, getLink());
+  for (auto transfer : module.getOps<TransferOp>())
+    report.edgeNames.push_back(transfer.getSymName().str());
+  report.stages = describeStages(module, report.graph.stages.size());
+
+  SlotUses uses(module);
+  for (const PlaceContents &contents : collectPlaces(module, *plan)) {
+    PlaceReport &place = report.places.emplace_back();
+    auto number = static_cast<int>(contents.place);
+    place.ranks = findRanks(*plan, contents.place);
+    place.idleShare = report.timeline.getIdleShare(number);
+    place.inFlight =
+        report.timeline.getInFlight(report.table, report.graph, number);
+    for (ScheduleOp schedule : contents.schedules)
+      if (!schedule.getEvaluation()) {
+        place.sentTo = countSent(schedule, uses);
+        place.activations =
+            traceSlots(schedule, uses, report.timeline.rows[number]);
+      }
+  }
+  return report;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
+  FailureOr<PlanOp> plan = findPlan(module);
+  if (failed(plan))
+    return failure();
+  for (PlaceReport &place : report.places)
+    for (StringRef kind :
+         {"record", "parameters", "gradients", "optimizer", "inputs",
+          "activations", "packed", "workspace", "communication"})
+      place.memory[kind] = 0;
+  for (auto region : module.getOps<RegionOp>()) {
+    PlaceReport &place = report.places[region.getPlace()];
+    auto bytes = static_cast<int64_t>(region.getBytes());
+    place.memory[region.getKind()] += bytes;
+    place.arenaBytes += bytes;
+    if (region.getRegionName() == "temps")
+      place.temporaryBytes = bytes;
+  }
+  ProgramIndex index(module);
+  for (const PlaceContents &contents : collectPlaces(module, *plan)) {
+    PlaceReport &place = report.places[contents.place];
+    PredictedCounts counts = predictCounts(*plan, contents, index);
+    place.flops = counts.flops;
+    place.launches = counts.launches;
+    place.bytesSent = counts.bytesSent;
+  }
+  return success();
+}

@@ -1,0 +1,78 @@
+//===- auto_schedule.cpp - --schedule auto --------------------------------===//
+
+#include "auto_schedule.h"
+
+#include "schedule_flags.h"
+
+#include "ppopt/Transforms/Entry.h"
+#include "ppopt/Transforms/PlanSchedule.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace ppopt;
+using mlir::pp::Phase;
+using mlir::pp::PlanOptions;
+using schedule::Candidate;
+
+/// One schedule for each way to cut the model: the others take its stages. It
+/// splits backwards, so that their parts' times are known.
+static constexpr StringRef ways[] = {"zb-h1", "interleaved", "zb-v"};
+
+/// The schedules that take the stages of `plan`; none if it cannot be compiled
+/// as far as that.
+static std::vector<Candidate> simulatePlan(Compilation &compilation,
+                                           const PlanOptions &plan) {
+  auto module = compilation.tryPlan(plan, Phase::Partitioned);
+  if (!module)
+    return {};
+  auto made = mlir::pp::findPlan(*module);
+  if (failed(made))
+    return {};
+  return schedule::simulateAll(mlir::pp::makeStageGraph(*module, *made),
+                               static_cast<int>(plan.microbatches),
+                               mlir::pp::getLink());
+}
+
+/// The first that fits, of all that were simulated, the fastest first.
+static std::string findFitting(Compilation &compilation,
+                               const PlanOptions &plan,
+                               ArrayRef<Candidate> candidates) {
+  for (const Candidate &candidate : candidates) {
+    PlanOptions with = plan;
+    if (!setNamedSchedule(candidate.name, with).empty())
+      continue;
+    if (!plan.deviceMemory || compilation.tryPlan(with, Phase::Kernels))
+      return candidate.name;
+  }
+  // Compiling says why nothing fits, of the schedule that holds least.
+  return "1f1b";
+}
+
+void ppopt::chooseSchedule(Compilation &compilation, PlanOptions &plan,
+                           raw_ostream &notes) {
+  if (plan.schedule != "auto")
+    return;
+  std::vector<Candidate> candidates;
+  if (plan.getAxisSize("pp") > 1)
+    for (StringRef way : ways) {
+      PlanOptions with = plan;
+      if (!setNamedSchedule(way, with).empty())
+        continue;
+      for (Candidate &candidate : simulatePlan(compilation, with))
+        if (none_of(candidates, [&](const Candidate &known) {
+              return known.name == candidate.name;
+            }))
+          candidates.push_back(std::move(candidate));
+    }
+  sort(candidates, schedule::isBetter);
+  std::string name = findFitting(compilation, plan, candidates);
+  setNamedSchedule(name, plan);
+  compilation.setPlan(plan);
+  notes << plan.source << ": note: --schedule auto takes " << name;
+  for (auto [i, candidate] : enumerate(candidates))
+    notes << (i ? ", " : "; predicted, in ms: ") << candidate.name << " "
+          << formatv("{0:f3}", candidate.time / 1e6);
+  notes << "\n";
+}

@@ -1,0 +1,281 @@
+//===- plan_text.cpp - A plan's report as text and as a page --------------===//
+
+#include "plan_text.h"
+
+#include "ppopt/Schedule/Pebble.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace ppopt;
+using mlir::pp::PlaceReport;
+using mlir::pp::PlanOptions;
+using mlir::pp::PlanReport;
+using mlir::pp::StageReport;
+using schedule::Boundary;
+
+/// 1234567 as "1,234,567".
+static std::string spellCount(int64_t count) {
+  std::string digits = std::to_string(count);
+  for (int at = int(digits.size()) - 3; at > (count < 0); at -= 3)
+    digits.insert(at, ",");
+  return digits;
+}
+
+/// Three digits that count: "1.50 MiB", "72 B".
+static std::string spellBytes(int64_t bytes) {
+  constexpr StringRef units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto amount = static_cast<double>(bytes);
+  unsigned unit = 0;
+  while (amount >= 1024 && unit + 1 < std::size(units)) {
+    amount /= 1024;
+    ++unit;
+  }
+  if (unit == 0)
+    return (Twine(bytes) + " B").str();
+  return formatv(amount >= 100  ? "{0:f0} {1}"
+                 : amount >= 10 ? "{0:f1} {1}"
+                                : "{0:f2} {1}",
+                 amount, units[unit])
+      .str();
+}
+
+static std::string spellTime(double nanoseconds) {
+  if (nanoseconds >= 1e9)
+    return formatv("{0:f2} s", nanoseconds / 1e9).str();
+  if (nanoseconds >= 1e6)
+    return formatv("{0:f2} ms", nanoseconds / 1e6).str();
+  return formatv("{0:f1} us", nanoseconds / 1e3).str();
+}
+
+std::string ppopt::describePlan(const PlanOptions &plan,
+                                const PlanReport &report) {
+  std::string text;
+  raw_string_ostream out(text);
+  for (const mlir::pp::MeshAxis &axis : plan.mesh)
+    out << axis.name << "=" << axis.size << " ";
+  text.pop_back();
+  out << ", batch " << report.batch << ", microbatches " << plan.microbatches
+      << ", " << plan.schedule << ", " << plan.optimizer << ", threads "
+      << plan.threads << ", " << plan.cpu;
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Stages and transfers
+//===----------------------------------------------------------------------===//
+
+static void printStage(size_t number, int place, const StageReport &stage,
+                       bool hasBackward, raw_ostream &out) {
+  int64_t bytes = 0;
+  std::string names;
+  for (const schedule::Parameter &parameter : stage.note.parameters) {
+    bytes += parameter.bytes;
+    names += " " + parameter.name;
+  }
+  out << "  stage " << number << " on place " << place << ": " << stage.ops
+      << " ops" << (hasBackward ? "" : ", no backward");
+  if (!stage.note.inputs.empty())
+    out << ", reads " << join(stage.note.inputs, ", ");
+  out << "\n";
+  if (!names.empty())
+    out << "    " << spellBytes(bytes) << " of parameters:" << names << "\n";
+}
+
+static void printTransfers(const PlanReport &report, raw_ostream &out) {
+  out << "\ntransfers of each microbatch\n";
+  for (auto [number, stage] : enumerate(report.stages))
+    for (const Boundary &sent : stage.note.boundaries) {
+      if (sent.isReceived)
+        continue;
+      out << formatv("  {0,-5} place {1} to {2} (stage {3} to {4})  {5}  {6}  ",
+                     sent.name, report.graph.stages[number].place,
+                     report.graph.stages[sent.peer].place, number, sent.peer,
+                     sent.type, spellBytes(sent.bytes));
+      out << (sent.isGradient     ? "a gradient"
+              : sent.requiresGrad ? "requires_grad"
+                                  : "no gradient comes back")
+          << "\n";
+    }
+}
+
+static void printStages(const PlanReport &report, raw_ostream &out) {
+  out << "\nstages\n";
+  for (auto [number, stage] : enumerate(report.stages)) {
+    const schedule::Stage &node = report.graph.stages[number];
+    printStage(number, node.place, stage, node.hasBackward, out);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A table of numbers with a column for each place, in blocks that fit a
+/// screen.
+class PlaceTable {
+public:
+  explicit PlaceTable(const PlanReport &report) : report(report) {}
+
+  using Cell = function_ref<std::string(const PlaceReport &)>;
+  void add(StringRef label, Cell cell) {
+    rows.push_back({label.str(), {}});
+    for (const PlaceReport &place : report.places)
+      rows.back().second.push_back(cell(place));
+  }
+  void addCount(StringRef label,
+                function_ref<int64_t(const PlaceReport &)> count) {
+    add(label, [&](const PlaceReport &of) { return spellCount(count(of)); });
+  }
+
+  /// One place needs no heads.
+  void print(StringRef title, raw_ostream &out) const {
+    size_t places = report.places.size();
+    for (size_t begin = 0; begin < places; begin += kColumns) {
+      size_t end = std::min(begin + kColumns, places);
+      out << "\n";
+      if (places == 1) {
+        out << title << "\n";
+      } else {
+        out << left_justify(title, kLabel);
+        for (size_t place = begin; place < end; ++place)
+          out << right_justify("place " + std::to_string(place), kWidth);
+        out << "\n";
+      }
+      for (const auto &[label, cells] : rows) {
+        out << "  " << left_justify(label, kLabel - 2);
+        for (size_t place = begin; place < end; ++place)
+          out << right_justify(cells[place], kWidth);
+        out << "\n";
+      }
+    }
+  }
+
+private:
+  static constexpr unsigned kLabel = 18, kWidth = 18, kColumns = 6;
+
+  const PlanReport &report;
+  SmallVector<std::pair<std::string, std::vector<std::string>>> rows;
+};
+} // namespace
+
+static std::string spellRanks(const PlaceReport &place) {
+  if (place.ranks.size() > 3)
+    return formatv("{0}, {1}, .. {2}", place.ranks[0], place.ranks[1],
+                   place.ranks.back())
+        .str();
+  return join(
+      map_range(place.ranks, [](int64_t r) { return std::to_string(r); }),
+      ", ");
+}
+
+static int64_t sumSent(const PlaceReport &place) {
+  int64_t bytes = 0;
+  for (auto [to, sent] : place.sentTo)
+    bytes += sent;
+  return bytes;
+}
+
+static void printMemory(const PlanReport &report, raw_ostream &out) {
+  PlaceTable table(report);
+  if (report.places.size() > 1)
+    table.add("ranks", spellRanks);
+  for (auto &[kind, bytes] : report.places.front().memory) {
+    StringRef name = kind;
+    table.addCount(name, [&](const PlaceReport &place) {
+      return place.memory.lookup(name);
+    });
+  }
+  table.addCount("all", [](const PlaceReport &p) { return p.arenaBytes; });
+  table.print("bytes of a rank", out);
+}
+
+static void printWork(const PlanReport &report, raw_ostream &out) {
+  PlaceTable table(report);
+  table.addCount("FLOPs", [](const PlaceReport &p) { return p.flops; });
+  table.addCount("launches", [](const PlaceReport &p) { return p.launches; });
+  table.addCount("bytes sent",
+                 [](const PlaceReport &p) { return p.bytesSent; });
+  if (report.places.size() > 1) {
+    for (auto [to, _] : enumerate(report.places))
+      if (any_of(report.places, [to = to](const PlaceReport &place) {
+            return place.sentTo.count(to);
+          }))
+        table.addCount("  to place " + std::to_string(to),
+                       [to = to](const PlaceReport &place) {
+                         auto found = place.sentTo.find(to);
+                         return found == place.sentTo.end() ? 0 : found->second;
+                       });
+    table.addCount("  in sums", [](const PlaceReport &p) {
+      return p.bytesSent - sumSent(p);
+    });
+    table.addCount("in flight",
+                   [](const PlaceReport &p) { return p.inFlight; });
+    table.add("idle, predicted", [](const PlaceReport &p) {
+      return formatv("{0:f1} %", 100 * p.idleShare).str();
+    });
+  }
+  table.print("a rank's step", out);
+}
+
+void ppopt::printReport(const PlanOptions &plan, const PlanReport &report,
+                        raw_ostream &out) {
+  out << plan.source << ": " << describePlan(plan, report) << "\n";
+  if (report.places.size() > 1) {
+    printStages(report, out);
+    printTransfers(report, out);
+  }
+  printMemory(report, out);
+  printWork(report, out);
+  if (report.places.size() > 1)
+    out << "\nthe step, predicted: " << spellTime(report.timeline.end) << "\n"
+        << schedule::drawPebbles(report.timeline, report.graph, {});
+}
+
+//===----------------------------------------------------------------------===//
+// The page
+//===----------------------------------------------------------------------===//
+
+schedule::Page ppopt::makePage(const PlanOptions &plan,
+                               const PlanReport &report) {
+  schedule::Page page;
+  page.title = plan.source;
+  page.subtitle = describePlan(plan, report);
+  page.graph = report.graph;
+  page.timeline = report.timeline;
+  page.deviceMemory = report.deviceMemory;
+  page.edgeNames = report.edgeNames;
+  std::vector<std::string> sent, sums, inFlight, memory, flops;
+  for (const PlaceReport &place : report.places) {
+    schedule::PlaceMemory &of = page.memory.emplace_back();
+    int64_t others = 0;
+    for (auto &[kind, bytes] : place.memory)
+      if (kind == "parameters" || kind == "gradients" || kind == "optimizer")
+        of.resident.push_back({kind.str(), bytes});
+      else if (kind != "activations")
+        others += bytes;
+    of.resident.push_back({"other", others + place.temporaryBytes});
+    of.activations = place.activations;
+    std::string receivers;
+    for (auto [to, bytes] : place.sentTo)
+      receivers += (receivers.empty() ? "" : ", ") + spellBytes(bytes) +
+                   " to " + std::to_string(to);
+    sent.push_back(receivers.empty() ? "-" : receivers);
+    sums.push_back(spellBytes(place.bytesSent - sumSent(place)));
+    inFlight.push_back(std::to_string(place.inFlight));
+    memory.push_back(spellBytes(place.arenaBytes));
+    flops.push_back(spellCount(place.flops));
+  }
+  for (const StageReport &stage : report.stages)
+    page.stages.push_back(stage.note);
+  page.figures = {{"memory", memory},
+                  {"sent to places", sent},
+                  {"sent in sums", sums},
+                  {"in flight", inFlight},
+                  {"FLOPs", flops}};
+  return page;
+}
