@@ -65,15 +65,17 @@ bool pp::isCheap(Operation *op) {
 // Work of one op
 //===----------------------------------------------------------------------===//
 
-/// A sum over a loop that two operands have in common.
-static bool isProduct(const IterationSpace &space) {
+/// A sum over a loop that two operands have in common. Indices are not
+/// multiplied.
+static bool isProduct(Operation *op, const IterationSpace &space) {
   for (auto [i, loop] : llvm::enumerate(space.loops)) {
     if (loop.kind != LoopKind::Sum)
       continue;
-    unsigned index = i;
-    if (llvm::count_if(space.operands, [&](const TensorLoops &tensor) {
-          return getLoops(tensor).contains(index);
-        }) >= 2)
+    unsigned factors = 0;
+    for (auto [operand, loops] : llvm::zip(op->getOperands(), space.operands))
+      factors += isa<FloatType>(getElementTypeOrSelf(operand.getType())) &&
+                 getLoops(loops).contains(i);
+    if (factors >= 2)
       return true;
   }
   return false;
@@ -81,7 +83,7 @@ static bool isProduct(const IterationSpace &space) {
 
 static bool isProduct(Operation *op) {
   auto space = dyn_cast<IterationSpaceOpInterface>(op);
-  return space && isProduct(space.getIterationSpace());
+  return space && isProduct(op, space.getIterationSpace());
 }
 
 /// An op that computes nothing.
@@ -145,7 +147,7 @@ public:
 /// What an op computes that is no composition, or a composition of the model.
 static void addComputation(Operation *op, const IterationSpace &space,
                            Work &work) {
-  if (isProduct(space)) {
+  if (isProduct(op, space)) {
     double iterations = 1;
     for (const Loop &loop : space.loops)
       iterations *= static_cast<double>(loop.extent);
@@ -196,10 +198,10 @@ Work pp::estimateWork(Operation *op) {
 
 double pp::estimateTime(Operation *op) { return estimateWork(op).getTime(); }
 
-double pp::estimateBackwardTime(Operation *op, ArrayRef<bool> needed) {
+Work pp::estimateBackwardWork(Operation *op, ArrayRef<bool> needed) {
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   if (!differentiable || llvm::none_of(needed, [](bool need) { return need; }))
-    return 0;
+    return {};
   Block grads;
   Scratch scratch(op->getContext());
   SmallVector<Value> resultGrads, operandGrads(op->getNumOperands());
@@ -208,13 +210,15 @@ double pp::estimateBackwardTime(Operation *op, ArrayRef<bool> needed) {
         isa<FloatType>(getElementTypeOrSelf(result)) && !result.use_empty()
             ? grads.addArgument(result.getType(), result.getLoc())
             : Value());
+  if (llvm::none_of(resultGrads, [](Value grad) { return bool(grad); }))
+    return {};
   // Autodiff says what can't be differentiated, if it has to be.
   ScopedDiagnosticHandler silent(op->getContext(),
                                  [](Diagnostic &) { return success(); });
   if (failed(differentiable.buildAdjoint(scratch.builder, resultGrads, needed,
                                          operandGrads)))
-    return 0;
-  return scratch.getWork().getTime();
+    return {};
+  return scratch.getWork();
 }
 
 double pp::estimateTaskTime(TaskOp task) {

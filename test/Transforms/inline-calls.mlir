@@ -5,7 +5,7 @@
 // CHECK-LABEL: func.func @main
 // CHECK: %[[A:.*]] = pp.dropout %arg0 {p = {{.*}}, stream = [[FIRST:-?[0-9]+]] : i64}
 // CHECK-NOT: stream = [[FIRST]]
-// CHECK: %[[B:.*]] = pp.dropout %[[A]]
+// CHECK: %[[B:.*]] = pp.dropout %[[A]] {p = {{.*}}, stream = [[SECOND:-?[0-9]+]] : i64}
 // CHECK: pp.dropout %[[B]] {p = {{.*}}, stream = 7 : i64}
 // CHECK-NOT: call
 func.func private @layer(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
@@ -14,8 +14,36 @@ func.func private @layer(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
 }
 func.func @main(%x: tensor<4x2xf32> {pp.input = "x"}) -> tensor<f32> {
   %0 = call @layer(%x) : (tensor<4x2xf32>) -> tensor<4x2xf32>
-  %1 = call @layer(%0) : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  %1 = func.call @layer(%0) : (tensor<4x2xf32>) -> tensor<4x2xf32>
   %2 = pp.dropout %1 {p = 0.5 : f64, stream = 7 : i64} : tensor<4x2xf32>
+  %3 = pp.reduce sum %2 [0, 1] : tensor<4x2xf32>
+  return %3 : tensor<f32>
+}
+
+// -----
+
+// Marks stay, those of called functions too, and change nothing of what is drawn: the
+// streams are those of the first model above.
+// CHECK-LABEL: func.func @marked
+// CHECK: pp.on 1 -> tensor<4x2xf32> {
+// CHECK-NEXT: pp.on 0 -> tensor<4x2xf32> {
+// CHECK-NEXT: pp.dropout %arg0 {p = {{.*}}, stream = [[FIRST]] : i64}
+// CHECK: pp.on 0 -> tensor<4x2xf32> {
+// CHECK-NEXT: pp.dropout %{{.*}} {p = {{.*}}, stream = [[SECOND]] : i64}
+// CHECK-NOT: call
+func.func private @layer(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %0 = pp.on 0 -> tensor<4x2xf32> {
+    %1 = pp.dropout %x {p = 0.5 : f64} : tensor<4x2xf32>
+    pp.yield %1 : tensor<4x2xf32>
+  }
+  return %0 : tensor<4x2xf32>
+}
+func.func @marked(%x: tensor<4x2xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.on 1 -> tensor<4x2xf32> {
+    %1 = func.call @layer(%x) : (tensor<4x2xf32>) -> tensor<4x2xf32>
+    pp.yield %1 : tensor<4x2xf32>
+  }
+  %2 = call @layer(%0) : (tensor<4x2xf32>) -> tensor<4x2xf32>
   %3 = pp.reduce sum %2 [0, 1] : tensor<4x2xf32>
   return %3 : tensor<f32>
 }

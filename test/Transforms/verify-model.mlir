@@ -15,6 +15,37 @@ func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}, %y: tensor<4x8xf32> {pp.in
 
 // -----
 
+// Marks hold ops, calls and parameters, in any function.
+func.func private @layer(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %0 = pp.on 1 -> tensor<4x8xf32> {
+    %1 = pp.matmul %x, %w : tensor<4x8xf32>, tensor<8x8xf32>
+    pp.yield %1 : tensor<4x8xf32>
+  }
+  return %0 : tensor<4x8xf32>
+}
+func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.on 0 -> tensor<f32> {
+    %w = pp.param "w" {init = #pp.init<zeros>} : tensor<8x8xf32>
+    %1 = func.call @layer(%x, %w) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %2 = pp.reduce sum %1 [0, 1] : tensor<4x8xf32>
+    pp.yield %2 : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.on 0 -> tensor<f32> {
+    // expected-error @below {{'builtin.unrealized_conversion_cast' is no op of a model}}
+    %1 = builtin.unrealized_conversion_cast %x : tensor<4xf32> to tensor<f32>
+    pp.yield %1 : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
+
+// -----
+
 // expected-error @below {{the file has no entry function: every function is called by another, or there is none}}
 module {
 }

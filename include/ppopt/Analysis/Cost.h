@@ -42,9 +42,10 @@ Work estimateWork(Operation *op);
 /// In nanoseconds.
 double estimateTime(Operation *op);
 
-/// The time of the ops that the gradient adds for `op`, if the gradients of all
-/// its results are known and those of the operands in `needed` are wanted.
-double estimateBackwardTime(Operation *op, ArrayRef<bool> needed);
+/// The work of the ops that the gradient adds for `op`, if the gradients of its
+/// results that have uses are known and those of the operands in `needed` are
+/// wanted.
+Work estimateBackwardWork(Operation *op, ArrayRef<bool> needed);
 
 /// The sum over a task's ops, of one run.
 double estimateTaskTime(TaskOp task);

@@ -15,10 +15,10 @@ namespace mlir::pp {
 /// one unit, memory is in bytes.
 struct CutProblem {
   struct Item {
-    double time = 0;        ///< forward and backward, of one microbatch
-    int64_t savedBytes = 0; ///< kept for the backward, of one microbatch
-    std::vector<int> reads; ///< indices of values
-    std::vector<int> params;
+    double time = 0;         ///< forward and backward, of one microbatch
+    int64_t savedBytes = 0;  ///< kept for the backward, of one microbatch
+    std::vector<int> reads;  ///< indices of values, each once
+    std::vector<int> params; ///< each once
   };
   struct Value {
     int item = 0; ///< the one that makes it
@@ -27,7 +27,7 @@ struct CutProblem {
   };
 
   std::vector<Item> items;
-  std::vector<Value> values;
+  std::vector<Value> values; ///< by the item that makes them
   /// Of each parameter: itself, its gradient and the optimizer's states.
   std::vector<int64_t> paramBytes;
   /// One entry for each piece, in order.

@@ -271,4 +271,12 @@ def TestIterationSpace : Pass<"pp-test-iteration-space"> {
   }];
 }
 
+def TestCost : Pass<"pp-test-cost"> {
+  let summary = "Test only: a remark on each op with its work";
+  let description = [{
+    `4096 flops, 0 elements, 1024 bytes; backward 8192, 0, 2048.` The backward is that of the operands that have a gradient: floats, but
+    for frozen parameters.
+  }];
+}
+
 #endif // PPOPT_TRANSFORMS_PASSES

@@ -38,3 +38,33 @@ func.func @other_type(%g: tensor<5xf32>) {
   "pp.update"(%w, %g) : (tensor<4xf32>, tensor<5xf32>) -> ()
   return
 }
+
+// -----
+
+func.func @negative_mark() {
+  // expected-error @below {{'pp.on' op place -1 is negative}}
+  pp.on -1 {
+    pp.yield
+  }
+  return
+}
+
+// -----
+
+func.func @negative_place() {
+  // expected-error @below {{'pp.place' op place -2 is negative}}
+  pp.place -2 stage 0 {
+    pp.yield
+  }
+  return
+}
+
+// -----
+
+func.func @yields_another_type(%x: tensor<4xf32>) {
+  // expected-error @below {{'pp.on' op yields 1 values whose types are not those of its results}}
+  %0 = pp.on 0 -> tensor<8xf32> {
+    pp.yield %x : tensor<4xf32>
+  }
+  return
+}

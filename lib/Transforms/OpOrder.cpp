@@ -1,0 +1,105 @@
+//===- OpOrder.cpp - The ops of an entry that are to be placed ------------===//
+
+#include "OpOrder.h"
+
+#include "ppopt/Analysis/Cost.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+bool OpOrder::isLeaf(Operation *op) const {
+  if (op->hasTrait<OpTrait::ConstantLike>())
+    return true;
+  // What the function returns comes from a place.
+  return isCheap(op) &&
+         llvm::none_of(
+             op->getUsers(),
+             [](Operation *user) { return isa<func::ReturnOp>(user); }) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           Operation *def = operand.getDefiningOp();
+           return !def || leaves.contains(def);
+         });
+}
+
+bool OpOrder::followsFromParams(Operation *op) const {
+  bool readsParam = false;
+  for (Value operand : op->getOperands()) {
+    Operation *def = operand.getDefiningOp();
+    bool isParam = def && (isa<ParamOp>(def) || fromParams.contains(def));
+    if (!isParam && !(def && def->hasTrait<OpTrait::ConstantLike>()))
+      return false;
+    readsParam |= isParam;
+  }
+  return readsParam;
+}
+
+static Operation *earlier(Operation *a, Operation *b) {
+  if (!a || !b)
+    return a ? a : b;
+  return a->isBeforeInBlock(b) ? a : b;
+}
+
+/// The first op that reads more than parameters.
+Operation *OpOrder::findReader(ParamOp param) const {
+  Operation *first = nullptr;
+  for (Operation *user : param->getUsers())
+    if (!fromParams.contains(user) && !isa<func::ReturnOp>(user))
+      first = earlier(first, user);
+  return first;
+}
+
+void OpOrder::findAnchors(ArrayRef<Operation *> all) {
+  // Near the readers of the parameters, ...
+  for (Operation *op : all) {
+    if (!fromParams.contains(op))
+      continue;
+    Operation *latest = nullptr;
+    for (Value operand : op->getOperands()) {
+      auto param = operand.getDefiningOp<ParamOp>();
+      Operation *anchor =
+          param ? findReader(param) : anchors.lookup(operand.getDefiningOp());
+      if (anchor && (!latest || latest->isBeforeInBlock(anchor)))
+        latest = anchor;
+    }
+    anchors[op] = latest;
+  }
+  // ... but in front of the op's users.
+  for (Operation *op : llvm::reverse(all))
+    if (fromParams.contains(op))
+      for (Operation *user : op->getUsers())
+        if (!isa<func::ReturnOp>(user))
+          anchors[op] =
+              earlier(anchors[op],
+                      fromParams.contains(user) ? anchors.lookup(user) : user);
+}
+
+OpOrder::OpOrder(Block &block) {
+  SmallVector<Operation *> all;
+  for (Operation &op : block.without_terminator()) {
+    if (isa<ParamOp>(op))
+      continue;
+    if (isLeaf(&op)) {
+      leaves.insert(&op);
+      continue;
+    }
+    all.push_back(&op);
+    if (followsFromParams(&op))
+      fromParams.insert(&op);
+  }
+  findAnchors(all);
+  DenseMap<Operation *, SmallVector<Operation *>> anchored;
+  for (Operation *op : all)
+    if (Operation *anchor = anchors.lookup(op))
+      anchored[anchor].push_back(op);
+  for (Operation *op : all) {
+    if (anchors.lookup(op))
+      continue;
+    llvm::append_range(ops, anchored.lookup(op));
+    ops.push_back(op);
+  }
+  inProgramOrder = std::move(all);
+  for (auto [i, op] : llvm::enumerate(ops))
+    index[op] = i;
+}
