@@ -14,7 +14,7 @@ func.func private @layer(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
 }
 func.func @main(%x: tensor<4x2xf32> {pp.input = "x"}) -> tensor<f32> {
   %0 = call @layer(%x) : (tensor<4x2xf32>) -> tensor<4x2xf32>
-  %1 = func.call @layer(%0) : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  %1 = call @layer(%0) : (tensor<4x2xf32>) -> tensor<4x2xf32>
   %2 = pp.dropout %1 {p = 0.5 : f64, stream = 7 : i64} : tensor<4x2xf32>
   %3 = pp.reduce sum %2 [0, 1] : tensor<4x2xf32>
   return %3 : tensor<f32>
@@ -24,7 +24,7 @@ func.func @main(%x: tensor<4x2xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // Marks stay, those of called functions too, and change nothing of what is drawn: the
 // streams are those of the first model above.
-// CHECK-LABEL: func.func @marked
+// CHECK-LABEL: func.func @main
 // CHECK: pp.on 1 -> tensor<4x2xf32> {
 // CHECK-NEXT: pp.on 0 -> tensor<4x2xf32> {
 // CHECK-NEXT: pp.dropout %arg0 {p = {{.*}}, stream = [[FIRST]] : i64}
@@ -38,7 +38,7 @@ func.func private @layer(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
   }
   return %0 : tensor<4x2xf32>
 }
-func.func @marked(%x: tensor<4x2xf32> {pp.input = "x"}) -> tensor<f32> {
+func.func @main(%x: tensor<4x2xf32> {pp.input = "x"}) -> tensor<f32> {
   %0 = pp.on 1 -> tensor<4x2xf32> {
     %1 = func.call @layer(%x) : (tensor<4x2xf32>) -> tensor<4x2xf32>
     pp.yield %1 : tensor<4x2xf32>
