@@ -203,10 +203,8 @@ void Channels::start(int number) {
     return;
   }
   Channel &channel = *operation.channel;
-  if (channel.group.size() == 1) {
-    operation.stage = Stage::Done;
-    return;
-  }
+  if (channel.group.size() == 1)
+    return finish(number);
   if (mode == Collectives::Native && channel.nativeGroup < 0)
     throw std::logic_error("collective '" + operation.name +
                            "' is started before open()");
@@ -235,6 +233,12 @@ void Channels::startRing(Channel &channel) {
   channel.ring.start(call);
 }
 
+void Channels::finish(int operation) {
+  operations[operation]->stage = Stage::Done;
+  if (theObserver)
+    theObserver->ended(operation);
+}
+
 bool Channels::frontIsDone(Channel &channel) {
   if (mode == Collectives::Native)
     return transport.test(operations[channel.queue.front()]->request);
@@ -246,7 +250,7 @@ void Channels::progressCollectives() {
     return;
   for (const std::unique_ptr<Channel> &channel : channels)
     while (!channel->queue.empty() && frontIsDone(*channel)) {
-      operations[channel->queue.front()]->stage = Stage::Done;
+      finish(channel->queue.front());
       channel->queue.pop();
       --collectivesInFlight;
       if (mode == Collectives::Ring && !channel->queue.empty())
@@ -263,7 +267,7 @@ void Channels::progressTransfers(uint64_t completions) {
   for (int number : transfersInFlight) {
     Operation &operation = *operations[number];
     if (transport.test(operation.request))
-      operation.stage = Stage::Done;
+      finish(number);
     else
       transfersInFlight[kept++] = number;
   }

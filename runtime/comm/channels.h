@@ -56,6 +56,14 @@ struct TransferSpec {
   size_t bytes = 0;
 };
 
+/// Told when operations end; allocates nothing.
+class OperationObserver {
+public:
+  virtual ~OperationObserver() = default;
+  /// This rank has seen that the operation is complete.
+  virtual void ended(int operation) = 0;
+};
+
 class Channels {
 public:
   /// Throws std::invalid_argument where the mesh has another number of ranks
@@ -100,12 +108,16 @@ public:
   /// transport counts (zero where the library does the sums).
   uint64_t bytesSent(int operation) const;
 
+  /// Tells `observer` (which may be null) of all that ends from now on.
+  void observe(OperationObserver *observer) { theObserver = observer; }
+
   const Mesh &mesh() const { return theMesh; }
 
 private:
   struct Operation;
   struct Channel;
   void startRing(Channel &channel);
+  void finish(int operation);
   bool frontIsDone(Channel &channel);
   void progressCollectives();
   void progressTransfers(uint64_t completions);
@@ -115,6 +127,7 @@ private:
   Transport &transport;
   Mesh theMesh;
   Collectives mode;
+  OperationObserver *theObserver = nullptr;
   int collectivesInFlight = 0;
   std::vector<int> transfersInFlight;
   uint64_t seenCompletions = 0; ///< when the transfers were last looked at

@@ -5,6 +5,7 @@
 #include "comm/add_elements.h"
 #include "core/error.h"
 #include "core/rank.h"
+#include "core/step_trace.h"
 #include "device/cpu/team.h"
 
 #include <algorithm>
@@ -40,8 +41,8 @@ double readNumber(const char *address, ElementType type) {
 class Walk {
 public:
   Walk(ppopt_rank &rank, const StepSettings &settings,
-       const WalkOptions &options)
-      : rank(rank), settings(settings), options(options) {}
+       const WalkOptions &options, StepTrace *trace)
+      : rank(rank), settings(settings), options(options), trace(trace) {}
 
   void setRecord(bool training);
   void walk(const std::vector<Action> &actions);
@@ -53,6 +54,9 @@ public:
                                 rank.program.lossType);
   }
   double gradNorm() const { return norm; }
+  double waitedSeconds() const {
+    return std::chrono::duration<double>(waited).count();
+  }
   /// Steps count from 1 in messages, as in the log.
   int64_t stepNumber() const { return settings.step + 1; }
 
@@ -62,10 +66,11 @@ private:
   char *at(const Action &action, int64_t offset) const {
     return rank.memoryOf(action.place).at(offset);
   }
+  void perform(const Action &action);
   void runTask(const Action &action);
   void zero(const Action &action);
   void start(const Action &action);
-  void wait(int operation);
+  void finish(int operation);
   void sum(const Action &action);
   void drain();
   void checkCounts(const Action &action);
@@ -74,6 +79,8 @@ private:
   ppopt_rank &rank;
   const StepSettings &settings;
   const WalkOptions &options;
+  StepTrace *const trace;
+  Clock::duration waited{};
   double norm = unknown;
   bool stopped = false;     ///< by check_counts: the remaining actions are off
   bool keepsUpdate = false; ///< by norm: tasks of kind "update" are off
@@ -101,37 +108,46 @@ void Walk::setRecord(bool training) {
 
 void Walk::walk(const std::vector<Action> &actions) {
   for (const Action &action : actions) {
-    switch (action.kind) {
-    case Action::run:
-      runTask(action);
-      break;
-    case Action::zero:
-      zero(action);
-      break;
-    case Action::start:
-      start(action);
-      break;
-    case Action::wait:
-      wait(int(action.operation));
-      break;
-    case Action::copy:
-      std::memcpy(rank.at(action.at[1]), rank.at(action.at[0]), action.bytes);
-      break;
-    case Action::sum:
-      sum(action);
-      break;
-    case Action::checkCounts:
-      checkCounts(action);
-      break;
-    case Action::norm:
-      takeNorm(action);
-      break;
+    bool spans = action.kind == Action::run || action.kind == Action::wait ||
+                 action.kind == Action::copy || action.kind == Action::sum;
+    if (action.kind == Action::wait || (trace && spans)) {
+      Clock::time_point begin = Clock::now();
+      perform(action);
+      Clock::time_point end = Clock::now();
+      if (action.kind == Action::wait)
+        waited += end - begin;
+      if (trace)
+        trace->record(action, begin, end);
+    } else {
+      perform(action);
     }
     if (options.poison)
       for (const DeadRange &dead : action.dead)
         std::memset(at(action, dead.offset), 0xFF, dead.bytes);
     if (stopped)
       return drain();
+  }
+}
+
+void Walk::perform(const Action &action) {
+  switch (action.kind) {
+  case Action::run:
+    return runTask(action);
+  case Action::zero:
+    return zero(action);
+  case Action::start:
+    return start(action);
+  case Action::wait:
+    return finish(int(action.operation));
+  case Action::copy:
+    std::memcpy(rank.at(action.at[1]), rank.at(action.at[0]), action.bytes);
+    return;
+  case Action::sum:
+    return sum(action);
+  case Action::checkCounts:
+    return checkCounts(action);
+  case Action::norm:
+    return takeNorm(action);
   }
 }
 
@@ -164,11 +180,13 @@ void Walk::zero(const Action &action) {
 void Walk::start(const Action &action) {
   if (!rank.channels)
     return; // one rank: the sum is there
+  if (trace)
+    trace->begin(action);
   rank.channels->start(int(action.operation));
   rank.inFlight.push_back(int(action.operation));
 }
 
-void Walk::wait(int operation) {
+void Walk::finish(int operation) {
   if (!rank.channels)
     return;
   rank.channels->wait(operation);
@@ -192,7 +210,7 @@ void Walk::sum(const Action &action) {
 /// used again.
 void Walk::drain() {
   while (!rank.inFlight.empty())
-    wait(rank.inFlight.front());
+    finish(rank.inFlight.front());
 }
 
 void Walk::checkCounts(const Action &action) {
@@ -244,17 +262,48 @@ void checkPredicted(const ppopt_rank &rank, const StepResult &result,
                  predicted.bytesSent);
 }
 
+/// A step in the trace, and its operations as they end. Evaluations have the
+/// same channels and are not traced.
+class Tracing {
+public:
+  Tracing(ppopt_rank &rank, StepTrace *trace, int64_t step)
+      : rank(rank), trace(trace) {
+    if (!trace)
+      return;
+    trace->beginStep(step);
+    if (rank.channels)
+      rank.channels->observe(trace);
+  }
+  ~Tracing() {
+    if (!trace)
+      return;
+    trace->endStep();
+    if (rank.channels)
+      rank.channels->observe(nullptr);
+  }
+
+private:
+  ppopt_rank &rank;
+  StepTrace *const trace;
+};
+
 } // namespace
 
 StepResult walkStep(ppopt_rank &rank, const StepSettings &settings,
                     const WalkOptions &options) {
   Counters before = rank.counters;
   int64_t bytesBefore = rank.bytesSent();
-  Walk walk(rank, settings, options);
+  Walk walk(rank, settings, options, options.trace);
+  Clock::time_point begin = Clock::now();
   walk.setRecord(/*training=*/true);
-  walk.walk(rank.actions);
+  {
+    Tracing tracing(rank, options.trace, walk.stepNumber());
+    walk.walk(rank.actions);
+  }
 
   StepResult result;
+  result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  result.waitedSeconds = walk.waitedSeconds();
   result.loss = walk.loss();
   result.gradNorm = walk.gradNorm();
   result.skipped = std::move(walk.skipped);
@@ -275,7 +324,7 @@ StepResult walkStep(ppopt_rank &rank, const StepSettings &settings,
 
 EvalResult walkEval(ppopt_rank &rank, const StepSettings &settings,
                     const WalkOptions &options) {
-  Walk walk(rank, settings, options);
+  Walk walk(rank, settings, options, /*trace=*/nullptr);
   walk.setRecord(/*training=*/false);
   walk.walk(rank.evalActions);
   return {walk.loss(), std::move(walk.skipped)};

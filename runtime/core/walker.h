@@ -19,6 +19,8 @@ struct ppopt_rank;
 
 namespace ppopt::runtime {
 
+class StepTrace;
+
 /// What the actions of one step depend on besides the arena; goes into the
 /// ppopt_record. Adam's bias corrections follow from beta1, beta2 and step.
 struct StepSettings {
@@ -45,6 +47,8 @@ struct WalkOptions {
   bool checkPredicted = false;
   /// Overwrite what an action leaves dead with bytes 0xFF.
   bool poison = false;
+  /// Where to record what ran when in steps; null: nowhere.
+  StepTrace *trace = nullptr;
 };
 
 struct StepResult {
@@ -58,7 +62,9 @@ struct StepResult {
   /// Empty if the parameters were updated, else why not: a sentence for the
   /// log. The same on all ranks.
   std::string skipped;
-  int64_t launches = 0, flops = 0, bytesSent = 0; ///< of this rank in this step
+  // Of this rank in this step.
+  int64_t launches = 0, flops = 0, bytesSent = 0;
+  double seconds = 0, waitedSeconds = 0; ///< in all, and in waits of it
 };
 
 struct EvalResult {

@@ -272,6 +272,9 @@ void addRunningFlags(Flags &flags, CLI::App &app, Options &options) {
   flags.toggle("--check-counters", options.checkCounters, true,
                "Stop where a step's launches, FLOPs or bytes sent differ from "
                "the compiler's prediction");
+  flags.integer("--check-replicas", options.checkReplicas, 1,
+                "Stop where two copies of a parameter differ, after every N "
+                "steps and after the last");
   flags.toggle("--poison", options.poison, true,
                "Overwrite memory after its last use in a step: what is read "
                "too late shows");

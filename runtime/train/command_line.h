@@ -53,6 +53,7 @@ struct Options {
   comm::Collectives collectives = comm::Collectives::Ring;
   bool checkCounters = false;
   bool poison = false;
+  int64_t checkReplicas = 0; ///< 0: off
 };
 
 /// Throws UsageError with one line for anything that is not understood, out of

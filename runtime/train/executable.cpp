@@ -9,8 +9,10 @@
 #include "train/cpu_check.h"
 #include "train/describe.h"
 #include "train/job.h"
+#include "train/messages.h"
 #include "train/training_loop.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -107,30 +109,14 @@ void Startup::prepare(const CompiledProgram &compiled,
 
 /// The lowest rank whose startup failed, on every rank alike; -1 for none.
 int agreeOnStart(comm::Transport &transport, bool failed) {
-  constexpr int kChannel = 0;
   transport.reserve(1);
-  auto send = [&](int value, int peer) {
-    comm::Request request =
-        transport.isend(&value, sizeof(value), peer, kChannel);
-    transport.wait(request);
-  };
-  auto receive = [&](int peer) {
-    int value = 0;
-    comm::Request request =
-        transport.irecv(&value, sizeof(value), peer, kChannel);
-    transport.wait(request);
-    return value;
-  };
-  if (transport.rank() != 0) {
-    send(failed, 0);
-    return receive(0);
-  }
-  int lowest = failed ? 0 : -1;
-  for (int peer = 1; peer < transport.size(); ++peer)
-    if (receive(peer) != 0 && lowest < 0)
-      lowest = peer;
-  for (int peer = 1; peer < transport.size(); ++peer)
-    send(lowest, peer);
+  Messages messages(transport, /*channel=*/0); // no step has begun
+  int32_t own = failed;
+  std::vector<int32_t> all(transport.size());
+  messages.gather(&own, sizeof own, all.data());
+  auto first = std::find(all.begin(), all.end(), 1);
+  int32_t lowest = first == all.end() ? -1 : int32_t(first - all.begin());
+  messages.broadcast(&lowest, sizeof lowest);
   return lowest;
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/rank.h"
+#include "train/messages.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -93,45 +94,29 @@ struct Exported {
   int64_t bytes;
 };
 
-/// Sends the bytes to rank 0, or takes them from the owner: one message a
-/// piece.
-class Gather {
-public:
-  explicit Gather(const ppopt_rank &rank)
-      : rank_(rank), channel_(int(rank.program.unusedChannel())) {}
+constexpr int64_t kPiece = int64_t{4} << 20;
 
-  void send(const Exported &exported) {
-    const char *data = rank_.at(exported.address);
-    forEachPiece(exported.bytes, [&](int64_t offset, int64_t bytes) {
-      comm::Request request =
-          rank_.transport->isend(data + offset, bytes, 0, channel_);
-      rank_.transport->wait(request);
-    });
-  }
+/// One message a piece, so that nobody needs room for a whole tensor.
+template <typename Use> void forEachPiece(int64_t bytes, const Use &use) {
+  for (int64_t offset = 0; offset < bytes; offset += kPiece)
+    use(offset, std::min(kPiece, bytes - offset));
+}
 
-  void receive(const Exported &exported, const WriteBytes &write) {
-    piece_.resize(kPiece);
-    forEachPiece(exported.bytes, [&](int64_t, int64_t bytes) {
-      comm::Request request = rank_.transport->irecv(piece_.data(), bytes,
-                                                     exported.owner, channel_);
-      rank_.transport->wait(request);
-      write(piece_.data(), bytes);
-    });
-  }
+void sendToRank0(const ppopt_rank &rank, const Exported &exported) {
+  const char *data = rank.at(exported.address);
+  forEachPiece(exported.bytes, [&](int64_t offset, int64_t bytes) {
+    Messages(rank).send(data + offset, bytes, 0);
+  });
+}
 
-private:
-  static constexpr int64_t kPiece = int64_t{4} << 20;
-
-  template <typename Use>
-  static void forEachPiece(int64_t bytes, const Use &use) {
-    for (int64_t offset = 0; offset < bytes; offset += kPiece)
-      use(offset, std::min(kPiece, bytes - offset));
-  }
-
-  const ppopt_rank &rank_;
-  const int channel_;
-  std::vector<char> piece_;
-};
+void receiveFromOwner(const ppopt_rank &rank, const Exported &exported,
+                      std::vector<char> &piece, const WriteBytes &write) {
+  piece.resize(std::min(kPiece, exported.bytes));
+  forEachPiece(exported.bytes, [&](int64_t, int64_t bytes) {
+    Messages(rank).receive(piece.data(), bytes, exported.owner);
+    write(piece.data(), bytes);
+  });
+}
 
 int ownerOf(const ppopt_rank &rank, const Parameter &parameter) {
   bool alone = rank.program.plan.ranks() == 1;
@@ -156,20 +141,20 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
                         {parameter.places.front(), offset},
                         parameter.bytes()});
   }
-  Gather gather(rank);
   if (rank.index != 0) {
     for (size_t index : orderInFile(tensors))
       if (exported[index].owner == rank.index)
-        gather.send(exported[index]);
+        sendToRank0(rank, exported[index]);
     return;
   }
+  std::vector<char> piece;
   writeSafetensors(path, tensors, {{"format", "pt"}},
                    [&](size_t index, const WriteBytes &write) {
                      const Exported &wanted = exported[index];
                      if (wanted.owner == 0)
                        write(rank.at(wanted.address), wanted.bytes);
                      else
-                       gather.receive(wanted, write);
+                       receiveFromOwner(rank, wanted, piece, write);
                    });
 }
 

@@ -7,6 +7,7 @@
 #include "core/rank.h"
 #include "core/walker.h"
 #include "train/progress.h"
+#include "train/replica_check.h"
 
 #include <fmt/format.h>
 
@@ -49,6 +50,8 @@ public:
     settings_.seed = options_.seed;
     walk_.checkPredicted = options_.checkCounters;
     walk_.poison = options_.poison;
+    if (options_.checkReplicas > 0)
+      replicas_.emplace(rank_);
     if (rank_.index == 0)
       progress_.emplace(job.program, job.options);
   }
@@ -59,6 +62,9 @@ public:
       if (options_.evalEvery > 0 && step % options_.evalEvery == 0)
         evaluate(step);
       train(step);
+      if (replicas_ && ((step + 1) % options_.checkReplicas == 0 ||
+                        step + 1 == options_.steps))
+        replicas_->run(step + 1);
     }
     evaluate(options_.steps);
     finish();
@@ -77,6 +83,7 @@ private:
   const int64_t dpCoordinate_;
   runtime::StepSettings settings_; ///< `step` counts the updates made so far
   runtime::WalkOptions walk_;
+  std::optional<ReplicaCheck> replicas_;
   std::optional<Progress> progress_; ///< rank 0's
 };
 
