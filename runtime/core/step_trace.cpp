@@ -2,10 +2,12 @@
 
 #include "core/step_trace.h"
 
+#include <algorithm>
+
 namespace ppopt::runtime {
 
 StepTrace::StepTrace(const std::vector<Action> &actions, int64_t steps)
-    : ring(steps) {
+    : ring(std::max<int64_t>(steps, 1)) {
   for (const Action &action : actions)
     if (action.kind == Action::start) {
       starts.resize(action.operation + 1, nullptr);

@@ -278,6 +278,12 @@ void addRunningFlags(Flags &flags, CLI::App &app, Options &options) {
   flags.toggle("--poison", options.poison, true,
                "Overwrite memory after its last use in a step: what is read "
                "too late shows");
+  flags.path("--trace", options.trace,
+             "Write what ran when on all ranks in the last steps, for "
+             "ui.perfetto.dev");
+  flags.integer(
+      "--trace-steps", options.traceSteps, 1,
+      fmt::format("Steps that --trace keeps (default {})", options.traceSteps));
   flags.path("--dump-gradients", options.dumpGradients,
              "Write the first step's gradients, summed over all ranks and not "
              "clipped (safetensors, by name)");
@@ -329,6 +335,11 @@ void checkSamples(const Program &program, const Options &options,
                          names.push_back(input.name);
                        return fmt::format("{}", fmt::join(names, ", "));
                      }());
+}
+
+void checkFiles(const Options &options, const CLI::App &app) {
+  if (app.count("--trace-steps") > 0 && options.trace.empty())
+    throw UsageError("--trace-steps: needs --trace");
 }
 
 void checkLearningRate(const Options &options, const CLI::App &app) {
@@ -443,6 +454,7 @@ Options parseCommandLine(const Program &program,
   options.learningRate.steps = options.steps;
   checkOptimizer(program, app);
   checkSamples(program, options, app);
+  checkFiles(options, app);
   checkLearningRate(options, app);
   return options;
 }

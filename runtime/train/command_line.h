@@ -47,7 +47,8 @@ struct Options {
   int64_t seed = 0;
 
   // Files.
-  std::string init, exportTo, log, dumpGradients;
+  std::string init, exportTo, log, dumpGradients, trace;
+  int64_t traceSteps = 4;
 
   // Running.
   comm::Collectives collectives = comm::Collectives::Ring;

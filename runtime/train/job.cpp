@@ -80,6 +80,7 @@ Job::Job(const Program &program, const Options &options)
   checkWritable("--log", options.log);
   checkWritable("--export", options.exportTo);
   checkWritable("--dump-gradients", options.dumpGradients);
+  checkWritable("--trace", options.trace);
   bool tokens = !options.evalData.empty();
   if (tokens || !options.evalInputs.empty()) {
     const char *flag = tokens ? "--eval-data" : "--eval-inputs";

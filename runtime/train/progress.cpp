@@ -6,6 +6,7 @@
 #include "train/describe.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -66,6 +67,22 @@ void appendCount(Line &line, double count) {
 void appendClock(Line &line, double seconds) {
   int64_t whole = std::llround(seconds);
   append(line, "{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+/// Of each rank; of many the least and the most.
+template <typename Value, typename Describe>
+std::string describeEach(const std::vector<Value> &values,
+                         const Describe &describe) {
+  constexpr size_t kShown = 8;
+  if (values.size() > kShown) {
+    auto [least, most] = std::minmax_element(values.begin(), values.end());
+    return fmt::format("{} to {} (of {} ranks)", describe(*least),
+                       describe(*most), values.size());
+  }
+  std::vector<std::string> each;
+  for (const Value &value : values)
+    each.push_back(describe(value));
+  return fmt::format("{} (each rank)", fmt::join(each, ", "));
 }
 
 int digits(int64_t value) {
@@ -129,6 +146,7 @@ std::string Progress::describeWorkers(const char *transport) const {
 }
 
 void Progress::start(const char *transport) {
+  transport_ = transport;
   const runtime::Plan &plan = program_.plan;
   int64_t elements = 0;
   for (const auto &parameter : program_.parameters)
@@ -238,15 +256,24 @@ void Progress::evaluation(int64_t steps, double loss, int64_t batches,
   logLine(line.data(), line.size());
 }
 
-void Progress::summary() {
+int64_t peakResidentBytes() {
   struct rusage usage;
-  int64_t peak = 0; // ru_maxrss is in KiB on Linux
-  if (::getrusage(RUSAGE_SELF, &usage) == 0)
-    peak = static_cast<int64_t>(usage.ru_maxrss) * 1024;
+  if (::getrusage(RUSAGE_SELF, &usage) != 0)
+    return 0;
+  return static_cast<int64_t>(usage.ru_maxrss) * 1024; // KiB on Linux
+}
+
+void Progress::summary(const std::vector<RankReport> &ranks) {
   double mean = timedSteps_ > 0
                     ? timedMilliseconds_ / static_cast<double>(timedSteps_)
                     : firstMilliseconds_;
   double least = timedSteps_ > 0 ? leastMilliseconds_ : firstMilliseconds_;
+  std::vector<double> idle;
+  std::vector<int64_t> peaks;
+  for (const RankReport &rank : ranks) {
+    idle.push_back(rank.seconds > 0 ? rank.waitedSeconds / rank.seconds : 0);
+    peaks.push_back(rank.peakBytes);
+  }
   Line line;
   append(line, "done: {} step{}", stepsDone_, stepsDone_ == 1 ? "" : "s");
   if (stepsSkipped_ > 0)
@@ -257,17 +284,32 @@ void Progress::summary() {
     appendCount(line, static_cast<double>(unit_.perStep) / (mean / 1e3));
     append(line, " {}/s", unit_.name);
   }
-  append(line, " | peak resident memory {} (this process)",
-         describeBytes(peak));
+  if (stepsDone_ > 0 && ranks.size() > 1)
+    append(line, " | idle {}", describeEach<double>(idle, [](double share) {
+             return fmt::format("{:.1f}%", 100 * share);
+           }));
+  if (oneProcess())
+    append(line, " | peak resident memory {} (this process)",
+           describeBytes(peaks.front()));
+  else
+    append(line, " | peak resident memory {}",
+           describeEach<int64_t>(peaks, describeBytes));
   print(line);
   if (log_ < 0)
     return;
-  line.clear();
-  append(line,
-         "{{\"event\":\"end\",\"steps\":{},\"skipped\":{},\"mean_ms\":{:.3f},"
-         "\"least_ms\":{:.3f},\"first_ms\":{:.3f},\"peak_bytes\":{}}}\n",
-         stepsDone_, stepsSkipped_, mean, least, firstMilliseconds_, peak);
-  logLine(line.data(), line.size());
+  if (oneProcess())
+    peaks.resize(1);
+  std::string record = nlohmann::json{{"event", "end"},
+                                      {"steps", stepsDone_},
+                                      {"skipped", stepsSkipped_},
+                                      {"mean_ms", mean},
+                                      {"least_ms", least},
+                                      {"first_ms", firstMilliseconds_},
+                                      {"idle", idle},
+                                      {"peak_bytes", peaks}}
+                           .dump() +
+                       "\n";
+  logLine(record.data(), record.size());
 }
 
 } // namespace ppopt::train

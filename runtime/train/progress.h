@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ppopt::train {
 
@@ -26,6 +27,15 @@ struct WorkUnit {
 
 /// Tokens where an input is integers of rank 2, else rows of the batch.
 WorkUnit workUnitOf(const runtime::Program &program);
+
+/// What a rank tells of itself at the end.
+struct RankReport {
+  double seconds = 0, waitedSeconds = 0; ///< of timed steps; in waits of it
+  int64_t peakBytes = 0;                 ///< resident, of its process
+};
+
+/// Bytes of this process that were resident at most.
+int64_t peakResidentBytes();
 
 class Progress {
 public:
@@ -45,15 +55,18 @@ public:
   /// After `steps` steps.
   void evaluation(int64_t steps, double loss, int64_t batches,
                   int64_t skippedBatches, double milliseconds);
-  void summary();
+  /// `ranks`: of all ranks, in their order.
+  void summary(const std::vector<RankReport> &ranks);
 
 private:
   void logLine(const char *text, size_t size);
   std::string describeWorkers(const char *transport) const;
+  bool oneProcess() const { return transport_ != "mpi"; }
 
   const runtime::Program &program_;
   const Options &options_;
   WorkUnit unit_;
+  std::string transport_;
   int log_ = -1;
   // Of all steps but the first, which touches memory for the first time.
   int64_t timedSteps_ = 0;

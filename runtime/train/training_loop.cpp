@@ -6,8 +6,10 @@
 #include "core/initialize.h"
 #include "core/rank.h"
 #include "core/walker.h"
+#include "train/messages.h"
 #include "train/progress.h"
 #include "train/replica_check.h"
+#include "train/trace_file.h"
 
 #include <fmt/format.h>
 
@@ -83,11 +85,20 @@ private:
   const int64_t dpCoordinate_;
   runtime::StepSettings settings_; ///< `step` counts the updates made so far
   runtime::WalkOptions walk_;
+  RankReport report_;
   std::optional<ReplicaCheck> replicas_;
+  std::optional<runtime::StepTrace> trace_;
+  std::optional<CommonClock> clock_; ///< of the trace
   std::optional<Progress> progress_; ///< rank 0's
 };
 
 void TrainingLoop::start() {
+  if (!options_.trace.empty()) {
+    trace_.emplace(rank_.actions,
+                   std::min(options_.traceSteps, options_.steps));
+    clock_.emplace(rank_);
+    walk_.trace = &*trace_;
+  }
   runtime::initializeParameters(program_, rank_.parameters, options_.seed,
                                 rank_.options.threads);
   if (job_.initial)
@@ -113,6 +124,10 @@ void TrainingLoop::train(int64_t step) {
   if (job_.training)
     job_.training->fill(step, dpCoordinate_, rank_.inputs);
   runtime::StepResult result = runtime::walkStep(rank_, settings_, walk_);
+  if (step == 1)
+    report_ = {}; // the first touches memory for the first time
+  report_.seconds += result.seconds;
+  report_.waitedSeconds += result.waitedSeconds;
   if (result.skipped.empty())
     ++settings_.step;
   if (progress_)
@@ -144,13 +159,22 @@ void TrainingLoop::evaluate(int64_t stepsDone) {
 }
 
 void TrainingLoop::finish() {
+  if (trace_) {
+    writeTrace(rank_, *trace_, *clock_, options_.trace);
+    if (progress_)
+      progress_->note("trace written to " + options_.trace);
+  }
   if (!options_.exportTo.empty()) {
     exportParameters(rank_, options_.exportTo);
     if (progress_)
       progress_->note("parameters written to " + options_.exportTo);
   }
+  report_.peakBytes = peakResidentBytes();
+  std::vector<RankReport> reports(program_.plan.ranks(), report_);
+  if (reports.size() > 1)
+    Messages(rank_).gather(&report_, sizeof report_, reports.data());
   if (progress_)
-    progress_->summary();
+    progress_->summary(reports);
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/initialize.h"
 #include "core/rank.h"
+#include "core/step_trace.h"
 #include "core/walker.h"
 #include "core_allocations.h"
 #include "pipeline_program.h"
@@ -176,13 +177,19 @@ TEST(Pipeline, AllocatesNothingInAStep) {
     onRanks(pipeline::program(local ? 1 : 2, 3, local),
             local ? pipeline::Tasks<1, 3>::list : pipeline::Tasks<2, 3>::list,
             [](ppopt_rank &rank) {
-              walkStep(rank, settings(0), checked());
-              walkEval(rank, settings(0), checked());
+              StepTrace trace(rank.actions, 2);
+              WalkOptions options = checked(/*poison=*/true);
+              options.trace = &trace;
+              walkStep(rank, settings(0), options);
+              walkEval(rank, settings(0), options);
               int64_t before = allocations;
               for (int step = 1; step < 4; ++step)
-                walkStep(rank, settings(step), checked());
-              walkEval(rank, settings(4), checked());
+                walkStep(rank, settings(step), options);
+              walkEval(rank, settings(4), options);
               EXPECT_EQ(allocations, before);
+              ASSERT_EQ(trace.steps().size(), 2u);
+              EXPECT_EQ(trace.steps()[0]->number, 3);
+              EXPECT_EQ(trace.steps()[1]->number, 4);
             });
 }
 
