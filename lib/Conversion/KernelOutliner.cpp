@@ -170,6 +170,8 @@ StringRef KernelOutliner::share(KernelOp kernel, ArrayRef<int64_t> inplace) {
   flags.elideLargeElementsAttrs(std::numeric_limits<int64_t>::max());
   flags.enableDebugInfo(false);
   flags.printGenericOpForm();
+  // Else each print numbers the values of the whole module, schedules included.
+  flags.useLocalScope();
   kernel->print(os, flags);
   for (int64_t argument : inplace)
     os << ' ' << argument;
