@@ -37,6 +37,9 @@ public:
   std::vector<size_t> findFastest(int64_t pieceMemory);
   /// The one whose largest piece needs least memory.
   std::vector<size_t> findSmallest();
+  /// The piece with most bytes of parameters in the cut where these are fewest,
+  /// and how many.
+  std::pair<int, int64_t> getUnavoidable();
 
   double getSlowest(const std::vector<size_t> &cut);
   /// The place that needs most memory, and how much.
@@ -54,6 +57,7 @@ private:
   template <typename CostFn, typename CombineFn>
   std::vector<size_t> minimize(CostFn cost, CombineFn combine,
                                double maxCompute);
+  template <typename BytesFn> std::vector<size_t> findSmallest(BytesFn bytes);
 
   const CutProblem &problem;
   size_t numPieces;
@@ -241,12 +245,32 @@ std::vector<size_t> Cutter::findFastest(int64_t pieceMemory) {
   return minimize(square, std::plus<double>(), slowest);
 }
 
-std::vector<size_t> Cutter::findSmallest() {
-  auto memory = [&](size_t i, size_t j, size_t piece) {
-    return static_cast<double>(getMemory(i, j, piece));
-  };
+template <typename BytesFn>
+std::vector<size_t> Cutter::findSmallest(BytesFn bytes) {
   auto larger = [](double a, double b) { return std::max(a, b); };
-  return minimize(memory, larger, kInfinity);
+  return minimize(
+      [&](size_t i, size_t j, size_t piece) {
+        return static_cast<double>(bytes(i, j, piece));
+      },
+      larger, kInfinity);
+}
+
+std::vector<size_t> Cutter::findSmallest() {
+  return findSmallest(
+      [&](size_t i, size_t j, size_t piece) { return getMemory(i, j, piece); });
+}
+
+std::pair<int, int64_t> Cutter::getUnavoidable() {
+  auto params = [&](size_t i, size_t j, size_t) {
+    return ranges.at(i, j).params;
+  };
+  std::vector<size_t> cut = findSmallest(params);
+  std::pair<int, int64_t> largest(0, 0);
+  for (size_t piece = 0; piece < numPieces; ++piece)
+    if (int64_t bytes = params(cut[piece], cut[piece + 1], piece);
+        bytes > largest.second)
+      largest = {piece, bytes};
+  return largest;
 }
 
 double Cutter::getSlowest(const std::vector<size_t> &cut) {
@@ -274,7 +298,8 @@ Cut mlir::pp::cutByCost(const CutProblem &problem, int maxCutPoints) {
   int pieces = problem.placeOf.size(), items = problem.items.size();
   if (items < pieces) {
     cut.error = "the model has only " + std::to_string(items) +
-                " ops to cut into " + std::to_string(pieces) + " pieces";
+                (items == 1 ? " op" : " ops") + " to cut into " +
+                std::to_string(pieces) + " pieces";
     return cut;
   }
   Cutter cutter(problem, std::max(maxCutPoints, 2 * pieces + 2));
@@ -290,14 +315,18 @@ Cut mlir::pp::cutByCost(const CutProblem &problem, int maxCutPoints) {
                                              problem.placeOf.end(), place));
     points = cutter.findFastest(problem.deviceMemory / perPlace);
   }
+  // What activations need is known when tasks have buffers: not fitting by the
+  // estimate refuses nothing.
   if (points.empty()) {
-    auto [place, bytes] = cutter.getLargest(cutter.findSmallest());
-    cut.error = "no cut fits: the one that needs least has about " +
-                std::to_string(bytes) +
-                " bytes of parameters, gradients, "
-                "optimizer state and activations on place " +
-                std::to_string(place);
-    return cut;
+    auto [piece, bytes] = cutter.getUnavoidable();
+    if (bytes > problem.deviceMemory) {
+      cut.error = "no cut fits: in the one that needs least, place " +
+                  std::to_string(problem.placeOf[piece]) + " has " +
+                  std::to_string(bytes) +
+                  " bytes of parameters, gradients and optimizer state";
+      return cut;
+    }
+    points = cutter.findSmallest();
   }
   cut.slowest = cutter.getSlowest(points);
   for (size_t point : points)

@@ -65,14 +65,22 @@ void OpOrder::findAnchors(ArrayRef<Operation *> all) {
     }
     anchors[op] = latest;
   }
-  // ... but in front of the op's users.
-  for (Operation *op : llvm::reverse(all))
-    if (fromParams.contains(op))
-      for (Operation *user : op->getUsers())
-        if (!isa<func::ReturnOp>(user))
-          anchors[op] =
-              earlier(anchors[op],
-                      fromParams.contains(user) ? anchors.lookup(user) : user);
+  // ... but in front of the op's users. What a user reads of a parameter by
+  // cheap ops alone goes with it: a parameter on two places is summed once a
+  // step, its transpose would be sent for each microbatch.
+  for (Operation *op : llvm::reverse(all)) {
+    if (!fromParams.contains(op))
+      continue;
+    Operation *first = nullptr;
+    for (Operation *user : op->getUsers())
+      if (!isa<func::ReturnOp>(user))
+        first = earlier(first, fromParams.contains(user) ? anchors.lookup(user)
+                                                         : user);
+    if (first && isCheap(op))
+      anchors[op] = first;
+    else
+      anchors[op] = earlier(anchors[op], first);
+  }
 }
 
 OpOrder::OpOrder(Block &block) {

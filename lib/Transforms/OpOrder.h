@@ -11,9 +11,9 @@ namespace mlir::pp {
 /// The ops of an entry that run on one place, in an order in which each stands
 /// behind what it reads. Not among them: parameters, and leaves, which follow
 /// from inputs and constants by cheap ops alone. An op that follows from
-/// parameters alone (a weight's transpose, a penalty on it) stands before its
-/// anchor: the first op that reads a parameter of it and more, else its first
-/// user.
+/// parameters alone stands before its anchor: a cheap one (a weight's
+/// transpose) before its first user; another (the sum of a penalty) before the
+/// first op that reads a parameter of it and more, else before its first user.
 class OpOrder {
 public:
   explicit OpOrder(Block &block);

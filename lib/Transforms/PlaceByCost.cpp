@@ -142,10 +142,14 @@ FailureOr<Placement> pp::placeByCost(func::FuncOp entry, PlanOp plan,
   placement.placeOf = getPieces(plan);
   CutProblem problem = CutProblemBuilder(order, plan).build(placement.placeOf);
   Cut cut = pp::cutByCost(problem);
-  if (!cut.error.empty())
-    return entry.emitError("can't be cut for --mesh pp=")
-               << plan.getAxisSize("pp") << ": " << cut.error,
-           failure();
+  if (!cut.error.empty()) {
+    InFlightDiagnostic diag = entry.emitError("can't be cut for --mesh pp=")
+                              << plan.getAxisSize("pp") << ": " << cut.error;
+    if (std::optional<uint64_t> memory = plan.getDeviceMemory())
+      diag << ", of " << *memory
+           << " that --device-memory allows; use more places";
+    return diag;
+  }
   for (unsigned piece = 0; piece < placement.placeOf.size(); ++piece)
     for (int i = cut.begin[piece]; i < cut.begin[piece + 1]; ++i)
       placement.groupOf[order.ops[i]] = piece;

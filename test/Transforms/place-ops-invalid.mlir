@@ -32,7 +32,7 @@ func.func @empty(%x: !x {pp.input = "x"}) -> tensor<f32> {
 
 // -----
 
-// expected-error @below {{can't be cut for --mesh pp=2: the model has only 1 ops to cut into 2 pieces}}
+// expected-error @below {{can't be cut for --mesh pp=2: the model has only 1 op to cut into 2 pieces}}
 func.func @too_small(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
   %l = pp.reduce sum %x [0, 1] : tensor<8x4xf32>
   return %l : tensor<f32>

@@ -186,3 +186,33 @@ func.func @unmarked(%x: !x {pp.input = "x"}) -> tensor<f32> {
   %l = pp.add %s, %penalty : tensor<f32>, tensor<f32>
   return %l : tensor<f32>
 }
+
+// -----
+
+!x = tensor<8x4xf32>
+!w = tensor<4x4xf32>
+
+// What is read of a parameter by cheap ops alone goes to its reader: the parameter is tied,
+// its transpose is not sent.
+// CHECK-LABEL: func.func @transposed
+// CHECK-DAG: %[[W0:.*]] = pp.param "w" {init = #pp.init<zeros>, place = 0 : i64}
+// CHECK-DAG: %[[W1:.*]] = pp.param "w" {init = #pp.init<zeros>, place = 1 : i64}
+// CHECK: pp.place 0 stage 0
+// CHECK: pp.copy
+// CHECK-NOT: pp.copy
+// CHECK: pp.place 1 stage 1
+// CHECK-NEXT: pp.transpose %[[W1]]
+func.func @transposed(%x: !x {pp.input = "x"}) -> tensor<f32> {
+  %w = pp.param "w" {init = #pp.init<zeros>} : !w
+  %t = pp.transpose %w [1, 0] : !w
+  %0 = pp.on 0 -> !x {
+    %m = pp.matmul %x, %w : !x, !w
+    pp.yield %m : !x
+  }
+  %1 = pp.on 1 -> !x {
+    %m = pp.matmul %0, %t : !x, !w
+    pp.yield %m : !x
+  }
+  %l = pp.reduce sum %1 [0, 1] : !x
+  return %l : tensor<f32>
+}

@@ -54,6 +54,10 @@ struct Cut {
 /// slowest piece takes the same time, the one with the least sum of squares is
 /// taken.
 ///
+/// What a place has is kept to as far as the estimate of the activations goes.
+/// If no cut keeps to it, the one whose largest piece needs least is taken; an
+/// error only if some piece's parameters alone are too much in every cut.
+///
 /// Exact by dynamic programming over the cut points: every position if there
 /// are at most `maxCutPoints` items, else of each window of equal time the one
 /// that the fewest transfers cross.
