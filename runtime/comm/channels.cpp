@@ -162,19 +162,19 @@ int Channels::define(const TransferSpec &spec) {
   for (const std::unique_ptr<Channel> &channel : channels)
     if (channel->number == spec.channel)
       refuse("channel " + std::to_string(spec.channel) + " has collectives");
-  transport.reserve(1);
   auto operation = std::make_unique<Operation>();
   operation->name = spec.name;
   operation->kind = "transfer";
   operation->transfer = spec;
   operations.push_back(std::move(operation));
-  transfersInFlight.reserve(operations.size());
   return static_cast<int>(operations.size()) - 1;
 }
 
 /// A group is opened by all its ranks together. Ranks of different places have
 /// different channels; one order by number keeps them from waiting in a circle.
-void Channels::open() {
+void Channels::open(int transfers) {
+  transport.reserve(transfers);
+  transfersInFlight.reserve(transfers);
   if (mode == Collectives::Ring)
     return;
   std::vector<Channel *> ordered;

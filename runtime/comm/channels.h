@@ -79,13 +79,14 @@ public:
   int define(const CollectiveSpec &spec);
 
   /// Adds an end of a transfer and returns its number (one numbering for all
-  /// operations). Throws std::invalid_argument for a peer or a channel that
-  /// there is not, or a channel of collectives.
+  /// operations). Room for those in flight at once is taken by open(). Throws
+  /// std::invalid_argument for a peer or a channel that there is not, or a
+  /// channel of collectives.
   int define(const TransferSpec &spec);
 
-  /// After the last define(), on all ranks: opens what the library's
-  /// collectives need.
-  void open();
+  /// After the last define(), on all ranks: takes room for so many transfers in
+  /// flight at once, and opens what the library's collectives need.
+  void open(int transfers);
 
   /// Queues a collective on its channel, or posts a transfer. The buffer
   /// belongs to the operation until wait() has returned. Throws

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 
 using namespace ppopt;
 using namespace ppopt::runtime;
@@ -94,6 +95,19 @@ void defineOperation(ppopt_rank &rank, const Action &action) {
   }
 }
 
+int mostTransfersInFlight(const std::vector<Action> &actions) {
+  std::set<int64_t> inFlight;
+  size_t most = 0;
+  for (const Action &action : actions) {
+    if (action.kind == Action::start && action.op != Action::allReduce)
+      inFlight.insert(action.operation);
+    else if (action.kind == Action::wait)
+      inFlight.erase(action.operation);
+    most = std::max(most, inFlight.size());
+  }
+  return int(most);
+}
+
 /// What this rank's ring collectives send in a step, less what those of the
 /// place's rank with coordinate 0 on all other axes do, whom the prediction is
 /// of: they differ where elements do not divide by ranks.
@@ -167,7 +181,8 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
         defineOperation(*this, action);
     }
   if (channels)
-    channels->open();
+    channels->open(std::max(mostTransfersInFlight(actions),
+                            mostTransfersInFlight(evalActions)));
   predicted.bytesSent += bytesBeyondPredicted(*this);
   arguments.resize(mostArguments);
   inFlight.reserve(operations);

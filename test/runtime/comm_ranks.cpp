@@ -118,7 +118,7 @@ static void channels(Transport &transport, Collectives collectives) {
     spec.scratchBytes = buffers[i].scratch.size();
     channels.define(spec);
   }
-  channels.open();
+  channels.open(0);
   for (int i = 0; i < 10; ++i)
     channels.start(i);
   for (int i = 0; i < 10; ++i)
@@ -161,6 +161,7 @@ static void transfers(Transport &transport) {
       if (rank < last)
         sends.push_back(define(buffer, true));
     }
+    channels.open(2 * inFlight);
     auto finish = [&](int operation, int step) {
       while (step % 2 && !channels.done(operation))
         channels.progress();

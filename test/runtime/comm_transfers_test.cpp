@@ -93,6 +93,7 @@ TEST(Transfers, MatchInTheOrderOfTheirStarts) {
     Channels channels(transport, chain(2));
     for (std::vector<int> &buffer : buffers)
       channels.define(endOf(buffer, rank == 0, 1 - rank));
+    channels.open(count);
     for (int step = 0; step < 3; ++step) {
       for (int i = 0; i < count; ++i)
         channels.start(i);
@@ -114,6 +115,7 @@ TEST(Transfers, ProgressAloneFinishesThem) {
     std::vector<int> buffer(10, rank);
     Channels channels(transport, chain(2));
     int end = channels.define(endOf(buffer, rank == 0, 1 - rank));
+    channels.open(1);
     for (int step = 0; step < 100; ++step) {
       channels.start(end);
       while (!channels.done(end))
@@ -140,6 +142,7 @@ TEST(Transfers, AWaitMovesCollectivesToo) {
     spec.scratch = scratch.data();
     spec.scratchBytes = 4000;
     int sum = channels.define(spec);
+    channels.open(1);
     channels.start(sum);
     if (rank == 0)
       channels.wait(sum);
@@ -161,6 +164,7 @@ TEST(Transfers, AreOneCopyBetweenThreads) {
       std::vector<int> buffer(elements, rank);
       Channels channels(transport, chain(2));
       int end = channels.define(endOf(buffer, rank == 0, 1 - rank));
+      channels.open(1);
       transport.barrier();
       size_t before = copiedBytes;
       transport.barrier();
@@ -214,6 +218,7 @@ TEST(Transfers, AFailureEndsAWait) {
                 Channels channels(transport, chain(2));
                 int end =
                     channels.define(endOf(buffer, false, 1 - transport.rank()));
+                channels.open(1);
                 if (transport.rank() == 1)
                   throw std::runtime_error("out of memory");
                 channels.start(end);
