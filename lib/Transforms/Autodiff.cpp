@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Analysis/Cost.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
 
@@ -88,6 +89,7 @@ private:
   void differentiate(CopyOp copy);
   void addGradient(Value value, Value gradient);
   SmallVector<Value> findOuter();
+  Value hoistConstant(Value value);
   void addPart(Value value, Value gradient);
   void insertUpdates();
   void warnNeverLearns(ParamOp param);
@@ -108,6 +110,8 @@ private:
   /// to the gradient. They are summed by who makes the value: a stage's
   /// backward, or the update.
   DenseMap<Value, SmallVector<Value>> parts;
+  /// Gradients outside of regions.
+  DenseSet<Value> hoisted;
   int64_t nextCopy = 0;
 };
 
@@ -170,6 +174,31 @@ SmallVector<Value> Differentiator::findOuter() {
   return outer;
 }
 
+/// A gradient that follows cheaply from constants alone belongs to no place:
+/// computes it outside of the regions, before the return. Null for others.
+Value Differentiator::hoistConstant(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumResults() != 1)
+    return nullptr;
+  bool isConstant = op->hasTrait<OpTrait::ConstantLike>();
+  if (op->getBlock() == &block)
+    return isConstant || hoisted.contains(value) ? value : Value();
+  if (!isConstant && (!isCheap(op) || op->getNumOperands() == 0))
+    return nullptr;
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(hoistConstant(operand));
+    if (!operands.back())
+      return nullptr;
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(ret);
+  Operation *clone = builder.clone(*op);
+  clone->setOperands(operands);
+  hoisted.insert(clone->getResult(0));
+  return clone->getResult(0);
+}
+
 /// Builds the backward region of a forward one, at the end of the entry.
 LogicalResult Differentiator::differentiate(PlaceOp forward) {
   bool isReached = llvm::any_of(forward.getResults(), [&](Value result) {
@@ -200,12 +229,17 @@ LogicalResult Differentiator::differentiate(PlaceOp forward) {
 
   // What has a gradient and lives outside goes on from there. What was copied
   // here sends one gradient back: the sum over the stages that read it.
-  SmallVector<Value> outer = findOuter(), yielded;
+  SmallVector<Value> outer = findOuter(), crossing, yielded;
   SmallVector<Type> types;
   for (Value value : outer) {
     if (value.getDefiningOp<CopyOp>())
       for (Value gradient : std::exchange(parts[value], {}))
         addGradient(value, gradient);
+    if (Value constant = hoistConstant(gradients[value])) {
+      addPart(value, constant);
+      continue;
+    }
+    crossing.push_back(value);
     yielded.push_back(gradients[value]);
     types.push_back(value.getType());
   }
@@ -215,7 +249,7 @@ LogicalResult Differentiator::differentiate(PlaceOp forward) {
       PlaceOp::create(builder, forward.getLoc(), types, forward.getPlace(),
                       forward.getStage(), /*backward=*/true);
   backward.getBody().push_back(body.release());
-  for (auto [value, result] : llvm::zip(outer, backward.getResults()))
+  for (auto [value, result] : llvm::zip(crossing, backward.getResults()))
     addPart(value, result);
   return success();
 }
@@ -227,8 +261,10 @@ void Differentiator::differentiate(CopyOp copy) {
     return;
   if (std::exchange(dropBoundary, false))
     return;
-  builder.setInsertionPoint(ret);
   assert(known->second.size() == 1 && "its last reader has summed them");
+  if (Value constant = hoistConstant(known->second.front()))
+    return addPart(copy.getX(), constant);
+  builder.setInsertionPoint(ret);
   addPart(copy.getX(),
           CopyOp::create(builder, copy.getLoc(), known->second.front(),
                          copy.getTo(), copy.getFrom(), nextCopy++,

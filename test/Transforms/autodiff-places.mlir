@@ -97,3 +97,27 @@ func.func @detached(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
   }
   return %l : tensor<f32>
 }
+
+// -----
+
+// A gradient that is constant has no place: it is not copied back.
+
+// CHECK-LABEL: @constant
+// CHECK-NOT: gradient_of
+// CHECK: %[[ONE:.*]] = pp.constant dense<1.0
+// CHECK: %[[SEED:.*]] = pp.broadcast %[[ONE]]
+// CHECK: pp.place 0 stage 0 backward
+// CHECK: pp.mul {{.*}}%[[SEED]]
+func.func @constant(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
+  %w0 = pp.param "w" {init = #pp.init<zeros>, place = 0 : i64} : tensor<4xf32>
+  %h = pp.place 0 stage 0 -> tensor<8x4xf32> {
+    %0 = pp.mul %x, %w0 : tensor<8x4xf32>, tensor<4xf32>
+    pp.yield %0 : tensor<8x4xf32>
+  }
+  %h1 = pp.copy %h from 0 to 1 {id = 0 : i64} : tensor<8x4xf32>
+  %l = pp.place 1 stage 1 -> tensor<f32> {
+    %1 = pp.reduce sum %h1 [0, 1] : tensor<8x4xf32>
+    pp.yield %1 : tensor<f32>
+  }
+  return %l : tensor<f32>
+}
