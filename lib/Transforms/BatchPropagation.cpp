@@ -24,12 +24,51 @@ BatchPropagation::operandsIn(Operation *op, BatchState::Kind kind) const {
 // Making a value what its user needs
 //===----------------------------------------------------------------------===//
 
+/// Whether nobody has read the value, or a copy of it, as a whole one yet.
+bool BatchPropagation::canBecomeSplit(Value value) const {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (auto copy = dyn_cast<CopyOp>(user))
+      return canBecomeSplit(copy);
+    if (isa<YieldOp>(user))
+      user = user->getParentOp();
+    return user->getNumResults() == 0 || !states.contains(user->getResult(0));
+  });
+}
+
+void BatchPropagation::becomeSplit(Value value, BatchState state) {
+  states[value] = state;
+  for (Operation *user : value.getUsers())
+    if (auto copy = dyn_cast<CopyOp>(user))
+      becomeSplit(copy, state);
+}
+
+/// A region's result that is wanted split: the region yields it so, and what
+/// was copied to other places as a whole is now copied so.
+bool BatchPropagation::splitInRegion(OpResult result, BatchState state) {
+  if (stateOf(result).kind != BatchState::Whole || !canBecomeSplit(result))
+    return false;
+  Operation *yield = result.getOwner()->getRegion(0).front().getTerminator();
+  OpOperand &yielded = yield->getOpOperand(result.getResultNumber());
+  Value split = demandSplit(yielded.get(), state);
+  if (!split)
+    return false;
+  yielded.set(split);
+  becomeSplit(result, state);
+  return true;
+}
+
 /// A whole value that a user wants split: computes it again on the tile, if
 /// nothing but leaves and parallel loops stand behind it. Null if that can't
 /// be.
 Value BatchPropagation::demandSplit(Value value, BatchState state) {
   if (stateOf(value) == state)
     return value;
+  Value source = value;
+  while (auto copy = source.getDefiningOp<CopyOp>())
+    source = copy.getX();
+  if (Operation *region = source.getDefiningOp();
+      isa_and_nonnull<OnOp, PlaceOp>(region))
+    return splitInRegion(cast<OpResult>(source), state) ? value : Value();
   Value &known = demanded[{value, {state.dim, state.unit}}];
   if (known)
     return known;

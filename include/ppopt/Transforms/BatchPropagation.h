@@ -42,6 +42,9 @@ private:
                                  const IterationSpace &space, BatchLoop cut);
   LogicalResult admitPartialOperands(IterationSpaceOpInterface op, bool isCut);
   LogicalResult makePartial(OpOperand &operand);
+  bool canBecomeSplit(Value value) const;
+  void becomeSplit(Value value, BatchState state);
+  bool splitInRegion(OpResult result, BatchState state);
   Value demandSplit(Value value, BatchState state);
   Value completeSum(OpBuilder &builder, Value partial);
   Value divideByTiles(OpBuilder &builder, Value value);
