@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -70,11 +71,17 @@ std::string ppopt::describePlan(const PlanOptions &plan,
 
 static void printStage(size_t number, int place, const StageReport &stage,
                        bool hasBackward, raw_ostream &out) {
+  constexpr size_t shown = 6;
   int64_t bytes = 0;
   std::string names;
-  for (const schedule::Parameter &parameter : stage.note.parameters) {
+  size_t count = stage.note.parameters.size();
+  for (auto [i, parameter] : enumerate(stage.note.parameters)) {
     bytes += parameter.bytes;
-    names += " " + parameter.name;
+    // All but the last of a long list may be left out.
+    if (i < shown - 1 || i + 1 == count)
+      names += " " + parameter.name;
+    else if (i == shown - 1)
+      names += " (" + std::to_string(count - shown) + " more)";
   }
   out << "  stage " << number << " on place " << place << ": " << stage.ops
       << " ops" << (hasBackward ? "" : ", no backward");
@@ -85,21 +92,26 @@ static void printStage(size_t number, int place, const StageReport &stage,
     out << "    " << spellBytes(bytes) << " of parameters:" << names << "\n";
 }
 
+/// In the order of the module: values, then the gradients that come back.
 static void printTransfers(const PlanReport &report, raw_ostream &out) {
+  StringMap<const Boundary *> sent;
+  for (const StageReport &stage : report.stages)
+    for (const Boundary &boundary : stage.note.boundaries)
+      if (!boundary.isReceived)
+        sent[boundary.name] = &boundary;
   out << "\ntransfers of each microbatch\n";
-  for (auto [number, stage] : enumerate(report.stages))
-    for (const Boundary &sent : stage.note.boundaries) {
-      if (sent.isReceived)
-        continue;
-      out << formatv("  {0,-5} place {1} to {2} (stage {3} to {4})  {5}  {6}  ",
-                     sent.name, report.graph.stages[number].place,
-                     report.graph.stages[sent.peer].place, number, sent.peer,
-                     sent.type, spellBytes(sent.bytes));
-      out << (sent.isGradient     ? "a gradient"
-              : sent.requiresGrad ? "requires_grad"
-                                  : "no gradient comes back")
-          << "\n";
-    }
+  for (auto [number, name] : enumerate(report.edgeNames)) {
+    const schedule::Edge &edge = report.graph.edges[number];
+    const Boundary &boundary = *sent.lookup(name);
+    out << formatv("  {0,-5} place {1} to {2} (stage {3} to {4})  {5}  {6}  ",
+                   name, report.graph.stages[edge.from].place,
+                   report.graph.stages[edge.to].place, edge.from, edge.to,
+                   boundary.type, spellBytes(boundary.bytes))
+        << (boundary.isGradient     ? "a gradient"
+            : boundary.requiresGrad ? "requires_grad"
+                                    : "no gradient comes back")
+        << "\n";
+  }
 }
 
 static void printStages(const PlanReport &report, raw_ostream &out) {
