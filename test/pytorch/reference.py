@@ -52,14 +52,17 @@ def init(shapes, layers=0, seed=0, dtype=torch.float32, perturb=0.0):
     return parameters
 
 
-def gpt_loss(p, tokens, targets, heads, ignore_index=None):
-    """Mean cross entropy over the positions whose target is not `ignore_index`."""
-    batch, seq = tokens.shape
-    width = p["wte"].shape[1]
-    x = p["wte"][tokens] + p["wpe"][:seq]
+def layer_norm(p, x, name):
+    return F.layer_norm(x, x.shape[-1:], p[f"{name}.weight"], p[f"{name}.bias"], eps=1e-5)
 
-    def norm(x, name):
-        return F.layer_norm(x, (width,), p[f"{name}.weight"], p[f"{name}.bias"], eps=1e-5)
+
+def gpt_embed(p, tokens):
+    return p["wte"][tokens] + p["wpe"][:tokens.shape[1]]
+
+
+def gpt_blocks(p, x, heads, layers):
+    """The blocks with the numbers `layers`."""
+    batch, seq, width = x.shape
 
     def linear(x, name):
         return x @ p[f"{name}.weight"] + p[f"{name}.bias"]
@@ -67,18 +70,29 @@ def gpt_loss(p, tokens, targets, heads, ignore_index=None):
     def split_heads(x):
         return x.view(batch, seq, heads, width // heads).transpose(1, 2)
 
-    n = 0
-    while f"h.{n}.ln_1.weight" in p:
+    for n in layers:
         h = f"h.{n}"
-        q, k, v = map(split_heads, linear(norm(x, f"{h}.ln_1"), f"{h}.attn.qkv").split(width, dim=-1))
+        q, k, v = map(split_heads, linear(layer_norm(p, x, f"{h}.ln_1"), f"{h}.attn.qkv").split(width, dim=-1))
         a = F.scaled_dot_product_attention(q, k, v, is_causal=True)  # scale 1/sqrt(width/heads)
         x = x + linear(a.transpose(1, 2).reshape(batch, seq, width), f"{h}.attn.proj")
-        m = F.gelu(linear(norm(x, f"{h}.ln_2"), f"{h}.mlp.fc"), approximate="tanh")
+        m = F.gelu(linear(layer_norm(p, x, f"{h}.ln_2"), f"{h}.mlp.fc"), approximate="tanh")
         x = x + linear(m, f"{h}.mlp.proj")
-        n += 1
-    logits = norm(x, "ln_f") @ p.get("lm_head.weight", p["wte"]).T
+    return x
+
+
+def gpt_logits(p, x):
+    return layer_norm(p, x, "ln_f") @ p.get("lm_head.weight", p["wte"]).T
+
+
+def cross_entropy(logits, targets, ignore_index=None):
+    """The mean over the positions whose target is not `ignore_index`."""
     ignored = -100 if ignore_index is None else ignore_index
-    return F.cross_entropy(logits.reshape(batch * seq, -1), targets.reshape(-1).long(), ignore_index=ignored)
+    return F.cross_entropy(logits.flatten(0, 1), targets.reshape(-1).long(), ignore_index=ignored)
+
+
+def gpt_loss(p, tokens, targets, heads, ignore_index=None):
+    layers = sum(name.endswith(".ln_1.weight") for name in p)
+    return cross_entropy(gpt_logits(p, gpt_blocks(p, gpt_embed(p, tokens), heads, range(layers))), targets, ignore_index)
 
 
 def mlp_loss(p, x, y, activation):

@@ -1,0 +1,108 @@
+"""How bench.py compiles, starts, pins and measures training runs: ours and PyTorch's."""
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+SHAPE = ("layers", "width", "heads", "vocab", "seq", "batch")
+
+
+def cores():
+    return sorted(os.sched_getaffinity(0))
+
+
+def ended(process):
+    """Whether a child has ended; leaves it to be waited for, so that its resources can be read."""
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+class Run:
+    """One training run: milliseconds of its steps but the first, peak memory of its largest process, the seconds from
+    its start to the end of its first step, and all lines of its log."""
+
+    def __init__(self, commands, log, env, steps):
+        if os.path.exists(log):
+            os.remove(log)
+        begin = time.monotonic()
+        processes = [subprocess.Popen(c, env=e, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                     for c, e in zip(commands, env)]
+        self.first = None
+        while self.first is None and not all(map(ended, processes)):
+            time.sleep(0.005)
+            if os.path.exists(log) and self.steps_of(self.lines_of(log)):
+                self.first = time.monotonic() - begin
+        self.peak = 0
+        for process in processes:
+            output = process.stdout.read().decode(errors="replace")
+            # Of the process and those that it waited for: mpirun's is that of its largest rank.
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.peak = max(self.peak, usage.ru_maxrss * 1024)
+            if process.returncode != 0:
+                for other in processes:
+                    if other.returncode is None:
+                        other.send_signal(signal.SIGTERM)
+                sys.exit(f"{' '.join(process.args)}\nexit status {process.returncode}\n{output[-3000:]}")
+        self.lines = self.lines_of(log)
+        records = self.steps_of(self.lines)
+        if len(records) != steps:
+            sys.exit(f"{log}: {len(records)} steps, expected {steps}")
+        self.ms = [record["ms"] for record in records[1:]]
+
+    @staticmethod
+    def lines_of(log):
+        with open(log) as file:
+            return [json.loads(line) for line in file if line.endswith("\n")]
+
+    @staticmethod
+    def steps_of(lines):
+        return [line for line in lines if "step" in line and "ms" in line]
+
+
+def shape_flags(options):
+    return [text for name in SHAPE for text in (f"--{name}", str(getattr(options, name)))]
+
+
+def write_gpt(options, directory):
+    model = os.path.join(directory, "gpt.mlir")
+    subprocess.run([options.ppopt, "model", "gpt", *shape_flags(options), "-o", model], check=True)
+    return model
+
+
+def compile_model(options, model, executable, threads, flags):
+    subprocess.run([options.ppopt, "compile", model, "--threads", str(threads), "--optimizer", "adamw", *flags, "-o",
+                    executable], check=True, stdout=subprocess.DEVNULL)
+
+
+def ours(options, executable, log, ranks, threads, flags=()):
+    command = [executable, "--data", options.data, "--steps", str(options.steps), "--lr", "3e-4", "--clip", "1",
+               "--log", log, *flags]
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    if ranks == 1:
+        return Run([["taskset", "-c", ",".join(map(str, cores()[:threads])), *command]], log, [env], options.steps)
+    pinned = ["sh", "-c", 'shift "$OMPI_COMM_WORLD_LOCAL_RANK"; core=$1; while [ "$1" != -- ]; do shift; done; shift; '
+              'exec taskset -c "$core" "$@"', "sh", *map(str, cores()[:ranks]), "--"]
+    return Run([["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), *pinned, *command]], log, [env],
+               options.steps)
+
+
+def pytorchs(options, log, ranks, threads, flags=()):
+    command = [options.pytorch, str(HERE / "torch_step.py"), "--data", options.data, "--steps", str(options.steps),
+               "--threads", str(threads), "--log", log, *shape_flags(options), *flags]
+    if options.compile:
+        command.append("--compile")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    commands, environments = [], []
+    for rank in range(ranks):
+        pin = cores()[:threads] if ranks == 1 else [cores()[rank]]
+        commands.append(["taskset", "-c", ",".join(map(str, pin)), *command])
+        environments.append(dict(os.environ, OMP_NUM_THREADS=str(threads), RANK=str(rank), WORLD_SIZE=str(ranks),
+                                 MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)))
+    return Run(commands, log, environments, options.steps)
