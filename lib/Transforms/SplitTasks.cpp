@@ -229,8 +229,8 @@ void TaskSplitter::findWhatCrosses() {
       findExports(stage.getBackwardBlock());
   }
   // What is copied is exported by the region that yields it, even if it only
-  // passes it on.
-  for (CopyOp copy : parts.copies) {
+  // passes it on; whether what it passes on is read the later copy says.
+  for (CopyOp copy : llvm::reverse(parts.copies)) {
     auto place = copy.getX().getDefiningOp<PlaceOp>();
     Value value = throughPlace(copy.getX());
     if (!place || !readers.contains(copy))

@@ -72,7 +72,8 @@ func.func @skip(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
 // CHECK-SAME: %[[G:.*]]: tensor<8x4xf32> {pp.role = #pp.role<received, "x2">}
 // CHECK-SAME: -> (tensor<8x4xf32> {pp.role = #pp.role<saved, "s1.g0">})
 // CHECK: pp.return %[[G]]
-// CHECK: pp.transfer @x{{.}} "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0}
+// CHECK: pp.transfer @x2 "s2.g0" from 0 to 1 stage 2 to 1 {gradient_of = @x1}
+// CHECK: pp.transfer @x3 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0}
 func.func @pass_on(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
   %w0 = pp.param "w" {init = #pp.init<zeros>, place = 0 : i64} : tensor<4xf32>
   %h = pp.place 0 stage 0 -> tensor<8x4xf32> {
