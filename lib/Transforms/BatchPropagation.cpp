@@ -138,8 +138,8 @@ void BatchPropagation::completeInputSums(Operation *op) {
     Value &complete = demanded[{value, {-1, -1}}];
     if (!complete) {
       OpBuilder builder(op);
-      if (Operation *def = value.getDefiningOp();
-          def && def->getBlock() == op->getBlock())
+      // Other stages may want it too.
+      if (Operation *def = value.getDefiningOp())
         builder.setInsertionPointAfter(def);
       complete = completeSum(builder, value);
       fromInputs.insert(complete);
