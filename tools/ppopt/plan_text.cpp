@@ -261,7 +261,7 @@ schedule::Page ppopt::makePage(const PlanOptions &plan,
   page.timeline = report.timeline;
   page.deviceMemory = report.deviceMemory;
   page.edgeNames = report.edgeNames;
-  std::vector<std::string> sent, sums, inFlight, memory, flops;
+  std::vector<std::string> sent, sums, inFlight, memory;
   for (const PlaceReport &place : report.places) {
     schedule::PlaceMemory &of = page.memory.emplace_back();
     int64_t others = 0;
@@ -280,14 +280,12 @@ schedule::Page ppopt::makePage(const PlanOptions &plan,
     sums.push_back(spellBytes(place.bytesSent - sumSent(place)));
     inFlight.push_back(std::to_string(place.inFlight));
     memory.push_back(spellBytes(place.arenaBytes));
-    flops.push_back(spellCount(place.flops));
   }
   for (const StageReport &stage : report.stages)
     page.stages.push_back(stage.note);
   page.figures = {{"memory", memory},
-                  {"sent to places", sent},
-                  {"sent in sums", sums},
                   {"in flight", inFlight},
-                  {"FLOPs", flops}};
+                  {"sent", sent},
+                  {"in sums", sums}};
   return page;
 }
