@@ -223,6 +223,13 @@ TEST(Generate, RefusesChunksThatAScheduleHasNot) {
   EXPECT_FALSE(getShape("dualpipe", {}));
 }
 
+TEST(Generate, CutsAsTheScheduleWants) {
+  EXPECT_EQ(placeStages(*getShape("zb-v", std::nullopt), 3),
+            (std::vector<int>{0, 1, 2, 2, 1, 0}));
+  EXPECT_EQ(placeStages(*getShape("interleaved", 3), 2),
+            (std::vector<int>{0, 1, 0, 1, 0, 1}));
+}
+
 /// Of a place's stages the one goes first whose microbatch came first.
 TEST(Generate, PlaceVisitedTwice) {
   Table table = makeTable("1f1b", makeChain({0, 1, 0}), 3);
