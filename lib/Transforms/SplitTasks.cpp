@@ -10,9 +10,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "EntryParts.h"
-#include "ppopt/Transforms/PlanSchedule.h"
 #include "SavedValues.h"
 #include "WeightPart.h"
+#include "ppopt/Transforms/PlanSchedule.h"
 
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"

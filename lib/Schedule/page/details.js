@@ -90,11 +90,14 @@ function describeBoundary(boundary) {
   return make("div", {}, line, make("code", {}, boundary.type));
 }
 
+// The figures of a place stand one under the other: side by side they would not fit.
 function showPlaces() {
-  const heads = ["place", "stages", "idle", ...plan.figures.map(([name]) => name)];
-  const rows = places.map((place, i) => [String(i), place.stages.join(", "), spellShare(place.idle),
-                                         ...plan.figures.map(([, values]) => values[i] ?? "")]);
-  const table = makeTable(heads, rows);
+  const rows = places.map((place, i) => {
+    const figures = plan.figures.map(([name, values]) =>
+        make("div", {class: "figure"}, make("span", {}, name), values[i] ?? ""));
+    return [String(i), place.stages.join(", "), spellShare(place.idle), make("div", {}, ...figures)];
+  });
+  const table = makeTable(["place", "stages", "idle", ""], rows);
   table.style.maxHeight = "none";
   document.getElementById("places").replaceChildren(make("h2", {}, "Places"), table);
 }
