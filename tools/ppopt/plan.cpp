@@ -80,6 +80,12 @@ static int run(const Arguments &arguments) {
   FailureOr<mlir::pp::PlanOptions> plan = makePlan(planCommand, arguments);
   if (failed(plan))
     return 1;
+  for (StringRef flag : {"html", "trace", "emit"})
+    if (plan->launch == "local" && arguments.has(flag))
+      return fail(planCommand,
+                  "--" + flag +
+                      " shows the schedules of ranks, and --launch "
+                      "local has none; leave one of them out");
   Compilation compilation(*plan, arguments.has("werror"));
   if (failed(compilation.parse()))
     return 1;

@@ -206,7 +206,8 @@ static void printMemory(const PlanReport &report, raw_ostream &out) {
   table.print("bytes of a rank", out);
 }
 
-static void printWork(const PlanReport &report, raw_ostream &out) {
+static void printWork(const PlanReport &report, bool isLocal,
+                      raw_ostream &out) {
   PlaceTable table(report);
   table.addCount("FLOPs", [](const PlaceReport &p) { return p.flops; });
   table.addCount("launches", [](const PlaceReport &p) { return p.launches; });
@@ -225,6 +226,9 @@ static void printWork(const PlanReport &report, raw_ostream &out) {
     table.addCount("  in sums", [](const PlaceReport &p) {
       return p.bytesSent - sumSent(p);
     });
+  }
+  // One process that walks all places has no schedule of its own for each.
+  if (report.places.size() > 1 && !isLocal) {
     table.addCount("in flight",
                    [](const PlaceReport &p) { return p.inFlight; });
     table.add("idle, predicted", [](const PlaceReport &p) {
@@ -242,8 +246,9 @@ void ppopt::printReport(const PlanOptions &plan, const PlanReport &report,
     printTransfers(report, out);
   }
   printMemory(report, out);
-  printWork(report, out);
-  if (report.places.size() > 1)
+  bool isLocal = plan.launch == "local";
+  printWork(report, isLocal, out);
+  if (report.places.size() > 1 && !isLocal)
     out << "\nthe step, predicted: " << spellTime(report.timeline.end) << "\n"
         << schedule::drawPebbles(report.timeline, report.graph, {});
 }
