@@ -9,6 +9,8 @@
 #include "ppopt/Transforms/PlanSchedule.h"
 #include "ppopt/Transforms/SlotUses.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 using namespace mlir::pp;
 using ppopt::schedule::Boundary;
@@ -46,6 +48,39 @@ static void addForward(TaskOp task, StageReport &stage) {
     stage.ops += !op.hasTrait<OpTrait::ConstantLike>();
 }
 
+/// The saved and received values of forwards that a backward takes, by name.
+static void addSaved(TaskOp task, const llvm::StringSet<> &ofForwards,
+                     llvm::StringMap<int64_t> &saved) {
+  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+    RoleAttr role = task.getArgRole(i);
+    if (ofForwards.contains(role.getName()) &&
+        (role.getKind() == RoleKind::Saved ||
+         role.getKind() == RoleKind::Received))
+      saved[role.getName()] = getBytes(task.getArgumentTypes()[i]);
+  }
+}
+
+static void describeSaved(ModuleOp module, std::vector<StageReport> &stages) {
+  llvm::StringSet<> ofForwards;
+  for (auto transfer : module.getOps<TransferOp>())
+    if (!transfer.getGradientOf())
+      ofForwards.insert(transfer.getSymName());
+  for (auto task : module.getOps<TaskOp>())
+    if (task.getKind() == TaskKind::Forward)
+      for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+        if (task.getResultRole(i).getKind() == RoleKind::Saved)
+          ofForwards.insert(task.getResultRole(i).getName());
+  // The two parts of a split backward may take the same value.
+  std::vector<llvm::StringMap<int64_t>> saved(stages.size());
+  for (auto task : module.getOps<TaskOp>())
+    if (auto work = pp::getWork(task.getKind());
+        work && *work != ppopt::schedule::Work::Forward)
+      addSaved(task, ofForwards, saved[task.getStage()]);
+  for (auto [stage, values] : llvm::zip(stages, saved))
+    for (auto &value : values)
+      stage.savedBytes += value.second;
+}
+
 static std::vector<StageReport> describeStages(ModuleOp module, size_t count) {
   std::vector<StageReport> stages(count);
   for (auto task : module.getOps<TaskOp>())
@@ -66,6 +101,7 @@ static std::vector<StageReport> describeStages(ModuleOp module, size_t count) {
     boundary.isReceived = true;
     stages[to].note.boundaries.push_back(boundary);
   }
+  describeSaved(module, stages);
   return stages;
 }
 

@@ -90,6 +90,9 @@ static void printStage(size_t number, int place, const StageReport &stage,
   out << "\n";
   if (!names.empty())
     out << "    " << spellBytes(bytes) << " of parameters:" << names << "\n";
+  if (stage.savedBytes > 0)
+    out << "    " << spellBytes(stage.savedBytes)
+        << " kept from a microbatch's forward for its backward\n";
 }
 
 /// In the order of the module: values, then the gradients that come back.

@@ -21,6 +21,9 @@ namespace mlir::pp {
 struct StageReport {
   /// Ops of the forward, constants left out.
   unsigned ops = 0;
+  /// What the backward of a microbatch takes from forwards: saved and received
+  /// values.
+  int64_t savedBytes = 0;
   ppopt::schedule::StageNote note;
 };
 
