@@ -6,6 +6,8 @@ A value is a number: operands come first, each step adds one. A step is (templat
 A step may name its element type ("f32") where numpy, which always computes in f64, does not tell it. A detached value keeps
 that of the unperturbed parameters, so that differences see what autodiff should.
 
+Ops may be marked with places: `mark()` is asked for each, and says a place or None.
+
 The loss is the sum over the graph's results of sum(weights * result), with fixed random weights that are a model input, so
 that each element of a result has its own share in the loss.
 """
@@ -60,15 +62,25 @@ def draw(random, shape, domain):
     return random.standard_normal(shape)
 
 
+def marked(line, result_type, place):
+    """The line of one op with one result, marked with a place."""
+    if place is None:
+        return line
+    name, op = line.split(" = ", 1)
+    return f"{name} = pp.on {place} -> {result_type} {{\n    %op = {op}\n    pp.yield %op : {result_type}\n  }}"
+
+
 @dataclass
 class Graph:
-    """Operands, steps and results of one case; `prefix` keeps the names of several cases in one model apart."""
+    """Operands, steps and results of one case; `prefix` keeps the names of several cases in one model apart, `frozen` are
+    numbers of operands that are not trained."""
     operands: list
     steps: list
     batch: int = 2
     prefix: str = ""
     seed: int = 0
     results: list = None  # value numbers; default: the last
+    frozen: tuple = ()
     params: dict = field(default_factory=dict)
     inputs: dict = field(default_factory=dict)
 
@@ -143,7 +155,7 @@ class Graph:
             return self.loss({name: value + delta * direction[name] for name, value in self.params.items()})
         return direction, (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h)
 
-    def body(self):
+    def body(self, mark=lambda: None):
         """(lines of MLIR, the SSA name of the loss)."""
         values = self.values(self.params)
         lines, name_of = [], {}
@@ -153,10 +165,12 @@ class Graph:
             if operand.kind == "ids":
                 continue
             param = self.params[f"{p}p{i}"]
-            lines.append(f'%{p}p{i} = pp.param "{p}p{i}" {{init = #pp.init<zeros>}} : {type_of(param)}')
+            frozen = ", frozen" if i in self.frozen else ""
+            lines.append(f'%{p}p{i} = pp.param "{p}p{i}" {{init = #pp.init<zeros>{frozen}}} : {type_of(param)}')
             if operand.kind == "rows":
                 name_of[i] = f"%{p}r{i}"
-                lines.append(f"%{p}r{i} = pp.add %{p}x{i}, %{p}p{i} : {type_of(self.inputs[f'{p}x{i}'])}, {type_of(param)}")
+                rows = type_of(self.inputs[f"{p}x{i}"])
+                lines.append(marked(f"%{p}r{i} = pp.add %{p}x{i}, %{p}p{i} : {rows}, {type_of(param)}", rows, mark()))
         elements = {}
         for s, (template, _, *element) in enumerate(self.steps):
             number = len(self.operands) + s
@@ -169,31 +183,35 @@ class Graph:
             types = ", ".join(type_of(values[k], elements.get(k)) for k in used)
             if op in TYPED_RESULT:
                 types += f" to {type_of(values[number], elements[number])}"
-            lines.append(f"{left} = pp.{text} : {types}")
+            place = None if op in RESULTS else mark()
+            lines.append(marked(f"{left} = pp.{text} : {types}", type_of(values[number], elements[number]), place))
         loss = None
         for r in self.results:
             weight, value = self.weights[r], values[r]
             if weight.ndim == 0:
                 lines.append(f"%{p}w{r} = pp.constant dense<{float(weight)!r}> : tensor<f64>")
-            lines.append(f"%{p}m{r} = pp.mul %{p}w{r}, {name_of[r]} : {type_of(weight)}, {type_of(value)}")
+            product = type_of(np.broadcast_to(value, np.broadcast_shapes(weight.shape, value.shape)))
+            lines.append(marked(f"%{p}m{r} = pp.mul %{p}w{r}, {name_of[r]} : {type_of(weight)}, {type_of(value)}", product,
+                                mark()))
             term = f"%{p}m{r}"
             if weight.ndim:
                 term = f"%{p}s{r}"
-                lines.append(f"{term} = pp.reduce sum %{p}m{r} {list(range(weight.ndim))} : {type_of(weight)}")
+                lines.append(marked(f"{term} = pp.reduce sum %{p}m{r} {list(range(weight.ndim))} : {type_of(weight)}",
+                                    "tensor<f64>", mark()))
             if loss is None:
                 loss = term
             else:
-                lines.append(f"%{p}t{r} = pp.add {loss}, {term} : tensor<f64>, tensor<f64>")
+                lines.append(marked(f"%{p}t{r} = pp.add {loss}, {term} : tensor<f64>, tensor<f64>", "tensor<f64>", mark()))
                 loss = f"%{p}t{r}"
         return lines, loss
 
 
-def model_text(graphs, name="check"):
-    """One model whose loss is the sum of the graphs' losses."""
+def model_text(graphs, name="check", mark=lambda: None):
+    """One model whose loss is the sum of the graphs' losses; `mark` as for Graph.body."""
     arguments = [f'%{n}: {type_of(a)} {{pp.input = "{n}"}}' for g in graphs for n, a in g.inputs.items()]
     lines, total = [], None
     for k, graph in enumerate(graphs):
-        body, loss = graph.body()
+        body, loss = graph.body(mark)
         lines += body
         if total is None:
             total = loss

@@ -25,7 +25,8 @@ SMALL = [1, 2, 3, 4, 5, 8]
 LARGE = [1, 7, 16, 33, 64, 70, 130]  # of one vector and of several, whole tiles and their ends
 
 
-def random_graph(seed, batch=2, sizes=SMALL):
+def random_graph(seed, batch=2, sizes=SMALL, may_stop=False):
+    """With `may_stop` gradients may stop at detaches and frozen operands."""
     random = np.random.default_rng(seed)
     sizes = random.choice(sizes, 3)
     a, b, c = (int(s) for s in sizes)
@@ -48,7 +49,9 @@ def random_graph(seed, batch=2, sizes=SMALL):
         i = pool[int(len(pool) * np.sqrt(random.random()))]
         shape = shapes[i]
         kind = random.integers(8)
-        if kind <= 1:
+        if may_stop and random.random() < 0.06:
+            add(f"detach %{i}", np.copy, shape, on_batch[i])
+        elif kind <= 1:
             template, forward = UNARY[random.integers(len(UNARY))]
             add(renumber(template, i), forward, shape, on_batch[i])
         elif kind == 2 and len(shape) - on_batch[i] >= 1 and shape[-1] > 1:
@@ -80,7 +83,8 @@ def random_graph(seed, batch=2, sizes=SMALL):
     # Results are what nothing uses, as far as they are of one kind: all have rows of the batch, or none does.
     used = {int(k) for template, _ in steps for k in re.findall(r"%(\d+)", template)}
     results = [i for i in range(len(operands), len(shapes)) if on_batch[i] == batched and i not in used] or [0]
-    return Graph(operands, steps, batch=batch, prefix="g_", seed=seed, results=results)
+    frozen = tuple(k for k in range(len(operands)) if may_stop and random.random() < 0.15)
+    return Graph(operands, steps, batch=batch, prefix="g_", seed=seed, results=results, frozen=frozen)
 
 
 def compatible(a, b, a_rows, b_rows):

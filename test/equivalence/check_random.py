@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Holds random graphs under random plans against their one-rank programs in f64 within 1e-12, and their losses against numpy.
+
+Any op may be marked with any place, or none is and the graph is cut by cost; schedule, microbatches, dp, launch and threads are
+random too. By hand: test/equivalence/random --count 1000 --seed 7; a case that fails says its seed and leaves its model.
+"""
+import argparse
+import dataclasses
+import functools
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE.parent / "gradients")]
+from support.executable import compile_model, expect_close, run  # noqa: E402
+from support.results import Harness  # noqa: E402
+
+from graph import model_text  # noqa: E402
+from plans import BATCH, PLANS  # noqa: E402
+from programs import compare  # noqa: E402
+from random_graphs import LARGE, SMALL, random_graph  # noqa: E402
+from stage_plans import PLACING, FACTORS  # noqa: E402
+
+STEPS = 2
+
+
+@dataclasses.dataclass
+class Marks:
+    """Random places for ops: for some alone, for some in runs as long as `stay` makes them."""
+    random: np.random.Generator
+    places: int
+    share: float
+    stay: float
+    place: int = 0
+
+    def __call__(self):
+        if self.random.random() >= self.stay:
+            self.place = int(self.random.integers(self.places))
+        return self.place if self.random.random() < self.share else None
+
+
+# What a graph may be too small for: then another plan is drawn.
+REFUSED = ("no op is on place", "can't be cut for --mesh")
+
+
+def random_plan(random):
+    """(flags, places, whether ops are marked)."""
+    dp, places, microbatches = (int(random.choice(c)) for c in ([1, 1, 2, 3, 4], [1, 2, 2, 3, 4], [1, 2, 3, 4, 8]))
+    if places == 1:
+        return ["--mesh", f"dp={dp}", "--microbatches", str(microbatches)], places, False
+    is_marked = bool(random.random() < 0.75)
+    if random.random() < 0.1:
+        return ["--mesh", f"pp={places}", "--microbatches", str(microbatches), "--launch", "local"], places, is_marked
+    schedules = [s for s in FACTORS["schedule"] if s != "file" and not (is_marked and s in PLACING)]
+    schedule = str(random.choice(schedules))
+    if schedule == "naive":
+        microbatches = 1
+    mesh = f"dp={min(dp, 2)},pp={places}"
+    return ["--mesh", mesh, "--microbatches", str(microbatches), "--schedule", schedule], places, is_marked
+
+
+def check_random(ppopt, directory, seed):
+    random = np.random.default_rng(seed)
+    graph = random_graph(seed, BATCH, LARGE if seed % 8 == 7 else SMALL, may_stop=True)
+    model = os.path.join(directory, f"random_{seed}.mlir")
+    for _ in range(20):
+        flags, places, is_marked = random_plan(random)
+        flags += ["--threads", str(random.choice([1, 1, 1, 2]))]
+        share, stay = random.choice([0.3, 0.8, 1.0]), random.choice([0.0, 0.6, 0.9])
+        with open(model, "w") as file:
+            file.write(model_text([graph], "random", Marks(random, places, share, stay) if is_marked else lambda: None))
+        try:
+            return check_plan(ppopt, graph, model, flags)
+        except Exception as error:
+            if any(text in str(error) for text in REFUSED):
+                continue
+            kept = shutil.copy(model, tempfile.gettempdir())
+            raise AssertionError(f"seed {seed}: ppopt compile {kept} {' '.join(flags)} --optimizer sgd\n{error}") from error
+    raise AssertionError(f"seed {seed}: every plan was refused")
+
+
+def check_plan(ppopt, graph, model, flags):
+    """The plan first: it may be refused."""
+    results = []
+    for number, plan in enumerate((flags, [*PLANS[0].flags, "--threads", "1"])):
+        executable = compile_model(ppopt, model, f"{model[:-5]}_{number}", [*plan, "--optimizer", "sgd"])
+        results.append(run(executable, ["--lr", "0.01", "--check-counters", "--poison"], dump_gradients=True,
+                           init=graph.params, inputs=graph.inputs, steps=STEPS))
+        os.remove(executable.path)
+    ours, reference = results
+    compare(ours, reference, True)
+    expect_close("loss", ours.losses[0], graph.loss(graph.params), 1e-11)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=200, help="how many random graphs (default 200)")
+    parser.add_argument("--seed", type=int, default=100, help="of the first (default 100)")
+    harness = Harness("random", parser)
+    first, count = harness.args.seed, harness.args.count
+    with tempfile.TemporaryDirectory() as directory:
+        harness.cases([(f"seed {seed}", functools.partial(check_random, harness.ppopt, directory, seed))
+                       for seed in range(first, first + count)])
+    return harness.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""Compiles a model under a plan and trains it, each once, and compares results; cases run on several threads.
+
+A plan has a `name`, the compiler's `flags` and, where the model's text depends on it, `adapt(text)`.
+"""
+import os
+import pathlib
+import threading
+
+import numpy as np
+
+from support.executable import Mismatch, compile_model, environment, expect_close, run
+
+import plans
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOLERANCE = 1e-12
+SYNCHRONOUS = "mpirun with synchronous sends"
+
+
+def initial_parameters(executable):
+    """The same for every plan, whatever order a program lists its parameters in."""
+    random = np.random.default_rng(2)
+    shapes = sorted((p["name"], p["shape"]) for p in executable.program["parameters"])
+    return {name: np.asarray(random.standard_normal(shape) * 0.4) for name, shape in shapes}
+
+
+def run_flags(run_name):
+    """The compiler's and the executable's flags of one of plans.RUNS."""
+    _, compile_flags, flags, _ = next(r for r in plans.RUNS if r[0] == run_name)
+    return compile_flags, flags
+
+
+class Programs:
+    """`make_inputs`: for each model the function that draws its inputs."""
+
+    def __init__(self, ppopt, directory, make_inputs):
+        self.ppopt, self.directory, self.make_inputs = ppopt, directory, make_inputs
+        self.locks = {}
+        self.lock = threading.Lock()
+        self.done = {}
+
+    def once(self, key, make):
+        with self.lock:
+            lock = self.locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self.done:
+                self.done[key] = make()
+            return self.done[key]
+
+    def model_file(self, model, plan):
+        """The model's file, or that of the text that the plan makes of it."""
+        path = str(HERE / "models" / f"{model}.mlir")
+        if not hasattr(plan, "adapt"):
+            return path
+        with open(path) as file:
+            text = file.read()
+        adapted = plan.adapt(text)
+        if adapted == text:
+            return path
+        path = os.path.join(self.directory, f"{model}_{plan.name}.mlir")
+        with open(path, "w") as file:
+            file.write(adapted)
+        return path
+
+    def executable(self, model, plan, flags):
+        name = "_".join([model, plan.name, *(f.strip("-").replace("=", "_") for f in flags)])
+        return self.once(name, lambda: compile_model(
+            self.ppopt, self.model_file(model, plan), os.path.join(self.directory, name),
+            [*self.plan_flags(model, plan), "--threads", "1", *flags]))
+
+    def plan_flags(self, model, plan):
+        return plan.flags
+
+    def result(self, model, plan, run_name, launch="threads", extra=(), init=True, flags=(), name=""):
+        """Trains with the inputs of the model and, with `init`, parameters drawn here: the compiler's initial values
+        leave biases zero. `extra` are flags of the compiler, `flags` of the executable; `name` tells runs apart that
+        have the same of all else."""
+        compile_flags, own_flags = run_flags(run_name)
+        key = ("run", model, plan.name, run_name, launch, tuple(extra), init, tuple(flags), name)
+
+        def make():
+            executable = self.executable(model, plan, [*compile_flags, *extra])
+            momentum = ["--momentum", "0"] if executable.keeps_velocity and "momentum" not in " ".join(own_flags) \
+                and "sgd" in compile_flags else []
+            parameters = initial_parameters(executable) if init else None
+            # A planted bug may change what is counted: the comparison itself is to see it.
+            counters = [] if extra else ["--check-counters"]
+            env = dict(environment(), PPOPT_SYNC_SENDS="1") if launch == SYNCHRONOUS else None
+            stem = "_".join([run_name.replace(" ", "_"), launch.replace(" ", "_"), "given" if init else "own",
+                             *(f.strip("-") for f in flags), name])
+            return run(executable, [*own_flags, *momentum, *flags, "--seed", "5", *counters], launch.split()[0],
+                       dump_gradients=True, init=parameters, inputs=self.make_inputs[model](np.random.default_rng(1)),
+                       steps=plans.STEPS, name=stem, env=env, timeout=100)
+        return self.once(key, make)
+
+    def reference(self, model, run_name):
+        """What the one-rank program computes."""
+        return self.result(model, plans.PLANS[0], run_name)
+
+
+def compare(ours, reference, parameters):
+    expect_close("losses", ours.losses, reference.losses, TOLERANCE)
+    largest = max((np.abs(g).max() for g in reference.gradients.values()), default=0)
+    # A gradient that is zero by symmetry is rounding noise: measured against a thousandth of the largest of all.
+    expect_close("gradient", ours.gradients, reference.gradients, TOLERANCE, least_scale=1e-3 * largest)
+    if parameters:
+        expect_close("parameter", ours.parameters, reference.parameters, TOLERANCE)
+
+
+def expect_same_bits(one, other, what):
+    assert one.hexadecimal == other.hexadecimal, f"{what} log other losses: {one.hexadecimal} and {other.hexadecimal}"
+    for name, values in one.parameters.items():
+        assert values.tobytes() == other.parameters[name].tobytes(), f"{what} leave another {name}"
+
+
+def check_unchanged(programs, model, plan, names):
+    """Frozen parameters and such that cannot learn keep their bits, and have no gradient."""
+    before = initial_parameters(programs.executable(model, plan, ["--optimizer", "sgd"]))
+    after = programs.result(model, plan, "sgd momentum").parameters
+    gradients = programs.result(model, plan, "sgd").gradients
+    for name in names:
+        assert name not in gradients, f"{name} has a gradient"
+        assert before[name].tobytes() == after[name].tobytes(), f"{name} changed"
+
+
+def check_planted(programs, bug, model, plan, run_name):
+    """The comparison is green without the bug and red with it."""
+    reference = programs.reference(model, run_name)
+    compare(programs.result(model, plan, run_name), reference, True)
+    planted = programs.result(model, plan, run_name, extra=(f"--plant={bug}",))
+    try:
+        compare(planted, reference, True)
+    except Mismatch as seen:
+        print(f"  planted {bug}, {model} {plan.name}: {seen}", flush=True)
+        return
+    raise AssertionError(f"the planted bug {bug} was not seen")

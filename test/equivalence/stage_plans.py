@@ -1,0 +1,116 @@
+"""What the models are cut into places with: the factors, what goes with what, and the sample that is always run.
+
+A model with marks is written for four places; on p places its mark i means i * p / 4.
+"""
+import dataclasses
+import itertools
+import re
+
+from pairwise import cover
+from plans import lm_inputs, losses_inputs, skip_inputs
+
+#          model        its inputs    parameters that stay as they are
+MODELS = {"lm":        (lm_inputs, set()),
+          "losses":    (losses_inputs, set()),
+          "skip":      (skip_inputs, {"fixed", "cut"}),
+          "gpt":       (lm_inputs, set()),
+          "tied":      (lm_inputs, set()),
+          "feeds":     (skip_inputs, set()),
+          "towers":    (skip_inputs, set()),
+          "vee":       (skip_inputs, set()),
+          "frozen":    (lm_inputs, {"wte", "front"}),
+          "detached":  (skip_inputs, {"a", "b"}),
+          "spread":    (losses_inputs, set())}
+MARKED = {"tied", "feeds", "towers", "vee", "frozen", "detached", "spread"}
+
+FACTORS = {
+    "model": list(MODELS),
+    "schedule": ["naive", "gpipe", "1f1b", "interleaved", "zb-h1", "zb-v", "dualpipe-v", "file", "auto"],
+    "places": [2, 3, 4],
+    "microbatches": [1, 2, 3, 8],
+    "dp": [1, 2],
+    "launch": ["threads", "mpirun", "mpirun with synchronous sends"],
+    "run": ["sgd", "sgd clipped", "sgd momentum", "adamw clipped"],
+    "poison": [False, True],
+}
+
+# Schedules that say themselves where stages live.
+PLACING = {"interleaved", "zb-v", "dualpipe-v"}
+
+
+def allowed(row):
+    """Whether the values given so far go together."""
+    schedule, microbatches = row.get("schedule"), row.get("microbatches")
+    if schedule == "naive" and microbatches not in (None, 1):
+        return False
+    if schedule in PLACING and row.get("model") in MARKED:
+        return False
+    # One process in program order: no schedule and no other ranks.
+    if row.get("launch") == "local" and (schedule not in (None, "1f1b") or row.get("dp") == 2):
+        return False
+    return True
+
+
+@dataclasses.dataclass(frozen=True)
+class StagePlan:
+    places: int = 2
+    microbatches: int = 2
+    dp: int = 1
+    schedule: str = "1f1b"
+    local: bool = False
+
+    @property
+    def name(self):
+        order = "local" if self.local else self.schedule
+        return f"dp{self.dp}_pp{self.places}_mb{self.microbatches}_{order}"
+
+    @property
+    def flags(self):
+        """All but the schedule of a file, which depends on the model's stages."""
+        flags = ["--mesh", f"dp={self.dp},pp={self.places}", "--microbatches", str(self.microbatches)]
+        if self.local:
+            return [*flags, "--launch", "local"]
+        if self.schedule == "file":
+            return flags
+        return [*flags, "--schedule", self.schedule]
+
+    def adapt(self, text):
+        """The model with its marks for these places."""
+        return re.sub(r"pp\.on (\d)", lambda mark: f"pp.on {int(mark[1]) * self.places // 4}", text)
+
+
+def plan_of(row):
+    return StagePlan(row["places"], row["microbatches"], row["dp"], row["schedule"], row["launch"] == "local")
+
+
+def product():
+    """Every combination that goes together, some hours' work."""
+    rows = (dict(zip(FACTORS, values)) for values in itertools.product(*FACTORS.values()))
+    return [row for row in rows if allowed(row)]
+
+
+def sample():
+    """Every pair of values, and every schedule with every number of places and microbatches."""
+    names = ["schedule", "places", "microbatches"]
+    shapes = (dict(zip(names, values)) for values in itertools.product(*(FACTORS[name] for name in names)))
+    return cover(FACTORS, allowed, [shape for shape in shapes if allowed(shape)])
+
+
+def write_schedule(stages, microbatches):
+    """A schedule by hand, for any stages, as text: the forward of a microbatch, the input part of the one before, the weight
+    part of the one before that, as stages can run them one after another. `stages`: (place, whether it has a backward),
+    in topological order. It has idle cells, cells of communication, and an overlap group, all of which mean nothing."""
+    places = 1 + max(place for place, _ in stages)
+    rows = [[] for _ in range(places)]
+    for step in range(microbatches + 2):
+        for work, late, order in [("F", 0, 1), ("I", 1, -1), ("W", 2, -1)]:
+            microbatch = step - late
+            if not 0 <= microbatch < microbatches:
+                continue
+            for stage, (place, learns) in list(enumerate(stages))[::order]:
+                if work == "F" or learns:
+                    rows[place].append(f"{stage}{work}{microbatch}")
+        for place, row in enumerate(rows):
+            row.append(["", "0SEND_F0"][place % 2])
+    rows[0][:1] = [f"({rows[0][0]})OVERLAP_F_B"]
+    return "".join(",".join(row) + "\n" for row in rows)
