@@ -108,7 +108,9 @@ def check_learns(programs):
     transfers = programs.executable("feeds", plan, ["--optimizer", "sgd"]).program["transfers"]
     backward = [t["gradient_of"] for t in transfers if t["gradient_of"] is not None]
     assert sorted(backward) == [i for i, t in enumerate(transfers) if t["requires_grad"]], transfers
-    assert len(backward) == len([t for t in transfers if t["gradient_of"] is None]), transfers
+    # The gradient of a loss that another place adds is constant: nothing is sent for that.
+    activations = [t for t in transfers if t["gradient_of"] is None and t["bytes"] > 8]
+    assert len(activations) == 4 and all(t["requires_grad"] for t in activations), transfers
 
 
 PLANTED = [("drop-boundary-gradient", "feeds", StagePlan(4, 3), "sgd"),
