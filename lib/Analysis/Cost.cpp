@@ -10,13 +10,14 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-// One core with AVX-512: packed f32 products reach 110 to 125 GFLOP/s, a
-// vectorised loop over data that the cache doesn't hold about 10 GB/s, and
-// softmax of 1024² floats takes 1.9 ms for its five ops an element
-// (docs/matrix-products.md, test/bench).
-static constexpr double kFlopsPerNs = 110;
-static constexpr double kBytesPerNs = 10;
-static constexpr double kElementsPerNs = 4;
+// One core with AVX-512, two busy: fitted to the processor time of all tasks of
+// five GPTs (width 128 to 768, 128 to 768 tokens, vocabularies of 256 and 8192,
+// two and four microbatches), which they give back to 6 % (test/bench). The
+// bytes are those of tasks whose activations the caches hold, and the elements
+// include ops that only move them.
+static constexpr double kFlopsPerNs = 105;
+static constexpr double kBytesPerNs = 70;
+static constexpr double kElementsPerNs = 10;
 
 // Between processes of one machine: a copy into and one out of shared memory.
 static constexpr double kTransferLatencyNs = 20000;
