@@ -9,6 +9,7 @@ import tempfile
 
 import planning
 import schedules
+import tasks
 from runs import HERE, SHAPE, compile_model, cores, ours, pytorchs, write_gpt
 
 SOURCE = HERE.parent.parent
@@ -57,7 +58,7 @@ def compare_pipelines(options, directory):
 
 
 PARTS = {"threads": compare_threads, "ranks": compare_ranks, "pipeline": compare_pipelines, "schedules": schedules.measure,
-         "planning": planning.measure}
+         "tasks": tasks.measure, "planning": planning.measure}
 NEED_PYTORCH = {"threads", "ranks", "pipeline"}
 
 

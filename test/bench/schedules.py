@@ -24,6 +24,9 @@ class Step:
         self.end = max(end for spans in runs.values() for _, end in spans)
         self.runs, self.flights = runs, flights
 
+    def milliseconds(self):
+        return (self.end - self.begin) / 1e3
+
     def gaps(self, rank):
         """Where the rank runs nothing."""
         moment, gaps = self.begin, []
@@ -88,7 +91,8 @@ def measure_schedule(options, directory, model, schedule, microbatches):
         steps += read_steps(trace)
         times += run.ms
         resident.append(run.lines[-1]["peak_bytes"])
-    print(f"  {schedule + ', m=' + str(microbatches):<12} {min(times):>6.0f} ms", end="")
+    print(f"  {schedule + ', m=' + str(microbatches):<12} {min(times):>6.0f} {predicted.milliseconds():>9.0f} "
+          f"{statistics.median(step.milliseconds() for step in steps):>5.0f}", end="")
     for rank in range(RANKS):
         def median(of):
             return 100 * statistics.median(of(step) for step in steps)
@@ -102,9 +106,11 @@ def measure_schedule(options, directory, model, schedule, microbatches):
 
 def measure(options, directory):
     model = write_gpt(options, directory)
-    print(f"""schedules on two ranks of one thread (mpirun). For each rank: idle share in %, predicted, measured, difference in
-points; communication not hidden (exposed) in %, predicted and measured; memory in MiB, the planned arena and resident
-  {'':<12} {'step':>9}""" + "  | ".join(f"  {'idle':^17}  {'exposed':^11}  {'memory':^11}" for _ in range(RANKS)), flush=True)
+    print(f"""schedules on two ranks of one thread (mpirun): the least step, and the schedule's part of steps in ms, predicted and
+measured. For each rank: idle share in %, predicted, measured, difference in points; communication not hidden (exposed) in %,
+predicted and measured; memory in MiB, the planned arena and resident
+  {'':<12} {'step':>6} {'schedule':^15}""" +
+          "  | ".join(f"  {'idle':^17}  {'exposed':^11}  {'memory':^11}" for _ in range(RANKS)), flush=True)
     for schedule in ("naive", "gpipe", "1f1b", "zb-h1"):
         for microbatches in (1,) if schedule == "naive" else (4, 8):
             measure_schedule(options, directory, model, schedule, microbatches)
