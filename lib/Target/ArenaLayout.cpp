@@ -9,15 +9,26 @@
 using namespace mlir;
 using namespace mlir::pp;
 
+/// In place of the offset of a slot that is on another place.
+constexpr int64_t kElsewhere = -1;
+
 std::string pp::getScalarRegion(RoleAttr role) {
   return role.getKind() == RoleKind::Global ? ("global:" + role.getName()).str()
                                             : role.getName().str();
 }
 
-std::string pp::getSummedRegion(StartOp start) {
-  if (auto bucket = dyn_cast<FlatSymbolRefAttr>(start.getWhat()))
+std::string pp::getRangeRegion(RoleAttr role) {
+  if (role.getKind() == RoleKind::ParamRange)
+    return ("params:" + role.getName()).str();
+  if (role.getKind() == RoleKind::GradRange)
+    return ("grads:" + role.getName()).str();
+  return role.getName().str();
+}
+
+std::string pp::getSummedRegion(Attribute what) {
+  if (auto bucket = dyn_cast<FlatSymbolRefAttr>(what))
     return ("grads:" + bucket.getValue()).str();
-  return getScalarRegion(cast<RoleAttr>(start.getWhat()));
+  return getScalarRegion(cast<RoleAttr>(what));
 }
 
 std::string pp::getScratchRegion(StartOp start) {
@@ -40,12 +51,13 @@ ArenaLayout::ArenaLayout(ModuleOp module, int64_t place) : place(place) {
       bucketOf[name.getValue()] = {bucket.getSymName(),
                                    offset * getElementBytes(bucket.getType())};
   for (auto schedule : module.getOps<ScheduleOp>()) {
-    if (static_cast<int64_t>(schedule.getPlace()) != place)
+    if (!schedule.isOf(place))
       continue;
     int64_t end = 0;
-    for (int64_t size : schedule.getSlots()) {
-      slotOffsets[schedule].push_back(end);
-      end += size;
+    for (auto [slot, size] : llvm::enumerate(schedule.getSlots())) {
+      bool isHere = schedule.getSlotPlace(slot) == place;
+      slotOffsets[schedule].push_back(isHere ? end : kElsewhere);
+      end += isHere ? size : 0;
     }
   }
 }
@@ -102,9 +114,10 @@ FailureOr<int64_t> ArenaLayout::getSlotOffset(Operation *action,
     return failure();
   auto found = slotOffsets.find(action->getParentOp());
   if (found == slotOffsets.end() || slot < 0 ||
-      slot >= static_cast<int64_t>(found->second.size()))
+      slot >= static_cast<int64_t>(found->second.size()) ||
+      found->second[slot] == kElsewhere)
     return action->emitOpError("uses slot ")
-               << slot << ", which its schedule has not",
+               << slot << ", which its schedule has not on place " << place,
            failure();
   return *base + found->second[slot];
 }
@@ -127,11 +140,9 @@ FailureOr<int64_t> ArenaLayout::getOffset(RunOp run, RoleAttr role,
     return offset;
   }
   case RoleKind::ParamRange:
-    return getRegion("params:" + name, loc);
   case RoleKind::GradRange:
-    return getRegion("grads:" + name, loc);
   case RoleKind::StateRange:
-    return getRegion(name, loc);
+    return getRegion(getRangeRegion(role), loc);
   case RoleKind::Input: {
     FailureOr<int64_t> base = getRegion("input:" + name, loc);
     if (failed(base))

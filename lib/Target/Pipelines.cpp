@@ -74,6 +74,7 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     return;
   case Phase::Scheduled:
     manager.addPass(createSchedule());
+    manager.addPass(createScheduleLocal());
     manager.addPass(createInsertTransfers());
     manager.addPass(createInsertCollectives());
     manager.addPass(createAssignSlots());

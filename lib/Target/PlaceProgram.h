@@ -4,6 +4,7 @@
 #ifndef PPOPT_LIB_TARGET_PLACEPROGRAM_H
 #define PPOPT_LIB_TARGET_PLACEPROGRAM_H
 
+#include "ppopt/Target/ArenaLayout.h"
 #include "ppopt/Target/Places.h"
 #include "ppopt/Target/ProgramTables.h"
 #include "ppopt/Transforms/SlotUses.h"
@@ -24,9 +25,11 @@ struct ProgramIndex {
 
 /// An entry of "places" in the document that docs/program.md describes: the
 /// arena, where everything lies in it, the actions and what they will count.
+/// `layouts` are those of all places, by number.
 FailureOr<llvm::json::Object> describePlace(ModuleOp module, PlanOp plan,
                                             const PlaceContents &contents,
-                                            const ProgramIndex &index);
+                                            const ProgramIndex &index,
+                                            ArrayRef<ArenaLayout> layouts);
 
 /// "f32", "memref<4xf32>": as MLIR prints it.
 std::string spell(Type type);

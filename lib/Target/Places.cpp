@@ -29,7 +29,9 @@ SmallVector<PlaceContents, 0> pp::collectPlaces(ModuleOp module, PlanOp plan) {
     for (int64_t place : param.getPlaces())
       places[place].params.push_back(param);
   for (auto schedule : module.getOps<ScheduleOp>())
-    places[schedule.getPlace()].schedules.push_back(schedule);
+    for (PlaceContents &place : places)
+      if (schedule.isOf(place.place))
+        place.schedules.push_back(schedule);
   for (PlaceContents &place : places) {
     llvm::StringSet<> names = findInputs(place.tasks);
     for (auto input : module.getOps<InputDeclOp>())

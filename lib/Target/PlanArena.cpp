@@ -83,7 +83,9 @@ void ArenaPlanner::addParameters() {
     add("gradients", "grads:" + bucket.getSymName(), bucketBytes(bucket));
   for (StringRef state : getOptimizerStates(plan.getOptimizer()))
     for (BucketOp bucket : place.buckets)
-      add("optimizer", state + ":" + bucket.getSymName(), bucketBytes(bucket));
+      if (llvm::is_contained(bucket.getUpdatePlaces(), place.place))
+        add("optimizer", state + ":" + bucket.getSymName(),
+            bucketBytes(bucket));
 }
 
 /// A rank's rows of every input, all microbatches.
@@ -99,8 +101,9 @@ void ArenaPlanner::addActivations() {
   int64_t slots = 0, temps = 0, workspace = 0;
   for (ScheduleOp schedule : place.schedules) {
     int64_t sum = 0;
-    for (int64_t slot : schedule.getSlots())
-      sum += slot;
+    for (auto [slot, bytes] : llvm::enumerate(schedule.getSlots()))
+      if (schedule.getSlotPlace(slot) == place.place)
+        sum += bytes;
     slots = std::max(slots, sum);
   }
   for (TaskOp task : place.tasks) {

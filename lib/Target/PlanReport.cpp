@@ -87,6 +87,8 @@ static std::vector<StageReport> describeStages(ModuleOp module, size_t count) {
     if (task.getKind() == TaskKind::Forward)
       addForward(task, stages[task.getStage()]);
   for (auto transfer : module.getOps<TransferOp>()) {
+    if (transfer.getStep())
+      continue;
     auto from = static_cast<int>(transfer.getFromStage());
     auto to = static_cast<int>(transfer.getToStage());
     Boundary boundary;
@@ -130,14 +132,18 @@ static std::vector<double> findTimes(ScheduleOp schedule, const SlotUses &uses,
   return times;
 }
 
-/// The bytes that live in slots, from each moment at which they change.
+/// The bytes that live in slots of a place, from each moment at which they
+/// change. `row` are the runs of stages in the schedule.
 static std::vector<MemoryStep> traceSlots(ScheduleOp schedule,
                                           const SlotUses &uses,
-                                          const std::vector<TimedCell> &row) {
+                                          const std::vector<TimedCell> &row,
+                                          int64_t place) {
   std::vector<double> starts = findTimes(schedule, uses, row, true);
   std::vector<double> ends = findTimes(schedule, uses, row, false);
   std::map<double, int64_t> changes;
   for (const SlotLifetime &life : findLifetimes(schedule, uses)) {
+    if (life.place != place)
+      continue;
     changes[starts[life.begin]] += life.bytes;
     changes[ends[life.end]] -= life.bytes;
   }
@@ -147,6 +153,47 @@ static std::vector<MemoryStep> traceSlots(ScheduleOp schedule,
     if (change != 0)
       steps.push_back({time, bytes += change});
   return steps;
+}
+
+/// What goes once a step.
+static std::vector<LoanReport> describeLoans(ModuleOp module) {
+  std::vector<LoanReport> loans;
+  for (auto transfer : module.getOps<TransferOp>())
+    if (transfer.getStep())
+      loans.push_back({transfer.getSymName().str(),
+                       static_cast<int64_t>(transfer.getFrom()),
+                       static_cast<int64_t>(transfer.getTo()),
+                       getBytes(transfer.getType()),
+                       transfer.getGradientOf().has_value()});
+  return loans;
+}
+
+/// One process runs the stages of all places one after the other, in the order
+/// of its list; all of them in `order`.
+static ppopt::schedule::Timeline
+simulateLocal(ScheduleOp schedule, const SlotUses &uses,
+              const ppopt::schedule::StageGraph &graph, int microbatches,
+              std::vector<TimedCell> &order) {
+  ppopt::schedule::StageGraph serial = graph;
+  serial.places = 1;
+  for (ppopt::schedule::Stage &stage : serial.stages)
+    stage.place = 0;
+  ppopt::schedule::Table table;
+  table.microbatches = microbatches;
+  table.rows.resize(1);
+  for (auto run : schedule.getOps<RunOp>()) {
+    TaskOp task = uses.getTask(run);
+    if (auto work = pp::getWork(task.getKind()))
+      table.rows[0].push_back({*work, static_cast<int>(task.getStage()),
+                               static_cast<int>(run.getMicrobatch())});
+  }
+  ppopt::schedule::Timeline timeline =
+      ppopt::schedule::simulate(table, serial, getLink());
+  order = std::move(timeline.rows[0]);
+  timeline.rows.assign(graph.places, {});
+  for (const TimedCell &cell : order)
+    timeline.rows[graph.stages[cell.cell.stage].place].push_back(cell);
+  return timeline;
 }
 
 static std::map<int64_t, int64_t> countSent(ScheduleOp schedule,
@@ -169,13 +216,21 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   report.deviceMemory = plan->getDeviceMemory().value_or(0);
   report.graph = makeStageGraph(module, *plan);
   report.table = readTable(module, *plan);
-  report.timeline =
-      ppopt::schedule::simulate(report.table, report.graph, getLink());
+  SlotUses uses(module);
+  std::vector<TimedCell> localOrder;
+  for (auto schedule : module.getOps<ScheduleOp>())
+    if (schedule.isLocal() && !schedule.getEvaluation())
+      report.timeline = simulateLocal(schedule, uses, report.graph,
+                                      report.table.microbatches, localOrder);
+  if (plan->getLaunch() != "local")
+    report.timeline =
+        ppopt::schedule::simulate(report.table, report.graph, getLink());
   for (auto transfer : module.getOps<TransferOp>())
-    report.edgeNames.push_back(transfer.getSymName().str());
+    if (!transfer.getStep())
+      report.edgeNames.push_back(transfer.getSymName().str());
+  report.loans = describeLoans(module);
   report.stages = describeStages(module, report.graph.stages.size());
 
-  SlotUses uses(module);
   for (const PlaceContents &contents : collectPlaces(module, *plan)) {
     PlaceReport &place = report.places.emplace_back();
     auto number = static_cast<int>(contents.place);
@@ -186,8 +241,10 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
     for (ScheduleOp schedule : contents.schedules)
       if (!schedule.getEvaluation()) {
         place.sentTo = countSent(schedule, uses);
-        place.activations =
-            traceSlots(schedule, uses, report.timeline.rows[number]);
+        place.activations = traceSlots(
+            schedule, uses,
+            schedule.isLocal() ? localOrder : report.timeline.rows[number],
+            contents.place);
       }
   }
   return report;

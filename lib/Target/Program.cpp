@@ -2,7 +2,7 @@
 
 #include "ppopt/Target/Program.h"
 
-#include "PlaceProgram.h"
+#include "ActionProgram.h"
 
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Entry.h"
@@ -82,6 +82,7 @@ json::Object ProgramWriter::describePlan() {
       {"microbatches", static_cast<int64_t>(plan.getMicrobatches())},
       {"schedule", plan.getSchedule()},
       {"launch", plan.getLaunch()},
+      {"tied", plan.getTied()},
       {"optimizer", plan.getOptimizer()},
       {"target", plan.getTarget()},
       {"threads", static_cast<int64_t>(plan.getThreads())},
@@ -194,6 +195,7 @@ json::Array ProgramWriter::describeTransfers() {
         {"from_stage", static_cast<int64_t>(transfer.getFromStage())},
         {"to_stage", static_cast<int64_t>(transfer.getToStage())},
         {"bytes", getBytes(transfer.getType())},
+        {"step", transfer.getStep()},
         {"requires_grad", transfer.getRequiresGrad()},
         {"gradient_of",
          transfer.getGradientOf()
@@ -226,28 +228,39 @@ FailureOr<json::Object> ProgramWriter::write() {
   json::Array kernels, places;
   for (KernelOp kernel : tables.kernels)
     kernels.push_back(json::Object{{"name", kernel.getSymName()}});
+  SmallVector<ArenaLayout, 0> layouts;
+  for (int64_t place = 0, e = plan.getAxisSize("pp"); place < e; ++place)
+    layouts.emplace_back(module, place);
   for (const PlaceContents &contents : collectPlaces(module, plan)) {
     FailureOr<json::Object> place =
-        describePlace(module, plan, contents, index);
+        describePlace(module, plan, contents, index, layouts);
     if (failed(place))
       return failure();
     places.push_back(std::move(*place));
   }
-  return json::Object{{"abi", PPOPT_ABI_VERSION},
-                      {"model", options.model},
-                      {"source", options.source},
-                      {"command", options.command},
-                      {"plan", describePlan()},
-                      {"stages", describeStages()},
-                      {"inputs", describeInputs()},
-                      {"parameters", describeParameters()},
-                      {"loss", json::Object{{"type", describeLossType()}}},
-                      {"counts", describeCounts()},
-                      {"transfers", describeTransfers()},
-                      {"products", describeProducts()},
-                      {"kernels", std::move(kernels)},
-                      {"tasks", describeTasks()},
-                      {"places", std::move(places)}};
+  json::Object program{{"abi", PPOPT_ABI_VERSION},
+                       {"model", options.model},
+                       {"source", options.source},
+                       {"command", options.command},
+                       {"plan", describePlan()},
+                       {"stages", describeStages()},
+                       {"inputs", describeInputs()},
+                       {"parameters", describeParameters()},
+                       {"loss", json::Object{{"type", describeLossType()}}},
+                       {"counts", describeCounts()},
+                       {"transfers", describeTransfers()},
+                       {"products", describeProducts()},
+                       {"kernels", std::move(kernels)},
+                       {"tasks", describeTasks()},
+                       {"places", std::move(places)}};
+  if (plan.getLaunch() == "local") {
+    json::Object local;
+    auto schedules = llvm::to_vector(module.getOps<ScheduleOp>());
+    if (failed(describeActions(schedules, plan, index, layouts, local)))
+      return failure();
+    program["local"] = std::move(local);
+  }
+  return program;
 }
 
 } // namespace

@@ -2,7 +2,7 @@
 //
 // Before: runs name tasks, transfers name values. After: each says in which
 // slot the saved and received values lie that it uses; the schedule has the
-// slots' sizes.
+// slots' sizes and, where it is local, their places.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,38 +45,43 @@ private:
   void colour(ArrayRef<SlotLifetime> lifetimes);
   void setSlots();
   int64_t slotOf(const SlotUse &use, int64_t microbatch) const {
-    return colours.lookup({use.role, microbatch});
+    constexpr int64_t kNoSlot = -1;
+    return liesInSlot(use.role) ? colours.lookup({use.role, microbatch})
+                                : kNoSlot;
   }
 
   ScheduleOp schedule;
   const SlotUses &uses;
   DenseMap<std::pair<Attribute, int64_t>, int64_t> colours;
-  SmallVector<int64_t> slots;
+  SmallVector<int64_t> slots, places;
 };
 
 /// In order of birth. A slot frees after the last use of its value, for values
-/// of the same size only: there are then as many slots of a size as values of
-/// it live at once, and a step of many microbatches needs no more than one of
-/// few.
+/// of the same place and size only: there are then as many slots of a size as
+/// values of it live at once, and a step of many microbatches needs no more
+/// than one of few.
 void SlotAssigner::colour(ArrayRef<SlotLifetime> lifetimes) {
   SmallVector<std::pair<unsigned, const SlotLifetime *>> byEnd;
   for (const SlotLifetime &life : lifetimes)
     byEnd.push_back({life.end, &life});
   llvm::sort(byEnd);
-  DenseMap<int64_t, SmallVector<int64_t>> free; // by size
+  // By place and size.
+  DenseMap<std::pair<int64_t, int64_t>, SmallVector<int64_t>> free;
   const auto *next = byEnd.begin();
   for (const SlotLifetime &life : lifetimes) {
     for (; next->first < life.begin; ++next) {
       const SlotLifetime &ended = *next->second;
-      free[ended.bytes].push_back(
+      free[{ended.place, ended.bytes}].push_back(
           colours.lookup({ended.role, ended.microbatch}));
     }
-    SmallVector<int64_t> &candidates = free[life.bytes];
+    SmallVector<int64_t> &candidates = free[{life.place, life.bytes}];
     int64_t slot = slots.size();
-    if (candidates.empty())
+    if (candidates.empty()) {
       slots.push_back(life.bytes);
-    else
+      places.push_back(life.place);
+    } else {
       slot = candidates.pop_back_val();
+    }
     colours[{life.role, life.microbatch}] = slot;
   }
 }
@@ -95,6 +100,10 @@ void SlotAssigner::setSlots() {
       send.setSlot(slotOf(uses.of(send), send.getMicrobatch()));
     } else if (auto recv = dyn_cast<RecvOp>(action)) {
       recv.setSlot(slotOf(uses.of(recv), recv.getMicrobatch()));
+    } else if (auto copy = dyn_cast<CopyValueOp>(action)) {
+      auto [read, write] = uses.of(copy);
+      copy.setFromSlot(slotOf(read, copy.getMicrobatch()));
+      copy.setToSlot(slotOf(write, copy.getMicrobatch()));
     }
   }
 }
@@ -106,6 +115,8 @@ int64_t SlotAssigner::run(bool isTooEarly) {
   colour(lifetimes);
   setSlots();
   schedule.setSlots(slots);
+  if (schedule.isLocal())
+    schedule.setSlotPlaces(places);
   int64_t bytes = 0;
   for (int64_t slot : slots)
     bytes += slot;

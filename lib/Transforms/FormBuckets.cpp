@@ -3,7 +3,9 @@
 // Before: tasks and parameter declarations. After: pp.buckets in the order in
 // which their gradients are ready, each of parameters that one set of places
 // holds; for each place a task that sums the squares of the gradients that it
-// owns, and an update task for each bucket that it holds.
+// owns, and an update task for each bucket that it updates; for each place that
+// borrows a bucket the transfers to it and back, and a task of the owner that
+// adds what comes back.
 //
 //===----------------------------------------------------------------------===//
 
@@ -96,22 +98,61 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
     OpBuilder builder(*tasks.begin());
     SmallVector<BucketOp> buckets = formBuckets(*plan, builder);
     builder.setInsertionPointToEnd(getOperation().getBody());
-    std::map<int64_t, SmallVector<BucketOp>> heldBy, ownedBy;
+    std::map<int64_t, SmallVector<BucketOp>> updatedBy, ownedBy;
     for (BucketOp bucket : buckets) {
       ownedBy[bucket.getPlaces().front()].push_back(bucket);
-      for (int64_t place : bucket.getPlaces())
-        heldBy[place].push_back(bucket);
+      for (int64_t place : bucket.getUpdatePlaces())
+        updatedBy[place].push_back(bucket);
+      if (bucket.getBorrowed())
+        lend(*plan, bucket, builder);
     }
-    for (auto &[place, held] : heldBy) {
+    for (auto &[place, updated] : updatedBy) {
       buildNormTask(place, ownedBy[place], builder);
-      for (BucketOp bucket : held)
+      for (BucketOp bucket : updated)
         buildUpdateTask(*plan, place, bucket, builder);
     }
   }
 
 private:
+  void lend(PlanOp plan, BucketOp bucket, OpBuilder &builder);
+  int64_t findFirstStage(int64_t place);
   SmallVector<BucketOp> formBuckets(PlanOp plan, OpBuilder &builder);
 };
+
+/// A place has one.
+int64_t FormBuckets::findFirstStage(int64_t place) {
+  std::optional<int64_t> first;
+  for (auto task : getOperation().getOps<TaskOp>())
+    if (static_cast<int64_t>(task.getPlace()) == place &&
+        static_cast<int64_t>(task.getStage()) != TaskOp::kNoStage)
+      first =
+          std::min<int64_t>(first.value_or(task.getStage()), task.getStage());
+  return *first;
+}
+
+/// To each borrower go the parameters, and its gradients come back.
+void FormBuckets::lend(PlanOp plan, BucketOp bucket, OpBuilder &builder) {
+  StringRef name = bucket.getSymName();
+  int64_t owner = bucket.getPlaces().front();
+  int64_t ownerStage = findFirstStage(owner);
+  auto type = RankedTensorType::get(
+      {static_cast<int64_t>(bucket.getElements())}, bucket.getType());
+  SmallVector<TransferOp> back;
+  for (int64_t place : bucket.getBorrowers()) {
+    int64_t stage = findFirstStage(place);
+    std::string to = (name + "_to_" + Twine(place)).str();
+    TransferOp::create(builder, bucket.getLoc(), to, name, owner, place,
+                       ownerStage, stage, type, /*requires_grad=*/true,
+                       FlatSymbolRefAttr(), /*step=*/true);
+    back.push_back(TransferOp::create(
+        builder, bucket.getLoc(), (name + "_from_" + Twine(place)).str(), name,
+        place, owner, stage, ownerStage, type, /*requires_grad=*/false,
+        FlatSymbolRefAttr::get(builder.getContext(), to), /*step=*/true));
+  }
+  if (plan.getPlant() == "tied-not-summed")
+    back.pop_back(); // the bug: the last one's gradients are forgotten
+  buildCollectTask(bucket, back, builder);
+}
 
 SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
                                                OpBuilder &builder) {
@@ -127,7 +168,8 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
         builder, bucket.loc, "b" + std::to_string(buckets.size()),
         builder.getStrArrayAttr(bucket.params), bucket.offsets,
         llvm::alignTo(bucket.elements, padding), bucket.type, bucket.decayed,
-        bucket.places));
+        bucket.places,
+        /*borrowed=*/plan.getTied() == "owner" && bucket.places.size() > 1));
   };
   for (StringRef name : orderByReadiness(getOperation())) {
     ParamDeclOp param = declared.lookup(name);

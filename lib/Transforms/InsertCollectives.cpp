@@ -2,7 +2,8 @@
 //
 // Before: schedules of runs and transfers. After: what is summed over ranks is
 // started, on each rank of its group, behind the last run that adds to it, and
-// waited for before the first action that needs it.
+// waited for before the first action that needs it. In a local schedule it is
+// one action there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,7 +105,7 @@ void SumList::addBucket(BucketOp bucket) {
     else
       add(what, {"dp"}, /*among=*/{}, places);
   };
-  ArrayRef<int64_t> places = bucket.getPlaces();
+  ArrayRef<int64_t> places = bucket.getUpdatePlaces();
   if (places.size() > 1 && plan.getPlant() == "tied-not-summed") {
     addCopies(places.drop_back());
     places = places.take_back();
@@ -161,6 +162,8 @@ TaskSums::TaskSums(ModuleOp module) {
       if (role.getKind() == RoleKind::Grad) {
         if (Attribute bucket = bucketOf.lookup(role.getName()))
           found.insert(bucket);
+      } else if (role.getKind() == RoleKind::GradRange) {
+        found.insert(FlatSymbolRefAttr::get(role.getContext(), role.getName()));
       } else if (role.getKind() == RoleKind::Loss ||
                  role.getKind() == RoleKind::Global ||
                  role.getKind() == RoleKind::Norm) {
@@ -174,8 +177,8 @@ TaskSums::TaskSums(ModuleOp module) {
 /// Places starts and waits in one schedule.
 class CollectiveInserter {
 public:
-  CollectiveInserter(ScheduleOp schedule, const TaskSums &tasks)
-      : schedule(schedule), tasks(tasks), builder(schedule) {}
+  CollectiveInserter(ScheduleOp schedule, const TaskSums &tasks, int64_t places)
+      : schedule(schedule), tasks(tasks), places(places), builder(schedule) {}
 
   unsigned run(ArrayRef<Sum> sums, bool isNormLocal);
 
@@ -185,6 +188,7 @@ private:
   void orderStarts();
   Operation *getReader(const Sum &sum) const;
   void insert(const Sum &sum, Operation *behind, Operation *reader);
+  void insertLocally(const Sum &sum, Operation *reader);
 
   /// A sum that this place takes part in.
   struct Pending {
@@ -196,6 +200,7 @@ private:
 
   ScheduleOp schedule;
   const TaskSums &tasks;
+  int64_t places; ///< of the plan
   OpBuilder builder;
   /// Of each buffer the last run that adds to it.
   DenseMap<Attribute, Operation *> lastAdd;
@@ -252,8 +257,9 @@ void CollectiveInserter::selectSums(ArrayRef<Sum> sums) {
     bool isOfTraining = sum.isBucket() || sum.isScalar(RoleKind::Norm);
     if (schedule.getEvaluation() && isOfTraining)
       continue;
-    if (!sum.places.empty() &&
-        !llvm::is_contained(sum.places, schedule.getPlace()))
+    if (!sum.places.empty() && llvm::none_of(sum.places, [&](int64_t place) {
+          return schedule.isOf(place);
+        }))
       continue;
     Operation *behind = lastAdd.lookup(sum.what);
     if (!behind)
@@ -318,6 +324,18 @@ void CollectiveInserter::insert(const Sum &sum, Operation *behind,
   WaitOp::create(builder, loc, nextId++);
 }
 
+/// One action that nobody waits for.
+void CollectiveInserter::insertLocally(const Sum &sum, Operation *reader) {
+  if (reader)
+    builder.setInsertionPoint(reader);
+  else
+    builder.setInsertionPointToEnd(&schedule.getBody().front());
+  SmallVector<int64_t> among = sum.group.among;
+  if (among.empty())
+    among = llvm::to_vector(llvm::seq(places));
+  SumPlacesOp::create(builder, schedule.getLoc(), sum.what, among);
+}
+
 unsigned CollectiveInserter::run(ArrayRef<Sum> sums, bool isNormLocal) {
   scan();
   selectSums(sums);
@@ -330,9 +348,13 @@ unsigned CollectiveInserter::run(ArrayRef<Sum> sums, bool isNormLocal) {
         each.position = positions.lookup(norm);
       }
   }
-  orderStarts();
+  if (!schedule.isLocal())
+    orderStarts();
   for (const Pending &each : pending)
-    insert(*each.sum, each.behind, getReader(*each.sum));
+    if (schedule.isLocal())
+      insertLocally(*each.sum, getReader(*each.sum));
+    else
+      insert(*each.sum, each.behind, getReader(*each.sum));
   return pending.size();
 }
 
@@ -348,7 +370,8 @@ struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {
     bool isNormLocal = plan->getPlant() == "local-clip-norm";
     for (auto schedule : getOperation().getOps<ScheduleOp>())
       numCollectives +=
-          CollectiveInserter(schedule, tasks).run(sums.get(), isNormLocal);
+          CollectiveInserter(schedule, tasks, plan->getAxisSize("pp"))
+              .run(sums.get(), isNormLocal);
   }
 };
 

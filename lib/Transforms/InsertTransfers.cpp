@@ -2,7 +2,8 @@
 //
 // Before: schedules of runs. After: for each microbatch and each transfer that
 // some run reads, a pp.send behind the run that makes the value and a pp.recv
-// ahead of the run that reads it, and their waits (docs/stages.md).
+// ahead of the run that reads it, and their waits (docs/stages.md); and both
+// ends of the transfers that are made once a step.
 //
 //   pp.run @s0_F microbatch 0          pp.recv 0 @x0 microbatch 0 slot -1
 //   pp.send 0 @x0 microbatch 0 …       pp.wait 0
@@ -10,6 +11,8 @@
 //   pp.wait 0
 //
 //===----------------------------------------------------------------------===//
+
+#include "StepTransfers.h"
 
 #include "ppopt/Transforms/PlanSchedule.h"
 
@@ -244,7 +247,8 @@ struct InsertTransfers : pp::impl::InsertTransfersBase<InsertTransfers> {
     FailureOr<PlanOp> plan = findPlan(module);
     if (failed(plan))
       return signalPassFailure();
-    if (module.getOps<TransferOp>().empty())
+    // In a local schedule what crosses is copied.
+    if (module.getOps<TransferOp>().empty() || plan->getLaunch() == "local")
       return;
     llvm::StringMap<TaskOp> tasks;
     for (auto task : module.getOps<TaskOp>())
@@ -261,6 +265,9 @@ struct InsertTransfers : pp::impl::InsertTransfersBase<InsertTransfers> {
         return signalPassFailure();
       numTransfers += inserter.numTransfers;
     }
+    SlotUses uses(module);
+    for (auto schedule : module.getOps<ScheduleOp>())
+      numTransfers += insertStepTransfers(schedule, uses);
   }
 };
 

@@ -1,4 +1,4 @@
-//===- OptimizerStep.cpp - The norm and update tasks ----------------------===//
+//===- OptimizerStep.cpp - The tasks of a place at a step's end -----------===//
 //
 // Formulas as in PyTorch 2 (torch.optim.SGD, Adam, AdamW), with momentum
 // buffers that begin at zero and no dampening.
@@ -147,6 +147,24 @@ void pp::buildNormTask(int64_t place, ArrayRef<BucketOp> buckets,
   }
   task.accumulate(RoleAttr::get(builder.getContext(), RoleKind::Norm, "norm"),
                   sum);
+  task.finish();
+}
+
+void pp::buildCollectTask(BucketOp bucket, ArrayRef<TransferOp> transfers,
+                          OpBuilder &builder) {
+  int64_t owner = bucket.getPlaces().front();
+  std::string name =
+      "p" + std::to_string(owner) + "_C_" + bucket.getSymName().str();
+  TaskBuilder task(builder, name, TaskKind::Collect, TaskOp::kNoStage, owner,
+                   bucket.getLoc());
+  auto role = [&](RoleKind kind, StringRef of) {
+    return RoleAttr::get(builder.getContext(), kind, of);
+  };
+  for (TransferOp transfer : transfers)
+    task.accumulate(
+        role(RoleKind::GradRange, bucket.getSymName()),
+        task.addArgument(role(RoleKind::Received, transfer.getSymName()),
+                         transfer.getType(), bucket.getLoc()));
   task.finish();
 }
 

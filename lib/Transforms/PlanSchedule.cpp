@@ -84,13 +84,15 @@ void GraphBuilder::addTask(TaskOp task) {
       makers[task.getResultRole(i).getName()] = task;
 }
 
-/// Transfers, and values that stages of one place hand to each other.
+/// Transfers of microbatches, and values that stages of one place hand to each
+/// other.
 void GraphBuilder::addEdges() {
   for (auto transfer : module.getOps<TransferOp>())
-    graph.edges.push_back({static_cast<int>(transfer.getFromStage()),
-                           static_cast<int>(transfer.getToStage()),
-                           transfer.getGradientOf().has_value(),
-                           getAlignedBytes(transfer.getType())});
+    if (!transfer.getStep())
+      graph.edges.push_back({static_cast<int>(transfer.getFromStage()),
+                             static_cast<int>(transfer.getToStage()),
+                             transfer.getGradientOf().has_value(),
+                             getAlignedBytes(transfer.getType())});
   std::map<std::tuple<int64_t, int64_t, bool>, int64_t> bytes;
   for (auto task : module.getOps<TaskOp>())
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
@@ -152,7 +154,7 @@ Table pp::readTable(ModuleOp module, PlanOp plan) {
     for (auto run : schedule.getOps<RunOp>()) {
       TaskOp task = tasks.lookup(run.getTask());
       if (auto work = getWork(task.getKind()))
-        table.rows[schedule.getPlace()].push_back(
+        table.rows[task.getPlace()].push_back(
             {*work, static_cast<int>(task.getStage()),
              static_cast<int>(run.getMicrobatch())});
     }

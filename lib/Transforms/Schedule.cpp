@@ -42,6 +42,8 @@ struct Schedule : pp::impl::ScheduleBase<Schedule> {
     FailureOr<PlanOp> plan = findPlan(module);
     if (failed(plan))
       return signalPassFailure();
+    if (plan->getLaunch() == "local")
+      return; // schedule-local orders the runs
     ppopt::schedule::StageGraph graph = makeStageGraph(module, *plan);
     FailureOr<ppopt::schedule::Table> table = makeTable(*plan, graph);
     if (failed(table))
@@ -93,7 +95,8 @@ void Schedule::build(PlanOp plan, int64_t place, ArrayRef<Cell> row,
                      bool isEvaluation) {
   OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
   auto schedule = ScheduleOp::create(builder, plan.getLoc(), place,
-                                     isEvaluation, ArrayRef<int64_t>{});
+                                     isEvaluation, ArrayRef<int64_t>{},
+                                     /*slot_places=*/DenseI64ArrayAttr());
   builder.createBlock(&schedule.getBody());
   auto run = [&](TaskOp task, int64_t microbatch) {
     RunOp::create(builder, task.getLoc(), task.getSymName(), microbatch,
@@ -113,6 +116,7 @@ void Schedule::build(PlanOp plan, int64_t place, ArrayRef<Cell> row,
       run(task, cell.microbatch);
   if (isEvaluation)
     return;
+  runPlace(TaskKind::Collect, 0);
   runPlace(TaskKind::Norm, 0);
   NormOp::create(builder, plan.getLoc());
   runPlace(TaskKind::Update, 0);

@@ -17,7 +17,9 @@ ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
   hasPlantedSlots = plant == "slot-too-early";
   for (auto bucket : module.getOps<BucketOp>()) {
     auto symbol = FlatSymbolRefAttr::get(bucket.getSymNameAttr());
-    placesOf[symbol] = bucket.getPlaces();
+    placesOf[symbol] = bucket.getUpdatePlaces();
+    if (bucket.getBorrowed())
+      borrowed[symbol] = bucket;
     for (auto name : bucket.getParams().getAsRange<StringAttr>())
       bucketOf[name.getValue()] = symbol;
   }
@@ -31,12 +33,17 @@ ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
     }
 }
 
+/// The symbol of the bucket whose range a role names.
+static Attribute getBucket(RoleAttr role) {
+  return FlatSymbolRefAttr::get(role.getContext(), role.getName());
+}
+
 Attribute ScheduleIndex::getSummed(RoleAttr role) const {
   switch (role.getKind()) {
   case RoleKind::Grad:
     return bucketOf.lookup(role.getName());
   case RoleKind::GradRange:
-    return FlatSymbolRefAttr::get(role.getContext(), role.getName());
+    return getBucket(role);
   case RoleKind::Loss:
   case RoleKind::Global:
   case RoleKind::Norm:
@@ -50,7 +57,8 @@ namespace {
 
 /// Kinds of tasks that run once for each microbatch; the others once a step.
 bool isPerMicrobatch(TaskKind kind) {
-  return kind != TaskKind::Norm && kind != TaskKind::Update;
+  return kind != TaskKind::Norm && kind != TaskKind::Update &&
+         kind != TaskKind::Collect;
 }
 
 /// What a slot holds, and who is at it.
@@ -78,11 +86,15 @@ public:
   LogicalResult check();
 
 private:
+  using Key = std::pair<Operation *, int64_t>; // task or transfer, microbatch
+
   LogicalResult check(RunOp run);
   LogicalResult check(SendOp send);
   LogicalResult check(RecvOp recv);
   LogicalResult check(StartOp start);
   LogicalResult check(WaitOp wait);
+  LogicalResult check(CopyValueOp copy);
+  LogicalResult check(SumPlacesOp sum);
   LogicalResult checkComplete();
   LogicalResult checkSlots(RunOp run);
   LogicalResult checkRead(Operation *action, const SlotUse &use,
@@ -94,11 +106,17 @@ private:
   LogicalResult checkGroup(StartOp start);
   template <typename OpT>
   LogicalResult checkTransfer(OpT end, int64_t place, StringRef verb);
+  template <typename OpT>
+  LogicalResult checkOnce(OpT end, DenseMap<Key, Operation *> &ends,
+                          StringRef verb);
+  bool isSlot(int64_t number, const SlotUse &use);
+  LogicalResult checkReadsBorrowed(RunOp run, TaskOp task);
+  LogicalResult checkSendsRange(Operation *send, const SlotUse &use);
+  LogicalResult checkIsNotSummed(Operation *sum, Attribute what);
   template <typename OpT> LogicalResult startId(OpT action);
   ArrayRef<SumUse> getSumUses(TaskOp task);
   int64_t countRanks(Attribute what);
-
-  using Key = std::pair<Operation *, int64_t>; // task or transfer, microbatch
+  bool isSummedHere(Attribute what);
 
   ScheduleOp schedule;
   const ScheduleIndex &index;
@@ -108,24 +126,38 @@ private:
   DenseMap<int64_t, Operation *> started; // by id, until it is waited for
   DenseSet<int64_t> ids;
   DenseMap<Attribute, StartOp> summing;
-  DenseMap<Attribute, WaitOp> summed;
+  DenseMap<Attribute, Operation *> summed;            // the wait, or the sum
   DenseMap<Operation *, SmallVector<SumUse>> sumUses; // by task
   /// What runs of the place have added to.
   llvm::SmallSetVector<Attribute, 8> added;
+  // By place and bucket (or another sum):
+  using OnPlace = std::pair<int64_t, Attribute>;
+  /// Sums that were read by a run or sent, and so must be complete.
+  DenseMap<OnPlace, Operation *> taken;
+  /// Parameters that a transfer has brought.
+  DenseSet<OnPlace> borrowed;
+  /// Parameters that are being sent; that a run has updated.
+  DenseMap<OnPlace, Operation *> lending, updated;
 };
 
 //===----------------------------------------------------------------------===//
 // Slots
 //===----------------------------------------------------------------------===//
 
+/// Whether there is such a slot on the place where it is used.
+bool ScheduleChecker::isSlot(int64_t number, const SlotUse &use) {
+  return number >= 0 && number < static_cast<int64_t>(slots.size()) &&
+         schedule.getSlotPlace(number) == use.place;
+}
+
 LogicalResult ScheduleChecker::checkRead(Operation *action, const SlotUse &use,
                                          int64_t microbatch) {
   int64_t number = getSlot(action, use.role);
-  bool isSlot = number >= 0 && number < static_cast<int64_t>(slots.size());
-  const Slot &slot = isSlot ? slots[number] : Slot();
-  if (index.hasPlantedSlots && isSlot)
+  bool isHere = isSlot(number, use);
+  const Slot &slot = isHere ? slots[number] : Slot();
+  if (index.hasPlantedSlots && isHere)
     return success();
-  if (!isSlot || slot.value != use.role || slot.microbatch != microbatch) {
+  if (!isHere || slot.value != use.role || slot.microbatch != microbatch) {
     InFlightDiagnostic diag = action->emitOpError("reads '")
                               << use.role.getName()
                               << "' from a slot that does not hold it: it was "
@@ -149,9 +181,9 @@ LogicalResult ScheduleChecker::checkRead(Operation *action, const SlotUse &use,
 LogicalResult ScheduleChecker::checkWrite(Operation *action, const SlotUse &use,
                                           int64_t microbatch) {
   int64_t number = getSlot(action, use.role);
-  if (number < 0 || number >= static_cast<int64_t>(slots.size()))
-    return action->emitOpError("has no slot for '")
-           << use.role.getName() << "'";
+  if (!isSlot(number, use))
+    return action->emitOpError("has no slot on place ")
+           << use.place << " for '" << use.role.getName() << "'";
   int64_t bytes = schedule.getSlots()[number];
   if (getBytes(use.type) > bytes)
     return action->emitOpError("writes the ")
@@ -212,6 +244,14 @@ ArrayRef<SumUse> ScheduleChecker::getSumUses(TaskOp task) {
   return it->second;
 }
 
+/// Whether the place takes part in a sum: one that borrows a bucket does not.
+bool ScheduleChecker::isSummedHere(Attribute what) {
+  ArrayRef<int64_t> places = index.placesOf.lookup(what);
+  return places.empty() || llvm::any_of(places, [&](int64_t place) {
+           return schedule.isOf(place);
+         });
+}
+
 /// Ranks that have a part of a sum.
 int64_t ScheduleChecker::countRanks(Attribute what) {
   auto role = dyn_cast<RoleAttr>(what);
@@ -226,7 +266,8 @@ int64_t ScheduleChecker::countRanks(Attribute what) {
 LogicalResult ScheduleChecker::checkAreSummed(Operation *reader,
                                               ArrayRef<Attribute> list) {
   for (Attribute what : list)
-    if (!index.hasPlantedSums && !summed.count(what) && countRanks(what) > 1)
+    if (!index.hasPlantedSums && !summed.count(what) && countRanks(what) > 1 &&
+        isSummedHere(what))
       return reader->emitOpError("needs ")
              << what << " of all ranks, which is not summed yet";
   return success();
@@ -244,13 +285,20 @@ LogicalResult ScheduleChecker::checkSums(RunOp run, TaskOp task) {
     if (!use.isAdded) {
       if (failed(checkAreSummed(run, use.what)))
         return failure();
+      taken.try_emplace({task.getPlace(), use.what}, run);
       continue;
     }
     added.insert(use.what);
-    if (WaitOp wait = summed.lookup(use.what)) {
+    if (Operation *sum = summed.lookup(use.what)) {
       InFlightDiagnostic diag = run.emitOpError("adds to ")
                                 << use.role << ", which is summed already";
-      diag.attachNote(wait.getLoc()) << "the sum is complete here";
+      diag.attachNote(sum->getLoc()) << "the sum is complete here";
+      return diag;
+    }
+    if (Operation *reader = taken.lookup({task.getPlace(), use.what})) {
+      InFlightDiagnostic diag = run.emitOpError("adds to ")
+                                << use.role << ", which is taken already";
+      diag.attachNote(reader->getLoc()) << "it is read or sent here";
       return diag;
     }
   }
@@ -283,13 +331,87 @@ LogicalResult ScheduleChecker::check(StartOp start) {
   Attribute what = start.getWhat();
   if (summing.count(what))
     return start.emitOpError("sums what is being summed already");
-  if (WaitOp wait = summed.lookup(what)) {
-    InFlightDiagnostic diag = start.emitOpError("sums what is summed already");
-    diag.attachNote(wait.getLoc()) << "the sum is complete here";
-    return diag;
-  }
+  if (failed(checkIsNotSummed(start, what)))
+    return failure();
   summing[what] = start;
   return checkGroup(start);
+}
+
+LogicalResult ScheduleChecker::checkIsNotSummed(Operation *sum,
+                                                Attribute what) {
+  Operation *first = summed.lookup(what);
+  if (!first)
+    return success();
+  InFlightDiagnostic diag = sum->emitOpError("sums what is summed already");
+  diag.attachNote(first->getLoc()) << "the sum is complete here";
+  return diag;
+}
+
+/// The places are those that have a part.
+LogicalResult ScheduleChecker::check(SumPlacesOp sum) {
+  Attribute what = sum.getWhat();
+  if (failed(checkIsNotSummed(sum, what)))
+    return failure();
+  summed[what] = sum;
+  SmallVector<int64_t> places(index.placesOf.lookup(what));
+  if (places.empty())
+    places = llvm::to_vector(llvm::seq(index.places));
+  if (sum.getPlaces() == ArrayRef(places) || index.hasPlantedSums)
+    return success();
+  InFlightDiagnostic diag = sum.emitOpError("sums ")
+                            << what << " over places " << sum.getPlaces();
+  diag << ", and places " << ArrayRef(places) << " have a part of it";
+  return diag;
+}
+
+//===----------------------------------------------------------------------===//
+// Borrowed buckets
+//===----------------------------------------------------------------------===//
+
+/// Parameters that the place borrows have come; those that it lends are updated
+/// when they have gone.
+LogicalResult ScheduleChecker::checkReadsBorrowed(RunOp run, TaskOp task) {
+  auto place = static_cast<int64_t>(task.getPlace());
+  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+    RoleAttr role = task.getArgRole(i);
+    if (role.getKind() == RoleKind::ParamRange) {
+      // Only updates have ranges of parameters.
+      Attribute bucket = getBucket(role);
+      updated[{place, bucket}] = run;
+      if (Operation *send = lending.lookup({place, bucket})) {
+        InFlightDiagnostic diag = run.emitOpError("updates ")
+                                  << bucket << " while it is being sent";
+        diag.attachNote(send->getLoc()) << "this send is not waited for";
+        return diag;
+      }
+    } else if (role.getKind() == RoleKind::Param) {
+      Attribute bucket = index.bucketOf.lookup(role.getName());
+      BucketOp lent = index.borrowed.lookup(bucket);
+      if (lent && llvm::is_contained(lent.getBorrowers(), place) &&
+          !borrowed.contains({place, bucket}))
+        return run.emitOpError("reads '")
+               << role.getName()
+               << "', which its owner has not lent to this place yet";
+    }
+  }
+  return success();
+}
+
+/// What a transfer of the step sends from a bucket's range.
+LogicalResult ScheduleChecker::checkSendsRange(Operation *send,
+                                               const SlotUse &use) {
+  OnPlace key = {use.place, getBucket(use.role)};
+  if (use.role.getKind() == RoleKind::GradRange) {
+    taken.try_emplace(key, send);
+    return success();
+  }
+  Operation *update = updated.lookup(key);
+  if (!update)
+    return success();
+  InFlightDiagnostic diag = send->emitOpError("sends ")
+                            << key.second << " behind its update";
+  diag.attachNote(update->getLoc()) << "it is updated here";
+  return diag;
 }
 
 //===----------------------------------------------------------------------===//
@@ -309,17 +431,24 @@ LogicalResult ScheduleChecker::checkTransfer(OpT end, int64_t place,
                                              StringRef verb) {
   if (failed(startId(end)))
     return failure();
-  int64_t microbatch = end.getMicrobatch();
-  int64_t count = index.microbatches;
-  if (microbatch < 0 || microbatch >= count)
-    return end.emitOpError(verb)
-           << " microbatch " << microbatch << " of " << count;
   if (place != static_cast<int64_t>(schedule.getPlace()))
     return end.emitOpError("stands on place ")
            << schedule.getPlace() << ", but place " << place << " " << verb
            << " it";
-  auto &ends = std::is_same_v<OpT, SendOp> ? sent : received;
+  return checkOnce(end, std::is_same_v<OpT, SendOp> ? sent : received, verb);
+}
+
+/// Transfers of the step are of microbatch 0.
+template <typename OpT>
+LogicalResult ScheduleChecker::checkOnce(OpT end,
+                                         DenseMap<Key, Operation *> &ends,
+                                         StringRef verb) {
   TransferOp transfer = index.uses.getTransfer(end.getTransferAttr());
+  int64_t microbatch = end.getMicrobatch();
+  int64_t count = transfer.getStep() ? 1 : index.microbatches;
+  if (microbatch < 0 || microbatch >= count)
+    return end.emitOpError(verb)
+           << " microbatch " << microbatch << " of " << count;
   auto [it, isNew] = ends.insert({{transfer, microbatch}, end});
   if (isNew)
     return success();
@@ -333,7 +462,7 @@ LogicalResult ScheduleChecker::check(RunOp run) {
   TaskOp task = index.uses.getTask(run);
   int64_t microbatch = run.getMicrobatch();
   int64_t end = isPerMicrobatch(task.getKind()) ? index.microbatches : 1;
-  if (task.getPlace() != schedule.getPlace())
+  if (!schedule.isOf(task.getPlace()))
     return run.emitOpError("runs a task of place ")
            << task.getPlace() << " on place " << schedule.getPlace();
   if (microbatch < 0 || microbatch >= end)
@@ -345,15 +474,22 @@ LogicalResult ScheduleChecker::check(RunOp run) {
     diag.attachNote(it->second.getLoc()) << "the first is here";
     return diag;
   }
-  if (failed(checkSums(run, task)))
+  if (failed(checkSums(run, task)) || failed(checkReadsBorrowed(run, task)))
     return failure();
   return checkSlots(run);
 }
 
 LogicalResult ScheduleChecker::check(SendOp send) {
   TransferOp transfer = index.uses.getTransfer(send.getTransferAttr());
-  if (failed(checkTransfer(send, transfer.getFrom(), "sends")) ||
-      failed(checkRead(send, index.uses.of(send), send.getMicrobatch())))
+  SlotUse use = index.uses.of(send);
+  if (failed(checkTransfer(send, transfer.getFrom(), "sends")))
+    return failure();
+  if (!liesInSlot(use.role)) {
+    if (use.role.getKind() == RoleKind::ParamRange)
+      lending[{use.place, getBucket(use.role)}] = send;
+    return checkSendsRange(send, use);
+  }
+  if (failed(checkRead(send, use, send.getMicrobatch())))
     return failure();
   Slot &slot = slots[send.getSlot()];
   slot.send = send;
@@ -363,10 +499,30 @@ LogicalResult ScheduleChecker::check(SendOp send) {
 
 LogicalResult ScheduleChecker::check(RecvOp recv) {
   TransferOp transfer = index.uses.getTransfer(recv.getTransferAttr());
-  if (failed(checkTransfer(recv, transfer.getTo(), "receives")) ||
-      failed(checkWrite(recv, index.uses.of(recv), recv.getMicrobatch())))
+  SlotUse use = index.uses.of(recv);
+  if (failed(checkTransfer(recv, transfer.getTo(), "receives")))
+    return failure();
+  if (!liesInSlot(use.role))
+    return success();
+  if (failed(checkWrite(recv, use, recv.getMicrobatch())))
     return failure();
   slots[recv.getSlot()].receive = recv;
+  return success();
+}
+
+/// A send and a receive that are done at once.
+LogicalResult ScheduleChecker::check(CopyValueOp copy) {
+  int64_t microbatch = copy.getMicrobatch();
+  auto [read, write] = index.uses.of(copy);
+  if (failed(checkOnce(copy, sent, "copies")) ||
+      failed(checkOnce(copy, received, "copies")))
+    return failure();
+  if (failed(liesInSlot(read.role) ? checkRead(copy, read, microbatch)
+                                   : checkSendsRange(copy, read)))
+    return failure();
+  if (liesInSlot(write.role))
+    return checkWrite(copy, write, microbatch);
+  borrowed.insert({write.place, getBucket(write.role)});
   return success();
 }
 
@@ -380,12 +536,22 @@ LogicalResult ScheduleChecker::check(WaitOp wait) {
     summing.erase(start.getWhat());
     summed[start.getWhat()] = wait;
   } else if (auto send = dyn_cast<SendOp>(action)) {
+    SlotUse use = index.uses.of(send);
+    if (!liesInSlot(use.role)) {
+      lending.erase({use.place, getBucket(use.role)});
+      return success();
+    }
     // With a planted bug something else may be in the slot by now.
     Slot &slot = slots[send.getSlot()];
     if (slot.sends > 0)
       --slot.sends;
   } else {
-    slots[cast<RecvOp>(action).getSlot()].receive = nullptr;
+    auto recv = cast<RecvOp>(action);
+    SlotUse use = index.uses.of(recv);
+    if (liesInSlot(use.role))
+      slots[recv.getSlot()].receive = nullptr;
+    else
+      borrowed.insert({use.place, getBucket(use.role)});
   }
   return success();
 }
@@ -408,7 +574,7 @@ LogicalResult ScheduleChecker::checkComplete() {
     TaskKind kind = task.getKind();
     bool isPartOfEvaluation =
         kind == TaskKind::Prologue || kind == TaskKind::Forward;
-    if (task.getPlace() != schedule.getPlace() ||
+    if (!schedule.isOf(task.getPlace()) ||
         (schedule.getEvaluation() && !isPartOfEvaluation))
       continue;
     int64_t runs = isPerMicrobatch(kind) ? microbatches : 1;
@@ -423,12 +589,12 @@ LogicalResult ScheduleChecker::checkComplete() {
   if (schedule.getEvaluation())
     return success();
   for (TransferOp transfer : index.transfers) {
-    bool isFrom = transfer.getFrom() == schedule.getPlace();
-    if (!isFrom && transfer.getTo() != schedule.getPlace())
+    bool isFrom = schedule.isOf(transfer.getFrom());
+    if (!isFrom && !schedule.isOf(transfer.getTo()))
       continue;
-    int64_t missing =
-        isMissing(isFrom ? sent : received, transfer, microbatches);
-    if (missing < microbatches)
+    int64_t count = transfer.getStep() ? 1 : microbatches;
+    int64_t missing = isMissing(isFrom ? sent : received, transfer, count);
+    if (missing < count)
       return schedule.emitOpError("never ")
              << (isFrom ? "sends" : "receives") << " @" << transfer.getSymName()
              << " of microbatch " << missing;
@@ -449,6 +615,10 @@ LogicalResult ScheduleChecker::check() {
       result = check(start);
     else if (auto wait = dyn_cast<WaitOp>(action))
       result = check(wait);
+    else if (auto copy = dyn_cast<CopyValueOp>(action))
+      result = check(copy);
+    else if (auto sum = dyn_cast<SumPlacesOp>(action))
+      result = check(sum);
     else if (isa<CheckCountsOp>(action))
       result = checkAreSummed(&action, index.globals.getArrayRef());
     else if (isa<NormOp>(action))

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-static bool liesInSlot(RoleAttr role) {
+bool pp::liesInSlot(RoleAttr role) {
   return role.getKind() == RoleKind::Saved ||
          role.getKind() == RoleKind::Received;
 }
@@ -18,43 +18,66 @@ SlotUses::SlotUses(ModuleOp module) {
   for (auto task : module.getOps<TaskOp>()) {
     tasks[task.getSymNameAttr()] = task;
     SmallVector<SlotUse, 0> &uses = ofTask[task];
+    int64_t place = task.getPlace();
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
       // From phase kernels on results are arguments.
       if (liesInSlot(task.getArgRole(i)))
-        uses.push_back({task.getArgRole(i), task.getArgumentTypes()[i]});
+        uses.push_back({task.getArgRole(i), task.getArgumentTypes()[i], place});
     for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
       if (liesInSlot(task.getResultRole(i)))
-        uses.push_back({task.getResultRole(i), task.getResultTypes()[i],
+        uses.push_back({task.getResultRole(i), task.getResultTypes()[i], place,
                         /*isWrite=*/true});
   }
 }
 
-SlotUse SlotUses::of(SendOp send) const {
-  TransferOp transfer = getTransfer(send.getTransferAttr());
+SlotUse SlotUses::getRead(TransferOp transfer) {
+  RoleKind kind = RoleKind::Saved;
+  if (transfer.getStep())
+    kind =
+        transfer.getGradientOf() ? RoleKind::GradRange : RoleKind::ParamRange;
+  return {RoleAttr::get(transfer.getContext(), kind, transfer.getValue()),
+          transfer.getType(), static_cast<int64_t>(transfer.getFrom())};
+}
+
+SlotUse SlotUses::getWrite(TransferOp transfer) {
+  bool isBorrowed = transfer.getStep() && !transfer.getGradientOf();
   return {
-      RoleAttr::get(send.getContext(), RoleKind::Saved, transfer.getValue()),
-      transfer.getType()};
+      RoleAttr::get(transfer.getContext(),
+                    isBorrowed ? RoleKind::ParamRange : RoleKind::Received,
+                    isBorrowed ? transfer.getValue() : transfer.getSymName()),
+      transfer.getType(), static_cast<int64_t>(transfer.getTo()),
+      /*isWrite=*/true};
+}
+
+SlotUse SlotUses::of(SendOp send) const {
+  return getRead(getTransfer(send.getTransferAttr()));
 }
 
 SlotUse SlotUses::of(RecvOp recv) const {
-  TransferOp transfer = getTransfer(recv.getTransferAttr());
-  return {RoleAttr::get(recv.getContext(), RoleKind::Received,
-                        transfer.getSymName()),
-          transfer.getType(), /*isWrite=*/true};
+  return getWrite(getTransfer(recv.getTransferAttr()));
+}
+
+std::array<SlotUse, 2> SlotUses::of(CopyValueOp copy) const {
+  TransferOp transfer = getTransfer(copy.getTransferAttr());
+  return {getRead(transfer), getWrite(transfer)};
 }
 
 SmallVector<SlotLifetime> pp::findLifetimes(ScheduleOp schedule,
                                             const SlotUses &uses) {
   SmallVector<SlotLifetime> lifetimes;
   DenseMap<std::pair<Attribute, int64_t>, unsigned> known;
-  DenseMap<int64_t, unsigned> inTransfer; // by id
+  DenseMap<int64_t, std::optional<unsigned>> inTransfer; // by id
   unsigned position = 0;
-  auto use = [&](const SlotUse &use, int64_t microbatch) {
+  // Null for what is no slot.
+  auto use = [&](const SlotUse &use,
+                 int64_t microbatch) -> std::optional<unsigned> {
+    if (!liesInSlot(use.role))
+      return std::nullopt;
     auto [it, isNew] =
         known.try_emplace({use.role, microbatch}, lifetimes.size());
     if (isNew)
-      lifetimes.push_back({use.role, microbatch, getAlignedBytes(use.type),
-                           position, position});
+      lifetimes.push_back({use.role, use.place, microbatch,
+                           getAlignedBytes(use.type), position, position});
     lifetimes[it->second].end = position;
     return it->second;
   };
@@ -66,10 +89,13 @@ SmallVector<SlotLifetime> pp::findLifetimes(ScheduleOp schedule,
       inTransfer[send.getId()] = use(uses.of(send), send.getMicrobatch());
     } else if (auto recv = dyn_cast<RecvOp>(action)) {
       inTransfer[recv.getId()] = use(uses.of(recv), recv.getMicrobatch());
+    } else if (auto copy = dyn_cast<CopyValueOp>(action)) {
+      for (const SlotUse &each : uses.of(copy))
+        use(each, copy.getMicrobatch());
     } else if (auto wait = dyn_cast<WaitOp>(action)) {
       auto found = inTransfer.find(wait.getId());
-      if (found != inTransfer.end())
-        lifetimes[found->second].end = position;
+      if (found != inTransfer.end() && found->second)
+        lifetimes[*found->second].end = position;
     }
     ++position;
   }
@@ -81,6 +107,9 @@ int64_t pp::getSlot(Operation *action, RoleAttr role) {
     return send.getSlot();
   if (auto recv = dyn_cast<RecvOp>(action))
     return recv.getSlot();
+  if (auto copy = dyn_cast<CopyValueOp>(action))
+    return role.getKind() == RoleKind::Saved ? copy.getFromSlot()
+                                             : copy.getToSlot();
   auto slot = cast<RunOp>(action).getSlots().getAs<IntegerAttr>(role.getName());
   return slot ? slot.getInt() : -1;
 }

@@ -482,7 +482,8 @@ void TaskSplitter::buildTransfers() {
         isGradient
             ? FlatSymbolRefAttr::get(builder.getContext(),
                                      ("x" + Twine(*copy.getGradientOf())).str())
-            : FlatSymbolRefAttr());
+            : FlatSymbolRefAttr(),
+        /*step=*/false);
   }
 }
 

@@ -11,6 +11,8 @@
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace mlir::pp {
 #define GEN_PASS_DEF_VERIFYTASKS
 #include "ppopt/Transforms/Passes.h.inc"
@@ -24,7 +26,8 @@ namespace {
 class TaskChecker {
 public:
   TaskChecker(ModuleOp module, PlanOp plan)
-      : module(module), places(plan.getAxisSize("pp")) {}
+      : module(module), places(plan.getAxisSize("pp")),
+        isPlanted(plan.getPlant() == "tied-not-summed") {}
 
   LogicalResult check();
 
@@ -35,7 +38,9 @@ private:
   LogicalResult checkArgument(TaskOp task, RoleAttr role, Type type);
   LogicalResult checkRange(TaskOp task, RoleAttr role, Type type);
   LogicalResult check(TransferOp transfer);
+  LogicalResult checkValue(TransferOp transfer);
   LogicalResult checkGradient(TransferOp transfer);
+  LogicalResult checkLoan(TransferOp transfer);
   LogicalResult checkPlace(Operation *op, int64_t place) {
     if (place >= 0 && place < places)
       return success();
@@ -58,6 +63,8 @@ private:
 
   ModuleOp module;
   int64_t places;
+  bool isPlanted;
+  llvm::StringSet<> received; ///< transfers that some task reads
   llvm::StringMap<Made> saved;
   llvm::StringMap<TaskOp> globals;
   llvm::StringMap<TransferOp> transfers, gradients; // gradients: by what of
@@ -168,6 +175,7 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
       return task.emitOpError("takes ")
              << role << ", which no transfer brings to place "
              << task.getPlace();
+    received.insert(name);
     return expectType(task, role, type, transfer.getType());
   }
   case RoleKind::Global:
@@ -231,10 +239,32 @@ LogicalResult TaskChecker::checkGradient(TransferOp gradient) {
   return success();
 }
 
-LogicalResult TaskChecker::check(TransferOp transfer) {
-  if (failed(checkPlace(transfer, transfer.getFrom())) ||
-      failed(checkPlace(transfer, transfer.getTo())))
-    return failure();
+/// Once a step go the parameters of a bucket to a place that borrows it, and
+/// its gradients back to a task that adds them.
+LogicalResult TaskChecker::checkLoan(TransferOp transfer) {
+  bool isGradient = transfer.getGradientOf().has_value();
+  auto owner = static_cast<int64_t>(transfer.getFrom());
+  auto borrower = static_cast<int64_t>(transfer.getTo());
+  if (isGradient)
+    std::swap(owner, borrower);
+  BucketOp bucket = buckets.lookup(transfer.getValue());
+  if (!bucket || bucket.getPlaces().front() != owner ||
+      !llvm::is_contained(bucket.getBorrowers(), borrower))
+    return transfer.emitOpError("is of bucket '")
+           << transfer.getValue() << "', which place " << borrower
+           << " does not borrow from place " << owner;
+  auto type = RankedTensorType::get(
+      {static_cast<int64_t>(bucket.getElements())}, bucket.getType());
+  if (transfer.getType() != type)
+    return transfer.emitOpError("is of ")
+           << transfer.getType() << ", and the bucket of " << type;
+  if (isGradient && !isPlanted && !received.contains(transfer.getSymName()))
+    return transfer.emitOpError("brings gradients that no task adds");
+  return success();
+}
+
+/// The value that a transfer of every microbatch sends.
+LogicalResult TaskChecker::checkValue(TransferOp transfer) {
   Made made = saved.lookup(transfer.getValue());
   if (!made.task || made.task.getPlace() != transfer.getFrom())
     return transfer.emitOpError("sends '")
@@ -244,6 +274,14 @@ LogicalResult TaskChecker::check(TransferOp transfer) {
     return transfer.emitOpError("sends '")
            << transfer.getValue() << "' as " << transfer.getType()
            << ", but it is " << made.type;
+  return success();
+}
+
+LogicalResult TaskChecker::check(TransferOp transfer) {
+  if (failed(checkPlace(transfer, transfer.getFrom())) ||
+      failed(checkPlace(transfer, transfer.getTo())) ||
+      failed(transfer.getStep() ? checkLoan(transfer) : checkValue(transfer)))
+    return failure();
   if (transfer.getRequiresGrad() && !gradients.lookup(transfer.getSymName()))
     return transfer.emitOpError("requires a gradient, but none comes back: "
                                 "what is before it on place ")

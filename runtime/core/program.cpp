@@ -138,6 +138,7 @@ public:
 private:
   void readPlan(const Field &field);
   void readLaunch(const Field &field);
+  void readTied(const Field &field);
   void readTransfer(const Field &field);
   void readGradientOf(const Field &field, int64_t number);
   void checkReturns(const Field &requiresGrad, int64_t number) const;
@@ -173,6 +174,7 @@ void Reader::readPlan(const Field &field) {
                                     plan.microbatches));
   plan.schedule = field["schedule"].text();
   readLaunch(field["launch"]);
+  readTied(field["tied"]);
   plan.optimizer = field["optimizer"].text();
   plan.target = field["target"].text();
   if (plan.target != "cpu")
@@ -182,6 +184,13 @@ void Reader::readPlan(const Field &field) {
   plan.cpu = field["cpu"].text();
   field["features"].forEach(
       [&](const Field &feature) { plan.features.push_back(feature.text()); });
+}
+
+void Reader::readTied(const Field &field) {
+  std::string tied = field.text();
+  if (tied != "sum" && tied != "owner")
+    field.fail("is '" + tied + "', not one of sum, owner");
+  program.plan.lendsTied = tied == "owner";
 }
 
 void Reader::readLaunch(const Field &field) {
@@ -323,6 +332,7 @@ void Reader::readTransfer(const Field &field) {
     field["to"].fail(fmt::format("is {}, where it comes from", transfer.to));
   transfer.bytes = field["bytes"].integer(1);
   transfer.requiresGrad = field["requires_grad"].boolean();
+  transfer.step = field.has("step") && field["step"].boolean();
   program.transfers.push_back(std::move(transfer));
 }
 

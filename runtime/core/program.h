@@ -43,6 +43,9 @@ struct Plan {
   std::string schedule;
   /// `ranks`: by mpirun or as threads; `local`: all places on one rank.
   enum class Launch { ranks, local } launch = Launch::ranks;
+  /// A parameter on several places is updated by its owner, and the others have
+  /// the one of the step before.
+  bool lendsTied = false;
   std::string optimizer;
   std::string target;
   int64_t threads; ///< per rank
@@ -89,7 +92,8 @@ struct Count {
   std::string name, source;
 };
 
-/// What goes from one place to another, once for every microbatch.
+/// What goes from one place to another, once for every microbatch or, `step`,
+/// once a step.
 struct Transfer {
   std::string name;
   std::string value;
@@ -98,6 +102,7 @@ struct Transfer {
   int64_t bytes;
   bool requiresGrad;                 ///< a gradient comes back
   std::optional<int64_t> gradientOf; ///< index: of what it is the gradient
+  bool step;
 };
 
 struct Product {

@@ -31,9 +31,9 @@ template <typename Line>
 void describePlaces(const Program &program, const Line &line) {
   for (const auto &transfer : program.transfers)
     line("transfer",
-         fmt::format("{}: {} from place {} to {}, {} bytes a microbatch{}",
+         fmt::format("{}: {} from place {} to {}, {} bytes a {}{}",
                      transfer.name, transfer.value, transfer.from, transfer.to,
-                     transfer.bytes,
+                     transfer.bytes, transfer.step ? "step" : "microbatch",
                      transfer.requiresGrad ? ", its gradient comes back"
                      : transfer.gradientOf
                          ? ", gradient of " +

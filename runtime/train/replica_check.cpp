@@ -45,6 +45,13 @@ std::string describeGroups(
   return fmt::format("{}", fmt::join(parts, " / "));
 }
 
+/// Who borrows a parameter gets it anew at the start of the next step.
+bool isUpToDate(const runtime::Program &program, int64_t parameter,
+                int64_t place) {
+  return !program.plan.lendsTied || !program.learns(parameter) ||
+         program.parameters[parameter].places.front() == place;
+}
+
 } // namespace
 
 ReplicaCheck::ReplicaCheck(const ppopt_rank &rank)
@@ -62,9 +69,10 @@ void ReplicaCheck::hashOwn() {
     if (!memory)
       continue;
     for (const runtime::PlaceParameter &held : memory->place.parameters)
-      hashes[held.parameter] =
-          hashBytes(memory->at(held.offset),
-                    rank_.program.parameters[held.parameter].bytes());
+      if (isUpToDate(rank_.program, held.parameter, memory->place.place))
+        hashes[held.parameter] =
+            hashBytes(memory->at(held.offset),
+                      rank_.program.parameters[held.parameter].bytes());
     hashes += parameters_;
   }
 }

@@ -1,9 +1,10 @@
 //===- replica_check.h - Whether copies of parameters agree ---------------===//
 //
 // Data-parallel ranks hold the same parameters, and a tied parameter stands on
-// several places: every copy must have the same bits after every step. Ranks
-// tell rank 0 a hash of each; what is exchanged has a fixed size, 8 bytes for
-// each parameter and rank.
+// several places: every copy must have the same bits after every step (where
+// tied parameters are lent, those of the owner's ranks). Ranks tell rank 0 a
+// hash of each; what is exchanged has a fixed size, 8 bytes for each parameter
+// and rank.
 //
 //===----------------------------------------------------------------------===//
 

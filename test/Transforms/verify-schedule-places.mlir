@@ -23,7 +23,7 @@
 // SMALL: error: {{.*}}writes the 64 bytes of 'h' to slot 0 of 32
 
 // RUN: sed 's/^  pp.recv 10 .*/  pp.recv 10 @x0 microbatch 0 slot 2/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NOSLOT
-// NOSLOT: error: {{.*}}has no slot for 'x0'
+// NOSLOT: error: {{.*}}has no slot on place 1 for 'x0'
 
 // RUN: sed '/^  pp.send 1 /d; /^  pp.wait 1$/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNSENT
 // UNSENT: error: {{.*}}never sends @x0 of microbatch 1

@@ -94,7 +94,7 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
 }
 pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 {v = 0 : i64}
-  // expected-error @+1 {{has no slot for 'v'}}
+  // expected-error @+1 {{has no slot on place 0 for 'v'}}
   pp.run @F microbatch 1 {v = 1 : i64}
   pp.run @B microbatch 0 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 1 : i64}

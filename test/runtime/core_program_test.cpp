@@ -185,6 +185,7 @@ TEST_P(PipelineErrors, NameTheField) {
 }
 
 const Wrong wrongTransfers[] = {
+    {"/plan/tied", "\"each\"", "plan.tied is 'each', not one of sum, owner"},
     {"/plan/launch", "\"threads\"",
      "plan.launch is 'threads', not one of ranks, local"},
     {"/stages/1/place", "0",

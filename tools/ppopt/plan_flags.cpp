@@ -24,8 +24,7 @@ using namespace ppopt;
 static constexpr StringRef axes[] = {"dp", "pp"};
 static constexpr StringRef laterAxes[] = {"tp", "cp", "ep"};
 static constexpr StringRef launches[] = {"ranks", "local"};
-static constexpr StringRef sums[] = {"sum"};
-static constexpr StringRef laterSums[] = {"owner"};
+static constexpr StringRef ties[] = {"sum", "owner"};
 static constexpr StringRef zeroStages[] = {"0"};
 static constexpr StringRef laterZeroStages[] = {"1", "2", "3"};
 static constexpr StringRef none[] = {"none"};
@@ -76,9 +75,9 @@ static constexpr Flag planFlags[] = {
      "program order",
      launches},
     {"tied", ValueKind::Choice, "HOW", "sum",
-     "a parameter that several places use: each has a copy, and their "
-     "gradients are summed",
-     sums, laterSums},
+     "a parameter that several places use: each updates a copy with the sum of "
+     "their gradients, or the first updates it and lends it to the others",
+     ties},
     {"zero", ValueKind::Choice, "STAGE", "0",
      "how much of the state data-parallel ranks share out; nothing at 0",
      zeroStages, laterZeroStages},

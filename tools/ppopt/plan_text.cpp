@@ -117,6 +117,17 @@ static void printTransfers(const PlanReport &report, raw_ostream &out) {
   }
 }
 
+static void printLoans(const PlanReport &report, raw_ostream &out) {
+  if (report.loans.empty())
+    return;
+  out << "\ntransfers of each step\n";
+  for (const mlir::pp::LoanReport &loan : report.loans)
+    out << formatv("  {0,-5} place {1} to {2}  {3}  {4}\n", loan.name,
+                   loan.from, loan.to, spellBytes(loan.bytes),
+                   loan.isGradient ? "gradients of what is borrowed"
+                                   : "parameters that are lent");
+}
+
 static void printStages(const PlanReport &report, raw_ostream &out) {
   out << "\nstages\n";
   for (auto [number, stage] : enumerate(report.stages)) {
@@ -247,6 +258,7 @@ void ppopt::printReport(const PlanOptions &plan, const PlanReport &report,
   if (report.places.size() > 1) {
     printStages(report, out);
     printTransfers(report, out);
+    printLoans(report, out);
   }
   printMemory(report, out);
   bool isLocal = plan.launch == "local";

@@ -13,8 +13,12 @@ namespace mlir::pp {
 /// Name of the region of a scalar that tasks add to: a role loss, norm or
 /// global.
 std::string getScalarRegion(RoleAttr role);
-/// Name of the region of what a pp.start sums, and of its receive buffer.
-std::string getSummedRegion(StartOp start);
+/// Name of the region of a bucket's parameters, gradients or a state: a role of
+/// a range.
+std::string getRangeRegion(RoleAttr role);
+/// Name of the region of what is summed over ranks or places, as a pp.start or
+/// a pp.sum_places names it, and of a start's receive buffer.
+std::string getSummedRegion(Attribute what);
 std::string getScratchRegion(StartOp start);
 
 /// Offsets (bytes) in the arena of a place's ranks, read off the place's
@@ -26,8 +30,8 @@ public:
   /// Offset of the buffer of a role for a run of a task. Roles are complete: a
   /// role without a place is a bug of a pass, reported as an error on the run.
   FailureOr<int64_t> getOffset(RunOp run, RoleAttr role, Type type) const;
-  /// Offset of a slot of one of the place's schedules. A slot that is missing
-  /// is an error on the action.
+  /// Offset of a slot of one of the place's schedules. A slot that is missing,
+  /// or is on another place, is an error on the action.
   FailureOr<int64_t> getSlotOffset(Operation *action, int64_t slot) const;
   /// Offset of a region by name; a region that is missing is an error at `loc`.
   FailureOr<int64_t> getRegion(StringRef name, Location loc) const;

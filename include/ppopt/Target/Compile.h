@@ -55,7 +55,7 @@ struct PlanOptions {
   /// marked, or one a place.
   SmallVector<int64_t> stagePlaces;
   std::string launch = "ranks"; ///< ranks, local
-  std::string tied = "sum";     ///< sum
+  std::string tied = "sum";     ///< sum, owner
   /// Bytes that a rank has; unset: no limit.
   std::optional<int64_t> deviceMemory;
   std::string optimizer = "adamw"; ///< sgd, adam, adamw

@@ -18,6 +18,7 @@ struct PlaceContents {
   SmallVector<BucketOp> buckets;
   SmallVector<ParamDeclOp> params;
   SmallVector<InputDeclOp> inputs; ///< those that a task of the place reads
+  /// The place's own, or those of all places.
   SmallVector<ScheduleOp> schedules;
 };
 

@@ -46,6 +46,14 @@ struct PlaceReport {
   int64_t bytesSent = 0; ///< transfers and sums
 };
 
+/// A bucket on its way to a place that borrows it, or its gradients on theirs
+/// back, once a step.
+struct LoanReport {
+  std::string name;
+  int64_t from = 0, to = 0, bytes = 0;
+  bool isGradient = false;
+};
+
 struct PlanReport {
   int64_t batch = 0, microbatches = 0, deviceMemory = 0; ///< 0: no limit
   /// Times are in nanoseconds.
@@ -54,6 +62,7 @@ struct PlanReport {
   ppopt::schedule::Timeline timeline;
   std::vector<std::string> edgeNames; ///< of transfers; the graph's first edges
   std::vector<StageReport> stages;
+  std::vector<LoanReport> loans;
   std::vector<PlaceReport> places;
 };
 

@@ -1,4 +1,4 @@
-//===- OptimizerStep.h - The norm and update tasks ---------------*- C++
+//===- OptimizerStep.h - The tasks of a place at a step's end ----*- C++
 //-*-===//
 
 #ifndef PPOPT_TRANSFORMS_OPTIMIZERSTEP_H
@@ -16,6 +16,11 @@ SmallVector<StringRef> getOptimizerStates(StringRef optimizer);
 /// the buckets that it owns, in f64. None where it owns none.
 void buildNormTask(int64_t place, ArrayRef<BucketOp> buckets,
                    OpBuilder &builder);
+
+/// Builds the task @pP_C_<bucket> of a borrowed bucket's owner: adds the
+/// gradients that the transfers bring.
+void buildCollectTask(BucketOp bucket, ArrayRef<TransferOp> transfers,
+                      OpBuilder &builder);
 
 /// Builds the task @pP_U_<bucket> of a place: one step of the plan's optimizer
 /// on the bucket's ranges.

@@ -155,7 +155,8 @@ def FormBuckets : Pass<"pp-form-buckets", "::mlir::ModuleOp"> {
   let description = [{
     Parameters that learn are ordered by when their gradient is ready, in buckets of one type, one treatment by weight decay and one set of
     places that hold them; each bucket's range is padded so that dp divides it. The update is one elementwise task for each bucket and place, on
-    flat ranges. The norm task of a place sums the squares of what it owns: of each bucket that it is the first place of.
+    flat ranges. The norm task of a place sums the squares of what it owns: of each bucket that it is the first place of. Where the plan's `tied` is owner, that
+    place alone updates a bucket that several hold; to each other go transfers of the step, and a `collect` task adds the gradients that come back.
   }];
   let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"26214400", "a bucket is closed when it reaches so many bytes">];
 }
@@ -166,7 +167,7 @@ def VerifyTasks : Pass<"pp-verify-tasks", "::mlir::ModuleOp"> {
     A saved value is made by one task, and taken by tasks of the same place; a received one comes by a transfer to the place; parameters, gradients
     and ranges are of what the place holds; a count is computed by one prologue; all tasks of a stage are on one place; types agree. A
     transfer sends a saved value of its place; it requires a gradient exactly where some transfer is its gradient, of the same type, the way back.
-    Changes nothing.
+    A transfer of the step is between a bucket's owner and a place that borrows it, and what comes back is added by a task. Changes nothing.
   }];
 }
 
@@ -177,7 +178,24 @@ def VerifyTasks : Pass<"pp-verify-tasks", "::mlir::ModuleOp"> {
 def Schedule : Pass<"pp-schedule", "::mlir::ModuleOp"> {
   let summary = "Orders the tasks' runs of every place";
   let description = [{
-    With one stage every schedule is: prologues, then forward and backward of each microbatch in turn, norm, updates.
+    With one stage every schedule is: prologues, then forward and backward of each microbatch in turn, norm, updates. Where the plan's launch is local,
+    this is left to `pp-schedule-local`.
+  }];
+}
+
+def ScheduleLocal : Pass<"pp-schedule-local", "::mlir::ModuleOp"> {
+  let summary = "Orders the tasks' runs of all places in one list";
+  let description = [{
+    Where the plan's launch is local; elsewhere it does nothing. The order is that of the program: prologues; each microbatch forward through the stages
+    and, in training, back; norm, updates. Behind each run what it makes is copied to the places that read it. The plan's schedule decides where the
+    stages are and whether backwards are split, not the order. Slots are not assigned yet (-1).
+
+    ```mlir
+    pp.schedule local attributes {slot_places = array<i64>, slots = array<i64>} {
+      pp.run @s0_F microbatch 0 {}
+      pp.copy_value @x0 microbatch 0 from slot -1 to slot -1
+      pp.run @s1_F microbatch 0 {}
+    ```
   }];
 }
 
@@ -186,8 +204,8 @@ def InsertTransfers : Pass<"pp-insert-transfers", "::mlir::ModuleOp"> {
   let description = [{
     A send starts behind the run that makes the value, a receive one run ahead of the first that reads it (earlier, where the order of its queue asks for
     it) and is waited for before that one. A send is waited for before the first run of its place that starts, in the simulated schedule, behind the
-    start of the receive. In that order of all actions every wait stands behind the starts that it needs, so that nothing can deadlock. Slots are
-    not assigned yet (-1).
+    start of the receive. In that order of all actions every wait stands behind the starts that it needs, so that nothing can deadlock. Transfers of the step: parameters
+    start behind the check of the counts, gradients behind the place's last run of a stage. Slots are not assigned yet (-1).
 
     ```mlir
     pp.run @s0_F microbatch 0 {}
@@ -204,7 +222,8 @@ def InsertCollectives : Pass<"pp-insert-collectives", "::mlir::ModuleOp"> {
     gradients over pp; nothing where the group is one rank. A sum starts behind the last run of the place that adds to it (where none does,
     behind the check of the counts) and is waited for before its first reader: gradients before the norm, counts before their check, the loss at
     the end. Each group has a channel of its own; 0 is that of transfers. A channel of one place is in the order in which its sums become complete; on
-    one of several places all start them in one order: counts, loss, buckets by number, norm.
+    one of several places all start them in one order: counts, loss, buckets by number, norm. In a local schedule a sum is one action, a
+    `pp.sum_places` before its first reader.
   }];
   let statistics = [Statistic<"numCollectives", "collectives", "collectives started in a step">];
 }
@@ -213,7 +232,7 @@ def AssignSlots : Pass<"pp-assign-slots", "::mlir::ModuleOp"> {
   let summary = "Colours the lifetimes of saved and received values into slots";
   let description = [{
     A saved value lives from the run that makes it, a received one from the start of its receive, to the last run that reads it or to the wait of its
-    last send. Values of one size whose lives do not overlap share a slot.
+    last send; a copy is a read on one place and a write on the other. Values of one place and size whose lives do not overlap share a slot.
 
     ```mlir
     pp.run @s0_F microbatch 0 {s0.h = 0 : i64}
@@ -230,7 +249,9 @@ def VerifySchedule : Pass<"pp-verify-schedule", "::mlir::ModuleOp"> {
     from a slot that still holds it, the latter behind the wait of its receive; no slot is written while it is being sent or received; every
     end of a transfer starts once for every microbatch; every sum is over all ranks that have a part, behind the last addition and before the first
     reader; all that is started is waited for. On the tables of all places together: a channel is of one group, the ends of a queue agree on its order,
-    and nobody waits for ever, even if each communication holds its queue until all its ends have reached it. Changes nothing.
+    and nobody waits for ever, even if each communication holds its queue until all its ends have reached it. What is borrowed is read behind its transfer and
+    updated when it has gone; nothing is added to gradients that were read or sent. A local schedule, the only one then, is held to the same: a copy is both ends of
+    a transfer at once. Changes nothing.
   }];
 }
 

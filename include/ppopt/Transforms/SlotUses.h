@@ -8,13 +8,20 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <array>
+
 namespace mlir::pp {
 
-/// One use of a value that lies in a slot. The role is `saved` or `received`;
-/// with the microbatch of the action it names the value on its place.
+/// Whether a value of this role lies in a slot: one that is saved or received.
+bool liesInSlot(RoleAttr role);
+
+/// One use of a value that lies in a slot; with the microbatch of the action
+/// the role names the value on its place. What a transfer once a step reads or
+/// writes may be a range of a bucket instead.
 struct SlotUse {
   RoleAttr role;
   Type type;
+  int64_t place = 0; ///< that the slot is on
   bool isWrite = false;
 };
 
@@ -28,10 +35,12 @@ public:
   ArrayRef<SlotUse> of(RunOp run) const {
     return ofTask.find(getTask(run))->second;
   }
-  /// A send reads the saved value that its transfer names.
+  /// A send reads the saved value, or the bucket, that its transfer names.
   SlotUse of(SendOp send) const;
   /// A receive writes; it does so until it is waited for.
   SlotUse of(RecvOp recv) const;
+  /// A copy does both at once: a read, then a write.
+  std::array<SlotUse, 2> of(CopyValueOp copy) const;
 
   /// Null where the module has no op of that name.
   TaskOp getTask(RunOp run) const {
@@ -42,6 +51,9 @@ public:
   }
 
 private:
+  static SlotUse getRead(TransferOp transfer);
+  static SlotUse getWrite(TransferOp transfer);
+
   DenseMap<StringAttr, TaskOp> tasks;
   DenseMap<StringAttr, TransferOp> transfers;
   DenseMap<Operation *, SmallVector<SlotUse, 0>> ofTask;
@@ -51,11 +63,12 @@ private:
 /// actions.
 struct SlotLifetime {
   RoleAttr role;
+  int64_t place = 0;
   int64_t microbatch = 0;
   int64_t bytes = 0; ///< aligned
-  /// The run that makes it, or the start of its receive.
+  /// The run that makes it, the start of its receive, or its copy.
   unsigned begin = 0;
-  /// The last run that reads it, or the wait of its last send.
+  /// The last run or copy that reads it, or the wait of its last send.
   unsigned end = 0;
 };
 
@@ -63,8 +76,8 @@ struct SlotLifetime {
 SmallVector<SlotLifetime> findLifetimes(ScheduleOp schedule,
                                         const SlotUses &uses);
 
-/// The slot of a value, as a run, a send or a receive of it says; -1 if it does
-/// not.
+/// The slot of a value, as a run, a send, a receive or a copy of it says; -1 if
+/// it does not.
 int64_t getSlot(Operation *action, RoleAttr role);
 
 } // namespace mlir::pp

@@ -211,6 +211,7 @@ static bool mustBeTied(RoleKind kind) {
   case RoleKind::Loss:
   case RoleKind::Global:
   case RoleKind::ParamRange:
+  case RoleKind::GradRange:
   case RoleKind::StateRange:
   case RoleKind::Norm:
     return true;
@@ -219,7 +220,6 @@ static bool mustBeTied(RoleKind kind) {
   case RoleKind::Saved:
   case RoleKind::Received:
   case RoleKind::Record:
-  case RoleKind::GradRange:
     return false;
   }
   llvm_unreachable("all roles are listed");

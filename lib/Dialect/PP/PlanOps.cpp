@@ -14,6 +14,28 @@ int64_t PlanOp::getAxisSize(StringRef axis) {
   return 1;
 }
 
+static LogicalResult verifyTied(PlanOp plan) {
+  StringRef tied = plan.getTied();
+  if (tied == "sum" || tied == "owner")
+    return success();
+  return plan.emitOpError("tied is '") << tied << "', not one of sum, owner";
+}
+
+/// A local launch runs one copy of each place.
+static LogicalResult verifyLaunch(PlanOp plan) {
+  StringRef launch = plan.getLaunch();
+  if (launch != "ranks" && launch != "local")
+    return plan.emitOpError("launch is '")
+           << launch << "', not one of ranks, local";
+  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>())
+    if (launch == "local" && axis.getName() != "pp" && axis.getSize() > 1)
+      return plan.emitOpError("--launch local runs all places in one process, "
+                              "each of them once, and the mesh has ")
+             << axis.getName() << "=" << axis.getSize() << "; leave "
+             << axis.getName() << " out of --mesh";
+  return success();
+}
+
 LogicalResult PlanOp::verify() {
   llvm::StringSet<> names;
   for (Attribute attr : getMesh()) {
@@ -31,7 +53,8 @@ LogicalResult PlanOp::verify() {
            << getBatch() << " rows is not divided by dp " << getAxisSize("dp")
            << " x microbatches " << getMicrobatches()
            << "; choose --batch a multiple of " << getBatchTiles();
-  return success();
+  return success(succeeded(verifyLaunch(*this)) &&
+                 succeeded(verifyTied(*this)));
 }
 
 LogicalResult BucketOp::verify() {
@@ -40,10 +63,32 @@ LogicalResult BucketOp::verify() {
                                << getOffsets().size() << " offsets";
   if (!llvm::is_sorted(getOffsets()))
     return emitOpError("offsets are not increasing");
+  if (getBorrowed() && getPlaces().size() < 2)
+    return emitOpError("is borrowed, and no place but its owner holds it");
   if (!getOffsets().empty() &&
       getOffsets().back() >= static_cast<int64_t>(getElements()))
     return emitOpError("an offset lies beyond its ")
            << getElements() << " elements";
+  return success();
+}
+
+/// Actions between ranks are of the schedules of places, actions between places
+/// of a local one.
+LogicalResult ScheduleOp::verify() {
+  for (Operation &action : getBody().front()) {
+    bool isOfRanks = isa<StartOp, SendOp, RecvOp, WaitOp>(action);
+    if (isLocal() && isOfRanks)
+      return action.emitOpError("starts or waits for something in a local "
+                                "schedule, which has nobody to wait for");
+    if (!isLocal() && isa<CopyValueOp, SumPlacesOp>(action))
+      return action.emitOpError(
+          "reaches another place from the schedule of one");
+  }
+  if (isLocal() != getSlotPlaces().has_value())
+    return emitOpError("has slot_places where it is local, and only there");
+  if (isLocal() && getSlotPlaces()->size() != getSlots().size())
+    return emitOpError("has ") << getSlots().size() << " slots, and "
+                               << getSlotPlaces()->size() << " slot_places";
   return success();
 }
 
@@ -61,6 +106,10 @@ LogicalResult SendOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult RecvOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyTransfer(*this, symbols);
+}
+
+LogicalResult CopyValueOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyTransfer(*this, symbols);
 }
 

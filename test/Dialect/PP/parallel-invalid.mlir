@@ -68,3 +68,56 @@ func.func @yields_another_type(%x: tensor<4xf32>) {
   }
   return
 }
+
+// -----
+
+pp.schedule local attributes {slots = array<i64>, slot_places = array<i64>} {
+  // expected-error @+1 {{names @x0, which is no transfer}}
+  pp.copy_value @x0 microbatch 0 from slot 0 to slot 1
+}
+
+// -----
+
+pp.schedule local attributes {slots = array<i64>, slot_places = array<i64>} {
+  // expected-error @+1 {{starts or waits for something in a local schedule, which has nobody to wait for}}
+  pp.wait 0
+}
+
+// -----
+
+pp.schedule 0 attributes {slots = array<i64>} {
+  // expected-error @+1 {{reaches another place from the schedule of one}}
+  pp.sum_places @b0 over [0, 1]
+}
+
+// -----
+
+// expected-error @+1 {{has slot_places where it is local, and only there}}
+pp.schedule local attributes {slots = array<i64>} {
+}
+
+// -----
+
+// expected-error @+1 {{has 1 slots, and 2 slot_places}}
+pp.schedule local attributes {slots = array<i64: 64>, slot_places = array<i64: 0, 1>} {
+}
+
+// -----
+
+// expected-error @+1 {{launch is 'threads', not one of ranks, local}}
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "threads"}
+
+// -----
+
+// expected-error @+1 {{--launch local runs all places in one process, each of them once, and the mesh has dp=2; leave dp out of --mesh}}
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "local"}
+
+// -----
+
+// expected-error @+1 {{tied is 'both', not one of sum, owner}}
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", tied = "both"}
+
+// -----
+
+// expected-error @+1 {{is borrowed, and no place but its owner holds it}}
+pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 1>}

@@ -35,6 +35,14 @@ pp.schedule 1 attributes {slots = array<i64: 128>} {
   pp.wait 0
 }
 
+// CHECK: pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 128, 128>} {
+pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 128, 128>} {
+  // CHECK: pp.copy_value @x0 microbatch 1 from slot 0 to slot 1
+  pp.copy_value @x0 microbatch 1 from slot 0 to slot 1
+  // CHECK: pp.sum_places @b0 over [0, 1]
+  pp.sum_places @b0 over [0, 1]
+}
+
 // CHECK-LABEL: @train
 func.func @train(%x: tensor<4x8xf32>) {
   // CHECK: %[[W:.*]] = pp.param "w" {{.*}}place = 1 : i64

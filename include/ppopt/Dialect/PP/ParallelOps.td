@@ -86,7 +86,8 @@ def PP_TaskKind : PP_Enum<"TaskKind", "what a task does", [
   I32EnumAttrCase<"BackwardInput", 3, "backward_input">,
   I32EnumAttrCase<"BackwardWeight", 4, "backward_weight">,
   I32EnumAttrCase<"Norm", 5, "norm">,
-  I32EnumAttrCase<"Update", 6, "update">]>;
+  I32EnumAttrCase<"Update", 6, "update">,
+  I32EnumAttrCase<"Collect", 7, "collect">]>;   // adds the gradients of those who borrow a bucket
 def PP_TaskKindAttr : EnumAttr<PP_Dialect, PP_TaskKind, "task_kind"> {
   let assemblyFormat = "$value";
 }
@@ -94,8 +95,8 @@ def PP_TaskKindAttr : EnumAttr<PP_Dialect, PP_TaskKind, "task_kind"> {
 def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> {
   let summary = "an isolated piece of a step";
   let description = [{
-    `pp.task KIND [stage N] [on P]`: of a stage, or (prologue, norm, update: without a stage) of a place; P is 0 where it is not written.
-    Runs once a microbatch (prologue, forward, backward) or once a step (norm, update). Each argument and result says by
+    `pp.task KIND [stage N] [on P]`: of a stage, or (prologue, collect, norm, update: without a stage) of a place; P is 0 where it is not written.
+    Runs once a microbatch (prologue, forward, backward) or once a step (collect, norm, update). Each argument and result says by
     its `pp.role` what it is; nothing else of outside can be referred to. Shapes are those of one microbatch on one rank.
     From phase `kernels` on the arguments are buffers (memrefs), results have become arguments, a tied
     argument and result are one; `temp_bytes` is the size of the task's temporaries, the last `workspace_bytes` of which are
@@ -136,9 +137,13 @@ def PP_TransferOp : PP_Op<"transfer", [Symbol]> {
     For every microbatch the saved value of that name on place `from` becomes the received value of this name on place `to`. `from_stage`
     makes it, `to_stage` is the first that reads it. `requires_grad` holds exactly where some transfer is the `gradient_of` this one: same type,
     places the other way round.
+
+    With `step` it goes once a step: `value` is a bucket that place `to` borrows; its parameters go there, and the gradients that the place has
+    accumulated come back as the received value of a transfer that is the `gradient_of` this one.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$value, I64Attr:$from, I64Attr:$to,
-    I64Attr:$from_stage, I64Attr:$to_stage, TypeAttr:$type, UnitAttr:$requires_grad, OptionalAttr<FlatSymbolRefAttr>:$gradient_of);
+    I64Attr:$from_stage, I64Attr:$to_stage, TypeAttr:$type, UnitAttr:$requires_grad, OptionalAttr<FlatSymbolRefAttr>:$gradient_of,
+    UnitAttr:$step);
   let assemblyFormat = "$sym_name $value `from` $from `to` $to `stage` $from_stage `to` $to_stage attr-dict `:` $type";
   let hasVerifier = 1;
 }

@@ -10,7 +10,8 @@ def PP_PlanOp : PP_Op<"plan", []> {
   let description = [{
     One in a module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor. `schedule` is a name, or
     "table" where the user brought a `table` (CSV). `stage_places`: the model is cut into so many pieces, each on that place; without it every
-    place has one. `launch`: ranks or local. `tied`: sum or owner. `device_memory` in bytes.
+    place has one. `launch`: ranks (a process or a thread for each coordinate of the mesh) or local (one process for all places; no axis but
+    `pp` has more than one). `tied`: sum or owner. `device_memory` in bytes.
   }];
   let arguments = (ins
     TypedArrayAttrBase<PP_MeshAxisAttr, "mesh axes">:$mesh,
@@ -54,13 +55,20 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
   let description = [{
     `params` lie one after the other at `offsets` (elements) in a range of `elements`; gaps and the padding at the end (so that
     any dp size of the plan divides the range) stay zero. Parameters, gradients and optimizer states share this order.
-    All are of one type, decayed alike, and on the same `places`, the first of which is the owner.
+    All are of one type, decayed alike, and on the same `places`, the first of which is the owner. Where it is `borrowed`, the owner alone has the
+    optimizer's states and updates; the other places get the parameters from it at the start of a step and give their gradients back at the end.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, DenseI64ArrayAttr:$offsets,
                        I64Attr:$elements, TypeAttr:$type, BoolAttr:$decayed,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{0}">:$places);
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{0}">:$places, UnitAttr:$borrowed);
   let assemblyFormat = "$sym_name attr-dict";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The places that update the parameters, whose gradients they sum.
+    ::llvm::ArrayRef<int64_t> getUpdatePlaces() { return getBorrowed() ? getPlaces().take_front() : getPlaces(); }
+    /// The places that borrow.
+    ::llvm::ArrayRef<int64_t> getBorrowers() { return getBorrowed() ? getPlaces().drop_front() : ::llvm::ArrayRef<int64_t>(); }
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -68,14 +76,28 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
 //===----------------------------------------------------------------------===//
 
 def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock, NoRegionArguments]> {
-  let summary = "the ordered actions of a place";
+  let summary = "the ordered actions of a place, or of all places";
   let description = [{
     `slots` are the sizes in bytes of the buffers that saved values of microbatches in flight share; an action names the slots
     that it uses. With `evaluation`, the actions of one evaluation batch.
+
+    `pp.schedule local` is what one process does for all places (a plan's `launch` = local): runs of the tasks of all places, copies from one place to
+    another, sums over places; it starts nothing and waits for nothing. `slot_places` says on which place each of its slots is.
   }];
-  let arguments = (ins I64Attr:$place, UnitAttr:$evaluation, DenseI64ArrayAttr:$slots);
+  let arguments = (ins DefaultValuedOptionalAttr<I64Attr, "-1">:$place, UnitAttr:$evaluation, DenseI64ArrayAttr:$slots,
+                       OptionalAttr<DenseI64ArrayAttr>:$slot_places);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$place attr-dict-with-keyword $body";
+  let assemblyFormat = "($place^):(`local`)? attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The place of a local schedule.
+    static constexpr int64_t kAllPlaces = -1;
+    bool isLocal() { return static_cast<int64_t>(getPlace()) == kAllPlaces; }
+    /// Whether actions of the place stand here.
+    bool isOf(int64_t place) { return isLocal() || static_cast<int64_t>(getPlace()) == place; }
+    /// The place that a slot is on.
+    int64_t getSlotPlace(int64_t slot) { return isLocal() ? (*getSlotPlaces())[slot] : getPlace(); }
+  }];
 }
 
 class PP_Action<string mnemonic, list<Trait> traits = []>
@@ -125,6 +147,24 @@ def PP_WaitOp : PP_Action<"wait"> {
   let summary = "waits for a started collective or transfer";
   let arguments = (ins I64Attr:$id);
   let assemblyFormat = "$id attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Between the places of a local schedule
+//===----------------------------------------------------------------------===//
+
+def PP_CopyValueOp : PP_Action<"copy_value", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "copies a value of a microbatch from one place to another";
+  let description = "From a slot on the place that the transfer comes from to one on the place that it goes to. The value is there when the action is done.";
+  let arguments = (ins FlatSymbolRefAttr:$transfer, I64Attr:$microbatch, I64Attr:$from_slot, I64Attr:$to_slot);
+  let assemblyFormat = "$transfer `microbatch` $microbatch `from` `slot` $from_slot `to` `slot` $to_slot attr-dict";
+}
+
+def PP_SumPlacesOp : PP_Action<"sum_places"> {
+  let summary = "sums what several places hold into each of them";
+  let description = "`what` as in `pp.start`. The parts are added in the order of `places`.";
+  let arguments = (ins AnyAttr:$what, DenseI64ArrayAttr:$places);
+  let assemblyFormat = "$what `over` $places attr-dict";
 }
 
 def PP_CheckCountsOp : PP_Action<"check_counts"> {

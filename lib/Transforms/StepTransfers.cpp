@@ -1,0 +1,123 @@
+//===- StepTransfers.cpp - What places borrow from each other -------------===//
+
+#include "StepTransfers.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+class StepInserter {
+public:
+  StepInserter(ScheduleOp schedule, const SlotUses &uses)
+      : schedule(schedule), uses(uses), builder(schedule) {}
+
+  unsigned run();
+
+private:
+  void scan();
+  Operation *findReader(TransferOp transfer);
+  void setBefore(Operation *action);
+  void start(TransferOp transfer, int64_t id);
+
+  ScheduleOp schedule;
+  const SlotUses &uses;
+  OpBuilder builder;
+  int64_t nextId = 0;
+  Operation *first = nullptr;   ///< behind the check of the counts
+  Operation *closing = nullptr; ///< behind the last run of a stage
+  Operation *norm = nullptr;
+  /// The first run that reads a role.
+  DenseMap<Attribute, Operation *> readers;
+  llvm::StringMap<StringRef> bucketOf; // by parameter
+};
+
+void StepInserter::scan() {
+  for (auto bucket : schedule->getParentOfType<ModuleOp>().getOps<BucketOp>())
+    for (auto name : bucket.getParams().getAsRange<StringAttr>())
+      bucketOf[name.getValue()] = bucket.getSymName();
+  for (Operation &action : schedule.getBody().front()) {
+    if (auto id = action.getAttrOfType<IntegerAttr>("id"))
+      nextId = std::max(nextId, id.getInt() + 1);
+    if (isa<CheckCountsOp>(action))
+      first = action.getNextNode();
+    if (isa<NormOp>(action))
+      norm = &action;
+    auto run = dyn_cast<RunOp>(action);
+    TaskOp task = run ? uses.getTask(run) : TaskOp();
+    bool isClosing = task ? task.getKind() == TaskKind::Collect ||
+                                task.getKind() == TaskKind::Norm
+                          : isa<NormOp>(action);
+    if (isClosing && !closing)
+      closing = &action;
+    for (unsigned i = 0, e = task ? task.getNumArguments() : 0; i < e; ++i) {
+      RoleAttr role = task.getArgRole(i);
+      if (role.getKind() == RoleKind::Param &&
+          bucketOf.contains(role.getName()))
+        role = RoleAttr::get(role.getContext(), RoleKind::ParamRange,
+                             bucketOf.lookup(role.getName()));
+      readers.try_emplace(role, run);
+    }
+  }
+}
+
+/// The action before which an end of a transfer is waited for; null: at the
+/// end.
+Operation *StepInserter::findReader(TransferOp transfer) {
+  bool isGradient = transfer.getGradientOf().has_value();
+  bool isSend = transfer.getFrom() == schedule.getPlace();
+  if (isSend)
+    return isGradient ? nullptr : norm; // behind which parameters are updated
+  auto kind = isGradient ? RoleKind::Received : RoleKind::ParamRange;
+  auto role =
+      RoleAttr::get(schedule.getContext(), kind,
+                    isGradient ? transfer.getSymName() : transfer.getValue());
+  Operation *reader = readers.lookup(role);
+  return reader ? reader : norm;
+}
+
+void StepInserter::setBefore(Operation *action) {
+  if (action)
+    builder.setInsertionPoint(action);
+  else
+    builder.setInsertionPointToEnd(&schedule.getBody().front());
+}
+
+void StepInserter::start(TransferOp transfer, int64_t id) {
+  constexpr int64_t kNoSlot = -1; // assign-slots gives one, where it is needed
+  setBefore(transfer.getGradientOf() ? closing : first);
+  if (transfer.getFrom() == schedule.getPlace())
+    SendOp::create(builder, transfer.getLoc(), id, transfer.getSymName(),
+                   /*microbatch=*/0, kNoSlot);
+  else
+    RecvOp::create(builder, transfer.getLoc(), id, transfer.getSymName(),
+                   /*microbatch=*/0, kNoSlot);
+}
+
+unsigned StepInserter::run() {
+  scan();
+  SmallVector<TransferOp> transfers;
+  for (auto transfer :
+       schedule->getParentOfType<ModuleOp>().getOps<TransferOp>())
+    if (transfer.getStep() &&
+        (schedule.isOf(transfer.getFrom()) ||
+         schedule.isOf(transfer.getTo())) &&
+        !(schedule.getEvaluation() && transfer.getGradientOf()))
+      transfers.push_back(transfer);
+  for (auto [i, transfer] : llvm::enumerate(transfers))
+    start(transfer, nextId + i);
+  // Behind all starts, also where one is waited for at once.
+  for (auto [i, transfer] : llvm::enumerate(transfers)) {
+    setBefore(findReader(transfer));
+    WaitOp::create(builder, transfer.getLoc(), nextId + i);
+  }
+  return transfers.size();
+}
+
+} // namespace
+
+unsigned pp::insertStepTransfers(ScheduleOp schedule, const SlotUses &uses) {
+  return StepInserter(schedule, uses).run();
+}

@@ -1,0 +1,42 @@
+// RUN: ppopt opt %s --pp-form-buckets | FileCheck %s
+// RUN: sed 's/features = ""/features = "", plant = "tied-not-summed"/' %s | ppopt opt --pp-form-buckets | FileCheck %s --check-prefix=PLANTED
+
+// With tied = owner the first place alone updates what several hold: to each other goes the parameters' range, and the gradients'
+// comes back to a task that adds it. Places 1 and 2 borrow w; place 2 owns v by itself.
+// CHECK-DAG: pp.bucket @[[W:b[0-9]]] {borrowed, {{.*}}params = ["w"], places = array<i64: 0, 1, 2>
+// CHECK-DAG: pp.bucket @[[V:b[0-9]]] {decayed {{.*}}params = ["v"], places = array<i64: 2>
+// CHECK: pp.transfer @[[W]]_to_1 "[[W]]" from 0 to 1 stage 0 to 1 {requires_grad, step} : tensor<64xf32>
+// CHECK: pp.transfer @[[W]]_from_1 "[[W]]" from 1 to 0 stage 1 to 0 {gradient_of = @[[W]]_to_1, step} : tensor<64xf32>
+// CHECK: pp.transfer @[[W]]_to_2 "[[W]]" from 0 to 2 stage 0 to 2
+// CHECK: pp.transfer @[[W]]_from_2 "[[W]]" from 2 to 0 stage 2 to 0
+// CHECK: pp.task collect @p0_C_[[W]](%[[A:.*]]: tensor<64xf32> {pp.role = #pp.role<received, "[[W]]_from_1">}, %[[D:.*]]: tensor<64xf32> {pp.role = #pp.role<grad_range, "[[W]]">}, %[[B:.*]]: tensor<64xf32> {pp.role = #pp.role<received, "[[W]]_from_2">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "[[W]]">})
+// CHECK-NEXT: %[[S:.*]] = pp.accumulate %[[D]], %[[A]]
+// CHECK-NEXT: %[[T:.*]] = pp.accumulate %[[S]], %[[B]]
+// CHECK-NEXT: pp.return %[[T]]
+// CHECK: pp.task norm @p0_N
+// CHECK: pp.task update @p0_U_[[W]]
+// CHECK: pp.task norm on 2 @p2_N(%{{.*}}: tensor<64xf32> {pp.role = #pp.role<grad_range, "[[V]]">}
+// CHECK: pp.task update on 2 @p2_U_[[V]]
+// CHECK-NOT: pp.task
+
+// The bug of a copy whose gradient is forgotten: the last.
+// PLANTED: pp.task collect
+// PLANTED-NEXT: pp.accumulate
+// PLANTED-NEXT: pp.return
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", tied = "owner"}
+pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 1, 2>}
+pp.param_decl "v" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 2>}
+pp.task backward stage 0 @s0_B(%a: tensor<40xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">}) {
+  %0 = pp.accumulate %a, %a : tensor<40xf32>
+  pp.return %0 : tensor<40xf32>
+}
+pp.task backward stage 1 on 1 @s1_B(%a: tensor<40xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">}) {
+  %0 = pp.accumulate %a, %a : tensor<40xf32>
+  pp.return %0 : tensor<40xf32>
+}
+pp.task backward stage 2 on 2 @s2_B(%a: tensor<40xf32> {pp.role = #pp.role<grad, "w">}, %b: tensor<40xf32> {pp.role = #pp.role<grad, "v">})
+    -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">}, tensor<40xf32> {pp.role = #pp.role<grad, "v">}) {
+  %0 = pp.accumulate %a, %a : tensor<40xf32>
+  %1 = pp.accumulate %b, %b : tensor<40xf32>
+  pp.return %0, %1 : tensor<40xf32>, tensor<40xf32>
+}
