@@ -2,7 +2,6 @@
 
 #include "graphs.h"
 
-#include <chrono>
 #include <map>
 
 using namespace ppopt::schedule;
@@ -83,18 +82,16 @@ TEST(Simulate, AFrozenStageHoldsNothingBehindItsForward) {
   EXPECT_EQ(simulate(table, graph, {}).getInFlight(table, graph, 0), 1);
 }
 
-/// 64 places, 256 microbatches; the compiler's limit is 10 s for all of it.
-TEST(Simulate, LargeTablesAreFast) {
+/// 64 places, 256 microbatches; test/bench shows how long that takes.
+TEST(Simulate, LargeTables) {
   for (const std::string &name : getScheduleNames()) {
     StageGraph graph = makeChainFor(name, 64);
-    auto begin = std::chrono::steady_clock::now();
-    Table table = makeTable(name, graph, name == "naive" ? 1 : 256);
-    Timeline timeline = simulate(table, graph, {});
-    std::chrono::duration<double> seconds =
-        std::chrono::steady_clock::now() - begin;
-    EXPECT_GT(timeline.end, 0);
-    EXPECT_LT(seconds.count(), 1) << name;
-    RecordProperty(name + "_ms", std::to_string(seconds.count() * 1e3));
+    int microbatches = name == "naive" ? 1 : 256;
+    Timeline timeline =
+        simulate(makeTable(name, graph, microbatches), graph, {});
+    // No place can do its own work in less.
+    EXPECT_GE(timeline.end, 3.0 * microbatches * graph.stages.size() / 64)
+        << name;
   }
 }
 
