@@ -6,7 +6,6 @@ part of a schedule.
 """
 import json
 import os
-import statistics
 import subprocess
 
 from runs import compile_model, ours, write_gpt
@@ -91,15 +90,14 @@ def measure_schedule(options, directory, model, schedule, microbatches):
         steps += read_steps(trace)
         times += run.ms
         resident.append(run.lines[-1]["peak_bytes"])
+    # The fastest step is the one that was disturbed least.
+    measured = min(steps, key=Step.milliseconds)
     print(f"  {schedule + ', m=' + str(microbatches):<12} {min(times):>6.0f} {predicted.milliseconds():>9.0f} "
-          f"{statistics.median(step.milliseconds() for step in steps):>5.0f}", end="")
+          f"{measured.milliseconds():>5.0f}", end="")
     for rank in range(RANKS):
-        def median(of):
-            return 100 * statistics.median(of(step) for step in steps)
-
-        foreseen, idle = 100 * predicted.idle(rank), median(lambda step: step.idle(rank))
+        foreseen, idle = 100 * predicted.idle(rank), 100 * measured.idle(rank)
         print(f"  {'|' if rank else ' '} {foreseen:>5.1f} {idle:>5.1f} {idle - foreseen:>+5.1f}  "
-              f"{100 * predicted.exposed(rank):>5.2f} {median(lambda step: step.exposed(rank)):>5.2f}  "
+              f"{100 * predicted.exposed(rank):>5.2f} {100 * measured.exposed(rank):>5.2f}  "
               f"{arenas[rank] / 2**20:>5.0f} {max(of[rank] for of in resident) / 2**20:>5.0f}", end="")
     print(flush=True)
 
