@@ -98,13 +98,13 @@ class Programs:
         return self.result(model, plans.PLANS[0], run_name)
 
 
-def compare(ours, reference, parameters):
-    expect_close("losses", ours.losses, reference.losses, TOLERANCE)
+def compare(ours, reference, parameters, tolerance=TOLERANCE):
+    expect_close("losses", ours.losses, reference.losses, tolerance)
     largest = max((np.abs(g).max() for g in reference.gradients.values()), default=0)
     # A gradient that is zero by symmetry is rounding noise: measured against a thousandth of the largest of all.
-    expect_close("gradient", ours.gradients, reference.gradients, TOLERANCE, least_scale=1e-3 * largest)
+    expect_close("gradient", ours.gradients, reference.gradients, tolerance, least_scale=1e-3 * largest)
     if parameters:
-        expect_close("parameter", ours.parameters, reference.parameters, TOLERANCE)
+        expect_close("parameter", ours.parameters, reference.parameters, tolerance)
 
 
 def expect_same_bits(one, other, what):

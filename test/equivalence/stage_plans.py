@@ -29,7 +29,7 @@ FACTORS = {
     "places": [2, 3, 4],
     "microbatches": [1, 2, 3, 8],
     "dp": [1, 2],
-    "launch": ["threads", "mpirun", "mpirun with synchronous sends"],
+    "launch": ["local", "threads", "mpirun", "mpirun with synchronous sends"],
     "run": ["sgd", "sgd clipped", "sgd momentum", "adamw clipped"],
     "poison": [False, True],
 }
