@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Holds models that are cut into places against their one-rank programs: losses, gradients, parameters, f64 within 1e-12.
 
-stage_plans.py has the factors (model, schedule, places, microbatches, dp, how it is launched, optimizer, poisoned memory).
-What runs is a sample that covers every pair of values; `--all` runs the whole product. In every run the bytes that each rank
-sends are the plan's. Further: same bits however a plan is launched, planted bugs, and what boundaries must not send.
+stage_plans.py has the factors (model, schedule, places, microbatches, dp, how tied parameters live, how it is launched,
+optimizer, poisoned memory). What runs is a sample that covers every pair of values; `--all` runs the whole product. In every
+run the bytes that each rank sends are the plan's. Further: same bits however a plan is launched, planted bugs, and what boundaries must not send.
 By hand: check_stages.py --filter 'vee.*zb-h1', --keep DIR.
 """
 import argparse
@@ -126,7 +126,7 @@ PLANTED = [("drop-boundary-gradient", "feeds", StagePlan(4, 3), "sgd"),
            ("mean-of-means", "gpt", StagePlan(2, 2), "sgd"),
            ("skip-update-on-rank", "feeds", StagePlan(2, 2), "sgd")]
 
-BITS = [("tied", StagePlan(4, 3)), ("vee", StagePlan(3, 2, schedule="zb-h1")), ("gpt", StagePlan(2, 8, schedule="dualpipe-v")),
+BITS = [("tied", StagePlan(4, 3)), ("tied", StagePlan(3, 2, dp=2, tied="owner")), ("vee", StagePlan(3, 2, schedule="zb-h1")), ("gpt", StagePlan(2, 8, schedule="dualpipe-v")),
         ("lm", StagePlan(2, 3, dp=2, schedule="interleaved")), ("spread", StagePlan(4, 2, dp=2, schedule="gpipe"))]
 
 

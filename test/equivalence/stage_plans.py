@@ -29,6 +29,7 @@ FACTORS = {
     "places": [2, 3, 4],
     "microbatches": [1, 2, 3, 8],
     "dp": [1, 2],
+    "tied": ["sum", "owner"],
     "launch": ["local", "threads", "mpirun", "mpirun with synchronous sends"],
     "run": ["sgd", "sgd clipped", "sgd momentum", "adamw clipped"],
     "poison": [False, True],
@@ -58,16 +59,18 @@ class StagePlan:
     dp: int = 1
     schedule: str = "1f1b"
     local: bool = False
+    tied: str = "sum"
 
     @property
     def name(self):
         order = "local" if self.local else self.schedule
-        return f"dp{self.dp}_pp{self.places}_mb{self.microbatches}_{order}"
+        owner = "_owner" if self.tied == "owner" else ""
+        return f"dp{self.dp}_pp{self.places}_mb{self.microbatches}_{order}{owner}"
 
     @property
     def flags(self):
         """All but the schedule of a file, which depends on the model's stages."""
-        flags = ["--mesh", f"dp={self.dp},pp={self.places}", "--microbatches", str(self.microbatches)]
+        flags = ["--mesh", f"dp={self.dp},pp={self.places}", "--microbatches", str(self.microbatches), "--tied", self.tied]
         if self.local:
             return [*flags, "--launch", "local"]
         if self.schedule == "file":
@@ -80,7 +83,7 @@ class StagePlan:
 
 
 def plan_of(row):
-    return StagePlan(row["places"], row["microbatches"], row["dp"], row["schedule"], row["launch"] == "local")
+    return StagePlan(row["places"], row["microbatches"], row["dp"], row["schedule"], row["launch"] == "local", row["tied"])
 
 
 def product():
