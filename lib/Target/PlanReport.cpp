@@ -132,18 +132,14 @@ static std::vector<double> findTimes(ScheduleOp schedule, const SlotUses &uses,
   return times;
 }
 
-/// The bytes that live in slots of a place, from each moment at which they
-/// change. `row` are the runs of stages in the schedule.
+/// The bytes that live in slots, from each moment at which they change.
 static std::vector<MemoryStep> traceSlots(ScheduleOp schedule,
                                           const SlotUses &uses,
-                                          const std::vector<TimedCell> &row,
-                                          int64_t place) {
+                                          const std::vector<TimedCell> &row) {
   std::vector<double> starts = findTimes(schedule, uses, row, true);
   std::vector<double> ends = findTimes(schedule, uses, row, false);
   std::map<double, int64_t> changes;
   for (const SlotLifetime &life : findLifetimes(schedule, uses)) {
-    if (life.place != place)
-      continue;
     changes[starts[life.begin]] += life.bytes;
     changes[ends[life.end]] -= life.bytes;
   }
@@ -168,34 +164,6 @@ static std::vector<LoanReport> describeLoans(ModuleOp module) {
   return loans;
 }
 
-/// One process runs the stages of all places one after the other, in the order
-/// of its list; all of them in `order`.
-static ppopt::schedule::Timeline
-simulateLocal(ScheduleOp schedule, const SlotUses &uses,
-              const ppopt::schedule::StageGraph &graph, int microbatches,
-              std::vector<TimedCell> &order) {
-  ppopt::schedule::StageGraph serial = graph;
-  serial.places = 1;
-  for (ppopt::schedule::Stage &stage : serial.stages)
-    stage.place = 0;
-  ppopt::schedule::Table table;
-  table.microbatches = microbatches;
-  table.rows.resize(1);
-  for (auto run : schedule.getOps<RunOp>()) {
-    TaskOp task = uses.getTask(run);
-    if (auto work = pp::getWork(task.getKind()))
-      table.rows[0].push_back({*work, static_cast<int>(task.getStage()),
-                               static_cast<int>(run.getMicrobatch())});
-  }
-  ppopt::schedule::Timeline timeline =
-      ppopt::schedule::simulate(table, serial, getLink());
-  order = std::move(timeline.rows[0]);
-  timeline.rows.assign(graph.places, {});
-  for (const TimedCell &cell : order)
-    timeline.rows[graph.stages[cell.cell.stage].place].push_back(cell);
-  return timeline;
-}
-
 static std::map<int64_t, int64_t> countSent(ScheduleOp schedule,
                                             const SlotUses &uses) {
   std::map<int64_t, int64_t> sent;
@@ -217,12 +185,10 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   report.graph = makeStageGraph(module, *plan);
   report.table = readTable(module, *plan);
   SlotUses uses(module);
-  std::vector<TimedCell> localOrder;
-  for (auto schedule : module.getOps<ScheduleOp>())
-    if (schedule.isLocal() && !schedule.getEvaluation())
-      report.timeline = simulateLocal(schedule, uses, report.graph,
-                                      report.table.microbatches, localOrder);
-  if (plan->getLaunch() != "local")
+  // One process in program order has no timeline of places.
+  bool isLocal = plan->getLaunch() == "local";
+  report.timeline.rows.resize(report.graph.places);
+  if (!isLocal)
     report.timeline =
         ppopt::schedule::simulate(report.table, report.graph, getLink());
   for (auto transfer : module.getOps<TransferOp>())
@@ -239,12 +205,10 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
     place.inFlight =
         report.timeline.getInFlight(report.table, report.graph, number);
     for (ScheduleOp schedule : contents.schedules)
-      if (!schedule.getEvaluation()) {
+      if (!schedule.getEvaluation() && !isLocal) {
         place.sentTo = countSent(schedule, uses);
-        place.activations = traceSlots(
-            schedule, uses,
-            schedule.isLocal() ? localOrder : report.timeline.rows[number],
-            contents.place);
+        place.activations =
+            traceSlots(schedule, uses, report.timeline.rows[number]);
       }
   }
   return report;
