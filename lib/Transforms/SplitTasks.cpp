@@ -12,10 +12,10 @@
 #include "EntryParts.h"
 #include "SavedValues.h"
 #include "WeightPart.h"
-#include "ppopt/Transforms/PlanSchedule.h"
 
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
+#include "ppopt/Transforms/PlanSchedule.h"
 #include "ppopt/Transforms/TaskBuilder.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -73,8 +73,12 @@ private:
   RoleAttr role(RoleKind kind, const Twine &name) const {
     return RoleAttr::get(builder.getContext(), kind, name.str());
   }
+  /// Of a value that a block of a stage makes or only passes on.
+  RoleAttr savedRole(Value value, Block *block) const {
+    return role(RoleKind::Saved, names.lookup({block, value}));
+  }
   RoleAttr savedRole(Value value) const {
-    return role(RoleKind::Saved, names.lookup(value));
+    return savedRole(value, value.getParentBlock());
   }
   /// What a task of a stage may compute: ops of these blocks.
   Value materialise(TaskBuilder &task, ArrayRef<Block *> blocks, Value value);
@@ -90,8 +94,8 @@ private:
   SmallVector<int64_t> summedOn;
   /// Of each block of a stage, the values that other tasks read.
   DenseMap<Block *, llvm::SetVector<Value>> exports;
-  /// Of those, by value: their unique name.
-  DenseMap<Value, std::string> names;
+  /// Of those their unique name. Several blocks may pass on one value.
+  DenseMap<std::pair<Block *, Value>, std::string> names;
   /// The stages that read what a copy brings.
   DenseMap<Value, SmallVector<int64_t>> readers;
   /// Forward values that a stage's backward takes as arguments.
@@ -253,9 +257,10 @@ void TaskSplitter::nameExports() {
       llvm::SetVector<Value> &values = exports[&place.getBody().front()];
       sortByPosition(parts.entry, values);
       for (auto [i, value] : llvm::enumerate(values))
-        names[value] = ("s" + Twine(stage.stage) +
-                        (place == stage.backward ? ".g" : ".v") + Twine(i))
-                           .str();
+        names[{&place.getBody().front(), value}] =
+            ("s" + Twine(stage.stage) +
+             (place == stage.backward ? ".g" : ".v") + Twine(i))
+                .str();
     }
 }
 
@@ -339,7 +344,7 @@ void TaskSplitter::buildForward(StageParts &stage) {
     task.accumulate(role(RoleKind::Loss, "loss"),
                     materialise(task, blocks, parts.loss));
   for (Value value : exports[block])
-    task.addResult(savedRole(value), materialise(task, blocks, value));
+    task.addResult(savedRole(value, block), materialise(task, blocks, value));
   task.finish();
 }
 
@@ -403,7 +408,7 @@ void TaskSplitter::buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
   if (kind != TaskKind::BackwardWeight)
     results.insert_range(exports[body]);
   for (Value value : results)
-    task.addResult(savedRole(value), need(value));
+    task.addResult(savedRole(value, body), need(value));
   task.finish();
 }
 
@@ -443,7 +448,7 @@ void TaskSplitter::buildBackward(StageParts &stage) {
   SmallVector<Value> handedOn;
   for (Value value : taken)
     if (value.getParentBlock() == &body) {
-      std::string &name = names[value];
+      std::string &name = names[{&body, value}];
       if (name.empty())
         name = ("s" + Twine(stage.stage) + ".w" + Twine(handedOn.size())).str();
       handedOn.push_back(value);
@@ -476,7 +481,9 @@ void TaskSplitter::buildTransfers() {
         isGradient ? *llvm::max_element(stages) : *llvm::min_element(stages);
     TransferOp::create(
         builder, copy.getLoc(), ("x" + Twine(copy.getId())).str(),
-        names.lookup(value), copy.getFrom(), copy.getTo(),
+        names.lookup(
+            {maker ? value.getParentBlock() : &place.getBody().front(), value}),
+        copy.getFrom(), copy.getTo(),
         maker ? maker->stage : static_cast<int64_t>(place.getStage()), first,
         copy.getType(), gradientCopies.contains(copy.getId()),
         isGradient

@@ -2,6 +2,7 @@
 // RUN: ppopt opt %t/skip.mlir --pp-insert-plan="mesh=dp=1,pp=2 microbatches=2" --pp-autodiff --canonicalize --cse --pp-split-batch --pp-split-tasks | FileCheck %t/skip.mlir
 // RUN: ppopt opt %t/skip.mlir --pp-insert-plan="mesh=dp=1,pp=2 microbatches=2 schedule=zb-h1" --pp-autodiff --canonicalize --cse --pp-split-batch --pp-split-tasks | FileCheck %t/skip.mlir --check-prefix=SPLIT
 // RUN: ppopt opt %t/pass-on.mlir --pp-insert-plan="mesh=dp=1,pp=2" --pp-autodiff --canonicalize --cse --pp-split-batch --pp-split-tasks | FileCheck %t/pass-on.mlir
+// RUN: ppopt opt %t/relay.mlir --pp-insert-plan="mesh=dp=1,pp=2" --pp-autodiff --canonicalize --cse --pp-split-batch --pp-split-tasks | FileCheck %t/relay.mlir
 // RUN: not ppopt opt %t/gone.mlir --pp-insert-plan="mesh=dp=1,pp=2" --pp-split-tasks 2>&1 | FileCheck %t/gone.mlir
 
 //--- skip.mlir
@@ -92,6 +93,52 @@ func.func @pass_on(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
     pp.yield %1 : tensor<f32>
   }
   return %l : tensor<f32>
+}
+
+//--- relay.mlir
+// Two stages of one place hand on what it received, each under a name of its own. The gradient of a sum is constant and is sent nowhere.
+
+// CHECK-LABEL: pp.task forward stage 1 on 1 @s1_F(
+// CHECK-SAME: #pp.role<received, "x0">
+// CHECK-SAME: -> (tensor<8x4xf32> {pp.role = #pp.role<saved, "s1.v0">})
+// CHECK-LABEL: pp.task forward stage 3 on 1 @s3_F(
+// CHECK-SAME: #pp.role<received, "x0">
+// CHECK-SAME: -> (tensor<8x4xf32> {pp.role = #pp.role<saved, "s3.v0">}
+// CHECK-NOT: gradient_of
+// CHECK: pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 :
+// CHECK: pp.transfer @x1 "s1.v0" from 1 to 0 stage 1 to 2 :
+// CHECK: pp.transfer @x2 "s3.v0" from 1 to 0 stage 3 to 4 :
+// CHECK-NOT: gradient_of
+func.func @relay(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
+  %w = pp.param "w" {init = #pp.init<zeros>, place = 0 : i64} : tensor<4xf32>
+  %h = pp.place 0 stage 0 -> tensor<8x4xf32> {
+    %0 = pp.mul %x, %w : tensor<8x4xf32>, tensor<4xf32>
+    pp.yield %0 : tensor<8x4xf32>
+  }
+  %h1 = pp.copy %h from 0 to 1 {id = 0 : i64} : tensor<8x4xf32>
+  %d = pp.place 1 stage 1 -> tensor<8x4xf32> {
+    %0 = pp.detach %h1 : tensor<8x4xf32>
+    pp.yield %0 : tensor<8x4xf32>
+  }
+  %d0 = pp.copy %d from 1 to 0 {id = 1 : i64} : tensor<8x4xf32>
+  %e = pp.place 0 stage 2 -> tensor<8x4xf32> {
+    %0 = pp.mul %d0, %w : tensor<8x4xf32>, tensor<4xf32>
+    pp.yield %0 : tensor<8x4xf32>
+  }
+  %e1 = pp.copy %e from 0 to 1 {id = 3 : i64} : tensor<8x4xf32>
+  %f, %s = pp.place 1 stage 3 -> tensor<8x4xf32>, tensor<f32> {
+    %0 = pp.detach %h1 : tensor<8x4xf32>
+    %1 = pp.reduce sum %e1 [0, 1] : tensor<8x4xf32>
+    pp.yield %0, %1 : tensor<8x4xf32>, tensor<f32>
+  }
+  %f0 = pp.copy %f from 1 to 0 {id = 2 : i64} : tensor<8x4xf32>
+  %s0 = pp.copy %s from 1 to 0 {id = 4 : i64} : tensor<f32>
+  %m = pp.place 0 stage 4 -> tensor<f32> {
+    %0 = pp.reduce sum %f0 [0, 1] : tensor<8x4xf32>
+    %1 = pp.add %0, %s0 : tensor<f32>, tensor<f32>
+    pp.yield %1 : tensor<f32>
+  }
+  return %m : tensor<f32>
 }
 
 //--- gone.mlir
