@@ -94,7 +94,8 @@ def check_resident(gpts, launch):
             for rank, (peak, arena) in enumerate(zip(peaks[microbatches], arenas)):
                 assert peak - arena < 80 * MIB, f"rank {rank}: {peak} bytes are resident, {arena} planned"
     for few, many in zip(peaks[4], peaks[64]):
-        assert many - few < 4 * MIB, f"{many} bytes are resident with 64 microbatches, {few} with 4"
+        # Sixteen times the actions take some; the activations of gpipe would take over 60 MiB.
+        assert many - few < 8 * MIB, f"{many} bytes are resident with 64 microbatches, {few} with 4"
 
 
 MLP = """
