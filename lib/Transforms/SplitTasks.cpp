@@ -21,6 +21,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <functional>
+
 namespace mlir::pp {
 #define GEN_PASS_DEF_SPLITTASKS
 #include "ppopt/Transforms/Passes.h.inc"
@@ -80,8 +82,14 @@ private:
   RoleAttr savedRole(Value value) const {
     return savedRole(value, value.getParentBlock());
   }
-  /// What a task of a stage may compute: ops of these blocks.
-  Value materialise(TaskBuilder &task, ArrayRef<Block *> blocks, Value value);
+  /// Where a task has its values from.
+  struct Sources {
+    /// What a value is where the task is: through places, perhaps copies.
+    std::function<Value(Value)> resolve;
+    /// Whether the task computes an op's result itself; else it is saved.
+    std::function<bool(Value)> isComputed;
+  };
+  Value materialise(TaskBuilder &task, const Sources &sources, Value value);
   Block *entryBlock() { return &parts.entry.getBody().front(); }
 
   EntryParts &parts;
@@ -266,9 +274,9 @@ void TaskSplitter::nameExports() {
 
 /// The value in the task: an argument, a clone made before, or a clone made now
 /// of the op and what it needs.
-Value TaskSplitter::materialise(TaskBuilder &task, ArrayRef<Block *> blocks,
+Value TaskSplitter::materialise(TaskBuilder &task, const Sources &sources,
                                 Value outer) {
-  Value value = throughPlace(outer);
+  Value value = sources.resolve(outer);
   if (Value known = task.lookup(value))
     return known;
   auto argument = [&](RoleAttr role) {
@@ -280,12 +288,12 @@ Value TaskSplitter::materialise(TaskBuilder &task, ArrayRef<Block *> blocks,
     return argument(*found);
   if (auto copy = value.getDefiningOp<CopyOp>())
     return argument(role(RoleKind::Received, "x" + Twine(copy.getId())));
-  Operation *op = value.getDefiningOp();
-  if (!llvm::is_contained(blocks, op->getBlock()))
+  if (!sources.isComputed(value))
     return argument(savedRole(value));
+  Operation *op = value.getDefiningOp();
   for (Value operand : op->getOperands())
-    materialise(task, blocks, operand);
-  task.clone(op, [&](Value operand) { return throughPlace(operand); });
+    materialise(task, sources, operand);
+  task.clone(op, sources.resolve);
   return task.lookup(value);
 }
 
@@ -297,26 +305,13 @@ void TaskSplitter::buildPrologue(int64_t place) {
   TaskBuilder task(builder, ("p" + Twine(place) + "_P").str(),
                    TaskKind::Prologue, TaskOp::kNoStage, place,
                    parts.entry->getLoc());
-  std::function<Value(Value)> compute = [&](Value outer) -> Value {
-    Value value = throughCopies(outer);
-    if (Value known = task.lookup(value))
-      return known;
-    if (std::optional<RoleAttr> found = roleOf(value)) {
-      task.map(value,
-               task.addArgument(*found, value.getType(), value.getLoc()));
-      return task.lookup(value);
-    }
-    for (Value operand : value.getDefiningOp()->getOperands())
-      compute(operand);
-    task.clone(value.getDefiningOp(),
-               [&](Value operand) { return throughCopies(operand); });
-    return task.lookup(value);
-  };
+  Sources sources{throughCopies, [](Value) { return true; }};
   SmallVector<bool> isCount;
   for (auto [sum, on] : llvm::zip(batchSums, summedOn)) {
     if (on != place)
       continue;
-    task.accumulate(*roleOf(sum.getResult()), compute(sum.getPartial()));
+    task.accumulate(*roleOf(sum.getResult()),
+                    materialise(task, sources, sum.getPartial()));
     isCount.push_back(sum.getCount());
   }
   TaskOp made = task.finish();
@@ -332,7 +327,10 @@ void TaskSplitter::buildForward(StageParts &stage) {
   TaskBuilder task(builder, ("s" + Twine(stage.stage) + "_F").str(),
                    TaskKind::Forward, stage.stage, stage.place,
                    stage.forward.getLoc());
-  Block *blocks[] = {block, entryBlock()};
+  Sources sources{throughPlace, [&](Value value) {
+                    Block *made = value.getParentBlock();
+                    return made == block || made == entryBlock();
+                  }};
   bool hasLoss =
       parts.loss.getDefiningOp() && parts.loss.getParentBlock() == block;
   // A loss that no region makes (a constant one, or one that was scaled
@@ -342,9 +340,9 @@ void TaskSplitter::buildForward(StageParts &stage) {
     hasLoss = &stage == &parts.stages.back();
   if (hasLoss)
     task.accumulate(role(RoleKind::Loss, "loss"),
-                    materialise(task, blocks, parts.loss));
+                    materialise(task, sources, parts.loss));
   for (Value value : exports[block])
-    task.addResult(savedRole(value, block), materialise(task, blocks, value));
+    task.addResult(savedRole(value, block), materialise(task, sources, value));
   task.finish();
 }
 
@@ -359,28 +357,10 @@ void TaskSplitter::buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
                    kind, stage.stage, stage.place, stage.backward.getLoc());
   DenseSet<Value> isKept(kept.begin(), kept.end());
   Block *blocks[] = {stage.getForwardBlock(), entryBlock(), body};
-  std::function<Value(Value)> need = [&](Value outer) -> Value {
-    Value value = throughPlace(outer);
-    if (Value known = task.lookup(value))
-      return known;
-    bool isRole = roleOf(value).has_value();
-    Operation *op = value.getDefiningOp();
-    if (isRole || !isKept.contains(value)) {
-      if (isRole || !op || isa<CopyOp>(op) ||
-          !llvm::is_contained(blocks, op->getBlock()))
-        return materialise(task, blocks, value);
-      for (Value operand : op->getOperands())
-        need(operand);
-      task.clone(op, [&](Value operand) { return throughPlace(operand); });
-      return task.lookup(value);
-    }
-    RoleAttr found =
-        isa<CopyOp>(op)
-            ? role(RoleKind::Received, "x" + Twine(cast<CopyOp>(op).getId()))
-            : savedRole(value);
-    task.map(value, task.addArgument(found, value.getType(), value.getLoc()));
-    return task.lookup(value);
-  };
+  Sources sources{throughPlace, [&](Value value) {
+                    return !isKept.contains(value) &&
+                           llvm::is_contained(blocks, value.getParentBlock());
+                  }};
   auto accumulate = [&](Value gradient) {
     for (StringRef param : gradientOf.lookup(gradient))
       task.accumulate(role(RoleKind::Grad, param), task.lookup(gradient));
@@ -391,7 +371,7 @@ void TaskSplitter::buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
       if (task.lookup(value))
         continue;
       unsigned before = task.size();
-      need(value);
+      materialise(task, sources, value);
       numRecomputed += task.size() - before;
     }
     task.clone(op, [&](Value operand) { return throughPlace(operand); });
@@ -401,14 +381,14 @@ void TaskSplitter::buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
   // Weights are the last to be done: gradients that no op makes go there.
   if (kind != TaskKind::BackwardInput)
     for (Value gradient : looseGradients.lookup(stage.stage)) {
-      need(gradient);
+      materialise(task, sources, gradient);
       accumulate(gradient);
     }
   llvm::SetVector<Value> results(handedOn.begin(), handedOn.end());
   if (kind != TaskKind::BackwardWeight)
     results.insert_range(exports[body]);
   for (Value value : results)
-    task.addResult(savedRole(value, body), need(value));
+    task.addResult(savedRole(value, body), materialise(task, sources, value));
   task.finish();
 }
 
