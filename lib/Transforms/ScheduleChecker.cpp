@@ -7,50 +7,9 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
-    : plan(plan), microbatches(plan.getMicrobatches()),
-      places(plan.getAxisSize("pp")), dataParallel(plan.getAxisSize("dp")),
-      uses(module), tasks(llvm::to_vector(module.getOps<TaskOp>())),
-      transfers(llvm::to_vector(module.getOps<TransferOp>())) {
-  StringRef plant = plan.getPlant().value_or("");
-  hasPlantedSums = plant == "local-clip-norm" || plant == "tied-not-summed";
-  hasPlantedSlots = plant == "slot-too-early";
-  for (auto bucket : module.getOps<BucketOp>()) {
-    auto symbol = FlatSymbolRefAttr::get(bucket.getSymNameAttr());
-    placesOf[symbol] = bucket.getUpdatePlaces();
-    if (bucket.getBorrowed())
-      borrowed[symbol] = bucket;
-    for (auto name : bucket.getParams().getAsRange<StringAttr>())
-      bucketOf[name.getValue()] = symbol;
-  }
-  for (TaskOp task : tasks)
-    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
-      RoleAttr role = task.getResultRole(i);
-      if (role.getKind() == RoleKind::Global)
-        globals.insert(role);
-      else if (role.getKind() == RoleKind::Norm)
-        norms.insert(role);
-    }
-}
-
 /// The symbol of the bucket whose range a role names.
 static Attribute getBucket(RoleAttr role) {
   return FlatSymbolRefAttr::get(role.getContext(), role.getName());
-}
-
-Attribute ScheduleIndex::getSummed(RoleAttr role) const {
-  switch (role.getKind()) {
-  case RoleKind::Grad:
-    return bucketOf.lookup(role.getName());
-  case RoleKind::GradRange:
-    return getBucket(role);
-  case RoleKind::Loss:
-  case RoleKind::Global:
-  case RoleKind::Norm:
-    return role;
-  default:
-    return {};
-  }
 }
 
 namespace {
