@@ -5,6 +5,7 @@
 #include "comm/thread_transport.h"
 
 #include "comm_inputs.h"
+#include "message_of.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -62,16 +63,6 @@ CollectiveSpec specOf(Buffer &buffer, const char *name,
   spec.scratch = buffer.scratch.data();
   spec.scratchBytes = buffer.scratch.size();
   return spec;
-}
-
-template <typename Exception, typename Body>
-std::string messageOf(const Body &body) {
-  try {
-    body();
-  } catch (const Exception &error) {
-    return error.what();
-  }
-  return "no exception";
 }
 
 } // namespace

@@ -3,11 +3,14 @@
 #include "comm/channels.h"
 #include "comm/thread_transport.h"
 
+#include "message_of.h"
+
 #include <atomic>
 #include <gtest/gtest.h>
 #include <vector>
 
 using namespace ppopt::comm;
+using ppopt::comm::test::messageOf;
 
 // A sanitizer's own memcpy cannot be replaced.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -67,16 +70,6 @@ TransferSpec endOf(std::vector<int> &buffer, bool sends, int peer,
   spec.data = buffer.data();
   spec.bytes = buffer.size() * sizeof(int);
   return spec;
-}
-
-template <typename Exception, typename Body>
-std::string messageOf(const Body &body) {
-  try {
-    body();
-  } catch (const Exception &error) {
-    return error.what();
-  }
-  return "no exception";
 }
 
 Mesh chain(int places) { return Mesh({{"dp", 1}, {"pp", places}}); }
