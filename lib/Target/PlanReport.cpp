@@ -183,7 +183,7 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   report.microbatches = plan->getMicrobatches();
   report.deviceMemory = plan->getDeviceMemory().value_or(0);
   report.graph = makeStageGraph(module, *plan);
-  report.table = readTable(module, *plan);
+  report.table = readTable(module, *plan, /*isEvaluation=*/false);
   SlotUses uses(module);
   // One process in program order has no timeline of places.
   bool isLocal = plan->getLaunch() == "local";

@@ -60,29 +60,30 @@ struct Gap {
 /// Inserts into the schedules of all places, of training or of evaluation.
 class TransferInserter {
 public:
-  TransferInserter(ModuleOp module, llvm::StringMap<TaskOp> &tasks)
-      : module(module), tasks(tasks), builder(module.getContext()) {}
+  TransferInserter(ModuleOp module, const SlotUses &uses)
+      : module(module), uses(uses), builder(module.getContext()) {}
 
   LogicalResult run(ArrayRef<ScheduleOp> schedules,
-                    ppopt::schedule::StageGraph graph);
+                    const ppopt::schedule::Table &table,
+                    const ppopt::schedule::StageGraph &graph);
   unsigned numTransfers = 0;
 
 private:
   using Value = std::pair<StringRef, int64_t>; // name, microbatch
 
   void collectRuns(ScheduleOp schedule);
-  LogicalResult findTimes(const ppopt::schedule::StageGraph &graph);
+  LogicalResult findTimes(const ppopt::schedule::Table &table,
+                          const ppopt::schedule::StageGraph &graph);
   void findTransits();
   void orderReceives();
   void insert(ScheduleOp schedule);
 
   ModuleOp module;
-  llvm::StringMap<TaskOp> &tasks;
+  const SlotUses &uses;
   OpBuilder builder;
   std::deque<TimedRun> runs;
   std::map<int64_t, std::vector<TimedRun *>> rows; // by place
-  llvm::StringMap<TransferOp> transfers;
-  std::map<Value, TimedRun *> makers; // of saved values
+  std::map<Value, TimedRun *> makers;              // of saved values
   std::deque<Transit> transits;
   std::map<int64_t, std::vector<Gap>> gaps;
   DenseMap<Operation *, SmallVector<std::pair<int64_t, Transit *>>> sends;
@@ -95,16 +96,15 @@ void TransferInserter::collectRuns(ScheduleOp schedule) {
     if (auto start = dyn_cast<StartOp>(action))
       nextId[place] = std::max<int64_t>(nextId[place], start.getId() + 1);
     auto run = dyn_cast<RunOp>(action);
-    TaskOp task = run ? tasks.lookup(run.getTask()) : TaskOp();
+    TaskOp task = run ? uses.getTask(run) : TaskOp();
     if (!task || static_cast<int64_t>(task.getStage()) == TaskOp::kNoStage)
       continue;
     std::vector<TimedRun *> &row = rows[place];
     runs.push_back({run, task, place, static_cast<unsigned>(row.size())});
     row.push_back(&runs.back());
-    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
-      if (task.getResultRole(i).getKind() == RoleKind::Saved)
-        makers[{task.getResultRole(i).getName(), run.getMicrobatch()}] =
-            row.back();
+    for (const SlotUse &use : uses.of(run))
+      if (use.isWrite)
+        makers[{use.role.getName(), run.getMicrobatch()}] = row.back();
   }
   gaps[place].resize(rows[place].size() + 1);
 }
@@ -113,17 +113,8 @@ void TransferInserter::collectRuns(ScheduleOp schedule) {
 /// respects what they read, and in which nobody runs far ahead of who reads
 /// its values.
 LogicalResult
-TransferInserter::findTimes(const ppopt::schedule::StageGraph &graph) {
-  ppopt::schedule::Table table;
-  table.rows.resize(graph.places);
-  for (auto &[place, row] : rows)
-    for (TimedRun *run : row) {
-      int microbatch = run->run.getMicrobatch();
-      table.microbatches = std::max(table.microbatches, microbatch + 1);
-      table.rows[place].push_back({*getWork(run->task.getKind()),
-                                   static_cast<int>(run->task.getStage()),
-                                   microbatch});
-    }
+TransferInserter::findTimes(const ppopt::schedule::Table &table,
+                            const ppopt::schedule::StageGraph &graph) {
   if (std::string wrong = ppopt::schedule::check(table, graph); !wrong.empty())
     return module.emitError("the schedule can't run: ") << wrong, failure();
   ppopt::schedule::Timeline timeline =
@@ -140,15 +131,15 @@ void TransferInserter::findTransits() {
   // first.
   for (auto &[place, row] : rows)
     for (TimedRun *run : row)
-      for (unsigned i = 0, e = run->task.getNumArguments(); i < e; ++i) {
-        RoleAttr role = run->task.getArgRole(i);
-        if (role.getKind() != RoleKind::Received)
+      for (const SlotUse &use : uses.of(run->run)) {
+        if (use.role.getKind() != RoleKind::Received)
           continue;
         int64_t microbatch = run->run.getMicrobatch();
-        Transit *&transit = known[{role.getName(), microbatch}];
+        Transit *&transit = known[{use.role.getName(), microbatch}];
         if (transit)
           continue;
-        TransferOp transfer = transfers.lookup(role.getName());
+        TransferOp transfer = uses.getTransfer(
+            FlatSymbolRefAttr::get(module.getContext(), use.role.getName()));
         TimedRun *maker = makers[{transfer.getValue(), microbatch}];
         transits.push_back({transfer, microbatch, maker, run,
                             run->position ? run->position - 1 : 0});
@@ -217,12 +208,11 @@ void TransferInserter::insert(ScheduleOp schedule) {
 }
 
 LogicalResult TransferInserter::run(ArrayRef<ScheduleOp> schedules,
-                                    ppopt::schedule::StageGraph graph) {
-  for (auto transfer : module.getOps<TransferOp>())
-    transfers[transfer.getSymName()] = transfer;
+                                    const ppopt::schedule::Table &table,
+                                    const ppopt::schedule::StageGraph &graph) {
   for (ScheduleOp schedule : schedules)
     collectRuns(schedule);
-  if (failed(findTimes(graph)))
+  if (failed(findTimes(table, graph)))
     return failure();
   findTransits();
   orderReceives();
@@ -250,22 +240,19 @@ struct InsertTransfers : pp::impl::InsertTransfersBase<InsertTransfers> {
     // In a local schedule what crosses is copied.
     if (module.getOps<TransferOp>().empty() || plan->getLaunch() == "local")
       return;
-    llvm::StringMap<TaskOp> tasks;
-    for (auto task : module.getOps<TaskOp>())
-      tasks[task.getSymName()] = task;
-    SmallVector<ScheduleOp> training, evaluation;
-    for (auto schedule : module.getOps<ScheduleOp>())
-      (schedule.getEvaluation() ? evaluation : training).push_back(schedule);
+    SlotUses uses(module);
     ppopt::schedule::StageGraph graph = makeStageGraph(module, *plan);
-    for (auto &[schedules, stages] :
-         {std::make_pair(training, graph),
-          std::make_pair(evaluation, keepForward(graph))}) {
-      TransferInserter inserter(module, tasks);
-      if (failed(inserter.run(schedules, stages)))
+    for (bool isEvaluation : {false, true}) {
+      SmallVector<ScheduleOp> schedules;
+      for (auto schedule : module.getOps<ScheduleOp>())
+        if (schedule.getEvaluation() == isEvaluation)
+          schedules.push_back(schedule);
+      TransferInserter inserter(module, uses);
+      if (failed(inserter.run(schedules, readTable(module, *plan, isEvaluation),
+                              isEvaluation ? keepForward(graph) : graph)))
         return signalPassFailure();
       numTransfers += inserter.numTransfers;
     }
-    SlotUses uses(module);
     for (auto schedule : module.getOps<ScheduleOp>())
       numTransfers += insertStepTransfers(schedule, uses);
   }

@@ -44,14 +44,9 @@ private:
 
   ModuleOp module;
   StageGraph graph;
-  /// Of each saved value its maker, and whether that is a backward.
+  /// Of each saved value the task of a stage that makes it.
   llvm::StringMap<TaskOp> makers;
 };
-
-bool isBackward(TaskKind kind) {
-  return kind == TaskKind::Backward || kind == TaskKind::BackwardInput ||
-         kind == TaskKind::BackwardWeight;
-}
 
 void GraphBuilder::addTask(TaskOp task) {
   auto number = static_cast<size_t>(task.getStage());
@@ -78,7 +73,7 @@ void GraphBuilder::addTask(TaskOp task) {
   default:
     return;
   }
-  stage.hasBackward |= isBackward(task.getKind());
+  stage.hasBackward |= task.getKind() != TaskKind::Forward;
   for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
     if (task.getResultRole(i).getKind() == RoleKind::Saved)
       makers[task.getResultRole(i).getName()] = task;
@@ -101,7 +96,7 @@ void GraphBuilder::addEdges() {
       TaskOp maker = makers.lookup(task.getArgRole(i).getName());
       if (maker && maker.getStage() != task.getStage())
         bytes[{maker.getStage(), task.getStage(),
-               isBackward(maker.getKind())}] +=
+               maker.getKind() != TaskKind::Forward}] +=
             getAlignedBytes(task.getArgumentTypes()[i]);
     }
   for (auto &[key, total] : bytes) {
@@ -141,7 +136,7 @@ std::optional<ppopt::schedule::Work> pp::getWork(TaskKind kind) {
   }
 }
 
-Table pp::readTable(ModuleOp module, PlanOp plan) {
+Table pp::readTable(ModuleOp module, PlanOp plan, bool isEvaluation) {
   llvm::StringMap<TaskOp> tasks;
   for (auto task : module.getOps<TaskOp>())
     tasks[task.getSymName()] = task;
@@ -149,7 +144,7 @@ Table pp::readTable(ModuleOp module, PlanOp plan) {
   table.microbatches = static_cast<int>(plan.getMicrobatches());
   table.rows.resize(plan.getAxisSize("pp"));
   for (auto schedule : module.getOps<ScheduleOp>()) {
-    if (schedule.getEvaluation())
+    if (schedule.getEvaluation() != isEvaluation)
       continue;
     for (auto run : schedule.getOps<RunOp>()) {
       TaskOp task = tasks.lookup(run.getTask());

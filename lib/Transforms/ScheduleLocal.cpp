@@ -24,11 +24,6 @@ using namespace mlir::pp;
 
 namespace {
 
-bool isBackward(TaskKind kind) {
-  return kind == TaskKind::Backward || kind == TaskKind::BackwardInput ||
-         kind == TaskKind::BackwardWeight;
-}
-
 struct ScheduleLocal : pp::impl::ScheduleLocalBase<ScheduleLocal> {
   void runOnOperation() override {
     FailureOr<PlanOp> plan = findPlan(getOperation());
@@ -68,10 +63,10 @@ void ScheduleLocal::sortTasks() {
       norms.push_back(task);
     else if (kind == TaskKind::Update)
       updates.push_back(task);
-    else if (isBackward(kind))
-      backwards[task.getStage()].push_back(task);
-    else
+    else if (kind == TaskKind::Forward)
       forwards[task.getStage()].push_back(task);
+    else
+      backwards[task.getStage()].push_back(task);
   }
 }
 

@@ -21,8 +21,10 @@ ppopt::schedule::StageGraph makeStageGraph(ModuleOp module, PlanOp plan);
 /// What a task of a stage does on a microbatch; nothing for others.
 std::optional<ppopt::schedule::Work> getWork(TaskKind kind);
 
-/// The runs of stages as the module's schedules of training order them.
-ppopt::schedule::Table readTable(ModuleOp module, PlanOp plan);
+/// The runs of stages as the module's schedules of training, or those of
+/// evaluation, order them.
+ppopt::schedule::Table readTable(ModuleOp module, PlanOp plan,
+                                 bool isEvaluation);
 
 /// How long transfers between places take, in nanoseconds.
 ppopt::schedule::Link getLink();
