@@ -10,10 +10,21 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SHAPE = ("layers", "width", "heads", "vocab", "seq", "batch")
+SMALL = (6, 384, 6, 256, 256, 8)
+GPT2_124M = (12, 768, 12, 50257, 256, 4)
+
+
+class Unavailable(Exception):
+    """What is to be measured is refused here; its text says why."""
 
 
 def cores():
     return sorted(os.sched_getaffinity(0))
+
+
+def priority(options):
+    """What a command that is measured is started by."""
+    return ["chrt", "-f", "10"] if options.realtime else []
 
 
 def ended(process):
@@ -23,7 +34,7 @@ def ended(process):
 
 class Run:
     """One training run: milliseconds of its steps but the first, peak memory of its largest process, the seconds from
-    its start to the end of its first step, and all lines of its log."""
+    its start to the start and to the end of its first step, and all lines of its log."""
 
     def __init__(self, commands, log, env, steps):
         if os.path.exists(log):
@@ -31,11 +42,11 @@ class Run:
         begin = time.monotonic()
         processes = [subprocess.Popen(c, env=e, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                      for c, e in zip(commands, env)]
-        self.first = None
-        while self.first is None and not all(map(ended, processes)):
-            time.sleep(0.005)
+        first = None
+        while first is None and not all(map(ended, processes)):
+            time.sleep(0.002)
             if os.path.exists(log) and self.steps_of(self.lines_of(log)):
-                self.first = time.monotonic() - begin
+                first = time.monotonic() - begin
         self.peak = 0
         for process in processes:
             output = process.stdout.read().decode(errors="replace")
@@ -52,7 +63,9 @@ class Run:
         records = self.steps_of(self.lines)
         if len(records) != steps:
             sys.exit(f"{log}: {len(records)} steps, expected {steps}")
+        self.first_begin, self.first_end = first - records[0]["ms"] / 1e3, first
         self.ms = [record["ms"] for record in records[1:]]
+        self.losses = [record["loss"] for record in records]
 
     @staticmethod
     def lines_of(log):
@@ -64,24 +77,30 @@ class Run:
         return [line for line in lines if "step" in line and "ms" in line]
 
 
-def shape_flags(options):
-    return [text for name in SHAPE for text in (f"--{name}", str(getattr(options, name)))]
+def shape_flags(shape):
+    return [text for name, value in zip(SHAPE, shape) for text in (f"--{name}", str(value))]
 
 
-def write_gpt(options, directory):
-    model = os.path.join(directory, "gpt.mlir")
-    subprocess.run([options.ppopt, "model", "gpt", *shape_flags(options), "-o", model], check=True)
+def write_gpt(options, directory, shape, name="gpt"):
+    model = os.path.join(directory, f"{name}.mlir")
+    subprocess.run([options.ppopt, "model", "gpt", *shape_flags(shape), "-o", model], check=True)
     return model
 
 
 def compile_model(options, model, executable, threads, flags):
-    subprocess.run([options.ppopt, "compile", model, "--threads", str(threads), "--optimizer", "adamw", *flags, "-o",
-                    executable], check=True, stdout=subprocess.DEVNULL)
+    """The seconds that it took. Raises Unavailable."""
+    command = [*priority(options), options.ppopt, "compile", model, "--threads", str(threads), "--optimizer", "adamw", *flags,
+               "-o", executable]
+    begin = time.monotonic()
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise Unavailable(next((line for line in done.stderr.splitlines() if "error" in line), done.stderr))
+    return time.monotonic() - begin
 
 
 def ours(options, executable, log, ranks, threads, flags=()):
-    command = [executable, "--data", options.data, "--steps", str(options.steps), "--lr", "3e-4", "--clip", "1",
-               "--log", log, *flags]
+    command = [*priority(options), executable, "--data", options.data, "--steps", str(options.steps), "--lr", "3e-4",
+               "--betas", "0.9,0.95", "--clip", "1", "--log", log, *flags]
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     if ranks == 1:
         return Run([["taskset", "-c", ",".join(map(str, cores()[:threads])), *command]], log, [env], options.steps)
@@ -91,11 +110,9 @@ def ours(options, executable, log, ranks, threads, flags=()):
                options.steps)
 
 
-def pytorchs(options, log, ranks, threads, flags=()):
-    command = [options.pytorch, str(HERE / "torch_step.py"), "--data", options.data, "--steps", str(options.steps),
-               "--threads", str(threads), "--log", log, *shape_flags(options), *flags]
-    if options.compile:
-        command.append("--compile")
+def pytorchs(options, log, shape, ranks, threads, flags=()):
+    command = [*priority(options), options.pytorch, str(HERE / "torch_step.py"), "--data", options.data,
+               "--steps", str(options.steps), "--threads", str(threads), "--log", log, *shape_flags(shape), *flags]
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 
-from runs import compile_model, ours, write_gpt
+from runs import SMALL, compile_model, ours, write_gpt
 
 RUNS = ("forward", "backward", "backward_input", "backward_weight")
 RANKS = 2
@@ -103,7 +103,7 @@ def measure_schedule(options, directory, model, schedule, microbatches):
 
 
 def measure(options, directory):
-    model = write_gpt(options, directory)
+    model = write_gpt(options, directory, SMALL)
     print(f"""schedules on two ranks of one thread (mpirun): the least step, and the schedule's part of steps in ms, predicted and
 measured. For each rank: idle share in %, predicted, measured, difference in points; communication not hidden (exposed) in %,
 predicted and measured; memory in MiB, the planned arena and resident

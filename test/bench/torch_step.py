@@ -5,48 +5,23 @@ Ranks find each other by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT over gloo
 --microbatches a pipeline of a stage each (Schedule1F1B).
 """
 import argparse
+import contextlib
 import json
 import os
-import pathlib
-import sys
 import time
 
 import numpy as np
 import torch
 import torch.distributed as dist
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "pytorch"))
-import reference  # noqa: E402
+from torch_gpt import Gpt, adamw, cross_entropy
 
 CLIP = 1.0
+SHAPE = ("layers", "width", "heads", "vocab", "seq")
 
 
-class Gpt(torch.nn.Module):
-    """The layers of stage `stage` of `stages`: the first has the embeddings, the last the head, which is the first's `wte`."""
-
-    def __init__(self, arguments, stage=0, stages=1):
-        super().__init__()
-        self.heads, self.first, self.last = arguments.heads, stage == 0, stage == stages - 1
-        self.layers = range(arguments.layers * stage // stages, arguments.layers * (stage + 1) // stages)
-        shapes = reference.gpt_shapes(arguments.layers, arguments.width, arguments.vocab, arguments.seq)
-        self.names = {name: name.replace(".", "_") for name in shapes if self.owns(name)}
-        for name, value in reference.init(shapes, arguments.layers).items():
-            if name in self.names:
-                self.register_parameter(self.names[name], torch.nn.Parameter(value))
-
-    def owns(self, name):
-        if name == "wte":
-            return self.first or self.last
-        if name == "wpe":
-            return self.first
-        return self.last if name.startswith("ln_f") else int(name.split(".")[1]) in self.layers
-
-    def forward(self, x):
-        parameters = {name: getattr(self, attribute) for name, attribute in self.names.items()}
-        if self.first:
-            x = reference.gpt_embed(parameters, x)
-        x = reference.gpt_blocks(parameters, x, self.heads, self.layers)
-        return reference.gpt_logits(parameters, x) if self.last else x
+def make_gpt(arguments, stage=0, stages=1):
+    return Gpt(*(getattr(arguments, name) for name in SHAPE), stage, stages)
 
 
 class Whole:
@@ -54,14 +29,17 @@ class Whole:
 
     def __init__(self, arguments, rank, ranks):
         self.rows, self.seed = arguments.batch // ranks, rank
-        self.model = Gpt(arguments)
+        self.model = make_gpt(arguments)
+        self.bf16 = arguments.bf16
+        self.step = self.model
         if ranks > 1:
-            self.model = torch.nn.parallel.DistributedDataParallel(self.model)
+            self.step = torch.nn.parallel.DistributedDataParallel(self.model, gradient_as_bucket_view=True)
         if arguments.compile:
-            self.model = torch.compile(self.model)
+            self.step = torch.compile(self.step)
 
     def accumulate(self, tokens, targets):
-        loss = reference.cross_entropy(self.model(tokens), targets)
+        with torch.autocast("cpu", torch.bfloat16) if self.bf16 else contextlib.nullcontext():
+            loss = cross_entropy(self.step(tokens), targets)
         loss.backward()
         return loss.item()
 
@@ -75,11 +53,11 @@ class Pipeline:
     def __init__(self, arguments, rank, ranks):
         from torch.distributed.pipelining import PipelineStage, Schedule1F1B
         self.rows, self.seed = arguments.batch, 0
-        self.model = Gpt(arguments, rank, ranks)
-        self.tied = self.model.wte if rank in (0, ranks - 1) else None
+        self.model = make_gpt(arguments, rank, ranks)
+        self.tied = self.model.wte.weight if rank in (0, ranks - 1) else None
         self.ends = dist.new_group([0, ranks - 1])
         stage = PipelineStage(self.model, rank, ranks, torch.device("cpu"))
-        self.schedule = Schedule1F1B(stage, arguments.microbatches, reference.cross_entropy)
+        self.schedule = Schedule1F1B(stage, arguments.microbatches, cross_entropy)
 
     def accumulate(self, tokens, targets):
         losses = []
@@ -101,19 +79,21 @@ class Pipeline:
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("layers", "width", "heads", "vocab", "seq", "batch", "steps", "threads"):
+    for name in (*SHAPE, "batch", "steps", "threads"):
         parser.add_argument(f"--{name}", type=int, required=True)
     parser.add_argument("--microbatches", type=int, help="of a pipeline over the ranks")
     parser.add_argument("--data", required=True)
     parser.add_argument("--log", required=True)
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--bf16", action="store_true", help="autocast; parameters, moments and gradients stay f32")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
+    torch.manual_seed(0)
     rank, ranks = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     if ranks > 1:
         dist.init_process_group("gloo")
     job = (Pipeline if arguments.microbatches else Whole)(arguments, rank, ranks)
-    optimizer = reference.optimizer(dict(job.model.named_parameters()), "adamw", lr=3e-4)
+    optimizer = adamw(job.model, lr=3e-4)
 
     data = np.fromfile(arguments.data, np.uint8)
     random = np.random.default_rng(job.seed)
