@@ -29,6 +29,8 @@ static InsertPlanOptions makePlanOptions(const PlanOptions &options) {
   plan.stagePlaces = options.stagePlaces;
   plan.launch = options.launch;
   plan.tied = options.tied;
+  plan.recompute = options.recompute;
+  plan.precision = options.precision;
   plan.deviceMemory = options.deviceMemory.value_or(0);
   plan.optimizer = options.optimizer;
   plan.nesterov = options.nesterov;

@@ -83,6 +83,8 @@ json::Object ProgramWriter::describePlan() {
       {"schedule", plan.getSchedule()},
       {"launch", plan.getLaunch()},
       {"tied", plan.getTied()},
+      {"recompute", plan.getRecompute()},
+      {"precision", plan.getPrecision()},
       {"optimizer", plan.getOptimizer()},
       {"target", plan.getTarget()},
       {"threads", static_cast<int64_t>(plan.getThreads())},

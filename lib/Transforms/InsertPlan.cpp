@@ -46,7 +46,7 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
     PlanOp::create(
         builder, entry->getLoc(), *axes, input.getDimSize(0), microbatches,
         schedule, optimizer, nesterov, target, threads, cpu, features, launch,
-        tied, getText(builder, table),
+        tied, recompute, precision, getText(builder, table),
         stagePlaces.empty() ? DenseI64ArrayAttr()
                             : builder.getDenseI64ArrayAttr(stagePlaces),
         deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr(),

@@ -54,8 +54,10 @@ struct PlanOptions {
   /// The model is cut into so many pieces, each on that place; empty: as it is
   /// marked, or one a place.
   SmallVector<int64_t> stagePlaces;
-  std::string launch = "ranks"; ///< ranks, local
-  std::string tied = "sum";     ///< sum, owner
+  std::string launch = "ranks";    ///< ranks, local
+  std::string tied = "sum";        ///< sum, owner
+  std::string recompute = "cheap"; ///< none, cheap, layer
+  std::string precision = "model"; ///< model, bf16
   /// Bytes that a rank has; unset: no limit.
   std::optional<int64_t> deviceMemory;
   std::string optimizer = "adamw"; ///< sgd, adam, adamw

@@ -43,6 +43,8 @@ def InsertPlan : Pass<"pp-insert-plan", "::mlir::ModuleOp"> {
     ListOption<"stagePlaces", "stage-places", "int64_t", "the place of each piece of the model; none: one piece a place">,
     Option<"launch", "launch", "std::string", /*default=*/"\"ranks\"", "ranks or local">,
     Option<"tied", "tied", "std::string", /*default=*/"\"sum\"", "sum or owner">,
+    Option<"recompute", "recompute", "std::string", /*default=*/"\"cheap\"", "none, cheap or layer">,
+    Option<"precision", "precision", "std::string", /*default=*/"\"model\"", "model or bf16">,
     Option<"deviceMemory", "device-memory", "int64_t", /*default=*/"0", "bytes that a rank has; 0: no limit">,
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"", "sgd, adam or adamw">,
     Option<"nesterov", "nesterov", "bool", /*default=*/"false", "Nesterov momentum, with sgd">,

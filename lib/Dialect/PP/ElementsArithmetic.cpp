@@ -48,6 +48,7 @@ PP_UNARY_ELEMENT(SigmoidOp, emitSigmoid(b, x))
 PP_UNARY_ELEMENT(SoftplusOp, emitSoftplus(b, x))
 PP_UNARY_ELEMENT(ReluOp, emitRelu(b, x))
 PP_UNARY_ELEMENT(DetachOp, x)
+PP_UNARY_ELEMENT(CheckpointOp, x)
 
 //===----------------------------------------------------------------------===//
 // gelu

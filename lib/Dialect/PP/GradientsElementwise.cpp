@@ -39,6 +39,7 @@ static Value oneMinus(TensorBuilder &b, Value x) {
   return b.sub(b.scalar(x, 1), x);
 }
 
+PP_UNARY_ADJOINT(CheckpointOp, dy)
 PP_UNARY_ADJOINT(NegOp, b.make<NegOp>(dy))
 PP_UNARY_ADJOINT(AbsOp, absGrad(b, x, dy))
 PP_UNARY_ADJOINT(ExpOp, b.mul(dy, y))

@@ -2,6 +2,7 @@
 
 #include "ppopt/Dialect/PP/PP.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -14,11 +15,21 @@ int64_t PlanOp::getAxisSize(StringRef axis) {
   return 1;
 }
 
-static LogicalResult verifyTied(PlanOp plan) {
-  StringRef tied = plan.getTied();
-  if (tied == "sum" || tied == "owner")
+static LogicalResult verifyWord(PlanOp plan, StringRef name, StringRef word,
+                                ArrayRef<StringRef> words) {
+  if (llvm::is_contained(words, word))
     return success();
-  return plan.emitOpError("tied is '") << tied << "', not one of sum, owner";
+  return plan.emitOpError(name)
+         << " is '" << word << "', not one of " << llvm::join(words, ", ");
+}
+
+static LogicalResult verifyWords(PlanOp plan) {
+  return success(
+      succeeded(verifyWord(plan, "tied", plan.getTied(), {"sum", "owner"})) &&
+      succeeded(verifyWord(plan, "recompute", plan.getRecompute(),
+                           {"none", "cheap", "layer"})) &&
+      succeeded(verifyWord(plan, "precision", plan.getPrecision(),
+                           {"model", "bf16"})));
 }
 
 /// A local launch runs one copy of each place.
@@ -54,7 +65,7 @@ LogicalResult PlanOp::verify() {
            << " x microbatches " << getMicrobatches()
            << "; choose --batch a multiple of " << getBatchTiles();
   return success(succeeded(verifyLaunch(*this)) &&
-                 succeeded(verifyTied(*this)));
+                 succeeded(verifyWords(*this)));
 }
 
 LogicalResult BucketOp::verify() {

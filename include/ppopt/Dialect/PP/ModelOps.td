@@ -180,6 +180,17 @@ def PP_DetachOp : PP_ModelOp<"detach", [SameOperandsAndResultType, PP_LinearSpac
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
+def PP_CheckpointOp : PP_ModelOp<"checkpoint", [SameOperandsAndResultType, PP_LinearSpace, PP_Element, PP_Adjoint]> {
+  let summary = "the value, worth keeping for the backward";
+  let description = [{
+    Where the plan's `recompute` is layer, the backward is given these and inputs, and computes all else again. When calls are inlined, what a
+    function returns to its caller is marked.
+  }];
+  let arguments = (ins PP_FloatTensor:$x);
+  let results = (outs PP_FloatTensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
 //===----------------------------------------------------------------------===//
 // Shape
 //===----------------------------------------------------------------------===//

@@ -34,12 +34,13 @@ def PP_PlaceOp : PP_Op<"place", [SingleBlock, RecursiveMemoryEffects, NoRegionAr
   let summary = "a stage: ops that run on one place";
   let description = [{
     The region reads values of outside; what it yields is seen outside. From phase `placed` on every model op but `pp.param` and `pp.copy` is in
-    one. Stages are numbered in topological order. `backward`: the stage's adjoint ops, in phase `train`.
+    one. Stages are numbered in topological order. `backward`: the stage's adjoint ops, in phase `train`. `evaluation`:
+    forward ops of the stage that run in evaluation only, since training has them in the backward.
   }];
-  let arguments = (ins I64Attr:$place, I64Attr:$stage, UnitAttr:$backward);
+  let arguments = (ins I64Attr:$place, I64Attr:$stage, UnitAttr:$backward, UnitAttr:$evaluation);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<AnyType>:$results);
-  let assemblyFormat = "$place `stage` $stage (`backward` $backward^)? attr-dict-with-keyword (`->` type($results)^)? $body";
+  let assemblyFormat = "$place `stage` $stage (`backward` $backward^)? (`evaluation` $evaluation^)? attr-dict-with-keyword (`->` type($results)^)? $body";
   let hasVerifier = 1;
 }
 
@@ -87,7 +88,8 @@ def PP_TaskKind : PP_Enum<"TaskKind", "what a task does", [
   I32EnumAttrCase<"BackwardWeight", 4, "backward_weight">,
   I32EnumAttrCase<"Norm", 5, "norm">,
   I32EnumAttrCase<"Update", 6, "update">,
-  I32EnumAttrCase<"Collect", 7, "collect">]>;   // adds the gradients of those who borrow a bucket
+  I32EnumAttrCase<"Collect", 7, "collect">,    // adds the gradients of those who borrow a bucket
+  I32EnumAttrCase<"Loss", 8, "loss">]>;         // evaluation's part of a forward whose training's is in the backward
 def PP_TaskKindAttr : EnumAttr<PP_Dialect, PP_TaskKind, "task_kind"> {
   let assemblyFormat = "$value";
 }

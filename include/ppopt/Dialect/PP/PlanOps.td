@@ -10,7 +10,8 @@ def PP_PlanOp : PP_Op<"plan", []> {
   let description = [{
     One in a module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor. `schedule` is a name, or
     "table" where the user brought a `table` (CSV). `stage_places`: the model is cut into so many pieces, each on that place; without it every
-    place has one. `launch`: ranks (a process or a thread for each coordinate of the mesh) or local (one process for all places; no axis but
+    place has one. `recompute`: which activations the backward computes again: none, cheap (what follows by little work from what is kept) or
+    layer (all but what `pp.checkpoint` marks). `precision`: model (the types that it is written in) or bf16. `launch`: ranks (a process or a thread for each coordinate of the mesh) or local (one process for all places; no axis but
     `pp` has more than one). `tied`: sum or owner. `device_memory` in bytes.
   }];
   let arguments = (ins
@@ -19,6 +20,7 @@ def PP_PlanOp : PP_Op<"plan", []> {
     StrAttr:$optimizer, UnitAttr:$nesterov, StrAttr:$target, I64Attr:$threads,
     StrAttr:$cpu, StrAttr:$features,
     DefaultValuedStrAttr<StrAttr, "ranks">:$launch, DefaultValuedStrAttr<StrAttr, "sum">:$tied,
+    DefaultValuedStrAttr<StrAttr, "cheap">:$recompute, DefaultValuedStrAttr<StrAttr, "model">:$precision,
     OptionalAttr<StrAttr>:$table, OptionalAttr<DenseI64ArrayAttr>:$stage_places,
     OptionalAttr<I64Attr>:$device_memory, OptionalAttr<StrAttr>:$plant);
   let assemblyFormat = "attr-dict";
