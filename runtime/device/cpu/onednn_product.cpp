@@ -221,18 +221,6 @@ private:
   std::vector<Execution> executions;
 };
 
-/// oneDNN plans for the calling thread's team size; it is put back afterwards.
-class TeamSizeScope {
-public:
-  explicit TeamSizeScope(int threads) : previous(teamSize()) {
-    setTeamSize(threads);
-  }
-  ~TeamSizeScope() { setTeamSize(previous); }
-
-private:
-  int previous;
-};
-
 } // namespace
 
 std::unique_ptr<ProductImplementation>

@@ -26,6 +26,21 @@ void setTeamSize(int threads);
 /// The team size that `setTeamSize` last set in this thread (or the default).
 int teamSize();
 
+/// oneDNN plans for the calling thread's team size: sets it, and puts back what
+/// was there.
+class TeamSizeScope {
+public:
+  explicit TeamSizeScope(int threads) : previous(teamSize()) {
+    setTeamSize(threads);
+  }
+  ~TeamSizeScope() { setTeamSize(previous); }
+  TeamSizeScope(const TeamSizeScope &) = delete;
+  TeamSizeScope &operator=(const TeamSizeScope &) = delete;
+
+private:
+  int previous;
+};
+
 /// Member `member`'s share [begin, end) of `count` items: contiguous, sizes
 /// differ by at most one.
 struct Share {

@@ -1,0 +1,115 @@
+//===- machine_rate.cpp - What this machine can do ------------------------===//
+
+#include "ppopt/machine_rate.h"
+
+#include "device/cpu/team.h"
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <unordered_map>
+
+namespace ppopt {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int passes = 5;
+
+/// Of the fastest of several passes, after one that warms up.
+template <typename Pass> double leastSeconds(const Pass &pass) {
+  pass();
+  Clock::duration least = Clock::duration::max();
+  for (int i = 0; i < passes; ++i) {
+    Clock::time_point begin = Clock::now();
+    pass();
+    least = std::min(least, Clock::now() - begin);
+  }
+  return std::chrono::duration<double>(least).count();
+}
+
+/// Memory without numbers that slow a processor down: all bytes are zero.
+dnnl::memory zeros(const dnnl::memory::desc &descriptor,
+                   const dnnl::engine &engine) {
+  dnnl::memory memory(descriptor, engine);
+  std::memset(memory.get_data_handle(), 0, descriptor.get_size());
+  return memory;
+}
+
+struct Sizes {
+  int64_t m, n, k;
+};
+
+double packedProductRate(ProductType type, const Sizes &sizes) {
+  using dnnl::memory;
+  auto packed = [&](int64_t rows, int64_t columns) {
+    return memory::desc({rows, columns},
+                        type == ProductType::bf16 ? memory::data_type::bf16
+                                                  : memory::data_type::f32,
+                        memory::format_tag::any);
+  };
+  const auto &[m, n, k] = sizes;
+  dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  dnnl::stream stream(engine);
+  dnnl::matmul::primitive_desc choice(
+      dnnl::matmul::desc(packed(m, k), packed(k, n), packed(m, n)), engine);
+  dnnl::matmul product(choice);
+  std::unordered_map<int, memory> operands{
+      {DNNL_ARG_SRC, zeros(choice.src_desc(), engine)},
+      {DNNL_ARG_WEIGHTS, zeros(choice.weights_desc(), engine)},
+      {DNNL_ARG_DST, zeros(choice.dst_desc(), engine)}};
+  double seconds = leastSeconds([&] {
+    product.execute(stream, operands);
+    stream.wait();
+  });
+  return 2.0 * static_cast<double>(m * n * k) / seconds;
+}
+
+} // namespace
+
+double packedProductRate(ProductType type, int threads) {
+  if (type == ProductType::f64)
+    return 0;
+  TeamSizeScope scope(threads);
+  // Small enough for most second-level caches, large, and very large.
+  constexpr Sizes each[] = {
+      {512, 512, 512}, {1024, 1024, 256}, {1024, 1536, 1024}};
+  double best = 0;
+  try {
+    for (const Sizes &sizes : each)
+      best = std::max(best, packedProductRate(type, sizes));
+  } catch (const dnnl::error &) {
+    return 0; // this machine's oneDNN has no such product
+  }
+  return best;
+}
+
+double streamingRate(int threads) {
+  constexpr int64_t count = int64_t{16} << 20; // 64 MiB an array
+  constexpr int64_t piece = int64_t{64} << 10;
+  // Not initialised here: the threads that read the pages touch them first.
+  std::unique_ptr<float[]> a(new float[count]), b(new float[count]),
+      c(new float[count]);
+  auto eachPiece = [&](auto &&body) {
+    parallelFor(threads, count / piece, [&](int64_t begin, int64_t end) {
+      body(begin * piece, end * piece);
+    });
+  };
+  eachPiece([&](int64_t begin, int64_t end) {
+    std::fill(&b[begin], &b[end], 1.0f);
+    std::fill(&c[begin], &c[end], 2.0f);
+  });
+  double seconds = leastSeconds([&] {
+    eachPiece([&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        a[i] = b[i] + 3.0f * c[i];
+    });
+  });
+  return 3.0 * sizeof(float) * count / seconds;
+}
+
+} // namespace ppopt

@@ -1,0 +1,27 @@
+//===- machine_rate.h - What this machine can do ----------------*- C++ -*-===//
+//
+// The rates that measured times are held against. Each takes a fraction of a
+// second and is the best of several passes; other programs on the same cores
+// lower it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_MACHINE_RATE_H
+#define PPOPT_MACHINE_RATE_H
+
+#include "ppopt/products.h"
+
+namespace ppopt {
+
+/// FLOP/s of products of this type by oneDNN on `threads` threads, all operands
+/// packed as oneDNN likes best, of the best of a few sizes; 0 where oneDNN has no such product
+/// (f64).
+double packedProductRate(ProductType type, int threads);
+
+/// Bytes/s of a[i] = b[i] + s·c[i] on `threads` threads over arrays that no
+/// cache holds: what is read and written by name, 12 bytes an element.
+double streamingRate(int threads);
+
+} // namespace ppopt
+
+#endif // PPOPT_MACHINE_RATE_H
