@@ -119,6 +119,19 @@ static bool isLookedUp(const IterationSpace &space, unsigned i) {
   });
 }
 
+/// What the op reads of operand `i`: no more than it writes where indices
+/// choose what is read.
+static double getBytesRead(Operation *op, const IterationSpace &space,
+                           unsigned i) {
+  double bytes = getBytes(op->getOperand(i));
+  if (!isLookedUp(space, i))
+    return bytes;
+  double written = 0;
+  for (Value result : op->getResults())
+    written += getBytes(result);
+  return std::min(bytes, written);
+}
+
 namespace {
 
 /// Ops that are built to be looked at, and are gone afterwards.
@@ -183,17 +196,66 @@ Work pp::estimateWork(Operation *op) {
   } else {
     addComputation(op, space, work);
   }
-  double written = 0;
-  for (Value result : op->getResults())
-    written += getBytes(result);
   for (Value result : op->getResults())
     if (!isFused(result))
       work.bytes += getBytes(result);
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     if (!isFused(operand))
-      work.bytes += !isComposed && isLookedUp(space, i)
-                        ? std::min<double>(getBytes(operand), written)
-                        : getBytes(operand);
+      work.bytes += isComposed ? getBytes(operand) : getBytesRead(op, space, i);
+  return work;
+}
+
+/// What of the accumulator changes: no more than the value is made of where
+/// indices choose the place of each part, in a loop that the result alone has.
+static double getBytesAccumulated(AccumulateOp sum) {
+  double bytes = getBytes(sum.getResult());
+  auto op = sum.getValue().getDefiningOp<IterationSpaceOpInterface>();
+  if (!op)
+    return bytes;
+  IterationSpace space = op.getIterationSpace();
+  llvm::SmallDenseSet<unsigned> read;
+  for (const TensorLoops &operand : space.operands)
+    for (unsigned loop : getLoops(operand))
+      read.insert(loop);
+  bool isScattered =
+      llvm::any_of(getLoops(space.results[0]), [&](unsigned loop) {
+        return space.loops[loop].kind == LoopKind::Whole &&
+               !read.contains(loop);
+      });
+  if (!isScattered)
+    return bytes;
+  double parts = 0;
+  for (Value operand : op->getOperands())
+    parts += getBytes(operand);
+  return std::min(bytes, parts);
+}
+
+Work pp::estimateKernelWork(KernelOp kernel) {
+  Work work;
+  Block &body = kernel.getBody().front();
+  for (Operation &op : body)
+    work += estimateWork(&op);
+  work.bytes = 0;
+  for (BlockArgument argument : body.getArguments()) {
+    double read = 0;
+    for (OpOperand &use : argument.getUses()) {
+      Operation *op = use.getOwner();
+      auto space = dyn_cast<IterationSpaceOpInterface>(op);
+      double bytes = getBytes(argument);
+      if (auto sum = dyn_cast<AccumulateOp>(op);
+          sum && sum.getAccumulator() == argument)
+        bytes = getBytesAccumulated(sum);
+      else if (space)
+        bytes =
+            getBytesRead(op, space.getIterationSpace(), use.getOperandNumber());
+      read = std::max(read, bytes);
+    }
+    work.bytes += read;
+  }
+  for (Value result : body.getTerminator()->getOperands()) {
+    auto sum = result.getDefiningOp<AccumulateOp>();
+    work.bytes += sum ? getBytesAccumulated(sum) : getBytes(result);
+  }
   return work;
 }
 

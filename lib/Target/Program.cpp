@@ -4,6 +4,7 @@
 
 #include "ActionProgram.h"
 
+#include "ppopt/Analysis/Cost.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/TaskBuilder.h"
@@ -56,6 +57,7 @@ private:
   json::Array describeCounts();
   json::Array describeTransfers();
   json::Array describeProducts();
+  json::Array describeKernels();
   json::Array describeTasks();
   std::string describeLossType();
 
@@ -226,10 +228,20 @@ std::string ProgramWriter::describeLossType() {
   return "";
 }
 
+json::Array ProgramWriter::describeKernels() {
+  json::Array kernels;
+  for (KernelOp kernel : tables.kernels) {
+    Work work = estimateKernelWork(kernel);
+    kernels.push_back(
+        json::Object{{"name", kernel.getSymName()},
+                     {"bytes", static_cast<int64_t>(work.bytes)},
+                     {"flops", static_cast<int64_t>(work.flops)}});
+  }
+  return kernels;
+}
+
 FailureOr<json::Object> ProgramWriter::write() {
-  json::Array kernels, places;
-  for (KernelOp kernel : tables.kernels)
-    kernels.push_back(json::Object{{"name", kernel.getSymName()}});
+  json::Array places;
   SmallVector<ArenaLayout, 0> layouts;
   for (int64_t place = 0, e = plan.getAxisSize("pp"); place < e; ++place)
     layouts.emplace_back(module, place);
@@ -252,7 +264,7 @@ FailureOr<json::Object> ProgramWriter::write() {
                        {"counts", describeCounts()},
                        {"transfers", describeTransfers()},
                        {"products", describeProducts()},
-                       {"kernels", std::move(kernels)},
+                       {"kernels", describeKernels()},
                        {"tasks", describeTasks()},
                        {"places", std::move(places)}};
   if (plan.getLaunch() == "local") {

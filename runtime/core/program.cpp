@@ -425,8 +425,10 @@ void Reader::read(const Field &root) {
   root["transfers"].forEach(
       [&](const Field &f) { checkReturns(f["requires_grad"], number++); });
   root["products"].forEach([&](const Field &f) { readProduct(f); });
-  root["kernels"].forEach(
-      [&](const Field &f) { program.kernels.push_back(f["name"].text()); });
+  root["kernels"].forEach([&](const Field &f) {
+    program.kernels.push_back(
+        {f["name"].text(), f["bytes"].integer(), f["flops"].integer()});
+  });
   root["tasks"].forEach([&](const Field &f) { readTask(f); });
   readPlaces(root["places"]);
   checkTransfersMatch(program);

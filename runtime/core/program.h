@@ -111,6 +111,13 @@ struct Product {
   int64_t workspace;
 };
 
+struct Kernel {
+  std::string name;
+  // Of a launch.
+  int64_t bytes; ///< of what it reads and writes
+  int64_t flops; ///< of products inside it
+};
+
 struct Task {
   std::string name;
   std::string kind; ///< "prologue", "forward", "backward", "update", ...
@@ -218,7 +225,7 @@ struct Program {
   std::vector<Count> counts;
   std::vector<Transfer> transfers;
   std::vector<Product> products;
-  std::vector<std::string> kernels; ///< names
+  std::vector<Kernel> kernels;
   std::vector<Task> tasks;
   std::vector<Place> places;
   std::optional<LocalActions> local; ///< where the launch is local

@@ -132,8 +132,10 @@ int64_t bytesBeyondPredicted(const ppopt_rank &rank) {
 }
 
 void progress(ppopt_rank &rank) {
-  if (rank.channels)
-    rank.channels->progress();
+  if (!rank.channels)
+    return;
+  LineTimer timer(rank.profile ? &rank.profile->progress() : nullptr);
+  rank.channels->progress();
 }
 
 } // namespace
@@ -202,8 +204,11 @@ void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
                   void *const *args, int64_t tiles) {
   if (rank->failure)
     return;
-  parallelFor(rank->options.threads, tiles,
-              [&](int64_t begin, int64_t end) { fn(args, begin, end); });
+  {
+    LineTimer timer(rank->profile ? &rank->profile->kernel(kernel) : nullptr);
+    parallelFor(rank->options.threads, tiles,
+                [&](int64_t begin, int64_t end) { fn(args, begin, end); });
+  }
   ++rank->counters.launches;
   try {
     progress(*rank);
@@ -220,7 +225,11 @@ void ppopt_matmul(ppopt_rank *rank, int32_t product, const void *a,
   ++rank->counters.launches;
   rank->counters.flops += prepared.flops();
   try {
-    prepared.run(a, b, c, workspace);
+    {
+      LineTimer timer(rank->profile ? &rank->profile->product(product)
+                                    : nullptr);
+      prepared.run(a, b, c, workspace);
+    }
     progress(*rank);
   } catch (...) {
     rank->failure = std::current_exception();

@@ -15,6 +15,7 @@
 #include "core/arena.h"
 #include "core/buffers.h"
 #include "core/program.h"
+#include "core/step_profile.h"
 #include "device/cpu/matmul.h"
 #include "ppopt/runtime.h"
 
@@ -97,6 +98,8 @@ struct ppopt_rank {
   /// Of this rank in a step; bytes with the built-in collectives.
   ppopt::runtime::Predicted predicted{};
   ppopt::runtime::Counters counters;
+  /// Where to sum up times; null: nowhere.
+  ppopt::runtime::StepProfile *profile = nullptr;
 
   /// What went wrong inside a task: an exception must not pass through compiled
   /// code. The launches that follow do nothing, and the walker rethrows it.

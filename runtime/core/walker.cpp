@@ -110,14 +110,16 @@ void Walk::walk(const std::vector<Action> &actions) {
   for (const Action &action : actions) {
     bool spans = action.kind == Action::run || action.kind == Action::wait ||
                  action.kind == Action::copy || action.kind == Action::sum;
-    if (action.kind == Action::wait || (trace && spans)) {
+    if (action.kind == Action::wait || (trace && spans) || rank.profile) {
       Clock::time_point begin = Clock::now();
       perform(action);
       Clock::time_point end = Clock::now();
       if (action.kind == Action::wait)
         waited += end - begin;
-      if (trace)
+      if (trace && spans)
         trace->record(action, begin, end);
+      if (rank.profile)
+        rank.profile->record(action, end - begin);
     } else {
       perform(action);
     }

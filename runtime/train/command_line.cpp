@@ -113,6 +113,18 @@ public:
         ->group(group_);
   }
 
+  /// A flag whose value may be left out: then it is the first of the choices.
+  void optionalChoice(const std::string &flag,
+                      const std::vector<std::string> &choices,
+                      const std::string &help,
+                      const std::function<void(size_t)> &read) {
+    value(flag, fmt::format("[{}]", fmt::join(choices, "|")), help,
+          [=](const std::string &text) {
+            read(text.empty() ? 0 : parseChoice(flag, text, choices));
+          })
+        ->expected(0, 1);
+  }
+
   void setGroup(const std::string &group) { group_ = group; }
 
   static double inRange(const std::string &flag, double value,
@@ -246,20 +258,22 @@ void addFileFlags(Flags &flags, Options &options) {
              "Write a line of JSON for each step and evaluation");
 }
 
-void addRunningFlags(Flags &flags, CLI::App &app, Options &options) {
+void addRunningFlags(Flags &flags, Options &options) {
   flags.setGroup("Running");
-  app.add_option_function<std::string>(
-         "--describe",
-         [&](const std::string &text) {
-           options.mode = Mode::Describe;
-           if (!text.empty() &&
-               parseChoice("--describe", text, {"text", "json"}) == 1)
-             options.mode = Mode::DescribeJson;
-         },
-         "Print what was compiled (json: the whole document) and exit")
-      ->expected(0, 1)
-      ->type_name("[text|json]")
-      ->group("Running");
+  flags.optionalChoice("--describe", {"text", "json"},
+                       "Print what was compiled (json: the whole document) and "
+                       "exit",
+                       [&](size_t choice) {
+                         options.mode =
+                             choice == 0 ? Mode::Describe : Mode::DescribeJson;
+                       });
+  flags.optionalChoice("--profile", {"first", "all"},
+                       "After the last step, print what the steps but the "
+                       "first spent their time on, of the first rank or of all",
+                       [&](size_t choice) {
+                         options.profile = choice == 0 ? Profiled::FirstRank
+                                                       : Profiled::AllRanks;
+                       });
   flags.value("--collectives", "ring|mpi",
               "Who sums over ranks: the built-in ring (default), the same bits "
               "on every transport; or MPI",
@@ -340,6 +354,9 @@ void checkSamples(const Program &program, const Options &options,
 void checkFiles(const Options &options, const CLI::App &app) {
   if (app.count("--trace-steps") > 0 && options.trace.empty())
     throw UsageError("--trace-steps: needs --trace");
+  if (options.profile != Profiled::Nobody && options.steps < 2)
+    throw UsageError("--profile: leaves the first step out: needs --steps 2 or "
+                     "more");
 }
 
 void checkLearningRate(const Options &options, const CLI::App &app) {
@@ -433,7 +450,7 @@ Options parseCommandLine(const Program &program,
   addSampleFlags(flags, options);
   addTrainingFlags(flags, options);
   addFileFlags(flags, options);
-  addRunningFlags(flags, app, options);
+  addRunningFlags(flags, options);
 
   // The parser takes the arguments from the back of the list.
   std::vector<std::string> reversed(arguments.rbegin(),

@@ -24,6 +24,9 @@ public:
 /// What the executable was asked to do.
 enum class Mode { Train, Help, Describe, DescribeJson };
 
+/// Whose profiles are printed.
+enum class Profiled { Nobody, FirstRank, AllRanks };
+
 /// All flags, checked against each other and against the program. Paths are
 /// empty where the flag was not given.
 struct Options {
@@ -55,6 +58,7 @@ struct Options {
   bool checkCounters = false;
   bool poison = false;
   int64_t checkReplicas = 0; ///< 0: off
+  Profiled profile = Profiled::Nobody;
 };
 
 /// Throws UsageError with one line for anything that is not understood, out of

@@ -256,6 +256,12 @@ void Progress::evaluation(int64_t steps, double loss, int64_t batches,
   logLine(line.data(), line.size());
 }
 
+void Progress::profile(const std::string &table, const std::string &records) {
+  note(table);
+  if (log_ >= 0)
+    logLine(records.data(), records.size());
+}
+
 int64_t peakResidentBytes() {
   struct rusage usage;
   if (::getrusage(RUSAGE_SELF, &usage) != 0)

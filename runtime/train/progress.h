@@ -55,6 +55,8 @@ public:
   /// After `steps` steps.
   void evaluation(int64_t steps, double loss, int64_t batches,
                   int64_t skippedBatches, double milliseconds);
+  /// Of a rank: a table for people, and lines of JSON for the log.
+  void profile(const std::string &table, const std::string &records);
   /// `ranks`: of all ranks, in their order.
   void summary(const std::vector<RankReport> &ranks);
 

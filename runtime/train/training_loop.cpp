@@ -7,6 +7,7 @@
 #include "core/rank.h"
 #include "core/walker.h"
 #include "train/messages.h"
+#include "train/profile_report.h"
 #include "train/progress.h"
 #include "train/replica_check.h"
 #include "train/trace_file.h"
@@ -24,13 +25,13 @@ using runtime::Program;
 
 class Stopwatch {
 public:
+  using Clock = std::chrono::steady_clock;
+  Clock::duration elapsed() const { return Clock::now() - start_; }
   double milliseconds() const {
-    return std::chrono::duration<double, std::milli>(Clock::now() - start_)
-        .count();
+    return std::chrono::duration<double, std::milli>(elapsed()).count();
   }
 
 private:
-  using Clock = std::chrono::steady_clock;
   Clock::time_point start_ = Clock::now();
 };
 
@@ -89,6 +90,7 @@ private:
   std::optional<ReplicaCheck> replicas_;
   std::optional<runtime::StepTrace> trace_;
   std::optional<CommonClock> clock_; ///< of the trace
+  std::optional<runtime::StepProfile> profile_;
   std::optional<Progress> progress_; ///< rank 0's
 };
 
@@ -99,6 +101,8 @@ void TrainingLoop::start() {
     clock_.emplace(rank_);
     walk_.trace = &*trace_;
   }
+  if (options_.profile != Profiled::Nobody)
+    profile_.emplace(program_, rank_.actions);
   runtime::initializeParameters(program_, rank_.parameters, options_.seed,
                                 rank_.options.threads);
   if (job_.initial)
@@ -121,9 +125,17 @@ void TrainingLoop::start() {
 void TrainingLoop::train(int64_t step) {
   Stopwatch watch;
   settings_.learningRate = options_.learningRate.at(step);
-  if (job_.training)
+  if (profile_ && step > 0)
+    rank_.profile = &*profile_;
+  if (job_.training) {
+    runtime::LineTimer timer(rank_.profile ? &rank_.profile->samples()
+                                           : nullptr);
     job_.training->fill(step, dpCoordinate_, rank_.inputs);
+  }
   runtime::StepResult result = runtime::walkStep(rank_, settings_, walk_);
+  if (rank_.profile)
+    rank_.profile->endStep(watch.elapsed());
+  rank_.profile = nullptr;
   if (step == 1)
     report_ = {}; // the first touches memory for the first time
   report_.seconds += result.seconds;
@@ -173,6 +185,9 @@ void TrainingLoop::finish() {
   std::vector<RankReport> reports(program_.plan.ranks(), report_);
   if (reports.size() > 1)
     Messages(rank_).gather(&report_, sizeof report_, reports.data());
+  if (profile_)
+    reportProfile(rank_, *profile_, options_.profile,
+                  progress_ ? &*progress_ : nullptr);
   if (progress_)
     progress_->summary(reports);
 }

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <new>
 
 using namespace ppopt;
@@ -154,6 +155,52 @@ TEST(Walker, AllocatesNothingInAStep) {
       walkEval(rank, settings(4), checked());
       EXPECT_EQ(allocations, before);
     });
+}
+
+TEST(Walker, ProfileHasAllTimeOnce) {
+  onRanks(ls::program(2, 3), 1, [](ppopt_rank &rank) {
+    StepProfile profile(rank.program, rank.actions);
+    rowOffsets.reserve(100), trainings.reserve(100);
+    walkStep(rank, settings(0), {});
+    int64_t before = allocations;
+    StepProfile::Clock::duration time{};
+    rank.profile = &profile;
+    for (int step = 1; step < 3; ++step) {
+      auto begin = StepProfile::Clock::now();
+      walkStep(rank, settings(step), {});
+      profile.endStep(StepProfile::Clock::now() - begin);
+      time += StepProfile::Clock::now() - begin;
+    }
+    rank.profile = nullptr;
+    EXPECT_EQ(allocations, before);
+    walkStep(rank, settings(3), {}); // is none of the profile's
+
+    StepProfile::Clock::duration sum{};
+    std::map<std::string, int64_t> calls;
+    for (const ProfileLine &line : profile.lines()) {
+      EXPECT_GE(line.time.count(), 0) << line.name;
+      sum += line.time;
+      EXPECT_TRUE(calls.emplace(line.name, line.calls).second) << line.name;
+    }
+    EXPECT_EQ(sum, profile.time());
+    EXPECT_LE(sum, time);
+    EXPECT_EQ(calls, (std::map<std::string, int64_t>{
+                         {"residual", 6},
+                         {"forward", 6},
+                         {"weights", 6},
+                         {"sum dp", 6},
+                         {"zero", 8},
+                         {"communication between launches", 18},
+                         {"everything else", 2}}));
+    EXPECT_EQ(profile.lines().back().name, "everything else");
+    std::map<std::string, int64_t> runs;
+    for (const ProfiledTasks &tasks : profile.tasks())
+      runs[tasks.kind] = tasks.runs;
+    EXPECT_EQ(
+        runs,
+        (std::map<std::string, int64_t>{
+            {"prologue", 6}, {"backward", 6}, {"norm", 2}, {"update", 2}}));
+  });
 }
 
 TEST(Walker, RecordOfEachRun) {

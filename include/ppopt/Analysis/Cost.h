@@ -39,6 +39,10 @@ bool isCheap(Operation *op);
 /// written nor read: both are one kernel.
 Work estimateWork(Operation *op);
 
+/// The work of a launch: its bytes are those that it reads of its arguments and
+/// writes of its results.
+Work estimateKernelWork(KernelOp kernel);
+
 /// In nanoseconds.
 double estimateTime(Operation *op);
 
