@@ -97,9 +97,14 @@ void TaskRewriter::copyWhatIsNotWritten() {
     }
     return true;
   };
-  auto getTied = [&](OpOperand *use) -> Value {
-    auto argument = task.getTiedArgument(use->getOperandNumber());
-    return argument ? task.getBody().getArgument(*argument) : Value();
+  // Of each returned value: the argument that its result is tied to, or null.
+  auto tiedArguments = llvm::map_to_vector(
+      llvm::seq(task.getNumResults()), [&](unsigned result) -> Value {
+        auto argument = task.getTiedArgument(result);
+        return argument ? task.getBody().getArgument(*argument) : Value();
+      });
+  auto getTied = [&](OpOperand *use) {
+    return tiedArguments[use->getOperandNumber()];
   };
   // A value written over an argument is that argument's result first.
   auto uses = llvm::map_to_vector(ret->getOpOperands(),

@@ -54,32 +54,37 @@ SmallVector<unsigned> TaskFusion::getSourceClusters(Operation *op) const {
   return found.takeVector();
 }
 
+void TaskFusion::forEachReader(
+    ResultRange values, llvm::function_ref<void(Operation *)> visit) const {
+  for (Operation *user : values.getUsers())
+    if (isLazy(user) || isa<ReshapeOp>(user))
+      forEachReader(user->getResults(), visit);
+    else
+      visit(user);
+}
+
 /// Whether joining `op` and `targets` would close a cycle: whether something
-/// else stands between two of them.
+/// else stands between two of them. Goes from the targets to what reads them,
+/// which is little: an op joins what was made shortly before it.
 bool TaskFusion::hasPathThroughOthers(Operation *op,
                                       ArrayRef<unsigned> targets) const {
-  SmallVector<unsigned> worklist;
-  DenseSet<unsigned> seen;
-  auto visit = [&](Operation *reader) {
-    for (unsigned source : getSourceClusters(reader))
-      if (!llvm::is_contained(targets, source) && seen.insert(source).second)
-        worklist.push_back(source);
-  };
-  visit(op);
-  for (unsigned target : targets)
-    for (Operation *member : clusters[target].ops)
-      visit(member);
-  while (!worklist.empty()) {
-    const Cluster &other = clusters[worklist.pop_back_val()];
-    for (Operation *member : other.ops)
-      for (unsigned source : getSourceClusters(member)) {
-        if (llvm::is_contained(targets, source))
-          return true;
-        if (seen.insert(source).second)
-          worklist.push_back(source);
-      }
+  SmallVector<unsigned> worklist(targets);
+  DenseSet<unsigned> seen(targets.begin(), targets.end());
+  bool isFound = false;
+  while (!worklist.empty() && !isFound) {
+    unsigned from = worklist.pop_back_val();
+    bool isOther = !llvm::is_contained(targets, from);
+    for (Operation *member : clusters[from].ops)
+      forEachReader(member->getResults(), [&](Operation *reader) {
+        auto it = clusterOf.find(reader);
+        bool isOurs = reader == op || (it != clusterOf.end() &&
+                                       llvm::is_contained(targets, it->second));
+        isFound |= isOther && isOurs;
+        if (!isOurs && it != clusterOf.end() && seen.insert(it->second).second)
+          worklist.push_back(it->second);
+      });
   }
-  return false;
+  return isFound;
 }
 
 const OpReads &TaskFusion::getReads(Operation *op) {

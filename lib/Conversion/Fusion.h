@@ -66,6 +66,8 @@ private:
   bool isRowLevel(Value value, const Cluster &cluster) const;
   void join(Operation *op, ArrayRef<unsigned> targets);
   unsigned newCluster(Operation *op, KernelForm form, Space space);
+  void forEachReader(ResultRange values,
+                     llvm::function_ref<void(Operation *)> visit) const;
   bool hasPathThroughOthers(Operation *op, ArrayRef<unsigned> targets) const;
   SmallVector<unsigned> getSourceClusters(Operation *op) const;
   void collectSources(Value value, SetVector<Operation *> &sources) const;

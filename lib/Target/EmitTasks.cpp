@@ -38,7 +38,7 @@ private:
   void emit(LaunchOp launch);
   void emit(ProductOp product);
   Value offsetBy(Location loc, Value base, int64_t bytes);
-  Value address(Value buffer) { return addresses.lookup(buffer); }
+  Value address(Location loc, Value buffer, int64_t bytes = 0);
   Value number(Location loc, Type type, int64_t value) {
     return LLVM::ConstantOp::create(builder, loc, type, value);
   }
@@ -47,8 +47,7 @@ private:
   const ProgramTables &tables;
   OpBuilder builder;
   Type pointer, i32, i64, nothing;
-  Value rank, temps, list;
-  DenseMap<Value, Value> addresses;
+  Value rank, args, temps, list;
 };
 
 void TaskEmitter::declareRuntime() {
@@ -67,13 +66,29 @@ Value TaskEmitter::offsetBy(Location loc, Value base, int64_t bytes) {
                              ArrayRef<LLVM::GEPArg>{number(loc, i64, bytes)});
 }
 
+/// Computed where it is used: tasks are long, and what all of their launches
+/// read would stay alive from end to end.
+Value TaskEmitter::address(Location loc, Value buffer, int64_t bytes) {
+  if (auto argument = dyn_cast<BlockArgument>(buffer)) {
+    Value entry = offsetBy(loc, args, sizeof(void *) * argument.getArgNumber());
+    return offsetBy(loc, LLVM::LoadOp::create(builder, loc, pointer, entry),
+                    bytes);
+  }
+  if (auto temp = buffer.getDefiningOp<TempOp>())
+    return offsetBy(loc, temps, temp.getOffset() + bytes);
+  auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>();
+  return address(loc, view.getSource(),
+                 bytes + view.getStaticOffsets()[0] *
+                             getElementBytes(view.getType().getElementType()));
+}
+
 void TaskEmitter::emit(LaunchOp launch) {
   Location loc = launch.getLoc();
   unsigned position = 0;
   for (ValueRange buffers :
        {ValueRange(launch.getIns()), ValueRange(launch.getOuts())})
     for (Value buffer : buffers)
-      LLVM::StoreOp::create(builder, loc, address(buffer),
+      LLVM::StoreOp::create(builder, loc, address(loc, buffer),
                             offsetBy(loc, list, sizeof(void *) * position++));
   Value kernel = LLVM::AddressOfOp::create(
       builder, loc, pointer, (launch.getKernel() + "_tiles").str());
@@ -87,10 +102,10 @@ void TaskEmitter::emit(ProductOp product) {
   Location loc = product.getLoc();
   auto operand = [&](Value buffer, int64_t elements) {
     Type element = cast<MemRefType>(buffer.getType()).getElementType();
-    return offsetBy(loc, address(buffer), elements * getElementBytes(element));
+    return address(loc, buffer, elements * getElementBytes(element));
   };
   Value workspace = product.getWorkspace()
-                        ? address(product.getWorkspace())
+                        ? address(loc, product.getWorkspace())
                         : LLVM::ZeroOp::create(builder, loc, pointer);
   LLVM::CallOp::create(
       builder, loc, TypeRange(), "ppopt_matmul",
@@ -111,19 +126,13 @@ LogicalResult TaskEmitter::emit(Operation &op) {
     emit(product);
     return success();
   }
-  if (auto temp = dyn_cast<TempOp>(op)) {
-    addresses[temp] = offsetBy(op.getLoc(), temps, temp.getOffset());
-    return success();
-  }
   if (auto cast = dyn_cast<memref::ReinterpretCastOp>(op)) {
-    int64_t offset = cast.getStaticOffsets()[0];
-    if (ShapedType::isDynamic(offset))
+    if (ShapedType::isDynamic(cast.getStaticOffsets()[0]))
       return cast.emitOpError("has an offset that is not a constant");
-    Type element = cast.getType().getElementType();
-    addresses[cast] = offsetBy(op.getLoc(), address(cast.getSource()),
-                               offset * getElementBytes(element));
     return success();
   }
+  if (isa<TempOp>(op))
+    return success();
   if (isa<ReturnOp>(op)) {
     LLVM::ReturnOp::create(builder, op.getLoc(), ValueRange());
     return success();
@@ -151,18 +160,17 @@ LogicalResult TaskEmitter::emit(TaskOp task) {
   auto function = LLVM::LLVMFuncOp::create(
       builder, loc, name,
       LLVM::LLVMFunctionType::get(nothing, {pointer, pointer, pointer}));
+  // It is calls only: optimising it takes time that grows faster than its
+  // length, and gains nothing.
+  function.setOptimizeNone(true);
+  function.setNoInline(true);
   Block *body = function.addEntryBlock(builder);
   builder.setInsertionPointToStart(body);
   rank = body->getArgument(0);
-  addresses.clear();
+  args = body->getArgument(1);
   temps = body->getArgument(2);
   list = LLVM::AllocaOp::create(builder, loc, pointer, pointer,
                                 number(loc, i32, countListEntries(task)));
-  for (BlockArgument argument : task.getBody().getArguments())
-    addresses[argument] = LLVM::LoadOp::create(
-        builder, loc, pointer,
-        offsetBy(loc, body->getArgument(1),
-                 sizeof(void *) * argument.getArgNumber()));
   for (Operation &op : task.getBody().front())
     if (failed(emit(op)))
       return failure();

@@ -26,8 +26,9 @@ using namespace mlir;
 using namespace mlir::pp;
 
 void pp::buildLowerToLLVMPipeline(OpPassManager &manager) {
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
+  // Kernels are functions of func, tasks of llvm: these stay as they are.
+  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+  manager.addNestedPass<func::FuncOp>(createCSEPass());
   manager.addNestedPass<func::FuncOp>(createLoopInvariantCodeMotionPass());
   manager.addPass(memref::createExpandStridedMetadataPass());
   manager.addPass(createLowerAffinePass());
@@ -44,7 +45,7 @@ void pp::buildLowerToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(createConvertFuncToLLVMPass(func));
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
-  manager.addPass(createCanonicalizerPass());
+  manager.addNestedPass<LLVM::LLVMFuncOp>(createCanonicalizerPass());
 }
 
 HostCpu pp::getHostCpu() {

@@ -196,14 +196,6 @@ RoleAttr TaskOp::getResultRole(unsigned i) {
   return getResultAttrOfType<RoleAttr>(i, kRole);
 }
 
-std::optional<unsigned> TaskOp::getTiedArgument(unsigned resultNumber) {
-  RoleAttr role = getResultRole(resultNumber);
-  for (unsigned i = 0, e = getNumArguments(); i < e; ++i)
-    if (getArgRole(i) == role)
-      return i;
-  return std::nullopt;
-}
-
 /// Roles whose result updates the argument of the same role in place.
 static bool mustBeTied(RoleKind kind) {
   switch (kind) {
@@ -225,32 +217,46 @@ static bool mustBeTied(RoleKind kind) {
   llvm_unreachable("all roles are listed");
 }
 
+std::optional<unsigned> TaskOp::getTiedArgument(unsigned resultNumber) {
+  RoleAttr role = getResultRole(resultNumber);
+  if (!mustBeTied(role.getKind()) || !getArgAttrs())
+    return std::nullopt;
+  // Once for each result: a look at each argument must cost next to nothing.
+  auto name = StringAttr::get(getContext(), kRole);
+  for (auto [i, attributes] :
+       llvm::enumerate(getArgAttrs()->getAsRange<DictionaryAttr>()))
+    if (attributes.get(name) == role)
+      return i;
+  return std::nullopt;
+}
+
 LogicalResult TaskOp::verify() {
   if (failed(verifyReturn(*this)))
     return failure();
-  SmallPtrSet<Attribute, 8> roles;
+  DenseMap<Attribute, unsigned> arguments;
   for (unsigned i = 0, e = getNumArguments(); i < e; ++i) {
     RoleAttr role = getArgRole(i);
     if (!role)
       return emitOpError("argument ") << i << " has no pp.role";
-    if (!roles.insert(role).second)
+    if (!arguments.try_emplace(role, i).second)
       return emitOpError("has two arguments of role ") << role;
   }
-  roles.clear();
+  SmallPtrSet<Attribute, 8> roles;
   for (unsigned i = 0, e = getNumResults(); i < e; ++i) {
     RoleAttr role = getResultRole(i);
     if (!role)
       return emitOpError("result ") << i << " has no pp.role";
     if (!roles.insert(role).second)
       return emitOpError("has two results of role ") << role;
-    std::optional<unsigned> tied = getTiedArgument(i);
-    if (tied && getArgumentTypes()[*tied] != getResultTypes()[i])
-      return emitOpError("result ")
-             << i << " is tied to argument " << *tied << " of another type";
-    if (mustBeTied(role.getKind()) != tied.has_value())
+    auto tied = arguments.find(role);
+    bool isTied = tied != arguments.end();
+    if (isTied && getArgumentTypes()[tied->second] != getResultTypes()[i])
+      return emitOpError("result ") << i << " is tied to argument "
+                                    << tied->second << " of another type";
+    if (mustBeTied(role.getKind()) != isTied)
       return emitOpError("result ") << i << " of role " << role
-                                    << (tied ? " can't be an argument too"
-                                             : " must be an argument too");
+                                    << (isTied ? " can't be an argument too"
+                                               : " must be an argument too");
   }
   return success();
 }
