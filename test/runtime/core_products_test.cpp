@@ -315,14 +315,53 @@ TEST(Products, OwnLoopsDoNotDependOnThreads) {
   EXPECT_TRUE(one == three);
 }
 
+/// Shapes in which panels, blocks of rows and of the depth end in the middle,
+/// with few panels for many threads.
+TEST(Products, PanelsDoNotDependOnThreads) {
+  for (ProductType type : {ProductType::f32, ProductType::f64})
+    for (bool aIsTransposed : {false, true})
+      for (bool bIsTransposed : {false, true}) {
+        ProductDescriptor p = dense(333, 130, 600, true);
+        p.type = p.cType = type;
+        p.batch = {1, 2};
+        p.a = {0, 333 * 600, 600, 1};
+        p.b = {0, 130 * 600, 130, 1};
+        p.c = {0, 333 * 130, 130, 1};
+        if (aIsTransposed)
+          p.a[2] = 1, p.a[3] = 333;
+        if (bIsTransposed)
+          p.b[2] = 1, p.b[3] = 600;
+        Buffer a(type, 2 * 333 * 600), b(type, 2 * 130 * 600),
+            start(type, 2 * 333 * 130);
+        a.randomise(1), b.randomise(2), start.randomise(3);
+        auto run = [&](int threads) {
+          size_t bytes = productWorkspaceBytes(p, threads);
+          PreparedProduct prepared(p, threads, bytes);
+          EXPECT_EQ(prepared.name(), "libxsmm, panels of 300x64");
+          std::vector<double> workspace(bytes / sizeof(double) + 1);
+          Buffer c = start;
+          prepared.run(a.data(), b.data(), c.data(), workspace.data());
+          return c;
+        };
+        Buffer one = run(1);
+        for (int threads : {2, 3, 5, 8})
+          EXPECT_TRUE(run(threads) == one);
+        expectRightInAllTypes(p);
+      }
+}
+
 TEST(Products, WhoComputesWhat) {
   ProductDescriptor p = dense(64, 64, 64);
-  EXPECT_EQ(productImplementation(p, 1, SIZE_MAX).substr(0, 6), "oneDNN");
+  EXPECT_EQ(productImplementation(p, 1, SIZE_MAX), "libxsmm, panels of 64x64");
+  // No room for a panel, or too few rows for packing to pay.
+  EXPECT_EQ(productImplementation(p, 1, 1).substr(0, 6), "oneDNN");
+  EXPECT_EQ(productImplementation(dense(8, 64, 64), 1, SIZE_MAX).substr(0, 6),
+            "oneDNN");
   p.a = {0, 0, 128, 2}; // oneDNN has only its reference for this
   EXPECT_EQ(productImplementation(p, 1, SIZE_MAX), "own loops");
   p = dense(64, 64, 64);
   p.type = p.cType = ProductType::f64;
-  EXPECT_EQ(productImplementation(p, 1, SIZE_MAX), "own loops");
+  EXPECT_EQ(productImplementation(p, 1, SIZE_MAX), "libxsmm, panels of 64x64");
   // Less room than the library would like: another of its implementations.
   p = dense(96, 2048, 384, true);
   size_t bytes = productWorkspaceBytes(p, 1);

@@ -5,6 +5,7 @@
 #include "device/cpu/loop_product.h"
 #include "device/cpu/matmul.h"
 #include "device/cpu/onednn_product.h"
+#include "device/cpu/panel_product.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -109,6 +110,8 @@ implement(const ProductDescriptor &product, int threads,
   if (std::string why = invalidProduct(product); !why.empty())
     throw std::invalid_argument("matrix product: " + why);
   ProductDescriptor plain = canonical(product);
+  if (auto panels = makePanelProduct(plain, threads, workspaceBytes))
+    return panels;
   if (auto library = makeOneDnnProduct(plain, threads, workspaceBytes))
     return library;
   return makeLoopProduct(plain, threads);

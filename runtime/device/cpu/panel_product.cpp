@@ -1,0 +1,269 @@
+//===- panel_product.cpp - Products by panels of B ------------------------===//
+//
+// C is cut into panels of 64 columns, and these among the threads, by rows too
+// where there are too few panels. A thread packs a panel of B, a block of its
+// depth at a time, into its part of the workspace, where it stays in the cache
+// while all rows of A pass by. Every element of C is summed over the depth in
+// one order, whatever the number of threads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/cpu/panel_product.h"
+
+#include "device/cpu/team.h"
+#include "ppopt/runtime.h"
+
+#include <libxsmm.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <type_traits>
+
+namespace ppopt {
+
+namespace {
+
+constexpr int64_t panelColumns = 64, blockRows = 64;
+/// Packed panels of f32, this deep and so many, are 384 KiB; a block of rows of
+/// A is 128 KiB.
+constexpr int64_t mostDepth = 512, panelsAtATime = 3;
+/// Below, packing B costs more than it saves.
+constexpr int64_t fewestRows = 32;
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+template <typename Element>
+using Kernel = std::conditional_t<std::is_same_v<Element, double>,
+                                  libxsmm_dmmfunction, libxsmm_smmfunction>;
+
+/// libxsmm's matrices are column-major: its A is our panel of B, its B our A.
+template <typename Element>
+Kernel<Element> makeKernel(int64_t columns, int64_t rows, int64_t depth,
+                           int64_t aStride, bool aIsTransposed, int64_t cStride,
+                           bool accumulate) {
+  int panel = int(columns), a = int(aStride), c = int(cStride);
+  int flags = aIsTransposed ? LIBXSMM_GEMM_FLAG_TRANS_B : 0;
+  int prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
+  Element one = 1, beta = accumulate ? 1 : 0;
+  if constexpr (std::is_same_v<Element, double>)
+    return libxsmm_dmmdispatch(int(columns), int(rows), int(depth), &panel, &a,
+                               &c, &one, &beta, &flags, &prefetch);
+  else
+    return libxsmm_smmdispatch(int(columns), int(rows), int(depth), &panel, &a,
+                               &c, &one, &beta, &flags, &prefetch);
+}
+
+/// to[p * toStride + j] = from[j * stride + p] for 4 x 4 elements.
+template <typename Element>
+void transpose4(const Element *from, int64_t stride, Element *to,
+                int64_t toStride) {
+  typedef Element Row __attribute__((vector_size(4 * sizeof(Element))));
+  Row r[4];
+  for (int j = 0; j < 4; ++j)
+    std::memcpy(&r[j], from + j * stride, sizeof(Row));
+  Row low01 = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5),
+      high01 = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7),
+      low23 = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5),
+      high23 = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+  Row t[4] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
+              __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+              __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
+              __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+  for (int p = 0; p < 4; ++p)
+    std::memcpy(to + p * toStride, &t[p], sizeof(Row));
+}
+
+/// `to` [depth][columns], of elements `depthStride` and `columnStride` apart.
+template <typename Element>
+void pack(const Element *from, int64_t depthStride, int64_t columnStride,
+          int64_t depth, int64_t columns, Element *to) {
+  if (columnStride == 1) {
+    for (int64_t p = 0; p < depth; ++p)
+      std::memcpy(to + p * columns, from + p * depthStride,
+                  columns * sizeof(Element));
+    return;
+  }
+  int64_t wholeDepth = depthStride == 1 ? depth / 4 * 4 : 0;
+  int64_t wholeColumns = depthStride == 1 ? columns / 4 * 4 : 0;
+  for (int64_t p = 0; p < wholeDepth; p += 4)
+    for (int64_t j = 0; j < wholeColumns; j += 4)
+      transpose4(from + j * columnStride + p, columnStride,
+                 to + p * columns + j, columns);
+  for (int64_t p = 0; p < depth; ++p)
+    for (int64_t j = p < wholeDepth ? wholeColumns : 0; j < columns; ++j)
+      to[p * columns + j] = from[p * depthStride + j * columnStride];
+}
+
+template <typename Element> class PanelProduct : public ProductImplementation {
+public:
+  PanelProduct(const ProductDescriptor &product, int threads)
+      : product(product), threads(threads), panels(ceilDiv(product.n, 64)),
+        depth(ceilDiv(product.k, ceilDiv(product.k, mostDepth))),
+        parts(chooseParts()), rowsOfPart(ceilDiv(product.m, parts)) {}
+
+  /// Generates the kernels; false where libxsmm has one of them not.
+  bool prepare() {
+    bool isTransposed = product.a[3] != 1;
+    int64_t aStride = product.a[isTransposed ? 3 : 2];
+    int64_t lastRows = product.m - (parts - 1) * rowsOfPart;
+    for (int64_t columns : {panelColumns, product.n % panelColumns})
+      for (int64_t rows :
+           {blockRows, rowsOfPart % blockRows, lastRows % blockRows})
+        for (int64_t k : {depth, product.k % depth})
+          for (bool accumulate : {false, true}) {
+            Kernel<Element> &kernel =
+                kernels[columns != panelColumns][indexOfRows(rows)][k != depth]
+                       [accumulate];
+            if (columns > 0 && rows > 0 && k > 0 && !kernel &&
+                !(kernel = makeKernel<Element>(columns, rows, k, aStride,
+                                               isTransposed, product.c[2],
+                                               accumulate)))
+              return false;
+          }
+    return true;
+  }
+
+  void run(const void *a, const void *b, void *c,
+           void *workspace) const override {
+    struct Call {
+      const PanelProduct &product;
+      const Element *a, *b;
+      Element *c, *workspace;
+    } call{*this, static_cast<const Element *>(a),
+           static_cast<const Element *>(b), static_cast<Element *>(c),
+           static_cast<Element *>(workspace)};
+    runTeam(
+        threads,
+        [](void *context, int member, int size) {
+          const Call &call = *static_cast<Call *>(context);
+          const PanelProduct &product = call.product;
+          Share share = shareOf(product.items(), member, size);
+          product.compute(share, call.a, call.b, call.c,
+                          call.workspace + member * product.packedElements());
+        },
+        &call);
+  }
+
+  size_t workspaceBytes() const override {
+    return packedElements() * sizeof(Element) * threads;
+  }
+  std::string name() const override {
+    return "libxsmm, panels of " + std::to_string(depth) + "x" +
+           std::to_string(std::min(panelColumns, product.n));
+  }
+
+private:
+  int64_t batches() const { return product.batch[0] * product.batch[1]; }
+  int64_t items() const { return batches() * panels * parts; }
+  int64_t packedElements() const {
+    return panelsAtATime * depth * panelColumns;
+  }
+
+  /// The fewest parts of rows with which the busiest thread has least to do.
+  int64_t chooseParts() const {
+    int64_t best = 1;
+    auto busiest = [&](int64_t parts) {
+      return ceilDiv(batches() * panels * parts, threads) *
+             ceilDiv(product.m, parts);
+    };
+    for (int64_t parts = 2; parts <= threads; ++parts)
+      if (product.m / parts >= fewestRows && busiest(parts) < busiest(best))
+        best = parts;
+    return best;
+  }
+
+  /// Whole blocks, the last of a part, the last of all.
+  int indexOfRows(int64_t rows) const {
+    return rows == blockRows ? 0 : rows == rowsOfPart % blockRows ? 1 : 2;
+  }
+
+  /// Items count panels first, then parts of rows, then batches. What follows
+  /// one another in the same rows passes by A together.
+  void compute(Share share, const Element *a, const Element *b, Element *c,
+               Element *packed) const {
+    for (int64_t item = share.begin; item < share.end;) {
+      int64_t panel = item % panels, rest = item / panels;
+      int64_t count =
+          std::min({panelsAtATime, share.end - item, panels - panel});
+      int64_t part = rest % parts, batch = rest / parts;
+      int64_t b0 = batch / product.batch[1], b1 = batch % product.batch[1];
+      int64_t row = part * rowsOfPart, column = panel * panelColumns;
+      multiply(a + b0 * product.a[0] + b1 * product.a[1] + row * product.a[2],
+               b + b0 * product.b[0] + b1 * product.b[1] +
+                   column * product.b[3],
+               c + b0 * product.c[0] + b1 * product.c[1] + row * product.c[2] +
+                   column,
+               std::min(rowsOfPart, product.m - row),
+               std::min(count * panelColumns, product.n - column), packed);
+      item += count;
+    }
+  }
+
+  /// C of `allRows` x `allColumns`, a group of panels.
+  void multiply(const Element *a, const Element *b, Element *c, int64_t allRows,
+                int64_t allColumns, Element *packed) const {
+    for (int64_t p = 0; p < product.k; p += depth) {
+      int64_t k = std::min(depth, product.k - p);
+      bool accumulate = product.accumulate || p > 0;
+      for (int64_t j = 0; j < allColumns; j += panelColumns)
+        pack(b + p * product.b[2] + j * product.b[3], product.b[2],
+             product.b[3], k, std::min(panelColumns, allColumns - j),
+             packed + j * k);
+      for (int64_t row = 0; row < allRows; row += blockRows) {
+        int64_t rows = std::min(blockRows, allRows - row);
+        for (int64_t j = 0; j < allColumns; j += panelColumns)
+          kernels[allColumns - j < panelColumns][indexOfRows(rows)][k != depth]
+                 [accumulate](packed + j * k,
+                              a + row * product.a[2] + p * product.a[3],
+                              c + row * product.c[2] + j);
+      }
+    }
+  }
+
+  ProductDescriptor product;
+  int threads;
+  int64_t panels, depth, parts, rowsOfPart;
+  Kernel<Element> kernels[2][3][2][2] = {};
+};
+
+/// Whether rows, or columns, are contiguous and the others as far apart as a
+/// kernel may be told.
+bool isStrided(const std::array<int64_t, 4> &strides, int64_t rows,
+               int64_t columns) {
+  auto fits = [](int64_t stride, int64_t least) {
+    return stride >= least && stride <= INT_MAX;
+  };
+  return (strides[3] == 1 && fits(strides[2], columns)) ||
+         (strides[2] == 1 && fits(strides[3], rows));
+}
+
+template <typename Element>
+std::unique_ptr<ProductImplementation>
+make(const ProductDescriptor &product, int threads, size_t workspaceBytes) {
+  auto made = std::make_unique<PanelProduct<Element>>(product, threads);
+  if (made->workspaceBytes() > workspaceBytes || !made->prepare())
+    return nullptr;
+  return made;
+}
+
+} // namespace
+
+std::unique_ptr<ProductImplementation>
+makePanelProduct(const ProductDescriptor &product, int threads,
+                 size_t workspaceBytes) {
+  if (product.m < fewestRows || product.c[2] > INT_MAX ||
+      !isStrided(product.a, product.m, product.k))
+    return nullptr;
+  switch (product.type) {
+  case ProductType::f64:
+    return make<double>(product, threads, workspaceBytes);
+  case ProductType::f32:
+    return make<float>(product, threads, workspaceBytes);
+  case ProductType::bf16:
+    return nullptr;
+  }
+  return nullptr;
+}
+
+} // namespace ppopt
