@@ -3,8 +3,10 @@
 #include "core/initialize.h"
 
 #include "core/philox.h"
+#include "core/random_values.h"
 #include "device/cpu/team.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -28,48 +30,39 @@ uint16_t roundToBf16(double value) {
   return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
 }
 
-void store(ElementType type, void *out, int64_t position, double value) {
-  char *address = static_cast<char *>(out) + position * byteSize(type);
-  auto put = [&](auto element) {
-    std::memcpy(address, &element, sizeof element);
+template <typename Element, typename Convert>
+void storeEach(void *out, const double *values, int64_t count,
+               const Convert &convert) {
+  Element *elements = static_cast<Element *>(out);
+  for (int64_t i = 0; i < count; ++i)
+    elements[i] = convert(values[i]);
+}
+
+/// `out` is aligned to its elements.
+void store(ElementType type, const double *values, int64_t count, void *out) {
+  auto plain = [&](auto element) {
+    using Element = decltype(element);
+    storeEach<Element>(out, values, count,
+                       [](double value) { return Element(value); });
   };
   switch (type) {
   case ElementType::f32:
-    return put(float(value));
+    return plain(float());
   case ElementType::f64:
-    return put(value);
+    return plain(double());
   case ElementType::bf16:
-    return put(roundToBf16(value));
+    return storeEach<uint16_t>(out, values, count, roundToBf16);
   case ElementType::i32:
-    return put(int32_t(value));
+    return plain(int32_t());
   case ElementType::i64:
-    return put(int64_t(value));
+    return plain(int64_t());
   case ElementType::i1:
-    return put(uint8_t(value != 0));
+    return storeEach<uint8_t>(out, values, count,
+                              [](double value) { return value != 0; });
   }
 }
 
-/// The values of the four elements of a block.
-std::array<double, 4> uniformValues(const Initializer &init,
-                                    const PhiloxBlock &block) {
-  std::array<double, 4> values;
-  for (int i = 0; i < 4; ++i)
-    values[i] = init.low + (init.high - init.low) * (block[i] * 0x1p-32);
-  return values;
-}
-
-std::array<double, 4> normalValues(const Initializer &init,
-                                   const PhiloxBlock &block) {
-  constexpr double pi = 3.14159265358979323846;
-  std::array<double, 4> values;
-  for (int i = 0; i < 4; i += 2) {
-    double radius = std::sqrt(-2 * std::log((block[i] + 1.0) * 0x1p-32));
-    double angle = 2 * pi * (block[i + 1] * 0x1p-32);
-    values[i] = init.mean + init.std * (radius * std::cos(angle));
-    values[i + 1] = init.mean + init.std * (radius * std::sin(angle));
-  }
-  return values;
-}
+constexpr int64_t elementsAtOnce = 4 * blocksAtOnce;
 
 } // namespace
 
@@ -77,33 +70,24 @@ void initializeValues(const Initializer &init, ElementType type,
                       std::string_view name, int64_t seed, int64_t first,
                       int64_t count, void *out, int threads) {
   uint64_t stream = streamOf(name);
-  int64_t firstGroup = first / 4;
-  int64_t groups = count == 0 ? 0 : (first + count - 1) / 4 - firstGroup + 1;
-  parallelFor(threads, groups, [&](int64_t begin, int64_t end) {
-    for (int64_t group = firstGroup + begin; group < firstGroup + end;
-         ++group) {
-      std::array<double, 4> values;
-      switch (init.kind) {
-      case Initializer::zeros:
-        values.fill(0);
-        break;
-      case Initializer::ones:
-        values.fill(1);
-        break;
-      case Initializer::uniform:
-        values =
-            uniformValues(init, randomBlock(seed, stream, group, initialStep));
-        break;
-      case Initializer::normal:
-        values =
-            normalValues(init, randomBlock(seed, stream, group, initialStep));
-        break;
-      }
-      for (int64_t lane = 0; lane < 4; ++lane) {
-        int64_t position = 4 * group + lane - first;
-        if (position >= 0 && position < count)
-          store(type, out, position, values[lane]);
-      }
+  bool isDrawn =
+      init.kind == Initializer::uniform || init.kind == Initializer::normal;
+  int64_t firstPiece = first / elementsAtOnce;
+  int64_t pieces =
+      count == 0 ? 0 : (first + count - 1) / elementsAtOnce - firstPiece + 1;
+  parallelFor(threads, pieces, [&](int64_t begin, int64_t end) {
+    double values[elementsAtOnce];
+    if (!isDrawn)
+      std::fill_n(values, elementsAtOnce,
+                  init.kind == Initializer::ones ? 1.0 : 0.0);
+    for (int64_t piece = firstPiece + begin; piece < firstPiece + end;
+         ++piece) {
+      if (isDrawn)
+        drawValues(init, seed, stream, piece * blocksAtOnce, values);
+      int64_t from = std::max(first, piece * elementsAtOnce);
+      int64_t to = std::min(first + count, (piece + 1) * elementsAtOnce);
+      store(type, values + (from - piece * elementsAtOnce), to - from,
+            static_cast<char *>(out) + (from - first) * byteSize(type));
     }
   });
 }

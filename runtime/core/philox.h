@@ -17,14 +17,36 @@ namespace ppopt::runtime {
 
 using PhiloxBlock = std::array<uint32_t, 4>;
 
-/// Ten rounds. `counter` and `key` least significant word first.
-PhiloxBlock philox4x32(PhiloxBlock counter, std::array<uint32_t, 2> key);
+/// Ten rounds. `counter` and `key` least significant word first. (Here, to be
+/// vectorised where many are drawn.)
+[[gnu::always_inline]] inline PhiloxBlock
+philox4x32(PhiloxBlock counter, std::array<uint32_t, 2> key) {
+#pragma GCC unroll 10
+  for (int round = 0; round < 10; ++round) {
+    uint64_t product0 = uint64_t{0xD2511F53} * counter[0];
+    uint64_t product1 = uint64_t{0xCD9E8D57} * counter[2];
+    counter = {
+        uint32_t(product1 >> 32) ^ counter[1] ^ key[0], uint32_t(product1),
+        uint32_t(product0 >> 32) ^ counter[3] ^ key[1], uint32_t(product0)};
+    key[0] += 0x9E3779B9; // golden ratio
+    key[1] += 0xBB67AE85; // sqrt(3) - 1
+  }
+  return counter;
+}
 
 /// FNV-1a, 64 bit, of the bytes of a parameter's name or a call path.
 uint64_t streamOf(std::string_view name);
 
+/// key as 64 bit; counter = (group, step), each 64 bit, low word first.
+[[gnu::always_inline]] inline PhiloxBlock
+keyedBlock(uint64_t key, uint64_t group, uint64_t step) {
+  return philox4x32({uint32_t(group), uint32_t(group >> 32), uint32_t(step),
+                     uint32_t(step >> 32)},
+                    {uint32_t(key), uint32_t(key >> 32)});
+}
+
 /// The block that holds elements 4·group .. 4·group+3 of a stream at a step:
-/// key = seed xor stream, counter = (group, step), each 64 bit, low word first.
+/// key = seed xor stream.
 PhiloxBlock randomBlock(int64_t seed, uint64_t stream, uint64_t group,
                         uint64_t step);
 

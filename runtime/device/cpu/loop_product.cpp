@@ -2,27 +2,12 @@
 
 #include "device/cpu/loop_product.h"
 
+#include "device/cpu/target_clones.h"
 #include "device/cpu/team.h"
 #include "ppopt/runtime.h"
 
 #include <algorithm>
 #include <cstring>
-
-// The runtime is built for baseline x86-64; the loop that matters is compiled
-// for wider machines too and chosen when the program is loaded.
-// (Not under the address sanitizer, which is not ready when that choice is
-// made.)
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define PPOPT_CLONES
-#endif
-#endif
-#if !defined(PPOPT_CLONES) && defined(__x86_64__)
-#define PPOPT_CLONES                                                           \
-  __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#elif !defined(PPOPT_CLONES)
-#define PPOPT_CLONES
-#endif
 
 namespace ppopt {
 
