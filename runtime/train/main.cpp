@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "device/cpu/team.h"
 #include "ppopt/runtime.h"
 #include "train/executable.h"
 
@@ -11,6 +12,7 @@
 #include <vector>
 
 int main(int argc, char **argv) {
+  ppopt::limitSpinning(argv);
   ppopt::train::CompiledProgram compiled{
       {ppopt_program_json, ppopt_program_json_size}, ppopt_tasks};
   return ppopt::train::runExecutable(

@@ -2,6 +2,11 @@
 
 #include "device/cpu/team.h"
 
+#include <climits>
+#include <cstdlib>
+#include <initializer_list>
+#include <unistd.h>
+
 // The ABI of GNU OpenMP's runtime (libgomp.so.1), which gcc's -fopenmp calls.
 extern "C" {
 void GOMP_parallel(void (*body)(void *), void *data, unsigned threads,
@@ -20,6 +25,19 @@ struct TeamCall {
   void *context;
 };
 } // namespace
+
+void limitSpinning(char **argv) {
+  for (const char *says : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "LD_PRELOAD"})
+    if (std::getenv(says))
+      return;
+  char path[PATH_MAX];
+  ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length < 0)
+    return; // costs speed only
+  path[length] = '\0';
+  ::setenv("GOMP_SPINCOUNT", "5000", /*overwrite=*/0);
+  ::execv(path, argv);
+}
 
 void runTeam(int threads, void (*body)(void *context, int member, int size),
              void *context) {

@@ -14,6 +14,15 @@
 
 namespace ppopt {
 
+/// To be called first in main. GNU OpenMP's threads spin for milliseconds
+/// before they sleep, which takes the cores from whom they wait for where other
+/// programs want them too; how long they spin is read from the environment when
+/// the library is loaded. So, unless the environment says how to wait
+/// (OMP_WAIT_POLICY, GOMP_SPINCOUNT), this starts the program anew with the
+/// spinning limited to some 50 µs. A program that is watched from inside
+/// (LD_PRELOAD, as valgrind does) stays as it is.
+void limitSpinning(char **argv);
+
 /// Calls `body(context, member, size)` on every member of a team of `threads`
 /// (the caller is member 0) and returns when all have returned. `size` is what
 /// the runtime granted, at most `threads`. Exceptions must not leave `body`.
