@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int passes = 5;
+constexpr int passes = 8;
 
 /// Of the fastest of several passes, after one that warms up.
 template <typename Pass> double leastSeconds(const Pass &pass) {
@@ -76,8 +76,10 @@ double packedProductRate(ProductType type, int threads) {
     return 0;
   TeamSizeScope scope(threads);
   // Small enough for most second-level caches, large, and very large.
-  constexpr Sizes each[] = {
-      {512, 512, 512}, {1024, 1024, 256}, {1024, 1536, 1024}};
+  constexpr Sizes each[] = {{512, 512, 512},
+                            {1024, 1024, 256},
+                            {2048, 1536, 384},
+                            {1024, 1536, 1024}};
   double best = 0;
   try {
     for (const Sizes &sizes : each)
