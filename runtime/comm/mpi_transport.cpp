@@ -35,15 +35,18 @@ constexpr size_t blockBytes = size_t(1) << 20;
 constexpr size_t plainBytes = size_t(1) << 26;
 constexpr int partsPerTransfer = 2;
 
-/// Waiting gets gentler with time: ranks may outnumber cores, and MPI's own
-/// blocking calls never sleep.
+/// Waiting gets gentler with time: MPI's own blocking calls never sleep, and
+/// where ranks or other programs outnumber cores, who polls for long has used
+/// up its share of a core when the message comes.
 class Backoff {
 public:
   void pause() {
     using namespace std::chrono;
     if (++polls < 64)
       return;
-    if (polls < 4096)
+    if (polls == 64)
+      begin = steady_clock::now();
+    if (steady_clock::now() - begin < microseconds(100))
       sched_yield();
     else
       std::this_thread::sleep_for(microseconds(20));
@@ -51,6 +54,7 @@ public:
 
 private:
   int polls = 0;
+  std::chrono::steady_clock::time_point begin;
 };
 
 void addBf16(void *in, void *inout, int *count, MPI_Datatype *) {
