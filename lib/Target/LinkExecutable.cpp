@@ -22,8 +22,8 @@ static std::optional<std::string> findLinkDriver() {
   return std::nullopt;
 }
 
-LogicalResult pp::linkExecutable(StringRef object, StringRef prefix,
-                                 StringRef executable) {
+LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
+                                 StringRef prefix, StringRef executable) {
   auto reject = [](const Twine &message) {
     llvm::errs() << "ppopt: error: " << message << "\n";
     return failure();
@@ -38,8 +38,9 @@ LogicalResult pp::linkExecutable(StringRef object, StringRef prefix,
 
   // Where the executable looks for the MPI module unless it lies beside it.
   std::string modules = ("-Wl,-rpath," + prefix + "/lib/ppopt").str();
-  SmallVector<StringRef> command = {*driver, "-o",    executable,
-                                    object,  runtime, modules};
+  SmallVector<StringRef> command = {*driver, "-o", executable};
+  command.append(objects.begin(), objects.end());
+  command.append({runtime, modules});
   for (StringRef library : {PPOPT_LINK_LIBRARIES})
     command.push_back(library);
   std::string sanitizers = "-fsanitize=" PPOPT_SANITIZE;

@@ -1,12 +1,16 @@
-//===- NativeCode.cpp - From the LLVM dialect to an object file -----------===//
+//===- NativeCode.cpp - From the LLVM dialect to object files -------------===//
 
 #include "ppopt/Target/NativeCode.h"
 
+#include "NativeParts.h"
+
+#include "ppopt/Conversion/Passes.h"
+
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -17,6 +21,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
@@ -25,20 +30,23 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-void pp::buildLowerToLLVMPipeline(OpPassManager &manager) {
-  // Kernels are functions of func, tasks of llvm: these stay as they are.
-  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-  manager.addNestedPass<func::FuncOp>(createCSEPass());
-  manager.addNestedPass<func::FuncOp>(createLoopInvariantCodeMotionPass());
-  manager.addPass(memref::createExpandStridedMetadataPass());
-  manager.addPass(createLowerAffinePass());
-  manager.addPass(createSCFToControlFlowPass());
+void pp::buildLowerKernelsPipeline(OpPassManager &manager) {
+  OpPassManager &kernels = manager.nest<LLVM::LLVMFuncOp>();
+  kernels.addPass(createApproximateMath());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  kernels.addPass(memref::createExpandStridedMetadataPass());
+  kernels.addPass(createLowerAffinePass());
+  kernels.addPass(createSCFToControlFlowPass());
   ConvertMathToLLVMPassOptions math;
   math.approximateLog1p = false;
-  manager.addPass(createConvertMathToLLVMPass(math));
+  kernels.addPass(createConvertMathToLLVMPass(math));
+  kernels.addPass(createArithToLLVMConversionPass());
+  kernels.addPass(createConvertIndexToLLVMPass());
+}
+
+void pp::buildLowerToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(createConvertMathToLibmPass());
-  manager.addPass(createArithToLLVMConversionPass());
-  manager.addPass(createConvertIndexToLLVMPass());
   manager.addPass(createFinalizeMemRefToLLVMConversionPass());
   ConvertFuncToLLVMPassOptions func;
   func.useBarePtrCallConv = true;
@@ -114,37 +122,82 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
-LogicalResult pp::writeObject(ModuleOp module, StringRef cpu,
-                              StringRef features, StringRef path) {
-  registerBuiltinDialectTranslation(*module.getContext());
-  registerLLVMDialectTranslation(*module.getContext());
-  std::unique_ptr<llvm::TargetMachine> machine =
-      createMachine(module, cpu, features);
-  if (!machine)
-    return failure();
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> native =
-      translateModuleToLLVMIR(module, context, "ppopt");
-  if (!native)
-    return module.emitError("can't be translated to LLVM IR");
-  native->setDataLayout(machine->createDataLayout());
-  native->setTargetTriple(machine->getTargetTriple());
-  setFunctionAttributes(*native, cpu, features, *machine);
-  optimise(*native, *machine);
+namespace {
 
+/// A part on its way to its object file.
+struct PartInLLVM {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<llvm::Module> module;
+  bool isUnoptimized;
+  std::string path;
+};
+
+} // namespace
+
+static FailureOr<PartInLLVM> translate(NativePart part, StringRef cpu,
+                                       StringRef features, std::string path) {
+  PartInLLVM result;
+  result.context = std::make_unique<llvm::LLVMContext>();
+  result.machine = createMachine(*part.module, cpu, features);
+  if (!result.machine)
+    return failure();
+  result.isUnoptimized = part.isUnoptimized;
+  if (part.isUnoptimized)
+    result.machine->setOptLevel(llvm::CodeGenOptLevel::None);
+  result.module =
+      translateModuleToLLVMIR(*part.module, *result.context, "ppopt");
+  if (!result.module)
+    return part.module->emitError("can't be translated to LLVM IR");
+  result.module->setDataLayout(result.machine->createDataLayout());
+  result.module->setTargetTriple(result.machine->getTargetTriple());
+  setFunctionAttributes(*result.module, cpu, features, *result.machine);
+  result.path = std::move(path);
+  return result;
+}
+
+/// Independent of all other parts: runs beside them.
+static LogicalResult writeObject(PartInLLVM &part, Location loc) {
+  if (!part.isUnoptimized)
+    optimise(*part.module, *part.machine);
   std::error_code error;
-  llvm::raw_fd_ostream file(path, error, llvm::sys::fs::OF_None);
+  llvm::raw_fd_ostream file(part.path, error, llvm::sys::fs::OF_None);
   if (error)
-    return module.emitError("can't write '")
-           << path << "': " << error.message();
+    return emitError(loc) << "can't write '" << part.path
+                          << "': " << error.message();
   llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, file, nullptr,
-                                   llvm::CodeGenFileType::ObjectFile))
-    return module.emitError("LLVM can't write object files for ") << cpu;
-  passes.run(*native);
+  if (part.machine->addPassesToEmitFile(passes, file, nullptr,
+                                        llvm::CodeGenFileType::ObjectFile))
+    return emitError(loc) << "LLVM can't write object files for "
+                          << part.machine->getTargetCPU();
+  passes.run(*part.module);
   file.close();
   if (file.has_error())
-    return module.emitError("can't write '")
-           << path << "': " << file.error().message();
+    return emitError(loc) << "can't write '" << part.path
+                          << "': " << file.error().message();
   return success();
+}
+
+FailureOr<SmallVector<std::string>> pp::writeObjects(ModuleOp module,
+                                                     StringRef cpu,
+                                                     StringRef features,
+                                                     StringRef stem) {
+  registerBuiltinDialectTranslation(*module.getContext());
+  registerLLVMDialectTranslation(*module.getContext());
+  SmallVector<PartInLLVM, 0> parts;
+  for (NativePart &part : divideIntoParts(module)) {
+    FailureOr<PartInLLVM> translated =
+        translate(std::move(part), cpu, features,
+                  llvm::formatv("{0}.{1}.o", stem, parts.size()));
+    if (failed(translated))
+      return failure();
+    parts.push_back(std::move(*translated));
+  }
+  if (failed(failableParallelForEach(
+          module.getContext(), parts, [&](PartInLLVM &part) {
+            return writeObject(part, module.getLoc());
+          })))
+    return failure();
+  return llvm::map_to_vector(parts,
+                             [](const PartInLLVM &part) { return part.path; });
 }

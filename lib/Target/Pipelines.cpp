@@ -92,8 +92,8 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     return;
   case Phase::Native:
     manager.addPass(createEmitKernels());
+    buildLowerKernelsPipeline(manager);
     manager.addPass(createEmitTasksPass(options));
-    manager.addPass(createApproximateMath());
     buildLowerToLLVMPipeline(manager);
     return;
   }

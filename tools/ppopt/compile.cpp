@@ -8,8 +8,8 @@
 #include "ppopt/Target/NativeCode.h"
 
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -105,17 +105,19 @@ static int run(const Arguments &arguments) {
   if (stop)
     return printModule(compileCommand, compilation.getModule(), output);
 
-  SmallString<128> object;
-  if (std::error_code error =
-          sys::fs::createTemporaryFile("ppopt", "o", object))
+  mlir::ModuleOp module = compilation.getModule();
+  StringRef program = mlir::pp::getProgramJson(module);
+  SmallString<128> objects;
+  if (std::error_code error = sys::fs::createUniqueDirectory("ppopt", objects))
     return fail(compileCommand,
-                "cannot write a temporary file: " + error.message());
-  FileRemover remover(object);
-  if (failed(mlir::pp::writeObject(compilation.getModule(), plan->cpu,
-                                   plan->features, object)) ||
-      failed(mlir::pp::linkExecutable(object, getPrefix(), output)))
+                "cannot make a temporary folder: " + error.message());
+  llvm::scope_exit remover([&] { sys::fs::remove_directories(objects); });
+  auto paths = mlir::pp::writeObjects(module, plan->cpu, plan->features,
+                                      (objects + "/part").str());
+  if (failed(paths) ||
+      failed(mlir::pp::linkExecutable(*paths, getPrefix(), output)))
     return 1;
-  printLaunch(output, *plan, mlir::pp::getProgramJson(compilation.getModule()));
+  printLaunch(output, *plan, program);
   return 0;
 }
 

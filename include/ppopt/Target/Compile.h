@@ -99,8 +99,8 @@ void buildPhasePipeline(Phase phase, OpPassManager &manager,
 /// carries; empty if it has none.
 StringRef getProgramJson(ModuleOp native);
 
-/// Links an object file with the runtime in `prefix`/lib to an executable.
-LogicalResult linkExecutable(StringRef object, StringRef prefix,
+/// Links object files with the runtime in `prefix`/lib to an executable.
+LogicalResult linkExecutable(ArrayRef<std::string> objects, StringRef prefix,
                              StringRef executable);
 
 } // namespace mlir::pp

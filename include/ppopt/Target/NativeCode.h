@@ -1,4 +1,4 @@
-//===- NativeCode.h - From the LLVM dialect to an object file ----*- C++
+//===- NativeCode.h - From the LLVM dialect to object files -------*- C++
 //-*-===//
 
 #ifndef PPOPT_TARGET_NATIVECODE_H
@@ -9,8 +9,12 @@
 
 namespace mlir::pp {
 
-/// Appends upstream's conversions from scf, memref, math and arith to the LLVM
-/// dialect; f32 math becomes polynomials that vectorise.
+/// Appends upstream's conversions that work within a function, several kernels
+/// at a time; f32 math becomes polynomials that vectorise. Before tasks are
+/// functions too: they have nothing to convert, and are long.
+void buildLowerKernelsPipeline(OpPassManager &manager);
+
+/// Appends those that work on a module: then all of it is in the LLVM dialect.
 void buildLowerToLLVMPipeline(OpPassManager &manager);
 
 /// LLVM's name of this machine's CPU and its features ("+avx2,-avx512f,…").
@@ -19,10 +23,13 @@ struct HostCpu {
 };
 HostCpu getHostCpu();
 
-/// Optimises a module of the LLVM dialect for `cpu` and writes an object file.
-/// `cpu` and `features` are as LLVM names them; an unknown CPU is an error.
-LogicalResult writeObject(ModuleOp module, StringRef cpu, StringRef features,
-                          StringRef path);
+/// Optimises a module of the LLVM dialect for `cpu` and writes object files
+/// whose names begin with `stem`; returns their paths. The module's definitions
+/// are gone afterwards. `cpu` and `features` are as LLVM names them; an unknown
+/// CPU is an error.
+FailureOr<SmallVector<std::string>> writeObjects(ModuleOp module, StringRef cpu,
+                                                 StringRef features,
+                                                 StringRef stem);
 
 } // namespace mlir::pp
 

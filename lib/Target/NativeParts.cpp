@@ -1,0 +1,125 @@
+//===- NativeParts.cpp - A native module in parts of its own --------------===//
+
+#include "NativeParts.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// As many as find work on the processors of today; an optimiser for each costs
+/// little.
+static constexpr unsigned kOptimizedParts = 8;
+
+namespace {
+
+/// Functions that must stay together.
+struct Unit {
+  SmallVector<LLVM::LLVMFuncOp> functions;
+  size_t position = 0, ops = 0;
+};
+
+} // namespace
+
+/// The symbols that ops of a region refer to, each once.
+static SetVector<StringAttr> getReferences(Region &region) {
+  SetVector<StringAttr> names;
+  if (auto uses = SymbolTable::getSymbolUses(&region))
+    for (const SymbolTable::SymbolUse &use : *uses)
+      names.insert(use.getSymbolRef().getRootReference());
+  return names;
+}
+
+/// A private function goes with those that refer to it.
+static SmallVector<Unit>
+findUnits(ArrayRef<LLVM::LLVMFuncOp> functions,
+          const DenseMap<StringAttr, Operation *> &symbols) {
+  llvm::EquivalenceClasses<Operation *> together;
+  for (LLVM::LLVMFuncOp function : functions) {
+    together.insert(function);
+    for (StringAttr name : getReferences(function.getBody())) {
+      auto other = dyn_cast_or_null<LLVM::LLVMFuncOp>(symbols.lookup(name));
+      if (other && other.getLinkage() == LLVM::Linkage::Internal)
+        together.unionSets(function, other);
+    }
+  }
+  llvm::MapVector<Operation *, Unit> units;
+  for (auto [i, each] : llvm::enumerate(functions)) {
+    LLVM::LLVMFuncOp function = each;
+    Unit &unit = units[together.getLeaderValue(function)];
+    if (unit.functions.empty())
+      unit.position = i;
+    unit.functions.push_back(function);
+    function.walk([&](Operation *) { ++unit.ops; });
+  }
+  return llvm::map_to_vector(
+      units, [](auto &entry) { return std::move(entry.second); });
+}
+
+/// Large ones first, each to the part that has the least.
+static SmallVector<SmallVector<LLVM::LLVMFuncOp>>
+balance(SmallVector<Unit> units) {
+  llvm::sort(units, [](const Unit &a, const Unit &b) {
+    return std::make_pair(b.ops, a.position) <
+           std::make_pair(a.ops, b.position);
+  });
+  SmallVector<SmallVector<LLVM::LLVMFuncOp>> parts(
+      std::min<size_t>(kOptimizedParts, units.size()));
+  SmallVector<size_t> ops(parts.size());
+  for (const Unit &unit : units) {
+    size_t least = llvm::min_element(ops) - ops.begin();
+    parts[least].append(unit.functions);
+    ops[least] += unit.ops;
+  }
+  return parts;
+}
+
+/// Declares what the part refers to and does not hold.
+static void declareReferences(ModuleOp part,
+                              const DenseMap<StringAttr, Operation *> &symbols,
+                              const DenseSet<StringAttr> &held) {
+  OpBuilder builder = OpBuilder::atBlockBegin(part.getBody());
+  for (StringAttr name : getReferences(part.getBodyRegion())) {
+    auto function = dyn_cast_or_null<LLVM::LLVMFuncOp>(symbols.lookup(name));
+    if (!function || held.contains(name))
+      continue;
+    auto declaration =
+        cast<LLVM::LLVMFuncOp>(builder.cloneWithoutRegions(*function));
+    declaration.setLinkage(LLVM::Linkage::External);
+  }
+}
+
+SmallVector<NativePart> pp::divideIntoParts(ModuleOp module) {
+  DenseMap<StringAttr, Operation *> symbols;
+  SmallVector<LLVM::LLVMFuncOp> optimized;
+  SmallVector<Operation *> others;
+  for (Operation &op : *module.getBody()) {
+    if (auto name = SymbolTable::getSymbolName(&op))
+      symbols[name] = &op;
+    auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+    if (!function)
+      others.push_back(&op);
+    else if (!function.isDeclaration())
+      function.getOptimizeNone() ? others.push_back(&op)
+                                 : optimized.push_back(function);
+  }
+
+  SmallVector<SmallVector<Operation *>> contents = {others};
+  for (ArrayRef<LLVM::LLVMFuncOp> part : balance(findUnits(optimized, symbols)))
+    contents.push_back(llvm::to_vector_of<Operation *>(part));
+  SmallVector<NativePart> parts;
+  for (ArrayRef<Operation *> ops : contents) {
+    OwningOpRef<ModuleOp> part = ModuleOp::create(module.getLoc());
+    DenseSet<StringAttr> held;
+    for (Operation *op : ops) {
+      op->moveBefore(part->getBody(), part->getBody()->end());
+      if (auto name = SymbolTable::getSymbolName(op))
+        held.insert(name);
+    }
+    declareReferences(*part, symbols, held);
+    parts.push_back({std::move(part), parts.empty()});
+  }
+  return parts;
+}
