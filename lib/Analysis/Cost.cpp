@@ -68,7 +68,7 @@ bool pp::isCheap(Operation *op) {
 
 /// A sum over a loop that two operands have in common. Indices are not
 /// multiplied.
-static bool isProduct(Operation *op, const IterationSpace &space) {
+static bool sumsProducts(Operation *op, const IterationSpace &space) {
   for (auto [i, loop] : llvm::enumerate(space.loops)) {
     if (loop.kind != LoopKind::Sum)
       continue;
@@ -82,9 +82,9 @@ static bool isProduct(Operation *op, const IterationSpace &space) {
   return false;
 }
 
-static bool isProduct(Operation *op) {
+bool pp::isProduct(Operation *op) {
   auto space = dyn_cast<IterationSpaceOpInterface>(op);
-  return space && isProduct(op, space.getIterationSpace());
+  return space && sumsProducts(op, space.getIterationSpace());
 }
 
 /// An op that computes nothing.
@@ -161,7 +161,7 @@ public:
 /// What an op computes that is no composition, or a composition of the model.
 static void addComputation(Operation *op, const IterationSpace &space,
                            Work &work) {
-  if (isProduct(op, space)) {
+  if (sumsProducts(op, space)) {
     double iterations = 1;
     for (const Loop &loop : space.loops)
       iterations *= static_cast<double>(loop.extent);

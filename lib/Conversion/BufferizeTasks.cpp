@@ -29,27 +29,6 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
-/// The value whose buffer holds `value`: behind views and what is written in
-/// place.
-static Value getRoot(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (isView(op)) {
-      value = op->getOperand(0);
-    } else if (auto accumulate = dyn_cast<AccumulateOp>(op)) {
-      value = accumulate.getAccumulator();
-    } else if (auto launch = dyn_cast<LaunchOp>(op)) {
-      int64_t input =
-          launch.getInplace()[cast<OpResult>(value).getResultNumber()];
-      if (input < 0)
-        return value;
-      value = launch.getIns()[input];
-    } else {
-      return value;
-    }
-  }
-  return value;
-}
-
 /// The accumulation that a product is written by, behind reshapes.
 static AccumulateOp getAccumulation(MatmulOp op) {
   Operation *last = op;
@@ -64,6 +43,12 @@ static AccumulateOp getAccumulation(MatmulOp op) {
 
 namespace {
 
+/// Where a value lies: from an element of another on.
+struct Part {
+  Value whole;
+  int64_t offset; ///< in elements
+};
+
 class TaskBufferizer {
 public:
   TaskBufferizer(TaskOp task, int64_t threads)
@@ -77,6 +62,9 @@ private:
     auto type = cast<RankedTensorType>(tensor);
     return MemRefType::get(type.getShape(), type.getElementType());
   }
+  void findParts();
+  Part getStorage(Value value) const;
+  Value getRoot(Value value) const { return getStorage(value).whole; }
   void convertSignature();
   void assignTemporaries();
   Value getBuffer(Value value);
@@ -90,10 +78,50 @@ private:
   Block &body;
   Operation *ret;
   OpBuilder builder;
+  /// Of values that are computed in the place of a concatenation.
+  DenseMap<Value, Part> parts;
   /// Of roots.
   DenseMap<Value, Value> buffers;
   int64_t tempBytes = 0, workspaceBytes = 0;
 };
+
+/// What is concatenated by now is computed in its place (form-kernels).
+void TaskBufferizer::findParts() {
+  for (auto concat : body.getOps<ConcatOp>())
+    for (auto [input, offset] :
+         llvm::zip(concat.getInputs(), *getContiguousOffsets(concat)))
+      parts[getRoot(input)] = {concat.getResult(), offset};
+}
+
+/// The value whose buffer holds `value`: behind views, what is written in
+/// place, and what it is a part of; and where in it. Where a view's elements do
+/// not follow one another the offset means nothing.
+Part TaskBufferizer::getStorage(Value value) const {
+  Part storage{value, 0};
+  while (true) {
+    Value at = storage.whole;
+    if (auto part = parts.find(at); part != parts.end()) {
+      storage.whole = part->second.whole;
+      storage.offset += part->second.offset;
+      continue;
+    }
+    Operation *op = at.getDefiningOp();
+    if (isView(op)) {
+      if (auto slice = dyn_cast<SliceOp>(op))
+        storage.offset += getContiguousOffset(slice).value_or(0);
+      storage.whole = op->getOperand(0);
+    } else if (auto accumulate = dyn_cast_or_null<AccumulateOp>(op)) {
+      storage.whole = accumulate.getAccumulator();
+    } else if (auto launch = dyn_cast_or_null<LaunchOp>(op)) {
+      int64_t input = launch.getInplace()[cast<OpResult>(at).getResultNumber()];
+      if (input < 0)
+        return storage;
+      storage.whole = launch.getIns()[input];
+    } else {
+      return storage;
+    }
+  }
+}
 
 /// Arguments become memrefs; results that are tied to none, arguments.
 void TaskBufferizer::convertSignature() {
@@ -124,19 +152,22 @@ void TaskBufferizer::convertSignature() {
 
 void TaskBufferizer::assignTemporaries() {
   llvm::MapVector<Value, Lifetime> lifetimes;
+  SmallVector<Operation *> ops;
   DenseMap<Operation *, unsigned> position;
-  for (auto [i, op] : llvm::enumerate(body))
-    position[&op] = i;
+  for (Operation &op : body) {
+    position[&op] = ops.size();
+    ops.push_back(&op);
+  }
   for (auto [i, op] : llvm::enumerate(body)) {
     AccumulateOp accumulation;
     if (auto product = dyn_cast<MatmulOp>(op))
       accumulation = getAccumulation(product);
-    for (Value result : op.getResults()) {
-      if (getRoot(result) == result && !buffers.contains(result) &&
-          !accumulation)
-        lifetimes[result] = Lifetime{getAlignedBytes(result.getType()),
-                                     position[&op], position[&op]};
-    }
+    // The first part of a value that is written in parts begins its life.
+    if (!accumulation && !isView(&op))
+      for (Value result : op.getResults())
+        if (Value root = getRoot(result); !buffers.contains(root))
+          lifetimes.insert({root, Lifetime{getAlignedBytes(root.getType()),
+                                           position[&op], position[&op]}});
     // An accumulating product runs where its accumulator is complete.
     for (Value operand : op.getOperands())
       if (auto it = lifetimes.find(getRoot(operand)); it != lifetimes.end())
@@ -148,7 +179,7 @@ void TaskBufferizer::assignTemporaries() {
     plan.push_back(lifetime);
   tempBytes = planOffsets(plan);
   for (auto [entry, lifetime] : llvm::zip(lifetimes, plan)) {
-    builder.setInsertionPoint(entry.first.getDefiningOp());
+    builder.setInsertionPoint(ops[lifetime.first]);
     buffers[entry.first] =
         TempOp::create(builder, entry.first.getLoc(),
                        getBufferType(entry.first.getType()), lifetime.offset);
@@ -157,14 +188,21 @@ void TaskBufferizer::assignTemporaries() {
 
 /// The buffer of `value` under the value's shape.
 Value TaskBufferizer::getBuffer(Value value) {
-  Value buffer = buffers.lookup(getRoot(value));
+  Part storage = getStorage(value);
+  Value buffer = buffers.lookup(storage.whole);
   MemRefType wanted = getBufferType(value.getType());
-  if (cast<ShapedType>(buffer.getType()).getShape() == wanted.getShape())
+  if (storage.offset == 0 &&
+      cast<ShapedType>(buffer.getType()).getShape() == wanted.getShape())
     return buffer;
-  auto [strides, offset] = wanted.getStridesAndOffset();
+  SmallVector<int64_t> strides = wanted.getStridesAndOffset().first;
+  auto layout =
+      StridedLayoutAttr::get(builder.getContext(), storage.offset, strides);
+  if (storage.offset != 0)
+    wanted =
+        MemRefType::get(wanted.getShape(), wanted.getElementType(), layout);
   return memref::ReinterpretCastOp::create(builder, value.getLoc(), wanted,
-                                           buffer, offset, wanted.getShape(),
-                                           strides);
+                                           buffer, storage.offset,
+                                           wanted.getShape(), strides);
 }
 
 void TaskBufferizer::convertLaunch(LaunchOp op) {
@@ -250,7 +288,7 @@ LogicalResult TaskBufferizer::convert(Operation &op) {
       builder.setInsertionPoint(accumulate);
     return convertProduct(product);
   }
-  if (isa<AccumulateOp>(op) || isView(&op))
+  if (isa<AccumulateOp, ConcatOp>(op) || isView(&op))
     return success();
   return op.emitOpError("is neither a product, a launch nor a view; run "
                         "--pp-form-kernels first");
@@ -259,6 +297,7 @@ LogicalResult TaskBufferizer::convert(Operation &op) {
 LogicalResult TaskBufferizer::run() {
   if (llvm::any_of(task.getArgumentTypes(), llvm::IsaPred<MemRefType>))
     return task.emitOpError("has buffers already");
+  findParts();
   convertSignature();
   SmallVector<Operation *> old;
   for (Operation &op : body)

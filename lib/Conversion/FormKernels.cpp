@@ -173,6 +173,7 @@ struct FormKernelsPass : pp::impl::FormKernelsBase<FormKernelsPass> {
         return signalPassFailure();
       eraseDeadOps(task);
       splitAccumulations(task);
+      hoistAccumulations(task);
       normalizeReductions(task);
       eraseDeadOps(task);
       TaskRewriter rewriter(task, outliner);

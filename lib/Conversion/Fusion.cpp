@@ -11,6 +11,7 @@ TaskFusion::TaskFusion(TaskOp task) : task(task), probe(task.getContext()) {
   for (auto [i, op] : llvm::enumerate(task.getBody().front()))
     position[&op] = i;
   findInPlaceAccumulations();
+  findMemoryViews();
   findLazyOps();
   formClusters();
 }
@@ -19,30 +20,62 @@ TaskFusion::TaskFusion(TaskOp task) : task(task), probe(task.getContext()) {
 // Dependencies
 //===----------------------------------------------------------------------===//
 
-/// The ops with buffers whose values are read to compute `value`.
-void TaskFusion::collectSources(Value value,
-                                SetVector<Operation *> &sources) const {
+/// The ops with buffers whose values are read to compute `value`; those that
+/// are read through a memory view in `memorySources` too, once there is one.
+void TaskFusion::collectSources(Value value, SetVector<Operation *> &sources,
+                                SetVector<Operation *> *memorySources) const {
   Operation *def = value.getDefiningOp();
   if (!def)
     return;
-  if (!isLazy(def) && !isa<ReshapeOp>(def)) {
+  if (!isLazy(def) && !isMemoryView(def) && !isa<ReshapeOp>(def)) {
     sources.insert(def);
     return;
   }
+  if (!isMemoryView(def) || memorySources == nullptr) {
+    for (Value operand : def->getOperands())
+      collectSources(operand, sources, memorySources);
+    return;
+  }
+  SetVector<Operation *> behind;
   for (Value operand : def->getOperands())
-    collectSources(operand, sources);
+    collectSources(operand, behind, nullptr);
+  memorySources->insert_range(behind);
+  sources.insert_range(behind);
 }
 
 const SetVector<Operation *> &TaskFusion::getSources(Operation *op) const {
   auto [it, isNew] = sourcesOf.try_emplace(op);
   if (isNew) {
-    SetVector<Operation *> sources;
+    SetVector<Operation *> sources, memorySources;
     for (Value operand : op->getOperands())
-      collectSources(operand, sources);
+      collectSources(operand, sources, &memorySources);
+    memorySourcesOf[op] = std::move(memorySources);
     it = sourcesOf.find(op);
     it->second = std::move(sources);
   }
   return it->second;
+}
+
+/// Whether `op` reads, through a memory view, what a cluster writes: it must
+/// then stay behind it.
+bool TaskFusion::readsMemoryOf(Operation *op, unsigned cluster) const {
+  getSources(op);
+  return llvm::any_of(memorySourcesOf.find(op)->second, [&](Operation *source) {
+    auto it = clusterOf.find(source);
+    return it != clusterOf.end() && it->second == cluster;
+  });
+}
+
+/// Whether no cluster of these reads another's results through a memory view.
+bool TaskFusion::canMerge(unsigned into, ArrayRef<unsigned> others) const {
+  auto reads = [&](unsigned reader, unsigned written) {
+    return llvm::any_of(clusters[reader].ops, [&](Operation *op) {
+      return readsMemoryOf(op, written);
+    });
+  };
+  return llvm::none_of(others, [&](unsigned other) {
+    return reads(into, other) || reads(other, into);
+  });
 }
 
 /// Of the ops that `op` reads: their clusters, each once.
@@ -57,7 +90,7 @@ SmallVector<unsigned> TaskFusion::getSourceClusters(Operation *op) const {
 void TaskFusion::forEachReader(
     ResultRange values, llvm::function_ref<void(Operation *)> visit) const {
   for (Operation *user : values.getUsers())
-    if (isLazy(user) || isa<ReshapeOp>(user))
+    if (isLazy(user) || isMemoryView(user) || isa<ReshapeOp>(user))
       forEachReader(user->getResults(), visit);
     else
       visit(user);
@@ -150,7 +183,8 @@ bool TaskFusion::isRowLevel(Value value, const Cluster &cluster) const {
 /// hand.
 bool TaskFusion::canJoin(Operation *op, Space space, unsigned index) {
   const Cluster &cluster = clusters[index];
-  if (cluster.isProduct || cluster.form != KernelForm::Rows)
+  if (cluster.isProduct || cluster.form != KernelForm::Rows ||
+      readsMemoryOf(op, index))
     return false;
   bool isOfRowLevel =
       isa<ElementOpInterface>(op) && isRowLevel(op->getResult(0), cluster);
@@ -186,7 +220,7 @@ bool TaskFusion::canJoin(Operation *op, Space space, unsigned index) {
 void TaskFusion::addToRows(Operation *op, Space space) {
   SmallVector<unsigned> targets;
   for (unsigned source : getSourceClusters(op)) {
-    if (!canJoin(op, space, source) ||
+    if (!canJoin(op, space, source) || !canMerge(source, targets) ||
         (!targets.empty() &&
          clusters[source].space != clusters[targets.front()].space))
       continue;
@@ -209,7 +243,8 @@ bool TaskFusion::joinTail(Operation *op) {
     if (it == clusterOf.end() || read.access != Access::Identity)
       continue;
     Cluster &cluster = clusters[it->second];
-    if (cluster.isProduct || cluster.form == KernelForm::Rows)
+    if (cluster.isProduct || cluster.form == KernelForm::Rows ||
+        readsMemoryOf(op, it->second))
       continue;
     auto accumulate = dyn_cast<AccumulateOp>(op);
     if (cluster.form == KernelForm::Scatter &&
@@ -262,7 +297,8 @@ void TaskFusion::addProduct(Operation &op) {
 }
 
 void TaskFusion::add(Operation &op) {
-  if (isa<ReturnOp, ReshapeOp>(op) || isLazy(&op) || clusterOf.contains(&op))
+  if (isa<ReturnOp, ReshapeOp>(op) || isLazy(&op) || isMemoryView(&op) ||
+      clusterOf.contains(&op))
     return;
   if (isa<MatmulOp>(op))
     return addProduct(op);

@@ -42,6 +42,9 @@ public:
   /// An op that has no buffer: each kernel that reads it computes it, and
   /// products fold it into strides.
   bool isLazy(Operation *op) const { return lazy.contains(op); }
+  /// An op that names a range of a buffer: a slice of an argument, or what its
+  /// operands are parts of, each written there by who computes it.
+  bool isMemoryView(Operation *op) const { return memoryViews.contains(op); }
   /// Accumulations into the buffer of their accumulator.
   bool isInPlace(AccumulateOp op) const { return inPlace.contains(op); }
   /// Whether an op outside of `cluster` needs the value in memory.
@@ -51,6 +54,8 @@ public:
 
 private:
   void findInPlaceAccumulations();
+  void findMemoryViews();
+  bool isPart(OpOperand &input, DenseSet<Value> &taken) const;
   void findLazyOps();
   void makeOperandsFoldable(MatmulOp op);
   bool demote(Value value);
@@ -63,6 +68,8 @@ private:
   void addToRows(Operation *op, Space space);
   bool joinTail(Operation *op);
   bool canJoin(Operation *op, Space space, unsigned cluster);
+  bool readsMemoryOf(Operation *op, unsigned cluster) const;
+  bool canMerge(unsigned into, ArrayRef<unsigned> others) const;
   bool isRowLevel(Value value, const Cluster &cluster) const;
   void join(Operation *op, ArrayRef<unsigned> targets);
   unsigned newCluster(Operation *op, KernelForm form, Space space);
@@ -70,16 +77,19 @@ private:
                      llvm::function_ref<void(Operation *)> visit) const;
   bool hasPathThroughOthers(Operation *op, ArrayRef<unsigned> targets) const;
   SmallVector<unsigned> getSourceClusters(Operation *op) const;
-  void collectSources(Value value, SetVector<Operation *> &sources) const;
+  void collectSources(Value value, SetVector<Operation *> &sources,
+                      SetVector<Operation *> *memorySources) const;
   const SetVector<Operation *> &getSources(Operation *op) const;
 
   TaskOp task;
   AccessProbe probe;
-  DenseSet<Operation *> lazy, inPlace;
+  DenseSet<Operation *> lazy, inPlace, memoryViews;
   DenseMap<Operation *, unsigned> position, clusterOf;
   SmallVector<Cluster, 0> clusters;
   DenseMap<Operation *, OpReads> reads;
   mutable DenseMap<Operation *, SetVector<Operation *>> sourcesOf;
+  /// Of the sources those that are read through a memory view.
+  mutable DenseMap<Operation *, SetVector<Operation *>> memorySourcesOf;
 };
 
 } // namespace mlir::pp

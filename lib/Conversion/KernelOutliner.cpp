@@ -141,6 +141,89 @@ static Value getOverwritten(Value value, const Cluster &cluster,
   return Value();
 }
 
+namespace {
+
+/// Which product a result of a cluster in rows may be written over, because the
+/// cluster is its only reader.
+class LastReads {
+public:
+  LastReads(const Cluster &cluster, TaskFusion &fusion, ArrayRef<Value> inputs,
+            ArrayRef<Value> outputs)
+      : cluster(cluster), fusion(fusion), inputs(inputs), outputs(outputs) {}
+
+  /// Null if there is none. Each input is given once.
+  Value find(Value output) {
+    if (cluster.form != KernelForm::Rows || isPlaced(output) || !isLast(output))
+      return Value();
+    for (Value input : inputs)
+      if (input.getDefiningOp<MatmulOp>() &&
+          input.getType() == output.getType() &&
+          isReadInClusterOnly(input, cluster, fusion) &&
+          isReadInSweeps(input) && taken.insert(input).second)
+        return input;
+    return Value();
+  }
+
+private:
+  /// Whether somebody else says where the value lies.
+  bool isPlaced(Value output) const {
+    return llvm::any_of(output.getUsers(), [&](Operation *user) {
+      if (isa<ReshapeOp>(user))
+        return isPlaced(user->getResult(0));
+      return isa<ReturnOp>(user) || fusion.isMemoryView(user);
+    });
+  }
+
+  /// The sweep in which an element can first be computed.
+  unsigned getSweep(Value value) {
+    Operation *op = value.getDefiningOp();
+    bool isComputedHere = op && (fusion.getCluster(op) == &cluster ||
+                                 fusion.isLazy(op) || isa<ReshapeOp>(op));
+    if (!isComputedHere)
+      return 0;
+    if (auto known = sweeps.find(value); known != sweeps.end())
+      return known->second;
+    unsigned sweep = isa<ReduceOp>(op) ? 1 : 0, before = 0;
+    for (Value operand : op->getOperands())
+      before = std::max(before, getSweep(operand));
+    return sweeps[value] = sweep + before;
+  }
+
+  /// Whether nothing of the row is read after the sweep that writes the value.
+  bool isLast(Value output) {
+    unsigned last = getSweep(output);
+    return llvm::all_of(cluster.ops,
+                        [&](Operation *op) {
+                          auto reduce = dyn_cast<ReduceOp>(op);
+                          return !reduce || getSweep(reduce.getX()) <= last;
+                        }) &&
+           llvm::all_of(outputs,
+                        [&](Value other) { return getSweep(other) <= last; });
+  }
+
+  /// Whether each element is read where the same element of the results is
+  /// computed.
+  bool isReadInSweeps(Value input) {
+    return llvm::all_of(cluster.ops, [&](Operation *op) {
+      if (auto reduce = dyn_cast<ReduceOp>(op)) {
+        Operation *def = reduce.getX().getDefiningOp();
+        return !def || !(fusion.isLazy(def) || isa<ReshapeOp>(def));
+      }
+      return llvm::all_of(fusion.getReads(op).reads, [&](const Read &read) {
+        return read.source != input || read.access == Access::Identity;
+      });
+    });
+  }
+
+  const Cluster &cluster;
+  TaskFusion &fusion;
+  ArrayRef<Value> inputs, outputs;
+  DenseMap<Value, unsigned> sweeps;
+  DenseSet<Value> taken;
+};
+
+} // namespace
+
 /// "add_gelu_8x128x512": what is computed, up to four ops, and the space.
 static std::string describe(KernelOp kernel, const Cluster &cluster) {
   SmallVector<StringRef> parts;
@@ -192,9 +275,12 @@ LaunchOp KernelOutliner::outline(const Cluster &cluster, TaskFusion &fusion,
   KernelBody body(cluster, fusion, OpBuilder::atBlockEnd(module.getBody()));
   body.build();
   SmallVector<int64_t> inplace;
+  LastReads lastReads(cluster, fusion, body.inputs, body.outputs);
   for (Value output : body.outputs) {
-    const auto *input =
-        llvm::find(body.inputs, getOverwritten(output, cluster, fusion));
+    Value overwritten = getOverwritten(output, cluster, fusion);
+    if (!overwritten)
+      overwritten = lastReads.find(output);
+    const auto *input = llvm::find(body.inputs, overwritten);
     inplace.push_back(input == body.inputs.end() ? -1
                                                  : input - body.inputs.begin());
   }

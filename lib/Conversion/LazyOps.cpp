@@ -3,6 +3,8 @@
 #include "Fusion.h"
 #include "ViewFolding.h"
 
+#include "ppopt/Dialect/PP/TypeSizes.h"
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -40,6 +42,65 @@ void TaskFusion::findInPlaceAccumulations() {
 }
 
 //===----------------------------------------------------------------------===//
+// Memory views
+//===----------------------------------------------------------------------===//
+
+/// Values that must be in memory: what the task returns and accumulates.
+static bool hasUserInMemory(Operation *op) {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    if (isa<ReshapeOp>(user))
+      return hasUserInMemory(user);
+    return isa<ReturnOp>(user);
+  });
+}
+
+/// Whether a buffer may begin at an element of another.
+static bool isAligned(int64_t offset, Value value) {
+  Type element = getElementTypeOrSelf(value.getType());
+  return offset * getElementBytes(element) % kBufferAlignment == 0;
+}
+
+/// Whether an operand of a concatenation can be computed in its place: nothing
+/// else says where its buffer lies.
+bool TaskFusion::isPart(OpOperand &input, DenseSet<Value> &taken) const {
+  Value value = skipReshapes(input.get());
+  Operation *def = value.getDefiningOp();
+  bool isOfArgument = isMemoryView(def) && !isa<ConcatOp>(def);
+  if (!def || isOfArgument || hasUserInMemory(def))
+    return false;
+  auto accumulate = dyn_cast<AccumulateOp>(def);
+  return !(accumulate && isInPlace(accumulate)) && taken.insert(value).second;
+}
+
+/// Slices of arguments, and concatenations, whose elements follow one another.
+void TaskFusion::findMemoryViews() {
+  DenseSet<Value> taken; // parts of a concatenation
+  for (Operation &op : task.getBody().front()) {
+    if (auto slice = dyn_cast<SliceOp>(op)) {
+      std::optional<int64_t> offset = getContiguousOffset(slice);
+      Operation *source = skipReshapes(slice.getX()).getDefiningOp();
+      if (offset && isAligned(*offset, slice) && !source &&
+          !hasUserInMemory(slice))
+        memoryViews.insert(slice);
+    } else if (auto concat = dyn_cast<ConcatOp>(op)) {
+      std::optional<SmallVector<int64_t>> offsets =
+          getContiguousOffsets(concat);
+      DenseSet<Value> parts = taken;
+      bool isAssembled =
+          offsets &&
+          llvm::all_of(*offsets,
+                       [&](int64_t at) { return isAligned(at, concat); }) &&
+          llvm::all_of(concat->getOpOperands(),
+                       [&](OpOperand &input) { return isPart(input, parts); });
+      if (!isAssembled)
+        continue;
+      memoryViews.insert(concat);
+      taken = std::move(parts);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Lazy ops
 //===----------------------------------------------------------------------===//
 
@@ -64,15 +125,6 @@ bool TaskFusion::isCheap(Operation *op) const {
          isa<CastOp, IotaOp>(op);
 }
 
-/// Values that must be in memory: what the task returns and accumulates.
-static bool hasUserInMemory(Operation *op) {
-  return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    if (isa<ReshapeOp>(user))
-      return hasUserInMemory(user);
-    return isa<ReturnOp>(user);
-  });
-}
-
 /// Whether a kernel reads the op through a reshape that merges columns: each
 /// element would cost a division.
 static bool hasMergingReader(Operation *op) {
@@ -94,7 +146,8 @@ static bool hasMergingReader(Operation *op) {
 void TaskFusion::findLazyOps() {
   Block &body = task.getBody().front();
   for (Operation &op : body) {
-    if (!isa<ElementOpInterface>(op) || isa<ReshapeOp, AccumulateOp>(op))
+    if (!isa<ElementOpInterface>(op) || isa<ReshapeOp, AccumulateOp>(op) ||
+        isMemoryView(&op))
       continue;
     if (isa<BroadcastOp, SliceOp, TransposeOp>(op) || isCheap(&op))
       lazy.insert(&op);
@@ -104,6 +157,10 @@ void TaskFusion::findLazyOps() {
         (hasUserInMemory(&op) ||
          (isa<SliceOp, TransposeOp>(op) && hasMergingReader(&op))))
       lazy.erase(&op);
+  for (auto op : body.getOps<ConcatOp>())
+    if (isMemoryView(op))
+      for (Value input : op.getInputs())
+        demote(input);
   for (auto op : body.getOps<MatmulOp>())
     makeOperandsFoldable(op);
 }

@@ -210,6 +210,19 @@ void pp::splitAccumulations(TaskOp task) {
   }
 }
 
+void pp::hoistAccumulations(TaskOp task) {
+  Block &body = task.getBody().front();
+  for (auto op : llvm::make_early_inc_range(body.getOps<AccumulateOp>())) {
+    Operation *last = nullptr;
+    for (Value operand : op->getOperands())
+      if (Operation *def = operand.getDefiningOp();
+          def && (!last || last->isBeforeInBlock(def)))
+        last = def;
+    if (last)
+      op->moveAfter(last);
+  }
+}
+
 void pp::eraseDeadOps(TaskOp task) {
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(task.getBody().front())))

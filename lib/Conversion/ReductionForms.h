@@ -18,6 +18,10 @@ void normalizeReductions(TaskOp task);
 /// the accumulator without a temporary: a product or an embedding's gradient.
 void splitAccumulations(TaskOp task);
 
+/// Moves each accumulation to where its operands are known: what it adds, and
+/// what a product adds is computed of, need not be kept any longer.
+void hoistAccumulations(TaskOp task);
+
 /// Erases ops whose results nobody uses.
 void eraseDeadOps(TaskOp task);
 

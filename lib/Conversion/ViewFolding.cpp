@@ -13,6 +13,38 @@ bool pp::isView(Operation *op) {
   return isa_and_nonnull<ReshapeOp, TransposeOp, SliceOp, BroadcastOp>(op);
 }
 
+/// Whether all dimensions in front of `dim` are 1.
+static bool isLeading(ArrayRef<int64_t> shape, int64_t dim) {
+  return llvm::all_of(shape.take_front(dim),
+                      [](int64_t size) { return size == 1; });
+}
+
+std::optional<int64_t> pp::getContiguousOffset(SliceOp op) {
+  ArrayRef<int64_t> from = getShape(op.getX()), to = getShape(op.getResult());
+  // Behind the first dimension that is cut all are whole.
+  int64_t offset = 0;
+  SmallVector<int64_t> strides = computeStrides(from);
+  for (auto [dim, size] : llvm::enumerate(from)) {
+    if (to[dim] != size && !isLeading(to, dim))
+      return std::nullopt;
+    offset += op.getOffsets()[dim] * strides[dim];
+  }
+  return offset;
+}
+
+std::optional<SmallVector<int64_t>> pp::getContiguousOffsets(ConcatOp op) {
+  auto dim = static_cast<int64_t>(op.getDim());
+  if (!isLeading(getShape(op.getResult()), dim))
+    return std::nullopt;
+  SmallVector<int64_t> offsets;
+  int64_t next = 0;
+  for (Value input : op.getInputs()) {
+    offsets.push_back(next);
+    next += computeProduct(getShape(input));
+  }
+  return offsets;
+}
+
 static Layout getContiguous(Value value) {
   ArrayRef<int64_t> shape = getShape(value);
   return {value, llvm::to_vector(shape), computeStrides(shape), 0};

@@ -33,6 +33,14 @@ struct ProductShape {
 /// Whether an op only names elements of its operand in another order.
 bool isView(Operation *op);
 
+/// The number, row-major in its operand, of the first element of a slice whose
+/// elements follow one another there; nothing for other slices.
+std::optional<int64_t> getContiguousOffset(SliceOp op);
+
+/// The same of each operand of a concatenation in its result; nothing if their
+/// elements do not follow one another.
+std::optional<SmallVector<int64_t>> getContiguousOffsets(ConcatOp op);
+
 /// The layout of `value` behind views; `isBase` says which views have memory of
 /// their own. Nothing where a reshape does not fold.
 std::optional<Layout> foldViews(Value value,

@@ -83,6 +83,7 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     manager.addPass(createVerifySchedule());
     return;
   case Phase::Kernels:
+    manager.addPass(createBlockRows());
     manager.addPass(createDecomposeKernels());
     manager.addPass(createCSEPass());
     manager.addPass(createFormKernels());

@@ -49,3 +49,50 @@ pp.task backward stage 0 @accumulate(%x: tensor<2x4x16xf32> {pp.role = #pp.role<
 pp.task forward stage 0 @again(%x: memref<4xf32> {pp.role = #pp.role<input, "x">}) {
   pp.return
 }
+
+// -----
+
+// Blocks of rows: slices of arguments are offsets for kernels as for products, operands of a concatenation are computed in its place, the accumulation of a block
+// stands behind its product, and the second block's temporaries are the first's. The kernel writes over the product that only it reads.
+// CHECK-LABEL: pp.task backward stage 0 @blocks
+// CHECK-SAME: (%[[X:.*]]: memref<32x16xf32> {{.*}}, %[[W:.*]]: memref<16x64xf32> {{.*}}, %[[T:.*]]: memref<32x1xf32> {{.*}}, %[[G:.*]]: memref<16x64xf32> {{.*}}, %[[Y:.*]]: memref<32x64xf32> {{.*}})
+// CHECK: %[[Z0:.*]] = pp.temp [[AT:[0-9]+]] : memref<16x64xf32>
+// CHECK: pp.product %[[X]], %[[W]] into %[[Z0]] {{.*}}a_offset = 0 : i64
+// CHECK-NEXT: %[[T0:.*]] = memref.reinterpret_cast %[[T]] to offset: [0]
+// CHECK: pp.launch @[[K:.*]] ins(%[[Z0]], %[[T0]] : {{.*}}) outs(%[[Z0]] : memref<16x64xf32>) {inplace = array<i64: 0>}
+// CHECK: %[[Y0:.*]] = memref.reinterpret_cast %[[Y]] to offset: [0]
+// CHECK: pp.product {{.*}} into %[[Y0]]
+// CHECK: pp.product %[[X]], %[[Z0]] into %[[G]] {{.*}}a_offset = 0 : i64, {{.*}}accumulate
+// CHECK: %[[Z1:.*]] = pp.temp [[AT]] : memref<16x64xf32>
+// CHECK: pp.product %[[X]], %[[W]] into %[[Z1]] {{.*}}a_offset = 256 : i64
+// CHECK: %[[T1:.*]] = memref.reinterpret_cast %[[T]] to offset: [16]
+// CHECK: pp.launch @[[K]] ins(%[[Z1]], %[[T1]] : {{.*}}) outs(%[[Z1]] : memref<16x64xf32>) {inplace = array<i64: 0>}
+// CHECK: %[[Y1:.*]] = memref.reinterpret_cast %[[Y]] to offset: [1024]
+// CHECK: pp.product {{.*}} into %[[Y1]]
+// CHECK: pp.product %[[X]], %[[Z1]] into %[[G]] {{.*}}a_offset = 256 : i64, {{.*}}accumulate
+// CHECK-NOT: pp.launch
+// CHECK: pp.kernel
+pp.task backward stage 0 @blocks(%x: tensor<32x16xf32> {pp.role = #pp.role<saved, "x">}, %w: tensor<16x64xf32> {pp.role = #pp.role<param, "w">},
+    %t: tensor<32x1xf32> {pp.role = #pp.role<saved, "t">}, %g: tensor<16x64xf32> {pp.role = #pp.role<grad, "w">})
+    -> (tensor<16x64xf32> {pp.role = #pp.role<grad, "w">}, tensor<32x64xf32> {pp.role = #pp.role<saved, "y">}) {
+  %x0 = pp.slice %x [0, 0] : tensor<32x16xf32> to tensor<16x16xf32>
+  %t0 = pp.slice %t [0, 0] : tensor<32x1xf32> to tensor<16x1xf32>
+  %z0 = pp.matmul %x0, %w : tensor<16x16xf32>, tensor<16x64xf32>
+  %m0 = pp.reduce max %z0 [1] {keep_dims} : tensor<16x64xf32>
+  %s0 = pp.sub %z0, %m0 : tensor<16x64xf32>, tensor<16x1xf32>
+  %d0 = pp.mul %s0, %t0 : tensor<16x64xf32>, tensor<16x1xf32>
+  %y0 = pp.matmul %x0, %d0 : tensor<16x16xf32>, tensor<16x64xf32>
+  %g0 = pp.matmul %x0, %d0 {transpose_lhs} : tensor<16x16xf32>, tensor<16x64xf32>
+  %x1 = pp.slice %x [16, 0] : tensor<32x16xf32> to tensor<16x16xf32>
+  %t1 = pp.slice %t [16, 0] : tensor<32x1xf32> to tensor<16x1xf32>
+  %z1 = pp.matmul %x1, %w : tensor<16x16xf32>, tensor<16x64xf32>
+  %m1 = pp.reduce max %z1 [1] {keep_dims} : tensor<16x64xf32>
+  %s1 = pp.sub %z1, %m1 : tensor<16x64xf32>, tensor<16x1xf32>
+  %d1 = pp.mul %s1, %t1 : tensor<16x64xf32>, tensor<16x1xf32>
+  %y1 = pp.matmul %x1, %d1 : tensor<16x16xf32>, tensor<16x64xf32>
+  %g1 = pp.matmul %x1, %d1 {transpose_lhs} : tensor<16x16xf32>, tensor<16x64xf32>
+  %y = pp.concat %y0, %y1 {dim = 0 : i64} : tensor<16x64xf32>, tensor<16x64xf32>
+  %2 = pp.add %g0, %g1 : tensor<16x64xf32>, tensor<16x64xf32>
+  %3 = pp.accumulate %g, %2 : tensor<16x64xf32>
+  pp.return %3, %y : tensor<16x64xf32>, tensor<32x64xf32>
+}

@@ -66,7 +66,7 @@ pp.task backward stage 0 @gradients(%x: tensor<4x16xf32> {pp.role = #pp.role<sav
 // An update is in place where the parameter is read at the same index only; else it is copied there in the end.
 // CHECK-LABEL: pp.task update stage 0 @update
 // CHECK-NEXT: %[[P:.*]] = pp.launch @sub_1x32 ins(%arg0, %arg1 : {{.*}}) outs() {inplace = array<i64: 0>}
-// CHECK-NEXT: %[[Q:.*]] = pp.launch @slice_concat_1x32 ins(%arg2 : {{.*}}) outs() {inplace = array<i64: -1>}
+// CHECK: %[[Q:.*]] = pp.launch @concat_1x32 ins(%{{.*}}, %{{.*}} : tensor<16xf32>, tensor<16xf32>) outs() {inplace = array<i64: -1>}
 // CHECK-NEXT: %[[C:.*]] = pp.launch @copy_1x32 ins(%[[Q]] : {{.*}}) outs() {inplace = array<i64: -1>}
 // CHECK-NEXT: pp.return %[[P]], %[[C]]
 pp.task update stage 0 @update(%p: tensor<32xf32> {pp.role = #pp.role<param_range, "p">}, %g: tensor<32xf32> {pp.role = #pp.role<grad_range, "p">},

@@ -32,6 +32,9 @@ int64_t getBytes(Value value);
 /// parameter is none.
 bool isCheap(Operation *op);
 
+/// A sum over a loop that two operands have in common: a matrix product.
+bool isProduct(Operation *op);
+
 /// The work of an op in the phases placed to scheduled; none for an op that is
 /// no loop nest, a parameter or a constant. A composition has the flops and
 /// elements of what it decomposes into and the bytes of its own operands and

@@ -261,6 +261,29 @@ def VerifySchedule : Pass<"pp-verify-schedule", "::mlir::ModuleOp"> {
 // scheduled -> kernels
 //===----------------------------------------------------------------------===//
 
+def BlockRows : Pass<"pp-block-rows", "::mlir::ModuleOp"> {
+  let summary = "Computes wide intermediate values of tasks one block of rows after the other";
+  let description = [{
+    A value is wide if it takes more than `budget` bytes. Around a wide product: the ops of the task that make or read wide values which the task
+    neither takes nor returns. If all of them can be cut along the product's first dimension, they are computed for one block of its rows after the other,
+    in as few blocks of equal size as keep each value within the budget: operands are cut, weights whole, results are put together, and sums over the rows
+    (the weights' gradients) added up block by block. A group is left alone if some op of it mixes rows, or draws random numbers (or counts) by its place in the global
+    tensor. What a block still has too wide is cut again, along the next dimension.
+
+    ```mlir
+    %z = pp.matmul %h, %w                        // before
+    %d = pp.matmul %z, %x {transpose_lhs}
+
+    %h0 = pp.slice %h [0, 0]                     // after, for each block
+    %z0 = pp.matmul %h0, %w
+    %d0 = pp.matmul %z0, %x0 {transpose_lhs}
+    %d = pp.add %d0, %d1
+    ```
+  }];
+  let options = [Option<"budget", "budget", "int64_t", /*default=*/"67108864", "bytes that an intermediate value may take">];
+  let statistics = [Statistic<"numBlocks", "blocks", "blocks that groups were cut into">];
+}
+
 def DecomposeKernels : Pass<"pp-decompose-kernels", "::mlir::ModuleOp"> {
   let summary = "Replaces composites by element ops, reductions and products";
   let description = [{

@@ -26,11 +26,12 @@ ALLOWED = {
     "ConstantOp": {
         "Autodiff": MAKES,
         "BatchPropagation": "a splat is cut by its type alone",
+        "BlockRows": "a splat is cut by its type alone",
         "OptimizerStep": MAKES,
         "Conversion": "has no operands: cloned where it is used",
     },
     "CountOp": {"BatchPropagation": "a count of zero skips the step"},
-    "AddOp": {"Autodiff": MAKES, "OptimizerStep": MAKES, "ReductionForms": "terms are accumulated one by one"},
+    "AddOp": {"Autodiff": MAKES, "BlockRows": MAKES, "OptimizerStep": MAKES, "ReductionForms": "terms are accumulated one by one"},
     "MulOp": {"BatchPropagation": MAKES, "OptimizerStep": MAKES},
     "SubOp": {"OptimizerStep": MAKES},
     "DivOp": {"OptimizerStep": MAKES},
@@ -42,7 +43,8 @@ ALLOWED = {
     "EmbeddingGradOp": {"Conversion": "adds to rows that ids name: its own form of kernel"},
     "ReshapeOp": {"SplitBatch": MOVES, "Conversion": FOLDS},
     "TransposeOp": {"SplitBatch": MOVES, "Conversion": FOLDS},
-    "SliceOp": {"SplitBatch": MOVES, "Conversion": FOLDS},
+    "SliceOp": {"SplitBatch": MOVES, "BlockRows": MAKES, "Conversion": FOLDS},
+    "ConcatOp": {"BlockRows": MAKES, "Conversion": "its operands are computed in their place in its buffer"},
     "BroadcastOp": {"Conversion": FOLDS},
 }
 

@@ -1,0 +1,414 @@
+//===- BlockRows.cpp - Wide intermediate values, block by block -----------===//
+//
+// Before: tasks on local shapes, some of whose intermediate values take more
+// than the budget: the logits of a language model, and their gradient. After:
+// what makes and reads such a value is computed for one block of its rows after
+// the other, so that no more than a block of it exists at a time.
+//
+//   %z = pp.matmul %h, %w                  %h0 = pp.slice %h [0, 0]
+//   %g = pp.relu %z                        %z0 = pp.matmul %h0, %w
+//   %y = pp.matmul %g, %v                  %g0 = pp.relu %z0
+//   %d = pp.matmul %g, %x {transpose_lhs}  %y0 = pp.matmul %g0, %v
+//                                          %d0 = pp.matmul %g0, %x0 {…}
+//                                          … the same of block 1 …
+//                                          %d = pp.add %d0, %d1
+//                                          %y = pp.concat %y0, %y1 {dim = 0}
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Transforms/BatchSplit.h"
+#include "ppopt/Transforms/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_BLOCKROWS
+#include "ppopt/Transforms/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// Rows of a block are a multiple of this where that costs no further block:
+/// what a block reads and writes then begins at an aligned address.
+static constexpr int64_t kRowMultiple = 16;
+
+/// Rows of a block of at most `most`; the last may have fewer. Equal blocks if
+/// less than twice as many as the fewest do.
+static int64_t chooseBlock(int64_t rows, int64_t most) {
+  int64_t fewest = llvm::divideCeil(rows, most);
+  for (int64_t count = fewest; count < 2 * fewest; ++count)
+    if (rows % count == 0)
+      return rows / count;
+  int64_t block = llvm::divideCeil(rows, fewest);
+  int64_t rounded = llvm::alignTo(block, kRowMultiple);
+  return rounded <= most ? rounded : block;
+}
+
+/// Whether an op's result depends on where a tile of it, cut along `dim`, lies:
+/// it records what it is told of tiles.
+static bool dependsOnTile(Operation *op, int64_t dim) {
+  ArrayRef<int64_t> shape = getShape(op->getResult(0));
+  auto getAttrsOnTile = [&](int64_t unit) {
+    Operation *copy = op->clone();
+    cast<IterationSpaceOpInterface>(copy).setTile(
+        {dim, unit, SmallVector<int64_t>(shape)});
+    DictionaryAttr attrs = copy->getAttrDictionary();
+    copy->destroy();
+    return attrs;
+  };
+  return getAttrsOnTile(1) != getAttrsOnTile(2);
+}
+
+namespace {
+
+/// A block of rows: [begin, begin + size).
+struct RowBlock {
+  int64_t begin, size;
+};
+
+/// Ops of a task that are connected by wide values, all cut along one axis.
+class RowGroup {
+public:
+  RowGroup(Block &body, int64_t budget) : body(body), budget(budget) {}
+
+  /// Collects the group around the wide result of `seed`. False if some op of
+  /// it can't be computed block by block.
+  bool grow(Operation *seed);
+  /// Replaces the group by its blocks. Returns their number.
+  int64_t split();
+
+private:
+  bool isWide(Value value) const { return getBytes(value) > budget; }
+  bool add(Value value, BatchState state);
+  bool visit(Operation *op);
+  std::optional<BatchLoop> findCut(IterationSpaceOpInterface op,
+                                   const IterationSpace &space) const;
+  bool addResults(Operation *op, const IterationSpace &space, BatchLoop cut);
+  bool addOperands(Operation *op, const IterationSpace &space, BatchLoop cut);
+  bool gather();
+  bool isConsistent() const;
+  void clone(Operation *op, RowBlock block);
+  Value getOperand(Value value, BatchState state, RowBlock block);
+  Value cutOut(Value value, BatchState state, RowBlock block);
+  void replaceResults();
+  RankedTensorType getTypeOf(Value value, BatchState state,
+                             RowBlock block) const;
+
+  Block &body;
+  int64_t budget, rows = 0;
+  /// Of the wide values, and of the results that follow from them row by row.
+  llvm::MapVector<Value, BatchState> states;
+  llvm::SetVector<Operation *> ops;
+  DenseMap<Operation *, BatchLoop> cuts;
+  SmallVector<Value> worklist;
+  /// While it is split: what stands for values of the block that is made now,
+  /// and what was made of each result.
+  std::unique_ptr<OpBuilder> builder;
+  IRMapping map;
+  DenseMap<std::pair<Value, std::pair<int64_t, int64_t>>, Value> cutOuts;
+  DenseMap<Value, SmallVector<Value>> parts;
+};
+
+/// Notes how a wide value is cut. False if it is already cut otherwise.
+bool RowGroup::add(Value value, BatchState state) {
+  auto [it, isNew] = states.insert({value, state});
+  if (isNew)
+    worklist.push_back(value);
+  return it->second == state;
+}
+
+/// The loop along which the wide values that `op` reads and makes are cut.
+std::optional<BatchLoop> RowGroup::findCut(IterationSpaceOpInterface op,
+                                           const IterationSpace &space) const {
+  std::optional<BatchLoop> cut;
+  auto meet = [&](Value value, const TensorLoops &loops) {
+    auto known = states.find(value);
+    if (known == states.end())
+      return true;
+    std::optional<BatchLoop> found =
+        getBatchLoop(space, loops, known->second, rows);
+    if (!found ||
+        (cut && (cut->loop != found->loop || cut->unit != found->unit)))
+      return false;
+    cut = found;
+    return true;
+  };
+  for (auto [value, loops] : llvm::zip(op->getOperands(), space.operands))
+    if (!meet(value, loops))
+      return std::nullopt;
+  for (auto [value, loops] : llvm::zip(op->getResults(), space.results))
+    if (!meet(value, loops))
+      return std::nullopt;
+  return cut;
+}
+
+/// Results are rows, wide ones part of the group, or sums over the rows.
+bool RowGroup::addResults(Operation *op, const IterationSpace &space,
+                          BatchLoop cut) {
+  bool isSum = space.loops[cut.loop].kind == LoopKind::Sum;
+  for (auto [result, loops] : llvm::zip(op->getResults(), space.results)) {
+    std::optional<BatchState> state = getStateFor(space, loops, cut);
+    if (!state || (state->kind == BatchState::Whole) != isSum)
+      return false;
+    if (!isSum && (dependsOnTile(op, state->dim) || !add(result, *state)))
+      return false;
+  }
+  return true;
+}
+
+/// Wide operands that the task computes are part of the group; of others a
+/// block of rows can be read.
+bool RowGroup::addOperands(Operation *op, const IterationSpace &space,
+                           BatchLoop cut) {
+  for (auto [operand, loops] : llvm::zip(op->getOperands(), space.operands)) {
+    std::optional<BatchState> state = getStateFor(space, loops, cut);
+    if (!state)
+      return false;
+    Operation *def = operand.getDefiningOp();
+    if (state->kind == BatchState::Split && def && isWide(operand) &&
+        !def->hasTrait<OpTrait::ConstantLike>() && !add(operand, *state))
+      return false;
+  }
+  return true;
+}
+
+bool RowGroup::visit(Operation *op) {
+  if (ops.contains(op))
+    return true;
+  auto interface = dyn_cast_or_null<IterationSpaceOpInterface>(op);
+  if (!interface)
+    return false;
+  IterationSpace space = interface.getIterationSpace();
+  std::optional<BatchLoop> cut = findCut(interface, space);
+  if (!cut)
+    return false;
+  LoopKind kind = space.loops[cut->loop].kind;
+  if (kind != LoopKind::Parallel && kind != LoopKind::Sum)
+    return false;
+  ops.insert(op);
+  cuts[op] = *cut;
+  return addResults(op, space, *cut) && addOperands(op, space, *cut);
+}
+
+bool RowGroup::grow(Operation *seed) {
+  Value result = seed->getResult(0);
+  auto shape = getShape(result);
+  const auto *leading =
+      llvm::find_if(shape, [](int64_t size) { return size != 1; });
+  if (leading == shape.end())
+    return false;
+  rows = *leading;
+  add(result, BatchState::split(leading - shape.begin(), 1));
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (!visit(value.getDefiningOp()))
+      return false;
+    // A narrow value is put together for its readers.
+    if (isWide(value) && !llvm::all_of(value.getUsers(), [&](Operation *user) {
+          return visit(user);
+        }))
+      return false;
+  }
+  return isConsistent() && gather();
+}
+
+/// Whether all that the group's ops read of each other is cut as it is made,
+/// and no sum over the rows is among it.
+bool RowGroup::isConsistent() const {
+  return llvm::all_of(ops, [&](Operation *op) {
+    auto interface = cast<IterationSpaceOpInterface>(op);
+    std::optional<BatchLoop> cut =
+        findCut(interface, interface.getIterationSpace());
+    return cut && cut->loop == cuts.lookup(op).loop &&
+           llvm::all_of(op->getOperands(), [&](Value operand) {
+             return !ops.contains(operand.getDefiningOp()) ||
+                    states.contains(operand);
+           });
+  });
+}
+
+/// Brings the group's ops together, in their order: what stands between them
+/// goes behind if it reads their results. False if one of the group reads that
+/// in turn.
+bool RowGroup::gather() {
+  auto sorted = llvm::to_vector(ops);
+  llvm::sort(sorted,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  ops.clear();
+  ops.insert_range(sorted);
+  DenseSet<Operation *> readsResults;
+  SmallVector<Operation *> behind;
+  for (Operation &op : llvm::make_range(ops.front()->getIterator(),
+                                        std::next(ops.back()->getIterator()))) {
+    bool isBehind = llvm::any_of(op.getOperands(), [&](Value operand) {
+      Operation *def = operand.getDefiningOp();
+      return def && (readsResults.contains(def) ||
+                     (ops.contains(def) && !ops.contains(&op)));
+    });
+    if (!isBehind)
+      continue;
+    if (ops.contains(&op))
+      return false;
+    readsResults.insert(&op);
+    behind.push_back(&op);
+  }
+  Operation *last = ops.back();
+  for (Operation *op : behind) {
+    op->moveAfter(last);
+    last = op;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+RankedTensorType RowGroup::getTypeOf(Value value, BatchState state,
+                                     RowBlock block) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  if (state.kind == BatchState::Split)
+    shape[state.dim] = block.size * state.unit;
+  return type.clone(shape);
+}
+
+/// A value of the block, or of outside as the block reads it.
+Value RowGroup::getOperand(Value value, BatchState state, RowBlock block) {
+  if (ops.contains(value.getDefiningOp()))
+    return map.lookup(value);
+  if (state.kind != BatchState::Split)
+    return value;
+  Value &known = cutOuts[{value, {state.dim, state.unit}}];
+  if (!known)
+    known = cutOut(value, state, block);
+  return known;
+}
+
+/// The rows of a block: computed anew where no operand has rows itself, else
+/// cut out.
+Value RowGroup::cutOut(Value value, BatchState state, RowBlock block) {
+  RankedTensorType type = getTypeOf(value, state, block);
+  Location loc = value.getLoc();
+  Operation *op = value.getDefiningOp();
+  if (auto constant = dyn_cast_or_null<ConstantOp>(op)) {
+    if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
+      return ConstantOp::create(*builder, loc, splat.resizeSplat(type));
+  } else if (op && isCheap(op) && !dependsOnTile(op, state.dim)) {
+    IterationSpace space =
+        cast<IterationSpaceOpInterface>(op).getIterationSpace();
+    std::optional<BatchLoop> cut =
+        getBatchLoop(space, space.results[0], state, rows);
+    bool isUniform =
+        cut && llvm::all_of(space.operands, [&](const TensorLoops &loops) {
+          std::optional<BatchState> needed = getStateFor(space, loops, *cut);
+          return needed && needed->kind == BatchState::Whole;
+        });
+    if (isUniform) {
+      Operation *clone = builder->clone(*op);
+      clone->getResult(0).setType(type);
+      return clone->getResult(0);
+    }
+  }
+  SmallVector<int64_t> offsets(type.getRank(), 0);
+  offsets[state.dim] = block.begin * state.unit;
+  return SliceOp::create(*builder, loc, type, value, offsets);
+}
+
+void RowGroup::clone(Operation *op, RowBlock block) {
+  IterationSpace space =
+      cast<IterationSpaceOpInterface>(op).getIterationSpace();
+  BatchLoop cut = cuts.lookup(op);
+  SmallVector<Value> operands(op->getOperands());
+  for (auto [operand, loops] : llvm::zip(operands, space.operands))
+    operand = getOperand(operand, *getStateFor(space, loops, cut), block);
+  Operation *made = builder->clone(*op);
+  made->setOperands(operands);
+  for (auto [result, part] : llvm::zip(op->getResults(), made->getResults())) {
+    BatchState state = states.lookup(result);
+    part.setType(getTypeOf(result, state, block));
+    map.map(result, part);
+    SmallVector<Value> &known = parts[result];
+    if (state.kind == BatchState::Split || known.empty())
+      known.push_back(part);
+    else
+      known.front() =
+          AddOp::create(*builder, op->getLoc(), known.front(), part);
+  }
+}
+
+/// Rows are put together; sums are complete.
+void RowGroup::replaceResults() {
+  for (Operation *op : ops)
+    for (Value result : op->getResults()) {
+      BatchState state = states.lookup(result);
+      bool isRead = llvm::any_of(result.getUsers(), [&](Operation *user) {
+        return !ops.contains(user);
+      });
+      if (!isRead)
+        continue;
+      Value whole = parts[result].front();
+      if (state.kind == BatchState::Split)
+        whole = ConcatOp::create(*builder, result.getLoc(), parts[result],
+                                 state.dim);
+      result.replaceUsesWithIf(
+          whole, [&](OpOperand &use) { return !ops.contains(use.getOwner()); });
+    }
+  for (Operation *op : llvm::reverse(ops))
+    op->erase();
+}
+
+int64_t RowGroup::split() {
+  int64_t widest = 0;
+  for (auto &[value, state] : states)
+    widest = std::max(widest, getBytes(value));
+  // Values of the group have as many rows each.
+  int64_t most = std::max<int64_t>(1, budget / (widest / rows));
+  int64_t size = chooseBlock(rows, most);
+  builder = std::make_unique<OpBuilder>(body.getParentOp()->getContext());
+  builder->setInsertionPointAfter(ops.back());
+  int64_t count = 0;
+  for (int64_t begin = 0; begin < rows; begin += size, ++count) {
+    map.clear();
+    cutOuts.clear();
+    for (Operation *op : ops)
+      clone(op, {begin, std::min(size, rows - begin)});
+  }
+  replaceResults();
+  return count;
+}
+
+struct BlockRows : pp::impl::BlockRowsBase<BlockRows> {
+  using BlockRowsBase::BlockRowsBase;
+
+  void runOnOperation() override {
+    for (auto task : getOperation().getOps<TaskOp>())
+      while (splitOne(task.getBody().front()))
+        ;
+  }
+
+private:
+  /// Splits the first group that can be; what is made of it may be split again.
+  bool splitOne(Block &body);
+};
+
+bool BlockRows::splitOne(Block &body) {
+  for (Operation &op : body) {
+    if (!isProduct(&op) || op.getNumResults() != 1 ||
+        getBytes(op.getResult(0)) <= budget)
+      continue;
+    RowGroup group(body, budget);
+    if (!group.grow(&op))
+      continue;
+    numBlocks += group.split();
+    return true;
+  }
+  return false;
+}
+
+} // namespace
