@@ -65,6 +65,7 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     manager.addPass(createAutodiff());
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());
+    manager.addPass(createSinkLoss());
     return;
   case Phase::Partitioned:
     manager.addPass(createSplitBatch());

@@ -33,16 +33,23 @@ static std::string spellShape(Type type) {
   return text;
 }
 
-/// What a stage's forward reads; that of frozen stages too.
+/// What a stage's forward reads, evaluation's loss included; that of frozen
+/// stages too. Both may read the same.
 static void addForward(TaskOp task, StageReport &stage) {
+  auto &parameters = stage.note.parameters;
+  auto &inputs = stage.note.inputs;
   for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
     RoleAttr role = task.getArgRole(i);
     Type type = task.getArgumentTypes()[i];
-    if (role.getKind() == RoleKind::Param)
-      stage.note.parameters.push_back(
-          {role.getName().str(), spellShape(type), getBytes(type)});
-    else if (role.getKind() == RoleKind::Input)
-      stage.note.inputs.push_back(role.getName().str());
+    std::string name = role.getName().str();
+    bool isKnown = llvm::any_of(parameters, [&](const auto &parameter) {
+      return parameter.name == name;
+    });
+    if (role.getKind() == RoleKind::Param && !isKnown)
+      parameters.push_back({name, spellShape(type), getBytes(type)});
+    else if (role.getKind() == RoleKind::Input &&
+             !llvm::is_contained(inputs, name))
+      inputs.push_back(name);
   }
   for (Operation &op : task.getBody().front().without_terminator())
     stage.ops += !op.hasTrait<OpTrait::ConstantLike>();
@@ -84,7 +91,7 @@ static void describeSaved(ModuleOp module, std::vector<StageReport> &stages) {
 static std::vector<StageReport> describeStages(ModuleOp module, size_t count) {
   std::vector<StageReport> stages(count);
   for (auto task : module.getOps<TaskOp>())
-    if (task.getKind() == TaskKind::Forward)
+    if (task.getKind() == TaskKind::Forward || task.getKind() == TaskKind::Loss)
       addForward(task, stages[task.getStage()]);
   for (auto transfer : module.getOps<TransferOp>()) {
     if (transfer.getStep())

@@ -7,6 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EntryParts.h"
+
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
@@ -327,34 +329,8 @@ void Differentiator::insertUpdates() {
 /// A backward region may refer to values of forward regions; makes those
 /// results of their place.
 void Differentiator::yieldWhatBackwardReads() {
-  for (auto place : llvm::make_early_inc_range(block.getOps<PlaceOp>())) {
-    Block &body = place.getBody().front();
-    llvm::SetVector<Value> read;
-    for (Operation &op : body.without_terminator())
-      for (Value result : op.getResults())
-        for (Operation *user : result.getUsers())
-          if (user->getBlock() != &body)
-            read.insert(result);
-    if (read.empty())
-      continue;
-    auto yield = cast<YieldOp>(body.getTerminator());
-    unsigned first = yield.getNumOperands();
-    yield->insertOperands(first, read.getArrayRef());
-    OpBuilder builder(place);
-    auto wider = PlaceOp::create(builder, place.getLoc(),
-                                 yield.getOperandTypes(), place.getPlace(),
-                                 place.getStage(), place.getBackward());
-    wider.getBody().takeBody(place.getBody());
-    for (unsigned i = 0; i < first; ++i)
-      place.getResult(i).replaceAllUsesWith(wider.getResult(i));
-    place.erase();
-    for (auto [i, readValue] : llvm::enumerate(read)) {
-      Value value = readValue;
-      value.replaceUsesWithIf(wider.getResult(first + i), [&](OpOperand &use) {
-        return use.getOwner()->getBlock() != &body;
-      });
-    }
-  }
+  for (auto place : llvm::make_early_inc_range(block.getOps<PlaceOp>()))
+    yieldWhatIsRead(place);
 }
 
 void Differentiator::consumeDetaches() {

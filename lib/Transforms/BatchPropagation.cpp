@@ -306,8 +306,9 @@ LogicalResult BatchPropagation::propagate(Block &block) {
           return failure();
       }
     } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
-      if (failed(makePartial(ret->getOpOperand(0))))
-        return failure();
+      for (OpOperand &loss : ret->getOpOperands())
+        if (failed(makePartial(loss)))
+          return failure();
     } else if (!isa<YieldOp>(op)) {
       return refuse(&op) << "it does not say over which loops it runs";
     }

@@ -2,8 +2,44 @@
 
 #include "EntryParts.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 using namespace mlir::pp;
+
+PlaceOp pp::yieldAll(PlaceOp place) {
+  OpBuilder builder(place);
+  Operation *yield = place.getBody().front().getTerminator();
+  auto wider = PlaceOp::create(
+      builder, place.getLoc(), yield->getOperandTypes(), place.getPlace(),
+      place.getStage(), place.getBackward(), place.getEvaluation());
+  wider.getBody().takeBody(place.getBody());
+  for (auto [old, result] : llvm::zip(place.getResults(), wider.getResults()))
+    old.replaceAllUsesWith(result);
+  place.erase();
+  return wider;
+}
+
+PlaceOp pp::yieldWhatIsRead(PlaceOp place) {
+  Block &body = place.getBody().front();
+  llvm::SetVector<Value> read;
+  for (Operation &op : body.without_terminator())
+    for (Value result : op.getResults())
+      for (Operation *user : result.getUsers())
+        if (user->getBlock() != &body)
+          read.insert(result);
+  Operation *yield = body.getTerminator();
+  unsigned first = yield->getNumOperands();
+  yield->insertOperands(first, read.getArrayRef());
+  place = yieldAll(place);
+  for (auto [i, readValue] : llvm::enumerate(read)) {
+    Value value = readValue;
+    value.replaceUsesWithIf(place.getResult(first + i), [&](OpOperand &use) {
+      return use.getOwner()->getBlock() != &body;
+    });
+  }
+  return place;
+}
 
 Value pp::throughPlace(Value value) {
   if (auto place = value.getDefiningOp<PlaceOp>())
@@ -25,18 +61,20 @@ StageParts *EntryParts::getStageOf(Block *block) {
 }
 
 FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
-  EntryParts parts{entry, {}, {}, {}, {}};
+  EntryParts parts{entry, {}, {}, {}, {}, {}};
   for (auto place : entry.getOps<PlaceOp>()) {
     auto number = static_cast<size_t>(place.getStage());
     if (number >= parts.stages.size())
       parts.stages.resize(number + 1);
     StageParts &stage = parts.stages[number];
-    PlaceOp &part = place.getBackward() ? stage.backward : stage.forward;
+    PlaceOp &part = place.getBackward()     ? stage.backward
+                    : place.getEvaluation() ? stage.evaluation
+                                            : stage.forward;
     if (part)
       return place.emitOpError("is a second region of stage ") << number,
              failure();
     part = place;
-    if (!place.getBackward()) {
+    if (!place.getBackward() && !place.getEvaluation()) {
       stage.stage = place.getStage();
       stage.place = place.getPlace();
     } else if (!stage.forward || stage.place != int64_t(place.getPlace())) {
@@ -57,7 +95,9 @@ FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
                       entry.getOps<CopyOp>().end());
   parts.updates.assign(entry.getOps<UpdateOp>().begin(),
                        entry.getOps<UpdateOp>().end());
-  parts.loss =
-      throughPlace(entry.getBody().front().getTerminator()->getOperand(0));
+  Operation *ret = entry.getBody().front().getTerminator();
+  parts.loss = throughPlace(ret->getOperand(0));
+  if (ret->getNumOperands() > 1)
+    parts.trainingLoss = throughPlace(ret->getOperand(1));
   return parts;
 }

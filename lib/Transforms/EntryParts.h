@@ -12,9 +12,12 @@ namespace mlir::pp {
 struct StageParts {
   int64_t stage, place;
   PlaceOp forward, backward; ///< the latter null where nothing learns
+  /// Of the stage that makes the loss, if training makes it in the backward.
+  PlaceOp evaluation;
 
   Block *getForwardBlock() { return &forward.getBody().front(); }
   Block *getBackwardBlock() { return &backward.getBody().front(); }
+  Block *getEvaluationBlock() { return &evaluation.getBody().front(); }
 };
 
 struct EntryParts {
@@ -23,13 +26,23 @@ struct EntryParts {
   SmallVector<CopyOp> copies;
   SmallVector<UpdateOp> updates;
   Value loss; ///< within its stage
+  /// The loss of training, if a backward region makes it; `loss` is then that
+  /// of evaluation. Else null.
+  Value trainingLoss;
 
-  /// The stage whose forward or backward region the block is; null for others.
+  /// The stage one of whose regions the block is; null for others.
   StageParts *getStageOf(Block *block);
 };
 
 /// Emits an error where the entry is not in phase train.
 FailureOr<EntryParts> findParts(func::FuncOp entry);
+
+/// The place with results for all that its region yields now. Results that it
+/// had keep their number; the op is replaced.
+PlaceOp yieldAll(PlaceOp place);
+
+/// The same, after the region yields too what is read of it outside directly.
+PlaceOp yieldWhatIsRead(PlaceOp place);
 
 /// The value inside a region that a place's result stands for; else itself.
 Value throughPlace(Value value);

@@ -119,9 +119,17 @@ TransferInserter::findTimes(const ppopt::schedule::Table &table,
     return module.emitError("the schedule can't run: ") << wrong, failure();
   ppopt::schedule::Timeline timeline =
       ppopt::schedule::simulate(table, graph, ppopt::schedule::Link());
-  for (auto &[place, row] : rows)
-    for (auto [run, timed] : llvm::zip(row, timeline.rows[place]))
-      run->time = timed.start;
+  for (auto &[place, row] : rows) {
+    // A run that is no cell of the table (evaluation's loss) belongs to the one
+    // before it.
+    const auto *timed = timeline.rows[place].data();
+    double start = 0;
+    for (TimedRun *run : row) {
+      if (getWork(run->task.getKind()))
+        start = (timed++)->start;
+      run->time = start;
+    }
+  }
   return success();
 }
 

@@ -111,9 +111,13 @@ void Schedule::build(PlanOp plan, int64_t place, ArrayRef<Cell> row,
   for (int64_t i = 0, e = plan.getMicrobatches(); i < e; ++i)
     runPlace(TaskKind::Prologue, i);
   CheckCountsOp::create(builder, plan.getLoc());
-  for (const Cell &cell : row)
+  for (const Cell &cell : row) {
     for (TaskOp task : getTasks(cell))
       run(task, cell.microbatch);
+    auto loss = ofStage.find({cell.stage, TaskKind::Loss});
+    if (isEvaluation && loss != ofStage.end())
+      run(loss->second, cell.microbatch);
+  }
   if (isEvaluation)
     return;
   runPlace(TaskKind::Collect, 0);

@@ -20,6 +20,13 @@ bool isPerMicrobatch(TaskKind kind) {
          kind != TaskKind::Collect;
 }
 
+/// Whether the schedules of evaluation, or of training, run tasks of a kind.
+bool isPartOf(TaskKind kind, bool isEvaluation) {
+  if (kind == TaskKind::Prologue || kind == TaskKind::Forward)
+    return true;
+  return isEvaluation == (kind == TaskKind::Loss);
+}
+
 /// What a slot holds, and who is at it.
 struct Slot {
   Attribute value; ///< the role; null: nothing yet
@@ -531,10 +538,8 @@ LogicalResult ScheduleChecker::checkComplete() {
   int64_t microbatches = index.microbatches;
   for (TaskOp task : index.tasks) {
     TaskKind kind = task.getKind();
-    bool isPartOfEvaluation =
-        kind == TaskKind::Prologue || kind == TaskKind::Forward;
     if (!schedule.isOf(task.getPlace()) ||
-        (schedule.getEvaluation() && !isPartOfEvaluation))
+        !isPartOf(kind, schedule.getEvaluation()))
       continue;
     int64_t runs = isPerMicrobatch(kind) ? microbatches : 1;
     int64_t missing = isMissing(ran, task, runs);

@@ -46,7 +46,7 @@ private:
 
   /// In the order of the program: stages up for forwards, down for backwards
   /// (the parts of a split one in the order in which they are made).
-  std::map<int64_t, SmallVector<TaskOp>> forwards;
+  std::map<int64_t, SmallVector<TaskOp>> forwards, losses;
   std::map<int64_t, SmallVector<TaskOp>, std::greater<int64_t>> backwards;
   /// Of places, in the order of the module.
   SmallVector<TaskOp> prologues, collects, norms, updates;
@@ -65,6 +65,8 @@ void ScheduleLocal::sortTasks() {
       updates.push_back(task);
     else if (kind == TaskKind::Forward)
       forwards[task.getStage()].push_back(task);
+    else if (kind == TaskKind::Loss)
+      losses[task.getStage()].push_back(task);
     else
       backwards[task.getStage()].push_back(task);
   }
@@ -114,7 +116,9 @@ void ScheduleLocal::run(TaskOp task, int64_t microbatch,
 void ScheduleLocal::build(PlanOp plan, bool isEvaluation) {
   llvm::StringSet<> received;
   findReceived(forwards, received);
-  if (!isEvaluation)
+  if (isEvaluation)
+    findReceived(losses, received);
+  else
     findReceived(backwards, received);
   OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
   auto schedule = ScheduleOp::create(
@@ -134,7 +138,10 @@ void ScheduleLocal::build(PlanOp plan, bool isEvaluation) {
   for (int64_t i = 0; i < microbatches; ++i) {
     for (auto &[stage, tasks] : forwards)
       runAll(tasks, i);
-    if (!isEvaluation)
+    if (isEvaluation)
+      for (auto &[stage, tasks] : losses)
+        runAll(tasks, i);
+    else
       for (auto &[stage, tasks] : backwards)
         runAll(tasks, i);
   }

@@ -65,6 +65,7 @@ private:
   void nameExports();
   void buildPrologue(int64_t place);
   void buildForward(StageParts &stage);
+  void buildLoss(StageParts &stage);
   void buildBackward(StageParts &stage);
   void buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
                  const llvm::SetVector<Operation *> &ops, ArrayRef<Value> kept,
@@ -75,6 +76,7 @@ private:
   RoleAttr role(RoleKind kind, const Twine &name) const {
     return RoleAttr::get(builder.getContext(), kind, name.str());
   }
+  RoleAttr lossRole() const { return role(RoleKind::Loss, "loss"); }
   /// Of a value that a block of a stage makes or only passes on.
   RoleAttr savedRole(Value value, Block *block) const {
     return role(RoleKind::Saved, names.lookup({block, value}));
@@ -335,14 +337,30 @@ void TaskSplitter::buildForward(StageParts &stage) {
       parts.loss.getDefiningOp() && parts.loss.getParentBlock() == block;
   // A loss that no region makes (a constant one, or one that was scaled
   // outside) is the last stage's.
-  if (parts.loss.getDefiningOp() &&
+  if (!parts.trainingLoss && parts.loss.getDefiningOp() &&
       !parts.getStageOf(parts.loss.getParentBlock()))
     hasLoss = &stage == &parts.stages.back();
   if (hasLoss)
-    task.accumulate(role(RoleKind::Loss, "loss"),
-                    materialise(task, sources, parts.loss));
+    task.accumulate(lossRole(), materialise(task, sources, parts.loss));
   for (Value value : exports[block])
     task.addResult(savedRole(value, block), materialise(task, sources, value));
+  task.finish();
+}
+
+/// Evaluation's loss, from what the backward is given: training saves nothing
+/// for it.
+void TaskSplitter::buildLoss(StageParts &stage) {
+  TaskBuilder task(builder, ("s" + Twine(stage.stage) + "_L").str(),
+                   TaskKind::Loss, stage.stage, stage.place,
+                   stage.evaluation.getLoc());
+  ArrayRef<Value> kept = saved[stage.stage];
+  Block *blocks[] = {stage.getForwardBlock(), entryBlock(),
+                     stage.getEvaluationBlock()};
+  Sources sources{throughPlace, [&](Value value) {
+                    return !llvm::is_contained(kept, value) &&
+                           llvm::is_contained(blocks, value.getParentBlock());
+                  }};
+  task.accumulate(lossRole(), materialise(task, sources, parts.loss));
   task.finish();
 }
 
@@ -378,6 +396,8 @@ void TaskSplitter::buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
     for (Value result : op->getResults())
       accumulate(result);
   }
+  if (stage.evaluation && kind != TaskKind::BackwardWeight)
+    task.accumulate(lossRole(), materialise(task, sources, parts.trainingLoss));
   // Weights are the last to be done: gradients that no op makes go there.
   if (kind != TaskKind::BackwardInput)
     for (Value gradient : looseGradients.lookup(stage.stage)) {
@@ -487,8 +507,11 @@ LogicalResult TaskSplitter::run() {
     places.insert(stage.place);
   for (int64_t place : places)
     buildPrologue(place);
-  for (StageParts &stage : parts.stages)
+  for (StageParts &stage : parts.stages) {
     buildForward(stage);
+    if (stage.evaluation)
+      buildLoss(stage);
+  }
   for (StageParts &stage : llvm::reverse(parts.stages))
     if (stage.backward)
       buildBackward(stage);

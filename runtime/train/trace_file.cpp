@@ -223,6 +223,7 @@ void RankEvents::addRun(const TracedAction &traced) {
                        : task.kind == "backward"        ? "B"
                        : task.kind == "backward_input"  ? "I"
                        : task.kind == "backward_weight" ? "W"
+                       : task.kind == "loss"            ? "L"
                                                         : nullptr;
   std::string name = task.name;
   json args = json::object();

@@ -124,6 +124,28 @@ def Autodiff : Pass<"pp-autodiff", "::mlir::ModuleOp"> {
     Statistic<"numLearning", "learning", "parameters that learn">];
 }
 
+def SinkLoss : Pass<"pp-sink-loss", "::mlir::ModuleOp"> {
+  let summary = "Moves the last product and what follows it, up to the loss, into the backward";
+  let description = [{
+    Of the stage that makes the loss: a product (two operands are summed over a loop of both) behind which stands no other, and the ops behind
+    it, if they reach nothing but the loss and the backward of their stage. Training computes them where their gradient is computed, so
+    that they are no values between tasks; evaluation in a region of its own. The entry then returns the loss of evaluation, and that of training.
+    Where nothing learns, it changes nothing.
+
+    ```mlir
+    %f:2 = pp.place 0 stage 0 { %z = pp.matmul %h, %w ... pp.yield %loss, %z }   // before
+    %b = pp.place 0 stage 0 backward { ... %f#1 ... }
+    return %f#0
+
+    %f = pp.place 0 stage 0 { ... pp.yield %h }                                  // after
+    %e = pp.place 0 stage 0 evaluation { %z = pp.matmul %f, %w ... pp.yield %loss }
+    %b:2 = pp.place 0 stage 0 backward { %z = pp.matmul %f, %w ... }
+    return %e, %b#1
+    ```
+  }];
+  let statistics = [Statistic<"numSunk", "sunk", "forward ops that training computes in the backward">];
+}
+
 //===----------------------------------------------------------------------===//
 // train -> partitioned
 //===----------------------------------------------------------------------===//
