@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <iterator>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -262,11 +263,15 @@ void Progress::profile(const std::string &table, const std::string &records) {
     logLine(records.data(), records.size());
 }
 
-int64_t peakResidentBytes() {
+void reportMemory(RankReport &report) {
+  constexpr int64_t kibibyte = 1024; // Linux counts in these
   struct rusage usage;
-  if (::getrusage(RUSAGE_SELF, &usage) != 0)
-    return 0;
-  return static_cast<int64_t>(usage.ru_maxrss) * 1024; // KiB on Linux
+  if (::getrusage(RUSAGE_SELF, &usage) == 0)
+    report.peakBytes = static_cast<int64_t>(usage.ru_maxrss) * kibibyte;
+  std::ifstream file("/proc/self/smaps_rollup");
+  for (std::string key; file >> key;)
+    if (int64_t value; key == "AnonHugePages:" && file >> value)
+      report.hugePageBytes = value * kibibyte;
 }
 
 void Progress::summary(const std::vector<RankReport> &ranks) {
@@ -275,10 +280,11 @@ void Progress::summary(const std::vector<RankReport> &ranks) {
                     : firstMilliseconds_;
   double least = timedSteps_ > 0 ? leastMilliseconds_ : firstMilliseconds_;
   std::vector<double> idle;
-  std::vector<int64_t> peaks;
+  std::vector<int64_t> peaks, huge;
   for (const RankReport &rank : ranks) {
     idle.push_back(rank.seconds > 0 ? rank.waitedSeconds / rank.seconds : 0);
     peaks.push_back(rank.peakBytes);
+    huge.push_back(rank.hugePageBytes);
   }
   Line line;
   append(line, "done: {} step{}", stepsDone_, stepsDone_ == 1 ? "" : "s");
@@ -300,11 +306,14 @@ void Progress::summary(const std::vector<RankReport> &ranks) {
   else
     append(line, " | peak resident memory {}",
            describeEach<int64_t>(peaks, describeBytes));
+  if (int64_t most = *std::max_element(huge.begin(), huge.end()); most > 0)
+    append(line, ", {}{} in huge pages", huge.size() > 1 ? "up to " : "",
+           describeBytes(most));
   print(line);
   if (log_ < 0)
     return;
   if (oneProcess())
-    peaks.resize(1);
+    peaks.resize(1), huge.resize(1);
   std::string record = nlohmann::json{{"event", "end"},
                                       {"steps", stepsDone_},
                                       {"skipped", stepsSkipped_},
@@ -312,7 +321,8 @@ void Progress::summary(const std::vector<RankReport> &ranks) {
                                       {"least_ms", least},
                                       {"first_ms", firstMilliseconds_},
                                       {"idle", idle},
-                                      {"peak_bytes", peaks}}
+                                      {"peak_bytes", peaks},
+                                      {"huge_page_bytes", huge}}
                            .dump() +
                        "\n";
   logLine(record.data(), record.size());

@@ -31,11 +31,13 @@ WorkUnit workUnitOf(const runtime::Program &program);
 /// What a rank tells of itself at the end.
 struct RankReport {
   double seconds = 0, waitedSeconds = 0; ///< of timed steps; in waits of it
-  int64_t peakBytes = 0;                 ///< resident, of its process
+  // Of its process.
+  int64_t peakBytes = 0;     ///< resident at most
+  int64_t hugePageBytes = 0; ///< of anonymous memory in huge pages now
 };
 
-/// Bytes of this process that were resident at most.
-int64_t peakResidentBytes();
+/// Fills in what the report has of this process.
+void reportMemory(RankReport &report);
 
 class Progress {
 public:

@@ -181,7 +181,7 @@ void TrainingLoop::finish() {
     if (progress_)
       progress_->note("parameters written to " + options_.exportTo);
   }
-  report_.peakBytes = peakResidentBytes();
+  reportMemory(report_);
   std::vector<RankReport> reports(program_.plan.ranks(), report_);
   if (reports.size() > 1)
     Messages(rank_).gather(&report_, sizeof report_, reports.data());
