@@ -8,6 +8,7 @@ import tempfile
 import goals
 import machine
 import planning
+import products
 import schedules
 import tasks
 from runs import HERE, cores
@@ -15,7 +16,7 @@ from table import Table
 
 SOURCE = HERE.parent.parent
 # The table of goals, and parts without goals, which are measured when they are asked for.
-OTHERS = {"schedules": schedules.measure, "tasks": tasks.measure, "planning": planning.measure}
+OTHERS = {"schedules": schedules.measure, "tasks": tasks.measure, "planning": planning.measure, "products": products.measure}
 
 
 def parse():

@@ -5,8 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <random>
 
 using namespace ppopt;
@@ -114,17 +117,39 @@ void expectRight(const ProductDescriptor &p, const std::string &what,
   EXPECT_TRUE(result == untouched) << "wrote between the elements of C";
 }
 
+/// Scratch memory that is exactly as large as promised, behind it a mark.
+class Workspace {
+public:
+  explicit Workspace(size_t bytes)
+      : bytes(bytes), memory(static_cast<char *>(std::aligned_alloc(
+                          64, (bytes + kMark + 63) / 64 * 64))) {
+    std::memset(memory.get(), 0xFF, bytes + kMark);
+  }
+  char *data() { return memory.get(); }
+  bool overrun() const {
+    return std::any_of(memory.get() + bytes, memory.get() + bytes + kMark,
+                       [](char byte) { return byte != '\xFF'; });
+  }
+
+private:
+  static constexpr size_t kMark = 64;
+  struct Free {
+    void operator()(char *at) const { std::free(at); }
+  };
+  size_t bytes;
+  std::unique_ptr<char, Free> memory;
+};
+
 void expectRight(const ProductDescriptor &p, int threads) {
   ASSERT_EQ(invalidProduct(p), "");
   size_t bytes = productWorkspaceBytes(p, threads);
   PreparedProduct prepared(p, threads, bytes);
   EXPECT_LE(prepared.workspaceBytes(), bytes);
-  char *workspace =
-      static_cast<char *>(std::aligned_alloc(64, (bytes + 64) / 64 * 64));
+  Workspace workspace(bytes);
   expectRight(p, prepared.name(), [&](auto a, auto b, auto c) {
-    prepared.run(a, b, c, workspace);
+    prepared.run(a, b, c, workspace.data());
   });
-  std::free(workspace);
+  EXPECT_FALSE(workspace.overrun()) << prepared.name();
   auto loops = makeLoopProduct(p, threads);
   expectRight(p, "own loops, directly",
               [&](auto a, auto b, auto c) { loops->run(a, b, c, nullptr); });
@@ -273,7 +298,7 @@ TEST(Products, DoesNotReadCWithoutAccumulation) {
     ProductDescriptor p = dense(8, 8, 8);
     p.type = types.type, p.cType = types.cType;
     PreparedProduct prepared(p, 1, productWorkspaceBytes(p, 1));
-    std::vector<char> workspace(prepared.workspaceBytes() + 1);
+    Workspace workspace(prepared.workspaceBytes());
     Buffer a(p.type, 64), b(p.type, 64), c(p.type, 64);
     a.randomise(1), b.randomise(2);
     for (int i = 0; i < 64; ++i)
@@ -293,7 +318,7 @@ TEST(Products, SameBitsAgain) {
       EXPECT_EQ(bytes, productWorkspaceBytes(p, threads));
       Buffer a(p.type, 100 * 333), b(p.type, 70 * 333), c(p.cType, 7000);
       a.randomise(1), b.randomise(2);
-      std::vector<char> workspace(bytes + 1);
+      Workspace workspace(bytes);
       PreparedProduct first(p, threads, bytes), second(p, threads, bytes);
       first.run(a.data(), b.data(), c.data(), workspace.data());
       Buffer again = c;
@@ -302,6 +327,37 @@ TEST(Products, SameBitsAgain) {
         ASSERT_TRUE(again == c);
       }
     }
+}
+
+TEST(Products, SeveralBlocks) {
+  // Panels are 64 columns, three at a time, blocks of A 64 rows.
+  for (auto [m, n, k] : {std::array<int64_t, 3>{200, 33, 130},
+                         {97, 430, 100},
+                         {193, 50, 17},
+                         {50, 49, 800},
+                         {32, 32, 16}})
+    for (bool transposeA : {false, true})
+      for (bool transposeB : {false, true})
+        for (int threads : {1, 3}) {
+          SCOPED_TRACE(testing::Message()
+                       << m << "x" << n << "x" << k << " " << transposeA
+                       << transposeB << ", " << threads << " threads");
+          ProductDescriptor p = dense(m, n, k, transposeA, transposeB);
+          p.accumulate = transposeA != transposeB;
+          expectRight(p, threads);
+        }
+}
+
+TEST(Products, PaddedBlocks) {
+  for (bool transposed : {false, true}) {
+    ProductDescriptor p = dense(50, 70, 60);
+    p.a = transposed ? std::array<int64_t, 4>{0, 0, 1, 75}
+                     : std::array<int64_t, 4>{0, 0, 75, 1};
+    p.b = transposed ? std::array<int64_t, 4>{0, 0, 1, 63}
+                     : std::array<int64_t, 4>{0, 0, 81, 1};
+    p.c = {0, 0, 77, 1};
+    expectRightInAllTypes(p);
+  }
 }
 
 TEST(Products, OwnLoopsDoNotDependOnThreads) {
@@ -321,24 +377,24 @@ TEST(Products, PanelsDoNotDependOnThreads) {
   for (ProductType type : {ProductType::f32, ProductType::f64})
     for (bool aIsTransposed : {false, true})
       for (bool bIsTransposed : {false, true}) {
-        ProductDescriptor p = dense(333, 130, 600, true);
+        ProductDescriptor p = dense(200, 70, 600, true);
         p.type = p.cType = type;
         p.batch = {1, 2};
-        p.a = {0, 333 * 600, 600, 1};
-        p.b = {0, 130 * 600, 130, 1};
-        p.c = {0, 333 * 130, 130, 1};
+        p.a = {0, 200 * 600, 600, 1};
+        p.b = {0, 70 * 600, 70, 1};
+        p.c = {0, 200 * 70, 70, 1};
         if (aIsTransposed)
-          p.a[2] = 1, p.a[3] = 333;
+          p.a[2] = 1, p.a[3] = 200;
         if (bIsTransposed)
           p.b[2] = 1, p.b[3] = 600;
-        Buffer a(type, 2 * 333 * 600), b(type, 2 * 130 * 600),
-            start(type, 2 * 333 * 130);
+        Buffer a(type, 2 * 200 * 600), b(type, 2 * 70 * 600),
+            start(type, 2 * 200 * 70);
         a.randomise(1), b.randomise(2), start.randomise(3);
         auto run = [&](int threads) {
           size_t bytes = productWorkspaceBytes(p, threads);
           PreparedProduct prepared(p, threads, bytes);
           EXPECT_EQ(prepared.name(), "libxsmm, panels of 300x64");
-          std::vector<double> workspace(bytes / sizeof(double) + 1);
+          Workspace workspace(bytes);
           Buffer c = start;
           prepared.run(a.data(), b.data(), c.data(), workspace.data());
           return c;
@@ -346,7 +402,7 @@ TEST(Products, PanelsDoNotDependOnThreads) {
         Buffer one = run(1);
         for (int threads : {2, 3, 5, 8})
           EXPECT_TRUE(run(threads) == one);
-        expectRightInAllTypes(p);
+        expectRight(p, 3);
       }
 }
 

@@ -40,11 +40,7 @@ dnnl::memory zeros(const dnnl::memory::desc &descriptor,
   return memory;
 }
 
-struct Sizes {
-  int64_t m, n, k;
-};
-
-double packedProductRate(ProductType type, const Sizes &sizes) {
+double measure(ProductType type, const ProductSize &size) {
   using dnnl::memory;
   auto packed = [&](int64_t rows, int64_t columns) {
     return memory::desc({rows, columns},
@@ -52,7 +48,7 @@ double packedProductRate(ProductType type, const Sizes &sizes) {
                                                   : memory::data_type::f32,
                         memory::format_tag::any);
   };
-  const auto &[m, n, k] = sizes;
+  const auto &[m, n, k] = size;
   dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::stream stream(engine);
   dnnl::matmul::primitive_desc choice(
@@ -71,22 +67,27 @@ double packedProductRate(ProductType type, const Sizes &sizes) {
 
 } // namespace
 
-double packedProductRate(ProductType type, int threads) {
+double packedProductRate(ProductType type, const ProductSize &size,
+                         int threads) {
   if (type == ProductType::f64)
     return 0;
   TeamSizeScope scope(threads);
-  // Small enough for most second-level caches, large, and very large.
-  constexpr Sizes each[] = {{512, 512, 512},
-                            {1024, 1024, 256},
-                            {2048, 1536, 384},
-                            {1024, 1536, 1024}};
-  double best = 0;
   try {
-    for (const Sizes &sizes : each)
-      best = std::max(best, packedProductRate(type, sizes));
+    return measure(type, size);
   } catch (const dnnl::error &) {
     return 0; // this machine's oneDNN has no such product
   }
+}
+
+double packedProductRate(ProductType type, int threads) {
+  // Small enough for most second-level caches, large, and very large.
+  constexpr ProductSize each[] = {{512, 512, 512},
+                                  {1024, 1024, 256},
+                                  {2048, 1536, 384},
+                                  {1024, 1536, 1024}};
+  double best = 0;
+  for (const ProductSize &size : each)
+    best = std::max(best, packedProductRate(type, size, threads));
   return best;
 }
 

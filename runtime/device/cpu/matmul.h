@@ -41,6 +41,7 @@ public:
 
   size_t workspaceBytes() const { return implementation->workspaceBytes(); }
   std::string name() const { return implementation->name(); }
+  const ProductImplementation &how() const { return *implementation; }
   int64_t flops() const { return flopCount; }
 
 private:

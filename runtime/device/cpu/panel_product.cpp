@@ -3,8 +3,10 @@
 // C is cut into panels of 64 columns, and these among the threads, by rows too
 // where there are too few panels. A thread packs a panel of B, a block of its
 // depth at a time, into its part of the workspace, where it stays in the cache
-// while all rows of A pass by. Every element of C is summed over the depth in
-// one order, whatever the number of threads.
+// while all rows of A pass by. Kernels may sum in an order that depends on how
+// many rows and columns they are made for; which kernel computes an element
+// follows from the product alone, so that the bits do not depend on the number
+// of threads: parts of rows are whole blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -86,10 +88,14 @@ void pack(const Element *from, int64_t depthStride, int64_t columnStride,
   }
   int64_t wholeDepth = depthStride == 1 ? depth / 4 * 4 : 0;
   int64_t wholeColumns = depthStride == 1 ? columns / 4 * 4 : 0;
-  for (int64_t p = 0; p < wholeDepth; p += 4)
+  // A line of a column is read to its end before the next column's, which may
+  // lie in the same set of the cache.
+  constexpr int64_t line = 64 / sizeof(Element);
+  for (int64_t begin = 0; begin < wholeDepth; begin += line)
     for (int64_t j = 0; j < wholeColumns; j += 4)
-      transpose4(from + j * columnStride + p, columnStride,
-                 to + p * columns + j, columns);
+      for (int64_t p = begin; p < std::min(begin + line, wholeDepth); p += 4)
+        transpose4(from + j * columnStride + p, columnStride,
+                   to + p * columns + j, columns);
   for (int64_t p = 0; p < depth; ++p)
     for (int64_t j = p < wholeDepth ? wholeColumns : 0; j < columns; ++j)
       to[p * columns + j] = from[p * depthStride + j * columnStride];
@@ -100,20 +106,18 @@ public:
   PanelProduct(const ProductDescriptor &product, int threads)
       : product(product), threads(threads), panels(ceilDiv(product.n, 64)),
         depth(ceilDiv(product.k, ceilDiv(product.k, mostDepth))),
-        parts(chooseParts()), rowsOfPart(ceilDiv(product.m, parts)) {}
+        rowsOfPart(chooseRowsOfPart()), parts(ceilDiv(product.m, rowsOfPart)) {}
 
   /// Generates the kernels; false where libxsmm has one of them not.
   bool prepare() {
     bool isTransposed = product.a[3] != 1;
     int64_t aStride = product.a[isTransposed ? 3 : 2];
-    int64_t lastRows = product.m - (parts - 1) * rowsOfPart;
     for (int64_t columns : {panelColumns, product.n % panelColumns})
-      for (int64_t rows :
-           {blockRows, rowsOfPart % blockRows, lastRows % blockRows})
+      for (int64_t rows : {blockRows, product.m % blockRows})
         for (int64_t k : {depth, product.k % depth})
           for (bool accumulate : {false, true}) {
             Kernel<Element> &kernel =
-                kernels[columns != panelColumns][indexOfRows(rows)][k != depth]
+                kernels[columns != panelColumns][rows != blockRows][k != depth]
                        [accumulate];
             if (columns > 0 && rows > 0 && k > 0 && !kernel &&
                 !(kernel = makeKernel<Element>(columns, rows, k, aStride,
@@ -160,22 +164,19 @@ private:
     return panelsAtATime * depth * panelColumns;
   }
 
-  /// The fewest parts of rows with which the busiest thread has least to do.
-  int64_t chooseParts() const {
-    int64_t best = 1;
-    auto busiest = [&](int64_t parts) {
-      return ceilDiv(batches() * panels * parts, threads) *
-             ceilDiv(product.m, parts);
+  /// In as few parts as leave the busiest thread the least to do; whole blocks.
+  int64_t chooseRowsOfPart() const {
+    int64_t blocks = ceilDiv(product.m, blockRows);
+    auto busiest = [&](int64_t blocksOfPart) {
+      int64_t count = batches() * panels * ceilDiv(blocks, blocksOfPart);
+      return ceilDiv(count, threads) * blocksOfPart;
     };
-    for (int64_t parts = 2; parts <= threads; ++parts)
-      if (product.m / parts >= fewestRows && busiest(parts) < busiest(best))
-        best = parts;
-    return best;
-  }
-
-  /// Whole blocks, the last of a part, the last of all.
-  int indexOfRows(int64_t rows) const {
-    return rows == blockRows ? 0 : rows == rowsOfPart % blockRows ? 1 : 2;
+    int64_t best = blocks;
+    for (int64_t parts = 2; parts <= std::min<int64_t>(threads, blocks);
+         ++parts)
+      if (int64_t each = ceilDiv(blocks, parts); busiest(each) < busiest(best))
+        best = each;
+    return best * blockRows;
   }
 
   /// Items count panels first, then parts of rows, then batches. What follows
@@ -213,7 +214,7 @@ private:
       for (int64_t row = 0; row < allRows; row += blockRows) {
         int64_t rows = std::min(blockRows, allRows - row);
         for (int64_t j = 0; j < allColumns; j += panelColumns)
-          kernels[allColumns - j < panelColumns][indexOfRows(rows)][k != depth]
+          kernels[allColumns - j < panelColumns][rows != blockRows][k != depth]
                  [accumulate](packed + j * k,
                               a + row * product.a[2] + p * product.a[3],
                               c + row * product.c[2] + j);
@@ -223,8 +224,8 @@ private:
 
   ProductDescriptor product;
   int threads;
-  int64_t panels, depth, parts, rowsOfPart;
-  Kernel<Element> kernels[2][3][2][2] = {};
+  int64_t panels, depth, rowsOfPart, parts;
+  Kernel<Element> kernels[2][2][2][2] = {};
 };
 
 /// Whether rows, or columns, are contiguous and the others as far apart as a

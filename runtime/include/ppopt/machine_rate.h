@@ -13,9 +13,17 @@
 
 namespace ppopt {
 
-/// FLOP/s of products of this type by oneDNN on `threads` threads, all operands
-/// packed as oneDNN likes best, of the best of a few sizes; 0 where oneDNN has no such product
-/// (f64).
+struct ProductSize {
+  int64_t m, n, k;
+};
+
+/// FLOP/s of a product of this type and size by oneDNN on `threads` threads,
+/// all operands and the result packed as oneDNN likes best; 0 where oneDNN has
+/// no such product (f64).
+double packedProductRate(ProductType type, const ProductSize &size,
+                         int threads);
+
+/// That of the best of a few sizes.
 double packedProductRate(ProductType type, int threads);
 
 /// Bytes/s of a[i] = b[i] + s·c[i] on `threads` threads over arrays that no

@@ -1,0 +1,148 @@
+//===- product_bench.cpp - The rates of a program's products --------------===//
+//
+// ppopt-product-bench PROGRAM.json [THREADS]
+//
+// Prints {"threads": T, "products": [{"name", "m", "k", "n", "batches", "type",
+// "implementation", "gflops", "onednn", "packed"}, …]} for the products of what
+// `./train --describe=json` printed: the rate of ours; of oneDNN with the
+// operands as they lie; of oneDNN with operands and result in the layouts that
+// it likes best, packing not counted (0 for what has batches).
+//
+//===----------------------------------------------------------------------===//
+
+#include "device/cpu/matmul.h"
+#include "device/cpu/onednn_product.h"
+#include "device/cpu/team.h"
+#include "ppopt/machine_rate.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <memory>
+
+#include <sys/mman.h>
+
+using namespace ppopt;
+using nlohmann::json;
+
+namespace {
+
+ProductType typeOf(const std::string &name) {
+  return name == "f64"    ? ProductType::f64
+         : name == "bf16" ? ProductType::bf16
+                          : ProductType::f32;
+}
+
+ProductDescriptor read(const json &product) {
+  ProductDescriptor descriptor;
+  descriptor.type = typeOf(product.at("type"));
+  descriptor.cType = typeOf(product.at("c_type"));
+  descriptor.accumulate = product.at("accumulate");
+  descriptor.m = product.at("m");
+  descriptor.n = product.at("n");
+  descriptor.k = product.at("k");
+  descriptor.batch = product.at("batch");
+  descriptor.a = product.at("a").at("strides");
+  descriptor.b = product.at("b").at("strides");
+  descriptor.c = product.at("c").at("strides");
+  return descriptor;
+}
+
+/// As the arena's memory: on huge pages where they are granted.
+void *hugePages(size_t bytes) {
+  constexpr size_t kPage = 2 << 20;
+  bytes = (bytes + kPage) / kPage * kPage;
+  void *memory = std::aligned_alloc(kPage, bytes);
+  madvise(memory, bytes, MADV_HUGEPAGE);
+  return memory;
+}
+
+/// An operand of ones, or of zeros where a sum goes.
+class Operand {
+public:
+  Operand(const ProductDescriptor &product,
+          const std::array<int64_t, 4> &strides, int64_t rows, int64_t columns,
+          ProductType type)
+      : memory(nullptr, std::free) {
+    int64_t count = (product.batch[0] - 1) * strides[0] +
+                    (product.batch[1] - 1) * strides[1] +
+                    (rows - 1) * strides[2] + (columns - 1) * strides[3] + 1;
+    int64_t bytes = count * (type == ProductType::f64   ? 8
+                             : type == ProductType::f32 ? 4
+                                                        : 2);
+    memory.reset(hugePages(bytes));
+    // 0x3F3F3F3F is a number near 0.75 in every type.
+    std::fill_n(static_cast<char *>(memory.get()), bytes, 0x3F);
+  }
+  void *data() const { return memory.get(); }
+
+private:
+  std::unique_ptr<void, void (*)(void *)> memory;
+};
+
+/// Of the fastest of 30 runs.
+double rate(const ProductDescriptor &product,
+            const ProductImplementation &implementation) {
+  using Clock = std::chrono::steady_clock;
+  Operand a(product, product.a, product.m, product.k, product.type),
+      b(product, product.b, product.k, product.n, product.type),
+      c(product, product.c, product.m, product.n, product.cType);
+  std::unique_ptr<void, void (*)(void *)> workspace(
+      hugePages(implementation.workspaceBytes()), std::free);
+  Clock::duration least = Clock::duration::max();
+  for (int i = 0; i < 30; ++i) {
+    Clock::time_point begin = Clock::now();
+    implementation.run(a.data(), b.data(), c.data(), workspace.get());
+    least = std::min(least, Clock::now() - begin);
+  }
+  return 1e-9 * static_cast<double>(product.flops()) /
+         std::chrono::duration<double>(least).count();
+}
+
+json measure(const json &entry, int threads) {
+  ProductDescriptor product = read(entry);
+  bool batched = product.batch[0] * product.batch[1] > 1;
+  PreparedProduct prepared(product, threads, SIZE_MAX);
+  json line{{"name", entry.at("name")},
+            {"m", product.m},
+            {"k", product.k},
+            {"n", product.n},
+            {"batches", product.batch[0] * product.batch[1]},
+            {"type", entry.at("type")},
+            {"implementation", prepared.name()}};
+  line["gflops"] = rate(product, prepared.how());
+  auto library = makeOneDnnProduct(product, threads, SIZE_MAX);
+  line["onednn"] = library ? rate(product, *library) : 0.0;
+  line["packed"] =
+      batched ? 0.0
+              : 1e-9 * packedProductRate(product.type,
+                                         {product.m, product.n, product.k},
+                                         threads);
+  return line;
+}
+
+} // namespace
+
+int main(int argc, char **argv) try {
+  if (argc < 2 || argc > 3) {
+    std::fprintf(stderr, "usage: ppopt-product-bench PROGRAM.json [THREADS]\n");
+    return 2;
+  }
+  std::ifstream file(argv[1]);
+  json program = json::parse(file);
+  int threads = argc > 2 ? std::atoi(argv[2])
+                         : program.at("plan").at("threads").get<int>();
+  setTeamSize(threads);
+  json products = json::array();
+  for (const json &entry : program.at("products"))
+    products.push_back(measure(entry, threads));
+  std::puts(json{{"threads", threads}, {"products", products}}.dump(1).c_str());
+} catch (const std::exception &failure) {
+  std::fprintf(stderr, "ppopt-product-bench: %s\n", failure.what());
+  return 1;
+}
