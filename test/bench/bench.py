@@ -11,7 +11,7 @@ import planning
 import products
 import schedules
 import tasks
-from runs import HERE, cores
+from runs import HERE, Failed, cores
 from table import Table
 
 SOURCE = HERE.parent.parent
@@ -61,13 +61,20 @@ def main():
         # Above what it starts, so that it sees the first step when it ends.
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(20))
     print(machine.describe(), flush=True)
+    failed = []
     for part in options.only:
         with tempfile.TemporaryDirectory() as directory:
             print(f"{part}: load average " + " ".join(f"{load:.1f}" for load in os.getloadavg()), flush=True)
-            if part in OTHERS:
-                OTHERS[part](options, directory)
-            else:
-                goals.PARTS[part](options, directory, table)
+            try:
+                if part in OTHERS:
+                    OTHERS[part](options, directory)
+                else:
+                    goals.PARTS[part](options, directory, table)
+            except Failed as error:
+                print(f"{part}: {error}", flush=True)
+                failed.append(part)
+    if failed:
+        sys.exit(f"bench.py: failed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@ import os
 import statistics
 
 from machine import has_fast_bf16, product_rate
-from runs import GPT2_124M, SMALL, Unavailable, compile_model, ours, pytorchs, write_gpt
+from runs import GPT2_124M, SMALL, Failed, Unavailable, compile_model, ours, pytorchs, write_gpt
 
 PIPELINE_MICROBATCHES = "4"
 
@@ -55,8 +55,8 @@ class Comparison:
         """All sides train the same model: their losses begin alike, whatever windows of the text they saw."""
         firsts = {name: of[0].losses[0] for name, of in runs.items()}
         if max(firsts.values()) - min(firsts.values()) > 0.2:
-            raise SystemExit("bench.py: the first losses differ, these are not the same models: " +
-                             ", ".join(f"{name} {loss:.3f}" for name, loss in firsts.items()))
+            raise Failed("the first losses differ, these are not the same models: " +
+                         ", ".join(f"{name} {loss:.3f}" for name, loss in firsts.items()))
 
     def time(self, table, what, goal, name, against):
         self.line(table, what, goal, name, against, "ms", lambda side: side.least, lambda side: side.median)

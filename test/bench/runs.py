@@ -5,7 +5,6 @@ import pathlib
 import signal
 import socket
 import subprocess
-import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -16,6 +15,10 @@ GPT2_124M = (12, 768, 12, 50257, 256, 4)
 
 class Unavailable(Exception):
     """What is to be measured is refused here; its text says why."""
+
+
+class Failed(Exception):
+    """A run that ended otherwise than it should; its text says how."""
 
 
 def cores():
@@ -58,11 +61,11 @@ class Run:
                 for other in processes:
                     if other.returncode is None:
                         other.send_signal(signal.SIGTERM)
-                sys.exit(f"{' '.join(process.args)}\nexit status {process.returncode}\n{output[-3000:]}")
+                raise Failed(f"{' '.join(process.args)}\nexit status {process.returncode}\n{output[-3000:]}")
         self.lines = self.lines_of(log)
         records = self.steps_of(self.lines)
         if len(records) != steps:
-            sys.exit(f"{log}: {len(records)} steps, expected {steps}")
+            raise Failed(f"{log}: {len(records)} steps, expected {steps}")
         self.first_begin, self.first_end = first - records[0]["ms"] / 1e3, first
         self.ms = [record["ms"] for record in records[1:]]
         self.losses = [record["loss"] for record in records]
