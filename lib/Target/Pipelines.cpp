@@ -84,7 +84,8 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     manager.addPass(createVerifySchedule());
     return;
   case Phase::Kernels:
-    manager.addPass(createBlockRows());
+    if (options.blockBytes)
+      manager.addPass(createBlockRows({*options.blockBytes}));
     manager.addPass(createDecomposeKernels());
     manager.addPass(createCSEPass());
     manager.addPass(createFormKernels());

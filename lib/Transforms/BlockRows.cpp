@@ -76,6 +76,9 @@ class RowGroup {
 public:
   RowGroup(Block &body, int64_t budget) : body(body), budget(budget) {}
 
+  /// Test only: sums are those of the first block.
+  bool dropsSums = false;
+
   /// Collects the group around the wide result of `seed`. False if some op of
   /// it can't be computed block by block.
   bool grow(Operation *seed);
@@ -83,7 +86,7 @@ public:
   int64_t split();
 
 private:
-  bool isWide(Value value) const { return getBytes(value) > budget; }
+  bool isWide(Value value) const { return getBytes(value) > widthOfGroup; }
   bool add(Value value, BatchState state);
   bool visit(Operation *op);
   std::optional<BatchLoop> findCut(IterationSpaceOpInterface op,
@@ -101,6 +104,10 @@ private:
 
   Block &body;
   int64_t budget, rows = 0;
+  /// Values of more bytes belong to the group; what is much narrower than its
+  /// seed does not, though it may be over the budget: a model's activations
+  /// would then connect all of it.
+  int64_t widthOfGroup = 0;
   /// Of the wide values, and of the results that follow from them row by row.
   llvm::MapVector<Value, BatchState> states;
   llvm::SetVector<Operation *> ops;
@@ -203,6 +210,7 @@ bool RowGroup::grow(Operation *seed) {
   if (leading == shape.end())
     return false;
   rows = *leading;
+  widthOfGroup = std::max(budget, getBytes(result) / 2);
   add(result, BatchState::split(leading - shape.begin(), 1));
   while (!worklist.empty()) {
     Value value = worklist.pop_back_val();
@@ -336,7 +344,7 @@ void RowGroup::clone(Operation *op, RowBlock block) {
     SmallVector<Value> &known = parts[result];
     if (state.kind == BatchState::Split || known.empty())
       known.push_back(part);
-    else
+    else if (!dropsSums)
       known.front() =
           AddOp::create(*builder, op->getLoc(), known.front(), part);
   }
@@ -387,23 +395,36 @@ struct BlockRows : pp::impl::BlockRowsBase<BlockRows> {
   using BlockRowsBase::BlockRowsBase;
 
   void runOnOperation() override {
+    for (auto plan : getOperation().getOps<PlanOp>())
+      dropsSums = plan.getPlant() == "drop-block";
     for (auto task : getOperation().getOps<TaskOp>())
       while (splitOne(task.getBody().front()))
         ;
   }
 
 private:
-  /// Splits the first group that can be; what is made of it may be split again.
+  /// Splits the widest group that can be; what is made of it may be split
+  /// again.
   bool splitOne(Block &body);
+
+  bool dropsSums = false;
 };
 
 bool BlockRows::splitOne(Block &body) {
-  for (Operation &op : body) {
-    if (!isProduct(&op) || op.getNumResults() != 1 ||
-        getBytes(op.getResult(0)) <= budget)
-      continue;
+  SmallVector<Operation *> seeds;
+  for (Operation &op : body)
+    if (isProduct(&op) && op.getNumResults() == 1 &&
+        getBytes(op.getResult(0)) > budget)
+      seeds.push_back(&op);
+  llvm::sort(seeds, [](Operation *a, Operation *b) {
+    int64_t bytes = getBytes(a->getResult(0)),
+            other = getBytes(b->getResult(0));
+    return bytes != other ? bytes > other : a->isBeforeInBlock(b);
+  });
+  for (Operation *seed : seeds) {
     RowGroup group(body, budget);
-    if (!group.grow(&op))
+    group.dropsSums = dropsSums;
+    if (!group.grow(seed))
       continue;
     numBlocks += group.split();
     return true;

@@ -37,8 +37,8 @@ struct EntryParts {
 /// Emits an error where the entry is not in phase train.
 FailureOr<EntryParts> findParts(func::FuncOp entry);
 
-/// The place with results for all that its region yields now. Results that it
-/// had keep their number; the op is replaced.
+/// The place with results for all that its region yields now; replaces it.
+/// Results that have uses keep their number.
 PlaceOp yieldAll(PlaceOp place);
 
 /// The same, after the region yields too what is read of it outside directly.

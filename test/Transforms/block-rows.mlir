@@ -85,6 +85,22 @@ pp.task forward stage 0 @nested(%x: tensor<2x6x4xf32> {pp.role = #pp.role<saved,
 
 // -----
 
+// A value over the budget that is much narrower than the product is put together: here dropout reads it, which is not cut.
+
+// CHECK-LABEL: @narrower
+// CHECK-COUNT-12: pp.matmul {{.*}} : tensor<4x4xf32>, tensor<4x16xf32>
+// CHECK: pp.concat
+// CHECK: pp.dropout {{.*}} : tensor<48x4xf32>
+pp.task forward stage 0 @narrower(%x: tensor<48x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">},
+    %v: tensor<16x4xf32> {pp.role = #pp.role<param, "v">}, %k: tensor<4xi64> {pp.role = #pp.role<record, "key">}) -> (tensor<48x4xf32> {pp.role = #pp.role<saved, "g">}) {
+  %0 = pp.matmul %x, %w : tensor<48x4xf32>, tensor<4x16xf32>
+  %1 = pp.matmul %0, %v : tensor<48x16xf32>, tensor<16x4xf32>
+  %2 = pp.dropout %1 key %k : tensor<4xi64> {p = 5.000000e-01 : f64, stream = 0 : i64} : tensor<48x4xf32>
+  pp.return %2 : tensor<48x4xf32>
+}
+
+// -----
+
 // Left alone: a wide value that the task returns, rows that are mixed, what is drawn by its place, and a value that is whole before the next product of the group.
 
 // CHECK-LABEL: @returned

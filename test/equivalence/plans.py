@@ -15,14 +15,16 @@ class Plan:
     dp: int = 1
     microbatches: int = 1
     launch: tuple = ("threads",)
+    block_bytes: int = 0  # what is wider is computed in blocks of rows; 0: as the compiler has it
 
     @property
     def name(self):
-        return f"dp{self.dp}_mb{self.microbatches}"
+        return f"dp{self.dp}_mb{self.microbatches}" + (f"_blocks{self.block_bytes}" if self.block_bytes else "")
 
     @property
     def flags(self):
-        return ["--mesh", f"dp={self.dp}", "--microbatches", str(self.microbatches)]
+        blocks = ["--block-bytes", str(self.block_bytes)] if self.block_bytes else []
+        return ["--mesh", f"dp={self.dp}", "--microbatches", str(self.microbatches), *blocks]
 
 
 THREADS, BOTH = ("threads",), ("threads", "mpirun")
@@ -39,7 +41,10 @@ PLANS = [Plan(1, 1, THREADS),
          Plan(3, 4, BOTH),
          Plan(4, 1, BOTH),
          Plan(4, 2, BOTH),
-         Plan(4, 4, BOTH)]
+         Plan(4, 4, BOTH),
+         Plan(1, 1, THREADS, 12000),
+         Plan(1, 2, THREADS, 300),
+         Plan(2, 2, THREADS, 3000)]
 
 
 def lm_inputs(random):
@@ -88,4 +93,5 @@ PLANTED = [("local-clip-norm", "losses", Plan(2, 2), "sgd clipped"),
            ("drop-tied-sum", "lm", Plan(2, 1), "sgd"),
            ("scale-twice", "skip", Plan(2, 2), "sgd"),
            ("mean-of-means", "lm", Plan(2, 1), "sgd"),
-           ("skip-update-on-rank", "skip", Plan(2, 1), "sgd")]
+           ("skip-update-on-rank", "skip", Plan(2, 1), "sgd"),
+           ("drop-block", "lm", Plan(1, 1, THREADS, 12000), "sgd")]

@@ -40,9 +40,9 @@ static constexpr StringRef targets[] = {"cpu"};
 static constexpr StringRef laterTargets[] = {"cuda"};
 static constexpr StringRef unlimited[] = {"unlimited"};
 static constexpr StringRef bugs[] = {
-    "local-clip-norm", "drop-tied-sum",         "scale-twice",
-    "mean-of-means",   "skip-update-on-rank",   "tied-not-summed",
-    "slot-too-early",  "drop-boundary-gradient"};
+    "local-clip-norm", "drop-tied-sum",          "scale-twice",
+    "mean-of-means",   "skip-update-on-rank",    "tied-not-summed",
+    "slot-too-early",  "drop-boundary-gradient", "drop-block"};
 
 static constexpr Flag planFlags[] = {
     {"mesh", ValueKind::Mesh, "dp=D,pp=P", "dp=1",
@@ -92,6 +92,10 @@ static constexpr Flag planFlags[] = {
      "when gradients are summed over ranks", syncs, laterSyncs},
     {"device-memory", ValueKind::Bytes, "BYTES", "unlimited",
      "limit on a rank's memory, e.g. 8GiB; a plan that needs more is refused",
+     unlimited},
+    {"block-bytes", ValueKind::Bytes, "BYTES", "64MiB",
+     "values inside of a task that take more, such as the logits of a large "
+     "vocabulary, are computed one block of rows after the other",
      unlimited},
     {"werror", ValueKind::Switch, "", "",
      "makes warnings about the model errors: nothing is written"},
@@ -158,6 +162,7 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
                   " out of --mesh, or --launch local");
   plan.tied = arguments.get("tied").str();
   plan.deviceMemory = arguments.getBytes("device-memory");
+  plan.blockBytes = arguments.getBytes("block-bytes");
   if (arguments.has("batch"))
     plan.batch = arguments.getInteger("batch");
   int64_t tiles = plan.getAxisSize("dp") * plan.microbatches;

@@ -58,6 +58,9 @@ struct PlanOptions {
   std::string tied = "sum";        ///< sum, owner
   std::string recompute = "cheap"; ///< none, cheap, layer
   std::string precision = "model"; ///< model, bf16
+  /// Intermediate values of tasks that take more bytes are computed one block
+  /// of rows after the other; unset: never.
+  std::optional<int64_t> blockBytes = int64_t(64) << 20;
   /// Bytes that a rank has; unset: no limit.
   std::optional<int64_t> deviceMemory;
   std::string optimizer = "adamw"; ///< sgd, adam, adamw

@@ -286,8 +286,8 @@ def VerifySchedule : Pass<"pp-verify-schedule", "::mlir::ModuleOp"> {
 def BlockRows : Pass<"pp-block-rows", "::mlir::ModuleOp"> {
   let summary = "Computes wide intermediate values of tasks one block of rows after the other";
   let description = [{
-    A value is wide if it takes more than `budget` bytes. Around a wide product: the ops of the task that make or read wide values which the task
-    neither takes nor returns. If all of them can be cut along the product's first dimension, they are computed for one block of its rows after the other,
+    A value is wide if it takes more than `budget` bytes. Around a wide product: the ops of the task that make or read wide values, of at least half of its
+    size, which the task neither takes nor returns. If all of them can be cut along the product's first dimension, they are computed for one block of its rows after the other,
     in as few blocks of equal size as keep each value within the budget: operands are cut, weights whole, results are put together, and sums over the rows
     (the weights' gradients) added up block by block. A group is left alone if some op of it mixes rows, or draws random numbers (or counts) by its place in the global
     tensor. What a block still has too wide is cut again, along the next dimension.
