@@ -12,6 +12,8 @@
 
 #include "device/cpu/panel_product.h"
 
+#include "device/cpu/read_ahead.h"
+#include "device/cpu/target_clones.h"
 #include "device/cpu/team.h"
 #include "ppopt/runtime.h"
 
@@ -56,49 +58,89 @@ Kernel<Element> makeKernel(int64_t columns, int64_t rows, int64_t depth,
                                &c, &one, &beta, &flags, &prefetch);
 }
 
-/// to[p * toStride + j] = from[j * stride + p] for 4 x 4 elements.
+/// As many elements as are transposed at a time, in each direction.
+template <typename Element> constexpr int64_t side = 32 / sizeof(Element);
+
+template <typename Element> using Row [[gnu::vector_size(32)]] = Element;
+
+[[gnu::always_inline]] inline void transpose(Row<double> (&r)[4]) {
+  Row<double> low01 = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6),
+              high01 = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7),
+              low23 = __builtin_shufflevector(r[2], r[3], 0, 4, 2, 6),
+              high23 = __builtin_shufflevector(r[2], r[3], 1, 5, 3, 7);
+  r[0] = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+  r[1] = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+  r[2] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+  r[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+}
+
+[[gnu::always_inline]] inline void transpose(Row<float> (&r)[8]) {
+  Row<float> t[8], u[8];
+  for (int i = 0; i < 8; i += 2) {
+    t[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+    t[i + 1] =
+        __builtin_shufflevector(r[i], r[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+  }
+  for (int i = 0; i < 8; i += 4)
+    for (int j = 0; j < 2; ++j) {
+      u[i + 2 * j] = __builtin_shufflevector(t[i + j], t[i + j + 2], 0, 1, 8, 9,
+                                             4, 5, 12, 13);
+      u[i + 2 * j + 1] = __builtin_shufflevector(t[i + j], t[i + j + 2], 2, 3,
+                                                 10, 11, 6, 7, 14, 15);
+    }
+  for (int i = 0; i < 4; ++i) {
+    r[i] = __builtin_shufflevector(u[i], u[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    r[i + 4] =
+        __builtin_shufflevector(u[i], u[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+}
+
+/// to[p * columns + j] = from[p + j * columnStride].
 template <typename Element>
-void transpose4(const Element *from, int64_t stride, Element *to,
-                int64_t toStride) {
-  typedef Element Row __attribute__((vector_size(4 * sizeof(Element))));
-  Row r[4];
-  for (int j = 0; j < 4; ++j)
-    std::memcpy(&r[j], from + j * stride, sizeof(Row));
-  Row low01 = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5),
-      high01 = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7),
-      low23 = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5),
-      high23 = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-  Row t[4] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
-              __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
-              __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
-              __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
-  for (int p = 0; p < 4; ++p)
-    std::memcpy(to + p * toStride, &t[p], sizeof(Row));
+[[gnu::always_inline]] inline void
+transposeColumns(const Element *from, int64_t columnStride, int64_t depth,
+                 int64_t columns, Element *to) {
+  constexpr int64_t n = side<Element>, line = 64 / sizeof(Element);
+  int64_t wholeDepth = depth / n * n, wholeColumns = columns / n * n;
+  // A line of a column is read to its end before the next column's, which may
+  // lie in the same set of the cache.
+  for (int64_t begin = 0; begin < wholeDepth; begin += line)
+    for (int64_t j = 0; j < wholeColumns; j += n)
+      for (int64_t p = begin; p < std::min(begin + line, wholeDepth); p += n) {
+        Row<Element> rows[n];
+        for (int64_t i = 0; i < n; ++i)
+          std::memcpy(&rows[i], from + (j + i) * columnStride + p, 32);
+        transpose(rows);
+        for (int64_t i = 0; i < n; ++i)
+          std::memcpy(to + (p + i) * columns + j, &rows[i], 32);
+      }
+  for (int64_t p = 0; p < depth; ++p)
+    for (int64_t j = p < wholeDepth ? wholeColumns : 0; j < columns; ++j)
+      to[p * columns + j] = from[p + j * columnStride];
+}
+
+PPOPT_CLONES void packColumns(const float *from, int64_t columnStride,
+                              int64_t depth, int64_t columns, float *to) {
+  transposeColumns(from, columnStride, depth, columns, to);
+}
+
+PPOPT_CLONES void packColumns(const double *from, int64_t columnStride,
+                              int64_t depth, int64_t columns, double *to) {
+  transposeColumns(from, columnStride, depth, columns, to);
 }
 
 /// `to` [depth][columns], of elements `depthStride` and `columnStride` apart.
 template <typename Element>
 void pack(const Element *from, int64_t depthStride, int64_t columnStride,
           int64_t depth, int64_t columns, Element *to) {
-  if (columnStride == 1) {
-    for (int64_t p = 0; p < depth; ++p)
-      std::memcpy(to + p * columns, from + p * depthStride,
-                  columns * sizeof(Element));
-    return;
-  }
-  int64_t wholeDepth = depthStride == 1 ? depth / 4 * 4 : 0;
-  int64_t wholeColumns = depthStride == 1 ? columns / 4 * 4 : 0;
-  // A line of a column is read to its end before the next column's, which may
-  // lie in the same set of the cache.
-  constexpr int64_t line = 64 / sizeof(Element);
-  for (int64_t begin = 0; begin < wholeDepth; begin += line)
-    for (int64_t j = 0; j < wholeColumns; j += 4)
-      for (int64_t p = begin; p < std::min(begin + line, wholeDepth); p += 4)
-        transpose4(from + j * columnStride + p, columnStride,
-                   to + p * columns + j, columns);
-  for (int64_t p = 0; p < depth; ++p)
-    for (int64_t j = p < wholeDepth ? wholeColumns : 0; j < columns; ++j)
-      to[p * columns + j] = from[p * depthStride + j * columnStride];
+  if (depthStride == 1 && columnStride != 1)
+    return packColumns(from, columnStride, depth, columns, to);
+  for (int64_t p = 0; p < depth; ++p, from += depthStride, to += columns)
+    if (columnStride == 1)
+      std::memcpy(to, from, columns * sizeof(Element));
+    else
+      for (int64_t j = 0; j < columns; ++j)
+        to[j] = from[j * columnStride];
 }
 
 template <typename Element> class PanelProduct : public ProductImplementation {
@@ -190,20 +232,43 @@ private:
       int64_t part = rest % parts, batch = rest / parts;
       int64_t b0 = batch / product.batch[1], b1 = batch % product.batch[1];
       int64_t row = part * rowsOfPart, column = panel * panelColumns;
-      multiply(a + b0 * product.a[0] + b1 * product.a[1] + row * product.a[2],
-               b + b0 * product.b[0] + b1 * product.b[1] +
-                   column * product.b[3],
-               c + b0 * product.c[0] + b1 * product.c[1] + row * product.c[2] +
-                   column,
-               std::min(rowsOfPart, product.m - row),
-               std::min(count * panelColumns, product.n - column), packed);
+      // What this thread packs next, where that is of the same rows.
+      int64_t next = std::min(
+          {panelsAtATime, share.end - item - count, panels - panel - count});
+      multiply(
+          a + b0 * product.a[0] + b1 * product.a[1] + row * product.a[2],
+          b + b0 * product.b[0] + b1 * product.b[1] + column * product.b[3],
+          c + b0 * product.c[0] + b1 * product.c[1] + row * product.c[2] +
+              column,
+          std::min(rowsOfPart, product.m - row),
+          std::min(count * panelColumns, product.n - column),
+          std::min((count + next) * panelColumns, product.n - column), packed);
       item += count;
     }
   }
 
-  /// C of `allRows` x `allColumns`, a group of panels.
+  /// What is packed after `columns` at depth p: their next depth, else the
+  /// columns behind them up to `columnsWithNext`. Nothing where B's rows are
+  /// contiguous: the hardware foresees that, and more requests are in its way.
+  ReadAhead nextOfB(const Element *b, int64_t p, int64_t columns,
+                    int64_t columnsWithNext, int64_t calls) const {
+    p += depth;
+    if (p >= product.k) {
+      b += columns * product.b[3];
+      columns = columnsWithNext - columns;
+      p = 0;
+    }
+    if (columns == 0 || product.b[2] != 1)
+      return {};
+    return ReadAhead(b + p, product.b[3], columns,
+                     std::min(depth, product.k - p), calls);
+  }
+
+  /// C of `allRows` x `allColumns`, a group of panels. Meanwhile what is packed
+  /// next is read.
   void multiply(const Element *a, const Element *b, Element *c, int64_t allRows,
-                int64_t allColumns, Element *packed) const {
+                int64_t allColumns, int64_t columnsWithNext,
+                Element *packed) const {
     for (int64_t p = 0; p < product.k; p += depth) {
       int64_t k = std::min(depth, product.k - p);
       bool accumulate = product.accumulate || p > 0;
@@ -211,13 +276,18 @@ private:
         pack(b + p * product.b[2] + j * product.b[3], product.b[2],
              product.b[3], k, std::min(panelColumns, allColumns - j),
              packed + j * k);
+      ReadAhead ahead = nextOfB(b, p, allColumns, columnsWithNext,
+                                ceilDiv(allRows, blockRows) *
+                                    ceilDiv(allColumns, panelColumns));
       for (int64_t row = 0; row < allRows; row += blockRows) {
         int64_t rows = std::min(blockRows, allRows - row);
-        for (int64_t j = 0; j < allColumns; j += panelColumns)
+        for (int64_t j = 0; j < allColumns; j += panelColumns) {
+          ahead.advance();
           kernels[allColumns - j < panelColumns][rows != blockRows][k != depth]
                  [accumulate](packed + j * k,
                               a + row * product.a[2] + p * product.a[3],
                               c + row * product.c[2] + j);
+        }
       }
     }
   }
