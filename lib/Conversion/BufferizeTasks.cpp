@@ -29,18 +29,6 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
-/// The accumulation that a product is written by, behind reshapes.
-static AccumulateOp getAccumulation(MatmulOp op) {
-  Operation *last = op;
-  while (last->hasOneUse() && isa<ReshapeOp>(*last->user_begin()))
-    last = *last->user_begin();
-  if (!last->hasOneUse())
-    return nullptr;
-  auto accumulate = dyn_cast<AccumulateOp>(*last->user_begin());
-  bool isValue = accumulate && accumulate.getValue() == last->getResult(0);
-  return isValue ? accumulate : nullptr;
-}
-
 namespace {
 
 /// Where a value lies: from an element of another on.
@@ -62,6 +50,7 @@ private:
     auto type = cast<RankedTensorType>(tensor);
     return MemRefType::get(type.getShape(), type.getElementType());
   }
+  void widenAccumulatedProducts();
   void findParts();
   Part getStorage(Value value) const;
   Value getRoot(Value value) const { return getStorage(value).whole; }
@@ -84,6 +73,28 @@ private:
   DenseMap<Value, Value> buffers;
   int64_t tempBytes = 0, workspaceBytes = 0;
 };
+
+/// A product that goes to an accumulator of a wider type is written in that
+/// type: it is never rounded to its own.
+void TaskBufferizer::widenAccumulatedProducts() {
+  for (auto product : body.getOps<MatmulOp>()) {
+    AccumulateOp accumulate = getAccumulation(product);
+    if (!accumulate)
+      continue;
+    Type wide = getElementTypeOrSelf(accumulate.getAccumulator());
+    Value value = product.getResult();
+    while (value != accumulate.getResult()) {
+      value.setType(cast<RankedTensorType>(value.getType()).clone(wide));
+      Operation *user = *value.user_begin();
+      if (!isa<CastOp>(user)) {
+        value = user->getResult(0);
+        continue;
+      }
+      user->replaceAllUsesWith(ValueRange(value));
+      user->erase();
+    }
+  }
+}
 
 /// What is concatenated by now is computed in its place (form-kernels).
 void TaskBufferizer::findParts() {
@@ -297,6 +308,7 @@ LogicalResult TaskBufferizer::convert(Operation &op) {
 LogicalResult TaskBufferizer::run() {
   if (llvm::any_of(task.getArgumentTypes(), llvm::IsaPred<MemRefType>))
     return task.emitOpError("has buffers already");
+  widenAccumulatedProducts();
   findParts();
   convertSignature();
   SmallVector<Operation *> old;

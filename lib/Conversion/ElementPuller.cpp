@@ -236,11 +236,27 @@ Value ElementPuller::emit(Value value, ArrayRef<Value> index, bool isHere) {
     if (getNumElements(view.getX()) == getNumElements(value))
       if (auto source = getIndex(getShape(view.getX())))
         return pullAt(view.getX(), *source);
-  auto element = cast<ElementOpInterface>(op);
-  return element.emitElement(
+  SmallVector<Value, 4> read;
+  Value scalar = cast<ElementOpInterface>(op).emitElement(
       builder, index, [&](unsigned operand, ValueRange at) {
-        return pullAt(op->getOperand(operand), SmallVector<Value>(at));
+        return read.emplace_back(
+            pullAt(op->getOperand(operand), SmallVector<Value>(at)));
       });
+  // One of the operands' values has been rounded already.
+  if (!scalar || llvm::is_contained(read, scalar))
+    return scalar;
+  return roundToType(op->getLoc(), scalar, getElementTypeOrSelf(value));
+}
+
+/// Rounded here, not only where the element is stored: what a kernel holds must
+/// not depend on which ops are fused into it.
+Value ElementPuller::roundToType(Location loc, Value scalar, Type type) {
+  auto compute = dyn_cast<FloatType>(scalar.getType());
+  auto stored = dyn_cast<FloatType>(type);
+  if (!compute || !stored || stored.getWidth() >= compute.getWidth())
+    return scalar;
+  Value rounded = arith::TruncFOp::create(builder, loc, stored, scalar);
+  return arith::ExtFOp::create(builder, loc, compute, rounded);
 }
 
 //===----------------------------------------------------------------------===//

@@ -70,6 +70,7 @@ private:
   };
   Value pullAt(Value value, ArrayRef<Value> index);
   Value emit(Value value, ArrayRef<Value> index, bool isHere);
+  Value roundToType(Location loc, Value scalar, Type type);
   Value loadAt(Value buffer, Value tensor, ArrayRef<Value> index, bool isHere);
   Value lookup(Value value, ArrayRef<Value> index, bool isHere);
   std::optional<SmallVector<Value>> getIndex(ArrayRef<int64_t> shape);

@@ -1,6 +1,7 @@
 //===- Fusion.cpp - Which ops of a task share a kernel --------------------===//
 
 #include "Fusion.h"
+#include "ViewFolding.h"
 
 #include <queue>
 
@@ -197,13 +198,16 @@ bool TaskFusion::canJoin(Operation *op, Space space, unsigned index) {
   };
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     // Reads at the same index, unless reshapes in between change the columns.
+    // A lazy cast is as what it casts.
     for (Value x = reduce.getX();;) {
       Operation *def = x.getDefiningOp();
       if (!def)
         return false;
       if (auto it = clusterOf.find(def); it != clusterOf.end())
         return it->second == index && isInHand(x, Access::Identity);
-      if (!isa<ReshapeOp>(def) || getSpace(def->getOperand(0)) != getSpace(x))
+      bool isSameElement =
+          isa<ReshapeOp>(def) || (isWideningCast(def) && isLazy(def));
+      if (!isSameElement || getSpace(def->getOperand(0)) != getSpace(x))
         return false;
       x = def->getOperand(0);
     }
@@ -283,14 +287,8 @@ void TaskFusion::addColumnReduction(ReduceOp op) {
 void TaskFusion::addProduct(Operation &op) {
   unsigned index = newCluster(&op, KernelForm::Rows, Space());
   clusters[index].isProduct = true;
-  Operation *last = &op;
-  while (last->hasOneUse() && isa<ReshapeOp>(*last->user_begin()))
-    last = *last->user_begin();
-  if (!last->hasOneUse())
-    return;
-  auto accumulate = dyn_cast<AccumulateOp>(*last->user_begin());
-  if (!accumulate || !isInPlace(accumulate) ||
-      accumulate.getValue() != last->getResult(0))
+  AccumulateOp accumulate = getAccumulation(cast<MatmulOp>(op));
+  if (!accumulate || !isInPlace(accumulate))
     return;
   clusterOf[accumulate] = index;
   clusters[index].ops.push_back(accumulate);

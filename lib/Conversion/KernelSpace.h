@@ -40,6 +40,9 @@ inline int64_t getNumElements(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getNumElements();
 }
 
+/// Whether the op gives floats a wider type, which holds each of their values.
+bool isWideningCast(Operation *op);
+
 /// Whether a reduction is over the columns of its operand's space.
 bool isRowReduction(ReduceOp op);
 

@@ -112,8 +112,11 @@ bool TaskFusion::isComputedFromNothing(Value value) const {
 }
 
 /// Whether each reader may compute the op again: its operands are arguments or
-/// cheap themselves.
+/// cheap themselves, or it is a narrow value under a wider type, which is read
+/// as it lies in memory.
 bool TaskFusion::isCheap(Operation *op) const {
+  if (isWideningCast(op))
+    return true;
   bool isAllFromNothing = true;
   for (Value operand : op->getOperands()) {
     Operation *def = skipReshapes(operand).getDefiningOp();

@@ -184,6 +184,8 @@ static bool accumulatesItself(Value value) {
   Operation *def = getSoleProducer(value);
   if (auto sum = dyn_cast_or_null<AddOp>(def))
     return accumulatesItself(sum.getLhs()) || accumulatesItself(sum.getRhs());
+  if (isWideningCast(def))
+    return accumulatesItself(def->getOperand(0));
   return isa_and_nonnull<MatmulOp, EmbeddingGradOp>(def);
 }
 

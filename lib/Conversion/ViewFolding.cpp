@@ -1,6 +1,7 @@
 //===- ViewFolding.cpp - Views as strides of products ---------------------===//
 
 #include "ViewFolding.h"
+#include "KernelSpace.h"
 
 #include "ppopt/Dialect/PP/Shapes.h"
 
@@ -208,4 +209,19 @@ pp::foldProduct(MatmulOp op, llvm::function_ref<bool(Operation *)> isBase,
   shape.a = std::move(*a);
   shape.b = std::move(*b);
   return shape;
+}
+
+AccumulateOp pp::getAccumulation(MatmulOp op) {
+  Operation *last = op;
+  while (last->hasOneUse()) {
+    Operation *user = *last->user_begin();
+    if (auto accumulate = dyn_cast<AccumulateOp>(user)) {
+      bool isValue = accumulate.getValue() == last->getResult(0);
+      return isValue ? accumulate : nullptr;
+    }
+    if (!isa<ReshapeOp>(user) && !isWideningCast(user))
+      return nullptr;
+    last = user;
+  }
+  return nullptr;
 }

@@ -52,6 +52,10 @@ std::optional<ProductShape>
 foldProduct(MatmulOp op, llvm::function_ref<bool(Operation *)> isBase,
             Value &failed);
 
+/// The accumulation that a product is written by: its only use, behind reshapes
+/// and a cast to the accumulator's wider type. Null if there is none.
+AccumulateOp getAccumulation(MatmulOp op);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_LIB_CONVERSION_VIEWFOLDING_H

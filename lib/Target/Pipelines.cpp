@@ -57,6 +57,7 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     // Marks are regions until ops have places: equal ops of two places stay
     // two.
     manager.addPass(createCanonicalizerPass());
+    manager.addPass(createMixPrecision());
     manager.addPass(createPlaceOps());
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());

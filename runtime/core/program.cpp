@@ -176,6 +176,7 @@ void Reader::readPlan(const Field &field) {
   readLaunch(field["launch"]);
   readTied(field["tied"]);
   plan.optimizer = field["optimizer"].text();
+  plan.precision = field["precision"].text();
   plan.target = field["target"].text();
   if (plan.target != "cpu")
     field["target"].fail("is '" + plan.target +

@@ -47,6 +47,7 @@ struct Plan {
   /// the one of the step before.
   bool lendsTied = false;
   std::string optimizer;
+  std::string precision; ///< "model", "bf16"
   std::string target;
   int64_t threads; ///< per rank
   std::string cpu;

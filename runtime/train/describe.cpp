@@ -106,6 +106,9 @@ std::string describeProgram(const Program &program,
                             plan.batch, plan.microbatches,
                             plan.microbatches == 1 ? "" : "es", plan.schedule));
   line("optimizer", plan.optimizer);
+  if (plan.precision != "model")
+    line("precision",
+         fmt::format("{} products, f32 parameters", plan.precision));
   line("target", fmt::format("{}, {}{}{}", plan.target, plan.cpu,
                              plan.features.empty() ? "" : " ",
                              fmt::join(plan.features, ",")));

@@ -3,7 +3,7 @@
 
     make_fixtures.py [FOLDER [larger]]
 
-For a model NAME and each of f32 and f64: NAME.TYPE.init.safetensors (parameters), .gradients (of the first step),
+For a model NAME and each of f32, f64 and bf16 (f32 under autocast; initial values and inputs are those of f32): NAME.TYPE.init.safetensors (parameters), .gradients (of the first step),
 .sgd (parameters after STEPS steps of SGD); NAME.inputs.safetensors or NAME.TYPE.inputs.safetensors (batches, in the order in
 which steps take them: first dimension STEPS * batch); fixtures.json has the options, the losses as hexadecimal floats and
 the version of PyTorch.
@@ -39,7 +39,7 @@ LARGER = {
     "gpt_odd": dict(family="gpt", layers=3, width=60, heads=5, vocab=101, seq=37, batch=4, tied=False, ignore_index=-1),
     "mlp_larger": dict(family="mlp", widths=[64, 256, 256, 10], activation="gelu", batch=32),
 }
-TYPES = {"f32": torch.float32, "f64": torch.float64}
+TYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.float32}
 
 
 def inputs_of(model, seed):
@@ -60,7 +60,17 @@ def batches_of(model, inputs, dtype):
     return list(zip(*(t.split(model["batch"]) for t in tensors)))
 
 
-def loss_of(model):
+def loss_of(model, spelling):
+    """The loss as a function of parameters and a batch."""
+    plain = plain_loss_of(model)
+
+    def autocast(*arguments):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return plain(*arguments)
+    return autocast if spelling == "bf16" else plain
+
+
+def plain_loss_of(model):
     if model["family"] == "mlp":
         return lambda p, x, y: reference.mlp_loss(p, x, y, model["activation"])
     return lambda p, tokens, targets: reference.gpt_loss(p, tokens, targets, model["heads"], model["ignore_index"])
@@ -91,14 +101,16 @@ def main():
         for spelling, dtype in TYPES.items():
             stem = f"{name}.{spelling}"
             if model["family"] == "mlp":
-                kind = np.float32 if spelling == "f32" else np.float64
+                kind = np.float64 if spelling == "f64" else np.float32
                 inputs = {n: a.astype(kind) for n, a in inputs_of(model, seed).items()}
-                safetensors_io.write(directory / f"{stem}.inputs.safetensors", inputs)
+                if spelling != "bf16":
+                    safetensors_io.write(directory / f"{stem}.inputs.safetensors", inputs)
             parameters = initial(model, dtype, seed)
             batches = batches_of(model, inputs, dtype)
-            losses, gradients, _ = reference.train(loss_of(model), parameters, batches, STEPS, "adamw", **ADAMW)
-            sgd_losses, _, after = reference.train(loss_of(model), parameters, batches, STEPS, "sgd", **SGD)
-            write(directory / f"{stem}.init.safetensors", parameters)
+            losses, gradients, _ = reference.train(loss_of(model, spelling), parameters, batches, STEPS, "adamw", **ADAMW)
+            sgd_losses, _, after = reference.train(loss_of(model, spelling), parameters, batches, STEPS, "sgd", **SGD)
+            if spelling != "bf16":
+                write(directory / f"{stem}.init.safetensors", parameters)
             write(directory / f"{stem}.gradients.safetensors", gradients)
             write(directory / f"{stem}.sgd.safetensors", after)
             entry["losses"][spelling] = {"adamw": [v.hex() for v in losses], "sgd": [v.hex() for v in sgd_losses]}

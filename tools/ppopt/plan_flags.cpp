@@ -31,8 +31,8 @@ static constexpr StringRef none[] = {"none"};
 static constexpr StringRef laterShards[] = {"parameters", "gradients",
                                             "optimizer"};
 static constexpr StringRef laterRecompute[] = {"full", "attention", "layer"};
-static constexpr StringRef precisions[] = {"model"};
-static constexpr StringRef laterPrecisions[] = {"bf16", "f32", "f16", "fp8"};
+static constexpr StringRef precisions[] = {"model", "bf16"};
+static constexpr StringRef laterPrecisions[] = {"f32", "f16", "fp8"};
 static constexpr StringRef optimizers[] = {"sgd", "adam", "adamw"};
 static constexpr StringRef syncs[] = {"step"};
 static constexpr StringRef laterSyncs[] = {"async", "stale", "local"};
@@ -86,8 +86,10 @@ static constexpr Flag planFlags[] = {
     {"recompute", ValueKind::Choice, "WHAT", "none",
      "activations to compute again in the backward", none, laterRecompute},
     {"precision", ValueKind::Choice, "NAME", "model",
-     "types of the computation: those that the model is written in", precisions,
-     laterPrecisions},
+     "types of the computation: those that the model is written in, or bf16 "
+     "for "
+     "matrix products and attention of a model in f32",
+     precisions, laterPrecisions},
     {"sync", ValueKind::Choice, "WHEN", "step",
      "when gradients are summed over ranks", syncs, laterSyncs},
     {"device-memory", ValueKind::Bytes, "BYTES", "unlimited",
@@ -136,6 +138,19 @@ static std::string setCpu(StringRef name, mlir::pp::PlanOptions &plan) {
   return "";
 }
 
+/// Whether the plan's processor multiplies bf16 matrices faster than f32 ones.
+static bool hasFastBF16(const mlir::pp::PlanOptions &plan) {
+  InitializeNativeTarget();
+  std::string error;
+  Triple triple(sys::getDefaultTargetTriple());
+  const Target *target = TargetRegistry::lookupTarget(triple, error);
+  std::unique_ptr<MCSubtargetInfo> info(
+      target ? target->createMCSubtargetInfo(triple, plan.cpu, plan.features)
+             : nullptr);
+  return info && (info->checkFeatures("+avx512bf16") ||
+                  info->checkFeatures("+amx-bf16"));
+}
+
 FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
                                                  const Arguments &arguments) {
   auto reject = [&](const Twine &message) {
@@ -173,6 +188,7 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
                   " microbatches; the next that does is " +
                   Twine((*plan.batch / tiles + 1) * tiles));
   plan.optimizer = arguments.get("optimizer").str();
+  plan.precision = arguments.get("precision").str();
   plan.nesterov = arguments.has("nesterov");
   if (plan.nesterov && plan.optimizer != "sgd")
     return reject("--nesterov goes with --optimizer sgd, not " +
@@ -191,6 +207,12 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
   wrong = setCpu(arguments.get("cpu"), plan);
   if (!wrong.empty())
     return reject("--cpu: " + wrong);
+  if (plan.precision == "bf16" && !hasFastBF16(plan))
+    errs() << "ppopt " << command.name
+           << ": warning: --precision bf16 will be slower than f32 on "
+           << plan.cpu
+           << ", which has neither AMX-BF16 nor AVX512-BF16; leave it out, or "
+              "name the processor that the program will run on with --cpu\n";
 
   plan.command = arguments.line;
   plan.source = arguments.positional;

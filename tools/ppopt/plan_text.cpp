@@ -60,8 +60,9 @@ std::string ppopt::describePlan(const PlanOptions &plan,
     out << axis.name << "=" << axis.size << " ";
   text.pop_back();
   out << ", batch " << report.batch << ", microbatches " << plan.microbatches
-      << ", " << plan.schedule << ", " << plan.optimizer << ", threads "
-      << plan.threads << ", " << plan.cpu;
+      << ", " << plan.schedule << ", " << plan.optimizer
+      << (plan.precision == "model" ? "" : ", " + plan.precision)
+      << ", threads " << plan.threads << ", " << plan.cpu;
   return text;
 }
 

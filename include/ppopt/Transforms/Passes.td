@@ -73,6 +73,32 @@ def DecomposeModel : Pass<"pp-decompose-model", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numDecomposed", "decomposed", "compositions replaced">];
 }
 
+def MixPrecision : Pass<"pp-mix-precision", "::mlir::ModuleOp"> {
+  let summary = "With the plan's precision bf16: matrix products and attention take bf16, all else stays f32";
+  let description = [{
+    Inserts casts in front of and behind the ops that do FLOPs of matrix products, themselves or by what they decompose into. What such an op gives is bf16, and so
+    is a value that only such ops read, directly or through element ops: those are written, saved and read in bf16. An element op all of whose
+    operands are bf16 is a bf16 op; any other op computes in f32, from bf16 operands cast up. Parameters stay f32, the masters: each use
+    that wants bf16 casts. Runs before places are chosen, so that every plan rounds the same values, and before differentiation, so that gradients
+    have the types of their values: the adjoint of a cast is the cast back. A model that computes in f64 is refused; with another precision nothing changes.
+
+    ```mlir
+    %m = pp.matmul %x, %w : tensor<4x8xf32>, tensor<8x8xf32>                 // before
+    %u = pp.add %m, %b : tensor<4x8xf32>, tensor<8xf32>
+    %g = pp.gelu %u : tensor<4x8xf32>
+    %y = pp.matmul %g, %v : tensor<4x8xf32>, tensor<8x8xf32>
+
+    %m = pp.matmul %xn, %wn : tensor<4x8xbf16>, tensor<8x8xbf16>             // after
+    %0 = pp.cast %m : tensor<4x8xbf16> to tensor<4x8xf32>
+    %1 = pp.add %0, %b : tensor<4x8xf32>, tensor<8xf32>
+    %u = pp.cast %1 : tensor<4x8xf32> to tensor<4x8xbf16>
+    %g = pp.gelu %u : tensor<4x8xbf16>
+    %y = pp.matmul %g, %vn : tensor<4x8xbf16>, tensor<8x8xbf16>
+    ```
+  }];
+  let statistics = [Statistic<"numCasts", "casts", "casts inserted">];
+}
+
 def PlaceOps : Pass<"pp-place-ops", "::mlir::ModuleOp"> {
   let summary = "Puts every op of the entry into a stage on a place";
   let description = [{

@@ -231,14 +231,10 @@ PP_ELEMENT(CastOp) {
   if (auto intType = dyn_cast<IntegerType>(to))
     return isa<FloatType>(x.getType()) ? b.make<arith::FPToSIOp>(intType, x)
                                        : emitIntCast(b, x, intType);
-  auto floatType = cast<FloatType>(to);
   auto compute = cast<FloatType>(getComputeType(getResult()));
   if (!isa<FloatType>(x.getType()))
     x = emitFromInt(b, x, compute);
-  // Rounded here, not only where the element is stored: what a kernel holds
-  // must not depend on which ops are fused into it. From f64 to bf16 through
-  // f32: no machine has the direct conversion, and compilers call a library for
-  // it.
-  x = emitFloatCast(b, x, compute);
-  return emitFloatCast(b, emitFloatCast(b, x, floatType), compute);
+  // From f64 to bf16 through f32: no machine has the direct conversion, and
+  // compilers call a library for it.
+  return emitFloatCast(b, x, compute);
 }

@@ -12,9 +12,20 @@ Value TensorBuilder::scalar(Value like, double value) {
                           value);
 }
 
+/// Whether each value of the operand's float type is one of the result's.
+static bool isWidening(CastOp op) {
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(op.getX()));
+  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(op.getType()));
+  return from && to && from.getWidth() < to.getWidth();
+}
+
 Value TensorBuilder::cast(Value x, Type elementType) {
   if (getElementTypeOrSelf(x) == elementType)
     return x;
+  if (auto inner = x.getDefiningOp<CastOp>();
+      inner && getElementTypeOrSelf(inner.getX()) == elementType &&
+      isWidening(inner))
+    return inner.getX();
   return make<CastOp>(RankedTensorType::get(getShape(x), elementType), x);
 }
 

@@ -40,7 +40,8 @@ public:
     return make<SelectOp>(condition, a, b);
   }
 
-  /// `x` with another element type; `x` itself if it has it.
+  /// `x` with another element type; `x` itself if it has it, and where `x` is a
+  /// value of that type under a wider one, that value.
   Value cast(Value x, Type elementType);
   Value castLike(Value x, Value like) {
     return cast(x, getElementTypeOrSelf(like));

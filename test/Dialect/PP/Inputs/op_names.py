@@ -36,7 +36,7 @@ ALLOWED = {
     "SubOp": {"OptimizerStep": MAKES},
     "DivOp": {"OptimizerStep": MAKES},
     "SqrtOp": {"OptimizerStep": MAKES},
-    "CastOp": {"OptimizerStep": MAKES, "Conversion": "as cheap as the read it would save"},
+    "CastOp": {"MixPrecision": MAKES, "OptimizerStep": MAKES, "Conversion": "as cheap as the read it would save"},
     "IotaOp": {"Conversion": "as cheap as the read it would save"},
     "ReduceOp": {"OptimizerStep": MAKES, "Conversion": "ends a sweep of a kernel"},
     "MatmulOp": {"Conversion": "becomes a library product"},
