@@ -31,6 +31,7 @@ GPT2 = ["gpt", "--preset", "gpt2-124m", "--seq", "256", "--batch", "4"]
 CASES = {
     "small": (SMALL, ["--threads", "2"]),
     "small of 12 layers": (DEEP, ["--threads", "2"]),
+    "small bf16": (SMALL, ["--threads", "2", "--precision", "bf16"]),
     "small dp=2": (SMALL, ["--mesh", "dp=2", "--threads", "1"]),
     "small pp=2 1f1b m=4": (SMALL, ["--mesh", "pp=2", "--schedule", "1f1b", "--microbatches", "4", "--threads", "1"]),
     "small pp=2 zb-h1 m=4": (SMALL, ["--mesh", "pp=2", "--schedule", "zb-h1", "--microbatches", "4", "--threads", "1"]),
