@@ -194,19 +194,31 @@ void pp::splitAccumulations(TaskOp task) {
       task.getBody().front().getOps<AccumulateOp>());
   while (!worklist.empty()) {
     AccumulateOp op = worklist.pop_back_val();
-    auto sum = op.getValue().getDefiningOp<AddOp>();
+    // A sum of narrow values is added up in the accumulator's type.
+    auto widening = op.getValue().getDefiningOp<CastOp>();
+    if (!isWideningCast(widening) || !widening->hasOneUse())
+      widening = nullptr;
+    auto sum =
+        (widening ? widening.getX() : op.getValue()).getDefiningOp<AddOp>();
     if (!sum || !sum->hasOneUse() ||
         sum.getLhs().getType() != sum.getRhs().getType())
       continue;
     if (!accumulatesItself(sum.getLhs()) && !accumulatesItself(sum.getRhs()))
       continue;
     OpBuilder builder(op);
+    auto widen = [&](Value part) -> Value {
+      return widening ? CastOp::create(builder, sum.getLoc(),
+                                       widening.getType(), part)
+                      : part;
+    };
     auto first = AccumulateOp::create(builder, sum.getLoc(),
-                                      op.getAccumulator(), sum.getLhs());
+                                      op.getAccumulator(), widen(sum.getLhs()));
     auto second =
-        AccumulateOp::create(builder, op.getLoc(), first, sum.getRhs());
+        AccumulateOp::create(builder, op.getLoc(), first, widen(sum.getRhs()));
     op.replaceAllUsesWith(second.getResult());
     op.erase();
+    if (widening)
+      widening.erase();
     sum.erase();
     worklist.append({first, second});
   }

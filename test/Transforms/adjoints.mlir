@@ -78,3 +78,30 @@ func.func @composites() -> tensor<f32> {
   }
   return %l : tensor<f32>
 }
+
+// -----
+
+// The adjoint of a cast is the cast back; a bf16 gradient that was cast up is itself, not rounded again: it is the product's
+// operand as it is, and what is summed for the bias in f32.
+// CHECK-LABEL: @casts(
+// CHECK: pp.place 0 stage 0 backward
+// CHECK: %[[DUP:.*]] = pp.cast %[[DU:.*]] : tensor<4x5xbf16> to tensor<4x5xf32>
+// CHECK: pp.reduce sum %[[DUP]] [0] : tensor<4x5xf32>
+// CHECK: %[[DW:.*]] = pp.matmul %{{.*}}, %[[DU]] {transpose_lhs} : tensor<4x3xbf16>, tensor<4x5xbf16>
+// CHECK: pp.cast %[[DW]] : tensor<3x5xbf16> to tensor<3x5xf32>
+func.func @casts(%x: tensor<4x3xbf16> {pp.input = "x"}) -> tensor<f32> {
+  %w = pp.param "w" {init = #pp.init<ones>} : tensor<3x5xf32>
+  %b = pp.param "b" {init = #pp.init<ones>} : tensor<5xf32>
+  %l = pp.place 0 stage 0 -> tensor<f32> {
+    %wn = pp.cast %w : tensor<3x5xf32> to tensor<3x5xbf16>
+    %y = pp.matmul %x, %wn : tensor<4x3xbf16>, tensor<3x5xbf16>
+    %wide = pp.cast %y : tensor<4x5xbf16> to tensor<4x5xf32>
+    %u = pp.add %wide, %b : tensor<4x5xf32>, tensor<5xf32>
+    %un = pp.cast %u : tensor<4x5xf32> to tensor<4x5xbf16>
+    %g = pp.relu %un : tensor<4x5xbf16>
+    %gw = pp.cast %g : tensor<4x5xbf16> to tensor<4x5xf32>
+    %sum = pp.reduce sum %gw [0, 1] : tensor<4x5xf32>
+    pp.yield %sum : tensor<f32>
+  }
+  return %l : tensor<f32>
+}
