@@ -158,9 +158,37 @@ public:
 
 } // namespace
 
+/// Pairs of a query and a key that it sees.
+template <typename OpT> static double countPairs(OpT op) {
+  ArrayRef<int64_t> q = getShape(op.getQ());
+  double keys = getShape(op.getK())[2];
+  double seen = op.getCausal() ? (keys + 1) / 2 : keys;
+  return static_cast<double>(q[0] * q[1] * q[2]) * seen;
+}
+
+/// What attention computes, whose loops do not show it, as they are whole: the
+/// FLOPs of its products, and steps on each score. Nothing for all other ops.
+static Work getWorkOfAttention(Operation *op) {
+  auto widthOf = [](Value x) { return static_cast<double>(getShape(x)[3]); };
+  Work work;
+  if (auto forward = dyn_cast<AttentionOp>(op)) {
+    double pairs = countPairs(forward);
+    work.flops =
+        2 * pairs * (widthOf(forward.getQ()) + widthOf(forward.getV()));
+    work.elements = 6 * pairs;
+  } else if (auto backward = dyn_cast<AttentionGradOp>(op)) {
+    double pairs = countPairs(backward);
+    work.flops = 2 * pairs *
+                 (3 * widthOf(backward.getQ()) + 2 * widthOf(backward.getV()));
+    work.elements = 10 * pairs;
+  }
+  return work;
+}
+
 /// What an op computes that is no composition, or a composition of the model.
 static void addComputation(Operation *op, const IterationSpace &space,
                            Work &work) {
+  work += getWorkOfAttention(op);
   if (sumsProducts(op, space)) {
     double iterations = 1;
     for (const Loop &loop : space.loops)
@@ -228,6 +256,13 @@ static double getBytesAccumulated(AccumulateOp sum) {
   for (Value operand : op->getOperands())
     parts += getBytes(operand);
   return std::min(bytes, parts);
+}
+
+int64_t pp::getProductFlops(KernelOp kernel) {
+  double flops = 0;
+  for (Operation &op : kernel.getBody().front())
+    flops += getWorkOfAttention(&op).flops;
+  return static_cast<int64_t>(flops);
 }
 
 Work pp::estimateKernelWork(KernelOp kernel) {

@@ -11,12 +11,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementPuller.h"
+#include "EmitAttention.h"
 
 #include "ppopt/Conversion/Passes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_EMITKERNELS
@@ -33,8 +35,9 @@ using InplaceTable = DenseMap<StringAttr, DenseI64ArrayAttr>;
 
 class KernelEmitter {
 public:
-  KernelEmitter(KernelOp kernel, ArrayRef<int64_t> inplace)
-      : kernel(kernel), inplace(inplace), builder(kernel.getContext()),
+  KernelEmitter(KernelOp kernel, ArrayRef<int64_t> inplace, int64_t vectorBytes)
+      : kernel(kernel), inplace(inplace), vectorBytes(vectorBytes),
+        builder(kernel.getContext()),
         pointer(LLVM::LLVMPointerType::get(kernel.getContext())),
         i64(builder.getI64Type()) {}
 
@@ -51,6 +54,7 @@ private:
 
   KernelOp kernel;
   ArrayRef<int64_t> inplace;
+  int64_t vectorBytes;
   OpBuilder builder;
   Type pointer, i64;
 };
@@ -62,6 +66,11 @@ LLVM::LLVMFuncOp KernelEmitter::createFunction(const Twine &name,
   auto type = LLVM::LLVMFunctionType::get(
       LLVM::LLVMVoidType::get(builder.getContext()), arguments);
   return LLVM::LLVMFuncOp::create(builder, kernel.getLoc(), name.str(), type);
+}
+
+static bool isAttention(KernelOp kernel) {
+  return llvm::any_of(kernel.getBody().front(),
+                      llvm::IsaPred<AttentionOp, AttentionGradOp>);
 }
 
 static int64_t emitForm(ElementPuller &puller, Value begin, Value end) {
@@ -94,8 +103,13 @@ int64_t KernelEmitter::emitLoops(LLVM::LLVMFuncOp function) {
                                       arguments[arguments.size() - fromEnd]);
   };
   Value begin = bound(2), end = bound(1);
-  ElementPuller puller(builder, kernel, buffers);
-  int64_t tiles = emitForm(puller, begin, end);
+  int64_t tiles;
+  if (isAttention(kernel)) {
+    tiles = emitAttention(builder, kernel, buffers, vectorBytes, begin, end);
+  } else {
+    ElementPuller puller(builder, kernel, buffers);
+    tiles = emitForm(puller, begin, end);
+  }
   LLVM::ReturnOp::create(builder, loc, ValueRange());
   return tiles;
 }
@@ -135,6 +149,8 @@ int64_t KernelEmitter::emit() {
 }
 
 struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
+  using EmitKernelsBase::EmitKernelsBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     InplaceTable inplace;
@@ -157,8 +173,10 @@ struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
       SmallVector<int64_t> apart(kernel.getNumResults(), -1);
       auto it = inplace.find(kernel.getSymNameAttr());
       tiles[kernel.getSymNameAttr()] =
-          KernelEmitter(kernel, it == inplace.end() ? ArrayRef<int64_t>(apart)
-                                                    : it->second.asArrayRef())
+          KernelEmitter(kernel,
+                        it == inplace.end() ? ArrayRef<int64_t>(apart)
+                                            : it->second.asArrayRef(),
+                        vectorBytes)
               .emit();
     }
     module.walk([&](LaunchOp launch) {

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CombinePads.h"
 #include "KernelOutliner.h"
 #include "ReductionForms.h"
 
@@ -154,9 +155,9 @@ void TaskRewriter::rewrite() {
 LogicalResult checkOps(TaskOp task) {
   for (Operation &op : task.getBody().front()) {
     auto reduce = dyn_cast<ReduceOp>(op);
-    bool isKnown =
-        isa<ElementOpInterface, MatmulOp, EmbeddingGradOp, ReturnOp>(op) ||
-        (reduce && reduce.getKind() != ReduceKind::Mean);
+    bool isKnown = isa<ElementOpInterface, MatmulOp, EmbeddingGradOp,
+                       AttentionOp, AttentionGradOp, ReturnOp>(op) ||
+                   (reduce && reduce.getKind() != ReduceKind::Mean);
     if (!isKnown)
       return op.emitOpError("is no part of a kernel: it has no scalar code and "
                             "is neither a product nor a sum; run "
@@ -175,6 +176,7 @@ struct FormKernelsPass : pp::impl::FormKernelsBase<FormKernelsPass> {
       splitAccumulations(task);
       hoistAccumulations(task);
       normalizeReductions(task);
+      combinePads(task);
       eraseDeadOps(task);
       TaskRewriter rewriter(task, outliner);
       rewriter.rewrite();

@@ -248,7 +248,7 @@ bool TaskFusion::joinTail(Operation *op) {
       continue;
     Cluster &cluster = clusters[it->second];
     if (cluster.isProduct || cluster.form == KernelForm::Rows ||
-        readsMemoryOf(op, it->second))
+        cluster.form == KernelForm::Attention || readsMemoryOf(op, it->second))
       continue;
     auto accumulate = dyn_cast<AccumulateOp>(op);
     if (cluster.form == KernelForm::Scatter &&
@@ -294,10 +294,22 @@ void TaskFusion::addProduct(Operation &op) {
   clusters[index].ops.push_back(accumulate);
 }
 
+/// Attention, with the views that its results are written through.
+void TaskFusion::addAttention(Operation &op) {
+  unsigned index =
+      newCluster(&op, KernelForm::Attention, getSpace(op.getOperand(0)));
+  for (Operation *view : attentionViews.lookup(&op)) {
+    clusterOf[view] = index;
+    clusters[index].ops.push_back(view);
+  }
+}
+
 void TaskFusion::add(Operation &op) {
   if (isa<ReturnOp, ReshapeOp>(op) || isLazy(&op) || isMemoryView(&op) ||
       clusterOf.contains(&op))
     return;
+  if (isa<AttentionOp, AttentionGradOp>(op))
+    return addAttention(op);
   if (isa<MatmulOp>(op))
     return addProduct(op);
   if (isa<EmbeddingGradOp>(op)) {

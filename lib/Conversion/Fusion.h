@@ -12,9 +12,10 @@ namespace mlir::pp {
 
 /// How a kernel goes over its space.
 enum class KernelForm {
-  Rows,    ///< tiles of rows (or of a flat range), sweeps over columns
-  Columns, ///< tiles of columns: a reduction over rows
-  Scatter, ///< tiles of columns: rows are added where ids say
+  Rows,     ///< tiles of rows (or of a flat range), sweeps over columns
+  Columns,  ///< tiles of columns: a reduction over rows
+  Scatter,  ///< tiles of columns: rows are added where ids say
+  Attention ///< tiles of queries of a head: products in blocks
 };
 
 /// A kernel to be, or a product (which is a cluster of its own).
@@ -57,13 +58,20 @@ private:
   void findMemoryViews();
   bool isPart(OpOperand &input, DenseSet<Value> &taken) const;
   void findLazyOps();
+  void findAttentionViews(Operation *op);
   void makeOperandsFoldable(MatmulOp op);
+  void makeOperandFoldable(Value operand);
+  void giveBaseMemory(Value operand);
+  bool isBase(Operation *view) const {
+    return !isa<ReshapeOp>(view) && !isLazy(view);
+  }
   bool demote(Value value);
   bool isComputedFromNothing(Value value) const;
   bool isCheap(Operation *op) const;
   void formClusters();
   void add(Operation &op);
   void addProduct(Operation &op);
+  void addAttention(Operation &op);
   void addColumnReduction(ReduceOp op);
   void addToRows(Operation *op, Space space);
   bool joinTail(Operation *op);
@@ -84,6 +92,8 @@ private:
   TaskOp task;
   AccessProbe probe;
   DenseSet<Operation *> lazy, inPlace, memoryViews;
+  /// What the results of an attention go through on their way to memory.
+  DenseMap<Operation *, SmallVector<Operation *>> attentionViews;
   DenseMap<Operation *, unsigned> position, clusterOf;
   SmallVector<Cluster, 0> clusters;
   DenseMap<Operation *, OpReads> reads;

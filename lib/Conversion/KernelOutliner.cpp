@@ -226,6 +226,13 @@ private:
 
 /// "add_gelu_8x128x512": what is computed, up to four ops, and the space.
 static std::string describe(KernelOp kernel, const Cluster &cluster) {
+  if (cluster.form == KernelForm::Attention) {
+    Operation *op = cluster.ops.front();
+    std::string name = op->getName().stripDialect().str();
+    for (auto [i, size] : llvm::enumerate(getShape(op->getOperand(0))))
+      name += (i == 0 ? "_" : "x") + std::to_string(size);
+    return name;
+  }
   SmallVector<StringRef> parts;
   for (Operation &op : kernel.getBody().front()) {
     StringRef name = op.getName().stripDialect();

@@ -146,6 +146,45 @@ static bool hasMergingReader(Operation *op) {
   });
 }
 
+/// Takes the views behind the results of `op` for as long as one place in one
+/// buffer follows for each of them, whose rows are contiguous.
+void TaskFusion::findAttentionViews(Operation *op) {
+  SmallVector<Operation *> &joined = attentionViews[op];
+  auto isJoined = [&](Operation *view) {
+    return llvm::is_contained(joined, view);
+  };
+  auto isOfResults = [&](Value value) {
+    return value.hasOneUse() && value.getDefiningOp() &&
+           (value.getDefiningOp() == op || isJoined(value.getDefiningOp()));
+  };
+  auto isWritable = [&](Value result) {
+    std::optional<Layout> to = foldDestination(result, isJoined);
+    return to && (to->sizes.back() == 1 || to->strides.back() == 1 ||
+                  to->sizes.size() < 4);
+  };
+  SmallVector<Value> worklist(op->getResults());
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (!value.hasOneUse())
+      continue;
+    Operation *view = *value.user_begin();
+    if (!isa<ReshapeOp, TransposeOp, ConcatOp>(view) || isJoined(view) ||
+        isMemoryView(view) || !llvm::all_of(view->getOperands(), isOfResults))
+      continue;
+    joined.push_back(view);
+    if (llvm::all_of(op->getResults(), isWritable))
+      worklist.push_back(view->getResult(0));
+    else
+      joined.pop_back();
+  }
+  // A reshape of what is in memory is no part of a kernel.
+  auto isLastReshape = [&](Operation *view) {
+    return isa<ReshapeOp>(view) && llvm::none_of(view->getUsers(), isJoined);
+  };
+  while (llvm::any_of(joined, isLastReshape))
+    llvm::erase_if(joined, isLastReshape);
+}
+
 void TaskFusion::findLazyOps() {
   Block &body = task.getBody().front();
   for (Operation &op : body) {
@@ -164,8 +203,18 @@ void TaskFusion::findLazyOps() {
     if (isMemoryView(op))
       for (Value input : op.getInputs())
         demote(input);
+  for (Operation &op : body)
+    if (isa<AttentionOp, AttentionGradOp>(op)) {
+      findAttentionViews(&op);
+      for (Operation *view : attentionViews[&op])
+        lazy.erase(view);
+    }
   for (auto op : body.getOps<MatmulOp>())
     makeOperandsFoldable(op);
+  for (Operation &op : body)
+    if (isa<AttentionOp, AttentionGradOp>(op))
+      for (Value operand : op.getOperands())
+        makeOperandFoldable(operand);
 }
 
 /// Gives the nearest lazy op behind `value` a buffer, if there is one.
@@ -173,25 +222,36 @@ bool TaskFusion::demote(Value value) {
   return lazy.erase(skipReshapes(value).getDefiningOp());
 }
 
+/// Gives memory to what is lazy behind the views of `operand`, if it is no
+/// view.
+void TaskFusion::giveBaseMemory(Value operand) {
+  Operation *def = operand.getDefiningOp();
+  while (isView(def) && !isBase(def))
+    def = def->getOperand(0).getDefiningOp();
+  if (def)
+    lazy.erase(def);
+}
+
 /// After it the product reads its operands by strides.
 void TaskFusion::makeOperandsFoldable(MatmulOp op) {
-  auto isBase = [&](Operation *view) {
-    return !isa<ReshapeOp>(view) && !isLazy(view);
-  };
-  // Lazy ops that are not views.
   for (Value operand : op->getOperands())
-    while (true) {
-      Operation *def = operand.getDefiningOp();
-      if (isView(def) && !isBase(def)) {
-        operand = def->getOperand(0);
-        continue;
-      }
-      if (def)
-        lazy.erase(def);
-      break;
-    }
+    giveBaseMemory(operand);
+  auto hasMemory = [&](Operation *view) { return isBase(view); };
   Value failed;
-  while (!foldProduct(op, isBase, failed))
+  while (!foldProduct(op, hasMemory, failed))
     if (!demote(failed) && !demote(op.getLhs()) && !demote(op.getRhs()))
       return;
+}
+
+/// After it attention reads rows of the operand by strides.
+void TaskFusion::makeOperandFoldable(Value operand) {
+  giveBaseMemory(operand);
+  auto hasMemory = [&](Operation *view) { return isBase(view); };
+  auto isReadable = [&] {
+    std::optional<Layout> from = foldViews(operand, hasMemory);
+    return from && (from->sizes.size() < 4 || from->sizes.back() == 1 ||
+                    from->strides.back() == 1);
+  };
+  while (!isReadable() && demote(operand)) {
+  }
 }

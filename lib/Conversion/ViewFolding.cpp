@@ -130,6 +130,30 @@ pp::foldViews(Value value, llvm::function_ref<bool(Operation *)> isBase) {
   return reshapeLayout(*from, shape);
 }
 
+std::optional<Layout>
+pp::foldDestination(Value value,
+                    llvm::function_ref<bool(Operation *)> isJoined) {
+  if (!value.hasOneUse() || !isJoined(*value.user_begin()))
+    return getContiguous(value);
+  Operation *op = *value.user_begin();
+  std::optional<Layout> to = foldDestination(op->getResult(0), isJoined);
+  if (!to)
+    return std::nullopt;
+  ArrayRef<int64_t> shape = getShape(value);
+  if (auto transpose = dyn_cast<TransposeOp>(op))
+    return transposeLayout(*to, invertPermutationVector(transpose.getPerm()));
+  auto concat = dyn_cast<ConcatOp>(op);
+  if (!concat)
+    return reshapeLayout(*to, shape);
+  SmallVector<int64_t> offsets(shape.size(), 0);
+  for (Value input : concat.getInputs()) {
+    if (input == value)
+      break;
+    offsets[concat.getDim()] += getShape(input)[concat.getDim()];
+  }
+  return sliceLayout(*to, offsets, shape);
+}
+
 namespace {
 /// A loop over batches: how far each operand moves.
 struct BatchLoop {

@@ -46,6 +46,13 @@ std::optional<SmallVector<int64_t>> getContiguousOffsets(ConcatOp op);
 std::optional<Layout> foldViews(Value value,
                                 llvm::function_ref<bool(Operation *)> isBase);
 
+/// The layout of `value` in what is written: behind the ops for which
+/// `isJoined` holds (reshapes, transposes, concatenations), each the only
+/// reader of what goes into it, and the last of which has memory of its own.
+/// Nothing where a reshape does not fold.
+std::optional<Layout>
+foldDestination(Value value, llvm::function_ref<bool(Operation *)> isJoined);
+
 /// Nothing if an operand's views do not fold or more than two batch dimensions
 /// remain; `failed` is then that operand.
 std::optional<ProductShape>

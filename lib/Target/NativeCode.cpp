@@ -7,6 +7,7 @@
 #include "ppopt/Conversion/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -41,6 +42,7 @@ void pp::buildLowerKernelsPipeline(OpPassManager &manager) {
   ConvertMathToLLVMPassOptions math;
   math.approximateLog1p = false;
   kernels.addPass(createConvertMathToLLVMPass(math));
+  kernels.addPass(createConvertVectorToLLVMPass());
   kernels.addPass(createArithToLLVMConversionPass());
   kernels.addPass(createConvertIndexToLLVMPass());
 }
@@ -86,6 +88,21 @@ createMachine(ModuleOp module, StringRef cpu, StringRef features) {
     return nullptr;
   }
   return machine;
+}
+
+int64_t pp::getVectorBytes(StringRef cpu, StringRef features) {
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  std::string error;
+  llvm::InitializeNativeTarget();
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return 16;
+  std::unique_ptr<llvm::MCSubtargetInfo> info(
+      target->createMCSubtargetInfo(triple, cpu, features));
+  if (info->checkFeatures("+avx512f"))
+    return 64;
+  return info->checkFeatures("+avx2") ? 32 : 16;
 }
 
 /// Functions say for which CPU they are, and that wide vectors are wanted.

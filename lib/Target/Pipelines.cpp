@@ -95,7 +95,8 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     manager.addPass(createVerifyKernels());
     return;
   case Phase::Native:
-    manager.addPass(createEmitKernels());
+    manager.addPass(
+        createEmitKernels({getVectorBytes(options.cpu, options.features)}));
     buildLowerKernelsPipeline(manager);
     manager.addPass(createEmitTasksPass(options));
     buildLowerToLLVMPipeline(manager);

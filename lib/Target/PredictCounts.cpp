@@ -2,6 +2,7 @@
 
 #include "PredictCounts.h"
 
+#include "ppopt/Analysis/Cost.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 using namespace mlir;
@@ -41,7 +42,8 @@ static int64_t ringBytes(const SummedBuffer &buffer, int64_t ranks,
          getElementBytes(buffer.type);
 }
 
-static PredictedCounts countTask(TaskOp task) {
+static PredictedCounts
+countTask(TaskOp task, const DenseMap<StringAttr, int64_t> &ofKernel) {
   PredictedCounts counts;
   task.walk([&](Operation *op) {
     if (auto product = dyn_cast<ProductOp>(op)) {
@@ -50,7 +52,8 @@ static PredictedCounts countTask(TaskOp task) {
         flops *= size;
       counts.flops += flops;
       ++counts.launches;
-    } else if (isa<LaunchOp>(op)) {
+    } else if (auto launch = dyn_cast<LaunchOp>(op)) {
+      counts.flops += ofKernel.lookup(launch.getKernelAttr().getAttr());
       ++counts.launches;
     }
   });
@@ -61,8 +64,11 @@ PredictedCounts pp::predictCounts(PlanOp plan, const PlaceContents &contents,
                                   const ProgramIndex &index) {
   PredictedCounts counts;
   DenseMap<StringAttr, PredictedCounts> ofTask;
+  DenseMap<StringAttr, int64_t> ofKernel;
+  for (auto kernel : plan->getParentOfType<ModuleOp>().getOps<KernelOp>())
+    ofKernel[kernel.getSymNameAttr()] = getProductFlops(kernel);
   for (TaskOp task : contents.tasks)
-    ofTask[task.getSymNameAttr()] = countTask(task);
+    ofTask[task.getSymNameAttr()] = countTask(task, ofKernel);
   for (ScheduleOp schedule : contents.schedules) {
     if (schedule.getEvaluation())
       continue;

@@ -232,10 +232,9 @@ json::Array ProgramWriter::describeKernels() {
   json::Array kernels;
   for (KernelOp kernel : tables.kernels) {
     Work work = estimateKernelWork(kernel);
-    kernels.push_back(
-        json::Object{{"name", kernel.getSymName()},
-                     {"bytes", static_cast<int64_t>(work.bytes)},
-                     {"flops", static_cast<int64_t>(work.flops)}});
+    kernels.push_back(json::Object{{"name", kernel.getSymName()},
+                                   {"bytes", static_cast<int64_t>(work.bytes)},
+                                   {"flops", getProductFlops(kernel)}});
   }
   return kernels;
 }

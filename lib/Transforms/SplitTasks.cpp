@@ -11,6 +11,7 @@
 
 #include "EntryParts.h"
 #include "SavedValues.h"
+#include "SavedViews.h"
 #include "WeightPart.h"
 
 #include "ppopt/Transforms/Entry.h"
@@ -500,6 +501,9 @@ LogicalResult TaskSplitter::run() {
       return copy.emitOpError("copies what no stage makes");
   nameBatchSums();
   assignUpdates();
+  for (StageParts &stage : parts.stages)
+    if (stage.backward)
+      readThroughViews(stage);
   findWhatCrosses();
   nameExports();
   llvm::SetVector<int64_t> places;

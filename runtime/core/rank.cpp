@@ -210,6 +210,7 @@ void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
                 [&](int64_t begin, int64_t end) { fn(args, begin, end); });
   }
   ++rank->counters.launches;
+  rank->counters.flops += rank->program.kernels[kernel].flops;
   try {
     progress(*rank);
   } catch (...) {

@@ -30,7 +30,7 @@ namespace ppopt::runtime {
 /// Since the rank was made.
 struct Counters {
   int64_t launches = 0; ///< ppopt_launch and ppopt_matmul calls
-  int64_t flops = 0;    ///< of products
+  int64_t flops = 0;    ///< of products, those inside kernels too
 };
 
 /// The memory of one place.

@@ -2,7 +2,7 @@
 
 // Work follows from the loop nests: no op is known by its name.
 func.func @cost(%x: tensor<8x4xf32>, %ids: tensor<8xi32>, %q: tensor<2x3x8x4xf32>)
-    -> (tensor<8x4xf32>, tensor<f32>, tensor<8xf32>, tensor<8x16xf32>) {
+    -> (tensor<8x4xf32>, tensor<f32>, tensor<8xf32>, tensor<8x16xf32>, tensor<2x3x8x4xf32>) {
   // What is given takes no time.
   // expected-remark @below {{0 flops, 0 elements, 0 bytes; backward 0, 0, 0.}}
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<4x16xf32>
@@ -31,9 +31,12 @@ func.func @cost(%x: tensor<8x4xf32>, %ids: tensor<8xi32>, %q: tensor<2x3x8x4xf32
   // expected-remark @below {{0 flops, 32 elements, 256 bytes; backward 0, 128, 640.}}
   %4 = pp.slice %3 [0, 0] : tensor<8x16xf32> to tensor<8x4xf32>
 
-  // Two products of 2·2·3·8·8·4, six steps on each of the 2·3·8·8 scores; backward five products.
-  // expected-remark @below {{6144 flops, 2304 elements, 3264 bytes; backward 15360, 2736, 6336.}}
+  // Two products of 2·2·3·8·8·4, six steps on each of the 2·3·8·8 scores; backward five products and ten steps.
+  // expected-remark @below {{6144 flops, 2304 elements, 3264 bytes; backward 15360, 3840, 6336.}}
   %o, %lse = pp.attention %q, %q, %q : tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>
+  // A position sees 4.5 of 8 on average.
+  // expected-remark @below {{3456 flops, 1296 elements, 3264 bytes; backward 8640, 2160, 6336.}}
+  %half, %lse_half = pp.attention %q, %q, %q {causal} : tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>
   // expected-remark @below {{0 flops, 192 elements, 772 bytes; backward 0, 192, 772.}}
   %s = pp.reduce sum %o [0, 1, 2, 3] : tensor<2x3x8x4xf32>
 
@@ -43,5 +46,5 @@ func.func @cost(%x: tensor<8x4xf32>, %ids: tensor<8xi32>, %q: tensor<2x3x8x4xf32
   // No gradient passes.
   // expected-remark @below {{0 flops, 128 elements, 1024 bytes; backward 0, 0, 0.}}
   %d = pp.detach %3 : tensor<8x16xf32>
-  return %4, %s, %l, %d : tensor<8x4xf32>, tensor<f32>, tensor<8xf32>, tensor<8x16xf32>
+  return %4, %s, %l, %d, %half : tensor<8x4xf32>, tensor<f32>, tensor<8xf32>, tensor<8x16xf32>, tensor<2x3x8x4xf32>
 }

@@ -46,6 +46,9 @@ Work estimateWork(Operation *op);
 /// writes of its results.
 Work estimateKernelWork(KernelOp kernel);
 
+/// FLOPs of the products inside a kernel.
+int64_t getProductFlops(KernelOp kernel);
+
 /// In nanoseconds.
 double estimateTime(Operation *op);
 

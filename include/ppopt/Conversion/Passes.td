@@ -53,8 +53,11 @@ def EmitKernels : Pass<"pp-emit-kernels", "::mlir::ModuleOp"> {
     `@k_tiles`, of the runtime's type `ppopt_kernel_fn`, that calls it. Each launch gets its number of tiles. The kernels stay, for
     the program's tables.
   }];
+  let options = [Option<"vectorBytes", "vector-bytes", "int64_t", /*default=*/"16",
+                        "bytes of the CPU's vector registers: 16, 32 or 64">];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::math::MathDialect", "::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect"];
+                           "::mlir::math::MathDialect", "::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 def ApproximateMath : Pass<"pp-approximate-math"> {

@@ -23,6 +23,9 @@ struct HostCpu {
 };
 HostCpu getHostCpu();
 
+/// Bytes of the vector registers that a CPU has: 16, 32 or 64.
+int64_t getVectorBytes(StringRef cpu, StringRef features);
+
 /// Optimises a module of the LLVM dialect for `cpu` and writes object files
 /// whose names begin with `stem`; returns their paths. The module's definitions
 /// are gone afterwards. `cpu` and `features` are as LLVM names them; an unknown

@@ -63,3 +63,14 @@ PP_DECOMPOSE(MseOp, Model) {
   Value sum = b.sumAll(b.mul(difference, difference));
   return {b.scale(sum, 1.0 / computeProduct(getShape(getX())))};
 }
+
+/// A form of kernel computes attention as it is.
+PP_DECOMPOSE(AttentionOp, Never) {
+  (void)builder;
+  return {getOut(), getLse()};
+}
+
+PP_DECOMPOSE(AttentionGradOp, Never) {
+  (void)builder;
+  return {getDq(), getDk(), getDv()};
+}

@@ -17,6 +17,9 @@ MAKES = "creates it"
 
 MOVES = "index ranges are followed through ops that only move elements"
 FOLDS = "kernels and products read through it: strides, offsets and index maps"
+SAVES = "the backward reads through it what lies in memory anyway"
+PARTS = "parts that fill a tensor are one concatenation"
+FORM = "computes its products itself: its own form of kernel"
 
 # Keyed by op, then by file (without its suffix) or folder.
 ALLOWED = {
@@ -31,7 +34,8 @@ ALLOWED = {
         "Conversion": "has no operands: cloned where it is used",
     },
     "CountOp": {"BatchPropagation": "a count of zero skips the step"},
-    "AddOp": {"Autodiff": MAKES, "BlockRows": MAKES, "OptimizerStep": MAKES, "ReductionForms": "terms are accumulated one by one"},
+    "AddOp": {"Autodiff": MAKES, "BlockRows": MAKES, "OptimizerStep": MAKES,
+              "ReductionForms": "terms are accumulated one by one", "CombinePads": PARTS},
     "MulOp": {"BatchPropagation": MAKES, "OptimizerStep": MAKES},
     "SubOp": {"OptimizerStep": MAKES},
     "DivOp": {"OptimizerStep": MAKES},
@@ -41,9 +45,12 @@ ALLOWED = {
     "ReduceOp": {"OptimizerStep": MAKES, "Conversion": "ends a sweep of a kernel"},
     "MatmulOp": {"Conversion": "becomes a library product"},
     "EmbeddingGradOp": {"Conversion": "adds to rows that ids name: its own form of kernel"},
-    "ReshapeOp": {"SplitBatch": MOVES, "Conversion": FOLDS},
-    "TransposeOp": {"SplitBatch": MOVES, "Conversion": FOLDS},
-    "SliceOp": {"SplitBatch": MOVES, "BlockRows": MAKES, "Conversion": FOLDS},
+    "AttentionOp": {"Conversion": FORM, "SavedViews": "writes its output under the views behind it", "Cost": FORM},
+    "AttentionGradOp": {"Conversion": FORM, "Cost": FORM},
+    "ReshapeOp": {"SplitBatch": MOVES, "Conversion": FOLDS, "SavedViews": SAVES},
+    "TransposeOp": {"SplitBatch": MOVES, "Conversion": FOLDS, "SavedViews": SAVES},
+    "SliceOp": {"SplitBatch": MOVES, "BlockRows": MAKES, "Conversion": FOLDS, "SavedViews": SAVES},
+    "PadOp": {"CombinePads": PARTS},
     "ConcatOp": {"BlockRows": MAKES, "Conversion": "its operands are computed in their place in its buffer"},
     "BroadcastOp": {"Conversion": FOLDS},
 }

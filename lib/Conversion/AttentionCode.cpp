@@ -1,0 +1,159 @@
+//===- AttentionCode.cpp - What kernels of attention have in common -------===//
+
+#include "EmitAttention.h"
+
+#include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// The keys of a block where memory allows it: enough to keep a group of a
+/// product in registers, few enough for the caches.
+static int64_t getMostKeys(Type type) { return type.isF64() ? 32 : 64; }
+
+AttentionCode::AttentionCode(OpBuilder &builder, Operation *op, KernelOp kernel,
+                             ValueRange buffers, int64_t vectorBytes)
+    : BlockCode(builder, op->getLoc(),
+                getStatisticsType(getElementTypeOrSelf(op->getOperand(0))),
+                vectorBytes),
+      unit(type.isF64() ? 1 : std::log(2.0)), op(op), kernel(kernel),
+      buffers(buffers) {
+  ArrayRef<int64_t> q = getShape(op->getOperand(0));
+  ArrayRef<int64_t> v = getShape(op->getOperand(2));
+  batch = q[0];
+  heads = q[1];
+  queries = q[2];
+  queryWidth = q[3];
+  keys = v[2];
+  valueWidth = v[3];
+  auto read = [&](auto attention) {
+    isCausal = attention.getCausal();
+    scale = attention.getScale()
+                ? attention.getScale()->convertToDouble()
+                : 1 / std::sqrt(static_cast<double>(queryWidth));
+  };
+  if (auto forward = dyn_cast<AttentionOp>(op))
+    read(forward);
+  else
+    read(cast<AttentionGradOp>(op));
+}
+
+int64_t AttentionCode::chooseKeys(
+    llvm::function_ref<int64_t(int64_t)> bytesOfKeys) const {
+  // Whole vectors, and whole groups of rows where keys are rows.
+  int64_t least = std::max(width, groupRows);
+  int64_t count = getMostKeys(type);
+  while (count > least && bytesOfKeys(count) > kScratchBytes)
+    count /= 2;
+  return std::min<int64_t>(count, llvm::alignTo(keys, least));
+}
+
+PackedMatrix AttentionCode::allocate(int64_t rows, int64_t columns) {
+  OpBuilder::InsertionGuard guard(builder);
+  Block &entry = builder.getBlock()->getParent()->front();
+  builder.setInsertionPointToStart(&entry);
+  int64_t stride = pad(columns);
+  Value count = LLVM::ConstantOp::create(builder, loc, builder.getI64Type(),
+                                         rows * stride);
+  Value pointer = LLVM::AllocaOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), type,
+      count, kBufferAlignment);
+  return {pointer, stride};
+}
+
+//===----------------------------------------------------------------------===//
+// Operands and results
+//===----------------------------------------------------------------------===//
+
+Layout AttentionCode::getLayout(Value value) {
+  if (value.getDefiningOp() != op)
+    return *foldViews(value, [](Operation *) { return false; });
+  return *foldDestination(value,
+                          [](Operation *user) { return !isa<ReturnOp>(user); });
+}
+
+/// The pointer of an argument of the kernel, or of a value that it returns.
+Value AttentionCode::getBuffer(Value base) {
+  if (auto argument = dyn_cast<BlockArgument>(base))
+    return buffers[argument.getArgNumber()];
+  for (OpOperand &use : base.getUses())
+    if (isa<ReturnOp>(use.getOwner()))
+      return buffers[kernel.getNumArguments() + use.getOperandNumber()];
+  return Value();
+}
+
+/// The address of [batch, head, row, 0]; nothing where the value is not
+/// returned.
+Value AttentionCode::addressOf(Value value, Value row, Layout &layout) {
+  layout = getLayout(value);
+  Value buffer = getBuffer(layout.base);
+  if (!buffer)
+    return Value();
+  Value offset =
+      add(index(layout.offset), add(mul(currentBatch, layout.strides[0]),
+                                    add(mul(currentHead, layout.strides[1]),
+                                        mul(row, layout.strides[2]))));
+  return address(buffer, getElementTypeOrSelf(value), offset);
+}
+
+std::optional<StridedMatrix> AttentionCode::getMatrix(Value value, Value row) {
+  Layout layout;
+  Value pointer = addressOf(value, row, layout);
+  if (!pointer)
+    return std::nullopt;
+  return StridedMatrix{pointer, getElementTypeOrSelf(value), layout.strides[2],
+                       layout.sizes[3]};
+}
+
+Value AttentionCode::loadStatistic(Value value, Value row) {
+  Layout layout;
+  return loadScalar(addressOf(value, row, layout));
+}
+
+void AttentionCode::storeStatistic(Value element, Value value, Value row) {
+  Layout layout;
+  if (Value pointer = addressOf(value, row, layout))
+    storeScalar(element, pointer);
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+Value AttentionCode::countSeen(Value query, Value key, Value count) {
+  if (!isCausal)
+    return count;
+  return max(index(0), min(count, sub(add(query, 1), key)));
+}
+
+Value AttentionCode::select(Value seen, Value column, Value value,
+                            double outside) {
+  Value bound = arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
+                                           sub(seen, column));
+  Value isSeen = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                       lanes(), broadcast(bound));
+  return arith::SelectOp::create(builder, loc, isSeen, value, splat(outside));
+}
+
+Value AttentionCode::exp(Value x) {
+  return type.isF64() ? math::ExpOp::create(builder, loc, x).getResult()
+                      : exp2(x);
+}
+
+int64_t pp::emitAttention(OpBuilder &builder, KernelOp kernel,
+                          ValueRange buffers, int64_t vectorBytes, Value begin,
+                          Value end) {
+  Block &body = kernel.getBody().front();
+  for (auto op : body.getOps<AttentionOp>()) {
+    AttentionCode code(builder, op, kernel, buffers, vectorBytes);
+    return emitAttentionForward(code, op, begin, end);
+  }
+  auto grad = *body.getOps<AttentionGradOp>().begin();
+  AttentionCode code(builder, grad, kernel, buffers, vectorBytes);
+  return emitAttentionBackward(code, grad, begin, end);
+}

@@ -1,0 +1,392 @@
+//===- EmitAttentionBackward.cpp - Gradients of attention in blocks -------===//
+//
+// A tile is a head of one row of the batch. With D = rowsum(dO O), for each
+// block of queries and each block of keys
+//
+//   P = exp(scale Q Kᵀ - lse),  dS = P (dO Vᵀ - D),
+//   dV += Pᵀ dO,  dK += scale dSᵀ Q,  dQ += scale dS K
+//
+// Blocks of keys are the outer loop: dK and dV of one stay in scratch memory,
+// and dQ is added up where it is written, or in scratch memory where its type
+// is narrower. If it is too long for that, a second pass with queries outside
+// computes it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmitAttention.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+class BackwardEmitter {
+public:
+  BackwardEmitter(AttentionCode &code, AttentionGradOp op);
+  int64_t emit(Value begin, Value end);
+
+private:
+  /// Where dQ is added up.
+  enum class Sum { Nowhere, Result, Scratch, Block };
+
+  void chooseBlocks();
+  void emitKeysOutside(Sum sum);
+  void emitQueriesOutside();
+  void packKeys(Value key);
+  void selectQueries(Value query);
+  void packQueries(Value query);
+  void emitPair(bool wantsKeys, Sum sum);
+  void emitPair(bool wantsKeys, Sum sum, bool isMasked);
+  void emitScores(const PackedMatrix &a, const PackedMatrix &b, int64_t k,
+                  const PackedMatrix &to, bool isMasked);
+  void emitScoreGradients(bool isMasked);
+  void emitOfKeys(const PackedMatrix &weights, const PackedMatrix &b,
+                  const PackedMatrix &to, bool isMasked);
+  void emitOfQueries(Sum sum, bool isMasked);
+  void addToResult();
+  void storeRows(const PackedMatrix &from, Value to, Value row, Value count,
+                 std::optional<double> factor = {});
+  Value firstQueryOf(Value key);
+  PackedMatrix rowsOf(const PackedMatrix &block, Value row) {
+    return {c.at(block, row, c.index(0)), block.stride};
+  }
+  Value roundUp(Value rows) {
+    return c.mul(c.divideUp(rows, c.groupRows), c.groupRows);
+  }
+
+  AttentionCode &c;
+  AttentionGradOp op;
+  int64_t block; ///< keys, and queries, of a block
+  /// Whether scratch memory holds what is packed of all queries; else of one
+  /// block.
+  bool holdsQueries;
+  /// Of a block of keys.
+  PackedMatrix k, kTransposed, vTransposed, dk, dv;
+  /// Of a block of queries, parts of what is packed; q and lse are in units of
+  /// scores.
+  PackedMatrix q, dout, dq, lse, delta;
+  PackedMatrix packedQ, packedDout, packedLse, packedDelta;
+  /// Of both.
+  PackedMatrix p, ds;
+  /// dQ of all queries.
+  PackedMatrix allDq;
+  Value firstQuery, queryCount, firstKey, keyCount;
+};
+
+} // namespace
+
+/// Whether a result is written.
+static bool isNeeded(Value value) { return !value.use_empty(); }
+
+BackwardEmitter::BackwardEmitter(AttentionCode &code, AttentionGradOp op)
+    : c(code), op(op) {
+  chooseBlocks();
+  k = c.allocate(block, c.queryWidth);
+  kTransposed = c.allocate(c.pad(c.queryWidth), block);
+  vTransposed = c.allocate(c.pad(c.valueWidth), block);
+  dk = c.allocate(block, c.queryWidth);
+  dv = c.allocate(block, c.valueWidth);
+  dq = c.allocate(block, c.queryWidth);
+  p = c.allocate(block, block);
+  ds = c.allocate(block, block);
+  int64_t packed = holdsQueries ? llvm::alignTo(c.queries, block) : block;
+  packedQ = c.allocate(packed, c.queryWidth);
+  packedDout = c.allocate(packed, c.valueWidth);
+  packedLse = c.allocate(1, packed);
+  packedDelta = c.allocate(1, packed);
+}
+
+void BackwardEmitter::chooseBlocks() {
+  int64_t width = c.pad(c.queryWidth), valueWidth = c.pad(c.valueWidth);
+  auto ofBlocks = [&](int64_t count) {
+    return (5 * width + 3 * valueWidth + 2 * count + 2) * count *
+           c.getElementBytes();
+  };
+  block = c.chooseKeys(ofBlocks);
+  int64_t others = (llvm::alignTo(c.queries, block) - block) *
+                   (width + valueWidth + 2) * c.getElementBytes();
+  holdsQueries = ofBlocks(block) + others <= kScratchBytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+void BackwardEmitter::packKeys(Value key) {
+  firstKey = key;
+  keyCount = c.min(c.index(block), c.sub(c.index(c.keys), key));
+  c.pack(*c.getMatrix(op.getK(), key), k, keyCount, block);
+  c.transpose(k, kTransposed, block, k.stride);
+  // dv is not in use yet.
+  c.pack(*c.getMatrix(op.getV(), key), dv, keyCount, block);
+  c.transpose(dv, vTransposed, block, dv.stride);
+}
+
+/// The block of queries from `query` on, which is packed.
+void BackwardEmitter::selectQueries(Value query) {
+  firstQuery = query;
+  queryCount = c.min(c.index(block), c.sub(c.index(c.queries), query));
+  Value row = holdsQueries ? query : c.index(0);
+  q = rowsOf(packedQ, row);
+  dout = rowsOf(packedDout, row);
+  lse = {c.at(packedLse, c.index(0), row), packedLse.stride};
+  delta = {c.at(packedDelta, c.index(0), row), packedDelta.stride};
+}
+
+void BackwardEmitter::packQueries(Value query) {
+  selectQueries(query);
+  StridedMatrix out = *c.getMatrix(op.getOut(), query);
+  StridedMatrix grads = *c.getMatrix(op.getDout(), query);
+  c.pack(*c.getMatrix(op.getQ(), query), q, queryCount, block,
+         c.scale / c.unit);
+  c.pack(grads, dout, queryCount, block);
+  c.fill(lse, 1, c.pad(block), 0);
+  c.fill(delta, 1, c.pad(block), 0);
+  c.loop(c.index(0), queryCount, 1, [&](Value row) {
+    Value stat = c.loadStatistic(op.getLse(), c.add(query, row));
+    c.storeScalar(c.mulF(stat, c.real(1 / c.unit)), c.at(lse, c.index(0), row));
+    Value total = c.splat(0);
+    for (int64_t at = 0; at < c.valueWidth; at += c.width) {
+      Value column = c.index(at);
+      int64_t count = std::min(c.width, c.valueWidth - at);
+      total = c.addF(total, c.mulF(c.loadColumns(out, row, column, count),
+                                   c.loadVector(c.at(dout, row, column))));
+    }
+    c.storeScalar(c.sumOf(total), c.at(delta, c.index(0), row));
+  });
+}
+
+/// Rows [0, count) of a block, to rows from `row` on of a result.
+void BackwardEmitter::storeRows(const PackedMatrix &from, Value to, Value row,
+                                Value count, std::optional<double> factor) {
+  std::optional<StridedMatrix> matrix = c.getMatrix(to, row);
+  if (!matrix)
+    return;
+  c.loop(c.index(0), count, 1, [&](Value i) {
+    c.forColumns(matrix->columns, [&](Value column, int64_t valid) {
+      Value x = c.loadVector(c.at(from, i, column));
+      if (factor)
+        x = c.mulF(x, c.splat(*factor));
+      c.storeColumns(x, *matrix, i, column, valid);
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// A block of queries and a block of keys
+//===----------------------------------------------------------------------===//
+
+/// to = a b, where a query sees the key.
+void BackwardEmitter::emitScores(const PackedMatrix &a, const PackedMatrix &b,
+                                 int64_t k, const PackedMatrix &to,
+                                 bool isMasked) {
+  BlockProduct product;
+  product.a = a;
+  product.b = b;
+  product.c = to;
+  product.beginRow = c.index(0);
+  product.endRow = queryCount;
+  product.beginK = c.index(0);
+  product.endK = c.index(k);
+  product.vectors = block / c.width;
+  if (isMasked)
+    product.vectorsOfRow = [&](Value row) {
+      Value last = c.add(c.add(firstQuery, row), c.groupRows - 1);
+      return c.divideUp(c.countSeen(last, firstKey, keyCount), c.width);
+    };
+  c.product(product);
+}
+
+/// Of scores in `p` and gradients of probabilities in `ds`, the probabilities
+/// and the gradients of scores.
+void BackwardEmitter::emitScoreGradients(bool isMasked) {
+  c.loop(c.index(0), roundUp(queryCount), 1, [&](Value row) {
+    Value seen = isMasked
+                     ? c.countSeen(c.add(firstQuery, row), firstKey, keyCount)
+                     : Value();
+    Value logSum = c.broadcast(c.loadScalar(c.at(lse, c.index(0), row)));
+    Value sum = c.broadcast(c.loadScalar(c.at(delta, c.index(0), row)));
+    auto emitVector = [&](Value column) {
+      Value pAt = c.at(p, row, column);
+      Value dsAt = c.at(ds, row, column);
+      Value x = c.exp(c.subF(c.loadVector(pAt), logSum));
+      Value grad = c.mulF(x, c.subF(c.loadVector(dsAt), sum));
+      if (isMasked) {
+        x = c.select(seen, column, x, 0);
+        grad = c.select(seen, column, grad, 0);
+      }
+      c.storeVector(x, pAt);
+      c.storeVector(grad, dsAt);
+    };
+    if (isMasked) {
+      // What the row's group of products has computed.
+      Value last = c.add(c.mul(c.divideDown(row, c.groupRows), c.groupRows),
+                         c.groupRows - 1);
+      c.loop(c.index(0),
+             c.countSeen(c.add(firstQuery, last), firstKey, keyCount), c.width,
+             emitVector);
+    } else {
+      for (int64_t column = 0; column < block; column += c.width)
+        emitVector(c.index(column));
+    }
+  });
+}
+
+/// to += weightsᵀ b, summed over the queries that see a key.
+void BackwardEmitter::emitOfKeys(const PackedMatrix &weights,
+                                 const PackedMatrix &b, const PackedMatrix &to,
+                                 bool isMasked) {
+  BlockProduct product;
+  product.a = weights;
+  product.isATransposed = true;
+  product.b = b;
+  product.c = to;
+  product.beginRow = c.index(0);
+  product.endRow = keyCount;
+  product.beginK = c.index(0);
+  product.endK = queryCount;
+  if (isMasked && c.isCausal)
+    product.beginKOfRow = [&](Value key) {
+      return c.max(c.index(0), c.sub(c.add(firstKey, key), firstQuery));
+    };
+  product.vectors = to.stride / c.width;
+  product.initial = [](Value, Value old) { return old; };
+  c.product(product);
+}
+
+/// dQ of the block: this part of it, or added up in scratch memory.
+void BackwardEmitter::emitOfQueries(Sum sum, bool isMasked) {
+  BlockProduct product;
+  product.a = ds;
+  product.b = k;
+  product.c = sum == Sum::Scratch ? rowsOf(allDq, firstQuery) : dq;
+  product.beginRow = c.index(0);
+  product.endRow = queryCount;
+  product.beginK = c.index(0);
+  product.endK = keyCount;
+  if (isMasked)
+    product.endKOfRow = [&](Value row) {
+      Value last = c.add(c.add(firstQuery, row), c.groupRows - 1);
+      return c.countSeen(last, firstKey, keyCount);
+    };
+  product.vectors = dq.stride / c.width;
+  if (sum != Sum::Result)
+    product.initial = [](Value, Value old) { return old; };
+  c.product(product);
+}
+
+/// Adds dQ of the block to the result; the first part is stored.
+void BackwardEmitter::addToResult() {
+  std::optional<StridedMatrix> to = c.getMatrix(op.getDq(), firstQuery);
+  auto isFirst = arith::CmpIOp::create(
+      c.builder, c.loc, arith::CmpIPredicate::eq, firstKey, c.index(0));
+  c.ifElse(
+      isFirst,
+      [&] { storeRows(dq, op.getDq(), firstQuery, queryCount, c.scale); },
+      [&] {
+        c.loop(c.index(0), queryCount, 1, [&](Value row) {
+          c.forColumns(c.queryWidth, [&](Value column, int64_t count) {
+            Value old = c.loadColumns(*to, row, column, count);
+            Value x =
+                c.mulF(c.loadVector(c.at(dq, row, column)), c.splat(c.scale));
+            c.storeColumns(c.addF(old, x), *to, row, column, count);
+          });
+        });
+      });
+}
+
+void BackwardEmitter::emitPair(bool wantsKeys, Sum sum, bool isMasked) {
+  emitScores(q, kTransposed, c.queryWidth, p, isMasked);
+  emitScores(dout, vTransposed, c.valueWidth, ds, isMasked);
+  emitScoreGradients(isMasked);
+  if (wantsKeys) {
+    emitOfKeys(p, dout, dv, isMasked);
+    emitOfKeys(ds, q, dk, isMasked);
+  }
+  if (sum == Sum::Nowhere)
+    return;
+  emitOfQueries(sum, isMasked);
+  if (sum == Sum::Result)
+    addToResult();
+}
+
+void BackwardEmitter::emitPair(bool wantsKeys, Sum sum) {
+  Value seen = c.countSeen(firstQuery, firstKey, keyCount);
+  c.ifElse(
+      c.isLess(seen, c.index(block)), [&] { emitPair(wantsKeys, sum, true); },
+      [&] { emitPair(wantsKeys, sum, false); });
+}
+
+//===----------------------------------------------------------------------===//
+// A tile
+//===----------------------------------------------------------------------===//
+
+void BackwardEmitter::emitKeysOutside(Sum sum) {
+  if (sum == Sum::Scratch)
+    c.fill(allDq, llvm::alignTo(c.queries, block), allDq.stride, 0);
+  if (holdsQueries)
+    c.loop(0, c.queries, block, [&](Value query) { packQueries(query); });
+  c.loop(0, c.keys, block, [&](Value key) {
+    packKeys(key);
+    c.fill(dk, block, dk.stride, 0);
+    c.fill(dv, block, dv.stride, 0);
+    // Blocks are of one size: those in front of the diagonal see nothing.
+    Value begin = c.isCausal ? key : c.index(0);
+    c.loop(begin, c.index(c.queries), block, [&](Value query) {
+      if (holdsQueries)
+        selectQueries(query);
+      else
+        packQueries(query);
+      emitPair(/*wantsKeys=*/true, sum);
+    });
+    storeRows(dk, op.getDk(), firstKey, keyCount, c.unit);
+    storeRows(dv, op.getDv(), firstKey, keyCount);
+  });
+  if (sum == Sum::Scratch)
+    storeRows(allDq, op.getDq(), c.index(0), c.index(c.queries), c.scale);
+}
+
+void BackwardEmitter::emitQueriesOutside() {
+  c.loop(0, c.queries, block, [&](Value query) {
+    packQueries(query);
+    c.fill(dq, block, dq.stride, 0);
+    Value end = c.isCausal ? c.add(query, queryCount) : c.index(c.keys);
+    c.loop(c.index(0), end, block, [&](Value key) {
+      packKeys(key);
+      emitPair(/*wantsKeys=*/false, Sum::Block);
+    });
+    storeRows(dq, op.getDq(), firstQuery, queryCount, c.scale);
+  });
+}
+
+int64_t BackwardEmitter::emit(Value begin, Value end) {
+  bool wantsKeys = isNeeded(op.getDk()) || isNeeded(op.getDv());
+  Sum sum = Sum::Nowhere;
+  if (isNeeded(op.getDq())) {
+    int64_t rows = llvm::alignTo(c.queries, block);
+    if (getElementTypeOrSelf(op.getDq()) == c.type)
+      sum = Sum::Result;
+    else if (rows * dq.stride * c.getElementBytes() <= kScratchBytes)
+      sum = Sum::Scratch;
+    else
+      sum = Sum::Block;
+    if (!wantsKeys)
+      sum = Sum::Block;
+    if (sum == Sum::Scratch)
+      allDq = c.allocate(rows, c.queryWidth);
+  }
+  c.loop(begin, end, 1, [&](Value tile) {
+    c.currentBatch = c.divideDown(tile, c.heads);
+    c.currentHead = c.sub(tile, c.mul(c.currentBatch, c.heads));
+    if (wantsKeys)
+      emitKeysOutside(sum == Sum::Block ? Sum::Nowhere : sum);
+    if (sum == Sum::Block)
+      emitQueriesOutside();
+  });
+  return c.batch * c.heads;
+}
+
+int64_t pp::emitAttentionBackward(AttentionCode &code, AttentionGradOp op,
+                                  Value begin, Value end) {
+  return BackwardEmitter(code, op).emit(begin, end);
+}
