@@ -62,6 +62,11 @@ bool pp::isCheap(Operation *op) {
   return true;
 }
 
+bool pp::isFree(Operation *op) {
+  return isa<ReshapeOp, TransposeOp, SliceOp, BroadcastOp, CheckpointOp>(op) ||
+         op->hasTrait<OpTrait::ConstantLike>();
+}
+
 //===----------------------------------------------------------------------===//
 // Work of one op
 //===----------------------------------------------------------------------===//
@@ -89,7 +94,8 @@ bool pp::isProduct(Operation *op) {
 
 /// An op that computes nothing.
 static bool isGiven(Operation *op) {
-  return isa<ParamOp, CopyOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
+  return isa<ParamOp, CopyOp, CheckpointOp>(op) ||
+         op->hasTrait<OpTrait::ConstantLike>();
 }
 
 /// Whether a value stays in the kernel that computes it.

@@ -16,6 +16,7 @@
 
 #include "ppopt/Conversion/Passes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Transforms/SlotUses.h"
 #include "ppopt/products.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -39,11 +40,15 @@ struct Part {
 
 class TaskBufferizer {
 public:
-  TaskBufferizer(TaskOp task, int64_t threads)
-      : task(task), threads(threads), body(task.getBody().front()),
-        ret(body.getTerminator()), builder(task.getContext()) {}
+  /// `dying`: the roles of arguments whose values nobody reads after the task.
+  TaskBufferizer(TaskOp task, int64_t threads, const DenseSet<Attribute> &dying)
+      : task(task), threads(threads), dying(dying),
+        body(task.getBody().front()), ret(body.getTerminator()),
+        builder(task.getContext()) {}
 
   LogicalResult run();
+  /// Test only: take an argument for free before it has been read.
+  bool isTooEarly = false;
 
 private:
   MemRefType getBufferType(Type tensor) {
@@ -55,6 +60,8 @@ private:
   Part getStorage(Value value) const;
   Value getRoot(Value value) const { return getStorage(value).whole; }
   void convertSignature();
+  void findUses();
+  SmallVector<Hole> findHoles(SmallVectorImpl<Value> &arguments);
   void assignTemporaries();
   Value getBuffer(Value value);
   LogicalResult convert(Operation &op);
@@ -64,6 +71,7 @@ private:
 
   TaskOp task;
   int64_t threads;
+  const DenseSet<Attribute> &dying;
   Block &body;
   Operation *ret;
   OpBuilder builder;
@@ -71,6 +79,12 @@ private:
   DenseMap<Value, Part> parts;
   /// Of roots.
   DenseMap<Value, Value> buffers;
+  /// Of roots in a hole, the first element of the buffer that is theirs.
+  DenseMap<Value, int64_t> offsets;
+  llvm::MapVector<Value, unsigned> firstWrites;
+  DenseMap<Value, unsigned> lastUses;
+  SmallVector<Operation *> ops;
+  DenseMap<Operation *, unsigned> position;
   int64_t tempBytes = 0, workspaceBytes = 0;
 };
 
@@ -161,39 +175,78 @@ void TaskBufferizer::convertSignature() {
   task.removeResAttrsAttr();
 }
 
-void TaskBufferizer::assignTemporaries() {
-  llvm::MapVector<Value, Lifetime> lifetimes;
-  SmallVector<Operation *> ops;
-  DenseMap<Operation *, unsigned> position;
+/// Of roots. An accumulating product runs where its accumulator is complete.
+/// The first part of a value that is written in parts begins its life.
+void TaskBufferizer::findUses() {
   for (Operation &op : body) {
     position[&op] = ops.size();
     ops.push_back(&op);
   }
-  for (auto [i, op] : llvm::enumerate(body)) {
+  for (Operation &op : body) {
     AccumulateOp accumulation;
     if (auto product = dyn_cast<MatmulOp>(op))
       accumulation = getAccumulation(product);
-    // The first part of a value that is written in parts begins its life.
     if (!accumulation && !isView(&op))
       for (Value result : op.getResults())
-        if (Value root = getRoot(result); !buffers.contains(root))
-          lifetimes.insert({root, Lifetime{getAlignedBytes(root.getType()),
-                                           position[&op], position[&op]}});
-    // An accumulating product runs where its accumulator is complete.
-    for (Value operand : op.getOperands())
-      if (auto it = lifetimes.find(getRoot(operand)); it != lifetimes.end())
-        it->second.last = std::max(it->second.last,
-                                   position[accumulation ? accumulation : &op]);
+        firstWrites.insert({getRoot(result), position[&op]});
+    unsigned runs = position[accumulation ? accumulation : &op];
+    for (Value operand : op.getOperands()) {
+      unsigned &last = lastUses[getRoot(operand)];
+      last = std::max(last, runs);
+    }
   }
+}
+
+/// Arguments that hold no value for a part of the task: what dies here behind
+/// its last reader, what is made here in front of the op that makes it.
+SmallVector<Hole> TaskBufferizer::findHoles(SmallVectorImpl<Value> &arguments) {
+  SmallVector<Hole> holes;
+  auto add = [&](Value buffer, unsigned first, unsigned last) {
+    arguments.push_back(buffer);
+    holes.push_back({getAlignedBytes(buffer.getType()), first, last,
+                     getElementTypeOrSelf(buffer).getAsOpaquePointer()});
+  };
+  unsigned end = position[ret];
+  // Arguments of the task as it was: those that have types of tensors.
+  for (BlockArgument argument : body.getArguments())
+    if (isa<RankedTensorType>(argument.getType()) &&
+        dying.contains(task.getArgRole(argument.getArgNumber())))
+      add(argument, isTooEarly ? 0 : lastUses.lookup(argument) + 1, end);
+  for (Value result : ret->getOperands()) {
+    Value root = getRoot(result), buffer = buffers.lookup(root);
+    bool isTied = isa<RankedTensorType>(buffer.getType());
+    auto made = firstWrites.find(root);
+    if (!isTied && made != firstWrites.end() && made->second > 0)
+      add(buffer, 0, made->second - 1);
+  }
+  return holes;
+}
+
+void TaskBufferizer::assignTemporaries() {
+  SmallVector<Value> values;
   SmallVector<Lifetime> plan;
-  for (auto &[value, lifetime] : lifetimes)
-    plan.push_back(lifetime);
-  tempBytes = planOffsets(plan);
-  for (auto [entry, lifetime] : llvm::zip(lifetimes, plan)) {
+  for (auto [root, made] : firstWrites) {
+    if (buffers.contains(root))
+      continue;
+    values.push_back(root);
+    plan.push_back({getAlignedBytes(root.getType()), made,
+                    std::max(made, lastUses.lookup(root)),
+                    getElementTypeOrSelf(root).getAsOpaquePointer()});
+  }
+  SmallVector<Value> arguments;
+  SmallVector<Hole> holes = findHoles(arguments);
+  tempBytes = planOffsets(plan, holes);
+  for (auto [value, lifetime] : llvm::zip(values, plan)) {
+    if (lifetime.hole) {
+      buffers[value] = arguments[*lifetime.hole];
+      offsets[value] =
+          lifetime.offset / getElementBytes(getElementTypeOrSelf(value));
+      continue;
+    }
     builder.setInsertionPoint(ops[lifetime.first]);
-    buffers[entry.first] =
-        TempOp::create(builder, entry.first.getLoc(),
-                       getBufferType(entry.first.getType()), lifetime.offset);
+    buffers[value] =
+        TempOp::create(builder, value.getLoc(), getBufferType(value.getType()),
+                       lifetime.offset);
   }
 }
 
@@ -201,19 +254,19 @@ void TaskBufferizer::assignTemporaries() {
 Value TaskBufferizer::getBuffer(Value value) {
   Part storage = getStorage(value);
   Value buffer = buffers.lookup(storage.whole);
+  int64_t offset = storage.offset + offsets.lookup(storage.whole);
   MemRefType wanted = getBufferType(value.getType());
-  if (storage.offset == 0 &&
+  if (offset == 0 &&
       cast<ShapedType>(buffer.getType()).getShape() == wanted.getShape())
     return buffer;
   SmallVector<int64_t> strides = wanted.getStridesAndOffset().first;
-  auto layout =
-      StridedLayoutAttr::get(builder.getContext(), storage.offset, strides);
-  if (storage.offset != 0)
-    wanted =
-        MemRefType::get(wanted.getShape(), wanted.getElementType(), layout);
+  if (offset != 0)
+    wanted = MemRefType::get(
+        wanted.getShape(), wanted.getElementType(),
+        StridedLayoutAttr::get(builder.getContext(), offset, strides));
   return memref::ReinterpretCastOp::create(builder, value.getLoc(), wanted,
-                                           buffer, storage.offset,
-                                           wanted.getShape(), strides);
+                                           buffer, offset, wanted.getShape(),
+                                           strides);
 }
 
 void TaskBufferizer::convertLaunch(LaunchOp op) {
@@ -315,6 +368,7 @@ LogicalResult TaskBufferizer::run() {
   for (Operation &op : body)
     if (&op != ret)
       old.push_back(&op);
+  findUses();
   assignTemporaries();
   for (Operation *op : old)
     if (failed(convert(*op)))
@@ -335,11 +389,18 @@ LogicalResult TaskBufferizer::run() {
 struct BufferizeTasksPass : pp::impl::BufferizeTasksBase<BufferizeTasksPass> {
   void runOnOperation() override {
     int64_t threads = 1;
-    for (auto plan : getOperation().getOps<PlanOp>())
+    bool isTooEarly = false;
+    for (auto plan : getOperation().getOps<PlanOp>()) {
       threads = plan.getThreads();
-    for (auto task : getOperation().getOps<TaskOp>())
-      if (failed(TaskBufferizer(task, threads).run()))
+      isTooEarly = plan.getPlant() == "temporary-too-early";
+    }
+    auto dying = findDyingArguments(getOperation());
+    for (auto task : getOperation().getOps<TaskOp>()) {
+      TaskBufferizer bufferizer(task, threads, dying[task]);
+      bufferizer.isTooEarly = isTooEarly;
+      if (failed(bufferizer.run()))
         return signalPassFailure();
+    }
   }
 };
 

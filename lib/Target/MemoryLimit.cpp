@@ -2,6 +2,7 @@
 
 #include "MemoryLimit.h"
 
+#include "ppopt/Target/ArenaLayout.h"
 #include "ppopt/Target/Places.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -21,6 +22,8 @@ static SmallVector<PlaceMemory> measure(ModuleOp module, PlanOp plan) {
   for (auto [i, place] : llvm::enumerate(places))
     place.place = i;
   for (auto region : module.getOps<RegionOp>()) {
+    if (region->hasAttr(kOverlaidAttr))
+      continue;
     PlaceMemory &place = places[region.getPlace()];
     place.bytes += region.getBytes();
     if (region.getBytes() > 0)
@@ -46,6 +49,11 @@ static SmallVector<std::string> suggest(const PlaceMemory &place, PlanOp plan) {
   int64_t activations = bytesOf("activations") + bytesOf("workspace");
   SmallVector<std::string> hints;
   if (activations > state) {
+    if (plan.getRecompute() != "layer")
+      hints.push_back(plan.getRecompute() == "none"
+                          ? "--recompute cheap, or layer"
+                          : "--recompute layer, which keeps only what layers "
+                            "return");
     if (rows > 1)
       hints.push_back("smaller microbatches: --microbatches above " +
                       std::to_string(plan.getMicrobatches()));

@@ -50,6 +50,8 @@ json::Object PlaceWriter::describeArena() {
           {"kind", kind}, {"offset", begin}, {"bytes", end - begin}});
   };
   for (RegionOp region : layout.getRegions()) {
+    if (region->hasAttr(kOverlaidAttr))
+      continue;
     if (region.getKind() != kind) {
       flush();
       kind = region.getKind();

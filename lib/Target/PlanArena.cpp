@@ -14,6 +14,7 @@
 #include "ppopt/Target/Places.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/OptimizerStep.h"
+#include "ppopt/Transforms/SlotUses.h"
 #include "ppopt/runtime.h"
 
 namespace mlir::pp {
@@ -35,8 +36,9 @@ struct SharedParts {
 class ArenaPlanner {
 public:
   ArenaPlanner(const PlaceContents &place, const SharedParts &shared,
-               PlanOp plan, OpBuilder &builder)
-      : place(place), shared(shared), plan(plan), builder(builder) {}
+               const SlotUses &uses, PlanOp plan, OpBuilder &builder)
+      : place(place), shared(shared), uses(uses), plan(plan), builder(builder) {
+  }
 
   LogicalResult run();
   /// The arena's size.
@@ -57,12 +59,22 @@ private:
   void addInputs();
   void addActivations();
   LogicalResult addScratch();
+  std::optional<int64_t> findQuiet(StartOp start);
+  void addOverlaid(StringRef kind, const Twine &name, int64_t offset,
+                   int64_t bytes) {
+    RegionOp::create(builder, plan.getLoc(), kind, name.str(), offset,
+                     llvm::alignTo(bytes, kBufferAlignment), place.place)
+        ->setAttr(kOverlaidAttr, builder.getUnitAttr());
+  }
 
   const PlaceContents &place;
   const SharedParts &shared;
+  const SlotUses &uses;
   PlanOp plan;
   OpBuilder &builder;
   int64_t end = 0;
+  /// Where the slots begin, and the temporaries behind them.
+  int64_t slotsBegin = 0, tempsBegin = 0, activationsEnd = 0;
 };
 
 /// The record, and every scalar that tasks add to.
@@ -111,17 +123,56 @@ void ArenaPlanner::addActivations() {
     temps = std::max<int64_t>(temps, task.getTempBytes().value_or(0));
     workspace = std::max(workspace, taskWorkspace);
   }
+  slotsBegin = end;
   add("activations", "slots", slots);
+  tempsBegin = end;
   // A task's workspace is the end of its temporaries; the largest is told
   // apart.
   add("activations", "temps", temps - workspace);
   add("workspace", "workspace", workspace);
+  activationsEnd = end;
+}
+
+/// Where the memory of activations begins that nothing uses from a start to its
+/// wait; nothing where tasks run in between, or nobody waits.
+std::optional<int64_t> ArenaPlanner::findQuiet(StartOp start) {
+  auto schedule = cast<ScheduleOp>(start->getParentOp());
+  unsigned position = 0, begin = 0, wait = 0;
+  bool isUnderWay = false;
+  for (Operation &action : schedule.getBody().front()) {
+    if (isUnderWay && isa<RunOp>(action))
+      return std::nullopt;
+    if (&action == start) {
+      begin = position;
+      isUnderWay = true;
+    }
+    auto ended = dyn_cast<WaitOp>(action);
+    if (ended && ended.getId() == start.getId()) {
+      wait = position;
+      break;
+    }
+    ++position;
+  }
+  if (wait == 0)
+    return std::nullopt;
+  bool hasSlots = llvm::any_of(findLifetimes(schedule, uses),
+                               [&](const SlotLifetime &life) {
+                                 return life.place == place.place &&
+                                        life.begin <= wait && begin <= life.end;
+                               });
+  return hasSlots ? tempsBegin : slotsBegin;
 }
 
 /// The receive buffer of each sum. Those of different channels run at once, and
-/// a start copies nothing aside: each needs its own.
+/// a start copies nothing aside: each needs its own. A bucket's lies among the
+/// activations where these are done with.
 LogicalResult ArenaPlanner::addScratch() {
-  llvm::MapVector<Attribute, std::pair<std::string, int64_t>> buffers;
+  struct Scratch {
+    std::string name;
+    int64_t bytes = 0;
+    std::optional<int64_t> quiet = 0;
+  };
+  llvm::MapVector<Attribute, Scratch> buffers;
   for (ScheduleOp schedule : place.schedules)
     for (auto start : schedule.getOps<StartOp>()) {
       auto summed = shared.summed.find(start.getWhat());
@@ -132,12 +183,26 @@ LogicalResult ArenaPlanner::addScratch() {
       int64_t bytes =
           llvm::divideCeil(summed->second.elements, start.getGroupSize(plan)) *
           getElementBytes(summed->second.type);
-      auto &[name, size] = buffers[start.getWhat()];
-      name = getScratchRegion(start);
-      size = std::max(size, bytes);
+      Scratch &scratch = buffers[start.getWhat()];
+      scratch.name = getScratchRegion(start);
+      scratch.bytes = std::max(scratch.bytes, bytes);
+      std::optional<int64_t> quiet = isa<FlatSymbolRefAttr>(start.getWhat())
+                                         ? findQuiet(start)
+                                         : std::nullopt;
+      scratch.quiet = quiet && scratch.quiet
+                          ? std::optional(std::max(*quiet, *scratch.quiet))
+                          : std::nullopt;
     }
-  for (auto &[what, scratch] : buffers)
-    add("communication", scratch.first, scratch.second);
+  int64_t next = slotsBegin;
+  for (auto &[what, scratch] : buffers) {
+    int64_t offset = std::max(next, scratch.quiet.value_or(next));
+    if (scratch.quiet && offset + scratch.bytes <= activationsEnd) {
+      addOverlaid("communication", scratch.name, offset, scratch.bytes);
+      next = offset + llvm::alignTo(scratch.bytes, kBufferAlignment);
+    } else {
+      add("communication", scratch.name, scratch.bytes);
+    }
+  }
   return success();
 }
 
@@ -156,9 +221,10 @@ struct PlanArena : pp::impl::PlanArenaBase<PlanArena> {
     if (failed(plan))
       return signalPassFailure();
     SharedParts shared{findScalars(module), findSummedBuffers(module)};
+    SlotUses uses(module);
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     for (const PlaceContents &place : collectPlaces(module, *plan)) {
-      ArenaPlanner planner(place, shared, *plan, builder);
+      ArenaPlanner planner(place, shared, uses, *plan, builder);
       if (failed(planner.run()))
         return signalPassFailure();
       arenaBytes.updateMax(planner.getBytes());

@@ -7,6 +7,7 @@
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/PlanSchedule.h"
+#include "ppopt/Transforms/Recompute.h"
 #include "ppopt/Transforms/SlotUses.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -206,6 +207,11 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
 
   for (const PlaceContents &contents : collectPlaces(module, *plan)) {
     PlaceReport &place = report.places.emplace_back();
+    for (auto [stage, node] : llvm::zip(report.stages, report.graph.stages))
+      place.savedBytes += node.place == contents.place ? stage.savedBytes : 0;
+    for (TaskOp task : contents.tasks)
+      if (auto flops = task->getAttrOfType<IntegerAttr>(kRecomputedAttr))
+        place.recomputedFlops += flops.getInt() * report.microbatches;
     auto number = static_cast<int>(contents.place);
     place.ranks = findRanks(*plan, contents.place);
     place.idleShare = report.timeline.getIdleShare(number);
@@ -235,6 +241,8 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
           "activations", "packed", "workspace", "communication"})
       place.memory[kind] = 0;
   for (auto region : module.getOps<RegionOp>()) {
+    if (region->hasAttr(kOverlaidAttr))
+      continue;
     PlaceReport &place = report.places[region.getPlace()];
     auto bytes = static_cast<int64_t>(region.getBytes());
     place.memory[region.getKind()] += bytes;

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Target/ArenaLayout.h"
 #include "ppopt/Target/Passes.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -34,6 +35,15 @@ LogicalResult verifyTask(TaskOp task) {
     for (Type type : op.getOperandTypes())
       if (!isa<MemRefType>(type))
         return op.emitOpError("takes a ") << type << ", which is no buffer";
+    if (auto view = dyn_cast<memref::ReinterpretCastOp>(op)) {
+      MemRefType type = view.getType();
+      int64_t end = (view.getStaticOffsets()[0] + type.getNumElements()) *
+                    getElementBytes(type.getElementType());
+      int64_t room = getAlignedBytes(view.getSource().getType());
+      if (end > room)
+        return view.emitOpError("ends at byte ")
+               << end << " of a buffer of " << room;
+    }
     if (auto temp = dyn_cast<TempOp>(op)) {
       int64_t end = temp.getOffset() + getBytes(temp.getType());
       if (temp.getOffset() % kBufferAlignment != 0 || end > temps)
@@ -49,6 +59,13 @@ LogicalResult verifyArenas(ModuleOp module) {
   std::map<int64_t, int64_t> ends; // of each place's ranges so far
   for (auto region : module.getOps<RegionOp>()) {
     int64_t &end = ends[region.getPlace()];
+    if (region->hasAttr(kOverlaidAttr)) {
+      if (static_cast<int64_t>(region.getOffset() + region.getBytes()) > end)
+        return region.emitOpError("is overlaid and ends at ")
+               << region.getOffset() + region.getBytes()
+               << ", but what is in front of it at " << end;
+      continue;
+    }
     if (static_cast<int64_t>(region.getOffset()) != end)
       return region.emitOpError("begins at ")
              << region.getOffset() << ", but the one before ends at " << end;

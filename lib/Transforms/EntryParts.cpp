@@ -55,6 +55,19 @@ Value pp::throughCopies(Value value) {
   return value;
 }
 
+void pp::sortByPosition(func::FuncOp entry, llvm::SetVector<Value> &values) {
+  DenseMap<Value, unsigned> position;
+  entry.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Value result : op->getResults())
+      position[result] = position.size();
+  });
+  SmallVector<Value> sorted = values.takeVector();
+  llvm::sort(sorted, [&](Value a, Value b) {
+    return position.lookup(a) < position.lookup(b);
+  });
+  values.insert_range(sorted);
+}
+
 StageParts *EntryParts::getStageOf(Block *block) {
   auto place = dyn_cast_or_null<PlaceOp>(block->getParentOp());
   return place ? &stages[place.getStage()] : nullptr;

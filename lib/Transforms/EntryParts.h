@@ -6,6 +6,8 @@
 
 #include "ppopt/Dialect/PP/PP.h"
 
+#include "llvm/ADT/SetVector.h"
+
 namespace mlir::pp {
 
 /// The regions of one stage.
@@ -36,6 +38,9 @@ struct EntryParts {
 
 /// Emits an error where the entry is not in phase train.
 FailureOr<EntryParts> findParts(func::FuncOp entry);
+
+/// Puts values in the order of the program.
+void sortByPosition(func::FuncOp entry, llvm::SetVector<Value> &values);
 
 /// The place with results for all that its region yields now; replaces it.
 /// Results that have uses keep their number.

@@ -1,8 +1,8 @@
 //===- InlineCalls.cpp - Inlines the functions that the entry calls -------===//
 //
 // Before: functions of a module call each other. After: one function without
-// calls; its ops' locations keep the chain of calls, and an op that draws
-// random numbers knows its call path.
+// calls; its ops' locations keep the chain of calls, an op that draws random
+// numbers knows its call path, and what a call returned is a checkpoint.
 //
 //===----------------------------------------------------------------------===//
 
@@ -118,8 +118,16 @@ private:
       return failure();
     stack.pop_back();
     for (auto [result, value] : llvm::zip(call.getResults(), results))
-      mapping.map(result, value);
+      mapping.map(result, mark(value, loc));
     return success();
+  }
+
+  /// What a layer returns is worth keeping. Integers need no gradient.
+  Value mark(Value value, Location loc) {
+    if (!isa<FloatType>(getElementTypeOrSelf(value)) ||
+        isa_and_nonnull<CheckpointOp>(value.getDefiningOp()))
+      return value;
+    return CheckpointOp::create(builder, loc, value);
   }
 
   SymbolTable &symbols;

@@ -51,9 +51,19 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
                             : builder.getDenseI64ArrayAttr(stagePlaces),
         deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr(),
         getText(builder, plant));
+    if (recompute != "layer")
+      dropCheckpoints(module);
   }
 
 private:
+  /// The plan takes no notice of what is worth keeping.
+  static void dropCheckpoints(ModuleOp module) {
+    module.walk([](CheckpointOp mark) {
+      mark.replaceAllUsesWith(mark.getX());
+      mark.erase();
+    });
+  }
+
   static StringAttr getText(Builder &builder, StringRef text) {
     return text.empty() ? StringAttr() : builder.getStringAttr(text);
   }

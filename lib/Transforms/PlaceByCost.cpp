@@ -56,6 +56,7 @@ private:
   CutProblem::Item makeItem(Operation *op);
   int getParam(ParamOp param);
   bool isActive(Value value) const { return active.contains(value); }
+  bool recomputesLayers() { return plan.getRecompute() == "layer"; }
   double share(double wholeBatch) {
     return wholeBatch / static_cast<double>(plan.getBatchTiles());
   }
@@ -102,8 +103,10 @@ CutProblem::Item CutProblemBuilder::makeItem(Operation *op) {
   for (Value result : op->getResults())
     if (isOnPath && isa<FloatType>(getElementTypeOrSelf(result)))
       active.insert(result);
-  item.time =
-      share(estimateTime(op) + estimateBackwardWork(op, needed).getTime());
+  // Where layers are computed again, once more for the backward.
+  double runs = isOnPath && recomputesLayers() ? 2 : 1;
+  item.time = share(runs * estimateTime(op) +
+                    estimateBackwardWork(op, needed).getTime());
   return item;
 }
 
@@ -116,7 +119,8 @@ CutProblem CutProblemBuilder::build(ArrayRef<int64_t> placeOf) {
     CutProblem::Item item = makeItem(op);
     for (Value result : op->getResults()) {
       double bytes = share(getBytes(result));
-      if (isActive(result) && !isCheap(op))
+      bool isKept = recomputesLayers() ? isa<CheckpointOp>(op) : !isCheap(op);
+      if (isActive(result) && isKept)
         item.savedBytes += bytes;
       values[result] = problem.values.size();
       double transfer = estimateTransferTime(bytes);

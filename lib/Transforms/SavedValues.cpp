@@ -6,17 +6,39 @@
 
 #include "ppopt/Analysis/Cost.h"
 
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSwitch.h"
+
 using namespace mlir;
 using namespace mlir::pp;
+
+Recompute pp::getRecompute(PlanOp plan) {
+  return llvm::StringSwitch<Recompute>(plan.getRecompute())
+      .Case("none", Recompute::None)
+      .Case("layer", Recompute::Layer)
+      .Default(Recompute::Cheap);
+}
+
+/// The op of `value`, if the backward may compute it again.
+static Operation *getOp(Value value, const ValueSources &sources) {
+  Operation *op = value.getDefiningOp();
+  return op && llvm::is_contained(sources.blocks, op->getBlock()) &&
+                 !isa<CopyOp, BatchSumOp>(op)
+             ? op
+             : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// What follows from what is kept
+//===----------------------------------------------------------------------===//
 
 namespace {
 
 /// Decides whether values can be had without more being kept.
 class Availability {
 public:
-  Availability(ArrayRef<Block *> blocks,
-               llvm::function_ref<bool(Value)> isAtHand)
-      : blocks(blocks), isAtHand(isAtHand) {}
+  Availability(Recompute recompute, const ValueSources &sources)
+      : recompute(recompute), sources(sources) {}
 
   bool operator()(Value value, const DenseSet<Value> &kept) {
     known.clear();
@@ -25,31 +47,31 @@ public:
 
 private:
   bool isAvailable(Value value, const DenseSet<Value> &kept) {
-    if (kept.contains(value) || isAtHand(value))
+    if (kept.contains(value) || sources.isAtHand(value))
       return true;
     auto [it, isNew] = known.insert({value, false});
     if (!isNew)
       return it->second;
-    Operation *op = value.getDefiningOp();
-    bool result = op && llvm::is_contained(blocks, op->getBlock()) &&
-                  isCheap(op) &&
+    Operation *op = getOp(value, sources);
+    bool result = op &&
+                  (recompute == Recompute::None ? isFree(op) : isCheap(op)) &&
                   llvm::all_of(op->getOperands(), [&](Value operand) {
                     return isAvailable(throughPlace(operand), kept);
                   });
     return known[value] = result;
   }
 
-  ArrayRef<Block *> blocks;
-  llvm::function_ref<bool(Value)> isAtHand;
+  Recompute recompute;
+  const ValueSources &sources;
   DenseMap<Value, bool> known;
 };
 
 } // namespace
 
-SmallVector<Value> pp::chooseSaved(ArrayRef<Value> candidates,
-                                   ArrayRef<Block *> blocks,
-                                   llvm::function_ref<bool(Value)> isAtHand) {
-  Availability isAvailable(blocks, isAtHand);
+SmallVector<Value> pp::dropRecomputed(ArrayRef<Value> candidates,
+                                      Recompute recompute,
+                                      const ValueSources &sources) {
+  Availability isAvailable(recompute, sources);
   DenseSet<Value> kept(candidates.begin(), candidates.end());
   for (Value value : llvm::reverse(candidates)) {
     kept.erase(value);
@@ -61,4 +83,66 @@ SmallVector<Value> pp::chooseSaved(ArrayRef<Value> candidates,
     if (kept.contains(value))
       saved.push_back(value);
   return saved;
+}
+
+//===----------------------------------------------------------------------===//
+// What is kept
+//===----------------------------------------------------------------------===//
+
+/// What is marked, or not the backward's to compute, behind `value`.
+static void findMarked(Value value, const ValueSources &sources,
+                       llvm::SetVector<Value> &found, DenseSet<Value> &seen) {
+  if (!seen.insert(value).second || sources.isAtHand(value))
+    return;
+  Operation *op = getOp(value, sources);
+  if (!op || sources.marked.contains(value)) {
+    found.insert(value);
+    return;
+  }
+  for (Value operand : op->getOperands())
+    findMarked(throughPlace(operand), sources, found, seen);
+}
+
+/// The value that `value` is a view of.
+static Value findBase(Value value, const ValueSources &sources) {
+  Operation *op = getOp(value, sources);
+  if (!op || !isFree(op) || op->getNumOperands() != 1)
+    return value;
+  Value x = throughPlace(op->getOperand(0));
+  return getOp(x, sources) && !sources.isAtHand(x) ? findBase(x, sources)
+                                                   : value;
+}
+
+static llvm::SetVector<Value>
+replaceViews(const llvm::SetVector<Value> &candidates,
+             const ValueSources &sources) {
+  llvm::MapVector<Value, SmallVector<Value>> views;
+  for (Value value : candidates)
+    views[findBase(value, sources)].push_back(value);
+  llvm::SetVector<Value> replaced;
+  for (auto &[base, of] : views) {
+    int64_t bytes = 0;
+    for (Value view : of)
+      bytes += getBytes(view);
+    if (getBytes(base) <= bytes)
+      replaced.insert(base);
+    else
+      replaced.insert_range(of);
+  }
+  return replaced;
+}
+
+SmallVector<Value> pp::chooseSaved(const llvm::SetVector<Value> &candidates,
+                                   Recompute recompute,
+                                   const ValueSources &sources) {
+  llvm::SetVector<Value> wanted = candidates;
+  if (recompute == Recompute::Layer) {
+    wanted.clear();
+    DenseSet<Value> seen;
+    for (Value value : candidates)
+      findMarked(value, sources, wanted, seen);
+  }
+  wanted = replaceViews(wanted, sources);
+  sortByPosition(sources.entry, wanted);
+  return dropRecomputed(wanted.getArrayRef(), recompute, sources);
 }

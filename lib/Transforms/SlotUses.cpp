@@ -102,6 +102,34 @@ SmallVector<SlotLifetime> pp::findLifetimes(ScheduleOp schedule,
   return lifetimes;
 }
 
+DenseMap<Operation *, DenseSet<Attribute>>
+pp::findDyingArguments(ModuleOp module) {
+  DenseMap<Operation *, DenseSet<Attribute>> dying, living;
+  SlotUses uses(module);
+  for (auto schedule : module.getOps<ScheduleOp>()) {
+    DenseMap<std::pair<Attribute, int64_t>, unsigned> ends;
+    for (const SlotLifetime &life : findLifetimes(schedule, uses))
+      ends[{life.role, life.microbatch}] = life.end;
+    for (auto [position, action] :
+         llvm::enumerate(schedule.getBody().front())) {
+      auto run = dyn_cast<RunOp>(action);
+      if (!run)
+        continue;
+      TaskOp task = uses.getTask(run);
+      for (const SlotUse &use : uses.of(run)) {
+        if (use.isWrite)
+          continue;
+        unsigned end = ends.lookup({use.role, run.getMicrobatch()});
+        (end == position ? dying : living)[task].insert(use.role);
+      }
+    }
+  }
+  for (auto &[task, roles] : living)
+    for (Attribute role : roles)
+      dying[task].erase(role);
+  return dying;
+}
+
 int64_t pp::getSlot(Operation *action, RoleAttr role) {
   if (auto send = dyn_cast<SendOp>(action))
     return send.getSlot();

@@ -14,9 +14,11 @@
 #include "SavedViews.h"
 #include "WeightPart.h"
 
+#include "ppopt/Analysis/Cost.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
 #include "ppopt/Transforms/PlanSchedule.h"
+#include "ppopt/Transforms/Recompute.h"
 #include "ppopt/Transforms/TaskBuilder.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -34,30 +36,18 @@ using namespace mlir::pp;
 
 namespace {
 
-/// Values in the order of the program.
-void sortByPosition(func::FuncOp entry, llvm::SetVector<Value> &values) {
-  DenseMap<Value, unsigned> position;
-  entry.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    for (Value result : op->getResults())
-      position[result] = position.size();
-  });
-  SmallVector<Value> sorted = values.takeVector();
-  llvm::sort(sorted, [&](Value a, Value b) {
-    return position.lookup(a) < position.lookup(b);
-  });
-  values.insert_range(sorted);
-}
-
 /// Builds the tasks of all stages from their regions.
 class TaskSplitter {
 public:
-  TaskSplitter(EntryParts &parts, bool splitsBackward, OpBuilder &builder)
-      : parts(parts), splitsBackward(splitsBackward), builder(builder) {}
+  TaskSplitter(EntryParts &parts, PlanOp plan, OpBuilder &builder)
+      : parts(parts), splitsBackward(pp::splitsBackward(plan)),
+        recompute(getRecompute(plan)), builder(builder) {}
 
   LogicalResult run();
   unsigned numRecomputed = 0, numSaved = 0;
 
 private:
+  void collectMarks();
   void nameBatchSums();
   void assignUpdates();
   void findWhatCrosses();
@@ -91,13 +81,18 @@ private:
     std::function<Value(Value)> resolve;
     /// Whether the task computes an op's result itself; else it is saved.
     std::function<bool(Value)> isComputed;
+    /// Told each op that is cloned because something needs its result.
+    std::function<void(Operation *)> note = [](Operation *) {};
   };
   Value materialise(TaskBuilder &task, const Sources &sources, Value value);
   Block *entryBlock() { return &parts.entry.getBody().front(); }
 
   EntryParts &parts;
   bool splitsBackward;
+  Recompute recompute;
   OpBuilder &builder;
+  /// What a checkpoint marks.
+  DenseSet<Value> marked;
   /// What is summed over the batch for the prologue, in order; the sums' names
   /// are g0, g1, …. Of each, an op that sums it, and the place that does.
   llvm::SetVector<Value> summed;
@@ -185,8 +180,16 @@ void TaskSplitter::assignUpdates() {
   }
 }
 
-/// What the backward reads of other tasks, less what follows cheaply from the
-/// rest.
+/// From here on a checkpoint is its operand.
+void TaskSplitter::collectMarks() {
+  parts.entry.walk([&](CheckpointOp mark) {
+    marked.insert(throughPlace(mark.getX()));
+    mark.replaceAllUsesWith(mark.getX());
+    mark.erase();
+  });
+}
+
+/// What the backward is given of what it reads of other tasks.
 void TaskSplitter::findSaved(StageParts &stage) {
   Block *backward = stage.getBackwardBlock();
   Block *forward = stage.getForwardBlock();
@@ -206,10 +209,12 @@ void TaskSplitter::findSaved(StageParts &stage) {
   for (Value gradient : looseGradients.lookup(stage.stage))
     if (gradient.getDefiningOp() && gradient.getParentBlock() != entryBlock())
       read(gradient);
-  sortByPosition(parts.entry, crossing);
   saved[stage.stage] =
-      chooseSaved(crossing.getArrayRef(), {forward, entryBlock()},
-                  [&](Value value) { return roleOf(value).has_value(); });
+      chooseSaved(crossing, recompute,
+                  {parts.entry,
+                   {forward, entryBlock()},
+                   [&](Value value) { return roleOf(value).has_value(); },
+                   marked});
   numSaved += saved[stage.stage].size();
 }
 
@@ -297,6 +302,7 @@ Value TaskSplitter::materialise(TaskBuilder &task, const Sources &sources,
   for (Value operand : op->getOperands())
     materialise(task, sources, operand);
   task.clone(op, sources.resolve);
+  sources.note(op);
   return task.lookup(value);
 }
 
@@ -376,23 +382,23 @@ void TaskSplitter::buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
                    kind, stage.stage, stage.place, stage.backward.getLoc());
   DenseSet<Value> isKept(kept.begin(), kept.end());
   Block *blocks[] = {stage.getForwardBlock(), entryBlock(), body};
-  Sources sources{throughPlace, [&](Value value) {
+  double recomputed = 0;
+  Sources sources{throughPlace,
+                  [&](Value value) {
                     return !isKept.contains(value) &&
                            llvm::is_contained(blocks, value.getParentBlock());
+                  },
+                  [&](Operation *op) {
+                    ++numRecomputed;
+                    recomputed += estimateWork(op).flops;
                   }};
   auto accumulate = [&](Value gradient) {
     for (StringRef param : gradientOf.lookup(gradient))
       task.accumulate(role(RoleKind::Grad, param), task.lookup(gradient));
   };
   for (Operation *op : ops) {
-    for (Value operand : op->getOperands()) {
-      Value value = throughPlace(operand);
-      if (task.lookup(value))
-        continue;
-      unsigned before = task.size();
-      materialise(task, sources, value);
-      numRecomputed += task.size() - before;
-    }
+    for (Value operand : op->getOperands())
+      materialise(task, sources, operand);
     task.clone(op, [&](Value operand) { return throughPlace(operand); });
     for (Value result : op->getResults())
       accumulate(result);
@@ -410,7 +416,10 @@ void TaskSplitter::buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
     results.insert_range(exports[body]);
   for (Value value : results)
     task.addResult(savedRole(value, body), materialise(task, sources, value));
-  task.finish();
+  TaskOp made = task.finish();
+  if (recomputed > 0)
+    made->setAttr(kRecomputedAttr,
+                  builder.getI64IntegerAttr(static_cast<int64_t>(recomputed)));
 }
 
 void TaskSplitter::buildBackward(StageParts &stage) {
@@ -443,9 +452,10 @@ void TaskSplitter::buildBackward(StageParts &stage) {
     }
   sortByPosition(parts.entry, crossing);
   Block *blocks[] = {&body, stage.getForwardBlock(), entryBlock()};
-  SmallVector<Value> taken =
-      chooseSaved(crossing.getArrayRef(), blocks,
-                  [&](Value value) { return roleOf(value).has_value(); });
+  SmallVector<Value> taken = dropRecomputed(
+      crossing.getArrayRef(), recompute,
+      {parts.entry, blocks,
+       [&](Value value) { return roleOf(value).has_value(); }, marked});
   SmallVector<Value> handedOn;
   for (Value value : taken)
     if (value.getParentBlock() == &body) {
@@ -499,6 +509,7 @@ LogicalResult TaskSplitter::run() {
   for (CopyOp copy : parts.copies)
     if (!copy.getX().getDefiningOp<PlaceOp>())
       return copy.emitOpError("copies what no stage makes");
+  collectMarks();
   nameBatchSums();
   assignUpdates();
   for (StageParts &stage : parts.stages)
@@ -558,7 +569,7 @@ struct SplitTasks : pp::impl::SplitTasksBase<SplitTasks> {
       return signalPassFailure();
     OpBuilder builder(*entry);
     declareParameters(*parts, builder);
-    TaskSplitter splitter(*parts, splitsBackward(*plan), builder);
+    TaskSplitter splitter(*parts, *plan, builder);
     if (failed(splitter.run()))
       return signalPassFailure();
     numSaved = splitter.numSaved;

@@ -175,6 +175,7 @@ void Reader::readPlan(const Field &field) {
   plan.schedule = field["schedule"].text();
   readLaunch(field["launch"]);
   readTied(field["tied"]);
+  plan.recompute = field["recompute"].text();
   plan.optimizer = field["optimizer"].text();
   plan.precision = field["precision"].text();
   plan.target = field["target"].text();

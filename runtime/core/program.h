@@ -46,6 +46,7 @@ struct Plan {
   /// A parameter on several places is updated by its owner, and the others have
   /// the one of the step before.
   bool lendsTied = false;
+  std::string recompute; ///< what the backward computes again
   std::string optimizer;
   std::string precision; ///< "model", "bf16"
   std::string target;

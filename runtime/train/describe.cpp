@@ -105,6 +105,7 @@ std::string describeProgram(const Program &program,
   line("batch", fmt::format("{} rows, {} microbatch{} a rank, schedule {}",
                             plan.batch, plan.microbatches,
                             plan.microbatches == 1 ? "" : "es", plan.schedule));
+  line("recompute", plan.recompute);
   line("optimizer", plan.optimizer);
   if (plan.precision != "model")
     line("precision",

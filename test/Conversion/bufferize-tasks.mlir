@@ -96,3 +96,31 @@ pp.task backward stage 0 @blocks(%x: tensor<32x16xf32> {pp.role = #pp.role<saved
   %3 = pp.accumulate %g, %2 : tensor<16x64xf32>
   pp.return %3, %y : tensor<16x64xf32>, tensor<32x64xf32>
 }
+
+// -----
+
+// A temporary lies where a value was that the task read last, or will make: the first product in the result, the one behind the last
+// reader of %x in %x. What is alive while neither is free lies in the task's own memory. %y is read again.
+// CHECK-LABEL: pp.task backward stage 0 @within
+// CHECK-SAME: (%[[X:.*]]: memref<64x64xf32> {pp.role = #pp.role<saved, "x">}, %[[Y:.*]]: memref<64x64xf32> {pp.role = #pp.role<saved, "y">}, %[[G:.*]]: memref<64x64xf32>
+// CHECK-SAME: temp_bytes = {{[0-9]+}} : i64
+// CHECK: pp.product %[[Y]], %[[Y]] into %[[G]]
+// CHECK: %[[B:.*]] = pp.temp 0 : memref<64x64xf32>
+// CHECK: pp.product %[[G]], %[[X]] into %[[B]]
+// CHECK: pp.product %[[B]], %[[Y]] into %[[X]]
+// CHECK: pp.product %[[X]], %[[B]] into %[[G]]
+pp.task backward stage 0 @within(%x: tensor<64x64xf32> {pp.role = #pp.role<saved, "x">}, %y: tensor<64x64xf32> {pp.role = #pp.role<saved, "y">})
+    -> (tensor<64x64xf32> {pp.role = #pp.role<saved, "g">}) {
+  %0 = pp.matmul %y, %y : tensor<64x64xf32>, tensor<64x64xf32>
+  %1 = pp.matmul %0, %x : tensor<64x64xf32>, tensor<64x64xf32>
+  %2 = pp.matmul %1, %y : tensor<64x64xf32>, tensor<64x64xf32>
+  %3 = pp.matmul %2, %1 : tensor<64x64xf32>, tensor<64x64xf32>
+  pp.return %3 : tensor<64x64xf32>
+}
+pp.task backward stage 1 @again(%y: tensor<64x64xf32> {pp.role = #pp.role<saved, "y">}) {
+  pp.return
+}
+pp.schedule 0 attributes {slots = array<i64: 16384, 16384, 16384>} {
+  pp.run @within microbatch 0 {g = 2 : i64, x = 0 : i64, y = 1 : i64}
+  pp.run @again microbatch 0 {y = 1 : i64}
+}

@@ -13,7 +13,7 @@
 // CHECK-NEXT: {"args":[1600,1792],"dead":{{\[\[}}1920,64]],"do":"run","microbatch":0,"task":1,"temps":1920},
 // CHECK-NEXT: {"bytes":128,"channel":0,"do":"start","id":0,"microbatch":0,"offset":1792,"op":"send","peer":1,"transfer":0},
 // CHECK-NEXT: {"dead":{{\[\[}}1792,128]],"do":"wait","id":0},
-// CHECK-NEXT: {"among":[0,2],"axes":["dp","pp"],"channel":1,"do":"start","elements":101,"id":1,"offset":704,"op":"all_reduce","scratch":{"bytes":104,"offset":1984},
+// CHECK-NEXT: {"among":[0,2],"axes":["dp","pp"],"channel":1,"do":"start","elements":101,"id":1,"offset":704,"op":"all_reduce","scratch":{"bytes":104,"offset":1728},
 // CHECK: "counts":[{"offset":128}],
 // CHECK-NEXT: "inputs":[{"bytes":128,"input":0,"offset":1600}],
 // CHECK: "parameters":[{"gradient":704,"offset":256,"parameter":1,

@@ -15,7 +15,7 @@ pp.schedule 1 attributes {slots = array<i64: 1088>} {
 
 // expected-error @+3 {{place 0 (rank 0) needs 1216 bytes, 16 more than --device-memory allows}}
 // expected-note @+2 {{the largest parts: activations 1024 bytes, record 192 bytes}}
-// expected-note @+1 {{what would help: smaller microbatches: --microbatches above 2; --schedule 1f1b, which keeps fewer microbatches in flight than gpipe; more places: --mesh pp=2; more ranks for the rows: --mesh dp=2}}
+// expected-note @+1 {{what would help: --recompute layer, which keeps only what layers return; smaller microbatches: --microbatches above 2; --schedule 1f1b, which keeps fewer microbatches in flight than gpipe; more places: --mesh pp=2; more ranks for the rows: --mesh dp=2}}
 pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 8 : i64, microbatches = 2 : i64, schedule = "gpipe", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", device_memory = 1200 : i64}
 pp.task forward stage 0 @s0_F(%l: memref<f32> {pp.role = #pp.role<loss, "loss">}) {
   pp.return

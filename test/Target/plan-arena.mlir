@@ -78,3 +78,36 @@ pp.schedule 0 attributes {slots = array<i64: 64>} {
 pp.schedule 1 attributes {slots = array<i64: 64, 128>} {
   pp.start 0 "all_reduce" over ["dp", "pp"] among [0, 1] channel 1 @b0
 }
+
+// -----
+
+// The receive buffers of the buckets lie where activations were, if no task runs from the start to the wait: of @b0 in the
+// temporaries, since a slot is still being sent; @b1's begins while a task is to run; @b2 is too large for what is left.
+// CHECK: pp.region "activations" "slots" at {{[0-9]+}} bytes 256
+// CHECK-NEXT: pp.region "activations" "temps" at [[TEMPS:[0-9]+]] bytes 1024
+// CHECK-NEXT: pp.region "workspace" "workspace"
+// CHECK-NEXT: pp.region "communication" "scratch:b1" at {{[0-9]+}} bytes 64{{$}}
+// CHECK-NEXT: pp.region "communication" "scratch:b0" at [[TEMPS]] bytes 256 {pp.overlaid}
+// CHECK-NEXT: pp.region "communication" "scratch:b2" at {{[0-9]+}} bytes 2048{{$}}
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.param_decl "a" {type = tensor<100xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0>}
+pp.param_decl "b" {type = tensor<32xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0>}
+pp.param_decl "c" {type = tensor<1024xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0>}
+pp.bucket @b0 {params = ["a"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = true, places = array<i64: 0>}
+pp.bucket @b1 {params = ["b"], offsets = array<i64: 0>, elements = 32 : i64, type = f32, decayed = true, places = array<i64: 0>}
+pp.bucket @b2 {params = ["c"], offsets = array<i64: 0>, elements = 1024 : i64, type = f32, decayed = true, places = array<i64: 0>}
+pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<64xf32>
+pp.task forward stage 0 @s0_F(%v: memref<64xf32> {pp.role = #pp.role<saved, "s0.v0">}) attributes {temp_bytes = 1024 : i64, workspace_bytes = 0 : i64} {
+  pp.return
+}
+pp.schedule 0 attributes {slots = array<i64: 256>} {
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @b1
+  pp.run @s0_F microbatch 0 {s0.v0 = 0 : i64}
+  pp.send 1 @x0 microbatch 0 slot 0
+  pp.start 2 "all_reduce" over ["dp"] channel 2 @b0
+  pp.start 3 "all_reduce" over ["dp"] channel 3 @b2
+  pp.wait 0
+  pp.wait 2
+  pp.wait 3
+  pp.wait 1
+}

@@ -34,3 +34,21 @@ pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}
   %0 = memref.alloc() : memref<16xf32>
   pp.return
 }
+
+// -----
+
+// A range that lies in the memory of others counts for no other; it must be theirs.
+pp.region "activations" "slots" at 0 bytes 128
+pp.region "communication" "scratch:b0" at 64 bytes 64 {pp.overlaid}
+pp.region "communication" "scratch:loss" at 128 bytes 64
+// expected-error @+1 {{is overlaid and ends at 256, but what is in front of it at 192}}
+pp.region "communication" "scratch:b1" at 128 bytes 128 {pp.overlaid}
+
+// -----
+
+pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}, %s: memref<32xf32> {pp.role = #pp.role<saved, "s">}) attributes {temp_bytes = 0 : i64} {
+  %0 = memref.reinterpret_cast %s to offset: [16], sizes: [4, 4], strides: [4, 1] : memref<32xf32> to memref<4x4xf32, strided<[4, 1], offset: 16>>
+  // expected-error @+1 {{ends at byte 192 of a buffer of 128}}
+  %1 = memref.reinterpret_cast %s to offset: [32], sizes: [4, 4], strides: [4, 1] : memref<32xf32> to memref<4x4xf32, strided<[4, 1], offset: 32>>
+  pp.return
+}

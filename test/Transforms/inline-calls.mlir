@@ -1,12 +1,14 @@
 // RUN: ppopt opt %s --pp-inline-calls --split-input-file --verify-diagnostics | FileCheck %s
 
-// Two calls of one layer have two streams; nothing is left of the callee.
+// Two calls of one layer have two streams; nothing is left of the callee. What each returned is a checkpoint.
 // CHECK-NOT: @layer
 // CHECK-LABEL: func.func @main
 // CHECK: %[[A:.*]] = pp.dropout %arg0 {p = {{.*}}, stream = [[FIRST:-?[0-9]+]] : i64}
+// CHECK-NEXT: %[[LAYER:.*]] = pp.checkpoint %[[A]] : tensor<4x2xf32>
 // CHECK-NOT: stream = [[FIRST]]
-// CHECK: %[[B:.*]] = pp.dropout %[[A]] {p = {{.*}}, stream = [[SECOND:-?[0-9]+]] : i64}
-// CHECK: pp.dropout %[[B]] {p = {{.*}}, stream = 7 : i64}
+// CHECK: %[[B:.*]] = pp.dropout %[[LAYER]] {p = {{.*}}, stream = [[SECOND:-?[0-9]+]] : i64}
+// CHECK-NEXT: %[[LAST:.*]] = pp.checkpoint %[[B]]
+// CHECK: pp.dropout %[[LAST]] {p = {{.*}}, stream = 7 : i64}
 // CHECK-NOT: call
 func.func private @layer(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
   %0 = pp.dropout %x {p = 0.5 : f64} : tensor<4x2xf32>

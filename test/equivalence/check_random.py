@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds random graphs under random plans against their one-rank programs in f64 within 1e-11, and their losses against numpy.
 
-Any op may be marked with any place, or none is and the graph is cut by cost; schedule, microbatches, dp, launch and threads are
+Any op may be marked with any place, or none is and the graph is cut by cost; schedule, microbatches, dp, launch, threads and what is computed again are
 random too. By hand: test/equivalence/random --count 1000 --seed 7; a case that fails says its seed and leaves its model.
 """
 import argparse
@@ -73,7 +73,7 @@ def check_random(ppopt, directory, seed):
     model = os.path.join(directory, f"random_{seed}.mlir")
     for _ in range(20):
         flags, places, is_marked = random_plan(random)
-        flags += ["--threads", str(random.choice([1, 1, 1, 2]))]
+        flags += ["--threads", str(random.choice([1, 1, 1, 2])), "--recompute", str(random.choice(FACTORS["recompute"]))]
         share, stay = random.choice([0.3, 0.8, 1.0]), random.choice([0.0, 0.6, 0.9])
         with open(model, "w") as file:
             file.write(model_text([graph], "random", Marks(random, places, share, stay) if is_marked else lambda: None))

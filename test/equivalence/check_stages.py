@@ -2,7 +2,7 @@
 """Holds models that are cut into places against their one-rank programs: losses, gradients, parameters, f64 within 1e-12.
 
 stage_plans.py has the factors (model, schedule, places, microbatches, dp, how tied parameters live, how it is launched,
-optimizer, poisoned memory). What runs is a sample that covers every pair of values; `--all` runs the whole product. In every
+optimizer, poisoned memory, what is computed again). What runs is a sample that covers every pair of values; `--all` runs the whole product. In every
 run the bytes that each rank sends are the plan's. Further: same bits however a plan is launched, planted bugs, and what boundaries must not send.
 By hand: check_stages.py --filter 'vee.*zb-h1', --keep DIR.
 """
@@ -29,9 +29,9 @@ class StagePrograms(Programs):
     def stages(self, model, plan):
         """(place, whether it has a backward) of each stage."""
         text = checked([self.ppopt, "compile", self.model_file(model, plan), *plan.flags, "--stop-after=train"]).stdout
-        found = re.findall(r"pp\.place (\d+) stage (\d+)( backward)?", text)
-        learns = {int(stage) for _, stage, backward in found if backward}
-        return [(int(place), int(stage) in learns) for place, stage, backward in found if not backward]
+        found = re.findall(r"pp\.place (\d+) stage (\d+)( backward| evaluation)?", text)
+        learns = {int(stage) for _, stage, part in found if part == " backward"}
+        return [(int(place), int(stage) in learns) for place, stage, part in found if not part]
 
     def plan_flags(self, model, plan):
         if getattr(plan, "schedule", "") != "file" or plan.local:
@@ -117,6 +117,8 @@ PLANTED = [("drop-boundary-gradient", "feeds", StagePlan(4, 3), "sgd"),
            ("drop-boundary-gradient", "gpt", StagePlan(2, 2, schedule="zb-v"), "sgd"),
            ("slot-too-early", "feeds", StagePlan(2, 8), "sgd"),
            ("slot-too-early", "vee", StagePlan(3, 8, schedule="zb-h1"), "sgd"),
+           ("temporary-too-early", "gpt", StagePlan(2, 2, recompute="layer"), "sgd"),
+           ("temporary-too-early", "vee", StagePlan(3, 8, schedule="zb-h1"), "sgd"),
            ("tied-not-summed", "tied", StagePlan(4, 2), "sgd clipped"),
            ("tied-not-summed", "lm", StagePlan(2, 2, dp=2), "sgd"),
            ("local-clip-norm", "spread", StagePlan(3, 2), "sgd clipped"),

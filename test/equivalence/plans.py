@@ -16,20 +16,22 @@ class Plan:
     microbatches: int = 1
     launch: tuple = ("threads",)
     block_bytes: int = 0  # what is wider is computed in blocks of rows; 0: as the compiler has it
+    recompute: str = "cheap"
 
     @property
     def name(self):
-        return f"dp{self.dp}_mb{self.microbatches}" + (f"_blocks{self.block_bytes}" if self.block_bytes else "")
+        again = "" if self.recompute == "cheap" else f"_{self.recompute}"
+        return f"dp{self.dp}_mb{self.microbatches}" + (f"_blocks{self.block_bytes}" if self.block_bytes else "") + again
 
     @property
     def flags(self):
         blocks = ["--block-bytes", str(self.block_bytes)] if self.block_bytes else []
-        return ["--mesh", f"dp={self.dp}", "--microbatches", str(self.microbatches), *blocks]
+        return ["--mesh", f"dp={self.dp}", "--microbatches", str(self.microbatches), "--recompute", self.recompute, *blocks]
 
 
 THREADS, BOTH = ("threads",), ("threads", "mpirun")
 
-#             dp  microbatches  launched as
+#             dp  microbatches  launched as, computes again
 PLANS = [Plan(1, 1, THREADS),
          Plan(1, 2, THREADS),
          Plan(1, 4, THREADS),
@@ -44,7 +46,10 @@ PLANS = [Plan(1, 1, THREADS),
          Plan(4, 4, BOTH),
          Plan(1, 1, THREADS, 12000),
          Plan(1, 2, THREADS, 300),
-         Plan(2, 2, THREADS, 3000)]
+         Plan(2, 2, THREADS, 3000),
+         Plan(1, 1, THREADS, recompute="none"),
+         Plan(1, 1, THREADS, recompute="layer"),
+         Plan(2, 2, BOTH, recompute="layer")]
 
 
 def lm_inputs(random):

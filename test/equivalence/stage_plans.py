@@ -33,6 +33,7 @@ FACTORS = {
     "launch": ["local", "threads", "mpirun", "mpirun with synchronous sends"],
     "run": ["sgd", "sgd clipped", "sgd momentum", "adamw clipped"],
     "poison": [False, True],
+    "recompute": ["none", "cheap", "layer"],
 }
 
 # Schedules that say themselves where stages live.
@@ -60,17 +61,20 @@ class StagePlan:
     schedule: str = "1f1b"
     local: bool = False
     tied: str = "sum"
+    recompute: str = "cheap"
 
     @property
     def name(self):
         order = "local" if self.local else self.schedule
         owner = "_owner" if self.tied == "owner" else ""
-        return f"dp{self.dp}_pp{self.places}_mb{self.microbatches}_{order}{owner}"
+        again = "" if self.recompute == "cheap" else f"_{self.recompute}"
+        return f"dp{self.dp}_pp{self.places}_mb{self.microbatches}_{order}{owner}{again}"
 
     @property
     def flags(self):
         """All but the schedule of a file, which depends on the model's stages."""
-        flags = ["--mesh", f"dp={self.dp},pp={self.places}", "--microbatches", str(self.microbatches), "--tied", self.tied]
+        flags = ["--mesh", f"dp={self.dp},pp={self.places}", "--microbatches", str(self.microbatches), "--tied", self.tied,
+                 "--recompute", self.recompute]
         if self.local:
             return [*flags, "--launch", "local"]
         if self.schedule == "file":
@@ -83,7 +87,8 @@ class StagePlan:
 
 
 def plan_of(row):
-    return StagePlan(row["places"], row["microbatches"], row["dp"], row["schedule"], row["launch"] == "local", row["tied"])
+    return StagePlan(row["places"], row["microbatches"], row["dp"], row["schedule"], row["launch"] == "local", row["tied"],
+                     row["recompute"])
 
 
 def product():

@@ -54,9 +54,14 @@ LogicalResult Compilation::parse() {
 }
 
 OwningOpRef<ModuleOp> Compilation::tryPlan(const pp::PlanOptions &plan,
-                                           pp::Phase last) {
-  ScopedDiagnosticHandler silence(&context,
-                                  [](Diagnostic &) { return success(); });
+                                           pp::Phase last,
+                                           std::string *reason) {
+  ScopedDiagnosticHandler silence(&context, [&](Diagnostic &found) {
+    if (reason && reason->empty() &&
+        found.getSeverity() == DiagnosticSeverity::Error)
+      *reason = found.str();
+    return success();
+  });
   OwningOpRef<ModuleOp> copy = module->clone();
   for (pp::Phase phase : pp::getPhases()) {
     PassManager manager(&context);

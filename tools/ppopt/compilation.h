@@ -30,9 +30,11 @@ public:
   void setPlan(const mlir::pp::PlanOptions &plan) { options = plan; }
 
   /// A copy of the parsed module, taken through the phases up to and including
-  /// `last` under another plan; null where that fails. Nothing is reported.
+  /// `last` under another plan; null where that fails. Nothing is reported:
+  /// `reason` is the error's first line.
   mlir::OwningOpRef<mlir::ModuleOp> tryPlan(const mlir::pp::PlanOptions &plan,
-                                            mlir::pp::Phase last);
+                                            mlir::pp::Phase last,
+                                            std::string *reason = nullptr);
 
   /// Runs the phases that have not run, up to and including `last`. With a
   /// folder, writes the module after each phase to

@@ -1,5 +1,6 @@
 //===- compile.cpp - `ppopt compile` --------------------------------------===//
 
+#include "auto_recompute.h"
 #include "auto_schedule.h"
 #include "commands.h"
 #include "compilation.h"
@@ -98,6 +99,7 @@ static int run(const Arguments &arguments) {
   Compilation compilation(*plan, arguments.has("werror"));
   if (failed(compilation.parse()))
     return 1;
+  chooseRecompute(compilation, arguments, *plan, errs());
   chooseSchedule(compilation, *plan, errs());
   if (failed(compilation.run(stop.value_or(Phase::Native),
                              arguments.get("dump-phases"))))

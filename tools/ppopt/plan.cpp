@@ -1,5 +1,6 @@
 //===- plan.cpp - `ppopt plan` --------------------------------------------===//
 
+#include "auto_recompute.h"
 #include "auto_schedule.h"
 #include "commands.h"
 #include "compilation.h"
@@ -89,6 +90,7 @@ static int run(const Arguments &arguments) {
   Compilation compilation(*plan, arguments.has("werror"));
   if (failed(compilation.parse()))
     return 1;
+  chooseRecompute(compilation, arguments, *plan, errs());
   chooseSchedule(compilation, *plan, errs());
   if (failed(compilation.run(Phase::Scheduled)))
     return 1;

@@ -30,7 +30,8 @@ static constexpr StringRef laterZeroStages[] = {"1", "2", "3"};
 static constexpr StringRef none[] = {"none"};
 static constexpr StringRef laterShards[] = {"parameters", "gradients",
                                             "optimizer"};
-static constexpr StringRef laterRecompute[] = {"full", "attention", "layer"};
+static constexpr StringRef recomputes[] = {"none", "cheap", "layer"};
+static constexpr StringRef laterRecompute[] = {"full", "attention"};
 static constexpr StringRef precisions[] = {"model", "bf16"};
 static constexpr StringRef laterPrecisions[] = {"f32", "f16", "fp8"};
 static constexpr StringRef optimizers[] = {"sgd", "adam", "adamw"};
@@ -40,9 +41,10 @@ static constexpr StringRef targets[] = {"cpu"};
 static constexpr StringRef laterTargets[] = {"cuda"};
 static constexpr StringRef unlimited[] = {"unlimited"};
 static constexpr StringRef bugs[] = {
-    "local-clip-norm", "drop-tied-sum",          "scale-twice",
-    "mean-of-means",   "skip-update-on-rank",    "tied-not-summed",
-    "slot-too-early",  "drop-boundary-gradient", "drop-block"};
+    "local-clip-norm",    "drop-tied-sum",          "scale-twice",
+    "mean-of-means",      "skip-update-on-rank",    "tied-not-summed",
+    "slot-too-early",     "drop-boundary-gradient", "drop-block",
+    "temporary-too-early"};
 
 static constexpr Flag planFlags[] = {
     {"mesh", ValueKind::Mesh, "dp=D,pp=P", "dp=1",
@@ -83,8 +85,11 @@ static constexpr Flag planFlags[] = {
      zeroStages, laterZeroStages},
     {"shard", ValueKind::Choice, "WHAT", "none", "tensors to shard", none,
      laterShards},
-    {"recompute", ValueKind::Choice, "WHAT", "none",
-     "activations to compute again in the backward", none, laterRecompute},
+    {"recompute", ValueKind::Choice, "WHAT", "",
+     "activations that the backward computes again: none, cheap (what costs "
+     "no product), layer (all but what layers return); default: cheap, or with "
+     "--device-memory the first of cheap and layer that fits",
+     recomputes, laterRecompute},
     {"precision", ValueKind::Choice, "NAME", "model",
      "types of the computation: those that the model is written in, or bf16 "
      "for "
@@ -176,6 +181,8 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
                   Twine(plan.getAxisSize("dp")) +
                   " out of --mesh, or --launch local");
   plan.tied = arguments.get("tied").str();
+  if (arguments.has("recompute"))
+    plan.recompute = arguments.get("recompute").str();
   plan.deviceMemory = arguments.getBytes("device-memory");
   plan.blockBytes = arguments.getBytes("block-bytes");
   if (arguments.has("batch"))

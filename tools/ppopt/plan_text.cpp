@@ -60,7 +60,8 @@ std::string ppopt::describePlan(const PlanOptions &plan,
     out << axis.name << "=" << axis.size << " ";
   text.pop_back();
   out << ", batch " << report.batch << ", microbatches " << plan.microbatches
-      << ", " << plan.schedule << ", " << plan.optimizer
+      << ", " << plan.schedule << ", recompute " << plan.recompute << ", "
+      << plan.optimizer
       << (plan.precision == "model" ? "" : ", " + plan.precision)
       << ", threads " << plan.threads << ", " << plan.cpu;
   return text;
@@ -218,6 +219,8 @@ static void printMemory(const PlanReport &report, raw_ostream &out) {
     });
   }
   table.addCount("all", [](const PlaceReport &p) { return p.arenaBytes; });
+  table.addCount("saved a microbatch",
+                 [](const PlaceReport &p) { return p.savedBytes; });
   table.print("bytes of a rank", out);
 }
 
@@ -225,6 +228,8 @@ static void printWork(const PlanReport &report, bool isLocal,
                       raw_ostream &out) {
   PlaceTable table(report);
   table.addCount("FLOPs", [](const PlaceReport &p) { return p.flops; });
+  table.addCount("  recomputed",
+                 [](const PlaceReport &p) { return p.recomputedFlops; });
   table.addCount("launches", [](const PlaceReport &p) { return p.launches; });
   table.addCount("bytes sent",
                  [](const PlaceReport &p) { return p.bytesSent; });

@@ -35,6 +35,10 @@ bool isCheap(Operation *op);
 /// A sum over a loop that two operands have in common: a matrix product.
 bool isProduct(Operation *op);
 
+/// An op that names elements of its operand, or is constant: its result costs
+/// nothing wherever it is read.
+bool isFree(Operation *op);
+
 /// The work of an op in the phases placed to scheduled; none for an op that is
 /// no loop nest, a parameter or a constant. A composition has the flops and
 /// elements of what it decomposes into and the bytes of its own operands and

@@ -10,6 +10,10 @@
 
 namespace mlir::pp {
 
+/// On a region: it lies in the memory of others, which hold nothing while it
+/// does.
+inline constexpr llvm::StringLiteral kOverlaidAttr = "pp.overlaid";
+
 /// Name of the region of a scalar that tasks add to: a role loss, norm or
 /// global.
 std::string getScalarRegion(RoleAttr role);

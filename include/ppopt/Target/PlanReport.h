@@ -33,6 +33,11 @@ struct PlaceReport {
   SmallVector<int64_t> ranks; ///< of the place
   int inFlight = 0;           ///< Timeline::getInFlight
   double idleShare = 0;       ///< predicted
+  /// What its stages' backwards take of a microbatch's forwards.
+  int64_t savedBytes = 0;
+  /// Of products of a step that a backward computes again; by the ops' shapes,
+  /// so that all of a causal product counts.
+  int64_t recomputedFlops = 0;
   /// Bytes that transfers send, by the place that gets them.
   std::map<int64_t, int64_t> sentTo;
   /// Bytes of the values that live in slots, over the predicted step.

@@ -23,18 +23,20 @@ def InlineCalls : Pass<"pp-inline-calls", "::mlir::ModuleOp"> {
   let summary = "Inlines the functions that the entry calls";
   let description = [{
     Afterwards the entry is the only function. A location keeps the chain of calls. Each `pp.dropout` gets a
-    `stream`: a hash of its call path, so that two calls of one layer draw differently and every plan draws the same.
+    `stream`: a hash of its call path, so that two calls of one layer draw differently and every plan draws the same. What a call
+    returned is marked by `pp.checkpoint`: functions are layers.
 
     ```mlir
     %y = call @layer(%x, %w)       // before
     %0 = pp.matmul %x, %w          // after
+    %y = pp.checkpoint %0
     ```
   }];
 }
 
 def InsertPlan : Pass<"pp-insert-plan", "::mlir::ModuleOp"> {
   let summary = "Writes the plan's options into the module as a pp.plan";
-  let description = "The batch is the model's.";
+  let description = "The batch is the model's. `pp.checkpoint` stays only where the plan's `recompute` is layer, and is folded into its operand elsewhere.";
   let options = [
     Option<"mesh", "mesh", "std::string", /*default=*/"\"dp=1\"", "axes, major to minor: dp=2">,
     Option<"microbatches", "microbatches", "int64_t", /*default=*/"1", "microbatches of a step">,
@@ -192,8 +194,9 @@ def SplitTasks : Pass<"pp-split-tasks", "::mlir::ModuleOp"> {
   let summary = "Cuts the entry into isolated tasks";
   let description = [{
     Per stage: prologue (what must be known over the whole batch before the first forward), forward, backward. What the backward reads of
-    the forward is a saved value, except what is computed again from saved values, parameters or inputs at no more than an elementwise cost. Gradients accumulate
-    over microbatches in place.
+    the forward is a saved value, or computed again right before its first use. The plan's `recompute` says what is: none (views and constants only), cheap (what follows
+    from saved values, parameters or inputs at no more than an elementwise cost) or layer (all but what `pp.checkpoint` marks and what the stage is given). Gradients
+    accumulate over microbatches in place. No `pp.checkpoint` is left.
   }];
   let statistics = [
     Statistic<"numSaved", "saved", "values saved from forward to backward">,

@@ -76,6 +76,10 @@ struct SlotLifetime {
 SmallVector<SlotLifetime> findLifetimes(ScheduleOp schedule,
                                         const SlotUses &uses);
 
+/// Of each task, the roles of the slots' values that it reads last, whenever
+/// it runs: it may write over them. None in a module without schedules.
+DenseMap<Operation *, DenseSet<Attribute>> findDyingArguments(ModuleOp module);
+
 /// The slot of a value, as a run, a send, a receive or a copy of it says; -1 if
 /// it does not.
 int64_t getSlot(Operation *action, RoleAttr role);

@@ -23,6 +23,8 @@ func.func @unary(%x: tensor<4x8xf32>) {
   %8 = pp.sigmoid %x : tensor<4x8xf32>
   // CHECK: pp.relu %{{.*}} : tensor<4x8xf32>
   %9 = pp.relu %x : tensor<4x8xf32>
+  // CHECK: pp.checkpoint %{{.*}} : tensor<4x8xf32>
+  %16 = pp.checkpoint %x : tensor<4x8xf32>
   // CHECK: pp.softplus %{{.*}} : tensor<4x8xf32>
   %15 = pp.softplus %x : tensor<4x8xf32>
   // CHECK: pp.silu %{{.*}} : tensor<4x8xf32>

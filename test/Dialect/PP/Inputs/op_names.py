@@ -21,6 +21,8 @@ SAVES = "the backward reads through it what lies in memory anyway"
 PARTS = "parts that fill a tensor are one concatenation"
 FORM = "computes its products itself: its own form of kernel"
 
+FREE = "costs nothing to compute again"
+
 # Keyed by op, then by file (without its suffix) or folder.
 ALLOWED = {
     # A parameter is not computed: it has an owner, a gradient and a range in a bucket.
@@ -47,12 +49,15 @@ ALLOWED = {
     "EmbeddingGradOp": {"Conversion": "adds to rows that ids name: its own form of kernel"},
     "AttentionOp": {"Conversion": FORM, "SavedViews": "writes its output under the views behind it", "Cost": FORM},
     "AttentionGradOp": {"Conversion": FORM, "Cost": FORM},
-    "ReshapeOp": {"SplitBatch": MOVES, "Conversion": FOLDS, "SavedViews": SAVES},
-    "TransposeOp": {"SplitBatch": MOVES, "Conversion": FOLDS, "SavedViews": SAVES},
-    "SliceOp": {"SplitBatch": MOVES, "BlockRows": MAKES, "Conversion": FOLDS, "SavedViews": SAVES},
+    "ReshapeOp": {"SplitBatch": MOVES, "Conversion": FOLDS, "SavedViews": SAVES, "Cost": FREE},
+    "TransposeOp": {"SplitBatch": MOVES, "Conversion": FOLDS, "SavedViews": SAVES, "Cost": FREE},
+    "SliceOp": {"SplitBatch": MOVES, "BlockRows": MAKES, "Conversion": FOLDS, "SavedViews": SAVES, "Cost": FREE},
     "PadOp": {"CombinePads": PARTS},
     "ConcatOp": {"BlockRows": MAKES, "Conversion": "its operands are computed in their place in its buffer"},
-    "BroadcastOp": {"Conversion": FOLDS},
+    "BroadcastOp": {"Conversion": FOLDS, "Cost": FREE},
+    # A mark, which computes nothing and does not reach tasks.
+    "CheckpointOp": {"Cost": FREE, "InlineCalls": MAKES, "InsertPlan": "folds it where the plan takes no notice of it",
+                     "PlaceByCost": "what is kept", "SplitTasks": "consumes it"},
 }
 
 
