@@ -124,7 +124,7 @@ replaceViews(const llvm::SetVector<Value> &candidates,
     int64_t bytes = 0;
     for (Value view : of)
       bytes += getBytes(view);
-    if (getBytes(base) <= bytes)
+    if (getBytes(base) < bytes || (of.size() > 1 && getBytes(base) == bytes))
       replaced.insert(base);
     else
       replaced.insert_range(of);

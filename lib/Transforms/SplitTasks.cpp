@@ -389,7 +389,7 @@ void TaskSplitter::buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
                            llvm::is_contained(blocks, value.getParentBlock());
                   },
                   [&](Operation *op) {
-                    ++numRecomputed;
+                    numRecomputed += op->getBlock() != body;
                     recomputed += estimateWork(op).flops;
                   }};
   auto accumulate = [&](Value gradient) {
@@ -397,6 +397,10 @@ void TaskSplitter::buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
       task.accumulate(role(RoleKind::Grad, param), task.lookup(gradient));
   };
   for (Operation *op : ops) {
+    // A view stands where it is read: behind it may be a layer to compute.
+    if (op->getNumOperands() > 0 && isFree(op) &&
+        !gradientOf.contains(op->getResult(0)))
+      continue;
     for (Value operand : op->getOperands())
       materialise(task, sources, operand);
     task.clone(op, [&](Value operand) { return throughPlace(operand); });
