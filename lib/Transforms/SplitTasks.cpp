@@ -207,8 +207,7 @@ void TaskSplitter::findSaved(StageParts &stage) {
       for (Value operand : op.getOperands())
         read(operand);
   for (Value gradient : looseGradients.lookup(stage.stage))
-    if (gradient.getDefiningOp() && gradient.getParentBlock() != entryBlock())
-      read(gradient);
+    read(gradient);
   saved[stage.stage] =
       chooseSaved(crossing, recompute,
                   {parts.entry,
