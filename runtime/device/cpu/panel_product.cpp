@@ -12,12 +12,11 @@
 
 #include "device/cpu/panel_product.h"
 
+#include "device/cpu/product_kernel.h"
 #include "device/cpu/read_ahead.h"
 #include "device/cpu/target_clones.h"
 #include "device/cpu/team.h"
 #include "ppopt/runtime.h"
-
-#include <libxsmm.h>
 
 #include <algorithm>
 #include <climits>
@@ -38,24 +37,11 @@ constexpr int64_t fewestRows = 32;
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 template <typename Element>
-using Kernel = std::conditional_t<std::is_same_v<Element, double>,
-                                  libxsmm_dmmfunction, libxsmm_smmfunction>;
-
-/// libxsmm's matrices are column-major: its A is our panel of B, its B our A.
-template <typename Element>
-Kernel<Element> makeKernel(int64_t columns, int64_t rows, int64_t depth,
-                           int64_t aStride, bool aIsTransposed, int64_t cStride,
-                           bool accumulate) {
-  int panel = int(columns), a = int(aStride), c = int(cStride);
-  int flags = aIsTransposed ? LIBXSMM_GEMM_FLAG_TRANS_B : 0;
-  int prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
-  Element one = 1, beta = accumulate ? 1 : 0;
+ProductKernel<Element> makeKernel(const ProductKernelShape &shape) {
   if constexpr (std::is_same_v<Element, double>)
-    return libxsmm_dmmdispatch(int(columns), int(rows), int(depth), &panel, &a,
-                               &c, &one, &beta, &flags, &prefetch);
+    return makeProductKernelF64(shape);
   else
-    return libxsmm_smmdispatch(int(columns), int(rows), int(depth), &panel, &a,
-                               &c, &one, &beta, &flags, &prefetch);
+    return makeProductKernelF32(shape);
 }
 
 /// As many elements as are transposed at a time, in each direction.
@@ -158,13 +144,13 @@ public:
       for (int64_t rows : {blockRows, product.m % blockRows})
         for (int64_t k : {depth, product.k % depth})
           for (bool accumulate : {false, true}) {
-            Kernel<Element> &kernel =
+            ProductKernel<Element> &kernel =
                 kernels[columns != panelColumns][rows != blockRows][k != depth]
                        [accumulate];
             if (columns > 0 && rows > 0 && k > 0 && !kernel &&
-                !(kernel = makeKernel<Element>(columns, rows, k, aStride,
-                                               isTransposed, product.c[2],
-                                               accumulate)))
+                !(kernel = makeKernel<Element>({rows, columns, k, aStride,
+                                                isTransposed, product.c[2],
+                                                accumulate})))
               return false;
           }
     return true;
@@ -309,7 +295,7 @@ private:
   ProductDescriptor product;
   int threads;
   int64_t panels, depth, rowsOfPart, parts;
-  Kernel<Element> kernels[2][2][2][2] = {};
+  ProductKernel<Element> kernels[2][2][2][2] = {};
 };
 
 /// Whether rows, or columns, are contiguous and the others as far apart as a
