@@ -55,22 +55,32 @@ static Value flattenRows(TensorBuilder &b, Value x) {
 
 /// With C = A·B, dA = dC·Bᵀ and dB = Aᵀ·dC, where A and B are the operands as
 /// their flags have them: of a transposed operand, both sides are.
-PP_ADJOINT(MatmulOp) {
-  TensorBuilder b(builder, getLoc());
-  Value lhs = getLhs(), rhs = getRhs(), dy = resultGrads[0];
-  bool lhsFlag = getTransposeLhs(), rhsFlag = getTransposeRhs();
-  if (needed[0])
-    operandGrads[0] = lhsFlag ? b.make<MatmulOp>(rhs, dy, rhsFlag, true)
-                              : b.make<MatmulOp>(dy, rhs, false, !rhsFlag);
-  if (!needed[1])
-    return success();
+static Value getRhsGradient(TensorBuilder &b, MatmulOp op, Value dy) {
+  Value lhs = op.getLhs();
   // One rhs for all batches: their rows are rows of one product.
-  if (getShape(rhs).size() == 2 && getShape(lhs).size() > 2) {
+  if (getShape(op.getRhs()).size() == 2 && getShape(lhs).size() > 2) {
     lhs = flattenRows(b, lhs);
     dy = flattenRows(b, dy);
   }
-  operandGrads[1] = rhsFlag ? b.make<MatmulOp>(dy, lhs, true, lhsFlag)
-                            : b.make<MatmulOp>(lhs, dy, !lhsFlag, false);
+  return op.getTransposeRhs()
+             ? b.make<MatmulOp>(dy, lhs, true, op.getTransposeLhs())
+             : b.make<MatmulOp>(lhs, dy, !op.getTransposeLhs(), false);
+}
+
+/// The gradient of a weight comes first: an activation that is computed again
+/// for it is gone before the gradient of lhs, as large, needs room.
+PP_ADJOINT(MatmulOp) {
+  TensorBuilder b(builder, getLoc());
+  Value rhs = getRhs(), dy = resultGrads[0];
+  bool rhsFlag = getTransposeRhs(), isWeight = getShape(rhs).size() == 2;
+  if (needed[1] && isWeight)
+    operandGrads[1] = getRhsGradient(b, *this, dy);
+  if (needed[0])
+    operandGrads[0] = getTransposeLhs()
+                          ? b.make<MatmulOp>(rhs, dy, rhsFlag, true)
+                          : b.make<MatmulOp>(dy, rhs, false, !rhsFlag);
+  if (needed[1] && !isWeight)
+    operandGrads[1] = getRhsGradient(b, *this, dy);
   return success();
 }
 
