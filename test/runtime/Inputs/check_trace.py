@@ -36,7 +36,8 @@ def main():
     assert {pid for pid, _ in lanes} == set(range(ranks))
     assert set(starts) == set(ends)
     for flow in starts.values():
-        assert flow["ts"] <= ends[flow["id"]]["ts"] + 1000, flow  # a message arrives after it was sent (1 ms: clocks)
+        # A message arrives after it was sent. Ranks agree on the time by messages, which a loaded machine delays: 0.1 s.
+        assert flow["ts"] <= ends[flow["id"]]["ts"] + 100_000, flow
         assert flow["id"].endswith(f"rank {flow['pid']}") and int(flow["id"].split()[3]) in steps
 
     slack = 0.0015  # rounding
