@@ -2,10 +2,7 @@
 
 #include "SavedViews.h"
 
-#include "ppopt/Analysis/Cost.h"
-
 #include "mlir/Dialect/Utils/IndexingUtils.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -19,13 +16,10 @@ public:
       : forward(stage.getForwardBlock()), backward(stage.getBackwardBlock()),
         builder(OpBuilder::atBlockBegin(backward)) {}
 
-  void readWholes();
   void readResultsOfAttention();
 
 private:
   llvm::MapVector<Value, SmallVector<OpOperand *>> getReads();
-  Value getSliced(Value value);
-  Value cloneViews(Value value, Value root);
   Value getContinuation(Value value);
   Value undoViews(Value value, Value continuation, Value same);
 
@@ -45,49 +39,6 @@ llvm::MapVector<Value, SmallVector<OpOperand *>> ViewReader::getReads() {
         reads[value].push_back(&operand);
     }
   return reads;
-}
-
-/// What `value` is a slice of, behind views; nothing if it is no slice.
-Value ViewReader::getSliced(Value value) {
-  bool isSlice = false;
-  while (Operation *op = value.getDefiningOp()) {
-    if (op->getBlock() != forward || !isa<ReshapeOp, TransposeOp, SliceOp>(op))
-      break;
-    isSlice |= isa<SliceOp>(op);
-    value = op->getOperand(0);
-  }
-  bool isOfForward = value.getDefiningOp() && value.getParentBlock() == forward;
-  return isSlice && isOfForward ? value : Value();
-}
-
-/// `value`, a view of `root`, made again in the backward.
-Value ViewReader::cloneViews(Value value, Value root) {
-  if (value == root)
-    return root;
-  Operation *op = value.getDefiningOp();
-  IRMapping map;
-  map.map(op->getOperand(0), cloneViews(op->getOperand(0), root));
-  return builder.clone(*op, map)->getResult(0);
-}
-
-void ViewReader::readWholes() {
-  auto reads = getReads();
-  llvm::MapVector<Value, SmallVector<Value>> slices;
-  for (auto &[value, operands] : reads)
-    if (Value sliced = getSliced(value))
-      slices[sliced].push_back(value);
-  for (auto &[whole, parts] : slices) {
-    int64_t bytes = 0;
-    for (Value part : parts)
-      bytes += getBytes(part);
-    if (bytes < getBytes(whole) && !reads.contains(whole))
-      continue;
-    for (Value part : parts) {
-      Value again = cloneViews(part, whole);
-      for (OpOperand *operand : reads[part])
-        operand->set(again);
-    }
-  }
 }
 
 /// `value` under the views with which alone the forward goes on.
@@ -138,6 +89,5 @@ void ViewReader::readResultsOfAttention() {
 
 void pp::readThroughViews(StageParts &stage) {
   ViewReader reader(stage);
-  reader.readWholes();
   reader.readResultsOfAttention();
 }

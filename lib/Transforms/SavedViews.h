@@ -8,12 +8,11 @@
 namespace mlir::pp {
 
 /// Puts views into the backward region of a stage so that it reads, of the
-/// forward, what lies in memory there anyway:
-/// - where it reads slices that together are a whole value, the value;
-/// - where it reads what attention computes and the forward goes on with that
-///   value under other views (heads merged into rows), the value under these.
-/// Until the regions become tasks, the backward then refers to values inside of
-/// the forward region.
+/// forward, what lies in memory there anyway: where it reads what attention
+/// computes and the forward goes on with that value under other views (heads
+/// merged into rows), the value under these. (Of several views of one value
+/// `chooseSaved` takes the value.) Until the regions become tasks, the backward
+/// then refers to values inside of the forward region.
 void readThroughViews(StageParts &stage);
 
 } // namespace mlir::pp

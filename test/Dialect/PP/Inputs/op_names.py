@@ -51,7 +51,7 @@ ALLOWED = {
     "AttentionGradOp": {"Conversion": FORM, "Cost": FORM},
     "ReshapeOp": {"SplitBatch": MOVES, "Conversion": FOLDS, "SavedViews": SAVES, "Cost": FREE},
     "TransposeOp": {"SplitBatch": MOVES, "Conversion": FOLDS, "SavedViews": SAVES, "Cost": FREE},
-    "SliceOp": {"SplitBatch": MOVES, "BlockRows": MAKES, "Conversion": FOLDS, "SavedViews": SAVES, "Cost": FREE},
+    "SliceOp": {"SplitBatch": MOVES, "BlockRows": MAKES, "Conversion": FOLDS, "Cost": FREE},
     "PadOp": {"CombinePads": PARTS},
     "ConcatOp": {"BlockRows": MAKES, "Conversion": "its operands are computed in their place in its buffer"},
     "BroadcastOp": {"Conversion": FOLDS, "Cost": FREE},
