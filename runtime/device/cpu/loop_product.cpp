@@ -2,6 +2,7 @@
 
 #include "device/cpu/loop_product.h"
 
+#include "device/cpu/ceil_div.h"
 #include "device/cpu/target_clones.h"
 #include "device/cpu/team.h"
 #include "ppopt/runtime.h"
@@ -93,8 +94,6 @@ PPOPT_CLONES void multiplyBlock(const float *a, const float *b, float *c,
 //===----------------------------------------------------------------------===//
 // Blocks
 //===----------------------------------------------------------------------===//
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Packs `count` x `depth` elements into panels `width` wide, zero-padded:
 /// panel[count / width][depth][width].

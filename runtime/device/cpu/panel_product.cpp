@@ -12,6 +12,7 @@
 
 #include "device/cpu/panel_product.h"
 
+#include "device/cpu/ceil_div.h"
 #include "device/cpu/product_kernel.h"
 #include "device/cpu/read_ahead.h"
 #include "device/cpu/target_clones.h"
@@ -33,8 +34,6 @@ constexpr int64_t panelColumns = 64, blockRows = 64;
 constexpr int64_t mostDepth = 512, panelsAtATime = 3;
 /// Below, packing B costs more than it saves.
 constexpr int64_t fewestRows = 32;
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 template <typename Element>
 ProductKernel<Element> makeKernel(const ProductKernelShape &shape) {

@@ -1,0 +1,15 @@
+//===- ceil_div.h - How many blocks it takes --------------------*- C++ -*-===//
+
+#ifndef PPOPT_RUNTIME_DEVICE_CPU_CEIL_DIV_H
+#define PPOPT_RUNTIME_DEVICE_CPU_CEIL_DIV_H
+
+#include <cstdint>
+
+namespace ppopt {
+
+/// a / b, rounded up; a >= 0, b > 0.
+constexpr int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+} // namespace ppopt
+
+#endif // PPOPT_RUNTIME_DEVICE_CPU_CEIL_DIV_H
