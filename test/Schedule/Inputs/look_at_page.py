@@ -56,7 +56,15 @@ function report() {
   }
   document.body.append(Object.assign(document.createElement("pre"), {id: "report", textContent: lines.join("\\n")}));
 }
-setTimeout(() => { ACTIONS; setTimeout(report, 200); }, 200);
+// Waits until the page was laid out and drawn (a broken one never is), then acts
+// and reports in one go: between the two, the browser may send events of its own.
+let waits = 100;
+function look() {
+  if (!(Number(document.documentElement.dataset.cells) > 0) && waits-- > 0) return setTimeout(look, 20);
+  ACTIONS;
+  report();
+}
+look();
 </script>"""
 
 
