@@ -7,6 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ProgramSymbols.h"
+
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Target/Passes.h"
 #include "ppopt/Target/Program.h"
@@ -177,38 +179,6 @@ LogicalResult TaskEmitter::emit(TaskOp task) {
   return success();
 }
 
-/// `ppopt_tasks`: the addresses of the tasks' functions.
-void emitTaskTable(ModuleOp module, ArrayRef<StringRef> tasks) {
-  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  Location loc = module.getLoc();
-  auto pointer = LLVM::LLVMPointerType::get(module.getContext());
-  auto type = LLVM::LLVMArrayType::get(pointer, tasks.size());
-  auto table = LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true,
-                                      LLVM::Linkage::External, "ppopt_tasks",
-                                      Attribute());
-  builder.createBlock(&table.getInitializerRegion());
-  Value value = LLVM::UndefOp::create(builder, loc, type);
-  for (auto [i, task] : llvm::enumerate(tasks))
-    value = LLVM::InsertValueOp::create(
-        builder, loc, value,
-        LLVM::AddressOfOp::create(builder, loc, pointer, task),
-        static_cast<int64_t>(i));
-  LLVM::ReturnOp::create(builder, loc, value);
-}
-
-void emitJson(ModuleOp module, StringRef text) {
-  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  Location loc = module.getLoc();
-  LLVM::GlobalOp::create(
-      builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
-      /*isConstant=*/true, LLVM::Linkage::External, "ppopt_program_json",
-      builder.getStringAttr(text));
-  LLVM::GlobalOp::create(builder, loc, builder.getI64Type(),
-                         /*isConstant=*/true, LLVM::Linkage::External,
-                         "ppopt_program_json_size",
-                         builder.getI64IntegerAttr(text.size()));
-}
-
 class EmitTasksPass
     : public PassWrapper<EmitTasksPass, OperationPass<ModuleOp>> {
 public:
@@ -245,8 +215,9 @@ public:
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (isa<PPDialect>(op.getDialect()))
         op.erase();
-    emitTaskTable(module, SmallVector<StringRef>(names.begin(), names.end()));
-    emitJson(module, text);
+    emitProgramSymbols(module, options.generates,
+                       SmallVector<StringRef>(names.begin(), names.end()),
+                       text);
   }
 
 private:
@@ -260,10 +231,3 @@ std::unique_ptr<Pass> pp::createEmitTasksPass(const PlanOptions &options) {
 }
 
 void pp::registerEmitTasksPass() { PassRegistration<EmitTasksPass>(); }
-
-StringRef pp::getProgramJson(ModuleOp native) {
-  auto json = native.lookupSymbol<LLVM::GlobalOp>("ppopt_program_json");
-  auto text =
-      json ? dyn_cast_or_null<StringAttr>(json.getValueAttr()) : nullptr;
-  return text ? text.getValue() : StringRef();
-}

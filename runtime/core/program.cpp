@@ -4,6 +4,7 @@
 
 #include "core/program_actions.h"
 #include "core/program_fields.h"
+#include "core/program_generation.h"
 #include "core/program_places.h"
 #include "ppopt/runtime.h"
 
@@ -398,12 +399,16 @@ void Reader::checkHeld(const Field &field, const Place &place) const {
   }
 }
 
-void Reader::read(const Field &root) {
+void checkVersion(const Field &root) {
   int64_t abi = root["abi"].integer();
   if (abi != PPOPT_ABI_VERSION)
     throw Error("program: abi is {}, and this runtime has {}: compile the "
                 "model again with the ppopt that the runtime belongs to",
                 abi, PPOPT_ABI_VERSION);
+}
+
+void Reader::read(const Field &root) {
+  checkVersion(root);
   program.model = root["model"].text();
   program.source = root["source"].text();
   program.command = root["command"].text();
@@ -439,22 +444,41 @@ void Reader::read(const Field &root) {
     program.local = {reader.read(root["local"]["actions"]),
                      reader.read(root["local"]["eval_actions"])};
   }
+  if (root.has("generation"))
+    program.generation = readGeneration(root["generation"], program);
 }
 
-} // namespace
-
-Program Program::parse(std::string_view json) {
-  nlohmann::json document;
+nlohmann::json parseJson(std::string_view json) {
   try {
-    document = nlohmann::json::parse(json.begin(), json.end());
+    return nlohmann::json::parse(json.begin(), json.end());
   } catch (const nlohmann::json::parse_error &error) {
     throw Error("program: not JSON at byte {}: the executable is damaged, "
                 "compile it again",
                 error.byte);
   }
+}
+
+Program readProgram(const Field &root) {
   Program program;
-  Reader(program).read(Field(document, ""));
+  Reader(program).read(root);
   return program;
+}
+
+} // namespace
+
+Program Program::parse(std::string_view json) {
+  nlohmann::json document = parseJson(json);
+  return readProgram(Field(document, ""));
+}
+
+GenerationDocument GenerationDocument::parse(std::string_view json) {
+  nlohmann::json document = parseJson(json);
+  Field root(document, "");
+  checkVersion(root);
+  Field generation = root["generation"];
+  if (generation.has("refused"))
+    return {std::nullopt, generation["refused"].text()};
+  return {readProgram(root), ""};
 }
 
 } // namespace ppopt::runtime

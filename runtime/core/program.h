@@ -217,6 +217,24 @@ struct LocalActions {
   std::vector<Action> evalActions;
 };
 
+/// What a program that generates (docs/program.md) has beside the rest: where
+/// one walk of its place's evalActions finds and leaves what.
+struct Generation {
+  struct Cache {
+    std::string name;
+    int64_t offset, bytes;
+  };
+  int64_t vocabulary; ///< tokens are in [0, vocabulary)
+  int64_t context;    ///< positions are in [0, context)
+  ElementType tokenType;
+  int64_t tokenOffset;    ///< one element
+  int64_t positionOffset; ///< one i64
+  ElementType logitsType; ///< f32 or f64
+  int64_t logitsOffset;   ///< `vocabulary` elements
+  std::vector<Cache> caches;
+  int64_t bytesPerPosition; ///< of all caches
+};
+
 struct Program {
   std::string model, source, command;
   Plan plan;
@@ -230,7 +248,8 @@ struct Program {
   std::vector<Kernel> kernels;
   std::vector<Task> tasks;
   std::vector<Place> places;
-  std::optional<LocalActions> local; ///< where the launch is local
+  std::optional<LocalActions> local;    ///< where the launch is local
+  std::optional<Generation> generation; ///< of a program that generates
 
   /// Throws Error. Everything that the runtime later relies on is checked here:
   /// offsets are aligned and inside their arena, indices and ids exist, every
@@ -252,6 +271,16 @@ struct Program {
   bool learns(int64_t parameter) const {
     return ownedParameter(parameter).gradient >= 0;
   }
+};
+
+/// The second document of an executable: a program that generates, or the
+/// reason why the compiler could not make one.
+struct GenerationDocument {
+  std::optional<Program> program; ///< has `generation`
+  std::string refused;            ///< where there is no program
+
+  /// Throws Error, as Program::parse does.
+  static GenerationDocument parse(std::string_view json);
 };
 
 } // namespace ppopt::runtime

@@ -15,6 +15,9 @@ namespace ppopt::train {
 struct CompiledProgram {
   std::string_view json;
   const ppopt_task_fn *tasks;
+  /// The program that generates, or why there is none.
+  std::string_view generationJson;
+  const ppopt_task_fn *generationTasks;
 };
 
 /// Runs the command and returns its exit status: 0; 1 for anything that went

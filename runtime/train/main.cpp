@@ -14,7 +14,10 @@
 int main(int argc, char **argv) {
   ppopt::limitSpinning(argv);
   ppopt::train::CompiledProgram compiled{
-      {ppopt_program_json, ppopt_program_json_size}, ppopt_tasks};
+      {ppopt_program_json, ppopt_program_json_size},
+      ppopt_tasks,
+      {ppopt_generation_json, ppopt_generation_json_size},
+      ppopt_generation_tasks};
   return ppopt::train::runExecutable(
       compiled, std::vector<std::string>(argv, argv + argc));
 }

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/program.h"
 #include "core_programs.h"
+#include "generation_program.h"
 #include "pipeline_program.h"
 
 #include <gtest/gtest.h>
@@ -289,11 +290,70 @@ const Wrong wrongLocals[] = {
 };
 INSTANTIATE_TEST_SUITE_P(All, LocalErrors, testing::ValuesIn(wrongLocals));
 
+TEST(Generation, Reads) {
+  GenerationDocument read =
+      GenerationDocument::parse(follow_sum::program().dump());
+  EXPECT_EQ(read.refused, "");
+  ASSERT_TRUE(read.program);
+  ASSERT_TRUE(read.program->generation);
+  const Generation &generation = *read.program->generation;
+  EXPECT_EQ(generation.vocabulary, follow_sum::vocabulary);
+  EXPECT_EQ(generation.context, follow_sum::context);
+  EXPECT_EQ(generation.tokenType, ElementType::i32);
+  EXPECT_EQ(generation.tokenOffset, follow_sum::token);
+  EXPECT_EQ(generation.positionOffset, follow_sum::position);
+  EXPECT_EQ(generation.logitsType, ElementType::f64);
+  EXPECT_EQ(generation.logitsOffset, follow_sum::logits);
+  ASSERT_EQ(generation.caches.size(), 1u);
+  EXPECT_EQ(generation.caches[0].offset, follow_sum::cache);
+  EXPECT_EQ(generation.bytesPerPosition, 4);
+}
+
+TEST(Generation, Refused) {
+  GenerationDocument read =
+      GenerationDocument::parse(follow_sum::refused("m.mlir:3:8: why").dump());
+  EXPECT_FALSE(read.program);
+  EXPECT_EQ(read.refused, "m.mlir:3:8: why");
+}
+
+TEST(Generation, IsOfOneRank) {
+  json document = least_squares::program(2, 1);
+  document["generation"] = follow_sum::program()["generation"];
+  EXPECT_EQ(errorOf(document),
+            "program: generation stands in a program that is not one rank's "
+            "for a batch of 1; the executable does not fit its runtime: "
+            "compile it again");
+}
+
+class GenerationErrors : public testing::TestWithParam<Wrong> {};
+
+TEST_P(GenerationErrors, NameTheField) {
+  expectMessage(follow_sum::program(), GetParam());
+}
+
+const Wrong wrongGenerations[] = {
+    {"/generation/context", "0", "generation.context is 0, less than 1"},
+    {"/generation/token/type", "\"f32\"",
+     "generation.token.type is f32, neither i32 nor i64"},
+    {"/generation/position/type", "\"i32\"",
+     "generation.position.type is not i64"},
+    {"/generation/logits/type", "\"bf16\"",
+     "generation.logits.type is bf16, neither f32 nor f64"},
+    {"/generation/vocabulary", "100",
+     "generation.logits.offset is 320: 800 bytes there end outside the arena "
+     "of 640"},
+    {"/generation/caches/0/bytes", "640",
+     "generation.caches[0].offset is 448: 640 bytes there end outside the "
+     "arena of 640"},
+};
+INSTANTIATE_TEST_SUITE_P(All, GenerationErrors,
+                         testing::ValuesIn(wrongGenerations));
+
 TEST(ProgramErrors, Version) {
   json document = least_squares::program(1, 1);
   document["abi"] = 1;
   EXPECT_EQ(errorOf(document),
-            "program: abi is 1, and this runtime has 2: compile the model "
+            "program: abi is 1, and this runtime has 3: compile the model "
             "again with the ppopt that the runtime belongs to");
 }
 

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "generation_program.h"
 #include "pipeline_program.h"
 #include "train/executable.h"
 
@@ -73,6 +74,8 @@ int main(int argc, char **argv) {
   if (!patch.empty())
     program = program.patch(nlohmann::json::parse(patch));
   std::string text = program.dump();
+  std::string generation = follow_sum::program().dump();
   return ppopt::train::runExecutable(
-      {text, tasks}, std::vector<std::string>(argv, argv + argc));
+      {text, tasks, generation, follow_sum::tasks},
+      std::vector<std::string>(argv, argv + argc));
 }

@@ -114,10 +114,20 @@ static int run(const Arguments &arguments) {
     return fail(compileCommand,
                 "cannot make a temporary folder: " + error.message());
   llvm::scope_exit remover([&] { sys::fs::remove_directories(objects); });
-  auto paths = mlir::pp::writeObjects(module, plan->cpu, plan->features,
-                                      (objects + "/part").str());
-  if (failed(paths) ||
-      failed(mlir::pp::linkExecutable(*paths, getPrefix(), output)))
+  mlir::OwningOpRef<mlir::ModuleOp> generation =
+      mlir::pp::makeRefusedGeneration(
+          module.getContext(),
+          (plan->source + ": this compiler makes no program that generates"));
+  SmallVector<std::string> paths;
+  for (auto [part, stem] : {std::make_pair(module, "/training"),
+                            std::make_pair(*generation, "/generation")}) {
+    auto written = mlir::pp::writeObjects(part, plan->cpu, plan->features,
+                                          (objects + stem).str());
+    if (failed(written))
+      return 1;
+    paths.append(*written);
+  }
+  if (failed(mlir::pp::linkExecutable(paths, getPrefix(), output)))
     return 1;
   printLaunch(output, *plan, program);
   return 0;

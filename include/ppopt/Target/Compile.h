@@ -9,6 +9,7 @@
 #define PPOPT_TARGET_COMPILE_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
@@ -72,6 +73,8 @@ struct PlanOptions {
   std::string features; ///< "+avx2,-avx512f,…"
   /// Test only: a bug to plant, so that the harnesses can be seen red.
   std::string plant;
+  /// The program that generates, instead of the one that trains.
+  bool generates = false;
   /// What the user typed; the executable's --describe repeats it.
   std::string command;
   /// The model's file and its stem.
@@ -101,6 +104,11 @@ void buildPhasePipeline(Phase phase, OpPassManager &manager,
 /// The program's JSON document (docs/program.md) that a module of phase native
 /// carries; empty if it has none.
 StringRef getProgramJson(ModuleOp native);
+
+/// The module of phase native of an executable that cannot generate for this
+/// reason.
+OwningOpRef<ModuleOp> makeRefusedGeneration(MLIRContext *context,
+                                            StringRef reason);
 
 /// Links object files with the runtime in `prefix`/lib to an executable.
 LogicalResult linkExecutable(ArrayRef<std::string> objects, StringRef prefix,

@@ -3,8 +3,11 @@
 // The whole contract between an executable that ppopt compiled and the runtime
 // library that it links. Plain C. Two directions:
 //
-//  - the executable defines `ppopt_program_json`, `ppopt_program_json_size` and
-//    `ppopt_tasks`; the runtime's `main` reads them;
+//  - the executable defines two programs: `ppopt_program_json`,
+//    `ppopt_program_json_size` and `ppopt_tasks`, which trains, and
+//    `ppopt_generation_json`, `ppopt_generation_json_size` and
+//    `ppopt_generation_tasks`, which computes the logits of the next token; the
+//    runtime's `main` reads them;
 //  - the bodies of the tasks call `ppopt_launch` and `ppopt_matmul`.
 //
 // The JSON's fields are documented in docs/program.md. Byte offsets in it are
@@ -25,7 +28,7 @@ extern "C" {
 
 /// Version of this contract. The program's JSON repeats it as "abi"; the
 /// runtime refuses a program of another version.
-#define PPOPT_ABI_VERSION 2
+#define PPOPT_ABI_VERSION 3
 
 /// Alignment, in bytes, of the arena and of every buffer in it.
 #define PPOPT_ALIGNMENT 64
@@ -85,6 +88,11 @@ void ppopt_matmul(ppopt_rank *rank, int32_t product, const void *a,
 extern const char ppopt_program_json[];
 extern const uint64_t ppopt_program_json_size; ///< bytes, no terminating zero
 extern const ppopt_task_fn ppopt_tasks[];      ///< in the order of "tasks"
+
+/// The program that generates, or why there is none ("generation").
+extern const char ppopt_generation_json[];
+extern const uint64_t ppopt_generation_json_size;
+extern const ppopt_task_fn ppopt_generation_tasks[];
 
 #ifdef __cplusplus
 }

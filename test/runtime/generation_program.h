@@ -1,0 +1,91 @@
+//===- generation_program.h - A hand-written program that generates -------===//
+//
+// Written as the compiler writes programs that generate: one walk adds a token
+// to the cache and scores its follower. The highest score is that of the sum of
+// all tokens up to the position, modulo the vocabulary. It has the parameters
+// of train_program.h's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_TEST_RUNTIME_GENERATION_PROGRAM_H
+#define PPOPT_TEST_RUNTIME_GENERATION_PROGRAM_H
+
+#include "program_document.h"
+
+#include <cstdint>
+#include <string>
+
+namespace follow_sum {
+
+inline constexpr int vocabulary = 8, context = 16;
+
+enum Offset : int {
+  record = 0,
+  loss = 128,
+  token = 192,
+  position = 256,
+  logits = 320, // [vocabulary] f64
+  weight = 384, // [2] f64: the first scales the scores
+  cache = 448,  // [context] i32
+  unused = 512, // [1, 3] f32
+  temporaries = 576,
+  bytes = 640,
+};
+
+inline nlohmann::json program() {
+  using namespace program_document;
+  json result = document("follow_sum", {{{"axis", "dp"}, {"size", 1}}}, 1, 1);
+  result["inputs"] = {input("token", {1, 1}, "i32", 0, vocabulary),
+                      input("position", {1}, "i64", 0, context)};
+  result["parameters"] = {parameter("w", {2}, "f64"),
+                          parameter("unused", {1, 3}, "f32", false)};
+  result["tasks"] = {task("generate", "forward")};
+  result["places"] = {
+      {{"place", 0},
+       {"arena", arena(bytes)},
+       {"record", {{"offset", record}}},
+       {"loss", {{"offset", loss}}},
+       {"counts", json::array()},
+       {"inputs", {heldInput(0, token, 4), heldInput(1, position, 8)}},
+       {"parameters",
+        {heldParameter(0, weight, -1), heldParameter(1, unused, -1)}},
+       {"actions", json::array()},
+       {"eval_actions",
+        {run(0, 0, {token, position, weight, cache, logits}, temporaries)}},
+       {"predicted", {{"launches", 0}, {"flops", 0}, {"bytes_sent", 0}}}}};
+  result["generation"] = {
+      {"vocabulary", vocabulary},
+      {"context", context},
+      {"token", {{"offset", token}, {"type", "i32"}}},
+      {"position", {{"offset", position}, {"type", "i64"}}},
+      {"logits", {{"offset", logits}, {"type", "f64"}}},
+      {"caches",
+       {{{"name", "cache0"}, {"offset", cache}, {"bytes", 4 * context}}}},
+      {"bytes_per_position", 4}};
+  return result;
+}
+
+/// The document of a model that cannot generate.
+inline nlohmann::json refused(const std::string &reason) {
+  return {{"abi", PPOPT_ABI_VERSION}, {"generation", {{"refused", reason}}}};
+}
+
+inline void generate(ppopt_rank *, void *const *args, char *) {
+  int32_t token = *static_cast<const int32_t *>(args[0]);
+  int64_t position = *static_cast<const int64_t *>(args[1]);
+  double weight = *static_cast<const double *>(args[2]);
+  int32_t *cache = static_cast<int32_t *>(args[3]);
+  double *logits = static_cast<double *>(args[4]);
+  cache[position] = token;
+  int64_t sum = 0;
+  for (int64_t i = 0; i <= position; ++i)
+    sum += cache[i];
+  for (int v = 0; v < vocabulary; ++v)
+    logits[v] = weight * (v == sum % vocabulary);
+}
+
+inline constexpr ppopt_task_fn tasks[] = {generate};
+
+} // namespace follow_sum
+
+#endif // PPOPT_TEST_RUNTIME_GENERATION_PROGRAM_H
