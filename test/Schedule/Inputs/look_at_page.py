@@ -5,25 +5,14 @@ pointer over it, and prints what is to be seen.
 """
 
 import argparse
-import html
 import os
 import re
-import subprocess
 import sys
-import tempfile
 
-# Runs before anything of the page.
-WATCH = """<script>
-const seen = [];
-addEventListener("error", (event) => seen.push(event.message));
-for (const level of ["error", "warn"]) {
-  const log = console[level];
-  console[level] = (...words) => { seen.push(words.join(" ")); log(...words); };
-}
-</script>"""
+from browser import Browser
 
 # Runs behind the page's script. Counts pixels by the cells' colours.
-LOOK = """<script>
+LOOK = """
 function count() {
   const counts = {};
   const data = context.getImageData(0, 0, canvas.width, canvas.height).data;
@@ -42,7 +31,7 @@ function point(place, index) {
   canvas.dispatchEvent(new PointerEvent("pointermove", at));
 }
 function report() {
-  const lines = [`errors: ${seen.join("; ") || "none"}`];
+  const lines = [];
   try {
     draw();
     lines.push(`theme: ${document.documentElement.dataset.theme}`);
@@ -54,18 +43,9 @@ function report() {
   } catch (error) {
     lines.push(`report: ${error}`);
   }
-  document.body.append(Object.assign(document.createElement("pre"), {id: "report", textContent: lines.join("\\n")}));
+  return lines.join("\\n");
 }
-// Waits until the page was laid out and drawn (a broken one never is), then acts
-// and reports in one go: between the two, the browser may send events of its own.
-let waits = 100;
-function look() {
-  if (!(Number(document.documentElement.dataset.cells) > 0) && waits-- > 0) return setTimeout(look, 20);
-  ACTIONS;
-  report();
-}
-look();
-</script>"""
+"""
 
 
 def main():
@@ -84,23 +64,15 @@ def main():
     actions = arguments.run
     if arguments.point:
         actions += "; point(%d, %d)" % tuple(arguments.point)
-    page = page.replace("<head>", "<head>" + WATCH, 1)
-    page = page.replace("</body>", LOOK.replace("ACTIONS", actions) + "</body>", 1)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "page.html")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(page)
-        command = [arguments.chromium, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + folder,
-                   "--window-size=1440,900", "--virtual-time-budget=3000", "--enable-logging=stderr", "--dump-dom",
-                   "--blink-settings=preferredColorScheme=" + ("0" if arguments.dark else "1"), "file://" + path]
-        browser = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    for line in browser.stderr.splitlines():
-        if "CONSOLE" in line:
-            print("console:", line)
-    found = re.search(r"<pre id=\"report\">(.*?)</pre>", browser.stdout, re.DOTALL)
-    if browser.returncode != 0 or not found:
-        sys.exit("the browser shows nothing:\n" + browser.stderr)
-    print(html.unescape(found.group(1)))
+    with Browser(arguments.chromium, dark=arguments.dark) as browser:
+        browser.open("file://" + os.path.abspath(arguments.page))
+        browser.run(LOOK)
+        # In one go: in between, the browser may send pointer events of its own.
+        report = browser.run("{" + actions + "} report()")
+    for message in browser.messages:
+        print("console:", message)
+    print("errors:", "; ".join(browser.errors) or "none")
+    print(report)
 
 
 if __name__ == "__main__":
