@@ -14,4 +14,5 @@ install(FILES ${PROJECT_BINARY_DIR}/cmake/ppoptConfig.cmake
               ${PROJECT_BINARY_DIR}/cmake/ppoptConfigVersion.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindLibxsmm.cmake
               ${PROJECT_SOURCE_DIR}/cmake/FindOneDNN.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/FindPCRE2.cmake
         DESTINATION lib/cmake/ppopt)
