@@ -251,11 +251,56 @@ void addTrainingFlags(Flags &flags, Options &options) {
 void addFileFlags(Flags &flags, Options &options) {
   flags.setGroup("Files");
   flags.path("--init", options.init,
-             "Start from these parameters (safetensors, by name)");
+             "Start from these parameters: a safetensors file, by name, or a "
+             "checkpoint's folder");
   flags.path("--export", options.exportTo,
              "Write the parameters after the last step (safetensors, by name)");
   flags.path("--log", options.log,
              "Write a line of JSON for each step and evaluation");
+}
+
+/// "64MiB", "2GB", "4096".
+int64_t parseBytes(const std::string &flag, const std::string &text) {
+  static const std::pair<const char *, int64_t> units[] = {
+      {"KiB", int64_t{1} << 10}, {"MiB", int64_t{1} << 20},
+      {"GiB", int64_t{1} << 30}, {"KB", 1000},
+      {"MB", 1000 * 1000},       {"GB", 1000 * 1000 * 1000}};
+  size_t digits = text.find_first_not_of("0123456789");
+  std::string unit = digits == std::string::npos ? "" : text.substr(digits);
+  int64_t size = unit.empty() ? 1 : 0;
+  for (const auto &[name, bytes] : units)
+    if (unit == name)
+      size = bytes;
+  if (size == 0 || digits == 0)
+    throw UsageError("{} {}: not a number of bytes, as 4096, 512MB or 8GiB",
+                     flag, text);
+  int64_t bytes = parseInteger(flag, text.substr(0, digits), 0);
+  if (__builtin_mul_overflow(bytes, size, &bytes))
+    throw UsageError("{} {}: too large", flag, text);
+  return bytes;
+}
+
+void addCheckpointFlags(Flags &flags, Options &options) {
+  flags.setGroup("Checkpoints");
+  flags.path("--checkpoint", options.checkpoint,
+             "Save parameters and optimizer there, after the last step at "
+             "least",
+             "FOLDER");
+  flags.integer("--checkpoint-every", options.checkpointEvery, 1,
+                "Save after every N steps as well, while training goes on");
+  flags.integer("--keep", options.keep, 1,
+                fmt::format("Checkpoints that stay, the newest (default {})",
+                            options.keep));
+  flags.toggle("--resume", options.resume, true,
+               "Go on from the newest checkpoint in the folder, saved under "
+               "whatever plan; --steps stays the total");
+  flags.value("--checkpoint-memory", "BYTES",
+              "Of a rank for the copy that is written while training goes on "
+              "(default: all that the rank writes)",
+              [&](const std::string &text) {
+                options.checkpointMemory =
+                    parseBytes("--checkpoint-memory", text);
+              });
 }
 
 void addRunningFlags(Flags &flags, Options &options) {
@@ -359,6 +404,16 @@ void checkFiles(const Options &options, const CLI::App &app) {
                      "more");
 }
 
+void checkCheckpoints(const Options &options, const CLI::App &app) {
+  for (const char *flag :
+       {"--checkpoint-every", "--keep", "--resume", "--checkpoint-memory"})
+    if (app.count(flag) > 0 && options.checkpoint.empty())
+      throw UsageError("{}: needs --checkpoint FOLDER", flag);
+  if (options.resume && !options.init.empty())
+    throw UsageError("--resume and --init: give one of them (a checkpoint "
+                     "holds the parameters)");
+}
+
 void checkLearningRate(const Options &options, const CLI::App &app) {
   const LearningRateSchedule &rate = options.learningRate;
   if (app.count("--min-lr") > 0 && rate.shape == LearningRateShape::Constant)
@@ -450,6 +505,7 @@ Options parseCommandLine(const Program &program,
   addSampleFlags(flags, options);
   addTrainingFlags(flags, options);
   addFileFlags(flags, options);
+  addCheckpointFlags(flags, options);
   addRunningFlags(flags, options);
 
   // The parser takes the arguments from the back of the list.
@@ -472,6 +528,7 @@ Options parseCommandLine(const Program &program,
   checkOptimizer(program, app);
   checkSamples(program, options, app);
   checkFiles(options, app);
+  checkCheckpoints(options, app);
   checkLearningRate(options, app);
   return options;
 }

@@ -10,6 +10,7 @@
 #include "train/token_files.h"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,13 @@ struct Options {
   // Files.
   std::string init, exportTo, log, dumpGradients, trace;
   int64_t traceSteps = 4;
+
+  // Checkpoints.
+  std::string checkpoint;      ///< the folder; empty: none are written
+  int64_t checkpointEvery = 0; ///< 0: only after the last step
+  int64_t keep = 3;
+  int64_t checkpointMemory = std::numeric_limits<int64_t>::max(); ///< a rank
+  bool resume = false;
 
   // Running.
   comm::Collectives collectives = comm::Collectives::Ring;

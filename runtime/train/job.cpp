@@ -3,6 +3,8 @@
 #include "train/job.h"
 
 #include "core/error.h"
+#include "train/resume.h"
+#include "train/run_record.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -96,6 +98,17 @@ Job::Job(const Program &program, const Options &options)
   }
   if (!options.init.empty())
     initial = std::make_unique<InitialParameters>(program, options.init);
+  resumed = openNewest(program, options);
+  if (resumed) {
+    notes =
+        compareRuns(resumed->manifest(), describeRun(*this), resumed->path());
+    notes.insert(notes.begin(),
+                 fmt::format("resumed from {} after step {}", resumed->path(),
+                             resumed->manifest().step));
+  } else if (options.resume) {
+    notes.push_back(fmt::format("no checkpoint in {}: starts with step 1",
+                                options.checkpoint));
+  }
 }
 
 } // namespace ppopt::train

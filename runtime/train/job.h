@@ -4,6 +4,7 @@
 #define PPOPT_TRAIN_JOB_H
 
 #include "core/program.h"
+#include "train/checkpoint.h"
 #include "train/command_line.h"
 #include "train/parameter_file.h"
 #include "train/sampler.h"
@@ -25,6 +26,11 @@ struct Job {
   std::optional<Sampler> evaluation; ///< nothing where not asked for
   int64_t evalBatches = 0;
   std::unique_ptr<InitialParameters> initial; ///< null: drawn from the seed
+  std::unique_ptr<Checkpoint> resumed;        ///< null: begins with step 0
+  std::vector<std::string> notes;             ///< for people
+
+  /// Steps that were done before, by the run that is resumed.
+  int64_t firstStep() const { return resumed ? resumed->manifest().step : 0; }
 };
 
 } // namespace ppopt::train

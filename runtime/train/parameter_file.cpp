@@ -4,10 +4,10 @@
 
 #include "core/error.h"
 #include "core/rank.h"
+#include "train/checkpoint.h"
 #include "train/messages.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -23,64 +23,22 @@ std::string dtypeOf(const Parameter &parameter) {
   return safetensorsDtype(spelling(parameter.type));
 }
 
-/// The first names of a list, and how many more there are.
-std::string listed(const std::vector<std::string> &names) {
-  constexpr size_t kShown = 8;
-  std::vector<std::string> shown(
-      names.begin(), names.begin() + std::min(names.size(), kShown));
-  std::string text = fmt::format("{}", fmt::join(shown, ", "));
-  if (names.size() > kShown)
-    text += fmt::format(" and {} more", names.size() - kShown);
-  return text;
-}
-
 } // namespace
 
 InitialParameters::InitialParameters(const Program &program,
                                      const std::string &path)
-    : program_(program), file_(path) {
-  std::vector<std::string> missing, extra, types, shapes;
-  for (const Parameter &parameter : program.parameters) {
-    const StoredTensor *tensor = file_.find(parameter.name);
-    if (!tensor) {
-      missing.push_back(parameter.name);
-      continue;
-    }
-    std::string difference =
-        fmt::format("{} (file {}, model {})", parameter.name,
-                    describeTensor(tensor->dtype, tensor->shape),
-                    describeTensor(dtypeOf(parameter), parameter.shape));
-    if (tensor->shape != parameter.shape)
-      shapes.push_back(difference);
-    else if (tensor->dtype != dtypeOf(parameter))
-      types.push_back(difference);
-  }
-  for (const StoredTensor &tensor : file_.tensors())
-    if (std::none_of(program.parameters.begin(), program.parameters.end(),
-                     [&](const Parameter &parameter) {
-                       return parameter.name == tensor.name;
-                     }))
-      extra.push_back(tensor.name);
-
-  std::vector<std::string> wrong;
-  if (!missing.empty())
-    wrong.push_back("missing: " + listed(missing));
-  if (!extra.empty())
-    wrong.push_back("not a parameter: " + listed(extra));
-  if (!shapes.empty())
-    wrong.push_back("of another shape: " + listed(shapes));
-  if (!types.empty())
-    wrong.push_back("of another type: " + listed(types) +
-                    " (convert the file, nothing is converted here)");
+    : program_(program), files_(parameterFiles(path)) {
+  std::string wrong =
+      files_.differencesFrom(wantedParameters(program), "not a parameter");
   if (!wrong.empty())
     throw Error("--init {}: the tensors are not this model's parameters; {}",
-                path, fmt::join(wrong, "; "));
+                path, wrong);
 }
 
 void InitialParameters::load(const std::vector<Buffer> &parameters) const {
   for (const Buffer &buffer : parameters) {
     const StoredTensor &tensor =
-        *file_.find(program_.parameters[buffer.index].name);
+        *files_.find(program_.parameters[buffer.index].name);
     std::memcpy(buffer.data, tensor.data, tensor.bytes);
   }
 }

@@ -8,7 +8,7 @@
 #define PPOPT_TRAIN_PARAMETER_FILE_H
 
 #include "core/buffers.h"
-#include "train/safetensors.h"
+#include "train/tensor_set.h"
 
 #include <memory>
 #include <string>
@@ -18,11 +18,11 @@ struct ppopt_rank;
 
 namespace ppopt::train {
 
-/// A file with exactly the parameters of a program.
+/// Exactly the parameters of a program, from a file or from a checkpoint.
 class InitialParameters {
 public:
   /// Throws Error that lists the names of what is missing or not a parameter,
-  /// or of what has another type or shape.
+  /// or of what has another type or shape. `path` may be a checkpoint's folder.
   InitialParameters(const runtime::Program &program, const std::string &path);
 
   /// Writes these parameters.
@@ -30,7 +30,7 @@ public:
 
 private:
   const runtime::Program &program_;
-  SafetensorsFile file_;
+  TensorSet files_;
 };
 
 /// Writes the parameters, each as its owner holds it: the rank of the

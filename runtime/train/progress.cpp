@@ -103,11 +103,15 @@ WorkUnit workUnitOf(const Program &program) {
   return {"samples", program.plan.batch};
 }
 
-Progress::Progress(const Program &program, const Options &options)
-    : program_(program), options_(options), unit_(workUnitOf(program)) {
+Progress::Progress(const Program &program, const Options &options,
+                   int64_t first)
+    : program_(program), options_(options), first_(first),
+      unit_(workUnitOf(program)) {
   if (options.log.empty())
     return;
-  log_ = ::open(options.log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+  log_ = ::open(options.log.c_str(),
+                O_WRONLY | O_CREAT | O_CLOEXEC |
+                    (options.resume ? O_APPEND : O_TRUNC),
                 0666);
   if (log_ < 0)
     throw Error("--log {}: cannot create: {}", options.log,
@@ -175,6 +179,7 @@ void Progress::start(const char *transport) {
                                     {"optimizer", plan.optimizer},
                                     {"parameters", elements},
                                     {"arena_bytes", program_.largestArena()},
+                                    {"first_step", first_ + 1},
                                     {"steps", options_.steps},
                                     {"seed", options_.seed}}
                          .dump() +
@@ -185,7 +190,7 @@ void Progress::start(const char *transport) {
 void Progress::step(int64_t step, double learningRate,
                     const runtime::StepResult &result, double milliseconds) {
   ++stepsDone_;
-  if (step == 0) {
+  if (step == first_) {
     firstMilliseconds_ = milliseconds;
   } else {
     leastMilliseconds_ = timedSteps_ == 0
@@ -254,6 +259,35 @@ void Progress::evaluation(int64_t steps, double loss, int64_t batches,
   appendHex(line, "loss_hex", loss);
   append(line, ",\"batches\":{},\"skipped_batches\":{},\"ms\":{:.3f}}}\n",
          batches, skippedBatches, milliseconds);
+  logLine(line.data(), line.size());
+}
+
+void Progress::checkpoint(int64_t steps, const std::string &path,
+                          uint64_t bytes, double milliseconds, double stood) {
+  note(fmt::format("checkpoint of step {} | {} | {:.1f} ms, of which training "
+                   "stood {:.1f} | {}",
+                   steps, describeBytes(int64_t(bytes)), milliseconds, stood,
+                   path));
+  if (log_ < 0)
+    return;
+  Line line;
+  append(line, "{{\"event\":\"checkpoint\",\"step\":{},\"bytes\":{}", steps,
+         bytes);
+  append(line, ",\"ms\":{:.3f},\"stood_ms\":{:.3f},\"path\":{}}}\n",
+         milliseconds, stood, nlohmann::json(path).dump());
+  logLine(line.data(), line.size());
+}
+
+void Progress::checkpointFailed(int64_t steps, const std::string &error,
+                                const std::string &last) {
+  note(fmt::format(
+      "warning: no checkpoint of step {}: {}; training goes on, {}", steps,
+      error, last.empty() ? "there is none before it" : "the last is " + last));
+  if (log_ < 0)
+    return;
+  Line line;
+  append(line, "{{\"event\":\"checkpoint\",\"step\":{},\"error\":{}}}\n", steps,
+         nlohmann::json(error).dump());
   logLine(line.data(), line.size());
 }
 

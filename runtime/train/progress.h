@@ -41,8 +41,10 @@ void reportMemory(RankReport &report);
 
 class Progress {
 public:
-  /// Opens the log, if one is asked for. Throws Error.
-  Progress(const runtime::Program &program, const Options &options);
+  /// Opens the log, if one is asked for: a new one, or where a run is resumed
+  /// from step `first`, the one that is there. Throws Error.
+  Progress(const runtime::Program &program, const Options &options,
+           int64_t first);
   ~Progress();
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
@@ -57,6 +59,13 @@ public:
   /// After `steps` steps.
   void evaluation(int64_t steps, double loss, int64_t batches,
                   int64_t skippedBatches, double milliseconds);
+  /// That one was written: `milliseconds` after it was begun, of which
+  /// training stood `stood`.
+  void checkpoint(int64_t steps, const std::string &path, uint64_t bytes,
+                  double milliseconds, double stood);
+  /// That one could not be written; `last` is the newest, or empty.
+  void checkpointFailed(int64_t steps, const std::string &error,
+                        const std::string &last);
   /// Of a rank: a table for people, and lines of JSON for the log.
   void profile(const std::string &table, const std::string &records);
   /// `ranks`: of all ranks, in their order.
@@ -69,6 +78,7 @@ private:
 
   const runtime::Program &program_;
   const Options &options_;
+  const int64_t first_; ///< the first step, counted from 0
   WorkUnit unit_;
   std::string transport_;
   int log_ = -1;

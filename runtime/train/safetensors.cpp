@@ -2,6 +2,8 @@
 
 #include "train/safetensors.h"
 
+#include "train/output_file.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -10,7 +12,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <numeric>
 #include <set>
 #include <unistd.h>
@@ -249,67 +250,30 @@ namespace {
 class FileAside {
 public:
   explicit FileAside(const std::string &path)
-      : path_(path), aside_(fmt::format("{}.{}.part", path, ::getpid())) {
-    descriptor_ =
-        ::open(aside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (descriptor_ < 0)
-      fail("cannot create");
-  }
+      : path_(path), aside_(fmt::format("{}.{}.part", path, ::getpid())),
+        file_(aside_, path) {}
   ~FileAside() {
-    if (descriptor_ >= 0)
-      ::close(descriptor_);
     if (!committed_)
       ::unlink(aside_.c_str());
   }
   FileAside(const FileAside &) = delete;
   FileAside &operator=(const FileAside &) = delete;
 
-  void write(const void *data, uint64_t bytes) {
-    const char *next = static_cast<const char *>(data);
-    while (bytes > 0) {
-      ssize_t written = ::write(descriptor_, next, bytes);
-      if (written < 0 && errno == EINTR)
-        continue;
-      if (written < 0)
-        fail("cannot write");
-      next += written;
-      bytes -= static_cast<uint64_t>(written);
-    }
-  }
+  void write(const void *data, uint64_t bytes) { file_.write(data, bytes); }
 
   void commit() {
-    if (::fsync(descriptor_) != 0)
-      fail("cannot write to the disk");
-    int descriptor = std::exchange(descriptor_, -1);
-    if (::close(descriptor) != 0)
-      fail("cannot close");
+    file_.sync();
+    file_.close();
     if (::rename(aside_.c_str(), path_.c_str()) != 0)
-      fail("cannot rename into place");
+      throw Error("{}: cannot rename into place: {}", path_,
+                  std::strerror(errno));
     committed_ = true;
-    syncFolder();
+    syncFolder(folderOf(path_));
   }
 
 private:
-  [[noreturn]] void fail(const char *what) {
-    throw Error("{}: {}: {}", path_, what, std::strerror(errno));
-  }
-
-  /// The rename itself survives a crash only once the folder is on the disk.
-  /// Some file systems cannot do this; the file is complete either way.
-  void syncFolder() {
-    auto slash = path_.rfind('/');
-    std::string folder = slash == std::string::npos ? "."
-                         : slash == 0               ? "/"
-                                                    : path_.substr(0, slash);
-    int descriptor = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor >= 0) {
-      ::fsync(descriptor);
-      ::close(descriptor);
-    }
-  }
-
   std::string path_, aside_;
-  int descriptor_ = -1;
+  OutputFile file_;
   bool committed_ = false;
 };
 
@@ -341,10 +305,9 @@ uint64_t bytesOf(const TensorToStore &tensor) {
 
 } // namespace
 
-void writeSafetensors(const std::string &path,
-                      const std::vector<TensorToStore> &tensors,
-                      const std::map<std::string, std::string> &metadata,
-                      const TensorSource &source) {
+void streamSafetensors(const std::vector<TensorToStore> &tensors,
+                       const std::map<std::string, std::string> &metadata,
+                       const TensorSource &source, const WriteBytes &write) {
   std::vector<size_t> order = orderInFile(tensors);
   json header = json::object();
   if (!metadata.empty())
@@ -355,7 +318,7 @@ void writeSafetensors(const std::string &path,
     uint64_t bytes = bytesOf(tensor);
     if (header.contains(tensor.name))
       throw std::invalid_argument(
-          fmt::format("{}: two tensors are named '{}'", path, tensor.name));
+          fmt::format("two tensors are named '{}'", tensor.name));
     header[tensor.name] = {{"dtype", tensor.dtype},
                            {"shape", tensor.shape},
                            {"data_offsets", {offset, offset + bytes}}};
@@ -367,12 +330,20 @@ void writeSafetensors(const std::string &path,
   unsigned char length[8];
   for (int i = 0; i < 8; ++i)
     length[i] = static_cast<unsigned char>(text.size() >> (8 * i));
-  FileAside file(path);
-  file.write(length, sizeof(length));
-  file.write(text.data(), text.size());
+  write(length, sizeof(length));
+  write(text.data(), text.size());
   for (size_t index : order)
-    source(index,
-           [&](const void *data, uint64_t bytes) { file.write(data, bytes); });
+    source(index, write);
+}
+
+void writeSafetensors(const std::string &path,
+                      const std::vector<TensorToStore> &tensors,
+                      const std::map<std::string, std::string> &metadata,
+                      const TensorSource &source) {
+  FileAside file(path);
+  streamSafetensors(
+      tensors, metadata, source,
+      [&](const void *data, uint64_t bytes) { file.write(data, bytes); });
   file.commit();
 }
 

@@ -50,6 +50,7 @@ public:
   explicit SafetensorsFile(const std::string &path);
 
   const std::string &path() const { return file_.path(); }
+  uint64_t bytes() const { return file_.size(); }
   /// In the order of their names.
   const std::vector<StoredTensor> &tensors() const { return tensors_; }
   /// Null where the file has no tensor of that name.
@@ -79,6 +80,12 @@ std::vector<size_t> orderInFile(const std::vector<TensorToStore> &tensors);
 /// Gives the bytes of tensor `index`, in pieces, to `write`.
 using WriteBytes = std::function<void(const void *data, uint64_t bytes)>;
 using TensorSource = std::function<void(size_t index, const WriteBytes &write)>;
+
+/// Gives a file's bytes to `write`, in their order, asking `source` for each
+/// tensor's.
+void streamSafetensors(const std::vector<TensorToStore> &tensors,
+                       const std::map<std::string, std::string> &metadata,
+                       const TensorSource &source, const WriteBytes &write);
 
 /// Writes the file aside, syncs it and renames it into place, so that a crash
 /// leaves either the old file or the new one. Throws Error.

@@ -75,6 +75,10 @@ public:
     return text;
   }
 
+  std::vector<SampleFile> files() const override {
+    return windows_.describeFiles();
+  }
+
   void read(uint64_t sample, int64_t row,
             const std::vector<Buffer> &inputs) const override {
     for (auto [index, base] : inputs) {
@@ -135,6 +139,9 @@ public:
   const char *unit() const override { return "samples"; }
   std::string describe() const override {
     return fmt::format("{}: {} samples", file_.path(), count_);
+  }
+  std::vector<SampleFile> files() const override {
+    return {{file_.path(), file_.bytes()}};
   }
 
   void read(uint64_t sample, int64_t row,

@@ -10,6 +10,7 @@
 
 #include "core/buffers.h"
 #include "train/safetensors.h"
+#include "train/sample_file.h"
 #include "train/sample_order.h"
 #include "train/token_files.h"
 
@@ -29,6 +30,8 @@ public:
   virtual const char *unit() const = 0;
   /// One line for the log: where the samples come from.
   virtual std::string describe() const = 0;
+  /// Those that samples are read from, in the order of the samples.
+  virtual std::vector<SampleFile> files() const = 0;
   /// Writes sample `sample` into row `row` (of the rank) of these inputs.
   /// Throws Error for a value that the model cannot look up; allocates nothing
   /// else.

@@ -143,6 +143,13 @@ TokenWindows::TokenWindows(const std::string &path, TokenFormat format,
                         flag, path, window, skippedFiles_, longest));
 }
 
+std::vector<SampleFile> TokenWindows::describeFiles() const {
+  std::vector<SampleFile> files;
+  for (const Span &span : files_)
+    files.push_back({span.file.path(), span.file.bytes()});
+  return files;
+}
+
 template <typename Int>
 void TokenWindows::copy(uint64_t window, uint64_t shift, uint64_t length,
                         const TokenRange &range, Int *into) const {

@@ -15,6 +15,7 @@
 #define PPOPT_TRAIN_TOKEN_FILES_H
 
 #include "train/mapped_file.h"
+#include "train/sample_file.h"
 
 #include <cstdint>
 #include <string>
@@ -32,6 +33,7 @@ public:
   TokenFile(const std::string &path, TokenFormat format);
 
   const std::string &path() const { return file_.path(); }
+  uint64_t bytes() const { return file_.size(); }
   uint64_t size() const { return tokens_; }
   int64_t operator[](uint64_t index) const;
 
@@ -67,6 +69,8 @@ public:
   /// Files that are shorter than a window and are never read.
   uint64_t skippedFiles() const { return skippedFiles_; }
   uint64_t skippedTokens() const { return skippedTokens_; }
+  /// Those that windows are in.
+  std::vector<SampleFile> describeFiles() const;
 
   /// Copies `length` tokens of a window from its token `shift` on. Throws
   /// Error with file, offset and value for a token that is not in

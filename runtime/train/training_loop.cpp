@@ -6,6 +6,7 @@
 #include "core/initialize.h"
 #include "core/rank.h"
 #include "core/walker.h"
+#include "train/checkpoints.h"
 #include "train/messages.h"
 #include "train/profile_report.h"
 #include "train/progress.h"
@@ -43,7 +44,8 @@ public:
         rank_(job.program, tasks, transport,
               {static_cast<int>(job.program.plan.threads),
                job.options.collectives}),
-        dpCoordinate_(job.program.plan.coordinate(rank_.index, "dp")) {
+        dpCoordinate_(job.program.plan.coordinate(rank_.index, "dp")),
+        first_(job.firstStep()) {
     settings_.weightDecay = options_.weightDecay;
     settings_.beta1 = options_.beta1;
     settings_.beta2 = options_.beta2;
@@ -56,25 +58,32 @@ public:
     if (options_.checkReplicas > 0)
       replicas_.emplace(rank_);
     if (rank_.index == 0)
-      progress_.emplace(job.program, job.options);
+      progress_.emplace(job.program, job.options, first_);
+    if (!options_.checkpoint.empty())
+      checkpoints_.emplace(rank_, job, progress_ ? &*progress_ : nullptr);
   }
 
   void run() {
     start();
-    for (int64_t step = 0; step < options_.steps; ++step) {
+    for (int64_t step = first_; step < options_.steps; ++step) {
       if (options_.evalEvery > 0 && step % options_.evalEvery == 0)
         evaluate(step);
       train(step);
       if (replicas_ && ((step + 1) % options_.checkReplicas == 0 ||
                         step + 1 == options_.steps))
         replicas_->run(step + 1);
+      if (checkpoints_)
+        checkpoints_->afterStep(step + 1, settings_.step);
     }
+    if (checkpoints_)
+      checkpoints_->save(options_.steps, settings_.step);
     evaluate(options_.steps);
     finish();
   }
 
 private:
   void start();
+  void takeParameters();
   void train(int64_t step);
   void evaluate(int64_t stepsDone);
   void finish();
@@ -84,6 +93,7 @@ private:
   const Options &options_;
   ppopt_rank rank_;
   const int64_t dpCoordinate_;
+  const int64_t first_;            ///< the first step
   runtime::StepSettings settings_; ///< `step` counts the updates made so far
   runtime::WalkOptions walk_;
   RankReport report_;
@@ -92,6 +102,7 @@ private:
   std::optional<CommonClock> clock_; ///< of the trace
   std::optional<runtime::StepProfile> profile_;
   std::optional<Progress> progress_; ///< rank 0's
+  std::optional<Checkpoints> checkpoints_;
 };
 
 void TrainingLoop::start() {
@@ -103,10 +114,7 @@ void TrainingLoop::start() {
   }
   if (options_.profile != Profiled::Nobody)
     profile_.emplace(program_, rank_.actions);
-  runtime::initializeParameters(program_, rank_.parameters, options_.seed,
-                                rank_.options.threads);
-  if (job_.initial)
-    job_.initial->load(rank_.parameters);
+  takeParameters();
   if (!progress_)
     return;
   progress_->start(program_.local    ? "local"
@@ -114,6 +122,8 @@ void TrainingLoop::start() {
                                      : "threads");
   if (job_.training)
     progress_->note("training on " + job_.training->reader().describe());
+  for (const std::string &note : job_.notes)
+    progress_->note(note);
   if (job_.evaluation)
     progress_->note(
         fmt::format("evaluating on {} batch{} of {} {} spaced evenly over {}",
@@ -122,10 +132,22 @@ void TrainingLoop::start() {
                     job_.evaluation->reader().describe()));
 }
 
+void TrainingLoop::takeParameters() {
+  if (job_.resumed) {
+    job_.resumed->load(rank_);
+    settings_.step = job_.resumed->manifest().updates;
+    return;
+  }
+  runtime::initializeParameters(program_, rank_.parameters, options_.seed,
+                                rank_.options.threads);
+  if (job_.initial)
+    job_.initial->load(rank_.parameters);
+}
+
 void TrainingLoop::train(int64_t step) {
   Stopwatch watch;
   settings_.learningRate = options_.learningRate.at(step);
-  if (profile_ && step > 0)
+  if (profile_ && step > first_)
     rank_.profile = &*profile_;
   if (job_.training) {
     runtime::LineTimer timer(rank_.profile ? &rank_.profile->samples()
@@ -136,7 +158,7 @@ void TrainingLoop::train(int64_t step) {
   if (rank_.profile)
     rank_.profile->endStep(watch.elapsed());
   rank_.profile = nullptr;
-  if (step == 1)
+  if (step == first_ + 1)
     report_ = {}; // the first touches memory for the first time
   report_.seconds += result.seconds;
   report_.waitedSeconds += result.waitedSeconds;
@@ -145,7 +167,7 @@ void TrainingLoop::train(int64_t step) {
   if (progress_)
     progress_->step(step, settings_.learningRate, result, watch.milliseconds());
   // An update reads gradients and leaves them as they are.
-  if (step == 0 && !options_.dumpGradients.empty())
+  if (step == first_ && !options_.dumpGradients.empty())
     exportGradients(rank_, options_.dumpGradients);
 }
 

@@ -1,0 +1,64 @@
+//===- background_thread.cpp - Work beside the training -------------------===//
+
+#include "train/background_thread.h"
+
+#include <csignal>
+#include <exception>
+#include <utility>
+
+namespace ppopt::train {
+
+BackgroundThread::BackgroundThread() {
+  // A thread starts with its maker's mask.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+BackgroundThread::~BackgroundThread() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void BackgroundThread::start(std::function<void()> job) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    job_ = std::move(job);
+    error_.clear();
+    busy_ = true;
+  }
+  changed_.notify_all();
+}
+
+void BackgroundThread::wait() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] { return !busy_; });
+}
+
+void BackgroundThread::run() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return busy_ || stop_; });
+    if (stop_)
+      return;
+    lock.unlock();
+    std::string error;
+    try {
+      job_();
+    } catch (const std::exception &thrown) {
+      error = thrown.what();
+    }
+    lock.lock();
+    error_ = std::move(error);
+    busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+} // namespace ppopt::train

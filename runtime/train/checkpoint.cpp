@@ -1,0 +1,108 @@
+//===- checkpoint.cpp - A checkpoint that was written ---------------------===//
+
+#include "train/checkpoint.h"
+
+#include "core/error.h"
+#include "core/rank.h"
+#include "train/checkpoint_folder.h"
+#include "train/checkpoint_shares.h"
+#include "train/checksum.h"
+
+#include <cstring>
+#include <filesystem>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::Error;
+using runtime::Program;
+
+std::string_view bytesOf(const MappedFile &file) {
+  return {reinterpret_cast<const char *>(file.data()), file.size()};
+}
+
+Manifest readManifest(const std::string &folder) {
+  MappedFile file(folder + "/" + kManifestName);
+  return parseManifest(file.path(), std::string(bytesOf(file)));
+}
+
+/// The paths of the files of a part, each of which has the bytes that were
+/// written.
+std::vector<std::string> openPart(const std::string &folder,
+                                  const Manifest &manifest,
+                                  CheckpointPart part) {
+  std::vector<std::string> paths;
+  for (const ManifestFile &expected : manifest.files) {
+    if (!isCheckpointFileOf(part, expected.name))
+      continue;
+    MappedFile file(folder + "/" + expected.name);
+    if (file.size() != expected.bytes)
+      throw Error("{}: has {} bytes, {} were written: the file is damaged",
+                  file.path(), file.size(), expected.bytes);
+    if (std::string found = Checksum::of(bytesOf(file));
+        found != expected.checksum)
+      throw Error("{}: its checksum is {}, {} was written: the file is damaged",
+                  file.path(), found, expected.checksum);
+    paths.push_back(file.path());
+  }
+  return paths;
+}
+
+std::vector<WantedTensor> wantedStates(const Program &program) {
+  std::vector<WantedTensor> wanted;
+  for (CheckpointTensor &entry : shareCheckpoint(program))
+    if (entry.part == CheckpointPart::Optimizer)
+      wanted.push_back(std::move(entry.tensor));
+  return wanted;
+}
+
+} // namespace
+
+Checkpoint::Checkpoint(const std::string &path)
+    : path_(path), manifest_(readManifest(path)),
+      parameters_(openPart(path, manifest_, CheckpointPart::Parameters)),
+      optimizer_(openPart(path, manifest_, CheckpointPart::Optimizer)) {}
+
+void Checkpoint::checkFits(const Program &program) const {
+  std::string wrong =
+      parameters_.differencesFrom(wantedParameters(program), "not a parameter");
+  if (!wrong.empty())
+    throw Error("{}: a checkpoint of another model ('{}'); {}", path_,
+                manifest_.model, wrong);
+  wrong = optimizer_.differencesFrom(wantedStates(program), "not a state");
+  if (!wrong.empty())
+    throw Error("{}: a checkpoint of another optimizer than this program's {}; "
+                "{}",
+                path_, program.plan.optimizer, wrong);
+}
+
+void Checkpoint::load(const ppopt_rank &rank) const {
+  for (const auto &memory : rank.memory) {
+    if (!memory)
+      continue; // another rank's
+    for (const runtime::PlaceParameter &held : memory->place.parameters) {
+      const std::string &name = rank.program.parameters[held.parameter].name;
+      auto copy = [&](const StoredTensor &tensor, int64_t offset) {
+        std::memcpy(memory->at(offset), tensor.data, tensor.bytes);
+      };
+      copy(*parameters_.find(name), held.offset);
+      for (const runtime::OptimizerState &state : held.states)
+        copy(*optimizer_.find(stateName(state.name, name)), state.offset);
+    }
+  }
+}
+
+std::vector<std::string> parameterFiles(const std::string &path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error))
+    return {path};
+  if (!std::filesystem::exists(path + "/" + kManifestName, error)) {
+    std::vector<CheckpointEntry> within = listCheckpoints(path);
+    throw Error("--init {}: a folder that is no checkpoint{}", path,
+                within.empty() ? std::string()
+                               : "; did you mean " + within.back().path + "?");
+  }
+  return openPart(path, readManifest(path), CheckpointPart::Parameters);
+}
+
+} // namespace ppopt::train

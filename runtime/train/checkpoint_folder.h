@@ -1,0 +1,65 @@
+//===- checkpoint_folder.h - The folder of a run's checkpoints ------------===//
+//
+// A checkpoint is a folder `step-00000100` with a manifest in it. It is written
+// under another name, which begins with a dot, and renamed when it is complete;
+// one that is removed is renamed first. So whatever has the name of a
+// checkpoint is whole, at any moment. docs/checkpoints.md has the rest.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_TRAIN_CHECKPOINT_FOLDER_H
+#define PPOPT_TRAIN_CHECKPOINT_FOLDER_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ppopt::train {
+
+/// "step-00000100".
+std::string checkpointName(int64_t step);
+
+struct CheckpointEntry {
+  int64_t step;
+  std::string path;
+};
+
+/// The checkpoints in a folder, oldest first; none where there is no folder.
+/// A folder without a manifest is none.
+std::vector<CheckpointEntry> listCheckpoints(const std::string &folder);
+
+/// Held by the process that saves to a folder, for as long as it lives.
+class FolderLock {
+public:
+  /// Throws Error where another process holds it or nothing can be written.
+  explicit FolderLock(const std::string &folder);
+  ~FolderLock();
+  FolderLock(const FolderLock &) = delete;
+  FolderLock &operator=(const FolderLock &) = delete;
+
+private:
+  int descriptor_;
+};
+
+/// The name under which a checkpoint is written. `writer` tells those of
+/// different processes apart.
+std::string partialPath(const std::string &folder, int64_t step,
+                        int64_t writer);
+
+/// Makes the folder of that name after removing what earlier runs left behind
+/// when they died while saving. Throws Error.
+void createPartial(const std::string &folder, const std::string &partial);
+
+/// Makes a checkpoint of what was written under `partial`. Throws Error.
+void commitPartial(const std::string &partial, const std::string &folder,
+                   int64_t step);
+
+/// As far as that is possible.
+void removePartial(const std::string &partial);
+
+/// Removes all but the newest `keep` checkpoints. Throws Error.
+void removeOlder(const std::string &folder, int64_t keep);
+
+} // namespace ppopt::train
+
+#endif // PPOPT_TRAIN_CHECKPOINT_FOLDER_H

@@ -1,0 +1,23 @@
+//===- resume.h - Whether a run goes on from a checkpoint -----------------===//
+
+#ifndef PPOPT_TRAIN_RESUME_H
+#define PPOPT_TRAIN_RESUME_H
+
+#include "core/program.h"
+#include "train/checkpoint.h"
+#include "train/command_line.h"
+
+#include <memory>
+
+namespace ppopt::train {
+
+/// The newest checkpoint of the run's folder where the run is to go on from it,
+/// null where it starts. Makes the folder if there is none. Throws Error: the
+/// newest one is damaged or another model's; there are checkpoints, and the
+/// run is not to go on from them.
+std::unique_ptr<Checkpoint> openNewest(const runtime::Program &program,
+                                       const Options &options);
+
+} // namespace ppopt::train
+
+#endif // PPOPT_TRAIN_RESUME_H

@@ -1,0 +1,19 @@
+//===- sample_file.h - A file of training data ----------------------------===//
+
+#ifndef PPOPT_TRAIN_SAMPLE_FILE_H
+#define PPOPT_TRAIN_SAMPLE_FILE_H
+
+#include <cstdint>
+#include <string>
+
+namespace ppopt::train {
+
+/// As checkpoints tell of it.
+struct SampleFile {
+  std::string path;
+  uint64_t bytes;
+};
+
+} // namespace ppopt::train
+
+#endif // PPOPT_TRAIN_SAMPLE_FILE_H

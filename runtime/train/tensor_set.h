@@ -1,0 +1,46 @@
+//===- tensor_set.h - The tensors of one or several files -----------------===//
+
+#ifndef PPOPT_TRAIN_TENSOR_SET_H
+#define PPOPT_TRAIN_TENSOR_SET_H
+
+#include "core/program.h"
+#include "train/safetensors.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace ppopt::train {
+
+/// What a program asks of a tensor.
+struct WantedTensor {
+  std::string name, dtype;
+  std::vector<int64_t> shape;
+};
+
+/// The program's parameters, in its order.
+std::vector<WantedTensor> wantedParameters(const runtime::Program &program);
+
+/// Open safetensors files, each tensor in one of them.
+class TensorSet {
+public:
+  /// Throws Error: a file that is not readable as one, a tensor that is in two.
+  explicit TensorSet(const std::vector<std::string> &paths);
+
+  /// Null where no file has a tensor of that name.
+  const StoredTensor *find(const std::string &name) const;
+
+  /// How the files differ from exactly these tensors: "missing: a; extra: b",
+  /// lists of names. Empty if they do not. `extra` names what is not wanted
+  /// ("not a parameter").
+  std::string differencesFrom(const std::vector<WantedTensor> &wanted,
+                              const std::string &extra) const;
+
+private:
+  std::vector<SafetensorsFile> files_;
+  std::map<std::string, const StoredTensor *> tensors_;
+};
+
+} // namespace ppopt::train
+
+#endif // PPOPT_TRAIN_TENSOR_SET_H
