@@ -290,16 +290,15 @@ void CollectiveInserter::orderStarts() {
   });
 }
 
-/// The action that needs the complete sum; null if only the end of the step
-/// does.
+/// The action that needs the complete sum; null if only the end of the list
+/// does. No parameter is updated where the loss is not finite: the norm, which
+/// decides that, needs it.
 Operation *CollectiveInserter::getReader(const Sum &sum) const {
   if (sum.isBucket())
     return bucketReader;
   if (sum.isScalar(RoleKind::Global))
     return globalReader;
-  if (sum.isScalar(RoleKind::Norm))
-    return norm;
-  return nullptr;
+  return norm; // null in evaluation
 }
 
 void CollectiveInserter::insert(const Sum &sum, Operation *behind,

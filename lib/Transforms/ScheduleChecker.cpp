@@ -586,7 +586,7 @@ LogicalResult ScheduleChecker::check() {
     else if (isa<CheckCountsOp>(action))
       result = checkAreSummed(&action, index.globals.getArrayRef());
     else if (isa<NormOp>(action))
-      result = checkAreSummed(&action, index.norms.getArrayRef());
+      result = checkAreSummed(&action, index.deciding.getArrayRef());
     if (failed(result))
       return failure();
   }

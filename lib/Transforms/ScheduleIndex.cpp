@@ -26,8 +26,9 @@ ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
       RoleAttr role = task.getResultRole(i);
       if (role.getKind() == RoleKind::Global)
         globals.insert(role);
-      else if (role.getKind() == RoleKind::Norm)
-        norms.insert(role);
+      else if (role.getKind() == RoleKind::Loss ||
+               role.getKind() == RoleKind::Norm)
+        deciding.insert(role);
     }
 }
 

@@ -25,8 +25,8 @@ struct ScheduleIndex {
   llvm::StringMap<Attribute> bucketOf;
   /// The buckets that some places borrow from their owner, by symbol.
   DenseMap<Attribute, BucketOp> borrowed;
-  /// The counts of the module, and the norm.
-  llvm::SmallSetVector<Attribute, 4> globals, norms;
+  /// The counts of the module; what decides on the update: loss and norm.
+  llvm::SmallSetVector<Attribute, 4> globals, deciding;
   /// The places that have a part of what is summed over ranks; empty: all.
   DenseMap<Attribute, ArrayRef<int64_t>> placesOf;
   /// Test only: which of the checks a planted bug would fail.

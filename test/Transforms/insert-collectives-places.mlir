@@ -21,12 +21,12 @@
 // CHECK-NEXT: pp.wait 4
 // CHECK-NEXT: pp.run @p0_N
 // CHECK-NEXT: pp.start 5 "all_reduce" over ["pp"] channel [[PP:[0-9]+]] #pp.role<norm, "norm">
+// CHECK-NEXT: pp.wait 1
 // CHECK-NEXT: pp.wait 5
 // CHECK-NEXT: pp.norm
 // CHECK-NEXT: pp.run @p0_U_only
 // CHECK-NEXT: pp.run @p0_U_tied
 // CHECK-NEXT: pp.run @p0_U_more
-// CHECK-NEXT: pp.wait 1
 // CHECK-NEXT: {{^  }$}}
 // CHECK-LABEL: pp.schedule 1 attributes {slots
 // CHECK-NEXT: pp.zero
@@ -42,12 +42,12 @@
 // CHECK-NEXT: pp.start 3 "all_reduce" over ["dp", "pp"] among [0, 1] channel [[COPIES]] @tied
 // CHECK-NEXT: pp.start 4 "all_reduce" over ["dp", "pp"] among [0, 1] channel [[COPIES]] @more
 // CHECK-NEXT: pp.wait 1
+// CHECK-NEXT: pp.wait 2
 // CHECK-NEXT: pp.wait 3
 // CHECK-NEXT: pp.wait 4
 // CHECK-NEXT: pp.norm
 // CHECK-NEXT: pp.run @p1_U_tied
 // CHECK-NEXT: pp.run @p1_U_more
-// CHECK-NEXT: pp.wait 2
 // CHECK-NEXT: {{^  }$}}
 // CHECK-LABEL: pp.schedule 0 attributes {evaluation
 // CHECK-NEXT: pp.zero
@@ -68,6 +68,7 @@
 // The norm is that of what a rank has; what is summed is summed behind it.
 // LOCAL-LABEL: pp.schedule 0 attributes {slots
 // LOCAL: pp.run @p0_N
+// LOCAL-NEXT: pp.wait 1
 // LOCAL-NEXT: pp.norm
 // LOCAL-NEXT: pp.start {{.*}} @only
 // LOCAL-NEXT: pp.start {{.*}} @tied

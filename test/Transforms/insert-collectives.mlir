@@ -1,6 +1,6 @@
 // RUN: ppopt opt %s --pp-form-buckets --pp-schedule --pp-insert-collectives | FileCheck %s
 
-// A sum starts behind the last addition and is complete before its first reader.
+// A sum starts behind the last addition and is complete before its first reader: the loss before the norm, which decides on the update.
 // CHECK: pp.run @p0_P microbatch 1
 // CHECK-NEXT: pp.start 0 "all_reduce" over ["dp"] channel 1 #pp.role<global, "g0">
 // CHECK-NEXT: pp.wait 0
@@ -11,9 +11,9 @@
 // CHECK-NEXT: pp.start 2 "all_reduce" over ["dp"] channel 1 @b0
 // CHECK-NEXT: pp.wait 2
 // CHECK-NEXT: pp.run @p0_N
+// CHECK-NEXT: pp.wait 1
 // CHECK-NEXT: pp.norm
 // CHECK-NEXT: pp.run @p0_U_b0
-// CHECK-NEXT: pp.wait 1
 // CHECK-NEXT: {{^  }$}}
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
 pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns}

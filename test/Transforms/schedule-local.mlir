@@ -25,11 +25,11 @@
 // CHECK: pp.run @s0_B microbatch 1
 // CHECK-NEXT: pp.sum_places @b0 over [0, 1]
 // CHECK-NEXT: pp.run @p0_N microbatch 0
+// CHECK-NEXT: pp.sum_places #pp.role<loss, "loss"> over [0, 1]
 // CHECK-NEXT: pp.sum_places #pp.role<norm, "norm"> over [0, 1]
 // CHECK-NEXT: pp.norm
 // CHECK-NEXT: pp.run @p0_U_b0 microbatch 0
 // CHECK-NEXT: pp.run @p1_U_b0 microbatch 0
-// CHECK-NEXT: pp.sum_places #pp.role<loss, "loss"> over [0, 1]
 // CHECK-NEXT: {{^  }$}}
 // CHECK: pp.schedule local attributes {evaluation
 // CHECK-NEXT: pp.zero

@@ -87,9 +87,9 @@ inline nlohmann::json program(int ranks, int microbatches) {
   step.push_back(start(2, gradient, features));
   step.push_back(wait(2));
   step.push_back(run(norm, 0));
+  step.push_back(wait(1));
   step.push_back({{"do", "norm"}, {"offset", normSquared}});
   step.push_back(run(update, 0));
-  step.push_back(wait(1));
   eval.push_back(start(7, loss, 1));
   eval.push_back(wait(7));
 

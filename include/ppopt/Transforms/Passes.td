@@ -273,8 +273,8 @@ def InsertCollectives : Pass<"pp-insert-collectives", "::mlir::ModuleOp"> {
   let description = [{
     Summed are: a bucket's gradients over dp and the places that hold it, counts and loss over all ranks, the squares of the
     gradients over pp; nothing where the group is one rank. A sum starts behind the last run of the place that adds to it (where none does,
-    behind the check of the counts) and is waited for before its first reader: gradients before the norm, counts before their check, the loss at
-    the end. Each group has a channel of its own; 0 is that of transfers. A channel of one place is in the order in which its sums become complete; on
+    behind the check of the counts) and is waited for before its first reader: gradients and, in training, the loss before the norm, which
+    decides whether parameters are updated, counts before their check. Each group has a channel of its own; 0 is that of transfers. A channel of one place is in the order in which its sums become complete; on
     one of several places all start them in one order: counts, loss, buckets by number, norm. In a local schedule a sum is one action, a
     `pp.sum_places` before its first reader.
   }];
