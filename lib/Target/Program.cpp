@@ -199,6 +199,7 @@ json::Array ProgramWriter::describeTransfers() {
         {"from_stage", static_cast<int64_t>(transfer.getFromStage())},
         {"to_stage", static_cast<int64_t>(transfer.getToStage())},
         {"bytes", getBytes(transfer.getType())},
+        {"type", spell(getElementTypeOrSelf(transfer.getType()))},
         {"step", transfer.getStep()},
         {"requires_grad", transfer.getRequiresGrad()},
         {"gradient_of",

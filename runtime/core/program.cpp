@@ -334,6 +334,7 @@ void Reader::readTransfer(const Field &field) {
   if (transfer.from == transfer.to)
     field["to"].fail(fmt::format("is {}, where it comes from", transfer.to));
   transfer.bytes = field["bytes"].integer(1);
+  transfer.type = readType(field["type"]);
   transfer.requiresGrad = field["requires_grad"].boolean();
   transfer.step = field.has("step") && field["step"].boolean();
   program.transfers.push_back(std::move(transfer));

@@ -102,9 +102,12 @@ struct Transfer {
   int64_t from, to;           ///< places
   int64_t fromStage, toStage; ///< on them
   int64_t bytes;
+  ElementType type;
   bool requiresGrad;                 ///< a gradient comes back
   std::optional<int64_t> gradientOf; ///< index: of what it is the gradient
   bool step;
+
+  int64_t elements() const { return bytes / byteSize(type); }
 };
 
 struct Product {

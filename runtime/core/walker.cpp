@@ -3,15 +3,21 @@
 #include "core/walker.h"
 
 #include "comm/add_elements.h"
+#include "core/bad_step.h"
 #include "core/error.h"
 #include "core/rank.h"
 #include "core/step_trace.h"
 #include "device/cpu/team.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace ppopt::runtime {
 
@@ -46,6 +52,8 @@ public:
 
   void setRecord(bool training);
   void walk(const std::vector<Action> &actions);
+  void walk(const std::vector<Action> &actions, StepObserver &observer);
+  void checkFinite();
 
   /// The loss after the last action; NaN where a zero count ended the walk.
   double loss() const {
@@ -53,7 +61,7 @@ public:
                    : readNumber(rank.at(rank.place.lossOffset),
                                 rank.program.lossType);
   }
-  double gradNorm() const { return norm; }
+  double gradNorm() const { return norm.value_or(unknown); }
   double waitedSeconds() const {
     return std::chrono::duration<double>(waited).count();
   }
@@ -61,6 +69,7 @@ public:
   int64_t stepNumber() const { return settings.step + 1; }
 
   std::string skipped;
+  bool isBad = false; ///< not finite: tasks of kind "update" are off
 
 private:
   char *at(const Action &action, int64_t offset) const {
@@ -81,9 +90,8 @@ private:
   const WalkOptions &options;
   StepTrace *const trace;
   Clock::duration waited{};
-  double norm = unknown;
-  bool stopped = false;     ///< by check_counts: the remaining actions are off
-  bool keepsUpdate = false; ///< by norm: tasks of kind "update" are off
+  std::optional<double> norm; ///< once taken
+  bool stopped = false; ///< by check_counts: the remaining actions are off
 };
 
 void Walk::setRecord(bool training) {
@@ -131,6 +139,15 @@ void Walk::walk(const std::vector<Action> &actions) {
   }
 }
 
+void Walk::walk(const std::vector<Action> &actions, StepObserver &observer) {
+  for (const Action &action : actions) {
+    if (observer.leavesOut(action))
+      continue;
+    perform(action);
+    observer.performed(action);
+  }
+}
+
 void Walk::perform(const Action &action) {
   switch (action.kind) {
   case Action::run:
@@ -154,7 +171,7 @@ void Walk::perform(const Action &action) {
 }
 
 void Walk::runTask(const Action &action) {
-  if (keepsUpdate && rank.program.tasks[action.task].kind == "update")
+  if (isBad && rank.program.tasks[action.task].kind == "update")
     return;
   if (action.skippedOn == rank.index)
     return;
@@ -229,22 +246,27 @@ void Walk::checkCounts(const Action &action) {
   }
 }
 
+/// Loss and norm have the same bits on all ranks, so that all decide alike.
 void Walk::takeNorm(const Action &action) {
   norm = std::sqrt(readNumber(at(action, action.offset), ElementType::f64));
-  if (std::isfinite(norm)) {
-    if (settings.clip > 0 && norm > settings.clip)
-      for (const std::unique_ptr<PlaceMemory> &held : rank.memory)
-        if (held)
-          held->record.clip_scale = settings.clip / norm;
-    return;
-  }
-  if (options.nonFinite == NonFinite::fail)
-    throw Error("step {}, rank {}: the gradient norm is {}; no parameter was "
-                "updated in this step. Lower --lr, clip with --clip, or look "
-                "at the data",
-                stepNumber(), rank.index, norm);
-  keepsUpdate = true;
-  skipped = fmt::format("the gradient norm is {}", norm);
+  checkFinite();
+  if (!isBad && settings.clip > 0 && *norm > settings.clip)
+    for (const std::unique_ptr<PlaceMemory> &held : rank.memory)
+      if (held)
+        held->record.clip_scale = settings.clip / *norm;
+}
+
+void Walk::checkFinite() {
+  if (stopped)
+    return; // there is no loss
+  std::vector<std::string> bad;
+  if (!std::isfinite(loss()))
+    bad.push_back(fmt::format("the loss is {}", spellBad(loss())));
+  if (norm && !std::isfinite(*norm))
+    bad.push_back(fmt::format("the gradient norm is {}", spellBad(*norm)));
+  isBad = !bad.empty();
+  if (isBad)
+    skipped = fmt::format("{}", fmt::join(bad, " and "));
 }
 
 void checkCounter(const ppopt_rank &rank, int64_t step, const char *what,
@@ -302,6 +324,7 @@ StepResult walkStep(ppopt_rank &rank, const StepSettings &settings,
     Tracing tracing(rank, options.trace, walk.stepNumber());
     walk.walk(rank.actions);
   }
+  walk.checkFinite(); // where nothing learns no action has
 
   StepResult result;
   result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -309,19 +332,21 @@ StepResult walkStep(ppopt_rank &rank, const StepSettings &settings,
   result.loss = walk.loss();
   result.gradNorm = walk.gradNorm();
   result.skipped = std::move(walk.skipped);
+  result.isBad = walk.isBad;
   result.launches = rank.counters.launches - before.launches;
   result.flops = rank.counters.flops - before.flops;
   result.bytesSent = rank.bytesSent() - bytesBefore;
-  if (!result.skipped.empty())
-    return result;
-
-  if (!std::isfinite(result.loss) && options.nonFinite == NonFinite::fail)
-    throw Error("step {}, rank {}: the loss is {}. Lower --lr, clip with "
-                "--clip, or look at the data",
-                walk.stepNumber(), rank.index, result.loss);
-  if (options.checkPredicted)
+  if (options.checkPredicted && result.skipped.empty())
     checkPredicted(rank, result, walk.stepNumber());
   return result;
+}
+
+void walkAgain(ppopt_rank &rank, const StepSettings &settings,
+               StepObserver &observer) {
+  const WalkOptions options;
+  Walk walk(rank, settings, options, /*trace=*/nullptr);
+  walk.setRecord(/*training=*/true);
+  walk.walk(rank.actions, observer);
 }
 
 EvalResult walkEval(ppopt_rank &rank, const StepSettings &settings,

@@ -20,6 +20,7 @@ struct ppopt_rank;
 namespace ppopt::runtime {
 
 class StepTrace;
+struct Action;
 
 /// What the actions of one step depend on besides the arena; goes into the
 /// ppopt_record. Adam's bias corrections follow from beta1, beta2 and step.
@@ -33,14 +34,7 @@ struct StepSettings {
   int64_t step = 0; ///< optimizer steps finished before this one
 };
 
-/// What happens when the gradient norm is infinite or NaN.
-enum class NonFinite {
-  fail, ///< throw Error: nothing was updated in this step
-  skip, ///< no parameter is updated in this step, on any rank
-};
-
 struct WalkOptions {
-  NonFinite nonFinite = NonFinite::fail;
   /// Compare the counters of every step that was not skipped with the program's
   /// "predicted", and throw Error where they differ. (Bytes are compared with
   /// the built-in collectives only.)
@@ -62,6 +56,8 @@ struct StepResult {
   /// Empty if the parameters were updated, else why not: a sentence for the
   /// log. The same on all ranks.
   std::string skipped;
+  /// It was skipped because the loss or the norm is infinite or NaN.
+  bool isBad = false;
   // Of this rank in this step.
   int64_t launches = 0, flops = 0, bytesSent = 0;
   double seconds = 0, waitedSeconds = 0; ///< in all, and in waits of it
@@ -72,10 +68,25 @@ struct EvalResult {
   std::string skipped; ///< empty, or why there is no loss
 };
 
-/// One step. Throws Error for a non-finite gradient norm (NonFinite::fail) or
-/// loss, and for counters that differ from the prediction.
+/// One step. Where the loss or the gradient norm is not finite no rank updates
+/// anything. Throws Error for counters that differ from the prediction.
 StepResult walkStep(ppopt_rank &rank, const StepSettings &settings,
                     const WalkOptions &options);
+
+/// Chooses what of a step is walked again, and looks at it.
+class StepObserver {
+public:
+  virtual ~StepObserver() = default;
+  /// All ranks leave out both ends of a transfer, and all parts of a sum.
+  virtual bool leavesOut(const Action &action) = 0;
+  virtual void performed(const Action &action) = 0;
+};
+
+/// The actions of the last step once more, on the same inputs, called by all
+/// ranks. They compute the same as long as the observer leaves out the updates
+/// and nothing was updated in that step.
+void walkAgain(ppopt_rank &rank, const StepSettings &settings,
+               StepObserver &observer);
 
 /// One evaluation batch: dropout off, parameters and optimizer untouched. Only
 /// `settings.seed` and `settings.step` matter. A non-finite loss is returned

@@ -246,6 +246,17 @@ void addTrainingFlags(Flags &flags, Options &options) {
                "Largest global norm of the gradient (default 0: not clipped)");
   flags.integer("--seed", options.seed, 0,
                 "Of initial values, samples and dropout (default 0)");
+  flags
+      .value("--skip-bad-steps", "[N]",
+             "Go on after a step whose loss or gradient is infinite or NaN, "
+             "which updates nothing; stop after more than N in a row (default "
+             "10)",
+             [&](const std::string &text) {
+               options.skipBadSteps =
+                   text.empty() ? 10
+                                : parseInteger("--skip-bad-steps", text, 1);
+             })
+      ->expected(0, 1);
 }
 
 void addFileFlags(Flags &flags, Options &options) {

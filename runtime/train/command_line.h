@@ -49,6 +49,7 @@ struct Options {
   double momentum = 0;
   double clip = 0; ///< 0: off
   int64_t seed = 0;
+  int64_t skipBadSteps = 0; ///< so many in a row; 0: the first ends the run
 
   // Files.
   std::string init, exportTo, log, dumpGradients, trace;

@@ -6,6 +6,7 @@
 #include "core/initialize.h"
 #include "core/rank.h"
 #include "core/walker.h"
+#include "train/bad_steps.h"
 #include "train/checkpoints.h"
 #include "train/messages.h"
 #include "train/profile_report.h"
@@ -45,7 +46,7 @@ public:
               {static_cast<int>(job.program.plan.threads),
                job.options.collectives}),
         dpCoordinate_(job.program.plan.coordinate(rank_.index, "dp")),
-        first_(job.firstStep()) {
+        first_(job.firstStep()), badSteps_(rank_, job.options.skipBadSteps) {
     settings_.weightDecay = options_.weightDecay;
     settings_.beta1 = options_.beta1;
     settings_.beta2 = options_.beta2;
@@ -96,6 +97,7 @@ private:
   const int64_t first_;            ///< the first step
   runtime::StepSettings settings_; ///< `step` counts the updates made so far
   runtime::WalkOptions walk_;
+  BadSteps badSteps_;
   RankReport report_;
   std::optional<ReplicaCheck> replicas_;
   std::optional<runtime::StepTrace> trace_;
@@ -158,6 +160,10 @@ void TrainingLoop::train(int64_t step) {
   if (rank_.profile)
     rank_.profile->endStep(watch.elapsed());
   rank_.profile = nullptr;
+  // An update reads gradients and leaves them as they are.
+  if (step == first_ && !options_.dumpGradients.empty())
+    exportGradients(rank_, options_.dumpGradients);
+  badSteps_.look(step, settings_, result);
   if (step == first_ + 1)
     report_ = {}; // the first touches memory for the first time
   report_.seconds += result.seconds;
@@ -166,9 +172,6 @@ void TrainingLoop::train(int64_t step) {
     ++settings_.step;
   if (progress_)
     progress_->step(step, settings_.learningRate, result, watch.milliseconds());
-  // An update reads gradients and leaves them as they are.
-  if (step == first_ && !options_.dumpGradients.empty())
-    exportGradients(rank_, options_.dumpGradients);
 }
 
 void TrainingLoop::evaluate(int64_t stepsDone) {

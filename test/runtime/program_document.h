@@ -98,6 +98,7 @@ inline json transfer(const char *name, const char *value, int from, int to,
           {"from_stage", from},
           {"to_stage", to},
           {"bytes", bytes},
+          {"type", "f64"},
           {"requires_grad", requiresGrad},
           {"gradient_of", gradientOf}};
 }

@@ -59,6 +59,9 @@ TEST(CommandLine, ReadsValues) {
   EXPECT_EQ(parse("--describe").mode, Mode::Describe);
   EXPECT_EQ(parse("--describe=json").mode, Mode::DescribeJson);
   EXPECT_FALSE(parse("--inputs f --no-shuffle").shuffle);
+  EXPECT_EQ(parse("--data d").skipBadSteps, 0);
+  EXPECT_EQ(parse("--skip-bad-steps --data d").skipBadSteps, 10);
+  EXPECT_EQ(parse("--data d --skip-bad-steps=3").skipBadSteps, 3);
 }
 
 TEST(CommandLine, RefusesWhatCannotBeMeant) {
@@ -99,6 +102,7 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--data d --eval-batches 3", "--eval-batches: needs --eval-data"},
       {"--data d --eval-data e --eval-every 0", "must be at least 1"},
       {"--data d --eval-data e --eval-inputs f", "give one of them"},
+      {"--data d --skip-bad-steps=0", "--skip-bad-steps 0: must be at least 1"},
       {"--data d --collectives=mp", "did you mean 'mpi'?"},
       {"--describe=jsn", "did you mean 'json'?"},
       {"--data=", "--data"},

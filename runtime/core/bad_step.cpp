@@ -1,0 +1,199 @@
+//===- bad_step.cpp - Who made a loss or a gradient infinite or NaN -------===//
+
+#include "core/bad_step.h"
+
+#include "core/rank.h"
+#include "core/walker.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ppopt::runtime {
+
+namespace {
+
+template <typename T>
+std::optional<BadElement> firstBad(const char *data, int64_t elements) {
+  for (int64_t i = 0; i < elements; ++i) {
+    T value;
+    std::memcpy(&value, data + i * sizeof value, sizeof value);
+    if (!std::isfinite(value))
+      return BadElement{i, double(value)};
+  }
+  return std::nullopt;
+}
+
+/// A bf16 is the upper half of a float.
+std::optional<BadElement> firstBadHalf(const char *data, int64_t elements) {
+  for (int64_t i = 0; i < elements; ++i) {
+    uint16_t half;
+    std::memcpy(&half, data + i * sizeof half, sizeof half);
+    uint32_t bits = uint32_t{half} << 16;
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    if (!std::isfinite(value))
+      return BadElement{i, double(value)};
+  }
+  return std::nullopt;
+}
+
+/// Leaves out what ranks or places add up, and all behind it.
+class Search : public StepObserver {
+public:
+  explicit Search(const ppopt_rank &rank);
+
+  bool leavesOut(const Action &action) override;
+  void performed(const Action &action) override;
+
+  std::vector<BadStepFindings> finish();
+
+private:
+  void lookAtTensors(const PlaceMemory &memory, BadStepFindings &found) const;
+  void lookAtTransfer(int64_t place, const Action &action, int64_t offset,
+                      bool isReceived);
+
+  const ppopt_rank &rank;
+  std::vector<BadStepFindings> byPlace;
+  std::vector<const Action *> starts; ///< by operation; those of this list
+};
+
+Search::Search(const ppopt_rank &rank)
+    : rank(rank), byPlace(rank.memory.size()) {
+  for (const Action &action : rank.actions)
+    if (action.kind == Action::start) {
+      starts.resize(std::max(starts.size(), size_t(action.operation) + 1));
+      starts[action.operation] = &action;
+    }
+}
+
+bool Search::leavesOut(const Action &action) {
+  // The counts are what the tasks divide by.
+  auto isCount = [&](int64_t place, int64_t offset) {
+    const std::vector<int64_t> &counts =
+        rank.program.places[place].countOffsets;
+    return std::find(counts.begin(), counts.end(), offset) != counts.end();
+  };
+  auto gathersGradients = [&](const Action &moved) {
+    const Transfer &transfer = rank.program.transfers[moved.transfer];
+    return transfer.step && transfer.gradientOf;
+  };
+  switch (action.kind) {
+  case Action::run: {
+    const std::string &kind = rank.program.tasks[action.task].kind;
+    return kind == "collect" || kind == "norm" || kind == "update";
+  }
+  case Action::start:
+    return action.op == Action::allReduce
+               ? !isCount(action.place, action.offset)
+               : gathersGradients(action);
+  case Action::wait:
+    return leavesOut(*starts[action.operation]);
+  case Action::sum:
+    return !isCount(action.at[0].place, action.at[0].offset);
+  case Action::copy:
+    return gathersGradients(action);
+  case Action::norm:
+    return true;
+  case Action::zero:
+  case Action::checkCounts:
+    return false;
+  }
+  return false;
+}
+
+void Search::performed(const Action &action) {
+  if (action.kind == Action::copy) {
+    lookAtTransfer(action.at[0].place, action, action.at[0].offset, false);
+    lookAtTransfer(action.at[1].place, action, action.at[1].offset, true);
+  } else if (action.kind == Action::start && action.op == Action::send) {
+    lookAtTransfer(action.place, action, action.offset, false);
+  } else if (action.kind == Action::wait) {
+    const Action &start = *starts[action.operation];
+    if (start.op == Action::recv)
+      lookAtTransfer(start.place, start, start.offset, true);
+  }
+}
+
+void Search::lookAtTransfer(int64_t place, const Action &action, int64_t offset,
+                            bool isReceived) {
+  BadStepFindings &found = byPlace[place];
+  if (found.transfer.isBad())
+    return;
+  const Transfer &transfer = rank.program.transfers[action.transfer];
+  std::optional<BadElement> bad = findBadElement(
+      rank.memoryOf(place).at(offset), transfer.elements(), transfer.type);
+  if (!bad)
+    return;
+  found.transfer = {action.transfer, *bad};
+  found.isReceived = isReceived;
+  found.microbatch = action.microbatch;
+}
+
+void Search::lookAtTensors(const PlaceMemory &memory,
+                           BadStepFindings &found) const {
+  auto look = [](BadStepFindings::Tensor &first, int64_t index,
+                 const char *data, int64_t elements, ElementType type) {
+    if (first.isBad() && first.index < index)
+      return;
+    if (std::optional<BadElement> bad = findBadElement(data, elements, type))
+      first = {index, *bad};
+  };
+  for (const PlaceParameter &held : memory.place.parameters) {
+    const Parameter &parameter = rank.program.parameters[held.parameter];
+    look(found.parameter, held.parameter, memory.at(held.offset),
+         parameter.elements(), parameter.type);
+    if (held.gradient >= 0)
+      look(found.gradient, held.parameter, memory.at(held.gradient),
+           parameter.elements(), parameter.type);
+  }
+  for (const PlaceInput &held : memory.place.inputs) {
+    ElementType type = rank.program.inputs[held.input].type;
+    look(found.input, held.input, memory.at(held.offset),
+         held.bytes / byteSize(type), type);
+  }
+  if (auto bad = findBadElement(memory.at(memory.place.lossOffset), 1,
+                                rank.program.lossType))
+    found.loss = bad->value;
+}
+
+std::vector<BadStepFindings> Search::finish() {
+  std::vector<BadStepFindings> held;
+  for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
+    if (memory) {
+      lookAtTensors(*memory, byPlace[memory->place.place]);
+      held.push_back(byPlace[memory->place.place]);
+    }
+  return held;
+}
+
+} // namespace
+
+const char *spellBad(double value) {
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+std::optional<BadElement> findBadElement(const char *data, int64_t elements,
+                                         ElementType type) {
+  switch (type) {
+  case ElementType::f32:
+    return firstBad<float>(data, elements);
+  case ElementType::f64:
+    return firstBad<double>(data, elements);
+  case ElementType::bf16:
+    return firstBadHalf(data, elements);
+  case ElementType::i32:
+  case ElementType::i64:
+  case ElementType::i1:
+    break;
+  }
+  return std::nullopt;
+}
+
+std::vector<BadStepFindings> findBadNumbers(ppopt_rank &rank,
+                                            const StepSettings &settings) {
+  Search search(rank);
+  walkAgain(rank, settings, search);
+  return search.finish();
+}
+
+} // namespace ppopt::runtime

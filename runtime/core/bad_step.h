@@ -1,0 +1,70 @@
+//===- bad_step.h - Who made a loss or a gradient infinite or NaN ---------===//
+//
+// Behind the sums over ranks every gradient is bad, and behind transfers every
+// place. So the step is walked again with what ranks add up left out, and each
+// looks at its own numbers: where a bad one first left the rank, or came in.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_RUNTIME_CORE_BAD_STEP_H
+#define PPOPT_RUNTIME_CORE_BAD_STEP_H
+
+#include "core/program.h"
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+struct ppopt_rank;
+
+namespace ppopt::runtime {
+
+struct StepSettings;
+
+/// "inf", "-inf" or "nan": the sign of a NaN means nothing.
+const char *spellBad(double value);
+
+struct BadElement {
+  int64_t element; ///< its number
+  double value;    ///< infinite or NaN
+};
+
+/// The first element that is not finite; integers are.
+std::optional<BadElement> findBadElement(const char *data, int64_t elements,
+                                         ElementType type);
+
+/// What a place of a rank found in its own numbers. Ranks tell it each other as
+/// bytes.
+struct BadStepFindings {
+  struct Tensor {
+    int64_t index = -1; ///< of Program::parameters, inputs or transfers
+    BadElement at{};
+    bool isBad() const { return index >= 0; }
+  };
+  /// In the program's order: the first parameter that was bad before the step,
+  /// the first bad input, the first parameter whose gradient is bad.
+  Tensor parameter, input, gradient;
+  /// The first in the order of the actions.
+  Tensor transfer;
+  bool isReceived = false; ///< the transfer
+  int64_t microbatch = 0;  ///< of the transfer
+  double loss = 0;         ///< the part of these rows
+
+  /// Bad numbers were computed here from finite ones.
+  bool isOrigin() const {
+    return transfer.isBad() ? !isReceived
+                            : gradient.isBad() || !std::isfinite(loss);
+  }
+};
+
+/// Called by all ranks after a step that was skipped because it is bad, on the
+/// same inputs: the findings of each place that this rank holds, in their
+/// order. At least one rank's has an origin, unless it was a sum over ranks (or
+/// the gradient's squares) that exceeded what its type holds.
+std::vector<BadStepFindings> findBadNumbers(ppopt_rank &rank,
+                                            const StepSettings &settings);
+
+} // namespace ppopt::runtime
+
+#endif // PPOPT_RUNTIME_CORE_BAD_STEP_H

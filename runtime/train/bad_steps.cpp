@@ -1,0 +1,135 @@
+//===- bad_steps.cpp - Steps whose loss or gradient is not finite ---------===//
+
+#include "train/bad_steps.h"
+
+#include "core/bad_step.h"
+#include "core/error.h"
+#include "train/messages.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::BadElement;
+using runtime::BadStepFindings;
+using runtime::Program;
+using runtime::spellBad;
+
+/// "inf at [5, 17]"; `firstRow`: what a rank's first row is of the tensor's.
+std::string describe(const BadElement &bad, const std::vector<int64_t> &shape,
+                     int64_t firstRow = 0) {
+  std::vector<int64_t> index(shape.size());
+  int64_t rest = bad.element;
+  for (size_t i = shape.size(); i-- > 1; rest /= shape[i])
+    index[i] = rest % shape[i];
+  if (shape.empty())
+    return spellBad(bad.value);
+  index[0] = rest + firstRow;
+  return fmt::format("{} at [{}]", spellBad(bad.value), fmt::join(index, ", "));
+}
+
+/// "rank 1 (dp 1, pp 0)", or "place 1" where one rank holds all.
+std::string describeHolder(const Program &program, int64_t holder) {
+  if (program.local)
+    return fmt::format("place {}", holder);
+  std::vector<std::string> coordinates;
+  for (const runtime::MeshAxis &axis : program.plan.mesh)
+    if (axis.size > 1)
+      coordinates.push_back(fmt::format(
+          "{} {}", axis.name, program.plan.coordinate(holder, axis.name)));
+  return fmt::format("rank {}{}", holder,
+                     coordinates.empty()
+                         ? ""
+                         : fmt::format(" ({})", fmt::join(coordinates, ", ")));
+}
+
+std::string describeOrigin(const Program &program, int64_t holder,
+                           const BadStepFindings &found) {
+  std::vector<std::string> facts;
+  if (found.transfer.isBad()) {
+    const auto &transfer = program.transfers[found.transfer.index];
+    facts.push_back(fmt::format("it sends {} to place {} in {} of microbatch "
+                                "{}",
+                                spellBad(found.transfer.at.value), transfer.to,
+                                transfer.name, found.microbatch));
+  }
+  if (found.gradient.isBad()) {
+    const auto &parameter = program.parameters[found.gradient.index];
+    facts.push_back(fmt::format("its first bad gradient is that of '{}', {}",
+                                parameter.name,
+                                describe(found.gradient.at, parameter.shape)));
+  } else {
+    facts.push_back("its gradients are finite");
+  }
+  if (!std::isfinite(found.loss))
+    facts.push_back(
+        fmt::format("the loss of its rows is {}", spellBad(found.loss)));
+  if (found.parameter.isBad()) {
+    const auto &parameter = program.parameters[found.parameter.index];
+    facts.push_back(fmt::format("parameter '{}' was {} before the step",
+                                parameter.name,
+                                describe(found.parameter.at, parameter.shape)));
+  }
+  if (found.input.isBad()) {
+    const auto &input = program.inputs[found.input.index];
+    int64_t rows = program.plan.batch / program.plan.axisSize("dp");
+    facts.push_back(
+        fmt::format("input '{}' is {}", input.name,
+                    describe(found.input.at, input.shape,
+                             rows * program.plan.coordinate(holder, "dp"))));
+  }
+  return fmt::format("It began on {}: {}", describeHolder(program, holder),
+                     fmt::join(facts, "; "));
+}
+
+/// By holder: ranks, or places where one rank holds all.
+std::string describe(const Program &program,
+                     const std::vector<BadStepFindings> &all) {
+  auto origin =
+      std::find_if(all.begin(), all.end(),
+                   [](const BadStepFindings &each) { return each.isOrigin(); });
+  if (origin == all.end())
+    return "The loss of each rank's rows and its gradients are finite: what is "
+           "too large is their sum, or the sum of their squares";
+  return describeOrigin(program, origin - all.begin(), *origin);
+}
+
+} // namespace
+
+void BadSteps::look(int64_t step, const runtime::StepSettings &settings,
+                    runtime::StepResult &result) {
+  if (!result.isBad) {
+    inARow_ = 0;
+    return;
+  }
+  ++inARow_;
+  std::vector<BadStepFindings> all = runtime::findBadNumbers(rank_, settings);
+  if (rank_.program.plan.ranks() > 1) {
+    BadStepFindings mine = all.front();
+    all.resize(rank_.program.plan.ranks());
+    Messages(rank_).gather(&mine, sizeof mine, all.data());
+  }
+  bool goesOn = inARow_ <= allowed_;
+  if (rank_.index == 0) {
+    result.skipped += fmt::format(". {}", describe(rank_.program, all));
+    if (!goesOn)
+      throw runtime::Error(
+          "step {}: {}. No parameter was updated{}", step + 1, result.skipped,
+          allowed_ == 0
+              ? ". Lower --lr, clip with --clip, look at the data, or leave "
+                "such steps out with --skip-bad-steps"
+              : fmt::format(" in {} steps in a row, more than "
+                            "--skip-bad-steps={} allows",
+                            inARow_, allowed_));
+  }
+  if (rank_.program.plan.ranks() > 1)
+    Messages(rank_).broadcast(&goesOn, sizeof goesOn); // or learn of the error
+}
+
+} // namespace ppopt::train

@@ -1,0 +1,37 @@
+//===- bad_steps.h - Steps whose loss or gradient is not finite -----------===//
+
+#ifndef PPOPT_TRAIN_BAD_STEPS_H
+#define PPOPT_TRAIN_BAD_STEPS_H
+
+#include "core/rank.h"
+#include "core/walker.h"
+
+#include <cstdint>
+
+namespace ppopt::train {
+
+/// Ends the run after a bad step, or lets it go on until there are too many in
+/// a row. No rank has updated anything in such a step, so what was saved before
+/// it stays good.
+class BadSteps {
+public:
+  /// `allowed` in a row; 0: the first ends the run.
+  BadSteps(ppopt_rank &rank, int64_t allowed)
+      : rank_(rank), allowed_(allowed) {}
+
+  /// Called by all ranks after every step, before the inputs change: `result`
+  /// is that of step `step` (from 0) with these settings. Where it is bad rank
+  /// 0 says in `result.skipped` who began it, or throws Error with that, and
+  /// the others see that rank 0 failed.
+  void look(int64_t step, const runtime::StepSettings &settings,
+            runtime::StepResult &result);
+
+private:
+  ppopt_rank &rank_;
+  const int64_t allowed_;
+  int64_t inARow_ = 0;
+};
+
+} // namespace ppopt::train
+
+#endif // PPOPT_TRAIN_BAD_STEPS_H

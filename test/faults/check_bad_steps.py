@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Infinite and NaN numbers in inputs, parameters and by too large a learning rate: the line names the step, the rank that
+began it and the parameter; no rank updates anything; with --skip-bad-steps training goes on as if the step had not been.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.dirname(HERE)]
+from support import safetensors_io  # noqa: E402
+from support.executable import compile_model, environment, run  # noqa: E402
+from support.results import SOURCE, Harness  # noqa: E402
+
+BATCH, STEPS, BAD = 48, 5, 2  # the third step, from 0, has the bad row
+ROW = 30                      # of that step's batch: of the second of two ranks along dp
+PLANS = {"one": [], "dp": ["--mesh", "dp=2"], "pp": ["--mesh", "pp=2"], "both": ["--mesh", "dp=2,pp=2"],
+         "owner": ["--mesh", "pp=2", "--tied", "owner"], "local": ["--mesh", "pp=2", "--launch", "local"]}
+
+
+def samples(name=None, value=None):
+    """Rows for all steps; one element of `name` in the bad step's batch is `value`."""
+    generator = np.random.default_rng(7)
+    rows = {each: generator.normal(size=(STEPS * BATCH, 5)) for each in ("x", "y")}
+    if name:
+        rows[name][BAD * BATCH + ROW, 3] = value
+    return rows
+
+
+class Checks:
+    def __init__(self, harness, directory):
+        self.directory = directory
+        model = os.path.join(SOURCE, "test", "equivalence", "models", "skip.mlir")
+        self.programs = {name: compile_model(harness.ppopt, model, os.path.join(directory, name),
+                                             [*flags, "--microbatches", "2", "--optimizer", "adam", "--threads", "1"])
+                         for name, flags in PLANS.items()}
+
+    def fail(self, plan, rows, flags=(), launch="threads"):
+        """The line with which the run ends, which must be the only one."""
+        program = self.programs[plan]
+        path = f"{program.path}.bad.safetensors"
+        safetensors_io.write(path, rows)
+        command = [program.path, "--inputs", path, "--no-shuffle", "--steps", str(STEPS), *flags]
+        if launch == "mpirun":
+            command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(program.ranks), *command]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment())
+        assert done.returncode == 1, f"exit status {done.returncode}: {done.stderr}"
+        lines = [line for line in done.stderr.splitlines() if line.startswith("error:")]
+        assert len(lines) == 1, done.stderr
+        return lines[0]
+
+    def expect(self, line, *patterns):
+        for pattern in patterns:
+            assert re.search(pattern, line), f"no '{pattern}' in: {line}"
+
+    def names_who_began(self, plan, name, who, launch="threads"):
+        value = {"x": "nan", "y": "inf"}[name]  # tanh takes an infinity to 1
+        line = self.fail(plan, samples(name, float(value)), launch=launch)
+        self.expect(line, f"step {BAD + 1}: ", rf"It began on {who}", r"its first bad gradient is that of 'w', \S+ at \[",
+                    rf"input '{name}' is {value} at \[{ROW}, 3\]", "No parameter was updated")
+        assert ("the loss of its rows is" in line) == (name == "y" or plan in ("one", "dp")), line
+
+    def skips(self, plan, launch):
+        """The same as a run without that step's batch: parameters, moments and their count are untouched."""
+        flags = ["--no-shuffle", "--lr", "0.01"]
+        bad = run(self.programs[plan], [*flags, "--skip-bad-steps"], launch, inputs=samples("x", np.nan), steps=STEPS, name="bad")
+        rows = {name: np.delete(each, np.s_[BAD * BATCH:(BAD + 1) * BATCH], axis=0) for name, each in samples().items()}
+        good = run(self.programs[plan], flags, launch, inputs=rows, steps=STEPS - 1, name="good")
+        skipped = bad.records.pop(BAD)
+        self.expect(skipped["skipped"], "the loss is nan and the gradient norm is nan. It began on", "'w', nan at")
+        assert re.search(rf"step {BAD + 1}/{STEPS} \| skipped, nothing updated: the loss is nan", bad.output), bad.output
+        assert bad.hexadecimal == good.hexadecimal, f"{bad.hexadecimal}\n{good.hexadecimal}"
+        for name, array in good.parameters.items():
+            assert array.tobytes() == bad.parameters[name].tobytes(), name
+
+    def gives_up(self):
+        rows = samples()
+        rows["y"][BAD * BATCH:] = np.inf
+        line = self.fail("dp", rows, ["--skip-bad-steps=2"])
+        self.expect(line, f"step {STEPS}: ", "updated in 3 steps in a row, more than --skip-bad-steps=2 allows")
+        rows["y"][(BAD + 1) * BATCH:(BAD + 2) * BATCH] = 0  # one that is good in between
+        run(self.programs["dp"], ["--no-shuffle", "--skip-bad-steps=1"], inputs=rows, steps=STEPS, name="between")
+
+    def names_a_parameter(self):
+        start = run(self.programs["one"], ["--no-shuffle"], inputs=samples(), steps=0).parameters
+        start = {name: array.copy() for name, array in start.items()}
+        start["b"][4] = -np.inf
+        path = os.path.join(self.directory, "init.safetensors")
+        safetensors_io.write(path, start)
+        self.expect(self.fail("pp", samples(), ["--init", path]), "step 1: ", r"It began on rank 0 \(pp 0\): it sends",
+                    r"parameter 'b' was -inf at \[4\] before the step")
+
+    def names_a_loss(self):
+        """Squares that are too large, of what the gradient is a small multiple of."""
+        line = self.fail("both", samples("y", 1e155))
+        self.expect(line, "the loss is inf. It began on rank 3 ", "its gradients are finite; the loss of its rows is inf")
+
+    def learning_rate(self):
+        self.expect(self.fail("both", samples(), ["--lr", "1e200"]), "It began on rank ", "bad gradient")
+
+
+harness = Harness("bad_steps")
+with tempfile.TemporaryDirectory() as directory:
+    checks = Checks(harness, directory)
+    for plan, name, who in (("one", "x", "rank 0:"), ("dp", "x", r"rank 1 \(dp 1\)"), ("pp", "x", r"rank 0 \(pp 0\): it sends"),
+                            ("pp", "y", r"rank 1 \(pp 1\): it sends"), ("both", "x", r"rank 2 \(dp 1, pp 0\): it sends"),
+                            ("both", "y", r"rank 3 \(dp 1, pp 1\): it sends"), ("owner", "y", r"rank 1 \(pp 1\): it sends"), ("local", "y", "place 1: it sends")):
+        harness.case(f"a bad row of {name}, {plan}", lambda: checks.names_who_began(plan, name, who))
+    harness.case("a bad row of y, both, mpirun", lambda: checks.names_who_began("both", "y", "rank 3 ", "mpirun"))
+    for plan, launch in (("one", "threads"), ("dp", "threads"), ("both", "mpirun"), ("owner", "threads"), ("local", "threads")):
+        harness.case(f"skipped, {plan}, {launch}", lambda: checks.skips(plan, launch))
+    harness.case("too many in a row", checks.gives_up)
+    harness.case("an infinite parameter", checks.names_a_parameter)
+    harness.case("an infinite loss with finite gradients", checks.names_a_loss)
+    harness.case("too large a learning rate", checks.learning_rate)
+sys.exit(harness.finish())
