@@ -244,8 +244,9 @@ void addTrainingFlags(Flags &flags, Options &options) {
                            options.momentum));
   flags.number("--clip", options.clip, 0, kNoLimit,
                "Largest global norm of the gradient (default 0: not clipped)");
-  flags.integer("--seed", options.seed, 0,
-                "Of initial values, samples and dropout (default 0)");
+  flags.integer(
+      "--seed", options.seed, 0,
+      "Of initial values, samples, dropout and generated text (default 0)");
   flags
       .value("--skip-bad-steps", "[N]",
              "Go on after a step whose loss or gradient is infinite or NaN, "
@@ -312,6 +313,23 @@ void addCheckpointFlags(Flags &flags, Options &options) {
                 options.checkpointMemory =
                     parseBytes("--checkpoint-memory", text);
               });
+}
+
+void addGenerationFlags(Flags &flags, Options &options) {
+  flags.setGroup("Generation");
+  flags.integer("--generate", options.generate, 1,
+                "After the last step, print a text of so many tokens");
+  flags.value("--prompt", "TEXT", "What the text begins with",
+              [&](const std::string &text) { options.prompt = text; });
+  flags.number("--temperature", options.temperature, 0, kNoLimit,
+               "What scores are divided by before a token is drawn (default 1; "
+               "0: always the likeliest token)");
+  flags.integer("--top-k", options.topK, 0,
+                "Draw among so many of the likeliest tokens (default 0: all)");
+  flags.path("--tokenizer", options.tokenizer,
+             "Folder with GPT-2's vocab.json and merges.txt, or encoder.json "
+             "and vocab.bpe (default: tokens are bytes)",
+             "FOLDER");
 }
 
 void addRunningFlags(Flags &flags, Options &options) {
@@ -405,6 +423,26 @@ void checkSamples(const Program &program, const Options &options,
                          names.push_back(input.name);
                        return fmt::format("{}", fmt::join(names, ", "));
                      }());
+}
+
+/// Without samples, a text comes from parameters that are given.
+void checkGeneration(Options &options, const CLI::App &app) {
+  if (options.generate == 0) {
+    for (const char *flag :
+         {"--prompt", "--temperature", "--top-k", "--tokenizer"})
+      if (app.count(flag) > 0)
+        throw UsageError("{}: needs --generate N", flag);
+    return;
+  }
+  if (options.temperature == 0 && options.topK > 0)
+    throw UsageError("--top-k: without effect where --temperature is 0");
+  if (!options.data.empty() || !options.inputs.empty() ||
+      app.count("--steps") > 0)
+    return;
+  if (options.init.empty())
+    throw UsageError("--generate: no parameters to generate with: give --init "
+                     "FILE, or samples to train on");
+  options.steps = 0;
 }
 
 void checkFiles(const Options &options, const CLI::App &app) {
@@ -517,6 +555,7 @@ Options parseCommandLine(const Program &program,
   addTrainingFlags(flags, options);
   addFileFlags(flags, options);
   addCheckpointFlags(flags, options);
+  addGenerationFlags(flags, options);
   addRunningFlags(flags, options);
 
   // The parser takes the arguments from the back of the list.
@@ -535,6 +574,7 @@ Options parseCommandLine(const Program &program,
     failUnknown(app, rest.front());
   if (options.mode != Mode::Train)
     return options;
+  checkGeneration(options, app);
   options.learningRate.steps = options.steps;
   checkOptimizer(program, app);
   checkSamples(program, options, app);

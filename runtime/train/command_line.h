@@ -62,6 +62,12 @@ struct Options {
   int64_t checkpointMemory = std::numeric_limits<int64_t>::max(); ///< a rank
   bool resume = false;
 
+  // Generation.
+  int64_t generate = 0; ///< tokens; 0: none
+  std::string prompt, tokenizer;
+  double temperature = 1;
+  int64_t topK = 0; ///< 0: all tokens
+
   // Running.
   comm::Collectives collectives = comm::Collectives::Ring;
   bool checkCounters = false;

@@ -105,6 +105,9 @@ void Startup::prepare(const CompiledProgram &compiled,
         launchCommand(std::max<int64_t>(plan.ranks(), 2), arguments));
   checkMachine(plan.cpu, plan.features);
   job_ = std::make_unique<Job>(*program_, *options_);
+  if (options_->generate > 0)
+    job_->generation =
+        std::make_unique<GenerationJob>(compiled, *program_, *options_);
 }
 
 /// The lowest rank whose startup failed, on every rank alike; -1 for none.

@@ -6,6 +6,7 @@
 #include "core/program.h"
 #include "train/checkpoint.h"
 #include "train/command_line.h"
+#include "train/generate.h"
 #include "train/parameter_file.h"
 #include "train/sampler.h"
 
@@ -26,6 +27,7 @@ struct Job {
   std::optional<Sampler> evaluation; ///< nothing where not asked for
   int64_t evalBatches = 0;
   std::unique_ptr<InitialParameters> initial; ///< null: drawn from the seed
+  std::unique_ptr<GenerationJob> generation;  ///< null: not asked for
   std::unique_ptr<Checkpoint> resumed;        ///< null: begins with step 0
   std::vector<std::string> notes;             ///< for people
 

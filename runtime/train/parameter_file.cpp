@@ -82,6 +82,14 @@ int ownerOf(const ppopt_rank &rank, const Parameter &parameter) {
   return alone ? 0 : rank.channels->mesh().firstRank(place);
 }
 
+/// `offset` is in the arena of the owner's place.
+Exported exportedAt(const ppopt_rank &rank, const Parameter &parameter,
+                    int64_t offset) {
+  return {ownerOf(rank, parameter),
+          {parameter.places.front(), offset},
+          parameter.bytes()};
+}
+
 /// `select` gives the offset of what is exported of a parameter, or -1.
 template <typename Select>
 void exportTensors(const ppopt_rank &rank, const std::string &path,
@@ -95,9 +103,7 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
     if (offset < 0)
       continue;
     tensors.push_back({parameter.name, dtypeOf(parameter), parameter.shape});
-    exported.push_back({ownerOf(rank, parameter),
-                        {parameter.places.front(), offset},
-                        parameter.bytes()});
+    exported.push_back(exportedAt(rank, parameter, offset));
   }
   if (rank.index != 0) {
     for (size_t index : orderInFile(tensors))
@@ -128,6 +134,31 @@ void exportGradients(const ppopt_rank &rank, const std::string &path) {
   exportTensors(rank, path, [](const runtime::PlaceParameter &held) {
     return held.gradient;
   });
+}
+
+void gatherParameters(const ppopt_rank &rank, const std::vector<Buffer> &into) {
+  const Program &program = rank.program;
+  std::vector<char *> targets(program.parameters.size());
+  for (const Buffer &buffer : into)
+    targets[buffer.index] = buffer.data;
+  std::vector<char> piece;
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    Exported wanted = exportedAt(rank, program.parameters[i],
+                                 program.ownedParameter(i).offset);
+    if (rank.index != 0) {
+      if (wanted.owner == rank.index)
+        sendToRank0(rank, wanted);
+      continue;
+    }
+    auto write = [&](const void *data, uint64_t bytes) {
+      std::memcpy(targets[i], data, bytes);
+      targets[i] += bytes;
+    };
+    if (wanted.owner == 0)
+      write(rank.at(wanted.address), wanted.bytes);
+    else
+      receiveFromOwner(rank, wanted, piece, write);
+  }
 }
 
 } // namespace ppopt::train

@@ -41,6 +41,11 @@ void exportParameters(const ppopt_rank &rank, const std::string &path);
 /// The same with the gradients, under their parameters' names.
 void exportGradients(const ppopt_rank &rank, const std::string &path);
 
+/// Called by all ranks: rank 0 takes the parameters, each from its owner, to
+/// `into`, which has room for all; elsewhere `into` is not used.
+void gatherParameters(const ppopt_rank &rank,
+                      const std::vector<runtime::Buffer> &into);
+
 } // namespace ppopt::train
 
 #endif // PPOPT_TRAIN_PARAMETER_FILE_H

@@ -3,6 +3,7 @@
 #include "train/tokenizer.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ppopt::train {
 
@@ -56,6 +57,6 @@ std::string WholeCharacters::add(std::string_view bytes) {
   return whole;
 }
 
-std::string WholeCharacters::finish() { return std::move(kept_); }
+std::string WholeCharacters::finish() { return std::exchange(kept_, {}); }
 
 } // namespace ppopt::train

@@ -8,6 +8,7 @@
 #include "core/walker.h"
 #include "train/bad_steps.h"
 #include "train/checkpoints.h"
+#include "train/generate.h"
 #include "train/messages.h"
 #include "train/profile_report.h"
 #include "train/progress.h"
@@ -80,6 +81,8 @@ public:
       checkpoints_->save(options_.steps, settings_.step);
     evaluate(options_.steps);
     finish();
+    if (job_.generation)
+      generateText(rank_, *job_.generation);
   }
 
 private:

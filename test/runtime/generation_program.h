@@ -1,9 +1,9 @@
 //===- generation_program.h - A hand-written program that generates -------===//
 //
 // Written as the compiler writes programs that generate: one walk adds a token
-// to the cache and scores its follower. The highest score is that of the sum of
-// all tokens up to the position, modulo the vocabulary. It has the parameters
-// of train_program.h's.
+// to the cache and scores its follower. The highest score is that of twice the
+// sum of all tokens up to the position plus one, modulo the vocabulary. It has
+// the parameters of train_program.h's; here `unused` is added to the scores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,8 @@ inline nlohmann::json program() {
         {heldParameter(0, weight, -1), heldParameter(1, unused, -1)}},
        {"actions", json::array()},
        {"eval_actions",
-        {run(0, 0, {token, position, weight, cache, logits}, temporaries)}},
+        {run(0, 0, {token, position, weight, unused, cache, logits},
+             temporaries)}},
        {"predicted", {{"launches", 0}, {"flops", 0}, {"bytes_sent", 0}}}}};
   result["generation"] = {
       {"vocabulary", vocabulary},
@@ -74,14 +75,15 @@ inline void generate(ppopt_rank *, void *const *args, char *) {
   int32_t token = *static_cast<const int32_t *>(args[0]);
   int64_t position = *static_cast<const int64_t *>(args[1]);
   double weight = *static_cast<const double *>(args[2]);
-  int32_t *cache = static_cast<int32_t *>(args[3]);
-  double *logits = static_cast<double *>(args[4]);
+  const float *added = static_cast<const float *>(args[3]);
+  int32_t *cache = static_cast<int32_t *>(args[4]);
+  double *logits = static_cast<double *>(args[5]);
   cache[position] = token;
   int64_t sum = 0;
   for (int64_t i = 0; i <= position; ++i)
     sum += cache[i];
   for (int v = 0; v < vocabulary; ++v)
-    logits[v] = weight * (v == sum % vocabulary);
+    logits[v] = weight * (v == (2 * sum + 1) % vocabulary) + added[v % 3];
 }
 
 inline constexpr ppopt_task_fn tasks[] = {generate};

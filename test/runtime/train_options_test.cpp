@@ -62,6 +62,17 @@ TEST(CommandLine, ReadsValues) {
   EXPECT_EQ(parse("--data d").skipBadSteps, 0);
   EXPECT_EQ(parse("--skip-bad-steps --data d").skipBadSteps, 10);
   EXPECT_EQ(parse("--data d --skip-bad-steps=3").skipBadSteps, 3);
+
+  Options text = parse("--data d --generate 9 --prompt [a,b] --tokenizer t "
+                       "--temperature 0.5 --top-k 3");
+  EXPECT_EQ(text.generate, 9);
+  EXPECT_EQ(text.prompt, "[a,b]");
+  EXPECT_EQ(text.tokenizer, "t");
+  EXPECT_EQ(text.temperature, 0.5);
+  EXPECT_EQ(text.topK, 3);
+  EXPECT_EQ(text.steps, 100);
+  EXPECT_EQ(parse("--init p --generate 9").steps, 0);
+  EXPECT_EQ(parse("--steps 0 --generate 9").steps, 0);
 }
 
 TEST(CommandLine, RefusesWhatCannotBeMeant) {
@@ -106,6 +117,16 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--data d --collectives=mp", "did you mean 'mpi'?"},
       {"--describe=jsn", "did you mean 'json'?"},
       {"--data=", "--data"},
+      {"--data d --prompt x", "--prompt: needs --generate N"},
+      {"--data d --temperature 1", "--temperature: needs --generate N"},
+      {"--data d --top-k 1", "--top-k: needs --generate N"},
+      {"--data d --tokenizer x", "--tokenizer: needs --generate N"},
+      {"--data d --generate 0", "--generate 0: must be at least 1"},
+      {"--data d --generate 1 --temperature -1", "must be at least 0"},
+      {"--data d --generate 1 --top-k -1", "--top-k -1: must be at least 0"},
+      {"--data d --generate 1 --temperature 0 --top-k 2", "without effect"},
+      {"--generate 1", "--generate: no parameters to generate with"},
+      {"--init p --generate 1 --steps 3", "no samples to train on"},
       {"", "no samples to train on"},
   };
   for (const Case &wrong : cases) {

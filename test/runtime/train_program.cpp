@@ -4,7 +4,8 @@
 // optimizer, as in "2,3,sgd". The mesh is a number of ranks along dp; "2x2" for
 // two along dp on each of two places; or "local" for two places on one rank.
 // Optional fourth: what the plan says of the processor. Optional fifth: a JSON
-// patch (RFC 6902) of the program.
+// patch (RFC 6902) of the program. PPOPT_TEST_GENERATION is such a patch of the
+// program that generates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,7 +75,10 @@ int main(int argc, char **argv) {
   if (!patch.empty())
     program = program.patch(nlohmann::json::parse(patch));
   std::string text = program.dump();
-  std::string generation = follow_sum::program().dump();
+  nlohmann::json generates = follow_sum::program();
+  if (const char *patched = std::getenv("PPOPT_TEST_GENERATION"))
+    generates = generates.patch(nlohmann::json::parse(patched));
+  std::string generation = generates.dump();
   return ppopt::train::runExecutable(
       {text, tasks, generation, follow_sum::tasks},
       std::vector<std::string>(argv, argv + argc));
