@@ -254,6 +254,7 @@ FailureOr<json::Object> ProgramWriter::write() {
   }
   json::Object program{{"abi", PPOPT_ABI_VERSION},
                        {"model", options.model},
+                       {"model_hash", options.modelHash},
                        {"source", options.source},
                        {"command", options.command},
                        {"plan", describePlan()},

@@ -411,6 +411,7 @@ void checkVersion(const Field &root) {
 void Reader::read(const Field &root) {
   checkVersion(root);
   program.model = root["model"].text();
+  program.modelHash = root["model_hash"].text();
   program.source = root["source"].text();
   program.command = root["command"].text();
   readPlan(root["plan"]);

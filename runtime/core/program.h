@@ -240,6 +240,7 @@ struct Generation {
 
 struct Program {
   std::string model, source, command;
+  std::string modelHash; ///< of what the model computes, under any plan
   Plan plan;
   std::vector<int64_t> stagePlaces; ///< the place of each stage
   std::vector<Input> inputs;

@@ -69,6 +69,11 @@ void Checkpoint::checkFits(const Program &program) const {
   if (!wrong.empty())
     throw Error("{}: a checkpoint of another model ('{}'); {}", path_,
                 manifest_.model, wrong);
+  if (manifest_.modelHash != program.modelHash)
+    throw Error("{}: a checkpoint of another model ('{}'), which computes "
+                "something else with the same parameters; --init {} takes "
+                "those",
+                path_, manifest_.model, path_);
   wrong = optimizer_.differencesFrom(wantedStates(program), "not a state");
   if (!wrong.empty())
     throw Error("{}: a checkpoint of another optimizer than this program's {}; "

@@ -111,6 +111,7 @@ void checkSteps(const Manifest &saved, const Manifest &now,
 Manifest describeRun(const Job &job) {
   Manifest manifest;
   manifest.model = job.program.model;
+  manifest.modelHash = job.program.modelHash;
   manifest.flags = describeFlags(job.options);
   manifest.plan = describePlan(job);
   manifest.samples = describeSamples(job);

@@ -155,6 +155,7 @@ inline json document(const std::string &model, const json &mesh, int batch,
     stages.push_back({{"place", place}});
   json document = {{"abi", PPOPT_ABI_VERSION},
                    {"model", model},
+                   {"model_hash", "of " + model},
                    {"source", model + ".mlir"},
                    {"command", "ppopt compile " + model + ".mlir"},
                    {"plan",

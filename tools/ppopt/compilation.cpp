@@ -2,6 +2,8 @@
 
 #include "compilation.h"
 
+#include "ppopt/Target/ModelHash.h"
+
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
@@ -86,6 +88,8 @@ LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
       return failure();
     }
     ++phasesRun;
+    if (phase == pp::Phase::Model)
+      options.modelHash = pp::hashModel(*module);
     if (isStrict && warningCount > 0) {
       llvm::errs() << options.source << ": error: " << warningCount
                    << (warningCount == 1 ? " warning" : " warnings")

@@ -29,6 +29,9 @@ public:
   /// The plan of all phases that are still to run.
   void setPlan(const mlir::pp::PlanOptions &plan) { options = plan; }
 
+  /// With the model's hash, once phase model has run.
+  const mlir::pp::PlanOptions &getPlan() const { return options; }
+
   /// A copy of the parsed module, taken through the phases up to and including
   /// `last` under another plan; null where that fails. Nothing is reported:
   /// `reason` is the error's first line.

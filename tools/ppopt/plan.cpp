@@ -106,7 +106,7 @@ static int run(const Arguments &arguments) {
       failed(writeFiles(arguments, *plan, *report)))
     return 1;
   if (arguments.has("json"))
-    return printProgram(compilation.getModule(), *plan);
+    return printProgram(compilation.getModule(), compilation.getPlan());
   printReport(*plan, *report, outs());
   return 0;
 }

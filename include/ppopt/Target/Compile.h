@@ -79,6 +79,7 @@ struct PlanOptions {
   std::string command;
   /// The model's file and its stem.
   std::string source, model;
+  std::string modelHash; ///< hashModel of phase model's module
 
   /// Size of a mesh axis; 1 if the mesh has none of that name.
   int64_t getAxisSize(StringRef axis) const;
