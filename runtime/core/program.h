@@ -151,7 +151,7 @@ struct Action {
   // zero, start, norm
   int64_t offset = 0;
   int64_t bytes = 0;
-  // start, wait
+  // start, wait (of which op, id and operation)
   enum Operation { allReduce, send, recv } op = allReduce;
   int64_t id = 0;
   std::vector<std::string> axes; ///< ranks that differ in these only

@@ -259,6 +259,7 @@ std::vector<Action> ActionReader::read(const Field &list) {
         element["id"].fail(
             fmt::format("is {}, which is not in flight", action.id));
       action.operation = started->second.operation;
+      action.op = started->second.op;
       inFlight.erase(started);
     } else if (action.kind == Action::checkCounts) {
       // The other end may leave the step without having started.

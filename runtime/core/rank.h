@@ -14,6 +14,7 @@
 #include "comm/channels.h"
 #include "core/arena.h"
 #include "core/buffers.h"
+#include "core/phase_board.h"
 #include "core/program.h"
 #include "core/step_profile.h"
 #include "device/cpu/matmul.h"
@@ -100,6 +101,8 @@ struct ppopt_rank {
   ppopt::runtime::Counters counters;
   /// Where to sum up times; null: nowhere.
   ppopt::runtime::StepProfile *profile = nullptr;
+  /// Where to say what the rank is doing; null: nowhere.
+  ppopt::runtime::PhaseBoard *board = nullptr;
 
   /// What went wrong inside a task: an exception must not pass through compiled
   /// code. The launches that follow do nothing, and the walker rethrows it.

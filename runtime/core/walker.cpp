@@ -47,8 +47,10 @@ double readNumber(const char *address, ElementType type) {
 class Walk {
 public:
   Walk(ppopt_rank &rank, const StepSettings &settings,
-       const WalkOptions &options, StepTrace *trace)
-      : rank(rank), settings(settings), options(options), trace(trace) {}
+       const WalkOptions &options, StepTrace *trace = nullptr,
+       PhaseBoard *board = nullptr)
+      : rank(rank), settings(settings), options(options), trace(trace),
+        board(board) {}
 
   void setRecord(bool training);
   void walk(const std::vector<Action> &actions);
@@ -89,6 +91,7 @@ private:
   const StepSettings &settings;
   const WalkOptions &options;
   StepTrace *const trace;
+  PhaseBoard *const board;
   Clock::duration waited{};
   std::optional<double> norm; ///< once taken
   bool stopped = false; ///< by check_counts: the remaining actions are off
@@ -116,6 +119,8 @@ void Walk::setRecord(bool training) {
 
 void Walk::walk(const std::vector<Action> &actions) {
   for (const Action &action : actions) {
+    if (board)
+      board->enter(rank.program, action);
     bool spans = action.kind == Action::run || action.kind == Action::wait ||
                  action.kind == Action::copy || action.kind == Action::sum;
     if (action.kind == Action::wait || (trace && spans) || rank.profile) {
@@ -317,7 +322,7 @@ StepResult walkStep(ppopt_rank &rank, const StepSettings &settings,
                     const WalkOptions &options) {
   Counters before = rank.counters;
   int64_t bytesBefore = rank.bytesSent();
-  Walk walk(rank, settings, options, options.trace);
+  Walk walk(rank, settings, options, options.trace, rank.board);
   Clock::time_point begin = Clock::now();
   walk.setRecord(/*training=*/true);
   {
@@ -344,14 +349,14 @@ StepResult walkStep(ppopt_rank &rank, const StepSettings &settings,
 void walkAgain(ppopt_rank &rank, const StepSettings &settings,
                StepObserver &observer) {
   const WalkOptions options;
-  Walk walk(rank, settings, options, /*trace=*/nullptr);
+  Walk walk(rank, settings, options);
   walk.setRecord(/*training=*/true);
   walk.walk(rank.actions, observer);
 }
 
 EvalResult walkEval(ppopt_rank &rank, const StepSettings &settings,
                     const WalkOptions &options) {
-  Walk walk(rank, settings, options, /*trace=*/nullptr);
+  Walk walk(rank, settings, options);
   walk.setRecord(/*training=*/false);
   walk.walk(rank.evalActions);
   return {walk.loss(), std::move(walk.skipped)};

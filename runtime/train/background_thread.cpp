@@ -48,12 +48,16 @@ void BackgroundThread::run() {
     if (stop_)
       return;
     lock.unlock();
+    if (published_)
+      published_->store(1, std::memory_order_relaxed);
     std::string error;
     try {
       job_();
     } catch (const std::exception &thrown) {
       error = thrown.what();
     }
+    if (published_)
+      published_->store(0, std::memory_order_relaxed);
     lock.lock();
     error_ = std::move(error);
     busy_ = false;

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -26,6 +27,8 @@ public:
   void start(std::function<void()> job);
 
   bool isBusy() const { return busy_; }
+  /// From now on `flag`, which must outlive the thread, is 1 while a job runs.
+  void publish(std::atomic<int64_t> &flag) { published_ = &flag; }
   /// Until the job has ended.
   void wait();
 
@@ -43,6 +46,7 @@ private:
   std::function<void()> job_;
   std::atomic<bool> busy_{false}, stop_{false};
   std::string error_;
+  std::atomic<int64_t> *published_ = nullptr;
   std::thread thread_; ///< last: it uses the others
 };
 

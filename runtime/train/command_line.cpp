@@ -366,6 +366,9 @@ void addRunningFlags(Flags &flags, Options &options) {
   flags.toggle("--poison", options.poison, true,
                "Overwrite memory after its last use in a step: what is read "
                "too late shows");
+  flags.path("--publish-phases", options.publishPhases,
+             "Keep in this file which process is a rank and what it is doing: "
+             "for tests that stop or kill one");
   flags.path("--trace", options.trace,
              "Write what ran when on all ranks in the last steps, for "
              "ui.perfetto.dev");

@@ -74,6 +74,7 @@ struct Options {
   bool poison = false;
   int64_t checkReplicas = 0; ///< 0: off
   Profiled profile = Profiled::Nobody;
+  std::string publishPhases;
 };
 
 /// Throws UsageError with one line for anything that is not understood, out of

@@ -62,6 +62,8 @@ private:
 ShareWriter::ShareWriter(const ppopt_rank &rank, int64_t memory) : rank_(rank) {
   takeTensors();
   divide(memory);
+  if (rank.board)
+    thread_.publish(rank.board->saving());
 }
 
 ShareWriter::~ShareWriter() = default;

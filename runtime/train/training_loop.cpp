@@ -57,6 +57,10 @@ public:
     settings_.seed = options_.seed;
     walk_.checkPredicted = options_.checkCounters;
     walk_.poison = options_.poison;
+    if (!options_.publishPhases.empty())
+      board_.emplace(options_.publishPhases, program_.plan.ranks(),
+                     rank_.index);
+    rank_.board = board_ ? &*board_ : nullptr;
     if (options_.checkReplicas > 0)
       replicas_.emplace(rank_);
     if (rank_.index == 0)
@@ -86,6 +90,10 @@ public:
   }
 
 private:
+  void publish(runtime::Phase phase) {
+    if (board_)
+      board_->enter(phase);
+  }
   void start();
   void takeParameters();
   void train(int64_t step);
@@ -95,6 +103,7 @@ private:
   const Job &job_;
   const Program &program_;
   const Options &options_;
+  std::optional<runtime::PhaseBoard> board_;
   ppopt_rank rank_;
   const int64_t dpCoordinate_;
   const int64_t first_;            ///< the first step
@@ -151,6 +160,9 @@ void TrainingLoop::takeParameters() {
 
 void TrainingLoop::train(int64_t step) {
   Stopwatch watch;
+  if (board_)
+    board_->beginStep(step + 1);
+  publish(runtime::Phase::other);
   settings_.learningRate = options_.learningRate.at(step);
   if (profile_ && step > first_)
     rank_.profile = &*profile_;
@@ -160,6 +172,7 @@ void TrainingLoop::train(int64_t step) {
     job_.training->fill(step, dpCoordinate_, rank_.inputs);
   }
   runtime::StepResult result = runtime::walkStep(rank_, settings_, walk_);
+  publish(runtime::Phase::other);
   if (rank_.profile)
     rank_.profile->endStep(watch.elapsed());
   rank_.profile = nullptr;
@@ -181,6 +194,7 @@ void TrainingLoop::evaluate(int64_t stepsDone) {
   if (!job_.evaluation)
     return;
   Stopwatch watch;
+  publish(runtime::Phase::evaluate);
   double sum = 0;
   int64_t counted = 0;
   for (int64_t batch = 0; batch < job_.evalBatches; ++batch) {
@@ -193,6 +207,7 @@ void TrainingLoop::evaluate(int64_t stepsDone) {
   }
   double loss = counted > 0 ? sum / static_cast<double>(counted)
                             : std::numeric_limits<double>::quiet_NaN();
+  publish(runtime::Phase::other);
   if (progress_)
     progress_->evaluation(stepsDone, loss, counted, job_.evalBatches - counted,
                           watch.milliseconds());
