@@ -20,7 +20,9 @@ constexpr const char *kFormat = "ppopt checkpoint";
 json describeSamples(const Manifest &manifest) {
   json files = json::array();
   for (const SampleFile &file : manifest.samples.files)
-    files.push_back({{"path", file.path}, {"bytes", file.bytes}});
+    files.push_back({{"path", file.path},
+                     {"bytes", file.bytes},
+                     {"written", file.written}});
   return {{"order", manifest.samples.order},
           {"format", manifest.samples.format},
           {"batch", manifest.samples.batch},
@@ -66,8 +68,9 @@ SampleRecord readSamples(const json &object) {
   object.at("batch").get_to(samples.batch);
   object.at("count").get_to(samples.count);
   for (const json &file : object.at("files"))
-    samples.files.push_back(
-        {file.at("path").get<std::string>(), file.at("bytes").get<uint64_t>()});
+    samples.files.push_back({file.at("path").get<std::string>(),
+                             file.at("bytes").get<uint64_t>(),
+                             file.at("written").get<int64_t>()});
   return samples;
 }
 

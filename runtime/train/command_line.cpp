@@ -82,6 +82,20 @@ public:
     });
   }
 
+  /// One path or several, by one flag or by several of them.
+  CLI::Option *paths(const std::string &flag, std::vector<std::string> &into,
+                     const std::string &help) {
+    auto read = [&into, flag](const std::vector<std::string> &given) {
+      for (const std::string &path : given)
+        if (path.empty())
+          throw UsageError("{}: the path is empty", flag);
+      into = given;
+    };
+    return app_.add_option_function<std::vector<std::string>>(flag, read, help)
+        ->type_name("PATH")
+        ->group(group_);
+  }
+
   CLI::Option *integer(const std::string &flag, int64_t &into, int64_t least,
                        const std::string &help) {
     return value(flag, "N", help,
@@ -165,11 +179,10 @@ void setDefaults(const Program &program, Options &options) {
 
 void addSampleFlags(Flags &flags, Options &options) {
   flags.setGroup("Samples");
-  flags.path(
+  flags.paths(
       "--data", options.data,
-      "Train on windows of consecutive tokens of a file or of a folder's "
-      "files: llm.c's .bin by their header, anything else as bytes",
-      "PATH");
+      "Train on windows of consecutive tokens of files, or of the files in "
+      "folders: llm.c's .bin by their header, anything else as bytes");
   flags.value("--tokens", "bytes|uint16",
               "How to read --data and --eval-data without an llm.c header: "
               "bytes (default), or uint16 (nanoGPT's .bin)",
@@ -177,15 +190,14 @@ void addSampleFlags(Flags &flags, Options &options) {
                 options.tokens = static_cast<TokenFormat>(
                     parseChoice("--tokens", text, {"bytes", "uint16"}));
               });
-  flags.path("--inputs", options.inputs,
-             "Train on the rows of a safetensors file with one tensor for each "
-             "input");
+  flags.paths("--inputs", options.inputs,
+              "Train on the rows of safetensors files with one tensor for each "
+              "input");
   flags.toggle("--no-shuffle", options.shuffle, false,
-               "Take the rows of --inputs in their order instead of a new "
-               "permutation every epoch");
-  flags.path("--eval-data", options.evalData, "Evaluate on these tokens",
-             "PATH");
-  flags.path("--eval-inputs", options.evalInputs, "Evaluate on these rows");
+               "Take the samples in their order instead of a new permutation "
+               "every epoch");
+  flags.paths("--eval-data", options.evalData, "Evaluate on these tokens");
+  flags.paths("--eval-inputs", options.evalInputs, "Evaluate on these rows");
   flags.integer("--eval-every", options.evalEvery, 1,
                 "Evaluate before the first step and after every N; without it "
                 "after the last step only");
@@ -399,8 +411,8 @@ void checkOptimizer(const Program &program, const CLI::App &app) {
 
 void checkSamples(const Program &program, const Options &options,
                   const CLI::App &app) {
-  auto exclusive = [](const std::string &a, const std::string &flagA,
-                      const std::string &b, const std::string &flagB) {
+  auto exclusive = [](const std::vector<std::string> &a, const char *flagA,
+                      const std::vector<std::string> &b, const char *flagB) {
     if (!a.empty() && !b.empty())
       throw UsageError("{} and {}: give one of them", flagA, flagB);
   };
@@ -411,8 +423,8 @@ void checkSamples(const Program &program, const Options &options,
   bool evaluates = !options.evalData.empty() || !options.evalInputs.empty();
   if (app.count("--tokens") > 0 && !tokens)
     throw UsageError("--tokens: needs --data or --eval-data");
-  if (!options.shuffle && options.inputs.empty())
-    throw UsageError("--no-shuffle: needs --inputs");
+  if (!options.shuffle && options.data.empty() && options.inputs.empty())
+    throw UsageError("--no-shuffle: needs --data or --inputs");
   for (const char *flag : {"--eval-every", "--eval-batches"})
     if (app.count(flag) > 0 && !evaluates)
       throw UsageError("{}: needs --eval-data or --eval-inputs", flag);

@@ -35,7 +35,7 @@ struct Options {
   std::string help; ///< the text, where mode is Help
 
   // Samples.
-  std::string data, inputs, evalData, evalInputs;
+  std::vector<std::string> data, inputs, evalData, evalInputs;
   TokenFormat tokens = TokenFormat::Bytes;
   bool shuffle = true;
   int64_t evalEvery = 0;   ///< 0: only after the last step

@@ -21,16 +21,13 @@ constexpr int64_t kDefaultEvalBatches = 8;
 
 std::optional<Sampler> openTraining(const Program &program,
                                     const Options &options) {
-  if (!options.data.empty()) {
-    std::shared_ptr<SampleReader> reader =
-        makeTokenReader(program, options.data, options.tokens, "--data");
-    auto order = std::make_unique<RandomOrder>(options.seed, reader->count());
-    return Sampler(program, std::move(reader), std::move(order));
-  }
-  if (options.inputs.empty())
+  std::shared_ptr<SampleReader> reader;
+  if (!options.data.empty())
+    reader = makeTokenReader(program, options.data, options.tokens, "--data");
+  else if (!options.inputs.empty())
+    reader = makeTensorReader(program, options.inputs, "--inputs");
+  else
     return std::nullopt;
-  std::shared_ptr<SampleReader> reader =
-      makeTensorReader(program, options.inputs, "--inputs");
   std::unique_ptr<SampleOrder> order;
   if (options.shuffle)
     order = std::make_unique<ShuffledOrder>(options.seed, reader->count());

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "train/describe.h"
+#include "train/list_files.h"
 
 #include <fmt/format.h>
 
@@ -97,6 +98,21 @@ std::string differenceOf(const SampleRecord &saved, const SampleRecord &now) {
   return "";
 }
 
+/// Files of the same size that were written since: copied, or with other
+/// contents. Empty if there are none; else a note for people.
+std::string describeRewritten(const SampleRecord &saved,
+                              const SampleRecord &now) {
+  std::vector<std::string> rewritten;
+  for (size_t i = 0; i < saved.files.size(); ++i)
+    if (saved.files[i].written != now.files[i].written)
+      rewritten.push_back(now.files[i].path);
+  if (rewritten.empty())
+    return "";
+  return fmt::format("resume: data files were written since: {}; their sizes "
+                     "are the same, and so, it is taken, are their contents",
+                     describePaths(rewritten));
+}
+
 void checkSteps(const Manifest &saved, const Manifest &now,
                 const std::string &path) {
   int64_t steps = std::stoll(now.flags.at("steps"));
@@ -131,6 +147,9 @@ std::vector<std::string> compareRuns(const Manifest &saved, const Manifest &now,
                 "--init {} instead of --resume",
                 path, samples, path);
   std::vector<std::string> notes;
+  if (std::string note = describeRewritten(saved.samples, now.samples);
+      !note.empty())
+    notes.push_back(note);
   for (const auto &[flag, value] : now.flags)
     if (auto then = saved.flags.find(flag);
         then != saved.flags.end() && then->second != value)

@@ -50,11 +50,14 @@ public:
   explicit SafetensorsFile(const std::string &path);
 
   const std::string &path() const { return file_.path(); }
-  uint64_t bytes() const { return file_.size(); }
   /// In the order of their names.
   const std::vector<StoredTensor> &tensors() const { return tensors_; }
   /// Null where the file has no tensor of that name.
   const StoredTensor *find(const std::string &name) const;
+  /// Where one of its tensors begins, in bytes from the file's start.
+  uint64_t offsetOf(const StoredTensor &tensor) const {
+    return static_cast<uint64_t>(tensor.data - file_.data());
+  }
   const std::map<std::string, std::string> &metadata() const {
     return metadata_;
   }

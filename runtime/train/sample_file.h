@@ -12,6 +12,7 @@ namespace ppopt::train {
 struct SampleFile {
   std::string path;
   uint64_t bytes;
+  int64_t written; ///< when last, in ns since 1970
 };
 
 } // namespace ppopt::train

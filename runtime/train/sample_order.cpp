@@ -6,16 +6,6 @@
 
 namespace ppopt::train {
 
-uint64_t RandomOrder::at(uint64_t position) const {
-  static const uint64_t stream = runtime::streamOf("--data");
-  runtime::PhiloxBlock block =
-      runtime::randomBlock(seed_, stream, position, /*step=*/0);
-  uint64_t bits = static_cast<uint64_t>(block[1]) << 32 | block[0];
-  // The high half of the product: uniform up to count / 2^64.
-  return static_cast<uint64_t>(static_cast<unsigned __int128>(bits) * count_ >>
-                               64);
-}
-
 ShuffledOrder::ShuffledOrder(int64_t seed, uint64_t count)
     : seed_(seed), count_(count), halfBits_(1) {
   while (halfBits_ < 32 && uint64_t{1} << 2 * halfBits_ < count_)
@@ -23,7 +13,7 @@ ShuffledOrder::ShuffledOrder(int64_t seed, uint64_t count)
 }
 
 uint64_t ShuffledOrder::at(uint64_t position) const {
-  static const uint64_t stream = runtime::streamOf("--inputs");
+  static const uint64_t stream = runtime::streamOf("samples");
   constexpr uint64_t kRounds = 6;
   const uint64_t epoch = position / count_;
   const uint64_t mask = (uint64_t{1} << halfBits_) - 1;

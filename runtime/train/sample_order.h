@@ -20,17 +20,6 @@ public:
   virtual uint64_t at(uint64_t position) const = 0;
 };
 
-/// Each position draws a sample uniformly, with replacement.
-class RandomOrder final : public SampleOrder {
-public:
-  RandomOrder(int64_t seed, uint64_t count) : seed_(seed), count_(count) {}
-  uint64_t at(uint64_t position) const override;
-
-private:
-  int64_t seed_;
-  uint64_t count_;
-};
-
 /// Epoch after epoch, each a permutation of all samples that depends on the
 /// seed and the epoch.
 class ShuffledOrder final : public SampleOrder {

@@ -1,13 +1,16 @@
 //===- train_files_test.cpp - safetensors and token files -----------------===//
 
+#include "train/guarded_copy.h"
 #include "train/safetensors.h"
 #include "train/token_files.h"
 #include "train_files.h"
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 using namespace ppopt::train;
 
@@ -152,27 +155,30 @@ std::string llmcFile(int32_t magic, int32_t version,
   return asBytes(header) + asBytes(tokens);
 }
 
-std::vector<int64_t> tokensOf(const TokenFile &file) {
-  std::vector<int64_t> tokens;
-  for (uint64_t i = 0; i < file.size(); ++i)
-    tokens.push_back(file[i]);
+using Paths = std::vector<std::string>;
+
+std::vector<int64_t> tokensOf(const std::string &path, TokenFormat format) {
+  TokenWindows windows({path}, format, {1, 1}, "--data");
+  std::vector<int64_t> tokens(windows.count());
+  for (uint64_t i = 0; i < windows.count(); ++i)
+    windows.copy(i, 0, 1, {}, &tokens[i]);
   return tokens;
 }
 
 TEST(TokenFiles, ReadsEachFormat) {
   TemporaryFolder folder;
   using Tokens = std::vector<int64_t>;
-  EXPECT_EQ(tokensOf({folder.write("text", "a\xff"), TokenFormat::Bytes}),
+  EXPECT_EQ(tokensOf(folder.write("text", "a\xff"), TokenFormat::Bytes),
             (Tokens{97, 255}));
   std::string raw = asBytes(std::vector<uint16_t>{1, 50256, 3});
-  EXPECT_EQ(tokensOf({folder.write("raw", raw), TokenFormat::Uint16}),
+  EXPECT_EQ(tokensOf(folder.write("raw", raw), TokenFormat::Uint16),
             (Tokens{1, 50256, 3}));
   std::string gpt2 = llmcFile<uint16_t>(20240520, 1, {50256, 2});
   std::string llama = llmcFile<uint32_t>(20240801, 7, {128255, 70000, 5});
   for (TokenFormat format : {TokenFormat::Bytes, TokenFormat::Uint16}) {
-    EXPECT_EQ(tokensOf({folder.write("gpt2.bin", gpt2), format}),
+    EXPECT_EQ(tokensOf(folder.write("gpt2.bin", gpt2), format),
               (Tokens{50256, 2}));
-    EXPECT_EQ(tokensOf({folder.write("llama.bin", llama), format}),
+    EXPECT_EQ(tokensOf(folder.write("llama.bin", llama), format),
               (Tokens{128255, 70000, 5}));
   }
 }
@@ -182,7 +188,7 @@ TEST(TokenFiles, RefusesWrongHeaders) {
   std::string good = llmcFile<uint16_t>(20240520, 1, {1, 2, 3});
   auto open = [&](const std::string &bytes,
                   TokenFormat format = TokenFormat::Bytes) {
-    TokenFile(folder.write("f.bin", bytes), format);
+    tokensOf(folder.write("f.bin", bytes), format);
   };
   EXPECT_ERROR(open(good.substr(0, 100)), "ends within the header");
   EXPECT_ERROR(open(good.substr(0, good.size() - 1)),
@@ -194,6 +200,14 @@ TEST(TokenFiles, RefusesWrongHeaders) {
                "3 bytes are not a whole number of uint16 tokens");
 }
 
+/// The tokens of bytes as text.
+std::string textOf(const TokenWindows &windows, uint64_t window, uint64_t shift,
+                   uint64_t length) {
+  std::vector<int32_t> tokens(length);
+  windows.copy(window, shift, length, {}, tokens.data());
+  return std::string(tokens.begin(), tokens.end());
+}
+
 TEST(TokenWindows, AreNumberedByFileAndDoNotCrossFiles) {
   TemporaryFolder folder;
   folder.write("data/b", "BCDE");
@@ -201,26 +215,161 @@ TEST(TokenWindows, AreNumberedByFileAndDoNotCrossFiles) {
   folder.write("data/c", "xy");
   folder.write("data/.git/config", "hidden");
   folder.write("data/.hidden", "hidden");
-  TokenWindows windows(folder.path("data"), TokenFormat::Bytes, 3, "--data");
+  TokenWindows windows({folder.path("data")}, TokenFormat::Bytes, {3, 1},
+                       "--data");
   EXPECT_EQ(windows.count(), 3u); // abc, BCD, CDE
   EXPECT_EQ(windows.tokens(), 7u);
   EXPECT_EQ(windows.files(), 2u);
   EXPECT_EQ(windows.skippedFiles(), 1u);
   EXPECT_EQ(windows.skippedTokens(), 2u);
-  auto text = [&](uint64_t window, uint64_t shift, uint64_t length) {
-    std::vector<int32_t> tokens(length);
-    windows.copy(window, shift, length, {}, tokens.data());
-    return std::string(tokens.begin(), tokens.end());
+  EXPECT_EQ(textOf(windows, 0, 0, 3), "abc");
+  EXPECT_EQ(textOf(windows, 1, 0, 3), "BCD");
+  EXPECT_EQ(textOf(windows, 2, 1, 2), "DE");
+}
+
+TEST(TokenWindows, EveryTokenIsATargetOnce) {
+  TemporaryFolder folder;
+  for (int length : {5, 8, 9, 10, 12, 13, 20, 10007}) {
+    SCOPED_TRACE(length);
+    std::string text;
+    for (int i = 0; i < length; ++i)
+      text += static_cast<char>(i * i % 251);
+    // Inputs of 4 tokens, and targets one later.
+    TokenWindows windows({folder.write("f", text)}, TokenFormat::Bytes, {5, 4},
+                         "--data");
+    uint64_t whole = (length - 1) / 4; // what fills no window is left over
+    ASSERT_EQ(windows.count(), whole);
+    std::string targets;
+    for (uint64_t i = 0; i < whole; ++i)
+      targets += textOf(windows, i, 1, 4);
+    EXPECT_EQ(targets, text.substr(1, 4 * whole));
+  }
+}
+
+TEST(TokenWindows, DoNotDependOnTheOrderOfPaths) {
+  TemporaryFolder folder;
+  std::string b = folder.write("b", "BBBB"), a = folder.write("x/a", "aaaa");
+  folder.write("x/c", "cccc");
+  for (const Paths &paths :
+       {Paths{b, folder.path("x")}, Paths{folder.path("x/"), b},
+        Paths{folder.path("x/c"), folder.path("./b"), folder.path("x/../x/a")}})
+    for (uint64_t i = 0; i < 3; ++i)
+      EXPECT_EQ(textOf({paths, TokenFormat::Bytes, {4, 4}, "--data"}, i, 0, 4),
+                std::string(4, "Bac"[i]));
+  auto open = [](const Paths &paths) {
+    TokenWindows(paths, TokenFormat::Bytes, {4, 4}, "--data");
   };
-  EXPECT_EQ(text(0, 0, 3), "abc");
-  EXPECT_EQ(text(1, 0, 3), "BCD");
-  EXPECT_EQ(text(2, 1, 2), "DE");
+  EXPECT_ERROR(open({folder.path("x"), b, a}), "x/a is given twice");
+}
+
+TEST(TokenWindows, AreReadOfMoreFilesThanAreMapped) {
+  TemporaryFolder folder;
+  constexpr int kFiles = 3 * DataFiles::kMapped;
+  for (int i = 0; i < kFiles; ++i)
+    folder.write("data/" + std::to_string(100000 + i),
+                 std::to_string(100000 + i));
+  TokenWindows windows({folder.path("data")}, TokenFormat::Bytes, {6, 6},
+                       "--data");
+  ASSERT_EQ(windows.count(), uint64_t{kFiles});
+  // By several threads, more than half of them in files that must be mapped.
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread)
+    threads.emplace_back([&windows, thread] {
+      for (int i = 0; i < 4 * kFiles; ++i) {
+        uint64_t window = (i * 7919 + thread * 101) % kFiles;
+        EXPECT_EQ(textOf(windows, window, 0, 6),
+                  std::to_string(100000 + window));
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+//===----------------------------------------------------------------------===//
+// Files that change
+//===----------------------------------------------------------------------===//
+
+constexpr uint64_t kLong = 3 * 4096 + 100;
+
+TEST(ChangedFiles, ShrinkToAnError) {
+  // To whole pages that are gone, and within a page, whose rest reads as zeros.
+  for (uint64_t left : {uint64_t{0}, uint64_t{10}, uint64_t{4096}, kLong - 1}) {
+    SCOPED_TRACE(left);
+    TemporaryFolder folder;
+    std::string path = folder.write("f", std::string(kLong, 'x'));
+    TokenWindows windows({path}, TokenFormat::Bytes, {100, 100}, "--data");
+    EXPECT_EQ(textOf(windows, 122, 0, 100), std::string(100, 'x'));
+    std::filesystem::resize_file(path, left);
+    EXPECT_ERROR(textOf(windows, 122, 0, 100),
+                 path + ": shrank while training, from 12388 to " +
+                     std::to_string(left) + " bytes (sample 122)");
+    // So does what is still there: the run ends at the next sample of the file.
+    EXPECT_ERROR(textOf(windows, 0, 0, 100), "shrank");
+  }
+}
+
+TEST(ChangedFiles, AreNoticedWhereTheyAreRewritten) {
+  TemporaryFolder folder;
+  std::string path = folder.write("f", std::string(kLong, 'x'));
+  std::filesystem::last_write_time(
+      path, std::filesystem::last_write_time(path) - std::chrono::hours(1));
+  TokenWindows windows({path}, TokenFormat::Bytes, {100, 100}, "--data");
+  textOf(windows, 3, 0, 100);
+  folder.write("f", std::string(kLong, 'y'));
+  EXPECT_ERROR(textOf(windows, 3, 0, 100),
+               path +
+                   ": was changed while training: 12388 bytes, last written");
+  // Before it was ever mapped.
+  TokenWindows others({path}, TokenFormat::Bytes, {100, 100}, "--data");
+  folder.write("f", std::string(kLong + 1, 'y'));
+  EXPECT_ERROR(textOf(others, 3, 0, 100), "12389 bytes, last written");
+}
+
+TEST(ChangedFiles, MayVanishWhileTheyAreMapped) {
+  TemporaryFolder folder;
+  std::string path = folder.write("f", std::string(kLong, 'x'));
+  TokenWindows mapped({path}, TokenFormat::Bytes, {100, 100}, "--data");
+  TokenWindows unmapped({path}, TokenFormat::Bytes, {100, 100}, "--data");
+  textOf(mapped, 0, 0, 100);
+  std::filesystem::remove(path);
+  EXPECT_EQ(textOf(mapped, 122, 0, 100), std::string(100, 'x'));
+  EXPECT_ERROR(textOf(unmapped, 7, 0, 100),
+               path + ": cannot open: No such file or directory; when the run "
+                      "began it had 12388 bytes (sample 7)");
+}
+
+volatile std::sig_atomic_t passedOn = 0;
+
+/// Ends with status 0 where an earlier handler gets what is not a copy's.
+[[noreturn]] void raiseWithEarlierHandler() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { passedOn = passedOn + 1; };
+  ::sigaction(SIGBUS, &action, nullptr);
+  char from = 'x', to = 0;
+  bool copied = guardedCopy(&to, &from, 1);
+  ::raise(SIGBUS);
+  std::_Exit(copied && to == 'x' && passedOn == 1 ? 0 : 1);
+}
+
+[[noreturn]] void raiseWithoutEarlierHandler() {
+  char from = 'x', to;
+  guardedCopy(&to, &from, 1);
+  ::raise(SIGBUS);
+  std::_Exit(0);
+}
+
+TEST(GuardedCopyDeathTest, LeavesOtherBusErrorsToOthers) {
+  // In processes of their own: the handler is installed by the first copy.
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(raiseWithEarlierHandler(), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(raiseWithoutEarlierHandler(), ::testing::KilledBySignal(SIGBUS),
+              "");
 }
 
 TEST(TokenWindows, SayWhatIsMissing) {
   TemporaryFolder folder;
   auto open = [&](const std::string &name) {
-    TokenWindows(folder.path(name), TokenFormat::Bytes, 9, "--data");
+    TokenWindows({folder.path(name)}, TokenFormat::Bytes, {9, 8}, "--data");
   };
   folder.write("short", "12345");
   folder.write("many/a", "12345");
@@ -238,7 +387,7 @@ TEST(TokenWindows, SayWhatIsMissing) {
 TEST(TokenWindows, CheckTokensAgainstTheVocabulary) {
   TemporaryFolder folder;
   std::string path = folder.write("f", "aaza");
-  TokenWindows windows(path, TokenFormat::Bytes, 4, "--data");
+  TokenWindows windows({path}, TokenFormat::Bytes, {4, 4}, "--data");
   std::vector<int64_t> into(4);
   TokenRange range;
   range.bounded = true;
@@ -252,7 +401,8 @@ TEST(TokenWindows, CheckTokensAgainstTheVocabulary) {
   EXPECT_EQ(into[2], 'z');
 
   std::string large = llmcFile<uint32_t>(20240801, 7, {4000000000u});
-  TokenWindows wide(folder.write("w", large), TokenFormat::Bytes, 1, "--data");
+  TokenWindows wide({folder.write("w", large)}, TokenFormat::Bytes, {1, 1},
+                    "--data");
   int32_t narrow;
   EXPECT_ERROR(wide.copy(0, 0, 1, {}, &narrow), "does not fit the model's");
   wide.copy(0, 0, 1, {}, into.data());

@@ -40,7 +40,7 @@ TEST(CommandLine, ReadsValues) {
       parse("--data d --steps 7 --lr 1e-3 --min-lr=1e-4 --lr-schedule cosine "
             "--warmup 2 --betas 0.8,0.95 --eps 1e-6 --clip 1 --seed 5 "
             "--weight-decay 0.1 --tokens uint16 --check-counters");
-  EXPECT_EQ(options.data, "d");
+  EXPECT_EQ(options.data, std::vector<std::string>{"d"});
   EXPECT_EQ(options.steps, 7);
   EXPECT_EQ(options.learningRate.peak, 1e-3);
   EXPECT_EQ(options.learningRate.least, 1e-4);
@@ -73,6 +73,13 @@ TEST(CommandLine, ReadsValues) {
   EXPECT_EQ(text.steps, 100);
   EXPECT_EQ(parse("--init p --generate 9").steps, 0);
   EXPECT_EQ(parse("--steps 0 --generate 9").steps, 0);
+  using Paths = std::vector<std::string>;
+  Options several = parse("--data a b --eval-data c --steps 3 --data d");
+  EXPECT_EQ(several.data, (Paths{"a", "b", "d"}));
+  EXPECT_EQ(several.evalData, Paths{"c"});
+  several = parse("--inputs a b --eval-inputs c d");
+  EXPECT_EQ(several.inputs, (Paths{"a", "b"}));
+  EXPECT_EQ(several.evalInputs, (Paths{"c", "d"}));
 }
 
 TEST(CommandLine, RefusesWhatCannotBeMeant) {
@@ -81,7 +88,7 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
   };
   const Case cases[] = {
       {"--stpes 3", "unknown flag '--stpes'; did you mean '--steps'?"},
-      {"--data d x", "unexpected argument 'x'"},
+      {"x --data d", "unexpected argument 'x'"},
       {"--qqqqqqqqqqqq=1", "unknown flag '--qqqqqqqqqqqq' (--help"},
       {"--data d --steps", "--steps: 1 required N missing"},
       {"--data d --steps 1.5", "--steps 1.5: not a whole number"},
@@ -108,7 +115,7 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--data d --tokens uint8", "did you mean 'uint16'?"},
       {"--inputs d --tokens uint16", "--tokens: needs --data"},
       {"--data d --inputs f", "--data and --inputs: give one of them"},
-      {"--data d --no-shuffle", "--no-shuffle: needs --inputs"},
+      {"--eval-data d --steps 0 --no-shuffle", "--no-shuffle: needs --data"},
       {"--data d --eval-every 3", "--eval-every: needs --eval-data"},
       {"--data d --eval-batches 3", "--eval-batches: needs --eval-data"},
       {"--data d --eval-data e --eval-every 0", "must be at least 1"},

@@ -1,5 +1,6 @@
 //===- train_sampler_test.cpp - Samples depend on seed and step alone -----===//
 
+#include "train/safetensors.h"
 #include "train/sampler.h"
 #include "train_files.h"
 #include "train_program.h"
@@ -42,10 +43,10 @@ std::vector<int32_t> gather(const Program &program, const Sampler &sampler,
 Sampler tokenSampler(const Program &program, const std::string &path,
                      int64_t seed) {
   std::shared_ptr<SampleReader> reader =
-      makeTokenReader(program, path, TokenFormat::Bytes, "--data");
+      makeTokenReader(program, {path}, TokenFormat::Bytes, "--data");
   uint64_t count = reader->count();
   return Sampler(program, std::move(reader),
-                 std::make_unique<RandomOrder>(seed, count));
+                 std::make_unique<ShuffledOrder>(seed, count));
 }
 
 std::string text(int length) {
@@ -81,14 +82,53 @@ TEST(Sampler, TargetsAreTheTokensShiftedByOne) {
       EXPECT_EQ(batch[row * width + i + 1], batch[(rows + row) * width + i]);
 }
 
-TEST(SampleOrder, RandomDrawsEverySampleAboutEqually) {
-  RandomOrder order(0, 10);
-  std::vector<int> drawn(10);
-  for (uint64_t i = 0; i < 10000; ++i)
-    ++drawn.at(order.at(i));
-  for (int count : drawn)
-    EXPECT_NEAR(count, 1000, 150);
+/// First tokens of the windows of batches [0, batches).
+std::vector<int32_t> firstTokens(const Program &program, const Sampler &sampler,
+                                 int64_t batches) {
+  std::vector<int32_t> firsts;
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    std::vector<int32_t> values = gather(program, sampler, batch);
+    for (int row = 0; row < rows; ++row)
+      firsts.push_back(values[row * width]);
+  }
+  return firsts;
 }
+
+TEST(Sampler, EachWindowIsTakenOnceAnEpoch) {
+  TemporaryFolder folder;
+  Program two = program(2);
+  // A batch has 12: epochs that end within a batch, and with one.
+  for (int windows : {1, 5, 12, 17, 36, 31}) {
+    SCOPED_TRACE(windows);
+    // Window k begins with token k.
+    std::string first = "";
+    for (int i = 0; i < windows; ++i)
+      first += static_cast<char>(i) + std::string(width - 1, '\x7f');
+    size_t cut = (windows / 3) * width; // a window at least in the last file
+    folder.write("data/a",
+                 first.substr(0, cut) + std::string(cut ? 1 : 0, 'x'));
+    folder.write("data/b", first.substr(cut) + "x");
+    Sampler sampler = tokenSampler(two, folder.path("data"), 5);
+    ASSERT_EQ(sampler.reader().count(), static_cast<uint64_t>(windows));
+    std::vector<int32_t> firsts = firstTokens(two, sampler, windows);
+    std::vector<std::vector<int32_t>> epochs;
+    for (int epoch = 0; epoch < rows; ++epoch) {
+      auto begin = firsts.begin() + epoch * windows;
+      epochs.emplace_back(begin, begin + windows);
+      std::vector<int32_t> sorted = epochs.back();
+      std::sort(sorted.begin(), sorted.end());
+      for (int i = 0; i < windows; ++i)
+        EXPECT_EQ(sorted[i], i);
+    }
+    if (windows >= 5) {
+      EXPECT_NE(epochs[0], epochs[1]);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Orders
+//===----------------------------------------------------------------------===//
 
 TEST(SampleOrder, ShuffledIsAnotherPermutationInEachEpoch) {
   for (uint64_t count : {1, 2, 3, 5, 16, 17, 1000}) {
@@ -161,7 +201,7 @@ TEST(TensorReader, ReadsRows) {
   writeSafetensors(path, tensors.list);
   for (int ranks : {1, 3}) {
     Program several = program(ranks);
-    Sampler sampler(several, makeTensorReader(several, path, "--inputs"),
+    Sampler sampler(several, makeTensorReader(several, {path}, "--inputs"),
                     std::make_unique<SequentialOrder>(5));
     std::vector<int32_t> batch = gather(several, sampler, 1);
     for (int row = 0; row < rows; ++row)
@@ -173,6 +213,58 @@ TEST(TensorReader, ReadsRows) {
   }
 }
 
+TEST(TensorReader, ReadsSeveralFiles) {
+  TemporaryFolder folder;
+  Program one = program(1);
+  Tensors all(12);
+  // 5 and 7 samples, by folder and by name.
+  constexpr int kFirst = 5;
+  writeSafetensors(
+      folder.path("b"),
+      {{"tokens", "I32", {7, width}, &all.tokens[kFirst * width]},
+       {"targets", "I32", {7, width}, &all.targets[kFirst * width]}});
+  std::filesystem::create_directory(folder.path("a"));
+  writeSafetensors(folder.path("a/x.safetensors"),
+                   {{"tokens", "I32", {kFirst, width}, all.tokens.data()},
+                    {"targets", "I32", {kFirst, width}, all.targets.data()}});
+  folder.write("a/README", "no samples");
+  Sampler sampler(
+      one,
+      makeTensorReader(one, {folder.path("b"), folder.path("a")}, "--inputs"),
+      std::make_unique<SequentialOrder>(12));
+  EXPECT_EQ(sampler.reader().count(), 12u);
+  std::vector<int32_t> expected = all.tokens;
+  expected.insert(expected.end(), all.targets.begin(), all.targets.end());
+  EXPECT_EQ(gather(one, sampler, 0), expected);
+  std::filesystem::resize_file(folder.path("b"), 100);
+  EXPECT_ERROR(gather(one, sampler, 0), "/b: shrank while training, from ");
+  std::filesystem::create_directory(folder.path("c"));
+  EXPECT_ERROR(makeTensorReader(one, {folder.path("c")}, "--inputs"),
+               "the folder holds no .safetensors files");
+}
+
+TEST(TokenReader, TellsOfItsFiles) {
+  TemporaryFolder folder;
+  Program one = program(1);
+  folder.write("data/a", text(100));
+  folder.write("data/b", text(202));
+  folder.write("data/c", "short");
+  auto files =
+      makeTokenReader(one, {folder.path("data")}, TokenFormat::Bytes, "--data")
+          ->files();
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files[0].path, folder.path("data/a"));
+  EXPECT_EQ(files[1].bytes, 202u);
+  auto written = std::filesystem::last_write_time(folder.path("data/b"));
+  std::filesystem::last_write_time(folder.path("data/b"),
+                                   written + std::chrono::seconds(1));
+  auto later =
+      makeTokenReader(one, {folder.path("data")}, TokenFormat::Bytes, "--data")
+          ->files();
+  EXPECT_EQ(later[0].written, files[0].written);
+  EXPECT_EQ(later[1].written, files[1].written + 1000000000);
+}
+
 TEST(TensorReader, RefusesWhatTheModelDoesNotTake) {
   TemporaryFolder folder;
   std::string path = folder.path("x.safetensors");
@@ -181,7 +273,7 @@ TEST(TensorReader, RefusesWhatTheModelDoesNotTake) {
   auto read = [&](const std::vector<TensorToStore> &list) {
     writeSafetensors(path, list);
     std::vector<char> arena(next_token::bytes);
-    auto reader = makeTensorReader(one, path, "--inputs");
+    auto reader = makeTensorReader(one, {path}, "--inputs");
     for (uint64_t i = 0; i < reader->count(); ++i)
       reader->read(i, 0,
                    ppopt::runtime::inputBuffers(one.places[0], arena.data()));
