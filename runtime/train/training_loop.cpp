@@ -13,6 +13,7 @@
 #include "train/profile_report.h"
 #include "train/progress.h"
 #include "train/replica_check.h"
+#include "train/sample_feed.h"
 #include "train/trace_file.h"
 
 #include <fmt/format.h>
@@ -46,7 +47,8 @@ public:
         rank_(job.program, tasks, transport,
               {static_cast<int>(job.program.plan.threads),
                job.options.collectives}),
-        dpCoordinate_(job.program.plan.coordinate(rank_.index, "dp")),
+        samples_(job.program, rank_.inputs,
+                 job.program.plan.coordinate(rank_.index, "dp")),
         first_(job.firstStep()), badSteps_(rank_, job.options.skipBadSteps) {
     settings_.weightDecay = options_.weightDecay;
     settings_.beta1 = options_.beta1;
@@ -72,7 +74,7 @@ public:
   void run() {
     start();
     for (int64_t step = first_; step < options_.steps; ++step) {
-      if (options_.evalEvery > 0 && step % options_.evalEvery == 0)
+      if (evaluatesAfter(step))
         evaluate(step);
       train(step);
       if (replicas_ && ((step + 1) % options_.checkReplicas == 0 ||
@@ -97,7 +99,14 @@ private:
   void start();
   void takeParameters();
   void train(int64_t step);
+  bool evaluatesAfter(int64_t stepsDone) const {
+    return stepsDone == options_.steps ||
+           (options_.evalEvery > 0 && stepsDone % options_.evalEvery == 0);
+  }
   void evaluate(int64_t stepsDone);
+  /// Lets the samples be read that come next.
+  void prefetch(int64_t stepsDone);
+  void prefetchTraining(int64_t step);
   void finish();
 
   const Job &job_;
@@ -105,7 +114,7 @@ private:
   const Options &options_;
   std::optional<runtime::PhaseBoard> board_;
   ppopt_rank rank_;
-  const int64_t dpCoordinate_;
+  SampleFeed samples_;
   const int64_t first_;            ///< the first step
   runtime::StepSettings settings_; ///< `step` counts the updates made so far
   runtime::WalkOptions walk_;
@@ -120,6 +129,7 @@ private:
 };
 
 void TrainingLoop::start() {
+  prefetch(first_);
   if (!options_.trace.empty()) {
     trace_.emplace(rank_.actions,
                    std::min(options_.traceSteps, options_.steps));
@@ -169,7 +179,8 @@ void TrainingLoop::train(int64_t step) {
   if (job_.training) {
     runtime::LineTimer timer(rank_.profile ? &rank_.profile->samples()
                                            : nullptr);
-    job_.training->fill(step, dpCoordinate_, rank_.inputs);
+    samples_.fill(*job_.training, step);
+    prefetch(step + 1);
   }
   runtime::StepResult result = runtime::walkStep(rank_, settings_, walk_);
   publish(runtime::Phase::other);
@@ -198,7 +209,11 @@ void TrainingLoop::evaluate(int64_t stepsDone) {
   double sum = 0;
   int64_t counted = 0;
   for (int64_t batch = 0; batch < job_.evalBatches; ++batch) {
-    job_.evaluation->fill(batch, dpCoordinate_, rank_.inputs);
+    samples_.fill(*job_.evaluation, batch);
+    if (batch + 1 < job_.evalBatches)
+      samples_.prefetch(*job_.evaluation, batch + 1);
+    else
+      prefetchTraining(stepsDone);
     runtime::EvalResult result = runtime::walkEval(rank_, settings_, walk_);
     if (!result.skipped.empty())
       continue;
@@ -211,6 +226,18 @@ void TrainingLoop::evaluate(int64_t stepsDone) {
   if (progress_)
     progress_->evaluation(stepsDone, loss, counted, job_.evalBatches - counted,
                           watch.milliseconds());
+}
+
+void TrainingLoop::prefetch(int64_t stepsDone) {
+  if (job_.evaluation && evaluatesAfter(stepsDone))
+    samples_.prefetch(*job_.evaluation, 0);
+  else
+    prefetchTraining(stepsDone);
+}
+
+void TrainingLoop::prefetchTraining(int64_t step) {
+  if (job_.training && step < options_.steps)
+    samples_.prefetch(*job_.training, step);
 }
 
 void TrainingLoop::finish() {

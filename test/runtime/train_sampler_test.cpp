@@ -1,6 +1,7 @@
 //===- train_sampler_test.cpp - Samples depend on seed and step alone -----===//
 
 #include "train/safetensors.h"
+#include "train/sample_feed.h"
 #include "train/sampler.h"
 #include "train_files.h"
 #include "train_program.h"
@@ -124,6 +125,83 @@ TEST(Sampler, EachWindowIsTakenOnceAnEpoch) {
       EXPECT_NE(epochs[0], epochs[1]);
     }
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Reading ahead
+//===----------------------------------------------------------------------===//
+
+/// What a rank's inputs hold after a batch.
+struct Inputs {
+  explicit Inputs(const Program &program, int64_t rank = 0)
+      : arena(next_token::bytes), buffers(ppopt::runtime::inputBuffers(
+                                      program.placeOf(rank), arena.data())) {}
+  std::vector<char> arena;
+  std::vector<ppopt::runtime::Buffer> buffers;
+};
+
+TEST(SampleFeed, GivesTheSameWhateverWasReadAhead) {
+  TemporaryFolder folder;
+  Program two = program(2);
+  Sampler training = tokenSampler(two, folder.write("t", text(5000)), 3);
+  Sampler evaluation = tokenSampler(two, folder.write("e", text(3000)), 4);
+  for (int64_t rank : {0, 1}) {
+    Inputs fed(two, rank), direct(two, rank);
+    SampleFeed feed(two, fed.buffers, rank);
+    for (int64_t batch = 0; batch < 200; ++batch) {
+      const Sampler &sampler = batch % 7 == 3 ? evaluation : training;
+      if (batch % 5 != 0)
+        feed.prefetch(sampler, batch); // what is taken
+      if (batch % 11 == 0)
+        feed.prefetch(sampler, batch + 1); // and what is not
+      if (batch % 13 == 0)
+        feed.prefetch(evaluation, batch);
+      feed.fill(sampler, batch);
+      sampler.fill(batch, rank, direct.buffers);
+      ASSERT_EQ(fed.arena, direct.arena) << batch;
+    }
+  }
+}
+
+TEST(SampleFeed, FillsEveryCopyOfAnInput) {
+  TemporaryFolder folder;
+  Program one = program(1);
+  Sampler sampler = tokenSampler(one, folder.write("t", text(5000)), 3);
+  Inputs first(one), second(one), direct(one);
+  std::vector<ppopt::runtime::Buffer> both = first.buffers;
+  both.insert(both.end(), second.buffers.begin(), second.buffers.end());
+  SampleFeed feed(one, both, 0);
+  feed.fill(sampler, 8);
+  sampler.fill(8, 0, direct.buffers);
+  EXPECT_EQ(first.arena, direct.arena);
+  EXPECT_EQ(second.arena, direct.arena);
+}
+
+TEST(SampleFeed, ThrowsInTheStepThatNeedsTheSamples) {
+  TemporaryFolder folder;
+  Program one = program(1);
+  std::string path = folder.write("t", text(5000));
+  Sampler sampler = tokenSampler(one, path, 3);
+  Sampler other = tokenSampler(one, folder.write("o", text(5000)), 3);
+  Inputs inputs(one);
+  SampleFeed feed(one, inputs.buffers, 0);
+  feed.fill(sampler, 0);
+  std::filesystem::resize_file(path, 100);
+  feed.prefetch(sampler, 1); // fails while the step before goes on
+  feed.prefetch(sampler, 2);
+  EXPECT_ERROR(feed.fill(sampler, 2), "shrank while training");
+  EXPECT_ERROR(feed.fill(sampler, 1), "shrank while training");
+  feed.prefetch(sampler, 3);
+  feed.fill(other, 3);
+}
+
+TEST(SampleFeed, OfARankWithoutInputsHasNothingToDo) {
+  TemporaryFolder folder;
+  Program one = program(1);
+  Sampler sampler = tokenSampler(one, folder.write("t", text(5000)), 3);
+  SampleFeed feed(one, {}, 0);
+  feed.prefetch(sampler, 0);
+  feed.fill(sampler, 0);
 }
 
 //===----------------------------------------------------------------------===//

@@ -184,7 +184,7 @@ public:
   }
 
 private:
-  static constexpr unsigned kLabel = 18, kWidth = 18, kColumns = 6;
+  static constexpr unsigned kLabel = 20, kWidth = 18, kColumns = 6;
 
   const PlanReport &report;
   SmallVector<std::pair<std::string, std::vector<std::string>>> rows;
@@ -221,6 +221,10 @@ static void printMemory(const PlanReport &report, raw_ostream &out) {
   table.addCount("all", [](const PlaceReport &p) { return p.arenaBytes; });
   table.addCount("saved a microbatch",
                  [](const PlaceReport &p) { return p.savedBytes; });
+  // Beside the arena: the runtime reads them while a step computes.
+  table.addCount("inputs read ahead", [](const PlaceReport &place) {
+    return place.memory.lookup("inputs");
+  });
   table.print("bytes of a rank", out);
 }
 

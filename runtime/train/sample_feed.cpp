@@ -1,0 +1,118 @@
+//===- sample_feed.cpp - Reading samples while a step computes ------------===//
+
+#include "train/sample_feed.h"
+
+#include "train/sample_inputs.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::Buffer;
+using runtime::Program;
+
+/// While it lives, threads that are started leave signals to the others, but
+/// for those that their own faults raise.
+class SignalsBlocked {
+public:
+  SignalsBlocked() {
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP})
+      sigdelset(&blocked, fault);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked &) = delete;
+  SignalsBlocked &operator=(const SignalsBlocked &) = delete;
+
+private:
+  sigset_t before_;
+};
+
+} // namespace
+
+SampleFeed::SampleFeed(const Program &program,
+                       const std::vector<Buffer> &inputs, int64_t dpCoordinate)
+    : inputs_(inputs), dpCoordinate_(dpCoordinate) {
+  int64_t rows = program.plan.batch / program.plan.axisSize("dp");
+  for (const Buffer &input : inputs) {
+    if (std::any_of(staged_.begin(), staged_.end(), [&](const Buffer &staged) {
+          return staged.index == input.index;
+        }))
+      continue;
+    const runtime::Input &declared = program.inputs[input.index];
+    memory_.emplace_back(rows * rowElements(declared) *
+                         byteSize(declared.type));
+    staged_.push_back({input.index, memory_.back().data()});
+  }
+  if (staged_.empty())
+    return;
+  SignalsBlocked blocked;
+  reader_ = std::thread([this] { readBatches(); });
+}
+
+SampleFeed::~SampleFeed() {
+  if (!reader_.joinable())
+    return;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_all();
+  reader_.join();
+}
+
+void SampleFeed::prefetch(const Sampler &sampler, int64_t batch) {
+  if (staged_.empty())
+    return;
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] { return read_ == wanted_; });
+  wanted_ = {&sampler, batch};
+  changed_.notify_all();
+}
+
+void SampleFeed::fill(const Sampler &sampler, int64_t batch) {
+  if (staged_.empty())
+    return;
+  std::unique_lock<std::mutex> lock(mutex_);
+  Batch asked{&sampler, batch};
+  if (!(wanted_ == asked)) {
+    changed_.wait(lock, [&] { return read_ == wanted_; });
+    wanted_ = asked;
+    changed_.notify_all();
+  }
+  changed_.wait(lock, [&] { return read_ == asked; });
+  if (failure_)
+    std::rethrow_exception(failure_);
+  for (const Buffer &input : inputs_)
+    for (size_t i = 0; i < staged_.size(); ++i)
+      if (staged_[i].index == input.index)
+        std::memcpy(input.data, staged_[i].data, memory_[i].size());
+}
+
+void SampleFeed::readBatches() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return stopped_ || !(read_ == wanted_); });
+    if (stopped_)
+      return;
+    Batch batch = wanted_;
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      batch.sampler->fill(batch.number, dpCoordinate_, staged_);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    failure_ = failure;
+    read_ = batch;
+    changed_.notify_all();
+  }
+}
+
+} // namespace ppopt::train
