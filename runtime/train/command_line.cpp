@@ -2,6 +2,7 @@
 
 #include "train/command_line.h"
 
+#include "ppopt/launch.h"
 #include "train/nearest_name.h"
 
 #include <CLI/CLI.hpp>
@@ -525,15 +526,14 @@ std::string examples(const Program &program, const std::string &executable) {
       "\nExamples:\n"
       "  {0} {1} --steps 200\n"
       "      {2} in this process\n"
-      "  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun "
-      "--oversubscribe --bind-to none \\\n"
-      "      -np {3} {0} {1} --steps 200\n"
+      "  {4} mpirun {5} \\\n"
+      "      {6} -np {3} {0} {1} --steps 200\n"
       "      a process for each rank (works as root, and with fewer cores than "
       "ranks)\n",
       executable, samples,
       program.plan.ranks() == 1 ? "the one rank runs"
                                 : "all ranks run as threads",
-      program.plan.ranks());
+      program.plan.ranks(), launchAsRoot, launchOversubscribed, launchFlags);
   text +=
       "\nThe mesh, the batch, microbatches, the optimizer and the threads of "
       "a rank are fixed\nwhen the program is compiled (--describe shows "
@@ -604,13 +604,11 @@ std::string launchCommand(int64_t ranks,
   std::vector<std::string> words;
   if (ranks > 1) {
     if (::geteuid() == 0)
-      words = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
+      words.push_back(launchAsRoot);
     words.push_back("mpirun");
     if (ranks > static_cast<int64_t>(std::thread::hardware_concurrency()))
-      words.push_back("--oversubscribe");
-    // With one or two ranks mpirun would pin each to a single core.
-    words.insert(words.end(),
-                 {"--bind-to", "none", "-np", std::to_string(ranks)});
+      words.push_back(launchOversubscribed);
+    words.insert(words.end(), {launchFlags, "-np", std::to_string(ranks)});
   }
   for (const std::string &argument : arguments)
     words.push_back(quoted(argument));

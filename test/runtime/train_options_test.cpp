@@ -144,7 +144,8 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
 
 TEST(CommandLine, NamesTheLaunchThatWorks) {
   std::string command = launchCommand(64, {"./train", "--data", "a b", "it's"});
-  EXPECT_NE(command.find("mpirun --oversubscribe --bind-to none -np 64 "
+  EXPECT_NE(command.find("mpirun --oversubscribe --bind-to none --mca "
+                         "odls_base_sigkill_timeout 10 -np 64 "
                          "./train --data 'a b' 'it'\\''s'"),
             std::string::npos)
       << command;

@@ -7,6 +7,7 @@
 #include "plan_flags.h"
 
 #include "ppopt/Target/NativeCode.h"
+#include "ppopt/launch.h"
 
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -73,9 +74,9 @@ static void printLaunch(StringRef executable, const mlir::pp::PlanOptions &plan,
   int64_t processes = plan.getProcesses();
   if (processes > 1)
     outs() << processes << " ranks as processes:\n"
-           << "  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-              "mpirun --oversubscribe --bind-to none -np "
-           << processes << " " << command << "\n"
+           << "  " << ppopt::launchAsRoot << " mpirun "
+           << ppopt::launchOversubscribed << " " << ppopt::launchFlags
+           << " -np " << processes << " " << command << "\n"
            << "or as threads of one:\n";
   outs() << "  " << command << "\n";
 }
