@@ -10,6 +10,7 @@
 #include "train/describe.h"
 #include "train/job.h"
 #include "train/messages.h"
+#include "train/stop_signals.h"
 #include "train/training_loop.h"
 
 #include <algorithm>
@@ -134,9 +135,11 @@ int runMpiProcess(const CompiledProgram &compiled,
       printError(startup.message());
     return startup.status() != 0 ? startup.status() : kFailed;
   }
-  if (startup.job())
-    trainRank(*startup.job(), compiled.tasks, &transport);
-  else if (transport.rank() == 0)
+  if (startup.job()) {
+    StopSignals signals;
+    return trainRank(*startup.job(), compiled.tasks, &transport);
+  }
+  if (transport.rank() == 0)
     std::fwrite(startup.text().data(), 1, startup.text().size(), stdout);
   return 0;
 }
@@ -153,14 +156,17 @@ int runThreads(const CompiledProgram &compiled,
     std::fwrite(startup.text().data(), 1, startup.text().size(), stdout);
     return 0;
   }
+  StopSignals signals;
   int ranks = static_cast<int>(startup.program().plan.ranks());
   if (ranks == 1)
-    trainRank(*startup.job(), compiled.tasks, nullptr);
-  else
-    comm::runThreadRanks(ranks, [&](comm::Transport &transport) {
-      trainRank(*startup.job(), compiled.tasks, &transport);
-    });
-  return 0;
+    return trainRank(*startup.job(), compiled.tasks, nullptr);
+  int status = 0;
+  comm::runThreadRanks(ranks, [&](comm::Transport &transport) {
+    int own = trainRank(*startup.job(), compiled.tasks, &transport);
+    if (transport.rank() == 0)
+      status = own;
+  });
+  return status;
 }
 
 } // namespace

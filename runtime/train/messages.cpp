@@ -4,6 +4,7 @@
 
 #include "core/rank.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace ppopt::train {
@@ -42,6 +43,30 @@ void Messages::broadcast(void *data, int64_t bytes) {
     return receive(data, bytes, 0);
   for (int peer = 1; peer < transport_.size(); ++peer)
     send(data, bytes, peer);
+}
+
+/// After round k a rank knows the greatest of itself and the 2^(k+1)-1 ranks
+/// before it.
+int32_t Messages::greatest(int32_t mine) {
+  int rank = transport_.rank(), size = transport_.size();
+  for (int distance = 1; distance < size; distance *= 2) {
+    int32_t theirs = 0;
+    comm::Request in, out;
+    try {
+      in = transport_.irecv(&theirs, sizeof theirs,
+                            (rank - distance + size) % size, channel_);
+      out = transport_.isend(&mine, sizeof mine, (rank + distance) % size,
+                             channel_);
+      transport_.wait(in);
+      transport_.wait(out);
+    } catch (...) {
+      transport_.cancel(in); // the buffers are on the stack
+      transport_.cancel(out);
+      throw;
+    }
+    mine = std::max(mine, theirs);
+  }
+  return mine;
 }
 
 } // namespace ppopt::train

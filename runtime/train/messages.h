@@ -33,6 +33,10 @@ public:
   /// Called by all ranks: what rank 0 has, all have.
   void broadcast(void *data, int64_t bytes);
 
+  /// Called by all ranks, gives all of them the greatest of their values, after
+  /// log2(ranks) rounds. A message goes each way at once.
+  int32_t greatest(int32_t mine);
+
 private:
   comm::Transport &transport_;
   const int channel_;

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "train/describe.h"
+#include "train/stop_signals.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -288,6 +289,20 @@ void Progress::checkpointFailed(int64_t steps, const std::string &error,
   Line line;
   append(line, "{{\"event\":\"checkpoint\",\"step\":{},\"error\":{}}}\n", steps,
          nlohmann::json(error).dump());
+  logLine(line.data(), line.size());
+}
+
+void Progress::stopped(int signal, int64_t steps) {
+  std::string name = signalName(signal);
+  note(fmt::format("stopped by {} after step {}{}", name, steps,
+                   options_.checkpoint.empty()
+                       ? ": without --checkpoint nothing is saved"
+                       : ""));
+  if (log_ < 0)
+    return;
+  Line line;
+  append(line, "{{\"event\":\"stop\",\"signal\":\"{}\",\"step\":{}}}\n", name,
+         steps);
   logLine(line.data(), line.size());
 }
 

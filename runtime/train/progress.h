@@ -66,6 +66,8 @@ public:
   /// That one could not be written; `last` is the newest, or empty.
   void checkpointFailed(int64_t steps, const std::string &error,
                         const std::string &last);
+  /// A signal ended the run after `steps` steps.
+  void stopped(int signal, int64_t steps);
   /// Of a rank: a table for people, and lines of JSON for the log.
   void profile(const std::string &table, const std::string &records);
   /// `ranks`: of all ranks, in their order.

@@ -14,6 +14,8 @@
 #include "train/progress.h"
 #include "train/replica_check.h"
 #include "train/sample_feed.h"
+#include "train/step_control.h"
+#include "train/stop_signals.h"
 #include "train/trace_file.h"
 
 #include <fmt/format.h>
@@ -49,7 +51,8 @@ public:
                job.options.collectives}),
         samples_(job.program, rank_.inputs,
                  job.program.plan.coordinate(rank_.index, "dp")),
-        first_(job.firstStep()), badSteps_(rank_, job.options.skipBadSteps) {
+        first_(job.firstStep()), badSteps_(rank_, job.options.skipBadSteps),
+        control_(rank_) {
     settings_.weightDecay = options_.weightDecay;
     settings_.beta1 = options_.beta1;
     settings_.beta2 = options_.beta2;
@@ -71,24 +74,29 @@ public:
       checkpoints_.emplace(rank_, job, progress_ ? &*progress_ : nullptr);
   }
 
-  void run() {
+  /// Returns the exit status.
+  int run() {
     start();
     for (int64_t step = first_; step < options_.steps; ++step) {
-      if (evaluatesAfter(step))
-        evaluate(step);
+      if (evaluatesAfter(step) && !evaluate(step))
+        return stop(step);
       train(step);
       if (replicas_ && ((step + 1) % options_.checkReplicas == 0 ||
                         step + 1 == options_.steps))
         replicas_->run(step + 1);
+      if (control_.agreesToStop())
+        return stop(step + 1);
       if (checkpoints_)
         checkpoints_->afterStep(step + 1, settings_.step);
     }
     if (checkpoints_)
       checkpoints_->save(options_.steps, settings_.step);
-    evaluate(options_.steps);
+    if (!evaluate(options_.steps))
+      return stop(options_.steps);
     finish();
     if (job_.generation)
       generateText(rank_, *job_.generation);
+    return 0;
   }
 
 private:
@@ -103,11 +111,14 @@ private:
     return stepsDone == options_.steps ||
            (options_.evalEvery > 0 && stepsDone % options_.evalEvery == 0);
   }
-  void evaluate(int64_t stepsDone);
+  /// False where the run is to stop: then nothing is reported.
+  bool evaluate(int64_t stepsDone);
   /// Lets the samples be read that come next.
   void prefetch(int64_t stepsDone);
   void prefetchTraining(int64_t step);
+  int stop(int64_t stepsDone);
   void finish();
+  void summarize();
 
   const Job &job_;
   const Program &program_;
@@ -120,6 +131,7 @@ private:
   runtime::WalkOptions walk_;
   BadSteps badSteps_;
   RankReport report_;
+  StepControl control_;
   std::optional<ReplicaCheck> replicas_;
   std::optional<runtime::StepTrace> trace_;
   std::optional<CommonClock> clock_; ///< of the trace
@@ -201,9 +213,9 @@ void TrainingLoop::train(int64_t step) {
     progress_->step(step, settings_.learningRate, result, watch.milliseconds());
 }
 
-void TrainingLoop::evaluate(int64_t stepsDone) {
+bool TrainingLoop::evaluate(int64_t stepsDone) {
   if (!job_.evaluation)
-    return;
+    return true;
   Stopwatch watch;
   publish(runtime::Phase::evaluate);
   double sum = 0;
@@ -215,6 +227,8 @@ void TrainingLoop::evaluate(int64_t stepsDone) {
     else
       prefetchTraining(stepsDone);
     runtime::EvalResult result = runtime::walkEval(rank_, settings_, walk_);
+    if (control_.agreesToStop())
+      return false;
     if (!result.skipped.empty())
       continue;
     sum += result.loss;
@@ -226,6 +240,19 @@ void TrainingLoop::evaluate(int64_t stepsDone) {
   if (progress_)
     progress_->evaluation(stepsDone, loss, counted, job_.evalBatches - counted,
                           watch.milliseconds());
+  return true;
+}
+
+/// What comes after the last step (parameters, trace, profile) is left out: who
+/// asks a run to stop may not wait for long.
+int TrainingLoop::stop(int64_t stepsDone) {
+  if (progress_)
+    progress_->stopped(control_.signal(), stepsDone);
+  if (checkpoints_)
+    checkpoints_->save(stepsDone, settings_.step);
+  reportMemory(report_);
+  summarize();
+  return stopStatus(control_.signal());
 }
 
 void TrainingLoop::prefetch(int64_t stepsDone) {
@@ -251,22 +278,26 @@ void TrainingLoop::finish() {
     if (progress_)
       progress_->note("parameters written to " + options_.exportTo);
   }
-  reportMemory(report_);
-  std::vector<RankReport> reports(program_.plan.ranks(), report_);
-  if (reports.size() > 1)
-    Messages(rank_).gather(&report_, sizeof report_, reports.data());
+  reportMemory(report_); // the profile takes some of its own
   if (profile_)
     reportProfile(rank_, *profile_, options_.profile,
                   progress_ ? &*progress_ : nullptr);
+  summarize();
+}
+
+void TrainingLoop::summarize() {
+  std::vector<RankReport> reports(program_.plan.ranks(), report_);
+  if (reports.size() > 1)
+    Messages(rank_).gather(&report_, sizeof report_, reports.data());
   if (progress_)
     progress_->summary(reports);
 }
 
 } // namespace
 
-void trainRank(const Job &job, const ppopt_task_fn *tasks,
-               comm::Transport *transport) {
-  TrainingLoop(job, tasks, transport).run();
+int trainRank(const Job &job, const ppopt_task_fn *tasks,
+              comm::Transport *transport) {
+  return TrainingLoop(job, tasks, transport).run();
 }
 
 } // namespace ppopt::train

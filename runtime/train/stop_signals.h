@@ -1,0 +1,32 @@
+//===- stop_signals.h - Signals that ask the run to stop ------------------===//
+
+#ifndef PPOPT_TRAIN_STOP_SIGNALS_H
+#define PPOPT_TRAIN_STOP_SIGNALS_H
+
+#include <string>
+
+namespace ppopt::train {
+
+/// While it lives, SIGTERM, SIGUSR1 and SIGINT are only noted: the run finishes
+/// its step. A second one of the same kind does what it always does: it ends
+/// the process at once. One object a process.
+class StopSignals {
+public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals &) = delete;
+  StopSignals &operator=(const StopSignals &) = delete;
+
+  /// The last signal that this process got; 0 for none.
+  static int noted();
+};
+
+/// "SIGTERM".
+std::string signalName(int signal);
+
+/// The exit status of a run that a signal stopped, as a shell counts.
+constexpr int stopStatus(int signal) { return 128 + signal; }
+
+} // namespace ppopt::train
+
+#endif // PPOPT_TRAIN_STOP_SIGNALS_H
