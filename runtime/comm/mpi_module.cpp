@@ -6,6 +6,7 @@
 #include "comm/mpi_abi.h"
 
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <memory>
@@ -98,7 +99,7 @@ std::optional<MpiLauncher> detectMpiLauncher() {
 }
 
 void runMpiRank(const MpiLauncher &launcher,
-                const std::function<void(Transport &)> &body) {
+                const std::function<int(Transport &)> &body) {
   std::string why;
   void *handle = loadModule(why);
   if (!handle)
@@ -127,8 +128,12 @@ void runMpiRank(const MpiLauncher &launcher,
                      ": this mpirun belongs to another MPI than the one that " +
                      moduleName + " was built with");
   try {
-    body(*transport);
+    int status = body(*transport);
     transport->barrier();
+    if (status != 0) {
+      std::fflush(nullptr);
+      _exit(status);
+    }
   } catch (const RankFailure &failure) {
     transport->abort(failure.reason());
   } catch (const std::exception &failure) {

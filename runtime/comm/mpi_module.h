@@ -33,9 +33,11 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// Makes this process one rank of the MPI job and runs `body` in it. Returns
-/// when body has returned and all ranks are through. If body throws, its reason
-/// is printed and the whole job is ended (the call does not return). Throws
+/// Makes this process one rank of the MPI job and runs `body` in it, whose
+/// result is the exit status. Returns when all ranks are through; with another
+/// status than 0 the process ends here instead, without MPI's own end, which
+/// needs a launcher that answers. If body throws, its reason is printed and the
+/// whole job is ended (the call does not return). Throws
 /// MpiUnavailable when the module or MPI cannot be loaded, or when MPI counts
 /// another number of ranks than the launcher: never runs as "rank 0 of 1" of
 /// several. Call it once, on the main thread.
@@ -44,7 +46,7 @@ public:
 /// executable, then as libppopt_mpi.so by the dynamic linker's rules (the
 /// executable's RUNPATH, LD_LIBRARY_PATH, system directories).
 void runMpiRank(const MpiLauncher &launcher,
-                const std::function<void(Transport &)> &body);
+                const std::function<int(Transport &)> &body);
 
 } // namespace ppopt::comm
 

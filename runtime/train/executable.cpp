@@ -177,11 +177,10 @@ int runExecutable(const CompiledProgram &compiled,
     std::optional<comm::MpiLauncher> launcher = comm::detectMpiLauncher();
     if (!launcher)
       return runThreads(compiled, arguments);
-    int status = 0;
     comm::runMpiRank(*launcher, [&](comm::Transport &transport) {
-      status = runMpiProcess(compiled, arguments, transport);
+      return runMpiProcess(compiled, arguments, transport);
     });
-    return status;
+    return 0;
   } catch (const std::exception &error) {
     printError(error.what());
     return kFailed;

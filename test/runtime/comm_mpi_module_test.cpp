@@ -48,7 +48,8 @@ TEST(MpiModule, AModuleThatCannotBeLoadedIsOneClearLine) {
   Setting module("PPOPT_MPI_MODULE", "/nonexistent/libppopt_mpi.so");
   bool ran = false;
   try {
-    runMpiRank(*detectMpiLauncher(), [&](Transport &) { ran = true; });
+    runMpiRank(*detectMpiLauncher(),
+               [&](Transport &) { return int(ran = true); });
     FAIL() << "no exception";
   } catch (const MpiUnavailable &error) {
     std::string line = error.what();

@@ -274,7 +274,10 @@ int main(int argc, char **argv) {
   }
   try {
     if (auto launcher = detectMpiLauncher())
-      runMpiRank(*launcher, mode->second);
+      runMpiRank(*launcher, [&](Transport &transport) {
+        mode->second(transport);
+        return 0;
+      });
     else
       runThreadRanks(argc > 2 ? std::atoi(argv[2]) : 1, mode->second);
   } catch (const std::exception &error) {

@@ -52,7 +52,10 @@ int main(int argc, char **argv) {
   };
   try {
     if (auto launcher = comm::detectMpiLauncher())
-      comm::runMpiRank(*launcher, body);
+      comm::runMpiRank(*launcher, [&](comm::Transport &transport) {
+        body(transport);
+        return 0;
+      });
     else
       comm::runThreadRanks(ranks, body);
   } catch (const std::exception &error) {

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Signals to the processes of a run, with mpirun's own clean-up taken away: it is stopped first.
+
+SIGTERM, SIGUSR1 and SIGINT end a run after its step, with what was saved, whoever gets them.
+"""
+import functools
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+from job import Job  # noqa: E402
+from support.executable import checked, compile_model  # noqa: E402
+from support.results import Harness  # noqa: E402
+
+MODEL = ["--layers", "2", "--width", "32", "--heads", "2", "--vocab", "256", "--seq", "16", "--batch", "8"]
+PLANS = {"dp": ["--mesh", "dp=2", "--microbatches", "2"], "pp": ["--mesh", "dp=1,pp=2", "--microbatches", "4"]}
+TEXT = str(HERE / "job.py")
+# What the issue asks for is 5 s; a loaded machine gets more, and the figure is printed.
+DEADLINE = 20
+
+
+class Programs:
+    def __init__(self, ppopt, directory):
+        self.ppopt, self.directory, self.made = ppopt, directory, {}
+
+    def get(self, plan):
+        if plan not in self.made:
+            model = os.path.join(self.directory, "model.mlir")
+            checked([self.ppopt, "model", "gpt", *MODEL, "-o", model])
+            self.made[plan] = compile_model(self.ppopt, model, os.path.join(self.directory, plan),
+                                            [*PLANS[plan], "--threads", "1"])
+        return self.made[plan]
+
+
+def stop_by_signal(programs, plan, launch, number, receivers, flags=()):
+    """`receivers`: ranks, "all" or "mpirun"."""
+    with tempfile.TemporaryDirectory(dir=programs.directory) as directory:
+        checkpoints = os.path.join(directory, "checkpoints")
+        flags = [flag.replace("CHECKPOINTS", checkpoints) for flag in flags]
+        # mpirun passes SIGTERM on only after a second, and kills after another: see docs/faults.md.
+        with Job(programs.get(plan), ["--data", TEXT, *flags], directory, launch,
+                 mpirun=["--mca", "odls_base_sigkill_timeout", "5"] if receivers == "mpirun" else ()) as job:
+            job.wait_for_step(3)
+            if receivers == "mpirun":
+                os.kill(job.process.pid, number)
+            else:
+                job.stop_mpirun()
+                for rank in job.pids if receivers == "all" else receivers:
+                    os.kill(job.pid_of(rank), number)
+            took = job.wait_for_ranks(DEADLINE + 10)
+            statuses = job.wait_for_statuses(job.ranks)
+        # On Ctrl-C mpirun sends SIGTERM.
+        arrived = signal.SIGTERM if receivers == "mpirun" and number == signal.SIGINT else number
+        name = signal.Signals(arrived).name
+        assert set(statuses.values()) == {128 + arrived}, f"statuses {statuses}: {job.error_text}"
+        assert not job.errors, job.errors
+        stops = [record for record in job.records if record["event"] == "stop"]
+        last = job.steps[-1]["step"]
+        assert [(stop["signal"], stop["step"]) for stop in stops] == [(name, last)], f"{stops}, {job.records[-1]}, {took}, {job.text[-300:]}"
+        line = f"stopped by {name} after step {last}"
+        assert line in job.text, job.text[-500:]
+        saved = [record for record in job.records if record["event"] == "checkpoint"]
+        if flags:
+            assert [record["step"] for record in saved] == [last], saved
+            assert os.listdir(checkpoints).count(f"step-{last:08d}") == 1, os.listdir(checkpoints)
+        else:
+            assert not saved and "without --checkpoint nothing is saved" in job.text, job.text[-500:]
+        print(f"  ended {took:.2f} s after {name}, at step {last}")
+
+
+def stop_evaluation(programs, launch):
+    """A long evaluation is left at once."""
+    flags = ["--data", TEXT, "--eval-data", str(HERE.parent.parent / "runtime"), "--eval-every", "1", "--eval-batches", "3000"]
+    with tempfile.TemporaryDirectory(dir=programs.directory) as directory:
+        with Job(programs.get("dp"), flags, directory, launch) as job:
+            job.wait_for("evaluating on 3000 batches")
+            job.stop_mpirun()
+            os.kill(job.pid_of(0), signal.SIGTERM)
+            job.wait_for_ranks(DEADLINE)
+            statuses = job.wait_for_statuses(job.ranks)
+        assert set(statuses.values()) == {128 + signal.SIGTERM}, f"statuses {statuses}: {job.error_text}"
+        assert not [record for record in job.records if record["event"] == "eval"], job.records
+
+
+def cases(programs):
+    term, user, interrupt = signal.SIGTERM, signal.SIGUSR1, signal.SIGINT
+    save = ["--checkpoint", "CHECKPOINTS"]
+    for plan, launch, number, receivers, flags in [
+            ("dp", "threads", term, "all", save), ("pp", "threads", interrupt, "all", ()),
+            ("dp", "threads", user, "all", ()), ("dp", "mpirun", term, [1], save), ("pp", "mpirun", user, [0], ()),
+            ("pp", "mpirun", interrupt, [1], save), ("dp", "mpirun", term, "all", ()), ("dp", "mpirun", user, "mpirun", save),
+            ("pp", "mpirun", term, "mpirun", save), ("dp", "mpirun", interrupt, "mpirun", ())]:
+        to = receivers if isinstance(receivers, str) else f"rank {receivers[0]}"
+        yield (f"{number.name} to {to}, {plan}=2, {launch}{', saving' if flags else ''}",
+               functools.partial(stop_by_signal, programs, plan, launch, number, receivers, flags))
+    for launch in ("threads", "mpirun"):
+        yield f"SIGTERM in an evaluation, {launch}", functools.partial(stop_evaluation, programs, launch)
+
+
+def main():
+    harness = Harness("processes")
+    with tempfile.TemporaryDirectory() as directory:
+        harness.cases(list(cases(Programs(harness.ppopt, directory))), jobs=1)
+    return harness.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
