@@ -9,6 +9,8 @@
 
 #include "Json.h"
 
+#include "ppopt/Page/PageText.h"
+
 using namespace ppopt::schedule;
 
 namespace {
@@ -133,34 +135,8 @@ private:
   const Page &page;
 };
 
-std::string escapeHtml(const std::string &text) {
-  std::string escaped;
-  for (char c : text) {
-    if (c == '<')
-      escaped += "&lt;";
-    else if (c == '&')
-      escaped += "&amp;";
-    else
-      escaped += c;
-  }
-  return escaped;
-}
-
-/// The text in front of a mark, and moves `rest` behind it.
-std::string takeUntil(std::string_view &rest, std::string_view mark) {
-  size_t at = rest.find(mark);
-  std::string before(rest.substr(0, at));
-  rest.remove_prefix(at + mark.size());
-  return before;
-}
-
 } // namespace
 
 std::string ppopt::schedule::writePage(const Page &page) {
-  std::string_view rest = document;
-  std::string text = takeUntil(rest, "@TITLE@") + escapeHtml(page.title);
-  text += takeUntil(rest, "@STYLE@") + style;
-  text += takeUntil(rest, "@PLAN@") + PlanWriter(page).write();
-  text += takeUntil(rest, "@SCRIPT@") + script;
-  return text.append(rest);
+  return fillPage(parts, page.title, PlanWriter(page).write());
 }

@@ -215,10 +215,11 @@ std::optional<Arguments> ppopt::parseArguments(const Command &command,
     if (word == "-" || !word.starts_with("-")) {
       if (command.positional.empty())
         return reject("'" + word + "' is not expected: flags begin with '--'");
-      if (!arguments.positional.empty())
+      if (!arguments.positionals.empty() && !command.takesSeveral)
         return reject("two times " + command.positional + ": '" +
                       arguments.positional + "' and '" + word + "'");
-      arguments.positional = word.str();
+      arguments.positionals.push_back(word.str());
+      arguments.positional = arguments.positionals.front();
       continue;
     }
 

@@ -15,6 +15,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ppopt {
 
@@ -52,6 +53,7 @@ struct Command {
   llvm::StringRef description;
   llvm::ArrayRef<llvm::ArrayRef<Flag>> flags; ///< groups, as --help shows them
   int (*run)(const Arguments &arguments);
+  bool takesSeveral = false; ///< positional arguments
 };
 
 /// The values of a command's flags, defaults filled in.
@@ -66,7 +68,8 @@ public:
   /// Of Bytes; nothing where the value is a word.
   std::optional<int64_t> getBytes(llvm::StringRef flag) const;
 
-  std::string positional;
+  std::string positional;               ///< the first
+  std::vector<std::string> positionals; ///< all
   /// The command line as typed, for records of it.
   std::string line;
 

@@ -11,9 +11,11 @@ using namespace llvm;
 using namespace ppopt;
 
 static const Command *const commands[] = {&compileCommand, &planCommand,
-                                          &modelGptCommand, &modelMlpCommand};
+                                          &plotCommand, &modelGptCommand,
+                                          &modelMlpCommand};
 
-static constexpr StringRef topics[] = {"compile", "plan", "opt", "model"};
+static constexpr StringRef topics[] = {"compile", "plan", "plot", "opt",
+                                       "model"};
 
 static void printOverview(raw_ostream &out) {
   out << "ppopt " PPOPT_VERSION
@@ -25,6 +27,9 @@ static void printOverview(raw_ostream &out) {
       << "\n"
          "  ppopt plan MODEL [flags]              "
       << planCommand.summary
+      << "\n"
+         "  ppopt plot RUN.jsonl... -o FILE       "
+      << plotCommand.summary
       << "\n"
          "  ppopt opt FILE [passes]               runs passes, one by one, as "
          "mlir-opt does\n"

@@ -6,13 +6,12 @@
 #include "compilation.h"
 #include "plan_flags.h"
 #include "plan_text.h"
+#include "write_file.h"
 
 #include "ppopt/Schedule/Trace.h"
 #include "ppopt/Target/Program.h"
 
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace llvm;
 using namespace ppopt;
@@ -37,29 +36,17 @@ static constexpr Flag outputFlags[] = {
      "--describe=json does"},
 };
 
-static LogicalResult writeFile(StringRef path, StringRef text) {
-  std::string message;
-  auto file = mlir::openOutputFile(path, &message);
-  if (!file) {
-    fail(planCommand, message);
-    return failure();
-  }
-  file->os() << text;
-  file->keep();
-  return success();
-}
-
 /// The files that go with the text.
 static LogicalResult writeFiles(const Arguments &arguments,
                                 const mlir::pp::PlanOptions &plan,
                                 const PlanReport &report) {
   if (arguments.has("html") &&
-      failed(writeFile(arguments.get("html"),
+      failed(writeFile(planCommand, arguments.get("html"),
                        schedule::writePage(makePage(plan, report)))))
     return failure();
   if (arguments.has("trace"))
     return writeFile(
-        arguments.get("trace"),
+        planCommand, arguments.get("trace"),
         schedule::writeTrace(report.timeline, report.graph,
                              {/*nanosecondsPerUnit=*/1, report.edgeNames}));
   return success();
@@ -99,8 +86,8 @@ static int run(const Arguments &arguments) {
   if (failed(report))
     return 1;
   if (arguments.has("emit"))
-    return failed(
-        writeFile(arguments.get("o"), schedule::writeCsv(report->table)));
+    return failed(writeFile(planCommand, arguments.get("o"),
+                            schedule::writeCsv(report->table)));
   if (failed(compilation.run(Phase::Kernels)) ||
       failed(mlir::pp::addMemory(compilation.getModule(), *report)) ||
       failed(writeFiles(arguments, *plan, *report)))

@@ -1,21 +1,6 @@
 // What the page tells beside the picture: tiles, legend, the stage under the
 // pointer, the table of places.
 
-// An element with attributes and children; strings become text.
-function make(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
-function makeTable(heads, rows) {
-  const cell = (tag, content) => make(tag, {}, content);
-  return make("div", {class: "scroll"}, make("table", {},
-      make("thead", {}, make("tr", {}, ...heads.map((head) => cell("th", head)))),
-      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((content) => cell("td", content)))))));
-}
-
 function showTiles() {
   document.getElementById("title").textContent = plan.title;
   document.getElementById("subtitle").textContent = plan.subtitle;
@@ -151,7 +136,5 @@ function showTip(event) {
   if (tip.hidden) return;
   const [first, ...rest] = describeChosen();
   tip.replaceChildren(make("b", {}, first), ...rest.map((line) => make("div", {}, line)));
-  const x = event.clientX + 16, y = event.clientY + 18, right = timeline.getBoundingClientRect().right;
-  tip.style.left = `${x + tip.offsetWidth > right - 8 ? event.clientX - tip.offsetWidth - 12 : x}px`;
-  tip.style.top = `${y + tip.offsetHeight > innerHeight - 8 ? event.clientY - tip.offsetHeight - 12 : y}px`;
+  placeTip(tip, event, timeline.getBoundingClientRect().right);
 }

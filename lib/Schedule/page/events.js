@@ -95,7 +95,6 @@ addEventListener("keydown", (event) => {
   if (action) action();
 });
 
-const find = (id) => document.getElementById(id);
 find("in").addEventListener("click", () => zoomMiddle(0.6));
 find("out").addEventListener("click", () => zoomMiddle(1 / 0.6));
 find("fit").addEventListener("click", () => setWindow(0, plan.end));
@@ -103,16 +102,7 @@ find("transfers").addEventListener("change", (event) => { view.showsTransfers = 
 find("memory").addEventListener("change", (event) => { view.memoryKind = event.target.value; setMemory(); resize(); });
 find("rows").addEventListener("input", (event) => { view.row = Number(event.target.value); setMemory(); resize(); });
 
-function setTheme(theme) {
-  document.documentElement.dataset.theme = theme;
-  readColors();
-  redraw();
-}
-const prefersDark = matchMedia("(prefers-color-scheme: dark)");
-prefersDark.addEventListener("change", () => setTheme(prefersDark.matches ? "dark" : "light"));
-find("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
-
-setTheme(prefersDark.matches ? "dark" : "light");
+followTheme(() => { readColors(); redraw(); });
 showTiles();
 showLegend();
 showStage();

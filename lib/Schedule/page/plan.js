@@ -9,26 +9,6 @@ const works = [
   {letter: "W", name: "backward for weights"},
 ];
 
-function unflatten(flat, fields) {
-  const records = [];
-  for (let at = 0; at < flat.length; at += fields.length) {
-    const record = {};
-    fields.forEach((field, i) => { record[field] = flat[at + i]; });
-    records.push(record);
-  }
-  return records;
-}
-
-// The first index whose record has `field` above `value`.
-function findAbove(records, field, value) {
-  let low = 0, high = records.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (records[middle][field] > value) high = middle; else low = middle + 1;
-  }
-  return low;
-}
-
 const places = plan.places.map((place, index) => {
   const cells = unflatten(place.cells, ["work", "stage", "microbatch", "start", "end"]);
   const stages = plan.stages.map((stage, i) => i).filter((i) => plan.stages[i].place === index);
@@ -81,12 +61,6 @@ function spellBytes(bytes) {
   for (const [size, name] of [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]])
     if (bytes >= size) return `${spellDigits(bytes / size)} ${name}`;
   return `${bytes} B`;
-}
-
-// Three digits that count.
-function spellDigits(number) {
-  const size = Math.abs(number);
-  return number.toFixed(size >= 100 || Number.isInteger(number) ? 0 : size >= 10 ? 1 : 2);
 }
 
 function spellShare(share) { return `${(100 * share).toFixed(1)} %`; }

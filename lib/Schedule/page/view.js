@@ -17,13 +17,11 @@ const view = {
 
 let colors = {};
 function readColors() {
-  const style = getComputedStyle(document.documentElement);
-  const get = (name) => style.getPropertyValue(`--${name}`).trim();
   colors = {};
   for (const name of ["panel", "line", "grid", "text", "muted", "faint", "lane", "hatch", "give", "varying", "limit",
                       "resident0", "resident1", "resident2", "resident3", "on-cell", "shade", "F", "B", "I", "W"])
-    colors[name] = get(name);
-  colors.back = get("give-back");
+    colors[name] = getColor(name);
+  colors.back = getColor("give-back");
   const tile = document.createElement("canvas");
   tile.width = tile.height = 8;
   const on = tile.getContext("2d");
@@ -59,15 +57,10 @@ function setMemory() {
 }
 
 function resize() {
-  const ratio = window.devicePixelRatio || 1;
   document.getElementById("content").style.height = `${ruler + 12 + places.length * getPitch()}px`;
   view.width = timeline.clientWidth;
   view.height = timeline.clientHeight;
-  canvas.width = Math.round(view.width * ratio);
-  canvas.height = Math.round(view.height * ratio);
-  canvas.style.width = `${view.width}px`;
-  canvas.style.height = `${view.height}px`;
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  fitCanvas(canvas, context, view.width, view.height);
   draw();
 }
 
@@ -96,13 +89,7 @@ function draw() {
 }
 
 function getTicks() {
-  const most = Math.max(2, (view.width - gutter) / 110);
-  const wanted = (view.end - view.start) / most;
-  let step = 10 ** Math.floor(Math.log10(wanted));
-  step *= [1, 2, 5, 10].find((factor) => step * factor >= wanted * 0.999);
-  const ticks = [];
-  for (let i = Math.ceil(view.start / step - 1e-9); i * step <= view.end * (1 + 1e-9); i++) ticks.push(i * step);
-  return ticks;
+  return pickTicks(view.start, view.end, Math.max(2, (view.width - gutter) / 110));
 }
 
 function drawGrid() {

@@ -6,10 +6,10 @@ pointer over it, and prints what is to be seen.
 
 import argparse
 import os
-import re
 import sys
 
-from browser import Browser
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from browser import look
 
 # Runs behind the page's script. Counts pixels by the cells' colours.
 LOOK = """
@@ -57,22 +57,10 @@ def main():
     parser.add_argument("--run", default="")
     arguments = parser.parse_args()
 
-    with open(arguments.page, encoding="utf-8") as file:
-        page = file.read()
-    if re.search(r"(src|href)=\"(?!data:)|https?://|url\(", page):
-        sys.exit("the page refers to something outside of it")
     actions = arguments.run
     if arguments.point:
         actions += "; point(%d, %d)" % tuple(arguments.point)
-    with Browser(arguments.chromium, dark=arguments.dark) as browser:
-        browser.open("file://" + os.path.abspath(arguments.page))
-        browser.run(LOOK)
-        # In one go: in between, the browser may send pointer events of its own.
-        report = browser.run("{" + actions + "} report()")
-    for message in browser.messages:
-        print("console:", message)
-    print("errors:", "; ".join(browser.errors) or "none")
-    print(report)
+    look(arguments.chromium, arguments.page, arguments.dark, LOOK + actions, "report()")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,9 @@ virtual time a loaded machine reports before it has drawn."""
 
 import json
 import os
+import re
 import subprocess
+import sys
 import tempfile
 
 SIZE = {"width": 1440, "height": 900}
@@ -99,3 +101,18 @@ class Browser:
             words = [str(word.get("value", word.get("description"))) for word in message["params"]["args"]]
             self.messages.append(message["params"]["type"] + ": " + " ".join(words))
         return message
+
+
+def look(chromium, page, dark, script, report):
+    """Opens a page of ppopt's, which needs nothing outside of it, runs `script` and then, in one go, `report`, whose value is
+    a text; prints that behind what the page complained of. (Between two calls the browser may send pointer events.)"""
+    with open(page, encoding="utf-8") as file:
+        if re.search(r"(src|href)=\"(?!data:)|https?://|url\(", file.read()):
+            sys.exit("the page refers to something outside of it")
+    with Browser(chromium, dark=dark) as browser:
+        browser.open("file://" + os.path.abspath(page))
+        text = browser.run("{" + script + "} " + report)
+    for message in browser.messages:
+        print("console:", message)
+    print("errors:", "; ".join(browser.errors) or "none")
+    print(text)

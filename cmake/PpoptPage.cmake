@@ -1,0 +1,26 @@
+# ppopt_page(TARGET html css script...)
+#   a page for a browser, whose parts are files in the folder page/ beside the
+#   target's sources. They stand in "page.inc", which a source of the target
+#   includes; the style and script of lib/Page come before them. Scripts are in
+#   the order given.
+function(ppopt_page target html css)
+  set(shared ${PROJECT_SOURCE_DIR}/lib/Page)
+  set(own ${CMAKE_CURRENT_SOURCE_DIR}/page)
+  list(TRANSFORM ARGN PREPEND ${own}/ OUTPUT_VARIABLE scripts)
+  set(PPOPT_PAGE_CSS "")
+  foreach(file ${shared}/base.css ${own}/${css})
+    file(READ ${file} text)
+    string(APPEND PPOPT_PAGE_CSS "${text}")
+  endforeach()
+  set(PPOPT_PAGE_JS "")
+  foreach(file ${shared}/base.js ${scripts})
+    file(READ ${file} text)
+    string(APPEND PPOPT_PAGE_JS "${text}\n")
+  endforeach()
+  file(READ ${own}/${html} PPOPT_PAGE_HTML)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+    ${shared}/base.css ${shared}/base.js ${own}/${html} ${own}/${css} ${scripts})
+  configure_file(${shared}/page.inc.in ${CMAKE_CURRENT_BINARY_DIR}/page/page.inc @ONLY)
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/page)
+  target_link_libraries(${target} PUBLIC PPPage)
+endfunction()
