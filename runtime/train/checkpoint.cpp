@@ -10,6 +10,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 namespace ppopt::train {
 namespace {
@@ -26,11 +27,32 @@ Manifest readManifest(const std::string &folder) {
   return parseManifest(file.path(), std::string(bytesOf(file)));
 }
 
-/// The paths of the files of a part, each of which has the bytes that were
-/// written.
+using Names = std::set<std::string>;
+
+/// The tensors of a checkpoint that a place holds.
+Names heldBy(const Program &program, int64_t place) {
+  Names names;
+  for (const auto &held : program.places[place].parameters) {
+    const std::string &name = program.parameters[held.parameter].name;
+    names.insert(name);
+    for (const runtime::OptimizerState &state : held.states)
+      names.insert(stateName(state.name, name));
+  }
+  return names;
+}
+
+bool hasAny(const std::string &path, const Names &names) {
+  for (const StoredTensor &tensor : SafetensorsFile(path).tensors())
+    if (names.count(tensor.name) > 0)
+      return true;
+  return false;
+}
+
+/// The paths of the files of a part, which have the bytes that were written:
+/// all of them, or those that have some of the tensors `read`.
 std::vector<std::string> openPart(const std::string &folder,
-                                  const Manifest &manifest,
-                                  CheckpointPart part) {
+                                  const Manifest &manifest, CheckpointPart part,
+                                  const std::optional<Names> &read) {
   std::vector<std::string> paths;
   for (const ManifestFile &expected : manifest.files) {
     if (!isCheckpointFileOf(part, expected.name))
@@ -39,11 +61,13 @@ std::vector<std::string> openPart(const std::string &folder,
     if (file.size() != expected.bytes)
       throw Error("{}: has {} bytes, {} were written: the file is damaged",
                   file.path(), file.size(), expected.bytes);
+    paths.push_back(file.path());
+    if (read && !hasAny(file.path(), *read))
+      continue;
     if (std::string found = Checksum::of(bytesOf(file));
         found != expected.checksum)
       throw Error("{}: its checksum is {}, {} was written: the file is damaged",
                   file.path(), found, expected.checksum);
-    paths.push_back(file.path());
   }
   return paths;
 }
@@ -58,27 +82,34 @@ std::vector<WantedTensor> wantedStates(const Program &program) {
 
 } // namespace
 
-Checkpoint::Checkpoint(const std::string &path)
-    : path_(path), manifest_(readManifest(path)),
-      parameters_(openPart(path, manifest_, CheckpointPart::Parameters)),
-      optimizer_(openPart(path, manifest_, CheckpointPart::Optimizer)) {}
+Checkpoint::Checkpoint(const std::string &path, const Program &program,
+                       std::optional<int64_t> place)
+    : Checkpoint(path, program,
+                 place ? std::optional(heldBy(program, *place))
+                       : std::nullopt) {}
 
-void Checkpoint::checkFits(const Program &program) const {
-  std::string wrong =
-      parameters_.differencesFrom(wantedParameters(program), "not a parameter");
+Checkpoint::Checkpoint(const std::string &path, const Program &program,
+                       const std::optional<Names> &read)
+    : program_(program), path_(path), manifest_(readManifest(path)),
+      parameters_(openPart(path, manifest_, CheckpointPart::Parameters, read)),
+      optimizer_(openPart(path, manifest_, CheckpointPart::Optimizer, read)) {}
+
+void Checkpoint::checkFits() const {
+  std::string wrong = parameters_.differencesFrom(wantedParameters(program_),
+                                                  "not a parameter");
   if (!wrong.empty())
     throw Error("{}: a checkpoint of another model ('{}'); {}", path_,
                 manifest_.model, wrong);
-  if (manifest_.modelHash != program.modelHash)
+  if (manifest_.modelHash != program_.modelHash)
     throw Error("{}: a checkpoint of another model ('{}'), which computes "
                 "something else with the same parameters; --init {} takes "
                 "those",
                 path_, manifest_.model, path_);
-  wrong = optimizer_.differencesFrom(wantedStates(program), "not a state");
+  wrong = optimizer_.differencesFrom(wantedStates(program_), "not a state");
   if (!wrong.empty())
     throw Error("{}: a checkpoint of another optimizer than this program's {}; "
                 "{}",
-                path_, program.plan.optimizer, wrong);
+                path_, program_.plan.optimizer, wrong);
 }
 
 void Checkpoint::load(const ppopt_rank &rank) const {
@@ -107,7 +138,8 @@ std::vector<std::string> parameterFiles(const std::string &path) {
                 within.empty() ? std::string()
                                : "; did you mean " + within.back().path + "?");
   }
-  return openPart(path, readManifest(path), CheckpointPart::Parameters);
+  return openPart(path, readManifest(path), CheckpointPart::Parameters,
+                  std::nullopt);
 }
 
 } // namespace ppopt::train

@@ -7,6 +7,8 @@
 #include "train/checkpoint_manifest.h"
 #include "train/tensor_set.h"
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,19 +22,26 @@ class Checkpoint {
 public:
   /// `path` is the checkpoint's own folder. Throws Error that names the file
   /// that is missing, has other bytes than were written, or another format.
-  explicit Checkpoint(const std::string &path);
+  /// With a place of the program, the bytes of tensors are only looked at in
+  /// files that have some of those that the place holds.
+  Checkpoint(const std::string &path, const runtime::Program &program,
+             std::optional<int64_t> place);
 
-  /// Throws Error where it is not of this program's model and optimizer.
-  void checkFits(const runtime::Program &program) const;
+  /// Throws Error where it is not of the program's model and optimizer.
+  void checkFits() const;
 
   const std::string &path() const { return path_; }
   const Manifest &manifest() const { return manifest_; }
 
-  /// Writes the parameters and optimizer states that this rank holds, of a
-  /// program that it fits.
+  /// Writes the parameters and optimizer states that this rank holds; the
+  /// checkpoint fits.
   void load(const ppopt_rank &rank) const;
 
 private:
+  Checkpoint(const std::string &path, const runtime::Program &program,
+             const std::optional<std::set<std::string>> &read);
+
+  const runtime::Program &program_;
   std::string path_;
   Manifest manifest_;
   TensorSet parameters_, optimizer_;

@@ -47,6 +47,25 @@ Checkpoints::Checkpoints(const ppopt_rank &rank, const Job &job,
     saved_ = job.resumed->manifest().step;
   if (rank.index == 0)
     lock_.emplace(job.options.checkpoint);
+  if (rank.transport)
+    agreeOnStart();
+}
+
+/// Ranks look for themselves what the newest checkpoint is.
+void Checkpoints::agreeOnStart() {
+  std::vector<int64_t> all(rank_.program.plan.ranks());
+  Messages(rank_).gather(&saved_, sizeof saved_, all.data());
+  if (rank_.index != 0)
+    return;
+  auto step = [](int64_t saved) {
+    return saved < 0 ? "no checkpoint" : fmt::format("step {}", saved);
+  };
+  for (size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != saved_)
+      throw runtime::Error("--resume: rank 0 finds {} in {}, rank {} finds {}: "
+                           "all must see the same folder",
+                           step(saved_), job_.options.checkpoint, rank,
+                           step(all[rank]));
 }
 
 void Checkpoints::afterStep(int64_t stepsDone, int64_t updates) {
@@ -95,7 +114,8 @@ void Checkpoints::poll() {
   mine.busy = writer_.thread().isBusy();
   if (!mine.busy) {
     copyText(mine.error, writer_.thread().error());
-    if (mine.error[0] == '\0')
+    // Later jobs of rank 0's thread write no shares.
+    if (phase_ == Phase::Writing && mine.error[0] == '\0')
       for (size_t part = 0; part < kParts; ++part) {
         mine.bytes[part] = writer_.files()[part].bytes;
         copyText(mine.checksum[part], writer_.files()[part].checksum);
@@ -188,10 +208,17 @@ void Checkpoints::finish() {
 
 void Checkpoints::save(int64_t stepsDone, int64_t updates) {
   finish();
-  if (saved_ == stepsDone)
+  if (step_ == stepsDone || saved_ == stepsDone)
     return;
   begin(stepsDone, updates);
   finish();
+}
+
+void Checkpoints::expectSaved(int64_t stepsDone) const {
+  if (rank_.index == 0 && saved_ != stepsDone)
+    throw runtime::Error("the run has ended without a checkpoint of step {}: "
+                         "{}",
+                         stepsDone, error_);
 }
 
 void Checkpoints::tell() const {

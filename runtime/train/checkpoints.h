@@ -34,16 +34,18 @@ public:
   void poll();
   /// Waits for a save in progress.
   void finish();
-  /// Saves and waits; nothing where the last save was of this step.
+  /// Saves and waits; nothing where this step is saved, or was tried.
   void save(int64_t stepsDone, int64_t updates);
 
-  /// Of the newest checkpoint that is complete; -1: there is none.
-  int64_t savedStep() const { return saved_; }
+  /// Rank 0 throws Error where the last save was not of this step, with the
+  /// reason: the end of a run is no time to go on.
+  void expectSaved(int64_t stepsDone) const;
 
 private:
   enum class Phase : int32_t { Idle, Writing, Committing, Discarding };
   struct Report;
 
+  void agreeOnStart();
   void exchange(const Report &mine);
   Phase advance(const std::vector<Report> &reports);
   void commit(const std::vector<Report> &reports);
@@ -55,11 +57,11 @@ private:
   Progress *const progress_;
   std::optional<FolderLock> lock_; ///< rank 0's
   ShareWriter writer_;
-  int64_t saved_ = -1;
+  int64_t saved_ = -1; ///< step of the newest that is complete
 
-  // Of the save in progress.
+  // Of the save in progress, or the last.
   Phase phase_ = Phase::Idle;
-  int64_t step_ = 0, updates_ = 0;
+  int64_t step_ = -1, updates_ = 0;
   std::string partial_;
   std::chrono::steady_clock::time_point begun_;
   double stoodMilliseconds_ = 0;

@@ -105,7 +105,10 @@ void Startup::prepare(const CompiledProgram &compiled,
         "--collectives=mpi: needs MPI; run: {}",
         launchCommand(std::max<int64_t>(plan.ranks(), 2), arguments));
   checkMachine(plan.cpu, plan.features);
-  job_ = std::make_unique<Job>(*program_, *options_);
+  std::optional<int64_t> place;
+  if (transport && !program_->local)
+    place = program_->placeOf(transport->rank()).place;
+  job_ = std::make_unique<Job>(*program_, *options_, place);
   if (options_->generate > 0)
     job_->generation =
         std::make_unique<GenerationJob>(compiled, *program_, *options_);

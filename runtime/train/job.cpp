@@ -73,7 +73,8 @@ void checkWritable(const char *flag, const std::string &path) {
 
 } // namespace
 
-Job::Job(const Program &program, const Options &options)
+Job::Job(const Program &program, const Options &options,
+         std::optional<int64_t> place)
     : program(program), options(options),
       training(openTraining(program, options)) {
   checkWritable("--log", options.log);
@@ -95,7 +96,7 @@ Job::Job(const Program &program, const Options &options)
   }
   if (!options.init.empty())
     initial = std::make_unique<InitialParameters>(program, options.init);
-  resumed = openNewest(program, options);
+  resumed = openNewest(program, options, place);
   if (resumed) {
     notes =
         compareRuns(resumed->manifest(), describeRun(*this), resumed->path());

@@ -18,8 +18,10 @@ namespace ppopt::train {
 /// A training run before its first step: all files are open and checked. Ranks
 /// read it, nothing changes it.
 struct Job {
-  /// Throws Error for files that do not fit the program.
-  Job(const runtime::Program &program, const Options &options);
+  /// Throws Error for files that do not fit the program. `place`: the only one
+  /// that this process holds, nothing where it holds all.
+  Job(const runtime::Program &program, const Options &options,
+      std::optional<int64_t> place = std::nullopt);
 
   const runtime::Program &program;
   const Options &options;

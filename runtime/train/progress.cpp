@@ -104,6 +104,20 @@ WorkUnit workUnitOf(const Program &program) {
   return {"samples", program.plan.batch};
 }
 
+namespace {
+
+/// Leaves whole lines in a log that a run wrote until it died.
+void cutTornLine(int log) {
+  off_t end = ::lseek(log, 0, SEEK_END);
+  for (char last = 0; end > 0; --end)
+    if (::pread(log, &last, 1, end - 1) != 1 || last == '\n')
+      break;
+  // What can't be cut stays.
+  [[maybe_unused]] int ignored = ::ftruncate(log, end);
+}
+
+} // namespace
+
 Progress::Progress(const Program &program, const Options &options,
                    int64_t first)
     : program_(program), options_(options), first_(first),
@@ -111,12 +125,14 @@ Progress::Progress(const Program &program, const Options &options,
   if (options.log.empty())
     return;
   log_ = ::open(options.log.c_str(),
-                O_WRONLY | O_CREAT | O_CLOEXEC |
+                O_RDWR | O_CREAT | O_CLOEXEC |
                     (options.resume ? O_APPEND : O_TRUNC),
                 0666);
   if (log_ < 0)
     throw Error("--log {}: cannot create: {}", options.log,
                 std::strerror(errno));
+  if (options.resume)
+    cutTornLine(log_);
 }
 
 Progress::~Progress() {

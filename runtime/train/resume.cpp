@@ -32,7 +32,8 @@ std::string adviceOn(const std::vector<CheckpointEntry> &all) {
 } // namespace
 
 std::unique_ptr<Checkpoint> openNewest(const runtime::Program &program,
-                                       const Options &options) {
+                                       const Options &options,
+                                       std::optional<int64_t> place) {
   if (options.checkpoint.empty())
     return nullptr;
   makeFolder(options.checkpoint);
@@ -46,11 +47,11 @@ std::unique_ptr<Checkpoint> openNewest(const runtime::Program &program,
                 options.checkpoint, all.back().step);
   std::unique_ptr<Checkpoint> checkpoint;
   try {
-    checkpoint = std::make_unique<Checkpoint>(newest);
+    checkpoint = std::make_unique<Checkpoint>(newest, program, place);
   } catch (const Error &error) {
     throw Error("--resume: {}; {}", error.what(), adviceOn(all));
   }
-  checkpoint->checkFits(program);
+  checkpoint->checkFits();
   return checkpoint;
 }
 

@@ -15,8 +15,10 @@ namespace ppopt::train {
 /// null where it starts. Makes the folder if there is none. Throws Error: the
 /// newest one is damaged or another model's; there are checkpoints, and the
 /// run is not to go on from them.
+/// `place`: the only one of the program that this process holds.
 std::unique_ptr<Checkpoint> openNewest(const runtime::Program &program,
-                                       const Options &options);
+                                       const Options &options,
+                                       std::optional<int64_t> place);
 
 } // namespace ppopt::train
 

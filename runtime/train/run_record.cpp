@@ -150,11 +150,15 @@ std::vector<std::string> compareRuns(const Manifest &saved, const Manifest &now,
   if (std::string note = describeRewritten(saved.samples, now.samples);
       !note.empty())
     notes.push_back(note);
+  bool decays = now.flags.at("lr-schedule") != "constant";
   for (const auto &[flag, value] : now.flags)
     if (auto then = saved.flags.find(flag);
         then != saved.flags.end() && then->second != value)
-      notes.push_back(
-          fmt::format("resume: --{} was {}, is {}", flag, then->second, value));
+      notes.push_back(fmt::format(
+          "resume: --{} was {}, is {}{}", flag, then->second, value,
+          flag == "steps" && decays
+              ? ": from here on the learning rate is that of the new total"
+              : ""));
   for (const auto &[fact, value] : now.plan)
     if (auto then = saved.plan.find(fact);
         then != saved.plan.end() && then->second != value)

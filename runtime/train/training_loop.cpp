@@ -96,6 +96,8 @@ public:
     finish();
     if (job_.generation)
       generateText(rank_, *job_.generation);
+    if (checkpoints_)
+      checkpoints_->expectSaved(options_.steps);
     return 0;
   }
 
