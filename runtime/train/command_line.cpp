@@ -455,9 +455,11 @@ void checkGeneration(Options &options, const CLI::App &app) {
   if (!options.data.empty() || !options.inputs.empty() ||
       app.count("--steps") > 0)
     return;
-  if (options.init.empty())
+  if (options.init.empty() && !options.resume)
     throw UsageError("--generate: no parameters to generate with: give --init "
-                     "FILE, or samples to train on");
+                     "FILE, --checkpoint FOLDER --resume, or samples to train "
+                     "on");
+  options.onlyGenerates = true;
   options.steps = 0;
 }
 

@@ -63,7 +63,8 @@ struct Options {
   bool resume = false;
 
   // Generation.
-  int64_t generate = 0; ///< tokens; 0: none
+  int64_t generate = 0;       ///< tokens; 0: none
+  bool onlyGenerates = false; ///< without samples: `steps` is 0
   std::string prompt, tokenizer;
   double temperature = 1;
   int64_t topK = 0; ///< 0: all tokens

@@ -7,6 +7,7 @@
 #include "core/walker.h"
 #include "train/bpe_tokenizer.h"
 #include "train/parameter_file.h"
+#include "train/stop_signals.h"
 
 #include <fmt/format.h>
 
@@ -177,7 +178,7 @@ void show(const std::string &text) {
   std::fflush(stdout);
 }
 
-void generate(const GenerationJob &job, TextReader &reader) {
+int generate(const GenerationJob &job, TextReader &reader) {
   TokenChoice choice(job.choice);
   WholeCharacters characters;
   Stopwatch reading;
@@ -187,29 +188,35 @@ void generate(const GenerationJob &job, TextReader &reader) {
 
   show(job.shownPrompt);
   Stopwatch writing;
-  for (int64_t i = 0; i < job.count; ++i) {
-    int32_t token = choice.choose(reader.scores(), job.prompt.size() + i);
+  int64_t done = 0;
+  int signal = 0;
+  while (done < job.count && (signal = StopSignals::noted()) == 0) {
+    int32_t token = choice.choose(reader.scores(), job.prompt.size() + done);
     show(characters.add(job.tokenizer->decode(token)));
-    if (i + 1 < job.count)
+    if (++done < job.count)
       reader.read(token);
   }
   double seconds = writing.seconds();
   show(characters.finish());
-  show(fmt::format("\ngenerated {} token{} in {:.2f} s | {:.1f} tok/s | after "
-                   "{} of the prompt in {:.2f} s\n",
-                   job.count, job.count == 1 ? "" : "s", seconds,
-                   double(job.count) / std::max(seconds, 1e-9),
-                   job.prompt.size(), readSeconds));
+  show(fmt::format(
+      "\ngenerated {} token{} in {:.2f} s | {:.1f} tok/s | after {} of the "
+      "prompt in {:.2f} s{}\n",
+      done, done == 1 ? "" : "s", seconds,
+      double(done) / std::max(seconds, 1e-9), job.prompt.size(), readSeconds,
+      signal ? " | stopped by " + signalName(signal) : ""));
+  return signal ? stopStatus(signal) : 0;
 }
 
 } // namespace
 
-void generateText(const ppopt_rank &trained, const GenerationJob &job) {
-  if (trained.index != 0)
-    return gatherParameters(trained, {});
+int generateText(const ppopt_rank &trained, const GenerationJob &job) {
+  if (trained.index != 0) {
+    gatherParameters(trained, {});
+    return 0;
+  }
   TextReader reader(job);
   gatherParameters(trained, reader.parameters());
-  generate(job, reader);
+  return generate(job, reader);
 }
 
 } // namespace ppopt::train

@@ -39,8 +39,9 @@ struct GenerationJob {
 
 /// Prints the prompt and what follows, and then how fast. Called by all ranks
 /// of the program that trained, after the last step; rank 0 takes the
-/// parameters of all and generates.
-void generateText(const ppopt_rank &trained, const GenerationJob &job);
+/// parameters of all and generates. Returns the exit status: a signal that asks
+/// the run to stop ends the text.
+int generateText(const ppopt_rank &trained, const GenerationJob &job);
 
 } // namespace ppopt::train
 

@@ -98,12 +98,18 @@ Job::Job(const Program &program, const Options &options,
     initial = std::make_unique<InitialParameters>(program, options.init);
   resumed = openNewest(program, options, place);
   if (resumed) {
-    notes =
-        compareRuns(resumed->manifest(), describeRun(*this), resumed->path());
-    notes.insert(notes.begin(),
-                 fmt::format("resumed from {} after step {}", resumed->path(),
-                             resumed->manifest().step));
+    if (!options.onlyGenerates)
+      notes =
+          compareRuns(resumed->manifest(), describeRun(*this), resumed->path());
+    notes.insert(
+        notes.begin(),
+        fmt::format("{} {} after step {}",
+                    options.onlyGenerates ? "parameters of" : "resumed from",
+                    resumed->path(), resumed->manifest().step));
   } else if (options.resume) {
+    if (options.onlyGenerates)
+      throw Error("--resume: no checkpoint in {} to generate from",
+                  options.checkpoint);
     notes.push_back(fmt::format("no checkpoint in {}: starts with step 1",
                                 options.checkpoint));
   }

@@ -51,8 +51,8 @@ public:
                job.options.collectives}),
         samples_(job.program, rank_.inputs,
                  job.program.plan.coordinate(rank_.index, "dp")),
-        first_(job.firstStep()), badSteps_(rank_, job.options.skipBadSteps),
-        control_(rank_) {
+        first_(job.firstStep()), last_(std::max(first_, options_.steps)),
+        badSteps_(rank_, job.options.skipBadSteps), control_(rank_) {
     settings_.weightDecay = options_.weightDecay;
     settings_.beta1 = options_.beta1;
     settings_.beta2 = options_.beta2;
@@ -77,12 +77,12 @@ public:
   /// Returns the exit status.
   int run() {
     start();
-    for (int64_t step = first_; step < options_.steps; ++step) {
+    for (int64_t step = first_; step < last_; ++step) {
       if (evaluatesAfter(step) && !evaluate(step))
         return stop(step);
       train(step);
-      if (replicas_ && ((step + 1) % options_.checkReplicas == 0 ||
-                        step + 1 == options_.steps))
+      if (replicas_ &&
+          ((step + 1) % options_.checkReplicas == 0 || step + 1 == last_))
         replicas_->run(step + 1);
       if (control_.agreesToStop())
         return stop(step + 1);
@@ -90,15 +90,14 @@ public:
         checkpoints_->afterStep(step + 1, settings_.step);
     }
     if (checkpoints_)
-      checkpoints_->save(options_.steps, settings_.step);
-    if (!evaluate(options_.steps))
-      return stop(options_.steps);
+      checkpoints_->save(last_, settings_.step);
+    if (!evaluate(last_))
+      return stop(last_);
     finish();
-    if (job_.generation)
-      generateText(rank_, *job_.generation);
+    int status = job_.generation ? generateText(rank_, *job_.generation) : 0;
     if (checkpoints_)
-      checkpoints_->expectSaved(options_.steps);
-    return 0;
+      checkpoints_->expectSaved(last_);
+    return status;
   }
 
 private:
@@ -110,7 +109,7 @@ private:
   void takeParameters();
   void train(int64_t step);
   bool evaluatesAfter(int64_t stepsDone) const {
-    return stepsDone == options_.steps ||
+    return stepsDone == last_ ||
            (options_.evalEvery > 0 && stepsDone % options_.evalEvery == 0);
   }
   /// False where the run is to stop: then nothing is reported.
@@ -129,6 +128,7 @@ private:
   ppopt_rank rank_;
   SampleFeed samples_;
   const int64_t first_;            ///< the first step
+  const int64_t last_;             ///< steps done at the end
   runtime::StepSettings settings_; ///< `step` counts the updates made so far
   runtime::WalkOptions walk_;
   BadSteps badSteps_;
@@ -265,7 +265,7 @@ void TrainingLoop::prefetch(int64_t stepsDone) {
 }
 
 void TrainingLoop::prefetchTraining(int64_t step) {
-  if (job_.training && step < options_.steps)
+  if (job_.training && step < last_)
     samples_.prefetch(*job_.training, step);
 }
 
