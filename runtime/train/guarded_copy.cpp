@@ -51,8 +51,7 @@ void onBusError(int signal, siginfo_t *info, void *context) {
 bool installHandler() {
   struct sigaction action = {};
   action.sa_sigaction = onBusError;
-  // Not blocked while it is handled: the handler may not return.
-  action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  action.sa_flags = SA_SIGINFO;
   if (::sigaction(SIGBUS, &action, &earlier) != 0)
     throw runtime::Error("cannot handle SIGBUS: {}", std::strerror(errno));
   return true;
@@ -66,7 +65,9 @@ bool guardedCopy(void *to, const void *from, size_t bytes) {
   Copy copy;
   copy.from = static_cast<const char *>(from);
   copy.bytes = bytes;
-  if (sigsetjmp(copy.failed, /*savemask=*/0) != 0) {
+  // With the mask of signals: those that are blocked while one is handled must
+  // not stay so, for the handler does not return.
+  if (sigsetjmp(copy.failed, /*savemask=*/1) != 0) {
     current = nullptr;
     return false;
   }

@@ -362,8 +362,8 @@ TEST(GuardedCopyDeathTest, LeavesOtherBusErrorsToOthers) {
   // In processes of their own: the handler is installed by the first copy.
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(raiseWithEarlierHandler(), ::testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(raiseWithoutEarlierHandler(), ::testing::KilledBySignal(SIGBUS),
-              "");
+  // By the signal, or by a sanitizer that handles it.
+  EXPECT_DEATH(raiseWithoutEarlierHandler(), "");
 }
 
 TEST(TokenWindows, SayWhatIsMissing) {
