@@ -6,9 +6,11 @@
 
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Entry.h"
+#include "ppopt/Transforms/OptimizerStep.h"
 #include "ppopt/Transforms/PlanSchedule.h"
 #include "ppopt/Transforms/Recompute.h"
 #include "ppopt/Transforms/SlotUses.h"
+#include "ppopt/share_by_size.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -231,6 +233,23 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
 // Memory
 //===----------------------------------------------------------------------===//
 
+/// The runtime's checkpoint_shares.h: parameters and states that the place owns
+/// are shared out among its ranks.
+static int64_t findCheckpointBytes(ModuleOp module, PlanOp plan, int64_t place,
+                                   size_t ranks) {
+  size_t states = getOptimizerStates(plan.getOptimizer()).size();
+  std::vector<int64_t> sizes;
+  for (auto param : module.getOps<ParamDeclOp>())
+    if (param.getPlaces().front() == place)
+      sizes.insert(sizes.end(), param.getLearns() ? 1 + states : 1,
+                   getBytes(param.getType()));
+  std::vector<int64_t> shares(ranks, 0);
+  for (auto [size, share] :
+       llvm::zip(sizes, ::ppopt::shareBySize(sizes, ranks)))
+    shares[share] += size;
+  return *llvm::max_element(shares);
+}
+
 LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
   FailureOr<PlanOp> plan = findPlan(module);
   if (failed(plan))
@@ -257,6 +276,9 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
     place.flops = counts.flops;
     place.launches = counts.launches;
     place.bytesSent = counts.bytesSent;
+    place.checkpointBytes = findCheckpointBytes(
+        module, *plan, contents.place,
+        plan->getLaunch() == "local" ? 1 : place.ranks.size());
   }
   return success();
 }

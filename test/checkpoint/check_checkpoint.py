@@ -231,11 +231,13 @@ def check_contents(bench, model):
     assert manifest["flags"]["lr"] == "0.001" and manifest["plan"]["mesh"] == "dp=2,pp=2", manifest
     (data,) = manifest["samples"]["files"]
     assert (data["path"], data["bytes"]) == (bench.data, os.path.getsize(bench.data)), data
-    # The ranks of a place write about as much each.
-    sizes = [sum(b for n, b in files.items() if n.endswith(f"-{rank:04}.safetensors")) for rank in range(4)]
-    for place in 0, 1:
-        a, b = sizes[place], sizes[place + 2]
-        assert min(a, b) > 0.8 * max(a, b), sizes
+    # The ranks of a place write about as much each, and what `plan` says: 0 and 2 are of one place, 1 and 3 of the other.
+    sizes = [sum(a.nbytes for path in glob.glob(f"{checkpoint}/*-{rank:04}.safetensors")
+                 for a in safetensors_io.read(path).values()) for rank in range(4)]
+    assert all(min(pair) > 0.8 * max(pair) for pair in (sizes[::2], sizes[1::2])), sizes
+    text = checked([bench.harness.ppopt, "plan", model, "--threads", "1", "--mesh", "dp=2,pp=2", "--microbatches", "2"]).stdout
+    (row,) = [line.split()[2:] for line in text.splitlines() if line.strip().startswith("checkpoint copy")]
+    assert [int(n.replace(",", "")) for n in row] == [max(sizes[::2]), max(sizes[1::2])], (row, sizes)
 
 
 def check_python_package(bench, model):

@@ -7,7 +7,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 venv=$(cd "$here/../.." && pwd)/.venv-pytorch
 torch=2.15.0
 
+# The package that reads what we export, for the harness of checkpoints.
+install_safetensors() {
+  "$venv/bin/python" -c 'import safetensors' 2>/dev/null ||
+    "$venv/bin/pip" install --quiet --no-deps --only-binary :all: --disable-pip-version-check safetensors==0.8.0
+}
 if [[ -e $venv/installed && $(cat "$venv/installed") == "$torch" ]]; then
+  install_safetensors
   exit 0
 fi
 python=/usr/bin/python3
@@ -22,4 +28,5 @@ rm -rf "$venv"
   jinja2==3.1.6 MarkupSafe==3.0.3 fsspec==2025.12.0 filelock==3.20.1
 "$python" "$here/stub_cuda.py" "$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch/lib"
 "$venv/bin/python" -c 'import torch; assert torch.distributed.is_gloo_available(); print("PyTorch", torch.__version__)'
+install_safetensors
 echo "$torch" >"$venv/installed"

@@ -219,6 +219,8 @@ static void printMemory(const PlanReport &report, raw_ostream &out) {
     });
   }
   table.addCount("all", [](const PlaceReport &p) { return p.arenaBytes; });
+  table.addCount("checkpoint copy",
+                 [](const PlaceReport &p) { return p.checkpointBytes; });
   table.addCount("saved a microbatch",
                  [](const PlaceReport &p) { return p.savedBytes; });
   // Beside the arena: the runtime reads them while a step computes.

@@ -47,6 +47,9 @@ struct PlaceReport {
   /// Bytes of the arena by kind (docs/program.md), in its order.
   llvm::MapVector<StringRef, int64_t> memory;
   int64_t arenaBytes = 0, temporaryBytes = 0;
+  /// Of the copy that a rank which saves makes of its share, beside the arena:
+  /// of the rank of the place with the most.
+  int64_t checkpointBytes = 0;
   int64_t flops = 0, launches = 0;
   int64_t bytesSent = 0; ///< transfers and sums
 };
