@@ -36,7 +36,8 @@ std::optional<int64_t> stepOf(const std::string &name) {
              *end = name.data() + name.size();
   int64_t step = 0;
   auto [last, error] = std::from_chars(begin, end, step);
-  if (error != std::errc() || last != end || checkpointName(step) != name)
+  if (error != std::errc() || last != end || step < 0 ||
+      checkpointName(step) != name)
     return std::nullopt;
   return step;
 }
