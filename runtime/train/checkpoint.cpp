@@ -42,7 +42,8 @@ Names heldBy(const Program &program, int64_t place) {
 }
 
 bool hasAny(const std::string &path, const Names &names) {
-  for (const StoredTensor &tensor : SafetensorsFile(path).tensors())
+  SafetensorsFile file(path);
+  for (const StoredTensor &tensor : file.tensors())
     if (names.count(tensor.name) > 0)
       return true;
   return false;
