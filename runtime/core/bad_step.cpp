@@ -12,29 +12,49 @@ namespace ppopt::runtime {
 
 namespace {
 
-template <typename T>
-std::optional<BadElement> firstBad(const char *data, int64_t elements) {
-  for (int64_t i = 0; i < elements; ++i) {
-    T value;
-    std::memcpy(&value, data + i * sizeof value, sizeof value);
-    if (!std::isfinite(value))
-      return BadElement{i, double(value)};
+/// `exponent`: the bits that are all ones in what is not finite. Blocks are
+/// looked through without a branch, at the speed of memory.
+template <typename Bits, Bits exponent>
+int64_t firstBad(const char *data, int64_t elements) {
+  auto *bits = reinterpret_cast<const Bits *>(data);
+  constexpr int64_t block = 4096;
+  for (int64_t begin = 0; begin < elements; begin += block) {
+    int64_t end = std::min(begin + block, elements);
+    Bits any = 0;
+    for (int64_t i = begin; i < end; ++i)
+      any |= (bits[i] & exponent) == exponent;
+    if (any)
+      return std::find_if(
+                 bits + begin, bits + end,
+                 [](Bits each) { return (each & exponent) == exponent; }) -
+             bits;
   }
-  return std::nullopt;
+  return -1;
+}
+
+template <typename Number> double read(const char *data, int64_t element) {
+  Number number;
+  std::memcpy(&number, data + element * sizeof number, sizeof number);
+  return double(number);
 }
 
 /// A bf16 is the upper half of a float.
-std::optional<BadElement> firstBadHalf(const char *data, int64_t elements) {
-  for (int64_t i = 0; i < elements; ++i) {
-    uint16_t half;
-    std::memcpy(&half, data + i * sizeof half, sizeof half);
-    uint32_t bits = uint32_t{half} << 16;
-    float value;
-    std::memcpy(&value, &bits, sizeof value);
-    if (!std::isfinite(value))
-      return BadElement{i, double(value)};
-  }
-  return std::nullopt;
+double readHalf(const char *data, int64_t element) {
+  uint16_t half;
+  std::memcpy(&half, data + element * sizeof half, sizeof half);
+  uint32_t bits = uint32_t{half} << 16;
+  float number;
+  std::memcpy(&number, &bits, sizeof number);
+  return number;
+}
+
+/// Whether the tensor is bad and comes before the first so far.
+void look(BadStepFindings::Tensor &first, int64_t index, const char *data,
+          int64_t elements, ElementType type) {
+  if (first.isBad() && first.index < index)
+    return;
+  if (std::optional<BadElement> bad = findBadElement(data, elements, type))
+    first = {index, *bad};
 }
 
 /// Leaves out what ranks or places add up, and all behind it.
@@ -131,13 +151,6 @@ void Search::lookAtTransfer(int64_t place, const Action &action, int64_t offset,
 
 void Search::lookAtTensors(const PlaceMemory &memory,
                            BadStepFindings &found) const {
-  auto look = [](BadStepFindings::Tensor &first, int64_t index,
-                 const char *data, int64_t elements, ElementType type) {
-    if (first.isBad() && first.index < index)
-      return;
-    if (std::optional<BadElement> bad = findBadElement(data, elements, type))
-      first = {index, *bad};
-  };
   for (const PlaceParameter &held : memory.place.parameters) {
     const Parameter &parameter = rank.program.parameters[held.parameter];
     look(found.parameter, held.parameter, memory.at(held.offset),
@@ -174,19 +187,38 @@ const char *spellBad(double value) {
 
 std::optional<BadElement> findBadElement(const char *data, int64_t elements,
                                          ElementType type) {
+  auto found = [&](int64_t element, auto read) -> std::optional<BadElement> {
+    if (element < 0)
+      return std::nullopt;
+    return BadElement{element, read(data, element)};
+  };
   switch (type) {
   case ElementType::f32:
-    return firstBad<float>(data, elements);
+    return found(firstBad<uint32_t, 0x7f800000>(data, elements), read<float>);
   case ElementType::f64:
-    return firstBad<double>(data, elements);
+    return found(firstBad<uint64_t, 0x7ff0000000000000>(data, elements),
+                 read<double>);
   case ElementType::bf16:
-    return firstBadHalf(data, elements);
+    return found(firstBad<uint16_t, 0x7f80>(data, elements), readHalf);
   case ElementType::i32:
   case ElementType::i64:
   case ElementType::i1:
     break;
   }
   return std::nullopt;
+}
+
+BadStepFindings::Tensor findBadParameter(const ppopt_rank &rank) {
+  BadStepFindings::Tensor first;
+  for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
+    if (memory)
+      for (const PlaceParameter &held : memory->place.parameters) {
+        const Parameter &parameter = rank.program.parameters[held.parameter];
+        if (held.gradient >= 0)
+          look(first, held.parameter, memory->at(held.offset),
+               parameter.elements(), parameter.type);
+      }
+  return first;
 }
 
 std::vector<BadStepFindings> findBadNumbers(ppopt_rank &rank,

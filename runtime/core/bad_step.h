@@ -58,6 +58,10 @@ struct BadStepFindings {
   }
 };
 
+/// The first parameter of those that the rank holds and that learn, in the
+/// program's order, that is bad.
+BadStepFindings::Tensor findBadParameter(const ppopt_rank &rank);
+
 /// Called by all ranks after a step that was skipped because it is bad, on the
 /// same inputs: the findings of each place that this rank holds, in their
 /// order. At least one rank's has an origin, unless it was a sum over ranks (or

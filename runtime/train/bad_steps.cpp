@@ -2,7 +2,6 @@
 
 #include "train/bad_steps.h"
 
-#include "core/bad_step.h"
 #include "core/error.h"
 #include "train/messages.h"
 
@@ -20,19 +19,6 @@ using runtime::BadElement;
 using runtime::BadStepFindings;
 using runtime::Program;
 using runtime::spellBad;
-
-/// "inf at [5, 17]"; `firstRow`: what a rank's first row is of the tensor's.
-std::string describe(const BadElement &bad, const std::vector<int64_t> &shape,
-                     int64_t firstRow = 0) {
-  std::vector<int64_t> index(shape.size());
-  int64_t rest = bad.element;
-  for (size_t i = shape.size(); i-- > 1; rest /= shape[i])
-    index[i] = rest % shape[i];
-  if (shape.empty())
-    return spellBad(bad.value);
-  index[0] = rest + firstRow;
-  return fmt::format("{} at [{}]", spellBad(bad.value), fmt::join(index, ", "));
-}
 
 /// "rank 1 (dp 1, pp 0)", or "place 1" where one rank holds all.
 std::string describeHolder(const Program &program, int64_t holder) {
@@ -61,9 +47,9 @@ std::string describeOrigin(const Program &program, int64_t holder,
   }
   if (found.gradient.isBad()) {
     const auto &parameter = program.parameters[found.gradient.index];
-    facts.push_back(fmt::format("its first bad gradient is that of '{}', {}",
-                                parameter.name,
-                                describe(found.gradient.at, parameter.shape)));
+    facts.push_back(fmt::format(
+        "its first bad gradient is that of '{}', {}", parameter.name,
+        describeBadElement(found.gradient.at, parameter.shape)));
   } else {
     facts.push_back("its gradients are finite");
   }
@@ -72,25 +58,25 @@ std::string describeOrigin(const Program &program, int64_t holder,
         fmt::format("the loss of its rows is {}", spellBad(found.loss)));
   if (found.parameter.isBad()) {
     const auto &parameter = program.parameters[found.parameter.index];
-    facts.push_back(fmt::format("parameter '{}' was {} before the step",
-                                parameter.name,
-                                describe(found.parameter.at, parameter.shape)));
+    facts.push_back(
+        fmt::format("parameter '{}' was {} before the step", parameter.name,
+                    describeBadElement(found.parameter.at, parameter.shape)));
   }
   if (found.input.isBad()) {
     const auto &input = program.inputs[found.input.index];
     int64_t rows = program.plan.batch / program.plan.axisSize("dp");
-    facts.push_back(
-        fmt::format("input '{}' is {}", input.name,
-                    describe(found.input.at, input.shape,
-                             rows * program.plan.coordinate(holder, "dp"))));
+    facts.push_back(fmt::format(
+        "input '{}' is {}", input.name,
+        describeBadElement(found.input.at, input.shape,
+                           rows * program.plan.coordinate(holder, "dp"))));
   }
   return fmt::format("It began on {}: {}", describeHolder(program, holder),
                      fmt::join(facts, "; "));
 }
 
 /// By holder: ranks, or places where one rank holds all.
-std::string describe(const Program &program,
-                     const std::vector<BadStepFindings> &all) {
+std::string describeOrigin(const Program &program,
+                           const std::vector<BadStepFindings> &all) {
   auto origin =
       std::find_if(all.begin(), all.end(),
                    [](const BadStepFindings &each) { return each.isOrigin(); });
@@ -101,6 +87,19 @@ std::string describe(const Program &program,
 }
 
 } // namespace
+
+std::string describeBadElement(const BadElement &bad,
+                               const std::vector<int64_t> &shape,
+                               int64_t firstRow) {
+  std::vector<int64_t> index(shape.size());
+  int64_t rest = bad.element;
+  for (size_t i = shape.size(); i-- > 1; rest /= shape[i])
+    index[i] = rest % shape[i];
+  if (shape.empty())
+    return spellBad(bad.value);
+  index[0] = rest + firstRow;
+  return fmt::format("{} at [{}]", spellBad(bad.value), fmt::join(index, ", "));
+}
 
 void BadSteps::look(int64_t step, const runtime::StepSettings &settings,
                     runtime::StepResult &result) {
@@ -117,7 +116,7 @@ void BadSteps::look(int64_t step, const runtime::StepSettings &settings,
   }
   bool goesOn = inARow_ <= allowed_;
   if (rank_.index == 0) {
-    result.skipped += fmt::format(". {}", describe(rank_.program, all));
+    result.skipped += fmt::format(". {}", describeOrigin(rank_.program, all));
     if (!goesOn)
       throw runtime::Error(
           "step {}: {}. No parameter was updated{}", step + 1, result.skipped,

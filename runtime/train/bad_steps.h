@@ -3,12 +3,21 @@
 #ifndef PPOPT_TRAIN_BAD_STEPS_H
 #define PPOPT_TRAIN_BAD_STEPS_H
 
+#include "core/bad_step.h"
 #include "core/rank.h"
 #include "core/walker.h"
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace ppopt::train {
+
+/// "inf at [5, 17]". `firstRow`: of the whole tensor's rows, the one that
+/// element 0 is in.
+std::string describeBadElement(const runtime::BadElement &bad,
+                               const std::vector<int64_t> &shape,
+                               int64_t firstRow = 0);
 
 /// Ends the run after a bad step, or lets it go on until there are too many in
 /// a row. No rank has updated anything in such a step, so what was saved before

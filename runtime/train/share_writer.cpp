@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "device/cpu/team.h"
+#include "train/bad_steps.h"
 #include "train/checksum.h"
 #include "train/output_file.h"
 
@@ -104,7 +105,20 @@ void ShareWriter::divide(int64_t memory) {
     }
 }
 
+/// Nobody can go on from a parameter that an update made infinite or NaN: what
+/// was saved before it is better.
+std::string ShareWriter::describeBadParameter() const {
+  runtime::BadStepFindings::Tensor bad = runtime::findBadParameter(rank_);
+  if (!bad.isBad())
+    return "";
+  const runtime::Parameter &parameter = rank_.program.parameters[bad.index];
+  return fmt::format("parameter '{}' is {}", parameter.name,
+                     describeBadElement(bad.at, parameter.shape));
+}
+
 void ShareWriter::begin(const std::string &folder) {
+  if (std::string bad = describeBadParameter(); !bad.empty())
+    return thread_.start([bad] { throw runtime::Error(bad); });
   copy();
   directLeft_ = directBytes_;
   thread_.start([this, folder] {

@@ -33,8 +33,9 @@ public:
   int64_t bytes() const { return bytes_; }
   int64_t copiedBytes() const { return bytes_ - directBytes_; }
 
-  /// Starts to write what the rank holds now to files in `folder`. On return
-  /// the rank's memory may change again.
+  /// Starts to write what the rank holds now to files in `folder`; where a
+  /// parameter is not finite that is an error of the thread. On return the
+  /// rank's memory may change again.
   void begin(const std::string &folder);
 
   BackgroundThread &thread() { return thread_; }
@@ -60,6 +61,7 @@ private:
     int64_t bytes;
   };
 
+  std::string describeBadParameter() const;
   void takeTensors();
   void divide(int64_t memory);
   void copy();

@@ -20,6 +20,15 @@ BATCH, STEPS, BAD = 48, 5, 2  # the third step, from 0, has the bad row
 ROW = 30                      # of that step's batch: of the second of two ranks along dp
 PLANS = {"one": [], "dp": ["--mesh", "dp=2"], "pp": ["--mesh", "pp=2"], "both": ["--mesh", "dp=2,pp=2"],
          "owner": ["--mesh", "pp=2", "--tied", "owner"], "local": ["--mesh", "pp=2", "--launch", "local"]}
+# In f32, where an update may leave what the type holds.
+LINEAR = """
+func.func @linear(%x: tensor<48x5xf32> {pp.input = "x"}) -> tensor<f32> {
+  %w = pp.param "w" {init = #pp.init<normal, 0.0, 0.4>} : tensor<5x5xf32>
+  %m = pp.matmul %x, %w : tensor<48x5xf32>, tensor<5x5xf32>
+  %loss = pp.mse %m, %x : tensor<48x5xf32>, tensor<48x5xf32>
+  return %loss : tensor<f32>
+}
+"""
 
 
 def samples(name=None, value=None):
@@ -33,7 +42,7 @@ def samples(name=None, value=None):
 
 class Checks:
     def __init__(self, harness, directory):
-        self.directory = directory
+        self.ppopt, self.directory = harness.ppopt, directory
         model = os.path.join(SOURCE, "test", "equivalence", "models", "skip.mlir")
         self.programs = {name: compile_model(harness.ppopt, model, os.path.join(directory, name),
                                              [*flags, "--microbatches", "2", "--optimizer", "adam", "--threads", "1"])
@@ -102,6 +111,29 @@ class Checks:
     def learning_rate(self):
         self.expect(self.fail("both", samples(), ["--lr", "1e200"]), "It began on rank ", "bad gradient")
 
+    def keeps_the_last_good_checkpoint(self, launch):
+        """An update that makes parameters infinite without a bad gradient: what it left is not saved, here and in the bad
+        steps behind it, though only one checkpoint is to stay."""
+        model = os.path.join(self.directory, "linear.mlir")
+        with open(model, "w") as file:
+            file.write(LINEAR)
+        program = compile_model(self.ppopt, model, model[:-5], ["--mesh", "dp=2", "--optimizer", "sgd", "--threads", "1"])
+        folder = os.path.join(self.directory, f"checkpoints.{launch}")
+        flags = ["--no-shuffle", "--checkpoint", folder, "--checkpoint-every", "1", "--keep", "1"]
+        rows = {"x": samples()["x"].astype(np.float32)}
+        run(program, flags, launch, inputs=rows, steps=2, name="good")
+        try:
+            run(program, [*flags, "--resume", "--lr", "1e39", "--skip-bad-steps"], launch, inputs=rows, steps=STEPS, name="bad")
+            raise AssertionError("exit status 0")
+        except AssertionError as error:
+            text = str(error)
+        assert "exit status 1: " in text and "ended without a checkpoint of step 5: parameter 'w' is" in text, text
+        for step in (3, 4, 5):
+            assert re.search(rf"step {step}/5 \| {'loss' if step == 3 else 'skipped'}", text), text
+            assert re.search(rf"warning: no checkpoint of step {step}: parameter 'w' is \S+ at \[0, 0\]; training goes on, the last is "
+                             rf"{folder}/step-00000002", text), text
+        assert sorted(os.listdir(folder)) == [".lock", "step-00000002"], os.listdir(folder)
+
 
 harness = Harness("bad_steps")
 with tempfile.TemporaryDirectory() as directory:
@@ -117,4 +149,6 @@ with tempfile.TemporaryDirectory() as directory:
     harness.case("an infinite parameter", checks.names_a_parameter)
     harness.case("an infinite loss with finite gradients", checks.names_a_loss)
     harness.case("too large a learning rate", checks.learning_rate)
+    for launch in ("threads", "mpirun"):
+        harness.case(f"the last good checkpoint stays, {launch}", lambda: checks.keeps_the_last_good_checkpoint(launch))
 sys.exit(harness.finish())

@@ -175,6 +175,10 @@ TEST(BadStep, FindsTheFirstBadElementOfEachType) {
   EXPECT_EQ(find(halves, ElementType::bf16)->element, 2);
   EXPECT_EQ(find(halves, ElementType::bf16)->value, INFINITY);
   EXPECT_FALSE(find(integers, ElementType::i32));
+  static float many[10000];
+  EXPECT_FALSE(find(many, ElementType::f32));
+  many[9999] = many[5000] = NAN;
+  EXPECT_EQ(find(many, ElementType::f32)->element, 5000);
 }
 
 } // namespace
