@@ -77,6 +77,11 @@ void *findOrGenerate(const libxsmm_descriptor_blob &blob,
 template <typename Element, typename Describe>
 ProductKernel<Element> make(const ProductKernelShape &shape,
                             const Describe &describe) {
+  // Of a block larger than the matrix there is no kernel: the generator says so
+  // on standard error.
+  if (shape.cStride < shape.columns ||
+      shape.aStride < (shape.aIsTransposed ? shape.rows : shape.depth))
+    return nullptr;
   libxsmm_descriptor_blob blob{};
   const libxsmm_gemm_descriptor *descriptor =
       describe(&blob, int(shape.columns), int(shape.rows), int(shape.depth),
