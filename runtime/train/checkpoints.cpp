@@ -76,8 +76,9 @@ void Checkpoints::afterStep(int64_t stepsDone, int64_t updates) {
 }
 
 void Checkpoints::begin(int64_t stepsDone, int64_t updates) {
-  begun_ = std::chrono::steady_clock::now();
+  auto begun = std::chrono::steady_clock::now();
   finish();
+  begun_ = begun;
   step_ = stepsDone;
   updates_ = updates;
   error_.clear();

@@ -63,6 +63,7 @@ private:
 ShareWriter::ShareWriter(const ppopt_rank &rank, int64_t memory) : rank_(rank) {
   takeTensors();
   divide(memory);
+  touch();
   if (rank.board)
     thread_.publish(rank.board->saving());
 }
@@ -87,8 +88,8 @@ void ShareWriter::takeTensors() {
 /// What is written first is not copied: it keeps the rank for the least time.
 void ShareWriter::divide(int64_t memory) {
   directBytes_ = std::max<int64_t>(bytes_ - memory, 0);
-  if (copiedBytes() > 0)
-    copy_.emplace(copiedBytes());
+  if (bytes_ > directBytes_)
+    copy_.emplace(bytes_ - directBytes_);
   int64_t direct = directBytes_;
   char *next = copy_ ? copy_->base() : nullptr;
   for (File &file : plan_)
@@ -133,12 +134,25 @@ void ShareWriter::begin(const std::string &folder) {
   released_.wait(lock, [&] { return directLeft_ == 0; });
 }
 
-void ShareWriter::copy() {
+/// On the rank's threads.
+template <typename Use> void ShareWriter::forEachPiece(const Use &use) {
   parallelFor(rank_.options.threads, int64_t(pieces_.size()),
               [&](int64_t begin, int64_t end) {
                 for (int64_t i = begin; i < end; ++i)
-                  std::memcpy(pieces_[i].to, pieces_[i].from, pieces_[i].bytes);
+                  use(pieces_[i]);
               });
+}
+
+/// The system gives memory when it is touched, which takes longer than to copy.
+void ShareWriter::touch() {
+  forEachPiece(
+      [](const Piece &piece) { std::memset(piece.to, 0, piece.bytes); });
+}
+
+void ShareWriter::copy() {
+  forEachPiece([](const Piece &piece) {
+    std::memcpy(piece.to, piece.from, piece.bytes);
+  });
 }
 
 void ShareWriter::releaseRank() {

@@ -29,10 +29,6 @@ public:
   /// Gives up a file that is being written.
   ~ShareWriter();
 
-  /// Of the tensors that this rank writes, and of the copy.
-  int64_t bytes() const { return bytes_; }
-  int64_t copiedBytes() const { return bytes_ - directBytes_; }
-
   /// Starts to write what the rank holds now to files in `folder`; where a
   /// parameter is not finite that is an error of the thread. On return the
   /// rank's memory may change again.
@@ -64,14 +60,17 @@ private:
   std::string describeBadParameter() const;
   void takeTensors();
   void divide(int64_t memory);
+  template <typename Use> void forEachPiece(const Use &use);
+  void touch();
   void copy();
   void writeFiles(const std::string &folder);
   ManifestFile writeFile(const std::string &folder, const File &file);
   void releaseRank();
 
   const ppopt_rank &rank_;
-  int64_t bytes_ = 0, directBytes_ = 0;
-  std::vector<File> plan_; ///< one for each CheckpointPart
+  int64_t bytes_ = 0;       ///< of the tensors that this rank writes
+  int64_t directBytes_ = 0; ///< of them, not copied
+  std::vector<File> plan_;  ///< one for each CheckpointPart
   std::optional<runtime::Arena> copy_;
   std::vector<Piece> pieces_; ///< of the copy, small ones
   std::vector<ManifestFile> files_;
