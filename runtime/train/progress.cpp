@@ -35,12 +35,6 @@ void append(Line &line, fmt::format_string<Args...> format, Args &&...args) {
   fmt::format_to(std::back_inserter(line), format, std::forward<Args>(args)...);
 }
 
-void print(Line &line) {
-  line.push_back('\n');
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fflush(stdout);
-}
-
 /// A JSON number that reads back as the same double; JSON has no NaN.
 void appendNumber(Line &line, const char *key, double value) {
   if (std::isfinite(value))
@@ -153,6 +147,13 @@ void Progress::logLine(const char *text, size_t size) {
   }
 }
 
+void Progress::print(Line &line) {
+  live_.clear();
+  line.push_back('\n');
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fflush(stdout);
+}
+
 void Progress::note(const std::string &text) {
   Line line;
   append(line, "{}", text);
@@ -204,6 +205,38 @@ void Progress::start(const char *transport) {
   logLine(line.data(), line.size());
 }
 
+/// The first, some twenty in round numbers, the last, and one a minute.
+bool Progress::isKept(int64_t step) const {
+  constexpr int64_t kKept = 20;
+  int64_t decade = 1; // every is 1, 2 or 5 of these
+  while (decade * 10 * kKept < options_.steps)
+    decade *= 10;
+  int64_t every = decade;
+  for (int64_t factor : {2, 5, 10})
+    if (every * kKept < options_.steps)
+      every = decade * factor;
+  return step == first_ || (step + 1) % every == 0 ||
+         step + 1 == options_.steps ||
+         std::chrono::steady_clock::now() - kept_ > std::chrono::minutes(1);
+}
+
+/// The line of a step: where it is live, a bar in front of it says how far the
+/// run is.
+void Progress::showStep(int64_t step, Line &line, bool keeps) {
+  if (!live_.exists() || keeps || isKept(step)) {
+    kept_ = std::chrono::steady_clock::now();
+    return print(line);
+  }
+  constexpr int kWidth = 20;
+  Line text;
+  if (live_.columns() >= int(line.size()) + kWidth + 4) {
+    auto full = static_cast<int>((step + 1) * kWidth / options_.steps);
+    append(text, "[{:=<{}}{:>{}}] ", "", full, "", kWidth - full);
+  }
+  append(text, "{}", std::string_view(line.data(), line.size()));
+  live_.show({text.data(), text.size()});
+}
+
 void Progress::step(int64_t step, double learningRate,
                     const runtime::StepResult &result, double milliseconds) {
   ++stepsDone_;
@@ -238,7 +271,7 @@ void Progress::step(int64_t step, double learningRate,
   appendClock(line,
               each * static_cast<double>(options_.steps - step - 1) / 1e3);
   append(line, " left");
-  print(line);
+  showStep(step, line, /*keeps=*/!result.skipped.empty());
 
   if (log_ < 0)
     return;

@@ -2,7 +2,8 @@
 //
 // Lines for people on standard output and JSON lines for programs in a file;
 // docs/running.md has the fields. Used by rank 0 only. Writing a step allocates
-// nothing and leaves both complete up to that step if the process dies.
+// nothing and leaves both complete up to that step if the process dies. On a
+// terminal a step's line takes the place of the one before; some are kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +13,11 @@
 #include "core/program.h"
 #include "core/walker.h"
 #include "train/command_line.h"
+#include "train/live_line.h"
 
+#include <fmt/format.h>
+
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -74,6 +79,9 @@ public:
   void summary(const std::vector<RankReport> &ranks);
 
 private:
+  void print(fmt::memory_buffer &line);
+  void showStep(int64_t step, fmt::memory_buffer &line, bool keeps);
+  bool isKept(int64_t step) const;
   void logLine(const char *text, size_t size);
   std::string describeWorkers(const char *transport) const;
   bool oneProcess() const { return transport_ != "mpi"; }
@@ -84,6 +92,10 @@ private:
   WorkUnit unit_;
   std::string transport_;
   int log_ = -1;
+  LiveLine live_{terminalColumns()};
+  /// When a step's line was kept.
+  std::chrono::steady_clock::time_point kept_ =
+      std::chrono::steady_clock::now();
   // Of all steps but the first, which touches memory for the first time.
   int64_t timedSteps_ = 0;
   double timedMilliseconds_ = 0, leastMilliseconds_ = 0;
