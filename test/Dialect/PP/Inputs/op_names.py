@@ -57,7 +57,8 @@ ALLOWED = {
     "BroadcastOp": {"Conversion": FOLDS, "Cost": FREE},
     # A mark, which computes nothing and does not reach tasks.
     "CheckpointOp": {"Cost": FREE, "InlineCalls": MAKES, "InsertPlan": "folds it where the plan takes no notice of it",
-                     "PlaceByCost": "what is kept", "SplitTasks": "consumes it"},
+                     "PlaceByCost": "what is kept", "SplitTasks": "consumes it",
+                     "ModelHash": "a plan's mark, not the model's meaning"},
 }
 
 
