@@ -2,11 +2,17 @@
 
 #include "train/background_thread.h"
 
+#include <chrono>
 #include <csignal>
 #include <exception>
 #include <utility>
 
 namespace ppopt::train {
+namespace {
+
+constexpr std::chrono::milliseconds kCheckEvery{50};
+
+} // namespace
 
 BackgroundThread::BackgroundThread() {
   // A thread starts with its maker's mask.
@@ -36,9 +42,13 @@ void BackgroundThread::start(std::function<void()> job) {
   changed_.notify_all();
 }
 
-void BackgroundThread::wait() {
+void BackgroundThread::wait(const std::function<void()> &check) {
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [&] { return !busy_; });
+  while (!changed_.wait_for(lock, kCheckEvery, [&] { return !busy_; })) {
+    lock.unlock();
+    check();
+    lock.lock();
+  }
 }
 
 void BackgroundThread::run() {

@@ -29,8 +29,8 @@ public:
   bool isBusy() const { return busy_; }
   /// From now on `flag`, which must outlive the thread, is 1 while a job runs.
   void publish(std::atomic<int64_t> &flag) { published_ = &flag; }
-  /// Until the job has ended.
-  void wait();
+  /// Until the job has ended. `check` is called now and then, and may throw.
+  void wait(const std::function<void()> &check);
 
   /// What the last job threw; empty if it did not.
   const std::string &error() const { return error_; }

@@ -84,6 +84,7 @@ void check(const Manifest &manifest) {
   expect(manifest.step >= 0, "step is negative");
   expect(manifest.updates >= 0 && manifest.updates <= manifest.step,
          "updates are not between 0 and step");
+  expect(manifest.flags.count("seed") == 1, "there is no seed");
   for (const ManifestFile &file : manifest.files)
     expect(!file.name.empty() && file.name.find('/') == std::string::npos,
            "a file's name is not a name");

@@ -202,7 +202,7 @@ void Checkpoints::discard(const std::string &error) {
 
 void Checkpoints::finish() {
   while (phase_ != Phase::Idle) {
-    writer_.thread().wait();
+    writer_.wait();
     poll();
   }
 }

@@ -9,6 +9,7 @@
 #include "train/output_file.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace ppopt::train {
@@ -130,8 +131,29 @@ void ShareWriter::begin(const std::string &folder) {
       throw;
     }
   });
+  if (directBytes_ > 0)
+    awaitRelease();
+}
+
+void ShareWriter::wait() {
+  thread_.wait([this] { throwIfFailed(); });
+}
+
+void ShareWriter::throwIfFailed() const {
+  if (rank_.transport)
+    rank_.transport->throwIfFailed();
+}
+
+/// Until what is not copied is written.
+void ShareWriter::awaitRelease() {
+  constexpr std::chrono::milliseconds kCheckEvery{50};
   std::unique_lock<std::mutex> lock(mutex_);
-  released_.wait(lock, [&] { return directLeft_ == 0; });
+  while (!released_.wait_for(lock, kCheckEvery,
+                             [&] { return directLeft_ == 0; })) {
+    lock.unlock();
+    throwIfFailed();
+    lock.lock();
+  }
 }
 
 /// On the rank's threads.

@@ -35,6 +35,8 @@ public:
   void begin(const std::string &folder);
 
   BackgroundThread &thread() { return thread_; }
+  /// Until the thread's job has ended. Throws RankFailure if a rank fails.
+  void wait();
   /// What was written, one for each CheckpointPart (no bytes: no file); when
   /// the thread has ended without an error.
   const std::vector<ManifestFile> &files() const { return files_; }
@@ -66,6 +68,8 @@ private:
   void writeFiles(const std::string &folder);
   ManifestFile writeFile(const std::string &folder, const File &file);
   void releaseRank();
+  void awaitRelease();
+  void throwIfFailed() const;
 
   const ppopt_rank &rank_;
   int64_t bytes_ = 0;       ///< of the tensors that this rank writes

@@ -60,7 +60,7 @@ Manifest sample() {
   manifest.modelHash = "0123";
   manifest.step = 120;
   manifest.updates = 118;
-  manifest.flags = {{"lr", "0.001"}, {"betas", "0.9,0.999"}};
+  manifest.flags = {{"lr", "0.001"}, {"betas", "0.9,0.999"}, {"seed", "0"}};
   manifest.plan = {{"mesh", "dp=2"}};
   manifest.samples.order = "shuffled";
   manifest.samples.format = "bytes";
@@ -127,6 +127,8 @@ TEST(Manifest, RefusesWithTheReason) {
   EXPECT_ERROR(
       parseManifest("m", signAnew(text, "\"step\": 120", "\"step\": -1")),
       "m: step is negative");
+  EXPECT_ERROR(parseManifest("m", signAnew(text, "\"seed\"", "\"sead\"")),
+               "m: there is no seed");
   EXPECT_ERROR(parseManifest("m", signAnew(text, "\"parameters-0000",
                                            "\"../parameters-0000")),
                "m: a file's name is not a name");
@@ -221,17 +223,28 @@ TEST(BackgroundThread, DoesOneJobAfterTheOther) {
   thread.start([&] { gate.get_future().wait(); });
   EXPECT_TRUE(thread.isBusy());
   gate.set_value();
-  thread.wait();
+  thread.wait([] {});
   EXPECT_FALSE(thread.isBusy());
   EXPECT_EQ(thread.error(), "");
   thread.start([] { throw std::runtime_error("the disk"); });
-  thread.wait();
+  thread.wait([] {});
   EXPECT_EQ(thread.error(), "the disk");
   int done = 0;
   thread.start([&] { ++done; });
-  thread.wait();
+  thread.wait([] {});
   EXPECT_EQ(done, 1);
   EXPECT_EQ(thread.error(), "");
+}
+
+TEST(BackgroundThread, AWaitMayBeGivenUp) {
+  BackgroundThread thread;
+  thread.start([&] {
+    while (!thread.shouldStop())
+      std::this_thread::yield();
+  });
+  EXPECT_THROW(thread.wait([] { throw std::runtime_error("a rank failed"); }),
+               std::runtime_error);
+  EXPECT_TRUE(thread.isBusy());
 }
 
 TEST(BackgroundThread, ItsEndStopsAJob) {
@@ -262,7 +275,7 @@ TEST(BackgroundThread, BeyondALimitOfSizesIsAnError) {
     std::vector<char> bytes(10000);
     file.write(bytes.data(), bytes.size());
   });
-  thread.wait();
+  thread.wait([] {});
   EXPECT_EQ(thread.error(), "");
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   thread.start([&] {
@@ -270,7 +283,7 @@ TEST(BackgroundThread, BeyondALimitOfSizesIsAnError) {
     std::vector<char> bytes(10000);
     file.write(bytes.data(), bytes.size());
   });
-  thread.wait();
+  thread.wait([] {});
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   EXPECT_EQ(thread.error(), path + ": cannot write: File too large");
 }
