@@ -282,6 +282,10 @@ void addFileFlags(Flags &flags, Options &options) {
              "Write the parameters after the last step (safetensors, by name)");
   flags.path("--log", options.log,
              "Write a line of JSON for each step and evaluation");
+  flags.integer("--log-every", options.logEvery, 1,
+                "Print a line of every Nth step (default: of each; on a "
+                "terminal, where one line shows the others, of some twenty and "
+                "one a minute)");
 }
 
 /// "64MiB", "2GB", "4096".

@@ -54,6 +54,7 @@ struct Options {
   // Files.
   std::string init, exportTo, log, dumpGradients, trace;
   int64_t traceSteps = 4;
+  int64_t logEvery = 0; ///< 0: the default
 
   // Checkpoints.
   std::string checkpoint;      ///< the folder; empty: none are written

@@ -2,7 +2,10 @@
 
 #include "train/live_line.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <string>
 #include <sys/ioctl.h>
@@ -16,27 +19,29 @@ int columnsOf(int descriptor) {
   return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/// Of the process that started this one: mpirun, on this machine.
-int parentsColumns() {
-  std::string path = "/proc/" + std::to_string(::getppid()) + "/fd/1";
-  int descriptor =
-      ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-  if (descriptor < 0)
-    return 0;
-  int columns = columnsOf(descriptor);
-  ::close(descriptor);
-  return columns;
+bool canWriteAgain() {
+  const char *kind = std::getenv("TERM");
+  return kind && *kind && std::strcmp(kind, "dumb") != 0;
 }
 
 constexpr char kToStart[] = "\r\033[K"; // and clears the line
 
 } // namespace
 
-int terminalColumns() {
-  if (!::isatty(STDOUT_FILENO))
-    return 0;
-  int columns = columnsOf(STDOUT_FILENO);
-  return columns > 0 ? columns : parentsColumns();
+Descriptor outputTerminal() {
+  if (!canWriteAgain() || !::isatty(STDOUT_FILENO))
+    return Descriptor();
+  // One without columns is mpirun's, which started this process.
+  std::string path = columnsOf(STDOUT_FILENO) > 0
+                         ? "/proc/self/fd/1"
+                         : "/proc/" + std::to_string(::getppid()) + "/fd/1";
+  Descriptor terminal(
+      ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+  return columnsOf(terminal.value()) > 0 ? std::move(terminal) : Descriptor();
+}
+
+bool LiveLine::isDue() const {
+  return Clock::now() - shown_ >= std::chrono::milliseconds(100);
 }
 
 LiveLine::~LiveLine() {
@@ -47,16 +52,19 @@ LiveLine::~LiveLine() {
 void LiveLine::show(std::string_view text) {
   std::fputs(kToStart, stdout);
   // A line that is full would move the cursor to the next.
-  std::string_view fits = text.substr(0, static_cast<size_t>(columns_ - 1));
+  int columns = std::max(columnsOf(terminal_.value()), 2);
+  std::string_view fits = text.substr(0, static_cast<size_t>(columns - 1));
   std::fwrite(fits.data(), 1, fits.size(), stdout);
   std::fflush(stdout);
   isShown_ = true;
+  shown_ = Clock::now();
 }
 
 void LiveLine::clear() {
   if (isShown_)
     std::fputs(kToStart, stdout);
   isShown_ = false;
+  shown_ = {};
 }
 
 } // namespace ppopt::train

@@ -3,36 +3,46 @@
 #ifndef PPOPT_TRAIN_LIVE_LINE_H
 #define PPOPT_TRAIN_LIVE_LINE_H
 
+#include "train/mapped_file.h"
+
+#include <chrono>
 #include <string_view>
 
 namespace ppopt::train {
 
-/// Columns of the terminal that standard output goes to; 0 where it goes to
-/// none. Open MPI gives each rank a terminal of its own, whatever mpirun writes
-/// to: then it is mpirun's output that counts.
-int terminalColumns();
+/// The terminal that standard output goes to, if it can write a line again;
+/// closed where it goes to none. Open MPI gives each rank a terminal of its
+/// own, whatever mpirun writes to: then it is mpirun's output that counts.
+Descriptor outputTerminal();
 
 /// The last line of standard output, as long as nothing else is written.
 class LiveLine {
 public:
-  explicit LiveLine(int columns) : columns_(columns) {}
+  explicit LiveLine(Descriptor terminal) : terminal_(std::move(terminal)) {}
   ~LiveLine();
   LiveLine(const LiveLine &) = delete;
   LiveLine &operator=(const LiveLine &) = delete;
 
   /// False where there is no terminal: then nothing is to be shown.
-  bool exists() const { return columns_ > 0; }
-  int columns() const { return columns_; }
+  bool exists() const { return terminal_.isOpen(); }
 
-  /// Shows the text in place of what was shown, cut where the line ends.
+  /// Whether what is shown has been there for a tenth of a second: often enough
+  /// for people, and too seldom to slow the fastest steps.
+  bool isDue() const;
+
+  /// Shows the text in place of what was shown, cut where the line ends now:
+  /// windows change their width.
   void show(std::string_view text);
 
   /// Takes it away, for another line.
   void clear();
 
 private:
-  const int columns_;
+  using Clock = std::chrono::steady_clock;
+
+  const Descriptor terminal_;
   bool isShown_ = false;
+  Clock::time_point shown_{};
 };
 
 } // namespace ppopt::train

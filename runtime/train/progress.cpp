@@ -205,8 +205,13 @@ void Progress::start(const char *transport) {
   logLine(line.data(), line.size());
 }
 
-/// The first, some twenty in round numbers, the last, and one a minute.
+/// The first, the last, and every so many that --log-every says; without it
+/// all, or on a terminal some twenty in round numbers, and one a minute.
 bool Progress::isKept(int64_t step) const {
+  if (step == first_ || step + 1 == options_.steps)
+    return true;
+  if (options_.logEvery > 0 || !live_.exists())
+    return (step + 1) % std::max<int64_t>(options_.logEvery, 1) == 0;
   constexpr int64_t kKept = 20;
   int64_t decade = 1; // every is 1, 2 or 5 of these
   while (decade * 10 * kKept < options_.steps)
@@ -215,25 +220,32 @@ bool Progress::isKept(int64_t step) const {
   for (int64_t factor : {2, 5, 10})
     if (every * kKept < options_.steps)
       every = decade * factor;
-  return step == first_ || (step + 1) % every == 0 ||
-         step + 1 == options_.steps ||
+  return (step + 1) % every == 0 ||
          std::chrono::steady_clock::now() - kept_ > std::chrono::minutes(1);
 }
 
-/// The line of a step: where it is live, a bar in front of it says how far the
-/// run is.
-void Progress::showStep(int64_t step, Line &line, bool keeps) {
-  if (!live_.exists() || keeps || isKept(step)) {
+/// The line of a step. Where it is live, how far the run is comes first, for
+/// what comes last is cut on a narrow terminal.
+void Progress::showStep(int64_t step, Line &line, double secondsLeft,
+                        bool keeps) {
+  if (keeps || isKept(step)) {
     kept_ = std::chrono::steady_clock::now();
+    append(line, " | ");
+    appendClock(line, secondsLeft);
+    append(line, " left");
     return print(line);
   }
-  constexpr int kWidth = 20;
+  if (!live_.exists() || !live_.isDue())
+    return;
+  constexpr int kWidth = 10;
+  double done =
+      static_cast<double>(step + 1) / static_cast<double>(options_.steps);
+  auto full = static_cast<int>(done * kWidth);
   Line text;
-  if (live_.columns() >= int(line.size()) + kWidth + 4) {
-    auto full = static_cast<int>((step + 1) * kWidth / options_.steps);
-    append(text, "[{:=<{}}{:>{}}] ", "", full, "", kWidth - full);
-  }
-  append(text, "{}", std::string_view(line.data(), line.size()));
+  append(text, "{:>3}% [{:=<{}}{:>{}}] ", static_cast<int>(100 * done), "",
+         full, "", kWidth - full);
+  appendClock(text, secondsLeft);
+  append(text, " left | {}", std::string_view(line.data(), line.size()));
   live_.show({text.data(), text.size()});
 }
 
@@ -264,14 +276,13 @@ void Progress::step(int64_t step, double learningRate,
     append(line, "norm {:.3f} | ", result.gradNorm);
   append(line, "lr {:.2e} | {:.1f} ms | ", learningRate, milliseconds);
   appendCount(line, rate);
-  append(line, " {}/s | ", unit_.name);
+  append(line, " {}/s", unit_.name);
   double each = timedSteps_ > 0
                     ? timedMilliseconds_ / static_cast<double>(timedSteps_)
                     : milliseconds;
-  appendClock(line,
-              each * static_cast<double>(options_.steps - step - 1) / 1e3);
-  append(line, " left");
-  showStep(step, line, /*keeps=*/!result.skipped.empty());
+  showStep(step, line,
+           each * static_cast<double>(options_.steps - step - 1) / 1e3,
+           /*keeps=*/!result.skipped.empty());
 
   if (log_ < 0)
     return;

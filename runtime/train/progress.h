@@ -80,7 +80,8 @@ public:
 
 private:
   void print(fmt::memory_buffer &line);
-  void showStep(int64_t step, fmt::memory_buffer &line, bool keeps);
+  void showStep(int64_t step, fmt::memory_buffer &line, double secondsLeft,
+                bool keeps);
   bool isKept(int64_t step) const;
   void logLine(const char *text, size_t size);
   std::string describeWorkers(const char *transport) const;
@@ -92,7 +93,7 @@ private:
   WorkUnit unit_;
   std::string transport_;
   int log_ = -1;
-  LiveLine live_{terminalColumns()};
+  LiveLine live_{outputTerminal()};
   /// When a step's line was kept.
   std::chrono::steady_clock::time_point kept_ =
       std::chrono::steady_clock::now();

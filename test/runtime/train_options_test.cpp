@@ -93,6 +93,7 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--data d --steps", "--steps: 1 required N missing"},
       {"--data d --steps 1.5", "--steps 1.5: not a whole number"},
       {"--data d --steps -1", "--steps -1: must be at least 0"},
+      {"--data d --log-every 0", "--log-every 0: must be at least 1"},
       {"--data d --steps 99999999999999999999", "too large"},
       {"--data d --steps 1 --steps 2", "--steps"},
       {"--data d --lr nan", "--lr nan: must be finite"},

@@ -1,5 +1,5 @@
 """on_terminal.py COLUMNS COMMAND...: runs the command on a terminal and prints what is left on it, then how many times a
-line was written over, and the most columns that a line took."""
+line was written over, the most columns that such a line took, and the first of them."""
 
 import fcntl
 import os
@@ -29,6 +29,7 @@ def main():
     print("written over:", text.count("\r\x1b[K"))
     live = [part for line in text.split("\n") for part in re.split(r"\r\x1b\[K", line)[:-1]]
     print("columns:", max(map(len, live), default=0))
+    print("live:", next(filter(None, live), ""))
     sys.exit(status)
 
 
