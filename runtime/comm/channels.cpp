@@ -289,15 +289,25 @@ void Channels::wait(int number) {
   if (operation.stage == Stage::Idle)
     throw std::logic_error(std::string(operation.kind) + " '" + operation.name +
                            "' is waited for and was not started");
+  Activity::Wait wait(transport.activity());
   while (true) {
     uint64_t seen = transport.completions();
     progressTransfers(seen);
     progressCollectives();
     if (operation.stage == Stage::Done)
       break;
+    wait.on(Activity::WaitsIn::Operation, number, waitsFor(operation));
     transport.awaitCompletion(seen);
   }
   operation.stage = Stage::Idle;
+}
+
+/// A rank at whom it lies that the operation is not done.
+int Channels::waitsFor(const Operation &operation) const {
+  if (!operation.channel)
+    return operation.transfer.peer;
+  return mode == Collectives::Ring ? operation.channel->ring.waitsFor()
+                                   : Activity::anyRank;
 }
 
 bool Channels::done(int number) const {

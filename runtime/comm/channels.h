@@ -122,6 +122,7 @@ private:
   bool frontIsDone(Channel &channel);
   void progressCollectives();
   void progressTransfers(uint64_t completions);
+  int waitsFor(const Operation &operation) const;
   Channel &channelOf(const CollectiveSpec &spec);
   void checkChannel(const std::string &name, int channel) const;
 

@@ -8,7 +8,7 @@
 
 /// Version of the classes in transport.h as the module sees them. Raise it with
 /// every change of their members or virtual functions.
-#define PPOPT_MPI_MODULE_ABI 1
+#define PPOPT_MPI_MODULE_ABI 2
 
 extern "C" {
 
@@ -16,7 +16,11 @@ extern "C" {
 int ppopt_mpi_abi();
 
 /// Starts MPI. Null, and one line in `error`, where that fails.
-ppopt::comm::Transport *ppopt_mpi_open(char *error, size_t errorBytes);
+/// `synchronousSends`: a send completes only when its receive is posted.
+/// `activity` must outlive the transport.
+ppopt::comm::Transport *ppopt_mpi_open(bool synchronousSends,
+                                       ppopt::comm::Activity *activity,
+                                       char *error, size_t errorBytes);
 
 /// Ends MPI. All ranks are through and have no transfer in flight.
 void ppopt_mpi_close(ppopt::comm::Transport *transport);

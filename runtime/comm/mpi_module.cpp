@@ -4,6 +4,7 @@
 #include "comm/mpi_module.h"
 
 #include "comm/mpi_abi.h"
+#include "comm/watch.h"
 
 #include <climits>
 #include <cstdio>
@@ -81,6 +82,30 @@ void *loadModule(std::string &why) {
       "mpirun to run the ranks as threads");
 }
 
+bool synchronousSends() {
+  const char *set = std::getenv("PPOPT_SYNC_SENDS");
+  std::string text = set ? set : "0";
+  if (text != "0" && text != "1")
+    throw MpiUnavailable("PPOPT_SYNC_SENDS is '" + text + "', not 0 or 1");
+  return text == "1";
+}
+
+/// Until all ranks are through.
+int runBody(Transport &transport, ProcessWatch &watch,
+            const std::function<int(Transport &)> &body) {
+  try {
+    int status = body(transport);
+    transport.barrier();
+    return status;
+  } catch (const RankFailure &failure) {
+    watch.fail(failure.reason());
+  } catch (const std::exception &failure) {
+    watch.fail(failure.what());
+  } catch (...) {
+    watch.fail("unknown exception");
+  }
+}
+
 template <typename Function>
 Function *symbol(void *handle, const char *name, const MpiLauncher &launcher) {
   void *address = dlsym(handle, name);
@@ -117,31 +142,30 @@ void runMpiRank(const MpiLauncher &launcher,
       symbol<decltype(ppopt_mpi_close)>(handle, "ppopt_mpi_close", launcher);
 
   char error[512] = "";
-  Transport *transport = open(error, sizeof error);
+  Activity activity;
+  Transport *transport =
+      open(synchronousSends(), &activity, error, sizeof error);
   if (!transport)
     unavailable(launcher, error);
   if (launcher.ranks && *launcher.ranks != transport->size())
-    transport->abort(launcher.variable + " says " +
-                     std::to_string(*launcher.ranks) +
-                     " ranks, but the MPI library sees " +
-                     std::to_string(transport->size()) +
-                     ": this mpirun belongs to another MPI than the one that " +
-                     moduleName + " was built with");
-  try {
-    int status = body(*transport);
-    transport->barrier();
-    if (status != 0) {
-      std::fflush(nullptr);
-      _exit(status);
-    }
-  } catch (const RankFailure &failure) {
-    transport->abort(failure.reason());
-  } catch (const std::exception &failure) {
-    transport->abort(failure.what());
-  } catch (...) {
-    transport->abort("unknown exception");
+    throw MpiUnavailable(
+        launcher.variable + " says " + std::to_string(*launcher.ranks) +
+        " ranks, but the MPI library sees " +
+        std::to_string(transport->size()) +
+        ": this mpirun belongs to another MPI than the one that " + moduleName +
+        " was built with");
+
+  ProcessWatch watch(transport->rank(), transport->size(),
+                     connectWatch(*transport), activity);
+  int status = runBody(*transport, watch, body);
+  activity.enter(Activity::Part::Ending, activity.read().step);
+  if (status == 0)
+    close(transport);
+  watch.leave();
+  if (status != 0) {
+    std::fflush(nullptr);
+    _exit(status);
   }
-  close(transport);
 }
 
 } // namespace ppopt::comm

@@ -63,16 +63,11 @@ void addBf16(void *in, void *inout, int *count, MPI_Datatype *) {
 
 class MpiTransport final : public Transport, private NativeCollectives {
 public:
-  MpiTransport(int rank, int size, bool synchronousSends)
-      : Transport(rank, size), synchronousSends(synchronousSends) {
+  MpiTransport(int rank, int size, Activity &activity, bool synchronousSends)
+      : Transport(rank, size, activity), synchronousSends(synchronousSends) {
     check(MPI_Comm_dup(MPI_COMM_WORLD, &messages), "MPI_Comm_dup");
-    check(MPI_Comm_dup(MPI_COMM_WORLD, &failures), "MPI_Comm_dup");
-    for (MPI_Comm communicator : {messages, failures})
-      check(MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN),
-            "MPI_Comm_set_errhandler");
-    check(MPI_Irecv(notice.data(), noticeBytes, MPI_CHAR, MPI_ANY_SOURCE, 0,
-                    failures, &noticeRequest),
-          "MPI_Irecv");
+    check(MPI_Comm_set_errhandler(messages, MPI_ERRORS_RETURN),
+          "MPI_Comm_set_errhandler");
     check(MPI_Type_contiguous(blockBytes, MPI_BYTE, &block),
           "MPI_Type_contiguous");
     check(MPI_Type_commit(&block), "MPI_Type_commit");
@@ -88,11 +83,6 @@ public:
   }
 
   ~MpiTransport() override {
-    if (noticeRequest != MPI_REQUEST_NULL) {
-      MPI_Cancel(&noticeRequest);
-      MPI_Wait(&noticeRequest, MPI_STATUS_IGNORE);
-    }
-    MPI_Comm_free(&failures);
     for (MPI_Comm &group : groups)
       MPI_Comm_free(&group);
     MPI_Op_free(&bf16Sum);
@@ -104,18 +94,7 @@ public:
   const char *kind() const override { return "mpi"; }
   int maxChannel() const override { return tagBound; }
 
-  void throwIfFailed() override {
-    if (!failure && noticeRequest != MPI_REQUEST_NULL) {
-      int arrived = 0;
-      MPI_Status status;
-      check(MPI_Test(&noticeRequest, &arrived, &status), "MPI_Test");
-      if (arrived)
-        failure = std::make_unique<RankFailure>(status.MPI_SOURCE,
-                                                std::string(notice.data()));
-    }
-    if (failure)
-      throw RankFailure(*failure);
-  }
+  void throwIfFailed() override {}
 
   bool test(Request &request) override {
     if (!request.pending())
@@ -140,7 +119,6 @@ public:
   }
 
   uint64_t completions() override {
-    throwIfFailed();
     // MPI looks at every request that it is given: leave out the pool's idle
     // end.
     while (used > 0 && unfinished[used - 1] == 0)
@@ -167,7 +145,7 @@ public:
   }
 
   /// A send that has begun cannot be taken back in MPI; the process is on its
-  /// way to abort(), which ends it.
+  /// way to its end.
   void cancel(Request &request) noexcept override {
     if (!request.pending())
       return;
@@ -183,26 +161,19 @@ public:
     MPI_Request request;
     check(MPI_Ibarrier(messages, &request), "MPI_Ibarrier");
     Backoff backoff;
+    Activity::Wait wait(activity());
     while (true) {
       int complete = 0;
       check(MPI_Test(&request, &complete, MPI_STATUS_IGNORE), "MPI_Ibarrier");
       if (complete)
         return;
-      throwIfFailed();
+      wait.on(Activity::WaitsIn::Barrier, -1, Activity::anyRank);
       backoff.pause();
     }
   }
 
-  /// The rank that failed first prints; those that it took down end quietly.
   [[noreturn]] void abort(const std::string &reason) override {
-    if (!failure) {
-      std::fprintf(stderr, "error: rank %d: %s\n", rank(), reason.c_str());
-      notifyOthers(reason);
-    }
-    std::fflush(stdout);
-    std::fflush(stderr);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    _exit(1);
+    throw RankFailure(rank(), reason);
   }
 
   void reserve(int requests) override {
@@ -284,29 +255,6 @@ protected:
 
 private:
   static constexpr int initialRequests = 64;
-
-  /// Gives the messages a moment to leave; a rank that has ended takes none.
-  void notifyOthers(const std::string &reason) {
-    using namespace std::chrono;
-    std::snprintf(ownNotice.data(), noticeBytes, "%s", reason.c_str());
-    std::vector<MPI_Request> requests;
-    for (int peer = 0; peer < size(); ++peer) {
-      if (peer == rank())
-        continue;
-      requests.emplace_back();
-      MPI_Isend(ownNotice.data(), noticeBytes, MPI_CHAR, peer, 0, failures,
-                &requests.back());
-    }
-    auto end = steady_clock::now() + milliseconds(200);
-    int sent = 0;
-    Backoff backoff;
-    while (!sent && steady_clock::now() < end) {
-      if (MPI_Testall(static_cast<int>(requests.size()), requests.data(), &sent,
-                      MPI_STATUSES_IGNORE) != MPI_SUCCESS)
-        return;
-      backoff.pause();
-    }
-  }
 
   /// What a part must turn out to be.
   struct Expected {
@@ -411,14 +359,6 @@ private:
   std::vector<MPI_Comm> groups;
   int tagBound = 0;
 
-  // A failure: this rank's to send, or another's as received.
-  static constexpr int noticeBytes = 1024;
-  MPI_Comm failures = MPI_COMM_NULL;
-  MPI_Request noticeRequest = MPI_REQUEST_NULL;
-  std::array<char, noticeBytes> notice{};
-  std::array<char, noticeBytes> ownNotice{};
-  std::unique_ptr<RankFailure> failure;
-
   // The pool. A transfer is an index; its parts lie side by side.
   std::vector<int> freeTransfers;
   std::vector<int> unfinished;       ///< by transfer: parts under way
@@ -437,8 +377,9 @@ using ppopt::comm::MpiTransport;
 
 extern "C" int ppopt_mpi_abi() { return PPOPT_MPI_MODULE_ABI; }
 
-extern "C" ppopt::comm::Transport *ppopt_mpi_open(char *error,
-                                                  size_t errorBytes) {
+extern "C" ppopt::comm::Transport *
+ppopt_mpi_open(bool synchronousSends, ppopt::comm::Activity *activity,
+               char *error, size_t errorBytes) {
   // The rank's other threads never call MPI.
   int provided = MPI_THREAD_SINGLE;
   int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
@@ -453,12 +394,7 @@ extern "C" ppopt::comm::Transport *ppopt_mpi_open(char *error,
   int size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const char *set = std::getenv("PPOPT_SYNC_SENDS");
-  std::string synchronous = set ? set : "0";
-  auto *transport = new MpiTransport(rank, size, synchronous == "1");
-  if (synchronous != "0" && synchronous != "1")
-    transport->abort("PPOPT_SYNC_SENDS is '" + synchronous + "', not 0 or 1");
-  return transport;
+  return new MpiTransport(rank, size, *activity, synchronousSends);
 }
 
 extern "C" void ppopt_mpi_close(ppopt::comm::Transport *transport) {

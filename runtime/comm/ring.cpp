@@ -133,6 +133,12 @@ bool Ring::progress() {
   return true;
 }
 
+int Ring::waitsFor() const {
+  const Group &group = *call.group;
+  bool lacksData = receives[static_cast<size_t>(finished % lanes)].pending();
+  return group.ranks[wrap(group.position + (lacksData ? -1 : 1), group.size())];
+}
+
 void Ring::wait() {
   while (true) {
     uint64_t seen = transport.completions();

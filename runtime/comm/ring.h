@@ -113,6 +113,9 @@ public:
 
   bool done() const { return finished == transfers; }
 
+  /// Of a ring that is not done: a member that it waits for.
+  int waitsFor() const;
+
 private:
   // A collective is a sequence of transfers in pairs (one sent on, one
   // received); transfer k is lane k mod `lanes` of round k / `lanes`. A lane is

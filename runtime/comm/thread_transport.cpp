@@ -9,6 +9,8 @@
 
 #include "comm/thread_transport.h"
 
+#include "comm/watch.h"
+
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
@@ -98,7 +100,16 @@ class World {
 public:
   explicit World(int size)
       : size(size), pairs(static_cast<size_t>(size) * size), events(size),
-        finished(size) {}
+        finished(size), ownActivities(size) {}
+
+  /// By rank.
+  Activities activities() {
+    Activities all;
+    for (int rank = 0; rank < size; ++rank)
+      all[rank] = &ownActivities[rank];
+    return all;
+  }
+  Activity &activityOf(int rank) { return ownActivities[rank]; }
 
   Pair &pair(int from, int to) {
     return pairs[static_cast<size_t>(from) * size + to];
@@ -216,6 +227,7 @@ private:
   std::deque<Pair> pairs;
   std::deque<Events> events;
   std::deque<std::atomic<bool>> finished;
+  std::deque<Activity> ownActivities;
 
   std::atomic<bool> failed{false};
   std::mutex failureLock;
@@ -237,7 +249,7 @@ private:
 class ThreadTransport final : public Transport {
 public:
   ThreadTransport(World &world, int rank, int size)
-      : Transport(rank, size), world(world) {
+      : Transport(rank, size, world.activityOf(rank)), world(world) {
     reserve(initialRequests);
   }
 
@@ -294,6 +306,8 @@ public:
   }
 
   void barrier() override {
+    Activity::Wait wait(activity());
+    wait.on(Activity::WaitsIn::Barrier, -1, Activity::anyRank);
     world.throwIfFailed();
     world.barrier(rank());
   }
@@ -437,6 +451,7 @@ void runThreadRanks(int ranks, const std::function<void(Transport &)> &body) {
     throw std::invalid_argument("cannot run " + std::to_string(ranks) +
                                 " ranks");
   World world(ranks);
+  ThreadWatch watch(world.activities());
   std::vector<std::thread> threads;
   for (int rank = 1; rank < ranks; ++rank) {
     try {

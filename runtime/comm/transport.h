@@ -15,16 +15,15 @@
 //  - Nothing is allocated after reserve(): isend, irecv, test and wait draw on
 //  a
 //    pool of requests.
-//  - A rank that fails takes the others down: after abort() on one rank the
-//    calls of the others throw RankFailure with its reason, those that block as
-//    well. Nobody waits for ever. docs/runtime-communication.md has the
-//    details.
+//  - A rank that fails takes the others down, those that wait as well. Nobody
+//    waits for ever. docs/runtime-communication.md has the details.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_COMM_TRANSPORT_H
 #define PPOPT_COMM_TRANSPORT_H
 
+#include "comm/activity.h"
 #include "comm/element_type.h"
 
 #include <cstddef>
@@ -53,6 +52,7 @@ private:
 /// wait() has seen its end. Belongs to the transport that returned it.
 struct Request {
   int index = -1;
+  int peer = Activity::anyRank; ///< the rank at the other end
   bool pending() const { return index >= 0; }
 };
 
@@ -100,6 +100,7 @@ public:
   Request isend(const void *data, size_t bytes, int peer, int channel) {
     checkPeer(peer, channel);
     Request request = postSend(data, bytes, peer, channel);
+    request.peer = peer;
     traffic.bytesSent += bytes;
     traffic.messagesSent += 1;
     return request;
@@ -109,7 +110,9 @@ public:
   /// transport until the request has completed.
   Request irecv(void *data, size_t bytes, int peer, int channel) {
     checkPeer(peer, channel);
-    return postReceive(data, bytes, peer, channel);
+    Request request = postReceive(data, bytes, peer, channel);
+    request.peer = peer;
+    return request;
   }
 
   /// True when the transfer has completed (then the request is empty), and for
@@ -119,15 +122,18 @@ public:
   /// Blocks until the transfer has completed. Does not progress collectives
   /// that are state machines of their own: see Channels::wait.
   void wait(Request &request) {
+    Activity::Wait wait(theActivity);
     while (true) {
       uint64_t seen = completions();
       if (test(request))
         return;
+      wait.on(Activity::WaitsIn::Message, -1, request.peer);
       awaitCompletion(seen);
     }
   }
 
-  /// Throws RankFailure if a rank has failed. Cheap.
+  /// Throws RankFailure if a rank has failed. Cheap. (Where ranks are processes
+  /// the watch has ended this one.)
   virtual void throwIfFailed() = 0;
 
   /// Progresses the transport; a count that has risen if any transfer of this
@@ -146,10 +152,8 @@ public:
   /// Returns when all ranks have called it.
   virtual void barrier() = 0;
 
-  /// Ends the job because this rank failed: `reason` is one line that says what
-  /// is wrong. The others see RankFailure. Threads: throws RankFailure here
-  /// too. MPI: prints the line and ends this process, and through MPI_Abort the
-  /// job, with status 1.
+  /// This rank failed: `reason` is one line that says what is wrong. Throws
+  /// RankFailure, which ends the job where it leaves the rank's body.
   [[noreturn]] virtual void abort(const std::string &reason) = 0;
 
   /// Makes room for `requests` more transfers in flight at once. Called before
@@ -164,8 +168,13 @@ public:
 
   const TrafficCounters &counters() const { return traffic; }
 
+  /// What this rank is doing.
+  Activity &activity() { return theActivity; }
+
 protected:
-  Transport(int rank, int size) : myRank(rank), rankCount(size) {}
+  /// `activity` must outlive the transport.
+  Transport(int rank, int size, Activity &activity)
+      : myRank(rank), rankCount(size), theActivity(activity) {}
 
   virtual Request postSend(const void *data, size_t bytes, int peer,
                            int channel) = 0;
@@ -188,6 +197,7 @@ private:
   int myRank;
   int rankCount;
   TrafficCounters traffic;
+  Activity &theActivity;
 };
 
 } // namespace ppopt::comm

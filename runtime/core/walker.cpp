@@ -50,7 +50,8 @@ public:
        const WalkOptions &options, StepTrace *trace = nullptr,
        PhaseBoard *board = nullptr)
       : rank(rank), settings(settings), options(options), trace(trace),
-        board(board) {}
+        board(board),
+        activity(rank.transport ? &rank.transport->activity() : nullptr) {}
 
   void setRecord(bool training);
   void walk(const std::vector<Action> &actions);
@@ -92,6 +93,7 @@ private:
   const WalkOptions &options;
   StepTrace *const trace;
   PhaseBoard *const board;
+  comm::Activity *const activity; ///< null: nobody watches a rank alone
   Clock::duration waited{};
   std::optional<double> norm; ///< once taken
   bool stopped = false; ///< by check_counts: the remaining actions are off
@@ -121,6 +123,8 @@ void Walk::walk(const std::vector<Action> &actions) {
   for (const Action &action : actions) {
     if (board)
       board->enter(rank.program, action);
+    if (activity)
+      activity->enterAction(&action - actions.data());
     bool spans = action.kind == Action::run || action.kind == Action::wait ||
                  action.kind == Action::copy || action.kind == Action::sum;
     if (action.kind == Action::wait || (trace && spans) || rank.profile) {

@@ -374,6 +374,11 @@ void addRunningFlags(Flags &flags, Options &options) {
                         ? comm::Collectives::Ring
                         : comm::Collectives::Native;
               });
+  flags.number("--timeout", options.timeout, 0, kNoLimit,
+               fmt::format("End the run, and say who waits for whom, where a "
+                           "rank has waited for others for so many seconds; 0: "
+                           "never (default {})",
+                           options.timeout));
   flags.toggle("--check-counters", options.checkCounters, true,
                "Stop where a step's launches, FLOPs or bytes sent differ from "
                "the compiler's prediction");

@@ -72,6 +72,7 @@ struct Options {
 
   // Running.
   comm::Collectives collectives = comm::Collectives::Ring;
+  double timeout = 600; ///< seconds that a rank may wait; 0: for ever
   bool checkCounters = false;
   bool poison = false;
   int64_t checkReplicas = 0; ///< 0: off

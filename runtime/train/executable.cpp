@@ -132,6 +132,8 @@ int runMpiProcess(const CompiledProgram &compiled,
                   const std::vector<std::string> &arguments,
                   comm::Transport &transport) {
   Startup startup(compiled, arguments, &transport);
+  if (startup.job())
+    transport.activity().setTimeout(startup.job()->options.timeout);
   int failing = agreeOnStart(transport, startup.status() != 0);
   if (failing >= 0) {
     if (transport.rank() == failing)
@@ -165,6 +167,7 @@ int runThreads(const CompiledProgram &compiled,
     return trainRank(*startup.job(), compiled.tasks, nullptr);
   int status = 0;
   comm::runThreadRanks(ranks, [&](comm::Transport &transport) {
+    transport.activity().setTimeout(startup.job()->options.timeout);
     int own = trainRank(*startup.job(), compiled.tasks, &transport);
     if (transport.rank() == 0)
       status = own;

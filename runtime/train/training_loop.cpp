@@ -2,6 +2,7 @@
 
 #include "train/training_loop.h"
 
+#include "core/activity_words.h"
 #include "core/error.h"
 #include "core/initialize.h"
 #include "core/rank.h"
@@ -49,8 +50,8 @@ public:
         rank_(job.program, tasks, transport,
               {static_cast<int>(job.program.plan.threads),
                job.options.collectives}),
-        samples_(job.program, rank_.inputs,
-                 job.program.plan.coordinate(rank_.index, "dp")),
+        words_(rank_), samples_(job.program, rank_.inputs,
+                                job.program.plan.coordinate(rank_.index, "dp")),
         first_(job.firstStep()), last_(std::max(first_, options_.steps)),
         badSteps_(rank_, job.options.skipBadSteps), control_(rank_) {
     settings_.weightDecay = options_.weightDecay;
@@ -105,6 +106,11 @@ private:
     if (board_)
       board_->enter(phase);
   }
+  /// For who watches the ranks; after `steps` steps, or in that one.
+  void enter(comm::Activity::Part part, int64_t steps) {
+    if (rank_.transport)
+      rank_.transport->activity().enter(part, steps);
+  }
   void start();
   void takeParameters();
   void train(int64_t step);
@@ -126,6 +132,7 @@ private:
   const Options &options_;
   std::optional<runtime::PhaseBoard> board_;
   ppopt_rank rank_;
+  runtime::ActivityWords words_;
   SampleFeed samples_;
   const int64_t first_;            ///< the first step
   const int64_t last_;             ///< steps done at the end
@@ -184,6 +191,7 @@ void TrainingLoop::takeParameters() {
 
 void TrainingLoop::train(int64_t step) {
   Stopwatch watch;
+  enter(comm::Activity::Part::Step, step + 1);
   if (board_)
     board_->beginStep(step + 1);
   publish(runtime::Phase::other);
@@ -197,6 +205,7 @@ void TrainingLoop::train(int64_t step) {
     prefetch(step + 1);
   }
   runtime::StepResult result = runtime::walkStep(rank_, settings_, walk_);
+  enter(comm::Activity::Part::Between, step + 1);
   publish(runtime::Phase::other);
   if (rank_.profile)
     rank_.profile->endStep(watch.elapsed());
@@ -219,6 +228,7 @@ bool TrainingLoop::evaluate(int64_t stepsDone) {
   if (!job_.evaluation)
     return true;
   Stopwatch watch;
+  enter(comm::Activity::Part::Evaluation, stepsDone);
   publish(runtime::Phase::evaluate);
   double sum = 0;
   int64_t counted = 0;
@@ -238,6 +248,7 @@ bool TrainingLoop::evaluate(int64_t stepsDone) {
   }
   double loss = counted > 0 ? sum / static_cast<double>(counted)
                             : std::numeric_limits<double>::quiet_NaN();
+  enter(comm::Activity::Part::Between, stepsDone);
   publish(runtime::Phase::other);
   if (progress_)
     progress_->evaluation(stepsDone, loss, counted, job_.evalBatches - counted,

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Signals to the processes of a run, with mpirun's own clean-up taken away: it is stopped first.
 
-SIGTERM, SIGUSR1 and SIGINT end a run after its step, with what was saved, whoever gets them.
+SIGTERM, SIGUSR1 and SIGINT end a run after its step, with what was saved, whoever gets them. After SIGKILL to a rank the
+others end at once and say who went; after SIGSTOP beyond --timeout they say who waits for whom, and end.
 """
 import functools
 import os
 import pathlib
+import re
 import signal
 import sys
 import tempfile
@@ -86,6 +88,46 @@ def stop_evaluation(programs, launch):
         assert not [record for record in job.records if record["event"] == "eval"], job.records
 
 
+def kill_rank(programs, plan, victim, flags=(), wait=lambda job: job.wait_for_step(3)):
+    """One line says who is gone, and all end."""
+    with tempfile.TemporaryDirectory(dir=programs.directory) as directory:
+        flags = [flag.replace("DIRECTORY", directory) for flag in flags]
+        with Job(programs.get(plan), ["--data", TEXT, *flags], directory, "mpirun") as job:
+            wait(job)
+            job.stop_mpirun()
+            os.kill(job.pid_of(victim), signal.SIGKILL)
+            took = job.wait_for_ranks(DEADLINE)
+            statuses = job.wait_for_statuses(job.ranks)
+        others = {rank: 1 for rank in range(job.ranks) if rank != victim}
+        assert statuses == {**others, victim: 128 + signal.SIGKILL}, f"statuses {statuses}: {job.error_text}"
+        # Without rank 0 each of the others speaks for itself.
+        expected = 1 if victim != 0 else job.ranks - 1
+        assert len(job.errors) == expected, job.errors
+        assert all(error.startswith(f"error: rank {victim} is gone (its process ended") for error in job.errors), job.errors
+        print(f"  ended {took:.2f} s after rank {victim}: {job.errors[0]}")
+
+
+def stop_rank(programs, plan, victim, expected):
+    """The others name who is stopped and what they wait for; the stopped one ends when it goes on."""
+    with tempfile.TemporaryDirectory(dir=programs.directory) as directory:
+        with Job(programs.get(plan), ["--data", TEXT, "--timeout", "2"], directory, "mpirun") as job:
+            job.wait_for_step(3)
+            job.stop_mpirun()
+            os.kill(job.pid_of(victim), signal.SIGSTOP)
+            took = job.wait_for_ranks(2 + DEADLINE, but=[victim])
+            assert took > 2, f"ended after {took} s"
+            table = job.error_text
+            os.kill(job.pid_of(victim), signal.SIGCONT)
+            job.wait_for_ranks(DEADLINE)
+            statuses = job.wait_for_statuses(job.ranks)
+        assert set(statuses.values()) == {1}, f"statuses {statuses}: {table}"
+        for pattern in [r"error: rank \d has waited for longer than --timeout 2 s\n",
+                        rf"  rank {victim}: does not answer \(it is stopped, or its machine hangs\)\n",
+                        rf"  rank \d: .*waits \d+\.\d s for rank {victim}", rf"  rank {victim} holds up the others\n", *expected]:
+            assert re.search(pattern, table), f"no '{pattern}' in:\n{table}"
+        print(f"  ended {took - 2:.2f} s after the timeout")
+
+
 def cases(programs):
     term, user, interrupt = signal.SIGTERM, signal.SIGUSR1, signal.SIGINT
     save = ["--checkpoint", "CHECKPOINTS"]
@@ -99,6 +141,17 @@ def cases(programs):
                functools.partial(stop_by_signal, programs, plan, launch, number, receivers, flags))
     for launch in ("threads", "mpirun"):
         yield f"SIGTERM in an evaluation, {launch}", functools.partial(stop_evaluation, programs, launch)
+    for plan in PLANS:
+        for victim in (0, 1):
+            yield f"SIGKILL to rank {victim}, {plan}=2", functools.partial(kill_rank, programs, plan, victim)
+    saving = ["--checkpoint", "DIRECTORY/saved", "--checkpoint-every", "1"]
+    yield "SIGKILL to rank 1, dp=2, saving", functools.partial(kill_rank, programs, "dp", 1, saving)
+    in_action = r"step \d+, waits .* \(action \d+ of \d+, behind [a-z ]+ of stage \d, microbatch \d\)"
+    yield "SIGSTOP to rank 1, pp=2", functools.partial(
+        stop_rank, programs, "pp", 1, [r"(recv|send) x\d+ \(s\d\..*\) of microbatch \d", in_action])
+    yield "SIGSTOP to rank 0, pp=2", functools.partial(stop_rank, programs, "pp", 0, [])
+    yield "SIGSTOP to rank 1, dp=2", functools.partial(stop_rank, programs, "dp", 1, [])
+    yield "SIGSTOP to rank 0, dp=2", functools.partial(stop_rank, programs, "dp", 0, [])
 
 
 def main():

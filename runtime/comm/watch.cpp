@@ -1,0 +1,332 @@
+//===- watch.cpp - Sees that a rank is gone or holds up the others --------===//
+
+#include "comm/watch.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace ppopt::comm {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// How often waits are looked at.
+constexpr milliseconds kPeriod{250};
+/// For who is asked to answer, or to take note of the end.
+constexpr milliseconds kForWords{2000}, kForRankZero{4000}, kForTheEnd{1000};
+
+/// Not by stdio: the thread that trains may hold its locks, in a write that
+/// nobody reads. What does not fit into standard error within a second is lost.
+void print(const std::string &text) {
+  size_t written = 0;
+  while (written < text.size()) {
+    pollfd polled{STDERR_FILENO, POLLOUT, 0};
+    if (::poll(&polled, 1, 1000) != 1)
+      return;
+    // So much fits into a pipe that takes anything.
+    size_t piece = std::min<size_t>(text.size() - written, PIPE_BUF);
+    ssize_t bytes = ::write(STDERR_FILENO, text.data() + written, piece);
+    if (bytes < 0 && errno != EINTR)
+      return;
+    written += size_t(std::max<ssize_t>(bytes, 0));
+  }
+}
+
+/// Destructors and what runs at exit might wait for others.
+[[noreturn]] void endProcess() { ::_exit(1); }
+
+void blockSignals() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+} // namespace
+
+void Patience::look() {
+  constexpr std::chrono::seconds muchLongerThanPeriod{5};
+  Clock::time_point now = Clock::now();
+  if (now - last > muchLongerThanPeriod)
+    since = now;
+  last = now;
+}
+
+bool Patience::isLost(const Activity &activity) const {
+  double timeout = activity.timeout();
+  double seen = std::chrono::duration<double>(last - since).count();
+  return timeout > 0 && seen > timeout && activity.read().waited > timeout;
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+ThreadWatch::ThreadWatch(Activities activities)
+    : activities(std::move(activities)), thread([this] { run(); }) {}
+
+ThreadWatch::~ThreadWatch() {
+  {
+    std::lock_guard<std::mutex> guard(lock);
+    ends = true;
+  }
+  wake.notify_one();
+  thread.join();
+}
+
+void ThreadWatch::run() {
+  blockSignals();
+  std::unique_lock<std::mutex> guard(lock);
+  while (!wake.wait_for(guard, kPeriod, [&] { return ends; })) {
+    patience.look();
+    for (const auto &[rank, activity] : activities) {
+      if (!patience.isLost(*activity))
+        continue;
+      std::map<int, RankWords> words;
+      for (const auto &[each, other] : activities)
+        words[each] = wordsOf(*other);
+      print(describeStandstill(rank, activity->timeout(), words));
+      endProcess();
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Processes
+//===----------------------------------------------------------------------===//
+
+ProcessWatch::ProcessWatch(int rank, int ranks, std::vector<WatchLink> links,
+                           Activity &activity)
+    : rank(rank), ranks(ranks), links(std::move(links)), activity(activity),
+      wakeUp(::eventfd(0, EFD_CLOEXEC)), goodbyes(ranks, false),
+      thread([this] { run(); }) {}
+
+ProcessWatch::~ProcessWatch() {
+  thread.join();
+  ::close(wakeUp);
+}
+
+void ProcessWatch::fail(const std::string &reason) {
+  {
+    std::lock_guard<std::mutex> guard(lock);
+    fails = true;
+    failure = reason;
+  }
+  ::eventfd_write(wakeUp, 1);
+  while (true) // the watch ends the process
+    ::pause();
+}
+
+void ProcessWatch::leave() {
+  Activity::Wait wait(activity);
+  wait.on(Activity::WaitsIn::End, -1, Activity::anyRank);
+  std::unique_lock<std::mutex> guard(lock);
+  leaves = true;
+  ::eventfd_write(wakeUp, 1);
+  left.wait(guard, [&] { return isDone; });
+}
+
+void ProcessWatch::run() {
+  blockSignals();
+  while (true) {
+    std::vector<pollfd> polled{{wakeUp, POLLIN, 0}};
+    for (const WatchLink &link : links)
+      polled.push_back({link.socket(), POLLIN, 0}); // -1 is passed over
+    ::poll(polled.data(), polled.size(), int(kPeriod.count()));
+    for (WatchLink &link : links)
+      receive(link);
+    obey();
+    checkWait();
+    checkDeadline();
+    std::lock_guard<std::mutex> guard(lock);
+    if (isDone) {
+      left.notify_one();
+      return;
+    }
+  }
+}
+
+WatchNote ProcessWatch::noteOf(WatchNote::Kind kind) const {
+  WatchNote note;
+  note.kind = kind;
+  note.rank = rank;
+  return note;
+}
+
+void ProcessWatch::receive(WatchLink &link) {
+  if (!link.isOpen())
+    return;
+  while (std::optional<WatchNote> note = link.receive())
+    handle(*note);
+  if (!link.isOpen())
+    lost(link);
+}
+
+void ProcessWatch::handle(const WatchNote &note) {
+  switch (note.kind) {
+  case WatchNote::Hello:
+    return;
+  case WatchNote::Failed:
+    return announceFailure(note.rank, note.text);
+  case WatchNote::End:
+    endProcess();
+  case WatchNote::Stuck:
+    return askAll(note.rank, note.timeout);
+  case WatchNote::Ask:
+    return answer();
+  case WatchNote::Words: {
+    RankWords &said = words[note.rank];
+    said = {true, note.waits != 0, note.waitsFor, note.text};
+    return;
+  }
+  case WatchNote::Goodbye:
+    goodbyes[note.rank] = true;
+    if (!isCenter()) {
+      std::lock_guard<std::mutex> guard(lock);
+      isDone = true;
+    }
+    return;
+  }
+}
+
+/// The other end has closed, by itself or because its process is no more.
+void ProcessWatch::lost(const WatchLink &link) {
+  if (goodbyes[link.peer()])
+    return;
+  Activity::State state = activity.read();
+  end(fmt::format(
+      "error: rank {} is gone (its process ended without saying why: killed, "
+      "out of memory, or its machine was lost); meanwhile rank {}: {}\n",
+      link.peer(), rank, activity.describe(state)));
+}
+
+/// What fail() and leave() ask for.
+void ProcessWatch::obey() {
+  std::unique_lock<std::mutex> guard(lock);
+  if (fails) {
+    fails = false;
+    guard.unlock();
+    return announceFailure(rank, failure);
+  }
+  if (!leaves)
+    return;
+  if (!saidGoodbye) {
+    saidGoodbye = true;
+    goodbyes[rank] = true;
+    if (!isCenter())
+      links[0].send(noteOf(WatchNote::Goodbye));
+  }
+  if (!isCenter() ||
+      std::count(goodbyes.begin(), goodbyes.end(), true) != ranks)
+    return;
+  for (WatchLink &link : links)
+    link.send(noteOf(WatchNote::Goodbye));
+  isDone = true;
+}
+
+void ProcessWatch::announceFailure(int failing, const std::string &reason) {
+  std::string line = fmt::format("error: rank {}: {}\n", failing, reason);
+  if (isCenter())
+    end(line);
+  WatchNote note = noteOf(WatchNote::Failed);
+  note.write(reason);
+  bool isTold = links[0].send(note);
+  // Rank 0 prints, and its word to end comes.
+  auto end = Clock::now() + kForRankZero;
+  while (isTold && Clock::now() < end && links[0].isOpen()) {
+    pollfd polled{links[0].socket(), POLLIN, 0};
+    ::poll(&polled, 1, int(kPeriod.count()));
+    while (std::optional<WatchNote> answer = links[0].receive())
+      if (answer->kind == WatchNote::End)
+        endProcess();
+  }
+  print(line);
+  endProcess();
+}
+
+void ProcessWatch::checkWait() {
+  patience.look();
+  if (stuckRank >= 0 || !patience.isLost(activity))
+    return;
+  if (isCenter())
+    return askAll(rank, activity.timeout());
+  stuckRank = rank;
+  stuckTimeout = activity.timeout();
+  WatchNote note = noteOf(WatchNote::Stuck);
+  note.timeout = stuckTimeout;
+  links[0].send(note);
+  deadline = Clock::now() + kForRankZero;
+}
+
+void ProcessWatch::askAll(int stuck, double timeout) {
+  if (stuckRank >= 0)
+    return;
+  stuckRank = stuck;
+  stuckTimeout = timeout;
+  for (int each = 0; each < ranks; ++each)
+    words[each]; // has not answered
+  words[rank] = wordsOf(activity);
+  for (WatchLink &link : links)
+    link.send(noteOf(WatchNote::Ask));
+  deadline = Clock::now() + kForWords;
+}
+
+void ProcessWatch::answer() {
+  RankWords said = wordsOf(activity);
+  WatchNote note = noteOf(WatchNote::Words);
+  note.waits = said.waits;
+  note.waitsFor = said.waitsFor;
+  note.write(said.doing);
+  links[0].send(note);
+}
+
+void ProcessWatch::checkDeadline() {
+  if (stuckRank < 0)
+    return;
+  bool allSaid = isCenter() &&
+                 std::all_of(words.begin(), words.end(), [](const auto &said) {
+                   return said.second.answered;
+                 });
+  if (allSaid || Clock::now() > deadline)
+    report();
+}
+
+void ProcessWatch::report() {
+  if (!isCenter()) {
+    words[0]; // has not answered
+    words[rank] = wordsOf(activity);
+  }
+  end(describeStandstill(stuckRank, stuckTimeout, words));
+}
+
+/// Says why and ends all processes of the job. They are given the time to hear
+/// of it: what is under way when this process ends may be lost.
+void ProcessWatch::end(const std::string &text) {
+  print(text);
+  if (isCenter()) {
+    for (WatchLink &link : links)
+      link.send(noteOf(WatchNote::End));
+    auto end = Clock::now() + kForTheEnd;
+    while (Clock::now() < end) {
+      std::vector<pollfd> polled;
+      for (WatchLink &link : links)
+        if (link.isOpen())
+          polled.push_back({link.socket(), POLLIN, 0});
+      if (polled.empty())
+        break;
+      ::poll(polled.data(), polled.size(), 50);
+      for (WatchLink &link : links)
+        while (link.receive())
+          ;
+    }
+  }
+  endProcess();
+}
+
+} // namespace ppopt::comm
