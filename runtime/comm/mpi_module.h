@@ -34,7 +34,7 @@ public:
 };
 
 /// Makes this process one rank of the MPI job and runs `body` in it, whose
-/// result is the exit status. Returns when all ranks are through; with another
+/// result is the exit status: 0 on all ranks or on none. Returns when all ranks are through; with another
 /// status than 0 the process ends here instead, without MPI's own end, which
 /// needs a launcher that answers. If body throws, its reason is printed and the
 /// whole job is ended (the call does not return); so it is where another rank's

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 /// How often waits are looked at.
 constexpr milliseconds kPeriod{250};
 /// For who is asked to answer, or to take note of the end.
-constexpr milliseconds kForWords{2000}, kForRankZero{4000}, kForTheEnd{1000};
+constexpr milliseconds kForWords{2000}, kForRankZero{4000}, kForTheEnd{2000};
 
 /// Not by stdio: the thread that trains may hold its locks, in a write that
 /// nobody reads. What does not fit into standard error within a second is lost.

@@ -142,7 +142,10 @@ int runMpiProcess(const CompiledProgram &compiled,
   }
   if (startup.job()) {
     StopSignals signals;
-    return trainRank(*startup.job(), compiled.tasks, &transport);
+    int status = trainRank(*startup.job(), compiled.tasks, &transport);
+    // A signal may have stopped what one rank does alone (--generate).
+    transport.reserve(2);
+    return Messages(transport, /*channel=*/0).greatest(status);
   }
   if (transport.rank() == 0)
     std::fwrite(startup.text().data(), 1, startup.text().size(), stdout);
