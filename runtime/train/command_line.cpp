@@ -93,7 +93,9 @@ public:
       into = given;
     };
     return app_.add_option_function<std::vector<std::string>>(flag, read, help)
-        ->type_name("PATH")
+        ->expected(1, 1 << 20)
+        ->allow_extra_args(false) // else "[a]" would be a list that holds "a"
+        ->type_name("PATH...")
         ->group(group_);
   }
 

@@ -77,6 +77,7 @@ TEST(CommandLine, ReadsValues) {
   Options several = parse("--data a b --eval-data c --steps 3 --data d");
   EXPECT_EQ(several.data, (Paths{"a", "b", "d"}));
   EXPECT_EQ(several.evalData, Paths{"c"});
+  EXPECT_EQ(parse("--data [a,b] [c]").data, (Paths{"[a,b]", "[c]"}));
   several = parse("--inputs a b --eval-inputs c d");
   EXPECT_EQ(several.inputs, (Paths{"a", "b"}));
   EXPECT_EQ(several.evalInputs, (Paths{"c", "d"}));
