@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import pathlib
+import random
 import resource
 import shutil
 import subprocess
@@ -499,6 +500,31 @@ def check_vanished(bench, model):
         assert sum('"event":"step"' in line for line in file) == steps
 
 
+def check_killed(bench, model):
+    """A run that saves after every step is killed again and again, wherever it is: what is there is whole each time."""
+    program = bench.program(model, "--mesh", "dp=2")
+    folder, steps, kills, moments = bench.path("killed"), 200, 0, random.Random(5)
+    straight = bench.train(program, "killed_straight", steps=steps)
+    saving = ["--checkpoint", folder, "--checkpoint-every", "1", "--keep", "2", "--resume"]
+    command = [program.path, "--data", bench.data, "--steps", str(steps), *TRAIN, "--log", bench.path("killed.jsonl"), *saving]
+    while kills < 12:
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment()) as child:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(moments.uniform(0.03, 0.3))
+            if child.poll() is None:
+                child.kill()
+                kills += 1
+            else:
+                assert child.returncode == 0, child.stderr.read()
+                break
+    left = names_in(folder) if os.path.isdir(folder) else []
+    run = bench.train(program, "killed", *saving, steps=steps)
+    expect_same_steps(run.steps, straight.steps)
+    expect_same_bits(bench.parameters("killed"), bench.parameters("killed_straight"))
+    assert names_in(folder) == [f"step-{steps - 1:08}", f"step-{steps:08}"], names_in(folder)
+    print(f"  {kills} kills, the last left {', '.join(left)}; then went on from step {run.of('start')[-1]['first_step']}")
+
+
 def check_read_only(bench, model):
     """A folder that the user may not write to, before and while training."""
     program = bench.program(model, "--mesh", "dp=2")
@@ -546,7 +572,8 @@ def main():
                  ("another model", check_other_model), ("other samples", check_other_samples),
                  ("other flags", check_flags_named), ("one writer", check_one_writer),
                  ("the disk is full", check_disk_full),
-                 ("the disk of one rank is full", check_one_disk_full), ("the folder vanishes", check_vanished), ("a folder that is read-only", check_read_only)]
+                 ("the disk of one rank is full", check_one_disk_full), ("the folder vanishes", check_vanished), ("killed while saving", check_killed),
+                 ("a folder that is read-only", check_read_only)]
         for name, run in cases:
             harness.case(name, functools.partial(run, bench, f32))
         for launch in "threads", "mpirun":

@@ -73,6 +73,21 @@ TEST(CommandLine, ReadsValues) {
   EXPECT_EQ(text.steps, 100);
   EXPECT_EQ(parse("--init p --generate 9").steps, 0);
   EXPECT_EQ(parse("--steps 0 --generate 9").steps, 0);
+  Options saves = parse("--data d --checkpoint c --checkpoint-every 5 --keep 2 "
+                        "--resume --checkpoint-memory 3KiB");
+  EXPECT_EQ(saves.checkpoint, "c");
+  EXPECT_EQ(saves.checkpointEvery, 5);
+  EXPECT_EQ(saves.keep, 2);
+  EXPECT_TRUE(saves.resume);
+  EXPECT_EQ(saves.checkpointMemory, 3072);
+  auto memoryOf = [](const std::string &bytes) {
+    return parse("--data d --checkpoint c --checkpoint-memory " + bytes)
+        .checkpointMemory;
+  };
+  EXPECT_EQ(memoryOf("0"), 0);
+  EXPECT_EQ(memoryOf("7"), 7);
+  EXPECT_EQ(memoryOf("2GB"), 2'000'000'000);
+  EXPECT_EQ(memoryOf("2GiB"), int64_t{2} << 30);
   using Paths = std::vector<std::string>;
   Options several = parse("--data a b --eval-data c --steps 3 --data d");
   EXPECT_EQ(several.data, (Paths{"a", "b", "d"}));
@@ -126,6 +141,18 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--data d --collectives=mp", "did you mean 'mpi'?"},
       {"--describe=jsn", "did you mean 'json'?"},
       {"--data=", "--data"},
+      {"--data d --checkpoint-every 3", "-every: needs --checkpoint FOLDER"},
+      {"--data d --keep 3", "--keep: needs --checkpoint FOLDER"},
+      {"--data d --resume", "--resume: needs --checkpoint FOLDER"},
+      {"--data d --checkpoint-memory 3", "-memory: needs --checkpoint FOLDER"},
+      {"--data d --checkpoint c --checkpoint-every 0", "must be at least 1"},
+      {"--data d --checkpoint c --keep 0", "--keep 0: must be at least 1"},
+      {"--data d --checkpoint c --resume --init p", "--resume and --init"},
+      {"--data d --checkpoint c --checkpoint-memory 3kb",
+       "--checkpoint-memory 3kb: not a number of bytes, as 4096, 512MB or"},
+      {"--data d --checkpoint c --checkpoint-memory GiB", "not a number of"},
+      {"--data d --checkpoint c --checkpoint-memory 9999999999GiB",
+       "--checkpoint-memory 9999999999GiB: too large"},
       {"--data d --prompt x", "--prompt: needs --generate N"},
       {"--data d --temperature 1", "--temperature: needs --generate N"},
       {"--data d --top-k 1", "--top-k: needs --generate N"},
