@@ -92,12 +92,15 @@ Checkpoint::Checkpoint(const std::string &path, const Program &program,
 Checkpoint::Checkpoint(const std::string &path, const Program &program,
                        const std::optional<Names> &read)
     : program_(program), path_(path), manifest_(readManifest(path)),
-      parameters_(openPart(path, manifest_, CheckpointPart::Parameters, read)),
-      optimizer_(openPart(path, manifest_, CheckpointPart::Optimizer, read)) {}
+      parameters_(std::in_place,
+                  openPart(path, manifest_, CheckpointPart::Parameters, read)),
+      optimizer_(std::in_place,
+                 openPart(path, manifest_, CheckpointPart::Optimizer, read)),
+      readers_(read ? 1 : program.plan.ranks()) {}
 
 void Checkpoint::checkFits() const {
-  std::string wrong = parameters_.differencesFrom(wantedParameters(program_),
-                                                  "not a parameter");
+  std::string wrong = parameters_->differencesFrom(wantedParameters(program_),
+                                                   "not a parameter");
   if (!wrong.empty())
     throw Error("{}: a checkpoint of another model ('{}'); {}", path_,
                 manifest_.model, wrong);
@@ -106,14 +109,14 @@ void Checkpoint::checkFits() const {
                 "something else with the same parameters; --init {} takes "
                 "those",
                 path_, manifest_.model, path_);
-  wrong = optimizer_.differencesFrom(wantedStates(program_), "not a state");
+  wrong = optimizer_->differencesFrom(wantedStates(program_), "not a state");
   if (!wrong.empty())
     throw Error("{}: a checkpoint of another optimizer than this program's {}; "
                 "{}",
                 path_, program_.plan.optimizer, wrong);
 }
 
-void Checkpoint::load(const ppopt_rank &rank) const {
+void Checkpoint::load(const ppopt_rank &rank) {
   for (const auto &memory : rank.memory) {
     if (!memory)
       continue; // another rank's
@@ -122,11 +125,15 @@ void Checkpoint::load(const ppopt_rank &rank) const {
       auto copy = [&](const StoredTensor &tensor, int64_t offset) {
         std::memcpy(memory->at(offset), tensor.data, tensor.bytes);
       };
-      copy(*parameters_.find(name), held.offset);
+      copy(*parameters_->find(name), held.offset);
       for (const runtime::OptimizerState &state : held.states)
-        copy(*optimizer_.find(stateName(state.name, name)), state.offset);
+        copy(*optimizer_->find(stateName(state.name, name)), state.offset);
     }
   }
+  if (--readers_ > 0)
+    return;
+  parameters_.reset();
+  optimizer_.reset();
 }
 
 std::vector<std::string> parameterFiles(const std::string &path) {

@@ -7,6 +7,7 @@
 #include "train/checkpoint_manifest.h"
 #include "train/tensor_set.h"
 
+#include <atomic>
 #include <optional>
 #include <set>
 #include <string>
@@ -34,8 +35,8 @@ public:
   const Manifest &manifest() const { return manifest_; }
 
   /// Writes the parameters and optimizer states that this rank holds; the
-  /// checkpoint fits.
-  void load(const ppopt_rank &rank) const;
+  /// checkpoint fits. Once for each rank of this process, from its thread.
+  void load(const ppopt_rank &rank);
 
 private:
   Checkpoint(const std::string &path, const runtime::Program &program,
@@ -44,7 +45,8 @@ private:
   const runtime::Program &program_;
   std::string path_;
   Manifest manifest_;
-  TensorSet parameters_, optimizer_;
+  std::optional<TensorSet> parameters_, optimizer_;
+  std::atomic<int64_t> readers_; ///< ranks that have not loaded it
 };
 
 /// The safetensors files of initial parameters: `path` itself, or those of a

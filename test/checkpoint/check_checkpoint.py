@@ -485,10 +485,13 @@ def check_vanished(bench, model):
     """The folder is taken away, and a file put in its place, while training goes on."""
     program = bench.program(model, "--mesh", "dp=2")
     folder, log, steps = bench.path("vanished"), bench.path("vanished.jsonl"), 2000
+    bench.train(program, "vanished", "--checkpoint", folder, steps=10)
     command = [program.path, "--data", bench.data, "--steps", str(steps), "--log", log, *TRAIN, "--checkpoint", folder,
-               "--checkpoint-every", "20"]
+               "--checkpoint-every", "20", "--resume"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()) as child:
         wait_for(child, step_folder(folder, 20))
+        # What the run went on from is not held on the disk once it is removed.
+        assert folder not in pathlib.Path(f"/proc/{child.pid}/maps").read_text()
         os.rename(folder, folder + ".taken")
         pathlib.Path(folder).write_text("")
         output, errors = child.communicate(timeout=300)
