@@ -437,6 +437,13 @@ TEST(Products, Invalid) {
   p = dense(2, 3, 4);
   p.a[2] = -4;
   EXPECT_EQ(invalidProduct(p), "a stride is negative");
+  p = {};
+  p.m = p.n = int64_t(1) << 40;
+  EXPECT_EQ(invalidProduct(p), "sizes and strides are too large");
+  p = {};
+  p.m = 2;
+  p.a[2] = INT64_MAX;
+  EXPECT_EQ(invalidProduct(p), "sizes and strides are too large");
   p = dense(2, 3, 4);
   p.c = {0, 0, 1, 2};
   EXPECT_EQ(invalidProduct(p), "C's column stride is not 1");

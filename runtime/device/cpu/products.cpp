@@ -13,6 +13,43 @@
 
 namespace ppopt {
 
+namespace {
+
+/// Sizes and strides may be any numbers: whether what follows can be computed
+/// with them without an overflow.
+bool isCountable(const ProductDescriptor &product) {
+  constexpr int64_t most = int64_t(1) << 60;
+  int64_t flops = 2;
+  for (int64_t size :
+       {product.batch[0], product.batch[1], product.m, product.n, product.k})
+    if (__builtin_mul_overflow(flops, size, &flops))
+      return false;
+  auto reaches = [&](const std::array<int64_t, 4> &strides, int64_t rows,
+                     int64_t columns) {
+    const int64_t sizes[] = {product.batch[0], product.batch[1], rows, columns};
+    for (int i = 0; i < 4; ++i)
+      if (strides[i] > most / sizes[i])
+        return false;
+    return true;
+  };
+  return reaches(product.a, product.m, product.k) &&
+         reaches(product.b, product.k, product.n) &&
+         reaches(product.c, product.m, product.n);
+}
+
+/// Our panels and oneDNN count in 32 bits.
+bool fits32Bits(const ProductDescriptor &product) {
+  auto fits = [](const auto &numbers) {
+    return *std::max_element(std::begin(numbers), std::end(numbers)) <=
+           INT32_MAX;
+  };
+  const int64_t sizes[] = {product.m, product.n, product.k};
+  return fits(sizes) && fits(product.batch) && fits(product.a) &&
+         fits(product.b) && fits(product.c);
+}
+
+} // namespace
+
 std::string invalidProduct(const ProductDescriptor &product) {
   const int64_t &b0 = product.batch[0], &b1 = product.batch[1];
   for (int64_t size : {product.m, product.n, product.k, b0, b1})
@@ -27,6 +64,8 @@ std::string invalidProduct(const ProductDescriptor &product) {
     for (int64_t stride : *strides)
       if (stride < 0)
         return "a stride is negative";
+  if (!isCountable(product))
+    return "sizes and strides are too large";
   if (product.n > 1 && product.c[3] != 1)
     return "C's column stride is not 1";
 
@@ -110,6 +149,8 @@ implement(const ProductDescriptor &product, int threads,
   if (std::string why = invalidProduct(product); !why.empty())
     throw std::invalid_argument("matrix product: " + why);
   ProductDescriptor plain = canonical(product);
+  if (!fits32Bits(plain))
+    return makeLoopProduct(plain, threads);
   if (auto panels = makePanelProduct(plain, threads, workspaceBytes))
     return panels;
   if (auto library = makeOneDnnProduct(plain, threads, workspaceBytes))
