@@ -130,6 +130,8 @@ ElementType readType(const Field &field) {
 
 namespace {
 
+constexpr int64_t kMostRanks = 1 << 20;
+
 class Reader {
 public:
   explicit Reader(Program &program) : program(program) {}
@@ -137,6 +139,7 @@ public:
   void read(const Field &root);
 
 private:
+  std::vector<int64_t> readShape(const Field &field) const;
   void readPlan(const Field &field);
   void readLaunch(const Field &field);
   void readTied(const Field &field);
@@ -155,19 +158,35 @@ private:
   Program &program;
 };
 
+/// Of so many elements that their bytes can be counted.
+std::vector<int64_t> Reader::readShape(const Field &field) const {
+  std::vector<int64_t> shape = field.integers(1);
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    if (__builtin_mul_overflow(elements, size, &elements) ||
+        elements > int64_t{1} << 56)
+      field.fail("has too many elements");
+  return shape;
+}
+
 void Reader::readPlan(const Field &field) {
   Plan &plan = program.plan;
   std::set<std::string> names;
+  int64_t ranks = 1;
   field["mesh"].forEach([&](const Field &axis) {
-    MeshAxis read{axis["axis"].text(), axis["size"].integer(1, 1 << 20)};
+    MeshAxis read{axis["axis"].text(), axis["size"].integer(1, kMostRanks)};
     if (!names.insert(read.name).second)
       axis["axis"].fail("names the axis " + read.name + " again");
     plan.mesh.push_back(read);
+    ranks *= read.size;
+    if (ranks > kMostRanks)
+      axis["size"].fail(
+          fmt::format("makes {} ranks, more than {}", ranks, kMostRanks));
   });
   if (!names.count("dp"))
     field["mesh"].fail("has no axis dp");
   plan.batch = field["batch"].integer(1);
-  plan.microbatches = field["microbatches"].integer(1);
+  plan.microbatches = field["microbatches"].integer(1, 1 << 20);
   if (plan.batch % (plan.axisSize("dp") * plan.microbatches) != 0)
     field["batch"].fail(fmt::format("is {}, which {} data-parallel ranks x {} "
                                     "microbatches do not divide",
@@ -211,7 +230,7 @@ void Reader::readLaunch(const Field &field) {
 void Reader::readInput(const Field &field) {
   Input input;
   input.name = field["name"].text();
-  input.shape = field["shape"].integers(1);
+  input.shape = readShape(field["shape"]);
   input.type = readType(field["type"]);
   input.shift = field["shift"].integer();
   if (!field["range"].isNull())
@@ -255,7 +274,7 @@ void Reader::readParameter(const Field &field) {
   for (const Parameter &other : program.parameters)
     if (other.name == parameter.name)
       field["name"].fail("is '" + parameter.name + "' a second time");
-  parameter.shape = field["shape"].integers(1);
+  parameter.shape = readShape(field["shape"]);
   parameter.type = readType(field["type"]);
   parameter.trained = field["trained"].boolean();
   parameter.decayed = field["decayed"].boolean();
@@ -457,6 +476,9 @@ nlohmann::json parseJson(std::string_view json) {
     throw Error("program: not JSON at byte {}: the executable is damaged, "
                 "compile it again",
                 error.byte);
+  } catch (const nlohmann::json::out_of_range &) {
+    throw Error("program: has a number that is too large: the executable is "
+                "damaged, compile it again");
   }
 }
 

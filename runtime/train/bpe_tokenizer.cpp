@@ -2,6 +2,7 @@
 
 #include "train/bpe_tokenizer.h"
 
+#include "core/json_depth.h"
 #include "train/mapped_file.h"
 
 #include <nlohmann/json.hpp>
@@ -89,7 +90,8 @@ BpeTokenizer::BpeTokenizer(const std::string &folder) {
 
 void BpeTokenizer::readVocabulary(const std::string &path) {
   MappedFile file(path);
-  json vocabulary = json::parse(file.data(), file.data() + file.size(), nullptr,
+  json vocabulary = json::parse(file.data(), file.data() + file.size(),
+                                runtime::limitDepth(path),
                                 /*allow_exceptions=*/false);
   if (!vocabulary.is_object() || vocabulary.empty())
     throw Error("{}: is not a JSON object of tokens and their numbers", path);

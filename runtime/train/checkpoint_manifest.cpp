@@ -3,6 +3,7 @@
 #include "train/checkpoint_manifest.h"
 
 #include "core/error.h"
+#include "core/json_depth.h"
 #include "train/checksum.h"
 
 #include <nlohmann/json.hpp>
@@ -61,29 +62,38 @@ std::string checksumOf(json document) {
   return Checksum::of(textOf(document));
 }
 
-SampleRecord readSamples(const json &object) {
-  SampleRecord samples;
-  object.at("order").get_to(samples.order);
-  object.at("format").get_to(samples.format);
-  object.at("batch").get_to(samples.batch);
-  object.at("count").get_to(samples.count);
-  for (const json &file : object.at("files"))
-    samples.files.push_back({file.at("path").get<std::string>(),
-                             file.at("bytes").get<uint64_t>(),
-                             file.at("written").get<int64_t>()});
-  return samples;
-}
-
 void expect(bool holds, const char *what) {
   if (!holds)
     throw std::invalid_argument(what);
 }
 
+/// A whole number from 0 on that has a sign bit to spare.
+int64_t readCount(const json &value) {
+  expect(value.is_number_unsigned() && value.get<uint64_t>() <= INT64_MAX,
+         "a count is not a whole number from 0 on");
+  return value.get<int64_t>();
+}
+
+SampleRecord readSamples(const json &object) {
+  SampleRecord samples;
+  object.at("order").get_to(samples.order);
+  object.at("format").get_to(samples.format);
+  samples.batch = readCount(object.at("batch"));
+  samples.count = readCount(object.at("count"));
+  for (const json &file : object.at("files"))
+    samples.files.push_back({file.at("path").get<std::string>(),
+                             uint64_t(readCount(file.at("bytes"))),
+                             file.at("written").get<int64_t>()});
+  return samples;
+}
+
 /// What is read is relied on: a name is not a way out of the folder.
 void check(const Manifest &manifest) {
-  expect(manifest.step >= 0, "step is negative");
-  expect(manifest.updates >= 0 && manifest.updates <= manifest.step,
-         "updates are not between 0 and step");
+  expect(manifest.updates <= manifest.step, "updates are more than steps");
+  int64_t position;
+  expect(
+      !__builtin_mul_overflow(manifest.step, manifest.samples.batch, &position),
+      "the samples that were read overflow 64 bits");
   expect(manifest.flags.count("seed") == 1, "there is no seed");
   for (const ManifestFile &file : manifest.files)
     expect(!file.name.empty() && file.name.find('/') == std::string::npos,
@@ -94,14 +104,14 @@ Manifest read(const json &document) {
   Manifest manifest;
   document.at("model").at("name").get_to(manifest.model);
   document.at("model").at("hash").get_to(manifest.modelHash);
-  document.at("step").get_to(manifest.step);
-  document.at("updates").get_to(manifest.updates);
+  manifest.step = readCount(document.at("step"));
+  manifest.updates = readCount(document.at("updates"));
   document.at("flags").get_to(manifest.flags);
   document.at("plan").get_to(manifest.plan);
   manifest.samples = readSamples(document.at("samples"));
   for (const json &file : document.at("files"))
     manifest.files.push_back({file.at("name").get<std::string>(),
-                              file.at("bytes").get<uint64_t>(),
+                              uint64_t(readCount(file.at("bytes"))),
                               file.at("checksum").get<std::string>()});
   check(manifest);
   return manifest;
@@ -116,7 +126,8 @@ std::string printManifest(const Manifest &manifest) {
 }
 
 Manifest parseManifest(const std::string &path, const std::string &text) {
-  json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  json document = json::parse(text, runtime::limitDepth(path),
+                              /*allow_exceptions=*/false);
   if (!document.is_object() || document.value("format", json()) != kFormat)
     throw Error("{}: not the manifest of a checkpoint", path);
   if (json version = document.value("version", json());

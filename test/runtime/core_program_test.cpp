@@ -97,6 +97,9 @@ const Wrong wrongs[] = {
     {"/plan/mesh", "3", "plan.mesh is not an array"},
     {"/plan/mesh/0/axis", "\"pp\"", "plan.mesh has no axis dp"},
     {"/plan/mesh/0/size", "0", "plan.mesh[0].size is 0, not in [1, 1048576]"},
+    {"/plan/mesh",
+     R"([{"axis": "dp", "size": 1048576}, {"axis": "x", "size": 2}])",
+     "plan.mesh[1].size makes 2097152 ranks, more than 1048576"},
     {"/plan/batch", "7",
      "plan.batch is 7, which 2 data-parallel ranks x 1 microbatches do not "
      "divide"},
@@ -109,6 +112,8 @@ const Wrong wrongs[] = {
      "inputs[1].type is 'f16', not one of f32, f64, bf16, i32, i64, i1"},
     {"/inputs/1/shape", "[8]",
      "inputs[1].shape does not start with the plan's batch"},
+    {"/parameters/0/shape", "[4611686018427387904, 4]",
+     "parameters[0].shape has too many elements"},
     {"/parameters/0/init/high", "", "parameters[0].init.high is missing"},
     {"/parameters/0/init/high", "true",
      "parameters[0].init.high is not a number"},
@@ -364,6 +369,16 @@ TEST(ProgramErrors, NotJson) {
   } catch (const Error &error) {
     EXPECT_STREQ(error.what(), "program: not JSON at byte 9: the executable is "
                                "damaged, compile it again");
+  }
+}
+
+TEST(ProgramErrors, NumberOverflow) {
+  try {
+    Program::parse("{\"abi\": 1e999}");
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(), "program: has a number that is too large: the "
+                               "executable is damaged, compile it again");
   }
 }
 

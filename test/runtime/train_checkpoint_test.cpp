@@ -123,10 +123,10 @@ TEST(Manifest, RefusesWithTheReason) {
       "a checkpoint of format 2, and this program reads format 1");
   EXPECT_ERROR(parseManifest(
                    "m", signAnew(text, "\"updates\": 118", "\"updates\": 121")),
-               "m: updates are not between 0 and step");
+               "m: updates are more than steps");
   EXPECT_ERROR(
       parseManifest("m", signAnew(text, "\"step\": 120", "\"step\": -1")),
-      "m: step is negative");
+      "m: a count is not a whole number from 0 on");
   EXPECT_ERROR(parseManifest("m", signAnew(text, "\"seed\"", "\"sead\"")),
                "m: there is no seed");
   EXPECT_ERROR(parseManifest("m", signAnew(text, "\"parameters-0000",
@@ -134,7 +134,12 @@ TEST(Manifest, RefusesWithTheReason) {
                "m: a file's name is not a name");
   EXPECT_ERROR(
       parseManifest("m", signAnew(text, "\"step\": 120", "\"step\": \"x\"")),
-      "must be number");
+      "m: a count is not a whole number from 0 on");
+  EXPECT_ERROR(parseManifest("m", signAnew(text, "\"step\": 120",
+                                           "\"step\": 9223372036854775807")),
+               "m: the samples that were read overflow 64 bits");
+  EXPECT_ERROR(parseManifest("m", std::string(1000, '[')),
+               "m: is nested too deeply");
 }
 
 //===----------------------------------------------------------------------===//

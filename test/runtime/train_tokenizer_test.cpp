@@ -98,6 +98,7 @@ TEST(BpeTokenizer, RefusesWhatIsNoVocabulary) {
                "half: has neither vocab.json and merges.txt nor encoder.json");
   refuses("{\"a\": 0", "", "vocab.json: is not a JSON object");
   refuses("{}", "", "vocab.json: is not a JSON object");
+  refuses(std::string(1000, '['), "", "vocab.json: is nested too deeply");
   refuses(R"({"a": 0, "b": 2})", "",
           "vocab.json: token 'b' has the number 2, not one of 0 to 1");
   refuses(R"({"a": "0"})", "", "token 'a' has the number \"0\"");
