@@ -29,7 +29,7 @@ std::string spellSource(Location loc) {
     std::string text = file.getFilename().str();
     llvm::raw_string_ostream(text)
         << ":" << file.getLine() << ":" << file.getColumn();
-    return text;
+    return json::fixUTF8(text);
   }
   return "";
 }
@@ -253,10 +253,10 @@ FailureOr<json::Object> ProgramWriter::write() {
     places.push_back(std::move(*place));
   }
   json::Object program{{"abi", PPOPT_ABI_VERSION},
-                       {"model", options.model},
+                       {"model", json::fixUTF8(options.model)},
                        {"model_hash", options.modelHash},
-                       {"source", options.source},
-                       {"command", options.command},
+                       {"source", json::fixUTF8(options.source)},
+                       {"command", json::fixUTF8(options.command)},
                        {"plan", describePlan()},
                        {"stages", describeStages()},
                        {"inputs", describeInputs()},

@@ -2,6 +2,8 @@
 
 #include "ppopt/Transforms/BatchPropagation.h"
 
+#include "ppopt/Dialect/PP/Shapes.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -349,6 +351,28 @@ Value BatchPropagation::getKey() {
       builder.getDictionaryAttr(builder.getNamedAttr("pp.role", role)),
       entry.getLoc());
   return key = entry.getArguments().back();
+}
+
+LogicalResult BatchPropagation::checkSizes(int64_t rows) {
+  auto fits = [&](Value value) {
+    SmallVector<int64_t> shape(getShape(value));
+    BatchState state = stateOf(value);
+    if (state.kind != BatchState::Split)
+      return true;
+    if (!llvm::MulOverflow(rows, state.unit, shape[state.dim]) &&
+        !hasTooManyElements(shape))
+      return true;
+    emitError(value.getLoc())
+        << "with a batch of " << rows << " rows this has more than "
+        << kMostElements << " elements";
+    return false;
+  };
+  if (!llvm::all_of(entry.getArguments(), fits))
+    return failure();
+  WalkResult result = entry.getBody().walk([&](Operation *op) {
+    return WalkResult(success(llvm::all_of(op->getResults(), fits)));
+  });
+  return failure(result.wasInterrupted());
 }
 
 void BatchPropagation::applyLocalShapes(int64_t rows) {

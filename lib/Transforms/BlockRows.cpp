@@ -37,6 +37,9 @@ using namespace mlir::pp;
 /// what a block reads and writes then begins at an aligned address.
 static constexpr int64_t kRowMultiple = 16;
 
+/// Each block is ops of its own.
+static constexpr int64_t kMostBlocks = 4096;
+
 /// Rows of a block of at most `most`; the last may have fewer. Equal blocks if
 /// less than twice as many as the fewest do.
 static int64_t chooseBlock(int64_t rows, int64_t most) {
@@ -82,8 +85,9 @@ public:
   /// Collects the group around the wide result of `seed`. False if some op of
   /// it can't be computed block by block.
   bool grow(Operation *seed);
-  /// Replaces the group by its blocks. Returns their number.
-  int64_t split();
+  /// Replaces the group by its blocks. Returns their number; an error where
+  /// they are too many.
+  FailureOr<int64_t> split();
 
 private:
   bool isWide(Value value) const { return getBytes(value) > widthOfGroup; }
@@ -371,12 +375,16 @@ void RowGroup::replaceResults() {
     op->erase();
 }
 
-int64_t RowGroup::split() {
+FailureOr<int64_t> RowGroup::split() {
   int64_t widest = 0;
   for (auto &[value, state] : states)
     widest = std::max(widest, getBytes(value));
   // Values of the group have as many rows each.
   int64_t most = std::max<int64_t>(1, budget / (widest / rows));
+  if (int64_t blocks = llvm::divideCeil(rows, most); blocks > kMostBlocks)
+    return ops.front()->emitError("would be computed in ")
+           << blocks << " blocks of rows, more than " << kMostBlocks
+           << "; give a block more bytes: --block-bytes";
   int64_t size = chooseBlock(rows, most);
   builder = std::make_unique<OpBuilder>(body.getParentOp()->getContext());
   builder->setInsertionPointAfter(ops.back());
@@ -398,19 +406,23 @@ struct BlockRows : pp::impl::BlockRowsBase<BlockRows> {
     for (auto plan : getOperation().getOps<PlanOp>())
       dropsSums = plan.getPlant() == "drop-block";
     for (auto task : getOperation().getOps<TaskOp>())
-      while (splitOne(task.getBody().front()))
-        ;
+      for (bool isSplit = true; isSplit;) {
+        FailureOr<bool> split = splitOne(task.getBody().front());
+        if (failed(split))
+          return signalPassFailure();
+        isSplit = *split;
+      }
   }
 
 private:
   /// Splits the widest group that can be; what is made of it may be split
   /// again.
-  bool splitOne(Block &body);
+  FailureOr<bool> splitOne(Block &body);
 
   bool dropsSums = false;
 };
 
-bool BlockRows::splitOne(Block &body) {
+FailureOr<bool> BlockRows::splitOne(Block &body) {
   SmallVector<Operation *> seeds;
   for (Operation &op : body)
     if (isProduct(&op) && op.getNumResults() == 1 &&
@@ -426,7 +438,10 @@ bool BlockRows::splitOne(Block &body) {
     group.dropsSums = dropsSums;
     if (!group.grow(seed))
       continue;
-    numBlocks += group.split();
+    FailureOr<int64_t> blocks = group.split();
+    if (failed(blocks))
+      return failure();
+    numBlocks += *blocks;
     return true;
   }
   return false;

@@ -108,7 +108,8 @@ struct ResizeBatch : pp::impl::ResizeBatchBase<ResizeBatch> {
       return;
     BatchPropagation propagation(*entry, *old, /*tiles=*/1);
     propagation.isResize = true;
-    if (failed(propagation.propagate()))
+    if (failed(propagation.propagate()) ||
+        failed(propagation.checkSizes(batch)))
       return signalPassFailure();
     propagation.applyLocalShapes(batch);
   }

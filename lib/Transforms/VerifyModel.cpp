@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/JSON.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_VERIFYMODEL
@@ -74,6 +76,9 @@ static LogicalResult verifyTypes(Location loc, TypeRange types) {
     if (llvm::is_contained(tensor.getShape(), 0))
       return emitError(loc) << "value of type " << type
                             << " has no elements; every size is at least 1";
+    if (hasTooManyElements(tensor.getShape()))
+      return emitError(loc) << "value of type " << type << " has more than "
+                            << kMostElements << " elements";
   }
   return success();
 }
@@ -111,6 +116,15 @@ static LogicalResult verifyOps(func::FuncOp function) {
 // Parameters, inputs and the loss
 //===----------------------------------------------------------------------===//
 
+/// Files of parameters and the program's document are keyed by names.
+static LogicalResult verifyName(Location loc, StringRef what, StringRef name) {
+  if (llvm::json::isUTF8(name))
+    return success();
+  return emitError(loc) << "the name of this " << what << ", '"
+                        << llvm::json::fixUTF8(name)
+                        << "', is not UTF-8; rename it";
+}
+
 static LogicalResult verifyParams(ModuleOp module, func::FuncOp entry) {
   llvm::StringMap<ParamOp> names;
   WalkResult result = module.walk([&](ParamOp param) {
@@ -121,6 +135,8 @@ static LogicalResult verifyParams(ModuleOp module, func::FuncOp entry) {
           << "; declare it there and pass it as an argument";
       return WalkResult::interrupt();
     }
+    if (failed(verifyName(param.getLoc(), "parameter", param.getParamName())))
+      return WalkResult::interrupt();
     auto [known, isNew] = names.try_emplace(param.getParamName(), param);
     if (!isNew) {
       InFlightDiagnostic diag =
@@ -148,6 +164,8 @@ static LogicalResult verifyInputs(func::FuncOp entry) {
       return emitError(argument.getLoc())
              << "argument " << i << " of entry @" << entry.getSymName()
              << " has no name: add {pp.input = \"name\"}";
+    if (failed(verifyName(argument.getLoc(), "input", name)))
+      return failure();
     auto [known, isNew] = names.try_emplace(name, argument);
     if (!isNew) {
       InFlightDiagnostic diag = emitError(argument.getLoc())

@@ -114,6 +114,14 @@ func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // -----
 
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-error @below {{the name of this parameter, 'w�', is not UTF-8; rename it}}
+  %w = pp.param "w\FF" {init = #pp.init<zeros>} : tensor<f32>
+  return %w : tensor<f32>
+}
+
+// -----
+
 // expected-error @below {{value of type 'i32'; a model computes with tensors of static shape}}
 func.func @main(%x: i32 {pp.input = "x"}) -> tensor<f32> {
   %0 = pp.constant dense<0.0> : tensor<f32>
@@ -127,6 +135,14 @@ func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
   %0 = pp.slice %x [0, 0] : tensor<4x8xf32> to tensor<4x0xf32>
   %1 = pp.reduce sum %0 [0, 1] : tensor<4x0xf32>
   return %1 : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{value of type 'tensor<1099511627776x2xf32>' has more than 1099511627776 elements}}
+func.func @main(%x: tensor<1099511627776x2xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.reduce sum %x [0, 1] : tensor<1099511627776x2xf32>
+  return %0 : tensor<f32>
 }
 
 // -----

@@ -110,6 +110,11 @@ static constexpr Flag planFlags[] = {
      "for tests of the tests: compiles a known bug in", bugs},
 };
 
+/// Every run of a schedule is an op in the IR and an action in the program.
+static constexpr int64_t kMostMicrobatches = 4096;
+static constexpr int64_t kMostRows = int64_t(1) << 40;
+static constexpr int64_t kMostRanks = int64_t(1) << 20;
+
 ArrayRef<Flag> ppopt::getPlanFlags() { return planFlags; }
 
 /// Sets cpu and features, or says why `name` is no processor of this target.
@@ -187,6 +192,15 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
   plan.blockBytes = arguments.getBytes("block-bytes");
   if (arguments.has("batch"))
     plan.batch = arguments.getInteger("batch");
+  if (plan.getRanks() > kMostRanks)
+    return reject("--mesh: makes " + Twine(plan.getRanks()) +
+                  " ranks, more than " + Twine(kMostRanks));
+  if (plan.microbatches > kMostMicrobatches)
+    return reject("--microbatches: at most " + Twine(kMostMicrobatches) +
+                  ", not " + Twine(plan.microbatches));
+  if (plan.batch && *plan.batch > kMostRows)
+    return reject("--batch: at most " + Twine(kMostRows) + " rows, not " +
+                  Twine(*plan.batch));
   int64_t tiles = plan.getAxisSize("dp") * plan.microbatches;
   if (plan.batch && *plan.batch % tiles != 0)
     return reject("--batch " + Twine(*plan.batch) + " does not divide by " +

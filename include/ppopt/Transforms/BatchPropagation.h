@@ -23,6 +23,9 @@ public:
   /// whole and split, completes sums of inputs, and divides what counts once.
   LogicalResult propagate();
 
+  /// Holds that with `rows` batch rows no value is too large (Shapes.h).
+  LogicalResult checkSizes(int64_t rows);
+
   /// Sets the types of split values to `rows` batch rows, and tells ops that
   /// depend on the global index where their tile lies.
   void applyLocalShapes(int64_t rows);

@@ -172,7 +172,8 @@ PP_INFER(ConcatOp) {
     if (!fits)
       return inferError<ConcatOp>(loc, "operands of ", first, " and ", type,
                                   " differ in more than dimension ", along);
-    shape[along] += type.getDimSize(along);
+    if (llvm::AddOverflow(shape[along], type.getDimSize(along), shape[along]))
+      return inferError<ConcatOp>(loc, "is too large along dimension ", along);
   }
   results.push_back(RankedTensorType::get(shape, first.getElementType()));
   return success();
@@ -286,6 +287,12 @@ PP_INFER(AttentionOp) {
                                    "got q of ",
                                    q, " and k of ", k);
   SmallVector<int64_t> shape(q.getShape().take_front(3));
+  SmallVector<int64_t> scores(shape);
+  scores.push_back(k.getDimSize(2));
+  if (hasTooManyElements(scores))
+    return inferError<AttentionOp>(loc, "q of ", q, " and k of ", k,
+                                   " have more than ", kMostElements,
+                                   " scores");
   Type statistics = getStatisticsType(q.getElementType());
   auto lse = RankedTensorType::get(shape, statistics);
   shape.push_back(v.getDimSize(3));

@@ -7,6 +7,18 @@
 using namespace mlir;
 using namespace mlir::pp;
 
+bool pp::hasTooManyElements(ArrayRef<int64_t> shape) {
+  if (llvm::is_contained(shape, 0))
+    return false;
+  int64_t elements = 1;
+  for (int64_t size : shape) {
+    if (size > kMostElements / elements)
+      return true;
+    elements *= size;
+  }
+  return false;
+}
+
 std::optional<SmallVector<int64_t>> pp::broadcastShapes(ArrayRef<int64_t> lhs,
                                                         ArrayRef<int64_t> rhs) {
   if (lhs.size() < rhs.size())

@@ -107,10 +107,10 @@ static LogicalResult verifyWindow(Operation *op, Value inner, Value outer,
            << op->getOperand(0).getType() << ", " << op->getResult(0).getType()
            << " and " << offsets.size() << " offsets";
   for (auto [i, offset] : llvm::enumerate(offsets))
-    if (offset < 0 || offset + sizes[i] > bounds[i])
+    if (offset < 0 || offset > bounds[i] - sizes[i])
       return op->emitOpError("dimension ")
-             << i << ": elements " << offset << " to " << offset + sizes[i]
-             << " are not within 0 to " << bounds[i];
+             << i << ": " << sizes[i] << " elements from " << offset
+             << " on are not within 0 to " << bounds[i];
   return verifySameElements(op, op->getOperand(0), op->getResult(0));
 }
 

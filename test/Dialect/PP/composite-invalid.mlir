@@ -88,6 +88,14 @@ func.func @embedding_grad_shapes(%ids: tensor<2x4xi32>, %dy: tensor<2x3x8xf32>) 
 
 // -----
 
+func.func @attention_of_too_many(%q: tensor<1x1x1048576x1xf32>, %k: tensor<1x1x1048577x1xf32>) {
+  // expected-error @below {{'pp.attention' op q of 'tensor<1x1x1048576x1xf32>' and k of 'tensor<1x1x1048577x1xf32>' have more than 1099511627776 scores}}
+  %0:2 = pp.attention %q, %k, %k : tensor<1x1x1048576x1xf32>, tensor<1x1x1048577x1xf32>, tensor<1x1x1048577x1xf32>
+  return
+}
+
+// -----
+
 func.func @attention_rank(%q: tensor<2x3x8xf32>) {
   // expected-error @below {{'pp.attention' op operand of 'tensor<2x3x8xf32>' is not of four dimensions [batch, heads, tokens, width]}}
   %0:2 = pp.attention %q, %q, %q : tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>

@@ -33,7 +33,7 @@ func.func @transpose_too_many(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @slice_outside(%x: tensor<4x8xf32>) {
-  // expected-error @below {{'pp.slice' op dimension 1: elements 6 to 9 are not within 0 to 8}}
+  // expected-error @below {{'pp.slice' op dimension 1: 3 elements from 6 on are not within 0 to 8}}
   %0 = pp.slice %x [0, 6] : tensor<4x8xf32> to tensor<4x3xf32>
   return
 }
@@ -41,7 +41,7 @@ func.func @slice_outside(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @slice_negative(%x: tensor<4x8xf32>) {
-  // expected-error @below {{'pp.slice' op dimension 0: elements -1 to 3 are not within 0 to 4}}
+  // expected-error @below {{'pp.slice' op dimension 0: 4 elements from -1 on are not within 0 to 4}}
   %0 = pp.slice %x [-1, 0] : tensor<4x8xf32> to tensor<4x8xf32>
   return
 }
@@ -57,7 +57,7 @@ func.func @pad_rank(%x: tensor<4x8xf32>) {
 // -----
 
 func.func @pad_outside(%x: tensor<4x8xf32>) {
-  // expected-error @below {{'pp.pad' op dimension 1: elements 2 to 10 are not within 0 to 9}}
+  // expected-error @below {{'pp.pad' op dimension 1: 8 elements from 2 on are not within 0 to 9}}
   %0 = pp.pad %x [0, 2] : tensor<4x8xf32> to tensor<4x9xf32>
   return
 }
@@ -67,6 +67,14 @@ func.func @pad_outside(%x: tensor<4x8xf32>) {
 func.func @concat_without_dim(%x: tensor<4x8xf32>) {
   // expected-error @below {{'pp.concat' op requires attribute 'dim'}}
   %0 = pp.concat %x, %x : tensor<4x8xf32>, tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @concat_too_large(%x: tensor<9223372036854775807xf32>) {
+  // expected-error @below {{'pp.concat' op is too large along dimension 0}}
+  %0 = pp.concat %x, %x {dim = 0 : i64} : tensor<9223372036854775807xf32>, tensor<9223372036854775807xf32>
   return
 }
 
