@@ -406,6 +406,27 @@ def check_one_writer(bench, model):
     bench.train(program, "locked", "--checkpoint", folder)
 
 
+def check_folders(bench, model):
+    """Folders that cannot be had, and ranks that see different ones."""
+    program = bench.program(model, "--mesh", "dp=2")
+    missing, file = bench.path("missing/ckpt"), bench.path("file")
+    pathlib.Path(file).write_text("")
+    run = bench.train(program, "folders", "--checkpoint", missing, status=1)
+    expect_text(run.errors, f"--checkpoint {missing}: cannot make the folder: No such file or directory")
+    run = bench.train(program, "folders", "--checkpoint", file, status=1)
+    expect_text(run.errors, f"--checkpoint {file}: cannot make the folder: ")
+    for node in "ab":
+        os.makedirs(bench.path("node_" + node))
+    bench.train(program, "folders", "--checkpoint", bench.path("node_a/ckpt"))
+    train = [program.path, "--data", bench.data, *TRAIN, "--steps", "9", "--checkpoint", "ckpt", "--resume"]
+    nodes = [["-np", "1", "--wdir", bench.path("node_" + node), *train] for node in "ab"]
+    done = subprocess.run(["mpirun", "--oversubscribe", "--bind-to", "none", *nodes[0], ":", *nodes[1]],
+                          capture_output=True, text=True, timeout=300, env=environment())
+    assert done.returncode != 0, done.stdout
+    expect_text(done.stderr, "--resume: rank 0 finds step 8 in ckpt, rank 1 finds no checkpoint: all must see the same folder")
+    assert "step 9" not in done.stdout, done.stdout
+
+
 #===------------------------------------------------------------------------------------------------------------===#
 # What goes wrong while saving
 #===------------------------------------------------------------------------------------------------------------===#
@@ -573,7 +594,7 @@ def main():
         cases = [("bounded memory", check_memory), ("initial parameters", check_init), ("contents", check_contents),
                  ("Python's safetensors", check_python_package), ("the newest stay", check_keep),
                  ("another model", check_other_model), ("other samples", check_other_samples),
-                 ("other flags", check_flags_named), ("one writer", check_one_writer),
+                 ("other flags", check_flags_named), ("one writer", check_one_writer), ("folders", check_folders),
                  ("the disk is full", check_disk_full),
                  ("the disk of one rank is full", check_one_disk_full), ("the folder vanishes", check_vanished), ("killed while saving", check_killed),
                  ("a folder that is read-only", check_read_only)]
