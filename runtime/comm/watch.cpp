@@ -134,10 +134,10 @@ void ProcessWatch::leave() {
 
 void ProcessWatch::run() {
   blockSignals();
+  std::vector<pollfd> polled(1 + links.size(), {wakeUp, POLLIN, 0});
   while (true) {
-    std::vector<pollfd> polled{{wakeUp, POLLIN, 0}};
-    for (const WatchLink &link : links)
-      polled.push_back({link.socket(), POLLIN, 0}); // -1 is passed over
+    for (size_t i = 0; i < links.size(); ++i)
+      polled[1 + i].fd = links[i].socket(); // -1 is passed over
     ::poll(polled.data(), polled.size(), int(kPeriod.count()));
     for (WatchLink &link : links)
       receive(link);
