@@ -37,8 +37,8 @@ using namespace mlir::pp;
 /// what a block reads and writes then begins at an aligned address.
 static constexpr int64_t kRowMultiple = 16;
 
-/// Each block is ops of its own.
-static constexpr int64_t kMostBlocks = 4096;
+/// Each block is ops of its own; passes take seconds for so many.
+static constexpr int64_t kMostBlocks = 1024;
 
 /// Rows of a block of at most `most`; the last may have fewer. Equal blocks if
 /// less than twice as many as the fewest do.
