@@ -210,13 +210,15 @@ int generate(const GenerationJob &job, TextReader &reader) {
 } // namespace
 
 int generateText(const ppopt_rank &trained, const GenerationJob &job) {
-  if (trained.index != 0) {
-    gatherParameters(trained, {});
-    return 0;
-  }
-  TextReader reader(job);
-  gatherParameters(trained, reader.parameters());
-  return generate(job, reader);
+  std::optional<TextReader> reader;
+  if (trained.index == 0)
+    reader.emplace(job);
+  gatherParameters(trained, reader ? reader->parameters()
+                                   : std::vector<runtime::Buffer>());
+  // From here on the others wait for rank 0, as long as the text is.
+  if (trained.transport)
+    trained.transport->activity().setTimeout(0);
+  return reader ? generate(job, *reader) : 0;
 }
 
 } // namespace ppopt::train
