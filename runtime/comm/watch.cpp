@@ -297,6 +297,12 @@ void ProcessWatch::checkDeadline() {
     report();
 }
 
+/// Asked, and has not answered.
+bool ProcessWatch::isSilent(int other) const {
+  auto said = words.find(other);
+  return said != words.end() && !said->second.answered;
+}
+
 void ProcessWatch::report() {
   if (!isCenter()) {
     words[0]; // has not answered
@@ -305,8 +311,9 @@ void ProcessWatch::report() {
   end(describeStandstill(stuckRank, stuckTimeout, words));
 }
 
-/// Says why and ends all processes of the job. They are given the time to hear
-/// of it: what is under way when this process ends may be lost.
+/// Says why and ends all processes of the job. Those that are able to are given
+/// the time to hear of it: what is under way when this process ends may be
+/// lost.
 void ProcessWatch::end(const std::string &text) {
   print(text);
   if (isCenter()) {
@@ -316,7 +323,7 @@ void ProcessWatch::end(const std::string &text) {
     while (Clock::now() < end) {
       std::vector<pollfd> polled;
       for (WatchLink &link : links)
-        if (link.isOpen())
+        if (link.isOpen() && !isSilent(link.peer()))
           polled.push_back({link.socket(), POLLIN, 0});
       if (polled.empty())
         break;

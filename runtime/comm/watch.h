@@ -92,6 +92,7 @@ private:
   void checkDeadline();
   void askAll(int rank, double timeout);
   void answer();
+  bool isSilent(int other) const;
   void report();
   void announceFailure(int rank, const std::string &reason);
   [[noreturn]] void end(const std::string &text);
