@@ -92,6 +92,25 @@ def stop_evaluation(programs, launch):
         assert not [record for record in job.records if record["event"] == "eval"], job.records
 
 
+def signal_twice(programs):
+    """The second signal of a kind ends a rank whose step does not end: the other one is stopped."""
+    with tempfile.TemporaryDirectory(dir=programs.directory) as directory:
+        with Job(programs.get("dp"), ["--data", TEXT], directory, "mpirun") as job:
+            job.wait_for_step(3)
+            job.stop_mpirun()
+            freeze(job.pid_of(1))
+            os.kill(job.pid_of(0), signal.SIGTERM)
+            time.sleep(1)
+            assert job.pid_of(0) in job.living(), "the first signal ended the rank"
+            os.kill(job.pid_of(0), signal.SIGTERM)
+            job.wait_for_ranks(DEADLINE, but=[1])
+            os.kill(job.pid_of(1), signal.SIGCONT)
+            job.wait_for_ranks(DEADLINE)
+            statuses = job.wait_for_statuses(job.ranks)
+        assert statuses == {0: 128 + signal.SIGTERM, 1: 1}, f"statuses {statuses}: {job.error_text}"
+        assert "stopped by" not in job.text and job.errors[0].startswith("error: rank 0 is gone"), job.errors
+
+
 def kill_rank(programs, plan, victim, flags=(), wait=lambda job: job.wait_for_step(3)):
     """One line says who is gone, and all end."""
     with tempfile.TemporaryDirectory(dir=programs.directory) as directory:
@@ -160,6 +179,7 @@ def cases(programs):
                functools.partial(stop_by_signal, programs, plan, launch, number, receivers, flags))
     for launch in ("threads", "mpirun"):
         yield f"SIGTERM in an evaluation, {launch}", functools.partial(stop_evaluation, programs, launch)
+    yield "SIGTERM twice", functools.partial(signal_twice, programs)
     for plan in ("dp", "pp"):
         for victim in (0, 1):
             yield f"SIGKILL to rank {victim}, {plan}=2", functools.partial(kill_rank, programs, plan, victim)
