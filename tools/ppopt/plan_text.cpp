@@ -219,14 +219,14 @@ static void printMemory(const PlanReport &report, raw_ostream &out) {
     });
   }
   table.addCount("all", [](const PlaceReport &p) { return p.arenaBytes; });
+  // Beside the arena: what the runtime reads and saves while a step computes.
+  table.addCount("inputs read ahead", [](const PlaceReport &place) {
+    return place.memory.lookup("inputs");
+  });
   table.addCount("checkpoint copy",
                  [](const PlaceReport &p) { return p.checkpointBytes; });
   table.addCount("saved a microbatch",
                  [](const PlaceReport &p) { return p.savedBytes; });
-  // Beside the arena: the runtime reads them while a step computes.
-  table.addCount("inputs read ahead", [](const PlaceReport &place) {
-    return place.memory.lookup("inputs");
-  });
   table.print("bytes of a rank", out);
 }
 
