@@ -182,6 +182,12 @@ static Work getWorkOfAttention(Operation *op) {
     work.flops =
         2 * pairs * (widthOf(forward.getQ()) + widthOf(forward.getV()));
     work.elements = 6 * pairs;
+  } else if (auto step = dyn_cast<AttentionStepOp>(op)) {
+    // Of the last position.
+    ArrayRef<int64_t> cache = getShape(step.getKCache());
+    double pairs = static_cast<double>(cache[0] * cache[1] * cache[2]);
+    work.flops = 2 * pairs * (widthOf(step.getQ()) + widthOf(step.getV()));
+    work.elements = 6 * pairs;
   } else if (auto backward = dyn_cast<AttentionGradOp>(op)) {
     double pairs = countPairs(backward);
     work.flops = 2 * pairs *

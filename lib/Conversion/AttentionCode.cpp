@@ -24,7 +24,8 @@ AttentionCode::AttentionCode(OpBuilder &builder, Operation *op, KernelOp kernel,
       unit(type.isF64() ? 1 : std::log(2.0)), op(op), kernel(kernel),
       buffers(buffers) {
   ArrayRef<int64_t> q = getShape(op->getOperand(0));
-  ArrayRef<int64_t> v = getShape(op->getOperand(2));
+  auto step = dyn_cast<AttentionStepOp>(op);
+  ArrayRef<int64_t> v = getShape(step ? step.getVCache() : op->getOperand(2));
   batch = q[0];
   heads = q[1];
   queries = q[2];
@@ -37,10 +38,14 @@ AttentionCode::AttentionCode(OpBuilder &builder, Operation *op, KernelOp kernel,
                 ? attention.getScale()->convertToDouble()
                 : 1 / std::sqrt(static_cast<double>(queryWidth));
   };
-  if (auto forward = dyn_cast<AttentionOp>(op))
+  if (step) {
+    isCausal = true;
+    scale = step.getScale().convertToDouble();
+  } else if (auto forward = dyn_cast<AttentionOp>(op)) {
     read(forward);
-  else
+  } else {
     read(cast<AttentionGradOp>(op));
+  }
 }
 
 int64_t AttentionCode::chooseKeys(
@@ -121,6 +126,15 @@ void AttentionCode::storeStatistic(Value element, Value value, Value row) {
     storeScalar(element, pointer);
 }
 
+Value AttentionCode::loadPosition(Value operand) {
+  Layout layout = getLayout(operand);
+  Type i64 = builder.getI64Type();
+  Value pointer = address(getBuffer(layout.base), i64, index(layout.offset));
+  return arith::IndexCastOp::create(
+      builder, loc, builder.getIndexType(),
+      LLVM::LoadOp::create(builder, loc, i64, pointer));
+}
+
 //===----------------------------------------------------------------------===//
 // Scores
 //===----------------------------------------------------------------------===//
@@ -152,6 +166,10 @@ int64_t pp::emitAttention(OpBuilder &builder, KernelOp kernel,
   for (auto op : body.getOps<AttentionOp>()) {
     AttentionCode code(builder, op, kernel, buffers, vectorBytes);
     return emitAttentionForward(code, op, begin, end);
+  }
+  for (auto op : body.getOps<AttentionStepOp>()) {
+    AttentionCode code(builder, op, kernel, buffers, vectorBytes);
+    return emitAttentionStep(code, op, begin, end);
   }
   auto grad = *body.getOps<AttentionGradOp>().begin();
   AttentionCode code(builder, grad, kernel, buffers, vectorBytes);

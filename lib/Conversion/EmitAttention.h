@@ -10,7 +10,7 @@
 namespace mlir::pp {
 
 /// Writes the code of tiles [begin, end) of a kernel whose body is views, a
-/// pp.attention or pp.attention_grad, and views. `buffers`: pointers for the
+/// op that isAttention, and views. `buffers`: pointers for the
 /// kernel's arguments, then for its results. The number of tiles.
 int64_t emitAttention(OpBuilder &builder, KernelOp kernel, ValueRange buffers,
                       int64_t vectorBytes, Value begin, Value end);
@@ -41,6 +41,8 @@ public:
   std::optional<StridedMatrix> getMatrix(Value value, Value row);
   Value loadStatistic(Value value, Value row);
   void storeStatistic(Value element, Value value, Value row);
+  /// The one element of an operand of positions.
+  Value loadPosition(Value operand);
 
   /// The keys of the block from `key` on that row `query` sees, between 0 and
   /// `count`.
@@ -67,6 +69,9 @@ int64_t emitAttentionForward(AttentionCode &code, AttentionOp op, Value begin,
                              Value end);
 int64_t emitAttentionBackward(AttentionCode &code, AttentionGradOp op,
                               Value begin, Value end);
+
+int64_t emitAttentionStep(AttentionCode &code, AttentionStepOp op, Value begin,
+                          Value end);
 
 /// Scratch memory of a thread that blocks are made to fit into.
 inline constexpr int64_t kScratchBytes = 320 * 1024;

@@ -68,9 +68,26 @@ LLVM::LLVMFuncOp KernelEmitter::createFunction(const Twine &name,
   return LLVM::LLVMFuncOp::create(builder, kernel.getLoc(), name.str(), type);
 }
 
-static bool isAttention(KernelOp kernel) {
-  return llvm::any_of(kernel.getBody().front(),
-                      llvm::IsaPred<AttentionOp, AttentionGradOp>);
+static bool isAttentionKernel(KernelOp kernel) {
+  return llvm::any_of(kernel.getBody().front(), isAttention);
+}
+
+/// What is added to is not copied.
+static LogicalResult checkOverwritten(KernelOp kernel,
+                                      ArrayRef<int64_t> inplace) {
+  for (auto step : kernel.getBody().getOps<AttentionStepOp>())
+    for (OpOperand &use :
+         kernel.getBody().front().getTerminator()->getOpOperands()) {
+      Value cache = use.get().getDefiningOp() == step
+                        ? step.getOverwritten(use.get())
+                        : Value();
+      int64_t argument = inplace[use.getOperandNumber()];
+      if (cache &&
+          (argument < 0 || kernel.getBody().getArgument(argument) != cache))
+        return step.emitOpError("gives a cache another place than it takes it "
+                                "from; a task ties both");
+    }
+  return success();
 }
 
 static int64_t emitForm(ElementPuller &puller, Value begin, Value end) {
@@ -104,7 +121,7 @@ int64_t KernelEmitter::emitLoops(LLVM::LLVMFuncOp function) {
   };
   Value begin = bound(2), end = bound(1);
   int64_t tiles;
-  if (isAttention(kernel)) {
+  if (isAttentionKernel(kernel)) {
     tiles = emitAttention(builder, kernel, buffers, vectorBytes, begin, end);
   } else {
     ElementPuller puller(builder, kernel, buffers);
@@ -172,12 +189,13 @@ struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
       // A kernel that nobody launches writes all results apart.
       SmallVector<int64_t> apart(kernel.getNumResults(), -1);
       auto it = inplace.find(kernel.getSymNameAttr());
+      ArrayRef<int64_t> overwritten = it == inplace.end()
+                                          ? ArrayRef<int64_t>(apart)
+                                          : it->second.asArrayRef();
+      if (failed(checkOverwritten(kernel, overwritten)))
+        return signalPassFailure();
       tiles[kernel.getSymNameAttr()] =
-          KernelEmitter(kernel,
-                        it == inplace.end() ? ArrayRef<int64_t>(apart)
-                                            : it->second.asArrayRef(),
-                        vectorBytes)
-              .emit();
+          KernelEmitter(kernel, overwritten, vectorBytes).emit();
     }
     module.walk([&](LaunchOp launch) {
       launch.setTiles(tiles.lookup(launch.getKernelAttr().getAttr()));

@@ -12,6 +12,7 @@
 #include "CombinePads.h"
 #include "KernelOutliner.h"
 #include "ReductionForms.h"
+#include "ViewFolding.h"
 
 #include "ppopt/Conversion/Passes.h"
 
@@ -155,9 +156,9 @@ void TaskRewriter::rewrite() {
 LogicalResult checkOps(TaskOp task) {
   for (Operation &op : task.getBody().front()) {
     auto reduce = dyn_cast<ReduceOp>(op);
-    bool isKnown = isa<ElementOpInterface, MatmulOp, EmbeddingGradOp,
-                       AttentionOp, AttentionGradOp, ReturnOp>(op) ||
-                   (reduce && reduce.getKind() != ReduceKind::Mean);
+    bool isKnown =
+        isa<ElementOpInterface, MatmulOp, EmbeddingGradOp, ReturnOp>(op) ||
+        isAttention(op) || (reduce && reduce.getKind() != ReduceKind::Mean);
     if (!isKnown)
       return op.emitOpError("is no part of a kernel: it has no scalar code and "
                             "is neither a product nor a sum; run "

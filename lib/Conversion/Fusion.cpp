@@ -308,7 +308,7 @@ void TaskFusion::add(Operation &op) {
   if (isa<ReturnOp, ReshapeOp>(op) || isLazy(&op) || isMemoryView(&op) ||
       clusterOf.contains(&op))
     return;
-  if (isa<AttentionOp, AttentionGradOp>(op))
+  if (isAttention(op))
     return addAttention(op);
   if (isa<MatmulOp>(op))
     return addProduct(op);

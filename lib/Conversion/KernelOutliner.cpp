@@ -116,6 +116,8 @@ static bool isReadAtSameIndex(Value value, const Cluster &cluster,
 /// or the accumulator that stands for it: it may be overwritten.
 static Value getOverwritten(Value value, const Cluster &cluster,
                             TaskFusion &fusion) {
+  if (auto step = value.getDefiningOp<AttentionStepOp>())
+    return step.getOverwritten(value);
   Value accumulator = value;
   while (auto accumulate = accumulator.getDefiningOp<AccumulateOp>()) {
     if (!fusion.isInPlace(accumulate) ||

@@ -204,7 +204,7 @@ void TaskFusion::findLazyOps() {
       for (Value input : op.getInputs())
         demote(input);
   for (Operation &op : body)
-    if (isa<AttentionOp, AttentionGradOp>(op)) {
+    if (isAttention(op)) {
       findAttentionViews(&op);
       for (Operation *view : attentionViews[&op])
         lazy.erase(view);
@@ -212,7 +212,7 @@ void TaskFusion::findLazyOps() {
   for (auto op : body.getOps<MatmulOp>())
     makeOperandsFoldable(op);
   for (Operation &op : body)
-    if (isa<AttentionOp, AttentionGradOp>(op))
+    if (isAttention(op))
       for (Value operand : op.getOperands())
         makeOperandFoldable(operand);
 }

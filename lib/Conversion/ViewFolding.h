@@ -30,6 +30,11 @@ struct ProductShape {
   Layout a, b;
 };
 
+/// Whether an op is attention, which a form of kernel computes as it is.
+inline bool isAttention(Operation &op) {
+  return isa<AttentionOp, AttentionStepOp, AttentionGradOp>(op);
+}
+
 /// Whether an op only names elements of its operand in another order.
 bool isView(Operation *op);
 

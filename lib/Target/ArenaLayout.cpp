@@ -156,6 +156,9 @@ FailureOr<int64_t> ArenaLayout::getOffset(RunOp run, RoleAttr role,
   case RoleKind::Loss:
   case RoleKind::Norm:
     return getRegion(getScalarRegion(role), loc);
+  case RoleKind::Cache:
+  case RoleKind::Logits:
+    return getRegion(name, loc);
   case RoleKind::Record: {
     std::optional<int64_t> field = getRecordField(name);
     FailureOr<int64_t> base = getRegion("record", loc);

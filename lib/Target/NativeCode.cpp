@@ -16,6 +16,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -152,6 +153,23 @@ struct PartInLLVM {
 
 } // namespace
 
+/// The functions that a module defines.
+static llvm::StringSet<> findDefinitions(ModuleOp module) {
+  llvm::StringSet<> names;
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    if (!function.isExternal())
+      names.insert(function.getSymName());
+  return names;
+}
+
+/// Puts `prefix` in front of the names of the functions in `defined`.
+static void rename(llvm::Module &module, const llvm::StringSet<> &defined,
+                   StringRef prefix) {
+  for (llvm::Function &function : module)
+    if (defined.contains(function.getName()))
+      function.setName(prefix + function.getName());
+}
+
 static FailureOr<PartInLLVM> translate(NativePart part, StringRef cpu,
                                        StringRef features, std::string path) {
   PartInLLVM result;
@@ -195,19 +213,21 @@ static LogicalResult writeObject(PartInLLVM &part, Location loc) {
   return success();
 }
 
-FailureOr<SmallVector<std::string>> pp::writeObjects(ModuleOp module,
-                                                     StringRef cpu,
-                                                     StringRef features,
-                                                     StringRef stem) {
+FailureOr<SmallVector<std::string>>
+pp::writeObjects(ModuleOp module, StringRef cpu, StringRef features,
+                 StringRef stem, StringRef prefix) {
   registerBuiltinDialectTranslation(*module.getContext());
   registerLLVMDialectTranslation(*module.getContext());
   SmallVector<PartInLLVM, 0> parts;
+  llvm::StringSet<> defined = findDefinitions(module);
   for (NativePart &part : divideIntoParts(module)) {
     FailureOr<PartInLLVM> translated =
         translate(std::move(part), cpu, features,
                   llvm::formatv("{0}.{1}.o", stem, parts.size()));
     if (failed(translated))
       return failure();
+    if (!prefix.empty())
+      rename(*translated->module, defined, prefix);
     parts.push_back(std::move(*translated));
   }
   if (failed(failableParallelForEach(

@@ -54,3 +54,20 @@ int64_t PlanOptions::getRanks() const {
     ranks *= axis.size;
   return ranks;
 }
+
+PlanOptions PlanOptions::forGenerator() const {
+  PlanOptions plan;
+  plan.generates = true;
+  plan.precision = precision;
+  plan.optimizer = optimizer;
+  plan.recompute = "none";
+  plan.target = target;
+  plan.threads = threads;
+  plan.cpu = cpu;
+  plan.features = features;
+  plan.plant = plant;
+  plan.command = command;
+  plan.source = source;
+  plan.model = model;
+  return plan;
+}

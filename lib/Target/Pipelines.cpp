@@ -42,8 +42,40 @@ static InsertPlanOptions makePlanOptions(const PlanOptions &options) {
   return plan;
 }
 
+/// What the program that generates goes through in place of the phases of the
+/// one that trains: it has one position of one row on one place, no gradients,
+/// and one task.
+static void buildGeneratorPipeline(Phase phase, OpPassManager &manager,
+                                   const PlanOptions &options) {
+  switch (phase) {
+  case Phase::Placed:
+    manager.addPass(createInlineCalls());
+    manager.addPass(createInsertPlan(makePlanOptions(options)));
+    manager.addPass(createDecomposeModel());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createMixPrecision());
+    manager.addPass(createMakeGenerator());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createCSEPass());
+    return;
+  case Phase::Partitioned:
+    manager.addPass(createFormGenerator());
+    manager.addPass(createVerifyTasks());
+    return;
+  case Phase::Scheduled:
+    manager.addPass(createVerifySchedule());
+    return;
+  default:
+    return;
+  }
+}
+
 void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
                             const PlanOptions &options) {
+  bool isShared = phase == Phase::Model || phase == Phase::Kernels ||
+                  phase == Phase::Native;
+  if (options.generates && !isShared)
+    return buildGeneratorPipeline(phase, manager, options);
   switch (phase) {
   case Phase::Model:
     manager.addPass(createVerifyModel());

@@ -57,6 +57,7 @@ private:
   void addScalars();
   void addParameters();
   void addInputs();
+  void addGeneration();
   void addActivations();
   LogicalResult addScratch();
   std::optional<int64_t> findQuiet(StartOp start);
@@ -82,6 +83,22 @@ void ArenaPlanner::addScalars() {
   add("record", "record", sizeof(ppopt_record));
   for (auto &[role, type] : shared.scalars)
     add("record", getScalarRegion(role), pp::getBytes(type));
+}
+
+/// What a program that generates keeps from position to position, and gives.
+/// Its loss, which the document has a place for, stays zero.
+void ArenaPlanner::addGeneration() {
+  for (TaskOp task : place.tasks)
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+      RoleAttr role = task.getArgRole(i);
+      int64_t bytes = pp::getBytes(task.getArgumentTypes()[i]);
+      if (role.getKind() == RoleKind::Cache) {
+        add("caches", role.getName(), bytes);
+      } else if (role.getKind() == RoleKind::Logits) {
+        add("activations", role.getName(), bytes);
+        add("record", "loss", sizeof(double));
+      }
+    }
 }
 
 void ArenaPlanner::addParameters() {
@@ -210,6 +227,7 @@ LogicalResult ArenaPlanner::run() {
   addScalars();
   addParameters();
   addInputs();
+  addGeneration();
   addActivations();
   return addScratch();
 }

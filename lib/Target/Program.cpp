@@ -3,6 +3,7 @@
 #include "ppopt/Target/Program.h"
 
 #include "ActionProgram.h"
+#include "GenerationProgram.h"
 
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
@@ -226,7 +227,7 @@ std::string ProgramWriter::describeLossType() {
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
       if (task.getArgRole(i).getKind() == RoleKind::Loss)
         return spell(getElementTypeOrSelf(task.getArgumentTypes()[i]));
-  return "";
+  return "f64"; // that of a program that generates, which stays zero
 }
 
 json::Array ProgramWriter::describeKernels() {
@@ -268,6 +269,13 @@ FailureOr<json::Object> ProgramWriter::write() {
                        {"kernels", describeKernels()},
                        {"tasks", describeTasks()},
                        {"places", std::move(places)}};
+  if (options.generates) {
+    FailureOr<json::Object> generation =
+        describeGeneration(module, layouts.front());
+    if (failed(generation))
+      return failure();
+    program["generation"] = std::move(*generation);
+  }
   if (plan.getLaunch() == "local") {
     json::Object local;
     auto schedules = llvm::to_vector(module.getOps<ScheduleOp>());

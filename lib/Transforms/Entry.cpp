@@ -38,3 +38,17 @@ FailureOr<PlanOp> pp::findPlan(ModuleOp module) {
            failure();
   return *plans.begin();
 }
+
+std::optional<IndexRange> pp::findIndexRange(Value input) {
+  for (OpOperand &use : input.getUses()) {
+    Operation *user = use.getOwner();
+    std::optional<IndexRange> range;
+    if (auto op = dyn_cast<IterationSpaceOpInterface>(user))
+      range = op.getIndexRange(use.getOperandNumber());
+    if (!range && isa<ReshapeOp, TransposeOp, SliceOp>(user))
+      range = findIndexRange(user->getResult(0));
+    if (range)
+      return range;
+  }
+  return std::nullopt;
+}

@@ -34,22 +34,6 @@ FailureOr<int64_t> getModelBatch(func::FuncOp entry) {
          failure();
 }
 
-/// The range of the values of an integer input, from the ops that it reaches
-/// unchanged.
-std::optional<IndexRange> findIndexRange(Value input) {
-  for (OpOperand &use : input.getUses()) {
-    Operation *user = use.getOwner();
-    std::optional<IndexRange> range;
-    if (auto op = dyn_cast<IterationSpaceOpInterface>(user))
-      range = op.getIndexRange(use.getOperandNumber());
-    if (!range && isa<ReshapeOp, TransposeOp, SliceOp>(user))
-      range = findIndexRange(user->getResult(0));
-    if (range)
-      return range;
-  }
-  return std::nullopt;
-}
-
 /// Declares the inputs with their global shapes before they become local.
 void declareInputs(func::FuncOp entry) {
   OpBuilder builder(entry);

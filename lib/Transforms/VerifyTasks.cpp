@@ -190,6 +190,8 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
   case RoleKind::Loss:
   case RoleKind::Norm:
   case RoleKind::Record:
+  case RoleKind::Cache:
+  case RoleKind::Logits:
     return success();
   }
   llvm_unreachable("all roles are listed");

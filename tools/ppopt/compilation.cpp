@@ -96,7 +96,7 @@ LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
                    << ", which --werror makes errors\n";
       return failure();
     }
-    if (!dumpFolder.empty() && failed(dump(phase, dumpFolder)))
+    if (!dumpFolder.empty() && failed(dump(*module, phase, dumpFolder, "")))
       return failure();
     if (phase == last)
       return success();
@@ -104,18 +104,50 @@ LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
   return success();
 }
 
-LogicalResult Compilation::dump(pp::Phase phase, StringRef folder) {
+/// An error as one line, with the user's file in front.
+static std::string describe(Diagnostic &found, StringRef source) {
+  std::string text = source.str();
+  if (auto at = found.getLocation()->findInstanceOf<FileLineColLoc>())
+    text = llvm::formatv("{0}:{1}:{2}", at.getFilename().getValue(),
+                         at.getLine(), at.getColumn());
+  return text + ": " + found.str();
+}
+
+OwningOpRef<ModuleOp> Compilation::makeGenerator(StringRef dumpFolder) {
+  std::string refused;
+  ScopedDiagnosticHandler silence(&context, [&](Diagnostic &found) {
+    if (refused.empty() && found.getSeverity() == DiagnosticSeverity::Error)
+      refused = describe(found, options.source);
+    return success();
+  });
+  pp::PlanOptions plan = options.forGenerator();
+  OwningOpRef<ModuleOp> copy = module->clone();
+  for (pp::Phase phase : pp::getPhases()) {
+    PassManager manager(&context);
+    pp::buildPhasePipeline(phase, manager, plan);
+    if (failed(manager.run(*copy)))
+      return pp::makeRefusedGeneration(&context, refused);
+    if (phase == pp::Phase::Model)
+      plan.modelHash = pp::hashModel(*copy);
+    if (!dumpFolder.empty())
+      (void)dump(*copy, phase, dumpFolder, "generator-");
+  }
+  return copy;
+}
+
+LogicalResult Compilation::dump(ModuleOp module, pp::Phase phase,
+                                StringRef folder, StringRef prefix) {
   size_t number = llvm::find(pp::getPhases(), phase) - pp::getPhases().begin();
   SmallString<128> path(folder);
-  llvm::sys::path::append(
-      path,
-      llvm::formatv("{0}-{1}.mlir", number, pp::stringifyPhase(phase)).str());
+  llvm::sys::path::append(path, llvm::formatv("{0}{1}-{2}.mlir", prefix, number,
+                                              pp::stringifyPhase(phase))
+                                    .str());
   std::string message;
   if (std::error_code error = llvm::sys::fs::create_directories(folder))
     message =
         "cannot make the folder '" + folder.str() + "': " + error.message();
   else if (auto file = openOutputFile(path, &message)) {
-    module->print(file->os(), OpPrintingFlags().enableDebugInfo());
+    module.print(file->os(), OpPrintingFlags().enableDebugInfo());
     file->keep();
     return success();
   }

@@ -45,10 +45,17 @@ public:
   llvm::LogicalResult run(mlir::pp::Phase last,
                           llvm::StringRef dumpFolder = "");
 
+  /// A copy of the parsed module as the program that generates, of phase
+  /// native. Where the model can't generate, a module that says why. With a
+  /// folder, writes the phases to "<folder>/generator-<number>-<phase>.mlir".
+  mlir::OwningOpRef<mlir::ModuleOp>
+  makeGenerator(llvm::StringRef dumpFolder = "");
+
   mlir::ModuleOp getModule() { return *module; }
 
 private:
-  llvm::LogicalResult dump(mlir::pp::Phase phase, llvm::StringRef folder);
+  llvm::LogicalResult dump(mlir::ModuleOp module, mlir::pp::Phase phase,
+                           llvm::StringRef folder, llvm::StringRef prefix);
 
   mlir::pp::PlanOptions options;
   mlir::MLIRContext context;

@@ -29,6 +29,8 @@ static constexpr Flag outputFlags[] = {
      "the executable; with --stop-after the IR (default: standard output)"},
     {"stop-after", ValueKind::Choice, "PHASE", "",
      "print the IR of a phase instead", phaseNames},
+    {"generator", ValueKind::Switch, "", "",
+     "with --stop-after: of the program that generates"},
     {"dump-phases", ValueKind::Text, "FOLDER", "",
      "also write the IR after each phase there, numbered, with locations"},
 };
@@ -97,9 +99,18 @@ static int run(const Arguments &arguments) {
   FailureOr<mlir::pp::PlanOptions> plan = makePlan(compileCommand, arguments);
   if (failed(plan))
     return 1;
+  if (arguments.has("generator")) {
+    if (!stop)
+      return fail(compileCommand, "--generator shows a phase of the program "
+                                  "that generates: say which, --stop-after");
+    plan = plan->forGenerator();
+  }
   Compilation compilation(*plan, arguments.has("werror"));
   if (failed(compilation.parse()))
     return 1;
+  mlir::OwningOpRef<mlir::ModuleOp> generator;
+  if (!stop)
+    generator = compilation.makeGenerator(arguments.get("dump-phases"));
   chooseRecompute(compilation, arguments, *plan, errs());
   chooseSchedule(compilation, *plan, errs());
   if (failed(compilation.run(stop.value_or(Phase::Native),
@@ -115,15 +126,12 @@ static int run(const Arguments &arguments) {
     return fail(compileCommand,
                 "cannot make a temporary folder: " + error.message());
   llvm::scope_exit remover([&] { sys::fs::remove_directories(objects); });
-  mlir::OwningOpRef<mlir::ModuleOp> generation =
-      mlir::pp::makeRefusedGeneration(
-          module.getContext(),
-          (plan->source + ": this compiler makes no program that generates"));
   SmallVector<std::string> paths;
-  for (auto [part, stem] : {std::make_pair(module, "/training"),
-                            std::make_pair(*generation, "/generation")}) {
+  for (auto [part, stem, prefix] :
+       {std::make_tuple(module, "/training", ""),
+        std::make_tuple(*generator, "/generation", "generation.")}) {
     auto written = mlir::pp::writeObjects(part, plan->cpu, plan->features,
-                                          (objects + stem).str());
+                                          (objects + stem).str(), prefix);
     if (failed(written))
       return 1;
     paths.append(*written);

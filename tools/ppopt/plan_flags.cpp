@@ -41,10 +41,10 @@ static constexpr StringRef targets[] = {"cpu"};
 static constexpr StringRef laterTargets[] = {"cuda"};
 static constexpr StringRef unlimited[] = {"unlimited"};
 static constexpr StringRef bugs[] = {
-    "local-clip-norm",    "drop-tied-sum",          "scale-twice",
-    "mean-of-means",      "skip-update-on-rank",    "tied-not-summed",
-    "slot-too-early",     "drop-boundary-gradient", "drop-block",
-    "temporary-too-early"};
+    "local-clip-norm",     "drop-tied-sum",          "scale-twice",
+    "mean-of-means",       "skip-update-on-rank",    "tied-not-summed",
+    "slot-too-early",      "drop-boundary-gradient", "drop-block",
+    "temporary-too-early", "position-off-by-one"};
 
 static constexpr Flag planFlags[] = {
     {"mesh", ValueKind::Mesh, "dp=D,pp=P", "dp=1",

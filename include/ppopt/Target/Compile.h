@@ -81,6 +81,9 @@ struct PlanOptions {
   std::string source, model;
   std::string modelHash; ///< hashModel of phase model's module
 
+  /// The plan of the program that generates: one rank, whose threads and
+  /// processor are those of this plan.
+  PlanOptions forGenerator() const;
   /// Size of a mesh axis; 1 if the mesh has none of that name.
   int64_t getAxisSize(StringRef axis) const;
   /// Number of ranks: the product of the mesh's sizes.

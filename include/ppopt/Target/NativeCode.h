@@ -29,10 +29,12 @@ int64_t getVectorBytes(StringRef cpu, StringRef features);
 /// Optimises a module of the LLVM dialect for `cpu` and writes object files
 /// whose names begin with `stem`; returns their paths. The module's definitions
 /// are gone afterwards. `cpu` and `features` are as LLVM names them; an unknown
-/// CPU is an error.
+/// CPU is an error. The names of the module's functions get `prefix` in front,
+/// so that objects of several modules can be linked.
 FailureOr<SmallVector<std::string>> writeObjects(ModuleOp module, StringRef cpu,
                                                  StringRef features,
-                                                 StringRef stem);
+                                                 StringRef stem,
+                                                 StringRef prefix);
 
 } // namespace mlir::pp
 

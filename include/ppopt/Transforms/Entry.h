@@ -22,6 +22,10 @@ FailureOr<func::FuncOp> findEntry(ModuleOp module);
 /// `placed` need it.
 FailureOr<PlanOp> findPlan(ModuleOp module);
 
+/// The range of the values of an integer input, from the ops that it reaches
+/// unchanged.
+std::optional<IndexRange> findIndexRange(Value input);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_TRANSFORMS_ENTRY_H

@@ -70,6 +70,11 @@ PP_DECOMPOSE(AttentionOp, Never) {
   return {getOut(), getLse()};
 }
 
+PP_DECOMPOSE(AttentionStepOp, Never) {
+  (void)builder;
+  return {getOut(), getKAfter(), getVAfter()};
+}
+
 PP_DECOMPOSE(AttentionGradOp, Never) {
   (void)builder;
   return {getDq(), getDk(), getDv()};

@@ -206,12 +206,14 @@ static bool mustBeTied(RoleKind kind) {
   case RoleKind::GradRange:
   case RoleKind::StateRange:
   case RoleKind::Norm:
+  case RoleKind::Cache:
     return true;
   case RoleKind::Param:
   case RoleKind::Input:
   case RoleKind::Saved:
   case RoleKind::Received:
   case RoleKind::Record:
+  case RoleKind::Logits:
     return false;
   }
   llvm_unreachable("all roles are listed");

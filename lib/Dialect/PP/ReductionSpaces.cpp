@@ -125,6 +125,19 @@ IterationSpace AttentionOp::getIterationSpace() {
   return builder.take();
 }
 
+/// The rows of this position are written, whatever else is read.
+IterationSpace AttentionStepOp::getIterationSpace() {
+  SpaceBuilder builder;
+  AttentionLoops loops(builder, getQ(), getVCache());
+  for (ArrayRef<unsigned> operand :
+       {loops.q, loops.q, loops.out, loops.k, loops.v})
+    builder.addOperand(operand);
+  builder.addUniformOperand(1);
+  for (ArrayRef<unsigned> result : {loops.out, loops.k, loops.v})
+    builder.addResult(result);
+  return builder.take();
+}
+
 IterationSpace AttentionGradOp::getIterationSpace() {
   SpaceBuilder builder;
   AttentionLoops loops(builder, getQ(), getV());

@@ -107,4 +107,38 @@ def PP_ElementOpInterface : OpInterface<"ElementOpInterface"> {
   ];
 }
 
+def PP_StepwiseOpInterface : OpInterface<"StepwiseOpInterface"> {
+  let cppNamespace = "::mlir::pp";
+  let description = [{
+    An op that mixes positions of a sequence, but takes nothing of a later position to an earlier one: it can go on position by
+    position from caches of what earlier ones left.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Whether it can, where dimension `timeDims[i]` of operand i is the sequence (-1: it has none). Fails behind an error that says
+      why not.
+    }], "::llvm::LogicalResult", "checkStepwise", (ins "::llvm::ArrayRef<int64_t>":$timeDims)>,
+    InterfaceMethod<"Of each result the dimension that is the sequence.",
+      "::llvm::SmallVector<int64_t>", "getResultTimeDims">,
+    InterfaceMethod<[{
+      The types of the caches for the shapes that the operands have now: all positions, the same bytes for each.
+    }], "::llvm::SmallVector<::mlir::RankedTensorType>", "getCacheTypes">,
+    InterfaceMethod<[{
+      Appends the op for one position: `operands` are those of the op with a sequence of 1, `position` a tensor<1xi64>. Returns a value for
+      each result, null for one that a step does not give; sets `newCaches` to the caches with the position added, which are in place of `caches`.
+    }], "::llvm::SmallVector<::mlir::Value>", "buildStep",
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands, "::mlir::ValueRange":$caches,
+         "::mlir::Value":$position, "::llvm::SmallVectorImpl<::mlir::Value> &":$newCaches)>,
+  ];
+}
+
+def PP_ScoreOpInterface : OpInterface<"ScoreOpInterface"> {
+  let cppNamespace = "::mlir::pp";
+  let description = "An op that holds scores of classes, the last dimension, against the classes that are right: the loss of a language model.";
+  let methods = [
+    InterfaceMethod<"A score for each class.", "::mlir::Value", "getScores">,
+    InterfaceMethod<"The number of the class that is right, for each row of scores.", "::mlir::Value", "getRightClasses">,
+  ];
+}
+
 #endif // PPOPT_DIALECT_PP_INTERFACES

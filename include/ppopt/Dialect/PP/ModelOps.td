@@ -24,6 +24,8 @@ defvar PP_TiledSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, [
 defvar PP_Adjoint = DeclareOpInterfaceMethods<PP_DifferentiableOpInterface>;
 defvar PP_Decompose = DeclareOpInterfaceMethods<PP_DecomposableOpInterface>;
 defvar PP_Element = DeclareOpInterfaceMethods<PP_ElementOpInterface>;
+defvar PP_Stepwise = DeclareOpInterfaceMethods<PP_StepwiseOpInterface>;
+defvar PP_Score = DeclareOpInterfaceMethods<PP_ScoreOpInterface>;
 
 //===----------------------------------------------------------------------===//
 // Leaves
@@ -357,7 +359,7 @@ def PP_EmbeddingGradOp : PP_ModelOp<"embedding_grad", [PP_LinearSpace]> {
   let hasVerifier = 1;
 }
 
-def PP_AttentionOp : PP_ModelOp<"attention", [PP_Infer, PP_Space, PP_Decompose, PP_Adjoint]> {
+def PP_AttentionOp : PP_ModelOp<"attention", [PP_Infer, PP_Space, PP_Decompose, PP_Adjoint, PP_Stepwise]> {
   let summary = "softmax(scale * q kᵀ) v";
   let description = [{
     q [B, H, T, D], k [B, H, S, D], v [B, H, S, E]; out [B, H, T, E], and the log of each row's sum of
@@ -380,11 +382,32 @@ def PP_AttentionGradOp : PP_ModelOp<"attention_grad", [PP_LinearSpace, PP_Decomp
   let hasVerifier = 1;
 }
 
+def PP_AttentionStepOp : PP_ModelOp<"attention_step", [PP_Space, PP_Decompose,
+    AllTypesMatch<["q", "k"]>, AllTypesMatch<["v", "out"]>, AllTypesMatch<["k_cache", "k_after"]>, AllTypesMatch<["v_cache", "v_after"]>]> {
+  let summary = "causal attention of one position, from caches of keys and values";
+  let description = [{
+    q, k [B, H, 1, D] and v [B, H, 1, E] are those of the position `at` [1], caches [B, H, S, D] and [B, H, S, E] those of the positions in front
+    of it. out [B, H, 1, E] is attention over the positions 0..at; k_after and v_after are the caches with this position's rows, in place of k_cache
+    and v_cache. Nothing is read of rows behind the position.
+  }];
+  let arguments = (ins PP_FloatTensor:$q, PP_FloatTensor:$k, PP_FloatTensor:$v, PP_FloatTensor:$k_cache, PP_FloatTensor:$v_cache,
+                       PP_IntTensor:$at, F64Attr:$scale);
+  let results = (outs PP_FloatTensor:$out, PP_FloatTensor:$k_after, PP_FloatTensor:$v_after);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `cache` $k_cache `,` $v_cache `at` $at attr-dict `:` type($q) `,` type($v) `,` type($k_cache) `,` type($v_cache) `,` type($at)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The cache that a result is in place of; null for `out`.
+    ::mlir::Value getOverwritten(::mlir::Value result);
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Losses
 //===----------------------------------------------------------------------===//
 
-def PP_CrossEntropyOp : PP_ModelOp<"cross_entropy", [PP_Infer, PP_Space, PP_Decompose]> {
+def PP_CrossEntropyOp : PP_ModelOp<"cross_entropy", [PP_Infer, PP_Space, PP_Decompose, PP_Score]> {
   let summary = "mean over counted targets of -log softmax(logits)[target]";
   let description = [{
     logits [..., V], targets [...] in [0, V) or equal to `ignore_index`, which is not counted. A composition, replaced before
@@ -395,7 +418,7 @@ def PP_CrossEntropyOp : PP_ModelOp<"cross_entropy", [PP_Infer, PP_Space, PP_Deco
   let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits) `,` type($targets)";
 }
 
-def PP_TokenLossOp : PP_ModelOp<"token_loss", [PP_Infer, DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["getIndexRange"]>, PP_Decompose, PP_Adjoint]> {
+def PP_TokenLossOp : PP_ModelOp<"token_loss", [PP_Infer, DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["getIndexRange"]>, PP_Decompose, PP_Adjoint, PP_Score]> {
   let summary = "-log softmax(logits)[target] a row, 0 where ignored";
   let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<I64Attr>:$ignore_index);
   let results = (outs PP_FloatTensor:$result);

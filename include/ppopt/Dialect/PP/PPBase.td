@@ -83,7 +83,9 @@ def PP_RoleKind : PP_Enum<"RoleKind", "what a task's argument or result is", [
   I32EnumAttrCase<"GradRange", 8, "grad_range">,   // a bucket's gradients, flat
   I32EnumAttrCase<"StateRange", 9, "state_range">, // "state:bucket": one optimizer state of a bucket, flat: tied
   I32EnumAttrCase<"Norm", 10, "norm">,         // the sum of squares of this rank's gradients: tied
-  I32EnumAttrCase<"Received", 11, "received">]>; // arrives from another place, by the transfer of that name
+  I32EnumAttrCase<"Received", 11, "received">, // arrives from another place, by the transfer of that name
+  I32EnumAttrCase<"Cache", 12, "cache">,       // of a program that generates, what earlier positions left: tied
+  I32EnumAttrCase<"Logits", 13, "logits">]>;   // of a program that generates, the scores of the next token
 
 def PP_RoleAttr : PP_Attr<"Role", "role"> {
   let summary = "what a task's argument or result is, and its name";

@@ -1,0 +1,190 @@
+//===- EmitAttentionStep.cpp - Attention of one position ------------------===//
+//
+// A tile is a head. The position's key and value go into the caches; then, over
+// blocks of the keys 0..position:
+//
+//   s = scale q Kᵀ,  m' = max(m, max s),  p = exp(s - m'),
+//   l = l exp(m - m') + sum p,  o = o exp(m - m') + p V
+//
+// and behind the last block out = o / l. Of the caches that is one read of the
+// rows up to the position.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmitAttention.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// Keys of a block: a context that is longer needs no more scratch memory.
+static constexpr int64_t kMostKeys = 4096;
+
+namespace {
+
+class StepEmitter {
+public:
+  StepEmitter(AttentionCode &code, AttentionStepOp op);
+  int64_t emit(Value begin, Value end);
+
+private:
+  void emitHead();
+  void store(const StridedMatrix &row, const StridedMatrix &cache);
+  void emitBlock(Value firstKey);
+  void emitScores(Value firstKey, Value count);
+  void emitProbabilities(Value count, Value most);
+  void emitWeighted(Value firstKey, Value count, Value rescale);
+  void emitResult();
+  StridedMatrix matrixOf(Value value) {
+    return *c.getMatrix(value, c.index(0));
+  }
+  Value first(const PackedMatrix &block) {
+    return c.at(block, c.index(0), c.index(0));
+  }
+
+  AttentionCode &c;
+  AttentionStepOp op;
+  int64_t blockKeys;
+  /// One row each: the scaled query; scores, then probabilities, of a block;
+  /// the sum of values; by lanes the most of the scores and the sum of
+  /// probabilities.
+  PackedMatrix q, scores, out, maximum, sum;
+  Value position;
+};
+
+} // namespace
+
+StepEmitter::StepEmitter(AttentionCode &code, AttentionStepOp op)
+    : c(code), op(op), blockKeys(std::min(c.pad(c.keys), c.pad(kMostKeys))) {
+  q = c.allocate(1, c.queryWidth);
+  scores = c.allocate(1, blockKeys);
+  out = c.allocate(1, c.valueWidth);
+  maximum = c.allocate(1, c.width);
+  sum = c.allocate(1, c.width);
+}
+
+/// The only row of `row` at the position of the cache.
+void StepEmitter::store(const StridedMatrix &row, const StridedMatrix &cache) {
+  c.forColumns(row.columns, [&](Value column, int64_t count) {
+    c.storeColumns(c.loadColumns(row, c.index(0), column, count), cache,
+                   position, column, count);
+  });
+}
+
+/// As many keys at a time as a vector has elements. Behind the position there
+/// are no keys: the last one is read instead, and its score does not count.
+void StepEmitter::emitScores(Value firstKey, Value count) {
+  StridedMatrix k = matrixOf(op.getKCache());
+  double infinity = std::numeric_limits<double>::infinity();
+  c.loop(c.index(0), count, c.width, [&](Value begin) {
+    SmallVector<Value> products;
+    for (int64_t i = 0; i < c.width; ++i) {
+      Value key = c.min(c.add(firstKey, c.add(begin, i)), position);
+      Value product = c.splat(0);
+      for (int64_t column = 0; column < c.queryWidth; column += c.width) {
+        int64_t columns = std::min(c.width, c.queryWidth - column);
+        Value x = c.loadColumns(k, key, c.index(column), columns);
+        Value y = c.loadVector(c.at(q, c.index(0), c.index(column)));
+        product = c.addF(product, c.mulF(x, y));
+      }
+      products.push_back(product);
+    }
+    Value score =
+        c.combineEach(products, [&](Value a, Value b) { return c.addF(a, b); });
+    score = c.select(count, begin, score, -infinity);
+    c.storeVector(score, c.at(scores, c.index(0), begin));
+    Value most = first(maximum);
+    c.storeVector(c.maxF(c.loadVector(most), score), most);
+  });
+}
+
+/// Into `scores`, of which all that are kept are not above `most`.
+void StepEmitter::emitProbabilities(Value count, Value most) {
+  c.loop(c.index(0), count, c.width, [&](Value begin) {
+    Value at = c.at(scores, c.index(0), begin);
+    Value p = c.exp(c.subF(c.loadVector(at), most));
+    c.storeVector(p, at);
+    c.storeVector(c.addF(c.loadVector(first(sum)), p), first(sum));
+  });
+}
+
+/// Adds the block's values to what there was, times `rescale`.
+void StepEmitter::emitWeighted(Value firstKey, Value count, Value rescale) {
+  StridedMatrix v = matrixOf(op.getVCache());
+  SmallVector<Value> sums;
+  for (int64_t column = 0; column < c.valueWidth; column += c.width)
+    sums.push_back(
+        c.mulF(c.loadVector(c.at(out, c.index(0), c.index(column))), rescale));
+  auto loop = scf::ForOp::create(
+      c.builder, c.loc, c.index(0), count, c.index(1), sums,
+      [&](OpBuilder &, Location, Value key, ValueRange before) {
+        Value p = c.loadBroadcast(c.at(scores, c.index(0), key));
+        SmallVector<Value> after;
+        for (auto [i, sum] : llvm::enumerate(before)) {
+          int64_t column = i * c.width;
+          int64_t columns = std::min(c.width, c.valueWidth - column);
+          Value x =
+              c.loadColumns(v, c.add(firstKey, key), c.index(column), columns);
+          after.push_back(c.addF(sum, c.mulF(p, x)));
+        }
+        scf::YieldOp::create(c.builder, c.loc, after);
+      });
+  for (auto [i, sum] : llvm::enumerate(loop.getResults()))
+    c.storeVector(sum, c.at(out, c.index(0), c.index(i * c.width)));
+}
+
+void StepEmitter::emitBlock(Value firstKey) {
+  Value count = c.min(c.index(blockKeys), c.sub(c.add(position, 1), firstKey));
+  Value before = c.loadVector(first(maximum));
+  emitScores(firstKey, count);
+  Value most = c.broadcast(vector::ReductionOp::create(
+      c.builder, c.loc, vector::CombiningKind::MAXIMUMF,
+      c.loadVector(first(maximum))));
+  c.storeVector(most, first(maximum));
+  Value rescale = c.exp(c.subF(before, most));
+  c.storeVector(c.mulF(c.loadVector(first(sum)), rescale), first(sum));
+  emitProbabilities(count, most);
+  emitWeighted(firstKey, count, rescale);
+}
+
+void StepEmitter::emitResult() {
+  StridedMatrix to = matrixOf(op.getOut());
+  Value total = c.broadcast(c.sumOf(c.loadVector(first(sum))));
+  Value inverse = arith::DivFOp::create(c.builder, c.loc, c.splat(1), total);
+  c.forColumns(c.valueWidth, [&](Value column, int64_t count) {
+    Value x = c.loadVector(c.at(out, c.index(0), column));
+    c.storeColumns(c.mulF(x, inverse), to, c.index(0), column, count);
+  });
+}
+
+void StepEmitter::emitHead() {
+  store(matrixOf(op.getK()), matrixOf(op.getKCache()));
+  store(matrixOf(op.getV()), matrixOf(op.getVCache()));
+  c.pack(matrixOf(op.getQ()), q, c.index(1), 1, c.scale / c.unit);
+  c.fill(out, 1, out.stride, 0);
+  c.fill(sum, 1, sum.stride, 0);
+  c.fill(maximum, 1, maximum.stride,
+         c.type.isF64() ? std::numeric_limits<double>::lowest()
+                        : std::numeric_limits<float>::lowest());
+  c.loop(c.index(0), c.add(position, 1), blockKeys,
+         [&](Value firstKey) { emitBlock(firstKey); });
+  emitResult();
+}
+
+int64_t StepEmitter::emit(Value begin, Value end) {
+  position = c.loadPosition(op.getAt());
+  c.loop(begin, end, 1, [&](Value head) {
+    c.currentBatch = c.divideDown(head, c.heads);
+    c.currentHead = c.sub(head, c.mul(c.currentBatch, c.heads));
+    emitHead();
+  });
+  return c.batch * c.heads;
+}
+
+int64_t pp::emitAttentionStep(AttentionCode &code, AttentionStepOp op,
+                              Value begin, Value end) {
+  return StepEmitter(code, op).emit(begin, end);
+}

@@ -1,0 +1,67 @@
+//===- Stepwise.cpp - Ops on sequences, position by position --------------===//
+
+#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/Shapes.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// Dimension of attention's operands and results along which positions lie.
+static constexpr int64_t kAttentionTime = 2;
+
+//===----------------------------------------------------------------------===//
+// attention
+//===----------------------------------------------------------------------===//
+
+LogicalResult AttentionOp::checkStepwise(ArrayRef<int64_t> timeDims) {
+  if (!getCausal())
+    return emitOpError("can't go position by position: it is not causal, so "
+                       "that each position sees those behind it");
+  for (auto [i, dim] : llvm::enumerate(timeDims))
+    if (dim != kAttentionTime)
+      return emitOpError("can't go position by position: the sequence is not "
+                         "dimension ")
+             << kAttentionTime << " of operand " << i;
+  return success();
+}
+
+SmallVector<int64_t> AttentionOp::getResultTimeDims() {
+  return {kAttentionTime, kAttentionTime};
+}
+
+/// Keys and values.
+SmallVector<RankedTensorType> AttentionOp::getCacheTypes() {
+  return {getK().getType(), getV().getType()};
+}
+
+SmallVector<Value> AttentionOp::buildStep(OpBuilder &builder,
+                                          ValueRange operands,
+                                          ValueRange caches, Value position,
+                                          SmallVectorImpl<Value> &newCaches) {
+  double scale =
+      getScale() ? getScale()->convertToDouble()
+                 : 1 / std::sqrt(static_cast<double>(getShape(getQ()).back()));
+  auto step = AttentionStepOp::create(
+      builder, getLoc(), operands[2].getType(), caches[0].getType(),
+      caches[1].getType(), operands[0], operands[1], operands[2], caches[0],
+      caches[1], position, builder.getF64FloatAttr(scale));
+  newCaches.assign({step.getKAfter(), step.getVAfter()});
+  return {step.getOut(), Value()};
+}
+
+Value AttentionStepOp::getOverwritten(Value result) {
+  if (result == getKAfter())
+    return getKCache();
+  return result == getVAfter() ? getVCache() : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Losses
+//===----------------------------------------------------------------------===//
+
+Value CrossEntropyOp::getScores() { return getLogits(); }
+Value CrossEntropyOp::getRightClasses() { return getTargets(); }
+Value TokenLossOp::getScores() { return getLogits(); }
+Value TokenLossOp::getRightClasses() { return getTargets(); }

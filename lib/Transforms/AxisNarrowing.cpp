@@ -1,0 +1,173 @@
+//===- AxisNarrowing.cpp - A model on one iteration of an axis ------------===//
+
+#include "AxisNarrowing.h"
+
+#include "ppopt/Dialect/PP/Shapes.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+RankedTensorType AxisNarrowing::getNarrowType(Value value,
+                                              BatchState state) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (state.kind != BatchState::Split)
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[state.dim] = state.unit;
+  return type.clone(shape);
+}
+
+/// The op on new operands. Null if it can't know where its iteration lies.
+Operation *AxisNarrowing::build(Operation &op, ArrayRef<Value> operands,
+                                ArrayRef<BatchState> states) {
+  Operation *clone = builder.clone(op);
+  clone->setOperands(operands);
+  for (auto [old, made, state] :
+       llvm::zip(op.getResults(), clone->getResults(), states))
+    made.setType(getNarrowType(old, state));
+  if (auto constant = dyn_cast<ConstantOp>(clone))
+    if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
+      constant.setValueAttr(splat.resizeSplat(constant.getType()));
+  ArrayRef<int64_t> shape =
+      op.getNumResults() > 0 ? getShape(op.getResult(0)) : ArrayRef<int64_t>();
+  if (locate(clone, states.empty() ? BatchState() : states.front(), shape))
+    return clone;
+  clone->erase();
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Whole values of which an op reads one iteration
+//===----------------------------------------------------------------------===//
+
+/// Computes a whole value again for the iteration, if nothing but leaves and
+/// parallel loops stand behind it.
+Value AxisNarrowing::compute(Value whole, BatchState state) {
+  auto op = whole.getDefiningOp<IterationSpaceOpInterface>();
+  if (!op || op->getNumResults() != 1 || isa<ParamOp>(op))
+    return nullptr;
+  if (auto constant = dyn_cast<ConstantOp>(op.getOperation()))
+    if (!isa<SplatElementsAttr>(constant.getValue()))
+      return nullptr;
+  IterationSpace space = op.getIterationSpace();
+  std::optional<BatchLoop> cut =
+      getBatchLoop(space, space.results[0], state, extent);
+  if (!cut || space.loops[cut->loop].kind != LoopKind::Parallel)
+    return nullptr;
+  SmallVector<Value> operands;
+  for (auto [operand, loops] : llvm::zip(op->getOperands(), space.operands)) {
+    std::optional<BatchState> needed = getStateFor(space, loops, *cut);
+    if (!needed)
+      return nullptr;
+    operands.push_back(needed->kind == BatchState::Split
+                           ? demand(operand, *needed)
+                           : lookup(operand));
+    if (!operands.back())
+      return nullptr;
+  }
+  Operation *made = build(*op, operands, state);
+  return made ? made->getResult(0) : Value();
+}
+
+/// The iteration of a whole value; null if there is no way to it.
+Value AxisNarrowing::demand(Value whole, BatchState state) {
+  std::pair<Value, std::pair<int64_t, int64_t>> key{whole,
+                                                    {state.dim, state.unit}};
+  if (Value known = demanded.lookup(key))
+    return known;
+  Value made = compute(whole, state);
+  if (!made)
+    made = read(whole, state);
+  return demanded[key] = made;
+}
+
+//===----------------------------------------------------------------------===//
+// Propagation
+//===----------------------------------------------------------------------===//
+
+/// The loop of the op that the axis is, if it is one.
+FailureOr<std::optional<BatchLoop>>
+AxisNarrowing::findCut(Operation &op, const IterationSpace &space) {
+  std::optional<BatchLoop> cut;
+  for (OpOperand &operand : op.getOpOperands()) {
+    if (!isNarrowed(operand.get()))
+      continue;
+    unsigned i = operand.getOperandNumber();
+    BatchState state = stateOf(operand.get());
+    std::optional<BatchLoop> loop =
+        getBatchLoop(space, space.operands[i], state, extent);
+    if (!loop)
+      return refuse(&op) << "it mixes " << nameIterations() << ", which are "
+                         << "dimension " << state.dim << " of operand " << i,
+             failure();
+    if (cut && (cut->loop != loop->loop || cut->unit != loop->unit))
+      return refuse(&op) << "it mixes " << nameIterations() << ", which lie "
+                         << "along different dimensions of its operands",
+             failure();
+    cut = loop;
+  }
+  if (cut && space.loops[cut->loop].kind != LoopKind::Parallel)
+    return refuse(&op) << "it mixes " << nameIterations(), failure();
+  return cut;
+}
+
+LogicalResult AxisNarrowing::collectOperands(Operation &op,
+                                             const IterationSpace &space,
+                                             std::optional<BatchLoop> cut,
+                                             SmallVectorImpl<Value> &operands) {
+  for (OpOperand &operand : op.getOpOperands()) {
+    Value value = operand.get();
+    unsigned i = operand.getOperandNumber();
+    std::optional<BatchState> needed =
+        cut && !isNarrowed(value) ? getStateFor(space, space.operands[i], *cut)
+                                  : BatchState();
+    bool isRead = !needed || needed->kind == BatchState::Split;
+    Value narrow = !isRead  ? lookup(value)
+                   : needed ? demand(value, *needed)
+                            : Value();
+    if (!narrow) {
+      InFlightDiagnostic diag = refuse(&op);
+      diag << "operand " << i << " has a dimension for the " << nameIterations()
+           << " that does not come from the tokens";
+      diag.attachNote(value.getLoc()) << "it is made here";
+      return diag;
+    }
+    operands.push_back(narrow);
+  }
+  return success();
+}
+
+LogicalResult AxisNarrowing::narrow(Operation &op) {
+  bool isOnAxis =
+      llvm::any_of(op.getOperands(), [&](Value x) { return isNarrowed(x); });
+  if (isOnAxis) {
+    FailureOr<bool> isDone = narrowSpecially(op);
+    if (failed(isDone) || *isDone)
+      return isDone;
+  }
+  auto interface = dyn_cast<IterationSpaceOpInterface>(op);
+  if (!interface)
+    return refuse(&op) << "it does not say over which loops it runs";
+  IterationSpace space = interface.getIterationSpace();
+  FailureOr<std::optional<BatchLoop>> cut = findCut(op, space);
+  SmallVector<Value> operands;
+  if (failed(cut) || failed(collectOperands(op, space, *cut, operands)))
+    return failure();
+  SmallVector<BatchState> results(op.getNumResults());
+  for (auto [state, loops] : llvm::zip(results, space.results)) {
+    if (!*cut)
+      continue;
+    std::optional<BatchState> found = getStateFor(space, loops, **cut);
+    if (!found || found->kind != BatchState::Split)
+      return refuse(&op) << "it mixes " << nameIterations();
+    state = *found;
+  }
+  Operation *made = build(op, operands, results);
+  if (!made)
+    return refuse(&op) << "its result depends on which of the "
+                       << nameIterations() << " it is";
+  for (auto [old, narrow, state] :
+       llvm::zip(op.getResults(), made->getResults(), results))
+    set(old, narrow, state);
+  return success();
+}

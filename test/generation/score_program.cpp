@@ -1,0 +1,101 @@
+//===- score_program.cpp - The main of an executable that is tested -------===//
+//
+//   ./program --score TOKENS ROWS POSITIONS PARAMETERS OUT
+//
+// walks the program that generates over rows of i64 tokens and writes, as f64,
+// the logits behind each of them. Any other command line is that of the
+// executable. Linked in place of the runtime's main (check_generation.py).
+//
+//===----------------------------------------------------------------------===//
+
+#include "core/rank.h"
+#include "core/walker.h"
+#include "ppopt/runtime.h"
+#include "train/executable.h"
+#include "train/parameter_file.h"
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using ppopt::runtime::ElementType;
+using ppopt::runtime::Generation;
+
+std::vector<int64_t> readTokens(const std::string &path, size_t count) {
+  std::vector<int64_t> tokens(count);
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char *>(tokens.data()),
+            std::streamsize(count * sizeof(int64_t)));
+  if (!file)
+    throw std::runtime_error(path + ": too short");
+  return tokens;
+}
+
+void writeToken(ppopt_rank &rank, const Generation &model, int64_t token,
+                int64_t position) {
+  auto narrow = static_cast<int32_t>(token);
+  if (model.tokenType == ElementType::i64)
+    std::memcpy(rank.at(model.tokenOffset), &token, sizeof token);
+  else
+    std::memcpy(rank.at(model.tokenOffset), &narrow, sizeof narrow);
+  std::memcpy(rank.at(model.positionOffset), &position, sizeof position);
+}
+
+void writeLogits(std::ofstream &out, const ppopt_rank &rank,
+                 const Generation &model) {
+  const char *logits = rank.at(model.logitsOffset);
+  for (int64_t i = 0; i < model.vocabulary; ++i) {
+    double score = model.logitsType == ElementType::f64
+                       ? reinterpret_cast<const double *>(logits)[i]
+                       : reinterpret_cast<const float *>(logits)[i];
+    out.write(reinterpret_cast<const char *>(&score), sizeof score);
+  }
+}
+
+void score(const std::vector<std::string> &arguments) {
+  auto document = ppopt::runtime::GenerationDocument::parse(
+      {ppopt_generation_json, ppopt_generation_json_size});
+  if (!document.program)
+    throw std::runtime_error("refused: " + document.refused);
+  ppopt_rank rank(*document.program, ppopt_generation_tasks,
+                  /*transport=*/nullptr,
+                  {static_cast<int>(document.program->plan.threads)});
+  ppopt::train::InitialParameters(*document.program, arguments[5])
+      .load(rank.parameters);
+  size_t rows = std::stoul(arguments[3]), positions = std::stoul(arguments[4]);
+  std::vector<int64_t> tokens = readTokens(arguments[2], rows * positions);
+  std::ofstream out(arguments[6], std::ios::binary);
+  ppopt::runtime::WalkOptions options;
+  options.poison = true;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    writeToken(rank, *document.program->generation, tokens[i],
+               static_cast<int64_t>(i % positions));
+    ppopt::runtime::walkEval(rank, {}, options);
+    writeLogits(out, rank, *document.program->generation);
+  }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::vector<std::string> arguments(argv, argv + argc);
+  if (argc != 7 || arguments[1] != "--score")
+    return ppopt::train::runExecutable(
+        {{ppopt_program_json, ppopt_program_json_size},
+         ppopt_tasks,
+         {ppopt_generation_json, ppopt_generation_json_size},
+         ppopt_generation_tasks},
+        arguments);
+  try {
+    score(arguments);
+    return 0;
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}
