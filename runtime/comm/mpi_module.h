@@ -34,14 +34,14 @@ public:
 };
 
 /// Makes this process one rank of the MPI job and runs `body` in it, whose
-/// result is the exit status: 0 on all ranks or on none. Returns when all ranks are through; with another
-/// status than 0 the process ends here instead, without MPI's own end, which
-/// needs a launcher that answers. If body throws, its reason is printed and the
-/// whole job is ended (the call does not return); so it is where another rank's
-/// process ends or waits are too long (watch.h). Throws
-/// MpiUnavailable when the module or MPI cannot be loaded, or when MPI counts
-/// another number of ranks than the launcher: never runs as "rank 0 of 1" of
-/// several. Call it once, on the main thread.
+/// result is the exit status: 0 on all ranks or on none. Returns when all ranks
+/// are through; with another status than 0 the process ends here instead,
+/// without MPI's own end, which needs a launcher that answers. If body throws,
+/// its reason is printed and the whole job is ended (the call does not return);
+/// so it is where another rank's process ends or waits are too long (watch.h).
+/// Throws MpiUnavailable when the module or MPI cannot be loaded, or when MPI
+/// counts another number of ranks than the launcher: never runs as "rank 0 of
+/// 1" of several. Call it once, on the main thread.
 ///
 /// The module is looked for at PPOPT_MPI_MODULE if set, else beside the
 /// executable, then as libppopt_mpi.so by the dynamic linker's rules (the

@@ -95,9 +95,6 @@ public:
     if (!evaluate(last_))
       return stop(last_);
     finish();
-    // The first rank writes alone, for as long as the text asks for.
-    if (job_.generation && rank_.transport)
-      rank_.transport->activity().setTimeout(0);
     int status = job_.generation ? generateText(rank_, *job_.generation) : 0;
     if (checkpoints_)
       checkpoints_->expectSaved(last_);
