@@ -10,6 +10,7 @@
 
 #include "core/rank.h"
 #include "core/walker.h"
+#include "device/cpu/team.h"
 #include "ppopt/runtime.h"
 #include "train/executable.h"
 #include "train/parameter_file.h"
@@ -83,6 +84,7 @@ void score(const std::vector<std::string> &arguments) {
 } // namespace
 
 int main(int argc, char **argv) {
+  ppopt::limitSpinning(argv);
   std::vector<std::string> arguments(argv, argv + argc);
   if (argc != 7 || arguments[1] != "--score")
     return ppopt::train::runExecutable(
