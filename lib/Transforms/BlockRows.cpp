@@ -38,7 +38,7 @@ using namespace mlir::pp;
 static constexpr int64_t kRowMultiple = 16;
 
 /// Each block is ops of its own; passes take seconds for so many.
-static constexpr int64_t kMostBlocks = 1024;
+static constexpr int64_t kMostBlocks = 256;
 
 /// Rows of a block of at most `most`; the last may have fewer. Equal blocks if
 /// less than twice as many as the fewest do.
