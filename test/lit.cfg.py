@@ -4,13 +4,14 @@
 
 import os
 import shutil
+import sys
 
 import lit.formats
 
 config.name = "ppopt"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "CMakeLists.txt", "bench", "equivalence", "lib", "pytorch", "support"]
+config.excludes = ["Inputs", "fuzz", "threads", "CMakeLists.txt", "bench", "equivalence", "lib", "pytorch", "support"]
 config.test_source_root = os.path.join(config.ppopt_source, "test")
 config.test_exec_root = os.path.join(config.ppopt_build, "test")
 
@@ -24,11 +25,9 @@ config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
 config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
 config.environment["OMP_NUM_THREADS"] = "1"
 if config.sanitize:
-    # MPI keeps memory until exit. libMLIR and libLLVM are not instrumented: what
-    # their inline code poisons in allocators and vectors, they would use unseen.
-    config.environment["ASAN_OPTIONS"] = (
-        "detect_leaks=0:allow_user_poisoning=0:detect_container_overflow=0")
-    config.environment["UBSAN_OPTIONS"] = "halt_on_error=1:print_stacktrace=1"
+    sys.path.append(os.path.join(config.test_source_root, "support"))
+    from sanitizers import OPTIONS
+    config.environment.update(OPTIONS)
     config.available_features.add("sanitize")
 
 config.substitutions += [

@@ -8,9 +8,23 @@ import subprocess
 import sys
 import xml.etree.ElementTree as xml
 
+from sanitizers import OPTIONS
+
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CORES = len(os.sched_getaffinity(0))
 KINDS = ("format", "unit", "lit", "harness")
+
+# Of --sanitize: the CMake preset, and the kinds of tests that are run.
+SANITIZERS = {"address": ("sanitize", ("unit", "lit", "harness")), "thread": ("thread-sanitizer", ("harness",))}
+
+# Harnesses that are left out under the address sanitizer, and why.
+NOT_SANITIZED = {
+    "check_alloc": "it counts calls of the allocator, which is the sanitizer's",
+    "check_memory": "it measures resident memory, of which the sanitizer takes its part",
+    "check_counts": "nothing is run, and the compiler's part is that of other harnesses",
+    "check_fuzz": "its targets have an instrumented build of their own",
+    "check_live": "it compares speed",
+}
 
 
 class Tally:
@@ -98,11 +112,22 @@ def check_unit(tally, build, pattern):
     tally.add_junit(junit, "unit", run(command), bool(pattern))
 
 
-def check_harnesses(tally, build, pattern, pytorch):
+def harnesses(sanitizer):
     """The scripts test/*/check_*.py; support/results.py says what they are."""
+    if sanitizer == "thread":
+        return [os.path.join(SOURCE, "test", "threads", "train_under_thread_sanitizer.py")]
+    scripts = sorted(glob.glob(os.path.join(SOURCE, "test", "*", "check_*.py")))
+    if sanitizer:
+        return [script for script in scripts if os.path.basename(script)[:-len(".py")] not in NOT_SANITIZED]
+    return scripts
+
+
+def check_harnesses(tally, build, pattern, pytorch, sanitizer):
     environment = dict(os.environ, PYTHONPATH=os.path.join(SOURCE, "test"),
                        OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    for script in sorted(glob.glob(os.path.join(SOURCE, "test", "*", "check_*.py"))):
+    if sanitizer == "address":
+        environment.update(OPTIONS)
+    for script in harnesses(sanitizer):
         name = os.path.splitext(os.path.basename(script))[0]
         junit = results_file(build, name)
         command = ["/usr/bin/python3", "-u", script, "--build", build, "--junit", junit]
@@ -125,10 +150,10 @@ def main():
     parser.add_argument("--only", choices=KINDS, action="append")
     parser.add_argument("--filter", default="")
     parser.add_argument("--with-pytorch", action="store_true")
-    parser.add_argument("--sanitize", action="store_true")
+    parser.add_argument("--sanitize", nargs="?", const="address", choices=sorted(SANITIZERS))
     arguments = parser.parse_args()
-    preset = "sanitize" if arguments.sanitize else "release"
-    kinds = arguments.only or (("unit", "lit") if arguments.sanitize else KINDS)
+    preset, kinds = SANITIZERS.get(arguments.sanitize, ("release", KINDS))
+    kinds = arguments.only or kinds
     build = os.path.join(SOURCE, "build", preset)
 
     tally = Tally()
@@ -148,7 +173,7 @@ def main():
         if "lit" in kinds:
             check_lit(tally, build, arguments.filter)
         if "harness" in kinds:
-            check_harnesses(tally, build, arguments.filter, pytorch)
+            check_harnesses(tally, build, arguments.filter, pytorch, arguments.sanitize)
     return tally.close()
 
 

@@ -1,0 +1,22 @@
+//===- planted_race.cpp - Two threads on one object of the runtime --------===//
+//
+// The race is in runtime/core/step_trace.cpp: it is seen only if the runtime is
+// instrumented.
+//
+//===----------------------------------------------------------------------===//
+
+#include "core/step_trace.h"
+
+#include <thread>
+
+int main() {
+  ppopt::runtime::StepTrace trace({}, /*steps=*/2);
+  auto walk = [&] {
+    for (int i = 1; i <= 1000; ++i)
+      trace.beginStep(i);
+  };
+  std::thread other(walk);
+  walk();
+  other.join();
+  return 0;
+}
