@@ -53,6 +53,9 @@ public:
 
   mlir::ModuleOp getModule() { return *module; }
 
+  /// Whether anything was reported as an error.
+  bool hasErrors() const { return errorCount > 0; }
+
 private:
   llvm::LogicalResult dump(mlir::ModuleOp module, mlir::pp::Phase phase,
                            llvm::StringRef folder, llvm::StringRef prefix);

@@ -1,0 +1,39 @@
+//===- program.cpp - Fuzzes the program document --------------------------===//
+//
+// The input is the JSON that an executable carries. What is accepted is
+// described, as by --describe.
+//
+//===----------------------------------------------------------------------===//
+
+#include "core/program.h"
+#include "mutate_json.h"
+#include "mutator.h"
+
+#include "core/error.h"
+#include "train/describe.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  using namespace ppopt;
+  try {
+    runtime::Program program =
+        runtime::Program::parse({reinterpret_cast<const char *>(data), size});
+    train::describeProgram(program, {"./train"});
+    program.unusedChannel();
+    program.largestArena();
+  } catch (const runtime::Error &) {
+  }
+  return 0;
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
+                                          size_t most, unsigned seed) {
+  return fuzz::mutateText(
+      data, size, most, seed,
+      [&](std::string_view text) -> std::optional<std::string> {
+        auto document = fuzz::mutateJson(text, seed);
+        return document ? std::optional(document->dump(
+                              -1, ' ', false,
+                              nlohmann::json::error_handler_t::replace))
+                        : std::nullopt;
+      });
+}

@@ -1,0 +1,15 @@
+//===- program_check.cpp - Does the runtime take a document? --------------===//
+
+#include "program_check.h"
+
+#include "core/error.h"
+#include "core/program.h"
+
+std::string checkProgram(std::string_view json) {
+  try {
+    ppopt::runtime::Program::parse(json);
+  } catch (const ppopt::runtime::Error &error) {
+    return error.what();
+  }
+  return "";
+}

@@ -1,0 +1,7 @@
+// --block-bytes unlimited
+func.func @m(%x: tensor<4294967296x8xf32> {pp.input = "x"}, %y: tensor<4294967296x2xf32> {pp.input = "y"}) -> tensor<f32> {
+  %w = pp.param "w" {init = #pp.init<normal, 0.0, 0.1>} : tensor<8x2xf32>
+  %p = pp.matmul %x, %w : tensor<4294967296x8xf32>, tensor<8x2xf32>
+  %loss = pp.mse %p, %y : tensor<4294967296x2xf32>, tensor<4294967296x2xf32>
+  return %loss : tensor<f32>
+}
