@@ -74,6 +74,12 @@ int64_t readCount(const json &value) {
   return value.get<int64_t>();
 }
 
+/// A whole number, before 1970 or after.
+int64_t readTime(const json &value) {
+  expect(value.is_number_integer(), "a time is not a whole number");
+  return value.get<int64_t>();
+}
+
 SampleRecord readSamples(const json &object) {
   SampleRecord samples;
   object.at("order").get_to(samples.order);
@@ -83,7 +89,7 @@ SampleRecord readSamples(const json &object) {
   for (const json &file : object.at("files"))
     samples.files.push_back({file.at("path").get<std::string>(),
                              uint64_t(readCount(file.at("bytes"))),
-                             file.at("written").get<int64_t>()});
+                             readTime(file.at("written"))});
   return samples;
 }
 

@@ -138,6 +138,9 @@ TEST(Manifest, RefusesWithTheReason) {
   EXPECT_ERROR(parseManifest("m", signAnew(text, "\"step\": 120",
                                            "\"step\": 9223372036854775807")),
                "m: the samples that were read overflow 64 bits");
+  EXPECT_ERROR(
+      parseManifest("m", signAnew(text, "\"written\": ", "\"written\": 0.")),
+      "m: a time is not a whole number");
   EXPECT_ERROR(parseManifest("m", std::string(1000, '[')),
                "m: is nested too deeply");
 }
