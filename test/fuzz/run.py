@@ -74,13 +74,14 @@ class Outcome:
         return "\n".join([line] + [f"    {path}" for path in self.findings])
 
 
-def fuzz(target, build, folder, flags):
-    """Runs a target with its corpus and findings in `folder`; earlier findings do not count."""
+def fuzz(target, build, folder, flags, seconds=SECONDS):
+    """Runs a target with its corpus and findings in `folder`; earlier findings do not count. An input that takes longer
+    than `seconds` is one."""
     corpus, findings = os.path.join(folder, "corpus"), os.path.join(folder, "findings")
     os.makedirs(corpus, exist_ok=True)
     shutil.rmtree(findings, ignore_errors=True)
     os.makedirs(findings)
-    command = [program_of(target, build), *flags, f"-timeout={SECONDS}", f"-rss_limit_mb={MEGABYTES}",
+    command = [program_of(target, build), *flags, f"-timeout={seconds}", f"-rss_limit_mb={MEGABYTES}",
                "-close_fd_mask=3", "-print_final_stats=1", f"-artifact_prefix={findings}/"]
     if target in LONGEST:
         command.append(f"-max_len={LONGEST[target]}")
