@@ -108,7 +108,9 @@ static Value sumFlat(OpBuilder &builder, ReduceOp like, Value x) {
   Value tail = ViewMover(builder, rest, [&](Value source) {
                  return slice(builder, loc, source, count - rest, rest);
                }).apply(x);
-  tail = reduce(builder, like, tail, {0});
+  // A sum over one element has no dimension left to run over.
+  tail = rest == 1 ? reshape(builder, loc, tail, {})
+                   : reduce(builder, like, tail, {0});
   return AddOp::create(builder, loc, sum, tail);
 }
 

@@ -161,3 +161,16 @@ pp.task forward stage 0 @late(%a: tensor<4x4xf32> {pp.role = #pp.role<input, "a"
   %5 = pp.add %2, %1 : tensor<4x4xf32>, tensor<4x4xf32>
   pp.return %4, %5 : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// A long sum is one of partial sums and of what is left; a rest of one element is summed already.
+// CHECK-LABEL: pp.task forward stage 0 @long
+// CHECK: pp.launch @reduce_64x256
+// CHECK-NEXT: %[[REST:.*]] = pp.slice %arg0 [16384] : tensor<16385xf64> to tensor<1xf64>
+// CHECK-NEXT: %[[LAST:.*]] = pp.reshape %[[REST]] : tensor<1xf64> to tensor<f64>
+// CHECK-NEXT: pp.launch @reduce_add_1x64 ins(%{{.*}}, %[[LAST]]
+pp.task forward stage 0 @long(%x: tensor<16385xf64> {pp.role = #pp.role<input, "x">}) -> (tensor<f64> {pp.role = #pp.role<saved, "y">}) {
+  %0 = pp.reduce sum %x [0] : tensor<16385xf64>
+  pp.return %0 : tensor<f64>
+}
