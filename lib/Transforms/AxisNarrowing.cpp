@@ -43,20 +43,15 @@ Operation *AxisNarrowing::build(Operation &op, ArrayRef<Value> operands,
 /// Computes a whole value again for the iteration, if nothing but leaves and
 /// parallel loops stand behind it.
 Value AxisNarrowing::compute(Value whole, BatchState state) {
-  auto op = whole.getDefiningOp<IterationSpaceOpInterface>();
-  if (!op || op->getNumResults() != 1 || isa<ParamOp>(op))
-    return nullptr;
-  if (auto constant = dyn_cast<ConstantOp>(op.getOperation()))
-    if (!isa<SplatElementsAttr>(constant.getValue()))
-      return nullptr;
-  IterationSpace space = op.getIterationSpace();
-  std::optional<BatchLoop> cut =
-      getBatchLoop(space, space.results[0], state, extent);
-  if (!cut || space.loops[cut->loop].kind != LoopKind::Parallel)
+  std::optional<IterationComputation> found =
+      findIterationComputation(whole, state, extent);
+  if (!found)
     return nullptr;
   SmallVector<Value> operands;
-  for (auto [operand, loops] : llvm::zip(op->getOperands(), space.operands)) {
-    std::optional<BatchState> needed = getStateFor(space, loops, *cut);
+  for (auto [operand, loops] :
+       llvm::zip(found->op->getOperands(), found->space.operands)) {
+    std::optional<BatchState> needed =
+        getStateFor(found->space, loops, found->cut);
     if (!needed)
       return nullptr;
     operands.push_back(needed->kind == BatchState::Split
@@ -65,7 +60,7 @@ Value AxisNarrowing::compute(Value whole, BatchState state) {
     if (!operands.back())
       return nullptr;
   }
-  Operation *made = build(*op, operands, state);
+  Operation *made = build(*found->op, operands, state);
   return made ? made->getResult(0) : Value();
 }
 

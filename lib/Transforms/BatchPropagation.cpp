@@ -74,22 +74,17 @@ Value BatchPropagation::demandSplit(Value value, BatchState state) {
   Value &known = demanded[{value, {state.dim, state.unit}}];
   if (known)
     return known;
-  auto op = value.getDefiningOp<IterationSpaceOpInterface>();
-  if (!op || op->getNumResults() != 1 || isa<ParamOp>(op) ||
-      stateOf(value).kind != BatchState::Whole)
+  std::optional<IterationComputation> found;
+  if (stateOf(value).kind == BatchState::Whole)
+    found = findIterationComputation(value, state, batch);
+  if (!found)
     return nullptr;
-  if (auto constant = dyn_cast<ConstantOp>(op.getOperation()))
-    if (!isa<SplatElementsAttr>(constant.getValue()))
-      return nullptr;
-  IterationSpace space = op.getIterationSpace();
-  std::optional<BatchLoop> cut =
-      getBatchLoop(space, space.results[0], state, batch);
-  if (!cut || space.loops[cut->loop].kind != LoopKind::Parallel)
-    return nullptr;
+  Operation *op = found->op;
   SmallVector<Value> operands;
-  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+  for (auto [operand, loops] :
+       llvm::zip(op->getOperands(), found->space.operands)) {
     std::optional<BatchState> needed =
-        getStateFor(space, space.operands[i], *cut);
+        getStateFor(found->space, loops, found->cut);
     if (!needed)
       return nullptr;
     Value split = needed->kind == BatchState::Split

@@ -50,6 +50,20 @@ std::optional<BatchState> getStateFor(const IterationSpace &space,
                                       const TensorLoops &tensor,
                                       BatchLoop loop);
 
+/// How an op computes one iteration of its result alone.
+struct IterationComputation {
+  IterationSpaceOpInterface op;
+  IterationSpace space;
+  BatchLoop cut; ///< a parallel loop
+};
+
+/// How a value that is whole is computed for one of the `extent` iterations
+/// that `state` cuts it into. Nothing for a parameter, a constant with
+/// different elements, one of several results, or where the cut falls on no
+/// parallel loop.
+std::optional<IterationComputation>
+findIterationComputation(Value value, BatchState state, int64_t extent);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_TRANSFORMS_BATCHSPLIT_H

@@ -32,6 +32,7 @@ ALLOWED = {
         "Autodiff": MAKES,
         "BatchPropagation": "a splat is cut by its type alone",
         "AxisNarrowing": "a splat is cut by its type alone",
+        "BatchSplit": "a splat is cut by its type alone",
         "MakeGenerator": MAKES,
         "BlockRows": "a splat is cut by its type alone",
         "OptimizerStep": MAKES,
