@@ -2,10 +2,11 @@
 
 #include "comm/watch.h"
 
+#include "comm/signals_blocked.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstring>
 #include <fmt/format.h>
 #include <poll.h>
@@ -42,12 +43,6 @@ void print(const std::string &text) {
 /// Destructors and what runs at exit might wait for others.
 [[noreturn]] void endProcess() { ::_exit(1); }
 
-void blockSignals() {
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
-}
-
 } // namespace
 
 void Patience::look() {
@@ -81,7 +76,7 @@ ThreadWatch::~ThreadWatch() {
 }
 
 void ThreadWatch::run() {
-  blockSignals();
+  SignalsBlocked blocked;
   std::unique_lock<std::mutex> guard(lock);
   while (!wake.wait_for(guard, kPeriod, [&] { return ends; })) {
     patience.look();
@@ -133,7 +128,7 @@ void ProcessWatch::leave() {
 }
 
 void ProcessWatch::run() {
-  blockSignals();
+  SignalsBlocked blocked;
   std::vector<pollfd> polled(1 + links.size(), {wakeUp, POLLIN, 0});
   while (true) {
     for (size_t i = 0; i < links.size(); ++i)

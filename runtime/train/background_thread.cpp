@@ -2,8 +2,9 @@
 
 #include "train/background_thread.h"
 
+#include "comm/signals_blocked.h"
+
 #include <chrono>
-#include <csignal>
 #include <exception>
 #include <utility>
 
@@ -15,12 +16,8 @@ constexpr std::chrono::milliseconds kCheckEvery{50};
 } // namespace
 
 BackgroundThread::BackgroundThread() {
-  // A thread starts with its maker's mask.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  comm::SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 BackgroundThread::~BackgroundThread() {

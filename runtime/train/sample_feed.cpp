@@ -2,10 +2,10 @@
 
 #include "train/sample_feed.h"
 
+#include "comm/signals_blocked.h"
 #include "train/sample_inputs.h"
 
 #include <algorithm>
-#include <csignal>
 #include <cstring>
 
 namespace ppopt::train {
@@ -13,25 +13,6 @@ namespace {
 
 using runtime::Buffer;
 using runtime::Program;
-
-/// While it lives, threads that are started leave signals to the others, but
-/// for those that their own faults raise.
-class SignalsBlocked {
-public:
-  SignalsBlocked() {
-    sigset_t blocked;
-    sigfillset(&blocked);
-    for (int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP})
-      sigdelset(&blocked, fault);
-    pthread_sigmask(SIG_BLOCK, &blocked, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked &) = delete;
-  SignalsBlocked &operator=(const SignalsBlocked &) = delete;
-
-private:
-  sigset_t before_;
-};
 
 } // namespace
 
@@ -51,7 +32,7 @@ SampleFeed::SampleFeed(const Program &program,
   }
   if (staged_.empty())
     return;
-  SignalsBlocked blocked;
+  comm::SignalsBlocked blocked;
   reader_ = std::thread([this] { readBatches(); });
 }
 
