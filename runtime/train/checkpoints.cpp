@@ -23,12 +23,6 @@ template <size_t N> void copyText(char (&into)[N], const std::string &text) {
   into[length] = '\0';
 }
 
-double millisecondsSince(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(
-             std::chrono::steady_clock::now() - begin)
-      .count();
-}
-
 } // namespace
 
 /// What a rank tells rank 0 of its share.
@@ -76,9 +70,9 @@ void Checkpoints::afterStep(int64_t stepsDone, int64_t updates) {
 }
 
 void Checkpoints::begin(int64_t stepsDone, int64_t updates) {
-  auto begun = std::chrono::steady_clock::now();
+  Stopwatch watch;
   finish();
-  begun_ = begun;
+  sinceBegin_ = watch;
   step_ = stepsDone;
   updates_ = updates;
   error_.clear();
@@ -105,7 +99,7 @@ void Checkpoints::begin(int64_t stepsDone, int64_t updates) {
   partial_ = partialPath(job_.options.checkpoint, step_, place.writer);
   phase_ = Phase::Writing;
   writer_.begin(partial_);
-  stoodMilliseconds_ = millisecondsSince(begun_);
+  stoodMilliseconds_ = sinceBegin_.milliseconds();
 }
 
 void Checkpoints::poll() {
@@ -230,7 +224,7 @@ void Checkpoints::tell() const {
     return progress_->checkpointFailed(
         step_, error_, saved_ < 0 ? "" : folder + "/" + checkpointName(saved_));
   progress_->checkpoint(step_, folder + "/" + checkpointName(step_), bytes_,
-                        millisecondsSince(begun_), stoodMilliseconds_);
+                        sinceBegin_.milliseconds(), stoodMilliseconds_);
   if (!warning_.empty())
     progress_->note("warning: " + warning_);
 }

@@ -7,8 +7,8 @@
 #include "train/job.h"
 #include "train/progress.h"
 #include "train/share_writer.h"
+#include "train/stopwatch.h"
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -63,7 +63,7 @@ private:
   Phase phase_ = Phase::Idle;
   int64_t step_ = -1, updates_ = 0;
   std::string partial_;
-  std::chrono::steady_clock::time_point begun_;
+  Stopwatch sinceBegin_;
   double stoodMilliseconds_ = 0;
   // Rank 0's:
   uint64_t bytes_ = 0;

@@ -8,11 +8,11 @@
 #include "train/bpe_tokenizer.h"
 #include "train/parameter_file.h"
 #include "train/stop_signals.h"
+#include "train/stopwatch.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -100,17 +100,6 @@ GenerationJob::GenerationJob(const CompiledProgram &compiled,
 }
 
 namespace {
-
-class Stopwatch {
-public:
-  double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-  }
-
-private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start_ = Clock::now();
-};
 
 /// The model that reads a text token by token.
 class TextReader {

@@ -17,11 +17,11 @@
 #include "train/sample_feed.h"
 #include "train/step_control.h"
 #include "train/stop_signals.h"
+#include "train/stopwatch.h"
 #include "train/trace_file.h"
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <limits>
 #include <optional>
 
@@ -29,18 +29,6 @@ namespace ppopt::train {
 namespace {
 
 using runtime::Program;
-
-class Stopwatch {
-public:
-  using Clock = std::chrono::steady_clock;
-  Clock::duration elapsed() const { return Clock::now() - start_; }
-  double milliseconds() const {
-    return std::chrono::duration<double, std::milli>(elapsed()).count();
-  }
-
-private:
-  Clock::time_point start_ = Clock::now();
-};
 
 class TrainingLoop {
 public:
