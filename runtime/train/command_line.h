@@ -4,10 +4,10 @@
 #define PPOPT_TRAIN_COMMAND_LINE_H
 
 #include "comm/channels.h"
-#include "core/error.h"
 #include "core/program.h"
 #include "train/learning_rate.h"
 #include "train/token_files.h"
+#include "train/usage_error.h"
 
 #include <cstdint>
 #include <limits>
@@ -15,12 +15,6 @@
 #include <vector>
 
 namespace ppopt::train {
-
-/// A command line that cannot be meant; the executable exits with status 2.
-class UsageError : public Error {
-public:
-  using Error::Error;
-};
 
 /// What the executable was asked to do.
 enum class Mode { Train, Help, Describe, DescribeJson };

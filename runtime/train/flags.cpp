@@ -1,0 +1,151 @@
+//===- flags.cpp - Flags whose values are checked as they are read --------===//
+
+#include "train/flags.h"
+
+#include "train/nearest_name.h"
+#include "train/usage_error.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace ppopt::train {
+
+double parseNumber(const std::string &flag, const std::string &text) {
+  double value = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range)
+    throw UsageError("{} {}: too large or too small for a double", flag, text);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw UsageError("{} {}: not a number", flag, text);
+  if (!std::isfinite(value))
+    throw UsageError("{} {}: must be finite", flag, text);
+  return value;
+}
+
+int64_t parseInteger(const std::string &flag, const std::string &text,
+                     int64_t least) {
+  int64_t value = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range)
+    throw UsageError("{} {}: too large", flag, text);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw UsageError("{} {}: not a whole number", flag, text);
+  if (value < least)
+    throw UsageError("{} {}: must be at least {}", flag, text, least);
+  return value;
+}
+
+size_t parseChoice(const std::string &flag, const std::string &text,
+                   const std::vector<std::string> &choices) {
+  auto found = std::find(choices.begin(), choices.end(), text);
+  if (found != choices.end())
+    return static_cast<size_t>(found - choices.begin());
+  std::string nearest = nearestName(text, choices);
+  throw UsageError(
+      "{} {}: must be {}{}", flag, text, fmt::join(choices, " or "),
+      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+}
+
+int64_t parseBytes(const std::string &flag, const std::string &text) {
+  static const std::pair<const char *, int64_t> units[] = {
+      {"KiB", int64_t{1} << 10}, {"MiB", int64_t{1} << 20},
+      {"GiB", int64_t{1} << 30}, {"KB", 1000},
+      {"MB", 1000 * 1000},       {"GB", 1000 * 1000 * 1000}};
+  size_t digits = text.find_first_not_of("0123456789");
+  std::string unit = digits == std::string::npos ? "" : text.substr(digits);
+  int64_t size = unit.empty() ? 1 : 0;
+  for (const auto &[name, bytes] : units)
+    if (unit == name)
+      size = bytes;
+  if (size == 0 || digits == 0)
+    throw UsageError("{} {}: not a number of bytes, as 4096, 512MB or 8GiB",
+                     flag, text);
+  int64_t bytes = parseInteger(flag, text.substr(0, digits), 0);
+  if (__builtin_mul_overflow(bytes, size, &bytes))
+    throw UsageError("{} {}: too large", flag, text);
+  return bytes;
+}
+
+CLI::Option *Flags::path(const std::string &flag, std::string &into,
+                         const std::string &help, const char *kind) {
+  return value(flag, kind, help, [&into, flag](const std::string &text) {
+    if (text.empty())
+      throw UsageError("{}: the path is empty", flag);
+    into = text;
+  });
+}
+
+CLI::Option *Flags::paths(const std::string &flag,
+                          std::vector<std::string> &into,
+                          const std::string &help) {
+  auto read = [&into, flag](const std::vector<std::string> &given) {
+    for (const std::string &path : given)
+      if (path.empty())
+        throw UsageError("{}: the path is empty", flag);
+    into = given;
+  };
+  return app_.add_option_function<std::vector<std::string>>(flag, read, help)
+      ->expected(1, 1 << 20)
+      ->allow_extra_args(false) // else "[a]" would be a list that holds "a"
+      ->type_name("PATH...")
+      ->group(group_);
+}
+
+CLI::Option *Flags::integer(const std::string &flag, int64_t &into,
+                            int64_t least, const std::string &help) {
+  return value(flag, "N", help, [&into, flag, least](const std::string &text) {
+    into = parseInteger(flag, text, least);
+  });
+}
+
+CLI::Option *Flags::number(const std::string &flag, double &into, double least,
+                           double below, const std::string &help) {
+  return value(flag, "X", help, [=, &into](const std::string &text) {
+    into = inRange(flag, parseNumber(flag, text), text, least, below);
+  });
+}
+
+CLI::Option *
+Flags::value(const std::string &flag, const std::string &kind,
+             const std::string &help,
+             const std::function<void(const std::string &)> &read) {
+  return app_.add_option_function<std::string>(flag, read, help)
+      ->type_name(kind)
+      ->group(group_);
+}
+
+CLI::Option *Flags::toggle(const std::string &flag, bool &into, bool to,
+                           const std::string &help) {
+  return app_.add_flag_callback(
+                 flag, [&into, to] { into = to; }, help)
+      ->group(group_);
+}
+
+void Flags::optionalChoice(const std::string &flag,
+                           const std::vector<std::string> &choices,
+                           const std::string &help,
+                           const std::function<void(size_t)> &read) {
+  value(flag, fmt::format("[{}]", fmt::join(choices, "|")), help,
+        [=](const std::string &text) {
+          read(text.empty() ? 0 : parseChoice(flag, text, choices));
+        })
+      ->expected(0, 1);
+}
+
+double Flags::inRange(const std::string &flag, double value,
+                      const std::string &text, double least, double below) {
+  if (value < least)
+    throw UsageError("{} {}: must be at least {}", flag, text, least);
+  if (value >= below)
+    throw UsageError("{} {}: must be less than {}", flag, text, below);
+  return value;
+}
+
+} // namespace ppopt::train

@@ -1,0 +1,67 @@
+//===- flags.h - Flags whose values are checked as they are read -*- C++
+//-*-===//
+
+#ifndef PPOPT_TRAIN_FLAGS_H
+#define PPOPT_TRAIN_FLAGS_H
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace ppopt::train {
+
+// What a flag's value says. Each throws UsageError that names the flag, the
+// value and what is wrong with it.
+
+double parseNumber(const std::string &flag, const std::string &text);
+/// Not less than `least`.
+int64_t parseInteger(const std::string &flag, const std::string &text,
+                     int64_t least);
+/// "64MiB", "2GB", "4096".
+int64_t parseBytes(const std::string &flag, const std::string &text);
+/// Index of `text` among the values that a flag takes.
+size_t parseChoice(const std::string &flag, const std::string &text,
+                   const std::vector<std::string> &choices);
+
+/// Adds flags to a command line.
+class Flags {
+public:
+  explicit Flags(CLI::App &app) : app_(app) {}
+
+  CLI::Option *path(const std::string &flag, std::string &into,
+                    const std::string &help, const char *kind = "FILE");
+  /// One path or several, by one flag or by several of them.
+  CLI::Option *paths(const std::string &flag, std::vector<std::string> &into,
+                     const std::string &help);
+  CLI::Option *integer(const std::string &flag, int64_t &into, int64_t least,
+                       const std::string &help);
+  /// A number of [least, below).
+  CLI::Option *number(const std::string &flag, double &into, double least,
+                      double below, const std::string &help);
+  CLI::Option *value(const std::string &flag, const std::string &kind,
+                     const std::string &help,
+                     const std::function<void(const std::string &)> &read);
+  CLI::Option *toggle(const std::string &flag, bool &into, bool to,
+                      const std::string &help);
+  /// A flag whose value may be left out: then it is the first of the choices.
+  void optionalChoice(const std::string &flag,
+                      const std::vector<std::string> &choices,
+                      const std::string &help,
+                      const std::function<void(size_t)> &read);
+
+  void setGroup(const std::string &group) { group_ = group; }
+
+  static double inRange(const std::string &flag, double value,
+                        const std::string &text, double least, double below);
+
+private:
+  CLI::App &app_;
+  std::string group_;
+};
+
+} // namespace ppopt::train
+
+#endif // PPOPT_TRAIN_FLAGS_H
