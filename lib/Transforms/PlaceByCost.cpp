@@ -112,7 +112,9 @@ CutProblem::Item CutProblemBuilder::makeItem(Operation *op) {
 
 CutProblem CutProblemBuilder::build(ArrayRef<int64_t> placeOf) {
   problem.placeOf.assign(placeOf.begin(), placeOf.end());
-  problem.inFlight = countInFlight(plan, problem.placeOf);
+  // More pieces than ops are refused; a schedule of them may be of any size.
+  if (placeOf.size() <= order.ops.size())
+    problem.inFlight = countInFlight(plan, problem.placeOf);
   if (std::optional<uint64_t> memory = plan.getDeviceMemory())
     problem.deviceMemory = *memory;
   for (auto [i, op] : llvm::enumerate(order.ops)) {

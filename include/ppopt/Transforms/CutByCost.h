@@ -32,7 +32,8 @@ struct CutProblem {
   std::vector<int64_t> paramBytes;
   /// One entry for each piece, in order.
   std::vector<int> placeOf;
-  /// How many microbatches a piece holds at once; one entry for each piece.
+  /// How many microbatches a piece holds at once; one entry for each piece,
+  /// not read if there are fewer items than pieces.
   std::vector<int> inFlight;
   /// What a place has; nothing is larger by default.
   int64_t deviceMemory = std::numeric_limits<int64_t>::max();
