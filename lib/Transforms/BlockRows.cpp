@@ -37,14 +37,15 @@ using namespace mlir::pp;
 /// what a block reads and writes then begins at an aligned address.
 static constexpr int64_t kRowMultiple = 16;
 
-/// Each block is ops of its own; passes take seconds for so many.
-static constexpr int64_t kMostBlocks = 256;
+/// Each block is ops of its own, and may be cut into blocks again; the passes
+/// behind take some ten seconds for so many ops.
+static constexpr int64_t kMostOps = 16384;
 
 /// Rows of a block of at most `most`; the last may have fewer. Equal blocks if
-/// less than twice as many as the fewest do.
+/// less than twice as many as the fewest do. (More than kMostOps are refused.)
 static int64_t chooseBlock(int64_t rows, int64_t most) {
   int64_t fewest = llvm::divideCeil(rows, most);
-  for (int64_t count = fewest; count < 2 * fewest; ++count)
+  for (int64_t count = fewest; count < std::min(2 * fewest, kMostOps); ++count)
     if (rows % count == 0)
       return rows / count;
   int64_t block = llvm::divideCeil(rows, fewest);
@@ -85,9 +86,10 @@ public:
   /// Collects the group around the wide result of `seed`. False if some op of
   /// it can't be computed block by block.
   bool grow(Operation *seed);
-  /// Replaces the group by its blocks. Returns their number; an error where
-  /// they are too many.
-  FailureOr<int64_t> split();
+  int64_t countBlocks() const { return llvm::divideCeil(rows, chooseSize()); }
+  const llvm::SetVector<Operation *> &getOps() const { return ops; }
+  /// Replaces the group by its blocks.
+  void split();
 
 private:
   bool isWide(Value value) const { return getBytes(value) > widthOfGroup; }
@@ -99,6 +101,7 @@ private:
   bool addOperands(Operation *op, const IterationSpace &space, BatchLoop cut);
   bool gather();
   bool isConsistent() const;
+  int64_t chooseSize() const;
   void clone(Operation *op, RowBlock block);
   Value getOperand(Value value, BatchState state, RowBlock block);
   Value cutOut(Value value, BatchState state, RowBlock block);
@@ -375,28 +378,26 @@ void RowGroup::replaceResults() {
     op->erase();
 }
 
-FailureOr<int64_t> RowGroup::split() {
+/// Rows of a block; the last may have fewer.
+int64_t RowGroup::chooseSize() const {
   int64_t widest = 0;
   for (auto &[value, state] : states)
     widest = std::max(widest, getBytes(value));
   // Values of the group have as many rows each.
-  int64_t most = std::max<int64_t>(1, budget / (widest / rows));
-  if (int64_t blocks = llvm::divideCeil(rows, most); blocks > kMostBlocks)
-    return ops.front()->emitError("would be computed in ")
-           << blocks << " blocks of rows, more than " << kMostBlocks
-           << "; give a block more bytes: --block-bytes";
-  int64_t size = chooseBlock(rows, most);
+  return chooseBlock(rows, std::max<int64_t>(1, budget / (widest / rows)));
+}
+
+void RowGroup::split() {
+  int64_t size = chooseSize();
   builder = std::make_unique<OpBuilder>(body.getParentOp()->getContext());
   builder->setInsertionPointAfter(ops.back());
-  int64_t count = 0;
-  for (int64_t begin = 0; begin < rows; begin += size, ++count) {
+  for (int64_t begin = 0; begin < rows; begin += size) {
     map.clear();
     cutOuts.clear();
     for (Operation *op : ops)
       clone(op, {begin, std::min(size, rows - begin)});
   }
   replaceResults();
-  return count;
 }
 
 struct BlockRows : pp::impl::BlockRowsBase<BlockRows> {
@@ -420,6 +421,7 @@ private:
   FailureOr<bool> splitOne(Block &body);
 
   bool dropsSums = false;
+  int64_t opsInBlocks = 0; ///< of all tasks
 };
 
 FailureOr<bool> BlockRows::splitOne(Block &body) {
@@ -438,10 +440,16 @@ FailureOr<bool> BlockRows::splitOne(Block &body) {
     group.dropsSums = dropsSums;
     if (!group.grow(seed))
       continue;
-    FailureOr<int64_t> blocks = group.split();
-    if (failed(blocks))
-      return failure();
-    numBlocks += *blocks;
+    int64_t blocks = group.countBlocks();
+    opsInBlocks += blocks * int64_t(group.getOps().size());
+    if (opsInBlocks > kMostOps)
+      return group.getOps().front()->emitError("would be computed in ")
+             << blocks << " blocks of rows, which makes " << opsInBlocks
+             << " ops in blocks, more than " << kMostOps
+             << "; give a block more bytes (--block-bytes) or the model fewer "
+                "rows at a time (--microbatches)";
+    numBlocks += blocks;
+    group.split();
     return true;
   }
   return false;
