@@ -11,11 +11,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <optional>
+#include <random>
 #include <sys/file.h>
+#include <thread>
 #include <unistd.h>
 
 namespace ppopt::train {
@@ -25,6 +29,7 @@ namespace fs = std::filesystem;
 using runtime::Error;
 
 constexpr std::string_view kPrefix = "step-";
+constexpr const char *kLock = "/.lock";
 /// What stands behind the step in a name that begins with a dot.
 constexpr const char *kPartial = ".partial-", *kRemoved = ".removed-";
 
@@ -91,8 +96,8 @@ std::vector<CheckpointEntry> listCheckpoints(const std::string &folder) {
   return checkpoints;
 }
 
-FolderLock::FolderLock(const std::string &folder) {
-  std::string path = folder + "/.lock";
+FolderLock::FolderLock(const std::string &folder) : folder_(folder) {
+  std::string path = folder + kLock;
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor_ < 0)
     throw Error("--checkpoint {}: cannot write to the folder: {}", folder,
@@ -105,6 +110,28 @@ FolderLock::FolderLock(const std::string &folder) {
 }
 
 FolderLock::~FolderLock() { ::close(descriptor_); }
+
+std::string FolderLock::mark() {
+  std::random_device random;
+  std::string mark;
+  while (mark.size() < kMarkBytes)
+    mark += fmt::format("{:08x}", random());
+  if (::pwrite(descriptor_, mark.data(), kMarkBytes, 0) != ssize_t(kMarkBytes))
+    throw Error("--checkpoint {}: cannot write to the folder: {}", folder_,
+                std::strerror(errno));
+  return mark;
+}
+
+bool seesMark(const std::string &folder, const std::string &mark) {
+  // A network's file system may show it late.
+  for (int tries = 0; tries < 100; ++tries) {
+    std::string seen;
+    if (std::getline(std::ifstream(folder + kLock), seen) && seen == mark)
+      return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return false;
+}
 
 std::string partialPath(const std::string &folder, int64_t step,
                         int64_t writer) {

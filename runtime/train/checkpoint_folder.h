@@ -28,6 +28,8 @@ struct CheckpointEntry {
 /// A folder without a manifest is none.
 std::vector<CheckpointEntry> listCheckpoints(const std::string &folder);
 
+constexpr size_t kMarkBytes = 32;
+
 /// Held by the process that saves to a folder, for as long as it lives.
 class FolderLock {
 public:
@@ -37,9 +39,18 @@ public:
   FolderLock(const FolderLock &) = delete;
   FolderLock &operator=(const FolderLock &) = delete;
 
+  /// What seesMark looks for: kMarkBytes letters that no other lock has.
+  /// Throws Error where nothing can be written.
+  std::string mark();
+
 private:
+  std::string folder_;
   int descriptor_;
 };
+
+/// Whether this process sees the folder that was marked so: another machine may
+/// have one of its own of that name. Waits for some seconds until it does.
+bool seesMark(const std::string &folder, const std::string &mark);
 
 /// The name under which a checkpoint is written. `writer` tells those of
 /// different processes apart.

@@ -8,6 +8,7 @@
 #include "train/run_record.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <unistd.h>
 
@@ -45,21 +46,36 @@ Checkpoints::Checkpoints(const ppopt_rank &rank, const Job &job,
     agreeOnStart();
 }
 
-/// Ranks look for themselves what the newest checkpoint is.
+/// Ranks look for themselves what the newest checkpoint is, and each writes its
+/// share to the folder as it sees it.
 void Checkpoints::agreeOnStart() {
-  std::vector<int64_t> all(rank_.program.plan.ranks());
-  Messages(rank_).gather(&saved_, sizeof saved_, all.data());
+  const std::string &folder = job_.options.checkpoint;
+  std::array<char, kMarkBytes> mark{};
+  if (rank_.index == 0)
+    std::copy_n(lock_->mark().begin(), kMarkBytes, mark.begin());
+  Messages(rank_).broadcast(mark.data(), kMarkBytes);
+  struct View {
+    int64_t saved;
+    int32_t seesMark;
+  } mine{saved_, seesMark(folder, std::string(mark.data(), kMarkBytes))};
+  std::vector<View> all(rank_.program.plan.ranks());
+  Messages(rank_).gather(&mine, sizeof mine, all.data());
   if (rank_.index != 0)
     return;
   auto step = [](int64_t saved) {
     return saved < 0 ? "no checkpoint" : fmt::format("step {}", saved);
   };
-  for (size_t rank = 1; rank < all.size(); ++rank)
-    if (all[rank] != saved_)
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank].saved != saved_)
       throw runtime::Error("--resume: rank 0 finds {} in {}, rank {} finds {}: "
                            "all must see the same folder",
-                           step(saved_), job_.options.checkpoint, rank,
-                           step(all[rank]));
+                           step(saved_), folder, rank, step(all[rank].saved));
+    if (!all[rank].seesMark)
+      throw runtime::Error("--checkpoint {}: rank {} sees another folder of "
+                           "that name than rank 0: give one on a file system "
+                           "that all machines share",
+                           folder, rank);
+  }
 }
 
 void Checkpoints::afterStep(int64_t stepsDone, int64_t updates) {
