@@ -444,6 +444,7 @@ Options parseCommandLine(const Program &program,
   }
   if (auto rest = app.remaining(); !rest.empty())
     failUnknown(app, rest.front());
+  options.given = flags.given();
   if (options.mode != Mode::Train)
     return options;
   checkGeneration(options, app);

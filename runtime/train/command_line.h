@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ enum class Profiled { Nobody, FirstRank, AllRanks };
 struct Options {
   Mode mode = Mode::Train;
   std::string help; ///< the text, where mode is Help
+  /// The flags that are given, with their values; those of paths without.
+  std::map<std::string, std::string> given;
 
   // Samples.
   std::vector<std::string> data, inputs, evalData, evalInputs;

@@ -5,6 +5,7 @@
 #include "comm/mpi_module.h"
 #include "comm/thread_transport.h"
 #include "core/error.h"
+#include "train/agreement.h"
 #include "train/command_line.h"
 #include "train/cpu_check.h"
 #include "train/describe.h"
@@ -54,6 +55,7 @@ public:
   /// Null where there is nothing to train.
   const Job *job() const { return job_.get(); }
   const Program &program() const { return *program_; }
+  const Options &options() const { return *options_; }
 
 private:
   void prepare(const CompiledProgram &compiled,
@@ -114,17 +116,24 @@ void Startup::prepare(const CompiledProgram &compiled,
         std::make_unique<GenerationJob>(compiled, *program_, *options_);
 }
 
-/// The lowest rank whose startup failed, on every rank alike; -1 for none.
-int agreeOnStart(comm::Transport &transport, bool failed) {
+/// Which ranks could not start.
+struct FailedStarts {
+  int32_t lowest; ///< -1: none
+  int32_t count;
+};
+
+/// On every rank alike.
+FailedStarts agreeOnStart(comm::Transport &transport, bool failed) {
   transport.reserve(1);
   Messages messages(transport, /*channel=*/0); // no step has begun
   int32_t own = failed;
   std::vector<int32_t> all(transport.size());
   messages.gather(&own, sizeof own, all.data());
   auto first = std::find(all.begin(), all.end(), 1);
-  int32_t lowest = first == all.end() ? -1 : int32_t(first - all.begin());
-  messages.broadcast(&lowest, sizeof lowest);
-  return lowest;
+  FailedStarts failures{first == all.end() ? -1 : int32_t(first - all.begin()),
+                        int32_t(std::count(all.begin(), all.end(), 1))};
+  messages.broadcast(&failures, sizeof failures);
+  return failures;
 }
 
 /// One rank of an MPI job.
@@ -134,12 +143,17 @@ int runMpiProcess(const CompiledProgram &compiled,
   Startup startup(compiled, arguments, &transport);
   if (startup.job())
     transport.activity().setTimeout(startup.job()->options.timeout);
-  int failing = agreeOnStart(transport, startup.status() != 0);
-  if (failing >= 0) {
-    if (transport.rank() == failing)
-      printError(startup.message());
+  FailedStarts failures = agreeOnStart(transport, startup.status() != 0);
+  if (failures.count > 0) {
+    if (transport.rank() == failures.lowest)
+      printError(failures.count == transport.size()
+                     ? startup.message()
+                     : fmt::format("rank {} (on {}): {}", failures.lowest,
+                                   hostName(), startup.message()));
     return startup.status() != 0 ? startup.status() : kFailed;
   }
+  checkAgreement(transport,
+                 collectCommonFacts(startup.options(), startup.job()));
   if (startup.job()) {
     StopSignals signals;
     int status = trainRank(*startup.job(), compiled.tasks, &transport);

@@ -75,11 +75,12 @@ int64_t parseBytes(const std::string &flag, const std::string &text) {
 
 CLI::Option *Flags::path(const std::string &flag, std::string &into,
                          const std::string &help, const char *kind) {
-  return value(flag, kind, help, [&into, flag](const std::string &text) {
+  auto read = [&into, flag](const std::string &text) {
     if (text.empty())
       throw UsageError("{}: the path is empty", flag);
     into = text;
-  });
+  };
+  return *paths_.insert(value(flag, kind, help, read)).first;
 }
 
 CLI::Option *Flags::paths(const std::string &flag,
@@ -91,11 +92,13 @@ CLI::Option *Flags::paths(const std::string &flag,
         throw UsageError("{}: the path is empty", flag);
     into = given;
   };
-  return app_.add_option_function<std::vector<std::string>>(flag, read, help)
-      ->expected(1, 1 << 20)
-      ->allow_extra_args(false) // else "[a]" would be a list that holds "a"
-      ->type_name("PATH...")
-      ->group(group_);
+  CLI::Option *option =
+      app_.add_option_function<std::vector<std::string>>(flag, read, help)
+          ->expected(1, 1 << 20)
+          ->allow_extra_args(false) // else "[a]" would be a list that holds "a"
+          ->type_name("PATH...")
+          ->group(group_);
+  return *paths_.insert(option).first;
 }
 
 CLI::Option *Flags::integer(const std::string &flag, int64_t &into,
@@ -137,6 +140,17 @@ void Flags::optionalChoice(const std::string &flag,
           read(text.empty() ? 0 : parseChoice(flag, text, choices));
         })
       ->expected(0, 1);
+}
+
+std::map<std::string, std::string> Flags::given() const {
+  std::map<std::string, std::string> given;
+  for (CLI::Option *option : app_.get_options())
+    if (option->count() > 0)
+      given[option->get_name()] =
+          paths_.count(option)
+              ? ""
+              : fmt::format("{}", fmt::join(option->results(), " "));
+  return given;
 }
 
 double Flags::inRange(const std::string &flag, double value,

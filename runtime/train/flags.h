@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,12 +56,17 @@ public:
 
   void setGroup(const std::string &group) { group_ = group; }
 
+  /// The flags of a command line that was parsed, with their values as they
+  /// stand there; those of paths without.
+  std::map<std::string, std::string> given() const;
+
   static double inRange(const std::string &flag, double value,
                         const std::string &text, double least, double below);
 
 private:
   CLI::App &app_;
   std::string group_;
+  std::set<CLI::Option *> paths_;
 };
 
 } // namespace ppopt::train

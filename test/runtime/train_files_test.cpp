@@ -1,5 +1,6 @@
 //===- train_files_test.cpp - safetensors and token files -----------------===//
 
+#include "train/agreement.h"
 #include "train/guarded_copy.h"
 #include "train/safetensors.h"
 #include "train/token_files.h"
@@ -15,6 +16,40 @@
 using namespace ppopt::train;
 
 namespace {
+
+//===----------------------------------------------------------------------===//
+// What ranks have in common
+//===----------------------------------------------------------------------===//
+
+TEST(Agreement, AFingerprintTellsContentsAndSizesApart) {
+  TemporaryFolder folder;
+  auto file = [&](const char *name, const std::string &text) {
+    return SampleFile{folder.write(name, text), text.size(), 0};
+  };
+  std::string text(1 << 20, 'a'), changed = text;
+  changed[(1 << 20) / 64 * 5] = 'b'; // where the fifth piece begins
+  std::string whole = fingerprint({file("whole", text)});
+  EXPECT_EQ(fingerprint({file("same", text)}), whole);
+  EXPECT_NE(fingerprint({file("changed", changed)}), whole);
+  // As many bytes in all, and the same.
+  EXPECT_NE(fingerprint({file("begin", text.substr(0, 1000)),
+                         file("end", text.substr(1000))}),
+            whole);
+  EXPECT_NE(fingerprint({file("a", "a")}), fingerprint({file("b", "b")}));
+  EXPECT_EQ(fingerprint({file("none", ""), file("x", "x"), file("no", "")}),
+            fingerprint({file("none2", ""), file("x2", "x"), file("no2", "")}));
+  EXPECT_EQ(fingerprint({file("nothing", "")}), fingerprint({file("n", "")}));
+}
+
+TEST(Agreement, TheFirstDifferenceIsNamed) {
+  using Facts = std::vector<CommonFact>;
+  Facts facts{{"--lr", "0.1"}, {"--seed", "3"}};
+  EXPECT_EQ(findDifference(facts, facts), "");
+  EXPECT_EQ(findDifference(facts, {{"--seed", "4"}, {"--lr", "0.1"}}),
+            "--seed: 3 / 4");
+  EXPECT_EQ(findDifference(facts, {{"--lr", "0.1"}}), "--seed: 3 / not given");
+  EXPECT_EQ(findDifference({{"--lr", "0.1"}}, facts), "--seed: not given / 3");
+}
 
 //===----------------------------------------------------------------------===//
 // safetensors
