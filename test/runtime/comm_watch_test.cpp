@@ -11,8 +11,12 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <netinet/in.h>
+#include <set>
+#include <sstream>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -271,6 +275,130 @@ TEST(WatchLinks, ConnectAllRanksWithRankZero) {
     }
     transport.barrier();
   });
+}
+
+/// Where this process listens.
+std::vector<uint16_t> listeningPorts() {
+  std::set<std::string> own; // inodes
+  for (const auto &entry :
+       std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code isGone;
+    std::string target = std::filesystem::read_symlink(entry, isGone).string();
+    if (target.rfind("socket:[", 0) == 0)
+      own.insert(target.substr(8, target.size() - 9));
+  }
+  std::vector<uint16_t> ports;
+  std::ifstream table("/proc/self/net/tcp");
+  std::string line;
+  std::getline(table, line); // the heading
+  while (std::getline(table, line)) {
+    std::istringstream columns(line);
+    std::string number, local, remote, state, skipped, inode;
+    columns >> number >> local >> remote >> state;
+    for (int i = 0; i < 5; ++i)
+      columns >> skipped;
+    columns >> inode;
+    if (state == "0A" && own.count(inode))
+      ports.push_back(uint16_t(std::stoul(local.substr(9), nullptr, 16)));
+  }
+  return ports;
+}
+
+int connectAsStranger(uint16_t port) {
+  int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(
+      connect(socket, reinterpret_cast<sockaddr *>(&address), sizeof address),
+      0);
+  return socket;
+}
+
+/// Lets strangers in front of this rank: they connect as soon as it knows where
+/// rank 0 listens.
+class KnockingTransport : public Transport {
+public:
+  KnockingTransport(Transport &inner, std::function<void()> knock)
+      : Transport(inner.rank(), inner.size(), inner.activity()), inner(inner),
+        knock(std::move(knock)) {}
+
+  const char *kind() const override { return inner.kind(); }
+  bool test(Request &request) override {
+    bool isInvitation = request.index == receiving;
+    bool isDone = inner.test(request);
+    if (isInvitation && isDone)
+      knock();
+    return isDone;
+  }
+  void throwIfFailed() override { inner.throwIfFailed(); }
+  uint64_t completions() override { return inner.completions(); }
+  void awaitCompletion(uint64_t seen) override { inner.awaitCompletion(seen); }
+  void cancel(Request &request) noexcept override { inner.cancel(request); }
+  void barrier() override { inner.barrier(); }
+  void abort(const std::string &reason) override { inner.abort(reason); }
+  void reserve(int requests) override { inner.reserve(requests); }
+  int maxChannel() const override { return inner.maxChannel(); }
+
+protected:
+  Request postSend(const void *data, size_t bytes, int peer,
+                   int channel) override {
+    return inner.isend(data, bytes, peer, channel);
+  }
+  Request postReceive(void *data, size_t bytes, int peer,
+                      int channel) override {
+    Request request = inner.irecv(data, bytes, peer, channel);
+    receiving = request.index;
+    return request;
+  }
+
+private:
+  Transport &inner;
+  const std::function<void()> knock;
+  int receiving = -2;
+};
+
+TEST(WatchLinks, StrangersAreTurnedAway) {
+  std::vector<int> strangers;
+  auto knock = [&] {
+    std::vector<uint16_t> ports = listeningPorts();
+    ASSERT_EQ(ports.size(), 1u);
+    for (int i = 0; i < 4; ++i)
+      strangers.push_back(connectAsStranger(ports[0]));
+    WatchNote hello; // of rank 1, without the token
+    hello.rank = 1;
+    ASSERT_EQ(write(strangers[0], &hello, sizeof hello), ssize_t(sizeof hello));
+    std::vector<char> letters(2 * sizeof hello, 'x');
+    ASSERT_EQ(write(strangers[1], letters.data(), letters.size()),
+              ssize_t(letters.size()));
+    ASSERT_EQ(write(strangers[2], letters.data(), 1), 1); // and then nothing
+    close(strangers[3]);
+  };
+  runThreadRanks(2, [&](Transport &transport) {
+    KnockingTransport knocking(transport, knock);
+    std::vector<WatchLink> links =
+        connectWatch(transport.rank() == 1 ? knocking : transport);
+    ASSERT_EQ(links.size(), 1u);
+    WatchNote note;
+    note.write("it is me");
+    if (transport.rank() == 1) {
+      ASSERT_TRUE(links[0].send(note));
+    } else {
+      std::optional<WatchNote> theirs;
+      for (int i = 0; i < 5000 && !theirs; ++i, usleep(1000))
+        theirs = links[0].receive();
+      ASSERT_TRUE(theirs);
+      EXPECT_STREQ(theirs->text, "it is me");
+    }
+    transport.barrier();
+  });
+  ASSERT_EQ(strangers.size(), 4u);
+  for (int i = 0; i < 3; ++i) {
+    char nothing;
+    EXPECT_LE(recv(strangers[i], &nothing, 1, 0), 0) << "stranger " << i;
+    close(strangers[i]);
+  }
 }
 
 TEST(WatchLinks, ALinkSeesThatTheOtherEndIsGone) {
