@@ -29,15 +29,16 @@ exit $status"""]
 
 
 class Job:
-    def __init__(self, executable, flags, directory, launch, name="job", steps=1000000, mpirun=()):
-        """`executable`: of support.executable. `launch`: "threads" or "mpirun". `mpirun`: more of its flags."""
+    def __init__(self, executable, flags, directory, launch, name="job", steps=1000000, mpirun=(), before=()):
+        """`executable`: of support.executable. `launch`: "threads" or "mpirun". `mpirun`: more of its flags. `before`: a
+        command that becomes mpirun."""
         self.stem = os.path.join(directory, name)
         self.log = self.stem + ".jsonl"
         self.ranks = executable.ranks if launch == "mpirun" else 1
         self.launch = launch
         command = [executable.path, "--steps", str(steps), "--log", self.log, *flags]
         if launch == "mpirun":
-            command = [*MPIRUN, *mpirun, "-np", str(self.ranks), *RANK, self.stem, *command]
+            command = [*before, *MPIRUN, *mpirun, "-np", str(self.ranks), *RANK, self.stem, *command]
         self.executable = os.path.realpath(executable.path)
         with open(self.stem + ".out", "w") as out, open(self.stem + ".err", "w") as err:
             self.process = subprocess.Popen(command, stdout=out, stderr=err, env=dict(environment(), PPOPT_TEST_JOB=self.stem),
