@@ -41,8 +41,6 @@ public:
 
   void rewrite();
 
-  unsigned numLaunches = 0, numFused = 0;
-
 private:
   void place(Value value);
   void placeProduct(const Cluster &cluster);
@@ -125,7 +123,6 @@ void TaskRewriter::copyWhatIsNotWritten() {
       continue;
     place(value);
     use->set(outliner.outlineCopy(value, builder).getResult(0));
-    ++numLaunches;
   }
 }
 
@@ -140,8 +137,6 @@ void TaskRewriter::rewrite() {
     for (Value input : launch.getIns())
       place(input);
     launch->moveBefore(ret);
-    ++numLaunches;
-    numFused += cluster->ops.size();
   }
   for (Value value : ret->getOperands())
     place(value);
@@ -179,12 +174,8 @@ struct FormKernelsPass : pp::impl::FormKernelsBase<FormKernelsPass> {
       normalizeReductions(task);
       combinePads(task);
       eraseDeadOps(task);
-      TaskRewriter rewriter(task, outliner);
-      rewriter.rewrite();
-      numLaunches += rewriter.numLaunches;
-      numFused += rewriter.numFused;
+      TaskRewriter(task, outliner).rewrite();
     }
-    numKernels += outliner.getNumKernels();
   }
 };
 

@@ -22,8 +22,6 @@ public:
   /// The launch of a kernel that copies `value`.
   LaunchOp outlineCopy(Value value, OpBuilder &builder);
 
-  unsigned getNumKernels() const { return kernels.size(); }
-
 private:
   StringRef share(KernelOp kernel, ArrayRef<int64_t> inplace);
 

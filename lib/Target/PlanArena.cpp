@@ -41,8 +41,6 @@ public:
   }
 
   LogicalResult run();
-  /// The arena's size.
-  int64_t getBytes() const { return end; }
 
 private:
   void add(StringRef kind, const Twine &name, int64_t bytes) {
@@ -82,7 +80,7 @@ private:
 void ArenaPlanner::addScalars() {
   add("record", "record", sizeof(ppopt_record));
   for (auto &[role, type] : shared.scalars)
-    add("record", getScalarRegion(role), pp::getBytes(type));
+    add("record", getScalarRegion(role), getBytes(type));
 }
 
 /// What a program that generates keeps from position to position, and gives.
@@ -91,7 +89,7 @@ void ArenaPlanner::addGeneration() {
   for (TaskOp task : place.tasks)
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
       RoleAttr role = task.getArgRole(i);
-      int64_t bytes = pp::getBytes(task.getArgumentTypes()[i]);
+      int64_t bytes = getBytes(task.getArgumentTypes()[i]);
       if (role.getKind() == RoleKind::Cache) {
         add("caches", role.getName(), bytes);
       } else if (role.getKind() == RoleKind::Logits) {
@@ -107,7 +105,7 @@ void ArenaPlanner::addParameters() {
   for (ParamDeclOp param : place.params)
     if (!param.getLearns())
       add("parameters", "param:" + param.getParamName(),
-          pp::getBytes(param.getType()));
+          getBytes(param.getType()));
   for (BucketOp bucket : place.buckets)
     add("gradients", "grads:" + bucket.getSymName(), bucketBytes(bucket));
   for (StringRef state : getOptimizerStates(plan.getOptimizer()))
@@ -121,7 +119,7 @@ void ArenaPlanner::addParameters() {
 void ArenaPlanner::addInputs() {
   for (InputDeclOp input : place.inputs)
     add("inputs", "input:" + input.getInputName(),
-        pp::getBytes(input.getType()) / plan.getAxisSize("dp"));
+        getBytes(input.getType()) / plan.getAxisSize("dp"));
 }
 
 /// Training and evaluation do not run at once: they share slots and
@@ -241,12 +239,9 @@ struct PlanArena : pp::impl::PlanArenaBase<PlanArena> {
     SharedParts shared{findScalars(module), findSummedBuffers(module)};
     SlotUses uses(module);
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-    for (const PlaceContents &place : collectPlaces(module, *plan)) {
-      ArenaPlanner planner(place, shared, uses, *plan, builder);
-      if (failed(planner.run()))
+    for (const PlaceContents &place : collectPlaces(module, *plan))
+      if (failed(ArenaPlanner(place, shared, uses, *plan, builder).run()))
         return signalPassFailure();
-      arenaBytes.updateMax(planner.getBytes());
-    }
     if (failed(checkMemoryLimit(module, *plan)))
       signalPassFailure();
   }

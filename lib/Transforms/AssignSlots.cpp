@@ -38,8 +38,7 @@ class SlotAssigner {
 public:
   SlotAssigner(ScheduleOp schedule, const SlotUses &uses)
       : schedule(schedule), uses(uses) {}
-  /// Returns the bytes of all slots.
-  int64_t run(bool isTooEarly);
+  void run(bool isTooEarly);
 
 private:
   void colour(ArrayRef<SlotLifetime> lifetimes);
@@ -108,7 +107,7 @@ void SlotAssigner::setSlots() {
   }
 }
 
-int64_t SlotAssigner::run(bool isTooEarly) {
+void SlotAssigner::run(bool isTooEarly) {
   SmallVector<SlotLifetime> lifetimes = findLifetimes(schedule, uses);
   if (isTooEarly)
     endTooEarly(lifetimes, schedule);
@@ -117,10 +116,6 @@ int64_t SlotAssigner::run(bool isTooEarly) {
   schedule.setSlots(slots);
   if (schedule.isLocal())
     schedule.setSlotPlaces(places);
-  int64_t bytes = 0;
-  for (int64_t slot : slots)
-    bytes += slot;
-  return bytes;
 }
 
 struct AssignSlots : pp::impl::AssignSlotsBase<AssignSlots> {
@@ -130,11 +125,8 @@ struct AssignSlots : pp::impl::AssignSlotsBase<AssignSlots> {
       return signalPassFailure();
     bool isTooEarly = plan->getPlant() == "slot-too-early";
     SlotUses uses(getOperation());
-    for (auto schedule : getOperation().getOps<ScheduleOp>()) {
-      int64_t bytes = SlotAssigner(schedule, uses).run(isTooEarly);
-      if (!schedule.getEvaluation())
-        slotBytes += bytes;
-    }
+    for (auto schedule : getOperation().getOps<ScheduleOp>())
+      SlotAssigner(schedule, uses).run(isTooEarly);
   }
 };
 

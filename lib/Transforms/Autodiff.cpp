@@ -83,7 +83,6 @@ public:
   bool dropTiedSum = false;
   /// Test only: forget the gradient of the last copy.
   bool dropBoundary = false;
-  unsigned numAdjoints = 0, numLearning = 0;
 
 private:
   LogicalResult differentiate(PlaceOp forward);
@@ -154,7 +153,6 @@ LogicalResult Differentiator::differentiate(Operation *op) {
   if (failed(differentiable.buildAdjoint(builder, resultGrads, needed,
                                          operandGrads)))
     return failure();
-  ++numAdjoints;
   for (auto [operand, grad, need] :
        llvm::zip(op->getOperands(), operandGrads, needed))
     if (need && grad)
@@ -323,7 +321,6 @@ void Differentiator::insertUpdates() {
     else if (warned.insert(param.getParamName()).second)
       warnNeverLearns(param);
   }
-  numLearning = learning.size();
 }
 
 /// A backward region may refer to values of forward regions; makes those
@@ -378,8 +375,6 @@ struct Autodiff : pp::impl::AutodiffBase<Autodiff> {
     }
     if (failed(differentiator.run()))
       return signalPassFailure();
-    numAdjoints = differentiator.numAdjoints;
-    numLearning = differentiator.numLearning;
   }
 };
 

@@ -327,12 +327,6 @@ LogicalResult BatchPropagation::propagate() {
 // Local shapes
 //===----------------------------------------------------------------------===//
 
-unsigned BatchPropagation::countPartial() const {
-  return llvm::count_if(states, [](const auto &entry) {
-    return entry.second.kind == BatchState::Partial;
-  });
-}
-
 /// The random key, an argument that the entry gets when the first op asks for
 /// it.
 Value BatchPropagation::getKey() {

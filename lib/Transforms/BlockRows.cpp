@@ -448,7 +448,6 @@ FailureOr<bool> BlockRows::splitOne(Block &body) {
              << " ops in blocks, more than " << kMostOps
              << "; give a block more bytes (--block-bytes) or the model fewer "
                 "rows at a time (--microbatches)";
-    numBlocks += blocks;
     group.split();
     return true;
   }

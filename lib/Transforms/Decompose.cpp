@@ -26,15 +26,13 @@ static LogicalResult decompose(DecomposableOpInterface op) {
   return success();
 }
 
-FailureOr<unsigned> pp::decomposeAll(Operation *root, DecomposeAt when) {
-  unsigned count = 0;
+LogicalResult pp::decomposeAll(Operation *root, DecomposeAt when) {
   while (true) {
     SmallVector<DecomposableOpInterface> found = findAll(root, when);
     if (found.empty())
-      return count;
+      return success();
     for (DecomposableOpInterface op : found)
       if (failed(decompose(op)))
         return failure();
-    count += found.size();
   }
 }

@@ -20,11 +20,8 @@ namespace {
 
 struct DecomposeModel : pp::impl::DecomposeModelBase<DecomposeModel> {
   void runOnOperation() override {
-    FailureOr<unsigned> count =
-        decomposeAll(getOperation(), DecomposeAt::Model);
-    if (failed(count))
-      return signalPassFailure();
-    numDecomposed = *count;
+    if (failed(decomposeAll(getOperation(), DecomposeAt::Model)))
+      signalPassFailure();
   }
 };
 

@@ -180,7 +180,7 @@ public:
   CollectiveInserter(ScheduleOp schedule, const TaskSums &tasks, int64_t places)
       : schedule(schedule), tasks(tasks), places(places), builder(schedule) {}
 
-  unsigned run(ArrayRef<Sum> sums, bool isNormLocal);
+  void run(ArrayRef<Sum> sums, bool isNormLocal);
 
 private:
   void scan();
@@ -335,7 +335,7 @@ void CollectiveInserter::insertLocally(const Sum &sum, Operation *reader) {
   SumPlacesOp::create(builder, schedule.getLoc(), sum.what, among);
 }
 
-unsigned CollectiveInserter::run(ArrayRef<Sum> sums, bool isNormLocal) {
+void CollectiveInserter::run(ArrayRef<Sum> sums, bool isNormLocal) {
   scan();
   selectSums(sums);
   // The bug of a norm of a rank's own gradients: they are summed behind it.
@@ -354,7 +354,6 @@ unsigned CollectiveInserter::run(ArrayRef<Sum> sums, bool isNormLocal) {
       insertLocally(*each.sum, getReader(*each.sum));
     else
       insert(*each.sum, each.behind, getReader(*each.sum));
-  return pending.size();
 }
 
 struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {
@@ -368,9 +367,8 @@ struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {
     TaskSums tasks(getOperation());
     bool isNormLocal = plan->getPlant() == "local-clip-norm";
     for (auto schedule : getOperation().getOps<ScheduleOp>())
-      numCollectives +=
-          CollectiveInserter(schedule, tasks, plan->getAxisSize("pp"))
-              .run(sums.get(), isNormLocal);
+      CollectiveInserter(schedule, tasks, plan->getAxisSize("pp"))
+          .run(sums.get(), isNormLocal);
   }
 };
 

@@ -66,7 +66,6 @@ public:
   LogicalResult run(ArrayRef<ScheduleOp> schedules,
                     const ppopt::schedule::Table &table,
                     const ppopt::schedule::StageGraph &graph);
-  unsigned numTransfers = 0;
 
 private:
   using Value = std::pair<StringRef, int64_t>; // name, microbatch
@@ -185,7 +184,6 @@ void TransferInserter::orderReceives() {
       while (released < senders.size() && senders[released]->time <= started)
         ++released;
       gaps[from][released].waits.push_back(sendId);
-      ++numTransfers;
     }
   }
 }
@@ -259,10 +257,9 @@ struct InsertTransfers : pp::impl::InsertTransfersBase<InsertTransfers> {
       if (failed(inserter.run(schedules, readTable(module, *plan, isEvaluation),
                               isEvaluation ? keepForward(graph) : graph)))
         return signalPassFailure();
-      numTransfers += inserter.numTransfers;
     }
     for (auto schedule : module.getOps<ScheduleOp>())
-      numTransfers += insertStepTransfers(schedule, uses);
+      insertStepTransfers(schedule, uses);
   }
 };
 

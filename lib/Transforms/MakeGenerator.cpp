@@ -320,7 +320,6 @@ public:
       : entry(entry), plant(plant), builder(entry) {}
 
   LogicalResult run();
-  unsigned numCaches = 0;
 
 private:
   func::FuncOp createEntry(ArrayRef<Type> arguments, Location loc);
@@ -396,7 +395,6 @@ LogicalResult GeneratorBuilder::narrowToPosition(const LogitsSource &source) {
                << "the model can't generate: it has not one row of scores for "
                   "each token",
            made.erase(), failure();
-  numCaches = narrowing.caches.size();
   finish(made, finishLogits(builder, logits), narrowing.caches, context);
   return success();
 }
@@ -456,7 +454,6 @@ struct MakeGenerator : pp::impl::MakeGeneratorBase<MakeGenerator> {
     if (failed(generator.run()))
       return signalPassFailure();
     plan->setBatch(1);
-    numCaches = generator.numCaches;
   }
 };
 

@@ -39,7 +39,6 @@ public:
     findNarrow(entry.getBody().front());
     return rewrite(entry.getBody().front());
   }
-  unsigned numCasts = 0;
 
 private:
   bool wasF32(Value value) const {
@@ -103,7 +102,6 @@ void PrecisionMixer::findNarrow(Block &block) {
 }
 
 Value PrecisionMixer::cast(Value value, Type element) {
-  ++numCasts;
   auto type = llvm::cast<RankedTensorType>(value.getType());
   return CastOp::create(builder, value.getLoc(), type.clone(element), value);
 }
@@ -224,7 +222,6 @@ struct MixPrecision : pp::impl::MixPrecisionBase<MixPrecision> {
     PrecisionMixer mixer(&getContext());
     if (failed(mixer.run(*entry)))
       return signalPassFailure();
-    numCasts = mixer.numCasts;
   }
 };
 

@@ -65,7 +65,6 @@ public:
         builder(ret) {}
 
   void run();
-  unsigned numCopies = 0;
 
 private:
   void replicateParams();
@@ -87,6 +86,7 @@ private:
   func::ReturnOp ret;
   OpBuilder builder;
   DenseMap<std::pair<Value, int>, Value> leaves;
+  int64_t nextCopy = 0;
 };
 
 /// The value in `stage`, computed there before `user`.
@@ -161,7 +161,7 @@ void StageBuilder::replaceReaders(Value value, Value result, int stage) {
     Value there = result;
     if (place != staged.placeOf[stage])
       there = CopyOp::create(builder, value.getLoc(), result,
-                             staged.placeOf[stage], place, numCopies++,
+                             staged.placeOf[stage], place, nextCopy++,
                              /*gradient_of=*/IntegerAttr());
     for (OpOperand *use : readers[place])
       use->set(there);
@@ -229,10 +229,7 @@ struct PlaceOps : pp::impl::PlaceOpsBase<PlaceOps> {
     if (failed(placement))
       return signalPassFailure();
     StagedOps staged = formStagesOf(*placement);
-    StageBuilder stages(*entry, staged, hasPlaces);
-    stages.run();
-    numStages = staged.placeOf.size();
-    numCopies = stages.numCopies;
+    StageBuilder(*entry, staged, hasPlaces).run();
   }
 };
 

@@ -47,7 +47,7 @@ public:
 
   void findSunk();
   void sink();
-  unsigned getNumSunk() const { return sunk.size(); }
+  bool hasSunk() const { return !sunk.empty(); }
 
 private:
   bool isForLossOnly(OpOperand &use);
@@ -156,9 +156,8 @@ struct SinkLoss : pp::impl::SinkLossBase<SinkLoss> {
       return; // nothing learns
     LossStage stage(ret, forward, backward);
     stage.findSunk();
-    if (stage.getNumSunk() == 0)
+    if (!stage.hasSunk())
       return;
-    numSunk += stage.getNumSunk();
     stage.sink();
     auto type = FunctionType::get(&getContext(), entry->getArgumentTypes(),
                                   ret.getOperandTypes());

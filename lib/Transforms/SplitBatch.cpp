@@ -75,7 +75,6 @@ struct SplitBatch : pp::impl::SplitBatchBase<SplitBatch> {
     if (failed(propagation.propagate()))
       return signalPassFailure();
     propagation.applyLocalShapes(*batch / plan->getBatchTiles());
-    numPartial = propagation.countPartial();
   }
 };
 

@@ -44,7 +44,6 @@ public:
         recompute(getRecompute(plan)), builder(builder) {}
 
   LogicalResult run();
-  unsigned numRecomputed = 0, numSaved = 0;
 
 private:
   void collectMarks();
@@ -214,7 +213,6 @@ void TaskSplitter::findSaved(StageParts &stage) {
                    {forward, entryBlock()},
                    [&](Value value) { return roleOf(value).has_value(); },
                    marked});
-  numSaved += saved[stage.stage].size();
 }
 
 /// Values that ops of `block`, or the copies from it, take from other blocks.
@@ -387,10 +385,7 @@ void TaskSplitter::buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
                     return !isKept.contains(value) &&
                            llvm::is_contained(blocks, value.getParentBlock());
                   },
-                  [&](Operation *op) {
-                    numRecomputed += op->getBlock() != body;
-                    recomputed += estimateWork(op).flops;
-                  }};
+                  [&](Operation *op) { recomputed += estimateWork(op).flops; }};
   auto accumulate = [&](Value gradient) {
     for (StringRef param : gradientOf.lookup(gradient))
       task.accumulate(role(RoleKind::Grad, param), task.lookup(gradient));
@@ -467,7 +462,6 @@ void TaskSplitter::buildBackward(StageParts &stage) {
         name = ("s" + Twine(stage.stage) + ".w" + Twine(handedOn.size())).str();
       handedOn.push_back(value);
     }
-  numSaved += handedOn.size();
   buildPart(stage, "I", TaskKind::BackwardInput, inputs, kept, handedOn);
   SmallVector<Value> keptOrMade(kept);
   keptOrMade.append(handedOn);
@@ -575,8 +569,6 @@ struct SplitTasks : pp::impl::SplitTasksBase<SplitTasks> {
     TaskSplitter splitter(*parts, *plan, builder);
     if (failed(splitter.run()))
       return signalPassFailure();
-    numSaved = splitter.numSaved;
-    numRecomputed = splitter.numRecomputed;
     entry->erase();
   }
 };

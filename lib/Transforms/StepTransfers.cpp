@@ -14,7 +14,7 @@ public:
   StepInserter(ScheduleOp schedule, const SlotUses &uses)
       : schedule(schedule), uses(uses), builder(schedule) {}
 
-  unsigned run();
+  void run();
 
 private:
   void scan();
@@ -96,7 +96,7 @@ void StepInserter::start(TransferOp transfer, int64_t id) {
                    /*microbatch=*/0, kNoSlot);
 }
 
-unsigned StepInserter::run() {
+void StepInserter::run() {
   scan();
   SmallVector<TransferOp> transfers;
   for (auto transfer :
@@ -113,11 +113,10 @@ unsigned StepInserter::run() {
     setBefore(findReader(transfer));
     WaitOp::create(builder, transfer.getLoc(), nextId + i);
   }
-  return transfers.size();
 }
 
 } // namespace
 
-unsigned pp::insertStepTransfers(ScheduleOp schedule, const SlotUses &uses) {
-  return StepInserter(schedule, uses).run();
+void pp::insertStepTransfers(ScheduleOp schedule, const SlotUses &uses) {
+  StepInserter(schedule, uses).run();
 }

@@ -12,9 +12,8 @@ namespace mlir::pp {
 /// once a step. All start together, in the order of the module: those of
 /// parameters behind the check of the counts, before all of microbatches; those
 /// of gradients behind the last run of a stage. They are waited for where what
-/// they bring is read, and before what they send is overwritten. Returns their
-/// number.
-unsigned insertStepTransfers(ScheduleOp schedule, const SlotUses &uses);
+/// they bring is read, and before what they send is overwritten.
+void insertStepTransfers(ScheduleOp schedule, const SlotUses &uses);
 
 } // namespace mlir::pp
 

@@ -23,10 +23,6 @@ def FormKernels : Pass<"pp-form-kernels", "::mlir::ModuleOp"> {
   // Scalar code is written once, to see how ops read.
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::func::FuncDialect"];
-  let statistics = [
-    Statistic<"numKernels", "kernels", "different kernels">,
-    Statistic<"numLaunches", "launches", "launches of kernels in tasks">,
-    Statistic<"numFused", "fused", "ops in launched kernels">];
 }
 
 def BufferizeTasks : Pass<"pp-bufferize-tasks", "::mlir::ModuleOp"> {

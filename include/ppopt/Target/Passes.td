@@ -18,7 +18,6 @@ def PlanArena : Pass<"pp-plan-arena", "::mlir::ModuleOp"> {
     pp.region "parameters" "params:b1" at 320 bytes 8192 {place = 1 : i64}
     ```
   }];
-  let statistics = [Statistic<"arenaBytes", "arena-bytes", "bytes of the largest arena">];
 }
 
 def VerifyKernels : Pass<"pp-verify-kernels", "::mlir::ModuleOp"> {

@@ -30,8 +30,6 @@ public:
   /// depend on the global index where their tile lies.
   void applyLocalShapes(int64_t rows);
 
-  unsigned countPartial() const;
-
   /// Another batch size, not a split: sums over the batch are complete and rows
   /// may mix.
   bool isResize = false;

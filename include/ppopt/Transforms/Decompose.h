@@ -9,8 +9,8 @@
 namespace mlir::pp {
 
 /// Replaces all ops under `root` that decompose at `when`, and what they
-/// decompose into, until none is left. Returns their number.
-FailureOr<unsigned> decomposeAll(Operation *root, DecomposeAt when);
+/// decompose into, until none is left.
+LogicalResult decomposeAll(Operation *root, DecomposeAt when);
 
 } // namespace mlir::pp
 

@@ -72,7 +72,6 @@ def DecomposeModel : Pass<"pp-decompose-model", "::mlir::ModuleOp"> {
     %l = pp.mul %2, %c : tensor<f32>, tensor<f32>
     ```
   }];
-  let statistics = [Statistic<"numDecomposed", "decomposed", "compositions replaced">];
 }
 
 def MixPrecision : Pass<"pp-mix-precision", "::mlir::ModuleOp"> {
@@ -98,7 +97,6 @@ def MixPrecision : Pass<"pp-mix-precision", "::mlir::ModuleOp"> {
     %y = pp.matmul %g, %vn : tensor<4x8xbf16>, tensor<8x8xbf16>
     ```
   }];
-  let statistics = [Statistic<"numCasts", "casts", "casts inserted">];
 }
 
 def PlaceOps : Pass<"pp-place-ops", "::mlir::ModuleOp"> {
@@ -119,9 +117,6 @@ def PlaceOps : Pass<"pp-place-ops", "::mlir::ModuleOp"> {
     %l = pp.place 1 stage 1 -> tensor<f32> { ... %c ... }
     ```
   }];
-  let statistics = [
-    Statistic<"numStages", "stages", "Number of stages">,
-    Statistic<"numCopies", "copies", "Number of copies between places">];
 }
 
 def ResizeBatch : Pass<"pp-resize-batch", "::mlir::ModuleOp"> {
@@ -147,9 +142,6 @@ def Autodiff : Pass<"pp-autodiff", "::mlir::ModuleOp"> {
     pp.update %w, %dw : tensor<4x4xf32>
     ```
   }];
-  let statistics = [
-    Statistic<"numAdjoints", "adjoints", "ops whose adjoint was built">,
-    Statistic<"numLearning", "learning", "parameters that learn">];
 }
 
 def SinkLoss : Pass<"pp-sink-loss", "::mlir::ModuleOp"> {
@@ -171,7 +163,6 @@ def SinkLoss : Pass<"pp-sink-loss", "::mlir::ModuleOp"> {
     return %e, %b#1
     ```
   }];
-  let statistics = [Statistic<"numSunk", "sunk", "forward ops that training computes in the backward">];
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,7 +203,6 @@ def MakeGenerator : Pass<"pp-make-generator", "::mlir::ModuleOp"> {
       ... %a, %keys_after, %values_after = pp.attention_step %q, %k, %v cache %keys, %values at %position ...
     ```
   }];
-  let statistics = [Statistic<"numCaches", "caches", "caches of earlier positions">];
 }
 
 def FormGenerator : Pass<"pp-form-generator", "::mlir::ModuleOp"> {
@@ -236,7 +226,6 @@ def SplitBatch : Pass<"pp-split-batch", "::mlir::ModuleOp"> {
     the number of tiles. Sums over the batch that depend on inputs alone and are used otherwise become results of the prologue. All else is
     refused, naming the op.
   }];
-  let statistics = [Statistic<"numPartial", "partial", "values that are partial sums over the batch">];
 }
 
 def SplitTasks : Pass<"pp-split-tasks", "::mlir::ModuleOp"> {
@@ -247,9 +236,6 @@ def SplitTasks : Pass<"pp-split-tasks", "::mlir::ModuleOp"> {
     from saved values, parameters or inputs at no more than an elementwise cost) or layer (all but what `pp.checkpoint` marks and what the stage is given). Gradients
     accumulate over microbatches in place. No `pp.checkpoint` is left.
   }];
-  let statistics = [
-    Statistic<"numSaved", "saved", "values saved from forward to backward">,
-    Statistic<"numRecomputed", "recomputed", "ops computed again in the backward">];
 }
 
 def FormBuckets : Pass<"pp-form-buckets", "::mlir::ModuleOp"> {
@@ -314,7 +300,6 @@ def InsertTransfers : Pass<"pp-insert-transfers", "::mlir::ModuleOp"> {
     pp.send 0 @x0 microbatch 0 slot -1
     ```
   }];
-  let statistics = [Statistic<"numTransfers", "transfers", "transfers of training and evaluation">];
 }
 
 def InsertCollectives : Pass<"pp-insert-collectives", "::mlir::ModuleOp"> {
@@ -327,7 +312,6 @@ def InsertCollectives : Pass<"pp-insert-collectives", "::mlir::ModuleOp"> {
     one of several places all start them in one order: counts, loss, buckets by number, norm. In a local schedule a sum is one action, a
     `pp.sum_places` before its first reader.
   }];
-  let statistics = [Statistic<"numCollectives", "collectives", "collectives started in a step">];
 }
 
 def AssignSlots : Pass<"pp-assign-slots", "::mlir::ModuleOp"> {
@@ -341,7 +325,6 @@ def AssignSlots : Pass<"pp-assign-slots", "::mlir::ModuleOp"> {
     pp.send 0 @x0 microbatch 0 slot 0
     ```
   }];
-  let statistics = [Statistic<"slotBytes", "slot-bytes", "bytes of all slots">];
 }
 
 def VerifySchedule : Pass<"pp-verify-schedule", "::mlir::ModuleOp"> {
@@ -381,7 +364,6 @@ def BlockRows : Pass<"pp-block-rows", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"budget", "budget", "int64_t", /*default=*/"67108864", "bytes that an intermediate value may take">];
-  let statistics = [Statistic<"numBlocks", "blocks", "blocks that groups were cut into">];
 }
 
 def DecomposeKernels : Pass<"pp-decompose-kernels", "::mlir::ModuleOp"> {
@@ -402,7 +384,6 @@ def DecomposeKernels : Pass<"pp-decompose-kernels", "::mlir::ModuleOp"> {
     %y = pp.mul %2, %4 : tensor<8x16xf32>, tensor<8x1xf32>
     ```
   }];
-  let statistics = [Statistic<"numDecomposed", "decomposed", "composites replaced">];
 }
 
 //===----------------------------------------------------------------------===//
