@@ -2,6 +2,7 @@
 
 #include "train/flags.h"
 
+#include "ppopt/byte_amount.h"
 #include "train/nearest_name.h"
 #include "train/usage_error.h"
 
@@ -11,7 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <utility>
+#include <optional>
 
 namespace ppopt::train {
 
@@ -54,23 +55,10 @@ size_t parseChoice(const std::string &flag, const std::string &text,
 }
 
 int64_t parseBytes(const std::string &flag, const std::string &text) {
-  static const std::pair<const char *, int64_t> units[] = {
-      {"KiB", int64_t{1} << 10}, {"MiB", int64_t{1} << 20},
-      {"GiB", int64_t{1} << 30}, {"KB", 1000},
-      {"MB", 1000 * 1000},       {"GB", 1000 * 1000 * 1000}};
-  size_t digits = text.find_first_not_of("0123456789");
-  std::string unit = digits == std::string::npos ? "" : text.substr(digits);
-  int64_t size = unit.empty() ? 1 : 0;
-  for (const auto &[name, bytes] : units)
-    if (unit == name)
-      size = bytes;
-  if (size == 0 || digits == 0)
-    throw UsageError("{} {}: not a number of bytes, as 4096, 512MB or 8GiB",
-                     flag, text);
-  int64_t bytes = parseInteger(flag, text.substr(0, digits), 0);
-  if (__builtin_mul_overflow(bytes, size, &bytes))
-    throw UsageError("{} {}: too large", flag, text);
-  return bytes;
+  if (std::optional<int64_t> bytes = parseByteAmount(text))
+    return *bytes;
+  throw UsageError("{} {}: must be an amount of bytes, as {}", flag, text,
+                   byteAmountExamples);
 }
 
 CLI::Option *Flags::path(const std::string &flag, std::string &into,

@@ -22,7 +22,7 @@ double parseNumber(const std::string &flag, const std::string &text);
 /// Not less than `least`.
 int64_t parseInteger(const std::string &flag, const std::string &text,
                      int64_t least);
-/// "64MiB", "2GB", "4096".
+/// As parseByteAmount (ppopt/byte_amount.h) has it.
 int64_t parseBytes(const std::string &flag, const std::string &text);
 /// Index of `text` among the values that a flag takes.
 size_t parseChoice(const std::string &flag, const std::string &text,

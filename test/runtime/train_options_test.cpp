@@ -88,6 +88,9 @@ TEST(CommandLine, ReadsValues) {
   EXPECT_EQ(memoryOf("7"), 7);
   EXPECT_EQ(memoryOf("2GB"), 2'000'000'000);
   EXPECT_EQ(memoryOf("2GiB"), int64_t{2} << 30);
+  EXPECT_EQ(memoryOf("1.5KiB"), 1536);
+  EXPECT_EQ(memoryOf("12B"), 12);
+  EXPECT_EQ(memoryOf("8388607TiB"), int64_t{8388607} << 40);
   using Paths = std::vector<std::string>;
   Options several = parse("--data a b --eval-data c --steps 3 --data d");
   EXPECT_EQ(several.data, (Paths{"a", "b", "d"}));
@@ -149,10 +152,13 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--data d --checkpoint c --keep 0", "--keep 0: must be at least 1"},
       {"--data d --checkpoint c --resume --init p", "--resume and --init"},
       {"--data d --checkpoint c --checkpoint-memory 3kb",
-       "--checkpoint-memory 3kb: not a number of bytes, as 4096, 512MB or"},
-      {"--data d --checkpoint c --checkpoint-memory GiB", "not a number of"},
-      {"--data d --checkpoint c --checkpoint-memory 9999999999GiB",
-       "--checkpoint-memory 9999999999GiB: too large"},
+       "--checkpoint-memory 3kb: must be an amount of bytes, as 8GiB, 512MB "
+       "or 4096"},
+      {"--data d --checkpoint c --checkpoint-memory GiB", "GiB: must be an"},
+      {"--data d --checkpoint c --checkpoint-memory 1.2.3", "1.2.3: must be"},
+      {"--data d --checkpoint c --checkpoint-memory 1e3", "1e3: must be an"},
+      {"--data d --checkpoint c --checkpoint-memory 8388608TiB",
+       "--checkpoint-memory 8388608TiB: must be an amount of bytes"},
       {"--data d --prompt x", "--prompt: needs --generate N"},
       {"--data d --temperature 1", "--temperature: needs --generate N"},
       {"--data d --top-k 1", "--top-k: needs --generate N"},

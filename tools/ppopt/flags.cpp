@@ -2,6 +2,8 @@
 
 #include "flags.h"
 
+#include "ppopt/byte_amount.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -71,31 +73,6 @@ static std::string checkMesh(const Flag &flag, StringRef value) {
   return "";
 }
 
-/// "8GiB", "512MB", "4096"; nothing where the text is no such amount.
-static std::optional<int64_t> parseBytes(StringRef text) {
-  static constexpr std::pair<StringRef, int64_t> units[] = {
-      {"", 1},
-      {"B", 1},
-      {"KiB", 1 << 10},
-      {"MiB", 1 << 20},
-      {"GiB", 1 << 30},
-      {"TiB", int64_t(1) << 40},
-      {"KB", 1000},
-      {"MB", 1000000},
-      {"GB", 1000000000},
-      {"TB", 1000000000000}};
-  size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
-  StringRef unit = text.drop_front(end);
-  double number;
-  if (text.take_front(end).getAsDouble(number))
-    return std::nullopt;
-  for (auto [name, bytes] : units)
-    if (name == unit && number * double(bytes) >= 1 &&
-        number * double(bytes) < 9e18)
-      return static_cast<int64_t>(number * double(bytes));
-  return std::nullopt;
-}
-
 static std::string checkValue(const Flag &flag, StringRef value) {
   int64_t number;
   double real;
@@ -137,8 +114,10 @@ static std::string checkValue(const Flag &flag, StringRef value) {
   case ValueKind::Mesh:
     return checkMesh(flag, value);
   case ValueKind::Bytes:
-    if (!is_contained(flag.values, value) && !parseBytes(value))
-      return ("must be an amount like 8GiB, 512MB or 4096, not '" + value + "'")
+    if (!is_contained(flag.values, value) &&
+        parseByteAmount(value).value_or(0) < 1)
+      return ("must be an amount of bytes, as " + Twine(byteAmountExamples) +
+              ", not '" + value + "'")
           .str();
     return "";
   }
@@ -172,7 +151,7 @@ double Arguments::getReal(StringRef flag) const {
 }
 
 std::optional<int64_t> Arguments::getBytes(StringRef flag) const {
-  return parseBytes(get(flag));
+  return parseByteAmount(get(flag));
 }
 
 static const Flag *findFlag(const Command &command, StringRef name) {

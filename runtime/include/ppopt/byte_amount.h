@@ -1,0 +1,52 @@
+//===- byte_amount.h - Amounts of bytes on command lines --------*- C++ -*-===//
+//
+// For the flags of `ppopt` and for those of the executables that it makes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_BYTE_AMOUNT_H
+#define PPOPT_BYTE_AMOUNT_H
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace ppopt {
+
+/// What messages give as examples.
+constexpr const char *byteAmountExamples = "8GiB, 512MB or 4096";
+
+/// "8GiB", "1.5GB", "4096", "100B": a decimal number and a unit, nothing
+/// between; a fraction of a byte is dropped. Nothing where the text is no such
+/// amount, or is one of 2^63 or more.
+inline std::optional<int64_t> parseByteAmount(std::string_view text) {
+  constexpr std::pair<std::string_view, int64_t> units[] = {
+      {"", 1},
+      {"B", 1},
+      {"KiB", int64_t(1) << 10},
+      {"MiB", int64_t(1) << 20},
+      {"GiB", int64_t(1) << 30},
+      {"TiB", int64_t(1) << 40},
+      {"KB", 1000},
+      {"MB", 1000000},
+      {"GB", 1000000000},
+      {"TB", 1000000000000}};
+  size_t end = text.find_first_not_of("0123456789.");
+  std::string_view digits = text.substr(0, end),
+                   unit = text.substr(digits.size());
+  double number = 0;
+  auto [last, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || last != digits.data() + digits.size())
+    return std::nullopt;
+  for (auto [name, bytes] : units)
+    if (name == unit && number * double(bytes) < 0x1p63)
+      return int64_t(number * double(bytes));
+  return std::nullopt;
+}
+
+} // namespace ppopt
+
+#endif // PPOPT_BYTE_AMOUNT_H
