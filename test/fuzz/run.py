@@ -81,8 +81,8 @@ def fuzz(target, build, folder, flags, seconds=SECONDS):
     os.makedirs(corpus, exist_ok=True)
     shutil.rmtree(findings, ignore_errors=True)
     os.makedirs(findings)
-    command = [program_of(target, build), *flags, f"-timeout={seconds}", f"-rss_limit_mb={MEGABYTES}",
-               "-close_fd_mask=3", "-print_final_stats=1", f"-artifact_prefix={findings}/"]
+    command = [program_of(target, build), *flags, f"-timeout={seconds}", f"-report_slow_units={seconds}",
+               f"-rss_limit_mb={MEGABYTES}", "-close_fd_mask=3", "-print_final_stats=1", f"-artifact_prefix={findings}/"]
     if target in LONGEST:
         command.append(f"-max_len={LONGEST[target]}")
     done = subprocess.run([*command, corpus, os.path.join(SEEDS, target)], stdin=subprocess.DEVNULL,
@@ -94,6 +94,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=sorted(RUNS), action="append", help="this target; may be given several times")
     parser.add_argument("--seconds", type=int, default=60, help="of each target")
+    parser.add_argument("--timeout", type=int, default=SECONDS,
+                        help="seconds that an input may take; more where the machine does other things too")
     parser.add_argument("--jobs", type=int, default=CORES, help="targets at a time")
     parser.add_argument("--folder", default=os.path.join(FUZZ, "run"), help="where corpora and findings lie")
     parser.add_argument("--build", default=os.path.join(SOURCE, "build", "release"),
@@ -108,7 +110,8 @@ def main():
         return subprocess.run([program_of(targets[0], build), arguments.input]).returncode
 
     def run(target):
-        outcome = fuzz(target, build, os.path.join(arguments.folder, target), [f"-max_total_time={arguments.seconds}"])
+        outcome = fuzz(target, build, os.path.join(arguments.folder, target), [f"-max_total_time={arguments.seconds}"],
+                       arguments.timeout)
         print(outcome, flush=True)
         if outcome.failed:
             print(outcome.log[-5000:], flush=True)
