@@ -19,8 +19,9 @@ Dependencies::Dependencies(const StageGraph &graph)
   for (size_t index = 0; index < graph.edges.size(); ++index) {
     const Edge &edge = graph.edges[index];
     Work work = edge.isGradient ? Work::Backward : Work::Forward;
-    addWait(graph, edge.to, work,
-            {edge.from, edge.isGradient, static_cast<int>(index)});
+    Value value{edge.from, edge.isGradient, static_cast<int>(index)};
+    for (int reader : edge.getReaders())
+      addWait(graph, reader, work, value);
     outgoing[edge.from * 3 + getKind(work)].push_back(static_cast<int>(index));
   }
 }

@@ -86,9 +86,9 @@ private:
 
   bool isRead(int stage, int microbatch, int now) {
     for (int edge : dependencies.getOutgoing(stage, Work::Forward))
-      if (endOf.at(graph.edges[edge].to, /*isGradient=*/false, microbatch) >
-          now)
-        return false;
+      for (int reader : graph.edges[edge].getReaders())
+        if (endOf.at(reader, /*isGradient=*/false, microbatch) > now)
+          return false;
     return true;
   }
 

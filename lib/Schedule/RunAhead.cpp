@@ -24,10 +24,11 @@ RunAhead ppopt::schedule::getRunAhead(const StageGraph &graph) {
   int stages = static_cast<int>(graph.stages.size());
   std::vector<std::vector<int>> readers(stages), gradientsFrom(stages);
   for (const Edge &edge : graph.edges)
-    if (edge.isGradient)
-      gradientsFrom[edge.to].push_back(edge.from);
-    else
-      readers[edge.from].push_back(edge.to);
+    for (int reader : edge.getReaders())
+      if (edge.isGradient)
+        gradientsFrom[reader].push_back(edge.from);
+      else
+        readers[edge.from].push_back(reader);
   RunAhead ahead;
   ahead.ofBackward.assign(stages, 1);
   ahead.ofReaders.assign(stages, 1);

@@ -6,6 +6,12 @@
 
 using namespace ppopt::schedule;
 
+std::vector<int> Edge::getReaders() const {
+  std::vector<int> readers = alsoTo;
+  readers.insert(readers.begin(), to);
+  return readers;
+}
+
 StageGraph ppopt::schedule::makeChain(const std::vector<int> &placeOf,
                                       double forwardTime, double inputTime,
                                       double weightTime, int64_t bytes) {
@@ -26,20 +32,25 @@ StageGraph ppopt::schedule::makeChain(const std::vector<int> &placeOf,
   return graph;
 }
 
-static std::string checkEdge(const Edge &edge, const StageGraph &graph) {
+static std::string checkEdge(const Edge &edge, int to,
+                             const StageGraph &graph) {
   int stages = static_cast<int>(graph.stages.size());
   std::string text =
       std::string(edge.isGradient ? "the gradient edge" : "the edge") +
       " from stage " + std::to_string(edge.from) + " to stage " +
-      std::to_string(edge.to);
-  int early = edge.isGradient ? edge.to : edge.from;
-  int late = edge.isGradient ? edge.from : edge.to;
+      std::to_string(to);
+  int early = edge.isGradient ? to : edge.from;
+  int late = edge.isGradient ? edge.from : to;
   if (early < 0 || late >= stages || early >= late)
     return text + ": stages are numbered 0 to " + std::to_string(stages - 1) +
            ", values go to later ones and gradients to earlier ones";
   if (edge.isGradient &&
       !(graph.stages[early].hasBackward && graph.stages[late].hasBackward))
     return text + ": both must have a backward";
+  if (graph.stages[to].place != graph.stages[edge.to].place)
+    return text + ": its value is brought to place " +
+           std::to_string(graph.stages[edge.to].place) + ", of stage " +
+           std::to_string(edge.to);
   return "";
 }
 
@@ -58,9 +69,11 @@ std::string ppopt::schedule::check(const StageGraph &graph) {
     return "place " + std::to_string(unused - isUsed.begin()) +
            " has no stage; use fewer places or put a part of the model there";
   for (const Edge &edge : graph.edges) {
-    std::string wrong = checkEdge(edge, graph);
-    if (!wrong.empty())
-      return wrong;
+    for (int reader : edge.getReaders()) {
+      std::string wrong = checkEdge(edge, reader, graph);
+      if (!wrong.empty())
+        return wrong;
+    }
   }
   return "";
 }

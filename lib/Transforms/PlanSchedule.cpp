@@ -41,11 +41,13 @@ public:
 private:
   void addTask(TaskOp task);
   void addEdges();
+  void addReaders(TaskOp task);
 
   ModuleOp module;
   StageGraph graph;
   /// Of each saved value the task of a stage that makes it.
   llvm::StringMap<TaskOp> makers;
+  llvm::StringMap<size_t> edgeOf; ///< by transfer
 };
 
 void GraphBuilder::addTask(TaskOp task) {
@@ -83,11 +85,15 @@ void GraphBuilder::addTask(TaskOp task) {
 /// other.
 void GraphBuilder::addEdges() {
   for (auto transfer : module.getOps<TransferOp>())
-    if (!transfer.getStep())
+    if (!transfer.getStep()) {
+      edgeOf[transfer.getSymName()] = graph.edges.size();
       graph.edges.push_back({static_cast<int>(transfer.getFromStage()),
                              static_cast<int>(transfer.getToStage()),
                              transfer.getGradientOf().has_value(),
                              getAlignedBytes(transfer.getType())});
+    }
+  for (auto task : module.getOps<TaskOp>())
+    addReaders(task);
   std::map<std::tuple<int64_t, int64_t, bool>, int64_t> bytes;
   for (auto task : module.getOps<TaskOp>())
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
@@ -103,6 +109,27 @@ void GraphBuilder::addEdges() {
     auto [from, to, isGradient] = key;
     graph.edges.push_back(
         {static_cast<int>(from), static_cast<int>(to), isGradient, total});
+  }
+}
+
+/// A task that reads a transferred value, if no other of its stage has read it
+/// before: backwards are behind the forward of their stage.
+void GraphBuilder::addReaders(TaskOp task) {
+  bool isForward = task.getKind() == TaskKind::Forward;
+  if (!isForward && task.getKind() != TaskKind::Backward &&
+      task.getKind() != TaskKind::BackwardInput)
+    return;
+  auto stage = static_cast<int>(task.getStage());
+  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+    if (task.getArgRole(i).getKind() != RoleKind::Received)
+      continue;
+    auto found = edgeOf.find(task.getArgRole(i).getName());
+    if (found == edgeOf.end())
+      continue;
+    ppopt::schedule::Edge &edge = graph.edges[found->second];
+    if (edge.isGradient != isForward && edge.to != stage &&
+        !llvm::is_contained(edge.alsoTo, stage))
+      edge.alsoTo.push_back(stage);
   }
 }
 

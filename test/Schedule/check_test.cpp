@@ -100,6 +100,21 @@ TEST(Check, RefusesTheBackwardOfAFrozenStage) {
   EXPECT_EQ(check(table, graph), "");
 }
 
+TEST(Check, AllReadersOfAPlaceWaitForWhatIsBroughtThere) {
+  // Stage 0 of place 0 is read by both stages of place 1.
+  StageGraph graph = makeChain({0, 1, 1});
+  for (Stage &stage : graph.stages)
+    stage.hasBackward = false;
+  graph.edges = {{0, 1, false, 0, /*alsoTo=*/{2}}, {2, 3, false, 0}};
+  graph.stages.push_back({0, /*hasBackward=*/false});
+  auto F = Work::Forward;
+  EXPECT_EQ(check({1, {{{F, 0, 0}, {F, 3, 0}}, {{F, 2, 0}, {F, 1, 0}}}}, graph),
+            "");
+  EXPECT_EQ(check({1, {{{F, 3, 0}, {F, 0, 0}}, {{F, 2, 0}, {F, 1, 0}}}}, graph),
+            "the schedule waits for itself: 3F0 reads what 2F0 makes; 2F0 "
+            "reads what 0F0 makes, which stands behind 3F0 in row 0");
+}
+
 TEST(Check, PrintsTheCycleOverTwoRows) {
   Table table = makePair();
   std::swap(table.rows[0][1], table.rows[0][2]); // 0F0 0B0 0F1 0B1

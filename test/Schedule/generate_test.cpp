@@ -195,6 +195,10 @@ TEST(Generate, RefusesABrokenGraph) {
   graph.stages[0].hasBackward = false;
   EXPECT_EQ(check(graph), "the gradient edge from stage 1 to stage 0: both "
                           "must have a backward");
+  graph = makeChain({0, 1, 0});
+  graph.edges[0].alsoTo = {2};
+  EXPECT_EQ(check(graph), "the edge from stage 0 to stage 2: its value is "
+                          "brought to place 1, of stage 1");
 }
 
 TEST(Generate, ShapesAreWhatTheTablesNeed) {

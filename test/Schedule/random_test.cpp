@@ -20,7 +20,8 @@ public:
   }
 
   /// Stages that read any earlier ones, or none, on places in any order; some
-  /// without a backward, some edges without a gradient.
+  /// without a backward, some edges without a gradient. A value may go to
+  /// several stages of a place by one edge or by several.
   StageGraph make() {
     int stages = pick(1, 9);
     StageGraph graph;
@@ -36,7 +37,15 @@ public:
       for (int from = 0; from < to; ++from) {
         if (pick(0, from + 1 == to ? 3 : 9) > 2)
           continue;
-        graph.edges.push_back({from, to, false, pick(0, 9)});
+        auto known = std::find_if(
+            graph.edges.begin(), graph.edges.end(), [&](const Edge &edge) {
+              return edge.from == from && !edge.isGradient &&
+                     graph.stages[edge.to].place == graph.stages[to].place;
+            });
+        if (known != graph.edges.end() && pick(0, 1))
+          known->alsoTo.push_back(to);
+        else
+          graph.edges.push_back({from, to, false, pick(0, 9)});
         if (graph.stages[from].hasBackward && graph.stages[to].hasBackward &&
             pick(0, 4) > 0)
           graph.edges.push_back({to, from, true, pick(0, 9)});
@@ -52,9 +61,12 @@ std::string describe(const StageGraph &graph, int microbatches) {
   std::string text = std::to_string(microbatches) + " microbatches, stages on";
   for (const Stage &stage : graph.stages)
     text += " " + std::to_string(stage.place) + (stage.hasBackward ? "" : "f");
-  for (const Edge &edge : graph.edges)
+  for (const Edge &edge : graph.edges) {
     text += (edge.isGradient ? ", gradient " : ", ") +
             std::to_string(edge.from) + ">" + std::to_string(edge.to);
+    for (int reader : edge.alsoTo)
+      text += "&" + std::to_string(reader);
+  }
   return text;
 }
 
@@ -100,7 +112,7 @@ public:
       start = std::max(start, getEndOfReaders(cell));
     if (cell.work != Work::BackwardWeight)
       for (size_t edge = 0; edge < graph.edges.size(); ++edge)
-        if (graph.edges[edge].to == cell.stage &&
+        if (isReader(graph.edges[edge], cell.stage) &&
             graph.edges[edge].isGradient == !isForward)
           start = std::max(start, getArrival(edge, cell.microbatch));
     double takes = isForward ? stage.forwardTime
@@ -113,11 +125,17 @@ public:
   }
 
 private:
+  static bool isReader(const Edge &edge, int stage) {
+    return edge.to == stage ||
+           std::count(edge.alsoTo.begin(), edge.alsoTo.end(), stage) > 0;
+  }
+
   int countStagesToTheEnd(int stage) {
     int most = 0;
     for (const Edge &edge : graph.edges)
-      if (!edge.isGradient && edge.from == stage)
-        most = std::max(most, countStagesToTheEnd(edge.to));
+      for (int reader = 0; reader < int(graph.stages.size()); ++reader)
+        if (!edge.isGradient && edge.from == stage && isReader(edge, reader))
+          most = std::max(most, countStagesToTheEnd(reader));
     return most + 1;
   }
 

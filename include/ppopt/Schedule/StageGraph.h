@@ -25,13 +25,18 @@ struct Stage {
 };
 
 /// A value that goes from one stage to another. If the stages are on two
-/// places it is transferred: once for each place, `to` being the first stage
-/// there that reads it; others there have an edge from `to`.
+/// places it is transferred once for each place, to the first stage there that
+/// reads it.
 struct Edge {
   int from = 0, to = 0;
   /// It is a gradient: from the backward of `from` to the backward of `to`.
   bool isGradient = false;
   int64_t bytes = 0;
+  /// Other stages of the place of `to` that read it once it is there.
+  std::vector<int> alsoTo = {};
+
+  /// `to` and the others.
+  std::vector<int> getReaders() const;
 };
 
 /// Stages are in topological order of the forward edges: from < to; gradient
