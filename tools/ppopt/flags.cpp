@@ -66,7 +66,7 @@ static std::string checkMesh(const Flag &flag, StringRef value) {
       return ("the axis '" + name + "' is there twice").str();
     if (size.getAsInteger(10, number) || number < 1 || number > 65536)
       return ("the size of '" + name +
-              "' must be a whole number from 1, not '" + size + "'")
+              "' must be a whole number from 1 to 65536, not '" + size + "'")
           .str();
     seen.push_back(name);
   }

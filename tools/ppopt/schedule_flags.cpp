@@ -10,6 +10,9 @@
 using namespace llvm;
 using namespace ppopt;
 
+/// A table has a row of each microbatch for each stage.
+static constexpr int64_t kMostStages = int64_t(1) << 20;
+
 static bool isFile(StringRef schedule) {
   return schedule.contains('.') || schedule.contains('/');
 }
@@ -75,8 +78,16 @@ std::string ppopt::setSchedule(const Arguments &arguments,
   StringRef name = arguments.get("schedule");
   if (isFile(name))
     return setTable(name, arguments, plan);
-  if (arguments.has("chunks"))
-    plan.chunks = static_cast<int>(arguments.getInteger("chunks"));
+  if (arguments.has("chunks")) {
+    int64_t chunks = arguments.getInteger("chunks");
+    int64_t places = plan.getAxisSize("pp");
+    if (chunks > kMostStages / places)
+      return ("--chunks " + Twine(chunks) + ": makes more than " +
+              Twine(kMostStages) + " stages on the " + Twine(places) +
+              " places of --mesh")
+          .str();
+    plan.chunks = static_cast<int>(chunks);
+  }
   if (name != "auto")
     return setNamedSchedule(name, plan);
   plan.schedule = name.str();
