@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
-#include <limits.h>
 #include <unistd.h>
 
 namespace ppopt::train {
