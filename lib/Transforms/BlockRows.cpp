@@ -86,6 +86,9 @@ public:
   /// Collects the group around the wide result of `seed`. False if some op of
   /// it can't be computed block by block.
   bool grow(Operation *seed);
+  /// Whether the group is the same around the result of this product, as far as
+  /// it was collected.
+  bool isAround(Operation *seed) const;
   int64_t countBlocks() const { return llvm::divideCeil(rows, chooseSize()); }
   const llvm::SetVector<Operation *> &getOps() const { return ops; }
   /// Replaces the group by its blocks.
@@ -93,6 +96,7 @@ public:
 
 private:
   bool isWide(Value value) const { return getBytes(value) > widthOfGroup; }
+  int64_t getWidthAround(Value result) const;
   bool add(Value value, BatchState state);
   bool visit(Operation *op);
   std::optional<BatchLoop> findCut(IterationSpaceOpInterface op,
@@ -209,16 +213,32 @@ bool RowGroup::visit(Operation *op) {
   return addResults(op, space, *cut) && addOperands(op, space, *cut);
 }
 
+int64_t RowGroup::getWidthAround(Value result) const {
+  return std::max(budget, getBytes(result) / 2);
+}
+
+/// The outermost dimension that has rows; the rank if there is none.
+static int64_t getRowDim(ArrayRef<int64_t> shape) {
+  return llvm::find_if(shape, [](int64_t size) { return size != 1; }) -
+         shape.begin();
+}
+
+bool RowGroup::isAround(Operation *seed) const {
+  Value result = seed->getResult(0);
+  auto known = states.find(result);
+  return known != states.end() && widthOfGroup == getWidthAround(result) &&
+         known->second == BatchState::split(getRowDim(getShape(result)), 1);
+}
+
 bool RowGroup::grow(Operation *seed) {
   Value result = seed->getResult(0);
   auto shape = getShape(result);
-  const auto *leading =
-      llvm::find_if(shape, [](int64_t size) { return size != 1; });
-  if (leading == shape.end())
+  int64_t dim = getRowDim(shape);
+  if (dim == int64_t(shape.size()))
     return false;
-  rows = *leading;
-  widthOfGroup = std::max(budget, getBytes(result) / 2);
-  add(result, BatchState::split(leading - shape.begin(), 1));
+  rows = shape[dim];
+  widthOfGroup = getWidthAround(result);
+  add(result, BatchState::split(dim, 1));
   while (!worklist.empty()) {
     Value value = worklist.pop_back_val();
     if (!visit(value.getDefiningOp()))
@@ -422,13 +442,16 @@ private:
 
   bool dropsSums = false;
   int64_t opsInBlocks = 0; ///< of all tasks
+  /// Products around which no group can be split. Other groups have nothing to
+  /// do with theirs.
+  DenseSet<Operation *> whole;
 };
 
 FailureOr<bool> BlockRows::splitOne(Block &body) {
   SmallVector<Operation *> seeds;
   for (Operation &op : body)
     if (isProduct(&op) && op.getNumResults() == 1 &&
-        getBytes(op.getResult(0)) > budget)
+        getBytes(op.getResult(0)) > budget && !whole.contains(&op))
       seeds.push_back(&op);
   llvm::sort(seeds, [](Operation *a, Operation *b) {
     int64_t bytes = getBytes(a->getResult(0)),
@@ -436,10 +459,17 @@ FailureOr<bool> BlockRows::splitOne(Block &body) {
     return bytes != other ? bytes > other : a->isBeforeInBlock(b);
   });
   for (Operation *seed : seeds) {
+    if (whole.contains(seed))
+      continue;
     RowGroup group(body, budget);
     group.dropsSums = dropsSums;
-    if (!group.grow(seed))
+    if (!group.grow(seed)) {
+      whole.insert(seed);
+      for (Operation *other : seeds)
+        if (group.isAround(other))
+          whole.insert(other);
       continue;
+    }
     int64_t blocks = group.countBlocks();
     opsInBlocks += blocks * int64_t(group.getOps().size());
     if (opsInBlocks > kMostOps)
@@ -448,6 +478,8 @@ FailureOr<bool> BlockRows::splitOne(Block &body) {
              << " ops in blocks, more than " << kMostOps
              << "; give a block more bytes (--block-bytes) or the model fewer "
                 "rows at a time (--microbatches)";
+    for (Operation *op : group.getOps())
+      whole.erase(op);
     group.split();
     return true;
   }
