@@ -22,7 +22,13 @@ namespace pipeline = next_token_pipeline;
 
 namespace {
 
-const std::string path = testing::TempDir() + "phases";
+/// Of this process: tests run beside each other.
+const std::string path =
+    testing::TempDir() + "phases." + std::to_string(::getpid());
+
+struct RemovedAtExit {
+  ~RemovedAtExit() { std::remove(path.c_str()); }
+} const removedAtExit;
 
 /// As another process reads it.
 int64_t publishedBy(const ppopt_rank &rank, int field) {
