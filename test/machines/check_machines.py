@@ -13,47 +13,32 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "faults"), str(HERE)]
 from job import Job  # noqa: E402
 from machines import Machines  # noqa: E402
-from support.executable import checked, compile_model, run  # noqa: E402
+from programs import PLANS, Programs  # noqa: E402
+from support.executable import run  # noqa: E402
 from support.results import Harness  # noqa: E402
 
-MODEL = ["--layers", "2", "--width", "32", "--heads", "2", "--vocab", "256", "--seq", "16", "--batch", "8"]
-PLANS = {"dp": ["--mesh", "dp=2", "--microbatches", "2"], "pp": ["--mesh", "dp=1,pp=2", "--microbatches", "4"],
-         "both": ["--mesh", "dp=2,pp=2", "--microbatches", "4"]}
 TEXT = str(HERE / "machines.py")
 # A killed process shows at once, a machine that does not answer after 15 s; a loaded machine gets more.
 KILLED, LOST = 20, 40
 
 
-class Bench:
-    def __init__(self, ppopt, directory):
-        self.ppopt, self.directory, self.made = ppopt, directory, {}
-
-    def program(self, plan):
-        if plan not in self.made:
-            model = os.path.join(self.directory, "model.mlir")
-            checked([self.ppopt, "model", "gpt", *MODEL, "-o", model])
-            self.made[plan] = compile_model(self.ppopt, model, os.path.join(self.directory, plan),
-                                            [*PLANS[plan], "--threads", "1"])
-        return self.made[plan]
-
-
-def start(bench, machines, plan, directory, *flags, **arguments):
-    program = bench.program(plan)
+def start(programs, machines, plan, directory, *flags, **arguments):
+    program = programs.get(plan)
     return Job(program, ["--data", TEXT, *flags], directory, "mpirun", mpirun=machines.mpirun(program.ranks // 2),
                before=machines.before, **arguments)
 
 
-def same_bits(bench, plan):
-    alone = run(bench.program(plan), ["--data", TEXT], steps=6)
-    with tempfile.TemporaryDirectory(dir=bench.directory) as directory, Machines(directory) as machines:
-        with start(bench, machines, plan, directory, steps=6) as job:
+def same_bits(programs, plan):
+    alone = run(programs.get(plan), ["--data", TEXT], steps=6)
+    with tempfile.TemporaryDirectory(dir=programs.directory) as directory, Machines(directory) as machines:
+        with start(programs, machines, plan, directory, steps=6) as job:
             assert job.process.wait(timeout=120) == 0, job.error_text
             assert [step["loss_hex"] for step in job.steps] == alone.hexadecimal, (job.steps, alone.records)
 
 
-def kill_other(bench, plan):
-    with tempfile.TemporaryDirectory(dir=bench.directory) as directory, Machines(directory) as machines:
-        with start(bench, machines, plan, directory) as job:
+def kill_other(programs, plan):
+    with tempfile.TemporaryDirectory(dir=programs.directory) as directory, Machines(directory) as machines:
+        with start(programs, machines, plan, directory) as job:
             job.wait_for_step(3)
             victim = job.ranks - 1
             assert job.pid_of(victim) in machines.processes(machines.names[1]), "it is on the first machine"
@@ -64,9 +49,9 @@ def kill_other(bench, plan):
             print(f"  ended {took:.2f} s after the kill")
 
 
-def pull_cable(bench, plan):
-    with tempfile.TemporaryDirectory(dir=bench.directory) as directory, Machines(directory) as machines:
-        with start(bench, machines, plan, directory) as job:
+def pull_cable(programs, plan):
+    with tempfile.TemporaryDirectory(dir=programs.directory) as directory, Machines(directory) as machines:
+        with start(programs, machines, plan, directory) as job:
             job.wait_for_step(3)
             machines.stop_launchers()
             machines.cut()
@@ -79,42 +64,42 @@ def pull_cable(bench, plan):
             print(f"  ended {took:.2f} s after the cable was pulled")
 
 
-def own_folder(bench):
+def own_folder(programs):
     """The second machine has a folder of its own under the same name."""
-    with tempfile.TemporaryDirectory(dir=bench.directory) as directory:
+    with tempfile.TemporaryDirectory(dir=programs.directory) as directory:
         folder = os.path.join(directory, "checkpoints")
         os.mkdir(folder)
         with Machines(directory, private=folder) as machines:
-            with start(bench, machines, "dp", directory, "--checkpoint", folder, steps=2) as job:
+            with start(programs, machines, "dp", directory, "--checkpoint", folder, steps=2) as job:
                 assert job.process.wait(timeout=120) != 0
                 assert job.errors == [f"error: rank 0: --checkpoint {folder}: rank 1 sees another folder of that name than rank "
                                       "0: give one on a file system that all machines share"], job.error_text
                 assert not job.steps
 
 
-def shared_folder(bench):
-    with tempfile.TemporaryDirectory(dir=bench.directory) as directory, Machines(directory) as machines:
+def shared_folder(programs):
+    with tempfile.TemporaryDirectory(dir=programs.directory) as directory, Machines(directory) as machines:
         folder = os.path.join(directory, "checkpoints")
-        with start(bench, machines, "both", directory, "--checkpoint", folder, "--checkpoint-every", "2", steps=4) as job:
+        with start(programs, machines, "both", directory, "--checkpoint", folder, "--checkpoint-every", "2", steps=4) as job:
             assert job.process.wait(timeout=120) == 0, job.error_text
-        with start(bench, machines, "both", directory, "--checkpoint", folder, "--resume", steps=6, name="resumed") as job:
+        with start(programs, machines, "both", directory, "--checkpoint", folder, "--resume", steps=6, name="resumed") as job:
             assert job.process.wait(timeout=120) == 0, job.error_text
             assert [step["step"] for step in job.steps] == [5, 6], job.steps
-            alone = run(bench.program("both"), ["--data", TEXT], steps=6)
+            alone = run(programs.get("both"), ["--data", TEXT], steps=6)
             assert [step["loss_hex"] for step in job.steps] == alone.hexadecimal[4:]
 
 
 def main():
     harness = Harness("machines")
     with tempfile.TemporaryDirectory() as directory:
-        bench = Bench(harness.ppopt, directory)
+        programs = Programs(harness.ppopt, directory)
         for plan in PLANS:
-            harness.case(f"the same bits, {plan}", functools.partial(same_bits, bench, plan))
+            harness.case(f"the same bits, {plan}", functools.partial(same_bits, programs, plan))
         for plan in "dp", "both":
-            harness.case(f"SIGKILL on the other machine, {plan}", functools.partial(kill_other, bench, plan))
-        harness.case("the cable is pulled", functools.partial(pull_cable, bench, "both"))
-        harness.case("a folder of its own", functools.partial(own_folder, bench))
-        harness.case("a folder that both see", functools.partial(shared_folder, bench))
+            harness.case(f"SIGKILL on the other machine, {plan}", functools.partial(kill_other, programs, plan))
+        harness.case("the cable is pulled", functools.partial(pull_cable, programs, "both"))
+        harness.case("a folder of its own", functools.partial(own_folder, programs))
+        harness.case("a folder that both see", functools.partial(shared_folder, programs))
     return harness.finish()
 
 
