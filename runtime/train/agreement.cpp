@@ -61,9 +61,9 @@ std::string describeInit(const std::string &path) {
 
 std::string checksumOfExecutable() {
   MappedFile file("/proc/self/exe");
-  Checksum sum;
-  sum.add(file.data(), file.size());
-  return "checksum " + sum.hexadecimal();
+  return "checksum " +
+         Checksum::of({reinterpret_cast<const char *>(file.data()),
+                       size_t(file.size())});
 }
 
 /// A length and as many bytes, for each text.
