@@ -228,17 +228,19 @@ LogicalResult Differentiator::differentiate(PlaceOp forward) {
       return failure();
 
   // What has a gradient and lives outside goes on from there. What was copied
-  // here sends one gradient back: the sum over the stages that read it.
+  // here sends one gradient back: the sum over the stages that read it. That of
+  // a parameter is the backward's even where it is constant: somebody adds it.
   SmallVector<Value> outer = findOuter(), crossing, yielded;
   SmallVector<Type> types;
   for (Value value : outer) {
     if (value.getDefiningOp<CopyOp>())
       for (Value gradient : std::exchange(parts[value], {}))
         addGradient(value, gradient);
-    if (Value constant = hoistConstant(gradients[value])) {
-      addPart(value, constant);
-      continue;
-    }
+    if (!value.getDefiningOp<ParamOp>())
+      if (Value constant = hoistConstant(gradients[value])) {
+        addPart(value, constant);
+        continue;
+      }
     crossing.push_back(value);
     yielded.push_back(gradients[value]);
     types.push_back(value.getType());

@@ -48,7 +48,7 @@ public:
 private:
   void collectMarks();
   void nameBatchSums();
-  void assignUpdates();
+  LogicalResult assignUpdates();
   void findWhatCrosses();
   void findSaved(StageParts &stage);
   void findExports(Block *block);
@@ -143,21 +143,25 @@ void TaskSplitter::nameBatchSums() {
   });
 }
 
+/// The stage whose backward yields a part of a gradient, which may be scaled
+/// behind it; none for what no backward yields.
+static std::optional<int64_t> stageOfGradient(Value part) {
+  SmallVector<Value> worklist = {part};
+  while (!worklist.empty()) {
+    Operation *op = worklist.pop_back_val().getDefiningOp();
+    auto place = dyn_cast_or_null<PlaceOp>(op);
+    if (place && place.getBackward())
+      return place.getStage();
+    if (op)
+      worklist.append(op->operand_begin(), op->operand_end());
+  }
+  return std::nullopt;
+}
+
 /// Says which value is a part of which parameters' gradients, and, where it is
 /// not made by the backward itself (a value of the forward as it is, or one
 /// that was scaled outside of the regions), which stage adds it.
-void TaskSplitter::assignUpdates() {
-  auto stageOf = [&](Value part) -> int64_t {
-    SmallVector<Value> worklist = {part};
-    while (!worklist.empty()) {
-      Operation *op = worklist.pop_back_val().getDefiningOp();
-      if (auto place = dyn_cast_or_null<PlaceOp>(op))
-        return place.getStage();
-      if (op)
-        worklist.append(op->operand_begin(), op->operand_end());
-    }
-    return TaskOp::kNoStage;
-  };
+LogicalResult TaskSplitter::assignUpdates() {
   for (UpdateOp update : parts.updates) {
     auto param = update.getParam().getDefiningOp<ParamOp>();
     for (Value part : update.getGradients()) {
@@ -168,15 +172,15 @@ void TaskSplitter::assignUpdates() {
                              : nullptr;
       if (made && made->backward == gradient.getParentBlock()->getParentOp())
         continue;
-      int64_t stage = stageOf(part);
-      // One that is constant: the last stage of the place that learns.
-      for (StageParts &other : parts.stages)
-        if (stage == TaskOp::kNoStage && other.backward &&
-            other.place == static_cast<int64_t>(param.getPlace().value_or(0)))
-          stage = other.stage;
-      looseGradients[stage].insert(gradient);
+      std::optional<int64_t> stage = stageOfGradient(part);
+      if (!stage)
+        return update.emitOpError("adds a gradient of '")
+               << param.getParamName()
+               << "' that no backward region yields: no task would add it";
+      looseGradients[*stage].insert(gradient);
     }
   }
+  return success();
 }
 
 /// From here on a checkpoint is its operand.
@@ -508,7 +512,8 @@ LogicalResult TaskSplitter::run() {
       return copy.emitOpError("copies what no stage makes");
   collectMarks();
   nameBatchSums();
-  assignUpdates();
+  if (failed(assignUpdates()))
+    return failure();
   for (StageParts &stage : parts.stages)
     if (stage.backward)
       readThroughViews(stage);

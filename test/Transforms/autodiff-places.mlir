@@ -121,3 +121,31 @@ func.func @constant(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
   }
   return %l : tensor<f32>
 }
+
+// -----
+
+// The gradient of a sum is constant. Nothing is sent for it, but the parameter's stage adds it.
+
+// CHECK-LABEL: @adds_constant
+// CHECK: pp.copy
+// CHECK: pp.yield
+// CHECK-NOT: pp.copy
+// CHECK: %[[TWO:.*]] = pp.add
+// CHECK-NOT: pp.copy
+// CHECK: %[[G:.*]] = pp.place 0 stage 0 backward -> tensor<4xf32> {
+// CHECK-NEXT: %[[B:.*]] = pp.broadcast %[[TWO]]
+// CHECK-NEXT: pp.yield %[[B]]
+// CHECK: pp.update %{{.*}}, %[[G]]
+func.func @adds_constant() -> tensor<f32> {
+  %w = pp.param "w" {init = #pp.init<zeros>, place = 0 : i64} : tensor<4xf32>
+  %h = pp.place 0 stage 0 -> tensor<f32> {
+    %0 = pp.reduce sum %w [0] : tensor<4xf32>
+    pp.yield %0 : tensor<f32>
+  }
+  %h1 = pp.copy %h from 0 to 1 {id = 0 : i64} : tensor<f32>
+  %l = pp.place 1 stage 1 -> tensor<f32> {
+    %0 = pp.add %h1, %h1 : tensor<f32>, tensor<f32>
+    pp.yield %0 : tensor<f32>
+  }
+  return %l : tensor<f32>
+}

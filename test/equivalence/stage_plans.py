@@ -20,8 +20,9 @@ MODELS = {"lm":        (lm_inputs, set()),
           "vee":       (skip_inputs, set()),
           "frozen":    (lm_inputs, {"wte", "front"}),
           "detached":  (skip_inputs, {"a", "b"}),
+          "penalties": (skip_inputs, set()),
           "spread":    (losses_inputs, set())}
-MARKED = {"tied", "feeds", "towers", "vee", "frozen", "detached", "spread"}
+MARKED = {"tied", "feeds", "towers", "vee", "frozen", "detached", "penalties", "spread"}
 
 FACTORS = {
     "model": list(MODELS),
