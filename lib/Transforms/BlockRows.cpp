@@ -442,30 +442,32 @@ private:
 
   bool dropsSums = false;
   int64_t opsInBlocks = 0; ///< of all tasks
-  /// Products around which no group can be split. Other groups have nothing to
-  /// do with theirs.
+  /// Ops that are no wide products, and products around which no group can be
+  /// split; other groups have nothing to do with theirs.
   DenseSet<Operation *> whole;
 };
 
 FailureOr<bool> BlockRows::splitOne(Block &body) {
-  SmallVector<Operation *> seeds;
-  for (Operation &op : body)
-    if (isProduct(&op) && op.getNumResults() == 1 &&
-        getBytes(op.getResult(0)) > budget && !whole.contains(&op))
-      seeds.push_back(&op);
-  llvm::sort(seeds, [](Operation *a, Operation *b) {
-    int64_t bytes = getBytes(a->getResult(0)),
-            other = getBytes(b->getResult(0));
-    return bytes != other ? bytes > other : a->isBeforeInBlock(b);
-  });
-  for (Operation *seed : seeds) {
+  SmallVector<std::pair<int64_t, Operation *>> seeds; ///< with their bytes
+  for (Operation &op : body) {
+    if (op.getNumResults() != 1 || whole.contains(&op))
+      continue;
+    int64_t bytes = getBytes(op.getResult(0));
+    if (bytes > budget && isProduct(&op))
+      seeds.push_back({bytes, &op});
+    else
+      whole.insert(&op);
+  }
+  llvm::stable_sort(seeds,
+                    [](auto &a, auto &b) { return a.first > b.first; });
+  for (auto [bytes, seed] : seeds) {
     if (whole.contains(seed))
       continue;
     RowGroup group(body, budget);
     group.dropsSums = dropsSums;
     if (!group.grow(seed)) {
       whole.insert(seed);
-      for (Operation *other : seeds)
+      for (auto [otherBytes, other] : seeds)
         if (group.isAround(other))
           whole.insert(other);
       continue;

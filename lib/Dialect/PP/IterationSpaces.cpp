@@ -181,19 +181,20 @@ static IterationSpace cutSpace(Operation *op, int64_t cutDim = -1) {
   SpaceBuilder builder;
   Value result = op->getResult(0);
   ArrayRef<int64_t> shape = getShape(result);
-  auto isCut = [&](int64_t dim) {
-    return dim == cutDim || llvm::any_of(op->getOperands(), [&](Value operand) {
-             return getShape(operand)[dim] != shape[dim];
-           });
-  };
+  SmallVector<bool> isCut(shape.size());
+  for (auto [i, size] : llvm::enumerate(shape))
+    isCut[i] = int64_t(i) == cutDim ||
+               llvm::any_of(op->getOperands(), [&, i = i](Value operand) {
+                 return getShape(operand)[i] != shape[i];
+               });
   SmallVector<unsigned> loops;
   for (auto [i, size] : llvm::enumerate(shape))
     loops.push_back(
-        builder.addLoop(size, isCut(i) ? LoopKind::Whole : LoopKind::Parallel));
+        builder.addLoop(size, isCut[i] ? LoopKind::Whole : LoopKind::Parallel));
   for (Value operand : op->getOperands()) {
     SmallVector<unsigned> dims(loops);
     for (auto [i, size] : llvm::enumerate(getShape(operand)))
-      if (isCut(i))
+      if (isCut[i])
         dims[i] = builder.addLoop(size, LoopKind::Whole);
     builder.addOperand(dims);
   }
