@@ -227,15 +227,26 @@ void pp::splitAccumulations(TaskOp task) {
 }
 
 void pp::hoistAccumulations(TaskOp task) {
+  // Places are kept here: a block numbers its ops anew after each move. An
+  // accumulation's is that of the op behind which it goes, and a count.
   Block &body = task.getBody().front();
+  DenseMap<Operation *, std::pair<size_t, size_t>> places;
+  SmallVector<Operation *> lastAt;
+  for (Operation &op : body) {
+    places[&op] = {lastAt.size(), 0};
+    lastAt.push_back(&op);
+  }
   for (auto op : llvm::make_early_inc_range(body.getOps<AccumulateOp>())) {
-    Operation *last = nullptr;
+    std::optional<std::pair<size_t, size_t>> last;
     for (Value operand : op->getOperands())
-      if (Operation *def = operand.getDefiningOp();
-          def && (!last || last->isBeforeInBlock(def)))
-        last = def;
-    if (last)
-      op->moveAfter(last);
+      if (Operation *def = operand.getDefiningOp())
+        last = std::max(last, std::optional(places.lookup(def)));
+    if (!last)
+      continue;
+    Operation *&behind = lastAt[last->first];
+    places[op] = {last->first, places.lookup(behind).second + 1};
+    op->moveAfter(behind);
+    behind = op;
   }
 }
 
