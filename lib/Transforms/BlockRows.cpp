@@ -458,8 +458,7 @@ FailureOr<bool> BlockRows::splitOne(Block &body) {
     else
       whole.insert(&op);
   }
-  llvm::stable_sort(seeds,
-                    [](auto &a, auto &b) { return a.first > b.first; });
+  llvm::stable_sort(seeds, [](auto &a, auto &b) { return a.first > b.first; });
   for (auto [bytes, seed] : seeds) {
     if (whole.contains(seed))
       continue;
