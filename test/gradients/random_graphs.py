@@ -26,7 +26,7 @@ LARGE = [1, 7, 16, 33, 64, 70, 130]  # of one vector and of several, whole tiles
 
 
 def random_graph(seed, batch=2, sizes=SMALL, may_stop=False):
-    """With `may_stop` gradients may stop at detaches and frozen operands."""
+    """With `may_stop` gradients may stop at detaches and frozen operands, and some be constant: sums of parameters."""
     random = np.random.default_rng(seed)
     sizes = random.choice(sizes, 3)
     a, b, c = (int(s) for s in sizes)
@@ -84,6 +84,10 @@ def random_graph(seed, batch=2, sizes=SMALL, may_stop=False):
     used = {int(k) for template, _ in steps for k in re.findall(r"%(\d+)", template)}
     results = [i for i in range(len(operands), len(shapes)) if on_batch[i] == batched and i not in used] or [0]
     frozen = tuple(k for k in range(len(operands)) if may_stop and random.random() < 0.15)
+    for k in range(1, len(operands)):
+        if may_stop and batched and random.random() < 0.15:
+            results.append(len(shapes))
+            add(f"reduce sum %{k} {list(range(len(shapes[k])))}", np.sum, (), False)
     return Graph(operands, steps, batch=batch, prefix="g_", seed=seed, results=results, frozen=frozen)
 
 
