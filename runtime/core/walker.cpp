@@ -107,11 +107,11 @@ void Walk::setRecord(bool training) {
   record.beta2 = settings.beta2;
   record.eps = settings.eps;
   record.momentum = settings.momentum;
-  record.bias_correction1 = 1 - std::pow(settings.beta1, stepNumber());
-  record.bias_correction2 = 1 - std::pow(settings.beta2, stepNumber());
+  record.bias_correction1 = 1 - std::pow(settings.beta1, settings.updates + 1);
+  record.bias_correction2 = 1 - std::pow(settings.beta2, settings.updates + 1);
   record.clip_scale = 1;
   record.seed = settings.seed;
-  record.step = settings.step;
+  record.step = settings.updates;
   record.row_offset = rank.rowOffset(0);
   record.training = training;
   for (const std::unique_ptr<PlaceMemory> &held : rank.memory)

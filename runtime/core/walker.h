@@ -23,7 +23,7 @@ class StepTrace;
 struct Action;
 
 /// What the actions of one step depend on besides the arena; goes into the
-/// ppopt_record. Adam's bias corrections follow from beta1, beta2 and step.
+/// ppopt_record. Adam's bias corrections follow from beta1, beta2 and updates.
 struct StepSettings {
   double learningRate = 0; ///< of this step: warm-up and decay applied
   double weightDecay = 0;
@@ -31,7 +31,8 @@ struct StepSettings {
   double momentum = 0;
   double clip = 0;  ///< largest global gradient norm; 0: gradients stay as is
   int64_t seed = 0; ///< of dropout
-  int64_t step = 0; ///< optimizer steps finished before this one
+  int64_t updates = 0; ///< optimizer steps finished before this one
+  int64_t step = 0;    ///< in training, from 0: names it in messages and traces
 };
 
 struct WalkOptions {
@@ -89,7 +90,7 @@ void walkAgain(ppopt_rank &rank, const StepSettings &settings,
                StepObserver &observer);
 
 /// One evaluation batch: dropout off, parameters and optimizer untouched. Only
-/// `settings.seed` and `settings.step` matter. A non-finite loss is returned
+/// `settings.seed` and `settings.updates` matter. A non-finite loss is returned
 /// as it is.
 EvalResult walkEval(ppopt_rank &rank, const StepSettings &settings,
                     const WalkOptions &options);

@@ -76,10 +76,10 @@ public:
       if (control_.agreesToStop())
         return stop(step + 1);
       if (checkpoints_)
-        checkpoints_->afterStep(step + 1, settings_.step);
+        checkpoints_->afterStep(step + 1, settings_.updates);
     }
     if (checkpoints_)
-      checkpoints_->save(last_, settings_.step);
+      checkpoints_->save(last_, settings_.updates);
     if (!evaluate(last_))
       return stop(last_);
     finish();
@@ -168,7 +168,7 @@ void TrainingLoop::start() {
 void TrainingLoop::takeParameters() {
   if (job_.resumed) {
     job_.resumed->load(rank_);
-    settings_.step = job_.resumed->manifest().updates;
+    settings_.updates = job_.resumed->manifest().updates;
     return;
   }
   runtime::initializeParameters(program_, rank_.parameters, options_.seed,
@@ -184,6 +184,7 @@ void TrainingLoop::train(int64_t step) {
     board_->beginStep(step + 1);
   publish(runtime::Phase::other);
   settings_.learningRate = options_.learningRate.at(step);
+  settings_.step = step;
   if (profile_ && step > first_)
     rank_.profile = &*profile_;
   if (job_.training) {
@@ -207,7 +208,7 @@ void TrainingLoop::train(int64_t step) {
   report_.seconds += result.seconds;
   report_.waitedSeconds += result.waitedSeconds;
   if (result.skipped.empty())
-    ++settings_.step;
+    ++settings_.updates;
   if (progress_)
     progress_->step(step, settings_.learningRate, result, watch.milliseconds());
 }
@@ -250,7 +251,7 @@ int TrainingLoop::stop(int64_t stepsDone) {
   if (progress_)
     progress_->stopped(control_.signal(), stepsDone);
   if (checkpoints_)
-    checkpoints_->save(stepsDone, settings_.step);
+    checkpoints_->save(stepsDone, settings_.updates);
   reportMemory(report_);
   summarize();
   return stopStatus(control_.signal());

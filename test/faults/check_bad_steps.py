@@ -2,6 +2,7 @@
 """Infinite and NaN numbers in inputs, parameters and by too large a learning rate: the line names the step, the rank that
 began it and the parameter; no rank updates anything; with --skip-bad-steps training goes on as if the step had not been.
 """
+import json
 import os
 import re
 import subprocess
@@ -76,7 +77,12 @@ class Checks:
     def skips(self, plan, launch):
         """The same as a run without that step's batch: parameters, moments and their count are untouched."""
         flags = ["--no-shuffle", "--lr", "0.01"]
-        bad = run(self.programs[plan], [*flags, "--skip-bad-steps"], launch, inputs=samples("x", np.nan), steps=STEPS, name="bad")
+        path = os.path.join(self.directory, "bad.trace.json")
+        bad = run(self.programs[plan], [*flags, "--skip-bad-steps", "--trace", path, "--trace-steps", str(STEPS)], launch,
+                  inputs=samples("x", np.nan), steps=STEPS, name="bad")
+        with open(path) as file:
+            traced = [event["name"] for event in json.load(file)["traceEvents"] if event.get("cat") == "step"]
+        assert set(traced) == {f"step {number}" for number in range(1, STEPS + 1)}, traced
         rows = {name: np.delete(each, np.s_[BAD * BATCH:(BAD + 1) * BATCH], axis=0) for name, each in samples().items()}
         good = run(self.programs[plan], flags, launch, inputs=rows, steps=STEPS - 1, name="good")
         skipped = bad.records.pop(BAD)

@@ -79,7 +79,7 @@ StepSettings settings(int64_t step) {
   StepSettings settings;
   settings.learningRate = 0.1;
   settings.clip = 0.3;
-  settings.step = step;
+  settings.step = settings.updates = step;
   return settings;
 }
 

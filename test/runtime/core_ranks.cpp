@@ -33,7 +33,7 @@ static void train(comm::Transport &transport, comm::Collectives collectives) {
   settings.clip = 0.3;
   runtime::WalkOptions options;
   options.checkPredicted = true;
-  for (; settings.step < 20; ++settings.step) {
+  for (; settings.step < 20; settings.updates = ++settings.step) {
     runtime::StepResult result = walkStep(rank, settings, options);
     auto *weights = reinterpret_cast<double *>(rank.at(least_squares::weights));
     if (rank.index == 0)

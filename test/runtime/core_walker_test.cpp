@@ -86,7 +86,7 @@ StepSettings settings(int64_t step, double clip = 0) {
   StepSettings settings;
   settings.learningRate = 0.1;
   settings.clip = clip;
-  settings.step = step;
+  settings.step = settings.updates = step;
   return settings;
 }
 
