@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/ModelTypes.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
@@ -73,6 +74,10 @@ static LogicalResult verifyTypes(Location loc, TypeRange types) {
       return emitError(loc) << "value of type " << type
                             << "; a model computes with tensors of static "
                                "shape";
+    if (!isModelTensor(tensor) || tensor.getEncoding())
+      return emitError(loc) << "value of type " << type
+                            << "; elements are f32, f64, bf16, i32, i64 or i1, "
+                               "and a tensor has no encoding";
     if (llvm::is_contained(tensor.getShape(), 0))
       return emitError(loc) << "value of type " << type
                             << " has no elements; every size is at least 1";

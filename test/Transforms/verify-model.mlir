@@ -130,6 +130,22 @@ func.func @main(%x: i32 {pp.input = "x"}) -> tensor<f32> {
 
 // -----
 
+// expected-error @below {{value of type 'tensor<4x8xf16>'; elements are f32, f64, bf16, i32, i64 or i1, and a tensor has no encoding}}
+func.func @main(%x: tensor<4x8xf16> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.constant dense<0.0> : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{value of type 'tensor<4x8xf32, 1 : i32>'; elements are}}
+func.func @main(%x: tensor<4x8xf32, 1 : i32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.constant dense<0.0> : tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
 func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
   // expected-error @below {{value of type 'tensor<4x0xf32>' has no elements; every size is at least 1}}
   %0 = pp.slice %x [0, 0] : tensor<4x8xf32> to tensor<4x0xf32>

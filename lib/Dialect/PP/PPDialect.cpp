@@ -1,5 +1,6 @@
 //===- PPDialect.cpp - The pp dialect and its attributes ------------------===//
 
+#include "ppopt/Dialect/PP/ModelTypes.h"
 #include "ppopt/Dialect/PP/PP.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -11,6 +12,10 @@ using namespace mlir::pp;
 #include "ppopt/Dialect/PP/Interfaces.cpp.inc"
 #include "ppopt/Dialect/PP/PPDialect.cpp.inc"
 #include "ppopt/Dialect/PP/PPEnums.cpp.inc"
+
+namespace mlir::pp {
+#include "ppopt/Dialect/PP/PPTypes.cpp.inc"
+} // namespace mlir::pp
 
 #define GET_ATTRDEF_CLASSES
 #include "ppopt/Dialect/PP/PPAttrs.cpp.inc"

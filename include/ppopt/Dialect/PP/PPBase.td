@@ -35,7 +35,9 @@ def PP_FloatTensor : StaticShapeTensorOf<[PP_Float]>;
 def PP_IntTensor : StaticShapeTensorOf<[PP_Int]>;
 def PP_BoolTensor : StaticShapeTensorOf<[I1]>;
 def PP_NumberTensor : StaticShapeTensorOf<[PP_Float, PP_Int]>;
-def PP_Tensor : StaticShapeTensorOf<[PP_Float, PP_Int, I1]>;
+def PP_Tensor : StaticShapeTensorOf<[PP_Float, PP_Int, I1]> {
+  let cppFunctionName = "isModelTensor";
+}
 
 //===----------------------------------------------------------------------===//
 // Attributes

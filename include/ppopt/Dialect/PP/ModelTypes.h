@@ -1,0 +1,13 @@
+//===- ModelTypes.h - The types of a model's values --------------*- C++
+//-*-===//
+
+#ifndef PPOPT_DIALECT_PP_MODELTYPES_H
+#define PPOPT_DIALECT_PP_MODELTYPES_H
+
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace mlir::pp {
+#include "ppopt/Dialect/PP/PPTypes.h.inc"
+} // namespace mlir::pp
+
+#endif // PPOPT_DIALECT_PP_MODELTYPES_H
