@@ -105,10 +105,15 @@ private:
   DenseMap<Value, SmallVector<int64_t>> readers;
   /// Forward values that a stage's backward takes as arguments.
   DenseMap<int64_t, SmallVector<Value>> saved;
-  /// The parameters to whose gradient a value is a part; the gradients that no
-  /// op of a backward makes, by the stage that adds them.
+  /// The parameters to whose gradient a value of a backward is a part.
   DenseMap<Value, SmallVector<StringRef>> gradientOf;
-  DenseMap<int64_t, llvm::SetVector<Value>> looseGradients;
+  /// The parts that no op of a backward makes, by the stage that adds them. One
+  /// value, as a constant, may be that of several stages.
+  struct LooseGradient {
+    Value value;
+    StringRef param;
+  };
+  DenseMap<int64_t, SmallVector<LooseGradient>> looseGradients;
 };
 
 /// The role of a value that a task takes as an argument wherever it is needed.
@@ -166,18 +171,19 @@ LogicalResult TaskSplitter::assignUpdates() {
     auto param = update.getParam().getDefiningOp<ParamOp>();
     for (Value part : update.getGradients()) {
       Value gradient = throughPlace(part);
-      gradientOf[gradient].push_back(param.getParamName());
       StageParts *made = gradient.getDefiningOp()
                              ? parts.getStageOf(gradient.getParentBlock())
                              : nullptr;
-      if (made && made->backward == gradient.getParentBlock()->getParentOp())
+      if (made && made->backward == gradient.getParentBlock()->getParentOp()) {
+        gradientOf[gradient].push_back(param.getParamName());
         continue;
+      }
       std::optional<int64_t> stage = stageOfGradient(part);
       if (!stage)
         return update.emitOpError("adds a gradient of '")
                << param.getParamName()
                << "' that no backward region yields: no task would add it";
-      looseGradients[*stage].insert(gradient);
+      looseGradients[*stage].push_back({gradient, param.getParamName()});
     }
   }
   return success();
@@ -209,8 +215,8 @@ void TaskSplitter::findSaved(StageParts &stage) {
     if (!isa<BatchSumOp>(op))
       for (Value operand : op.getOperands())
         read(operand);
-  for (Value gradient : looseGradients.lookup(stage.stage))
-    read(gradient);
+  for (const LooseGradient &gradient : looseGradients.lookup(stage.stage))
+    read(gradient.value);
   saved[stage.stage] =
       chooseSaved(crossing, recompute,
                   {parts.entry,
@@ -390,10 +396,6 @@ void TaskSplitter::buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
                            llvm::is_contained(blocks, value.getParentBlock());
                   },
                   [&](Operation *op) { recomputed += estimateWork(op).flops; }};
-  auto accumulate = [&](Value gradient) {
-    for (StringRef param : gradientOf.lookup(gradient))
-      task.accumulate(role(RoleKind::Grad, param), task.lookup(gradient));
-  };
   for (Operation *op : ops) {
     // A view stands where it is read: behind it may be a layer to compute.
     if (op->getNumOperands() > 0 && isFree(op) &&
@@ -403,16 +405,16 @@ void TaskSplitter::buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
       materialise(task, sources, operand);
     task.clone(op, [&](Value operand) { return throughPlace(operand); });
     for (Value result : op->getResults())
-      accumulate(result);
+      for (StringRef param : gradientOf.lookup(result))
+        task.accumulate(role(RoleKind::Grad, param), task.lookup(result));
   }
   if (stage.evaluation && kind != TaskKind::BackwardWeight)
     task.accumulate(lossRole(), materialise(task, sources, parts.trainingLoss));
   // Weights are the last to be done: gradients that no op makes go there.
   if (kind != TaskKind::BackwardInput)
-    for (Value gradient : looseGradients.lookup(stage.stage)) {
-      materialise(task, sources, gradient);
-      accumulate(gradient);
-    }
+    for (const LooseGradient &gradient : looseGradients.lookup(stage.stage))
+      task.accumulate(role(RoleKind::Grad, gradient.param),
+                      materialise(task, sources, gradient.value));
   llvm::SetVector<Value> results(handedOn.begin(), handedOn.end());
   if (kind != TaskKind::BackwardWeight)
     results.insert_range(exports[body]);
