@@ -159,7 +159,8 @@ const std::vector<std::vector<std::string>> kFlags = {
     {"--precision bf16", "--precision model"},
     {"--launch local", "--launch ranks"},
     {"--tied owner", "--tied sum"},
-    {"--block-bytes 64", "--block-bytes 1024", "--block-bytes unlimited"},
+    {"--block-bytes 64", "--block-bytes 1024", "--block-bytes 65536",
+     "--block-bytes unlimited"},
     {"--device-memory 4096", "--device-memory 1MiB"},
     {"--threads 2", "--threads 1024"},
     {"--cpu x86-64", "--cpu x86-64-v4", "--cpu sapphirerapids"}};
@@ -270,12 +271,14 @@ private:
     return text;
   }
 
-  /// A number, and if it is a size a little away from it.
+  /// A number, and if it is a size a little away from it, or a multiple: long
+  /// loops and many blocks are where passes become slow.
   std::string another(const std::string &number) {
     if (pick(2) || number.size() > 9)
       return one(kNumbers);
-    static const int steps[] = {-1, 1, 2};
-    return std::to_string(std::atoi(number.c_str()) + one(steps));
+    long value = std::atol(number.c_str());
+    static const long steps[] = {-1, 1, 2}, factors[] = {7, 33, 64, 999};
+    return std::to_string(pick(2) ? value + one(steps) : value * one(factors));
   }
 
   void changeNumber() {
