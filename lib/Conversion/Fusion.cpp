@@ -178,12 +178,13 @@ void TaskFusion::join(Operation *op, ArrayRef<unsigned> targets) {
   clusters[into].ops.push_back(op);
 }
 
-/// Whether the clusters and one op more make a kernel that is not too large.
-bool TaskFusion::hasRoom(ArrayRef<unsigned> targets) const {
+/// Whether `op` and the clusters make a kernel that is not too large, without a
+/// cycle.
+bool TaskFusion::canBeOne(Operation *op, ArrayRef<unsigned> targets) const {
   size_t ops = 1;
   for (unsigned target : targets)
     ops += clusters[target].ops.size();
-  return ops <= kMostOps;
+  return ops <= kMostOps && !hasPathThroughOthers(op, targets);
 }
 
 /// Whether a value of a cluster in rows has an element a row.
@@ -242,7 +243,7 @@ void TaskFusion::addToRows(Operation *op, Space space) {
          clusters[source].space != clusters[targets.front()].space))
       continue;
     targets.push_back(source);
-    if (!hasRoom(targets) || hasPathThroughOthers(op, targets))
+    if (!canBeOne(op, targets))
       targets.pop_back();
   }
   if (targets.empty())
@@ -274,8 +275,7 @@ bool TaskFusion::joinTail(Operation *op) {
           return other.access != Access::Identity && source &&
                  getCluster(source) == &cluster;
         });
-    if (readsElsewhere || !hasRoom({it->second}) ||
-        hasPathThroughOthers(op, {it->second}))
+    if (readsElsewhere || !canBeOne(op, {it->second}))
       continue;
     join(op, {it->second});
     return true;
@@ -289,8 +289,7 @@ void TaskFusion::addColumnReduction(ReduceOp op) {
     auto other = dyn_cast<ReduceOp>(user);
     auto it = other ? clusterOf.find(other) : clusterOf.end();
     if (it == clusterOf.end() || isRowReduction(other) ||
-        other.getDims() != op.getDims() || !hasRoom({it->second}) ||
-        hasPathThroughOthers(op, {it->second}))
+        other.getDims() != op.getDims() || !canBeOne(op, {it->second}))
       continue;
     return join(op, {it->second});
   }

@@ -78,7 +78,7 @@ private:
   bool canJoin(Operation *op, Space space, unsigned cluster);
   bool readsMemoryOf(Operation *op, unsigned cluster) const;
   bool canMerge(unsigned into, ArrayRef<unsigned> others) const;
-  bool hasRoom(ArrayRef<unsigned> targets) const;
+  bool canBeOne(Operation *op, ArrayRef<unsigned> targets) const;
   bool isRowLevel(Value value, const Cluster &cluster) const;
   void join(Operation *op, ArrayRef<unsigned> targets);
   unsigned newCluster(Operation *op, KernelForm form, Space space);
