@@ -444,31 +444,31 @@ private:
   int64_t opsInBlocks = 0; ///< of all tasks
   /// Ops that are no wide products, and products around which no group can be
   /// split; other groups have nothing to do with theirs.
-  DenseSet<Operation *> whole;
+  DenseSet<Operation *> settled;
 };
 
 FailureOr<bool> BlockRows::splitOne(Block &body) {
   SmallVector<std::pair<int64_t, Operation *>> seeds; ///< with their bytes
   for (Operation &op : body) {
-    if (op.getNumResults() != 1 || whole.contains(&op))
+    if (op.getNumResults() != 1 || settled.contains(&op))
       continue;
     int64_t bytes = getBytes(op.getResult(0));
     if (bytes > budget && isProduct(&op))
       seeds.push_back({bytes, &op});
     else
-      whole.insert(&op);
+      settled.insert(&op);
   }
   llvm::stable_sort(seeds, [](auto &a, auto &b) { return a.first > b.first; });
   for (auto [bytes, seed] : seeds) {
-    if (whole.contains(seed))
+    if (settled.contains(seed))
       continue;
     RowGroup group(body, budget);
     group.dropsSums = dropsSums;
     if (!group.grow(seed)) {
-      whole.insert(seed);
+      settled.insert(seed);
       for (auto [otherBytes, other] : seeds)
         if (group.isAround(other))
-          whole.insert(other);
+          settled.insert(other);
       continue;
     }
     int64_t blocks = group.countBlocks();
@@ -480,7 +480,7 @@ FailureOr<bool> BlockRows::splitOne(Block &body) {
              << "; give a block more bytes (--block-bytes) or the model fewer "
                 "rows at a time (--microbatches)";
     for (Operation *op : group.getOps())
-      whole.erase(op);
+      settled.erase(op);
     group.split();
     return true;
   }
