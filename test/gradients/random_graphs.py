@@ -34,7 +34,7 @@ def random_graph(seed, batch=2, sizes=SMALL, may_stop=False):
     operand = Rows if batched else P
     # With a batch the first operand has a row for each sample; what meets it broadcasts over them.
     operands = [operand(a, b), P(a, b), P(b, c), P(b), P(a, 1), P(), P()]
-    shapes = [(batch, a, b) if batched else (a, b), *(operand.shape for operand in operands[1:])]
+    shapes = [(batch, a, b) if batched else (a, b), *(each.shape for each in operands[1:])]
     on_batch = [batched] + [False] * (len(operands) - 1)
     steps = []
 
@@ -85,13 +85,10 @@ def random_graph(seed, batch=2, sizes=SMALL, may_stop=False):
     results = [i for i in range(len(operands), len(shapes)) if on_batch[i] == batched and i not in used] or [0]
     frozen = tuple(k for k in range(len(operands)) if may_stop and random.random() < 0.15)
     for k in range(1, len(operands)):
-        if not (may_stop and batched and random.random() < (0.15 if shapes[k] else 0.4)):
-            continue
-        if not shapes[k]:
-            results.append(k)
-            continue
-        results.append(len(shapes))
-        add(f"reduce sum %{k} {list(range(len(shapes[k])))}", np.sum, (), False)
+        if may_stop and batched and random.random() < (0.15 if shapes[k] else 0.4):
+            results.append(len(shapes) if shapes[k] else k)
+            if shapes[k]:
+                add(f"reduce sum %{k} {list(range(len(shapes[k])))}", np.sum, (), False)
     return Graph(operands, steps, batch=batch, prefix="g_", seed=seed, results=results, frozen=frozen)
 
 
