@@ -62,6 +62,19 @@ bool pp::isCheap(Operation *op) {
   return true;
 }
 
+bool pp::isDecision(Operation *op) {
+  auto isOf = [](auto isType) {
+    return [=](Value value) {
+      return isType(getElementTypeOrSelf(value.getType()));
+    };
+  };
+  auto isFloat = isOf([](Type type) { return isa<FloatType>(type); });
+  auto isInteger = isOf([](Type type) { return isa<IntegerType>(type); });
+  return isa<ElementOpInterface>(op) &&
+         llvm::any_of(op->getOperands(), isFloat) &&
+         llvm::any_of(op->getResults(), isInteger);
+}
+
 bool pp::isFree(Operation *op) {
   return isa<ReshapeOp, TransposeOp, SliceOp, BroadcastOp, CheckpointOp>(op) ||
          op->hasTrait<OpTrait::ConstantLike>();

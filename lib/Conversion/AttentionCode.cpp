@@ -12,10 +12,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// The keys of a block where memory allows it: enough to keep a group of a
-/// product in registers, few enough for the caches.
-static int64_t getMostKeys(Type type) { return type.isF64() ? 32 : 64; }
-
 AttentionCode::AttentionCode(OpBuilder &builder, Operation *op, KernelOp kernel,
                              ValueRange buffers, int64_t vectorBytes)
     : BlockCode(builder, op->getLoc(),
@@ -52,9 +48,13 @@ int64_t AttentionCode::chooseKeys(
     llvm::function_ref<int64_t(int64_t)> bytesOfKeys) const {
   // Whole vectors, and whole groups of rows where keys are rows.
   int64_t least = std::max(width, groupRows);
-  int64_t count = getMostKeys(type);
-  while (count > least && bytesOfKeys(count) > kScratchBytes)
-    count /= 2;
+  // Enough to keep a group of a product in registers, few enough for the
+  // caches.
+  int64_t most =
+      getThreshold(Threshold::AttentionKeys) / (type.isF64() ? 2 : 1);
+  int64_t count = std::max(least, most / least * least);
+  while (count / 2 >= least && bytesOfKeys(count) > getScratchBytes())
+    count = llvm::alignDown(count / 2, least);
   return std::min<int64_t>(count, llvm::alignTo(keys, least));
 }
 

@@ -8,18 +8,12 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Sums may be contracted and reassociated; NaN and infinity stay what they
-/// are.
-static constexpr arith::FastMathFlags kFlags = arith::FastMathFlags::reassoc |
-                                               arith::FastMathFlags::contract |
-                                               arith::FastMathFlags::nsz;
-
 BlockCode::BlockCode(OpBuilder &builder, Location loc, Type type,
                      int64_t vectorBytes)
     : builder(builder), loc(loc), type(type),
       width(vectorBytes * 8 / type.getIntOrFloatBitWidth()),
       vector(VectorType::get({width}, type)),
-      groupVectors(vectorBytes == 64 ? 4 : 2) {}
+      groupVectors(vectorBytes == 64 ? 4 : 2), hasFma(vectorBytes > 16) {}
 
 //===----------------------------------------------------------------------===//
 // Numbers
@@ -82,15 +76,21 @@ Value BlockCode::lanes() {
 }
 
 Value BlockCode::addF(Value a, Value b) {
-  return arith::AddFOp::create(builder, loc, a, b, kFlags);
+  return arith::AddFOp::create(builder, loc, a, b);
 }
 
 Value BlockCode::subF(Value a, Value b) {
-  return arith::SubFOp::create(builder, loc, a, b, kFlags);
+  return arith::SubFOp::create(builder, loc, a, b);
 }
 
 Value BlockCode::mulF(Value a, Value b) {
-  return arith::MulFOp::create(builder, loc, a, b, kFlags);
+  return arith::MulFOp::create(builder, loc, a, b);
+}
+
+Value BlockCode::fma(Value a, Value b, Value c) {
+  if (!hasFma)
+    return addF(mulF(a, b), c);
+  return math::FmaOp::create(builder, loc, a, b, c);
 }
 
 Value BlockCode::maxF(Value a, Value b) {
@@ -139,7 +139,7 @@ Value BlockCode::exp2(Value x) {
   for (double coefficient :
        {1.3399931422081045e-3, 9.618488959750787e-3, 5.5503287764666134e-2,
         2.4022646890593047e-1, 6.931472057374941e-1, 1.0})
-    power = addF(mulF(power, f), splat(coefficient));
+    power = fma(power, f, splat(coefficient));
   auto integers = VectorType::get({width}, builder.getI32Type());
   Value number = arith::FPToSIOp::create(builder, loc, integers, n);
   Value shift = arith::ConstantOp::create(
@@ -368,8 +368,7 @@ void BlockCode::productGroup(const BlockProduct &product, Value row,
       Value a = broadcast(loadScalar(
           product.isATransposed ? at(product.a, k, i) : at(product.a, i, k)));
       for (int64_t v = 0; v < vectors; ++v)
-        next.push_back(
-            addF(overK.getRegionIterArg(r * vectors + v), mulF(a, b[v])));
+        next.push_back(fma(a, b[v], overK.getRegionIterArg(r * vectors + v)));
     }
     scf::YieldOp::create(builder, loc, next);
   }

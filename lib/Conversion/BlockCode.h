@@ -53,7 +53,8 @@ struct BlockProduct {
 class BlockCode {
 public:
   /// `type`: that of computation. `vectorBytes`: of the registers; 64 means
-  /// that there are 32 of them, else 16.
+  /// that there are 32 of them, else 16, and more than 16 that products and
+  /// sums are one instruction.
   BlockCode(OpBuilder &builder, Location loc, Type type, int64_t vectorBytes);
 
   OpBuilder &builder;
@@ -64,6 +65,8 @@ public:
   /// Rows of a group and vectors of its columns that products keep in
   /// registers.
   int64_t groupRows = 4, groupVectors;
+  /// Whether a product and a sum are one instruction.
+  bool hasFma;
 
   int64_t pad(int64_t columns) const { return llvm::alignTo(columns, width); }
 
@@ -87,6 +90,8 @@ public:
 
   // Arithmetic on scalars and vectors of `type`; may be contracted.
   Value addF(Value a, Value b);
+  /// a b + c, rounded once where the processor can; nothing else is contracted.
+  Value fma(Value a, Value b, Value c);
   Value subF(Value a, Value b);
   Value mulF(Value a, Value b);
   Value maxF(Value a, Value b);

@@ -5,12 +5,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// What sums may assume: reassociation, which makes them vectors; NaN and
-/// infinity stay what they are.
-static constexpr arith::FastMathFlags kSumFlags =
-    arith::FastMathFlags::reassoc | arith::FastMathFlags::contract |
-    arith::FastMathFlags::nsz;
-
 ElementPuller::ElementPuller(OpBuilder &builder, KernelOp kernel,
                              ValueRange buffers)
     : builder(builder), kernel(kernel), buffers(buffers) {
@@ -193,7 +187,9 @@ Value ElementPuller::lookup(Value value, ArrayRef<Value> index, bool isHere) {
 }
 
 void ElementPuller::setElement(Value value, Value element) {
-  known[value].push_back({/*isHere=*/true, {}, element});
+  Value rounded =
+      roundToType(value.getLoc(), element, getElementTypeOrSelf(value));
+  known[value].push_back({/*isHere=*/true, {}, rounded});
 }
 
 void ElementPuller::setStored(Value value, unsigned result) {
@@ -279,15 +275,13 @@ Value pp::getInitialValue(OpBuilder &builder, ReduceOp op) {
 }
 
 Value pp::combine(OpBuilder &builder, ReduceOp op, Value a, Value b) {
-  bool isFloat = isa<FloatType>(a.getType());
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(a.getType()));
   Location loc = op.getLoc();
   if (op.getKind() == ReduceKind::Max)
-    return isFloat ? arith::MaximumFOp::create(builder, loc, a, b, kSumFlags)
-                         .getResult()
+    return isFloat ? arith::MaximumFOp::create(builder, loc, a, b).getResult()
                    : arith::MaxSIOp::create(builder, loc, a, b).getResult();
-  return isFloat
-             ? arith::AddFOp::create(builder, loc, a, b, kSumFlags).getResult()
-             : arith::AddIOp::create(builder, loc, a, b).getResult();
+  return isFloat ? arith::AddFOp::create(builder, loc, a, b).getResult()
+                 : arith::AddIOp::create(builder, loc, a, b).getResult();
 }
 
 void pp::emitLoop(OpBuilder &builder, Location loc, Value begin, Value end,

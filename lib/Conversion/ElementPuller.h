@@ -38,8 +38,8 @@ public:
   /// The position from now on. Code of row level is written in front of
   /// `sweep`, the loop over columns, if there is one.
   void setPosition(const Position &position, Operation *sweep);
-  /// Elements at the current position are these from now on: what a reduction
-  /// has given.
+  /// Elements at the current position are these from now on, rounded to the
+  /// value's type: what a reduction has given.
   void setElement(Value value, Value element);
   /// A result of the kernel that is complete where it is read from now on.
   void setStored(Value value, unsigned result);
@@ -52,6 +52,7 @@ public:
   Value load(Value buffer, Type element, Value at);
   void store(Value element, Value buffer, Type type, Value at);
   Value getResultBuffer(unsigned result);
+  Value address(Value buffer, Type element, Value at);
   /// Row-major number of the current position in a tensor of this shape.
   Value linearize(ArrayRef<int64_t> shape);
 
@@ -76,7 +77,6 @@ private:
   std::optional<SmallVector<Value>> getIndex(ArrayRef<int64_t> shape);
   SmallVector<Value> delinearize(Value number, ArrayRef<int64_t> sizes);
   bool isVisible(Value element);
-  Value address(Value buffer, Type element, Value at);
 
   SmallVector<Value> buffers;
   Position position;
@@ -88,7 +88,7 @@ private:
   Value zero;
 };
 
-/// Accumulation of reductions.
+/// Accumulation of reductions, of scalars or of vectors.
 Value getInitialValue(OpBuilder &builder, ReduceOp op);
 Value combine(OpBuilder &builder, ReduceOp op, Value a, Value b);
 
@@ -96,9 +96,6 @@ Value combine(OpBuilder &builder, ReduceOp op, Value a, Value b);
 int64_t emitRows(ElementPuller &puller, Value begin, Value end);
 int64_t emitColumns(ElementPuller &puller, Value begin, Value end);
 int64_t emitScatter(ElementPuller &puller, Value begin, Value end);
-
-/// Columns that a tile of columns has.
-int64_t getTileColumns(int64_t columns);
 
 /// Writes `for (i = begin; i < end; ++i)`.
 void emitLoop(OpBuilder &builder, Location loc, Value begin, Value end,

@@ -7,6 +7,8 @@
 #include "BlockCode.h"
 #include "ViewFolding.h"
 
+#include "ppopt/Analysis/Thresholds.h"
+
 namespace mlir::pp {
 
 /// Writes the code of tiles [begin, end) of a kernel whose body is views, a
@@ -32,6 +34,13 @@ public:
   double unit;
 
   int64_t getElementBytes() const { return type.getIntOrFloatBitWidth() / 8; }
+  int64_t getThreshold(Threshold threshold) const {
+    return pp::getThreshold(kernel, threshold);
+  }
+  /// Scratch memory of a thread that blocks are made to fit into.
+  int64_t getScratchBytes() const {
+    return getThreshold(Threshold::ScratchBytes);
+  }
   /// Keys of a block where all blocks together have `bytesOfKeys(n)` bytes.
   int64_t chooseKeys(llvm::function_ref<int64_t(int64_t)> bytesOfKeys) const;
   PackedMatrix allocate(int64_t rows, int64_t columns);
@@ -72,9 +81,6 @@ int64_t emitAttentionBackward(AttentionCode &code, AttentionGradOp op,
 
 int64_t emitAttentionStep(AttentionCode &code, AttentionStepOp op, Value begin,
                           Value end);
-
-/// Scratch memory of a thread that blocks are made to fit into.
-inline constexpr int64_t kScratchBytes = 320 * 1024;
 
 } // namespace mlir::pp
 

@@ -105,7 +105,7 @@ void BackwardEmitter::chooseBlocks() {
   block = c.chooseKeys(ofBlocks);
   int64_t others = (llvm::alignTo(c.queries, block) - block) *
                    (width + valueWidth + 2) * c.getElementBytes();
-  holdsQueries = ofBlocks(block) + others <= kScratchBytes;
+  holdsQueries = ofBlocks(block) + others <= c.getScratchBytes();
 }
 
 //===----------------------------------------------------------------------===//
@@ -149,8 +149,8 @@ void BackwardEmitter::packQueries(Value query) {
     for (int64_t at = 0; at < c.valueWidth; at += c.width) {
       Value column = c.index(at);
       int64_t count = std::min(c.width, c.valueWidth - at);
-      total = c.addF(total, c.mulF(c.loadColumns(out, row, column, count),
-                                   c.loadVector(c.at(dout, row, column))));
+      total = c.fma(c.loadColumns(out, row, column, count),
+                    c.loadVector(c.at(dout, row, column)), total);
     }
     c.storeScalar(c.sumOf(total), c.at(delta, c.index(0), row));
   });
@@ -287,9 +287,9 @@ void BackwardEmitter::addToResult() {
         c.loop(c.index(0), queryCount, 1, [&](Value row) {
           c.forColumns(c.queryWidth, [&](Value column, int64_t count) {
             Value old = c.loadColumns(*to, row, column, count);
-            Value x =
-                c.mulF(c.loadVector(c.at(dq, row, column)), c.splat(c.scale));
-            c.storeColumns(c.addF(old, x), *to, row, column, count);
+            Value x = c.fma(c.loadVector(c.at(dq, row, column)),
+                            c.splat(c.scale), old);
+            c.storeColumns(x, *to, row, column, count);
           });
         });
       });
@@ -366,7 +366,7 @@ int64_t BackwardEmitter::emit(Value begin, Value end) {
     int64_t rows = llvm::alignTo(c.queries, block);
     if (getElementTypeOrSelf(op.getDq()) == c.type)
       sum = Sum::Result;
-    else if (rows * dq.stride * c.getElementBytes() <= kScratchBytes)
+    else if (rows * dq.stride * c.getElementBytes() <= c.getScratchBytes())
       sum = Sum::Scratch;
     else
       sum = Sum::Block;

@@ -22,7 +22,6 @@ using namespace mlir::pp;
 
 /// Rows whose scores are computed at one time.
 static constexpr int64_t kStripRows = 16;
-static constexpr int64_t kMostRows = 256;
 
 namespace {
 
@@ -94,8 +93,10 @@ void ForwardEmitter::chooseBlocks() {
     return (width + valueWidth + 1 + c.width) * count * c.getElementBytes();
   };
   keys = c.chooseKeys([&](int64_t count) { return 2 * ofKeys(count); });
-  rows = std::min<int64_t>(kMostRows, llvm::alignTo(c.queries, kStripRows));
-  while (rows > kStripRows && ofRows(rows) + ofKeys(keys) > kScratchBytes)
+  rows = llvm::alignTo(
+      std::min(c.getThreshold(Threshold::AttentionRows), c.queries),
+      kStripRows);
+  while (rows > kStripRows && ofRows(rows) + ofKeys(keys) > c.getScratchBytes())
     rows = llvm::alignTo(rows / 2, kStripRows);
 }
 

@@ -20,9 +20,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Keys of a block: a context that is longer needs no more scratch memory.
-static constexpr int64_t kMostKeys = 4096;
-
 namespace {
 
 class StepEmitter {
@@ -47,6 +44,7 @@ private:
 
   AttentionCode &c;
   AttentionStepOp op;
+  /// Keys of a block: a context that is longer needs no more scratch memory.
   int64_t blockKeys;
   /// One row each: the scaled query; scores, then probabilities, of a block;
   /// the sum of values; by lanes the most of the scores and the sum of
@@ -58,7 +56,8 @@ private:
 } // namespace
 
 StepEmitter::StepEmitter(AttentionCode &code, AttentionStepOp op)
-    : c(code), op(op), blockKeys(std::min(c.pad(c.keys), c.pad(kMostKeys))) {
+    : c(code), op(op),
+      blockKeys(c.pad(std::min(c.keys, c.getThreshold(Threshold::StepKeys)))) {
   q = c.allocate(1, c.queryWidth);
   scores = c.allocate(1, blockKeys);
   out = c.allocate(1, c.valueWidth);
@@ -88,7 +87,7 @@ void StepEmitter::emitScores(Value firstKey, Value count) {
         int64_t columns = std::min(c.width, c.queryWidth - column);
         Value x = c.loadColumns(k, key, c.index(column), columns);
         Value y = c.loadVector(c.at(q, c.index(0), c.index(column)));
-        product = c.addF(product, c.mulF(x, y));
+        product = c.fma(x, y, product);
       }
       products.push_back(product);
     }
@@ -128,7 +127,7 @@ void StepEmitter::emitWeighted(Value firstKey, Value count, Value rescale) {
           int64_t columns = std::min(c.width, c.valueWidth - column);
           Value x =
               c.loadColumns(v, c.add(firstKey, key), c.index(column), columns);
-          after.push_back(c.addF(sum, c.mulF(p, x)));
+          after.push_back(c.fma(p, x, sum));
         }
         scf::YieldOp::create(c.builder, c.loc, after);
       });

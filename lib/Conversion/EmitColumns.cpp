@@ -7,15 +7,18 @@
 
 #include "ElementPuller.h"
 
+#include "ppopt/Analysis/Thresholds.h"
+
 using namespace mlir;
 using namespace mlir::pp;
 
-int64_t pp::getTileColumns(int64_t columns) {
+/// Columns that a tile of columns has.
+static int64_t getTileColumns(int64_t columns, int64_t most) {
   // Loops of a constant length become straight vector code.
-  for (int64_t width : {64, 48, 32, 16})
-    if (columns % width == 0)
+  for (int64_t quarters : {4, 3, 2, 1})
+    if (int64_t width = most * quarters / 4; width && columns % width == 0)
       return width;
-  return std::min<int64_t>(columns, 64);
+  return std::min(columns, most);
 }
 
 namespace {
@@ -31,7 +34,9 @@ class ColumnTiles {
 public:
   ColumnTiles(ElementPuller &puller, int64_t columns)
       : puller(puller), builder(puller.builder), loc(puller.getLoc()),
-        columns(columns), tileColumns(getTileColumns(columns)) {}
+        columns(columns),
+        tileColumns(getTileColumns(
+            columns, getThreshold(puller.kernel, Threshold::ColumnTile))) {}
 
   int64_t getCount() const { return llvm::divideCeil(columns, tileColumns); }
 

@@ -3,17 +3,16 @@
 #include "Fusion.h"
 #include "ViewFolding.h"
 
+#include "ppopt/Analysis/Thresholds.h"
+
 #include <queue>
 
 using namespace mlir;
 using namespace mlir::pp;
 
-/// A kernel is compiled in time that grows faster than its ops: 1,000 gelu and
-/// their gradients take 3 s in kernels of 64, 23 s of 256. GPT-2's have up to
-/// 30, and 64 ops compute for longer than memory takes.
-static constexpr size_t kMostOps = 64;
-
-TaskFusion::TaskFusion(TaskOp task) : task(task), probe(task.getContext()) {
+TaskFusion::TaskFusion(TaskOp task)
+    : task(task), probe(task.getContext()),
+      mostOps(getThreshold(task, Threshold::KernelOps)) {
   for (auto [i, op] : llvm::enumerate(task.getBody().front()))
     position[&op] = i;
   findInPlaceAccumulations();
@@ -184,7 +183,7 @@ bool TaskFusion::canBeOne(Operation *op, ArrayRef<unsigned> targets) const {
   size_t ops = 1;
   for (unsigned target : targets)
     ops += clusters[target].ops.size();
-  return ops <= kMostOps && !hasPathThroughOthers(op, targets);
+  return ops <= mostOps && !hasPathThroughOthers(op, targets);
 }
 
 /// Whether a value of a cluster in rows has an element a row.
@@ -252,8 +251,8 @@ void TaskFusion::addToRows(Operation *op, Space space) {
     join(op, targets);
 }
 
-/// Adds an element op behind the reduction over rows, or the scatter, that it
-/// reads at the same index.
+/// Adds an element op after the reduction over rows that it reads at the same
+/// index.
 bool TaskFusion::joinTail(Operation *op) {
   for (const Read &read : getReads(op).reads) {
     Operation *def = read.source.getDefiningOp();
@@ -261,13 +260,8 @@ bool TaskFusion::joinTail(Operation *op) {
     if (it == clusterOf.end() || read.access != Access::Identity)
       continue;
     Cluster &cluster = clusters[it->second];
-    if (cluster.isProduct || cluster.form == KernelForm::Rows ||
-        cluster.form == KernelForm::Attention || readsMemoryOf(op, it->second))
-      continue;
-    auto accumulate = dyn_cast<AccumulateOp>(op);
-    if (cluster.form == KernelForm::Scatter &&
-        !(accumulate && isInPlace(accumulate) && cluster.ops.size() == 1 &&
-          accumulate.getValue() == read.source && def->hasOneUse()))
+    if (cluster.isProduct || cluster.form != KernelForm::Columns ||
+        readsMemoryOf(op, it->second))
       continue;
     bool readsElsewhere =
         llvm::any_of(getReads(op).reads, [&](const Read &other) {
@@ -307,6 +301,21 @@ void TaskFusion::addProduct(Operation &op) {
   clusters[index].ops.push_back(accumulate);
 }
 
+/// A scatter, with the accumulation in place that is its only use: rows are
+/// added to what is there, one by one.
+void TaskFusion::addScatter(EmbeddingGradOp op) {
+  unsigned index =
+      newCluster(op, KernelForm::Scatter, getSpace(op.getResult()));
+  if (!op->hasOneUse())
+    return;
+  auto accumulate = dyn_cast<AccumulateOp>(*op->user_begin());
+  if (!accumulate || !isInPlace(accumulate) ||
+      accumulate.getValue() != op.getResult())
+    return;
+  clusterOf[accumulate] = index;
+  clusters[index].ops.push_back(accumulate);
+}
+
 /// Attention, with the views that its results are written through.
 void TaskFusion::addAttention(Operation &op) {
   unsigned index =
@@ -325,10 +334,8 @@ void TaskFusion::add(Operation &op) {
     return addAttention(op);
   if (isa<MatmulOp>(op))
     return addProduct(op);
-  if (isa<EmbeddingGradOp>(op)) {
-    newCluster(&op, KernelForm::Scatter, getSpace(op.getResult(0)));
-    return;
-  }
+  if (auto scatter = dyn_cast<EmbeddingGradOp>(op))
+    return addScatter(scatter);
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     if (isRowReduction(reduce))
       return addToRows(&op, getSpace(reduce.getX()));

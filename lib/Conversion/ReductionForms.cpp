@@ -3,16 +3,19 @@
 #include "ReductionForms.h"
 #include "KernelSpace.h"
 
+#include "ppopt/Analysis/Thresholds.h"
+
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::pp;
 
-/// The length from which on a flat sum is one of partial sums, and their
-/// number.
-static constexpr int64_t kLongSum = 16384;
-static constexpr int64_t kPartialSums = 64;
+/// Whether a flat sum of so many elements is one of partial sums.
+static bool isLongSum(Operation *op, int64_t elements) {
+  return elements >= getThreshold(op, Threshold::LongSum) &&
+         elements > getThreshold(op, Threshold::PartialSums);
+}
 
 static Value reshape(OpBuilder &builder, Location loc, Value x,
                      ArrayRef<int64_t> shape) {
@@ -92,11 +95,12 @@ private:
 /// The sum of all elements of a flat x as a scalar.
 static Value sumFlat(OpBuilder &builder, ReduceOp like, Value x) {
   int64_t count = getNumElements(x);
-  if (count < kLongSum || like.getKind() != ReduceKind::Sum)
+  if (!isLongSum(like, count) || like.getKind() != ReduceKind::Sum)
     return reduce(builder, like, x, {0});
   Location loc = like.getLoc();
-  int64_t length = count / kPartialSums, rest = count % kPartialSums;
-  SmallVector<int64_t> parts = {kPartialSums, length};
+  int64_t partialSums = getThreshold(like, Threshold::PartialSums);
+  int64_t length = count / partialSums, rest = count % partialSums;
+  SmallVector<int64_t> parts = {partialSums, length};
   Value body = ViewMover(builder, parts, [&](Value source) {
                  if (rest)
                    source = slice(builder, loc, source, 0, count - rest);
@@ -156,7 +160,7 @@ void pp::normalizeReductions(TaskOp task) {
         dims.empty() ||
         dims.back() + 1 != static_cast<int64_t>(dropUnitDims(shape).size());
     bool isLong = dims.size() == dropUnitDims(shape).size() &&
-                  getNumElements(op.getX()) >= kLongSum;
+                  isLongSum(op, getNumElements(op.getX()));
     if (isRowReduction(op) && !isLong)
       continue;
     if (keepsColumns && !dims.empty() && dims.size() == op.getDims().size())

@@ -80,7 +80,8 @@ createMachine(ModuleOp module, StringRef cpu, StringRef features) {
     return nullptr;
   }
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  // Contraction would depend on what else a kernel computes.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, cpu, features, options, llvm::Reloc::PIC_));
   if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(cpu)) {
@@ -103,7 +104,7 @@ int64_t pp::getVectorBytes(StringRef cpu, StringRef features) {
       target->createMCSubtargetInfo(triple, cpu, features));
   if (info->checkFeatures("+avx512f"))
     return 64;
-  return info->checkFeatures("+avx2") ? 32 : 16;
+  return info->checkFeatures("+avx2,+fma") ? 32 : 16;
 }
 
 /// Functions say for which CPU they are, and that wide vectors are wanted.

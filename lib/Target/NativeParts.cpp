@@ -2,16 +2,14 @@
 
 #include "NativeParts.h"
 
+#include "ppopt/Analysis/Thresholds.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::pp;
-
-/// As many as find work on the processors of today; an optimiser for each costs
-/// little.
-static constexpr unsigned kOptimizedParts = 8;
 
 namespace {
 
@@ -60,13 +58,13 @@ findUnits(ArrayRef<LLVM::LLVMFuncOp> functions,
 
 /// Large ones first, each to the part that has the least.
 static SmallVector<SmallVector<LLVM::LLVMFuncOp>>
-balance(SmallVector<Unit> units) {
+balance(SmallVector<Unit> units, size_t mostParts) {
   llvm::sort(units, [](const Unit &a, const Unit &b) {
     return std::make_pair(b.ops, a.position) <
            std::make_pair(a.ops, b.position);
   });
   SmallVector<SmallVector<LLVM::LLVMFuncOp>> parts(
-      std::min<size_t>(kOptimizedParts, units.size()));
+      std::min(mostParts, units.size()));
   SmallVector<size_t> ops(parts.size());
   for (const Unit &unit : units) {
     size_t least = llvm::min_element(ops) - ops.begin();
@@ -107,7 +105,11 @@ SmallVector<NativePart> pp::divideIntoParts(ModuleOp module) {
   }
 
   SmallVector<SmallVector<Operation *>> contents = {others};
-  for (ArrayRef<LLVM::LLVMFuncOp> part : balance(findUnits(optimized, symbols)))
+  // As many as find work on the processors of today; an optimiser for each
+  // costs little.
+  size_t mostParts = getThreshold(module, Threshold::NativeParts);
+  for (ArrayRef<LLVM::LLVMFuncOp> part :
+       balance(findUnits(optimized, symbols), mostParts))
     contents.push_back(llvm::to_vector_of<Operation *>(part));
   SmallVector<NativePart> parts;
   for (ArrayRef<Operation *> ops : contents) {

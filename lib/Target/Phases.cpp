@@ -66,6 +66,7 @@ PlanOptions PlanOptions::forGenerator() const {
   plan.cpu = cpu;
   plan.features = features;
   plan.plant = plant;
+  plan.thresholds = thresholds;
   plan.command = command;
   plan.source = source;
   plan.model = model;

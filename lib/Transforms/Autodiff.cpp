@@ -222,9 +222,11 @@ LogicalResult Differentiator::differentiate(PlaceOp forward) {
                   ConstantOp::create(builder, value.getLoc(), type, 1.0));
     }
   }
-  for (Operation &op :
-       llvm::reverse(forward.getBody().front().without_terminator()))
-    if (failed(differentiate(&op)))
+  // An adjoint may add to the region what is decided there.
+  auto ops = llvm::map_to_vector(forward.getBody().front().without_terminator(),
+                                 [](Operation &op) { return &op; });
+  for (Operation *op : llvm::reverse(ops))
+    if (failed(differentiate(op)))
       return failure();
 
   // What has a gradient and lives outside goes on from there. What was copied

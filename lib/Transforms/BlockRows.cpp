@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/BatchSplit.h"
 #include "ppopt/Transforms/Passes.h"
@@ -33,23 +34,21 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Rows of a block are a multiple of this where that costs no further block:
-/// what a block reads and writes then begins at an aligned address.
-static constexpr int64_t kRowMultiple = 16;
-
 /// Each block is ops of its own, and may be cut into blocks again; the passes
 /// behind take some ten seconds for so many ops.
 static constexpr int64_t kMostOps = 16384;
 
 /// Rows of a block of at most `most`; the last may have fewer. Equal blocks if
 /// less than twice as many as the fewest do. (More than kMostOps are refused.)
-static int64_t chooseBlock(int64_t rows, int64_t most) {
+/// Else rows are a multiple of `multiple` where that costs no further block:
+/// what a block reads and writes then begins at an aligned address.
+static int64_t chooseBlock(int64_t rows, int64_t most, int64_t multiple) {
   int64_t fewest = llvm::divideCeil(rows, most);
   for (int64_t count = fewest; count < std::min(2 * fewest, kMostOps); ++count)
     if (rows % count == 0)
       return rows / count;
   int64_t block = llvm::divideCeil(rows, fewest);
-  int64_t rounded = llvm::alignTo(block, kRowMultiple);
+  int64_t rounded = llvm::alignTo(block, multiple);
   return rounded <= most ? rounded : block;
 }
 
@@ -404,7 +403,9 @@ int64_t RowGroup::chooseSize() const {
   for (auto &[value, state] : states)
     widest = std::max(widest, getBytes(value));
   // Values of the group have as many rows each.
-  return chooseBlock(rows, std::max<int64_t>(1, budget / (widest / rows)));
+  return chooseBlock(
+      rows, std::max<int64_t>(1, budget / (widest / rows)),
+      getThreshold(body.getParentOp(), Threshold::BlockRowMultiple));
 }
 
 void RowGroup::split() {

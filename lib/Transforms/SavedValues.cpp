@@ -28,6 +28,24 @@ static Operation *getOp(Value value, const ValueSources &sources) {
              : nullptr;
 }
 
+/// What a task is given, or a view of it: nothing that could be rounded
+/// otherwise in another task.
+static bool isGiven(Value value, const ValueSources &sources) {
+  Operation *op = getOp(value, sources);
+  return sources.isAtHand(value) ||
+         (op && isFree(op) && llvm::all_of(op->getOperands(), [&](Value x) {
+            return isGiven(throughPlace(x), sources);
+          }));
+}
+
+/// A decision is made once: made again from values that were computed again, it
+/// might be another.
+static bool mayComputeAgain(Operation *op, const ValueSources &sources) {
+  return !isDecision(op) || llvm::all_of(op->getOperands(), [&](Value x) {
+    return isGiven(throughPlace(x), sources);
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // What follows from what is kept
 //===----------------------------------------------------------------------===//
@@ -53,7 +71,7 @@ private:
     if (!isNew)
       return it->second;
     Operation *op = getOp(value, sources);
-    bool result = op &&
+    bool result = op && mayComputeAgain(op, sources) &&
                   (recompute == Recompute::None ? isFree(op) : isCheap(op)) &&
                   llvm::all_of(op->getOperands(), [&](Value operand) {
                     return isAvailable(throughPlace(operand), kept);
@@ -89,13 +107,13 @@ SmallVector<Value> pp::dropRecomputed(ArrayRef<Value> candidates,
 // What is kept
 //===----------------------------------------------------------------------===//
 
-/// What is marked, or not the backward's to compute, behind `value`.
+/// What is marked, or not the backward's to compute again, behind `value`.
 static void findMarked(Value value, const ValueSources &sources,
                        llvm::SetVector<Value> &found, DenseSet<Value> &seen) {
   if (!seen.insert(value).second || sources.isAtHand(value))
     return;
   Operation *op = getOp(value, sources);
-  if (!op || sources.marked.contains(value)) {
+  if (!op || sources.marked.contains(value) || !mayComputeAgain(op, sources)) {
     found.insert(value);
     return;
   }

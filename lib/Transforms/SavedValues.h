@@ -31,7 +31,8 @@ struct ValueSources {
 /// What must be kept of the forward for a backward that reads `candidates`.
 /// Where layers are computed again: what is marked, or made elsewhere, behind
 /// all that it reads. Of several views of one value, that value, if it is no
-/// larger than they are.
+/// larger than they are. Decisions (isDecision) are kept by each choice: the
+/// backward does not make them again.
 SmallVector<Value> chooseSaved(const llvm::SetVector<Value> &candidates,
                                Recompute recompute,
                                const ValueSources &sources);

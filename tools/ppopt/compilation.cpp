@@ -2,6 +2,7 @@
 
 #include "compilation.h"
 
+#include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Target/ModelHash.h"
 
 #include "mlir/IR/AsmState.h"
@@ -52,6 +53,8 @@ LogicalResult Compilation::parse() {
   }
   sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
   module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  if (module)
+    pp::setThresholds(*module, options.thresholds);
   return success(bool(module));
 }
 

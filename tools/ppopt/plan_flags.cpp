@@ -4,6 +4,7 @@
 
 #include "schedule_flags.h"
 
+#include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Target/NativeCode.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -106,6 +107,8 @@ static constexpr Flag planFlags[] = {
      unlimited},
     {"werror", ValueKind::Switch, "", "",
      "makes warnings about the model errors: nothing is written"},
+    {"threshold", ValueKind::Text, "NAME=N,…", "",
+     "for tests: sets constants at which the compiled code changes its form"},
     {"plant", ValueKind::Choice, "BUG", "",
      "for tests of the tests: compiles a known bug in", bugs},
 };
@@ -216,6 +219,10 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
                   plan.optimizer);
   plan.target = arguments.get("target").str();
   plan.plant = arguments.get("plant").str();
+  plan.thresholds = arguments.get("threshold").str();
+  wrong = mlir::pp::checkThresholds(plan.thresholds);
+  if (!wrong.empty())
+    return reject("--threshold: " + wrong);
 
   // Ranks of one machine share its cores.
   int64_t cores = std::max(1u, hardware_concurrency().compute_thread_count());

@@ -39,6 +39,10 @@ bool isProduct(Operation *op);
 /// nothing wherever it is read.
 bool isFree(Operation *op);
 
+/// An op that decides something by floats: a comparison, a cast to an integer.
+/// A rounding error of an operand may turn what it gives.
+bool isDecision(Operation *op);
+
 /// The work of an op in the phases placed to scheduled; none for an op that is
 /// no loop nest, a parameter or a constant. A composition has the flops and
 /// elements of what it decomposes into and the bytes of its own operands and

@@ -16,14 +16,6 @@
 
 namespace mlir::pp {
 
-/// What generated floating-point code may assume: it may reassociate and
-/// contract and ignores the sign of zero, but NaN and infinity stay what they
-/// are. Reciprocals are not allowed: with them x86 takes 1/sqrt from an
-/// estimate that is NaN at zero and at infinity.
-inline constexpr arith::FastMathFlags kFastMath =
-    arith::FastMathFlags::reassoc | arith::FastMathFlags::contract |
-    arith::FastMathFlags::nsz;
-
 /// The type that elements of a tensor are computed in.
 inline Type getComputeType(Value tensor) {
   return getStatisticsType(getElementTypeOrSelf(tensor));
@@ -34,13 +26,15 @@ public:
   ElementBuilder(OpBuilder &builder, Location loc)
       : builder(builder), loc(loc) {}
 
-  /// Any op that has no fast-math flags.
+  /// An op on indices, integers or truth values.
   template <typename OpT, typename... Args> Value make(Args &&...args) {
     return builder.createOrFold<OpT>(loc, std::forward<Args>(args)...);
   }
-  /// A floating-point op whose operands and result are of one type.
+  /// A floating-point op. It has no fast-math flags and is not folded: an
+  /// element's bits follow from the op's formula, not from the kernel that it
+  /// is computed in.
   template <typename OpT, typename... Args> Value makeFloat(Args... args) {
-    return OpT::create(builder, loc, args..., kFastMath);
+    return OpT::create(builder, loc, args...);
   }
 
   Value constant(Type type, double value);

@@ -32,9 +32,13 @@ PP_ADJOINT(ReduceOp) {
     operandGrads[0] = b.make<BroadcastOp>(getX().getType(), dy, kept);
     return success();
   }
-  // Elements that equal the maximum share equally.
-  Value isMax = b.compare(ComparePredicate::Eq, getX(),
-                          b.reshape(getResult(), keptShape));
+  // Elements that equal the maximum share equally. Which do is decided where
+  // the maximum is: an operand that is computed again may be rounded otherwise.
+  OpBuilder atMaximum(getOperation());
+  atMaximum.setInsertionPointAfter(getOperation());
+  TensorBuilder forward(atMaximum, getLoc());
+  Value isMax = forward.compare(ComparePredicate::Eq, getX(),
+                                forward.reshape(getResult(), keptShape));
   Value sharers =
       b.make<ReduceOp>(ReduceKind::Sum, b.castLike(isMax, dy), getDims(),
                        /*keep_dims=*/true);
