@@ -75,7 +75,9 @@ Value BatchPropagation::demandSplit(Value value, BatchState state) {
   if (known)
     return known;
   std::optional<IterationComputation> found;
-  if (stateOf(value).kind == BatchState::Whole)
+  bool isOneTile = tiles == 1 && !isResize;
+  if (stateOf(value).kind == BatchState::Whole &&
+      (isOneTile || !isTable(value.getDefiningOp())))
     found = findIterationComputation(value, state, batch);
   if (!found)
     return nullptr;
@@ -178,11 +180,16 @@ LogicalResult BatchPropagation::cutWholeOperands(IterationSpaceOpInterface op,
       continue;
     Value split = needed ? demandSplit(operand.get(), *needed) : Value();
     if (!split) {
-      InFlightDiagnostic diag =
-          refuse(op)
-          << "operand " << i
-          << " has a dimension of the batch's size that does not come from "
-             "the model's inputs";
+      InFlightDiagnostic diag = refuse(op);
+      if (isTable(operand.get().getDefiningOp()))
+        diag << "operand " << i
+             << " is a constant with elements of its own for each row of the "
+                "batch; make it an input of the model (pp.input), or compute "
+                "it (pp.iota)";
+      else
+        diag << "operand " << i
+             << " has a dimension of the batch's size that does not come from "
+                "the model's inputs";
       diag.attachNote(operand.get().getLoc()) << "it is made here";
       return diag;
     }
