@@ -259,12 +259,15 @@ StringRef KernelOutliner::share(KernelOp kernel, ArrayRef<int64_t> inplace) {
   std::string key;
   llvm::raw_string_ostream os(key);
   OpPrintingFlags flags;
-  flags.elideLargeElementsAttrs(std::numeric_limits<int64_t>::max());
+  // Constants may have megabytes; attributes are unique, and so stand for them.
+  flags.elideLargeElementsAttrs(/*largeElementLimit=*/0);
   flags.enableDebugInfo(false);
   flags.printGenericOpForm();
   // Else each print numbers the values of the whole module, schedules included.
   flags.useLocalScope();
   kernel->print(os, flags);
+  for (auto constant : kernel.getBody().getOps<ConstantOp>())
+    os << ' ' << constant.getValue().getAsOpaquePointer();
   for (int64_t argument : inplace)
     os << ' ' << argument;
   auto [it, isNew] = kernels.try_emplace(key);

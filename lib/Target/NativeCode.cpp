@@ -154,21 +154,24 @@ struct PartInLLVM {
 
 } // namespace
 
-/// The functions that a module defines.
+/// The functions and the kernels' constants that a module defines.
 static llvm::StringSet<> findDefinitions(ModuleOp module) {
   llvm::StringSet<> names;
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
     if (!function.isExternal())
       names.insert(function.getSymName());
+  for (auto global : module.getOps<LLVM::GlobalOp>())
+    if (global.getLinkage() == LLVM::Linkage::Private)
+      names.insert(global.getSymName());
   return names;
 }
 
-/// Puts `prefix` in front of the names of the functions in `defined`.
+/// Puts `prefix` before the names of the functions and constants in `defined`.
 static void rename(llvm::Module &module, const llvm::StringSet<> &defined,
                    StringRef prefix) {
-  for (llvm::Function &function : module)
-    if (defined.contains(function.getName()))
-      function.setName(prefix + function.getName());
+  for (llvm::GlobalObject &symbol : module.global_objects())
+    if (defined.contains(symbol.getName()))
+      symbol.setName(prefix + symbol.getName());
 }
 
 static FailureOr<PartInLLVM> translate(NativePart part, StringRef cpu,

@@ -74,18 +74,26 @@ balance(SmallVector<Unit> units, size_t mostParts) {
   return parts;
 }
 
-/// Declares what the part refers to and does not hold.
+/// Declares what the part refers to and does not hold. Constants of kernels,
+/// which one part defines, become visible to all parts of the executable, and
+/// to nobody else.
 static void declareReferences(ModuleOp part,
                               const DenseMap<StringAttr, Operation *> &symbols,
                               const DenseSet<StringAttr> &held) {
   OpBuilder builder = OpBuilder::atBlockBegin(part.getBody());
   for (StringAttr name : getReferences(part.getBodyRegion())) {
-    auto function = dyn_cast_or_null<LLVM::LLVMFuncOp>(symbols.lookup(name));
-    if (!function || held.contains(name))
+    Operation *symbol = symbols.lookup(name);
+    if (!symbol || held.contains(name))
       continue;
-    auto declaration =
-        cast<LLVM::LLVMFuncOp>(builder.cloneWithoutRegions(*function));
-    declaration.setLinkage(LLVM::Linkage::External);
+    if (auto global = dyn_cast<LLVM::GlobalOp>(symbol)) {
+      global.setLinkage(LLVM::Linkage::External);
+      global.setVisibility_(LLVM::Visibility::Hidden);
+    }
+    Operation *declaration = builder.cloneWithoutRegions(*symbol);
+    if (auto global = dyn_cast<LLVM::GlobalOp>(declaration))
+      global.removeValueAttr();
+    else
+      cast<LLVM::LLVMFuncOp>(declaration).setLinkage(LLVM::Linkage::External);
   }
 }
 

@@ -156,10 +156,10 @@ json::Array ProgramWriter::describeCounts() {
   json::Array counts;
   for (TaskOp task : tables.tasks)
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
-      if (task.getArgAttr(i, kCountAttr))
+      if (auto name = task.getArgAttrOfType<StringAttr>(i, kCountAttr))
         counts.push_back(json::Object{
             {"type", spell(getElementTypeOrSelf(task.getArgumentTypes()[i]))},
-            {"name", task.getArgRole(i).getName()},
+            {"name", name.getValue()},
             {"source", spellSource(task.getArgument(i).getLoc())}});
   return counts;
 }

@@ -45,7 +45,7 @@ Operation *AxisNarrowing::build(Operation &op, ArrayRef<Value> operands,
 Value AxisNarrowing::compute(Value whole, BatchState state) {
   std::optional<IterationComputation> found =
       findIterationComputation(whole, state, extent);
-  if (!found)
+  if (!found || isTable(found->op))
     return nullptr;
   SmallVector<Value> operands;
   for (auto [operand, loops] :

@@ -2,9 +2,14 @@
 
 #include "ppopt/Transforms/BatchPropagation.h"
 
+#include "EntryParts.h"
+
 #include "ppopt/Dialect/PP/Shapes.h"
 
 #include "llvm/ADT/STLExtras.h"
+
+#include <set>
+#include <tuple>
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -75,7 +80,9 @@ Value BatchPropagation::demandSplit(Value value, BatchState state) {
   if (known)
     return known;
   std::optional<IterationComputation> found;
-  if (stateOf(value).kind == BatchState::Whole)
+  bool isOneTile = tiles == 1 && !isResize;
+  if (stateOf(value).kind == BatchState::Whole &&
+      (isOneTile || !isTable(value.getDefiningOp())))
     found = findIterationComputation(value, state, batch);
   if (!found)
     return nullptr;
@@ -113,6 +120,11 @@ Value BatchPropagation::divideByTiles(OpBuilder &builder, Value value) {
   return part;
 }
 
+/// Whether the value is a count of targets, wherever it was made.
+static bool isCount(Value value) {
+  return throughCopies(value).getDefiningOp<CountOp>() != nullptr;
+}
+
 Value BatchPropagation::completeSum(OpBuilder &builder, Value partial) {
   if (plant == "mean-of-means") {
     auto type =
@@ -121,16 +133,41 @@ Value BatchPropagation::completeSum(OpBuilder &builder, Value partial) {
                                      static_cast<double>(tiles));
     return MulOp::create(builder, partial.getLoc(), partial, count);
   }
-  bool isCount = isa_and_nonnull<CountOp>(partial.getDefiningOp());
-  return BatchSumOp::create(builder, partial.getLoc(), partial, isCount);
+  return BatchSumOp::create(builder, partial.getLoc(), partial,
+                            isCount(partial));
 }
 
-/// Completes those partial operands that follow from inputs alone.
-void BatchPropagation::completeInputSums(Operation *op) {
+/// Each count of targets is known before the first forward, whatever the model
+/// makes of it and wherever it lies: a batch in which one is zero is skipped.
+void BatchPropagation::completeCounts() {
+  std::set<std::tuple<const void *, int64_t, const void *>> complete;
+  auto isNew = [&](CountOp count) {
+    return complete
+        .insert({throughCopies(count.getTargets()).getAsOpaquePointer(),
+                 static_cast<int64_t>(count.getIgnoreIndex()),
+                 count.getType().getAsOpaquePointer()})
+        .second;
+  };
+  entry.walk([&](BatchSumOp sum) {
+    if (sum.getCount())
+      (void)isNew(throughCopies(sum.getPartial()).getDefiningOp<CountOp>());
+  });
+  entry.walk([&](CountOp count) {
+    if (!fromInputs.contains(count) || !isNew(count))
+      return;
+    OpBuilder builder(count->getContext());
+    builder.setInsertionPointAfter(count);
+    BatchSumOp::create(builder, count.getLoc(), count, /*count=*/true);
+  });
+}
+
+/// Completes those partial operands that follow from inputs alone, or of them
+/// the counts.
+void BatchPropagation::completeInputSums(Operation *op, bool countsOnly) {
   for (OpOperand &operand : op->getOpOperands()) {
     Value value = operand.get();
     if (stateOf(value).kind != BatchState::Partial ||
-        !fromInputs.contains(value))
+        !fromInputs.contains(value) || (countsOnly && !isCount(value)))
       continue;
     Value &complete = demanded[{value, {-1, -1}}];
     if (!complete) {
@@ -178,11 +215,16 @@ LogicalResult BatchPropagation::cutWholeOperands(IterationSpaceOpInterface op,
       continue;
     Value split = needed ? demandSplit(operand.get(), *needed) : Value();
     if (!split) {
-      InFlightDiagnostic diag =
-          refuse(op)
-          << "operand " << i
-          << " has a dimension of the batch's size that does not come from "
-             "the model's inputs";
+      InFlightDiagnostic diag = refuse(op);
+      if (isTable(operand.get().getDefiningOp()))
+        diag << "operand " << i
+             << " is a constant with elements of its own for each row of the "
+                "batch; make it an input of the model (pp.input), or compute "
+                "it (pp.iota)";
+      else
+        diag << "operand " << i
+             << " has a dimension of the batch's size that does not come from "
+                "the model's inputs";
       diag.attachNote(operand.get().getLoc()) << "it is made here";
       return diag;
     }
@@ -211,7 +253,7 @@ BatchPropagation::admitPartialOperands(IterationSpaceOpInterface op,
       }
     }
     if (!completed)
-      completeInputSums(op);
+      completeInputSums(op, /*countsOnly=*/false);
   }
   InFlightDiagnostic diag =
       refuse(op)
@@ -225,6 +267,8 @@ BatchPropagation::admitPartialOperands(IterationSpaceOpInterface op,
 }
 
 LogicalResult BatchPropagation::propagate(IterationSpaceOpInterface op) {
+  if (!isa<CopyOp>(op))
+    completeInputSums(op, /*countsOnly=*/true);
   IterationSpace space = op.getIterationSpace();
   std::optional<BatchLoop> cut;
   for (unsigned i : operandsIn(op, BatchState::Split)) {
@@ -320,7 +364,11 @@ LogicalResult BatchPropagation::propagate() {
     if (batch != 1 || isResize)
       states[argument] = BatchState::split(0, 1);
   }
-  return propagate(entry.getBody().front());
+  if (failed(propagate(entry.getBody().front())))
+    return failure();
+  if (!isResize)
+    completeCounts();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -45,14 +45,16 @@ std::optional<BatchState> pp::getStateFor(const IterationSpace &space,
   return BatchState{};
 }
 
+bool pp::isTable(Operation *op) {
+  auto constant = dyn_cast_or_null<ConstantOp>(op);
+  return constant && !isa<SplatElementsAttr>(constant.getValue());
+}
+
 std::optional<IterationComputation>
 pp::findIterationComputation(Value value, BatchState state, int64_t extent) {
   auto op = value.getDefiningOp<IterationSpaceOpInterface>();
   if (!op || op->getNumResults() != 1 || isa<ParamOp>(op))
     return std::nullopt;
-  if (auto constant = dyn_cast<ConstantOp>(op.getOperation()))
-    if (!isa<SplatElementsAttr>(constant.getValue()))
-      return std::nullopt;
   IterationSpace space = op.getIterationSpace();
   std::optional<BatchLoop> cut =
       getBatchLoop(space, space.results[0], state, extent);

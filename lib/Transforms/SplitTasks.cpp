@@ -295,7 +295,8 @@ Value TaskSplitter::materialise(TaskBuilder &task, const Sources &sources,
   if (Value known = task.lookup(value))
     return known;
   auto argument = [&](RoleAttr role) {
-    Value added = task.addArgument(role, value.getType(), value.getLoc());
+    // Several sums over the batch may be of one value.
+    Value added = task.getArgument(role, value.getType(), value.getLoc());
     task.map(value, added);
     return added;
   };
@@ -313,6 +314,17 @@ Value TaskSplitter::materialise(TaskBuilder &task, const Sources &sources,
   return task.lookup(value);
 }
 
+/// What a message says of a batch in which the count is zero.
+static StringAttr describeCount(BatchSumOp sum) {
+  Builder builder(sum.getContext());
+  auto count = throughCopies(sum.getPartial()).getDefiningOp<CountOp>();
+  if (!count)
+    return builder.getStringAttr("targets");
+  return builder.getStringAttr(
+      "targets, ignore_index " +
+      Twine(static_cast<int64_t>(count.getIgnoreIndex())));
+}
+
 /// Sums of inputs: what they are made of is computed here, whichever stage it
 /// belongs to.
 void TaskSplitter::buildPrologue(int64_t place) {
@@ -322,20 +334,19 @@ void TaskSplitter::buildPrologue(int64_t place) {
                    TaskKind::Prologue, TaskOp::kNoStage, place,
                    parts.entry->getLoc());
   Sources sources{throughCopies, [](Value) { return true; }};
-  SmallVector<bool> isCount;
+  SmallVector<StringAttr> counts; ///< null: a sum of something else
   for (auto [sum, on] : llvm::zip(batchSums, summedOn)) {
     if (on != place)
       continue;
     task.accumulate(*roleOf(sum.getResult()),
                     materialise(task, sources, sum.getPartial()));
-    isCount.push_back(sum.getCount());
+    counts.push_back(sum.getCount() ? describeCount(sum) : StringAttr());
   }
   TaskOp made = task.finish();
   // The schedule's check of counts needs to know which sums count targets.
   for (unsigned i = 0, e = made.getNumResults(); i < e; ++i)
-    if (isCount[i])
-      made.setArgAttr(*made.getTiedArgument(i), kCountAttr,
-                      builder.getUnitAttr());
+    if (counts[i])
+      made.setArgAttr(*made.getTiedArgument(i), kCountAttr, counts[i]);
 }
 
 void TaskSplitter::buildForward(StageParts &stage) {

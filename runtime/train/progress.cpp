@@ -306,9 +306,13 @@ void Progress::step(int64_t step, double learningRate,
 void Progress::evaluation(int64_t steps, double loss, int64_t batches,
                           int64_t skippedBatches, double milliseconds) {
   Line line;
-  append(line, "eval after step {} | loss {:.4f} | {} batch{} | ", steps, loss,
-         batches, batches == 1 ? "" : "es");
-  if (skippedBatches > 0)
+  if (batches == 0)
+    append(line, "eval after step {} | no batch has a counted target | ",
+           steps);
+  else
+    append(line, "eval after step {} | loss {:.4f} | {} batch{} | ", steps,
+           loss, batches, batches == 1 ? "" : "es");
+  if (skippedBatches > 0 && batches > 0)
     append(line, "{} without a counted target | ", skippedBatches);
   append(line, "{:.1f} ms", milliseconds);
   print(line);

@@ -4,7 +4,7 @@
 // position in the group of a sum decides of which chunks (101 elements over 4 ranks: 26, 25, 25, 25). Every place knows the
 // count that place 1 computes. A transfer's offset is that of its slot; a value is dead behind its last reader's run or the wait of its
 // send, temporaries are behind their run.
-// CHECK: "counts":[{"name":"g0"
+// CHECK: "counts":[{"name":"targets, ignore_index -1"
 // CHECK: "parameters":
 // CHECK: "name":"v","places":[1]
 // CHECK: "name":"w","places":[0,2]
@@ -39,7 +39,7 @@ pp.param_decl "v" {type = tensor<3xf32>, init = #pp.init<zeros>, frozen, places 
 pp.param_decl "w" {type = tensor<101xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 2>}
 pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 101 : i64, type = f32, decayed = true, places = array<i64: 0, 2>}
 pp.transfer @x0 "s0.h" from 0 to 1 stage 0 to 1 : tensor<4x8xf32>
-pp.task prologue on 1 @p1_P(%g: memref<f32> {pp.count, pp.role = #pp.role<global, "g0">}) {
+pp.task prologue on 1 @p1_P(%g: memref<f32> {pp.count = "targets, ignore_index -1", pp.role = #pp.role<global, "g0">}) {
   pp.return
 }
 pp.task forward stage 0 @s0_F(%x: memref<4x8xf32> {pp.role = #pp.role<input, "x">}, %h: memref<4x8xf32> {pp.role = #pp.role<saved, "s0.h">}) attributes {temp_bytes = 64 : i64} {

@@ -6,7 +6,7 @@
 // The count is computed once, before the first forward.
 // CHECK-LABEL: pp.task prologue @p0_P
 // CHECK-SAME: {pp.role = #pp.role<input, "t">}
-// CHECK-SAME: {pp.count, pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">})
+// CHECK-SAME: {pp.count = "targets, ignore_index -1", pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">})
 // CHECK: pp.accumulate
 // CHECK-NOT: "g1"
 

@@ -48,9 +48,10 @@ private:
   bool splitInRegion(OpResult result, BatchState state);
   Value demandSplit(Value value, BatchState state);
   Value completeSum(OpBuilder &builder, Value partial);
+  void completeCounts();
   Value divideByTiles(OpBuilder &builder, Value value);
   SmallVector<unsigned> operandsIn(Operation *op, BatchState::Kind kind) const;
-  void completeInputSums(Operation *op);
+  void completeInputSums(Operation *op, bool countsOnly);
   Value getKey();
 
   BatchState stateOf(Value value) const { return states.lookup(value); }

@@ -57,10 +57,13 @@ struct IterationComputation {
   BatchLoop cut; ///< a parallel loop
 };
 
+/// Whether the op is a constant of different elements, which has no smaller
+/// shape.
+bool isTable(Operation *op);
+
 /// How a value that is whole is computed for one of the `extent` iterations
-/// that `state` cuts it into. Nothing for a parameter, a constant with
-/// different elements, one of several results, or where the cut falls on no
-/// parallel loop.
+/// that `state` cuts it into. Nothing for a parameter, one of several results,
+/// or where the cut falls on no parallel loop.
 std::optional<IterationComputation>
 findIterationComputation(Value value, BatchState state, int64_t extent);
 

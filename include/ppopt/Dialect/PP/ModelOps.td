@@ -435,6 +435,7 @@ def PP_TokenLossGradOp : PP_ModelOp<"token_loss_grad", [PP_LinearSpace, PP_Decom
 
 def PP_CountOp : PP_ModelOp<"count", [PP_Space, PP_Decompose]> {
   let summary = "how many targets are not `ignore_index`";
+  let description = "Where targets follow from the model's inputs alone: a batch in which it is zero is skipped.";
   let arguments = (ins PP_IntTensor:$targets, I64Attr:$ignore_index);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$targets attr-dict `:` type($targets) `to` type($result)";
