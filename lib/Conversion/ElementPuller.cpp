@@ -75,6 +75,10 @@ ElementPuller::getIndex(ArrayRef<int64_t> shape) {
           builder.setInsertionPoint(sweep);
         index = delinearize(position.row, ArrayRef(sizes).drop_back());
         index.push_back(position.column());
+      } else if (!isVisible(position.column())) {
+        // The tensor has as many elements as the row by chance: what is
+        // written before the sweep reads it elsewhere.
+        return std::nullopt;
       } else {
         // A flat range: code that nobody needs unless it asks where it is.
         index = delinearize(position.column(), sizes);

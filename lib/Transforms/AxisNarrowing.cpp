@@ -17,9 +17,11 @@ RankedTensorType AxisNarrowing::getNarrowType(Value value,
   return type.clone(shape);
 }
 
-/// The op on new operands. Null if it can't know where its iteration lies.
+/// The op on new operands, checked against its iteration space where it is cut.
+/// Null if it can't know where its iteration lies.
 Operation *AxisNarrowing::build(Operation &op, ArrayRef<Value> operands,
-                                ArrayRef<BatchState> states) {
+                                ArrayRef<BatchState> states,
+                                std::optional<BatchLoop> cut) {
   Operation *clone = builder.clone(op);
   clone->setOperands(operands);
   for (auto [old, made, state] :
@@ -28,9 +30,13 @@ Operation *AxisNarrowing::build(Operation &op, ArrayRef<Value> operands,
   if (auto constant = dyn_cast<ConstantOp>(clone))
     if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
       constant.setValueAttr(splat.resizeSplat(constant.getType()));
+  bool isPart =
+      !cut || succeeded(verifyPart(cast<IterationSpaceOpInterface>(op), clone,
+                                   *cut, /*rows=*/1));
   ArrayRef<int64_t> shape =
       op.getNumResults() > 0 ? getShape(op.getResult(0)) : ArrayRef<int64_t>();
-  if (locate(clone, states.empty() ? BatchState() : states.front(), shape))
+  if (isPart &&
+      locate(clone, states.empty() ? BatchState() : states.front(), shape))
     return clone;
   clone->erase();
   return nullptr;
@@ -60,7 +66,7 @@ Value AxisNarrowing::compute(Value whole, BatchState state) {
     if (!operands.back())
       return nullptr;
   }
-  Operation *made = build(*found->op, operands, state);
+  Operation *made = build(*found->op, operands, state, found->cut);
   return made ? made->getResult(0) : Value();
 }
 
@@ -157,7 +163,7 @@ LogicalResult AxisNarrowing::narrow(Operation &op) {
       return refuse(&op) << "it mixes " << nameIterations();
     state = *found;
   }
-  Operation *made = build(op, operands, results);
+  Operation *made = build(op, operands, results, *cut);
   if (!made)
     return refuse(&op) << "its result depends on which of the "
                        << nameIterations() << " it is";

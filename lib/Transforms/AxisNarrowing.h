@@ -65,7 +65,7 @@ private:
                                 std::optional<BatchLoop> cut,
                                 SmallVectorImpl<Value> &operands);
   Operation *build(Operation &op, ArrayRef<Value> operands,
-                   ArrayRef<BatchState> states);
+                   ArrayRef<BatchState> states, std::optional<BatchLoop> cut);
   Value demand(Value whole, BatchState state);
   Value compute(Value whole, BatchState state);
 

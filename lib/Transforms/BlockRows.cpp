@@ -52,21 +52,6 @@ static int64_t chooseBlock(int64_t rows, int64_t most, int64_t multiple) {
   return rounded <= most ? rounded : block;
 }
 
-/// Whether an op's result depends on where a tile of it, cut along `dim`, lies:
-/// it records what it is told of tiles.
-static bool dependsOnTile(Operation *op, int64_t dim) {
-  ArrayRef<int64_t> shape = getShape(op->getResult(0));
-  auto getAttrsOnTile = [&](int64_t unit) {
-    Operation *copy = op->clone();
-    cast<IterationSpaceOpInterface>(copy).setTile(
-        {dim, unit, SmallVector<int64_t>(shape)});
-    DictionaryAttr attrs = copy->getAttrDictionary();
-    copy->destroy();
-    return attrs;
-  };
-  return getAttrsOnTile(1) != getAttrsOnTile(2);
-}
-
 namespace {
 
 /// A block of rows: [begin, begin + size).
@@ -90,8 +75,9 @@ public:
   bool isAround(Operation *seed) const;
   int64_t countBlocks() const { return llvm::divideCeil(rows, chooseSize()); }
   const llvm::SetVector<Operation *> &getOps() const { return ops; }
-  /// Replaces the group by its blocks.
-  void split();
+  /// Replaces the group by its blocks. Fails, after an error, where a clone is
+  /// not what its op computes for the rows of a block.
+  LogicalResult split();
 
 private:
   bool isWide(Value value) const { return getBytes(value) > widthOfGroup; }
@@ -105,9 +91,12 @@ private:
   bool gather();
   bool isConsistent() const;
   int64_t chooseSize() const;
-  void clone(Operation *op, RowBlock block);
-  Value getOperand(Value value, BatchState state, RowBlock block);
-  Value cutOut(Value value, BatchState state, RowBlock block);
+  LogicalResult computeBlock(Operation *op, RowBlock block);
+  FailureOr<Operation *> clone(Operation *op, ValueRange operands,
+                               ArrayRef<BatchState> states, BatchLoop cut,
+                               RowBlock block);
+  FailureOr<Value> getOperand(Value value, BatchState state, RowBlock block);
+  FailureOr<Value> cutOut(Value value, BatchState state, RowBlock block);
   void replaceResults();
   RankedTensorType getTypeOf(Value value, BatchState state,
                              RowBlock block) const;
@@ -172,7 +161,7 @@ bool RowGroup::addResults(Operation *op, const IterationSpace &space,
     std::optional<BatchState> state = getStateFor(space, loops, cut);
     if (!state || (state->kind == BatchState::Whole) != isSum)
       return false;
-    if (!isSum && (dependsOnTile(op, state->dim) || !add(result, *state)))
+    if (!isSum && (dependsOnPosition(op, state->dim) || !add(result, *state)))
       return false;
   }
   return true;
@@ -312,60 +301,93 @@ RankedTensorType RowGroup::getTypeOf(Value value, BatchState state,
   return type.clone(shape);
 }
 
+/// An op on what a block reads, checked against the op's iteration space.
+FailureOr<Operation *> RowGroup::clone(Operation *op, ValueRange operands,
+                                       ArrayRef<BatchState> states,
+                                       BatchLoop cut, RowBlock block) {
+  Operation *made = builder->clone(*op);
+  made->setOperands(operands);
+  for (auto [result, part, state] :
+       llvm::zip(op->getResults(), made->getResults(), states))
+    part.setType(getTypeOf(result, state, block));
+  if (auto constant = dyn_cast<ConstantOp>(made))
+    if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
+      constant.setValueAttr(splat.resizeSplat(constant.getType()));
+  if (failed(verifyPart(cast<IterationSpaceOpInterface>(op), made, cut,
+                        block.size)))
+    return failure();
+  return made;
+}
+
 /// A value of the block, or of outside as the block reads it.
-Value RowGroup::getOperand(Value value, BatchState state, RowBlock block) {
+FailureOr<Value> RowGroup::getOperand(Value value, BatchState state,
+                                      RowBlock block) {
   if (ops.contains(value.getDefiningOp()))
     return map.lookup(value);
   if (state.kind != BatchState::Split)
     return value;
-  Value &known = cutOuts[{value, {state.dim, state.unit}}];
-  if (!known)
-    known = cutOut(value, state, block);
-  return known;
+  std::pair<Value, std::pair<int64_t, int64_t>> key{value,
+                                                    {state.dim, state.unit}};
+  if (Value known = cutOuts.lookup(key))
+    return known;
+  FailureOr<Value> made = cutOut(value, state, block);
+  if (succeeded(made))
+    cutOuts[key] = *made;
+  return made;
 }
 
-/// The rows of a block: computed anew where no operand has rows itself, else
-/// cut out.
-Value RowGroup::cutOut(Value value, BatchState state, RowBlock block) {
-  RankedTensorType type = getTypeOf(value, state, block);
-  Location loc = value.getLoc();
-  Operation *op = value.getDefiningOp();
-  if (auto constant = dyn_cast_or_null<ConstantOp>(op)) {
-    if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
-      return ConstantOp::create(*builder, loc, splat.resizeSplat(type));
-  } else if (op && isCheap(op) && !dependsOnTile(op, state.dim)) {
-    IterationSpace space =
-        cast<IterationSpaceOpInterface>(op).getIterationSpace();
-    std::optional<BatchLoop> cut =
-        getBatchLoop(space, space.results[0], state, rows);
-    bool isUniform =
-        cut && llvm::all_of(space.operands, [&](const TensorLoops &loops) {
-          std::optional<BatchState> needed = getStateFor(space, loops, *cut);
-          return needed && needed->kind == BatchState::Whole;
-        });
-    if (isUniform) {
-      Operation *clone = builder->clone(*op);
-      clone->getResult(0).setType(type);
-      return clone->getResult(0);
-    }
+/// Whether no operand has rows itself.
+static bool isUniform(const IterationComputation &computation) {
+  return llvm::all_of(
+      computation.space.operands, [&](const TensorLoops &loops) {
+        std::optional<BatchState> needed =
+            getStateFor(computation.space, loops, computation.cut);
+        return needed && needed->kind == BatchState::Whole;
+      });
+}
+
+/// The rows of a block: computed anew where that is cheap and no operand has
+/// rows itself, else cut out.
+FailureOr<Value> RowGroup::cutOut(Value value, BatchState state,
+                                  RowBlock block) {
+  std::optional<IterationComputation> found =
+      findIterationComputation(value, state, rows);
+  if (found && isUniform(*found) && isCheap(found->op) &&
+      !dependsOnPosition(found->op, state.dim)) {
+    FailureOr<Operation *> made =
+        clone(found->op, found->op->getOperands(), state, found->cut, block);
+    if (failed(made))
+      return failure();
+    return (*made)->getResult(0);
   }
+  RankedTensorType type = getTypeOf(value, state, block);
   SmallVector<int64_t> offsets(type.getRank(), 0);
   offsets[state.dim] = block.begin * state.unit;
-  return SliceOp::create(*builder, loc, type, value, offsets);
+  return SliceOp::create(*builder, value.getLoc(), type, value, offsets)
+      .getResult();
 }
 
-void RowGroup::clone(Operation *op, RowBlock block) {
+/// Computes the rows of a block; sums over the rows are added up.
+LogicalResult RowGroup::computeBlock(Operation *op, RowBlock block) {
   IterationSpace space =
       cast<IterationSpaceOpInterface>(op).getIterationSpace();
   BatchLoop cut = cuts.lookup(op);
-  SmallVector<Value> operands(op->getOperands());
-  for (auto [operand, loops] : llvm::zip(operands, space.operands))
-    operand = getOperand(operand, *getStateFor(space, loops, cut), block);
-  Operation *made = builder->clone(*op);
-  made->setOperands(operands);
-  for (auto [result, part] : llvm::zip(op->getResults(), made->getResults())) {
-    BatchState state = states.lookup(result);
-    part.setType(getTypeOf(result, state, block));
+  SmallVector<Value> operands;
+  for (auto [operand, loops] : llvm::zip(op->getOperands(), space.operands)) {
+    FailureOr<Value> part =
+        getOperand(operand, *getStateFor(space, loops, cut), block);
+    if (failed(part))
+      return failure();
+    operands.push_back(*part);
+  }
+  auto stateOf = [&](Value result) { return states.lookup(result); };
+  SmallVector<BatchState> resultStates =
+      llvm::map_to_vector(ValueRange(op->getResults()), stateOf);
+  FailureOr<Operation *> made = clone(op, operands, resultStates, cut, block);
+  if (failed(made))
+    return failure();
+  for (auto [result, part, state] :
+       llvm::zip(op->getResults(), (*made)->getResults(), resultStates)) {
     map.map(result, part);
     SmallVector<Value> &known = parts[result];
     if (state.kind == BatchState::Split || known.empty())
@@ -374,6 +396,7 @@ void RowGroup::clone(Operation *op, RowBlock block) {
       known.front() =
           AddOp::create(*builder, op->getLoc(), known.front(), part);
   }
+  return success();
 }
 
 /// Rows are put together; sums are complete.
@@ -408,7 +431,7 @@ int64_t RowGroup::chooseSize() const {
       getThreshold(body.getParentOp(), Threshold::BlockRowMultiple));
 }
 
-void RowGroup::split() {
+LogicalResult RowGroup::split() {
   int64_t size = chooseSize();
   builder = std::make_unique<OpBuilder>(body.getParentOp()->getContext());
   builder->setInsertionPointAfter(ops.back());
@@ -416,9 +439,11 @@ void RowGroup::split() {
     map.clear();
     cutOuts.clear();
     for (Operation *op : ops)
-      clone(op, {begin, std::min(size, rows - begin)});
+      if (failed(computeBlock(op, {begin, std::min(size, rows - begin)})))
+        return failure();
   }
   replaceResults();
+  return success();
 }
 
 struct BlockRows : pp::impl::BlockRowsBase<BlockRows> {
@@ -482,7 +507,8 @@ FailureOr<bool> BlockRows::splitOne(Block &body) {
                 "rows at a time (--microbatches)";
     for (Operation *op : group.getOps())
       settled.erase(op);
-    group.split();
+    if (failed(group.split()))
+      return failure();
     return true;
   }
   return false;

@@ -81,3 +81,21 @@ pp.kernel @k(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = pp.relu %x : tensor<4xf32>
   pp.return %0 : tensor<4xf32>
 }
+
+// -----
+
+// An element that is read before the sweep, of a tensor that has by chance as many elements as the row: its place does not depend on the column.
+
+// CHECK-LABEL: llvm.func internal @chance_loops
+// CHECK: %[[T:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i32
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: arith.cmpi eq, %{{.*}}, %[[T]] : i32
+pp.kernel @chance(%x: tensor<1x16xf32>, %t: tensor<2x8xi32>) -> tensor<1x1xf32> {
+  %0 = pp.iota {dim = 0 : i64} -> tensor<16xi32>
+  %1 = pp.slice %t [1, 3] : tensor<2x8xi32> to tensor<1x1xi32>
+  %2 = pp.compare eq %0, %1 : tensor<16xi32>, tensor<1x1xi32>
+  %3 = pp.constant dense<0.0> : tensor<f32>
+  %4 = pp.select %2, %x, %3 : tensor<1x16xi1>, tensor<1x16xf32>, tensor<f32>
+  %5 = pp.reduce sum %4 [1] {keep_dims} : tensor<1x16xf32>
+  pp.return %5 : tensor<1x1xf32>
+}

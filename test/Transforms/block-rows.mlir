@@ -2,7 +2,7 @@
 // RUN: ppopt opt %s --pp-block-rows --split-input-file | FileCheck %s --check-prefix=WHOLE
 
 // At 64 MiB nothing is wide.
-// WHOLE-NOT: pp.concat
+// WHOLE-NOT: pp.matmul {{.*}} : tensor<{{(1x5|1x3|4|3)}}x4xf32>
 
 // 8 rows of 16 are 512 bytes: two blocks. The second reads the other halves, the weight as it is; its part of the weight's gradient is added to the first's
 // before the rows of dx are put together.
@@ -81,6 +81,57 @@ pp.task forward stage 0 @nested(%x: tensor<2x6x4xf32> {pp.role = #pp.role<saved,
   %0 = pp.matmul %x, %w : tensor<2x6x4xf32>, tensor<4x16xf32>
   %1 = pp.reduce sum %0 [2] : tensor<2x6x16xf32>
   pp.return %1 : tensor<2x6xf32>
+}
+
+// -----
+
+// What a block reads follows from its rows: a slice, a pad or a concatenation along them is computed whole, and cut; a broadcast over them is computed
+// for the block alone. Of nested blocks the second row of the batch reads from row 6 on.
+
+// CHECK-LABEL: @moved_rows
+// CHECK: %[[S:.*]] = pp.slice %{{.*}} [2, 0] : tensor<14x4xf32> to tensor<12x4xf32>
+// CHECK: %[[P:.*]] = pp.pad %{{.*}} [3, 0] : tensor<8x1xf32> to tensor<12x1xf32>
+// CHECK: %[[C:.*]] = pp.concat %{{.*}}, %{{.*}} {dim = 0 : i64} : tensor<6x1xf32>, tensor<6x1xf32>
+// CHECK: %[[S0:.*]] = pp.slice %[[S]] [0, 0] : tensor<12x4xf32> to tensor<4x4xf32>
+// CHECK: pp.matmul %[[S0]]
+// CHECK: pp.slice %[[P]] [0, 0] : tensor<12x1xf32> to tensor<4x1xf32>
+// CHECK: pp.slice %[[C]] [0, 0] : tensor<12x1xf32> to tensor<4x1xf32>
+// CHECK: pp.broadcast %{{.*}} [1] : tensor<1xf32> to tensor<4x1xf32>
+// CHECK: pp.slice %[[S]] [4, 0] : tensor<12x4xf32> to tensor<4x4xf32>
+// CHECK: pp.slice %[[P]] [4, 0] : tensor<12x1xf32> to tensor<4x1xf32>
+// CHECK: pp.slice %[[C]] [4, 0] : tensor<12x1xf32> to tensor<4x1xf32>
+// CHECK: pp.broadcast %{{.*}} [1] : tensor<1xf32> to tensor<4x1xf32>
+
+// CHECK-LABEL: @gradient_of_nested
+// CHECK: %[[F:.*]] = pp.reshape %{{.*}} : tensor<2x6x4xf32> to tensor<12x4xf32>
+// CHECK: %[[F0:.*]] = pp.slice %[[F]] [0, 0] : tensor<12x4xf32> to tensor<6x4xf32>
+// CHECK: pp.slice %[[F0]] [0, 0] : tensor<6x4xf32> to tensor<3x4xf32>
+// CHECK: pp.slice %[[F0]] [3, 0] : tensor<6x4xf32> to tensor<3x4xf32>
+// CHECK: %[[F1:.*]] = pp.slice %[[F]] [6, 0] : tensor<12x4xf32> to tensor<6x4xf32>
+// CHECK: pp.slice %[[F1]] [0, 0] : tensor<6x4xf32> to tensor<3x4xf32>
+// CHECK: pp.slice %[[F1]] [3, 0] : tensor<6x4xf32> to tensor<3x4xf32>
+pp.task forward stage 0 @moved_rows(%x: tensor<14x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">},
+    %p: tensor<8x1xf32> {pp.role = #pp.role<saved, "p">}, %q: tensor<6x1xf32> {pp.role = #pp.role<saved, "q">}, %b: tensor<1xf32> {pp.role = #pp.role<param, "b">})
+    -> (tensor<12xf32> {pp.role = #pp.role<saved, "g">}) {
+  %0 = pp.slice %x [2, 0] : tensor<14x4xf32> to tensor<12x4xf32>
+  %1 = pp.pad %p [3, 0] : tensor<8x1xf32> to tensor<12x1xf32>
+  %2 = pp.concat %q, %q {dim = 0 : i64} : tensor<6x1xf32>, tensor<6x1xf32>
+  %3 = pp.broadcast %b [1] : tensor<1xf32> to tensor<12x1xf32>
+  %4 = pp.matmul %0, %w : tensor<12x4xf32>, tensor<4x16xf32>
+  %5 = pp.add %4, %1 : tensor<12x16xf32>, tensor<12x1xf32>
+  %6 = pp.add %5, %2 : tensor<12x16xf32>, tensor<12x1xf32>
+  %7 = pp.add %6, %3 : tensor<12x16xf32>, tensor<12x1xf32>
+  %8 = pp.reduce sum %7 [1] : tensor<12x16xf32>
+  pp.return %8 : tensor<12xf32>
+}
+pp.task backward stage 0 @gradient_of_nested(%x: tensor<2x6x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">},
+    %dw: tensor<4x16xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<4x16xf32> {pp.role = #pp.role<grad, "w">}) {
+  %0 = pp.matmul %x, %w : tensor<2x6x4xf32>, tensor<4x16xf32>
+  %1 = pp.reshape %0 : tensor<2x6x16xf32> to tensor<12x16xf32>
+  %2 = pp.reshape %x : tensor<2x6x4xf32> to tensor<12x4xf32>
+  %3 = pp.matmul %2, %1 {transpose_lhs} : tensor<12x4xf32>, tensor<12x16xf32>
+  %4 = pp.accumulate %dw, %3 : tensor<4x16xf32>
+  pp.return %4 : tensor<4x16xf32>
 }
 
 // -----

@@ -67,6 +67,16 @@ bool isTable(Operation *op);
 std::optional<IterationComputation>
 findIterationComputation(Value value, BatchState state, int64_t extent);
 
+/// Whether a part of an op's first result, cut along `dim`, depends on where in
+/// the whole it lies: the op records what it is told of tiles.
+bool dependsOnPosition(Operation *op, int64_t dim);
+
+/// Checks that `part`, a clone of `whole` on other operands, computes `rows` of
+/// the rows that `cut` cuts: the loop may be cut, what runs over it has so many
+/// rows, all else is as it was, and the part is valid. Emits an error if not.
+LogicalResult verifyPart(IterationSpaceOpInterface whole, Operation *part,
+                         BatchLoop cut, int64_t rows);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_TRANSFORMS_BATCHSPLIT_H
