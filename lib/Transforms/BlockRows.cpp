@@ -352,7 +352,7 @@ FailureOr<Value> RowGroup::cutOut(Value value, BatchState state,
                                   RowBlock block) {
   std::optional<IterationComputation> found =
       findIterationComputation(value, state, rows);
-  if (found && isUniform(*found) && isCheap(found->op) &&
+  if (found && !isTable(found->op) && isUniform(*found) && isCheap(found->op) &&
       !dependsOnPosition(found->op, state.dim)) {
     FailureOr<Operation *> made =
         clone(found->op, found->op->getOperands(), state, found->cut, block);
