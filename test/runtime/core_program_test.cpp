@@ -20,7 +20,7 @@ TEST(Program, Reads) {
   EXPECT_EQ(program.plan.microbatches, 3);
   ASSERT_EQ(program.inputs.size(), 3u);
   EXPECT_EQ(program.inputs[2].type, ElementType::i32);
-  EXPECT_FALSE(program.inputs[0].range);
+  EXPECT_TRUE(program.inputs[0].parts.empty());
   ASSERT_EQ(program.parameters.size(), 1u);
   EXPECT_EQ(program.parameters[0].init.low, -1);
   EXPECT_EQ(program.ownedParameter(0).gradient, least_squares::gradient);

@@ -3,7 +3,7 @@
 #ifndef PPOPT_TRANSFORMS_INDEXSOURCES_H
 #define PPOPT_TRANSFORMS_INDEXSOURCES_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/ElementBoxes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -12,12 +12,6 @@ namespace mlir::pp {
 /// On an op that indexes by what is computed from inputs: its task checks that
 /// (docs/faults.md).
 inline constexpr llvm::StringLiteral kCheckIdsAttr = "pp.check_ids";
-
-/// A box of elements of a value: [begin, end) in each dimension.
-struct ElementBox {
-  Value value;
-  SmallVector<int64_t> begin, end;
-};
 
 /// The elements that `value` consists of, unchanged, in what views, casts to
 /// wider integers, regions and copies take them from. Ends at whatever computes
