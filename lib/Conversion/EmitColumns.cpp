@@ -259,7 +259,8 @@ private:
                Value id = arith::IndexCastOp::create(builder, loc,
                                                      builder.getIndexType(),
                                                      puller.pull(op.getIds()));
-               Value start = puller.add(puller.mul(id, columns), range.first);
+               Value start = puller.add(puller.mul(clampToTable(id), columns),
+                                        range.first);
                emitLoop(builder, loc, puller.constant(0), range.width,
                         [&](scf::ForOp loop, Value i) {
                           position.index.back() = puller.add(range.first, i);
@@ -267,6 +268,16 @@ private:
                           addRow(puller.pull(op.getDy()), puller.add(start, i));
                         });
              });
+  }
+
+  /// A row of the table, whatever the id is: that one is out of range is found
+  /// out elsewhere. Unsigned: a negative id is a large one.
+  Value clampToTable(Value id) {
+    Value isInside = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, id,
+        puller.constant(getShape(op.getResult()).front()));
+    return arith::SelectOp::create(builder, loc, isInside, id,
+                                   puller.constant(0));
   }
 
   void addRow(Value element, Value at) {

@@ -155,6 +155,7 @@ FailureOr<int64_t> ArenaLayout::getOffset(RunOp run, RoleAttr role,
   case RoleKind::Global:
   case RoleKind::Loss:
   case RoleKind::Norm:
+  case RoleKind::Check:
     return getRegion(getScalarRegion(role), loc);
   case RoleKind::Cache:
   case RoleKind::Logits:

@@ -31,10 +31,10 @@ FailureOr<json::Object> pp::describeGeneration(ModuleOp module,
   for (auto input : module.getOps<InputDeclOp>()) {
     StringRef name = input.getInputName();
     bool isToken = name == kTokenInput;
-    (isToken ? generation["vocabulary"] : generation["context"]) =
-        static_cast<int64_t>(*input.getRange());
+    int64_t size = cast<IdRangeAttr>(input.getRanges()[0]).getSize();
+    (isToken ? generation["vocabulary"] : generation["context"]) = size;
     if (!isToken)
-      context = *input.getRange();
+      context = size;
     if (failed(add(name, ("input:" + name).str(), input.getType())))
       return failure();
   }

@@ -30,6 +30,7 @@ private:
   FailureOr<json::Array> describeInputs();
   FailureOr<json::Array> describeParameters();
   FailureOr<json::Array> describeCounts();
+  FailureOr<json::Array> describeChecks();
 
   PlanOp plan;
   const PlaceContents &contents;
@@ -120,14 +121,35 @@ FailureOr<json::Array> PlaceWriter::describeCounts() {
   return counts;
 }
 
+/// Those of the place's tasks; the numbers are those of the program's list.
+FailureOr<json::Array> PlaceWriter::describeChecks() {
+  json::Array checks;
+  int64_t number = 0;
+  for (TaskOp task : index.tables.tasks)
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+      if (!task.getArgAttr(i, kIdRangeAttr))
+        continue;
+      int64_t check = number++;
+      if (static_cast<int64_t>(task.getPlace()) != contents.place)
+        continue;
+      FailureOr<int64_t> offset =
+          layout.getRegion(getScalarRegion(task.getArgRole(i)), task.getLoc());
+      if (failed(offset))
+        return failure();
+      checks.push_back(json::Object{{"check", check}, {"offset", *offset}});
+    }
+  return checks;
+}
+
 FailureOr<json::Object> PlaceWriter::write() {
   FailureOr<int64_t> record = layout.getRegion("record", plan.getLoc());
   FailureOr<int64_t> loss = layout.getRegion("loss", plan.getLoc());
   FailureOr<json::Array> counts = describeCounts();
+  FailureOr<json::Array> checks = describeChecks();
   FailureOr<json::Array> inputs = describeInputs();
   FailureOr<json::Array> parameters = describeParameters();
-  if (failed(record) || failed(loss) || failed(counts) || failed(inputs) ||
-      failed(parameters))
+  if (failed(record) || failed(loss) || failed(counts) || failed(checks) ||
+      failed(inputs) || failed(parameters))
     return failure();
   PredictedCounts counted = predictCounts(plan, contents, index);
   json::Object place{
@@ -136,6 +158,7 @@ FailureOr<json::Object> PlaceWriter::write() {
       {"record", json::Object{{"offset", *record}}},
       {"loss", json::Object{{"offset", *loss}}},
       {"counts", std::move(*counts)},
+      {"checks", std::move(*checks)},
       {"inputs", std::move(*inputs)},
       {"parameters", std::move(*parameters)},
       {"predicted", json::Object{{"launches", counted.launches},

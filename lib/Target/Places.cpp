@@ -63,7 +63,8 @@ llvm::MapVector<RoleAttr, ShapedType> pp::findScalars(ModuleOp module) {
       RoleAttr role = task.getArgRole(i);
       if (role.getKind() == RoleKind::Loss ||
           role.getKind() == RoleKind::Norm ||
-          role.getKind() == RoleKind::Global)
+          role.getKind() == RoleKind::Global ||
+          role.getKind() == RoleKind::Check)
         scalars.insert({role, cast<ShapedType>(task.getArgumentTypes()[i])});
     }
   return scalars;

@@ -25,20 +25,10 @@ std::string pp::spell(Type type) {
 
 namespace {
 
-std::string spellSource(Location loc) {
-  if (auto file = loc->findInstanceOf<FileLineColLoc>()) {
-    std::string text = file.getFilename().str();
-    llvm::raw_string_ostream(text)
-        << ":" << file.getLine() << ":" << file.getColumn();
-    return json::fixUTF8(text);
-  }
-  return "";
-}
-
-json::Value optional(std::optional<uint64_t> value) {
+json::Value optional(std::optional<int64_t> value) {
   if (!value)
     return nullptr;
-  return static_cast<int64_t>(*value);
+  return *value;
 }
 
 /// Builds the document part by part.
@@ -56,6 +46,7 @@ private:
   json::Array describeInputs();
   json::Array describeParameters();
   json::Array describeCounts();
+  json::Array describeChecks();
   json::Array describeTransfers();
   json::Array describeProducts();
   json::Array describeKernels();
@@ -95,6 +86,19 @@ json::Object ProgramWriter::describePlan() {
       {"features", std::move(features)}};
 }
 
+/// What its parts index.
+json::Array describeRanges(InputDeclOp input) {
+  json::Array ranges;
+  for (auto range : input.getRanges().getAsRange<IdRangeAttr>())
+    ranges.push_back(
+        json::Object{{"begin", json::Array(range.getBegin().asArrayRef())},
+                     {"end", json::Array(range.getEnd().asArrayRef())},
+                     {"size", range.getSize()},
+                     {"ignore_index", optional(range.getIgnored())},
+                     {"source", range.getSource()}});
+  return ranges;
+}
+
 json::Array ProgramWriter::describeInputs() {
   json::Array inputs;
   for (auto input : module.getOps<InputDeclOp>()) {
@@ -104,8 +108,7 @@ json::Array ProgramWriter::describeInputs() {
                      {"shape", json::Array(type.getShape())},
                      {"type", spell(type.getElementType())},
                      {"shift", static_cast<int64_t>(input.getShift())},
-                     {"range", optional(input.getRange())},
-                     {"ignore_index", optional(input.getIgnoreIndex())}});
+                     {"ranges", describeRanges(input)}});
   }
   return inputs;
 }
@@ -162,6 +165,18 @@ json::Array ProgramWriter::describeCounts() {
             {"name", name.getValue()},
             {"source", spellSource(task.getArgument(i).getLoc())}});
   return counts;
+}
+
+json::Array ProgramWriter::describeChecks() {
+  json::Array checks;
+  for (TaskOp task : tables.tasks)
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
+      if (auto range = task.getArgAttrOfType<IdRangeAttr>(i, kIdRangeAttr))
+        checks.push_back(
+            json::Object{{"size", range.getSize()},
+                         {"ignore_index", optional(range.getIgnored())},
+                         {"source", range.getSource()}});
+  return checks;
 }
 
 json::Array ProgramWriter::describeProducts() {
@@ -264,6 +279,7 @@ FailureOr<json::Object> ProgramWriter::write() {
                        {"parameters", describeParameters()},
                        {"loss", json::Object{{"type", describeLossType()}}},
                        {"counts", describeCounts()},
+                       {"checks", describeChecks()},
                        {"transfers", describeTransfers()},
                        {"products", describeProducts()},
                        {"kernels", describeKernels()},

@@ -3,6 +3,7 @@
 #include "ppopt/Transforms/Entry.h"
 
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -39,16 +40,12 @@ FailureOr<PlanOp> pp::findPlan(ModuleOp module) {
   return *plans.begin();
 }
 
-std::optional<IndexRange> pp::findIndexRange(Value input) {
-  for (OpOperand &use : input.getUses()) {
-    Operation *user = use.getOwner();
-    std::optional<IndexRange> range;
-    if (auto op = dyn_cast<IterationSpaceOpInterface>(user))
-      range = op.getIndexRange(use.getOperandNumber());
-    if (!range && isa<ReshapeOp, TransposeOp, SliceOp>(user))
-      range = findIndexRange(user->getResult(0));
-    if (range)
-      return range;
-  }
-  return std::nullopt;
+std::string pp::spellSource(Location loc) {
+  auto file = loc->findInstanceOf<FileLineColLoc>();
+  if (!file)
+    return "";
+  std::string text = file.getFilename().str();
+  llvm::raw_string_ostream(text)
+      << ":" << file.getLine() << ":" << file.getColumn();
+  return llvm::json::fixUTF8(text);
 }

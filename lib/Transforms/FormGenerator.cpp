@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Generation.h"
+#include "ppopt/Transforms/IndexSources.h"
 #include "ppopt/Transforms/Passes.h"
 #include "ppopt/Transforms/TaskBuilder.h"
 
@@ -22,6 +24,26 @@ namespace {
 
 constexpr int64_t kOnlyPlace = 0;
 
+/// All of an input is in [0, range).
+IdRangeAttr describeRange(BlockArgument input, IntegerAttr range) {
+  Builder builder(input.getContext());
+  ArrayRef<int64_t> row = getShape(input).drop_front();
+  SmallVector<int64_t> begin(row.size(), 0);
+  return IdRangeAttr::get(
+      input.getContext(), builder.getDenseI64ArrayAttr(begin),
+      builder.getDenseI64ArrayAttr(row), range.getInt(), std::nullopt, "");
+}
+
+/// Ids that are no token and no position are checked by the task.
+LogicalResult markIds(func::FuncOp entry) {
+  return markComputedIds(entry, [&](Operation *, BlockArgument input,
+                                    const ElementBox &, IndexRange range) {
+    auto known =
+        entry.getArgAttrOfType<IntegerAttr>(input.getArgNumber(), kRangeAttr);
+    return known && known.getInt() <= range.end;
+  });
+}
+
 void declare(func::FuncOp entry, OpBuilder &builder) {
   for (BlockArgument argument : entry.getArguments()) {
     unsigned i = argument.getArgNumber();
@@ -30,8 +52,8 @@ void declare(func::FuncOp entry, OpBuilder &builder) {
       InputDeclOp::create(
           builder, argument.getLoc(), builder.getStringAttr(role.getName()),
           TypeAttr::get(argument.getType()), builder.getI64IntegerAttr(0),
-          entry.getArgAttrOfType<IntegerAttr>(i, kRangeAttr),
-          /*ignore_index=*/IntegerAttr());
+          builder.getArrayAttr({describeRange(
+              argument, entry.getArgAttrOfType<IntegerAttr>(i, kRangeAttr))}));
   }
   for (auto param : entry.getOps<ParamOp>())
     ParamDeclOp::create(builder, param.getLoc(), param.getParamNameAttr(),
@@ -87,6 +109,8 @@ struct FormGenerator : pp::impl::FormGeneratorBase<FormGenerator> {
             << "; run --pp-make-generator first";
         return signalPassFailure();
       }
+    if (failed(markIds(*entry)))
+      return signalPassFailure();
     OpBuilder builder(*entry);
     declare(*entry, builder);
     TaskOp task = buildTask(*entry, builder);

@@ -12,6 +12,7 @@
 #include "ppopt/Transforms/AssignPlaces.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Generation.h"
+#include "ppopt/Transforms/IndexSources.h"
 #include "ppopt/Transforms/Passes.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -128,11 +129,18 @@ LogicalResult checkTokens(const LogitsSource &source, ScoreOpInterface score) {
     return diag;
   }
   int64_t classes = getShape(source.logits).back();
-  std::optional<IndexRange> range = findIndexRange(source.tokens);
-  if (range && range->end < classes) {
+  std::optional<int64_t> least;
+  for (Operation *each : source.ops)
+    if (auto op = dyn_cast<IterationSpaceOpInterface>(each))
+      for (OpOperand &operand : op->getOpOperands())
+        if (auto range = op.getIndexRange(operand.getOperandNumber()))
+          for (const ElementBox &box : findIndexSources(operand.get()))
+            if (box.value == source.tokens)
+              least = std::min(least.value_or(range->end), range->end);
+  if (least && *least < classes) {
     InFlightDiagnostic diag = score.emitOpError("scores ")
                               << classes << " classes, but the tokens that "
-                              << "the model reads are below " << range->end;
+                              << "the model reads are below " << *least;
     diag.attachNote(source.tokens.getLoc()) << "these are here";
     return diag;
   }

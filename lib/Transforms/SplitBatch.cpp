@@ -7,9 +7,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/BatchPropagation.h"
 #include "ppopt/Transforms/Entry.h"
+#include "ppopt/Transforms/IndexSources.h"
 #include "ppopt/Transforms/Passes.h"
+
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_SPLITBATCH
@@ -34,25 +38,45 @@ FailureOr<int64_t> getModelBatch(func::FuncOp entry) {
          failure();
 }
 
+/// What the parts of each input index, by the input.
+using InputRanges = DenseMap<BlockArgument, llvm::SetVector<Attribute>>;
+
+/// Takes a part of all rows of the batch: what the runtime can check.
+bool addRange(InputRanges &ranges, Operation *op, BlockArgument input,
+              const ElementBox &box, IndexRange range) {
+  ArrayRef<int64_t> shape = getShape(input);
+  if (shape.empty() || box.begin[0] != 0 || box.end[0] != shape[0])
+    return false;
+  Builder builder(op->getContext());
+  auto rest = [&](ArrayRef<int64_t> index) {
+    return builder.getDenseI64ArrayAttr(index.drop_front());
+  };
+  ranges[input].insert(IdRangeAttr::get(op->getContext(), rest(box.begin),
+                                        rest(box.end), range.end,
+                                        range.ignoreIndex, describeSource(op)));
+  return true;
+}
+
 /// Declares the inputs with their global shapes before they become local.
-void declareInputs(func::FuncOp entry) {
+LogicalResult declareInputs(func::FuncOp entry) {
+  InputRanges ranges;
+  auto add = [&](Operation *op, BlockArgument input, const ElementBox &box,
+                 IndexRange range) {
+    return addRange(ranges, op, input, box, range);
+  };
+  if (failed(markComputedIds(entry, add)))
+    return failure();
   OpBuilder builder(entry);
   for (BlockArgument argument : entry.getArguments()) {
     unsigned i = argument.getArgNumber();
     auto shift = entry.getArgAttrOfType<IntegerAttr>(i, kShiftAttr);
-    std::optional<IndexRange> range = findIndexRange(argument);
-    IntegerAttr end, ignore;
-    if (range) {
-      end = builder.getI64IntegerAttr(range->end);
-      if (range->ignoreIndex)
-        ignore = builder.getI64IntegerAttr(*range->ignoreIndex);
-    }
     InputDeclOp::create(builder, argument.getLoc(),
                         entry.getArgAttrOfType<StringAttr>(i, kInputAttr),
                         TypeAttr::get(argument.getType()),
                         builder.getI64IntegerAttr(shift ? shift.getInt() : 0),
-                        end, ignore);
+                        builder.getArrayAttr(ranges[argument].getArrayRef()));
   }
+  return success();
 }
 
 struct SplitBatch : pp::impl::SplitBatchBase<SplitBatch> {
@@ -69,7 +93,8 @@ struct SplitBatch : pp::impl::SplitBatchBase<SplitBatch> {
           << *batch << " rows, but the plan says " << plan->getBatch();
       return signalPassFailure();
     }
-    declareInputs(*entry);
+    if (failed(declareInputs(*entry)))
+      return signalPassFailure();
     BatchPropagation propagation(*entry, *batch, plan->getBatchTiles());
     propagation.plant = plan->getPlant().value_or("");
     if (failed(propagation.propagate()))

@@ -353,7 +353,7 @@ void TaskSplitter::buildForward(StageParts &stage) {
   Block *block = stage.getForwardBlock();
   TaskBuilder task(builder, ("s" + Twine(stage.stage) + "_F").str(),
                    TaskKind::Forward, stage.stage, stage.place,
-                   stage.forward.getLoc());
+                   stage.forward.getLoc(), parts.loss.getType());
   Sources sources{throughPlace, [&](Value value) {
                     Block *made = value.getParentBlock();
                     return made == block || made == entryBlock();
@@ -377,7 +377,7 @@ void TaskSplitter::buildForward(StageParts &stage) {
 void TaskSplitter::buildLoss(StageParts &stage) {
   TaskBuilder task(builder, ("s" + Twine(stage.stage) + "_L").str(),
                    TaskKind::Loss, stage.stage, stage.place,
-                   stage.evaluation.getLoc());
+                   stage.evaluation.getLoc(), parts.loss.getType());
   ArrayRef<Value> kept = saved[stage.stage];
   Block *blocks[] = {stage.getForwardBlock(), entryBlock(),
                      stage.getEvaluationBlock()};
@@ -397,7 +397,8 @@ void TaskSplitter::buildPart(StageParts &stage, StringRef suffix, TaskKind kind,
                              ArrayRef<Value> kept, ArrayRef<Value> handedOn) {
   Block *body = stage.getBackwardBlock();
   TaskBuilder task(builder, ("s" + Twine(stage.stage) + "_" + suffix).str(),
-                   kind, stage.stage, stage.place, stage.backward.getLoc());
+                   kind, stage.stage, stage.place, stage.backward.getLoc(),
+                   parts.loss.getType());
   DenseSet<Value> isKept(kept.begin(), kept.end());
   Block *blocks[] = {stage.getForwardBlock(), entryBlock(), body};
   double recomputed = 0;

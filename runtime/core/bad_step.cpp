@@ -5,6 +5,8 @@
 #include "core/rank.h"
 #include "core/walker.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -149,6 +151,19 @@ void Search::lookAtTransfer(int64_t place, const Action &action, int64_t offset,
   found.microbatch = action.microbatch;
 }
 
+/// What the tasks of a place have noted.
+void lookAtIds(const PlaceMemory &memory, BadStepFindings &found) {
+  for (const PlaceCheck &held : memory.place.checks) {
+    int64_t id;
+    std::memcpy(&id, memory.at(held.offset), sizeof id);
+    if (id == 0)
+      continue;
+    found.check = held.check;
+    found.id = id;
+    return;
+  }
+}
+
 void Search::lookAtTensors(const PlaceMemory &memory,
                            BadStepFindings &found) const {
   for (const PlaceParameter &held : memory.place.parameters) {
@@ -173,6 +188,7 @@ std::vector<BadStepFindings> Search::finish() {
   std::vector<BadStepFindings> held;
   for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
     if (memory) {
+      lookAtIds(*memory, byPlace[memory->place.place]);
       lookAtTensors(*memory, byPlace[memory->place.place]);
       held.push_back(byPlace[memory->place.place]);
     }
@@ -219,6 +235,22 @@ BadStepFindings::Tensor findBadParameter(const ppopt_rank &rank) {
                parameter.elements(), parameter.type);
       }
   return first;
+}
+
+std::vector<BadStepFindings> findBadIds(const ppopt_rank &rank) {
+  std::vector<BadStepFindings> held;
+  for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
+    if (memory)
+      lookAtIds(*memory, held.emplace_back());
+  return held;
+}
+
+std::string describeBadId(const Program &program,
+                          const BadStepFindings &found) {
+  const IdRange &range = program.checks[found.check];
+  return fmt::format(
+      "id {} is out of range, 0 to {}{} ({})", found.id, range.size - 1,
+      range.ignored ? fmt::format(" or {}", *range.ignored) : "", range.source);
 }
 
 std::vector<BadStepFindings> findBadNumbers(ppopt_rank &rank,

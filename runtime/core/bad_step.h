@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 struct ppopt_rank;
@@ -47,20 +48,33 @@ struct BadStepFindings {
   Tensor parameter, input, gradient;
   /// The first in the order of the actions.
   Tensor transfer;
+  /// The first of the place's checks that noted an id, of Program::checks.
+  int64_t check = -1;
+  int64_t id = 0;
   bool isReceived = false; ///< the transfer
   int64_t microbatch = 0;  ///< of the transfer
   double loss = 0;         ///< the part of these rows
 
+  /// A task computed an id that is out of range: then its loss is NaN.
+  bool hasBadId() const { return check >= 0; }
   /// Bad numbers were computed here from finite ones.
   bool isOrigin() const {
-    return transfer.isBad() ? !isReceived
-                            : gradient.isBad() || !std::isfinite(loss);
+    return hasBadId()         ? true
+           : transfer.isBad() ? !isReceived
+                              : gradient.isBad() || !std::isfinite(loss);
   }
 };
 
 /// The first parameter of those that the rank holds and that learn, in the
 /// program's order, that is bad.
 BadStepFindings::Tensor findBadParameter(const ppopt_rank &rank);
+
+/// What each place that this rank holds has noted of ids in the last walk, and
+/// nothing else.
+std::vector<BadStepFindings> findBadIds(const ppopt_rank &rank);
+
+/// "id 16 is out of range, 0 to 12 (pp.embedding at model.mlir:3:8)".
+std::string describeBadId(const Program &program, const BadStepFindings &found);
 
 /// Called by all ranks after a step that was skipped because it is bad, on the
 /// same inputs: the findings of each place that this rank holds, in their

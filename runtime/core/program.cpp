@@ -146,6 +146,8 @@ private:
   void readTransfer(const Field &field);
   void readGradientOf(const Field &field, int64_t number);
   void checkReturns(const Field &requiresGrad, int64_t number) const;
+  IdRange readIdRange(const Field &field);
+  void readIndexedPart(const Field &field, Input &input);
   void readInput(const Field &field);
   void readInitializer(const Field &field, ElementType type, Initializer &init);
   void readParameter(const Field &field);
@@ -227,18 +229,39 @@ void Reader::readLaunch(const Field &field) {
                  std::to_string(axis.size));
 }
 
+IdRange Reader::readIdRange(const Field &field) {
+  IdRange range{field["size"].integer(1), {}, field["source"].text()};
+  if (!field["ignore_index"].isNull())
+    range.ignored = field["ignore_index"].integer(INT64_MIN);
+  return range;
+}
+
+void Reader::readIndexedPart(const Field &field, Input &input) {
+  if (input.type != ElementType::i32 && input.type != ElementType::i64)
+    field.fail("indexes by values that are not i32 or i64");
+  IndexedPart part{field["begin"].integers(0), field["end"].integers(0),
+                   readIdRange(field)};
+  size_t dims = input.shape.size() - 1;
+  if (part.begin.size() != dims || part.end.size() != dims)
+    field.fail(fmt::format("has not {} dimensions", dims));
+  for (size_t dim = 0; dim < dims; ++dim)
+    if (part.begin[dim] >= part.end[dim] ||
+        part.end[dim] > input.shape[dim + 1])
+      field.fail(fmt::format("is no part of {} elements in dimension {}",
+                             input.shape[dim + 1], dim));
+  input.parts.push_back(std::move(part));
+}
+
 void Reader::readInput(const Field &field) {
   Input input;
   input.name = field["name"].text();
   input.shape = readShape(field["shape"]);
   input.type = readType(field["type"]);
   input.shift = field["shift"].integer();
-  if (!field["range"].isNull())
-    input.range = field["range"].integer(1);
-  if (!field["ignore_index"].isNull())
-    input.ignoreIndex = field["ignore_index"].integer(INT64_MIN);
   if (input.shape.empty() || input.shape[0] != program.plan.batch)
     field["shape"].fail("does not start with the plan's batch");
+  field["ranges"].forEach(
+      [&](const Field &part) { readIndexedPart(part, input); });
   program.inputs.push_back(std::move(input));
 }
 
@@ -445,6 +468,8 @@ void Reader::read(const Field &root) {
       program.lossType != ElementType::f64)
     root["loss"]["type"].fail("is neither f32 nor f64");
   root["counts"].forEach([&](const Field &f) { readCount(f); });
+  root["checks"].forEach(
+      [&](const Field &f) { program.checks.push_back(readIdRange(f)); });
   root["transfers"].forEach([&](const Field &f) { readTransfer(f); });
   int64_t number = 0;
   root["transfers"].forEach(

@@ -62,13 +62,29 @@ struct Plan {
   int64_t coordinate(int64_t rank, std::string_view axis) const;
 };
 
+/// What ids may be: in [0, size), or `ignored`.
+struct IdRange {
+  int64_t size;
+  std::optional<int64_t> ignored;
+  std::string source; ///< the op that they index
+
+  bool holds(int64_t id) const {
+    return (id >= 0 && id < size) || (ignored && id == *ignored);
+  }
+};
+
+/// A part of each row of an input that indexes something.
+struct IndexedPart {
+  std::vector<int64_t> begin, end; ///< in each dimension but the batch's
+  IdRange range;
+};
+
 struct Input {
   std::string name;
   std::vector<int64_t> shape; ///< of the global batch
   ElementType type;
   int64_t shift;
-  std::optional<int64_t> range;
-  std::optional<int64_t> ignoreIndex;
+  std::vector<IndexedPart> parts;
 };
 
 struct Initializer {
@@ -177,6 +193,13 @@ struct Region {
   int64_t offset, bytes;
 };
 
+/// Where a task notes an id that is out of range: an i64, 0 as long as there is
+/// none.
+struct PlaceCheck {
+  int64_t check; ///< index of Program::checks
+  int64_t offset;
+};
+
 struct PlaceInput {
   int64_t input;         ///< index of Program::inputs
   int64_t offset, bytes; ///< of one rank's rows
@@ -207,6 +230,7 @@ struct Place {
   int64_t recordOffset;
   int64_t lossOffset;
   std::vector<int64_t> countOffsets; ///< one for each of Program::counts
+  std::vector<PlaceCheck> checks;
   std::vector<PlaceInput> inputs;
   std::vector<PlaceParameter> parameters;
   std::vector<Action> actions;
@@ -247,6 +271,7 @@ struct Program {
   std::vector<Parameter> parameters;
   ElementType lossType; ///< f32 or f64
   std::vector<Count> counts;
+  std::vector<IdRange> checks; ///< of ids that tasks compute
   std::vector<Transfer> transfers;
   std::vector<Product> products;
   std::vector<Kernel> kernels;

@@ -28,6 +28,7 @@ private:
 
   void readRegions(const Field &field);
   void readCounts(const Field &field);
+  void readCheck(const Field &field);
   void readInput(const Field &field);
   void readParameter(const Field &field);
 
@@ -51,6 +52,13 @@ void PlaceReader::readCounts(const Field &field) {
     ElementType type = program.counts[place.countOffsets.size()].type;
     place.countOffsets.push_back(readOffset(count["offset"], type));
   });
+}
+
+void PlaceReader::readCheck(const Field &field) {
+  PlaceCheck check;
+  check.check = field["check"].integer(0, int64_t(program.checks.size()) - 1);
+  check.offset = readOffset(field["offset"], ElementType::i64);
+  place.checks.push_back(check);
 }
 
 void PlaceReader::readInput(const Field &field) {
@@ -101,6 +109,7 @@ void PlaceReader::read(const Field &field) {
       readOffset(field["record"]["offset"], sizeof(ppopt_record));
   place.lossOffset = readOffset(field["loss"]["offset"], program.lossType);
   readCounts(field["counts"]);
+  field["checks"].forEach([&](const Field &f) { readCheck(f); });
   field["inputs"].forEach([&](const Field &f) { readInput(f); });
   field["parameters"].forEach([&](const Field &f) { readParameter(f); });
   ActionReader actions(program, place);

@@ -363,7 +363,10 @@ EvalResult walkEval(ppopt_rank &rank, const StepSettings &settings,
   Walk walk(rank, settings, options);
   walk.setRecord(/*training=*/false);
   walk.walk(rank.evalActions);
-  return {walk.loss(), std::move(walk.skipped)};
+  EvalResult result;
+  result.loss = walk.loss();
+  result.skipped = std::move(walk.skipped);
+  return result;
 }
 
 } // namespace ppopt::runtime

@@ -67,6 +67,7 @@ struct StepResult {
 struct EvalResult {
   double loss = 0;     ///< of the evaluation batch; NaN if skipped
   std::string skipped; ///< empty, or why there is no loss
+  bool isBad = false;  ///< skipped because of an id that is out of range
 };
 
 /// One step. Where the loss or the gradient norm is not finite no rank updates

@@ -38,6 +38,9 @@ std::string describeHolder(const Program &program, int64_t holder) {
 std::string describeOrigin(const Program &program, int64_t holder,
                            const BadStepFindings &found) {
   std::vector<std::string> facts;
+  if (found.hasBadId())
+    return fmt::format("It began on {}: {}", describeHolder(program, holder),
+                       describeBadId(program, found));
   if (found.transfer.isBad()) {
     const auto &transfer = program.transfers[found.transfer.index];
     facts.push_back(fmt::format("it sends {} to place {} in {} of microbatch "
@@ -77,13 +80,25 @@ std::string describeOrigin(const Program &program, int64_t holder,
 /// By holder: ranks, or places where one rank holds all.
 std::string describeOrigin(const Program &program,
                            const std::vector<BadStepFindings> &all) {
+  // Behind an id that is out of range other numbers may be bad too.
   auto origin =
       std::find_if(all.begin(), all.end(),
-                   [](const BadStepFindings &each) { return each.isOrigin(); });
+                   [](const BadStepFindings &each) { return each.hasBadId(); });
+  if (origin == all.end())
+    origin =
+        std::find_if(all.begin(), all.end(), [](const BadStepFindings &each) {
+          return each.isOrigin();
+        });
   if (origin == all.end())
     return "The loss of each rank's rows and its gradients are finite: what is "
            "too large is their sum, or the sum of their squares";
   return describeOrigin(program, origin - all.begin(), *origin);
+}
+
+bool hasBadId(const std::vector<BadStepFindings> &all) {
+  return std::any_of(all.begin(), all.end(), [](const BadStepFindings &each) {
+    return each.hasBadId();
+  });
 }
 
 } // namespace
@@ -101,6 +116,38 @@ std::string describeBadElement(const BadElement &bad,
   return fmt::format("{} at [{}]", spellBad(bad.value), fmt::join(index, ", "));
 }
 
+/// Of all ranks, on rank 0.
+std::vector<BadStepFindings>
+BadSteps::gather(std::vector<BadStepFindings> held) {
+  if (rank_.program.plan.ranks() == 1)
+    return held;
+  BadStepFindings mine = held.front();
+  held.resize(rank_.program.plan.ranks());
+  Messages(rank_).gather(&mine, sizeof mine, held.data());
+  return held;
+}
+
+void BadSteps::look(int64_t batch, runtime::EvalResult &result) {
+  if (rank_.program.checks.empty() || std::isfinite(result.loss) ||
+      !result.skipped.empty())
+    return;
+  std::vector<BadStepFindings> all = gather(runtime::findBadIds(rank_));
+  bool isSkipped = hasBadId(all);
+  if (rank_.index == 0 && isSkipped) {
+    result.skipped = describeOrigin(rank_.program, all);
+    if (allowed_ == 0)
+      throw runtime::Error(
+          "evaluation, batch {}: {}. Look at the data and at how the model "
+          "computes ids, or leave such batches out with --skip-bad-steps",
+          batch + 1, result.skipped);
+  }
+  if (rank_.program.plan.ranks() > 1)
+    Messages(rank_).broadcast(&isSkipped, sizeof isSkipped); // or the error
+  result.isBad = isSkipped;
+  if (isSkipped && result.skipped.empty())
+    result.skipped = "an id is out of range";
+}
+
 void BadSteps::look(int64_t step, const runtime::StepSettings &settings,
                     runtime::StepResult &result) {
   if (!result.isBad) {
@@ -108,19 +155,18 @@ void BadSteps::look(int64_t step, const runtime::StepSettings &settings,
     return;
   }
   ++inARow_;
-  std::vector<BadStepFindings> all = runtime::findBadNumbers(rank_, settings);
-  if (rank_.program.plan.ranks() > 1) {
-    BadStepFindings mine = all.front();
-    all.resize(rank_.program.plan.ranks());
-    Messages(rank_).gather(&mine, sizeof mine, all.data());
-  }
+  std::vector<BadStepFindings> all =
+      gather(runtime::findBadNumbers(rank_, settings));
   bool goesOn = inARow_ <= allowed_;
   if (rank_.index == 0) {
     result.skipped += fmt::format(". {}", describeOrigin(rank_.program, all));
     if (!goesOn)
       throw runtime::Error(
           "step {}: {}. No parameter was updated{}", step + 1, result.skipped,
-          allowed_ == 0
+          allowed_ == 0 && hasBadId(all)
+              ? ". Look at the data and at how the model computes ids, or "
+                "leave such steps out with --skip-bad-steps"
+          : allowed_ == 0
               ? ". Lower --lr, clip with --clip, look at the data, or leave "
                 "such steps out with --skip-bad-steps"
               : fmt::format(" in {} steps in a row, more than "

@@ -35,7 +35,15 @@ public:
   void look(int64_t step, const runtime::StepSettings &settings,
             runtime::StepResult &result);
 
+  /// Called by all ranks after every batch of an evaluation. Where a task
+  /// computed an id that is out of range the batch is skipped, or rank 0 throws
+  /// Error.
+  void look(int64_t batch, runtime::EvalResult &result);
+
 private:
+  std::vector<runtime::BadStepFindings>
+  gather(std::vector<runtime::BadStepFindings> held);
+
   ppopt_rank &rank_;
   const int64_t allowed_;
   int64_t inARow_ = 0;

@@ -56,8 +56,7 @@ private:
   const Job &job_;
   Progress *const progress_;
   std::optional<FolderLock> lock_; ///< rank 0's
-  ShareWriter writer_;
-  int64_t saved_ = -1; ///< step of the newest that is complete
+  int64_t saved_ = -1;             ///< step of the newest that is complete
 
   // Of the save in progress, or the last.
   Phase phase_ = Phase::Idle;
@@ -68,7 +67,9 @@ private:
   // Rank 0's:
   uint64_t bytes_ = 0;
   std::string error_;   ///< why it failed
-  std::string warning_; ///< what failed behind it
+  std::string warning_; ///< what failed after it
+
+  ShareWriter writer_; ///< last: jobs of its thread use the others
 };
 
 } // namespace ppopt::train

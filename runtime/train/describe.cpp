@@ -69,6 +69,18 @@ void describePlaces(const Program &program, const Line &line) {
 
 } // namespace
 
+/// ", values 0 to 255"; of several parts, each with where it lies in a row.
+std::string describeParts(const runtime::Input &input) {
+  std::string text;
+  for (const runtime::IndexedPart &part : input.parts) {
+    text += fmt::format(", values 0 to {}", part.range.size - 1);
+    if (input.parts.size() > 1)
+      text += fmt::format(" in [{}] to [{}]", fmt::join(part.begin, ", "),
+                          fmt::join(part.end, ", "));
+  }
+  return text;
+}
+
 std::string describeMesh(const runtime::Plan &plan) {
   std::vector<std::string> axes;
   for (const auto &axis : plan.mesh)
@@ -114,11 +126,9 @@ std::string describeProgram(const Program &program,
                              plan.features.empty() ? "" : " ",
                              fmt::join(plan.features, ",")));
   for (const auto &input : program.inputs)
-    line("input", fmt::format("{}: {} [{}]{}", input.name, spelling(input.type),
-                              fmt::join(input.shape, ", "),
-                              input.range ? fmt::format(", values 0 to {}",
-                                                        *input.range - 1)
-                                          : ""));
+    line("input",
+         fmt::format("{}: {} [{}]{}", input.name, spelling(input.type),
+                     fmt::join(input.shape, ", "), describeParts(input)));
   line("parameters", describeParameters(program));
   describePlaces(program, line);
   line("code",

@@ -2,6 +2,7 @@
 
 #include "train/generate.h"
 
+#include "core/bad_step.h"
 #include "core/error.h"
 #include "core/rank.h"
 #include "core/walker.h"
@@ -105,7 +106,7 @@ namespace {
 class TextReader {
 public:
   explicit TextReader(const GenerationJob &job)
-      : model_(*job.program.generation),
+      : program_(job.program), model_(*job.program.generation),
         scored_(std::min(model_.vocabulary, job.tokenizer->size())),
         rank_(job.program, job.tasks, /*transport=*/nullptr,
               {static_cast<int>(job.program.plan.threads)}) {}
@@ -146,6 +147,10 @@ private:
     else
       std::memcpy(rank_.at(model_.tokenOffset), &token, sizeof token);
     runtime::walkEval(rank_, {}, {});
+    runtime::BadStepFindings noted = runtime::findBadIds(rank_).front();
+    if (noted.hasBadId())
+      throw Error("--generate: after {} tokens the model computes an id: {}",
+                  position, runtime::describeBadId(program_, noted));
     context_.push_back(token);
   }
 
@@ -155,6 +160,7 @@ private:
     scores_.assign(logits, logits + scored_);
   }
 
+  const Program &program_;
   const Generation &model_;
   const int64_t scored_;
   ppopt_rank rank_;

@@ -304,16 +304,19 @@ void Progress::step(int64_t step, double learningRate,
 }
 
 void Progress::evaluation(int64_t steps, double loss, int64_t batches,
-                          int64_t skippedBatches, double milliseconds) {
+                          int64_t skippedBatches, int64_t badBatches,
+                          double milliseconds) {
   Line line;
   if (batches == 0)
-    append(line, "eval after step {} | no batch has a counted target | ",
-           steps);
+    append(line, "eval after step {} | no batch has a {} | ", steps,
+           badBatches > 0 ? "loss" : "counted target");
   else
     append(line, "eval after step {} | loss {:.4f} | {} batch{} | ", steps,
            loss, batches, batches == 1 ? "" : "es");
   if (skippedBatches > 0 && batches > 0)
     append(line, "{} without a counted target | ", skippedBatches);
+  if (badBatches > 0)
+    append(line, "{} with ids out of range | ", badBatches);
   append(line, "{:.1f} ms", milliseconds);
   print(line);
   if (log_ < 0)
@@ -323,7 +326,7 @@ void Progress::evaluation(int64_t steps, double loss, int64_t batches,
   appendNumber(line, "loss", loss);
   appendHex(line, "loss_hex", loss);
   append(line, ",\"batches\":{},\"skipped_batches\":{},\"ms\":{:.3f}}}\n",
-         batches, skippedBatches, milliseconds);
+         batches, skippedBatches + badBatches, milliseconds);
   logLine(line.data(), line.size());
 }
 

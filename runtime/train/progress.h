@@ -63,7 +63,8 @@ public:
             const runtime::StepResult &result, double milliseconds);
   /// After `steps` steps.
   void evaluation(int64_t steps, double loss, int64_t batches,
-                  int64_t skippedBatches, double milliseconds);
+                  int64_t skippedBatches, int64_t badBatches,
+                  double milliseconds);
   /// That one was written: `milliseconds` after it was begun, of which
   /// training stood `stood`.
   void checkpoint(int64_t steps, const std::string &path, uint64_t bytes,

@@ -27,10 +27,8 @@ public:
                const std::string &flag)
       : paths_(paths), flag_(flag) {
     for (const Input &input : program.inputs)
-      columns_.push_back(
-          {input.name, input.type,
-           static_cast<uint64_t>(rowElements(input) * byteSize(input.type)),
-           rangeOf(input)});
+      columns_.push_back({input, static_cast<uint64_t>(rowElements(input) *
+                                                       byteSize(input.type))});
     for (const std::string &file : listFiles(paths, flag, ".safetensors"))
       add(program, file);
     if (count_ == 0)
@@ -69,19 +67,17 @@ public:
       files_.read(file,
                   parts_[file].tensors[index] + rowInFile * column.rowBytes,
                   column.rowBytes, to, sample);
-      if (column.range.bounded && column.type == ElementType::i32)
-        checkRange<int32_t>(column, file, rowInFile, to);
-      else if (column.range.bounded && column.type == ElementType::i64)
-        checkRange<int64_t>(column, file, rowInFile, to);
+      if (std::optional<BadId> bad = findBadId(column.input, to))
+        throw Error("{} {}: '{}' sample {} element {}: {}", flag_,
+                    files_.path(file), column.input.name, rowInFile,
+                    bad->element, describeBadId(*bad));
     }
   }
 
 private:
   struct Column {
-    std::string name;
-    ElementType type;
+    Input input;
     uint64_t rowBytes;
-    TokenRange range;
   };
   /// What a file has.
   struct Part {
@@ -143,23 +139,8 @@ private:
                     input.shape.begin() + 1))
       fail("only the first size, the number of samples, may differ");
     if (samples && static_cast<uint64_t>(tensor.shape[0]) != *samples)
-      fail(fmt::format("'{}' has {} samples", columns_[0].name, *samples));
-  }
-
-  /// `row` of the file's tensors.
-  template <typename Int>
-  void checkRange(const Column &column, size_t file, uint64_t row,
-                  const char *data) const {
-    const Int *values = reinterpret_cast<const Int *>(data);
-    for (uint64_t i = 0; i < column.rowBytes / sizeof(Int); ++i) {
-      int64_t value = values[i];
-      if ((value < 0 || value >= column.range.size) &&
-          !(column.range.hasIgnored && value == column.range.ignored))
-        throw Error("{} {}: '{}' sample {} element {}: {} is outside the "
-                    "model's range of {} (0 to {})",
-                    flag_, files_.path(file), column.name, row, i, value,
-                    column.range.size, column.range.size - 1);
-    }
+      fail(
+          fmt::format("'{}' has {} samples", columns_[0].input.name, *samples));
   }
 
   const std::vector<std::string> paths_;

@@ -30,7 +30,7 @@ public:
       : paths_(paths), shape_(shapeOf(program, flag)),
         windows_(paths, format, shape_, flag) {
     for (const Input &input : program.inputs)
-      columns_.push_back({input.type, static_cast<uint64_t>(input.shift),
+      columns_.push_back({input, static_cast<uint64_t>(input.shift),
                           static_cast<uint64_t>(rowElements(input)),
                           rangeOf(input)});
   }
@@ -60,18 +60,25 @@ public:
     for (auto [index, base] : inputs) {
       const Column &column = columns_[index];
       int64_t first = row * static_cast<int64_t>(column.length);
-      if (column.type == ElementType::i32)
+      char *to = base + first * byteSize(column.input.type);
+      if (column.input.type == ElementType::i32)
         windows_.copy(sample, column.shift, column.length, column.range,
-                      reinterpret_cast<int32_t *>(base) + first);
+                      reinterpret_cast<int32_t *>(to));
       else
         windows_.copy(sample, column.shift, column.length, column.range,
-                      reinterpret_cast<int64_t *>(base) + first);
+                      reinterpret_cast<int64_t *>(to));
+      if (column.range.bounded)
+        continue;
+      if (std::optional<BadId> bad = findBadId(column.input, to))
+        throw Error("{}: '{}', window {}, token {}: {}", describePaths(paths_),
+                    column.input.name, sample, bad->element,
+                    describeBadId(*bad));
     }
   }
 
 private:
   struct Column {
-    ElementType type;
+    Input input;
     uint64_t shift, length;
     TokenRange range;
   };

@@ -220,7 +220,7 @@ bool TrainingLoop::evaluate(int64_t stepsDone) {
   enter(comm::Activity::Part::Evaluation, stepsDone);
   publish(runtime::Phase::evaluate);
   double sum = 0;
-  int64_t counted = 0;
+  int64_t counted = 0, bad = 0;
   for (int64_t batch = 0; batch < job_.evalBatches; ++batch) {
     samples_.fill(*job_.evaluation, batch);
     if (batch + 1 < job_.evalBatches)
@@ -228,8 +228,13 @@ bool TrainingLoop::evaluate(int64_t stepsDone) {
     else
       prefetchTraining(stepsDone);
     runtime::EvalResult result = runtime::walkEval(rank_, settings_, walk_);
+    badSteps_.look(batch, result);
     if (control_.agreesToStop())
       return false;
+    if (result.isBad && progress_)
+      progress_->note(fmt::format("evaluation, batch {}: left out: {}",
+                                  batch + 1, result.skipped));
+    bad += result.isBad;
     if (!result.skipped.empty())
       continue;
     sum += result.loss;
@@ -240,7 +245,8 @@ bool TrainingLoop::evaluate(int64_t stepsDone) {
   enter(comm::Activity::Part::Between, stepsDone);
   publish(runtime::Phase::other);
   if (progress_)
-    progress_->evaluation(stepsDone, loss, counted, job_.evalBatches - counted,
+    progress_->evaluation(stepsDone, loss, counted,
+                          job_.evalBatches - counted - bad, bad,
                           watch.milliseconds());
   return true;
 }

@@ -1,7 +1,7 @@
 // RUN: ppopt opt %s --pp-form-generator --split-input-file --verify-diagnostics | FileCheck %s
 
-// CHECK: pp.input_decl "token" {range = 16 : i64, shift = 0 : i64, type = tensor<1x1xi32>}
-// CHECK-NEXT: pp.input_decl "position" {range = 8 : i64, shift = 0 : i64, type = tensor<1xi64>}
+// CHECK: pp.input_decl "token" {ranges = [#pp.id_range<[0], [1], 16, "">], shift = 0 : i64, type = tensor<1x1xi32>}
+// CHECK-NEXT: pp.input_decl "position" {ranges = [#pp.id_range<[], [], 8, "">], shift = 0 : i64, type = tensor<1xi64>}
 // Parameters stay in the order of the model, those that nothing uses too; the task takes what it uses.
 // CHECK-NEXT: pp.param_decl "unused"
 // CHECK-NEXT: pp.param_decl "w" {frozen, init = #pp.init<zeros>, no_decay, type = tensor<16x16xf32>}

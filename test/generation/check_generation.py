@@ -61,7 +61,7 @@ def draw(executable, seed):
         parameters[parameter["name"]] = values.astype(dtypes[parameter["type"]])
     tokens = executable.program["inputs"][0]
     rows, positions = tokens["shape"]
-    window = random.integers(0, tokens["range"], (rows, positions + 1))
+    window = random.integers(0, tokens["ranges"][0]["size"], (rows, positions + 1))
     return parameters, window
 
 

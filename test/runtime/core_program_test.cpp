@@ -20,7 +20,7 @@ TEST(Program, Reads) {
   EXPECT_EQ(program.plan.microbatches, 3);
   ASSERT_EQ(program.inputs.size(), 3u);
   EXPECT_EQ(program.inputs[2].type, ElementType::i32);
-  EXPECT_FALSE(program.inputs[0].range);
+  EXPECT_TRUE(program.inputs[0].parts.empty());
   ASSERT_EQ(program.parameters.size(), 1u);
   EXPECT_EQ(program.parameters[0].init.low, -1);
   EXPECT_EQ(program.ownedParameter(0).gradient, least_squares::gradient);
@@ -358,7 +358,7 @@ TEST(ProgramErrors, Version) {
   json document = least_squares::program(1, 1);
   document["abi"] = 1;
   EXPECT_EQ(errorOf(document),
-            "program: abi is 1, and this runtime has 3: compile the model "
+            "program: abi is 1, and this runtime has 4: compile the model "
             "again with the ppopt that the runtime belongs to");
 }
 

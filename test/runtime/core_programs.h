@@ -113,6 +113,7 @@ inline nlohmann::json program(int ranks, int microbatches) {
   result["inputs"] = {input("x", {rows, features}, "f64"),
                       input("y", {rows}, "f64"), input("mask", {rows}, "i32")};
   result["parameters"] = {parameter("w", {features}, "f64")};
+  result["checks"] = json::array();
   result["counts"] = {{{"type", "f64"},
                        {"name", "targets"},
                        {"source", "least_squares.mlir:3:8"}}};
@@ -130,6 +131,7 @@ inline nlohmann::json program(int ranks, int microbatches) {
        {"record", {{"offset", record}}},
        {"loss", {{"offset", loss}}},
        {"counts", {{{"offset", count}}}},
+       {"checks", json::array()},
        {"inputs",
         {heldInput(0, x, 8 * features * mine), heldInput(1, y, 8 * mine),
          heldInput(2, mask, 4 * mine)}},

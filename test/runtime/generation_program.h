@@ -46,6 +46,7 @@ inline nlohmann::json program() {
        {"record", {{"offset", record}}},
        {"loss", {{"offset", loss}}},
        {"counts", json::array()},
+       {"checks", json::array()},
        {"inputs", {heldInput(0, token, 4), heldInput(1, position, 8)}},
        {"parameters",
         {heldParameter(0, weight, -1), heldParameter(1, unused, -1)}},

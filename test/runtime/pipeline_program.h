@@ -249,6 +249,7 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
                       input("targets", {rows, width}, "i32", 1, 256, ignored)};
   result["parameters"] = {parameter("w", {2}, "f64", true, {0, 1}),
                           parameter("unused", {1, 3}, "f32", false, {1})};
+  result["checks"] = json::array();
   result["counts"] = {{{"type", "f64"},
                        {"name", "targets, ignore_index -100"},
                        {"source", "next_token.mlir:3:8"}}};
@@ -285,6 +286,7 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
          {"record", {{"offset", at.record}}},
          {"loss", {{"offset", at.loss}}},
          {"counts", {{{"offset", at.count}}}},
+         {"checks", json::array()},
          {"inputs", {heldInput(place, at.input, 4 * width * mine)}},
          {"parameters", held},
          {"actions", local ? json::array() : actionsOf(place, true)},

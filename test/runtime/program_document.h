@@ -71,8 +71,22 @@ inline json transferEnd(int id, const char *op, int transfer, int microbatch,
 inline json input(const char *name, const json &shape, const char *type,
                   int shift = 0, const json &range = nullptr,
                   const json &ignored = nullptr) {
-  return {{"name", name},   {"shape", shape}, {"type", type},
-          {"shift", shift}, {"range", range}, {"ignore_index", ignored}};
+  json ranges = json::array();
+  if (!range.is_null())
+    ranges.push_back({{"begin", json::array()},
+                      {"end", json::array()},
+                      {"size", range},
+                      {"ignore_index", ignored},
+                      {"source", ""}});
+  for (size_t dim = 1; dim < shape.size() && !range.is_null(); ++dim) {
+    ranges[0]["begin"].push_back(0);
+    ranges[0]["end"].push_back(shape[dim]);
+  }
+  return {{"name", name},
+          {"shape", shape},
+          {"type", type},
+          {"shift", shift},
+          {"ranges", ranges}};
 }
 
 /// Drawn from [-1, 1).

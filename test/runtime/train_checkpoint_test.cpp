@@ -1,9 +1,12 @@
 //===- train_checkpoint_test.cpp - What checkpoints are made of -----------===//
 
+#include "core/rank.h"
+#include "core_programs.h"
 #include "ppopt/share_by_size.h"
 #include "train/background_thread.h"
 #include "train/checkpoint_folder.h"
 #include "train/checkpoint_manifest.h"
+#include "train/checkpoints.h"
 #include "train/checksum.h"
 #include "train/output_file.h"
 #include "train_files.h"
@@ -11,11 +14,17 @@
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <fstream>
 #include <future>
 #include <iterator>
+#include <memory>
 #include <numeric>
+#include <thread>
 
 using namespace ppopt::train;
 
@@ -294,4 +303,59 @@ TEST(BackgroundThread, BeyondALimitOfSizesIsAnError) {
   thread.wait([] {});
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   EXPECT_EQ(thread.error(), path + ": cannot write: File too large");
+}
+
+//===----------------------------------------------------------------------===//
+// The end of a run
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A disk on which a manifest takes as long as a test wants.
+struct SlowDisk {
+  std::atomic<bool> isSlow{false}, isWaiting{false};
+} slowDisk;
+
+bool isManifest(int descriptor) {
+  std::error_code error;
+  std::filesystem::path path = std::filesystem::read_symlink(
+      "/proc/self/fd/" + std::to_string(descriptor), error);
+  return path.filename() == kManifestName;
+}
+
+} // namespace
+
+/// In place of the C library's.
+extern "C" int fsync(int descriptor) {
+  while (slowDisk.isSlow && isManifest(descriptor)) {
+    slowDisk.isWaiting = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return static_cast<int>(::syscall(SYS_fsync, descriptor));
+}
+
+// As where another rank fails meanwhile: the thread that commits uses what the
+// object holds for as long as it lives. An address sanitizer sees it.
+TEST(Checkpoints, MayEndWhileOneIsCommitted) {
+  TemporaryFolder folder;
+  ppopt::runtime::Program program =
+      ppopt::runtime::Program::parse(least_squares::program(1, 1).dump());
+  ppopt_rank rank(program, nullptr, nullptr, {});
+  Options options;
+  options.checkpoint = folder.path("a-folder-with-a-long-name");
+  Job job(program, options);
+  slowDisk.isSlow = true;
+  auto checkpoints = std::make_unique<Checkpoints>(rank, job, nullptr);
+  checkpoints->begin(1, 1);
+  while (!slowDisk.isWaiting) {
+    checkpoints->poll();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::thread disk([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    slowDisk.isSlow = false;
+  });
+  checkpoints.reset();
+  disk.join();
+  EXPECT_EQ(listCheckpoints(options.checkpoint).size(), 1u);
 }

@@ -22,9 +22,8 @@ FailureOr<func::FuncOp> findEntry(ModuleOp module);
 /// `placed` need it.
 FailureOr<PlanOp> findPlan(ModuleOp module);
 
-/// The range of the values of an integer input, from the ops that it reaches
-/// unchanged.
-std::optional<IndexRange> findIndexRange(Value input);
+/// "model.mlir:3:8"; empty if the location is in no file.
+std::string spellSource(Location loc);
 
 } // namespace mlir::pp
 

@@ -13,12 +13,16 @@ namespace mlir::pp {
 /// On an argument of a prologue: it counts targets, and zero skips the step.
 inline constexpr llvm::StringLiteral kCountAttr = "pp.count";
 
+/// On an argument of role `check`: what the ids may be that it is about.
+inline constexpr llvm::StringLiteral kIdRangeAttr = "pp.id_range";
+
 /// Builds a pp.task at the insertion point of a builder; arguments and results
 /// are added as they are found to be needed.
 class TaskBuilder {
 public:
+  /// `loss`: the type of the loss, if there is one.
   TaskBuilder(OpBuilder &builder, StringRef name, TaskKind kind, int64_t stage,
-              int64_t place, Location loc);
+              int64_t place, Location loc, Type loss = {});
 
   /// A new argument of a role that the task has not yet.
   Value addArgument(RoleAttr role, Type type, Location loc);
@@ -40,15 +44,19 @@ public:
   /// Number of ops so far.
   unsigned size() const { return ops; }
 
-  /// Sets the signature and the return.
+  /// Checks computed ids, sets the signature and the return.
   TaskOp finish();
 
 private:
+  void checkIds();
   TaskOp task;
   OpBuilder inner;
+  Type loss;
   IRMapping mapping;
   SmallVector<RoleAttr> argRoles, resultRoles;
   SmallVector<Value> results;
+  /// Of arguments of role `check`, by their number.
+  SmallVector<std::pair<unsigned, IdRangeAttr>> checks;
   unsigned ops = 0;
 };
 

@@ -150,6 +150,36 @@ PP_DECOMPOSE(TokenLossGradOp, Kernel) {
       b.castLike(zeroIgnored(b, grad, targets, getIgnoreIndex()), getResult())};
 }
 
+/// The sign bit is flipped around the maximum, which is one of signed numbers:
+/// 0, the code of an id that is in range, is then less than all others.
+PP_DECOMPOSE(CheckIdsOp, Kernel) {
+  TensorBuilder b(builder, getLoc());
+  Value status = getStatus();
+  auto integer = [&](int64_t value) {
+    auto type = cast<RankedTensorType>(status.getType());
+    return b.make<ConstantOp>(
+        type, DenseElementsAttr::get(
+                  type, builder.getIntegerAttr(type.getElementType(), value)));
+  };
+  Value ids = b.castLike(getIds(), status), zero = integer(0);
+  Value isNegative = b.compare(ComparePredicate::Lt, ids, zero);
+  Value isLarge = b.compare(ComparePredicate::Ge, ids, integer(getSize()));
+  Value code = b.select(isNegative, ids, b.select(isLarge, ids, zero));
+  if (std::optional<uint64_t> ignored = getIgnoreIndex())
+    code = b.select(b.compare(ComparePredicate::Eq, ids,
+                              integer(static_cast<int64_t>(*ignored))),
+                    zero, code);
+  Value sign = integer(std::numeric_limits<int64_t>::min());
+  auto dims = llvm::to_vector(
+      llvm::seq<int64_t>(0, cast<RankedTensorType>(ids.getType()).getRank()));
+  if (!dims.empty())
+    code = b.add(b.make<ReduceOp>(ReduceKind::Max, b.add(code, sign), dims,
+                                  /*keepDims=*/false),
+                 sign);
+  Value isGood = b.compare(ComparePredicate::Eq, status, zero);
+  return {b.select(isGood, code, status)};
+}
+
 PP_DECOMPOSE(CountOp, Kernel) {
   TensorBuilder b(builder, getLoc());
   Value ignored =

@@ -4,6 +4,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -206,6 +208,27 @@ static Value emitFloatCast(ElementBuilder &b, Value x, FloatType to) {
   return arith::TruncFOp::create(b.builder, b.loc, to, x);
 }
 
+/// Toward zero; to the nearest integer that there is where x is too large, and
+/// NaN to 0.
+static Value emitToInt(ElementBuilder &b, Value x, IntegerType to) {
+  unsigned width = to.getWidth();
+  Value least = b.constant(x.getType(), -std::ldexp(1.0, width - 1));
+  Value bound = b.constant(x.getType(), std::ldexp(1.0, width - 1));
+  auto isAtLeast = [&](Value limit) -> Value {
+    return arith::CmpFOp::create(b.builder, b.loc, arith::CmpFPredicate::OGE, x,
+                                 limit);
+  };
+  Value isNotTooSmall = isAtLeast(least), isTooLarge = isAtLeast(bound);
+  Value isTooSmall = b.lessThan(x, least);
+  Value isInside = b.select(isTooLarge, b.constantInt(b.builder.getI1Type(), 0),
+                            isNotTooSmall);
+  Value inside = b.make<arith::FPToSIOp>(
+      to, b.select(isInside, x, b.constant(x.getType(), 0)));
+  Value most = b.constantInt(to, llvm::maxIntN(width));
+  Value fewest = b.constantInt(to, llvm::minIntN(width));
+  return b.select(isTooLarge, most, b.select(isTooSmall, fewest, inside));
+}
+
 static Value emitFromInt(ElementBuilder &b, Value x, FloatType to) {
   // i1 is 0 or 1, all others are signed.
   if (x.getType().isInteger(1))
@@ -229,7 +252,7 @@ PP_ELEMENT(CastOp) {
   Value x = read(0, index);
   Type to = getElementTypeOrSelf(getType());
   if (auto intType = dyn_cast<IntegerType>(to))
-    return isa<FloatType>(x.getType()) ? b.make<arith::FPToSIOp>(intType, x)
+    return isa<FloatType>(x.getType()) ? emitToInt(b, x, intType)
                                        : emitIntCast(b, x, intType);
   auto compute = cast<FloatType>(getComputeType(getResult()));
   if (!isa<FloatType>(x.getType()))

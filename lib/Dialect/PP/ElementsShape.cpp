@@ -65,14 +65,6 @@ PP_ELEMENT(SliceOp) {
   return read(0, at);
 }
 
-/// Row `ids[...]` of the table.
-PP_ELEMENT(EmbeddingOp) {
-  ElementBuilder b(builder, getLoc());
-  Value id = read(1, index.drop_back());
-  Value row = b.make<arith::IndexCastOp>(builder.getIndexType(), id);
-  return read(0, {row, index.back()});
-}
-
 //===----------------------------------------------------------------------===//
 // In the operand or not
 //===----------------------------------------------------------------------===//
@@ -92,6 +84,16 @@ static Guarded guard(ElementBuilder &b, Value index, int64_t offset,
   Value isInside = b.make<arith::CmpIOp>(arith::CmpIPredicate::ult, shifted,
                                          b.indexConstant(size));
   return {isInside, b.select(isInside, shifted, b.indexConstant(0))};
+}
+
+/// Row `ids[...]` of the table. Nothing outside of the table is read: that an
+/// id is out of range is found out elsewhere (docs/faults.md).
+PP_ELEMENT(EmbeddingOp) {
+  ElementBuilder b(builder, getLoc());
+  Value id = read(1, index.drop_back());
+  Value row = b.make<arith::IndexCastOp>(builder.getIndexType(), id);
+  return read(0,
+              {guard(b, row, 0, getShape(getTable())[0]).index, index.back()});
 }
 
 PP_ELEMENT(PadOp) {

@@ -1,6 +1,7 @@
 //===- IndexRanges.cpp - What integer operands may hold -------------------===//
 
 #include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/Shapes.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -11,11 +12,27 @@ std::optional<IndexRange> EmbeddingOp::getIndexRange(unsigned operand) {
   return IndexRange{getTable().getType().getDimSize(0), std::nullopt};
 }
 
+std::optional<IndexRange> EmbeddingGradOp::getIndexRange(unsigned operand) {
+  if (operand != getIdsMutable().getOperandNumber())
+    return std::nullopt;
+  return IndexRange{getType().getDimSize(0), std::nullopt};
+}
+
+static IndexRange getTargetRange(Value logits, std::optional<uint64_t> ignore) {
+  IndexRange range{getShape(logits).back(), std::nullopt};
+  if (ignore)
+    range.ignoreIndex = static_cast<int64_t>(*ignore);
+  return range;
+}
+
 std::optional<IndexRange> TokenLossOp::getIndexRange(unsigned operand) {
   if (operand != getTargetsMutable().getOperandNumber())
     return std::nullopt;
-  IndexRange range{getLogits().getType().getShape().back(), std::nullopt};
-  if (std::optional<uint64_t> ignore = getIgnoreIndex())
-    range.ignoreIndex = static_cast<int64_t>(*ignore);
-  return range;
+  return getTargetRange(getLogits(), getIgnoreIndex());
+}
+
+std::optional<IndexRange> TokenLossGradOp::getIndexRange(unsigned operand) {
+  if (operand != getTargetsMutable().getOperandNumber())
+    return std::nullopt;
+  return getTargetRange(getLogits(), getIgnoreIndex());
 }

@@ -207,6 +207,7 @@ static bool mustBeTied(RoleKind kind) {
   case RoleKind::StateRange:
   case RoleKind::Norm:
   case RoleKind::Cache:
+  case RoleKind::Check:
     return true;
   case RoleKind::Param:
   case RoleKind::Input:

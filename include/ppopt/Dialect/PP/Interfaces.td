@@ -42,8 +42,8 @@ def PP_IterationSpaceOpInterface : OpInterface<"IterationSpaceOpInterface"> {
     }], "bool", "needsRandomKey", (ins),
     /*methodBody=*/"", /*defaultImplementation=*/"return false;">,
     InterfaceMethod<[{
-      If the values of this integer operand index something: what they may be. The runtime checks model
-      inputs against it.
+      If the values of this integer operand index something: what they may be. The runtime checks what comes
+      unchanged from the model's inputs against it, and the task that holds the op all else.
     }], "::std::optional<::mlir::pp::IndexRange>", "getIndexRange", (ins "unsigned":$operand),
     /*methodBody=*/"", /*defaultImplementation=*/"return ::std::nullopt;">,
   ];

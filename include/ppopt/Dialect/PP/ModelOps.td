@@ -345,13 +345,16 @@ def PP_RmsNormOp : PP_ModelOp<"rms_norm", [PP_Space, PP_Decompose, AllTypesMatch
 
 def PP_EmbeddingOp : PP_ModelOp<"embedding", [PP_Infer, PP_IndexSpace, PP_Element, PP_Adjoint]> {
   let summary = "rows of a table [V, C] at ids [...]: [..., C]";
-  let description = "Ids are in [0, V): the runtime checks model inputs that reach this op. Linear in the table.";
+  let description = [{
+    Ids are in [0, V): the runtime checks those that come unchanged from the model's inputs, the task all others; a step with one that is outside
+    is bad. Linear in the table.
+  }];
   let arguments = (ins PP_FloatTensor:$table, PP_IntTensor:$ids);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$table `,` $ids attr-dict `:` type($table) `,` type($ids)";
 }
 
-def PP_EmbeddingGradOp : PP_ModelOp<"embedding_grad", [PP_LinearSpace]> {
+def PP_EmbeddingGradOp : PP_ModelOp<"embedding_grad", [PP_IndexSpace]> {
   let summary = "adds each row of dy to the row of a zero table that its id names";
   let arguments = (ins PP_IntTensor:$ids, PP_FloatTensor:$dy);
   let results = (outs PP_FloatTensor:$result);
@@ -425,7 +428,7 @@ def PP_TokenLossOp : PP_ModelOp<"token_loss", [PP_Infer, DeclareOpInterfaceMetho
   let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits) `,` type($targets)";
 }
 
-def PP_TokenLossGradOp : PP_ModelOp<"token_loss_grad", [PP_LinearSpace, PP_Decompose, AllTypesMatch<["logits", "result"]>]> {
+def PP_TokenLossGradOp : PP_ModelOp<"token_loss_grad", [PP_IndexSpace, PP_Decompose, AllTypesMatch<["logits", "result"]>]> {
   let summary = "(softmax(logits) - onehot(target)) * dloss, 0 where ignored";
   let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, PP_FloatTensor:$dloss, OptionalAttr<I64Attr>:$ignore_index);
   let results = (outs PP_FloatTensor:$result);
@@ -440,6 +443,17 @@ def PP_CountOp : PP_ModelOp<"count", [PP_Space, PP_Decompose]> {
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$targets attr-dict `:` type($targets) `to` type($result)";
   let hasVerifier = 1;
+}
+
+def PP_CheckIdsOp : PP_ModelOp<"check_ids", [PP_Decompose, AllTypesMatch<["status", "result"]>]> {
+  let summary = "notes an id that is out of range";
+  let description = [{
+    The status, if it is not 0; else the largest of the ids that are neither in [0, `size`) nor equal `ignore_index`, where negative ones are larger than
+    all others; 0 if there is none. In tasks.
+  }];
+  let arguments = (ins PP_IntTensor:$status, PP_IntTensor:$ids, I64Attr:$size, OptionalAttr<I64Attr>:$ignore_index);
+  let results = (outs PP_IntTensor:$result);
+  let assemblyFormat = "$status `,` $ids attr-dict `:` type($status) `,` type($ids)";
 }
 
 def PP_MseOp : PP_ModelOp<"mse", [PP_Infer, PP_Space, PP_Decompose, SameTypeOperands]> {

@@ -87,7 +87,8 @@ def PP_RoleKind : PP_Enum<"RoleKind", "what a task's argument or result is", [
   I32EnumAttrCase<"Norm", 10, "norm">,         // the sum of squares of this rank's gradients: tied
   I32EnumAttrCase<"Received", 11, "received">, // arrives from another place, by the transfer of that name
   I32EnumAttrCase<"Cache", 12, "cache">,       // of a program that generates, what earlier positions left: tied
-  I32EnumAttrCase<"Logits", 13, "logits">]>;   // of a program that generates, the scores of the next token
+  I32EnumAttrCase<"Logits", 13, "logits">,     // of a program that generates, the scores of the next token
+  I32EnumAttrCase<"Check", 14, "check">]>;     // the largest id that was out of range, or 0: tied; unique in the module
 
 def PP_RoleAttr : PP_Attr<"Role", "role"> {
   let summary = "what a task's argument or result is, and its name";
@@ -103,6 +104,16 @@ def PP_TileAttr : PP_Attr<"Tile", "tile"> {
   }];
   let parameters = (ins "int64_t":$dim, "int64_t":$unit, ArrayRefParameter<"int64_t">:$shape);
   let assemblyFormat = "`<` $dim `,` $unit `,` `[` $shape `]` `>`";
+}
+
+def PP_IdRangeAttr : PP_Attr<"IdRange", "id_range"> {
+  let summary = "what ids may be in a part of an input";
+  let description = [{
+    In [`begin`, `end`) of the dimensions of one row of the batch, ids are in [0, `size`) or equal `ignored`. `source` is the op that they index.
+  }];
+  let parameters = (ins "::mlir::DenseI64ArrayAttr":$begin, "::mlir::DenseI64ArrayAttr":$end, "int64_t":$size,
+                        OptionalParameter<"std::optional<int64_t>">:$ignored, StringRefParameter<>:$source);
+  let assemblyFormat = "`<` $begin `,` $end `,` $size (`or` $ignored^)? `,` $source `>`";
 }
 
 def PP_MeshAxisAttr : PP_Attr<"MeshAxis", "axis"> {

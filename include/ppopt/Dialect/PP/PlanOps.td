@@ -36,11 +36,11 @@ def PP_PlanOp : PP_Op<"plan", []> {
 def PP_InputDeclOp : PP_Op<"input_decl"> {
   let summary = "an input of the model, once the entry is gone";
   let description = [{
-    `type` has the shape of the global batch. With token data the input holds a window's tokens from `shift` on. `range`: its
-    values index a table of so many rows (or equal `ignore_index`); the runtime checks them.
+    `type` has the shape of the global batch. With token data the input holds a window's tokens from `shift` on. `ranges`
+    (`#pp.id_range`): the parts of it that index something; the runtime checks them.
   }];
   let arguments = (ins StrAttr:$input_name, TypeAttr:$type, I64Attr:$shift,
-                       OptionalAttr<I64Attr>:$range, OptionalAttr<I64Attr>:$ignore_index);
+                       DefaultValuedOptionalAttr<ArrayAttr, "{}">:$ranges);
   let assemblyFormat = "$input_name attr-dict";
 }
 

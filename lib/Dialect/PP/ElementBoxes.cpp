@@ -1,0 +1,172 @@
+//===- ElementBoxes.cpp - Which elements a view takes from where ----------===//
+
+#include "ppopt/Dialect/PP/ElementBoxes.h"
+
+#include "ppopt/Dialect/PP/Shapes.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+static bool isFull(const ElementBox &box, ArrayRef<int64_t> shape,
+                   size_t firstDim, size_t lastDim) {
+  for (size_t dim = firstDim; dim < lastDim; ++dim)
+    if (box.begin[dim] != 0 || box.end[dim] != shape[dim])
+      return false;
+  return true;
+}
+
+/// The box in the operand of a reshape. Runs of dimensions of equally many
+/// elements in both shapes are taken by themselves: those of which all is read,
+/// and single dimensions. Nothing for a part of dimensions that merge or split.
+static std::optional<ElementBox> throughReshape(ReshapeOp op,
+                                                const ElementBox &box) {
+  ArrayRef<int64_t> to = getShape(op.getResult()), from = getShape(op.getX());
+  ElementBox source{op.getX(), {}, {}};
+  size_t i = 0, j = 0;
+  while (i < to.size() || j < from.size()) {
+    size_t firstTo = i, firstFrom = j;
+    int64_t toCount = i < to.size() ? to[i++] : 1;
+    int64_t fromCount = j < from.size() ? from[j++] : 1;
+    while (toCount != fromCount) {
+      if (toCount < fromCount)
+        toCount *= to[i++];
+      else
+        fromCount *= from[j++];
+    }
+    bool isOne = i - firstTo == 1 && j - firstFrom == 1;
+    if (!isOne && !isFull(box, to, firstTo, i))
+      return std::nullopt;
+    for (size_t dim = firstFrom; dim < j; ++dim) {
+      source.begin.push_back(isOne ? box.begin[firstTo] : 0);
+      source.end.push_back(isOne ? box.end[firstTo] : from[dim]);
+    }
+  }
+  return source;
+}
+
+/// The part of a box that lies in `inner`, at `offsets` in the box's value.
+static std::optional<ElementBox> intersect(const ElementBox &box, Value inner,
+                                           ArrayRef<int64_t> offsets) {
+  ElementBox part{inner, {}, {}};
+  for (auto [dim, size] : llvm::enumerate(getShape(inner))) {
+    part.begin.push_back(std::max<int64_t>(box.begin[dim] - offsets[dim], 0));
+    part.end.push_back(std::min(box.end[dim] - offsets[dim], size));
+    if (part.begin[dim] >= part.end[dim])
+      return std::nullopt;
+  }
+  return part;
+}
+
+std::optional<SmallVector<ElementBox>> pp::seeThrough(const ElementBox &box) {
+  using Boxes = SmallVector<ElementBox>;
+  Operation *op = box.value.getDefiningOp();
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    std::optional<ElementBox> source = throughReshape(reshape, box);
+    if (!source)
+      return std::nullopt;
+    return Boxes{*source};
+  }
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    ElementBox source{transpose.getX(), box.begin, box.end};
+    for (auto [i, dim] : llvm::enumerate(transpose.getPerm())) {
+      source.begin[dim] = box.begin[i];
+      source.end[dim] = box.end[i];
+    }
+    return Boxes{source};
+  }
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    ElementBox source{slice.getX(), box.begin, box.end};
+    for (auto [i, offset] : llvm::enumerate(slice.getOffsets())) {
+      source.begin[i] += offset;
+      source.end[i] += offset;
+    }
+    return Boxes{source};
+  }
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    ElementBox source{broadcast.getX(), {}, {}};
+    for (auto [dim, size] :
+         llvm::zip(broadcast.getDims(), getShape(broadcast.getX()))) {
+      source.begin.push_back(size == 1 ? 0 : box.begin[dim]);
+      source.end.push_back(size == 1 ? 1 : box.end[dim]);
+    }
+    return Boxes{source};
+  }
+  if (auto pad = dyn_cast<PadOp>(op)) {
+    // The rest is 0, which every table has.
+    std::optional<ElementBox> source =
+        intersect(box, pad.getX(), pad.getOffsets());
+    return source ? Boxes{*source} : Boxes{};
+  }
+  if (auto concat = dyn_cast<ConcatOp>(op)) {
+    Boxes sources;
+    SmallVector<int64_t> offsets(box.begin.size(), 0);
+    for (Value input : concat.getInputs()) {
+      if (std::optional<ElementBox> source = intersect(box, input, offsets))
+        sources.push_back(*source);
+      offsets[concat.getDim()] += getShape(input)[concat.getDim()];
+    }
+    return sources;
+  }
+  auto same = [&](Value x) { return Boxes{ElementBox{x, box.begin, box.end}}; };
+  if (isa<DetachOp, CheckpointOp>(op))
+    return same(op->getOperand(0));
+  if (auto cast = dyn_cast<CastOp>(op)) {
+    auto from = dyn_cast<IntegerType>(getElementTypeOrSelf(cast.getX()));
+    auto to = dyn_cast<IntegerType>(getElementTypeOrSelf(cast.getType()));
+    if (from && to && from.getWidth() <= to.getWidth())
+      return same(cast.getX());
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// What is known
+//===----------------------------------------------------------------------===//
+
+static bool isInRange(int64_t id, IndexRange range) {
+  return (id >= 0 && id < range.end) || range.ignoreIndex == id;
+}
+
+FailureOr<std::optional<int64_t>> pp::findBadId(const ElementBox &box,
+                                                IndexRange range) {
+  if (auto iota = box.value.getDefiningOp<IotaOp>()) {
+    // A tile lies anywhere in the whole.
+    TileAttr tile = iota.getTileAttr();
+    bool isTile = tile && tile.getDim() == static_cast<int64_t>(iota.getDim());
+    int64_t last =
+        (isTile ? tile.getShape()[iota.getDim()] : box.end[iota.getDim()]) - 1;
+    bool isGood = last < range.end;
+    return isGood ? std::nullopt : std::optional<int64_t>(last);
+  }
+  auto constant = box.value.getDefiningOp<ConstantOp>();
+  if (!constant)
+    return failure();
+  auto elements = cast<DenseElementsAttr>(constant.getValue());
+  if (elements.empty() || !isa<IntegerType>(elements.getElementType()))
+    return failure();
+  // Walks the box, the last dimension first.
+  SmallVector<int64_t> index(box.begin), shape(getShape(box.value));
+  auto values = elements.getValues<APInt>();
+  while (true) {
+    int64_t at = 0;
+    for (auto [i, size] : llvm::zip(index, shape))
+      at = at * size + i;
+    int64_t id = elements.isSplat()
+                     ? elements.getSplatValue<APInt>().getSExtValue()
+                     : values[at].getSExtValue();
+    if (!isInRange(id, range))
+      return std::optional<int64_t>(id);
+    size_t dim = index.size();
+    while (dim > 0 &&
+           (elements.isSplat() || ++index[dim - 1] == box.end[dim - 1])) {
+      index[dim - 1] = box.begin[dim - 1];
+      --dim;
+    }
+    if (dim == 0)
+      return std::optional<int64_t>();
+  }
+}
