@@ -3,9 +3,11 @@
 // The contract of phase `kernels`. Nothing is changed. A task is launches and
 // products on buffers that it is given: no tensor, no allocation, no copy that
 // is not a launch. The arena's ranges follow one another, and every temporary
-// lies inside its task's.
+// lies inside its task's. What an op reads has been written (TaskMemory.h).
 //
 //===----------------------------------------------------------------------===//
+
+#include "TaskMemory.h"
 
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Target/ArenaLayout.h"
@@ -81,7 +83,7 @@ LogicalResult verifyArenas(ModuleOp module) {
 struct VerifyKernels : pp::impl::VerifyKernelsBase<VerifyKernels> {
   void runOnOperation() override {
     for (auto task : getOperation().getOps<TaskOp>())
-      if (failed(verifyTask(task)))
+      if (failed(verifyTask(task)) || failed(verifyMemory(task)))
         return signalPassFailure();
     if (failed(verifyArenas(getOperation())))
       return signalPassFailure();

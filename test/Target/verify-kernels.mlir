@@ -52,3 +52,152 @@ pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}
   %1 = memref.reinterpret_cast %s to offset: [32], sizes: [4, 4], strides: [4, 1] : memref<32xf32> to memref<4x4xf32, strided<[4, 1], offset: 32>>
   pp.return
 }
+
+// -----
+
+// What is allowed: parts of a temporary, each written once, then read as a whole; an accumulating product; a kernel in place; another temporary where one has
+// been read for the last time; an argument that lends its room before it is written.
+
+pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  %0 = pp.relu %x : tensor<4x16xf32>
+  pp.return %0 : tensor<4x16xf32>
+}
+pp.kernel @relu8(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %0 = pp.relu %x : tensor<8x16xf32>
+  pp.return %0 : tensor<8x16xf32>
+}
+pp.task forward stage 0 @allowed(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<8x16xf32> {pp.role = #pp.role<saved, "s">},
+    %g: memref<16x16xf32> {pp.role = #pp.role<grad, "w">}) attributes {temp_bytes = 1024 : i64} {
+  %lent = memref.reinterpret_cast %s to offset: [64], sizes: [4, 16], strides: [16, 1] : memref<8x16xf32> to memref<4x16xf32, strided<[16, 1], offset: 64>>
+  pp.launch @relu ins(%x : memref<4x16xf32>) outs(%lent : memref<4x16xf32, strided<[16, 1], offset: 64>>) {inplace = array<i64: -1>}
+  %t = pp.temp 0 : memref<8x16xf32>
+  %0 = memref.reinterpret_cast %t to offset: [0], sizes: [4, 16], strides: [16, 1] : memref<8x16xf32> to memref<4x16xf32>
+  %1 = memref.reinterpret_cast %t to offset: [64], sizes: [4, 16], strides: [16, 1] : memref<8x16xf32> to memref<4x16xf32, strided<[16, 1], offset: 64>>
+  pp.launch @relu ins(%lent : memref<4x16xf32, strided<[16, 1], offset: 64>>) outs(%0 : memref<4x16xf32>) {inplace = array<i64: -1>}
+  pp.launch @relu ins(%0 : memref<4x16xf32>) outs(%1 : memref<4x16xf32, strided<[16, 1], offset: 64>>) {inplace = array<i64: -1>}
+  pp.launch @relu8 ins(%t : memref<8x16xf32>) outs(%s : memref<8x16xf32>) {inplace = array<i64: -1>}
+  pp.product %t, %t into %g {m = 16, n = 16, k = 8, batch = array<i64: 1, 1>, a_strides = array<i64: 0, 0, 1, 16>, b_strides = array<i64: 0, 0, 16, 1>,
+    c_strides = array<i64: 0, 0, 16, 1>, a_offset = 0, b_offset = 0, c_offset = 0, accumulate} : memref<8x16xf32>, memref<8x16xf32>, memref<16x16xf32>
+  %u = pp.temp 256 : memref<4x16xf32>
+  pp.launch @relu ins(%x : memref<4x16xf32>) outs(%u : memref<4x16xf32>) {inplace = array<i64: -1>}
+  pp.launch @relu ins(%u : memref<4x16xf32>) outs(%u : memref<4x16xf32>) {inplace = array<i64: 0>}
+  pp.return
+}
+
+// -----
+
+// A block is left out.
+
+pp.task forward stage 0 @skipped(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<8x16xf32> {pp.role = #pp.role<saved, "s">}) attributes {temp_bytes = 512 : i64} {
+  %t = pp.temp 0 : memref<8x16xf32>
+  %0 = memref.reinterpret_cast %t to offset: [0], sizes: [4, 16], strides: [16, 1] : memref<8x16xf32> to memref<4x16xf32>
+  pp.launch @relu ins(%x : memref<4x16xf32>) outs(%0 : memref<4x16xf32>) {inplace = array<i64: -1>}
+  // expected-error @+1 {{reads bytes 256 to 512 of the temporaries, which nothing has written}}
+  pp.launch @relu8 ins(%t : memref<8x16xf32>) outs(%s : memref<8x16xf32>) {inplace = array<i64: -1>}
+  pp.return
+}
+pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  pp.return %x : tensor<4x16xf32>
+}
+pp.kernel @relu8(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  pp.return %x : tensor<8x16xf32>
+}
+
+// -----
+
+// A block of a result is left out.
+
+// expected-error @+1 {{leaves bytes 0 to 256 of argument 1 unwritten, though it writes others}}
+pp.task forward stage 0 @skipped_result(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<8x16xf32> {pp.role = #pp.role<saved, "s">}) {
+  %1 = memref.reinterpret_cast %s to offset: [64], sizes: [4, 16], strides: [16, 1] : memref<8x16xf32> to memref<4x16xf32, strided<[16, 1], offset: 64>>
+  pp.launch @relu ins(%x : memref<4x16xf32>) outs(%1 : memref<4x16xf32, strided<[16, 1], offset: 64>>) {inplace = array<i64: -1>}
+  pp.return
+}
+pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  pp.return %x : tensor<4x16xf32>
+}
+
+// -----
+
+// A block is written twice, where the offset of the second is wrong.
+
+pp.task forward stage 0 @twice(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<8x16xf32> {pp.role = #pp.role<saved, "s">}) {
+  %0 = memref.reinterpret_cast %s to offset: [0], sizes: [4, 16], strides: [16, 1] : memref<8x16xf32> to memref<4x16xf32>
+  %1 = memref.reinterpret_cast %s to offset: [48], sizes: [4, 16], strides: [16, 1] : memref<8x16xf32> to memref<4x16xf32, strided<[16, 1], offset: 48>>
+  // expected-note @+1 {{they are written here before}}
+  pp.launch @relu ins(%x : memref<4x16xf32>) outs(%0 : memref<4x16xf32>) {inplace = array<i64: -1>}
+  // expected-error @+1 {{writes bytes 192 to 256 of argument 1 a second time}}
+  pp.launch @relu ins(%x : memref<4x16xf32>) outs(%1 : memref<4x16xf32, strided<[16, 1], offset: 48>>) {inplace = array<i64: -1>}
+  pp.return
+}
+pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  pp.return %x : tensor<4x16xf32>
+}
+
+// -----
+
+// A value takes the bytes of another that is still read.
+
+pp.task forward stage 0 @overlap(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<4x16xf32> {pp.role = #pp.role<saved, "s">}) attributes {temp_bytes = 512 : i64} {
+  %t = pp.temp 0 : memref<4x16xf32>
+  %u = pp.temp 192 : memref<4x16xf32>
+  pp.launch @relu ins(%x : memref<4x16xf32>) outs(%t : memref<4x16xf32>) {inplace = array<i64: -1>}
+  // expected-note @+1 {{it is written here}}
+  pp.launch @relu ins(%x : memref<4x16xf32>) outs(%u : memref<4x16xf32>) {inplace = array<i64: -1>}
+  // expected-error @+1 {{reads bytes 192 to 256 of the temporaries, which another value has taken}}
+  pp.launch @relu ins(%t : memref<4x16xf32>) outs(%s : memref<4x16xf32>) {inplace = array<i64: -1>}
+  pp.return
+}
+pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  pp.return %x : tensor<4x16xf32>
+}
+
+// -----
+
+// A result of this task is read before it is made.
+
+pp.task forward stage 0 @before(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<4x16xf32> {pp.role = #pp.role<saved, "s">}) attributes {temp_bytes = 256 : i64} {
+  %t = pp.temp 0 : memref<4x16xf32>
+  // expected-error @+1 {{reads bytes 0 to 256 of the temporaries, which nothing has written}}
+  pp.launch @relu ins(%t : memref<4x16xf32>) outs(%s : memref<4x16xf32>) {inplace = array<i64: -1>}
+  pp.launch @relu ins(%x : memref<4x16xf32>) outs(%t : memref<4x16xf32>) {inplace = array<i64: -1>}
+  pp.return
+}
+pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  pp.return %x : tensor<4x16xf32>
+}
+
+// -----
+
+// Buffers of a launch that do not say that they are one.
+
+pp.task forward stage 0 @shared(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}) {
+  // expected-error @+1 {{writes bytes 0 to 256 of argument 0, but touches 0 to 256 of the same memory as another operand}}
+  pp.launch @relu ins(%x : memref<4x16xf32>) outs(%x : memref<4x16xf32>) {inplace = array<i64: -1>}
+  pp.return
+}
+pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  pp.return %x : tensor<4x16xf32>
+}
+
+// -----
+
+pp.task forward stage 0 @elsewhere(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<4x16xf32> {pp.role = #pp.role<saved, "s">}) {
+  // expected-error @+1 {{writes result 0 elsewhere than argument 0, in whose place it is to be}}
+  pp.launch @relu ins(%x : memref<4x16xf32>) outs(%s : memref<4x16xf32>) {inplace = array<i64: 0>}
+  pp.return
+}
+pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  pp.return %x : tensor<4x16xf32>
+}
+
+// -----
+
+// A product whose strides go beyond its operand.
+
+pp.task backward stage 0 @beyond(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %g: memref<16x16xf32> {pp.role = #pp.role<grad, "w">}) {
+  // expected-error @+1 {{touches bytes 64 to 320 of argument 0, but its buffer is 0 to 256}}
+  pp.product %x, %x into %g {m = 16, n = 16, k = 4, batch = array<i64: 1, 1>, a_strides = array<i64: 0, 0, 1, 16>, b_strides = array<i64: 0, 0, 16, 1>,
+    c_strides = array<i64: 0, 0, 16, 1>, a_offset = 16, b_offset = 0, c_offset = 0, accumulate} : memref<4x16xf32>, memref<4x16xf32>, memref<16x16xf32>
+  pp.return
+}

@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 
+import blocks
 import goals
 import machine
 import planning
@@ -16,7 +17,8 @@ from table import Table
 
 SOURCE = HERE.parent.parent
 # The table of goals, and parts without goals, which are measured when they are asked for.
-OTHERS = {"schedules": schedules.measure, "tasks": tasks.measure, "planning": planning.measure, "products": products.measure}
+OTHERS = {"schedules": schedules.measure, "tasks": tasks.measure, "planning": planning.measure, "products": products.measure,
+          "blocks": blocks.measure}
 
 
 def parse():

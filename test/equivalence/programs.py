@@ -134,3 +134,14 @@ def check_planted(programs, bug, model, plan, run_name):
         print(f"  planted {bug}, {model} {plan.name}: {seen}", flush=True)
         return
     raise AssertionError(f"the planted bug {bug} was not seen")
+
+
+def check_refused(programs, bug, model, plan, text):
+    """The compiler takes the model without the bug, and says what is wrong with it."""
+    programs.executable(model, plan, ["--optimizer", "sgd"])
+    try:
+        programs.executable(model, plan, ["--optimizer", "sgd", f"--plant={bug}"])
+    except AssertionError as refused:
+        assert text in str(refused), refused
+        return
+    raise AssertionError(f"the planted bug {bug} was not seen")

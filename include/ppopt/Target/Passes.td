@@ -21,10 +21,11 @@ def PlanArena : Pass<"pp-plan-arena", "::mlir::ModuleOp"> {
 }
 
 def VerifyKernels : Pass<"pp-verify-kernels", "::mlir::ModuleOp"> {
-  let summary = "Checks that tasks neither allocate nor copy, and that the arena is covered";
+  let summary = "Checks that tasks neither allocate nor copy, read what was written, and that the arena is covered";
   let description = [{
     A task is launches, products and views of buffers; its temporaries lie within `temp_bytes`; the `pp.region`s of a place
-    follow one another without gaps. Changes nothing.
+    follow one another without gaps. What an op reads has been written before, by one op (or in place, or added to), and no other value has
+    taken its bytes since; what it writes overlaps nothing else that it touches; an argument that a task begins to write is complete in the end. Changes nothing.
   }];
 }
 

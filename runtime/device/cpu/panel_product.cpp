@@ -29,9 +29,12 @@ namespace ppopt {
 namespace {
 
 constexpr int64_t panelColumns = 64, blockRows = 64;
-/// Packed panels of f32, this deep and so many, are 384 KiB; a block of rows of
-/// A is 128 KiB.
-constexpr int64_t mostDepth = 512, panelsAtATime = 3;
+/// Of f32, a block of rows of A that is this deep is 128 KiB. Packed panels are
+/// at least so many, and as many as fit the bytes: A is read once for each
+/// group of them.
+constexpr int64_t mostDepth = 512, fewestPanels = 3, packedBytes = 768 << 10;
+/// Of C, what is taken to be still in the caches.
+constexpr int64_t cachedBytes = 1 << 20;
 /// Below, packing B costs more than it saves.
 constexpr int64_t fewestRows = 32;
 
@@ -133,7 +136,8 @@ public:
   PanelProduct(const ProductDescriptor &product, int threads)
       : product(product), threads(threads), panels(ceilDiv(product.n, 64)),
         depth(ceilDiv(product.k, ceilDiv(product.k, mostDepth))),
-        rowsOfPart(chooseRowsOfPart()), parts(ceilDiv(product.m, rowsOfPart)) {}
+        panelsAtATime(choosePanelsAtATime()), rowsOfPart(chooseRowsOfPart()),
+        parts(ceilDiv(product.m, rowsOfPart)) {}
 
   /// Generates the kernels; false where libxsmm has one of them not.
   bool prepare() {
@@ -189,6 +193,11 @@ private:
   int64_t items() const { return batches() * panels * parts; }
   int64_t packedElements() const {
     return panelsAtATime * depth * panelColumns;
+  }
+
+  int64_t choosePanelsAtATime() const {
+    int64_t panelBytes = depth * panelColumns * int64_t(sizeof(Element));
+    return std::max(fewestPanels, std::min(panels, packedBytes / panelBytes));
   }
 
   /// In as few parts as leave the busiest thread the least to do; whole blocks.
@@ -260,6 +269,18 @@ private:
     return ReadAhead(a + row * product.a[2], product.a[2], rows, k, calls);
   }
 
+  /// The block of C that begins at `row`, where it is added to and the caches
+  /// have not kept it.
+  ReadAhead nextOfC(const Element *c, int64_t row, int64_t allRows,
+                    int64_t columns, bool accumulate, int64_t calls) const {
+    int64_t rows = std::min(blockRows, allRows - row);
+    if (rows <= 0 || !accumulate ||
+        allRows * columns * int64_t(sizeof(Element)) < cachedBytes)
+      return {};
+    return ReadAhead(c + row * product.c[2], product.c[2], rows, columns,
+                     calls);
+  }
+
   /// C of `allRows` x `allColumns`, a group of panels. Meanwhile what is packed
   /// next is read.
   void multiply(const Element *a, const Element *b, Element *c, int64_t allRows,
@@ -277,11 +298,15 @@ private:
                                     ceilDiv(allColumns, panelColumns));
       for (int64_t row = 0; row < allRows; row += blockRows) {
         int64_t rows = std::min(blockRows, allRows - row);
-        ReadAhead aheadOfA = nextOfA(a + p * product.a[3], row + rows, allRows,
-                                     k, ceilDiv(allColumns, panelColumns));
+        int64_t calls = ceilDiv(allColumns, panelColumns);
+        ReadAhead aheadOfA =
+            nextOfA(a + p * product.a[3], row + rows, allRows, k, calls);
+        ReadAhead aheadOfC =
+            nextOfC(c, row + rows, allRows, allColumns, accumulate, calls);
         for (int64_t j = 0; j < allColumns; j += panelColumns) {
           ahead.advance();
           aheadOfA.advance();
+          aheadOfC.advance();
           kernels[allColumns - j < panelColumns][rows != blockRows][k != depth]
                  [accumulate](packed + j * k,
                               a + row * product.a[2] + p * product.a[3],
@@ -293,7 +318,7 @@ private:
 
   ProductDescriptor product;
   int threads;
-  int64_t panels, depth, rowsOfPart, parts;
+  int64_t panels, depth, panelsAtATime, rowsOfPart, parts;
   ProductKernel<Element> kernels[2][2][2][2] = {};
 };
 

@@ -1,0 +1,335 @@
+//===- TaskMemory.cpp - Who has written what a task reads -----------------===//
+
+#include "TaskMemory.h"
+
+#include "ppopt/Dialect/PP/TypeSizes.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+/// Bytes [begin, end) of an argument, or of the task's temporaries, under a
+/// root: the argument, or the temporary that they are a range of.
+struct ByteRange {
+  Value root;
+  int64_t begin, end;
+
+  bool isTemporary() const { return root.getDefiningOp<TempOp>(); }
+  bool operator==(const ByteRange &other) const {
+    return root == other.root && begin == other.begin && end == other.end;
+  }
+  bool overlaps(const ByteRange &other) const {
+    bool isOneMemory =
+        root == other.root || (isTemporary() && other.isTemporary());
+    return isOneMemory && begin < other.end && other.begin < end;
+  }
+};
+
+/// The bytes of a memory that ops of the task have written.
+class WrittenBytes {
+public:
+  struct Piece {
+    int64_t end;
+    Value root;
+    Operation *writer;
+    bool isRead;
+  };
+
+  /// Visits the pieces of [begin, end) in order, and the gaps between them, for
+  /// which the piece is null.
+  void visit(int64_t begin, int64_t end,
+             llvm::function_ref<void(int64_t begin, int64_t end, Piece *)> f) {
+    splitAt(begin);
+    splitAt(end);
+    auto it = pieces.lower_bound(begin);
+    while (begin < end) {
+      bool isGap = it == pieces.end() || it->first > begin;
+      int64_t next = !isGap               ? it->second.end
+                     : it == pieces.end() ? end
+                                          : std::min(end, it->first);
+      f(begin, next, isGap ? nullptr : &it->second);
+      if (!isGap)
+        ++it;
+      begin = next;
+    }
+  }
+
+  void write(const ByteRange &range, Operation *writer) {
+    splitAt(range.begin);
+    splitAt(range.end);
+    pieces.erase(pieces.lower_bound(range.begin),
+                 pieces.lower_bound(range.end));
+    pieces[range.begin] = {range.end, range.root, writer, /*isRead=*/false};
+  }
+
+  bool isEmpty() const { return pieces.empty(); }
+
+private:
+  void splitAt(int64_t at) {
+    auto it = pieces.lower_bound(at);
+    if (it == pieces.begin() || std::prev(it)->second.end <= at)
+      return;
+    Piece &before = std::prev(it)->second;
+    pieces[at] = before;
+    before.end = at;
+  }
+
+  std::map<int64_t, Piece> pieces; ///< by their first bytes
+};
+
+class TaskMemory {
+public:
+  explicit TaskMemory(TaskOp task) : task(task) {}
+  LogicalResult verify();
+
+private:
+  FailureOr<ByteRange> getRange(Operation *op, Value buffer);
+  FailureOr<ByteRange> getRange(ProductOp op, Value buffer, int64_t offset,
+                                ArrayRef<int64_t> strides, int64_t rows,
+                                int64_t columns);
+  LogicalResult checkBounds(Operation *op, const ByteRange &range);
+  LogicalResult read(Operation *op, const ByteRange &range);
+  LogicalResult write(Operation *op, const ByteRange &range);
+  LogicalResult checkApart(Operation *op, const ByteRange &written,
+                           const ByteRange &other);
+  LogicalResult verify(LaunchOp op);
+  LogicalResult verify(ProductOp op);
+  LogicalResult verifyArguments();
+  InFlightDiagnostic refuse(Operation *op, const char *verb, int64_t begin,
+                            int64_t end, const ByteRange &range);
+  WrittenBytes &getMemory(const ByteRange &range) {
+    return written[range.isTemporary() ? Value() : range.root];
+  }
+
+  TaskOp task;
+  /// Of each argument, and of the temporaries under the null value.
+  llvm::DenseMap<Value, WrittenBytes> written;
+  /// Arguments that are read before anything is written to them: they hold a
+  /// value when the task begins.
+  DenseSet<Value> given;
+};
+
+InFlightDiagnostic TaskMemory::refuse(Operation *op, const char *verb,
+                                      int64_t begin, int64_t end,
+                                      const ByteRange &range) {
+  InFlightDiagnostic diag = op->emitOpError() << verb << " bytes " << begin
+                                              << " to " << end << " of ";
+  if (auto argument = dyn_cast<BlockArgument>(range.root))
+    diag << "argument " << argument.getArgNumber();
+  else
+    diag << "the temporaries";
+  return diag;
+}
+
+LogicalResult TaskMemory::checkBounds(Operation *op, const ByteRange &range) {
+  int64_t first = 0;
+  if (auto temp = range.root.getDefiningOp<TempOp>())
+    first = temp.getOffset();
+  int64_t last = first + getAlignedBytes(range.root.getType());
+  if (range.begin >= first && range.end <= last)
+    return success();
+  return refuse(op, "touches", range.begin, range.end, range)
+         << ", but its buffer is " << first << " to " << last;
+}
+
+/// The bytes that a buffer names; of a view, without those in between.
+FailureOr<ByteRange> TaskMemory::getRange(Operation *op, Value buffer) {
+  int64_t offset = 0;
+  int64_t bytes = getBytes(buffer.getType());
+  Value root = buffer;
+  if (auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>()) {
+    offset = view.getStaticOffsets()[0] *
+             getElementBytes(view.getType().getElementType());
+    root = view.getSource();
+  }
+  if (auto temp = root.getDefiningOp<TempOp>())
+    offset += temp.getOffset();
+  else if (!isa<BlockArgument>(root))
+    return op->emitOpError("takes a buffer that is neither an argument, a "
+                           "temporary nor a view of one");
+  ByteRange range{root, offset, offset + bytes};
+  if (failed(checkBounds(op, range)))
+    return failure();
+  return range;
+}
+
+/// The bytes that a product touches of an operand, from the first to the last.
+FailureOr<ByteRange> TaskMemory::getRange(ProductOp op, Value buffer,
+                                          int64_t offset,
+                                          ArrayRef<int64_t> strides,
+                                          int64_t rows, int64_t columns) {
+  FailureOr<ByteRange> range = getRange(op, buffer);
+  if (failed(range))
+    return failure();
+  int64_t bytes = getElementBytes(getElementTypeOrSelf(buffer.getType()));
+  int64_t last = (op.getBatch()[0] - 1) * strides[0] +
+                 (op.getBatch()[1] - 1) * strides[1] + (rows - 1) * strides[2] +
+                 (columns - 1) * strides[3];
+  range->begin += offset * bytes;
+  range->end = range->begin + (last + 1) * bytes;
+  if (failed(checkBounds(op, *range)))
+    return failure();
+  return range;
+}
+
+LogicalResult TaskMemory::read(Operation *op, const ByteRange &range) {
+  WrittenBytes &memory = getMemory(range);
+  if (!range.isTemporary() && memory.isEmpty())
+    given.insert(range.root);
+  LogicalResult result = success();
+  memory.visit(range.begin, range.end,
+               [&](int64_t begin, int64_t end, WrittenBytes::Piece *piece) {
+                 if (failed(result))
+                   return;
+                 if (!piece && !given.contains(range.root)) {
+                   result = refuse(op, "reads", begin, end, range)
+                            << ", which nothing has written";
+                 } else if (piece && piece->root != range.root) {
+                   InFlightDiagnostic diag =
+                       refuse(op, "reads", begin, end, range)
+                       << ", which another value has taken";
+                   diag.attachNote(piece->writer->getLoc())
+                       << "it is written here";
+                   result = diag;
+                 } else if (piece) {
+                   piece->isRead = true;
+                 }
+               });
+  return result;
+}
+
+/// A value that did not lie there before.
+LogicalResult TaskMemory::write(Operation *op, const ByteRange &range) {
+  WrittenBytes &memory = getMemory(range);
+  LogicalResult result = success();
+  memory.visit(range.begin, range.end,
+               [&](int64_t begin, int64_t end, WrittenBytes::Piece *piece) {
+                 // What holds a value may be free again once it was read.
+                 bool isTwice = piece && piece->root == range.root &&
+                                (range.isTemporary() || !piece->isRead);
+                 if (failed(result) || !isTwice)
+                   return;
+                 InFlightDiagnostic diag =
+                     refuse(op, "writes", begin, end, range)
+                     << " a second time";
+                 diag.attachNote(piece->writer->getLoc())
+                     << "they are written here before";
+                 result = diag;
+               });
+  memory.write(range, op);
+  return result;
+}
+
+LogicalResult TaskMemory::checkApart(Operation *op, const ByteRange &written,
+                                     const ByteRange &other) {
+  if (!written.overlaps(other))
+    return success();
+  return refuse(op, "writes", written.begin, written.end, written)
+         << ", but touches " << other.begin << " to " << other.end
+         << " of the same memory as another operand";
+}
+
+LogicalResult TaskMemory::verify(LaunchOp op) {
+  SmallVector<ByteRange> ins, outs;
+  for (auto [buffers, ranges] :
+       {std::make_pair(ValueRange(op.getIns()), &ins),
+        std::make_pair(ValueRange(op.getOuts()), &outs)})
+    for (Value buffer : buffers) {
+      FailureOr<ByteRange> range = getRange(op, buffer);
+      if (failed(range))
+        return failure();
+      ranges->push_back(*range);
+    }
+  for (const ByteRange &in : ins)
+    if (failed(read(op, in)))
+      return failure();
+  for (auto [i, out] : llvm::enumerate(outs)) {
+    int64_t inplace = op.getInplace()[i];
+    if (inplace >= 0 && !(out == ins[inplace]))
+      return op.emitOpError("writes result ")
+             << i << " elsewhere than argument " << inplace
+             << ", in whose place it is to be";
+    for (auto [j, in] : llvm::enumerate(ins))
+      if (static_cast<int64_t>(j) != inplace && failed(checkApart(op, out, in)))
+        return failure();
+    for (const ByteRange &other : ArrayRef(outs).take_front(i))
+      if (failed(checkApart(op, out, other)))
+        return failure();
+    if (inplace >= 0)
+      getMemory(out).write(out, op);
+    else if (failed(write(op, out)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult TaskMemory::verify(ProductOp op) {
+  auto a = getRange(op, op.getA(), op.getAOffset(), op.getAStrides(), op.getM(),
+                    op.getK());
+  auto b = getRange(op, op.getB(), op.getBOffset(), op.getBStrides(), op.getK(),
+                    op.getN());
+  auto c = getRange(op, op.getC(), op.getCOffset(), op.getCStrides(), op.getM(),
+                    op.getN());
+  if (failed(a) || failed(b) || failed(c) || failed(read(op, *a)) ||
+      failed(read(op, *b)) || failed(checkApart(op, *c, *a)) ||
+      failed(checkApart(op, *c, *b)))
+    return failure();
+  if (op.getWorkspace()) {
+    auto workspace = getRange(op, op.getWorkspace());
+    if (failed(workspace) || failed(checkApart(op, *workspace, *a)) ||
+        failed(checkApart(op, *workspace, *b)) ||
+        failed(checkApart(op, *workspace, *c)))
+      return failure();
+    getMemory(*workspace).write(*workspace, op);
+  }
+  if (!op.getAccumulate())
+    return write(op, *c);
+  if (failed(read(op, *c)))
+    return failure();
+  getMemory(*c).write(*c, op);
+  return success();
+}
+
+/// Arguments that hold nothing when the task begins are complete when it ends.
+LogicalResult TaskMemory::verifyArguments() {
+  for (BlockArgument argument : task.getBody().getArguments()) {
+    auto found = written.find(argument);
+    if (found == written.end() || found->second.isEmpty() ||
+        given.contains(argument))
+      continue;
+    ByteRange all{argument, 0, getBytes(argument.getType())};
+    LogicalResult result = success();
+    found->second.visit(
+        all.begin, all.end,
+        [&](int64_t begin, int64_t end, WrittenBytes::Piece *piece) {
+          if (!piece && succeeded(result))
+            result = refuse(task, "leaves", begin, end, all)
+                     << " unwritten, though it writes others";
+        });
+    if (failed(result))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult TaskMemory::verify() {
+  for (Operation &op : task.getBody().front()) {
+    auto launch = dyn_cast<LaunchOp>(op);
+    auto product = dyn_cast<ProductOp>(op);
+    if ((launch && failed(verify(launch))) ||
+        (product && failed(verify(product))))
+      return failure();
+  }
+  return verifyArguments();
+}
+
+} // namespace
+
+LogicalResult pp::verifyMemory(TaskOp task) {
+  return TaskMemory(task).verify();
+}
