@@ -15,6 +15,7 @@
 #include "WeightPart.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
 #include "ppopt/Transforms/PlanSchedule.h"
@@ -94,6 +95,7 @@ private:
   }
   void findTaken(const Sources &sources, ArrayRef<Value> roots,
                  DenseSet<Value> &computed, llvm::SetVector<Value> &taken);
+  Value materialiseSum(TaskBuilder &task, Value sum);
   Value materialise(TaskBuilder &task, const Sources &sources, Value value);
   Block *entryBlock() { return &parts.entry.getBody().front(); }
 
@@ -402,6 +404,17 @@ void TaskSplitter::nameExports() {
     }
 }
 
+/// A complete sum over the batch, in the type of what was summed.
+Value TaskSplitter::materialiseSum(TaskBuilder &task, Value sum) {
+  auto type = cast<RankedTensorType>(sum.getType());
+  Type wide = type.clone(getStatisticsType(type.getElementType()));
+  Value taken = task.getArgument(*roleOf(sum), wide, sum.getLoc());
+  if (wide != type)
+    taken = CastOp::create(task.getBuilder(), sum.getLoc(), type, taken);
+  task.map(sum, taken);
+  return taken;
+}
+
 /// The value in the task: an argument, a clone made before, or a clone made now
 /// of the op and what it needs.
 Value TaskSplitter::materialise(TaskBuilder &task, const Sources &sources,
@@ -415,6 +428,8 @@ Value TaskSplitter::materialise(TaskBuilder &task, const Sources &sources,
     task.map(value, taken);
     return taken;
   };
+  if (value.getDefiningOp<BatchSumOp>())
+    return materialiseSum(task, value);
   if (std::optional<RoleAttr> found = roleOf(value))
     return argument(*found);
   if (isTaken(sources, value)) {
