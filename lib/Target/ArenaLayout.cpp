@@ -3,6 +3,7 @@
 #include "ppopt/Target/ArenaLayout.h"
 
 #include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Transforms/OptimizerStep.h"
 #include "ppopt/Transforms/SlotUses.h"
 #include "ppopt/runtime.h"
 
@@ -48,8 +49,7 @@ ArenaLayout::ArenaLayout(ModuleOp module, int64_t place) : place(place) {
   for (auto bucket : module.getOps<BucketOp>())
     for (auto [name, offset] : llvm::zip(
              bucket.getParams().getAsRange<StringAttr>(), bucket.getOffsets()))
-      bucketOf[name.getValue()] = {bucket.getSymName(),
-                                   offset * getElementBytes(bucket.getType())};
+      bucketOf[name.getValue()] = {bucket, offset};
   for (auto schedule : module.getOps<ScheduleOp>()) {
     if (!schedule.isOf(place))
       continue;
@@ -71,12 +71,17 @@ FailureOr<int64_t> ArenaLayout::getRegion(StringRef name, Location loc) const {
   return found->second;
 }
 
-int64_t ArenaLayout::getInBucket(StringRef prefix, StringRef param) const {
-  auto bucket = bucketOf.find(param);
-  if (bucket == bucketOf.end())
+int64_t ArenaLayout::getInBucket(StringRef prefix, StringRef param,
+                                 bool isGradient) const {
+  auto found = bucketOf.find(param);
+  if (found == bucketOf.end())
     return -1;
-  auto region = offsets.find((prefix + ":" + bucket->second.first).str());
-  return region == offsets.end() ? -1 : region->second + bucket->second.second;
+  auto [bucket, offset] = found->second;
+  auto region = offsets.find((prefix + ":" + bucket.getSymName()).str());
+  Type element = isGradient ? getGradType(bucket) : bucket.getType();
+  return region == offsets.end()
+             ? -1
+             : region->second + offset * getElementBytes(element);
 }
 
 FailureOr<int64_t> ArenaLayout::getParam(ParamDeclOp param) const {
@@ -87,7 +92,7 @@ FailureOr<int64_t> ArenaLayout::getParam(ParamDeclOp param) const {
 }
 
 int64_t ArenaLayout::getGradient(ParamDeclOp param) const {
-  return getInBucket("grads", param.getParamName());
+  return getInBucket("grads", param.getParamName(), /*isGradient=*/true);
 }
 
 int64_t ArenaLayout::getState(ParamDeclOp param, StringRef state) const {
@@ -132,7 +137,7 @@ FailureOr<int64_t> ArenaLayout::getOffset(RunOp run, RoleAttr role,
     return offset >= 0 ? offset : getRegion("param:" + name, loc);
   }
   case RoleKind::Grad: {
-    int64_t offset = getInBucket("grads", name);
+    int64_t offset = getInBucket("grads", name, /*isGradient=*/true);
     if (offset < 0)
       return run.emitOpError("no bucket holds the gradient of '")
                  << name << "'",

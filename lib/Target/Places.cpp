@@ -1,6 +1,7 @@
 //===- Places.cpp - What each place holds and runs ------------------------===//
 
 #include "ppopt/Target/Places.h"
+#include "ppopt/Transforms/OptimizerStep.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -74,7 +75,7 @@ DenseMap<Attribute, SummedBuffer> pp::findSummedBuffers(ModuleOp module) {
   DenseMap<Attribute, SummedBuffer> buffers;
   for (auto bucket : module.getOps<BucketOp>())
     buffers[FlatSymbolRefAttr::get(bucket.getSymNameAttr())] = {
-        static_cast<int64_t>(bucket.getElements()), bucket.getType()};
+        static_cast<int64_t>(bucket.getElements()), getGradType(bucket)};
   for (auto &[role, type] : findScalars(module))
     buffers[role] = {type.getNumElements(), type.getElementType()};
   return buffers;

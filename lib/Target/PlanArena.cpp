@@ -49,8 +49,9 @@ private:
                      place.place);
     end += bytes;
   }
-  int64_t bucketBytes(BucketOp bucket) {
-    return bucket.getElements() * getElementBytes(bucket.getType());
+  /// Of a bucket's parameters, its gradients or one of its states.
+  int64_t bucketBytes(BucketOp bucket, Type element) {
+    return bucket.getElements() * getElementBytes(element);
   }
   void addScalars();
   void addParameters();
@@ -101,18 +102,20 @@ void ArenaPlanner::addGeneration() {
 
 void ArenaPlanner::addParameters() {
   for (BucketOp bucket : place.buckets)
-    add("parameters", "params:" + bucket.getSymName(), bucketBytes(bucket));
+    add("parameters", "params:" + bucket.getSymName(),
+        bucketBytes(bucket, bucket.getType()));
   for (ParamDeclOp param : place.params)
     if (!param.getLearns())
       add("parameters", "param:" + param.getParamName(),
           getBytes(param.getType()));
   for (BucketOp bucket : place.buckets)
-    add("gradients", "grads:" + bucket.getSymName(), bucketBytes(bucket));
+    add("gradients", "grads:" + bucket.getSymName(),
+        bucketBytes(bucket, getGradType(bucket)));
   for (StringRef state : getOptimizerStates(plan.getOptimizer()))
     for (BucketOp bucket : place.buckets)
       if (llvm::is_contained(bucket.getUpdatePlaces(), place.place))
         add("optimizer", state + ":" + bucket.getSymName(),
-            bucketBytes(bucket));
+            bucketBytes(bucket, bucket.getType()));
 }
 
 /// A rank's rows of every input, all microbatches.

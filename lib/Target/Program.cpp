@@ -6,6 +6,7 @@
 #include "GenerationProgram.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/TaskBuilder.h"
@@ -131,14 +132,15 @@ json::Array ProgramWriter::describeParameters() {
   json::Array parameters;
   for (auto param : module.getOps<ParamDeclOp>()) {
     auto type = cast<RankedTensorType>(param.getType());
-    parameters.push_back(
-        json::Object{{"name", param.getParamName()},
-                     {"shape", json::Array(type.getShape())},
-                     {"type", spell(type.getElementType())},
-                     {"trained", !param.getFrozen()},
-                     {"decayed", !param.getNoDecay()},
-                     {"init", describeInit(param.getInit())},
-                     {"places", json::Array(param.getPlaces())}});
+    parameters.push_back(json::Object{
+        {"name", param.getParamName()},
+        {"shape", json::Array(type.getShape())},
+        {"type", spell(type.getElementType())},
+        {"gradient_type", spell(getStatisticsType(type.getElementType()))},
+        {"trained", !param.getFrozen()},
+        {"decayed", !param.getNoDecay()},
+        {"init", describeInit(param.getInit())},
+        {"places", json::Array(param.getPlaces())}});
   }
   return parameters;
 }

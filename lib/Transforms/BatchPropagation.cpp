@@ -14,8 +14,14 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-static InFlightDiagnostic refuse(Operation *op) {
-  return op->emitOpError("can't be split over the batch: ");
+/// Says why, and which plan takes the op.
+InFlightDiagnostic BatchPropagation::refuse(Operation *op,
+                                            const Twine &why) const {
+  return op->emitOpError("can't be split over the batch: ")
+         << why
+         << (isResize ? "; leave --batch out and change the model's shapes"
+                      : "; a --mesh without dp and --microbatches 1 split "
+                        "nothing and take it");
 }
 
 SmallVector<unsigned>
@@ -50,9 +56,9 @@ void BatchPropagation::becomeSplit(Value value, BatchState state) {
 }
 
 /// A region's result that is wanted split: the region yields it so, and what
-/// was copied to other places as a whole is now copied so.
+/// was copied to other places as it was is now copied so.
 bool BatchPropagation::splitInRegion(OpResult result, BatchState state) {
-  if (stateOf(result).kind != BatchState::Whole || !canBecomeSplit(result))
+  if (!isComplete(result) || !canBecomeSplit(result))
     return false;
   Operation *yield = result.getOwner()->getRegion(0).front().getTerminator();
   OpOperand &yielded = yield->getOpOperand(result.getResultNumber());
@@ -64,12 +70,16 @@ bool BatchPropagation::splitInRegion(OpResult result, BatchState state) {
   return true;
 }
 
-/// A whole value that a user wants split: computes it again on the tile, if
-/// nothing but leaves and parallel loops stand behind it. Null if that can't
-/// be.
+/// A whole value, or a sum of inputs, that a user wants split: computes it
+/// again on the tile, if nothing but leaves, complete sums and parallel loops
+/// stand behind it. Null if that can't be.
 Value BatchPropagation::demandSplit(Value value, BatchState state) {
   if (stateOf(value) == state)
     return value;
+  if (Value whole = undivided.lookup(value))
+    return demandSplit(whole, state);
+  if (auto sum = value.getDefiningOp<BatchSumOp>())
+    return demandSplit(sum.getPartial(), state);
   Value source = value;
   while (auto copy = source.getDefiningOp<CopyOp>())
     source = copy.getX();
@@ -80,9 +90,7 @@ Value BatchPropagation::demandSplit(Value value, BatchState state) {
   if (known)
     return known;
   std::optional<IterationComputation> found;
-  bool isOneTile = tiles == 1 && !isResize;
-  if (stateOf(value).kind == BatchState::Whole &&
-      (isOneTile || !isTable(value.getDefiningOp())))
+  if (isComplete(value) && (isUncut() || !isTable(value.getDefiningOp())))
     found = findIterationComputation(value, state, batch);
   if (!found)
     return nullptr;
@@ -96,7 +104,7 @@ Value BatchPropagation::demandSplit(Value value, BatchState state) {
       return nullptr;
     Value split = needed->kind == BatchState::Split
                       ? demandSplit(operand, *needed)
-                      : operand;
+                      : demandComplete(operand);
     if (!split)
       return nullptr;
     operands.push_back(split);
@@ -117,6 +125,9 @@ Value BatchPropagation::divideByTiles(OpBuilder &builder, Value value) {
   Value share = ConstantOp::create(builder, value.getLoc(), type, 1.0 / tiles);
   Value part = MulOp::create(builder, value.getLoc(), value, share);
   states[part] = BatchState::partial();
+  undivided[part] = value;
+  if (fromInputs.contains(value))
+    fromInputs.insert(part);
   return part;
 }
 
@@ -161,38 +172,55 @@ void BatchPropagation::completeCounts() {
   });
 }
 
+/// A whole value, or a sum of inputs, which is then completed. Null for others.
+Value BatchPropagation::demandComplete(Value value) {
+  if (stateOf(value).kind != BatchState::Partial)
+    return value;
+  if (Value whole = undivided.lookup(value))
+    return whole;
+  if (!fromInputs.contains(value))
+    return nullptr;
+  Value &complete = demanded[{value, {-1, -1}}];
+  if (!complete) {
+    // Other stages may want it too.
+    OpBuilder builder(entry.getContext());
+    builder.setInsertionPointAfterValue(value);
+    complete = completeSum(builder, value);
+    fromInputs.insert(complete);
+  }
+  return complete;
+}
+
 /// Completes those partial operands that follow from inputs alone, or of them
 /// the counts.
 void BatchPropagation::completeInputSums(Operation *op, bool countsOnly) {
-  for (OpOperand &operand : op->getOpOperands()) {
-    Value value = operand.get();
-    if (stateOf(value).kind != BatchState::Partial ||
-        !fromInputs.contains(value) || (countsOnly && !isCount(value)))
-      continue;
-    Value &complete = demanded[{value, {-1, -1}}];
-    if (!complete) {
-      OpBuilder builder(op);
-      // Other stages may want it too.
-      if (Operation *def = value.getDefiningOp())
-        builder.setInsertionPointAfter(def);
-      complete = completeSum(builder, value);
-      fromInputs.insert(complete);
-    }
-    operand.set(complete);
-  }
+  for (OpOperand &operand : op->getOpOperands())
+    if (!countsOnly || isCount(operand.get()))
+      if (Value complete = demandComplete(operand.get()))
+        operand.set(complete);
+}
+
+/// Whether the op reads what has no part for each tile and does not follow from
+/// inputs: a sum of inputs has to meet it complete, or what both make could be
+/// read by linear ops only.
+bool BatchPropagation::readsParameters(Operation *op) const {
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    return stateOf(operand).kind == BatchState::Whole &&
+           !fromInputs.contains(operand);
+  });
 }
 
 /// A value of which each tile shall have a part of the sum.
 LogicalResult BatchPropagation::makePartial(OpOperand &operand) {
-  if (isResize)
+  if (tiles == 1)
     return success();
   BatchState state = stateOf(operand.get());
   if (state.kind == BatchState::Split)
-    return refuse(operand.getOwner())
-           << "its operand has one value for each row of the batch, where a "
-              "sum over the batch is wanted";
+    return refuse(operand.getOwner(),
+                  "its operand has one value for each row of the batch, where "
+                  "a sum over the batch is wanted");
   OpBuilder builder(operand.getOwner());
-  if (state.kind == BatchState::Whole && tiles != 1)
+  if (state.kind == BatchState::Whole)
     operand.set(divideByTiles(builder, operand.get()));
   return success();
 }
@@ -214,29 +242,48 @@ LogicalResult BatchPropagation::cutWholeOperands(IterationSpaceOpInterface op,
     if (needed && needed->kind == BatchState::Whole)
       continue;
     Value split = needed ? demandSplit(operand.get(), *needed) : Value();
-    if (!split) {
-      InFlightDiagnostic diag = refuse(op);
-      if (isTable(operand.get().getDefiningOp()))
-        diag << "operand " << i
-             << " is a constant with elements of its own for each row of the "
-                "batch; make it an input of the model (pp.input), or compute "
-                "it (pp.iota)";
-      else
-        diag << "operand " << i
-             << " has a dimension of the batch's size that does not come from "
-                "the model's inputs";
-      diag.attachNote(operand.get().getLoc()) << "it is made here";
-      return diag;
+    if (split) {
+      operand.set(split);
+      continue;
     }
-    operand.set(split);
+    if (isUncut())
+      continue;
+    const char *why =
+        isTable(operand.get().getDefiningOp())
+            ? " is a constant with elements of its own for each row of the "
+              "batch; make it an input of the model (pp.input), or compute it "
+              "(pp.iota)"
+        : stateOf(operand.get()).kind == BatchState::Partial
+            ? " has rows of the batch's size that are made of a sum over the "
+              "batch that depends on activations"
+            : " has a dimension of the batch's size that does not come from "
+              "the model's inputs";
+    InFlightDiagnostic diag = refuse(op, "operand " + Twine(i) + why);
+    diag.attachNote(operand.get().getLoc()) << "it is made here";
+    return diag;
   }
   return success();
+}
+
+/// The gradient of a value that has rows of the batch is sent with the rows of
+/// its tile, even where it is the same for all rows.
+void BatchPropagation::splitLikeValue(CopyOp copy) {
+  if (!copy.getGradientOf()) {
+    copyOf[copy.getId()] = copy;
+    return;
+  }
+  BatchState state = stateOf(copyOf.lookup(*copy.getGradientOf()));
+  if (state.kind == BatchState::Split)
+    if (Value split = demandSplit(copy.getX(), state))
+      copy.getXMutable().set(split);
 }
 
 /// A sum over the batch that is not complete may pass through linear ops only.
 LogicalResult
 BatchPropagation::admitPartialOperands(IterationSpaceOpInterface op,
                                        bool isCut) {
+  if (readsParameters(op))
+    completeInputSums(op);
   for (bool completed : {false, true}) {
     SmallVector<unsigned> partial = operandsIn(op, BatchState::Partial);
     if (partial.empty())
@@ -253,36 +300,78 @@ BatchPropagation::admitPartialOperands(IterationSpaceOpInterface op,
       }
     }
     if (!completed)
-      completeInputSums(op, /*countsOnly=*/false);
+      completeInputSums(op);
   }
-  InFlightDiagnostic diag =
-      refuse(op)
-      << "it is not linear in a sum over the batch that depends on "
-         "activations, so that no microbatch could compute its part; move it "
-         "before the sum, or pp.detach and compute it from inputs alone";
+  if (isUncut())
+    return success();
+  InFlightDiagnostic diag = refuse(
+      op, "it is not linear in a sum over the batch that depends on "
+          "activations, so that no microbatch could compute its part; move it "
+          "before the sum, or compute it from inputs alone");
   for (unsigned i : operandsIn(op, BatchState::Partial))
     diag.attachNote(op->getOperand(i).getLoc())
         << "operand " << i << " is such a sum";
   return diag;
 }
 
-LogicalResult BatchPropagation::propagate(IterationSpaceOpInterface op) {
-  if (!isa<CopyOp>(op))
-    completeInputSums(op, /*countsOnly=*/true);
-  IterationSpace space = op.getIterationSpace();
+/// The loop of the op along which its operands are cut, if one is.
+FailureOr<std::optional<BatchLoop>>
+BatchPropagation::findCut(IterationSpaceOpInterface op,
+                          const IterationSpace &space) const {
   std::optional<BatchLoop> cut;
   for (unsigned i : operandsIn(op, BatchState::Split)) {
     BatchState state = stateOf(op->getOperand(i));
     std::optional<BatchLoop> loop =
         getBatchLoop(space, space.operands[i], state, batch);
-    if (!loop)
-      return refuse(op) << "it mixes rows of the batch, which are dimension "
-                        << state.dim << " of operand " << i;
-    if (cut && (cut->loop != loop->loop || cut->unit != loop->unit))
-      return refuse(op) << "the batch lies along different dimensions of its "
-                           "operands";
-    cut = loop;
+    bool isOther =
+        loop && cut && (cut->loop != loop->loop || cut->unit != loop->unit);
+    if (loop && !isOther) {
+      cut = loop;
+      continue;
+    }
+    if (isUncut())
+      return std::optional<BatchLoop>();
+    return refuse(op, isOther
+                          ? Twine("the batch lies along different "
+                                  "dimensions of its operands")
+                          : "it mixes rows of the batch, which are "
+                            "dimension " +
+                                Twine(state.dim) + " of operand " + Twine(i));
   }
+  return cut;
+}
+
+/// The state of a result of an op of which the loop `cut` is.
+FailureOr<BatchState> BatchPropagation::getCutState(Operation *op,
+                                                    const IterationSpace &space,
+                                                    const TensorLoops &result,
+                                                    BatchLoop cut) const {
+  std::optional<BatchState> state = getStateFor(space, result, cut);
+  LoopKind kind = space.loops[cut.loop].kind;
+  if (isResize && state)
+    return *state;
+  if (kind == LoopKind::Parallel && state && state->kind == BatchState::Split)
+    return *state;
+  if (kind == LoopKind::Sum && state && state->kind == BatchState::Whole)
+    return BatchState::partial();
+  if (isUncut())
+    return BatchState{};
+  return refuse(op, kind == LoopKind::Max
+                        ? "it mixes rows of the batch (a maximum over them)"
+                        : "it mixes rows of the batch (each result needs all "
+                          "of them)");
+}
+
+LogicalResult BatchPropagation::propagate(IterationSpaceOpInterface op) {
+  if (auto copy = dyn_cast<CopyOp>(op.getOperation()))
+    splitLikeValue(copy);
+  else
+    completeInputSums(op, /*countsOnly=*/true);
+  IterationSpace space = op.getIterationSpace();
+  FailureOr<std::optional<BatchLoop>> found = findCut(op, space);
+  if (failed(found))
+    return failure();
+  std::optional<BatchLoop> cut = *found;
   if (cut && failed(cutWholeOperands(op, space, *cut)))
     return failure();
   if (failed(admitPartialOperands(op, cut.has_value())))
@@ -296,28 +385,13 @@ LogicalResult BatchPropagation::propagate(IterationSpaceOpInterface op) {
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
     if (isFromInputs)
       fromInputs.insert(result);
-    BatchState &state = states[result];
-    if (!cut) {
-      state = isPartial ? BatchState::partial() : BatchState{};
-      continue;
-    }
-    std::optional<BatchState> cutState =
-        getStateFor(space, space.results[i], *cut);
-    LoopKind kind = space.loops[cut->loop].kind;
-    if (isResize && cutState) {
-      state = *cutState;
-    } else if (kind == LoopKind::Parallel && cutState &&
-               cutState->kind == BatchState::Split) {
-      state = *cutState;
-    } else if (kind == LoopKind::Sum && cutState &&
-               cutState->kind == BatchState::Whole) {
-      state = BatchState::partial();
-    } else {
-      return refuse(op) << "it mixes rows of the batch"
-                        << (kind == LoopKind::Max
-                                ? " (a maximum over them)"
-                                : " (each result needs all of them)");
-    }
+    FailureOr<BatchState> state =
+        isPartial ? BatchState::partial() : BatchState{};
+    if (cut)
+      state = getCutState(op, space, space.results[i], *cut);
+    if (failed(state))
+      return failure();
+    states[result] = *state;
   }
   return success();
 }
@@ -351,7 +425,7 @@ LogicalResult BatchPropagation::propagate(Block &block) {
         if (failed(makePartial(loss)))
           return failure();
     } else if (!isa<YieldOp>(op)) {
-      return refuse(&op) << "it does not say over which loops it runs";
+      return refuse(&op, "it does not say over which loops it runs");
     }
   }
   return success();

@@ -135,8 +135,9 @@ void FormBuckets::lend(PlanOp plan, BucketOp bucket, OpBuilder &builder) {
   StringRef name = bucket.getSymName();
   int64_t owner = bucket.getPlaces().front();
   int64_t ownerStage = findFirstStage(owner);
-  auto type = RankedTensorType::get(
-      {static_cast<int64_t>(bucket.getElements())}, bucket.getType());
+  auto elements = static_cast<int64_t>(bucket.getElements());
+  auto type = RankedTensorType::get({elements}, bucket.getType());
+  auto gradType = RankedTensorType::get({elements}, getGradType(bucket));
   SmallVector<TransferOp> back;
   for (int64_t place : bucket.getBorrowers()) {
     int64_t stage = findFirstStage(place);
@@ -146,7 +147,7 @@ void FormBuckets::lend(PlanOp plan, BucketOp bucket, OpBuilder &builder) {
                        FlatSymbolRefAttr(), /*step=*/true);
     back.push_back(TransferOp::create(
         builder, bucket.getLoc(), (name + "_from_" + Twine(place)).str(), name,
-        place, owner, stage, ownerStage, type, /*requires_grad=*/false,
+        place, owner, stage, ownerStage, gradType, /*requires_grad=*/false,
         FlatSymbolRefAttr::get(builder.getContext(), to), /*step=*/true));
   }
   if (plan.getPlant() == "tied-not-summed")

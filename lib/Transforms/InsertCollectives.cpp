@@ -138,13 +138,17 @@ public:
   ArrayRef<Attribute> of(RunOp run) const {
     return added.find(run.getTaskAttr().getAttr())->second;
   }
+  /// The complete sums that the runs of a prologue read.
+  ArrayRef<Attribute> readByPrologue(RunOp run) const {
+    return readFirst.find(run.getTaskAttr().getAttr())->second;
+  }
   TaskOp getTask(RunOp run) const {
     return tasks.lookup(run.getTaskAttr().getAttr());
   }
 
 private:
   DenseMap<StringAttr, TaskOp> tasks;
-  DenseMap<StringAttr, SmallVector<Attribute, 0>> added;
+  DenseMap<StringAttr, SmallVector<Attribute, 0>> added, readFirst;
 };
 
 TaskSums::TaskSums(ModuleOp module) {
@@ -171,6 +175,12 @@ TaskSums::TaskSums(ModuleOp module) {
       }
     }
     added[task.getSymNameAttr()].assign(found.begin(), found.end());
+    SmallVector<Attribute, 0> &read = readFirst[task.getSymNameAttr()];
+    if (task.getKind() == TaskKind::Prologue)
+      for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
+        if (RoleAttr role = task.getArgRole(i);
+            role.getKind() == RoleKind::Global && !found.contains(role))
+          read.push_back(role);
   }
 }
 
@@ -204,6 +214,8 @@ private:
   OpBuilder builder;
   /// Of each buffer the last run that adds to it.
   DenseMap<Attribute, Operation *> lastAdd;
+  /// Of a count the first prologue that reads it, if one does.
+  DenseMap<Attribute, Operation *> nestedReader;
   DenseMap<Operation *, unsigned> positions;
   Operation *zero = nullptr, *check = nullptr, *norm = nullptr;
   Operation *globalReader = nullptr, *bucketReader = nullptr,
@@ -233,6 +245,8 @@ void CollectiveInserter::scan() {
       continue;
     for (Attribute what : tasks.of(run))
       lastAdd[what] = run;
+    for (Attribute what : tasks.readByPrologue(run))
+      nestedReader.try_emplace(what, run);
     TaskKind kind = tasks.getTask(run).getKind();
     if (kind == TaskKind::Update)
       setFirst(firstUpdate, run);
@@ -296,8 +310,10 @@ void CollectiveInserter::orderStarts() {
 Operation *CollectiveInserter::getReader(const Sum &sum) const {
   if (sum.isBucket())
     return bucketReader;
-  if (sum.isScalar(RoleKind::Global))
-    return globalReader;
+  if (sum.isScalar(RoleKind::Global)) {
+    Operation *nested = nestedReader.lookup(sum.what);
+    return nested ? nested : globalReader;
+  }
   return norm; // null in evaluation
 }
 

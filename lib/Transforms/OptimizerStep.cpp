@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Transforms/OptimizerStep.h"
+
+#include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/TaskBuilder.h"
 
 using namespace mlir;
@@ -17,9 +19,14 @@ SmallVector<StringRef> pp::getOptimizerStates(StringRef optimizer) {
   return {"m", "v"};
 }
 
+Type pp::getGradType(BucketOp bucket) {
+  return getStatisticsType(bucket.getType());
+}
+
 namespace {
 
-/// Arithmetic on values of one bucket; scalars come from the step's record.
+/// Arithmetic on values of one bucket, in the type of its gradients; scalars
+/// come from the step's record.
 class StepBuilder {
 public:
   StepBuilder(TaskBuilder &task, BucketOp bucket)
@@ -27,28 +34,28 @@ public:
         loc(bucket.getLoc()),
         type(RankedTensorType::get({static_cast<int64_t>(bucket.getElements())},
                                    bucket.getType())),
+        wide(type.clone(getGradType(bucket))),
         f64(RankedTensorType::get({}, builder.getF64Type())) {}
 
   Value range(RoleKind kind, const Twine &name) {
-    return task.addArgument(
-        RoleAttr::get(builder.getContext(), kind, name.str()), type, loc);
+    return cast(
+        task.addArgument(RoleAttr::get(builder.getContext(), kind, name.str()),
+                         kind == RoleKind::GradRange ? wide : type, loc),
+        wide);
   }
   void result(RoleKind kind, const Twine &name, Value value) {
     task.addResult(RoleAttr::get(builder.getContext(), kind, name.str()),
-                   value);
+                   cast(value, type));
   }
   /// A field of the record, f64.
   Value wideField(StringRef name) {
     return task.getArgument(
         RoleAttr::get(builder.getContext(), RoleKind::Record, name), f64, loc);
   }
-  /// A scalar in the bucket's type. Coefficients are computed in f64 and
-  /// rounded once.
+  /// A scalar in the type of the arithmetic. Coefficients are computed in f64
+  /// and rounded once.
   Value narrow(Value scalar) {
-    auto type = RankedTensorType::get({}, bucket.getType());
-    if (type == f64)
-      return scalar;
-    return CastOp::create(builder, loc, type, scalar);
+    return cast(scalar, RankedTensorType::get({}, getGradType(bucket)));
   }
   Value field(StringRef name) { return narrow(wideField(name)); }
   Value oneMinus(Value wide) {
@@ -61,11 +68,17 @@ public:
   Value sqrt(Value a) { return SqrtOp::create(builder, loc, a); }
 
 private:
+  Value cast(Value value, RankedTensorType to) {
+    if (value.getType() == to)
+      return value;
+    return CastOp::create(builder, loc, to, value);
+  }
+
   TaskBuilder &task;
   BucketOp bucket;
   OpBuilder &builder;
   Location loc;
-  RankedTensorType type, f64;
+  RankedTensorType type, wide, f64;
 };
 
 /// The gradient as the optimizer sees it: clipped, and with L2 decay where the
@@ -136,7 +149,7 @@ void pp::buildNormTask(int64_t place, ArrayRef<BucketOp> buckets,
     Value gradient = task.addArgument(
         RoleAttr::get(builder.getContext(), RoleKind::GradRange,
                       bucket.getSymName()),
-        RankedTensorType::get({elements}, bucket.getType()), loc);
+        RankedTensorType::get({elements}, getGradType(bucket)), loc);
     auto wide = RankedTensorType::get({elements}, builder.getF64Type());
     if (gradient.getType() != wide)
       gradient = CastOp::create(inner, loc, wide, gradient);

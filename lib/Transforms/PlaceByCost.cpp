@@ -3,6 +3,8 @@
 #include "PlaceByCost.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Schedule/Table.h"
 #include "ppopt/Transforms/CutByCost.h"
 #include "ppopt/Transforms/OptimizerStep.h"
@@ -79,8 +81,13 @@ void addOnce(std::vector<int> &list, int index) {
 int CutProblemBuilder::getParam(ParamOp param) {
   auto [known, isNew] = params.try_emplace(param, problem.paramBytes.size());
   if (isNew) {
-    int64_t copies = param.getFrozen() ? 1 : 2 + numStates;
-    problem.paramBytes.push_back(copies * getBytes(param));
+    int64_t copies = param.getFrozen() ? 1 : 1 + numStates;
+    int64_t gradient = param.getFrozen()
+                           ? 0
+                           : param.getType().getNumElements() *
+                                 getElementBytes(getStatisticsType(
+                                     getElementTypeOrSelf(param)));
+    problem.paramBytes.push_back(copies * getBytes(param) + gradient);
   }
   return known->second;
 }

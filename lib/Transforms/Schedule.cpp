@@ -102,14 +102,17 @@ void Schedule::build(PlanOp plan, int64_t place, ArrayRef<Cell> row,
     RunOp::create(builder, task.getLoc(), task.getSymName(), microbatch,
                   builder.getDictionaryAttr({}));
   };
-  auto runPlace = [&](TaskKind kind, int64_t microbatch) {
+  auto runOnce = [&](TaskKind kind) {
     for (TaskOp task : ofPlace[place])
       if (task.getKind() == kind)
-        run(task, microbatch);
+        run(task, /*microbatch=*/0);
   };
   ZeroOp::create(builder, plan.getLoc());
-  for (int64_t i = 0, e = plan.getMicrobatches(); i < e; ++i)
-    runPlace(TaskKind::Prologue, i);
+  // One of nested sums needs all microbatches of those inside.
+  for (TaskOp task : ofPlace[place])
+    for (int64_t i = 0, e = plan.getMicrobatches(); i < e; ++i)
+      if (task.getKind() == TaskKind::Prologue)
+        run(task, i);
   CheckCountsOp::create(builder, plan.getLoc());
   for (const Cell &cell : row) {
     for (TaskOp task : getTasks(cell))
@@ -120,10 +123,10 @@ void Schedule::build(PlanOp plan, int64_t place, ArrayRef<Cell> row,
   }
   if (isEvaluation)
     return;
-  runPlace(TaskKind::Collect, 0);
-  runPlace(TaskKind::Norm, 0);
+  runOnce(TaskKind::Collect);
+  runOnce(TaskKind::Norm);
   NormOp::create(builder, plan.getLoc());
-  runPlace(TaskKind::Update, 0);
+  runOnce(TaskKind::Update);
 }
 
 } // namespace

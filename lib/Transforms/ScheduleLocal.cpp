@@ -131,8 +131,10 @@ void ScheduleLocal::build(PlanOp plan, bool isEvaluation) {
   };
   auto microbatches = static_cast<int64_t>(plan.getMicrobatches());
   ZeroOp::create(builder, plan.getLoc());
-  for (int64_t i = 0; i < microbatches; ++i)
-    runAll(prologues, i);
+  // One of nested sums needs all microbatches of those inside.
+  for (TaskOp prologue : prologues)
+    for (int64_t i = 0; i < microbatches; ++i)
+      run(prologue, i, received, builder);
   CheckCountsOp::create(builder, plan.getLoc());
   lend(/*isGradient=*/false, builder);
   for (int64_t i = 0; i < microbatches; ++i) {

@@ -15,6 +15,7 @@
 #include "WeightPart.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/Passes.h"
 #include "ppopt/Transforms/PlanSchedule.h"
@@ -51,9 +52,10 @@ private:
   LogicalResult assignUpdates();
   void findWhatCrosses();
   void findSaved(StageParts &stage);
-  void findExports(Block *block);
+  void noteRead(StageParts &stage, Value value);
   void nameExports();
-  void buildPrologue(int64_t place);
+  void buildPrologues();
+  void buildPrologue(int64_t place, unsigned level);
   void buildForward(StageParts &stage);
   void buildLoss(StageParts &stage);
   void buildBackward(StageParts &stage);
@@ -83,6 +85,17 @@ private:
     /// Told each op that is cloned because something needs its result.
     std::function<void(Operation *)> note = [](Operation *) {};
   };
+  Sources forwardSources(StageParts &stage);
+  Sources lossSources(StageParts &stage);
+  bool makesLoss(StageParts &stage);
+  SmallVector<Value> forwardRoots(StageParts &stage);
+  SmallVector<Value> backwardRoots(StageParts &stage);
+  bool isTaken(const Sources &sources, Value value) {
+    return value.getDefiningOp<CopyOp>() || !sources.isComputed(value);
+  }
+  void findTaken(const Sources &sources, ArrayRef<Value> roots,
+                 DenseSet<Value> &computed, llvm::SetVector<Value> &taken);
+  Value materialiseSum(TaskBuilder &task, Value sum);
   Value materialise(TaskBuilder &task, const Sources &sources, Value value);
   Block *entryBlock() { return &parts.entry.getBody().front(); }
 
@@ -92,11 +105,16 @@ private:
   OpBuilder &builder;
   /// What a checkpoint marks.
   DenseSet<Value> marked;
-  /// What is summed over the batch for the prologue, in order; the sums' names
-  /// are g0, g1, …. Of each, an op that sums it, and the place that does.
+  /// What is summed over the batch for the prologues, in order; the sums' names
+  /// are g0, g1, …. Of each, an op that sums it, the place that does, and how
+  /// many other sums must be complete before.
+  struct BatchSum {
+    BatchSumOp op;
+    int64_t place;
+    unsigned level;
+  };
   llvm::SetVector<Value> summed;
-  SmallVector<BatchSumOp> batchSums;
-  SmallVector<int64_t> summedOn;
+  SmallVector<BatchSum> batchSums;
   /// Of each block of a stage, the values that other tasks read.
   DenseMap<Block *, llvm::SetVector<Value>> exports;
   /// Of those their unique name. Several blocks may pass on one value.
@@ -105,6 +123,8 @@ private:
   DenseMap<Value, SmallVector<int64_t>> readers;
   /// Forward values that a stage's backward takes as arguments.
   DenseMap<int64_t, SmallVector<Value>> saved;
+  /// Of a stage's backward region, the values that somebody needs.
+  DenseMap<int64_t, DenseSet<Value>> needed;
   /// The parameters to whose gradient a value of a backward is a part.
   DenseMap<Value, SmallVector<StringRef>> gradientOf;
   /// The parts that no op of a backward makes, by the stage that adds them. One
@@ -136,15 +156,51 @@ std::optional<RoleAttr> TaskSplitter::roleOf(Value value) {
   return std::nullopt;
 }
 
+/// How many sums over the batch, one inside of the other, `value` is made of.
+static unsigned countNestedSums(Value value, DenseMap<Value, unsigned> &known) {
+  value = throughCopies(value);
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return 0;
+  if (auto it = known.find(value); it != known.end())
+    return it->second;
+  unsigned nested = 0;
+  for (Value operand : op->getOperands())
+    nested = std::max(nested, countNestedSums(operand, known));
+  return known[value] = nested + isa<BatchSumOp>(op);
+}
+
+/// The sums over the batch without which there were no loss and no update.
+static DenseSet<Operation *> findNeededSums(func::FuncOp entry) {
+  DenseSet<Operation *> sums;
+  DenseSet<Value> seen;
+  SmallVector<Value> worklist;
+  for (Operation &op : entry.getBody().front())
+    if (isa<UpdateOp, func::ReturnOp>(op))
+      worklist.append(op.operand_begin(), op.operand_end());
+  while (!worklist.empty()) {
+    Value value = throughPlace(worklist.pop_back_val());
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(value).second)
+      continue;
+    if (isa<BatchSumOp>(op))
+      sums.insert(op);
+    worklist.append(op->operand_begin(), op->operand_end());
+  }
+  return sums;
+}
+
 /// The first place that wants a sum computes it for all.
 void TaskSplitter::nameBatchSums() {
   func::FuncOp entry = parts.entry;
+  DenseSet<Operation *> needed = findNeededSums(entry);
+  DenseMap<Value, unsigned> nested;
   entry.walk([&](BatchSumOp op) {
-    if (!summed.insert(throughCopies(op.getPartial())))
+    if (!needed.contains(op) || !summed.insert(throughCopies(op.getPartial())))
       return;
-    batchSums.push_back(op);
     StageParts *stage = parts.getStageOf(op->getBlock());
-    summedOn.push_back(stage ? stage->place : parts.stages.front().place);
+    batchSums.push_back({op, stage ? stage->place : parts.stages.front().place,
+                         countNestedSums(op.getPartial(), nested)});
   });
 }
 
@@ -198,78 +254,139 @@ void TaskSplitter::collectMarks() {
   });
 }
 
+//===----------------------------------------------------------------------===//
+// What tasks read of one another
+//===----------------------------------------------------------------------===//
+
+TaskSplitter::Sources TaskSplitter::forwardSources(StageParts &stage) {
+  Block *block = stage.getForwardBlock();
+  return {throughPlace, [this, block](Value value) {
+            Block *made = value.getParentBlock();
+            return made == block || made == entryBlock();
+          }};
+}
+
+/// Evaluation's loss is made from what the backward is given: training saves
+/// nothing for it.
+TaskSplitter::Sources TaskSplitter::lossSources(StageParts &stage) {
+  return {throughPlace, [this, &stage](Value value) {
+            Block *blocks[] = {stage.getForwardBlock(), entryBlock(),
+                               stage.getEvaluationBlock()};
+            return !llvm::is_contained(saved[stage.stage], value) &&
+                   llvm::is_contained(blocks, value.getParentBlock());
+          }};
+}
+
+/// Whether the loss is the forward's: it is made there, or no region makes it
+/// (a constant one, or one that was scaled outside), and the stage is the last.
+bool TaskSplitter::makesLoss(StageParts &stage) {
+  if (!parts.loss.getDefiningOp())
+    return false;
+  Block *block = parts.loss.getParentBlock();
+  if (block == stage.getForwardBlock())
+    return true;
+  return !parts.trainingLoss && !parts.getStageOf(block) &&
+         &stage == &parts.stages.back();
+}
+
+/// What the forward task is there for.
+SmallVector<Value> TaskSplitter::forwardRoots(StageParts &stage) {
+  Block *block = stage.getForwardBlock();
+  SmallVector<Value> roots(exports[block].getArrayRef());
+  if (makesLoss(stage))
+    roots.push_back(parts.loss);
+  return roots;
+}
+
+/// What the backward tasks are there for.
+SmallVector<Value> TaskSplitter::backwardRoots(StageParts &stage) {
+  Block *block = stage.getBackwardBlock();
+  SmallVector<Value> roots(exports[block].getArrayRef());
+  for (Operation &op : block->without_terminator())
+    for (Value result : op.getResults())
+      if (gradientOf.contains(result))
+        roots.push_back(result);
+  for (const LooseGradient &gradient : looseGradients.lookup(stage.stage))
+    roots.push_back(gradient.value);
+  if (stage.evaluation)
+    roots.push_back(parts.trainingLoss);
+  return roots;
+}
+
+/// Finds what a task computes to have `roots`, and what it takes of other tasks
+/// for that, exactly as `materialise` does.
+void TaskSplitter::findTaken(const Sources &sources, ArrayRef<Value> roots,
+                             DenseSet<Value> &computed,
+                             llvm::SetVector<Value> &taken) {
+  SmallVector<Value> worklist(roots);
+  while (!worklist.empty()) {
+    Value value = sources.resolve(worklist.pop_back_val());
+    if (roleOf(value))
+      continue;
+    if (isTaken(sources, value))
+      taken.insert(value);
+    else if (computed.insert(value).second)
+      worklist.append(value.getDefiningOp()->operand_begin(),
+                      value.getDefiningOp()->operand_end());
+  }
+}
+
 /// What the backward is given of what it reads of other tasks.
 void TaskSplitter::findSaved(StageParts &stage) {
-  Block *backward = stage.getBackwardBlock();
-  Block *forward = stage.getForwardBlock();
+  Block *blocks[] = {stage.getBackwardBlock(), entryBlock()};
+  Sources sources{throughPlace, [&](Value value) {
+                    return llvm::is_contained(blocks, value.getParentBlock());
+                  }};
   llvm::SetVector<Value> crossing;
-  auto read = [&](Value operand) {
-    Value value = throughPlace(operand);
-    Operation *op = value.getDefiningOp();
-    bool isElsewhere = op && op->getBlock() != backward && !roleOf(value) &&
-                       (op->getBlock() != entryBlock() || isa<CopyOp>(op));
-    if (isElsewhere)
-      crossing.insert(value);
-  };
-  for (Operation &op : backward->without_terminator())
-    if (!isa<BatchSumOp>(op))
-      for (Value operand : op.getOperands())
-        read(operand);
-  for (const LooseGradient &gradient : looseGradients.lookup(stage.stage))
-    read(gradient.value);
+  findTaken(sources, backwardRoots(stage), needed[stage.stage], crossing);
   saved[stage.stage] =
       chooseSaved(crossing, recompute,
                   {parts.entry,
-                   {forward, entryBlock()},
+                   {stage.getForwardBlock(), entryBlock()},
                    [&](Value value) { return roleOf(value).has_value(); },
                    marked});
 }
 
-/// Values that ops of `block`, or the copies from it, take from other blocks.
-void TaskSplitter::findExports(Block *block) {
-  StageParts *stage = parts.getStageOf(block);
-  auto note = [&](Value value) {
-    if (auto copy = value.getDefiningOp<CopyOp>())
-      readers[copy].push_back(stage->stage);
-    else if (value.getDefiningOp() && value.getParentBlock() != block &&
-             parts.getStageOf(value.getParentBlock()) && !roleOf(value))
-      exports[value.getParentBlock()].insert(value);
-  };
-  bool isBackward = stage->backward && block->getParentOp() == stage->backward;
-  if (isBackward) {
-    for (Value value : saved[stage->stage])
-      note(value);
+/// A task of `stage` takes `value`: somebody has to hand it on. What a copy
+/// brings is exported by the region that yields it, even if that only passes it
+/// on.
+void TaskSplitter::noteRead(StageParts &stage, Value value) {
+  auto copy = value.getDefiningOp<CopyOp>();
+  if (!copy) {
+    exports[value.getParentBlock()].insert(value);
     return;
   }
-  for (Operation &op : block->without_terminator())
-    for (Value operand : op.getOperands())
-      note(throughPlace(operand));
+  readers[copy].push_back(stage.stage);
+  auto place = copy.getX().getDefiningOp<PlaceOp>();
+  Value sent = throughPlace(copy.getX());
+  bool isMade = sent.getDefiningOp() && parts.getStageOf(sent.getParentBlock());
+  exports[isMade ? sent.getParentBlock() : &place.getBody().front()].insert(
+      sent);
 }
 
+/// From the last task of a step to the first, so that all that a task has to
+/// hand on is known before what it takes for that.
 void TaskSplitter::findWhatCrosses() {
   for (StageParts &stage : parts.stages)
-    if (stage.backward)
+    if (stage.backward) {
       findSaved(stage);
-  for (StageParts &stage : parts.stages) {
-    findExports(stage.getForwardBlock());
-    if (stage.backward)
-      findExports(stage.getBackwardBlock());
-  }
-  // What is copied is exported by the region that yields it, even if it only
-  // passes it on; whether what it passes on is read the later copy says.
-  for (CopyOp copy : llvm::reverse(parts.copies)) {
-    auto place = copy.getX().getDefiningOp<PlaceOp>();
-    Value value = throughPlace(copy.getX());
-    if (!place || !readers.contains(copy))
-      continue;
-    StageParts *maker = value.getDefiningOp()
-                            ? parts.getStageOf(value.getParentBlock())
-                            : nullptr;
-    exports[maker ? value.getParentBlock() : &place.getBody().front()].insert(
-        value);
-    if (auto passedOn = value.getDefiningOp<CopyOp>())
-      readers[passedOn].push_back(place.getStage());
-  }
+      for (Value value : saved[stage.stage])
+        if (value.getParentBlock() != stage.getBackwardBlock())
+          noteRead(stage, value);
+    }
+  auto noteReads = [&](StageParts &stage, const Sources &sources,
+                       ArrayRef<Value> roots) {
+    DenseSet<Value> computed;
+    llvm::SetVector<Value> taken;
+    findTaken(sources, roots, computed, taken);
+    for (Value value : taken)
+      noteRead(stage, value);
+  };
+  for (StageParts &stage : parts.stages)
+    if (stage.evaluation)
+      noteReads(stage, lossSources(stage), {parts.loss});
+  for (StageParts &stage : llvm::reverse(parts.stages))
+    noteReads(stage, forwardSources(stage), forwardRoots(stage));
 }
 
 void TaskSplitter::nameExports() {
@@ -287,6 +404,17 @@ void TaskSplitter::nameExports() {
     }
 }
 
+/// A complete sum over the batch, in the type of what was summed.
+Value TaskSplitter::materialiseSum(TaskBuilder &task, Value sum) {
+  auto type = cast<RankedTensorType>(sum.getType());
+  Type wide = type.clone(getStatisticsType(type.getElementType()));
+  Value taken = task.getArgument(*roleOf(sum), wide, sum.getLoc());
+  if (wide != type)
+    taken = CastOp::create(task.getBuilder(), sum.getLoc(), type, taken);
+  task.map(sum, taken);
+  return taken;
+}
+
 /// The value in the task: an argument, a clone made before, or a clone made now
 /// of the op and what it needs.
 Value TaskSplitter::materialise(TaskBuilder &task, const Sources &sources,
@@ -294,18 +422,21 @@ Value TaskSplitter::materialise(TaskBuilder &task, const Sources &sources,
   Value value = sources.resolve(outer);
   if (Value known = task.lookup(value))
     return known;
+  // Several values may be one, as sums of the same over the batch are.
   auto argument = [&](RoleAttr role) {
-    // Several sums over the batch may be of one value.
-    Value added = task.getArgument(role, value.getType(), value.getLoc());
-    task.map(value, added);
-    return added;
+    Value taken = task.getArgument(role, value.getType(), value.getLoc());
+    task.map(value, taken);
+    return taken;
   };
+  if (value.getDefiningOp<BatchSumOp>())
+    return materialiseSum(task, value);
   if (std::optional<RoleAttr> found = roleOf(value))
     return argument(*found);
-  if (auto copy = value.getDefiningOp<CopyOp>())
-    return argument(role(RoleKind::Received, "x" + Twine(copy.getId())));
-  if (!sources.isComputed(value))
-    return argument(savedRole(value));
+  if (isTaken(sources, value)) {
+    auto copy = value.getDefiningOp<CopyOp>();
+    return argument(copy ? role(RoleKind::Received, "x" + Twine(copy.getId()))
+                         : savedRole(value));
+  }
   Operation *op = value.getDefiningOp();
   for (Value operand : op->getOperands())
     materialise(task, sources, operand);
@@ -326,21 +457,28 @@ static StringAttr describeCount(BatchSumOp sum) {
 }
 
 /// Sums of inputs: what they are made of is computed here, whichever stage it
-/// belongs to.
-void TaskSplitter::buildPrologue(int64_t place) {
-  if (!llvm::is_contained(summedOn, place))
+/// belongs to. One of what other sums are needed for has a prologue behind
+/// theirs.
+void TaskSplitter::buildPrologue(int64_t place, unsigned level) {
+  auto isHere = [&](const BatchSum &sum) {
+    return sum.place == place && sum.level == level;
+  };
+  if (llvm::none_of(batchSums, isHere))
     return;
-  TaskBuilder task(builder, ("p" + Twine(place) + "_P").str(),
-                   TaskKind::Prologue, TaskOp::kNoStage, place,
+  std::string name = ("p" + Twine(place) + "_P").str();
+  if (level > 0)
+    name += std::to_string(level);
+  TaskBuilder task(builder, name, TaskKind::Prologue, TaskOp::kNoStage, place,
                    parts.entry->getLoc());
   Sources sources{throughCopies, [](Value) { return true; }};
   SmallVector<StringAttr> counts; ///< null: a sum of something else
-  for (auto [sum, on] : llvm::zip(batchSums, summedOn)) {
-    if (on != place)
+  for (const BatchSum &sum : batchSums) {
+    if (!isHere(sum))
       continue;
-    task.accumulate(*roleOf(sum.getResult()),
-                    materialise(task, sources, sum.getPartial()));
-    counts.push_back(sum.getCount() ? describeCount(sum) : StringAttr());
+    BatchSumOp op = sum.op;
+    task.accumulate(*roleOf(op.getResult()),
+                    materialise(task, sources, op.getPartial()));
+    counts.push_back(op.getCount() ? describeCount(op) : StringAttr());
   }
   TaskOp made = task.finish();
   // The schedule's check of counts needs to know which sums count targets.
@@ -349,43 +487,38 @@ void TaskSplitter::buildPrologue(int64_t place) {
       made.setArgAttr(*made.getTiedArgument(i), kCountAttr, counts[i]);
 }
 
+/// Level by level: collectives are started in the order of the tasks.
+void TaskSplitter::buildPrologues() {
+  llvm::SetVector<int64_t> places;
+  for (StageParts &stage : parts.stages)
+    places.insert(stage.place);
+  unsigned levels = 0;
+  for (const BatchSum &sum : batchSums)
+    levels = std::max(levels, sum.level + 1);
+  for (unsigned level = 0; level < levels; ++level)
+    for (int64_t place : places)
+      buildPrologue(place, level);
+}
+
 void TaskSplitter::buildForward(StageParts &stage) {
   Block *block = stage.getForwardBlock();
   TaskBuilder task(builder, ("s" + Twine(stage.stage) + "_F").str(),
                    TaskKind::Forward, stage.stage, stage.place,
                    stage.forward.getLoc(), parts.loss.getType());
-  Sources sources{throughPlace, [&](Value value) {
-                    Block *made = value.getParentBlock();
-                    return made == block || made == entryBlock();
-                  }};
-  bool hasLoss =
-      parts.loss.getDefiningOp() && parts.loss.getParentBlock() == block;
-  // A loss that no region makes (a constant one, or one that was scaled
-  // outside) is the last stage's.
-  if (!parts.trainingLoss && parts.loss.getDefiningOp() &&
-      !parts.getStageOf(parts.loss.getParentBlock()))
-    hasLoss = &stage == &parts.stages.back();
-  if (hasLoss)
+  Sources sources = forwardSources(stage);
+  if (makesLoss(stage))
     task.accumulate(lossRole(), materialise(task, sources, parts.loss));
   for (Value value : exports[block])
     task.addResult(savedRole(value, block), materialise(task, sources, value));
   task.finish();
 }
 
-/// Evaluation's loss, from what the backward is given: training saves nothing
-/// for it.
 void TaskSplitter::buildLoss(StageParts &stage) {
   TaskBuilder task(builder, ("s" + Twine(stage.stage) + "_L").str(),
                    TaskKind::Loss, stage.stage, stage.place,
                    stage.evaluation.getLoc(), parts.loss.getType());
-  ArrayRef<Value> kept = saved[stage.stage];
-  Block *blocks[] = {stage.getForwardBlock(), entryBlock(),
-                     stage.getEvaluationBlock()};
-  Sources sources{throughPlace, [&](Value value) {
-                    return !llvm::is_contained(kept, value) &&
-                           llvm::is_contained(blocks, value.getParentBlock());
-                  }};
-  task.accumulate(lossRole(), materialise(task, sources, parts.loss));
+  task.accumulate(lossRole(),
+                  materialise(task, lossSources(stage), parts.loss));
   task.finish();
 }
 
@@ -443,7 +576,9 @@ void TaskSplitter::buildBackward(StageParts &stage) {
   ArrayRef<Value> kept = saved[stage.stage];
   llvm::SetVector<Operation *> all;
   for (Operation &op : body.without_terminator())
-    if (!isa<BatchSumOp>(op))
+    if (llvm::any_of(op.getResults(), [&](Value result) {
+          return needed[stage.stage].contains(result);
+        }))
       all.insert(&op);
   if (!splitsBackward)
     return buildPart(stage, "B", TaskKind::Backward, all, kept, {});
@@ -458,14 +593,22 @@ void TaskSplitter::buildBackward(StageParts &stage) {
   // What the weight part reads of the input part. A value is computed again
   // only from others that the weight part reads anyway: the gradient of an
   // activation is handed on, not what it was made of.
+  auto isNotWeights = [&](Value value) {
+    return inputs.contains(value.getDefiningOp()) ||
+           llvm::is_contained(kept, value);
+  };
   llvm::SetVector<Value> crossing;
   for (Operation *op : weights)
     for (Value operand : op->getOperands()) {
       Value value = throughPlace(operand);
-      if (inputs.contains(value.getDefiningOp()) ||
-          llvm::is_contained(kept, value))
+      if (isNotWeights(value))
         crossing.insert(value);
     }
+  Sources looseSources{throughPlace,
+                       [&](Value value) { return !isNotWeights(value); }};
+  DenseSet<Value> computed;
+  for (const LooseGradient &gradient : looseGradients.lookup(stage.stage))
+    findTaken(looseSources, gradient.value, computed, crossing);
   sortByPosition(parts.entry, crossing);
   Block *blocks[] = {&body, stage.getForwardBlock(), entryBlock()};
   SmallVector<Value> taken = dropRecomputed(
@@ -533,11 +676,7 @@ LogicalResult TaskSplitter::run() {
       readThroughViews(stage);
   findWhatCrosses();
   nameExports();
-  llvm::SetVector<int64_t> places;
-  for (StageParts &stage : parts.stages)
-    places.insert(stage.place);
-  for (int64_t place : places)
-    buildPrologue(place);
+  buildPrologues();
   for (StageParts &stage : parts.stages) {
     buildForward(stage);
     if (stage.evaluation)

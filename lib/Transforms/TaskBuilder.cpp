@@ -2,6 +2,7 @@
 
 #include "ppopt/Transforms/TaskBuilder.h"
 
+#include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/IndexSources.h"
 
@@ -39,6 +40,10 @@ void TaskBuilder::addResult(RoleAttr role, Value value) {
 }
 
 void TaskBuilder::accumulate(RoleAttr role, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Type element = getStatisticsType(type.getElementType());
+  if (element != type.getElementType())
+    value = CastOp::create(inner, value.getLoc(), type.clone(element), value);
   auto known = llvm::find(resultRoles, role);
   if (known != resultRoles.end()) {
     Value &sum = results[known - resultRoles.begin()];

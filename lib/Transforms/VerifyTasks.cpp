@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Transforms/Entry.h"
+#include "ppopt/Transforms/OptimizerStep.h"
 #include "ppopt/Transforms/Passes.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -137,7 +138,9 @@ LogicalResult TaskChecker::checkRange(TaskOp task, RoleAttr role, Type type) {
   return expectType(
       task, role, type,
       RankedTensorType::get({static_cast<int64_t>(bucket.getElements())},
-                            bucket.getType()));
+                            role.getKind() == RoleKind::GradRange
+                                ? getGradType(bucket)
+                                : bucket.getType()));
 }
 
 LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
@@ -156,7 +159,11 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
              << " holds no such parameter";
     if (role.getKind() == RoleKind::Grad && !bucketOf.lookup(name))
       return task.emitOpError("adds to ") << role << ", which no bucket holds";
-    return expectType(task, role, type, param.getType());
+    if (role.getKind() == RoleKind::Param)
+      return expectType(task, role, type, param.getType());
+    return expectType(task, role, type,
+                      cast<RankedTensorType>(param.getType())
+                          .clone(getGradType(bucketOf.lookup(name))));
   }
   case RoleKind::Input:
     if (!inputs.lookup(name))
@@ -232,7 +239,7 @@ LogicalResult TaskChecker::checkGradient(TransferOp gradient) {
   if (!of.getRequiresGrad())
     return refuse(gradient.emitOpError("is the gradient of @")
                   << of.getSymName() << ", which requires none");
-  if (of.getType() != gradient.getType())
+  if (!of.getStep() && of.getType() != gradient.getType())
     return refuse(gradient.emitOpError("is of ")
                   << gradient.getType() << ", but it is the gradient of "
                   << of.getType());
@@ -257,7 +264,8 @@ LogicalResult TaskChecker::checkLoan(TransferOp transfer) {
            << transfer.getValue() << "', which place " << borrower
            << " does not borrow from place " << owner;
   auto type = RankedTensorType::get(
-      {static_cast<int64_t>(bucket.getElements())}, bucket.getType());
+      {static_cast<int64_t>(bucket.getElements())},
+      isGradient ? getGradType(bucket) : bucket.getType());
   if (transfer.getType() != type)
     return transfer.emitOpError("is of ")
            << transfer.getType() << ", and the bucket of " << type;

@@ -172,7 +172,7 @@ void Search::lookAtTensors(const PlaceMemory &memory,
          parameter.elements(), parameter.type);
     if (held.gradient >= 0)
       look(found.gradient, held.parameter, memory.at(held.gradient),
-           parameter.elements(), parameter.type);
+           parameter.elements(), parameter.gradientType);
   }
   for (const PlaceInput &held : memory.place.inputs) {
     ElementType type = rank.program.inputs[held.input].type;

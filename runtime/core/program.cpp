@@ -299,6 +299,7 @@ void Reader::readParameter(const Field &field) {
       field["name"].fail("is '" + parameter.name + "' a second time");
   parameter.shape = readShape(field["shape"]);
   parameter.type = readType(field["type"]);
+  parameter.gradientType = readType(field["gradient_type"]);
   parameter.trained = field["trained"].boolean();
   parameter.decayed = field["decayed"].boolean();
   readInitializer(field["init"], parameter.type, parameter.init);

@@ -97,12 +97,14 @@ struct Parameter {
   std::string name;
   std::vector<int64_t> shape;
   ElementType type;
+  ElementType gradientType; ///< f32 where the parameter is bf16
   bool trained, decayed;
   Initializer init;
   std::vector<int64_t> places; ///< that hold it; the first is the owner
 
   int64_t elements() const { return elementCount(shape); }
   int64_t bytes() const { return elements() * byteSize(type); }
+  int64_t gradientBytes() const { return elements() * byteSize(gradientType); }
 };
 
 struct Count {

@@ -86,13 +86,12 @@ void PlaceReader::readParameter(const Field &field) {
     if (other.parameter == held.parameter)
       field["parameter"].fail(
           fmt::format("is {} a second time", held.parameter));
-  int64_t bytes = program.parameters[held.parameter].bytes();
+  const Parameter &parameter = program.parameters[held.parameter];
+  int64_t bytes = parameter.bytes();
   held.offset = readOffset(field["offset"], bytes);
-  // Gradients and states are f32 where the parameter is bf16, but never
-  // smaller than the parameter.
   held.gradient = field["gradient"].integer(-1);
   if (held.gradient != -1)
-    readOffset(field["gradient"], bytes);
+    readOffset(field["gradient"], parameter.gradientBytes());
   field["states"].forEach([&](const Field &state) {
     held.states.push_back(
         {state["name"].text(), readOffset(state["offset"], bytes)});

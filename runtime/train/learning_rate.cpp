@@ -2,6 +2,7 @@
 
 #include "train/learning_rate.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ppopt::train {
@@ -9,10 +10,13 @@ namespace ppopt::train {
 double LearningRateSchedule::at(int64_t step) const {
   if (step < warmup)
     return peak * static_cast<double>(step + 1) / static_cast<double>(warmup);
-  if (shape == LearningRateShape::Constant || step >= steps)
-    return shape == LearningRateShape::Constant ? peak : least;
+  int64_t highest = std::max<int64_t>(warmup - 1, 0), last = steps - 1;
+  if (shape == LearningRateShape::Constant || step <= highest)
+    return peak;
+  if (step >= last)
+    return least;
   double done =
-      static_cast<double>(step - warmup) / static_cast<double>(steps - warmup);
+      static_cast<double>(step - highest) / static_cast<double>(last - highest);
   double share = shape == LearningRateShape::Linear
                      ? 1.0 - done
                      : 0.5 * (1.0 + std::cos(M_PI * done));

@@ -19,10 +19,6 @@ using runtime::Buffer;
 using runtime::Parameter;
 using runtime::Program;
 
-std::string dtypeOf(const Parameter &parameter) {
-  return safetensorsDtype(spelling(parameter.type));
-}
-
 } // namespace
 
 InitialParameters::InitialParameters(const Program &program,
@@ -84,16 +80,15 @@ int ownerOf(const ppopt_rank &rank, const Parameter &parameter) {
 
 /// `offset` is in the arena of the owner's place.
 Exported exportedAt(const ppopt_rank &rank, const Parameter &parameter,
-                    int64_t offset) {
-  return {ownerOf(rank, parameter),
-          {parameter.places.front(), offset},
-          parameter.bytes()};
+                    int64_t offset, int64_t bytes) {
+  return {ownerOf(rank, parameter), {parameter.places.front(), offset}, bytes};
 }
 
-/// `select` gives the offset of what is exported of a parameter, or -1.
-template <typename Select>
+/// `select` gives the offset of what is exported of a parameter, or -1;
+/// `typeOf` its type.
+template <typename Select, typename TypeOf>
 void exportTensors(const ppopt_rank &rank, const std::string &path,
-                   const Select &select) {
+                   const Select &select, const TypeOf &typeOf) {
   const Program &program = rank.program;
   std::vector<TensorToStore> tensors;
   std::vector<Exported> exported;
@@ -102,8 +97,11 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
     int64_t offset = select(program.ownedParameter(i));
     if (offset < 0)
       continue;
-    tensors.push_back({parameter.name, dtypeOf(parameter), parameter.shape});
-    exported.push_back(exportedAt(rank, parameter, offset));
+    runtime::ElementType type = typeOf(parameter);
+    tensors.push_back(
+        {parameter.name, safetensorsDtype(spelling(type)), parameter.shape});
+    exported.push_back(exportedAt(rank, parameter, offset,
+                                  parameter.elements() * byteSize(type)));
   }
   if (rank.index != 0) {
     for (size_t index : orderInFile(tensors))
@@ -125,15 +123,17 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
 } // namespace
 
 void exportParameters(const ppopt_rank &rank, const std::string &path) {
-  exportTensors(rank, path, [](const runtime::PlaceParameter &held) {
-    return held.offset;
-  });
+  exportTensors(
+      rank, path,
+      [](const runtime::PlaceParameter &held) { return held.offset; },
+      [](const Parameter &parameter) { return parameter.type; });
 }
 
 void exportGradients(const ppopt_rank &rank, const std::string &path) {
-  exportTensors(rank, path, [](const runtime::PlaceParameter &held) {
-    return held.gradient;
-  });
+  exportTensors(
+      rank, path,
+      [](const runtime::PlaceParameter &held) { return held.gradient; },
+      [](const Parameter &parameter) { return parameter.gradientType; });
 }
 
 void gatherParameters(const ppopt_rank &rank, const std::vector<Buffer> &into) {
@@ -143,8 +143,9 @@ void gatherParameters(const ppopt_rank &rank, const std::vector<Buffer> &into) {
     targets[buffer.index] = buffer.data;
   std::vector<char> piece;
   for (size_t i = 0; i < program.parameters.size(); ++i) {
-    Exported wanted = exportedAt(rank, program.parameters[i],
-                                 program.ownedParameter(i).offset);
+    const Parameter &parameter = program.parameters[i];
+    Exported wanted = exportedAt(
+        rank, parameter, program.ownedParameter(i).offset, parameter.bytes());
     if (rank.index != 0) {
       if (wanted.owner == rank.index)
         sendToRank0(rank, wanted);

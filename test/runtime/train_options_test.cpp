@@ -198,13 +198,36 @@ TEST(LearningRate, WarmsUpAndDecays) {
   EXPECT_DOUBLE_EQ(rate.at(13), 1);
   rate.shape = LearningRateShape::Linear;
   EXPECT_DOUBLE_EQ(rate.at(3), 1);
-  EXPECT_DOUBLE_EQ(rate.at(4), 1);
-  EXPECT_DOUBLE_EQ(rate.at(9), 0.55);
-  EXPECT_DOUBLE_EQ(rate.at(14), 0.1);
+  EXPECT_DOUBLE_EQ(rate.at(4), 0.91);
+  EXPECT_DOUBLE_EQ(rate.at(8), 0.55);
+  EXPECT_EQ(rate.at(13), 0.1);
   rate.shape = LearningRateShape::Cosine;
-  EXPECT_DOUBLE_EQ(rate.at(4), 1);
-  EXPECT_DOUBLE_EQ(rate.at(9), 0.55);
-  EXPECT_NEAR(rate.at(13), 0.1 + 0.9 * 0.024472, 1e-6);
+  EXPECT_DOUBLE_EQ(rate.at(3), 1);
+  EXPECT_DOUBLE_EQ(rate.at(8), 0.55);
+  EXPECT_NEAR(rate.at(12), 0.1 + 0.9 * 0.024472, 1e-6);
+  EXPECT_EQ(rate.at(13), 0.1);
+}
+
+TEST(LearningRate, ReachesBothEndsWhereThereIsRoomForThem) {
+  LearningRateSchedule rate;
+  rate.peak = 1;
+  rate.least = 0.1;
+  rate.shape = LearningRateShape::Linear;
+  rate.steps = 3;
+  EXPECT_EQ(rate.at(0), 1);
+  EXPECT_DOUBLE_EQ(rate.at(1), 0.55);
+  EXPECT_EQ(rate.at(2), 0.1);
+  rate.warmup = 2; // one step is left to fall
+  EXPECT_EQ(rate.at(0), 0.5);
+  EXPECT_EQ(rate.at(1), 1);
+  EXPECT_EQ(rate.at(2), 0.1);
+  rate.warmup = 3; // none is
+  EXPECT_EQ(rate.at(2), 1);
+  rate.warmup = 1;
+  rate.steps = 1;
+  EXPECT_EQ(rate.at(0), 1);
+  rate.warmup = 0;
+  EXPECT_EQ(rate.at(0), 1);
 }
 
 TEST(NearestName, IsEmptyWhereNothingIsNear) {

@@ -50,13 +50,14 @@ public:
   int64_t getBytes() const { return bytes; }
 
 private:
-  int64_t getInBucket(StringRef prefix, StringRef param) const;
+  int64_t getInBucket(StringRef prefix, StringRef param,
+                      bool isGradient = false) const;
 
   int64_t place;
   SmallVector<RegionOp> regions;
   llvm::StringMap<int64_t> offsets;
-  /// A parameter's bucket and its offset in it, in bytes.
-  llvm::StringMap<std::pair<StringRef, int64_t>> bucketOf;
+  /// A parameter's bucket and its offset in it, in elements.
+  llvm::StringMap<std::pair<BucketOp, int64_t>> bucketOf;
   /// Of each schedule, its slots' offsets from the first's.
   DenseMap<Operation *, SmallVector<int64_t, 0>> slotOffsets;
   int64_t bytes = 0;

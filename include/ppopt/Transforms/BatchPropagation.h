@@ -42,19 +42,36 @@ private:
   LogicalResult cutWholeOperands(IterationSpaceOpInterface op,
                                  const IterationSpace &space, BatchLoop cut);
   LogicalResult admitPartialOperands(IterationSpaceOpInterface op, bool isCut);
+  FailureOr<std::optional<BatchLoop>>
+  findCut(IterationSpaceOpInterface op, const IterationSpace &space) const;
+  FailureOr<BatchState> getCutState(Operation *op, const IterationSpace &space,
+                                    const TensorLoops &result,
+                                    BatchLoop cut) const;
+  InFlightDiagnostic refuse(Operation *op, const Twine &why) const;
   LogicalResult makePartial(OpOperand &operand);
   bool canBecomeSplit(Value value) const;
   void becomeSplit(Value value, BatchState state);
   bool splitInRegion(OpResult result, BatchState state);
   Value demandSplit(Value value, BatchState state);
+  void splitLikeValue(CopyOp copy);
+  Value demandComplete(Value value);
   Value completeSum(OpBuilder &builder, Value partial);
   void completeCounts();
   Value divideByTiles(OpBuilder &builder, Value value);
   SmallVector<unsigned> operandsIn(Operation *op, BatchState::Kind kind) const;
-  void completeInputSums(Operation *op, bool countsOnly);
+  void completeInputSums(Operation *op, bool countsOnly = false);
+  bool readsParameters(Operation *op) const;
   Value getKey();
 
   BatchState stateOf(Value value) const { return states.lookup(value); }
+  /// Whether the value is known whole, or is a sum that can be completed.
+  bool isComplete(Value value) const {
+    return stateOf(value).kind == BatchState::Whole ||
+           (stateOf(value).kind == BatchState::Partial &&
+            fromInputs.contains(value));
+  }
+  /// Nothing is cut: rows may mix, and a sum is complete as it is.
+  bool isUncut() const { return tiles == 1 && !isResize; }
 
   func::FuncOp entry;
   int64_t batch, tiles;
@@ -62,6 +79,10 @@ private:
   /// Values that follow from model inputs and constants alone.
   DenseSet<Value> fromInputs;
   DenseMap<std::pair<Value, std::pair<int64_t, int64_t>>, Value> demanded;
+  /// Of a tile's share of a whole value, that value.
+  DenseMap<Value, Value> undivided;
+  /// Copies of the forward by number.
+  DenseMap<int64_t, Value> copyOf;
   Value key;
 };
 

@@ -12,6 +12,10 @@ namespace mlir::pp {
 /// and adamw have m and v, sgd has momentum.
 SmallVector<StringRef> getOptimizerStates(StringRef optimizer);
 
+/// The element type of a bucket's gradients, which are sums over microbatches
+/// and ranks: f32 where the parameters are bf16.
+Type getGradType(BucketOp bucket);
+
 /// Builds the task @pP_N of a place: the sum of the squares of the gradients in
 /// the buckets that it owns, in f64. None where it owns none.
 void buildNormTask(int64_t place, ArrayRef<BucketOp> buckets,

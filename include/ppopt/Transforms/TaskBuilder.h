@@ -30,7 +30,8 @@ public:
   Value getArgument(RoleAttr role, Type type, Location loc);
   void addResult(RoleAttr role, Value value);
   /// Adds `value` to the accumulator of a role: an argument and a result tied
-  /// to it. May be called more than once for a role.
+  /// to it, in f32 where the value is bf16. May be called more than once for a
+  /// role.
   void accumulate(RoleAttr role, Value value);
 
   /// What stands for a value of outside; null if nothing does.
