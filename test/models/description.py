@@ -62,9 +62,9 @@ def draw_values(key, dtype, shape, rule):
 
 def round_to_bf16(values):
     """The nearest values that bf16 has, as f32."""
-    bits = np.asarray(values, np.float32).view(np.uint32).astype(np.uint64)
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32).astype(np.uint64)
     bits = (bits + np.uint64(0x7FFF) + ((bits >> np.uint64(16)) & np.uint64(1))) & np.uint64(0xFFFF0000)
-    return bits.astype(np.uint32).view(np.float32)
+    return np.asarray(bits).astype(np.uint32).reshape(np.shape(values)).view(np.float32)
 
 
 def make_inputs(description, rows, stream="train"):
