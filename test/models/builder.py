@@ -44,6 +44,11 @@ class Value:
         return self.dtype in ("f64", "f32", "bf16")
 
 
+def statistics(dtype):
+    """What losses of bf16 values are computed in."""
+    return "f32" if dtype == "bf16" else dtype
+
+
 def broadcast_shape(a, b):
     rank = max(len(a), len(b))
     a, b = (1,) * (rank - len(a)) + tuple(a), (1,) * (rank - len(b)) + tuple(b)
@@ -161,7 +166,7 @@ class Builder:
             if a.shape != b.shape or a.state == SUM or b.state == SUM:
                 raise Rejected("shapes")
             state = (SUM if state[0] == ROWS else WHOLE, 0, 1, ())
-            shape = ()
+            return self.result(op, [a, b], statistics(a.dtype), (), state)
         return self.result(op, [a, b], a.dtype, shape, state)
 
     def compare(self, how, a, b):
@@ -335,7 +340,7 @@ class Builder:
         if len({(o.state, o.dim, o.unit) if o.state == ROWS else o.state for o in (q, k, v)}) > 1:
             raise Rejected("states differ")
         if is_lse:
-            return self.result("attention_lse", [q, k, v], "f32" if q.dtype == "bf16" else q.dtype, q.shape[:3],
+            return self.result("attention_lse", [q, k, v], statistics(q.dtype), q.shape[:3],
                                (q.state, q.dim, q.unit, ()), causal=causal, scale=scale)
         return self.result("attention", [q, k, v], q.dtype, (*q.shape[:3], v.shape[3]), (q.state, q.dim, q.unit, ()),
                            causal=causal, scale=scale)
@@ -346,13 +351,14 @@ class Builder:
         if logits.state != targets.state or logits.state == ROWS and (
                 (logits.dim, logits.unit) != (targets.dim, targets.unit) or logits.dim == logits.rank - 1):
             raise Rejected("rows")
-        dtype = "f32" if logits.dtype == "bf16" else logits.dtype
+        dtype = statistics(logits.dtype)
         if op == "token_loss":
             return self.result(op, [logits, targets], dtype, targets.shape, (logits.state, logits.dim, logits.unit, ()), ignore=ignore)
         return self.result(op, [logits, targets], dtype, (), (SUM if logits.state == ROWS else WHOLE, 0, 1, ()), ignore=ignore)
 
-    def count(self, targets, ignore):
-        return self.result("count", [targets], self.dtype if self.dtype != "bf16" else "f32", (), (WHOLE, 0, 1, ()), ignore=ignore)
+    def count(self, targets, ignore, in_arithmetic=False):
+        """`in_arithmetic`: for more than a division, so that it must not be zero in any step."""
+        return self.result("count", [targets], statistics(self.dtype), (), (WHOLE, 0, 1, ()), ignore=ignore, in_arithmetic=in_arithmetic)
 
     # --- functions -----------------------------------------------------------
 

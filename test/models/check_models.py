@@ -46,7 +46,7 @@ def check_entry(ppopt, directory, path, pairs=None):
         try:
             check_pair(ppopt, entry["description"], pair, expected_of(entry), entry["tolerance"], stem)
         except Refused as refusal:
-            assert number > 0 and "can't be split" not in str(refusal), f"{path.name}, one rank: refused: {refusal}"
+            assert number > 0 and "can't be split" not in str(refusal), f"{path.name}, pair {number}: {' '.join(pair.compile_flags)}: refused: {refusal}"
         except Finding as finding:
             raise AssertionError(f"{path.name}, pair {number}: ppopt compile {' '.join(pair.compile_flags)}; run with "
                                  f"{' '.join(pair.run_flags)}\n{finding}") from finding

@@ -371,7 +371,7 @@ class Drawing:
         if self.chance(0.5):
             out = b.attention(*parts, causal, scale)
             if self.chance(0.2):
-                self.keep(b.attention(*parts, causal, scale, is_lse=True)) if self.dtype != "bf16" else None
+                self.keep(b.unary("detach", b.attention(*parts, causal, scale, is_lse=True))) if self.dtype != "bf16" else None
         else:
             out = self.attention_by_hand(parts, causal, scale)
         out = b.reshape(b.transpose(out, [0, 2, 1, 3]), (*x.shape[:2], heads * width))
@@ -592,9 +592,9 @@ class Drawing:
         total = self.b.reduce("sum", rows, list(range(rows.rank)))
         if ignore is None or self.chance(0.2):
             return self.b.binary("mul", total, self.b.scalar(0.125, total.dtype))
-        n = self.b.count(targets, ignore)
         if self.chance(0.5):
-            return self.b.binary("div", total, n)
+            return self.b.binary("div", total, self.b.count(targets, ignore))
+        n = self.b.count(targets, ignore, in_arithmetic=True)
         more = self.pick([lambda: self.b.binary("add", n, self.b.scalar(1.0, n.dtype)), lambda: self.b.unary("sqrt", n),
                           lambda: self.b.binary("mul", n, self.b.scalar(0.5, n.dtype))])()
         return self.b.binary("div", total, more)

@@ -27,8 +27,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from description import features  # noqa: E402
 from draw import Rejected, draw  # noqa: E402
-from pairs import (Finding, Pair, Refused, check_pair, draw_pair, draw_run, first_pair, read_thresholds)  # noqa: E402
-from reference import IllPosed, reference  # noqa: E402
+from pairs import (Finding, Pair, Refused, check_pair, draw_bad_inputs, draw_pair, draw_run, first_pair, read_thresholds)  # noqa: E402
+from reference import IllPosed, is_out_of_range, reference  # noqa: E402
 from shrink import shrink  # noqa: E402
 
 # What a valid model may be too small for, or cannot have: another plan is drawn. Everything else that one rank refuses is a finding.
@@ -106,7 +106,7 @@ class Generator:
         stem = os.path.join(self.directory, f"seed{seed}_{number}")
         try:
             try:
-                check_pair(self.args.ppopt, description, pair, expected, tolerance, stem)
+                check_pair(self.args.ppopt, description, pair, expected, tolerance, stem, self.bad_inputs(seed, number, description))
             except Refused as refusal:
                 if is_first:
                     raise Finding("refused on one rank", str(refusal)) from None
@@ -118,6 +118,15 @@ class Generator:
         finally:
             if os.path.exists(stem + ".mlir"):
                 os.remove(stem + ".mlir")
+
+    def bad_inputs(self, seed, number, description):
+        """For some pairs: inputs that a run must not take."""
+        random = np.random.default_rng([seed, number, 13])
+        # A one_hot of a class that is none is zeros in one place and an error in the other.
+        if random.random() < 0.6 or features(description) & {"one_hot", "gather_last"}:
+            return None
+        inputs = draw_bad_inputs(random, description)
+        return inputs if inputs is not None and is_out_of_range(description, inputs) else None
 
     def report(self, seed, number, description, pair, finding, stem):
         kept = self.args.keep and os.path.join(self.args.keep, f"seed{seed}_{number}")

@@ -222,10 +222,10 @@ def compile_pair(ppopt, description, pair, stem):
     raise Refused(message)
 
 
-def run_pair(description, pair, stem):
+def run_pair(description, pair, stem, inputs=None):
     """{"losses", "norms", "gradients", "parameters", "evaluations"} as reference.train has them."""
     batch, steps = description["batch"], description["steps"]
-    safetensors_io.write(stem + ".inputs", make_safe(description, make_inputs(description, steps * batch)))
+    safetensors_io.write(stem + ".inputs", make_safe(description, inputs or make_inputs(description, steps * batch)))
     safetensors_io.write(stem + ".init", make_safe(description, make_params(description)))
     command = [stem, "--steps", str(steps), "--inputs", stem + ".inputs", "--no-shuffle", "--init", stem + ".init", "--log",
                stem + ".log", "--export", stem + ".parameters", "--dump-gradients", stem + ".gradients", "--timeout", "60",
@@ -257,6 +257,20 @@ def make_safe(description, arrays):
     """As the file has it: bf16 in two bytes."""
     types = {e["name"]: e["type"][0] for e in description["inputs"] + description["params"]}
     return {n: safetensors_io.BF16(a) if types[n] == "bf16" else a for n, a in arrays.items()}
+
+
+def draw_bad_inputs(random, description):
+    """Inputs with one integer of the first step changed to what may be out of range; None where there are no integers."""
+    names = [e["name"] for e in description["inputs"] if e["draw"]["kind"] == "ids"]
+    if not names:
+        return None
+    inputs = make_inputs(description, description["steps"] * description["batch"])
+    values = inputs[names[int(random.integers(len(names)))]]
+    first = values[:description["batch"]].reshape(-1)  # a view: steps follow one another
+    high = int(values.max()) + 1
+    choices = [high, high + 1, high + 10, 100000, -1, -2, -1000, np.iinfo(values.dtype).max // 4]
+    first[int(random.integers(first.size))] = choices[int(random.integers(len(choices)))]
+    return inputs
 
 
 # --- comparison --------------------------------------------------------------
@@ -317,11 +331,25 @@ def compare(pair, ours, expected, tolerance):
         expect(found[1] == wanted[1], "wrong evaluation", f"{found[1]} skipped batches instead of {wanted[1]}")
 
 
-def check_pair(ppopt, description, pair, expected, tolerance, stem):
-    """Raises Refused or Finding. Leaves the model; removes what is large."""
+def expect_refused_ids(description, pair, stem, inputs):
+    """Ids outside of a table, or classes that are none: the run must end with an error, on every plan alike."""
+    try:
+        run_pair(description, dataclasses.replace(pair, run=dict(pair.run, evaluate=False)), stem, inputs)
+    except Finding as finding:
+        if finding.kind == "the run fails":
+            return
+        raise Finding("an id out of range: " + finding.kind, str(finding)) from None
+    raise Finding("an id out of range is taken", "exit status 0")
+
+
+def check_pair(ppopt, description, pair, expected, tolerance, stem, bad_inputs=None):
+    """Raises Refused or Finding. Leaves the model; removes what is large. With `bad_inputs` runs again with these, which hold an id
+    that is out of range."""
     try:
         compile_pair(ppopt, description, pair, stem)
         compare(pair, run_pair(description, pair, stem), expected, tolerance)
+        if bad_inputs is not None:
+            expect_refused_ids(description, pair, stem, bad_inputs)
     finally:
         for end in ("", ".inputs", ".init", ".evaluation", ".log", ".parameters", ".gradients"):
             if os.path.exists(stem + end):

@@ -49,8 +49,10 @@ def attention_lse(q, k, causal, scale):
     return torch.logsumexp(scores(q, k, causal, scale), -1)
 
 
-def count(targets, ignore, counts):
+def count(targets, ignore, counts, in_arithmetic):
     counts.append(int((targets != ignore).sum()))
+    if in_arithmetic and counts[-1] == 0:
+        raise IllPosed("a count of zero that is no divisor")
     return torch.tensor(float(counts[-1]), dtype=torch.float64)
 
 
@@ -169,6 +171,16 @@ def update(p, g, state, run, t, is_decayed):
     m = state["m"] = 0.9 * state.get("m", 0.0) + 0.1 * g
     v = state["s"] = 0.999 * state.get("s", 0.0) + 0.001 * g * g
     return p - lr / (1 - 0.9**t) * m / (torch.sqrt(v / (1 - 0.999**t)) + run["eps"])
+
+
+def is_out_of_range(description, inputs):
+    """Whether the first step's ids or classes are, by what PyTorch takes."""
+    params = {n: torch.from_numpy(a.astype(np.float64)) for n, a in make_params(description).items()}
+    try:
+        Model(description).loss(rows_of(inputs, 0, description["batch"]), params)
+    except (IndexError, RuntimeError) as error:
+        return "out of" in str(error)
+    return False
 
 
 # --- how well it can be known ------------------------------------------------

@@ -128,7 +128,7 @@ def expression(node, shapes):
     if op == "token_loss":
         return f"token_loss({', '.join(operands)}, {node['ignore']})"
     if op == "count":
-        return f"count({x}, {node['ignore']}, counts)"
+        return f"count({x}, {node['ignore']}, counts, {node['in_arithmetic']})"
     raise ValueError(f"no PyTorch for {op}")
 
 
