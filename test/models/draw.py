@@ -3,10 +3,11 @@ import math
 
 import numpy as np
 
-from builder import ROWS, SUM, WHOLE, Builder, Rejected
+from builder import ROWS, SUM, WHOLE, Builder, Rejected, Value
 from description import prune
 
 SIZES = [1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 11, 13, 16, 17, 33]
+LARGE = [32, 48, 64, 65, 96, 100, 128, 130, 257]  # of several vectors, and their ends
 BATCHES = [1, 2, 3, 4, 4, 6, 6, 8, 12, 12]
 SMOOTH = ["neg", "tanh", "erf", "sigmoid", "softplus", "silu", "gelu", "gelu_tanh", "tanhshrink", "mish", "logsigmoid", "softsign"]
 KINKED = ["abs", "relu", "sign", "trunc", "hardswish", "elu"]
@@ -20,6 +21,7 @@ class Drawing:
         self.b = Builder(int(self.pick(BATCHES)), dtype)
         self.values = []      # floats that motifs build on
         self.used = set()
+        self.sizes = SIZES + (LARGE if self.chance(0.15) else [])
         self.ids = []         # (value, high): integers in [0, high)
         self.masks = []
 
@@ -32,7 +34,7 @@ class Drawing:
         return bool(self.random.random() < p)
 
     def size(self):
-        return int(self.pick(SIZES))
+        return int(self.pick(self.sizes))
 
     def small_shape(self, low=0, high=3):
         return tuple(self.size() if self.chance(0.5) else int(self.random.integers(1, 6))
@@ -386,7 +388,7 @@ class Drawing:
         if causal:
             length = q.shape[2]
             name = b.add("causal_mask", [], "i1", (length, length), by_constant=self.chance(0.5))
-            mask = dataclass_mask(name, length)
+            mask = Value(name, "i1", (length, length))
             s = b.select(mask, s, b.scalar(-1e4 if self.dtype == "f64" else -100.0))
         return b.matmul(b.along("softmax", s, 3, s.shape, by_hand=self.chance(0.4)), v)
 
@@ -442,6 +444,38 @@ class Drawing:
         """The table as a head as well."""
         if table.rank == 2 and e.rank >= 2 and not (e.state == ROWS and e.dim == e.rank - 1):
             self.keep(self.b.matmul(self.b.unary("tanh", e), table, tb=True))
+
+    def m_language_model(self):
+        """Logits of the next token: embedded tokens and positions, layers of attention and two matmuls, a head that is tied or not."""
+        b = self.b
+        length, classes, heads, width = int(self.pick([1, 4, 5, 8, 17])), int(self.pick([5, 13, 40, 97])), int(self.pick([1, 2])), \
+            int(self.pick([2, 4, 8]))
+        channels = heads * width
+        tokens = b.input((length,), "i32", kind="ids", high=classes)
+        table = self.param_for((classes, channels))
+        h = b.embedding(table, tokens)
+        if self.chance(0.8):
+            h = b.binary("add", h, b.embedding(self.param_for((length, channels)), b.iota("i64", (length,), 0)))
+        for _ in range(int(self.random.integers(1, 3))):
+            h = self.layer(h, heads, width)
+        h = b.rows("layer_norm", [h, self.param_for((channels,)), self.param_for((channels,))], eps=1e-5 if self.dtype == "f64" else 1e-2)
+        if self.chance(0.5):
+            return b.matmul(h, table, tb=True)
+        return b.matmul(h, self.param_for((channels, classes)))
+
+    def layer(self, h, heads, width):
+        b, channels = self.b, heads * width
+        x = b.rows("rms_norm", [h, self.param_for((channels,))], eps=0.01)
+        both = b.matmul(x, self.param_for((channels, 3 * channels)))
+        parts = []
+        for i in range(3):
+            part = b.slice(both, [0, 0, i * channels], h.shape)
+            parts.append(b.transpose(b.reshape(part, (*h.shape[:2], heads, width)) if heads > 1 else b.reshape(part, (*h.shape[:2], 1, width)),
+                                     [0, 2, 1, 3]))
+        out = b.attention(*parts, True, None)
+        h = b.binary("add", h, b.matmul(b.reshape(b.transpose(out, [0, 2, 1, 3]), h.shape), self.param_for((channels, channels))))
+        y = b.unary(self.pick(["gelu", "gelu_tanh", "silu"]), b.matmul(h, self.param_for((channels, 2 * channels))))
+        return b.binary("add", h, b.matmul(y, self.param_for((2 * channels, channels))))
 
     def m_position(self):
         """Learned positions: a table at the numbers of an iota."""
@@ -641,7 +675,7 @@ class Drawing:
         """The sum of terms of what nothing else uses, and of some that is used."""
         leaves = [v for v in self.values if v.name not in self.used and v.learns]
         self.random.shuffle(leaves)
-        chosen = leaves[:int(self.random.integers(1, 5))]
+        chosen = leaves[:int(self.random.integers(1, 7))]
         if self.chance(0.3) or not chosen:
             pool = [v for v in self.values if v.learns]
             if not pool:
@@ -662,16 +696,11 @@ class Drawing:
         return total
 
 
-def dataclass_mask(name, length):
-    from builder import Value
-    return Value(name, "i1", (length, length))
-
-
 WEIGHTS = {"m_unary": 5, "m_kink": 2, "m_leaky": 1, "m_positive": 2, "m_exp": 1, "m_binary": 5, "m_div": 2, "m_affine": 6,
            "m_matmul": 7, "m_matmul_values": 2, "m_outer": 1, "m_norm": 4, "m_softmax": 3, "m_reduce": 2, "m_reduce_row": 3,
            "m_maximum_again": 4, "m_logsumexp": 1, "m_compare": 2, "m_mask": 2, "m_table": 2, "m_iota": 1, "m_reshape": 3,
            "m_transpose": 3, "m_slice": 3, "m_pad": 2, "m_concat": 3, "m_move": 2, "m_broadcast": 2, "m_cumsum": 1, "m_conv": 2,
-           "m_rope": 1, "m_attention": 3, "m_embedding": 5, "m_position": 1, "m_one_hot": 1, "m_gather": 1, "m_gate": 1,
+           "m_rope": 1, "m_attention": 3, "m_embedding": 5, "m_position": 1, "m_one_hot": 1, "m_gather": 1, "m_language_model": 1, "m_gate": 1,
            "m_residual": 2, "m_input_statistics": 2, "m_gram": 1, "m_detach": 1, "m_checkpoint": 1, "m_dropout": 0.5, "m_param": 1,
            "m_whole": 1, "m_through_integers": 1}
 # What of f32 and bf16 a rounding must not decide.
@@ -683,6 +712,12 @@ def draw_once(seed):
     dtype = ["f64", "f32", "bf16"][int(random.choice(3, p=[0.88, 0.1, 0.02]))]
     drawing = Drawing([seed, 2], dtype)
     drawing.leaves()
+    if drawing.chance(0.08):
+        # Little else then, so that such a model can generate text.
+        drawing.values = []
+        drawing.keep(drawing.m_language_model())
+        if drawing.chance(0.6):
+            return finish(drawing, seed, random)
     names = [n for n in WEIGHTS if dtype == "f64" or n not in DECIDING]
     # Some motifs are left out, others come often: each model has a character.
     weights = np.array([WEIGHTS[n] for n in names]) * random.gamma(0.5, 2.0, len(names))
@@ -701,6 +736,10 @@ def draw_once(seed):
                 continue
             drawing.keep(v)
             break
+    return finish(drawing, seed, random)
+
+
+def finish(drawing, seed, random):
     loss = drawing.loss()
     return prune(drawing.b.description(loss, seed, int(random.integers(1, 4))))
 
