@@ -205,6 +205,12 @@ def message_of(text):
     return re.sub(r"[@%]?\b[a-z]*\d+\b", "N", line)[:160]
 
 
+def crash_text(text):
+    """What was said before the stack, and the stack's frames of ours."""
+    lines = [l for l in text.splitlines() if not re.match(r" *#\d+ ", l) or "pp::" in l or ".cpp" in l or "anonymous" in l]
+    return "\n".join(l[:300] for l in lines[:12])
+
+
 def compile_pair(ppopt, description, pair, stem):
     """Writes stem.mlir and the executable stem; raises Refused or Finding."""
     mark = Marks(*pair.marks) if pair.marks else lambda: None
@@ -215,7 +221,7 @@ def compile_pair(ppopt, description, pair, stem):
         return
     text = done.stderr + done.stdout
     if done.returncode < 0 or done.returncode > 2 or "error" not in text:
-        raise Finding("the compiler crashes", f"status {done.returncode}: {text[-1500:]}")
+        raise Finding("the compiler crashes", f"status {done.returncode}: {crash_text(text)}")
     message = message_of(text)
     if INTERNAL.search(message):
         raise Finding("internal error", text[:1500])
