@@ -284,15 +284,15 @@ class Printer:
         return self.binary("sub", moved, self.unary("log", total))
 
     def print_normalize(self, node, dtype, shape, x, _):
-        return self.unary("normalize", x, f" {{{'center, ' if node['center'] else ''}eps = {node['eps']!r} : f64}}")
+        return self.unary("normalize", x, f" {{{'center, ' if node['center'] else ''}eps = {number_text(node['eps'])} : f64}}")
 
     def print_layer_norm(self, node, dtype, shape, x, operands):
         names = ", ".join(o.ssa for o in operands)
-        return self.op(f"layer_norm {names} {{eps = {node['eps']!r} : f64}}", ", ".join(o.type for o in operands), dtype, shape)
+        return self.op(f"layer_norm {names} {{eps = {number_text(node['eps'])} : f64}}", ", ".join(o.type for o in operands), dtype, shape)
 
     def print_rms_norm(self, node, dtype, shape, x, operands):
         names = ", ".join(o.ssa for o in operands)
-        return self.op(f"rms_norm {names} {{eps = {node['eps']!r} : f64}}", ", ".join(o.type for o in operands), dtype, shape)
+        return self.op(f"rms_norm {names} {{eps = {number_text(node['eps'])} : f64}}", ", ".join(o.type for o in operands), dtype, shape)
 
     def print_swiglu(self, node, dtype, shape, x, operands):
         return self.binary("mul", self.unary("silu", x), operands[1])
@@ -381,7 +381,7 @@ class Printer:
         q, k, v = operands
         names = [n for n in ("causal",) if node["causal"]]
         if node["scale"] is not None:
-            names.append(f"scale = {node['scale']!r} : f64")
+            names.append(f"scale = {number_text(node['scale'])} : f64")
         result = self.fresh()
         attributes = f" {{{', '.join(names)}}}" if names else ""
         self.lines.append(f"{result}:2 = pp.attention {', '.join(o.ssa for o in operands)}{attributes} : "
@@ -417,13 +417,18 @@ def broadcast_shape(a, b):
     return tuple(y if x == 1 else x for x, y in zip(a, b))
 
 
+def number_text(value):
+    """As MLIR reads a float: with a point."""
+    text = repr(float(value))
+    return text if "." in text else text.replace("e", ".0e")
+
+
 def element_text(dtype, value):
     if dtype == "i1":
         return "true" if value else "false"
     if dtype in ("i32", "i64"):
         return str(int(value))
-    text = repr(float(value))
-    return text if "." in text or "inf" in text else text.replace("e", ".0e")
+    return number_text(value)
 
 
 def constant_text(dtype, shape, value):
