@@ -33,7 +33,7 @@ def expected_of(entry):
 
 def pairs_of(entry):
     for pair in entry["pairs"]:
-        yield Pair(run=entry["run"], **dict(pair, marks=tuple(pair["marks"])))
+        yield Pair(run=entry["run"], **dict(pair, marks=tuple(pair["marks"]), bad=tuple(pair["bad"])))
 
 
 def check_entry(ppopt, directory, path, pairs=None):

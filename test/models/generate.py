@@ -27,7 +27,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from description import features  # noqa: E402
 from draw import Rejected, draw  # noqa: E402
-from pairs import (Finding, Pair, Refused, check_pair, draw_bad_inputs, draw_pair, draw_run, first_pair, read_thresholds)  # noqa: E402
+from pairs import (Finding, Marks, Pair, Refused, check_pair, draw_bad, draw_pair, draw_run, first_pair, message_of,
+                   read_thresholds)  # noqa: E402
+from pp_text import pp_text  # noqa: E402
 from reference import IllPosed, is_out_of_range, reference  # noqa: E402
 from shrink import shrink  # noqa: E402
 
@@ -48,6 +50,16 @@ def draw_case(seed):
         except (IllPosed, Rejected):
             continue
     raise Rejected("no model")
+
+
+def bad_id(seed, number, description):
+    """For some pairs: an id that a run must not take (Pair.bad)."""
+    random = np.random.default_rng([seed, number, 13])
+    # A one_hot of a class that is none is zeros in one place and an error in the other.
+    if random.random() < 0.6 or features(description) & {"one_hot", "gather_last"}:
+        return ()
+    bad = draw_bad(random, description)
+    return bad if bad and is_out_of_range(description, bad) else ()
 
 
 class Totals:
@@ -90,6 +102,7 @@ class Generator:
         while done < self.args.plans and refused < 12:
             pair = pairs[0] if done == 0 and refused == 0 else draw_pair(random, description, run, self.thresholds, self.args.mpi)
             is_first = pair is pairs[0]
+            pair.bad = bad_id(seed, done + refused, description)
             if self.args.only is not None and done + refused != self.args.only:
                 done += 1
                 continue
@@ -106,7 +119,7 @@ class Generator:
         stem = os.path.join(self.directory, f"seed{seed}_{number}")
         try:
             try:
-                check_pair(self.args.ppopt, description, pair, expected, tolerance, stem, self.bad_inputs(seed, number, description))
+                check_pair(self.args.ppopt, description, pair, expected, tolerance, stem)
             except Refused as refusal:
                 if is_first:
                     raise Finding("refused on one rank", str(refusal)) from None
@@ -118,15 +131,6 @@ class Generator:
         finally:
             if os.path.exists(stem + ".mlir"):
                 os.remove(stem + ".mlir")
-
-    def bad_inputs(self, seed, number, description):
-        """For some pairs: inputs that a run must not take."""
-        random = np.random.default_rng([seed, number, 13])
-        # A one_hot of a class that is none is zeros in one place and an error in the other.
-        if random.random() < 0.6 or features(description) & {"one_hot", "gather_last"}:
-            return None
-        inputs = draw_bad_inputs(random, description)
-        return inputs if inputs is not None and is_out_of_range(description, inputs) else None
 
     def report(self, seed, number, description, pair, finding, stem):
         kept = self.args.keep and os.path.join(self.args.keep, f"seed{seed}_{number}")
@@ -145,16 +149,13 @@ class Generator:
             is_first = sum(s == seed and k == finding.kind for s, _, k in self.totals.red) == 1
         if kept and self.args.shrink and is_first:
             small, small_pair = shrink(description, pair, lambda d, p: self.fails_alike(d, p, finding, stem + "_small"), self.args.shrink)
-            from pairs import Marks
-            from pp_text import pp_text
-            with open(kept + "_small.mlir", "w") as file:
-                file.write(pp_text(small, Marks(*small_pair.marks) if small_pair.marks else lambda: None))
-            save(kept + "_small.json", small, small_pair, finding)
-            print(f"    small: {kept}_small.mlir {' '.join(small_pair.compile_flags)} ({len(small['nodes'])} of "
-                  f"{len(description['nodes'])} nodes)", flush=True)
+            save_small(kept, description, small, small_pair, finding)
 
     def fails_alike(self, description, pair, finding, stem):
+        """Whether there is a finding of the same kind."""
         try:
+            if pair.bad and not is_out_of_range(description, pair.bad):
+                return False
             expected, tolerance = reference(description, pair.run)
         except Exception:  # a description that is none any more
             return False
@@ -173,8 +174,15 @@ class Generator:
 
 
 def first_line(finding):
-    from pairs import message_of
     return message_of(str(finding))
+
+
+def save_small(path, description, small, pair, finding):
+    with open(path + "_small.mlir", "w") as file:
+        file.write(pp_text(small, Marks(*pair.marks) if pair.marks else lambda: None))
+    save(path + "_small.json", small, pair, finding)
+    print(f"    small: {path}_small.mlir {' '.join(pair.compile_flags)} ({len(small['nodes'])} of {len(description['nodes'])} nodes)",
+          flush=True)
 
 
 def save(path, description, pair, finding):
@@ -183,16 +191,23 @@ def save(path, description, pair, finding):
 
 
 def replay(args, directory):
-    """One kept pair again: exit status 1 where it is still red."""
+    """One kept pair again, and with --shrink smaller: exit status 1 where it is still red."""
     with open(args.replay) as file:
         kept = json.load(file)
     description, pair = kept["description"], Pair(**kept["pair"])
-    pair = dataclasses.replace(pair, marks=tuple(pair.marks))
+    pair = dataclasses.replace(pair, marks=tuple(pair.marks), bad=tuple(pair.bad))
     expected, tolerance = reference(description, pair.run)
+    stem = os.path.join(directory, "replay")
     try:
-        check_pair(args.ppopt, description, pair, expected, tolerance, os.path.join(directory, "replay"))
+        check_pair(args.ppopt, description, pair, expected, tolerance, stem)
     except (Finding, Refused) as finding:
+        if isinstance(finding, Refused):
+            finding = Finding("refused on one rank", str(finding))
         print(f"red {args.replay}: {finding}")
+        if args.shrink:
+            generator = Generator(args, directory)
+            small, small_pair = shrink(description, pair, lambda d, p: generator.fails_alike(d, p, finding, stem), args.shrink)
+            save_small(args.replay.removesuffix(".json"), description, small, small_pair, finding)
         return 1
     print(f"green {args.replay}")
     return 0

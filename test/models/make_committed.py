@@ -22,7 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from description import all_nodes  # noqa: E402
 from builder import Builder  # noqa: E402
-from generate import draw_case  # noqa: E402
+from generate import bad_id, draw_case  # noqa: E402
 from draw import Rejected  # noqa: E402
 from pairs import Pair, draw_pair, draw_run, first_pair  # noqa: E402
 from reference import reference  # noqa: E402
@@ -56,6 +56,7 @@ def draw_plans(seed, description, run):
         # A table of many places for a model of few ops is refused: check_models.py would compare nothing.
         if pair.ranks > 4 or pair.marks and pair.marks[2] < 0.5 or "--chunks" in pair.compile_flags:
             continue
+        pair.bad = bad_id(seed, len(pairs), description)
         pairs.append(pair)
     return pairs
 
@@ -127,6 +128,7 @@ def main():
     for i, path in enumerate(args.add):
         kept = json.loads(pathlib.Path(path).read_text())
         pair = Pair(**kept["pair"])
+        pair.marks, pair.bad = tuple(pair.marks), tuple(pair.bad)
         pairs = [first_pair(pair.run)] * (pair.compile_flags != first_pair(pair.run).compile_flags) + [pair]
         name = re.sub(r"\W", "_", args.name or pathlib.Path(path).stem) + (f"_{i}" if args.name and i else "")
         write(name, entry_of(kept["description"], pairs, *reference(kept["description"], pair.run)))
@@ -134,7 +136,7 @@ def main():
     if not args.pick and not args.add:
         for path in sorted(FOLDER.glob("*.json")):
             old = json.loads(path.read_text())
-            pairs = [Pair(run=old["run"], **p) for p in old["pairs"]]
+            pairs = [Pair(run=old["run"], **dict(p, marks=tuple(p["marks"]), bad=tuple(p["bad"]))) for p in old["pairs"]]
             new = entry_of(old["description"], pairs, *reference(old["description"], old["run"]))
             if not args.check:
                 write(path.stem, new)

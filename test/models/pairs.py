@@ -24,13 +24,15 @@ PLACING = {"interleaved", "zb-v", "dualpipe-v"}  # they say themselves where sta
 
 @dataclasses.dataclass
 class Pair:
-    """A plan for a description. `run` says the optimizer; `marks`, where ops are marked, (seed, places, share, stay)."""
+    """A plan for a description. `run` says the optimizer; `marks`, where ops are marked, (seed, places, share, stay); `bad`, where the
+    program must refuse an input that is changed at (name, index in the first step, to value)."""
     compile_flags: list
     run_flags: list
     run: dict
     launch: str = "threads"
     ranks: int = 1
     marks: tuple = ()
+    bad: tuple = ()
 
     def to_json(self):
         return dataclasses.asdict(self)
@@ -265,17 +267,21 @@ def make_safe(description, arrays):
     return {n: safetensors_io.BF16(a) if types[n] == "bf16" else a for n, a in arrays.items()}
 
 
-def draw_bad_inputs(random, description):
-    """Inputs with one integer of the first step changed to what may be out of range; None where there are no integers."""
-    names = [e["name"] for e in description["inputs"] if e["draw"]["kind"] == "ids"]
-    if not names:
-        return None
+def draw_bad(random, description):
+    """A change of one integer of the first step to what may be out of range: Pair.bad; () where there are no integers."""
+    entries = [e for e in description["inputs"] if e["draw"]["kind"] == "ids"]
+    if not entries:
+        return ()
+    entry = entries[int(random.integers(len(entries)))]
+    high = entry["draw"]["high"]
+    choices = [high, high + 1, high + 10, 100000, -1, -2, -1000, 2**29 if entry["type"][0] == "i32" else 2**61]
+    return entry["name"], int(random.integers(np.prod(entry["type"][1]))), int(choices[int(random.integers(len(choices)))])
+
+
+def bad_inputs(description, bad):
     inputs = make_inputs(description, description["steps"] * description["batch"])
-    values = inputs[names[int(random.integers(len(names)))]]
-    first = values[:description["batch"]].reshape(-1)  # a view: steps follow one another
-    high = int(values.max()) + 1
-    choices = [high, high + 1, high + 10, 100000, -1, -2, -1000, np.iinfo(values.dtype).max // 4]
-    first[int(random.integers(first.size))] = choices[int(random.integers(len(choices)))]
+    name, index, value = bad
+    inputs[name].reshape(-1)[index] = value
     return inputs
 
 
@@ -337,10 +343,11 @@ def compare(pair, ours, expected, tolerance):
         expect(found[1] == wanted[1], "wrong evaluation", f"{found[1]} skipped batches instead of {wanted[1]}")
 
 
-def expect_refused_ids(description, pair, stem, inputs):
+def expect_refused_id(description, pair, stem):
     """Ids outside of a table, or classes that are none: the run must end with an error, on every plan alike."""
     try:
-        run_pair(description, dataclasses.replace(pair, run=dict(pair.run, evaluate=False)), stem, inputs)
+        run_pair(description, dataclasses.replace(pair, run=dict(pair.run, evaluate=False)), stem,
+                 bad_inputs(description, pair.bad))
     except Finding as finding:
         if finding.kind == "the run fails":
             return
@@ -348,14 +355,13 @@ def expect_refused_ids(description, pair, stem, inputs):
     raise Finding("an id out of range is taken", "exit status 0")
 
 
-def check_pair(ppopt, description, pair, expected, tolerance, stem, bad_inputs=None):
-    """Raises Refused or Finding. Leaves the model; removes what is large. With `bad_inputs` runs again with these, which hold an id
-    that is out of range."""
+def check_pair(ppopt, description, pair, expected, tolerance, stem):
+    """Raises Refused or Finding. Leaves the model; removes what is large."""
     try:
         compile_pair(ppopt, description, pair, stem)
         compare(pair, run_pair(description, pair, stem), expected, tolerance)
-        if bad_inputs is not None:
-            expect_refused_ids(description, pair, stem, bad_inputs)
+        if pair.bad:
+            expect_refused_id(description, pair, stem)
     finally:
         for end in ("", ".inputs", ".init", ".evaluation", ".log", ".parameters", ".gradients"):
             if os.path.exists(stem + end):

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from description import make_inputs, make_params
+from pairs import bad_inputs
 from torch_text import torch_text
 
 torch.set_num_threads(1)
@@ -173,8 +174,9 @@ def update(p, g, state, run, t, is_decayed):
     return p - lr / (1 - 0.9**t) * m / (torch.sqrt(v / (1 - 0.999**t)) + run["eps"])
 
 
-def is_out_of_range(description, inputs):
-    """Whether the first step's ids or classes are, by what PyTorch takes."""
+def is_out_of_range(description, bad):
+    """Whether ids or classes of the first step are, after a change (Pair.bad), by what PyTorch takes."""
+    inputs = bad_inputs(description, bad)
     params = {n: torch.from_numpy(a.astype(np.float64)) for n, a in make_params(description).items()}
     try:
         Model(description).loss(rows_of(inputs, 0, description["batch"]), params)

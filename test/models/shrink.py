@@ -11,6 +11,8 @@ def smaller_pairs(pair):
     if pair.marks:
         yield dataclasses.replace(pair, marks=())
         yield dataclasses.replace(pair, marks=(*pair.marks[:2], 0.2, pair.marks[3]))
+    if pair.bad:
+        yield dataclasses.replace(pair, bad=(pair.bad[0], 0, pair.bad[2]))
     for key in ("compile_flags", "run_flags"):
         flags = getattr(pair, key)
         i = 0
@@ -148,7 +150,7 @@ def cost(description, pair):
     text = sum(len(n["in"]) + 1 for n in description["nodes"]) + sum(len(f["nodes"]) for f in description["functions"].values())
     sizes = sum(s for e in description["inputs"] + description["params"] for s in e["type"][1])
     return (text * 20 + sizes + 10 * len(description["params"] + description["inputs"]) + description["steps"]
-            + 15 * len(pair.compile_flags) + 5 * len(pair.run_flags) + 30 * bool(pair.marks))
+            + 15 * len(pair.compile_flags) + 5 * len(pair.run_flags) + 30 * bool(pair.marks) + 5 * bool(pair.bad and pair.bad[1]))
 
 
 def shrink(description, pair, still_fails, seconds=120):

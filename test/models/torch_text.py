@@ -128,7 +128,7 @@ def expression(node, shapes):
     if op == "token_loss":
         return f"token_loss({', '.join(operands)}, {node['ignore']})"
     if op == "count":
-        return f"count({x}, {node['ignore']}, counts, {node['in_arithmetic']})"
+        return f"count({x}, {node['ignore']}, counts, {node.get('in_arithmetic', False)})"
     raise ValueError(f"no PyTorch for {op}")
 
 
