@@ -440,6 +440,50 @@ class Drawing:
             self.ids.append((ids, high))
         return ids, high
 
+    def m_integers(self):
+        """Shapes, sums, maxima and choices of integers, as floats at the end."""
+        b = self.b
+        x, _ = self.pick(self.ids) if self.ids and self.chance(0.7) else self.id_input()
+        for _ in range(int(self.random.integers(1, 4))):
+            x = self.pick([lambda: self.shaped(x), lambda: self.shaped(x), lambda: self.row_reduced(x),
+                           lambda: b.binary(self.pick(["maximum", "minimum", "add", "sub", "mul"]), x, self.small_table(x)),
+                           lambda: b.select(b.compare(self.pick(COMPARISONS), x, self.small_table(x)), x, self.small_table(x))])()
+        h = b.cast(x, self.dtype)
+        return b.binary("mul", h, self.param_for(h.shape[-1:] if h.rank and not (h.state == ROWS and h.dim == h.rank - 1) else ()))
+
+    def small_table(self, x):
+        """A constant that meets x in its last dimension, of x's type."""
+        is_wide = x.rank and not (x.state == ROWS and x.dim == x.rank - 1) and self.chance(0.6)
+        return self.table(x.shape[-1:] if is_wide else (), x.dtype)
+
+    def row_reduced(self, x):
+        dims = [d for d in range(x.rank) if not (x.state == ROWS and d == x.dim)]
+        if not dims:
+            raise Rejected("no dimension")
+        return self.b.reduce(self.pick(["sum", "amax"]), x, [self.pick(dims)], self.chance(0.5))
+
+    def shaped(self, x):
+        """A view, a part or a repetition of any type."""
+        kept, self.values = self.values, [x]
+        try:
+            return self.pick([self.m_reshape, self.m_transpose, self.m_slice, self.m_pad, self.m_concat_self, self.m_broadcast])()
+        finally:
+            self.values = kept
+
+    def m_concat_self(self):
+        x = self.value(lambda v: v.rank >= 1)
+        return self.b.concat([x] * int(self.random.integers(2, 4)), int(self.random.integers(x.rank)))
+
+    def m_mask_shape(self):
+        """A mask that was moved, as a float."""
+        b = self.b
+        mask = self.pick(self.masks) if self.masks and self.chance(0.6) else b.input(self.small_shape(0, 2), "i1", kind="bool")
+        for _ in range(int(self.random.integers(1, 3))):
+            mask = self.shaped(mask)
+        self.masks.append(mask)
+        h = b.cast(mask, self.dtype)
+        return b.select(mask, h, self.value(lambda v: v.state != SUM)) if self.chance(0.4) else h
+
     def tie(self, table, e):
         """The table as a head as well."""
         if table.rank == 2 and e.rank >= 2 and not (e.state == ROWS and e.dim == e.rank - 1):
@@ -700,7 +744,7 @@ WEIGHTS = {"m_unary": 5, "m_kink": 2, "m_leaky": 1, "m_positive": 2, "m_exp": 1,
            "m_matmul": 7, "m_matmul_values": 2, "m_outer": 1, "m_norm": 4, "m_softmax": 3, "m_reduce": 2, "m_reduce_row": 3,
            "m_maximum_again": 4, "m_logsumexp": 1, "m_compare": 2, "m_mask": 2, "m_table": 2, "m_iota": 1, "m_reshape": 3,
            "m_transpose": 3, "m_slice": 3, "m_pad": 2, "m_concat": 3, "m_move": 2, "m_broadcast": 2, "m_cumsum": 1, "m_conv": 2,
-           "m_rope": 1, "m_attention": 3, "m_embedding": 5, "m_position": 1, "m_one_hot": 1, "m_gather": 1, "m_language_model": 1, "m_gate": 1,
+           "m_rope": 1, "m_attention": 3, "m_embedding": 5, "m_position": 1, "m_one_hot": 1, "m_gather": 1, "m_language_model": 1, "m_integers": 2, "m_mask_shape": 1, "m_gate": 1,
            "m_residual": 2, "m_input_statistics": 2, "m_gram": 1, "m_detach": 1, "m_checkpoint": 1, "m_dropout": 0.5, "m_param": 1,
            "m_whole": 1, "m_through_integers": 1}
 # What of f32 and bf16 a rounding must not decide.
