@@ -67,12 +67,13 @@ class Totals:
         self.lock = threading.Lock()
         self.models = self.pairs = 0
         self.refusals, self.findings = collections.Counter(), collections.Counter()
+        self.examples = {}  # of refusals: seed:number
         self.red = []
 
     def text(self):
         lines = [f"{self.models} models, {self.pairs} pairs compared, {sum(self.refusals.values())} refused, "
                  f"{sum(self.findings.values())} findings"]
-        lines += [f"  refused {n} times: {m}" for m, n in self.refusals.most_common()]
+        lines += [f"  refused {n} times, as {self.examples[m]}: {m}" for m, n in self.refusals.most_common()]
         lines += [f"  found {n} times: {m}" for m, n in self.findings.most_common()]
         return "\n".join(lines)
 
@@ -112,6 +113,7 @@ class Generator:
                 refused += 1
                 with self.totals.lock:
                     self.totals.refusals[str(refusal)] += 1
+                    self.totals.examples.setdefault(str(refusal), f"{seed}:{done + refused - 1}")
                 continue
             done += 1
 
