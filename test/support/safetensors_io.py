@@ -34,7 +34,7 @@ class BF16:
     """An f32 array of values that bf16 has, to be written as such."""
 
     def __init__(self, values):
-        self.bits = (np.ascontiguousarray(values, "<f4").view("<u4") >> 16).astype("<u2")
+        self.bits = (np.ascontiguousarray(values, "<f4").view("<u4") >> 16).astype("<u2").reshape(np.shape(values))
 
 
 def write(path, tensors):
