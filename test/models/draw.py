@@ -24,6 +24,7 @@ class Drawing:
         self.sizes = SIZES + (LARGE if self.chance(0.15) else [])
         self.ids = []         # (value, high): integers in [0, high)
         self.masks = []
+        self.logits = None    # of a language model
 
     # --- choices -------------------------------------------------------------
 
@@ -503,9 +504,8 @@ class Drawing:
         for _ in range(int(self.random.integers(1, 3))):
             h = self.layer(h, heads, width)
         h = b.rows("layer_norm", [h, self.param_for((channels,)), self.param_for((channels,))], eps=1e-5 if self.dtype == "f64" else 1e-2)
-        if self.chance(0.5):
-            return b.matmul(h, table, tb=True)
-        return b.matmul(h, self.param_for((channels, classes)))
+        self.logits = b.matmul(h, table, tb=True) if self.chance(0.5) else b.matmul(h, self.param_for((channels, classes)))
+        return self.logits
 
     def layer(self, h, heads, width):
         b, channels = self.b, heads * width
@@ -661,6 +661,9 @@ class Drawing:
         if h.state != ROWS or h.rank < 2 or h.dim != 0 or h.unit != 1 or h.dim == h.rank - 1:
             raise Rejected("no logits")
         targets, ignore = self.target_input(h.shape[1:-1], h.shape[-1])
+        if h == self.logits:
+            # The next tokens: such a model can generate.
+            self.b.inputs[-1]["shift"] = 1
         kind = int(self.random.integers(4))
         if kind <= 1:
             return self.b.losses("cross_entropy", h, targets, ignore)

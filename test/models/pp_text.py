@@ -466,7 +466,8 @@ def pp_text(description, mark=lambda: None, name="model"):
     for entry in description["inputs"]:
         ssa = f"%in_{entry['name']}"
         printer.values[entry["name"]] = Value(ssa, *entry["type"])
-        arguments.append(f"{ssa}: {type_text(*entry['type'])} {{pp.input = \"{entry['name']}\"}}")
+        shift = f", pp.shift = {entry['shift']} : i64" if entry.get("shift") else ""
+        arguments.append(f"{ssa}: {type_text(*entry['type'])} {{pp.input = \"{entry['name']}\"{shift}}}")
     for entry in description["params"]:
         ssa = f"%p_{entry['name']}"
         printer.values[entry["name"]] = Value(ssa, *entry["type"])
