@@ -1,6 +1,7 @@
 """Random plans for a description, and one pair of both: compiled, run, compared with what PyTorch made of it."""
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import re
@@ -134,9 +135,9 @@ def draw_pair(random, description, run, thresholds=(), allows_mpi=False):
         compile_flags += ["--cpu", pick(["x86-64-v2", "x86-64-v3", "haswell"])]
     if run.get("precision"):
         compile_flags += ["--precision", run["precision"]]
-    for name, least, default in thresholds:
-        if random.random() < 0.25:
-            compile_flags += ["--threshold", f"{name}={draw_threshold(random, least, default)}"]
+    small = [f"{name}={draw_threshold(random, least, default)}" for name, least, default in thresholds if random.random() < 0.3]
+    if small and random.random() < 0.7:
+        compile_flags += ["--threshold", ",".join(small)]
     if random.random() < 0.5:
         run_flags.append("--poison")
     if random.random() < 0.7:
@@ -148,25 +149,20 @@ def draw_pair(random, description, run, thresholds=(), allows_mpi=False):
 
 
 def draw_threshold(random, least, default):
-    """Between its least value and its default, small ones more often."""
+    """From the least value to the default, small ones more often."""
     if default <= least:
-        return default
-    return int(round(least + (default - least) * random.random() ** 4))
+        return int(least + random.choice([0, 1, 2, 4]))
+    return int(round(least + (default - least) * random.random() ** 6))
 
 
 def read_thresholds(path):
-    """[(name, least, default)] of the compiler's table; none where there is no such file yet."""
+    """[(name, least, default)] of the compiler's table; none where there is no such file."""
     try:
         text = pathlib.Path(path).read_text()
     except OSError:
         return []
-    found = re.findall(r"^\s*\w+\(\s*\"?([\w-]+)\"?\s*,([^)]*)\)", text, re.M)
-    thresholds = []
-    for name, rest in found:
-        numbers = [int(n.replace("'", "")) for n in re.findall(r"(?<![\w.])\d[\d']*(?![\w.])", re.sub(r'"[^"]*"', "", rest))]
-        if len(numbers) >= 2:
-            thresholds.append((name, min(numbers[:2]), max(numbers[:2])))
-    return thresholds
+    rows = re.findall(r'PP_THRESHOLD\(\w+,\s*"([\w-]+)",\s*([\d* ]+),\s*(\d+),', text)
+    return [(name, int(least), math.prod(int(f) for f in default.split("*"))) for name, default, least in rows]
 
 
 # --- one pair ----------------------------------------------------------------
