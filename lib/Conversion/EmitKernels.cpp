@@ -6,7 +6,8 @@
 //
 // The second, of the runtime's type ppopt_kernel_fn, reads the buffers from the
 // list of the launch (arguments, then results) and calls the first. A result in
-// place of an argument is one buffer of @k_loops: no two of them overlap.
+// place of an argument is one buffer of @k_loops: no two of them overlap. Each
+// is aligned, unless it is a microbatch's part of an input.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,11 +34,15 @@ namespace {
 /// Which argument each result of each kernel is written over.
 using InplaceTable = DenseMap<StringAttr, DenseI64ArrayAttr>;
 
+/// Kernels' arguments that may begin anywhere, by number.
+using UnalignedTable = DenseMap<StringAttr, DenseSet<unsigned>>;
+
 class KernelEmitter {
 public:
-  KernelEmitter(KernelOp kernel, ArrayRef<int64_t> inplace, int64_t vectorBytes)
-      : kernel(kernel), inplace(inplace), vectorBytes(vectorBytes),
-        builder(kernel.getContext()),
+  KernelEmitter(KernelOp kernel, ArrayRef<int64_t> inplace,
+                const DenseSet<unsigned> &unaligned, int64_t vectorBytes)
+      : kernel(kernel), inplace(inplace), unaligned(unaligned),
+        vectorBytes(vectorBytes), builder(kernel.getContext()),
         pointer(LLVM::LLVMPointerType::get(kernel.getContext())),
         i64(builder.getI64Type()) {}
 
@@ -54,6 +59,7 @@ private:
 
   KernelOp kernel;
   ArrayRef<int64_t> inplace;
+  const DenseSet<unsigned> &unaligned;
   int64_t vectorBytes;
   OpBuilder builder;
   Type pointer, i64;
@@ -90,6 +96,18 @@ static LogicalResult checkOverwritten(KernelOp kernel,
   return success();
 }
 
+/// Whether a buffer begins at a row of an input: a microbatch's part follows
+/// that of another, and rows may have any number of bytes.
+static bool isPartOfInput(Value buffer) {
+  while (auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>())
+    buffer = view.getSource();
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  auto task = argument ? dyn_cast<TaskOp>(argument.getOwner()->getParentOp())
+                       : TaskOp();
+  return task &&
+         task.getArgRole(argument.getArgNumber()).getKind() == RoleKind::Input;
+}
+
 static int64_t emitForm(ElementPuller &puller, Value begin, Value end) {
   Block &body = puller.kernel.getBody().front();
   if (!body.getOps<EmbeddingGradOp>().empty())
@@ -107,8 +125,9 @@ int64_t KernelEmitter::emitLoops(LLVM::LLVMFuncOp function) {
   for (unsigned i = 0, e = countBuffers(); i < e; ++i) {
     function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
                         builder.getUnitAttr());
-    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
-                        builder.getI64IntegerAttr(kBufferAlignment));
+    if (!unaligned.contains(i))
+      function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                          builder.getI64IntegerAttr(kBufferAlignment));
   }
   ValueRange arguments = entry->getArguments();
   SmallVector<Value> buffers(arguments.take_front(kernel.getNumArguments()));
@@ -171,7 +190,11 @@ struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     InplaceTable inplace;
+    UnalignedTable unaligned;
     WalkResult result = module.walk([&](LaunchOp launch) {
+      for (auto [i, buffer] : llvm::enumerate(launch.getIns()))
+        if (isPartOfInput(buffer))
+          unaligned[launch.getKernelAttr().getAttr()].insert(i);
       auto [it, isNew] = inplace.try_emplace(launch.getKernelAttr().getAttr(),
                                              launch.getInplaceAttr());
       if (isNew || it->second == launch.getInplaceAttr())
@@ -195,7 +218,9 @@ struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
       if (failed(checkOverwritten(kernel, overwritten)))
         return signalPassFailure();
       tiles[kernel.getSymNameAttr()] =
-          KernelEmitter(kernel, overwritten, vectorBytes).emit();
+          KernelEmitter(kernel, overwritten, unaligned[kernel.getSymNameAttr()],
+                        vectorBytes)
+              .emit();
     }
     module.walk([&](LaunchOp launch) {
       launch.setTiles(tiles.lookup(launch.getKernelAttr().getAttr()));

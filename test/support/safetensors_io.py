@@ -30,10 +30,19 @@ def read(path):
     return tensors
 
 
+class BF16:
+    """An f32 array of values that bf16 has, to be written as such."""
+
+    def __init__(self, values):
+        self.bits = (np.ascontiguousarray(values, "<f4").view("<u4") >> 16).astype("<u2").reshape(np.shape(values))
+
+
 def write(path, tensors):
     header, offset = {}, 0
+    types = {name: "BF16" if isinstance(tensor, BF16) else NAMES[tensor.dtype] for name, tensor in tensors.items()}
+    tensors = {name: tensor.bits if isinstance(tensor, BF16) else tensor for name, tensor in tensors.items()}
     for name, array in tensors.items():
-        header[name] = {"dtype": NAMES[array.dtype], "shape": list(array.shape),
+        header[name] = {"dtype": types[name], "shape": list(array.shape),
                         "data_offsets": [offset, offset + array.nbytes]}
         offset += array.nbytes
     text = json.dumps(header).encode()

@@ -1,0 +1,226 @@
+"""What PyTorch's autograd in f64 makes of a description: losses, gradients, parameters after some steps, evaluations.
+
+How well a model's numbers can be known is asked too: `noise` perturbs what every op rounds, forward and backward, by a relative
+amount that is a function of the value alone (equal values stay equal), and the change of all results is the condition.
+"""
+import warnings
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from description import make_inputs, make_params
+from pairs import bad_inputs
+from torch_text import torch_text
+
+torch.set_num_threads(1)
+warnings.filterwarnings("ignore")
+
+
+class IllPosed(Exception):
+    """A model whose numbers are not finite, too large, or too sensitive to rounding."""
+
+
+# --- what torch has no function for ------------------------------------------
+
+
+def normalize(x, eps):
+    return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + eps)
+
+
+def rope(x, base):
+    length, half = x.shape[-2], x.shape[-1] // 2
+    angles = torch.arange(length, dtype=x.dtype)[:, None] * base ** (-torch.arange(half, dtype=x.dtype) / half)
+    z = torch.complex(x[..., :half].contiguous(), x[..., half:].contiguous()) * torch.polar(torch.ones_like(angles), angles)
+    return torch.cat([z.real, z.imag], -1)
+
+
+def scores(q, k, causal, scale):
+    s = q @ k.transpose(-1, -2) * (scale if scale is not None else q.shape[-1] ** -0.5)
+    if causal:
+        s = s.masked_fill(~torch.ones(s.shape[-2:], dtype=torch.bool).tril(), float("-inf"))
+    return s
+
+
+def attention(q, k, v, causal, scale):
+    return torch.softmax(scores(q, k, causal, scale), -1) @ v
+
+
+def attention_lse(q, k, causal, scale):
+    return torch.logsumexp(scores(q, k, causal, scale), -1)
+
+
+def count(targets, ignore, counts, in_arithmetic):
+    counts.append(int((targets != ignore).sum()))
+    if in_arithmetic and counts[-1] == 0:
+        raise IllPosed("a count of zero that is no divisor")
+    return torch.tensor(float(counts[-1]), dtype=torch.float64)
+
+
+def token_loss(logits, targets, ignore):
+    rows = F.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1).long(), reduction="none",
+                           ignore_index=-2**40 if ignore is None else ignore)
+    return rows.reshape(targets.shape)
+
+
+def cross_entropy(logits, targets, ignore, counts):
+    if ignore is not None:
+        counts.append(int((targets != ignore).sum()))
+    return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1).long(),
+                           ignore_index=-2**40 if ignore is None else ignore)
+
+
+# --- noise -------------------------------------------------------------------
+
+
+def perturb(v, eps, seed):
+    is_dyadic = (v * 1024 == torch.round(v * 1024)) & (v.abs() < 2**20)
+    factor = torch.frac(torch.sin(v * 1.2345678e7 + seed) * 43758.5453) * eps
+    return torch.where(is_dyadic, v, v * (1 + factor))
+
+
+class Noise(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, v, eps, seed):
+        ctx.eps, ctx.seed = eps, seed
+        return perturb(v, eps, seed)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return perturb(gradient, ctx.eps, ctx.seed + 1), None, None
+
+
+# --- training ----------------------------------------------------------------
+
+
+class Model:
+    def __init__(self, description, eps=0.0, seed=0):
+        self.description = description
+        scope = {"torch": torch, "F": F, "normalize": normalize, "rope": rope, "attention": attention,
+                 "attention_lse": attention_lse, "cross_entropy": cross_entropy, "token_loss": token_loss, "count": count}
+        exec(torch_text(description), scope)  # pylint: disable=exec-used
+        self.model = scope["model"]
+        self.q = (lambda v: Noise.apply(v, eps, seed)) if eps else (lambda v: v)
+
+    def loss(self, inputs, params):
+        """(loss, whether some count of targets is zero)."""
+        tensors = {n: torch.from_numpy(a).to(torch.float64) if a.dtype.kind == "f" else torch.from_numpy(a)
+                   for n, a in inputs.items()}
+        loss, counts = self.model(self.q, tensors, params)
+        return loss, any(c == 0 for c in counts)
+
+
+def rows_of(inputs, first, count):
+    return {name: np.ascontiguousarray(values[first:first + count]) for name, values in inputs.items()}
+
+
+def train(description, run, eps=0.0, seed=0):
+    """The results of the steps of `run` (pairs.py): a dictionary of arrays and lists. A skipped step's loss is None."""
+    model, batch = Model(description, eps, seed), description["batch"]
+    steps = description["steps"]
+    inputs = make_inputs(description, steps * batch)
+    params = {n: torch.from_numpy(a.astype(np.float64)).requires_grad_(True) for n, a in make_params(description).items()}
+    learning = [p["name"] for p in description["params"] if not p.get("frozen")]
+    no_decay = {p["name"] for p in description["params"] if p.get("no_decay")}
+    states = {n: {} for n in learning}
+    result = {"losses": [], "norms": [], "gradients": {}, "evaluations": []}
+    updates = 0
+    for step in range(steps):
+        loss, is_empty = model.loss(rows_of(inputs, step * batch, batch), params)
+        if is_empty:
+            result["losses"].append(None)
+            result["norms"].append(None)
+            continue
+        gradients = torch.autograd.grad(loss, [params[n] for n in learning], allow_unused=True) if loss.requires_grad else [None] * len(learning)
+        gradients = dict(zip(learning, gradients))
+        if step == 0:
+            result["gradients"] = {n: g.detach().numpy().copy() for n, g in gradients.items() if g is not None}
+        norm = float(torch.sqrt(sum([(g * g).sum() for g in gradients.values() if g is not None], torch.zeros((), dtype=torch.float64))))
+        result["losses"].append(float(loss.detach()))
+        result["norms"].append(norm)
+        updates += 1
+        scale = run["clip"] / norm if run["clip"] and norm > run["clip"] else 1.0
+        for name, gradient in gradients.items():
+            if gradient is None:
+                # What no loss depends on is still decayed where ppopt updates it; such parameters are not compared.
+                continue
+            params[name] = update(params[name].detach(), gradient * scale, states[name], run, updates, name not in no_decay)
+        for name in learning:
+            params[name] = params[name].detach().requires_grad_(True)
+    result["parameters"] = {n: p.detach().numpy().copy() for n, p in params.items()}
+    if run["evaluate"]:
+        rows = make_inputs(description, 2 * batch, "evaluation")
+        losses = []
+        for k in range(2):
+            loss, is_empty = model.loss(rows_of(rows, k * batch, batch), {n: p.detach() for n, p in params.items()})
+            if not is_empty:
+                losses.append(float(loss))
+        result["evaluations"] = [float(np.mean(losses)) if losses else None, 2 - len(losses)]
+    return result
+
+
+def update(p, g, state, run, t, is_decayed):
+    lr, decay = run["lr"], run["weight_decay"] if is_decayed else 0.0
+    if run["optimizer"] == "sgd":
+        g = g + decay * p
+        v = state["v"] = run["momentum"] * state.get("v", 0.0) + g
+        return p - lr * (g + run["momentum"] * v if run["nesterov"] else v)
+    if run["optimizer"] == "adam":
+        g = g + decay * p
+    else:
+        p = p * (1 - lr * decay)
+    m = state["m"] = 0.9 * state.get("m", 0.0) + 0.1 * g
+    v = state["s"] = 0.999 * state.get("s", 0.0) + 0.001 * g * g
+    return p - lr / (1 - 0.9**t) * m / (torch.sqrt(v / (1 - 0.999**t)) + run["eps"])
+
+
+def is_out_of_range(description, bad):
+    """Whether ids or classes of the first step are, after a change (Pair.bad), by what PyTorch takes."""
+    inputs = bad_inputs(description, bad)
+    params = {n: torch.from_numpy(a.astype(np.float64)) for n, a in make_params(description).items()}
+    try:
+        Model(description).loss(rows_of(inputs, 0, description["batch"]), params)
+    except (IndexError, RuntimeError) as error:
+        return "out of" in str(error)
+    return False
+
+
+# --- how well it can be known ------------------------------------------------
+
+# Of a type: the noise, the largest change that is accepted, the tolerance at least.
+ROUNDING = {"f64": (1e-14, 1e-11, 1e-9), "f32": (1e-6, 3e-3, 1e-4), "bf16": (1e-2, 0.2, 5e-2)}
+LARGEST = 1e5
+
+
+def scaled_difference(a, b):
+    """The largest difference of two results of train, relative as compare() in pairs.py has it."""
+    worst = 0.0
+    for x, y in zip(a["losses"] + a["evaluations"][:1], b["losses"] + b["evaluations"][:1]):
+        if x is not None:
+            worst = max(worst, abs(x - y) / max(abs(x), 1e-3))
+    for kind in ("gradients", "parameters"):
+        largest = max((np.abs(g).max() for g in a[kind].values()), default=0)
+        for name, value in a[kind].items():
+            scale = max(np.abs(value).max(), 1e-3 * largest)
+            if scale:
+                worst = max(worst, np.abs(value - b[kind][name]).max() / scale)
+    return worst
+
+
+def is_reasonable(result):
+    numbers = [x for x in result["losses"] + result["evaluations"][:1] if x is not None]
+    arrays = list(result["gradients"].values()) + list(result["parameters"].values())
+    return all(np.isfinite(x) and abs(x) < LARGEST for x in numbers) and all(
+        np.isfinite(a).all() and np.abs(a).max() < LARGEST for a in arrays)
+
+
+def reference(description, run):
+    """(result of train, tolerance); IllPosed where the numbers are not worth comparing."""
+    result = train(description, run)
+    if not is_reasonable(result):
+        raise IllPosed("not finite, or large")
+    eps, most, tolerance = ROUNDING["bf16" if run.get("precision") == "bf16" else description["float"]]
+    change = max(scaled_difference(result, train(description, run, eps, seed)) for seed in (0, 1000))
+    if not change <= most:
+        raise IllPosed(f"noise of {eps} changes results by {change:.3g}")
+    return result, max(tolerance, 3 * change)

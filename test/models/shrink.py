@@ -1,0 +1,175 @@
+"""Makes a failing pair small: drops flags, steps, terms, ops, sizes, as long as a finding of the same kind stays."""
+import copy
+import dataclasses
+import time
+
+from description import FLOATS, prune
+
+
+def smaller_pairs(pair):
+    """With one flag less, one after the other."""
+    if pair.marks:
+        yield dataclasses.replace(pair, marks=())
+        yield dataclasses.replace(pair, marks=(*pair.marks[:2], 0.2, pair.marks[3]))
+    if pair.bad:
+        yield dataclasses.replace(pair, bad=(pair.bad[0], 0, pair.bad[2]))
+    for key in ("compile_flags", "run_flags"):
+        flags = getattr(pair, key)
+        i = 0
+        while i < len(flags):
+            width = 2 if i + 1 < len(flags) and not flags[i + 1].startswith("--") else 1
+            kept = flags[i] in ("--optimizer", "--lr", "--momentum", "--weight-decay", "--eps", "--nesterov", "--clip", "--threads")
+            if not kept:
+                shorter = flags[:i] + flags[i + width:]
+                changes = {key: shorter}
+                if flags[i] == "--mesh":
+                    if pair.marks:
+                        i += width
+                        continue
+                    changes["ranks"] = 1
+                    changes["launch"] = "threads"
+                yield dataclasses.replace(pair, **changes)
+            i += width
+    if "--mesh" in pair.compile_flags:
+        at = pair.compile_flags.index("--mesh") + 1
+        for axis in pair.compile_flags[at].split(","):
+            if axis != pair.compile_flags[at] and not (pair.marks and axis.startswith("dp")):
+                yield dataclasses.replace(pair, compile_flags=[*pair.compile_flags[:at], axis, *pair.compile_flags[at + 1:]],
+                                          ranks=int(axis.split("=")[1]))
+
+
+def renamed(description, old, new):
+    """Uses of `old` become uses of `new`."""
+    result = copy.deepcopy(description)
+    for node in result["nodes"]:
+        node["in"] = [new if name == old else name for name in node["in"]]
+    if result["loss"] == old:
+        result["loss"] = new
+    return prune(result)
+
+
+def inlined(description, call):
+    """The entry with the body of a called function in the call's place."""
+    result = copy.deepcopy(description)
+    function = result["functions"][call["function"]]
+    at = next(i for i, n in enumerate(result["nodes"]) if n["name"] == call["name"])
+    names = dict(zip((a for a, _ in function["args"]), call["in"]))
+    for node in function["nodes"]:
+        names[node["name"]] = f"{call['name']}_{node['name']}"
+    body = []
+    for node in copy.deepcopy(function["nodes"]):
+        rename = lambda n: names.get(n) or f"{names[n.split(':')[0]]}:{n.split(':')[1]}"
+        body.append(dict(node, name=names[node["name"]], **{"in": [rename(n) for n in node["in"]]}))
+    result["nodes"][at:at + 1] = body
+    for i, inner in enumerate(function["results"]):
+        result = renamed(result, f"{call['name']}:{i}", names[inner])
+    return result
+
+
+def smaller_descriptions(description):
+    if description["steps"] > 1:
+        yield dict(copy.deepcopy(description), steps=1)
+    types = {e["name"]: e["type"] for e in description["inputs"] + description["params"]}
+    for node in description["nodes"]:
+        if node["op"] == "call":
+            for i, t in enumerate(node["types"]):
+                types[f"{node['name']}:{i}"] = t
+        else:
+            types[node["name"]] = node["type"]
+    batch = description["batch"]
+    for node in reversed(description["nodes"]):
+        results = [(f"{node['name']}:{i}", t) for i, t in enumerate(node["types"])] if node["op"] == "call" else [(node["name"], node["type"])]
+        for name, (dtype, shape) in results:
+            for operand in node["in"]:
+                if types[operand] == [dtype, shape]:
+                    yield renamed(description, name, operand)
+        if node["op"] == "call":
+            yield inlined(description, node)
+    for node in reversed(description["nodes"]):
+        # A value becomes an input or a parameter.
+        results = [(f"{node['name']}:{i}", t) for i, t in enumerate(node["types"])] if node["op"] == "call" else [(node["name"], node["type"])]
+        for name, (dtype, shape) in results:
+            if dtype not in FLOATS or node["op"] in ("constant", "iota"):
+                continue
+            entry = {"name": "s_" + name.replace(":", "_"), "type": [dtype, shape], "draw": {"kind": "real"}}
+            for key in ("inputs", "params"):
+                if key == "inputs" and (not shape or shape[0] != batch):
+                    continue
+                larger = copy.deepcopy(description)
+                larger[key].append(entry)
+                yield renamed(larger, name, entry["name"])
+    for size in sorted({s for t in types.values() for s in t[1] if s > 1}, reverse=True):
+        for smaller in (1, 2, size // 2, size - 1):
+            if 0 < smaller < size:
+                yield resized(description, size, smaller)
+    for i, entry in enumerate(description["inputs"] + description["params"]):
+        for flag in ("frozen", "no_decay"):
+            if entry.get(flag):
+                result = copy.deepcopy(description)
+                del (result["inputs"] + result["params"])[i][flag]
+                yield result
+
+
+def resized(description, size, smaller):
+    """With another size everywhere; what then does not fit fails in the reference."""
+    result = copy.deepcopy(description)
+
+    def change(shape):
+        shape[:] = [smaller if s == size else s for s in shape]
+
+    def walk(node):
+        if node["op"] == "call":
+            for t in node["types"]:
+                change(t[1])
+            return
+        old = list(node["type"][1])
+        change(node["type"][1])
+        if isinstance(node.get("value"), list):
+            count = 1
+            for s in node["type"][1]:
+                count *= s
+            if old != node["type"][1]:
+                node["value"] = node["value"][:count] if count > 1 else node["value"][0]
+    for entry in result["inputs"] + result["params"]:
+        change(entry["type"][1])
+        if entry["draw"].get("high") == size:
+            entry["draw"]["high"] = smaller
+    for function in result["functions"].values():
+        for _, t in function["args"]:
+            change(t[1])
+        for node in function["nodes"]:
+            walk(node)
+    for node in result["nodes"]:
+        walk(node)
+    if result["batch"] == size:
+        result["batch"] = smaller
+    return result
+
+
+def cost(description, pair):
+    text = sum(len(n["in"]) + 1 for n in description["nodes"]) + sum(len(f["nodes"]) for f in description["functions"].values())
+    sizes = sum(s for e in description["inputs"] + description["params"] for s in e["type"][1])
+    return (text * 20 + sizes + 10 * len(description["params"] + description["inputs"]) + description["steps"]
+            + 15 * len(pair.compile_flags) + 5 * len(pair.run_flags) + 30 * bool(pair.marks) + 5 * bool(pair.bad and pair.bad[1]))
+
+
+def shrink(description, pair, still_fails, seconds=120):
+    """`still_fails(description, pair)` says whether there is the same finding; never raises."""
+    end, changed = time.monotonic() + seconds, True
+    while changed and time.monotonic() < end:
+        changed = False
+        for candidate in smaller_pairs(pair):
+            if time.monotonic() > end:
+                break
+            if cost(description, candidate) < cost(description, pair) and still_fails(description, candidate):
+                pair, changed = candidate, True
+                break
+        if changed:
+            continue
+        for candidate in smaller_descriptions(description):
+            if time.monotonic() > end:
+                break
+            if cost(candidate, pair) < cost(description, pair) and still_fails(candidate, pair):
+                description, changed = candidate, True
+                break
+    return description, pair
