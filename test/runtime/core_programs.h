@@ -113,7 +113,6 @@ inline nlohmann::json program(int ranks, int microbatches) {
   result["inputs"] = {input("x", {rows, features}, "f64"),
                       input("y", {rows}, "f64"), input("mask", {rows}, "i32")};
   result["parameters"] = {parameter("w", {features}, "f64")};
-  result["checks"] = json::array();
   result["counts"] = {{{"type", "f64"},
                        {"name", "targets"},
                        {"source", "least_squares.mlir:3:8"}}};

@@ -249,7 +249,6 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
                       input("targets", {rows, width}, "i32", 1, 256, ignored)};
   result["parameters"] = {parameter("w", {2}, "f64", true, {0, 1}),
                           parameter("unused", {1, 3}, "f32", false, {1})};
-  result["checks"] = json::array();
   result["counts"] = {{{"type", "f64"},
                        {"name", "targets, ignore_index -100"},
                        {"source", "next_token.mlir:3:8"}}};

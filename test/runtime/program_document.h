@@ -189,8 +189,9 @@ inline json document(const std::string &model, const json &mesh, int batch,
                      {"features", {"+sse2"}}}},
                    {"stages", stages},
                    {"loss", {{"type", "f64"}}}};
-  for (const char *list : {"inputs", "parameters", "counts", "transfers",
-                           "products", "kernels", "tasks", "places"})
+  for (const char *list :
+       {"inputs", "parameters", "counts", "checks", "transfers", "products",
+        "kernels", "tasks", "places"})
     document[list] = json::array();
   return document;
 }

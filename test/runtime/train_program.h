@@ -88,7 +88,6 @@ inline nlohmann::json program(int ranks, int microbatches,
                       input("targets", {rows, width}, "i32", 1, 256, ignored)};
   result["parameters"] = {parameter("w", {2}, "f64"),
                           parameter("unused", {1, 3}, "f32", false)};
-  result["checks"] = json::array();
   result["counts"] = {{{"type", "f64"},
                        {"name", "targets, ignore_index -100"},
                        {"source", "next_token.mlir:3:8"}}};
@@ -100,7 +99,7 @@ inline nlohmann::json program(int ranks, int microbatches,
                        {"record", {{"offset", record}}},
                        {"loss", {{"offset", loss}}},
                        {"counts", {{{"offset", count}}}},
-       {"checks", json::array()},
+                       {"checks", json::array()},
                        {"inputs",
                         {heldInput(0, tokens, 4 * width * mine),
                          heldInput(1, targets, 4 * width * mine)}},
