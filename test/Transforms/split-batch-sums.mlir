@@ -1,18 +1,37 @@
 // RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2 microbatches=2" --pp-place-ops --pp-autodiff --canonicalize --cse --pp-split-batch --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: ppopt opt %s --pp-insert-plan="mesh=dp=1" --pp-place-ops --pp-autodiff --canonicalize --pp-split-batch --split-input-file | FileCheck %s --check-prefix=WHOLE
 
-// Arithmetic on a count is a sum of inputs still: each tile adds its share of the constant.
+// A count is complete wherever it is read.
 // CHECK-LABEL: func.func @one_more
-// CHECK: %[[COUNT:.*]] = pp.count %arg1
-// CHECK: %[[SHARE:.*]] = pp.mul
-// CHECK: %[[PART:.*]] = pp.add %[[COUNT]], %[[SHARE]]
-// CHECK: %[[ALL:.*]] = pp.batch_sum %[[PART]] : tensor<f64>
-// CHECK: pp.div %{{.*}}, %[[ALL]]
+// CHECK: %[[PART:.*]] = pp.count %arg1
+// CHECK: %[[COUNT:.*]] = pp.batch_sum %[[PART]] {count} : tensor<f64>
+// CHECK: %[[MORE:.*]] = pp.add %[[COUNT]], %{{.*}} : tensor<f64>, tensor<f64>
+// CHECK: pp.div %{{.*}}, %[[MORE]]
 func.func @one_more(%x: tensor<8x3xf64> {pp.input = "x"}, %t: tensor<8xi32> {pp.input = "t"}) -> tensor<f64> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<3xf64>
   %0 = pp.mul %x, %w : tensor<8x3xf64>, tensor<3xf64>
   %1 = pp.reduce sum %0 [0, 1] : tensor<8x3xf64>
   %2 = pp.count %t {ignore_index = -1 : i64} : tensor<8xi32> to tensor<f64>
+  %c = pp.constant dense<1.0> : tensor<f64>
+  %3 = pp.add %2, %c : tensor<f64>, tensor<f64>
+  %4 = pp.div %1, %3 : tensor<f64>, tensor<f64>
+  return %4 : tensor<f64>
+}
+
+// -----
+
+// Arithmetic on a sum of inputs is a sum of inputs still: each tile adds its share of the constant.
+// CHECK-LABEL: func.func @weights_and_one
+// CHECK: %[[SUM:.*]] = pp.reduce sum %arg1
+// CHECK: %[[SHARE:.*]] = pp.mul
+// CHECK: %[[PART:.*]] = pp.add %[[SUM]], %[[SHARE]]
+// CHECK: %[[ALL:.*]] = pp.batch_sum %[[PART]] : tensor<f64>
+// CHECK: pp.div %{{.*}}, %[[ALL]]
+func.func @weights_and_one(%x: tensor<8x3xf64> {pp.input = "x"}, %t: tensor<8xf64> {pp.input = "t"}) -> tensor<f64> {
+  %w = pp.param "w" {init = #pp.init<zeros>} : tensor<3xf64>
+  %0 = pp.mul %x, %w : tensor<8x3xf64>, tensor<3xf64>
+  %1 = pp.reduce sum %0 [0, 1] : tensor<8x3xf64>
+  %2 = pp.reduce sum %t [0] : tensor<8xf64>
   %c = pp.constant dense<1.0> : tensor<f64>
   %3 = pp.add %2, %c : tensor<f64>, tensor<f64>
   %4 = pp.div %1, %3 : tensor<f64>, tensor<f64>

@@ -1,32 +1,47 @@
 """Checks the learning rates in an executable's log, step by step, against numpy.interp for the warm-up and
-the linear schedule, a half period of a cosine for the other."""
+the linear schedule, a half period of a cosine for the other.
 
-import argparse
+usage: learning_rates.py EXECUTABLE DATA"""
+
+import itertools
 import json
+import subprocess
+import sys
 
 import numpy as np
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("log")
-parser.add_argument("schedule", choices=["constant", "linear", "cosine"])
-parser.add_argument("steps", type=int)
-parser.add_argument("warmup", type=int)
-parser.add_argument("peak", type=float)
-parser.add_argument("least", type=float)
-arguments = parser.parse_args()
+PEAK, LEAST = 0.3, 0.02
 
-found = [e["lr"] for e in map(json.loads, open(arguments.log)) if e["event"] == "step"]
-# Counted from 1: 0 before the first step, the peak at the end of the warm-up.
-highest = max(arguments.warmup, 1)
-steps = np.arange(1, arguments.steps + 1)
-wanted = np.interp(steps, [0, highest], [0, arguments.peak]) if arguments.warmup else np.full(len(steps), arguments.peak)
-falls = steps > highest
-if arguments.schedule == "linear":
-    wanted[falls] = np.interp(steps[falls], [highest, arguments.steps], [arguments.peak, arguments.least])
-elif arguments.schedule == "cosine":
-    angle = np.pi * (steps[falls] - highest) / (arguments.steps - highest)
-    wanted[falls] = (arguments.peak + arguments.least) / 2 + (arguments.peak - arguments.least) / 2 * np.cos(angle)
-assert len(found) == arguments.steps, found
-np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-15 * arguments.peak)
-if arguments.schedule != "constant" and arguments.steps > highest:
-    assert found[-1] == arguments.least, found
+
+def log_of(schedule, steps, warmup):
+    flags = ["--steps", steps, "--lr", PEAK, "--lr-schedule", schedule, "--warmup", warmup, "--log", "rates.jsonl"]
+    if schedule != "constant":
+        flags += ["--min-lr", LEAST]
+    executable, data = sys.argv[1:]
+    subprocess.run([executable, "--data", data, *map(str, flags)], check=True, stdout=subprocess.DEVNULL)
+    with open("rates.jsonl") as file:
+        return [e["lr"] for e in map(json.loads, file) if e["event"] == "step"]
+
+
+def wanted_rates(schedule, steps, warmup):
+    # Counted from 1: 0 before the first step, the peak at the end of the warm-up.
+    highest = max(warmup, 1)
+    numbers = np.arange(1, steps + 1)
+    wanted = np.interp(numbers, [0, highest], [0, PEAK]) if warmup else np.full(steps, PEAK)
+    falls = numbers > highest
+    if schedule == "linear":
+        wanted[falls] = np.interp(numbers[falls], [highest, steps], [PEAK, LEAST])
+    elif schedule == "cosine":
+        angle = np.pi * (numbers[falls] - highest) / (steps - highest)
+        wanted[falls] = (PEAK + LEAST) / 2 + (PEAK - LEAST) / 2 * np.cos(angle)
+    return wanted
+
+
+cases = list(itertools.product(["constant", "linear", "cosine"], [7], [0, 1, 3, 6, 7])) + [("linear", 1, 0), ("linear", 1, 1)]
+for schedule, steps, warmup in cases:
+    found = log_of(schedule, steps, warmup)
+    assert len(found) == steps, found
+    np.testing.assert_allclose(found, wanted_rates(schedule, steps, warmup), rtol=1e-12, atol=1e-15 * PEAK,
+                               err_msg=f"{schedule}, {steps} steps, warm-up {warmup}")
+    if schedule != "constant" and steps > max(warmup, 1):
+        assert found[-1] == LEAST, found
