@@ -98,6 +98,19 @@ static bool isReadInClusterOnly(Value value, const Cluster &cluster,
   });
 }
 
+/// Whether a kernel takes the buffer of `value` once: buffers that it writes do
+/// not overlap others.
+static bool isTakenOnce(Value value, ArrayRef<Value> inputs) {
+  auto getBase = [](Value view) {
+    while (auto reshape = view.getDefiningOp<ReshapeOp>())
+      view = reshape.getX();
+    return view;
+  };
+  return llvm::count_if(inputs, [&](Value input) {
+           return getBase(input) == getBase(value);
+         }) == 1;
+}
+
 /// Whether each element of `value` that the cluster reads is read where the
 /// same element of its results is computed, before anything is reduced.
 static bool isReadAtSameIndex(Value value, const Cluster &cluster,
@@ -161,7 +174,8 @@ public:
       if (input.getDefiningOp<MatmulOp>() &&
           input.getType() == output.getType() &&
           isReadInClusterOnly(input, cluster, fusion) &&
-          isReadInSweeps(input) && taken.insert(input).second)
+          isReadInSweeps(input) && isTakenOnce(input, inputs) &&
+          taken.insert(input).second)
         return input;
     return Value();
   }
@@ -293,6 +307,8 @@ LaunchOp KernelOutliner::outline(const Cluster &cluster, TaskFusion &fusion,
     if (!overwritten)
       overwritten = lastReads.find(output);
     const auto *input = llvm::find(body.inputs, overwritten);
+    if (input != body.inputs.end() && !isTakenOnce(overwritten, body.inputs))
+      input = body.inputs.end();
     inplace.push_back(input == body.inputs.end() ? -1
                                                  : input - body.inputs.begin());
   }

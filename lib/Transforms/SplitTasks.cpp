@@ -196,7 +196,9 @@ void TaskSplitter::nameBatchSums() {
   DenseSet<Operation *> needed = findNeededSums(entry);
   DenseMap<Value, unsigned> nested;
   entry.walk([&](BatchSumOp op) {
-    if (!needed.contains(op) || !summed.insert(throughCopies(op.getPartial())))
+    // A count that nothing reads is checked all the same.
+    bool isNeeded = needed.contains(op) || op.getCount();
+    if (!isNeeded || !summed.insert(throughCopies(op.getPartial())))
       return;
     StageParts *stage = parts.getStageOf(op->getBlock());
     batchSums.push_back({op, stage ? stage->place : parts.stages.front().place,
