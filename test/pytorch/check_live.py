@@ -8,6 +8,8 @@ import sys
 import tempfile
 import time
 
+import numpy as np
+
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support import safetensors_io  # noqa: E402
@@ -58,6 +60,38 @@ def check_gpt2(harness, scratch):
     assert seconds < COMPILE_SECONDS, f"compiling took {seconds:.1f} s, allowed {COMPILE_SECONDS} s"
 
 
+def norm(tensors):
+    return float(np.sqrt(sum((t.astype(np.float64) ** 2).sum() for t in tensors)))
+
+
+def check_gpt2_gradients(harness, scratch):
+    """The gradients of the 124M preset's first step over 1,024 tokens, whose logits are computed in blocks of rows: the error against PyTorch in f64 is at
+    most twice that of PyTorch in f32, over all parameters and for the token embedding, which is also the head."""
+    batches, model = (2, 4), os.path.join(scratch, "gradients.{}.mlir")
+    for batch in batches:
+        checked([harness.ppopt, "model", "gpt", "--preset", "gpt2-124m", "--batch", str(batch), "-o", model.format(batch)])
+    executables = {(batch, dp): compile_model(harness.ppopt, model.format(batch), os.path.join(scratch, f"gradients.{batch}.{dp}"),
+                                              ["--optimizer", "sgd", "--mesh", f"dp={dp}", "--threads", str(2 // dp)])
+                   for batch in batches for dp in (1, 2)}
+    spec = os.path.join(scratch, "gradients.json")
+    program = next(iter(executables.values())).program
+    with open(spec, "w") as file:
+        json.dump({"parameters": {p["name"]: p["shape"] for p in program["parameters"]}, "layers": 12, "heads": 12,
+                   "seq": program["inputs"][0]["shape"][1], "batches": batches}, file)
+    checked([harness.args.pytorch, str(HERE / "gpt2_gradients.py"), spec, scratch], timeout=1800)
+    for (batch, dp), executable in executables.items():
+        ours = run(executable, [], init=safetensors_io.read(os.path.join(scratch, "gradients.init.safetensors")),
+                   inputs=safetensors_io.read(os.path.join(scratch, f"gradients.{batch}.inputs.safetensors")), dump_gradients=True,
+                   timeout=900).gradients
+        in_f32, exact = (safetensors_io.read(os.path.join(scratch, f"gradients.{batch}.{kind}.safetensors")) for kind in ("f32", "f64"))
+        for names in (list(exact), ["wte"]):
+            scale = norm(exact[n] for n in names)
+            error, allowed = (norm(g[n] - exact[n] for n in names) / scale for g in (ours, in_f32))
+            print(f"  batch {batch}, dp={dp}, {'all parameters' if len(names) > 1 else names[0]}: error {error:.2e}, PyTorch's in f32 {allowed:.2e}",
+                  flush=True)
+            assert error <= 2 * allowed, f"batch {batch}, dp={dp}: gradients of {len(names)} parameters are off by {error:.3g}, twice {allowed:.3g} allowed"
+
+
 def need_pytorch(python, test):
     if not python:
         raise Skip("needs tools/check --with-pytorch")
@@ -79,7 +113,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         for name, test in [("fixtures again", functools.partial(check_fixtures_again, python, scratch)),
                            ("larger models", functools.partial(check_larger, harness, scratch)),
-                           ("gpt2 124m", functools.partial(check_gpt2, harness, scratch))]:
+                           ("gpt2 124m", functools.partial(check_gpt2, harness, scratch)),
+                           ("gpt2 124m gradients", functools.partial(check_gpt2_gradients, harness, scratch))]:
             harness.case(name, functools.partial(need_pytorch, python, test))
     return harness.finish()
 
