@@ -120,18 +120,18 @@ def check_memory(programs):
 
 
 def check_convergence(programs):
-    """200 steps on text reach the loss of f32."""
-    losses = {}
+    """200 steps on text reach the loss of f32, in the mean over four seeds: one run alone ends up to 6 % from its mean, in f32 too."""
+    begins, ends = {}, {}
     for name, flags in (("f32", []), ("bf16", BF16)):
         executable = compile_model(programs.ppopt, programs.model, os.path.join(programs.directory, f"long_{name}"),
                                    [*flags, "--threads", "1"])
         text = os.path.join(programs.directory, "text")
         with open(text, "wb") as file:
             file.write(bytes(b % VOCABULARY for b in (HERE / "check_precision.py").read_bytes()) * 4)
-        result = run(executable, ["--data", text, "--lr", "3e-3", "--seed", "1"], steps=200, name="long")
-        losses[name] = result.losses
-    ends = {name: values[-20:].mean() for name, values in losses.items()}
-    assert ends["f32"] < 0.7 * losses["f32"][0], f"f32 learns nothing: {losses['f32'][0]:.3f} to {ends['f32']:.3f}"
+        losses = np.array([run(executable, ["--data", text, "--lr", "3e-3", "--seed", seed], steps=200, name="long").losses
+                           for seed in "1234"])
+        begins[name], ends[name] = losses[:, 0].mean(), losses[:, -20:].mean()
+    assert ends["f32"] < 0.7 * begins["f32"], f"f32 learns nothing: {begins['f32']:.3f} to {ends['f32']:.3f}"
     assert abs(ends["bf16"] - ends["f32"]) < 0.03 * ends["f32"], f"bf16 ends at {ends['bf16']:.4f}, f32 at {ends['f32']:.4f}"
 
 

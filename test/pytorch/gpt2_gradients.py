@@ -19,7 +19,7 @@ from support import safetensors_io  # noqa: E402
 
 
 def gradients(parameters, tokens, targets, heads, dtype):
-    own = {n: t.to(dtype).requires_grad_() for n, t in parameters.items()}
+    own = {n: t.to(dtype, copy=True).requires_grad_() for n, t in parameters.items()}
     reference.gpt_loss(own, tokens, targets, heads).backward()
     return {n: t.grad for n, t in own.items()}
 
