@@ -337,6 +337,7 @@ TEST(Products, SeveralBlocks) {
                          {97, 430, 100},
                          {193, 50, 17},
                          {50, 49, 800},
+                         {70, 65, 4510}, // deep: parts are summed apart
                          {32, 32, 16}})
     for (bool transposeA : {false, true})
       for (bool transposeB : {false, true})
@@ -348,6 +349,32 @@ TEST(Products, SeveralBlocks) {
           p.accumulate = transposeA != transposeB;
           expectRight(p, threads);
         }
+}
+
+/// The gradient by the hidden states of a large vocabulary's head: one term of
+/// each sum is as large as all others together are not.
+TEST(Products, DeepSumsAfterALargeTerm) {
+  ProductDescriptor p = dense(32, 64, 50000);
+  p.type = p.cType = ProductType::f32;
+  Buffer a(p.type, p.m * p.k), b(p.type, p.k * p.n), c(p.cType, p.m * p.n);
+  a.randomise(1);
+  b.randomise(2);
+  for (int64_t i = 0; i < a.count(); ++i)
+    a.set(i, i % p.k == 100 ? -1 : a.get(i) * 2e-5);
+  size_t bytes = productWorkspaceBytes(p, 1);
+  Workspace workspace(bytes);
+  PreparedProduct(p, 1, bytes)
+      .run(a.data(), b.data(), c.data(), workspace.data());
+  double squares = 0, errors = 0;
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j) {
+      double sum = 0;
+      for (int64_t l = 0; l < p.k; ++l)
+        sum += a.get(i * p.k + l) * b.get(l * p.n + j);
+      squares += sum * sum;
+      errors += std::pow(c.get(i * p.n + j) - sum, 2);
+    }
+  EXPECT_LT(std::sqrt(errors / squares), 1e-6);
 }
 
 TEST(Products, PaddedBlocks) {

@@ -35,6 +35,10 @@ constexpr int64_t panelColumns = 64, blockRows = 64;
 constexpr int64_t mostDepth = 512, fewestPanels = 3, packedBytes = 768 << 10;
 /// Of C, what is taken to be still in the caches.
 constexpr int64_t cachedBytes = 1 << 20;
+/// Deeper products add up the sums of their parts in depth, each begun at zero:
+/// a large term is then followed by the additions of its own part and one for
+/// each later part, not by those of all that is left of the depth.
+constexpr int64_t deepProduct = 8 * mostDepth;
 /// Below, packing B costs more than it saves.
 constexpr int64_t fewestRows = 32;
 
@@ -150,10 +154,12 @@ public:
             ProductKernel<Element> &kernel =
                 kernels[columns != panelColumns][rows != blockRows][k != depth]
                        [accumulate];
+            bool isApart = accumulate && isDeep();
             if (columns > 0 && rows > 0 && k > 0 && !kernel &&
-                !(kernel = makeKernel<Element>({rows, columns, k, aStride,
-                                                isTransposed, product.c[2],
-                                                accumulate})))
+                !(kernel = makeKernel<Element>(
+                      {rows, columns, k, aStride, isTransposed,
+                       isApart ? panelColumns : product.c[2],
+                       accumulate && !isApart})))
               return false;
           }
     return true;
@@ -189,6 +195,7 @@ public:
   }
 
 private:
+  bool isDeep() const { return product.k > deepProduct; }
   int64_t batches() const { return product.batch[0] * product.batch[1]; }
   int64_t items() const { return batches() * panels * parts; }
   int64_t packedElements() const {
@@ -281,6 +288,13 @@ private:
                      calls);
   }
 
+  void addPart(const Element *part, Element *c, int64_t rows,
+               int64_t columns) const {
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t j = 0; j < columns; ++j)
+        c[row * product.c[2] + j] += part[row * panelColumns + j];
+  }
+
   /// C of `allRows` x `allColumns`, a group of panels. Meanwhile what is packed
   /// next is read.
   void multiply(const Element *a, const Element *b, Element *c, int64_t allRows,
@@ -307,10 +321,18 @@ private:
           ahead.advance();
           aheadOfA.advance();
           aheadOfC.advance();
-          kernels[allColumns - j < panelColumns][rows != blockRows][k != depth]
-                 [accumulate](packed + j * k,
-                              a + row * product.a[2] + p * product.a[3],
-                              c + row * product.c[2] + j);
+          ProductKernel<Element> kernel =
+              kernels[allColumns - j < panelColumns][rows != blockRows]
+                     [k != depth][accumulate];
+          const Element *ofA = a + row * product.a[2] + p * product.a[3];
+          Element *ofC = c + row * product.c[2] + j;
+          if (!accumulate || !isDeep()) {
+            kernel(packed + j * k, ofA, ofC);
+            continue;
+          }
+          alignas(64) Element part[blockRows * panelColumns];
+          kernel(packed + j * k, ofA, part);
+          addPart(part, ofC, rows, std::min(panelColumns, allColumns - j));
         }
       }
     }
