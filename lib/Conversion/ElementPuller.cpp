@@ -71,9 +71,20 @@ ElementPuller::getIndex(ArrayRef<int64_t> shape) {
     if (count == space.getNumElements() && !sizes.empty() &&
         (sizes.back() == space.columns || space.rows == 1)) {
       if (sizes.back() == space.columns) {
-        if (sweep)
-          builder.setInsertionPoint(sweep);
-        index = delinearize(position.row, ArrayRef(sizes).drop_back());
+        // The index of a row is one, whatever asks for it: where values are
+        // known is looked up by it.
+        SmallVector<int64_t> rowSizes(ArrayRef(sizes).drop_back());
+        auto *row = llvm::find_if(indices, [&](const auto &entry) {
+          return entry.first == rowSizes;
+        });
+        if (row != indices.end()) {
+          index = row->second;
+        } else {
+          if (sweep)
+            builder.setInsertionPoint(sweep);
+          index = delinearize(position.row, rowSizes);
+          indices.push_back({rowSizes, index});
+        }
         index.push_back(position.column());
       } else if (!isVisible(position.column())) {
         // The tensor has as many elements as the row by chance: what is

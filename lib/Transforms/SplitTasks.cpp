@@ -483,10 +483,11 @@ void TaskSplitter::buildPrologue(int64_t place, unsigned level) {
     counts.push_back(op.getCount() ? describeCount(op) : StringAttr());
   }
   TaskOp made = task.finish();
-  // The schedule's check of counts needs to know which sums count targets.
-  for (unsigned i = 0, e = made.getNumResults(); i < e; ++i)
-    if (counts[i])
-      made.setArgAttr(*made.getTiedArgument(i), kCountAttr, counts[i]);
+  // The schedule's check of counts needs to know which sums count targets. The
+  // task's checks of ids come after them.
+  for (auto [i, count] : llvm::enumerate(counts))
+    if (count)
+      made.setArgAttr(*made.getTiedArgument(i), kCountAttr, count);
 }
 
 /// Level by level: collectives are started in the order of the tasks.

@@ -38,7 +38,7 @@ constexpr int64_t cachedBytes = 1 << 20;
 /// Deeper products add up the sums of their parts in depth, each begun at zero:
 /// a large term is then followed by the additions of its own part and one for
 /// each later part, not by those of all that is left of the depth.
-constexpr int64_t deepProduct = 8 * mostDepth;
+constexpr int64_t deepProduct = 2 * mostDepth;
 /// Below, packing B costs more than it saves.
 constexpr int64_t fewestRows = 32;
 
