@@ -135,6 +135,24 @@ void pack(const Element *from, int64_t depthStride, int64_t columnStride,
         to[j] = from[j * columnStride];
 }
 
+/// Adds a block of packed rows to C.
+template <typename Element>
+[[gnu::always_inline]] inline void
+addRows(const Element *__restrict part, Element *__restrict c, int64_t cStride,
+        int64_t rows, int64_t columns) {
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t j = 0; j < columns; ++j)
+      c[row * cStride + j] += part[row * panelColumns + j];
+}
+PPOPT_CLONES void addPart(const float *part, float *c, int64_t cStride,
+                          int64_t rows, int64_t columns) {
+  addRows(part, c, cStride, rows, columns);
+}
+PPOPT_CLONES void addPart(const double *part, double *c, int64_t cStride,
+                          int64_t rows, int64_t columns) {
+  addRows(part, c, cStride, rows, columns);
+}
+
 template <typename Element> class PanelProduct : public ProductImplementation {
 public:
   PanelProduct(const ProductDescriptor &product, int threads)
@@ -288,13 +306,6 @@ private:
                      calls);
   }
 
-  void addPart(const Element *part, Element *c, int64_t rows,
-               int64_t columns) const {
-    for (int64_t row = 0; row < rows; ++row)
-      for (int64_t j = 0; j < columns; ++j)
-        c[row * product.c[2] + j] += part[row * panelColumns + j];
-  }
-
   /// C of `allRows` x `allColumns`, a group of panels. Meanwhile what is packed
   /// next is read.
   void multiply(const Element *a, const Element *b, Element *c, int64_t allRows,
@@ -332,7 +343,8 @@ private:
           }
           alignas(64) Element part[blockRows * panelColumns];
           kernel(packed + j * k, ofA, part);
-          addPart(part, ofC, rows, std::min(panelColumns, allColumns - j));
+          addPart(part, ofC, product.c[2], rows,
+                  std::min(panelColumns, allColumns - j));
         }
       }
     }
