@@ -344,6 +344,7 @@ TEST(Checkpoints, MayEndWhileOneIsCommitted) {
   Options options;
   options.checkpoint = folder.path("a-folder-with-a-long-name");
   Job job(program, options);
+  slowDisk.isWaiting = false;
   slowDisk.isSlow = true;
   auto checkpoints = std::make_unique<Checkpoints>(rank, job, nullptr);
   checkpoints->begin(1, 1);
