@@ -351,30 +351,48 @@ TEST(Products, SeveralBlocks) {
         }
 }
 
-/// The gradient by the hidden states of a large vocabulary's head: one term of
-/// each sum is as large as all others together are not.
-TEST(Products, DeepSumsAfterALargeTerm) {
-  ProductDescriptor p = dense(32, 64, 50000);
-  p.type = p.cType = ProductType::f32;
-  Buffer a(p.type, p.m * p.k), b(p.type, p.k * p.n), c(p.cType, p.m * p.n);
+/// The error of C, of Frobenius norms, where one term of each sum is as large as
+/// all others together are not. A product of `p.k` terms is added to C `times`.
+double errorAfterALargeTerm(const ProductDescriptor &p, int times) {
+  int64_t depth = p.k * times;
+  Buffer a(p.type, p.m * depth), b(p.type, depth * p.n), c(p.cType, p.m * p.n);
   a.randomise(1);
   b.randomise(2);
   for (int64_t i = 0; i < a.count(); ++i)
-    a.set(i, i % p.k == 100 ? -1 : a.get(i) * 2e-5);
+    a.set(i, i % p.k == 100 && i / p.k < p.m ? -1 : a.get(i) / double(depth));
   size_t bytes = productWorkspaceBytes(p, 1);
   Workspace workspace(bytes);
-  PreparedProduct(p, 1, bytes)
-      .run(a.data(), b.data(), c.data(), workspace.data());
+  PreparedProduct prepared(p, 1, bytes);
+  auto *ofA = static_cast<float *>(a.data()),
+       *ofB = static_cast<float *>(b.data());
+  for (int time = 0; time < times; ++time)
+    prepared.run(ofA + time * p.m * p.k, ofB + time * p.k * p.n, c.data(),
+                 workspace.data());
   double squares = 0, errors = 0;
   for (int64_t i = 0; i < p.m; ++i)
     for (int64_t j = 0; j < p.n; ++j) {
       double sum = 0;
-      for (int64_t l = 0; l < p.k; ++l)
-        sum += a.get(i * p.k + l) * b.get(l * p.n + j);
+      for (int64_t l = 0; l < depth; ++l)
+        sum += a.get((l / p.k * p.m + i) * p.k + l % p.k) * b.get(l * p.n + j);
       squares += sum * sum;
       errors += std::pow(c.get(i * p.n + j) - sum, 2);
     }
-  EXPECT_LT(std::sqrt(errors / squares), 1e-6);
+  return std::sqrt(errors / squares);
+}
+
+/// The gradient by the hidden states of a large vocabulary's head.
+TEST(Products, DeepSumsAfterALargeTerm) {
+  ProductDescriptor p = dense(32, 64, 50000);
+  p.type = p.cType = ProductType::f32;
+  EXPECT_LT(errorAfterALargeTerm(p, 1), 1e-6);
+}
+
+/// The gradient of such a head by blocks of rows, each added to the others.
+TEST(Products, AddedSumsAfterALargeTerm) {
+  ProductDescriptor p = dense(64, 64, 256);
+  p.type = p.cType = ProductType::f32;
+  p.accumulate = true;
+  EXPECT_LT(errorAfterALargeTerm(p, 32), 5e-7);
 }
 
 TEST(Products, PaddedBlocks) {

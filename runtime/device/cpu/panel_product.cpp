@@ -37,8 +37,10 @@ constexpr int64_t mostDepth = 512, fewestPanels = 3, packedBytes = 768 << 10;
 constexpr int64_t cachedBytes = 1 << 20;
 /// Deeper products add up the sums of their parts in depth, each begun at zero:
 /// a large term is then followed by the additions of its own part and one for
-/// each later part, not by those of all that is left of the depth.
-constexpr int64_t deepProduct = 2 * mostDepth;
+/// each later part, not by those of all that is left of the depth. So do
+/// products that are added to C, of which many may follow one another, unless
+/// they are so shallow that the pass over C would show.
+constexpr int64_t deepProduct = 2 * mostDepth, deepAddition = 128;
 /// Below, packing B costs more than it saves.
 constexpr int64_t fewestRows = 32;
 
@@ -172,7 +174,7 @@ public:
             ProductKernel<Element> &kernel =
                 kernels[columns != panelColumns][rows != blockRows][k != depth]
                        [accumulate];
-            bool isApart = accumulate && isDeep();
+            bool isApart = accumulate && isSummedApart();
             if (columns > 0 && rows > 0 && k > 0 && !kernel &&
                 !(kernel = makeKernel<Element>(
                       {rows, columns, k, aStride, isTransposed,
@@ -213,7 +215,10 @@ public:
   }
 
 private:
-  bool isDeep() const { return product.k > deepProduct; }
+  bool isSummedApart() const {
+    return product.k > deepProduct ||
+           (product.accumulate && product.k >= deepAddition);
+  }
   int64_t batches() const { return product.batch[0] * product.batch[1]; }
   int64_t items() const { return batches() * panels * parts; }
   int64_t packedElements() const {
@@ -337,7 +342,7 @@ private:
                      [k != depth][accumulate];
           const Element *ofA = a + row * product.a[2] + p * product.a[3];
           Element *ofC = c + row * product.c[2] + j;
-          if (!accumulate || !isDeep()) {
+          if (!accumulate || !isSummedApart()) {
             kernel(packed + j * k, ofA, ofC);
             continue;
           }
