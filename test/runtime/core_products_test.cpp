@@ -351,8 +351,9 @@ TEST(Products, SeveralBlocks) {
         }
 }
 
-/// The error of C, of Frobenius norms, where one term of each sum is as large as
-/// all others together are not. A product of `p.k` terms is added to C `times`.
+/// The error of C, of Frobenius norms, where one term of each sum is as large
+/// as all others together are not. A product of `p.k` terms is added to C
+/// `times`.
 double errorAfterALargeTerm(const ProductDescriptor &p, int times) {
   int64_t depth = p.k * times;
   Buffer a(p.type, p.m * depth), b(p.type, depth * p.n), c(p.cType, p.m * p.n);

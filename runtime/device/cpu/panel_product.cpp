@@ -33,8 +33,6 @@ constexpr int64_t panelColumns = 64, blockRows = 64;
 /// at least so many, and as many as fit the bytes: A is read once for each
 /// group of them.
 constexpr int64_t mostDepth = 512, fewestPanels = 3, packedBytes = 768 << 10;
-/// Of C, what is taken to be still in the caches.
-constexpr int64_t cachedBytes = 1 << 20;
 /// Deeper products add up the sums of their parts in depth, each begun at zero:
 /// a large term is then followed by the additions of its own part and one for
 /// each later part, not by those of all that is left of the depth. So do
@@ -99,7 +97,10 @@ transposeColumns(const Element *from, int64_t columnStride, int64_t depth,
   // A line of a column is read to its end before the next column's, which may
   // lie in the same set of the cache.
   for (int64_t begin = 0; begin < wholeDepth; begin += line)
-    for (int64_t j = 0; j < wholeColumns; j += n)
+    for (int64_t j = 0; j < wholeColumns; j += n) {
+      // The line after next: the hardware does not follow so many columns.
+      for (int64_t i = 0; i < n; ++i)
+        __builtin_prefetch(from + (j + i) * columnStride + begin + 2 * line);
       for (int64_t p = begin; p < std::min(begin + line, wholeDepth); p += n) {
         Row<Element> rows[n];
         for (int64_t i = 0; i < n; ++i)
@@ -108,6 +109,7 @@ transposeColumns(const Element *from, int64_t columnStride, int64_t depth,
         for (int64_t i = 0; i < n; ++i)
           std::memcpy(to + (p + i) * columns + j, &rows[i], 32);
       }
+    }
   for (int64_t p = 0; p < depth; ++p)
     for (int64_t j = p < wholeDepth ? wholeColumns : 0; j < columns; ++j)
       to[p * columns + j] = from[p + j * columnStride];
@@ -288,27 +290,16 @@ private:
                      std::min(depth, product.k - p), calls);
   }
 
-  /// The block of A that begins at `row`, a part of each of its rows. Nothing
-  /// where rows are read whole, one after the other, which the hardware
-  /// foresees, nor where A is transposed: measured slower.
+  /// The block of A that begins at `row`. Nothing where rows are read whole,
+  /// one after the other, which the hardware foresees.
   ReadAhead nextOfA(const Element *a, int64_t row, int64_t allRows, int64_t k,
                     int64_t calls) const {
     int64_t rows = std::min(blockRows, allRows - row);
-    if (rows <= 0 || product.a[3] != 1 || k == product.k)
+    if (rows <= 0 || (product.a[3] == 1 && k == product.k))
       return {};
-    return ReadAhead(a + row * product.a[2], product.a[2], rows, k, calls);
-  }
-
-  /// The block of C that begins at `row`, where it is added to and the caches
-  /// have not kept it.
-  ReadAhead nextOfC(const Element *c, int64_t row, int64_t allRows,
-                    int64_t columns, bool accumulate, int64_t calls) const {
-    int64_t rows = std::min(blockRows, allRows - row);
-    if (rows <= 0 || !accumulate ||
-        allRows * columns * int64_t(sizeof(Element)) < cachedBytes)
-      return {};
-    return ReadAhead(c + row * product.c[2], product.c[2], rows, columns,
-                     calls);
+    a += row * product.a[2];
+    return product.a[3] == 1 ? ReadAhead(a, product.a[2], rows, k, calls)
+                             : ReadAhead(a, product.a[3], k, rows, calls);
   }
 
   /// C of `allRows` x `allColumns`, a group of panels. Meanwhile what is packed
@@ -331,12 +322,9 @@ private:
         int64_t calls = ceilDiv(allColumns, panelColumns);
         ReadAhead aheadOfA =
             nextOfA(a + p * product.a[3], row + rows, allRows, k, calls);
-        ReadAhead aheadOfC =
-            nextOfC(c, row + rows, allRows, allColumns, accumulate, calls);
         for (int64_t j = 0; j < allColumns; j += panelColumns) {
           ahead.advance();
           aheadOfA.advance();
-          aheadOfC.advance();
           ProductKernel<Element> kernel =
               kernels[allColumns - j < panelColumns][rows != blockRows]
                      [k != depth][accumulate];
