@@ -29,7 +29,7 @@ std::string ppopt::suggest(StringRef word, ArrayRef<StringRef> known) {
   StringRef nearest;
   unsigned distance = ~0u;
   for (StringRef candidate : known) {
-    unsigned edits = word.edit_distance(candidate);
+    unsigned edits = word.ltrim('-').edit_distance(candidate.ltrim('-'));
     if (edits < distance) {
       distance = edits;
       nearest = candidate;
@@ -38,7 +38,7 @@ std::string ppopt::suggest(StringRef word, ArrayRef<StringRef> known) {
   if (known.empty())
     return "";
   // Half of a short word is no longer a slip of the finger.
-  if (distance <= std::max<size_t>(1, nearest.size() / 2))
+  if (distance <= std::max<size_t>(1, nearest.ltrim('-').size() / 2))
     return ("; did you mean '" + nearest + "'?").str();
   return "; it takes " + quotedList(known);
 }
@@ -167,6 +167,11 @@ int ppopt::fail(const Command &command, const Twine &message) {
   return 1;
 }
 
+int ppopt::failUsage(const Command &command, const Twine &message) {
+  fail(command, message);
+  return kUsage;
+}
+
 std::optional<Arguments> ppopt::parseArguments(const Command &command,
                                                ArrayRef<const char *> words,
                                                raw_ostream &errors) {
@@ -221,8 +226,14 @@ std::optional<Arguments> ppopt::parseArguments(const Command &command,
                       flag->placeholder);
       value = words[++i];
     }
-    if (arguments.given.count(name))
-      return reject(spelled + " is there twice");
+    if (auto before = arguments.given.find(name);
+        before != arguments.given.end())
+      return reject(
+          spelled + " is given twice" +
+          (flag->kind == ValueKind::Switch
+               ? Twine("")
+               : ", as '" + before->second + "' and as '" + value + "'") +
+          "; leave one of them out");
     std::string wrong = checkValue(*flag, value);
     if (!wrong.empty())
       return reject(spelled + ": " + wrong);

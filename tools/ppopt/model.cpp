@@ -100,24 +100,25 @@ static int runGpt(const Arguments &arguments) {
   model.command = arguments.line;
 
   if (arguments.has("tied") && arguments.has("untied"))
-    return fail(modelGptCommand, "--tied and --untied exclude each other");
+    return failUsage(modelGptCommand, "--tied and --untied exclude each other");
   if (model.width % model.heads != 0)
-    return fail(modelGptCommand, "--width " + Twine(model.width) +
-                                     " does not divide by --heads " +
-                                     Twine(model.heads));
+    return failUsage(modelGptCommand, "--width " + Twine(model.width) +
+                                          " does not divide by --heads " +
+                                          Twine(model.heads));
   if (model.vocabulary > INT32_MAX)
-    return fail(modelGptCommand, "--vocab: token ids have 32 bits");
+    return failUsage(modelGptCommand, "--vocab: token ids have 32 bits");
   if (model.ignoreIndex &&
       (*model.ignoreIndex > INT32_MAX || *model.ignoreIndex < INT32_MIN))
-    return fail(modelGptCommand, "--ignore-index: token ids have 32 bits");
+    return failUsage(modelGptCommand, "--ignore-index: token ids have 32 bits");
   // Far above any machine, far below what overflows.
   constexpr double limit = 1e13;
   if (double(model.layers) * model.width * model.width > limit ||
       double(model.vocabulary) * model.width > limit ||
       double(model.batch) * model.length * model.width > limit)
-    return fail(modelGptCommand, "these sizes make more than 10^13 numbers");
+    return failUsage(modelGptCommand,
+                     "these sizes make more than 10^13 numbers");
   if (model.layers > 10000)
-    return fail(modelGptCommand, "--layers: at most 10000");
+    return failUsage(modelGptCommand, "--layers: at most 10000");
   return write(modelGptCommand, arguments, writeGpt(model));
 }
 
@@ -159,15 +160,16 @@ static int runMlp(const Arguments &arguments) {
     int64_t width = 0;
     text.getAsInteger(10, width);
     if (width > 1000000)
-      return fail(modelMlpCommand, "--widths: at most 1000000 each");
+      return failUsage(modelMlpCommand, "--widths: at most 1000000 each");
     model.widths.push_back(width);
   }
   if (model.widths.size() < 2)
-    return fail(modelMlpCommand, "--widths: an input and an output at least, "
-                                 "e.g. 16,4");
+    return failUsage(modelMlpCommand,
+                     "--widths: an input and an output at least, "
+                     "e.g. 16,4");
   model.batch = arguments.getInteger("batch");
   if (model.batch > 1000000000)
-    return fail(modelMlpCommand, "--batch: at most 10^9");
+    return failUsage(modelMlpCommand, "--batch: at most 10^9");
   model.activation = arguments.get("activation").str();
   model.type = arguments.get("dtype").str();
   model.command = arguments.line;

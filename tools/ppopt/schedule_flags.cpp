@@ -5,6 +5,7 @@
 #include "ppopt/Schedule/Table.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace llvm;
@@ -52,6 +53,22 @@ static std::string setTable(StringRef path, const Arguments &arguments,
   return "";
 }
 
+/// Says what --schedule takes, where it is given a word that it does not.
+static std::string checkName(StringRef name) {
+  const std::vector<std::string> &names = schedule::getScheduleNames();
+  // What getShape knows to be no name, and says why.
+  if (name == "auto" || is_contained(names, name) || name == "dualpipe")
+    return "";
+  if (sys::fs::exists(name))
+    return ("--schedule: no schedule is named '" + name +
+            "'; to read the file of this name, write ./" + name)
+        .str();
+  SmallVector<StringRef> known(names.begin(), names.end());
+  known.append({"auto", "FILE.csv"});
+  return ("--schedule: unknown value '" + name + "'" + suggest(name, known))
+      .str();
+}
+
 std::string ppopt::setNamedSchedule(StringRef name,
                                     mlir::pp::PlanOptions &plan) {
   auto shape = schedule::getShape(name.str(), plan.chunks);
@@ -78,6 +95,8 @@ std::string ppopt::setSchedule(const Arguments &arguments,
   StringRef name = arguments.get("schedule");
   if (isFile(name))
     return setTable(name, arguments, plan);
+  if (std::string wrong = checkName(name); !wrong.empty())
+    return wrong;
   if (arguments.has("chunks")) {
     int64_t chunks = arguments.getInteger("chunks");
     int64_t places = plan.getAxisSize("pp");
