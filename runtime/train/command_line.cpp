@@ -225,27 +225,31 @@ void addRunningFlags(Flags &flags, Options &options) {
                            "rank has waited for others for so many seconds; 0: "
                            "never (default {})",
                            options.timeout));
-  flags.toggle("--check-counters", options.checkCounters, true,
-               "Stop where a step's launches, FLOPs or bytes sent differ from "
-               "the compiler's prediction");
   flags.integer("--check-replicas", options.checkReplicas, 1,
                 "Stop where two copies of a parameter differ, after every N "
                 "steps and after the last");
-  flags.toggle("--poison", options.poison, true,
-               "Overwrite memory after its last use in a step: what is read "
-               "too late shows");
-  flags.path("--publish-phases", options.publishPhases,
-             "Keep in this file which process is a rank and what it is doing: "
-             "for tests that stop or kill one");
   flags.path("--trace", options.trace,
              "Write what ran when on all ranks in the last steps, for "
              "ui.perfetto.dev");
   flags.integer(
       "--trace-steps", options.traceSteps, 1,
       fmt::format("Steps that --trace keeps (default {})", options.traceSteps));
+}
+
+void addTestFlags(Flags &flags, Options &options) {
+  flags.setGroup("For testing");
+  flags.toggle("--check-counters", options.checkCounters, true,
+               "Stop where a step's launches, FLOPs or bytes sent differ from "
+               "the compiler's prediction");
   flags.path("--dump-gradients", options.dumpGradients,
              "Write the first step's gradients, summed over all ranks and not "
              "clipped (safetensors, by name)");
+  flags.toggle("--poison", options.poison, true,
+               "Overwrite memory after its last use in a step: what is read "
+               "too late shows");
+  flags.path("--publish-phases", options.publishPhases,
+             "Keep in this file which process is a rank and what it is doing: "
+             "for tests that stop or kill one");
 }
 
 //===----------------------------------------------------------------------===//
@@ -422,6 +426,8 @@ Options parseCommandLine(const Program &program,
   app.footer(examples(program, arguments.at(0)));
   app.allow_extras();
   app.set_help_flag("--help,-h", "Print this and exit");
+  app.set_version_flag("--version", "",
+                       "Print what compiled this, from which model, and exit");
   Flags flags(app);
   addSampleFlags(flags, options);
   addTrainingFlags(flags, options);
@@ -429,6 +435,8 @@ Options parseCommandLine(const Program &program,
   addCheckpointFlags(flags, options);
   addGenerationFlags(flags, options);
   addRunningFlags(flags, options);
+  addTestFlags(flags, options);
+  flags.checkSpelling(arguments);
 
   // The parser takes the arguments from the back of the list.
   std::vector<std::string> reversed(arguments.rbegin(),
@@ -438,6 +446,9 @@ Options parseCommandLine(const Program &program,
   } catch (const CLI::CallForHelp &) {
     options.mode = Mode::Help;
     options.help = app.help();
+    return options;
+  } catch (const CLI::CallForVersion &) {
+    options.mode = Mode::Version;
     return options;
   } catch (const CLI::ParseError &error) {
     throw UsageError("{} (--help lists the flags)", error.what());

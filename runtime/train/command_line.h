@@ -18,7 +18,7 @@
 namespace ppopt::train {
 
 /// What the executable was asked to do.
-enum class Mode { Train, Help, Describe, DescribeJson };
+enum class Mode { Train, Help, Version, Describe, DescribeJson };
 
 /// Whose profiles are printed.
 enum class Profiled { Nobody, FirstRank, AllRanks };

@@ -298,9 +298,19 @@ void ppopt::printHelp(const Command &command, raw_ostream &out) {
   if (!command.positional.empty())
     out << ' ' << command.positional;
   out << " [flags]\n\n" << command.description << "\n";
+  SmallVector<const Flag *> forTests;
   for (ArrayRef<Flag> group : command.flags) {
     for (const Flag &flag : group)
-      printFlag(flag, out);
+      if (flag.isForTests)
+        forTests.push_back(&flag);
+      else
+        printFlag(flag, out);
     out << "\n";
   }
+  if (forTests.empty())
+    return;
+  out << "For testing:\n";
+  for (const Flag *flag : forTests)
+    printFlag(*flag, out);
+  out << "\n";
 }

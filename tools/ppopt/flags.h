@@ -42,6 +42,7 @@ struct Flag {
   /// Values, or axes, of the design that this version refuses by name; "*"
   /// stands for every other value.
   llvm::ArrayRef<llvm::StringRef> later = {};
+  bool isForTests = false; ///< --help shows it last, under "For testing"
 };
 
 class Arguments;
