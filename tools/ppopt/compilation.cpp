@@ -2,8 +2,12 @@
 
 #include "compilation.h"
 
+#include "unknown_name.h"
+
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Target/ModelHash.h"
+#include "ppopt/Transforms/Entry.h"
+#include "ppopt/Transforms/PlanSchedule.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
@@ -24,6 +28,13 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
+/// The schedule's file, where an error is about that.
+static StringAttr getOtherFile(Location loc) {
+  auto named = dyn_cast<NameLoc>(loc);
+  return named && isa<UnknownLoc>(named.getChildLoc()) ? named.getName()
+                                                       : StringAttr();
+}
+
 Compilation::Compilation(const pp::PlanOptions &options, bool isStrict)
     : options(options), context(makeRegistry()),
       diagnostics(std::make_unique<SourceMgrDiagnosticHandler>(
@@ -32,11 +43,24 @@ Compilation::Compilation(const pp::PlanOptions &options, bool isStrict)
   // One line for the user, who did not write the op as it is by then.
   context.printOpOnDiagnostic(false);
   // Registered last, so called first: counts, and leaves the printing to the
-  // other.
+  // other, of another text where a name is unknown.
   counter = context.getDiagEngine().registerHandler([this](Diagnostic &found) {
     errorCount += found.getSeverity() == DiagnosticSeverity::Error;
     warningCount += found.getSeverity() == DiagnosticSeverity::Warning;
-    return failure();
+    if (found.getSeverity() != DiagnosticSeverity::Error)
+      return failure();
+    if (auto file = getOtherFile(found.getLocation())) {
+      llvm::errs() << file.getValue() << ": error: " << found << "\n";
+      citesTable = true;
+      return success();
+    }
+    if (module)
+      return failure();
+    std::string text = explainUnknownName(found, sources);
+    if (!text.empty())
+      diagnostics->emitDiagnostic(found.getLocation(), text,
+                                  found.getSeverity());
+    return success(!text.empty());
   });
 }
 
@@ -88,9 +112,18 @@ LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
         llvm::errs() << options.source << ": error: phase "
                      << pp::stringifyPhase(phase)
                      << " failed without a reason; please report this model\n";
+      // The model may be refused for what the table makes of it.
+      if (phase <= pp::Phase::Scheduled && !options.tablePath.empty() &&
+          !citesTable)
+        llvm::errs() << options.tablePath
+                     << ": note: places, stages and microbatches are those of "
+                        "this schedule\n";
       return failure();
     }
     ++phasesRun;
+    if (phase == pp::Phase::Placed && !options.tablePath.empty())
+      if (FailureOr<pp::PlanOp> plan = pp::findPlan(*module); succeeded(plan))
+        pp::nameTable(*plan, options.tablePath);
     if (phase == pp::Phase::Model)
       options.modelHash = pp::hashModel(*module);
     if (isStrict && warningCount > 0) {

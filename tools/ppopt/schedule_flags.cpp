@@ -27,6 +27,7 @@ static std::string setTable(StringRef path, const Arguments &arguments,
     return ("--schedule: cannot read '" + path + "': " + error.message()).str();
   plan.schedule = "table";
   plan.table = (*file)->getBuffer().str();
+  plan.tablePath = path.str();
   auto table = schedule::parseCsv(plan.table);
   if (!table)
     return (path + ": " + table.error).str();
