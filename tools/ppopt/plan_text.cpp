@@ -238,13 +238,13 @@ static void printWork(const PlanReport &report, bool isLocal,
     });
   }
   // One process that walks all places has no schedule of its own for each.
-  if (report.places.size() > 1 && !isLocal) {
+  if (report.places.size() > 1 && !isLocal)
     table.addCount("in flight",
                    [](const PlaceReport &p) { return p.inFlight; });
+  if (!isLocal)
     table.add("idle, predicted", [](const PlaceReport &p) {
       return formatv("{0:f1} %", 100 * p.idleShare).str();
     });
-  }
   table.print("a rank's step", out);
 }
 
@@ -259,9 +259,11 @@ void ppopt::printReport(const PlanOptions &plan, const PlanReport &report,
   printMemory(report, out);
   bool isLocal = plan.launch == "local";
   printWork(report, isLocal, out);
-  if (report.places.size() > 1 && !isLocal)
-    out << "\nthe step, predicted: " << spellTime(report.timeline.end) << "\n"
-        << schedule::drawPebbles(report.timeline, report.graph, {});
+  if (isLocal)
+    return;
+  out << "\nthe step, predicted: " << spellTime(report.timeline.end) << "\n";
+  if (report.places.size() > 1)
+    out << schedule::drawPebbles(report.timeline, report.graph, {});
 }
 
 //===----------------------------------------------------------------------===//
@@ -280,13 +282,16 @@ schedule::Page ppopt::makePage(const PlanOptions &plan,
   std::vector<std::string> sent, sums, inFlight, memory;
   for (const PlaceReport &place : report.places) {
     schedule::PlaceMemory &of = page.memory.emplace_back();
-    int64_t others = 0;
+    // So that the most that the picture shows is what a rank allocates.
+    int64_t others = place.arenaBytes, most = 0;
     for (auto &[kind, bytes] : place.memory)
-      if (kind == "parameters" || kind == "gradients" || kind == "optimizer")
+      if (kind == "parameters" || kind == "gradients" || kind == "optimizer") {
         of.resident.push_back({kind.str(), bytes});
-      else if (kind != "activations")
-        others += bytes;
-    of.resident.push_back({"other", others + place.temporaryBytes});
+        others -= bytes;
+      }
+    for (const schedule::MemoryStep &step : place.activations)
+      most = std::max(most, step.bytes);
+    of.resident.push_back({"other", others - most});
     of.activations = place.activations;
     std::string receivers;
     for (auto [to, bytes] : place.sentTo)
