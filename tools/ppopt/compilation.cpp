@@ -6,6 +6,7 @@
 
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Target/ModelHash.h"
+#include "ppopt/Target/PlanReport.h"
 #include "ppopt/Transforms/Entry.h"
 #include "ppopt/Transforms/PlanSchedule.h"
 
@@ -13,6 +14,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -26,6 +28,48 @@ static DialectRegistry makeRegistry() {
   DialectRegistry registry;
   pp::registerCompilerDialects(registry);
   return registry;
+}
+
+/// Warns of places that have next to nothing to do.
+static void warnOfIdlePlaces(ModuleOp module) {
+  FailureOr<pp::PlanOp> plan = pp::findPlan(module);
+  if (failed(plan) || plan->getLaunch() == "local" ||
+      plan->getAxisSize("pp") == 1)
+    return;
+  FailureOr<pp::PlanReport> report = pp::reportSchedule(module);
+  if (failed(report))
+    return;
+  // So little that a step without the place is hardly slower.
+  constexpr double least = 0.1;
+  auto busiest = llvm::min_element(
+      report->places, [](const pp::PlaceReport &a, const pp::PlaceReport &b) {
+        return a.idleShare < b.idleShare;
+      });
+  double most = 1 - busiest->idleShare, idleShare = 1;
+  SmallVector<std::string> idle;
+  for (auto [number, place] : llvm::enumerate(report->places))
+    if (1 - place.idleShare < least * most) {
+      idle.push_back(std::to_string(number));
+      idleShare = std::min(idleShare, place.idleShare);
+    }
+  if (idle.empty())
+    return;
+  constexpr size_t shown = 6;
+  std::string names = llvm::join(ArrayRef(idle).take_front(shown), ", ");
+  if (idle.size() > shown)
+    names += " and " + std::to_string(idle.size() - shown) + " more";
+  bool isOne = idle.size() == 1;
+  emitWarning(plan->getLoc())
+      << (isOne ? "place " : "places ") << names << (isOne ? " is" : " are")
+      << " predicted to be idle "
+      << llvm::formatv(isOne ? "{0:f1} %" : "{0:f1} % or more", 100 * idleShare)
+             .str()
+      << " of the step, place " << (busiest - report->places.begin()) << " "
+      << llvm::formatv("{0:f1} %", 100 * busiest->idleShare).str()
+      << ": the model's work does not spread over --mesh pp="
+      << report->places.size()
+      << "; use --mesh pp=" << report->places.size() - idle.size()
+      << ", or move work there (pp.on)";
 }
 
 /// The schedule's file, where an error is about that.
@@ -126,6 +170,8 @@ LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
         pp::nameTable(*plan, options.tablePath);
     if (phase == pp::Phase::Model)
       options.modelHash = pp::hashModel(*module);
+    if (phase == pp::Phase::Scheduled)
+      warnOfIdlePlaces(*module);
     if (isStrict && warningCount > 0) {
       llvm::errs() << options.source << ": error: " << warningCount
                    << (warningCount == 1 ? " warning" : " warnings")
