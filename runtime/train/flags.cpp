@@ -160,7 +160,7 @@ void Flags::checkSpelling(const std::vector<std::string> &arguments) const {
       value = arguments[++i];
     }
     auto [before, isFirst] = values.emplace(flag->get_name(), value);
-    if (!isFirst && flag->get_items_expected_max() <= 1)
+    if (!isFirst && flag->get_items_expected_max() == 1)
       throw UsageError(
           "{}: given twice{}; leave one of them out", name,
           before->second.empty() && value.empty()

@@ -56,7 +56,7 @@ public:
 
   /// Throws UsageError for what is wrong with the flags of a command line
   /// before any value is read: one that lacks its value, has one that it does
-  /// not take, or stands there twice.
+  /// not take, or has two.
   void checkSpelling(const std::vector<std::string> &arguments) const;
 
   void setGroup(const std::string &group) { group_ = group; }
