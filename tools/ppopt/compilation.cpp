@@ -3,6 +3,7 @@
 #include "compilation.h"
 
 #include "ppopt/Analysis/Thresholds.h"
+#include "ppopt/Support/ReadFile.h"
 #include "ppopt/Target/ModelHash.h"
 
 #include "mlir/IR/AsmState.h"
@@ -11,7 +12,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -42,16 +42,50 @@ Compilation::Compilation(const pp::PlanOptions &options, bool isStrict)
 
 Compilation::~Compilation() { context.getDiagEngine().eraseHandler(counter); }
 
+/// Where brackets are nested deeper than `most`: a recursive parser would run
+/// out of stack. Strings and comments do not count.
+static std::optional<size_t> findTooDeep(StringRef text, unsigned most) {
+  unsigned depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    StringRef rest = text.substr(i);
+    if (rest.starts_with("//")) {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (rest.starts_with("->") || rest.starts_with("<=") ||
+               rest.starts_with(">=")) {
+      ++i;
+    } else if (text[i] == '"') {
+      for (++i; i < text.size() && text[i] != '"' && text[i] != '\n'; ++i)
+        i += text[i] == '\\';
+    } else if (StringRef("([{<").contains(text[i])) {
+      if (++depth > most)
+        return i;
+    } else if (StringRef(")]}>").contains(text[i]) && depth > 0) {
+      --depth;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Of brackets in a model's text.
+static constexpr unsigned mostNesting = 256;
+
 LogicalResult Compilation::parse() {
-  auto file =
-      llvm::MemoryBuffer::getFileOrSTDIN(options.source, /*IsText=*/true);
-  if (std::error_code error = file.getError()) {
-    llvm::errs() << options.source
-                 << ": error: cannot read the model: " << error.message()
-                 << "\n";
+  auto file = readTextFile(options.source);
+  if (!file) {
+    llvm::errs() << options.source << ": error: cannot read the model: "
+                 << toString(file.takeError()) << "\n";
     return failure();
   }
-  sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
+  StringRef text = (*file)->getBuffer();
+  unsigned buffer = sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
+  if (std::optional<size_t> at = findTooDeep(text, mostNesting)) {
+    auto [line, column] = sources.getLineAndColumn(
+        llvm::SMLoc::getFromPointer(text.data() + *at), buffer);
+    llvm::errs() << options.source << ":" << line << ":" << column
+                 << ": error: brackets are nested more than " << mostNesting
+                 << " deep; no model needs that\n";
+    return failure();
+  }
   module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (module)
     pp::setThresholds(*module, options.thresholds);

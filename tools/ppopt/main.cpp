@@ -6,6 +6,9 @@
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/thread.h"
+
+#include <pthread.h>
 
 using namespace llvm;
 using namespace ppopt;
@@ -73,8 +76,8 @@ static int runModel(ArrayRef<const char *> words) {
   return 1;
 }
 
-int main(int argc, char **argv) {
-  InitLLVM init(argc, argv);
+/// The exit status.
+static int runMain(int argc, char **argv) {
   StringRef name = argc > 1 ? argv[1] : "";
   ArrayRef<const char *> words(argv + std::min(argc, 2), argv + argc);
 
@@ -100,4 +103,22 @@ int main(int argc, char **argv) {
     errs() << "ppopt: error: unknown command '" << name << "'"
            << suggest(name, topics) << "\n";
   return 1;
+}
+
+/// What parses and transforms models recurses over them: stacks do not depend
+/// on `ulimit -s`. Pages that are not touched take no memory.
+static constexpr unsigned mainStack = 512 << 20, workerStack = 64 << 20;
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  pthread_attr_t workers;
+  pthread_attr_init(&workers);
+  pthread_attr_setstacksize(&workers, workerStack);
+  pthread_setattr_default_np(&workers);
+  pthread_attr_destroy(&workers);
+  int status = 0;
+  llvm::thread(std::optional<unsigned>(mainStack), [&] {
+    status = runMain(argc, argv);
+  }).join();
+  return status;
 }

@@ -3,9 +3,9 @@
 #include "schedule_flags.h"
 
 #include "ppopt/Schedule/Table.h"
+#include "ppopt/Support/ReadFile.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace llvm;
 using namespace ppopt;
@@ -21,9 +21,11 @@ static bool isFile(StringRef schedule) {
 /// said them, and holds that they agree where he has.
 static std::string setTable(StringRef path, const Arguments &arguments,
                             mlir::pp::PlanOptions &plan) {
-  auto file = MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (std::error_code error = file.getError())
-    return ("--schedule: cannot read '" + path + "': " + error.message()).str();
+  auto file = readTextFile(path);
+  if (!file)
+    return ("--schedule: cannot read '" + path +
+            "': " + toString(file.takeError()))
+        .str();
   plan.schedule = "table";
   plan.table = (*file)->getBuffer().str();
   auto table = schedule::parseCsv(plan.table);
