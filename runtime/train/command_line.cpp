@@ -145,8 +145,13 @@ void addFileFlags(Flags &flags, Options &options) {
   flags.path("--init", options.init,
              "Start from these parameters: a safetensors file, by name, or a "
              "checkpoint's folder");
+  flags.path("--init-map", options.initMap,
+             "What the tensors of --init are called and which are transposed: "
+             "a map such as share/ppopt/maps/gpt2.json (docs/maps.md)");
   flags.path("--export", options.exportTo,
              "Write the parameters after the last step (safetensors, by name)");
+  flags.path("--export-map", options.exportMap,
+             "Write --export with the names and the layout of this map");
   flags.path("--log", options.log,
              "Write a line of JSON for each step and evaluation");
   flags.integer("--log-every", options.logEvery, 1,
@@ -323,6 +328,10 @@ void checkGeneration(Options &options, const CLI::App &app) {
 }
 
 void checkFiles(const Options &options, const CLI::App &app) {
+  if (!options.initMap.empty() && options.init.empty())
+    throw UsageError("--init-map: needs --init FILE");
+  if (!options.exportMap.empty() && options.exportTo.empty())
+    throw UsageError("--export-map: needs --export FILE");
   if (app.count("--trace-steps") > 0 && options.trace.empty())
     throw UsageError("--trace-steps: needs --trace");
   if (options.profile != Profiled::Nobody && options.steps < 2)

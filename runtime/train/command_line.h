@@ -49,7 +49,7 @@ struct Options {
   int64_t skipBadSteps = 0; ///< so many in a row; 0: the first ends the run
 
   // Files.
-  std::string init, exportTo, log, dumpGradients, trace;
+  std::string init, initMap, exportTo, exportMap, log, dumpGradients, trace;
   int64_t traceSteps = 4;
   int64_t logEvery = 0; ///< 0: the default
 

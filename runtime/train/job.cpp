@@ -116,7 +116,13 @@ Job::Job(const Program &program, const Options &options,
         static_cast<uint64_t>(evalBatches * program.plan.batch));
     evaluation.emplace(program, std::move(reader), std::move(order));
   }
-  if (!options.init.empty())
+  exported = options.exportMap.empty()
+                 ? ownTensors(program)
+                 : ParameterMap::read(options.exportMap).tensorsOf(program);
+  if (!options.initMap.empty())
+    initial = std::make_unique<InitialParameters>(
+        program, options.init, ParameterMap::read(options.initMap));
+  else if (!options.init.empty())
     initial = std::make_unique<InitialParameters>(program, options.init);
   resumed = openNewest(program, options, place);
   if (resumed) {

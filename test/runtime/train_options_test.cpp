@@ -162,6 +162,8 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--data d --checkpoint c --checkpoint-every 0", "must be at least 1"},
       {"--data d --checkpoint c --keep 0", "--keep 0: must be at least 1"},
       {"--data d --checkpoint c --resume --init p", "--resume and --init"},
+      {"--data d --init-map m", "--init-map: needs --init"},
+      {"--data d --init p --export-map m", "--export-map: needs --export"},
       {"--data d --checkpoint c --checkpoint-memory 3kb",
        "--checkpoint-memory 3kb: must be an amount of bytes, as 8GiB, 512MB "
        "or 4096"},
@@ -284,7 +286,8 @@ TEST(InitialParameters, MustBeTheModels) {
   EXPECT_ERROR(init({w, unused, {"x", "U8", {1}, arena}}),
                "not a parameter: x");
   EXPECT_ERROR(init({w, {"unused", "F32", {3, 1}, arena}}),
-               "of another shape: unused (file F32 [3, 1], model F32 [1, 3])");
+               "of another shape: unused (file F32 [3, 1], model F32 [1, 3]"
+               ": the file's is transposed)");
   EXPECT_ERROR(init({{"w", "F32", {2}, arena}, unused}),
                "of another type: w (file F32 [2], model F64 [2]) (convert");
   EXPECT_ERROR(init({{"v", "F64", {2}, arena}, unused}),
