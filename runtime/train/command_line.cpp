@@ -3,8 +3,11 @@
 #include "train/command_line.h"
 
 #include "ppopt/launch.h"
-#include "train/flags.h"
+#include "train/bpe_tokenizer.h"
+#include "train/checkpoint_folder.h"
+#include "train/list_files.h"
 #include "train/nearest_name.h"
+#include "train/safetensors.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -45,12 +48,18 @@ void setDefaults(const Program &program, Options &options) {
   options.weightDecay = program.plan.optimizer == "adamw" ? 0.01 : 0.0;
 }
 
+bool takesAnyFile(std::string_view path) { return isListed(path, ""); }
+bool takesSafetensors(std::string_view path) {
+  return isListed(path, kTensorExtension);
+}
+
 void addSampleFlags(Flags &flags, Options &options) {
   flags.setGroup("Samples");
   flags.paths(
       "--data", options.data,
       "Train on windows of consecutive tokens of files, or of the files in "
-      "folders: llm.c's .bin by their header, anything else as bytes");
+      "folders: llm.c's .bin by their header, anything else as bytes",
+      takesAnyFile);
   flags.value("--tokens", "bytes|uint16",
               "How to read --data and --eval-data without an llm.c header: "
               "bytes (default), or uint16 (nanoGPT's .bin)",
@@ -60,12 +69,15 @@ void addSampleFlags(Flags &flags, Options &options) {
               });
   flags.paths("--inputs", options.inputs,
               "Train on the rows of safetensors files with one tensor for each "
-              "input");
+              "input",
+              takesSafetensors);
   flags.toggle("--no-shuffle", options.shuffle, false,
                "Take the samples in their order instead of a new permutation "
                "every epoch");
-  flags.paths("--eval-data", options.evalData, "Evaluate on these tokens");
-  flags.paths("--eval-inputs", options.evalInputs, "Evaluate on these rows");
+  flags.paths("--eval-data", options.evalData, "Evaluate on these tokens",
+              takesAnyFile);
+  flags.paths("--eval-inputs", options.evalInputs, "Evaluate on these rows",
+              takesSafetensors);
   flags.integer("--eval-every", options.evalEvery, 1,
                 "Evaluate before the first step and after every N; without it "
                 "after the last step only");
@@ -145,10 +157,13 @@ void addFileFlags(Flags &flags, Options &options) {
   flags.path("--init", options.init,
              "Start from these parameters: a safetensors file, by name, or a "
              "checkpoint's folder");
-  flags.path("--export", options.exportTo,
-             "Write the parameters after the last step (safetensors, by name)");
-  flags.path("--log", options.log,
-             "Write a line of JSON for each step and evaluation");
+  flags.output("--export", options.exportTo,
+               "Write the parameters after the last step (safetensors, by "
+               "name)",
+               Writing::Whole);
+  flags.output("--log", options.log,
+               "Write a line of JSON for each step and evaluation",
+               Writing::InPlace);
   flags.integer("--log-every", options.logEvery, 1,
                 "Print a line of every Nth step (default: of each; on a "
                 "terminal, where one line shows the others, of some twenty and "
@@ -157,10 +172,10 @@ void addFileFlags(Flags &flags, Options &options) {
 
 void addCheckpointFlags(Flags &flags, Options &options) {
   flags.setGroup("Checkpoints");
-  flags.path("--checkpoint", options.checkpoint,
-             "Save parameters and optimizer there, after the last step at "
-             "least",
-             "FOLDER");
+  flags.outputFolder("--checkpoint", options.checkpoint,
+                     "Save parameters and optimizer there, after the last step "
+                     "at least",
+                     checkpointName(1) + "/x.safetensors", isNameInCheckpoints);
   flags.integer("--checkpoint-every", options.checkpointEvery, 1,
                 "Save after every N steps as well, while training goes on");
   flags.integer("--keep", options.keep, 1,
@@ -192,7 +207,7 @@ void addGenerationFlags(Flags &flags, Options &options) {
   flags.path("--tokenizer", options.tokenizer,
              "Folder with GPT-2's vocab.json and merges.txt, or encoder.json "
              "and vocab.bpe (default: tokens are bytes)",
-             "FOLDER");
+             "FOLDER", isVocabularyFile);
 }
 
 void addRunningFlags(Flags &flags, Options &options) {
@@ -234,18 +249,23 @@ void addRunningFlags(Flags &flags, Options &options) {
   flags.toggle("--poison", options.poison, true,
                "Overwrite memory after its last use in a step: what is read "
                "too late shows");
-  flags.path("--publish-phases", options.publishPhases,
-             "Keep in this file which process is a rank and what it is doing: "
-             "for tests that stop or kill one");
-  flags.path("--trace", options.trace,
-             "Write what ran when on all ranks in the last steps, for "
-             "ui.perfetto.dev");
+  flags.output(
+      "--publish-phases", options.publishPhases,
+      "Keep in this file which process is a rank and what it is doing: "
+      "for tests that stop or kill one",
+      Writing::InPlace);
+  flags.output("--trace", options.trace,
+               "Write what ran when on all ranks in the last steps, for "
+               "ui.perfetto.dev",
+               Writing::Whole);
   flags.integer(
       "--trace-steps", options.traceSteps, 1,
       fmt::format("Steps that --trace keeps (default {})", options.traceSteps));
-  flags.path("--dump-gradients", options.dumpGradients,
-             "Write the first step's gradients, summed over all ranks and not "
-             "clipped (safetensors, by name)");
+  flags.output(
+      "--dump-gradients", options.dumpGradients,
+      "Write the first step's gradients, summed over all ranks and not "
+      "clipped (safetensors, by name)",
+      Writing::Whole);
 }
 
 //===----------------------------------------------------------------------===//
@@ -445,6 +465,8 @@ Options parseCommandLine(const Program &program,
   if (auto rest = app.remaining(); !rest.empty())
     failUnknown(app, rest.front());
   options.given = flags.given();
+  options.paths = flags.pathUses();
+  options.outputs = flags.outputs();
   if (options.mode != Mode::Train)
     return options;
   checkGeneration(options, app);
