@@ -125,6 +125,10 @@ std::string whyNotWritable(const std::string &path, Writing writing) {
       status.st_uid != user && around.st_uid != user)
     return "belongs to another user (uid " + std::to_string(status.st_uid) +
            "), and in " + folder + " only its owner may replace it";
+  // To rename over it the folder would do; whoever protects a file means it.
+  if (isThere &&
+      ::faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) != 0)
+    return reason("cannot write");
   std::string aside;
   OpenedOutput probe = openAside(target.path, 0666, aside);
   if (probe.descriptor < 0)

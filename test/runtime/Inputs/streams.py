@@ -95,6 +95,15 @@ def unwritable(directory):
     path = os.path.join(directory, "p")
     got = expect(f"--export {path}: cannot write to {directory}: Permission denied", "--export", path, **other)
     assert "step" not in got.stdout, got.stdout
+    # One that is protected is not replaced, though its folder would let it.
+    own = os.path.join(directory, "own")
+    os.mkdir(own)
+    with open(own + "/p", "w") as file:
+        file.write("mine")
+    for name in (own, own + "/p"):
+        os.chown(name, 1234, 1234)
+    os.chmod(own + "/p", 0o444)
+    expect(f"--export {own}/p: cannot write: Permission denied", "--export", own + "/p", **other)
     # In a folder like /tmp a file of somebody else cannot be replaced.
     os.chmod(directory, 0o1777)
     open(path, "w").close()
