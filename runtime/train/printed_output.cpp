@@ -10,24 +10,26 @@
 namespace ppopt::train {
 namespace {
 
-std::atomic<int> lost{0}; ///< errno of the first failure
+std::atomic<int> lost{0};             ///< errno of the first failure
+std::atomic<bool> isErrorLost{false}; ///< it was of standard error
 
 std::string describeLoss(int error) {
-  return std::string("cannot write to standard output: ") +
-         std::strerror(error);
+  return std::string("cannot write to standard ") +
+         (isErrorLost ? "error: " : "output: ") + std::strerror(error);
 }
 
 } // namespace
 
-void printOutput(std::string_view text) {
+void printOutput(std::string_view text, std::FILE *stream) {
   errno = 0;
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  if (std::fflush(stdout) == 0 && !std::ferror(stdout))
+  std::fwrite(text.data(), 1, text.size(), stream);
+  if (std::fflush(stream) == 0 && !std::ferror(stream))
     return;
   int error = errno, none = 0;
-  std::clearerr(stdout);
+  std::clearerr(stream);
   if (error == EPIPE || !lost.compare_exchange_strong(none, error))
     return;
+  isErrorLost = stream == stderr;
   std::string warning = "warning: " + describeLoss(error) +
                         "; what is printed is lost, all else goes on\n";
   std::fwrite(warning.data(), 1, warning.size(), stderr);

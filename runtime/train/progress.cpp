@@ -117,7 +117,8 @@ void cutTornLine(int log) {
 Progress::Progress(const Program &program, const Options &options,
                    int64_t first)
     : program_(program), options_(options), first_(first),
-      unit_(workUnitOf(program)) {
+      unit_(workUnitOf(program)), out_(options.generate > 0 ? stderr : stdout),
+      live_(out_) {
   if (options.log.empty())
     return;
   OpenedOutput log = openOutput(
@@ -153,7 +154,7 @@ void Progress::logLine(const char *text, size_t size) {
 void Progress::print(Line &line) {
   live_.clear();
   line.push_back('\n');
-  printOutput({line.data(), line.size()});
+  printOutput({line.data(), line.size()}, out_);
 }
 
 void Progress::note(const std::string &text) {

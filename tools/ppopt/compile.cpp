@@ -85,16 +85,17 @@ static int run(const Arguments &arguments) {
   std::optional<Phase> stop =
       mlir::pp::symbolizePhase(arguments.get("stop-after"));
   if (!stop && output.empty())
-    return fail(compileCommand,
-                "no -o FILE given: where should the executable go?");
+    return failUsage(compileCommand,
+                     "no -o FILE given: where should the executable go?");
 
   FailureOr<mlir::pp::PlanOptions> plan = makePlan(compileCommand, arguments);
   if (failed(plan))
-    return 1;
+    return kUsage;
   if (arguments.has("generator")) {
     if (!stop)
-      return fail(compileCommand, "--generator shows a phase of the program "
-                                  "that generates: say which, --stop-after");
+      return failUsage(compileCommand,
+                       "--generator shows a phase of the program "
+                       "that generates: say which, --stop-after");
     plan = plan->forGenerator();
   }
   Compilation compilation(*plan, arguments.has("werror"));

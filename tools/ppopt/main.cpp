@@ -24,6 +24,8 @@ static const Command *const commands[] = {&compileCommand, &planCommand,
 static constexpr StringRef topics[] = {"compile", "plan", "plot", "opt",
                                        "model"};
 
+static constexpr StringRef overviewFlags[] = {"--help", "--version"};
+
 static void printOverview(raw_ostream &out) {
   out << "ppopt " PPOPT_VERSION
          ": from a model and a parallel plan to an executable that trains it\n"
@@ -42,26 +44,36 @@ static void printOverview(raw_ostream &out) {
          "mlir-opt does\n"
          "  ppopt model gpt|mlp [flags]           writes a model file\n"
          "\n"
-         "'ppopt COMMAND --help' lists the flags of each. A first run:\n"
+         "'ppopt COMMAND --help' lists the flags of each; --version prints the "
+         "version. The exit\n"
+         "status is 2 for a command line that cannot be meant, 1 for whatever "
+         "else goes wrong. A first run:\n"
          "\n"
          "  ppopt model gpt --preset byte-gpt -o gpt.mlir\n"
          "  ppopt compile gpt.mlir --mesh dp=2 -o train\n"
          "  ./train --data FILE-OR-FOLDER --steps 100\n";
 }
 
-/// Runs a command on the words behind its name.
+static void printVersion(raw_ostream &out) {
+  out << "ppopt " PPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+}
+
+/// Runs a command on the words after its name.
 static int run(const Command &command, ArrayRef<const char *> words) {
   for (StringRef word : words)
     if (word == "--help" || word == "-h") {
       printHelp(command, outs());
       return 0;
+    } else if (word == "--version") {
+      printVersion(outs());
+      return 0;
     }
   std::optional<Arguments> arguments = parseArguments(command, words, errs());
   if (!arguments)
-    return 1;
+    return kUsage;
   if (std::string conflict = findPathConflict(command, *arguments);
       !conflict.empty())
-    return fail(command, conflict);
+    return failUsage(command, conflict);
   if (std::string why = findUnwritable(command, *arguments); !why.empty())
     return fail(command, why);
   return command.run(*arguments);
@@ -70,6 +82,10 @@ static int run(const Command &command, ArrayRef<const char *> words) {
 static int runModel(ArrayRef<const char *> words) {
   static constexpr StringRef families[] = {"gpt", "mlp"};
   StringRef family = words.empty() ? StringRef() : words.front();
+  if (family == "--version") {
+    printVersion(outs());
+    return 0;
+  }
   if (family == "--help" || family == "-h") {
     printHelp(modelGptCommand, outs());
     printHelp(modelMlpCommand, outs());
@@ -84,7 +100,7 @@ static int runModel(ArrayRef<const char *> words) {
   else
     errs() << "ppopt model: error: unknown model '" << family << "'"
            << suggest(family, families) << "\n";
-  return 1;
+  return kUsage;
 }
 
 /// The exit status.
@@ -93,11 +109,15 @@ static int runMain(int argc, char **argv) {
   ArrayRef<const char *> words(argv + std::min(argc, 2), argv + argc);
 
   if (name == "--version") {
-    outs() << "ppopt " PPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+    printVersion(outs());
     return 0;
   }
   if (name == "--help" || name == "-h" || name == "help") {
     printOverview(outs());
+    return 0;
+  }
+  if (name == "opt" && is_contained(words, StringRef("--version"))) {
+    printVersion(outs());
     return 0;
   }
   if (name == "opt")
@@ -110,10 +130,13 @@ static int runMain(int argc, char **argv) {
 
   if (name.empty())
     printOverview(errs());
+  else if (name.starts_with("-"))
+    errs() << "ppopt: error: unknown flag '" << name << "'"
+           << suggest(name, overviewFlags) << "\n";
   else
     errs() << "ppopt: error: unknown command '" << name << "'"
            << suggest(name, topics) << "\n";
-  return 1;
+  return kUsage;
 }
 
 /// What parses and transforms models recurses over them: stacks do not depend

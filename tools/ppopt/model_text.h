@@ -13,7 +13,9 @@ namespace ppopt {
 
 struct GptModel {
   int64_t layers, width, heads, vocabulary, length, batch;
-  std::string type; ///< f32 or f64
+  int64_t mlpWidth;
+  bool exactGelu = false; ///< else its tanh form
+  std::string type;       ///< f32 or f64
   double dropout = 0;
   bool tied = true;
   bool attends = true; ///< false: the attention's output is multiplied by zero
