@@ -5,12 +5,14 @@
 #include "comm/mpi_module.h"
 #include "comm/thread_transport.h"
 #include "core/error.h"
+#include "files/standard_streams.h"
 #include "train/agreement.h"
 #include "train/command_line.h"
 #include "train/cpu_check.h"
 #include "train/describe.h"
 #include "train/job.h"
 #include "train/messages.h"
+#include "train/printed_output.h"
 #include "train/stop_signals.h"
 #include "train/training_loop.h"
 
@@ -165,7 +167,7 @@ int runMpiProcess(const CompiledProgram &compiled,
     return Messages(transport, /*channel=*/0).greatest(status);
   }
   if (transport.rank() == 0)
-    std::fwrite(startup.text().data(), 1, startup.text().size(), stdout);
+    printOutput(startup.text());
   return 0;
 }
 
@@ -178,7 +180,7 @@ int runThreads(const CompiledProgram &compiled,
     return startup.status();
   }
   if (!startup.job()) {
-    std::fwrite(startup.text().data(), 1, startup.text().size(), stdout);
+    printOutput(startup.text());
     return 0;
   }
   StopSignals signals;
@@ -195,16 +197,26 @@ int runThreads(const CompiledProgram &compiled,
   return status;
 }
 
+/// The status of a command whose own is `status`.
+int expectOutput(int status) {
+  std::string lost = lostOutput();
+  if (lost.empty() || status != 0)
+    return status;
+  printError(lost);
+  return kFailed;
+}
+
 } // namespace
 
 int runExecutable(const CompiledProgram &compiled,
                   const std::vector<std::string> &arguments) {
+  openClosedStreams(); // before any file
   try {
     std::optional<comm::MpiLauncher> launcher = comm::detectMpiLauncher();
     if (!launcher)
-      return runThreads(compiled, arguments);
+      return expectOutput(runThreads(compiled, arguments));
     comm::runMpiRank(*launcher, [&](comm::Transport &transport) {
-      return runMpiProcess(compiled, arguments, transport);
+      return expectOutput(runMpiProcess(compiled, arguments, transport));
     });
     return 0;
   } catch (const std::exception &error) {
