@@ -193,10 +193,13 @@ def update(p, g, state, run, t, is_decayed):
 
 
 def is_out_of_range(description, bad):
-    """Whether ids or classes of the first step are, after a change (Pair.bad), by what PyTorch takes."""
+    """Whether ids or classes of the first step are, after a change (Pair.bad), by what PyTorch takes. Not where the step is skipped, for want of
+    counted targets: ids that are computed are then never looked at."""
     inputs = bad_inputs(description, bad)
     params = {n: torch.from_numpy(a.astype(np.float64)) for n, a in make_params(description).items()}
     try:
+        if Model(description).loss(rows_of(make_inputs(description, description["batch"]), 0, description["batch"]), params)[1]:
+            return False
         Model(description).loss(rows_of(inputs, 0, description["batch"]), params)
     except (IndexError, RuntimeError) as error:
         return "out of" in str(error)
