@@ -19,32 +19,6 @@ namespace {
 
 constexpr const char *moduleName = "libppopt_mpi.so";
 
-/// What launchers set for the processes that they start. A variable without a
-/// number of ranks tells of a launcher only.
-struct LauncherVariable {
-  const char *present;
-  const char *ranks;
-};
-constexpr LauncherVariable launcherVariables[] = {
-    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE"}, // Open MPI
-    {"PMI_SIZE", "PMI_SIZE"},                         // MPICH, Intel MPI, srun
-    {"PMI_RANK", nullptr},
-    {"MPI_LOCALNRANKS", nullptr},                   // Hydra
-    {"PMIX_RANK", nullptr},                         // PMIx: srun, prun
-    {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE"}, // MVAPICH
-};
-
-std::optional<int> numberIn(const char *variable) {
-  const char *text = variable ? std::getenv(variable) : nullptr;
-  if (!text || !*text)
-    return std::nullopt;
-  char *end = nullptr;
-  long number = std::strtol(text, &end, 10);
-  if (*end || number < 1 || number > INT_MAX)
-    return std::nullopt;
-  return static_cast<int>(number);
-}
-
 std::string executableDirectory() {
   char path[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", path, sizeof path);
@@ -73,7 +47,7 @@ void *loadModule(std::string &why) {
   return handle;
 }
 
-[[noreturn]] void unavailable(const MpiLauncher &launcher,
+[[noreturn]] void unavailable(const Launcher &launcher,
                               const std::string &why) {
   throw MpiUnavailable(
       "started by an MPI launcher (" + launcher.variable +
@@ -107,7 +81,7 @@ int runBody(Transport &transport, ProcessWatch &watch,
 }
 
 template <typename Function>
-Function *symbol(void *handle, const char *name, const MpiLauncher &launcher) {
+Function *symbol(void *handle, const char *name, const Launcher &launcher) {
   void *address = dlsym(handle, name);
   if (!address)
     unavailable(launcher, std::string(moduleName) + " has no " + name);
@@ -116,14 +90,7 @@ Function *symbol(void *handle, const char *name, const MpiLauncher &launcher) {
 
 } // namespace
 
-std::optional<MpiLauncher> detectMpiLauncher() {
-  for (const LauncherVariable &variable : launcherVariables)
-    if (std::getenv(variable.present))
-      return MpiLauncher{variable.present, numberIn(variable.ranks)};
-  return std::nullopt;
-}
-
-void runMpiRank(const MpiLauncher &launcher,
+void runMpiRank(const Launcher &launcher,
                 const std::function<int(Transport &)> &body) {
   std::string why;
   void *handle = loadModule(why);
@@ -147,12 +114,13 @@ void runMpiRank(const MpiLauncher &launcher,
       open(synchronousSends(), &activity, error, sizeof error);
   if (!transport)
     unavailable(launcher, error);
-  if (launcher.ranks && *launcher.ranks != transport->size())
+  // More are a job of several parts, each of which is counted by itself.
+  if (launcher.ranks && transport->size() < *launcher.ranks)
     throw MpiUnavailable(
-        launcher.variable + " says " + std::to_string(*launcher.ranks) +
+        launcher.counted + " says " + std::to_string(*launcher.ranks) +
         " ranks, but the MPI library sees " +
-        std::to_string(transport->size()) +
-        ": this mpirun belongs to another MPI than the one that " + moduleName +
+        std::to_string(transport->size()) + ": this " + launcher.name +
+        " belongs to another MPI than the one that " + moduleName +
         " was built with");
 
   ProcessWatch watch(transport->rank(), transport->size(),

@@ -9,23 +9,13 @@
 #ifndef PPOPT_COMM_MPI_MODULE_H
 #define PPOPT_COMM_MPI_MODULE_H
 
+#include "comm/launcher.h"
 #include "comm/transport.h"
 
 #include <functional>
-#include <optional>
 #include <string>
 
 namespace ppopt::comm {
-
-/// What the environment says of the launcher that started this process.
-struct MpiLauncher {
-  std::string variable;     ///< the environment variable that gave it away
-  std::optional<int> ranks; ///< how many it says that it started, if it does
-};
-
-/// Nothing where this process was not started by an MPI launcher (mpirun,
-/// mpiexec, srun with PMI or PMIx).
-std::optional<MpiLauncher> detectMpiLauncher();
 
 /// MPI could not be loaded or started; what() is one clear line.
 class MpiUnavailable : public std::runtime_error {
@@ -40,13 +30,13 @@ public:
 /// its reason is printed and the whole job is ended (the call does not return);
 /// so it is where another rank's process ends or waits are too long (watch.h).
 /// Throws MpiUnavailable when the module or MPI cannot be loaded, or when MPI
-/// counts another number of ranks than the launcher: never runs as "rank 0 of
-/// 1" of several. Call it once, on the main thread.
+/// counts fewer ranks than the launcher: never runs as "rank 0 of 1" of
+/// several. Call it once, on the main thread.
 ///
 /// The module is looked for at PPOPT_MPI_MODULE if set, else beside the
 /// executable, then as libppopt_mpi.so by the dynamic linker's rules (the
 /// executable's RUNPATH, LD_LIBRARY_PATH, system directories).
-void runMpiRank(const MpiLauncher &launcher,
+void runMpiRank(const Launcher &launcher,
                 const std::function<int(Transport &)> &body);
 
 } // namespace ppopt::comm

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -33,14 +34,16 @@ void printError(const std::string &message) {
 }
 
 /// Everything before the first step. Every rank of a job prepares by itself and
-/// mostly finds the same; what it finds is said once (agreeOnStart).
+/// mostly finds the same; what it finds is said once (agreeOnStart). `alone`:
+/// who started several processes that cannot agree on anything.
 class Startup {
 public:
   Startup(const CompiledProgram &compiled,
           const std::vector<std::string> &arguments,
+          const std::optional<comm::Launcher> &alone,
           const comm::Transport *transport) {
     try {
-      prepare(compiled, arguments, transport);
+      prepare(compiled, arguments, alone, transport);
     } catch (const UsageError &error) {
       fail(kUsage, error.what());
     } catch (const std::exception &error) {
@@ -60,6 +63,7 @@ public:
 private:
   void prepare(const CompiledProgram &compiled,
                const std::vector<std::string> &arguments,
+               const std::optional<comm::Launcher> &alone,
                const comm::Transport *transport);
   void fail(int status, const std::string &message) {
     status_ = status;
@@ -74,8 +78,30 @@ private:
   std::unique_ptr<Job> job_;
 };
 
+/// Several tasks that know nothing of each other.
+[[noreturn]] void refuseTasks(const comm::Launcher &launcher,
+                              const runtime::Plan &plan,
+                              const std::vector<std::string> &arguments) {
+  bool one = plan.ranks() == 1;
+  std::string ways = fmt::format(
+      "start {}: {}{}",
+      one ? "one task"
+          : fmt::format("its {} ranks as threads of one task", plan.ranks()),
+      launcher.startOne(int(plan.ranks() * plan.threads)),
+      launchCommand(1, arguments));
+  if (!one)
+    ways += fmt::format("; or each as a process, without {}: {}", launcher.name,
+                        launchCommand(plan.ranks(), arguments));
+  throw Error(
+      "{} started several tasks without MPI ({}={}), each of which "
+      "would train by itself: {}; if this is the only process, unset {}",
+      launcher.name, launcher.counted, std::getenv(launcher.counted.c_str()),
+      ways, launcher.counted);
+}
+
 void Startup::prepare(const CompiledProgram &compiled,
                       const std::vector<std::string> &arguments,
+                      const std::optional<comm::Launcher> &alone,
                       const comm::Transport *transport) {
   program_ = Program::parse(compiled.json);
   options_ = parseCommandLine(*program_, arguments);
@@ -93,6 +119,8 @@ void Startup::prepare(const CompiledProgram &compiled,
     break;
   }
   const runtime::Plan &plan = program_->plan;
+  if (alone)
+    refuseTasks(*alone, plan, arguments);
   if (transport && transport->size() != 1 && program_->local)
     throw Error("compiled with --launch=local: one process runs all places "
                 "({}), started with {}; run: {}",
@@ -140,7 +168,7 @@ FailedStarts agreeOnStart(comm::Transport &transport, bool failed) {
 int runMpiProcess(const CompiledProgram &compiled,
                   const std::vector<std::string> &arguments,
                   comm::Transport &transport) {
-  Startup startup(compiled, arguments, &transport);
+  Startup startup(compiled, arguments, std::nullopt, &transport);
   if (startup.job())
     transport.activity().setTimeout(startup.job()->options.timeout);
   FailedStarts failures = agreeOnStart(transport, startup.status() != 0);
@@ -168,8 +196,9 @@ int runMpiProcess(const CompiledProgram &compiled,
 
 /// All ranks as threads of this process.
 int runThreads(const CompiledProgram &compiled,
-               const std::vector<std::string> &arguments) {
-  Startup startup(compiled, arguments, nullptr);
+               const std::vector<std::string> &arguments,
+               const std::optional<comm::Launcher> &alone) {
+  Startup startup(compiled, arguments, alone, nullptr);
   if (startup.status() != 0) {
     printError(startup.message());
     return startup.status();
@@ -197,9 +226,9 @@ int runThreads(const CompiledProgram &compiled,
 int runExecutable(const CompiledProgram &compiled,
                   const std::vector<std::string> &arguments) {
   try {
-    std::optional<comm::MpiLauncher> launcher = comm::detectMpiLauncher();
-    if (!launcher)
-      return runThreads(compiled, arguments);
+    std::optional<comm::Launcher> launcher = comm::detectLauncher();
+    if (!launcher || !launcher->mpi)
+      return runThreads(compiled, arguments, launcher);
     comm::runMpiRank(*launcher, [&](comm::Transport &transport) {
       return runMpiProcess(compiled, arguments, transport);
     });
