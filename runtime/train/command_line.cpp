@@ -2,6 +2,7 @@
 
 #include "train/command_line.h"
 
+#include "comm/launcher.h"
 #include "ppopt/launch.h"
 #include "train/flags.h"
 #include "train/nearest_name.h"
@@ -384,13 +385,14 @@ std::string examples(const Program &program, const std::string &executable) {
       "  {0} {1} --steps 200\n"
       "      {2} in this process\n"
       "  {4} mpirun {5} \\\n"
-      "      {6} -np {3} {0} {1} --steps 200\n"
-      "      a process for each rank (works as root, and with fewer cores than "
-      "ranks)\n",
+      "      {6} {7} -np {3} {0} {1} --steps 200\n"
+      "      a process for each rank, on this machine (works as root, and with "
+      "fewer cores than\n      ranks)\n",
       executable, samples,
       program.plan.ranks() == 1 ? "the one rank runs"
                                 : "all ranks run as threads",
-      program.plan.ranks(), launchAsRoot, launchOversubscribed, launchFlags);
+      program.plan.ranks(), launchAsRoot, launchOversubscribed, launchFlags,
+      launchOnOneMachine);
   text +=
       "\nThe mesh, the batch, microbatches, the optimizer and the threads of "
       "a rank are fixed\nwhen the program is compiled (--describe shows "
@@ -466,7 +468,10 @@ std::string launchCommand(int64_t ranks,
     words.push_back("mpirun");
     if (ranks > static_cast<int64_t>(std::thread::hardware_concurrency()))
       words.push_back(launchOversubscribed);
-    words.insert(words.end(), {launchFlags, "-np", std::to_string(ranks)});
+    words.push_back(launchFlags);
+    if (!comm::onSeveralMachines())
+      words.push_back(launchOnOneMachine);
+    words.insert(words.end(), {"-np", std::to_string(ranks)});
   }
   for (const std::string &argument : arguments)
     words.push_back(quoted(argument));
