@@ -6,10 +6,17 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <unistd.h>
+
 using namespace mlir;
+
+/// Where what links is looked for, unless ppopt was built with another: not in
+/// the user's PATH, which may begin with anything.
+static constexpr StringRef systemTools = "/usr/bin";
 
 /// The tool that links: the one ppopt was built with, or the system's where
 /// that is not on this machine.
@@ -17,9 +24,23 @@ static std::optional<std::string> findLinkDriver() {
   if (llvm::sys::fs::can_execute(PPOPT_LINK_DRIVER))
     return PPOPT_LINK_DRIVER;
   for (StringRef name : {"c++", "g++", "clang++"})
-    if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(name))
+    if (llvm::ErrorOr<std::string> found =
+            llvm::sys::findProgramByName(name, {systemTools}))
       return *found;
   return std::nullopt;
+}
+
+/// The environment with a PATH in which the driver finds its linker: beside
+/// itself or among the system's tools.
+static std::vector<std::string> getLinkEnvironment(StringRef driver) {
+  std::vector<std::string> variables;
+  for (char **each = environ; *each; ++each)
+    if (!StringRef(*each).starts_with("PATH="))
+      variables.push_back(*each);
+  variables.push_back(
+      ("PATH=" + llvm::sys::path::parent_path(driver) + ":" + systemTools)
+          .str());
+  return variables;
 }
 
 LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
@@ -34,7 +55,9 @@ LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
                   "'; it is installed beside the compiler");
   std::optional<std::string> driver = findLinkDriver();
   if (!driver)
-    return reject("no C++ compiler found to link with; install g++");
+    return reject("no C++ compiler to link with: neither " PPOPT_LINK_DRIVER
+                  " nor one in " +
+                  systemTools + "; install g++");
 
   // Where the executable looks for the MPI module unless it lies beside it.
   std::string modules = ("-Wl,-rpath," + prefix + "/lib/ppopt").str();
@@ -53,8 +76,10 @@ LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
   llvm::FileRemover remover(log);
   std::string message;
   std::optional<StringRef> redirects[] = {StringRef(), log.str(), log.str()};
-  int status = llvm::sys::ExecuteAndWait(*driver, command, std::nullopt,
-                                         redirects, 0, 0, &message);
+  std::vector<std::string> variables = getLinkEnvironment(*driver);
+  std::vector<StringRef> environment(variables.begin(), variables.end());
+  int status = llvm::sys::ExecuteAndWait(
+      *driver, command, ArrayRef(environment), redirects, 0, 0, &message);
   if (status == 0)
     return success();
   if (auto text = llvm::MemoryBuffer::getFile(log))
