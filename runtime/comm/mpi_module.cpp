@@ -3,14 +3,21 @@
 
 #include "comm/mpi_module.h"
 
+#include "comm/dynamic_section.h"
 #include "comm/mpi_abi.h"
 #include "comm/watch.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
+#include <grp.h>
 #include <memory>
+#include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -31,29 +38,86 @@ std::string executableDirectory() {
 /// Open MPI's own plugins look for its symbols among the global ones.
 constexpr int loadFlags = RTLD_NOW | RTLD_GLOBAL;
 
-void *loadModule(std::string &why) {
-  if (const char *path = std::getenv("PPOPT_MPI_MODULE")) {
-    void *handle = dlopen(path, loadFlags);
-    if (!handle)
-      why = dlerror();
-    return handle;
-  }
-  std::string beside = executableDirectory() + "/" + moduleName;
-  const char *name =
-      access(beside.c_str(), R_OK) == 0 ? beside.c_str() : moduleName;
-  void *handle = dlopen(name, loadFlags);
-  if (!handle)
-    why = dlerror();
-  return handle;
-}
-
 [[noreturn]] void unavailable(const Launcher &launcher,
                               const std::string &why) {
-  throw MpiUnavailable(
-      "started by an MPI launcher (" + launcher.variable +
-      " is set), but MPI cannot be used: " + why +
-      "; install MPI (on Debian: libopenmpi3, openmpi-bin), or start without "
-      "mpirun to run the ranks as threads");
+  throw MpiUnavailable("started by an MPI launcher (" + launcher.variable +
+                       " is set), but MPI cannot be used: " + why);
+}
+
+/// Whether a group is its owner's alone, as user and group of one name are.
+bool isPrivate(gid_t group, uid_t owner) {
+  const passwd *user = ::getpwuid(owner);
+  const struct group *members = ::getgrgid(group);
+  if (!user || !members || std::strcmp(user->pw_name, members->gr_name) != 0)
+    return false;
+  for (char **member = members->gr_mem; *member; ++member)
+    if (std::strcmp(*member, user->pw_name) != 0)
+      return false;
+  return true;
+}
+
+/// Who else than root and the user of this process may change `path`; empty if
+/// nobody.
+std::string whoElseMayChange(const std::string &path) {
+  struct stat facts;
+  if (::stat(path.c_str(), &facts) != 0)
+    return {};
+  if (facts.st_uid != 0 && facts.st_uid != ::geteuid())
+    return path + " belongs to user " + std::to_string(facts.st_uid);
+  if (facts.st_mode & S_IWOTH)
+    return "every user can write to " + path;
+  if ((facts.st_mode & S_IWGRP) && !isPrivate(facts.st_gid, facts.st_uid))
+    return "group " + std::to_string(facts.st_gid) + " can write to " + path;
+  return {};
+}
+
+std::string resolved(const std::string &path) {
+  std::unique_ptr<char, void (*)(void *)> real(
+      ::realpath(path.c_str(), nullptr), std::free);
+  return real ? real.get() : path;
+}
+
+std::string findModule(const Launcher &launcher) {
+  if (const char *path = std::getenv("PPOPT_MPI_MODULE")) {
+    if (::access(path, R_OK) != 0)
+      unavailable(launcher, std::string(path) +
+                                " (PPOPT_MPI_MODULE): " + std::strerror(errno));
+    return path;
+  }
+  std::vector<std::string> folders = readDynamicSection().runpath;
+  folders.push_back(executableDirectory());
+  std::string places;
+  for (const std::string &folder : folders) {
+    std::string path = folder + "/" + moduleName;
+    if (::access(path.c_str(), F_OK) == 0)
+      return path;
+    if (places.find(folder) == std::string::npos)
+      places += (places.empty() ? "" : ", ") + folder;
+  }
+  unavailable(launcher,
+              std::string(moduleName) + " is in none of " + places +
+                  " (where ppopt was installed when it made this executable, "
+                  "and beside the executable); copy it there from lib/ppopt of "
+                  "the installed ppopt, or set PPOPT_MPI_MODULE to its path");
+}
+
+void *loadModule(const Launcher &launcher) {
+  std::string path = resolved(findModule(launcher));
+  std::string folder = path.substr(0, std::max<size_t>(path.rfind('/'), 1));
+  for (const std::string &each : {path, folder})
+    if (std::string who = whoElseMayChange(each); !who.empty())
+      unavailable(
+          launcher,
+          path + " is not loaded, for it may be another user's code: " + who +
+              "; copy it to a folder that only you can write to, and "
+              "set PPOPT_MPI_MODULE to its path");
+  void *handle = dlopen(path.c_str(), loadFlags);
+  if (!handle)
+    unavailable(launcher,
+                std::string(dlerror()) +
+                    "; install MPI (on Debian: libopenmpi3, openmpi-bin), or "
+                    "start without mpirun to run the ranks as threads");
+  return handle;
 }
 
 bool synchronousSends() {
@@ -92,10 +156,7 @@ Function *symbol(void *handle, const char *name, const Launcher &launcher) {
 
 void runMpiRank(const Launcher &launcher,
                 const std::function<int(Transport &)> &body) {
-  std::string why;
-  void *handle = loadModule(why);
-  if (!handle)
-    unavailable(launcher, why);
+  void *handle = loadModule(launcher);
   int abi =
       symbol<decltype(ppopt_mpi_abi)>(handle, "ppopt_mpi_abi", launcher)();
   if (abi != PPOPT_MPI_MODULE_ABI)

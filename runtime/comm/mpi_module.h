@@ -33,9 +33,10 @@ public:
 /// counts fewer ranks than the launcher: never runs as "rank 0 of 1" of
 /// several. Call it once, on the main thread.
 ///
-/// The module is looked for at PPOPT_MPI_MODULE if set, else beside the
-/// executable, then as libppopt_mpi.so by the dynamic linker's rules (the
-/// executable's RUNPATH, LD_LIBRARY_PATH, system directories).
+/// The module is PPOPT_MPI_MODULE if set, else libppopt_mpi.so of the
+/// executable's RUNPATH (where ppopt was installed), else that beside the
+/// executable. One that others than root and this user can change, or whose
+/// folder they can, is refused.
 void runMpiRank(const Launcher &launcher,
                 const std::function<int(Transport &)> &body);
 
