@@ -4,6 +4,7 @@ include(CMakePackageConfigHelpers)
 install(TARGETS ppopt_runtime EXPORT ppoptTargets ARCHIVE DESTINATION lib)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/include/ DESTINATION include
         FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/maps DESTINATION share/ppopt)
 install(EXPORT ppoptTargets NAMESPACE ppopt:: DESTINATION lib/cmake/ppopt)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/ppoptConfig.cmake.in

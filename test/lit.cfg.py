@@ -38,6 +38,7 @@ config.substitutions += [
     ("%mpirun", " ".join(MPIRUN + ON_ONE_MACHINE)),
     ("%python", "/usr/bin/python3"),
     ("%cmake", shutil.which("cmake") or "cmake"),
+    ("%usage", "/usr/bin/python3 " + os.path.join(config.test_source_root, "support", "expect_status.py") + " 2"),
     ("%source", config.ppopt_source),
     ("%build", config.ppopt_build),
     ("%version", config.version),

@@ -2,9 +2,10 @@
 
 #include "ppopt/Curves/Curves.h"
 
+#include "ppopt/Support/ReadFile.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <cmath>
 #include <limits>
@@ -175,9 +176,9 @@ Expected<int64_t> RunReader::getStep(const json::Object &record,
 }
 
 Expected<Run> ppopt::curves::readRun(StringRef path) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> file = MemoryBuffer::getFile(path);
+  Expected<std::unique_ptr<MemoryBuffer>> file = readTextFile(path);
   if (!file)
-    return makeError(path + ": cannot be read: " + file.getError().message());
+    return makeError(path + ": cannot be read: " + toString(file.takeError()));
   Run run;
   run.name = path.str();
   RunReader reader(run);

@@ -27,8 +27,8 @@ static std::string checkCell(const Cell &cell, int row, const Table &table,
            "; move its cells to that row";
   if (cell.work != Work::Forward && !stage.hasBackward)
     return where + "stage " + std::to_string(cell.stage) +
-           " has no backward (nothing in it or before it learns); leave the "
-           "cell out";
+           " has no backward under these flags: no gradient is computed on "
+           "it; leave the cell out";
   return "";
 }
 

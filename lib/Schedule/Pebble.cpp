@@ -100,7 +100,7 @@ private:
   /// longest cell, as an index in the place's row, of the work that takes most.
   std::vector<int> getColumns(int place) const {
     constexpr double tolerance = 1e-6;
-    constexpr int works = 4;
+    constexpr int works = 6;
     struct Column {
       double of[works] = {}, longest[works] = {};
       int cell[works] = {};
@@ -153,7 +153,8 @@ private:
       if (cell.stage != stage)
         continue;
       std::string piece(1, getLetter(cell.work));
-      std::string number = std::to_string(cell.microbatch);
+      bool hasNumber = cell.work != Work::Sum && cell.work != Work::Update;
+      std::string number = hasNumber ? std::to_string(cell.microbatch) : "";
       if (piece.size() + number.size() <= width)
         piece += number;
       piece.resize(width, '-');
@@ -236,7 +237,9 @@ private:
         {Work::Forward, "forward"},
         {Work::Backward, "backward"},
         {Work::BackwardInput, "backward for inputs"},
-        {Work::BackwardWeight, "backward for weights"}};
+        {Work::BackwardWeight, "backward for weights"},
+        {Work::Sum, "waits for sums over ranks"},
+        {Work::Update, "update"}};
     std::string text;
     for (auto [work, meaning] : meanings)
       if (hasWork(work))

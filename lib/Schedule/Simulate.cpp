@@ -16,6 +16,9 @@ static double getTime(const Stage &stage, Work work) {
     return stage.inputTime;
   case Work::BackwardWeight:
     return stage.weightTime;
+  case Work::Sum:
+  case Work::Update:
+    break;
   }
   return 0;
 }
@@ -125,7 +128,8 @@ double Timeline::getIdleShare(int place) const {
     return 0;
   double busy = 0;
   for (const TimedCell &cell : rows[place])
-    busy += cell.end - cell.start;
+    if (cell.cell.work != Work::Sum)
+      busy += cell.end - cell.start;
   return 1 - busy / end;
 }
 

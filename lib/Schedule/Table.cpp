@@ -5,7 +5,7 @@
 using namespace ppopt::schedule;
 
 char ppopt::schedule::getLetter(Work work) {
-  static const char letters[] = {'F', 'B', 'I', 'W'};
+  static const char letters[] = {'F', 'B', 'I', 'W', 'A', 'U'};
   return letters[static_cast<int>(work)];
 }
 

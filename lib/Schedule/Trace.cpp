@@ -28,6 +28,10 @@ const char *getCategory(Work work) {
     return "backward_input";
   case Work::BackwardWeight:
     return "backward_weight";
+  case Work::Sum:
+    return "wait";
+  case Work::Update:
+    return "update";
   }
   return "";
 }
@@ -86,6 +90,10 @@ private:
 
   void addCell(int place, const TimedCell &timed) {
     const Cell &cell = timed.cell;
+    if (cell.work == Work::Sum || cell.work == Work::Update)
+      return addSlice(cell.work == Work::Sum ? "wait sums" : "update",
+                      getCategory(cell.work), place, computeLane, timed.start,
+                      timed.end, "");
     std::string stage = std::to_string(cell.stage);
     std::string microbatch = std::to_string(cell.microbatch);
     addSlice(getLetter(cell.work) + (" s" + stage) + " mb" + microbatch,

@@ -4,12 +4,14 @@
 
 #include "ppopt/Target/ArenaLayout.h"
 #include "ppopt/Target/Places.h"
+#include "ppopt/byte_amount.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::pp;
+using ::ppopt::spellByteAmount;
 
 /// A place's bytes, in all and by kind.
 struct PlaceMemory {
@@ -85,18 +87,19 @@ LogicalResult pp::checkMemoryLimit(ModuleOp module, PlanOp plan) {
     return success();
   InFlightDiagnostic diag = mlir::emitError(plan.getLoc());
   diag << "place " << largest.place << " (" << nameRanks(plan, largest.place)
-       << ") needs " << largest.bytes << " bytes, " << largest.bytes - limit
-       << " more than --device-memory allows";
+       << ") needs " << spellByteAmount(largest.bytes) << ", "
+       << spellByteAmount(largest.bytes - limit) << " more than the "
+       << spellByteAmount(limit) << " that --device-memory allows";
   SmallVector<std::pair<StringRef, int64_t>> kinds(largest.kinds.begin(),
                                                    largest.kinds.end());
   llvm::sort(kinds, [](const auto &a, const auto &b) {
     return std::tie(b.second, a.first) < std::tie(a.second, b.first);
   });
   Diagnostic &note = diag.attachNote() << "the largest parts: ";
-  llvm::interleaveComma(ArrayRef(kinds).take_front(3), note,
-                        [&](const auto &kind) {
-                          note << kind.first << " " << kind.second << " bytes";
-                        });
+  llvm::interleaveComma(
+      ArrayRef(kinds).take_front(3), note, [&](const auto &kind) {
+        note << kind.first << " " << spellByteAmount(kind.second);
+      });
   diag.attachNote() << "what would help: "
                     << llvm::join(suggest(largest, plan), "; ");
   return diag;

@@ -2,6 +2,7 @@
 
 #include "ppopt/Target/PlanReport.h"
 
+#include "EndOfStep.h"
 #include "PredictCounts.h"
 
 #include "ppopt/Dialect/PP/TypeSizes.h"
@@ -198,9 +199,11 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   // One process in program order has no timeline of places.
   bool isLocal = plan->getLaunch() == "local";
   report.timeline.rows.resize(report.graph.places);
-  if (!isLocal)
+  if (!isLocal) {
     report.timeline =
         ppopt::schedule::simulate(report.table, report.graph, getLink());
+    addEndOfStep(module, *plan, report.timeline);
+  }
   for (auto transfer : module.getOps<TransferOp>())
     if (!transfer.getStep())
       report.edgeNames.push_back(transfer.getSymName().str());

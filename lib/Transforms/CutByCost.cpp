@@ -1,6 +1,7 @@
 //===- CutByCost.cpp - Cuts a list of ops into equally slow pieces --------===//
 
 #include "ppopt/Transforms/CutByCost.h"
+#include "ppopt/byte_amount.h"
 
 #include <algorithm>
 #include <functional>
@@ -322,8 +323,8 @@ Cut mlir::pp::cutByCost(const CutProblem &problem, int maxCutPoints) {
     if (bytes > problem.deviceMemory) {
       cut.error = "no cut fits: in the one that needs least, place " +
                   std::to_string(problem.placeOf[piece]) + " has " +
-                  std::to_string(bytes) +
-                  " bytes of parameters, gradients and optimizer state";
+                  ::ppopt::spellByteAmount(bytes) +
+                  " of parameters, gradients and optimizer state";
       return cut;
     }
     points = cutter.findSmallest();

@@ -24,6 +24,10 @@ namespace {
 
 constexpr llvm::StringLiteral kStream = "stream";
 
+/// Of a model with its calls inlined: functions that call each other twice
+/// double it at each level. GPT-2 124M has 435.
+constexpr int64_t kMostOps = 100000;
+
 /// 64-bit FNV-1a, as docs/random-numbers.md says.
 uint64_t hashPath(StringRef path) {
   uint64_t hash = 0xcbf29ce484222325;
@@ -58,6 +62,11 @@ private:
     for (Operation &op : block.without_terminator()) {
       Location loc = caller ? Location(CallSiteLoc::get(op.getLoc(), *caller))
                             : op.getLoc();
+      if (++opCount > kMostOps)
+        return emitError(loc)
+               << "with its calls inlined the model has more than " << kMostOps
+               << " ops; see which functions call others more often than they "
+                  "need to";
       if (auto on = dyn_cast<OnOp>(op)) {
         if (failed(cloneMark(on, mapping, loc, caller, pathText, ordinal)))
           return failure();
@@ -133,6 +142,7 @@ private:
   SymbolTable &symbols;
   OpBuilder &builder;
   SmallVector<func::FuncOp> stack;
+  int64_t opCount = 0;
 };
 
 struct InlineCalls : pp::impl::InlineCallsBase<InlineCalls> {

@@ -8,6 +8,7 @@
 #include "ppopt/Schedule/Table.h"
 #include "ppopt/Transforms/CutByCost.h"
 #include "ppopt/Transforms/OptimizerStep.h"
+#include "ppopt/byte_amount.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -159,8 +160,8 @@ FailureOr<Placement> pp::placeByCost(func::FuncOp entry, PlanOp plan,
     InFlightDiagnostic diag = entry.emitError("can't be cut for --mesh pp=")
                               << plan.getAxisSize("pp") << ": " << cut.error;
     if (std::optional<uint64_t> memory = plan.getDeviceMemory())
-      diag << ", of " << *memory
-           << " that --device-memory allows; use more places";
+      diag << ", and --device-memory allows "
+           << ::ppopt::spellByteAmount(*memory) << "; use more places";
     return diag;
   }
   for (unsigned piece = 0; piece < placement.placeOf.size(); ++piece)

@@ -190,6 +190,17 @@ ppopt::schedule::Link pp::getLink() {
   return {latency, bytes / (estimateTransferTime(bytes) - latency)};
 }
 
+void pp::nameTable(PlanOp plan, StringRef path) {
+  auto name = StringAttr::get(plan.getContext(), path);
+  plan->setLoc(NameLoc::get(name, plan.getLoc()));
+}
+
+/// Of the table: the file that the user brought, else the plan's.
+static Location getTableLoc(PlanOp plan) {
+  auto named = dyn_cast<NameLoc>(plan.getLoc());
+  return named ? Location(NameLoc::get(named.getName())) : plan.getLoc();
+}
+
 FailureOr<Table> pp::makeTable(PlanOp plan, const StageGraph &graph) {
   auto microbatches = static_cast<int>(plan.getMicrobatches());
   auto table = plan.getTable()
@@ -197,15 +208,15 @@ FailureOr<Table> pp::makeTable(PlanOp plan, const StageGraph &graph) {
                    : ppopt::schedule::generate(plan.getSchedule().str(), graph,
                                                microbatches);
   if (!table)
-    return emitError(plan.getLoc()) << table.error, failure();
+    return emitError(getTableLoc(plan)) << table.error, failure();
   if (table->microbatches != microbatches)
-    return emitError(plan.getLoc())
+    return emitError(getTableLoc(plan))
                << "the schedule has " << table->microbatches
                << " microbatches, and the plan " << microbatches
                << "; say --microbatches " << table->microbatches,
            failure();
   if (std::string wrong = ppopt::schedule::check(*table, graph); !wrong.empty())
-    return emitError(plan.getLoc()) << "the schedule can't run: " << wrong,
+    return emitError(getTableLoc(plan)) << "the schedule can't run: " << wrong,
            failure();
   return ppopt::schedule::separateBackwards(*table);
 }

@@ -87,8 +87,11 @@ SmallVector<TaskOp, 2> Schedule::getTasks(const Cell &cell) {
     if (TaskOp full = find(TaskKind::Backward))
       return {full};
     return {find(TaskKind::BackwardInput), find(TaskKind::BackwardWeight)};
+  case Work::Sum:
+  case Work::Update:
+    break;
   }
-  llvm_unreachable("all kinds of work are listed");
+  llvm_unreachable("all kinds of work of a table are listed");
 }
 
 void Schedule::build(PlanOp plan, int64_t place, ArrayRef<Cell> row,

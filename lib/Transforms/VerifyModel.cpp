@@ -123,6 +123,10 @@ static LogicalResult verifyOps(func::FuncOp function) {
 
 /// Files of parameters and the program's document are keyed by names.
 static LogicalResult verifyName(Location loc, StringRef what, StringRef name) {
+  if (name == "__metadata__")
+    return emitError(loc) << "no " << what
+                          << " can be named __metadata__: in safetensors files "
+                             "that is not a tensor; rename it";
   if (llvm::json::isUTF8(name))
     return success();
   return emitError(loc) << "the name of this " << what << ", '"

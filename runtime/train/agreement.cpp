@@ -50,9 +50,9 @@ CommonFact describeSamples(const char *flag, const SampleReader &reader) {
                             describeFiles(reader.files()))};
 }
 
-std::string describeInit(const std::string &path) {
+std::string describeGiven(const char *flag, const std::string &path) {
   std::vector<SampleFile> files;
-  for (const std::string &each : listFiles({path}, "--init")) {
+  for (const std::string &each : listFiles({path}, flag)) {
     FileState state = stateOf(openToRead(each), each);
     files.push_back({each, state.bytes, state.written});
   }
@@ -141,7 +141,13 @@ std::vector<CommonFact> collectCommonFacts(const Options &options,
     facts.push_back(describeSamples("the files of its evaluation",
                                     job->evaluation->reader()));
   if (job->initial)
-    facts.push_back({"the files of --init", describeInit(options.init)});
+    facts.push_back(
+        {"the files of --init", describeGiven("--init", options.init)});
+  for (auto [flag, path] : {std::pair("--init-map", &options.initMap),
+                            std::pair("--export-map", &options.exportMap)})
+    if (!path->empty())
+      facts.push_back(
+          {fmt::format("the file of {}", flag), describeGiven(flag, *path)});
   return facts;
 }
 

@@ -146,8 +146,13 @@ void addFileFlags(Flags &flags, Options &options) {
   flags.path("--init", options.init,
              "Start from these parameters: a safetensors file, by name, or a "
              "checkpoint's folder");
+  flags.path("--init-map", options.initMap,
+             "What the tensors of --init are called and which are transposed: "
+             "a map such as share/ppopt/maps/gpt2.json (docs/maps.md)");
   flags.path("--export", options.exportTo,
              "Write the parameters after the last step (safetensors, by name)");
+  flags.path("--export-map", options.exportMap,
+             "Write --export with the names and the layout of this map");
   flags.path("--log", options.log,
              "Write a line of JSON for each step and evaluation");
   flags.integer("--log-every", options.logEvery, 1,
@@ -226,27 +231,31 @@ void addRunningFlags(Flags &flags, Options &options) {
                            "rank has waited for others for so many seconds; 0: "
                            "never (default {})",
                            options.timeout));
-  flags.toggle("--check-counters", options.checkCounters, true,
-               "Stop where a step's launches, FLOPs or bytes sent differ from "
-               "the compiler's prediction");
   flags.integer("--check-replicas", options.checkReplicas, 1,
                 "Stop where two copies of a parameter differ, after every N "
                 "steps and after the last");
-  flags.toggle("--poison", options.poison, true,
-               "Overwrite memory after its last use in a step: what is read "
-               "too late shows");
-  flags.path("--publish-phases", options.publishPhases,
-             "Keep in this file which process is a rank and what it is doing: "
-             "for tests that stop or kill one");
   flags.path("--trace", options.trace,
              "Write what ran when on all ranks in the last steps, for "
              "ui.perfetto.dev");
   flags.integer(
       "--trace-steps", options.traceSteps, 1,
       fmt::format("Steps that --trace keeps (default {})", options.traceSteps));
+}
+
+void addTestFlags(Flags &flags, Options &options) {
+  flags.setGroup("For testing");
+  flags.toggle("--check-counters", options.checkCounters, true,
+               "Stop where a step's launches, FLOPs or bytes sent differ from "
+               "the compiler's prediction");
   flags.path("--dump-gradients", options.dumpGradients,
              "Write the first step's gradients, summed over all ranks and not "
              "clipped (safetensors, by name)");
+  flags.toggle("--poison", options.poison, true,
+               "Overwrite memory after its last use in a step: what is read "
+               "too late shows");
+  flags.path("--publish-phases", options.publishPhases,
+             "Keep in this file which process is a rank and what it is doing: "
+             "for tests that stop or kill one");
 }
 
 //===----------------------------------------------------------------------===//
@@ -320,6 +329,10 @@ void checkGeneration(Options &options, const CLI::App &app) {
 }
 
 void checkFiles(const Options &options, const CLI::App &app) {
+  if (!options.initMap.empty() && options.init.empty())
+    throw UsageError("--init-map: needs --init FILE");
+  if (!options.exportMap.empty() && options.exportTo.empty())
+    throw UsageError("--export-map: needs --export FILE");
   if (app.count("--trace-steps") > 0 && options.trace.empty())
     throw UsageError("--trace-steps: needs --trace");
   if (options.profile != Profiled::Nobody && options.steps < 2)
@@ -424,6 +437,8 @@ Options parseCommandLine(const Program &program,
   app.footer(examples(program, arguments.at(0)));
   app.allow_extras();
   app.set_help_flag("--help,-h", "Print this and exit");
+  app.set_version_flag("--version", "",
+                       "Print what compiled this, from which model, and exit");
   Flags flags(app);
   addSampleFlags(flags, options);
   addTrainingFlags(flags, options);
@@ -431,6 +446,8 @@ Options parseCommandLine(const Program &program,
   addCheckpointFlags(flags, options);
   addGenerationFlags(flags, options);
   addRunningFlags(flags, options);
+  addTestFlags(flags, options);
+  flags.checkSpelling(arguments);
 
   // The parser takes the arguments from the back of the list.
   std::vector<std::string> reversed(arguments.rbegin(),
@@ -440,6 +457,9 @@ Options parseCommandLine(const Program &program,
   } catch (const CLI::CallForHelp &) {
     options.mode = Mode::Help;
     options.help = app.help();
+    return options;
+  } catch (const CLI::CallForVersion &) {
+    options.mode = Mode::Version;
     return options;
   } catch (const CLI::ParseError &error) {
     throw UsageError("{} (--help lists the flags)", error.what());

@@ -18,7 +18,7 @@
 namespace ppopt::train {
 
 /// What the executable was asked to do.
-enum class Mode { Train, Help, Describe, DescribeJson };
+enum class Mode { Train, Help, Version, Describe, DescribeJson };
 
 /// Whose profiles are printed.
 enum class Profiled { Nobody, FirstRank, AllRanks };
@@ -49,7 +49,7 @@ struct Options {
   int64_t skipBadSteps = 0; ///< so many in a row; 0: the first ends the run
 
   // Files.
-  std::string init, exportTo, log, dumpGradients, trace;
+  std::string init, initMap, exportTo, exportMap, log, dumpGradients, trace;
   int64_t traceSteps = 4;
   int64_t logEvery = 0; ///< 0: the default
 

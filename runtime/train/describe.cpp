@@ -2,10 +2,13 @@
 
 #include "train/describe.h"
 
+#include "ppopt/version.h"
 #include "train/command_line.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
 
 namespace ppopt::train {
 namespace {
@@ -24,6 +27,12 @@ std::string describeParameters(const Program &program) {
   if (learning != elements)
     text += fmt::format(", {} of them updated", learning);
   return text;
+}
+
+/// Features of a processor that are there: "+avx2", not "-avx2".
+size_t countPresent(const std::vector<std::string> &features) {
+  return std::count_if(features.begin(), features.end(),
+                       [](const auto &feature) { return feature[0] == '+'; });
 }
 
 /// What stands where and what goes between.
@@ -99,6 +108,14 @@ std::string describeBytes(int64_t bytes) {
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
+std::string describeVersion(const Program &program) {
+  return fmt::format("{} ({}), compiled by ppopt {}, program format {}\n"
+                     "compiled by  {}\n"
+                     "model hash   {}\n",
+                     program.model, program.source, ppopt_runtime_version(),
+                     ppopt_runtime_abi(), program.command, program.modelHash);
+}
+
 std::string describeProgram(const Program &program,
                             const std::vector<std::string> &arguments) {
   const runtime::Plan &plan = program.plan;
@@ -122,9 +139,12 @@ std::string describeProgram(const Program &program,
   if (plan.precision != "model")
     line("precision",
          fmt::format("{} products, f32 parameters", plan.precision));
-  line("target", fmt::format("{}, {}{}{}", plan.target, plan.cpu,
-                             plan.features.empty() ? "" : " ",
-                             fmt::join(plan.features, ",")));
+  line("target", fmt::format("{}, {}{}", plan.target, plan.cpu,
+                             plan.features.empty()
+                                 ? ""
+                                 : fmt::format(" with {} features"
+                                               " (--describe=json lists them)",
+                                               countPresent(plan.features))));
   for (const auto &input : program.inputs)
     line("input",
          fmt::format("{}: {} [{}]{}", input.name, spelling(input.type),

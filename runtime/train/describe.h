@@ -15,6 +15,9 @@ namespace ppopt::train {
 std::string describeProgram(const runtime::Program &program,
                             const std::vector<std::string> &arguments);
 
+/// Three lines: the model, the compiler and its command line, the model's hash.
+std::string describeVersion(const runtime::Program &program);
+
 /// "dp=2,pp=2".
 std::string describeMesh(const runtime::Plan &plan);
 

@@ -109,6 +109,9 @@ void Startup::prepare(const CompiledProgram &compiled,
   case Mode::Help:
     text_ = options_->help;
     return;
+  case Mode::Version:
+    text_ = describeVersion(*program_);
+    return;
   case Mode::Describe:
     text_ = describeProgram(*program_, arguments);
     return;

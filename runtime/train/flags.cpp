@@ -130,6 +130,45 @@ void Flags::optionalChoice(const std::string &flag,
       ->expected(0, 1);
 }
 
+void Flags::checkSpelling(const std::vector<std::string> &arguments) const {
+  auto find = [&](const std::string &word) {
+    std::string name = word.substr(0, word.find('='));
+    return word[0] == '-' ? app_.get_option_no_throw(name) : nullptr;
+  };
+  std::map<std::string, std::string> values;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    if (arguments[i].empty())
+      continue;
+    const CLI::Option *flag = find(arguments[i]);
+    if (!flag)
+      continue;
+    size_t equals = arguments[i].find('=');
+    bool hasValue = equals != std::string::npos;
+    std::string name = arguments[i].substr(0, equals), value;
+    if (hasValue)
+      value = arguments[i].substr(equals + 1);
+    if (flag->get_items_expected_max() == 0 && hasValue)
+      throw UsageError("{}: takes no value", name);
+    bool hasNext = i + 1 < arguments.size();
+    if (flag->get_items_expected_min() > 0 && !hasValue) {
+      if (!hasNext || (!arguments[i + 1].empty() && find(arguments[i + 1])))
+        throw UsageError("{}: needs a value: {} {}", name, name,
+                         flag->get_type_name());
+      value = arguments[++i];
+    } else if (flag->get_items_expected_max() > 0 && !hasValue && hasNext &&
+               arguments[i + 1].rfind('-', 0) != 0) {
+      value = arguments[++i];
+    }
+    auto [before, isFirst] = values.emplace(flag->get_name(), value);
+    if (!isFirst && flag->get_items_expected_max() <= 1)
+      throw UsageError(
+          "{}: given twice{}; leave one of them out", name,
+          before->second.empty() && value.empty()
+              ? ""
+              : fmt::format(", as '{}' and as '{}'", before->second, value));
+  }
+}
+
 std::map<std::string, std::string> Flags::given() const {
   std::map<std::string, std::string> given;
   for (CLI::Option *option : app_.get_options())

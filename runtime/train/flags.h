@@ -54,6 +54,11 @@ public:
                       const std::string &help,
                       const std::function<void(size_t)> &read);
 
+  /// Throws UsageError for what is wrong with the flags of a command line
+  /// before any value is read: one that lacks its value, has one that it does
+  /// not take, or stands there twice.
+  void checkSpelling(const std::vector<std::string> &arguments) const;
+
   void setGroup(const std::string &group) { group_ = group; }
 
   /// The flags of a command line that was parsed, with their values as they

@@ -168,6 +168,7 @@ private:
   std::vector<double> scores_;
 };
 
+/// Standard output has the text and nothing else.
 void show(const std::string &text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
@@ -192,13 +193,14 @@ int generate(const GenerationJob &job, TextReader &reader) {
       reader.read(token);
   }
   double seconds = writing.seconds();
-  show(characters.finish());
-  show(fmt::format(
-      "\ngenerated {} token{} in {:.2f} s | {:.1f} tok/s | after {} of the "
+  show(characters.finish() + "\n");
+  std::string summary = fmt::format(
+      "generated {} token{} in {:.2f} s | {:.1f} tok/s | after {} of the "
       "prompt in {:.2f} s{}\n",
       done, done == 1 ? "" : "s", seconds,
       double(done) / std::max(seconds, 1e-9), job.prompt.size(), readSeconds,
-      signal ? " | stopped by " + signalName(signal) : ""));
+      signal ? " | stopped by " + signalName(signal) : "");
+  std::fwrite(summary.data(), 1, summary.size(), stderr);
   return signal ? stopStatus(signal) : 0;
 }
 

@@ -19,6 +19,28 @@ using runtime::Program;
 
 constexpr int64_t kDefaultEvalBatches = 8;
 
+/// Throws where the samples do not fill one batch.
+void checkFillsBatch(const Program &program, const SampleReader &reader,
+                     const char *flag) {
+  const runtime::Plan &plan = program.plan;
+  auto count = static_cast<int64_t>(
+      std::min<uint64_t>(reader.count(), static_cast<uint64_t>(INT64_MAX)));
+  if (count >= plan.batch)
+    return;
+  // Each data-parallel rank cuts its rows into as many microbatches.
+  int64_t tiles = plan.axisSize("dp") * plan.microbatches;
+  int64_t fits = count / tiles * tiles;
+  throw Error("{}: {} {} do not fill one batch of {}: give at least {} more, "
+              "or compile "
+              "with {}",
+              flag, count, reader.unit(), plan.batch, plan.batch - count,
+              fits > 0
+                  ? fmt::format("--batch {}", fits)
+                  : fmt::format("a --batch of at most {} and fewer ranks or "
+                                "microbatches, which divide it",
+                                std::max<int64_t>(count, 1)));
+}
+
 std::optional<Sampler> openTraining(const Program &program,
                                     const Options &options) {
   std::shared_ptr<SampleReader> reader;
@@ -28,6 +50,8 @@ std::optional<Sampler> openTraining(const Program &program,
     reader = makeTensorReader(program, options.inputs, "--inputs");
   else
     return std::nullopt;
+  checkFillsBatch(program, *reader,
+                  options.data.empty() ? "--inputs" : "--data");
   std::unique_ptr<SampleOrder> order;
   if (options.shuffle)
     order = std::make_unique<ShuffledOrder>(options.seed, reader->count());
@@ -40,11 +64,9 @@ std::optional<Sampler> openTraining(const Program &program,
 int64_t chooseEvalBatches(const Program &program, const Options &options,
                           const SampleReader &reader, const char *flag) {
   int64_t batch = program.plan.batch;
+  checkFillsBatch(program, reader, flag);
   int64_t full = static_cast<int64_t>(
       std::min<uint64_t>(reader.count() / batch, INT64_MAX));
-  if (full == 0)
-    throw Error("{}: {} {} do not fill one batch of {}", flag, reader.count(),
-                reader.unit(), batch);
   if (options.evalBatches > full)
     throw Error("--eval-batches {}: {} has {} {}, enough for {} batches of {}",
                 options.evalBatches, flag, reader.count(), reader.unit(), full,
@@ -94,7 +116,13 @@ Job::Job(const Program &program, const Options &options,
         static_cast<uint64_t>(evalBatches * program.plan.batch));
     evaluation.emplace(program, std::move(reader), std::move(order));
   }
-  if (!options.init.empty())
+  exported = options.exportMap.empty()
+                 ? ownTensors(program)
+                 : ParameterMap::read(options.exportMap).tensorsOf(program);
+  if (!options.initMap.empty())
+    initial = std::make_unique<InitialParameters>(
+        program, options.init, ParameterMap::read(options.initMap));
+  else if (!options.init.empty())
     initial = std::make_unique<InitialParameters>(program, options.init);
   resumed = openNewest(program, options, place);
   if (resumed) {

@@ -29,6 +29,7 @@ struct Job {
   std::optional<Sampler> evaluation; ///< nothing where not asked for
   int64_t evalBatches = 0;
   std::unique_ptr<InitialParameters> initial; ///< null: drawn from the seed
+  std::vector<ParameterTensor> exported;      ///< as what --export writes them
   std::unique_ptr<GenerationJob> generation;  ///< null: not asked for
   std::unique_ptr<Checkpoint> resumed;        ///< null: begins with step 0
   std::vector<std::string> notes;             ///< for people

@@ -28,13 +28,15 @@ constexpr char kToStart[] = "\r\033[K"; // and clears the line
 
 } // namespace
 
-Descriptor outputTerminal() {
-  if (!canWriteAgain() || !::isatty(STDOUT_FILENO))
+Descriptor terminalOf(std::FILE *stream) {
+  int descriptor = ::fileno(stream);
+  if (!canWriteAgain() || !::isatty(descriptor))
     return Descriptor();
   // One without columns is mpirun's, which started this process.
-  std::string path = columnsOf(STDOUT_FILENO) > 0
-                         ? "/proc/self/fd/1"
-                         : "/proc/" + std::to_string(::getppid()) + "/fd/1";
+  std::string path = columnsOf(descriptor) > 0
+                         ? "/proc/self/fd/"
+                         : "/proc/" + std::to_string(::getppid()) + "/fd/";
+  path += std::to_string(descriptor);
   Descriptor terminal(
       ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
   return columnsOf(terminal.value()) > 0 ? std::move(terminal) : Descriptor();
@@ -46,23 +48,23 @@ bool LiveLine::isDue() const {
 
 LiveLine::~LiveLine() {
   if (isShown_)
-    std::fputs("\n", stdout);
+    std::fputs("\n", stream_);
 }
 
 void LiveLine::show(std::string_view text) {
-  std::fputs(kToStart, stdout);
+  std::fputs(kToStart, stream_);
   // A line that is full would move the cursor to the next.
   int columns = std::max(columnsOf(terminal_.value()), 2);
   std::string_view fits = text.substr(0, static_cast<size_t>(columns - 1));
-  std::fwrite(fits.data(), 1, fits.size(), stdout);
-  std::fflush(stdout);
+  std::fwrite(fits.data(), 1, fits.size(), stream_);
+  std::fflush(stream_);
   isShown_ = true;
   shown_ = Clock::now();
 }
 
 void LiveLine::clear() {
   if (isShown_)
-    std::fputs(kToStart, stdout);
+    std::fputs(kToStart, stream_);
   isShown_ = false;
   shown_ = {};
 }

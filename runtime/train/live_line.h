@@ -6,19 +6,22 @@
 #include "train/mapped_file.h"
 
 #include <chrono>
+#include <cstdio>
 #include <string_view>
 
 namespace ppopt::train {
 
-/// The terminal that standard output goes to, if it can write a line again;
-/// closed where it goes to none. Open MPI gives each rank a terminal of its
-/// own, whatever mpirun writes to: then it is mpirun's output that counts.
-Descriptor outputTerminal();
+/// The terminal that `stream` (standard output or error) goes to, if it can
+/// write a line again; closed where it goes to none. Open MPI gives each rank a
+/// terminal of its own, whatever mpirun writes to: then it is mpirun's output
+/// that counts.
+Descriptor terminalOf(std::FILE *stream);
 
-/// The last line of standard output, as long as nothing else is written.
+/// The last line of a stream, as long as nothing else is written.
 class LiveLine {
 public:
-  explicit LiveLine(Descriptor terminal) : terminal_(std::move(terminal)) {}
+  explicit LiveLine(std::FILE *stream)
+      : stream_(stream), terminal_(terminalOf(stream)) {}
   ~LiveLine();
   LiveLine(const LiveLine &) = delete;
   LiveLine &operator=(const LiveLine &) = delete;
@@ -40,6 +43,7 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
 
+  std::FILE *const stream_;
   const Descriptor terminal_;
   bool isShown_ = false;
   Clock::time_point shown_{};

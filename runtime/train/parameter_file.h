@@ -1,6 +1,7 @@
 //===- parameter_file.h - Parameters in safetensors files -----------------===//
 //
-// Keyed by parameter name, with global shapes and the program's types.
+// Keyed by parameter name, or by the names of a map, with global shapes and the
+// program's types.
 //
 //===----------------------------------------------------------------------===//
 
@@ -8,6 +9,7 @@
 #define PPOPT_TRAIN_PARAMETER_FILE_H
 
 #include "core/buffers.h"
+#include "train/parameter_map.h"
 #include "train/tensor_set.h"
 
 #include <memory>
@@ -25,17 +27,27 @@ public:
   /// or of what has another type or shape. `path` may be a checkpoint's folder.
   InitialParameters(const runtime::Program &program, const std::string &path);
 
+  /// The same of a file that has the names and the layout of a map.
+  InitialParameters(const runtime::Program &program, const std::string &path,
+                    const ParameterMap &map);
+
   /// Writes these parameters.
   void load(const std::vector<runtime::Buffer> &parameters) const;
 
 private:
   const runtime::Program &program_;
   TensorSet files_;
+  std::vector<ParameterTensor> tensors_; ///< by parameter, named as in the file
 };
 
-/// Writes the parameters, each as its owner holds it: the rank of the
-/// parameter's first place with coordinate 0 on all other axes. Called by all
-/// ranks; rank 0 writes what the owners send it, piece by piece.
+/// Writes the parameters as the tensors of a file that `tensors` names, one for
+/// each. Each is as its owner holds it: the rank of the parameter's first place
+/// with coordinate 0 on all other axes. Called by all ranks; rank 0 writes what
+/// the owners send it, piece by piece.
+void exportParameters(const ppopt_rank &rank, const std::string &path,
+                      const std::vector<ParameterTensor> &tensors);
+
+/// Under their own names.
 void exportParameters(const ppopt_rank &rank, const std::string &path);
 
 /// The same with the gradients, under their parameters' names.

@@ -115,7 +115,8 @@ void cutTornLine(int log) {
 Progress::Progress(const Program &program, const Options &options,
                    int64_t first)
     : program_(program), options_(options), first_(first),
-      unit_(workUnitOf(program)) {
+      unit_(workUnitOf(program)), out_(options.generate > 0 ? stderr : stdout),
+      live_(out_) {
   if (options.log.empty())
     return;
   log_ = ::open(options.log.c_str(),
@@ -150,8 +151,8 @@ void Progress::logLine(const char *text, size_t size) {
 void Progress::print(Line &line) {
   live_.clear();
   line.push_back('\n');
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fflush(stdout);
+  std::fwrite(line.data(), 1, line.size(), out_);
+  std::fflush(out_);
 }
 
 void Progress::note(const std::string &text) {

@@ -1,6 +1,7 @@
 //===- progress.h - What a run tells: lines and the log -------------------===//
 //
-// Lines for people on standard output and JSON lines for programs in a file;
+// Lines for people on standard output, or where that is for a generated text on
+// standard error, and JSON lines for programs in a file;
 // docs/running.md has the fields. Used by rank 0 only. Writing a step allocates
 // nothing and leaves both complete up to that step if the process dies. On a
 // terminal a step's line takes the place of the one before; some are kept.
@@ -94,7 +95,8 @@ private:
   WorkUnit unit_;
   std::string transport_;
   int log_ = -1;
-  LiveLine live_{outputTerminal()};
+  std::FILE *const out_; ///< for people
+  LiveLine live_;
   /// When a step's line was kept.
   std::chrono::steady_clock::time_point kept_ =
       std::chrono::steady_clock::now();

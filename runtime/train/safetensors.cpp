@@ -2,6 +2,7 @@
 
 #include "train/safetensors.h"
 
+#include "core/json_depth.h"
 #include "train/output_file.h"
 
 #include <fmt/format.h>
@@ -13,7 +14,6 @@
 #include <cstdio>
 #include <cstring>
 #include <numeric>
-#include <set>
 #include <unistd.h>
 
 namespace ppopt::train {
@@ -41,35 +41,25 @@ constexpr ProgramType kProgramTypes[] = {{"f32", "F32"},   {"f64", "F64"},
                                          {"bf16", "BF16"}, {"i32", "I32"},
                                          {"i64", "I64"},   {"i1", "BOOL"}};
 
-/// Parses the header; the library would silently keep the last of two equal
-/// keys, so keys are counted here.
 json parseHeader(const std::string &path, const unsigned char *begin,
                  uint64_t size) {
-  std::vector<std::set<std::string>> keys;
-  auto checkKeys = [&](int depth, json::parse_event_t event, json &parsed) {
+  auto checkKeys =
+      runtime::findRepeatedKeys([&](int depth, const std::string &key) {
+        throw Error(depth == 1
+                        ? "{}: two tensors are named '{}'"
+                        : "{}: the header has the key '{}' twice in one entry",
+                    path, key);
+      });
+  auto checkAll = [&](int depth, json::parse_event_t event, json &parsed) {
     if (depth > 8)
       throw Error("{}: the header is nested too deeply", path);
-    if (event == json::parse_event_t::object_start) {
-      keys.resize(depth + 1);
-      keys.emplace_back();
-    } else if (event == json::parse_event_t::key &&
-               !keys.at(depth).insert(parsed.get<std::string>()).second) {
-      throw Error(depth == 1
-                      ? "{}: two tensors are named '{}'"
-                      : "{}: the header has the key '{}' twice in one entry",
-                  path, parsed.get<std::string>());
-    }
-    return true;
+    return checkKeys(depth, event, parsed);
   };
   try {
-    // keys[d] holds the keys of the object that is open at depth d.
-    return json::parse(begin, begin + size, checkKeys);
+    return json::parse(begin, begin + size, checkAll);
   } catch (const json::exception &error) {
-    std::string reason = error.what();
-    // "[json.exception.parse_error.101] parse error at …" -> "parse error at …"
-    if (auto end = reason.find("] "); end != std::string::npos)
-      reason.erase(0, end + 2);
-    throw Error("{}: the header is not valid JSON: {}", path, reason);
+    throw Error("{}: the header is not valid JSON: {}", path,
+                runtime::reasonOf(error));
   }
 }
 

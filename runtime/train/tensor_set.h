@@ -6,6 +6,7 @@
 #include "core/program.h"
 #include "train/safetensors.h"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,10 +16,16 @@ namespace ppopt::train {
 /// What a program asks of a tensor.
 struct WantedTensor {
   std::string name, dtype;
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape; ///< in the program
+  /// What the program calls it, where that is another name.
+  std::string parameter = {};
+  bool transposed = false; ///< of a matrix the file has the sizes swapped
 };
 
-/// The program's parameters, in its order.
+/// The first names of a list, and how many more there are.
+std::string listNames(const std::vector<std::string> &names);
+
+/// The program's parameters under their own names, in its order.
 std::vector<WantedTensor> wantedParameters(const runtime::Program &program);
 
 /// Open safetensors files, each tensor in one of them.
@@ -27,14 +34,21 @@ public:
   /// Throws Error: a file that is not readable as one, a tensor that is in two.
   explicit TensorSet(const std::vector<std::string> &paths);
 
+  /// By name.
+  const std::map<std::string, const StoredTensor *> &tensors() const {
+    return tensors_;
+  }
+
   /// Null where no file has a tensor of that name.
   const StoredTensor *find(const std::string &name) const;
 
   /// How the files differ from exactly these tensors: "missing: a; extra: b",
   /// lists of names. Empty if they do not. `extra` names what is not wanted
-  /// ("not a parameter").
-  std::string differencesFrom(const std::vector<WantedTensor> &wanted,
-                              const std::string &extra) const;
+  /// ("not a parameter") and not left aside either.
+  std::string differencesFrom(
+      const std::vector<WantedTensor> &wanted, const std::string &extra,
+      const std::function<bool(const std::string &name)> &isLeftAside =
+          [](const std::string &) { return false; }) const;
 
 private:
   std::vector<SafetensorsFile> files_;

@@ -295,15 +295,26 @@ CommonClock::CommonClock(const ppopt_rank &rank) : machine_(identifyMachine()) {
   barrier_ = zero_ = Clock::now();
 }
 
-void CommonClock::setZero(const ppopt_rank &rank, Clock::time_point zero) {
+void CommonClock::setZero(const ppopt_rank &rank, Clock::time_point own) {
   struct Zero {
     uint64_t machine;
     Clock::duration steady, sinceBarrier;
-  } ofRank0{machine_, zero.time_since_epoch(), zero - barrier_};
-  if (rank.program.plan.ranks() > 1)
-    Messages(rank).broadcast(&ofRank0, sizeof ofRank0);
+  } ofRank0{machine_, own.time_since_epoch(), own - barrier_};
+  if (!rank.transport || rank.transport->size() == 1) {
+    zero_ = own;
+    return;
+  }
+  Messages messages(rank);
+  messages.broadcast(&ofRank0, sizeof ofRank0);
   zero_ = ofRank0.machine == machine_ ? Clock::time_point(ofRank0.steady)
                                       : barrier_ + ofRank0.sinceBarrier;
+  // Another rank may have begun before rank 0.
+  int64_t before = std::chrono::nanoseconds(own - zero_).count();
+  std::vector<int64_t> all(rank.transport->size(), before);
+  messages.gather(&before, sizeof before, all.data());
+  before = *std::min_element(all.begin(), all.end());
+  messages.broadcast(&before, sizeof before);
+  zero_ += std::chrono::nanoseconds(before);
 }
 
 double CommonClock::microseconds(Clock::time_point moment) const {

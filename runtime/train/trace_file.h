@@ -22,8 +22,9 @@ public:
   /// Called by all ranks, once: waits for all.
   explicit CommonClock(const ppopt_rank &rank);
 
-  /// Called by all ranks: afterwards `zero` of rank 0 is 0 on all.
-  void setZero(const ppopt_rank &rank, runtime::Clock::time_point zero);
+  /// Called by all ranks, each with a moment of its own: afterwards the
+  /// earliest of them is 0 on all.
+  void setZero(const ppopt_rank &rank, runtime::Clock::time_point own);
 
   double microseconds(runtime::Clock::time_point moment) const;
 

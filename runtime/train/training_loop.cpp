@@ -282,7 +282,7 @@ void TrainingLoop::finish() {
       progress_->note("trace written to " + options_.trace);
   }
   if (!options_.exportTo.empty()) {
-    exportParameters(rank_, options_.exportTo);
+    exportParameters(rank_, options_.exportTo, job_.exported);
     if (progress_)
       progress_->note("parameters written to " + options_.exportTo);
   }

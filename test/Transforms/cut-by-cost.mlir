@@ -149,7 +149,7 @@ func.func @frozen(%x: !x {pp.input = "x"}) -> tensor<f32> {
 
 // Each parameter with its gradient and two states of adam: 1 MiB. Two don't fit on either place.
 pp.plan {batch = 4 : i64, cpu = "", device_memory = 1500000 : i64, features = "", mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], microbatches = 2 : i64, optimizer = "adamw", schedule = "1f1b", target = "cpu", threads = 1 : i64}
-// expected-error @below {{can't be cut for --mesh pp=2: no cut fits: in the one that needs least, place 0 has 2097152 bytes of parameters, gradients and optimizer state, of 1500000 that --device-memory allows; use more places}}
+// expected-error @below {{can't be cut for --mesh pp=2: no cut fits: in the one that needs least, place 0 has 2.00 MiB of parameters, gradients and optimizer state, and --device-memory allows 1.43 MiB; use more places}}
 func.func @memory(%x: !x {pp.input = "x"}) -> tensor<f32> {
   %w0 = pp.param "w0" {init = #pp.init<zeros>} : !w
   %w1 = pp.param "w1" {init = #pp.init<zeros>} : !w

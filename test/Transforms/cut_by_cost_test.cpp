@@ -72,7 +72,7 @@ TEST(CutByCost, MemoryForcesAnotherCut) {
   EXPECT_EQ(cutByCost(problem).begin, (Positions{0, 1, 4}));
   problem.deviceMemory = 89;
   EXPECT_EQ(cutByCost(problem).error,
-            "no cut fits: in the one that needs least, place 1 has 90 bytes of "
+            "no cut fits: in the one that needs least, place 1 has 90 B of "
             "parameters, gradients and optimizer state");
 }
 

@@ -122,6 +122,22 @@ func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // -----
 
+func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
+  // expected-error @below {{no parameter can be named __metadata__: in safetensors files that is not a tensor; rename it}}
+  %w = pp.param "__metadata__" {init = #pp.init<zeros>} : tensor<f32>
+  return %w : tensor<f32>
+}
+
+// -----
+
+// expected-error @below {{no input can be named __metadata__}}
+func.func @main(%x: tensor<4xf32> {pp.input = "__metadata__"}) -> tensor<f32> {
+  %w = pp.param "w" {init = #pp.init<zeros>} : tensor<f32>
+  return %w : tensor<f32>
+}
+
+// -----
+
 // expected-error @below {{value of type 'i32'; a model computes with tensors of static shape}}
 func.func @main(%x: i32 {pp.input = "x"}) -> tensor<f32> {
   %0 = pp.constant dense<0.0> : tensor<f32>

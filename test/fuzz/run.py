@@ -28,11 +28,11 @@ CORES = len(os.sched_getaffinity(0))
 SECONDS, MEGABYTES = 25, 2048
 
 # Of runs in tools/check, with every seed before: a few seconds each.
-RUNS = {"command-line": 1000, "manifest": 3000, "model": 150, "program": 3000, "safetensors": 3000, "schedule": 3000,
+RUNS = {"command-line": 1000, "manifest": 3000, "model": 150, "parameter-map": 3000, "program": 3000, "safetensors": 3000, "schedule": 3000,
         "token-file": 1000, "tokenizer": 1000}
 
 # What libFuzzer would make of the largest seed otherwise.
-LONGEST = {"command-line": 512, "manifest": 8192, "model": 8192, "program": 32768, "schedule": 4096, "tokenizer": 4096}
+LONGEST = {"command-line": 512, "manifest": 8192, "model": 8192, "parameter-map": 4096, "program": 32768, "schedule": 4096, "tokenizer": 4096}
 
 
 def build_targets(targets, build):

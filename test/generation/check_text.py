@@ -49,13 +49,12 @@ class Writer:
         return compile_model(self.ppopt, self.stem + ".mlir", output, [*PLANS[plan], *more])
 
     def write(self, executable, flags, mpirun=False):
-        """What is printed between the summary and the last line."""
+        """Standard output, less its last new line; what the run tells is on standard error."""
         launch = under_mpirun(executable.ranks) if mpirun else []
-        output = checked([*launch, executable.path, *flags]).stdout
-        text = output.split("\ndone: ", 1)[1].split("\n", 1)[1]
-        text, last = text.rsplit("\ngenerated ", 1)
-        assert last.endswith(" s\n") and last.count("\n") == 1, output
-        return text
+        done = checked([*launch, executable.path, *flags])
+        told, last = done.stderr.split("\ndone: ", 1)[1].rsplit("\ngenerated ", 1)
+        assert last.endswith(" s\n") and last.count("\n") == 1 and done.stdout.endswith("\n"), told + last
+        return done.stdout[:-1]
 
     def train(self, executable, flags, mpirun=False):
         training = ["--data", self.data, "--steps", str(STEPS), "--lr", "3e-3", "--warmup", "40", "--lr-schedule", "cosine"]

@@ -90,6 +90,21 @@ class Noise(torch.autograd.Function):
         return perturb(gradient, ctx.eps, ctx.seed + 1), None, None
 
 
+class FromOutput(torch.autograd.Function):
+    """An op whose gradient is made of its rounded output: near a bound the output's last bits are all that it has."""
+
+    @staticmethod
+    def forward(ctx, v, op, slope, eps, seed):
+        ctx.slope = slope
+        y = perturb(op(v), eps, seed)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.slope(*ctx.saved_tensors), None, None, None, None
+
+
 # --- training ----------------------------------------------------------------
 
 
@@ -98,6 +113,9 @@ class Model:
         self.description = description
         scope = {"torch": torch, "F": F, "normalize": normalize, "rope": rope, "attention": attention,
                  "attention_lse": attention_lse, "cross_entropy": cross_entropy, "token_loss": token_loss, "count": count}
+        scope |= {"tanh": lambda v: FromOutput.apply(v, torch.tanh, lambda y: 1 - y * y, eps, seed),
+                  "sigmoid": lambda v: FromOutput.apply(v, torch.sigmoid, lambda y: y * (1 - y), eps, seed)} if eps else {
+                      "tanh": torch.tanh, "sigmoid": torch.sigmoid}
         exec(torch_text(description), scope)  # pylint: disable=exec-used
         self.model = scope["model"]
         self.q = (lambda v: Noise.apply(v, eps, seed)) if eps else (lambda v: v)

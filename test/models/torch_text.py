@@ -9,11 +9,11 @@ EXACT = {"reshape", "transpose", "slice", "pad", "concat", "broadcast", "amax", 
          "flip", "repeat", "argmax_pick", "call", "dropout", "count", "causal_mask", "tril", "gather_last"}
 
 UNARY = {"neg": "-{0}", "abs": "torch.abs({0})", "exp": "torch.exp({0})", "log": "torch.log({0})", "sqrt": "torch.sqrt({0})",
-         "rsqrt": "torch.rsqrt({0})", "tanh": "torch.tanh({0})", "erf": "torch.erf({0})", "sigmoid": "torch.sigmoid({0})",
+         "rsqrt": "torch.rsqrt({0})", "tanh": "tanh({0})", "erf": "torch.erf({0})", "sigmoid": "sigmoid({0})",
          "softplus": "F.softplus({0}, threshold=1000.0)", "relu": "torch.relu({0})", "silu": "F.silu({0})", "gelu": "F.gelu({0})",
          "gelu_tanh": "F.gelu({0}, approximate='tanh')", "square": "torch.square({0})", "sign": "torch.sign({0})",
          "trunc": "torch.trunc({0})", "detach": "{0}.detach()", "checkpoint": "{0}", "reciprocal": "torch.reciprocal({0})",
-         "tanhshrink": "({0} - torch.tanh({0}))", "mish": "F.mish({0})", "hardswish": "{0} * torch.clamp({0} + 3, 0, 6) / 6",
+         "tanhshrink": "({0} - tanh({0}))", "mish": "F.mish({0})", "hardswish": "{0} * torch.clamp({0} + 3, 0, 6) / 6",
          "elu": "F.elu({0})", "logsigmoid": "F.logsigmoid({0})", "softsign": "F.softsign({0})"}
 BINARY = {"add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "maximum": "torch.maximum({0}, {1})",
           "minimum": "torch.minimum({0}, {1})", "div": "{0} / {1}", "idiv": "torch.div({0}, {1}, rounding_mode='trunc')",

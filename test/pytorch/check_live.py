@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 import time
@@ -11,11 +12,13 @@ import time
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE)]
+sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE.parent / "generation")]
+from check_generation import Tools  # noqa: E402
 from support import safetensors_io  # noqa: E402
 from support.executable import checked, compile_model, expect_close, run  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
+import checkpoints  # noqa: E402
 import fixtures  # noqa: E402
 
 COMPILE_SECONDS = 20  # GPT-2 124M
@@ -107,6 +110,30 @@ def check_larger(harness, scratch):
         test()
 
 
+def check_gpt2_checkpoints(harness, scratch):
+    """The committed checkpoints are what transformers makes here. With its small test configuration, other parameters and 512 positions: the first loss,
+    the logits and the continuation are transformers', and from_pretrained takes what is exported for the same model, bit for bit."""
+    python, script = harness.args.pytorch, str(HERE / "gpt2_checkpoint.py")
+    again, drawn = os.path.join(scratch, "gpt2"), os.path.join(scratch, "drawn")
+    checked([python, script, "make", again])
+    for path in sorted((HERE / "fixtures" / "gpt2").glob("*/*.safetensors")):
+        expect_close(str(path), safetensors_io.read(os.path.join(again, path.parent.name, path.name)), safetensors_io.read(path), 1e-5)
+    checked([python, script, "make", drawn, "512", "100"])
+    tools = Tools(harness.args.build, scratch)
+    for name in sorted(os.listdir(drawn)):
+        folder = os.path.join(drawn, name)
+        for what, test in checkpoints.cases(tools, folder):
+            print(f"  {what}", flush=True)
+            test()
+        tokens, ours, theirs = (os.path.join(folder, kind) for kind in ("expected.safetensors", "ours", "ours.logits"))
+        os.mkdir(ours)
+        os.link(os.path.join(folder, "config.json"), os.path.join(ours, "config.json"))
+        shutil.move(checkpoints.Checkpoint(tools, folder).round_trip(), os.path.join(ours, "model.safetensors"))
+        checked([python, script, "logits", ours, tokens, theirs])
+        expected = safetensors_io.read(tokens)["logits"]
+        assert safetensors_io.read(theirs)["logits"].tobytes() == expected.tobytes(), f"{name}: from_pretrained has other logits"
+
+
 def main():
     harness = Harness("pytorch live")
     python = harness.args.pytorch
@@ -114,6 +141,7 @@ def main():
         for name, test in [("fixtures again", functools.partial(check_fixtures_again, python, scratch)),
                            ("larger models", functools.partial(check_larger, harness, scratch)),
                            ("gpt2 124m", functools.partial(check_gpt2, harness, scratch)),
+                           ("gpt2 checkpoints", functools.partial(check_gpt2_checkpoints, harness, scratch)),
                            ("gpt2 124m gradients", functools.partial(check_gpt2_gradients, harness, scratch))]:
             harness.case(name, functools.partial(need_pytorch, python, test))
     return harness.finish()

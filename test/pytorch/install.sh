@@ -7,13 +7,17 @@ here=$(cd "$(dirname "$0")" && pwd)
 venv=$(cd "$here/../.." && pwd)/.venv-pytorch
 torch=2.15.0
 
-# The package that reads what we export, for the harness of checkpoints.
-install_safetensors() {
-  "$venv/bin/python" -c 'import safetensors' 2>/dev/null ||
-    "$venv/bin/pip" install --quiet --no-deps --only-binary :all: --disable-pip-version-check safetensors==0.8.0
+# What reads and writes checkpoints: safetensors, and transformers with what it imports of its dependencies (160 MB).
+install_checkpoints() {
+  "$venv/bin/python" -c "from importlib.metadata import version as v
+assert v('transformers') == '5.23.0' and v('safetensors') == '0.8.0'" 2>/dev/null ||
+    "$venv/bin/pip" install --quiet --no-deps --only-binary :all: --disable-pip-version-check \
+      safetensors==0.8.0 transformers==5.23.0 huggingface_hub==2.4.0 tokenizers==0.23.3 regex==2026.11.15 \
+      PyYAML==6.0.3 packaging==26.3 tqdm==4.70.1 httpx2==2.16.2 httpcore2==2.16.2 h11==0.16.0 anyio==4.16.0 \
+      idna==3.20 truststore==0.10.5
 }
 if [[ -e $venv/installed && $(cat "$venv/installed") == "$torch" ]]; then
-  install_safetensors
+  install_checkpoints
   exit 0
 fi
 python=/usr/bin/python3
@@ -28,5 +32,5 @@ rm -rf "$venv"
   jinja2==3.1.6 MarkupSafe==3.0.3 fsspec==2025.12.0 filelock==3.20.1
 "$python" "$here/stub_cuda.py" "$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch/lib"
 "$venv/bin/python" -c 'import torch; assert torch.distributed.is_gloo_available(); print("PyTorch", torch.__version__)'
-install_safetensors
+install_checkpoints
 echo "$torch" >"$venv/installed"

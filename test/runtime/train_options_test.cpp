@@ -57,6 +57,7 @@ TEST(CommandLine, ReadsValues) {
   EXPECT_TRUE(options.checkCounters);
   EXPECT_EQ(parse("--data d --momentum 0.5", "momentum").momentum, 0.5);
   EXPECT_EQ(parse("--describe").mode, Mode::Describe);
+  EXPECT_EQ(parse("--version").mode, Mode::Version);
   EXPECT_EQ(parse("--describe=json").mode, Mode::DescribeJson);
   EXPECT_FALSE(parse("--inputs f --no-shuffle").shuffle);
   EXPECT_EQ(parse("--data d").skipBadSteps, 0);
@@ -71,6 +72,7 @@ TEST(CommandLine, ReadsValues) {
   EXPECT_EQ(text.temperature, 0.5);
   EXPECT_EQ(text.topK, 3);
   EXPECT_EQ(text.steps, 100);
+  EXPECT_EQ(parse("--init p --generate 9 --prompt ---").prompt, "---");
   EXPECT_EQ(parse("--init p --generate 9").steps, 0);
   EXPECT_EQ(parse("--steps 0 --generate 9").steps, 0);
   Options saves = parse("--data d --checkpoint c --checkpoint-every 5 --keep 2 "
@@ -109,12 +111,22 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--stpes 3", "unknown flag '--stpes'; did you mean '--steps'?"},
       {"x --data d", "unexpected argument 'x'"},
       {"--qqqqqqqqqqqq=1", "unknown flag '--qqqqqqqqqqqq' (--help"},
-      {"--data d --steps", "--steps: 1 required N missing"},
+      {"--data d --steps", "--steps: needs a value: --steps N"},
+      {"--log --data d", "--log: needs a value: --log FILE"},
+      {"--steps 3 --data", "--data: needs a value: --data PATH..."},
+      {"--data d --poison=1", "--poison: takes no value"},
+      {"--data d --no-shuffle=false", "--no-shuffle: takes no value"},
+      {"--data d --poison --poison", "--poison: given twice; leave one"},
+      {"--describe --describe=json",
+       "--describe: given twice, as '' and as 'json'; leave one of them out"},
+      {"--describe=json --describe=json", "--describe: given twice, as 'json'"},
+      {"--data d --skip-bad-steps --skip-bad-steps 3", "as '' and as '3'"},
       {"--data d --steps 1.5", "--steps 1.5: not a whole number"},
       {"--data d --steps -1", "--steps -1: must be at least 0"},
       {"--data d --log-every 0", "--log-every 0: must be at least 1"},
       {"--data d --steps 99999999999999999999", "too large"},
-      {"--data d --steps 1 --steps 2", "--steps"},
+      {"--data d --steps 1 --steps 2",
+       "--steps: given twice, as '1' and as '2'; leave one of them out"},
       {"--data d --lr nan", "--lr nan: must be finite"},
       {"--data d --lr inf", "--lr inf: must be finite"},
       {"--data d --lr 1e999", "--lr 1e999: too large or too small"},
@@ -151,6 +163,8 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--data d --checkpoint c --checkpoint-every 0", "must be at least 1"},
       {"--data d --checkpoint c --keep 0", "--keep 0: must be at least 1"},
       {"--data d --checkpoint c --resume --init p", "--resume and --init"},
+      {"--data d --init-map m", "--init-map: needs --init"},
+      {"--data d --init p --export-map m", "--export-map: needs --export"},
       {"--data d --checkpoint c --checkpoint-memory 3kb",
        "--checkpoint-memory 3kb: must be an amount of bytes, as 8GiB, 512MB "
        "or 4096"},
@@ -274,7 +288,8 @@ TEST(InitialParameters, MustBeTheModels) {
   EXPECT_ERROR(init({w, unused, {"x", "U8", {1}, arena}}),
                "not a parameter: x");
   EXPECT_ERROR(init({w, {"unused", "F32", {3, 1}, arena}}),
-               "of another shape: unused (file F32 [3, 1], model F32 [1, 3])");
+               "of another shape: unused (file F32 [3, 1], model F32 [1, 3]"
+               ": the file's is transposed)");
   EXPECT_ERROR(init({{"w", "F32", {2}, arena}, unused}),
                "of another type: w (file F32 [2], model F64 [2]) (convert");
   EXPECT_ERROR(init({{"v", "F64", {2}, arena}, unused}),

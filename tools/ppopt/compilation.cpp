@@ -2,16 +2,22 @@
 
 #include "compilation.h"
 
+#include "unknown_name.h"
+
 #include "ppopt/Analysis/Thresholds.h"
+#include "ppopt/Support/ReadFile.h"
 #include "ppopt/Target/ModelHash.h"
+#include "ppopt/Target/PlanReport.h"
+#include "ppopt/Transforms/Entry.h"
+#include "ppopt/Transforms/PlanSchedule.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -24,6 +30,55 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
+/// Warns of places that have next to nothing to do.
+static void warnOfIdlePlaces(ModuleOp module) {
+  FailureOr<pp::PlanOp> plan = pp::findPlan(module);
+  if (failed(plan) || plan->getLaunch() == "local" ||
+      plan->getAxisSize("pp") == 1)
+    return;
+  FailureOr<pp::PlanReport> report = pp::reportSchedule(module);
+  if (failed(report))
+    return;
+  // So little that a step without the place is hardly slower.
+  constexpr double least = 0.1;
+  auto busiest = llvm::min_element(
+      report->places, [](const pp::PlaceReport &a, const pp::PlaceReport &b) {
+        return a.idleShare < b.idleShare;
+      });
+  double most = 1 - busiest->idleShare, idleShare = 1;
+  SmallVector<std::string> idle;
+  for (auto [number, place] : llvm::enumerate(report->places))
+    if (1 - place.idleShare < least * most) {
+      idle.push_back(std::to_string(number));
+      idleShare = std::min(idleShare, place.idleShare);
+    }
+  if (idle.empty())
+    return;
+  constexpr size_t shown = 6;
+  std::string names = llvm::join(ArrayRef(idle).take_front(shown), ", ");
+  if (idle.size() > shown)
+    names += " and " + std::to_string(idle.size() - shown) + " more";
+  bool isOne = idle.size() == 1;
+  emitWarning(plan->getLoc())
+      << (isOne ? "place " : "places ") << names << (isOne ? " is" : " are")
+      << " predicted to be idle "
+      << llvm::formatv(isOne ? "{0:f1} %" : "{0:f1} % or more", 100 * idleShare)
+             .str()
+      << " of the step, place " << (busiest - report->places.begin()) << " "
+      << llvm::formatv("{0:f1} %", 100 * busiest->idleShare).str()
+      << ": the model's work does not spread over --mesh pp="
+      << report->places.size()
+      << "; use --mesh pp=" << report->places.size() - idle.size()
+      << ", or move work there (pp.on)";
+}
+
+/// The schedule's file, where an error is about that.
+static StringAttr getOtherFile(Location loc) {
+  auto named = dyn_cast<NameLoc>(loc);
+  return named && isa<UnknownLoc>(named.getChildLoc()) ? named.getName()
+                                                       : StringAttr();
+}
+
 Compilation::Compilation(const pp::PlanOptions &options, bool isStrict)
     : options(options), context(makeRegistry()),
       diagnostics(std::make_unique<SourceMgrDiagnosticHandler>(
@@ -32,26 +87,73 @@ Compilation::Compilation(const pp::PlanOptions &options, bool isStrict)
   // One line for the user, who did not write the op as it is by then.
   context.printOpOnDiagnostic(false);
   // Registered last, so called first: counts, and leaves the printing to the
-  // other.
+  // other, of another text where a name is unknown.
   counter = context.getDiagEngine().registerHandler([this](Diagnostic &found) {
     errorCount += found.getSeverity() == DiagnosticSeverity::Error;
     warningCount += found.getSeverity() == DiagnosticSeverity::Warning;
-    return failure();
+    if (found.getSeverity() != DiagnosticSeverity::Error)
+      return failure();
+    if (auto file = getOtherFile(found.getLocation())) {
+      llvm::errs() << file.getValue() << ": error: " << found << "\n";
+      citesTable = true;
+      return success();
+    }
+    if (module)
+      return failure();
+    std::string text = explainUnknownName(found, sources);
+    if (!text.empty())
+      diagnostics->emitDiagnostic(found.getLocation(), text,
+                                  found.getSeverity());
+    return success(!text.empty());
   });
 }
 
 Compilation::~Compilation() { context.getDiagEngine().eraseHandler(counter); }
 
+/// Where brackets are nested deeper than `most`: a recursive parser would run
+/// out of stack. Strings and comments do not count.
+static std::optional<size_t> findTooDeep(StringRef text, unsigned most) {
+  unsigned depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    StringRef rest = text.substr(i);
+    if (rest.starts_with("//")) {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (rest.starts_with("->") || rest.starts_with("<=") ||
+               rest.starts_with(">=")) {
+      ++i;
+    } else if (text[i] == '"') {
+      for (++i; i < text.size() && text[i] != '"' && text[i] != '\n'; ++i)
+        i += text[i] == '\\';
+    } else if (StringRef("([{<").contains(text[i])) {
+      if (++depth > most)
+        return i;
+    } else if (StringRef(")]}>").contains(text[i]) && depth > 0) {
+      --depth;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Of brackets in a model's text.
+static constexpr unsigned mostNesting = 256;
+
 LogicalResult Compilation::parse() {
-  auto file =
-      llvm::MemoryBuffer::getFileOrSTDIN(options.source, /*IsText=*/true);
-  if (std::error_code error = file.getError()) {
-    llvm::errs() << options.source
-                 << ": error: cannot read the model: " << error.message()
-                 << "\n";
+  auto file = readTextFile(options.source);
+  if (!file) {
+    llvm::errs() << options.source << ": error: cannot read the model: "
+                 << toString(file.takeError()) << "\n";
     return failure();
   }
-  sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
+  StringRef text = (*file)->getBuffer();
+  unsigned buffer = sources.AddNewSourceBuffer(std::move(*file), llvm::SMLoc());
+  if (std::optional<size_t> at = findTooDeep(text, mostNesting)) {
+    auto [line, column] = sources.getLineAndColumn(
+        llvm::SMLoc::getFromPointer(text.data() + *at), buffer);
+    llvm::errs() << options.source << ":" << line << ":" << column
+                 << ": error: brackets are nested more than " << mostNesting
+                 << " deep; no model needs that\n";
+    return failure();
+  }
   module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (module)
     pp::setThresholds(*module, options.thresholds);
@@ -88,11 +190,22 @@ LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
         llvm::errs() << options.source << ": error: phase "
                      << pp::stringifyPhase(phase)
                      << " failed without a reason; please report this model\n";
+      // The model may be refused for what the table makes of it.
+      if (phase <= pp::Phase::Scheduled && !options.tablePath.empty() &&
+          !citesTable)
+        llvm::errs() << options.tablePath
+                     << ": note: places, stages and microbatches are those of "
+                        "this schedule\n";
       return failure();
     }
     ++phasesRun;
+    if (phase == pp::Phase::Placed && !options.tablePath.empty())
+      if (FailureOr<pp::PlanOp> plan = pp::findPlan(*module); succeeded(plan))
+        pp::nameTable(*plan, options.tablePath);
     if (phase == pp::Phase::Model)
       options.modelHash = pp::hashModel(*module);
+    if (phase == pp::Phase::Scheduled)
+      warnOfIdlePlaces(*module);
     if (isStrict && warningCount > 0) {
       llvm::errs() << options.source << ": error: " << warningCount
                    << (warningCount == 1 ? " warning" : " warnings")

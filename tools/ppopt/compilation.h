@@ -68,6 +68,8 @@ private:
   /// How many phases the module went through.
   size_t phasesRun = 0;
   unsigned errorCount = 0, warningCount = 0;
+  /// Whether an error was about the schedule's file.
+  bool citesTable = false;
   mlir::DiagnosticEngine::HandlerID counter = 0;
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };

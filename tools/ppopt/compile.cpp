@@ -89,8 +89,8 @@ static int run(const Arguments &arguments) {
   std::optional<Phase> stop =
       mlir::pp::symbolizePhase(arguments.get("stop-after"));
   if (!stop && output.empty())
-    return fail(compileCommand,
-                "no -o FILE given: where should the executable go?");
+    return failUsage(compileCommand,
+                     "no -o FILE given: where should the executable go?");
   StringRef folder = sys::path::parent_path(output);
   if (!folder.empty() && !sys::fs::is_directory(folder))
     return fail(compileCommand, "-o: there is no folder '" + folder + "'");
@@ -99,11 +99,12 @@ static int run(const Arguments &arguments) {
 
   FailureOr<mlir::pp::PlanOptions> plan = makePlan(compileCommand, arguments);
   if (failed(plan))
-    return 1;
+    return kUsage;
   if (arguments.has("generator")) {
     if (!stop)
-      return fail(compileCommand, "--generator shows a phase of the program "
-                                  "that generates: say which, --stop-after");
+      return failUsage(compileCommand,
+                       "--generator shows a phase of the program "
+                       "that generates: say which, --stop-after");
     plan = plan->forGenerator();
   }
   Compilation compilation(*plan, arguments.has("werror"));

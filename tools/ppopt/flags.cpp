@@ -29,7 +29,7 @@ std::string ppopt::suggest(StringRef word, ArrayRef<StringRef> known) {
   StringRef nearest;
   unsigned distance = ~0u;
   for (StringRef candidate : known) {
-    unsigned edits = word.edit_distance(candidate);
+    unsigned edits = word.ltrim('-').edit_distance(candidate.ltrim('-'));
     if (edits < distance) {
       distance = edits;
       nearest = candidate;
@@ -38,7 +38,7 @@ std::string ppopt::suggest(StringRef word, ArrayRef<StringRef> known) {
   if (known.empty())
     return "";
   // Half of a short word is no longer a slip of the finger.
-  if (distance <= std::max<size_t>(1, nearest.size() / 2))
+  if (distance <= std::max<size_t>(1, nearest.ltrim('-').size() / 2))
     return ("; did you mean '" + nearest + "'?").str();
   return "; it takes " + quotedList(known);
 }
@@ -167,6 +167,11 @@ int ppopt::fail(const Command &command, const Twine &message) {
   return 1;
 }
 
+int ppopt::failUsage(const Command &command, const Twine &message) {
+  fail(command, message);
+  return kUsage;
+}
+
 std::optional<Arguments> ppopt::parseArguments(const Command &command,
                                                ArrayRef<const char *> words,
                                                raw_ostream &errors) {
@@ -221,8 +226,14 @@ std::optional<Arguments> ppopt::parseArguments(const Command &command,
                       flag->placeholder);
       value = words[++i];
     }
-    if (arguments.given.count(name))
-      return reject(spelled + " is there twice");
+    if (auto before = arguments.given.find(name);
+        before != arguments.given.end())
+      return reject(
+          spelled + " is given twice" +
+          (flag->kind == ValueKind::Switch
+               ? Twine("")
+               : ", as '" + before->second + "' and as '" + value + "'") +
+          "; leave one of them out");
     std::string wrong = checkValue(*flag, value);
     if (!wrong.empty())
       return reject(spelled + ": " + wrong);
@@ -287,9 +298,19 @@ void ppopt::printHelp(const Command &command, raw_ostream &out) {
   if (!command.positional.empty())
     out << ' ' << command.positional;
   out << " [flags]\n\n" << command.description << "\n";
+  SmallVector<const Flag *> forTests;
   for (ArrayRef<Flag> group : command.flags) {
     for (const Flag &flag : group)
-      printFlag(flag, out);
+      if (flag.isForTests)
+        forTests.push_back(&flag);
+      else
+        printFlag(flag, out);
     out << "\n";
   }
+  if (forTests.empty())
+    return;
+  out << "For testing:\n";
+  for (const Flag *flag : forTests)
+    printFlag(*flag, out);
+  out << "\n";
 }

@@ -42,6 +42,7 @@ struct Flag {
   /// Values, or axes, of the design that this version refuses by name; "*"
   /// stands for every other value.
   llvm::ArrayRef<llvm::StringRef> later = {};
+  bool isForTests = false; ///< --help shows it last, under "For testing"
 };
 
 class Arguments;
@@ -95,8 +96,15 @@ void printHelp(const Command &command, llvm::raw_ostream &out);
 std::string suggest(llvm::StringRef word,
                     llvm::ArrayRef<llvm::StringRef> known);
 
+/// The exit status of a command line that cannot be meant, as executables have
+/// it. Whatever else goes wrong is 1.
+constexpr int kUsage = 2;
+
 /// Writes "ppopt NAME: error: " and the message, and returns 1.
 int fail(const Command &command, const llvm::Twine &message);
+
+/// The same for a command line that cannot be meant; returns kUsage.
+int failUsage(const Command &command, const llvm::Twine &message);
 
 } // namespace ppopt
 

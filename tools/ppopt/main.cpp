@@ -6,6 +6,9 @@
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/thread.h"
+
+#include <pthread.h>
 
 using namespace llvm;
 using namespace ppopt;
@@ -16,6 +19,8 @@ static const Command *const commands[] = {&compileCommand, &planCommand,
 
 static constexpr StringRef topics[] = {"compile", "plan", "plot", "opt",
                                        "model"};
+
+static constexpr StringRef overviewFlags[] = {"--help", "--version"};
 
 static void printOverview(raw_ostream &out) {
   out << "ppopt " PPOPT_VERSION
@@ -35,27 +40,41 @@ static void printOverview(raw_ostream &out) {
          "mlir-opt does\n"
          "  ppopt model gpt|mlp [flags]           writes a model file\n"
          "\n"
-         "'ppopt COMMAND --help' lists the flags of each. A first run:\n"
+         "'ppopt COMMAND --help' lists the flags of each; --version prints the "
+         "version. The exit\n"
+         "status is 2 for a command line that cannot be meant, 1 for whatever "
+         "else goes wrong. A first run:\n"
          "\n"
          "  ppopt model gpt --preset byte-gpt -o gpt.mlir\n"
          "  ppopt compile gpt.mlir --mesh dp=2 -o train\n"
          "  ./train --data FILE-OR-FOLDER --steps 100\n";
 }
 
-/// Runs a command on the words behind its name.
+static void printVersion(raw_ostream &out) {
+  out << "ppopt " PPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+}
+
+/// Runs a command on the words after its name.
 static int run(const Command &command, ArrayRef<const char *> words) {
   for (StringRef word : words)
     if (word == "--help" || word == "-h") {
       printHelp(command, outs());
       return 0;
+    } else if (word == "--version") {
+      printVersion(outs());
+      return 0;
     }
   std::optional<Arguments> arguments = parseArguments(command, words, errs());
-  return arguments ? command.run(*arguments) : 1;
+  return arguments ? command.run(*arguments) : kUsage;
 }
 
 static int runModel(ArrayRef<const char *> words) {
   static constexpr StringRef families[] = {"gpt", "mlp"};
   StringRef family = words.empty() ? StringRef() : words.front();
+  if (family == "--version") {
+    printVersion(outs());
+    return 0;
+  }
   if (family == "--help" || family == "-h") {
     printHelp(modelGptCommand, outs());
     printHelp(modelMlpCommand, outs());
@@ -70,20 +89,24 @@ static int runModel(ArrayRef<const char *> words) {
   else
     errs() << "ppopt model: error: unknown model '" << family << "'"
            << suggest(family, families) << "\n";
-  return 1;
+  return kUsage;
 }
 
-int main(int argc, char **argv) {
-  InitLLVM init(argc, argv);
+/// The exit status.
+static int runMain(int argc, char **argv) {
   StringRef name = argc > 1 ? argv[1] : "";
   ArrayRef<const char *> words(argv + std::min(argc, 2), argv + argc);
 
   if (name == "--version") {
-    outs() << "ppopt " PPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+    printVersion(outs());
     return 0;
   }
   if (name == "--help" || name == "-h" || name == "help") {
     printOverview(outs());
+    return 0;
+  }
+  if (name == "opt" && is_contained(words, StringRef("--version"))) {
+    printVersion(outs());
     return 0;
   }
   if (name == "opt")
@@ -96,8 +119,29 @@ int main(int argc, char **argv) {
 
   if (name.empty())
     printOverview(errs());
+  else if (name.starts_with("-"))
+    errs() << "ppopt: error: unknown flag '" << name << "'"
+           << suggest(name, overviewFlags) << "\n";
   else
     errs() << "ppopt: error: unknown command '" << name << "'"
            << suggest(name, topics) << "\n";
-  return 1;
+  return kUsage;
+}
+
+/// What parses and transforms models recurses over them: stacks do not depend
+/// on `ulimit -s`. Pages that are not touched take no memory.
+static constexpr unsigned mainStack = 512 << 20, workerStack = 64 << 20;
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  pthread_attr_t workers;
+  pthread_attr_init(&workers);
+  pthread_attr_setstacksize(&workers, workerStack);
+  pthread_setattr_default_np(&workers);
+  pthread_attr_destroy(&workers);
+  int status = 0;
+  llvm::thread(std::optional<unsigned>(mainStack), [&] {
+    status = runMain(argc, argv);
+  }).join();
+  return status;
 }

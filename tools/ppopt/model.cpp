@@ -12,6 +12,7 @@ using namespace ppopt;
 
 static constexpr StringRef types[] = {"f32", "f64"};
 static constexpr StringRef activations[] = {"relu", "gelu", "tanh"};
+static constexpr StringRef gelus[] = {"tanh", "exact"};
 
 static constexpr Flag outputFlags[] = {
     {"o", ValueKind::Text, "FILE", "-", "where to write; - is standard output"},
@@ -60,6 +61,10 @@ static constexpr Flag gptFlags[] = {
     {"width", ValueKind::Count, "N", "", "size of the residual stream"},
     {"heads", ValueKind::Count, "N", "",
      "attention heads; they divide the width"},
+    {"mlp-width", ValueKind::Count, "N", "",
+     "size within each MLP (default: four times the width)"},
+    {"gelu", ValueKind::Choice, "FORM", "tanh",
+     "of the MLPs: its tanh form, as in GPT-2, or exact, with erf", gelus},
     {"vocab", ValueKind::Count, "N", "", "token ids are from 0 to below N"},
     {"seq", ValueKind::Count, "N", "", "tokens of a row"},
     {"batch", ValueKind::Count, "N", "", "rows of the global batch"},
@@ -89,6 +94,8 @@ static int runGpt(const Arguments &arguments) {
   model.width = size("width", preset->width);
   model.heads = size("heads", preset->heads);
   model.vocabulary = size("vocab", preset->vocabulary);
+  model.mlpWidth = size("mlp-width", 4 * model.width);
+  model.exactGelu = arguments.get("gelu") == "exact";
   model.length = size("seq", preset->length);
   model.batch = size("batch", preset->batch);
   model.type = arguments.get("dtype").str();
@@ -100,24 +107,27 @@ static int runGpt(const Arguments &arguments) {
   model.command = arguments.line;
 
   if (arguments.has("tied") && arguments.has("untied"))
-    return fail(modelGptCommand, "--tied and --untied exclude each other");
+    return failUsage(modelGptCommand, "--tied and --untied exclude each other");
   if (model.width % model.heads != 0)
-    return fail(modelGptCommand, "--width " + Twine(model.width) +
-                                     " does not divide by --heads " +
-                                     Twine(model.heads));
+    return failUsage(modelGptCommand, "--width " + Twine(model.width) +
+                                          " does not divide by --heads " +
+                                          Twine(model.heads));
   if (model.vocabulary > INT32_MAX)
-    return fail(modelGptCommand, "--vocab: token ids have 32 bits");
+    return failUsage(modelGptCommand, "--vocab: token ids have 32 bits");
   if (model.ignoreIndex &&
       (*model.ignoreIndex > INT32_MAX || *model.ignoreIndex < INT32_MIN))
-    return fail(modelGptCommand, "--ignore-index: token ids have 32 bits");
+    return failUsage(modelGptCommand, "--ignore-index: token ids have 32 bits");
   // Far above any machine, far below what overflows.
   constexpr double limit = 1e13;
   if (double(model.layers) * model.width * model.width > limit ||
+      double(model.layers) * model.width * model.mlpWidth > limit ||
+      double(model.batch) * model.length * model.mlpWidth > limit ||
       double(model.vocabulary) * model.width > limit ||
       double(model.batch) * model.length * model.width > limit)
-    return fail(modelGptCommand, "these sizes make more than 10^13 numbers");
+    return failUsage(modelGptCommand,
+                     "these sizes make more than 10^13 numbers");
   if (model.layers > 10000)
-    return fail(modelGptCommand, "--layers: at most 10000");
+    return failUsage(modelGptCommand, "--layers: at most 10000");
   return write(modelGptCommand, arguments, writeGpt(model));
 }
 
@@ -132,7 +142,8 @@ of layer norm, causal attention with fused queries, keys and values, layer norm
 and an MLP four times as wide with the tanh form of gelu; a last layer norm; a
 head tied to the token embedding; mean cross entropy. Matrices begin normal with
 deviation 0.02 (0.02/sqrt(2 layers) where they add to the residual stream) and
-are decayed; biases and layer norms are not.
+are decayed; biases and layer norms are not. Weights lie as [inputs, outputs].
+An executable's --init-map loads GPT-2's checkpoints from Hugging Face.
 
   ppopt model gpt --preset gpt2-124m --seq 256 -o gpt2.mlir
   ppopt model gpt --layers 6 --width 384 --heads 6 -o small.mlir
@@ -159,15 +170,16 @@ static int runMlp(const Arguments &arguments) {
     int64_t width = 0;
     text.getAsInteger(10, width);
     if (width > 1000000)
-      return fail(modelMlpCommand, "--widths: at most 1000000 each");
+      return failUsage(modelMlpCommand, "--widths: at most 1000000 each");
     model.widths.push_back(width);
   }
   if (model.widths.size() < 2)
-    return fail(modelMlpCommand, "--widths: an input and an output at least, "
-                                 "e.g. 16,4");
+    return failUsage(modelMlpCommand,
+                     "--widths: an input and an output at least, "
+                     "e.g. 16,4");
   model.batch = arguments.getInteger("batch");
   if (model.batch > 1000000000)
-    return fail(modelMlpCommand, "--batch: at most 10^9");
+    return failUsage(modelMlpCommand, "--batch: at most 10^9");
   model.activation = arguments.get("activation").str();
   model.type = arguments.get("dtype").str();
   model.command = arguments.line;

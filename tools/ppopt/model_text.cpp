@@ -91,8 +91,8 @@ public:
 
 private:
   int64_t countParameters() const {
-    int64_t c = model.width;
-    int64_t perBlock = 12 * c * c + 13 * c;
+    int64_t c = model.width, hidden = model.mlpWidth;
+    int64_t perBlock = 4 * c * c + 2 * c * hidden + 9 * c + hidden;
     int64_t embeddings = (model.tied ? 1 : 2) * model.vocabulary * c;
     return embeddings + model.length * c + model.layers * perBlock + 2 * c;
   }
@@ -107,7 +107,7 @@ private:
 
   void writeTypes() {
     int64_t b = model.batch, t = model.length, c = model.width, h = model.heads,
-            d = c / h, v = model.vocabulary;
+            d = c / h, v = model.vocabulary, hidden = model.mlpWidth;
     auto alias = [&](StringRef name, ArrayRef<int64_t> shape, StringRef type) {
       out << name << " = " << tensorOf(shape, type) << "\n";
     };
@@ -115,7 +115,7 @@ private:
     alias("!ids", {b, t}, "i32");
     alias("!x", {b, t, c}, f);
     alias("!x3", {b, t, 3 * c}, f);
-    alias("!x4", {b, t, 4 * c}, f);
+    alias("!x4", {b, t, hidden}, f);
     alias("!split", {b, t, 3 * h, d}, f);
     alias("!heads3", {b, 3 * h, t, d}, f);
     alias("!heads", {b, h, t, d}, f);
@@ -123,11 +123,11 @@ private:
     alias("!logits", {b, t, v}, f);
     alias("!c", {c}, f);
     alias("!c3", {3 * c}, f);
-    alias("!c4", {4 * c}, f);
+    alias("!c4", {hidden}, f);
     alias("!w_qkv", {c, 3 * c}, f);
     alias("!w_proj", {c, c}, f);
-    alias("!w_up", {c, 4 * c}, f);
-    alias("!w_down", {4 * c, c}, f);
+    alias("!w_up", {c, hidden}, f);
+    alias("!w_down", {hidden, c}, f);
     alias("!wte", {v, c}, f);
     alias("!wpe", {t, c}, f);
     alias("!scalar", {}, f);
@@ -189,7 +189,9 @@ private:
     out << "  %n = pp.layer_norm %x, %ln2_w, %ln2_b : !x, !c, !c\n"
            "  %m = pp.matmul %n, %fc_w : !x, !w_up\n"
            "  %mb = pp.add %m, %fc_b : !x4, !c4\n"
-           "  %g = pp.gelu %mb {tanh} : !x4\n"
+           "  %g = pp.gelu %mb "
+        << (model.exactGelu ? "" : "{tanh} ")
+        << ": !x4\n"
            "  %p = pp.matmul %g, %out_w : !x4, !w_down\n"
            "  %pb = pp.add %p, %out_b : !x, !c\n";
     std::string added = dropout("%pb", "%d");

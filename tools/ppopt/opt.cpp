@@ -1,16 +1,92 @@
 //===- opt.cpp - `ppopt opt`: any pass alone ------------------------------===//
 
 #include "commands.h"
+#include "flags.h"
 
 #include "ppopt/Target/Compile.h"
 
+#include "mlir/Debug/CLOptionsSetup.h"
+#include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+
+using namespace llvm;
+using namespace ppopt;
+
+/// Keeps the flags that are registered by now, of LLVM's back ends mostly, out
+/// of --help; they still work.
+static void hideLibraryFlags() {
+  for (auto &[name, option] : cl::getRegisteredOptions())
+    if (name != "help")
+      option->setHiddenFlag(cl::ReallyHidden);
+}
+
+/// The first flag that is not known, with what may have been meant; empty where
+/// there is none.
+static std::string findUnknownFlag(ArrayRef<char *> words) {
+  auto &options = cl::getRegisteredOptions();
+  for (size_t i = 0; i < words.size(); ++i) {
+    StringRef word = words[i];
+    StringRef flag = word.split('=').first, name = flag.ltrim('-');
+    if (!word.starts_with("-") || name.empty())
+      continue;
+    auto found = options.find(name);
+    if (found != options.end()) {
+      // The next word is its value, whatever that looks like.
+      i += found->second->getValueExpectedFlag() == cl::ValueRequired &&
+           !word.contains('=');
+      continue;
+    }
+    std::vector<std::string> spelled;
+    for (auto &[known, option] : options)
+      if (option->getOptionHiddenFlag() != cl::ReallyHidden)
+        spelled.push_back("--" + known.str());
+    sort(spelled);
+    std::vector<StringRef> known(spelled.begin(), spelled.end());
+    std::string hint = suggest(flag, known);
+    if (!StringRef(hint).starts_with("; did"))
+      hint = "; see 'ppopt opt --help'";
+    return ("unknown flag '" + flag + "'" + hint).str();
+  }
+  return "";
+}
 
 int ppopt::runOpt(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::pp::registerCompilerDialects(registry);
   mlir::pp::registerCompilerPasses();
+
+  // As mlir::registerAndParseCLIOptions, which exits with status 1.
+  hideLibraryFlags();
+  static cl::opt<std::string> input(cl::Positional, cl::desc("<input file>"),
+                                    cl::init("-"));
+  static cl::opt<std::string> output("o", cl::desc("Output filename"),
+                                     cl::value_desc("filename"), cl::init("-"));
+  mlir::MlirOptMainConfig::registerCLOptions(registry);
+  mlir::registerAsmPrinterCLOptions();
+  mlir::registerMLIRContextCLOptions();
+  mlir::registerPassManagerCLOptions();
+  mlir::registerDefaultTimingManagerCLOptions();
+  mlir::tracing::DebugConfig::registerCLOptions();
+  std::vector<char *> words(argv, argv + argc);
+  static char name[] = "ppopt opt";
+  words.front() = name;
+  std::string wrong = findUnknownFlag(ArrayRef(words).drop_front());
+  raw_string_ostream errors(wrong);
+  bool isRight =
+      wrong.empty() &&
+      cl::ParseCommandLineOptions(argc, words.data(),
+                                  "runs ppopt's passes on a module\n", &errors);
+  StringRef line = StringRef(wrong).split('\n').first;
+  line.consume_front("ppopt opt: ");
+  if (!line.empty()) // else LLVM's option has said it
+    errs() << "ppopt opt: error: " << line << "\n";
+  if (!isRight)
+    return kUsage;
   return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "runs ppopt's passes\n", registry));
+      mlir::MlirOptMain(argc, argv, input, output, registry));
 }

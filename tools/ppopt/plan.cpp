@@ -63,17 +63,18 @@ static int printProgram(mlir::ModuleOp module,
 
 static int run(const Arguments &arguments) {
   if (arguments.has("o") && !arguments.has("emit"))
-    return fail(planCommand, "-o says where --emit writes; give --emit, or "
-                             "--html FILE or --trace FILE");
+    return failUsage(planCommand,
+                     "-o says where --emit writes; give --emit, or "
+                     "--html FILE or --trace FILE");
   FailureOr<mlir::pp::PlanOptions> plan = makePlan(planCommand, arguments);
   if (failed(plan))
-    return 1;
+    return kUsage;
   for (StringRef flag : {"html", "trace", "emit"})
     if (plan->launch == "local" && arguments.has(flag))
-      return fail(planCommand,
-                  "--" + flag +
-                      " shows the schedules of ranks, and --launch "
-                      "local has none; leave one of them out");
+      return failUsage(planCommand,
+                       "--" + flag +
+                           " shows the schedules of ranks, and --launch "
+                           "local has none; leave one of them out");
   Compilation compilation(*plan, arguments.has("werror"));
   if (failed(compilation.parse()))
     return 1;

@@ -108,9 +108,14 @@ static constexpr Flag planFlags[] = {
     {"werror", ValueKind::Switch, "", "",
      "makes warnings about the model errors: nothing is written"},
     {"threshold", ValueKind::Text, "NAME=N,…", "",
-     "for tests: sets constants at which the compiled code changes its form"},
+     "sets constants at which the compiled code changes its form",
+     /*values=*/{},
+     /*later=*/{},
+     /*isForTests=*/true},
     {"plant", ValueKind::Choice, "BUG", "",
-     "for tests of the tests: compiles a known bug in", bugs},
+     "compiles a known bug in, which tests must find", bugs,
+     /*later=*/{},
+     /*isForTests=*/true},
 };
 
 /// Every run of a schedule is an op in the IR and an action in the program.

@@ -3,6 +3,7 @@
 #include "plan_text.h"
 
 #include "ppopt/Schedule/Pebble.h"
+#include "ppopt/byte_amount.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -24,24 +25,6 @@ static std::string spellCount(int64_t count) {
   for (int at = int(digits.size()) - 3; at > (count < 0); at -= 3)
     digits.insert(at, ",");
   return digits;
-}
-
-/// Three digits that count: "1.50 MiB", "72 B".
-static std::string spellBytes(int64_t bytes) {
-  constexpr StringRef units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  auto amount = static_cast<double>(bytes);
-  unsigned unit = 0;
-  while (amount >= 1024 && unit + 1 < std::size(units)) {
-    amount /= 1024;
-    ++unit;
-  }
-  if (unit == 0)
-    return (Twine(bytes) + " B").str();
-  return formatv(amount >= 100  ? "{0:f0} {1}"
-                 : amount >= 10 ? "{0:f1} {1}"
-                                : "{0:f2} {1}",
-                 amount, units[unit])
-      .str();
 }
 
 static std::string spellTime(double nanoseconds) {
@@ -91,9 +74,10 @@ static void printStage(size_t number, int place, const StageReport &stage,
     out << ", reads " << join(stage.note.inputs, ", ");
   out << "\n";
   if (!names.empty())
-    out << "    " << spellBytes(bytes) << " of parameters:" << names << "\n";
+    out << "    " << spellByteAmount(bytes) << " of parameters:" << names
+        << "\n";
   if (stage.savedBytes > 0)
-    out << "    " << spellBytes(stage.savedBytes)
+    out << "    " << spellByteAmount(stage.savedBytes)
         << " kept from a microbatch's forward for its backward\n";
 }
 
@@ -111,7 +95,7 @@ static void printTransfers(const PlanReport &report, raw_ostream &out) {
     out << formatv("  {0,-5} place {1} to {2} (stage {3} to {4})  {5}  {6}  ",
                    name, report.graph.stages[edge.from].place,
                    report.graph.stages[edge.to].place, edge.from, edge.to,
-                   boundary.type, spellBytes(boundary.bytes))
+                   boundary.type, spellByteAmount(boundary.bytes))
         << (boundary.isGradient     ? "a gradient"
             : boundary.requiresGrad ? "requires_grad"
                                     : "no gradient comes back")
@@ -125,7 +109,7 @@ static void printLoans(const PlanReport &report, raw_ostream &out) {
   out << "\ntransfers of each step\n";
   for (const mlir::pp::LoanReport &loan : report.loans)
     out << formatv("  {0,-5} place {1} to {2}  {3}  {4}\n", loan.name,
-                   loan.from, loan.to, spellBytes(loan.bytes),
+                   loan.from, loan.to, spellByteAmount(loan.bytes),
                    loan.isGradient ? "gradients of what is borrowed"
                                    : "parameters that are lent");
 }
@@ -254,13 +238,13 @@ static void printWork(const PlanReport &report, bool isLocal,
     });
   }
   // One process that walks all places has no schedule of its own for each.
-  if (report.places.size() > 1 && !isLocal) {
+  if (report.places.size() > 1 && !isLocal)
     table.addCount("in flight",
                    [](const PlaceReport &p) { return p.inFlight; });
+  if (!isLocal)
     table.add("idle, predicted", [](const PlaceReport &p) {
       return formatv("{0:f1} %", 100 * p.idleShare).str();
     });
-  }
   table.print("a rank's step", out);
 }
 
@@ -275,9 +259,11 @@ void ppopt::printReport(const PlanOptions &plan, const PlanReport &report,
   printMemory(report, out);
   bool isLocal = plan.launch == "local";
   printWork(report, isLocal, out);
-  if (report.places.size() > 1 && !isLocal)
-    out << "\nthe step, predicted: " << spellTime(report.timeline.end) << "\n"
-        << schedule::drawPebbles(report.timeline, report.graph, {});
+  if (isLocal)
+    return;
+  out << "\nthe step, predicted: " << spellTime(report.timeline.end) << "\n";
+  if (report.places.size() > 1)
+    out << schedule::drawPebbles(report.timeline, report.graph, {});
 }
 
 //===----------------------------------------------------------------------===//
@@ -296,22 +282,25 @@ schedule::Page ppopt::makePage(const PlanOptions &plan,
   std::vector<std::string> sent, sums, inFlight, memory;
   for (const PlaceReport &place : report.places) {
     schedule::PlaceMemory &of = page.memory.emplace_back();
-    int64_t others = 0;
+    // So that the most that the picture shows is what a rank allocates.
+    int64_t others = place.arenaBytes, most = 0;
     for (auto &[kind, bytes] : place.memory)
-      if (kind == "parameters" || kind == "gradients" || kind == "optimizer")
+      if (kind == "parameters" || kind == "gradients" || kind == "optimizer") {
         of.resident.push_back({kind.str(), bytes});
-      else if (kind != "activations")
-        others += bytes;
-    of.resident.push_back({"other", others + place.temporaryBytes});
+        others -= bytes;
+      }
+    for (const schedule::MemoryStep &step : place.activations)
+      most = std::max(most, step.bytes);
+    of.resident.push_back({"other", others - most});
     of.activations = place.activations;
     std::string receivers;
     for (auto [to, bytes] : place.sentTo)
-      receivers += (receivers.empty() ? "" : ", ") + spellBytes(bytes) +
+      receivers += (receivers.empty() ? "" : ", ") + spellByteAmount(bytes) +
                    " to " + std::to_string(to);
     sent.push_back(receivers.empty() ? "-" : receivers);
-    sums.push_back(spellBytes(place.bytesSent - sumSent(place)));
+    sums.push_back(spellByteAmount(place.bytesSent - sumSent(place)));
     inFlight.push_back(std::to_string(place.inFlight));
-    memory.push_back(spellBytes(place.arenaBytes));
+    memory.push_back(spellByteAmount(place.arenaBytes));
   }
   for (const StageReport &stage : report.stages)
     page.stages.push_back(stage.note);

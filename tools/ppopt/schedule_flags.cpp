@@ -3,9 +3,10 @@
 #include "schedule_flags.h"
 
 #include "ppopt/Schedule/Table.h"
+#include "ppopt/Support/ReadFile.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace llvm;
 using namespace ppopt;
@@ -21,11 +22,14 @@ static bool isFile(StringRef schedule) {
 /// said them, and holds that they agree where he has.
 static std::string setTable(StringRef path, const Arguments &arguments,
                             mlir::pp::PlanOptions &plan) {
-  auto file = MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (std::error_code error = file.getError())
-    return ("--schedule: cannot read '" + path + "': " + error.message()).str();
+  auto file = readTextFile(path);
+  if (!file)
+    return ("--schedule: cannot read '" + path +
+            "': " + toString(file.takeError()))
+        .str();
   plan.schedule = "table";
   plan.table = (*file)->getBuffer().str();
+  plan.tablePath = path.str();
   auto table = schedule::parseCsv(plan.table);
   if (!table)
     return (path + ": " + table.error).str();
@@ -50,6 +54,22 @@ static std::string setTable(StringRef path, const Arguments &arguments,
   plan.microbatches = table->microbatches;
   plan.stagePlaces.assign(placeOf->begin(), placeOf->end());
   return "";
+}
+
+/// Says what --schedule takes, where it is given a word that it does not.
+static std::string checkName(StringRef name) {
+  const std::vector<std::string> &names = schedule::getScheduleNames();
+  // What getShape knows to be no name, and says why.
+  if (name == "auto" || is_contained(names, name) || name == "dualpipe")
+    return "";
+  if (sys::fs::exists(name))
+    return ("--schedule: no schedule is named '" + name +
+            "'; to read the file of this name, write ./" + name)
+        .str();
+  SmallVector<StringRef> known(names.begin(), names.end());
+  known.append({"auto", "FILE.csv"});
+  return ("--schedule: unknown value '" + name + "'" + suggest(name, known))
+      .str();
 }
 
 std::string ppopt::setNamedSchedule(StringRef name,
@@ -78,6 +98,8 @@ std::string ppopt::setSchedule(const Arguments &arguments,
   StringRef name = arguments.get("schedule");
   if (isFile(name))
     return setTable(name, arguments, plan);
+  if (std::string wrong = checkName(name); !wrong.empty())
+    return wrong;
   if (arguments.has("chunks")) {
     int64_t chunks = arguments.getInteger("chunks");
     int64_t places = plan.getAxisSize("pp");

@@ -19,6 +19,9 @@ enum class Work {
   Backward,       ///< B: for inputs and weights
   BackwardInput,  ///< I
   BackwardWeight, ///< W
+  // Of a timeline, after the stages; no table has them.
+  Sum,    ///< A: the place waits for sums over ranks
+  Update, ///< U: the norm and the update
 };
 
 /// One run of a stage on a microbatch. Where a stage has no backward the cells
@@ -38,7 +41,7 @@ struct Cell {
   }
 };
 
-/// F, B, I, W.
+/// F, B, I, W, A, U.
 char getLetter(Work work);
 
 /// "1F0", "0B3", "2I1", "2W1": PyTorch's spelling.
@@ -166,11 +169,13 @@ struct TimedTransfer {
 };
 
 struct Timeline {
-  std::vector<std::vector<TimedCell>> rows; ///< as in the table
-  std::vector<TimedTransfer> transfers;     ///< by start
-  double end = 0; ///< the barrier before the update: when the last cell ended
+  /// As in the table. A place's step may end in sums and updates, which name
+  /// its first stage and microbatch 0.
+  std::vector<std::vector<TimedCell>> rows;
+  std::vector<TimedTransfer> transfers; ///< by start
+  double end = 0;                       ///< when the last cell ended
 
-  /// 1 - busy / end, of a place.
+  /// 1 - busy / end, of a place, which is not busy where it waits for sums.
   double getIdleShare(int place) const;
   /// The most microbatches whose activations a place holds at once: a
   /// forward opens one for each stage, the full backward or the weight part

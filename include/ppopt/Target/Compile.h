@@ -51,6 +51,7 @@ struct PlanOptions {
   /// A name of lib/Schedule's, or "table": that of `table`.
   std::string schedule = "1f1b";
   std::string table;         ///< CSV
+  std::string tablePath;     ///< the file that it was read from
   std::optional<int> chunks; ///< stages a place, where the user said it
   /// The model is cut into so many pieces, each on that place; empty: as it is
   /// marked, or one a place.

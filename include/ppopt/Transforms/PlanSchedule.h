@@ -29,6 +29,10 @@ ppopt::schedule::Table readTable(ModuleOp module, PlanOp plan,
 /// How long transfers between places take, in nanoseconds.
 ppopt::schedule::Link getLink();
 
+/// Names the plan's location for the file of its table: errors about the table
+/// cite that.
+void nameTable(PlanOp plan, StringRef path);
+
 /// The plan's schedule of these stages, checked. Emits an error where it can't
 /// be had.
 FailureOr<ppopt::schedule::Table>

@@ -18,7 +18,7 @@ function showLegend() {
 
 function showRuns() {
   const rows = runs.map((run) => {
-    const losses = smooth(run, "loss", view.weight).filter((loss) => loss !== null);
+    const losses = run.steps.map((step) => step.loss).filter((loss) => loss !== null);
     const evaluations = run.evaluations.filter((evaluation) => evaluation.loss !== null);
     const best = evaluations.reduce((least, evaluation) => least && least.loss <= evaluation.loss ? least : evaluation, null);
     const last = evaluations[evaluations.length - 1];

@@ -119,6 +119,9 @@ function describeChosen() {
     return [`place ${index}, ${first}`, ...rest];
   }
   const apart = (cell.end - cell.start) / 20 || plan.end;
+  if (works[cell.work].isOfStep)
+    return [`place ${index}: ${works[cell.work].name}`,
+            `${spellTime(cell.end - cell.start)}, from ${spellMoment(cell.start, apart)} to ${spellMoment(cell.end, apart)}`];
   const lines = [`${works[cell.work].name}, microbatch ${cell.microbatch}`,
                  `stage ${cell.stage} on place ${index}`,
                  `${spellTime(cell.end - cell.start)}, from ${spellMoment(cell.start, apart)} to ${spellMoment(cell.end, apart)}`];

@@ -13,6 +13,7 @@ function choose(event) {
   if (within > view.row) return null;
   const cell = place.cells[findAbove(place.cells, "end", time)];
   if (!cell || cell.start > time) return {place: index, cell: null, stage: -1, microbatch: -1, time};
+  if (works[cell.work].isOfStep) return {place: index, cell, stage: -1, microbatch: -1, time};
   return {place: index, cell, stage: cell.stage, microbatch: cell.microbatch, time};
 }
 

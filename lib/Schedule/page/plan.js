@@ -7,12 +7,14 @@ const works = [
   {letter: "B", name: "backward"},
   {letter: "I", name: "backward for inputs"},
   {letter: "W", name: "backward for weights"},
+  {letter: "A", name: "waits for sums over ranks", isOfStep: true, isIdle: true},
+  {letter: "U", name: "update", isOfStep: true},
 ];
 
 const places = plan.places.map((place, index) => {
   const cells = unflatten(place.cells, ["work", "stage", "microbatch", "start", "end"]);
   const stages = plan.stages.map((stage, i) => i).filter((i) => plan.stages[i].place === index);
-  const busy = cells.reduce((sum, cell) => sum + cell.end - cell.start, 0);
+  const busy = cells.reduce((sum, cell) => sum + (works[cell.work].isIdle ? 0 : cell.end - cell.start), 0);
   const resident = place.resident || [];
   const below = resident.reduce((sum, kind) => sum + kind[1], 0);
   const steps = unflatten(place.memory || [], ["time", "bytes"]);

@@ -19,7 +19,7 @@ let colors = {};
 function readColors() {
   colors = {};
   for (const name of ["panel", "line", "grid", "text", "muted", "faint", "lane", "hatch", "give", "varying", "limit",
-                      "resident0", "resident1", "resident2", "resident3", "on-cell", "shade", "F", "B", "I", "W"])
+                      "resident0", "resident1", "resident2", "resident3", "on-cell", "shade", "F", "B", "I", "W", "A", "U"])
     colors[name] = getColor(name);
   colors.back = getColor("give-back");
   const tile = document.createElement("canvas");
@@ -203,10 +203,10 @@ function drawLabel(cell, place, x, top, width) {
   const size = Math.min(width < 18 ? 10 : 12, view.row - 2);
   if (size < 8 || width < 7) return;
   context.font = `${width > 30 ? 600 : 500} ${size}px system-ui, sans-serif`;
-  const letter = works[cell.work].letter;
-  const texts = [`${cell.microbatch}`];
-  if (width >= 22) texts.unshift(`${letter}${cell.microbatch}`);
-  if (place.stages.length > 1) texts.unshift(`${letter}${cell.microbatch} · s${cell.stage}`);
+  const {letter, isOfStep} = works[cell.work];
+  const texts = [isOfStep ? letter : `${cell.microbatch}`];
+  if (width >= 22 && !isOfStep) texts.unshift(`${letter}${cell.microbatch}`);
+  if (place.stages.length > 1 && !isOfStep) texts.unshift(`${letter}${cell.microbatch} · s${cell.stage}`);
   const text = texts.find((candidate) => context.measureText(candidate).width + (width < 18 ? 1 : 4) <= width);
   if (text === undefined) return;
   context.fillStyle = colors["on-cell"];

@@ -9,7 +9,10 @@
 
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
+#include <iterator>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -45,6 +48,19 @@ inline std::optional<int64_t> parseByteAmount(std::string_view text) {
     if (name == unit && number * double(bytes) < 0x1p63)
       return int64_t(number * double(bytes));
   return std::nullopt;
+}
+
+/// Three digits that count: "1.50 MiB", "72 B".
+inline std::string spellByteAmount(int64_t bytes) {
+  constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto amount = static_cast<double>(bytes);
+  unsigned unit = 0;
+  for (; amount >= 1024 && unit + 1 < std::size(units); ++unit)
+    amount /= 1024;
+  char text[40];
+  int digits = unit == 0 || amount >= 100 ? 0 : amount >= 10 ? 1 : 2;
+  std::snprintf(text, sizeof text, "%.*f %s", digits, amount, units[unit]);
+  return text;
 }
 
 } // namespace ppopt

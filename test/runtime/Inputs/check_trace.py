@@ -54,8 +54,9 @@ def main():
             assert before["ts"] + before["dur"] <= after["ts"] + slack, (before, after)
         counts = collections.Counter(event["name"] for event in lane if event["cat"] != "wait")
         print(f"{pid} {names[pid, tid]}:", ", ".join(f"{name} x{count}" for name, count in counts.items()))
-    if all(0 <= event["ts"] for lane in lanes.values() for event in lane if event["pid"] == 0):
-        print("begins at zero")
+    first = min((event["ts"] for event in events if event["ph"] != "M"), default=0)
+    assert first == 0, f"the trace begins at {first}"
+    print("begins at zero")
 
 
 main()

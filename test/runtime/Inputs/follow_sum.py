@@ -48,7 +48,8 @@ def main():
         command = rest[3 if rest[2].isdigit() else 2:]
         done = subprocess.run([*command, "--generate", str(count), "--prompt", prompt], capture_output=True, text=True)
         text = continue_text(prompt, count, size)
-        if done.returncode != 0 or f"\n{text}\ngenerated {count} tokens in " not in done.stdout:
+        if done.returncode != 0 or done.stdout != text + "\n" \
+                or f"\ngenerated {count} tokens in " not in done.stderr:
             sys.exit(f"expected {text}, got status {done.returncode}:\n{done.stdout}{done.stderr}")
 
 

@@ -1,9 +1,10 @@
 """stop_text.py [--after SECONDS] COMMAND...: the command prints a text without an end; SIGTERM (mpirun's ranks: SIGUSR1) ends it
-with a line and its status."""
+with a line on standard error and its status."""
 
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 command = sys.argv[1:]
@@ -11,7 +12,8 @@ seconds = 0
 if command[0] == "--after":
     seconds, command = float(command[1]), command[2:]
 stop = signal.SIGUSR1 if "mpirun" in command[0] else signal.SIGTERM
-with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+told = tempfile.TemporaryFile()
+with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=told) as process:
     begun, size = time.monotonic(), 0
     while size < 4000 or time.monotonic() - begun < seconds:
         piece = process.stdout.read(4000)
@@ -19,8 +21,10 @@ with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
             break
         size += len(piece)
     process.send_signal(stop)
-    rest = process.stdout.read().decode()
+    process.stdout.read()
 status = process.returncode
-last = (rest.splitlines() or [""])[-1]
-if status != 128 + stop or not last.startswith("generated ") or not last.endswith(f" | stopped by {stop.name}"):
+told.seek(0)
+# mpirun says more after it.
+last = ([line for line in told.read().decode().splitlines() if line.startswith("generated ")] or [""])[-1]
+if status != 128 + stop or not last.endswith(f" | stopped by {stop.name}"):
     sys.exit(f"status {status}, last line: {last}")

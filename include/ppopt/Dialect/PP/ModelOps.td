@@ -35,9 +35,9 @@ defvar PP_Score = DeclareOpInterfaceMethods<PP_ScoreOpInterface>;
 def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
   let summary = "a parameter";
   let description = [{
-    In the entry function only; the name is unique. `frozen`: never updated. `no_decay`: weight
-    decay leaves it alone. A parameter that no op uses stays in the program. From phase `placed` on it stands once for each
-    `place` that uses it.
+    In the entry function only; the name is unique. `frozen`: never updated. `no_decay`: weight decay leaves it alone. A parameter that no op
+    uses stays in the program. `--init` and `--export` store it by this name and shape, row by row, unless a map says otherwise (docs/maps.md).
+    From phase `placed` on it stands once for each `place` that uses it.
   }];
   let arguments = (ins StrAttr:$param_name, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay,
                        OptionalAttr<I64Attr>:$place);
@@ -275,9 +275,9 @@ def PP_ReduceOp : PP_ModelOp<"reduce", [PP_Infer, PP_LinearSpace, PP_Adjoint, PP
 def PP_MatmulOp : PP_ModelOp<"matmul", [PP_Infer, PP_LinearSpace, PP_Adjoint]> {
   let summary = "matrix product";
   let description = [{
-    lhs is [batch..., M, K], or [batch..., K, M] with `transpose_lhs`; rhs is [batch..., K, N] or [K, N], or with its last two swapped
-    with `transpose_rhs`. Batch dimensions (any number in lhs if rhs has none and lhs is not transposed; else at most two, equal) are not broadcast. bf16
-    accumulates in f32.
+    lhs is [batch..., M, K], or [batch..., K, M] with `transpose_lhs`; rhs is [batch..., K, N] or [K, N], or with its last two swapped with `transpose_rhs`.
+    So a weight on the right lies as [inputs, outputs] (GPT-2's do), or with `transpose_rhs` as [outputs, inputs] (PyTorch's `nn.Linear`). Batch dimensions
+    (any number in lhs if rhs has none and lhs is not transposed; else at most two, equal) are not broadcast. bf16 accumulates in f32.
   }];
   let arguments = (ins PP_FloatTensor:$lhs, PP_FloatTensor:$rhs, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
   let results = (outs PP_FloatTensor:$result);
