@@ -41,7 +41,8 @@ constexpr int loadFlags = RTLD_NOW | RTLD_GLOBAL;
 [[noreturn]] void unavailable(const Launcher &launcher,
                               const std::string &why) {
   throw MpiUnavailable("started by an MPI launcher (" + launcher.variable +
-                       " is set), but MPI cannot be used: " + why);
+                       " is set), but MPI cannot be used: " + why +
+                       "; without mpirun the ranks run as threads");
 }
 
 /// Whether a group is its owner's alone, as user and group of one name are.
@@ -84,15 +85,12 @@ std::string findModule(const Launcher &launcher) {
                                 " (PPOPT_MPI_MODULE): " + std::strerror(errno));
     return path;
   }
-  std::vector<std::string> folders = readDynamicSection().runpath;
-  folders.push_back(executableDirectory());
   std::string places;
-  for (const std::string &folder : folders) {
+  for (const std::string &folder : mpiModuleFolders()) {
     std::string path = folder + "/" + moduleName;
     if (::access(path.c_str(), F_OK) == 0)
       return path;
-    if (places.find(folder) == std::string::npos)
-      places += (places.empty() ? "" : ", ") + folder;
+    places += (places.empty() ? "" : ", ") + folder;
   }
   unavailable(launcher,
               std::string(moduleName) + " is in none of " + places +
@@ -115,8 +113,7 @@ void *loadModule(const Launcher &launcher) {
   if (!handle)
     unavailable(launcher,
                 std::string(dlerror()) +
-                    "; install MPI (on Debian: libopenmpi3, openmpi-bin), or "
-                    "start without mpirun to run the ranks as threads");
+                    "; install MPI (on Debian: libopenmpi3, openmpi-bin)");
   return handle;
 }
 
@@ -153,6 +150,12 @@ Function *symbol(void *handle, const char *name, const Launcher &launcher) {
 }
 
 } // namespace
+
+std::vector<std::string> mpiModuleFolders() {
+  std::vector<std::string> folders = readDynamicSection().runpath;
+  folders.push_back(executableDirectory());
+  return folders;
+}
 
 void runMpiRank(const Launcher &launcher,
                 const std::function<int(Transport &)> &body) {

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace ppopt::comm {
 
@@ -22,6 +23,9 @@ class MpiUnavailable : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
+
+/// Where the module is looked for unless PPOPT_MPI_MODULE is set.
+std::vector<std::string> mpiModuleFolders();
 
 /// Makes this process one rank of the MPI job and runs `body` in it, whose
 /// result is the exit status: 0 on all ranks or on none. Returns when all ranks

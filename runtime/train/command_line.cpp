@@ -210,6 +210,8 @@ void addRunningFlags(Flags &flags, Options &options) {
                          options.mode =
                              choice == 0 ? Mode::Describe : Mode::DescribeJson;
                        });
+  flags.toggle("--needs", options.needs, true,
+               "Print what this executable needs on another machine, and exit");
   flags.optionalChoice("--profile", {"first", "all"},
                        "After the last step, print what the steps but the "
                        "first spent their time on, of the first rank or of all",
@@ -467,6 +469,8 @@ Options parseCommandLine(const Program &program,
   if (auto rest = app.remaining(); !rest.empty())
     failUnknown(app, rest.front());
   options.given = flags.given();
+  if (options.needs)
+    options.mode = Mode::Needs;
   if (options.mode != Mode::Train)
     return options;
   checkGeneration(options, app);

@@ -11,6 +11,7 @@
 #include "train/describe.h"
 #include "train/job.h"
 #include "train/messages.h"
+#include "train/needs.h"
 #include "train/stop_signals.h"
 #include "train/training_loop.h"
 
@@ -117,6 +118,9 @@ void Startup::prepare(const CompiledProgram &compiled,
     return;
   case Mode::DescribeJson:
     text_ = std::string(compiled.json) + "\n";
+    return;
+  case Mode::Needs:
+    text_ = describeNeeds(*program_);
     return;
   case Mode::Train:
     break;

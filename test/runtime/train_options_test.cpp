@@ -59,6 +59,7 @@ TEST(CommandLine, ReadsValues) {
   EXPECT_EQ(parse("--describe").mode, Mode::Describe);
   EXPECT_EQ(parse("--version").mode, Mode::Version);
   EXPECT_EQ(parse("--describe=json").mode, Mode::DescribeJson);
+  EXPECT_EQ(parse("--needs").mode, Mode::Needs);
   EXPECT_FALSE(parse("--inputs f --no-shuffle").shuffle);
   EXPECT_EQ(parse("--data d").skipBadSteps, 0);
   EXPECT_EQ(parse("--skip-bad-steps --data d").skipBadSteps, 10);
