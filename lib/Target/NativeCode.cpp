@@ -211,9 +211,11 @@ static LogicalResult writeObject(PartInLLVM &part, Location loc) {
                           << part.machine->getTargetCPU();
   passes.run(*part.module);
   file.close();
-  if (file.has_error())
+  if (std::error_code failed = file.error()) {
+    file.clear_error(); // else it ends the process
     return emitError(loc) << "can't write '" << part.path
-                          << "': " << file.error().message();
+                          << "': " << failed.message();
+  }
   return success();
 }
 

@@ -3,6 +3,7 @@
 #include "core/phase_board.h"
 
 #include "core/error.h"
+#include "files/output_target.h"
 
 #include <cerrno>
 #include <cstring>
@@ -26,23 +27,27 @@ Phase phaseOf(const std::string &taskKind) {
 
 PhaseBoard::PhaseBoard(const std::string &path, int64_t ranks, int64_t rank)
     : ranks(ranks), rank(rank) {
-  auto fail = [&](const char *what) {
-    throw Error("--publish-phases {}: {}: {}", path, what,
-                std::strerror(errno));
+  auto fail = [&](const std::string &why) {
+    throw Error("--publish-phases {}: {}", path, why);
   };
   size_t bytes = ranks * sizeof(Row);
-  int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (file < 0)
-    fail("cannot open");
-  bool isSized = ::ftruncate(file, off_t(bytes)) == 0;
-  void *memory = isSized ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                  MAP_SHARED, file, 0)
-                         : MAP_FAILED;
-  int error = errno;
-  ::close(file);
-  errno = error;
+  OpenedOutput file = openOutput(path, O_RDWR | O_CREAT);
+  if (file.descriptor < 0)
+    fail(file.error);
+  // Where the disk is full a store to a page of the file would be a SIGBUS.
+  int error = ::ftruncate(file.descriptor, off_t(bytes)) == 0
+                  ? ::posix_fallocate(file.descriptor, 0, off_t(bytes))
+                  : errno;
+  void *memory = MAP_FAILED;
+  if (error == 0) {
+    memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                    file.descriptor, 0);
+    error = errno;
+  }
+  ::close(file.descriptor);
   if (memory == MAP_FAILED)
-    fail("cannot map into memory");
+    fail(fmt::format("cannot map {} bytes of it into memory: {}", bytes,
+                     std::strerror(error)));
   rows = static_cast<Row *>(memory); // zeros are Phase::start
   row().process.store(::getpid(), std::memory_order_relaxed);
 }

@@ -58,14 +58,15 @@ bytesOf(const std::string &spelling,
 struct VocabularyFiles {
   std::string vocabulary, merges;
 };
+constexpr std::pair<const char *, const char *> kVocabularyNames[] = {
+    {"vocab.json", "merges.txt"}, {"encoder.json", "vocab.bpe"}};
 
 VocabularyFiles findFiles(const std::string &folder) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (!fs::is_directory(folder, error))
     throw Error("--tokenizer {}: no such folder", folder);
-  for (auto [vocabulary, merges] : {std::pair("vocab.json", "merges.txt"),
-                                    std::pair("encoder.json", "vocab.bpe")}) {
+  for (auto [vocabulary, merges] : kVocabularyNames) {
     std::string first = (fs::path(folder) / vocabulary).string(),
                 second = (fs::path(folder) / merges).string();
     if (fs::exists(first, error) && fs::exists(second, error))
@@ -81,6 +82,13 @@ uint64_t keyOf(int32_t left, int32_t right) {
 }
 
 } // namespace
+
+bool isVocabularyFile(std::string_view name) {
+  for (auto [vocabulary, merges] : kVocabularyNames)
+    if (name == vocabulary || name == merges)
+      return true;
+  return false;
+}
 
 BpeTokenizer::BpeTokenizer(const std::string &folder) {
   VocabularyFiles files = findFiles(folder);

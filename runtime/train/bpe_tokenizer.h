@@ -55,6 +55,9 @@ private:
   std::optional<int32_t> endOfText_;
 };
 
+/// Whether a file of that name in its folder may be one that is read.
+bool isVocabularyFile(std::string_view name);
+
 } // namespace ppopt::train
 
 #endif // PPOPT_TRAIN_BPE_TOKENIZER_H

@@ -3,8 +3,8 @@
 #include "train/checkpoint_folder.h"
 
 #include "core/error.h"
+#include "files/whole_file.h"
 #include "train/checkpoint_manifest.h"
-#include "train/output_file.h"
 
 #include <fmt/format.h>
 
@@ -84,6 +84,11 @@ std::string checkpointName(int64_t step) {
   return fmt::format("{}{:08}", kPrefix, step);
 }
 
+bool isNameInCheckpoints(std::string_view path) {
+  std::string name(path.substr(0, path.find('/')));
+  return stepOf(name) || isLeftOver(name) || "/" + name == kLock;
+}
+
 std::vector<CheckpointEntry> listCheckpoints(const std::string &folder) {
   std::vector<CheckpointEntry> checkpoints;
   for (const fs::path &entry : entriesOf(folder)) {
@@ -100,7 +105,8 @@ std::vector<CheckpointEntry> listCheckpoints(const std::string &folder) {
 FolderLock::FolderLock(const std::string &folder) : folder_(folder) {
   std::string path = folder + kLock;
   // Who can open it can hold it: nobody else. Earlier versions let all read it.
-  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  descriptor_ =
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (descriptor_ < 0)
     throw Error("--checkpoint {}: cannot write to the folder: {}", folder,
                 std::strerror(errno));
@@ -119,7 +125,9 @@ std::string FolderLock::mark() {
   std::string mark;
   while (mark.size() < kMarkBytes)
     mark += fmt::format("{:08x}", random());
-  if (::pwrite(descriptor_, mark.data(), kMarkBytes, 0) != ssize_t(kMarkBytes))
+  // Whatever was there: the others read all of it.
+  if (::ftruncate(descriptor_, 0) != 0 ||
+      ::pwrite(descriptor_, mark.data(), kMarkBytes, 0) != ssize_t(kMarkBytes))
     throw Error("--checkpoint {}: cannot write to the folder: {}", folder_,
                 std::strerror(errno));
   return mark;
@@ -163,8 +171,10 @@ void removePartial(const std::string &partial) {
   fs::remove_all(partial, ignored);
 }
 
-void removeOlder(const std::string &folder, int64_t keep) {
+void removeOlder(const std::string &folder, int64_t keep, int64_t newest) {
   std::vector<CheckpointEntry> checkpoints = listCheckpoints(folder);
+  while (!checkpoints.empty() && checkpoints.back().step > newest)
+    checkpoints.pop_back(); // renamed by somebody
   for (size_t i = 0; i + keep < checkpoints.size(); ++i) {
     std::string aside =
         fmt::format("{}/.{}{}{}", folder, checkpointName(checkpoints[i].step),

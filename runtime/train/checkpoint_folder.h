@@ -12,12 +12,17 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ppopt::train {
 
 /// "step-00000100".
 std::string checkpointName(int64_t step);
+
+/// Whether a path in a folder of checkpoints is, or is in, what runs keep
+/// there.
+bool isNameInCheckpoints(std::string_view path);
 
 struct CheckpointEntry {
   int64_t step;
@@ -68,8 +73,9 @@ void commitPartial(const std::string &partial, const std::string &folder,
 /// As far as that is possible.
 void removePartial(const std::string &partial);
 
-/// Removes all but the newest `keep` checkpoints. Throws Error.
-void removeOlder(const std::string &folder, int64_t keep);
+/// Removes all but `keep` checkpoints, the newest up to that of step `newest`.
+/// Throws Error.
+void removeOlder(const std::string &folder, int64_t keep, int64_t newest);
 
 } // namespace ppopt::train
 

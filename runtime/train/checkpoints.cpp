@@ -198,7 +198,7 @@ void Checkpoints::commit(const std::vector<Report> &reports) {
     file.close();
     commitPartial(partial_, job_.options.checkpoint, step_);
     try {
-      removeOlder(job_.options.checkpoint, job_.options.keep);
+      removeOlder(job_.options.checkpoint, job_.options.keep, step_);
     } catch (const runtime::Error &error) {
       warning_ = error.what();
     }

@@ -4,8 +4,11 @@
 
 #include "comm/launcher.h"
 #include "ppopt/launch.h"
-#include "train/flags.h"
+#include "train/bpe_tokenizer.h"
+#include "train/checkpoint_folder.h"
+#include "train/list_files.h"
 #include "train/nearest_name.h"
+#include "train/safetensors.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -46,12 +49,18 @@ void setDefaults(const Program &program, Options &options) {
   options.weightDecay = program.plan.optimizer == "adamw" ? 0.01 : 0.0;
 }
 
+bool takesAnyFile(std::string_view path) { return isListed(path, ""); }
+bool takesSafetensors(std::string_view path) {
+  return isListed(path, kTensorExtension);
+}
+
 void addSampleFlags(Flags &flags, Options &options) {
   flags.setGroup("Samples");
   flags.paths(
       "--data", options.data,
       "Train on windows of consecutive tokens of files, or of the files in "
-      "folders: llm.c's .bin by their header, anything else as bytes");
+      "folders: llm.c's .bin by their header, anything else as bytes",
+      takesAnyFile);
   flags.value("--tokens", "bytes|uint16",
               "How to read --data and --eval-data without an llm.c header: "
               "bytes (default), or uint16 (nanoGPT's .bin)",
@@ -61,12 +70,15 @@ void addSampleFlags(Flags &flags, Options &options) {
               });
   flags.paths("--inputs", options.inputs,
               "Train on the rows of safetensors files with one tensor for each "
-              "input");
+              "input",
+              takesSafetensors);
   flags.toggle("--no-shuffle", options.shuffle, false,
                "Take the samples in their order instead of a new permutation "
                "every epoch");
-  flags.paths("--eval-data", options.evalData, "Evaluate on these tokens");
-  flags.paths("--eval-inputs", options.evalInputs, "Evaluate on these rows");
+  flags.paths("--eval-data", options.evalData, "Evaluate on these tokens",
+              takesAnyFile);
+  flags.paths("--eval-inputs", options.evalInputs, "Evaluate on these rows",
+              takesSafetensors);
   flags.integer("--eval-every", options.evalEvery, 1,
                 "Evaluate before the first step and after every N; without it "
                 "after the last step only");
@@ -149,12 +161,15 @@ void addFileFlags(Flags &flags, Options &options) {
   flags.path("--init-map", options.initMap,
              "What the tensors of --init are called and which are transposed: "
              "a map such as share/ppopt/maps/gpt2.json (docs/maps.md)");
-  flags.path("--export", options.exportTo,
-             "Write the parameters after the last step (safetensors, by name)");
+  flags.output(
+      "--export", options.exportTo,
+      "Write the parameters after the last step (safetensors, by name)",
+      Writing::Whole);
   flags.path("--export-map", options.exportMap,
              "Write --export with the names and the layout of this map");
-  flags.path("--log", options.log,
-             "Write a line of JSON for each step and evaluation");
+  flags.output("--log", options.log,
+               "Write a line of JSON for each step and evaluation",
+               Writing::InPlace);
   flags.integer("--log-every", options.logEvery, 1,
                 "Print a line of every Nth step (default: of each; on a "
                 "terminal, where one line shows the others, of some twenty and "
@@ -163,10 +178,10 @@ void addFileFlags(Flags &flags, Options &options) {
 
 void addCheckpointFlags(Flags &flags, Options &options) {
   flags.setGroup("Checkpoints");
-  flags.path("--checkpoint", options.checkpoint,
-             "Save parameters and optimizer there, after the last step at "
-             "least",
-             "FOLDER");
+  flags.outputFolder("--checkpoint", options.checkpoint,
+                     "Save parameters and optimizer there, after the last step "
+                     "at least",
+                     checkpointName(1) + "/x.safetensors", isNameInCheckpoints);
   flags.integer("--checkpoint-every", options.checkpointEvery, 1,
                 "Save after every N steps as well, while training goes on");
   flags.integer("--keep", options.keep, 1,
@@ -198,7 +213,7 @@ void addGenerationFlags(Flags &flags, Options &options) {
   flags.path("--tokenizer", options.tokenizer,
              "Folder with GPT-2's vocab.json and merges.txt, or encoder.json "
              "and vocab.bpe (default: tokens are bytes)",
-             "FOLDER");
+             "FOLDER", isVocabularyFile);
 }
 
 void addRunningFlags(Flags &flags, Options &options) {
@@ -236,9 +251,10 @@ void addRunningFlags(Flags &flags, Options &options) {
   flags.integer("--check-replicas", options.checkReplicas, 1,
                 "Stop where two copies of a parameter differ, after every N "
                 "steps and after the last");
-  flags.path("--trace", options.trace,
-             "Write what ran when on all ranks in the last steps, for "
-             "ui.perfetto.dev");
+  flags.output("--trace", options.trace,
+               "Write what ran when on all ranks in the last steps, for "
+               "ui.perfetto.dev",
+               Writing::Whole);
   flags.integer(
       "--trace-steps", options.traceSteps, 1,
       fmt::format("Steps that --trace keeps (default {})", options.traceSteps));
@@ -249,15 +265,19 @@ void addTestFlags(Flags &flags, Options &options) {
   flags.toggle("--check-counters", options.checkCounters, true,
                "Stop where a step's launches, FLOPs or bytes sent differ from "
                "the compiler's prediction");
-  flags.path("--dump-gradients", options.dumpGradients,
-             "Write the first step's gradients, summed over all ranks and not "
-             "clipped (safetensors, by name)");
+  flags.output(
+      "--dump-gradients", options.dumpGradients,
+      "Write the first step's gradients, summed over all ranks and not "
+      "clipped (safetensors, by name)",
+      Writing::Whole);
   flags.toggle("--poison", options.poison, true,
                "Overwrite memory after its last use in a step: what is read "
                "too late shows");
-  flags.path("--publish-phases", options.publishPhases,
-             "Keep in this file which process is a rank and what it is doing: "
-             "for tests that stop or kill one");
+  flags.output(
+      "--publish-phases", options.publishPhases,
+      "Keep in this file which process is a rank and what it is doing: "
+      "for tests that stop or kill one",
+      Writing::InPlace);
 }
 
 //===----------------------------------------------------------------------===//
@@ -469,6 +489,8 @@ Options parseCommandLine(const Program &program,
   if (auto rest = app.remaining(); !rest.empty())
     failUnknown(app, rest.front());
   options.given = flags.given();
+  options.paths = flags.pathUses();
+  options.outputs = flags.outputs();
   if (options.needs)
     options.mode = Mode::Needs;
   if (options.mode != Mode::Train)

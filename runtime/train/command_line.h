@@ -5,6 +5,7 @@
 
 #include "comm/channels.h"
 #include "core/program.h"
+#include "train/flags.h"
 #include "train/learning_rate.h"
 #include "train/token_files.h"
 #include "train/usage_error.h"
@@ -31,6 +32,9 @@ struct Options {
   std::string help;   ///< the text, where mode is Help
   /// The flags that are given, with their values; those of paths without.
   std::map<std::string, std::string> given;
+  /// What the flags' paths are for, and the files that are written.
+  PathUses paths;
+  std::vector<OutputPath> outputs;
 
   // Samples.
   std::vector<std::string> data, inputs, evalData, evalInputs;

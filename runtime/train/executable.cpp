@@ -5,6 +5,7 @@
 #include "comm/mpi_module.h"
 #include "comm/thread_transport.h"
 #include "core/error.h"
+#include "files/standard_streams.h"
 #include "train/agreement.h"
 #include "train/command_line.h"
 #include "train/cpu_check.h"
@@ -12,6 +13,7 @@
 #include "train/job.h"
 #include "train/messages.h"
 #include "train/needs.h"
+#include "train/printed_output.h"
 #include "train/stop_signals.h"
 #include "train/training_loop.h"
 
@@ -197,7 +199,7 @@ int runMpiProcess(const CompiledProgram &compiled,
     return Messages(transport, /*channel=*/0).greatest(status);
   }
   if (transport.rank() == 0)
-    std::fwrite(startup.text().data(), 1, startup.text().size(), stdout);
+    printOutput(startup.text());
   return 0;
 }
 
@@ -211,7 +213,7 @@ int runThreads(const CompiledProgram &compiled,
     return startup.status();
   }
   if (!startup.job()) {
-    std::fwrite(startup.text().data(), 1, startup.text().size(), stdout);
+    printOutput(startup.text());
     return 0;
   }
   StopSignals signals;
@@ -228,16 +230,26 @@ int runThreads(const CompiledProgram &compiled,
   return status;
 }
 
+/// The status of a command whose own is `status`.
+int expectOutput(int status) {
+  std::string lost = lostOutput();
+  if (lost.empty() || status != 0)
+    return status;
+  printError(lost);
+  return kFailed;
+}
+
 } // namespace
 
 int runExecutable(const CompiledProgram &compiled,
                   const std::vector<std::string> &arguments) {
+  openClosedStreams(); // before any file
   try {
     std::optional<comm::Launcher> launcher = comm::detectLauncher();
     if (!launcher || !launcher->mpi)
-      return runThreads(compiled, arguments, launcher);
+      return expectOutput(runThreads(compiled, arguments, launcher));
     comm::runMpiRank(*launcher, [&](comm::Transport &transport) {
-      return runMpiProcess(compiled, arguments, transport);
+      return expectOutput(runMpiProcess(compiled, arguments, transport));
     });
     return 0;
   } catch (const std::exception &error) {

@@ -61,19 +61,50 @@ int64_t parseBytes(const std::string &flag, const std::string &text) {
                    byteAmountExamples);
 }
 
-CLI::Option *Flags::path(const std::string &flag, std::string &into,
-                         const std::string &help, const char *kind) {
+CLI::Option *Flags::onePath(const std::string &flag, std::string &into,
+                            const std::string &help, const char *kind,
+                            Tell tell) {
   auto read = [&into, flag](const std::string &text) {
     if (text.empty())
       throw UsageError("{}: the path is empty", flag);
     into = text;
   };
-  return *paths_.insert(value(flag, kind, help, read)).first;
+  CLI::Option *option = value(flag, kind, help, read);
+  paths_.emplace_back(option, std::move(tell));
+  return option;
+}
+
+CLI::Option *Flags::path(const std::string &flag, std::string &into,
+                         const std::string &help, const char *kind,
+                         InFolder takes) {
+  return onePath(flag, into, help, kind,
+                 [=](PathUses &uses, const std::string &path) {
+                   uses.reads(flag, path, takes);
+                 });
+}
+
+CLI::Option *Flags::output(const std::string &flag, std::string &into,
+                           const std::string &help, Writing writing) {
+  CLI::Option *option = onePath(flag, into, help, "FILE",
+                                [=](PathUses &uses, const std::string &path) {
+                                  uses.writes(flag, path);
+                                });
+  outputs_.emplace_back(option, writing);
+  return option;
+}
+
+CLI::Option *Flags::outputFolder(const std::string &flag, std::string &into,
+                                 const std::string &help,
+                                 const std::string &example, InFolder takes) {
+  return onePath(flag, into, help, "FOLDER",
+                 [=](PathUses &uses, const std::string &path) {
+                   uses.writesFolder(flag, path, example, takes);
+                 });
 }
 
 CLI::Option *Flags::paths(const std::string &flag,
                           std::vector<std::string> &into,
-                          const std::string &help) {
+                          const std::string &help, InFolder takes) {
   auto read = [&into, flag](const std::vector<std::string> &given) {
     for (const std::string &path : given)
       if (path.empty())
@@ -86,7 +117,10 @@ CLI::Option *Flags::paths(const std::string &flag,
           ->allow_extra_args(false) // else "[a]" would be a list that holds "a"
           ->type_name("PATH...")
           ->group(group_);
-  return *paths_.insert(option).first;
+  paths_.emplace_back(option, [=](PathUses &uses, const std::string &path) {
+    uses.reads(flag, path, takes);
+  });
+  return option;
 }
 
 CLI::Option *Flags::integer(const std::string &flag, int64_t &into,
@@ -160,7 +194,7 @@ void Flags::checkSpelling(const std::vector<std::string> &arguments) const {
       value = arguments[++i];
     }
     auto [before, isFirst] = values.emplace(flag->get_name(), value);
-    if (!isFirst && flag->get_items_expected_max() <= 1)
+    if (!isFirst && flag->get_items_expected_max() == 1)
       throw UsageError(
           "{}: given twice{}; leave one of them out", name,
           before->second.empty() && value.empty()
@@ -174,10 +208,27 @@ std::map<std::string, std::string> Flags::given() const {
   for (CLI::Option *option : app_.get_options())
     if (option->count() > 0)
       given[option->get_name()] =
-          paths_.count(option)
-              ? ""
-              : fmt::format("{}", fmt::join(option->results(), " "));
+          fmt::format("{}", fmt::join(option->results(), " "));
+  for (const auto &[option, tell] : paths_)
+    if (option->count() > 0)
+      given[option->get_name()] = "";
   return given;
+}
+
+PathUses Flags::pathUses() const {
+  PathUses uses;
+  for (const auto &[option, tell] : paths_)
+    for (const std::string &path : option->results())
+      tell(uses, path);
+  return uses;
+}
+
+std::vector<OutputPath> Flags::outputs() const {
+  std::vector<OutputPath> outputs;
+  for (const auto &[option, writing] : outputs_)
+    for (const std::string &path : option->results())
+      outputs.push_back({option->get_name(), path, writing});
+  return outputs;
 }
 
 double Flags::inRange(const std::string &flag, double value,

@@ -8,6 +8,7 @@
 #include "core/walker.h"
 #include "train/bpe_tokenizer.h"
 #include "train/parameter_file.h"
+#include "train/printed_output.h"
 #include "train/stop_signals.h"
 #include "train/stopwatch.h"
 
@@ -169,10 +170,7 @@ private:
 };
 
 /// Standard output has the text and nothing else.
-void show(const std::string &text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
+void show(const std::string &text) { printOutput(text); }
 
 int generate(const GenerationJob &job, TextReader &reader) {
   TokenChoice choice(job.choice);

@@ -7,10 +7,8 @@
 #include "train/run_record.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <unistd.h>
+#include <utility>
 
 namespace ppopt::train {
 namespace {
@@ -75,22 +73,34 @@ int64_t chooseEvalBatches(const Program &program, const Options &options,
                                  : std::min(full, kDefaultEvalBatches);
 }
 
-/// A run must not end, hours later, in a file that cannot be written.
-void checkWritable(const char *flag, const std::string &path) {
-  if (path.empty())
+/// Of all that the run reads and writes, before it writes anything. The files
+/// of samples are those that were found.
+void checkPaths(const Options &options, const std::optional<Sampler> &training,
+                const std::optional<Sampler> &evaluation) {
+  if (options.outputs.empty() && options.checkpoint.empty())
     return;
-  namespace fs = std::filesystem;
+  PathUses uses = options.paths;
+  uses.writesOutput();
   std::error_code error;
-  fs::path folder = fs::path(path).parent_path();
-  if (folder.empty())
-    folder = ".";
-  if (!fs::is_directory(folder, error))
-    throw Error("{} {}: there is no folder {}", flag, path, folder.string());
-  if (fs::is_directory(path, error))
-    throw Error("{} {}: is a folder", flag, path);
-  if (::access(folder.c_str(), W_OK) != 0)
-    throw Error("{} {}: cannot write to {}: {}", flag, path, folder.string(),
-                std::strerror(errno));
+  uses.reads("this program",
+             std::filesystem::read_symlink("/proc/self/exe", error));
+  for (const auto &[sampler, flag] :
+       {std::pair(&training, options.data.empty() ? "--inputs" : "--data"),
+        std::pair(&evaluation,
+                  options.evalData.empty() ? "--eval-inputs" : "--eval-data")})
+    if (*sampler)
+      for (const SampleFile &file : (*sampler)->reader().files())
+        uses.readsFound(flag, file.path);
+  if (std::string conflict = uses.findConflict(); !conflict.empty())
+    throw UsageError("{}", conflict);
+}
+
+/// A run must not end, hours later, in a file that cannot be written.
+void checkWritable(const Options &options) {
+  for (const OutputPath &output : options.outputs)
+    if (std::string why = whyNotWritable(output.path, output.writing);
+        !why.empty())
+      throw Error("{} {}: {}", output.flag, output.path, why);
 }
 
 } // namespace
@@ -99,10 +109,6 @@ Job::Job(const Program &program, const Options &options,
          std::optional<int64_t> place)
     : program(program), options(options),
       training(openTraining(program, options)) {
-  checkWritable("--log", options.log);
-  checkWritable("--export", options.exportTo);
-  checkWritable("--dump-gradients", options.dumpGradients);
-  checkWritable("--trace", options.trace);
   bool tokens = !options.evalData.empty();
   if (tokens || !options.evalInputs.empty()) {
     const char *flag = tokens ? "--eval-data" : "--eval-inputs";
@@ -124,6 +130,8 @@ Job::Job(const Program &program, const Options &options,
         program, options.init, ParameterMap::read(options.initMap));
   else if (!options.init.empty())
     initial = std::make_unique<InitialParameters>(program, options.init);
+  checkPaths(options, training, evaluation);
+  checkWritable(options);
   resumed = openNewest(program, options, place);
   if (resumed) {
     if (!options.onlyGenerates)

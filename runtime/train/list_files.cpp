@@ -75,6 +75,15 @@ std::vector<std::string> listFiles(const std::vector<std::string> &paths,
   return files;
 }
 
+bool isListed(std::string_view path, const std::string &extension) {
+  fs::path file(path);
+  bool isHidden =
+      std::any_of(file.begin(), file.end(), [](const fs::path &name) {
+        return name.native().rfind('.', 0) == 0;
+      });
+  return !isHidden && (extension.empty() || file.extension() == extension);
+}
+
 std::string describePaths(const std::vector<std::string> &paths) {
   constexpr size_t kNamed = 3;
   size_t named = std::min(paths.size(), kNamed);

@@ -4,6 +4,7 @@
 #define PPOPT_TRAIN_LIST_FILES_H
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ppopt::train {
@@ -16,6 +17,9 @@ namespace ppopt::train {
 std::vector<std::string> listFiles(const std::vector<std::string> &paths,
                                    const std::string &flag,
                                    const std::string &extension = "");
+
+/// Whether a folder that is listed so has a file of that path in it.
+bool isListed(std::string_view path, const std::string &extension);
 
 /// The paths as a user gave them, the first few: "a, b, c and 2 more".
 std::string describePaths(const std::vector<std::string> &paths);

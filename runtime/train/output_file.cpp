@@ -52,19 +52,4 @@ void OutputFile::fail(const char *what) const {
   throw runtime::Error("{}: {}: {}", shown_, what, std::strerror(errno));
 }
 
-void syncFolder(const std::string &folder) {
-  int descriptor = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor >= 0) {
-    ::fsync(descriptor);
-    ::close(descriptor);
-  }
-}
-
-std::string folderOf(const std::string &path) {
-  auto slash = path.rfind('/');
-  return slash == std::string::npos ? "."
-         : slash == 0               ? "/"
-                                    : path.substr(0, slash);
-}
-
 } // namespace ppopt::train

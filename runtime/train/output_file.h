@@ -31,13 +31,6 @@ private:
   int descriptor_ = -1;
 };
 
-/// What was created, renamed or removed in a folder is so after a crash, too.
-/// Some file systems cannot do this; nothing is said there.
-void syncFolder(const std::string &folder);
-
-/// The folder that a path is in: "." for a name alone.
-std::string folderOf(const std::string &path);
-
 } // namespace ppopt::train
 
 #endif // PPOPT_TRAIN_OUTPUT_FILE_H

@@ -3,7 +3,9 @@
 #include "train/progress.h"
 
 #include "core/error.h"
+#include "files/output_target.h"
 #include "train/describe.h"
+#include "train/printed_output.h"
 #include "train/stop_signals.h"
 
 #include <fmt/format.h>
@@ -13,12 +15,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace ppopt::train {
@@ -119,13 +121,11 @@ Progress::Progress(const Program &program, const Options &options,
       live_(out_) {
   if (options.log.empty())
     return;
-  log_ = ::open(options.log.c_str(),
-                O_RDWR | O_CREAT | O_CLOEXEC |
-                    (options.resume ? O_APPEND : O_TRUNC),
-                0666);
+  OpenedOutput log = openOutput(
+      options.log, O_RDWR | O_CREAT | (options.resume ? O_APPEND : O_TRUNC));
+  log_ = log.descriptor;
   if (log_ < 0)
-    throw Error("--log {}: cannot create: {}", options.log,
-                std::strerror(errno));
+    throw Error("--log {}: {}", options.log, log.error);
   if (options.resume)
     cutTornLine(log_);
 }
@@ -140,6 +140,9 @@ void Progress::logLine(const char *text, size_t size) {
     ssize_t written = ::write(log_, text, size);
     if (written < 0 && errno == EINTR)
       continue;
+    // Who read a pipe has gone: the run stops, and saves.
+    if (written < 0 && errno == EPIPE && StopSignals::noted() == SIGPIPE)
+      return;
     if (written < 0)
       throw Error("--log {}: cannot write: {}", options_.log,
                   std::strerror(errno));
@@ -151,8 +154,7 @@ void Progress::logLine(const char *text, size_t size) {
 void Progress::print(Line &line) {
   live_.clear();
   line.push_back('\n');
-  std::fwrite(line.data(), 1, line.size(), out_);
-  std::fflush(out_);
+  printOutput({line.data(), line.size()}, out_);
 }
 
 void Progress::note(const std::string &text) {
@@ -380,15 +382,20 @@ void Progress::profile(const std::string &table, const std::string &records) {
     logLine(records.data(), records.size());
 }
 
-void reportMemory(RankReport &report) {
-  constexpr int64_t kibibyte = 1024; // Linux counts in these
-  struct rusage usage;
-  if (::getrusage(RUSAGE_SELF, &usage) == 0)
-    report.peakBytes = static_cast<int64_t>(usage.ru_maxrss) * kibibyte;
-  std::ifstream file("/proc/self/smaps_rollup");
+/// What one of the system's files says in KiB; 0 where it does not say it.
+static int64_t readBytes(const char *path, const char *name) {
+  constexpr int64_t kibibyte = 1024;
+  std::ifstream file(path);
   for (std::string key; file >> key;)
-    if (int64_t value; key == "AnonHugePages:" && file >> value)
-      report.hugePageBytes = value * kibibyte;
+    if (int64_t value; key == name && file >> value)
+      return value * kibibyte;
+  return 0;
+}
+
+void reportMemory(RankReport &report) {
+  // Not getrusage: its maximum includes the program that started this one.
+  report.peakBytes = readBytes("/proc/self/status", "VmHWM:");
+  report.hugePageBytes = readBytes("/proc/self/smaps_rollup", "AnonHugePages:");
 }
 
 void Progress::summary(const std::vector<RankReport> &ranks) {

@@ -48,6 +48,10 @@ std::unique_ptr<Checkpoint> openNewest(const runtime::Program &program,
   std::unique_ptr<Checkpoint> checkpoint;
   try {
     checkpoint = std::make_unique<Checkpoint>(newest, program, place);
+    if (int64_t step = checkpoint->manifest().step; step != all.back().step)
+      throw Error("{}: its manifest says step {}: the folder was renamed, and "
+                  "its name was {}",
+                  newest, step, checkpointName(step));
   } catch (const Error &error) {
     throw Error("--resume: {}; {}", error.what(), adviceOn(all));
   }

@@ -3,18 +3,14 @@
 #include "train/safetensors.h"
 
 #include "core/json_depth.h"
-#include "train/output_file.h"
+#include "files/whole_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <numeric>
-#include <unistd.h>
 
 namespace ppopt::train {
 namespace {
@@ -234,41 +230,6 @@ const StoredTensor *SafetensorsFile::find(const std::string &name) const {
 // Writing
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// A file under a temporary name, removed unless it was committed.
-class FileAside {
-public:
-  explicit FileAside(const std::string &path)
-      : path_(path), aside_(fmt::format("{}.{}.part", path, ::getpid())),
-        file_(aside_, path) {}
-  ~FileAside() {
-    if (!committed_)
-      ::unlink(aside_.c_str());
-  }
-  FileAside(const FileAside &) = delete;
-  FileAside &operator=(const FileAside &) = delete;
-
-  void write(const void *data, uint64_t bytes) { file_.write(data, bytes); }
-
-  void commit() {
-    file_.sync();
-    file_.close();
-    if (::rename(aside_.c_str(), path_.c_str()) != 0)
-      throw Error("{}: cannot rename into place: {}", path_,
-                  std::strerror(errno));
-    committed_ = true;
-    syncFolder(folderOf(path_));
-  }
-
-private:
-  std::string path_, aside_;
-  OutputFile file_;
-  bool committed_ = false;
-};
-
-} // namespace
-
 // Wide elements first: every tensor is then aligned to its element.
 std::vector<size_t> orderInFile(const std::vector<TensorToStore> &tensors) {
   std::vector<size_t> order(tensors.size());
@@ -330,11 +291,17 @@ void writeSafetensors(const std::string &path,
                       const std::vector<TensorToStore> &tensors,
                       const std::map<std::string, std::string> &metadata,
                       const TensorSource &source) {
-  FileAside file(path);
-  streamSafetensors(
-      tensors, metadata, source,
-      [&](const void *data, uint64_t bytes) { file.write(data, bytes); });
-  file.commit();
+  auto expect = [&](const std::string &error) {
+    if (!error.empty())
+      throw Error("{}: {}", path, error);
+  };
+  WholeFile file;
+  expect(file.open(path));
+  streamSafetensors(tensors, metadata, source,
+                    [&](const void *data, uint64_t bytes) {
+                      expect(file.write(data, bytes));
+                    });
+  expect(file.commit());
 }
 
 void writeSafetensors(const std::string &path,

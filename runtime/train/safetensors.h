@@ -19,6 +19,8 @@
 
 namespace ppopt::train {
 
+constexpr const char *kTensorExtension = ".safetensors";
+
 /// Bytes of one element of a dtype as the format spells it ("F32", "I64"); 0
 /// for one that the format does not know.
 uint64_t safetensorsElementSize(const std::string &dtype);
@@ -90,8 +92,8 @@ void streamSafetensors(const std::vector<TensorToStore> &tensors,
                        const std::map<std::string, std::string> &metadata,
                        const TensorSource &source, const WriteBytes &write);
 
-/// Writes the file aside, syncs it and renames it into place, so that a crash
-/// leaves either the old file or the new one. Throws Error.
+/// Writes a WholeFile: a crash leaves either the old one or the new one. Throws
+/// Error.
 void writeSafetensors(const std::string &path,
                       const std::vector<TensorToStore> &tensors,
                       const std::map<std::string, std::string> &metadata = {});

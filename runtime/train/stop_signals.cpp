@@ -9,7 +9,17 @@
 namespace ppopt::train {
 namespace {
 
-constexpr int kSignals[] = {SIGTERM, SIGUSR1, SIGINT};
+struct StopSignal {
+  int number;
+  bool endsAtOnceLater; ///< the second of its kind
+};
+// A terminal that goes away sends SIGHUP by the system and by the shell, and
+// each line to a pipe that nobody reads is a SIGPIPE.
+constexpr StopSignal kSignals[] = {{SIGTERM, true},
+                                   {SIGUSR1, true},
+                                   {SIGINT, true},
+                                   {SIGHUP, false},
+                                   {SIGPIPE, false}};
 
 std::atomic<int> lastSignal{0};
 static_assert(std::atomic<int>::is_always_lock_free,
@@ -17,24 +27,31 @@ static_assert(std::atomic<int>::is_always_lock_free,
 
 void noteSignal(int signal) { lastSignal.store(signal); }
 
-void setHandler(int signal, void (*handler)(int)) {
+/// One that is ignored, as nohup does it, stays so.
+void setHandler(const StopSignal &signal, void (*handler)(int)) {
   struct sigaction action = {};
+  if (::sigaction(signal.number, nullptr, &action) != 0 ||
+      action.sa_handler == SIG_IGN)
+    return;
+  action = {};
   action.sa_handler = handler;
-  // The second one finds the default. Reading and writing files go on.
-  action.sa_flags = SA_RESETHAND | SA_RESTART;
-  ::sigaction(signal, &action, nullptr);
+  // Reading and writing files go on.
+  action.sa_flags = SA_RESTART | (signal.endsAtOnceLater ? SA_RESETHAND : 0);
+  ::sigaction(signal.number, &action, nullptr);
 }
 
 } // namespace
 
 StopSignals::StopSignals() {
-  for (int signal : kSignals)
+  for (const StopSignal &signal : kSignals)
     setHandler(signal, noteSignal);
 }
 
 StopSignals::~StopSignals() {
-  for (int signal : kSignals)
-    setHandler(signal, SIG_DFL);
+  // A late SIGPIPE or SIGHUP finds a run that has ended.
+  for (const StopSignal &signal : kSignals)
+    if (signal.endsAtOnceLater)
+      setHandler(signal, SIG_DFL);
 }
 
 int StopSignals::noted() { return lastSignal.load(); }

@@ -7,9 +7,10 @@
 
 namespace ppopt::train {
 
-/// While it lives, SIGTERM, SIGUSR1 and SIGINT are only noted: the run finishes
-/// its step. A second one of the same kind does what it always does: it ends
-/// the process at once. One object a process.
+/// While it lives, SIGTERM, SIGUSR1, SIGINT, SIGHUP and SIGPIPE are only noted:
+/// the run finishes its step. A second one of the same kind of the first three
+/// does what it always does: it ends the process at once. Those that were
+/// ignored when the program started stay ignored. One object a process.
 class StopSignals {
 public:
   StopSignals();

@@ -29,7 +29,7 @@ public:
     for (const Input &input : program.inputs)
       columns_.push_back({input, static_cast<uint64_t>(rowElements(input) *
                                                        byteSize(input.type))});
-    for (const std::string &file : listFiles(paths, flag, ".safetensors"))
+    for (const std::string &file : listFiles(paths, flag, kTensorExtension))
       add(program, file);
     if (count_ == 0)
       throw Error("{} {}: the tensors hold no samples", flag_,

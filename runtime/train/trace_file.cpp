@@ -3,6 +3,7 @@
 #include "train/trace_file.h"
 
 #include "core/error.h"
+#include "files/whole_file.h"
 #include "train/messages.h"
 
 #include <fmt/format.h>
@@ -10,8 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -333,9 +332,16 @@ void writeTrace(const ppopt_rank &rank, const runtime::StepTrace &trace,
     messages.send(&bytes, sizeof bytes, 0);
     return messages.send(own.data(), bytes, 0);
   }
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file << "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n";
+  auto expect = [&](const std::string &error) {
+    if (!error.empty())
+      throw runtime::Error("--trace {}: {}", path, error);
+  };
+  WholeFile file;
+  expect(file.open(path));
+  auto write = [&](std::string_view text) {
+    expect(file.write(text.data(), text.size()));
+  };
+  write("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
   for (int peer = 0; peer < rank.program.plan.ranks(); ++peer) {
     if (peer > 0) {
       Messages messages(rank);
@@ -347,13 +353,10 @@ void writeTrace(const ppopt_rank &rank, const runtime::StepTrace &trace,
     // Every line ends in ",\n"; the last of the file must not.
     if (peer + 1 == rank.program.plan.ranks())
       own.resize(own.size() - 2);
-    file << own;
+    write(own);
   }
-  file << "\n]}\n";
-  file.close();
-  if (!file)
-    throw runtime::Error("--trace {}: cannot write: {}", path,
-                         std::strerror(errno));
+  write("\n]}\n");
+  expect(file.commit());
 }
 
 } // namespace ppopt::train

@@ -93,8 +93,8 @@ TEST(Check, RefusesTheBackwardOfAFrozenStage) {
   graph.stages[0].hasBackward = false;
   graph.edges.pop_back();
   EXPECT_EQ(check(makePair(), graph),
-            "0B0 in row 0: stage 0 has no backward (nothing in it or before it "
-            "learns); leave the cell out");
+            "0B0 in row 0: stage 0 has no backward under these flags: no "
+            "gradient is computed on it; leave the cell out");
   Table table = makePair();
   table.rows[0].resize(2);
   EXPECT_EQ(check(table, graph), "");

@@ -213,11 +213,16 @@ TEST(CheckpointFolder, KeepsTheNewest) {
   for (int step : {5, 50, 500, 5000})
     folder.write(checkpointName(step) + "/manifest.json", "");
   folder.write("step-00000001/of-somebody-else", "");
-  removeOlder(folder.path(""), 9);
+  removeOlder(folder.path(""), 9, 5000);
   EXPECT_EQ(listCheckpoints(folder.path("")).size(), 4u);
-  removeOlder(folder.path(""), 2);
+  removeOlder(folder.path(""), 2, 5000);
   EXPECT_EQ(namesIn(folder.path("")),
             (Names{"step-00000001", "step-00000500", "step-00005000"}));
+  // One that somebody renamed does not stand for the newest.
+  folder.write("step-99999999/manifest.json", "");
+  removeOlder(folder.path(""), 1, 5000);
+  EXPECT_EQ(namesIn(folder.path("")),
+            (Names{"step-00000001", "step-00005000", "step-99999999"}));
 }
 
 TEST(CheckpointFolder, IsLockedByOne) {

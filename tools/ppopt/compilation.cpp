@@ -3,6 +3,7 @@
 #include "compilation.h"
 
 #include "unknown_name.h"
+#include "write_file.h"
 
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Support/ReadFile.h"
@@ -13,13 +14,11 @@
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace ppopt;
@@ -259,14 +258,17 @@ LogicalResult Compilation::dump(ModuleOp module, pp::Phase phase,
                                               pp::stringifyPhase(phase))
                                     .str());
   std::string message;
-  if (std::error_code error = llvm::sys::fs::create_directories(folder))
+  if (std::error_code error = llvm::sys::fs::create_directories(folder)) {
     message =
         "cannot make the folder '" + folder.str() + "': " + error.message();
-  else if (auto file = openOutputFile(path, &message)) {
-    module.print(file->os(), OpPrintingFlags().enableDebugInfo());
-    file->keep();
-    return success();
+  } else {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module.print(stream, OpPrintingFlags().enableDebugInfo());
+    message = writeWhole(path, text);
   }
+  if (message.empty())
+    return success();
   llvm::errs() << "ppopt compile: error: --dump-phases: " << message << "\n";
   return failure();
 }

@@ -5,16 +5,16 @@
 #include "commands.h"
 #include "compilation.h"
 #include "plan_flags.h"
+#include "temporary_folder.h"
+#include "write_file.h"
 
 #include "ppopt/Target/NativeCode.h"
 #include "ppopt/launch.h"
 
-#include "mlir/Support/FileUtilities.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace llvm;
 using namespace ppopt;
@@ -25,13 +25,13 @@ static constexpr StringRef phaseNames[] = {
     "scheduled", "kernels", "native"};
 
 static constexpr Flag outputFlags[] = {
-    {"o", ValueKind::Text, "FILE", "",
+    {"o", ValueKind::Output, "FILE", "",
      "the executable; with --stop-after the IR (default: standard output)"},
     {"stop-after", ValueKind::Choice, "PHASE", "",
      "print the IR of a phase instead", phaseNames},
     {"generator", ValueKind::Switch, "", "",
      "with --stop-after: of the program that generates"},
-    {"dump-phases", ValueKind::Text, "FOLDER", "",
+    {"dump-phases", ValueKind::OutputFolder, "FOLDER", "",
      "also write the IR after each phase there, numbered, with locations"},
 };
 
@@ -44,13 +44,10 @@ static std::string getPrefix() {
 
 static int printModule(const Command &command, mlir::ModuleOp module,
                        StringRef path) {
-  std::string message;
-  auto file = mlir::openOutputFile(path.empty() ? "-" : path, &message);
-  if (!file)
-    return fail(command, message);
-  module.print(file->os());
-  file->keep();
-  return 0;
+  std::string text;
+  raw_string_ostream stream(text);
+  module.print(stream);
+  return failed(writeFile(command, path.empty() ? "-" : path, text));
 }
 
 /// What the program reads, as its --help says it.
@@ -91,11 +88,6 @@ static int run(const Arguments &arguments) {
   if (!stop && output.empty())
     return failUsage(compileCommand,
                      "no -o FILE given: where should the executable go?");
-  StringRef folder = sys::path::parent_path(output);
-  if (!folder.empty() && !sys::fs::is_directory(folder))
-    return fail(compileCommand, "-o: there is no folder '" + folder + "'");
-  if (sys::fs::is_directory(output))
-    return fail(compileCommand, "-o: '" + output + "' is a folder");
 
   FailureOr<mlir::pp::PlanOptions> plan = makePlan(compileCommand, arguments);
   if (failed(plan))
@@ -123,23 +115,31 @@ static int run(const Arguments &arguments) {
 
   mlir::ModuleOp module = compilation.getModule();
   StringRef program = mlir::pp::getProgramJson(module);
-  SmallString<128> objects;
-  if (std::error_code error = sys::fs::createUniqueDirectory("ppopt", objects))
+  TemporaryFolder folder;
+  if (std::error_code error = folder.create())
     return fail(compileCommand,
                 "cannot make a temporary folder: " + error.message());
-  llvm::scope_exit remover([&] { sys::fs::remove_directories(objects); });
   SmallVector<std::string> paths;
   for (auto [part, stem, prefix] :
-       {std::make_tuple(module, "/training", ""),
-        std::make_tuple(*generator, "/generation", "generation.")}) {
+       {std::make_tuple(module, "training", ""),
+        std::make_tuple(*generator, "generation", "generation.")}) {
     auto written = mlir::pp::writeObjects(part, plan->cpu, plan->features,
-                                          (objects + stem).str(), prefix);
+                                          folder.path(stem), prefix);
     if (failed(written))
       return 1;
     paths.append(*written);
   }
-  if (failed(mlir::pp::linkExecutable(paths, getPrefix(), output)))
+  // Only one that is linked replaces the one that is there.
+  std::string linked = folder.path("linked");
+  if (failed(mlir::pp::linkExecutable(paths, getPrefix(), linked)))
     return 1;
+  auto executable = MemoryBuffer::getFile(linked);
+  if (std::error_code error = executable.getError())
+    return fail(compileCommand,
+                "cannot read " + linked + ": " + error.message());
+  std::string error = writeWhole(output, (*executable)->getBuffer(), 0777);
+  if (!error.empty())
+    return fail(compileCommand, error);
   printLaunch(output, *plan, program);
   return 0;
 }

@@ -80,6 +80,9 @@ static std::string checkValue(const Flag &flag, StringRef value) {
   case ValueKind::Switch:
     return "";
   case ValueKind::Text:
+  case ValueKind::Schedule:
+  case ValueKind::Output:
+  case ValueKind::OutputFolder:
     return value.empty() ? "the value is empty" : "";
   case ValueKind::Count:
     if (value.getAsInteger(10, number) || number < 1)

@@ -20,15 +20,18 @@
 namespace ppopt {
 
 enum class ValueKind {
-  Switch,      ///< no value: there or not
-  Text,        ///< anything but the empty string
-  Count,       ///< a whole number >= 1
-  Counts,      ///< such numbers with commas between
-  Integer,     ///< any whole number
-  Probability, ///< 0 <= p < 1
-  Choice,      ///< one of `values`
-  Mesh,        ///< axis=size,…, axes from `values`
-  Bytes,       ///< 8GiB, 512MB, 4096; or one of `values`
+  Switch,       ///< no value: there or not
+  Text,         ///< anything but the empty string
+  Schedule,     ///< a name, or the path of a file that is read (isScheduleFile)
+  Output,       ///< the path of a file that is written; "-": standard output
+  OutputFolder, ///< the path of a folder in which files are written
+  Count,        ///< a whole number >= 1
+  Counts,       ///< such numbers with commas between
+  Integer,      ///< any whole number
+  Probability,  ///< 0 <= p < 1
+  Choice,       ///< one of `values`
+  Mesh,         ///< axis=size,…, axes from `values`
+  Bytes,        ///< 8GiB, 512MB, 4096; or one of `values`
 };
 
 struct Flag {
@@ -44,6 +47,11 @@ struct Flag {
   llvm::ArrayRef<llvm::StringRef> later = {};
   bool isForTests = false; ///< --help shows it last, under "For testing"
 };
+
+/// Whether --schedule names a file: with a dot or a slash.
+inline bool isScheduleFile(llvm::StringRef schedule) {
+  return schedule.contains('.') || schedule.contains('/');
+}
 
 class Arguments;
 

@@ -1,9 +1,13 @@
 //===- main.cpp - The driver's entry: finds the subcommand ----------------===//
 
 #include "commands.h"
+#include "paths.h"
+
+#include "files/standard_streams.h"
 
 #include "ppopt/Config.h"
 
+#include "llvm/ADT/Twine.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/thread.h"
@@ -65,7 +69,14 @@ static int run(const Command &command, ArrayRef<const char *> words) {
       return 0;
     }
   std::optional<Arguments> arguments = parseArguments(command, words, errs());
-  return arguments ? command.run(*arguments) : kUsage;
+  if (!arguments)
+    return kUsage;
+  if (std::string conflict = findPathConflict(command, *arguments);
+      !conflict.empty())
+    return failUsage(command, conflict);
+  if (std::string why = findUnwritable(command, *arguments); !why.empty())
+    return fail(command, why);
+  return command.run(*arguments);
 }
 
 static int runModel(ArrayRef<const char *> words) {
@@ -133,6 +144,7 @@ static int runMain(int argc, char **argv) {
 static constexpr unsigned mainStack = 512 << 20, workerStack = 64 << 20;
 
 int main(int argc, char **argv) {
+  openClosedStreams();
   InitLLVM init(argc, argv);
   pthread_attr_t workers;
   pthread_attr_init(&workers);
@@ -143,5 +155,11 @@ int main(int argc, char **argv) {
   llvm::thread(std::optional<unsigned>(mainStack), [&] {
     status = runMain(argc, argv);
   }).join();
-  return status;
+  outs().flush();
+  if (!outs().has_error())
+    return status;
+  errs() << "ppopt: error: cannot write to standard output: "
+         << outs().error().message() << "\n";
+  outs().clear_error();
+  return 1;
 }

@@ -2,10 +2,9 @@
 
 #include "commands.h"
 #include "model_text.h"
+#include "write_file.h"
 
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace llvm;
 using namespace ppopt;
@@ -15,19 +14,14 @@ static constexpr StringRef activations[] = {"relu", "gelu", "tanh"};
 static constexpr StringRef gelus[] = {"tanh", "exact"};
 
 static constexpr Flag outputFlags[] = {
-    {"o", ValueKind::Text, "FILE", "-", "where to write; - is standard output"},
+    {"o", ValueKind::Output, "FILE", "-",
+     "where to write; - is standard output"},
 };
 
 /// Writes `text` to the file of -o.
 static int write(const Command &command, const Arguments &arguments,
                  const std::string &text) {
-  std::string message;
-  auto file = mlir::openOutputFile(arguments.get("o"), &message);
-  if (!file)
-    return fail(command, "-o: " + message);
-  file->os() << text;
-  file->keep();
-  return 0;
+  return failed(writeFile(command, arguments.get("o"), text));
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,7 +15,7 @@ struct GptModel {
   int64_t layers, width, heads, vocabulary, length, batch;
   int64_t mlpWidth;
   bool exactGelu = false; ///< else its tanh form
-  std::string type; ///< f32 or f64
+  std::string type;       ///< f32 or f64
   double dropout = 0;
   bool tied = true;
   bool attends = true; ///< false: the attention's output is multiplied by zero

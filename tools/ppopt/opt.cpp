@@ -2,6 +2,7 @@
 
 #include "commands.h"
 #include "flags.h"
+#include "paths.h"
 
 #include "ppopt/Target/Compile.h"
 
@@ -87,6 +88,12 @@ int ppopt::runOpt(int argc, char **argv) {
     errs() << "ppopt opt: error: " << line << "\n";
   if (!isRight)
     return kUsage;
+  if (std::string conflict =
+          findPathConflict(input.getValue(), output.getValue());
+      !conflict.empty()) {
+    errs() << "ppopt opt: error: " << conflict << "\n";
+    return kUsage;
+  }
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, input, output, registry));
 }

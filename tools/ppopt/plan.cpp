@@ -21,16 +21,16 @@ using mlir::pp::PlanReport;
 static constexpr StringRef emitted[] = {"schedule.csv"};
 
 static constexpr Flag outputFlags[] = {
-    {"html", ValueKind::Text, "FILE", "",
+    {"html", ValueKind::Output, "FILE", "",
      "also write the plan as a page for a browser: the pebble graph, memory "
      "over time, stages"},
-    {"trace", ValueKind::Text, "FILE", "",
+    {"trace", ValueKind::Output, "FILE", "",
      "also write the predicted step as a Perfetto trace (docs/trace.md)"},
     {"emit", ValueKind::Choice, "WHAT", "",
      "write this instead: schedule.csv is the table of each place's runs, in "
      "PyTorch's format",
      emitted},
-    {"o", ValueKind::Text, "FILE", "-", "where --emit writes"},
+    {"o", ValueKind::Output, "FILE", "-", "where --emit writes"},
     {"json", ValueKind::Switch, "", "",
      "print the whole program's description, as the executable's "
      "--describe=json does"},

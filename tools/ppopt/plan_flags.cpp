@@ -67,7 +67,7 @@ static constexpr Flag planFlags[] = {
      "machine's"},
     {"target", ValueKind::Choice, "NAME", "cpu", "what ranks run on", targets,
      laterTargets},
-    {"schedule", ValueKind::Text, "NAME|FILE.csv", "1f1b",
+    {"schedule", ValueKind::Schedule, "NAME|FILE.csv", "1f1b",
      "order of the microbatches' forwards and backwards on the places: naive, "
      "gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe-v, auto (the fastest by "
      "simulation), or a table in PyTorch's format"},

@@ -9,7 +9,7 @@ using namespace llvm;
 using namespace ppopt;
 
 static constexpr Flag plotFlags[] = {
-    {"o", ValueKind::Text, "FILE", "curves.html", "the page"},
+    {"o", ValueKind::Output, "FILE", "curves.html", "the page"},
 };
 
 static int run(const Arguments &arguments) {

@@ -14,10 +14,6 @@ using namespace ppopt;
 /// A table has a row of each microbatch for each stage.
 static constexpr int64_t kMostStages = int64_t(1) << 20;
 
-static bool isFile(StringRef schedule) {
-  return schedule.contains('.') || schedule.contains('/');
-}
-
 /// Takes places and microbatches from the file's table, where the user has not
 /// said them, and holds that they agree where he has.
 static std::string setTable(StringRef path, const Arguments &arguments,
@@ -96,7 +92,7 @@ std::string ppopt::setSchedule(const Arguments &arguments,
                                mlir::pp::PlanOptions &plan) {
   plan.microbatches = arguments.getInteger("microbatches");
   StringRef name = arguments.get("schedule");
-  if (isFile(name))
+  if (isScheduleFile(name))
     return setTable(name, arguments, plan);
   if (std::string wrong = checkName(name); !wrong.empty())
     return wrong;

@@ -1,0 +1,13 @@
+//===- standard_streams.cpp - Descriptors 0 to 2 --------------------------===//
+
+#include "files/standard_streams.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+void ppopt::openClosedStreams() {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream)
+    if (::fcntl(stream, F_GETFD) < 0)
+      // The lowest number that is free: this one.
+      (void)!::open("/dev/null", O_RDWR);
+}

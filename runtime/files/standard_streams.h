@@ -1,0 +1,15 @@
+//===- standard_streams.h - Descriptors 0 to 2 ------------------*- C++ -*-===//
+
+#ifndef PPOPT_FILES_STANDARD_STREAMS_H
+#define PPOPT_FILES_STANDARD_STREAMS_H
+
+namespace ppopt {
+
+/// Opens /dev/null for each of standard input, output and error that is closed
+/// (`>&-`): else the next file that is opened takes its number, and gets what
+/// is printed. Before anything else that opens files.
+void openClosedStreams();
+
+} // namespace ppopt
+
+#endif // PPOPT_FILES_STANDARD_STREAMS_H

@@ -1,0 +1,88 @@
+//===- whole_file.cpp - A file that is written as a whole -----------------===//
+
+#include "files/whole_file.h"
+
+#include "files/output_target.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace ppopt {
+namespace {
+
+std::string reason(const char *what) {
+  return std::string(what) + ": " + std::strerror(errno);
+}
+
+} // namespace
+
+std::string WholeFile::open(const std::string &path, unsigned mode) {
+  OutputTarget target = followLinks(path);
+  if (!target.error.empty())
+    return target.error;
+  path_ = target.path;
+  struct stat status;
+  bool isThere = ::stat(path_.c_str(), &status) == 0;
+  // Whoever may not read the old file may not read the new one.
+  if (isThere && S_ISREG(status.st_mode))
+    mode &= (status.st_mode & 0666) | 0111;
+  OpenedOutput opened =
+      isThere && !S_ISREG(status.st_mode) ? openOutput(path, O_WRONLY)
+      : target.isDescriptor               ? openOutput(path, O_WRONLY | O_TRUNC)
+                                          : openAside(path_, mode, aside_);
+  descriptor_ = opened.descriptor;
+  if (descriptor_ < 0)
+    aside_.clear();
+  return opened.error;
+}
+
+WholeFile::~WholeFile() {
+  if (descriptor_ >= 0)
+    ::close(descriptor_);
+  if (!aside_.empty())
+    ::unlink(aside_.c_str());
+}
+
+std::string WholeFile::write(const void *data, uint64_t bytes) {
+  const char *next = static_cast<const char *>(data);
+  while (bytes > 0) {
+    ssize_t written = ::write(descriptor_, next, bytes);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      return reason("cannot write");
+    next += written;
+    bytes -= static_cast<uint64_t>(written);
+  }
+  return "";
+}
+
+std::string WholeFile::commit(bool isDurable) {
+  if (isDurable && !aside_.empty() && ::fsync(descriptor_) != 0)
+    return reason("cannot write to the disk");
+  if (::close(std::exchange(descriptor_, -1)) != 0)
+    return reason("cannot close");
+  if (aside_.empty())
+    return "";
+  if (::rename(aside_.c_str(), path_.c_str()) != 0)
+    return reason("cannot rename into place");
+  aside_.clear();
+  if (isDurable)
+    syncFolder(folderOf(path_));
+  return "";
+}
+
+void syncFolder(const std::string &folder) {
+  int descriptor = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor >= 0) {
+    ::fsync(descriptor);
+    ::close(descriptor);
+  }
+}
+
+} // namespace ppopt

@@ -1,0 +1,84 @@
+//===- paths.cpp - What a command reads and writes ------------------------===//
+
+#include "paths.h"
+
+#include "files/output_target.h"
+#include "files/path_uses.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace llvm;
+using namespace ppopt;
+
+/// Calls `use` with the flag as it is spelled, its value and its row.
+template <typename Use>
+static void forEachFlag(const Command &command, const Arguments &arguments,
+                        const Use &use) {
+  for (ArrayRef<Flag> group : command.flags)
+    for (const Flag &flag : group)
+      if (std::string value = arguments.get(flag.name).str(); !value.empty())
+        use((flag.name.size() > 1 ? "--" : "-") + flag.name.str(), value, flag);
+}
+
+/// Where this lies in the folder, it is written again: "0-model.mlir".
+static bool isPhaseFile(std::string_view path) {
+  StringRef name(path);
+  name.consume_front("generator-");
+  return !name.take_while(isDigit).empty() && name.ends_with(".mlir") &&
+         !name.contains('/');
+}
+
+std::string ppopt::findPathConflict(const Command &command,
+                                    const Arguments &arguments) {
+  PathUses uses;
+  for (const std::string &path : arguments.positionals)
+    if (path == "-")
+      uses.readsInput();
+    else
+      uses.reads(command.positional.split('.').first.str(), path);
+  bool writesStream = false;
+  forEachFlag(
+      command, arguments,
+      [&](const std::string &name, const std::string &value, const Flag &flag) {
+        if (flag.kind == ValueKind::Schedule && isScheduleFile(value))
+          uses.reads(name, value);
+        if (flag.kind == ValueKind::OutputFolder)
+          uses.writesFolder(name, value, "0-model.mlir", isPhaseFile);
+        if (flag.kind != ValueKind::Output || value == "-")
+          return;
+        uses.writes(name, value);
+        writesStream |= followLinks(value).isDescriptor;
+      });
+  if (!writesStream) // /dev/stdout in place of it
+    uses.writesOutput();
+  static int anchor;
+  uses.reads("this program", sys::fs::getMainExecutable("ppopt", &anchor));
+  return uses.findConflict();
+}
+
+std::string ppopt::findPathConflict(StringRef input, StringRef output) {
+  PathUses uses;
+  if (input == "-")
+    uses.readsInput();
+  else
+    uses.reads("FILE", input.str());
+  if (output != "-")
+    uses.writes("-o", output.str());
+  return uses.findConflict();
+}
+
+std::string ppopt::findUnwritable(const Command &command,
+                                  const Arguments &arguments) {
+  std::string found;
+  forEachFlag(
+      command, arguments,
+      [&](const std::string &name, const std::string &value, const Flag &flag) {
+        if (flag.kind != ValueKind::Output || value == "-" || !found.empty())
+          return;
+        std::string why = whyNotWritable(value, Writing::Whole);
+        if (!why.empty())
+          found = name + " " + value + ": " + why;
+      });
+  return found;
+}

@@ -1,0 +1,73 @@
+//===- temporary_folder.cpp - A folder that goes with the process ---------===//
+
+#include "temporary_folder.h"
+
+#include "llvm/Support/FileSystem.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace ppopt;
+
+static constexpr int endingSignals[] = {SIGTERM, SIGINT, SIGHUP};
+
+/// Where the handler writes. A handler may do little more.
+static volatile int signalPipe = -1;
+
+static void passOn(int signal) {
+  int error = errno;
+  unsigned char number = signal;
+  (void)!::write(signalPipe, &number, 1);
+  errno = error;
+}
+
+std::error_code TemporaryFolder::create() {
+  if (std::error_code error = sys::fs::createUniqueDirectory("ppopt", folder))
+    return error;
+  if (::pipe2(pipe, O_CLOEXEC) != 0)
+    return std::error_code(errno, std::generic_category());
+  signalPipe = pipe[1];
+  watcher = std::thread([this] { awaitSignal(); });
+  for (int signal : endingSignals) {
+    struct sigaction action = {};
+    // What nohup ignores stays ignored.
+    if (::sigaction(signal, nullptr, &action) == 0 &&
+        action.sa_handler == SIG_IGN)
+      continue;
+    action = {};
+    action.sa_handler = passOn;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(signal, &action, nullptr);
+  }
+  return {};
+}
+
+void TemporaryFolder::awaitSignal() {
+  unsigned char signal = 0;
+  while (::read(pipe[0], &signal, 1) < 0 && errno == EINTR)
+    ;
+  if (signal == 0)
+    return;
+  remove();
+  ::signal(signal, SIG_DFL);
+  ::kill(::getpid(), signal);
+}
+
+/// Other threads may still make files in it.
+void TemporaryFolder::remove() {
+  constexpr int tries = 100;
+  for (int i = 0; i < tries && sys::fs::exists(folder); ++i)
+    (void)sys::fs::remove_directories(folder);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  if (watcher.joinable()) {
+    passOn(0); // a signal that came before is served before
+    watcher.join();
+  }
+  if (!folder.empty())
+    remove();
+}

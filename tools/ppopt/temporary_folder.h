@@ -1,0 +1,40 @@
+//===- temporary_folder.h - A folder that goes with the process -*- C++ -*-===//
+
+#ifndef PPOPT_TOOLS_TEMPORARY_FOLDER_H
+#define PPOPT_TOOLS_TEMPORARY_FOLDER_H
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/Twine.h"
+#include <string>
+#include <system_error>
+#include <thread>
+
+namespace ppopt {
+
+/// Removed at the end, and where SIGTERM, SIGINT or SIGHUP ends the process.
+/// One object a process.
+class TemporaryFolder {
+public:
+  TemporaryFolder() = default;
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder &) = delete;
+  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
+
+  std::error_code create();
+
+  std::string path(const llvm::Twine &name) const {
+    return (llvm::Twine(folder) + "/" + name).str();
+  }
+
+private:
+  void remove();
+  void awaitSignal();
+
+  llvm::SmallString<128> folder;
+  int pipe[2] = {-1, -1}; ///< signals, by their handler
+  std::thread watcher;
+};
+
+} // namespace ppopt
+
+#endif // PPOPT_TOOLS_TEMPORARY_FOLDER_H
