@@ -8,6 +8,9 @@ import sys
 
 import lit.formats
 
+sys.path.append(os.path.join(config.ppopt_source, "test"))
+from support.mpirun import MPIRUN, ON_ONE_MACHINE  # noqa: E402
+
 config.name = "ppopt"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
@@ -32,7 +35,7 @@ if config.sanitize:
 
 config.substitutions += [
     ("%ppopt", os.path.join(bin_dir, "ppopt")),
-    ("%mpirun", "mpirun --oversubscribe --bind-to none"),
+    ("%mpirun", " ".join(MPIRUN + ON_ONE_MACHINE)),
     ("%python", "/usr/bin/python3"),
     ("%cmake", shutil.which("cmake") or "cmake"),
     ("%usage", "/usr/bin/python3 " + os.path.join(config.test_source_root, "support", "expect_status.py") + " 2"),

@@ -3,14 +3,21 @@
 
 #include "comm/mpi_module.h"
 
+#include "comm/dynamic_section.h"
 #include "comm/mpi_abi.h"
 #include "comm/watch.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
+#include <grp.h>
 #include <memory>
+#include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -18,32 +25,6 @@ namespace ppopt::comm {
 namespace {
 
 constexpr const char *moduleName = "libppopt_mpi.so";
-
-/// What launchers set for the processes that they start. A variable without a
-/// number of ranks tells of a launcher only.
-struct LauncherVariable {
-  const char *present;
-  const char *ranks;
-};
-constexpr LauncherVariable launcherVariables[] = {
-    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE"}, // Open MPI
-    {"PMI_SIZE", "PMI_SIZE"},                         // MPICH, Intel MPI, srun
-    {"PMI_RANK", nullptr},
-    {"MPI_LOCALNRANKS", nullptr},                   // Hydra
-    {"PMIX_RANK", nullptr},                         // PMIx: srun, prun
-    {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE"}, // MVAPICH
-};
-
-std::optional<int> numberIn(const char *variable) {
-  const char *text = variable ? std::getenv(variable) : nullptr;
-  if (!text || !*text)
-    return std::nullopt;
-  char *end = nullptr;
-  long number = std::strtol(text, &end, 10);
-  if (*end || number < 1 || number > INT_MAX)
-    return std::nullopt;
-  return static_cast<int>(number);
-}
 
 std::string executableDirectory() {
   char path[PATH_MAX];
@@ -57,29 +38,83 @@ std::string executableDirectory() {
 /// Open MPI's own plugins look for its symbols among the global ones.
 constexpr int loadFlags = RTLD_NOW | RTLD_GLOBAL;
 
-void *loadModule(std::string &why) {
-  if (const char *path = std::getenv("PPOPT_MPI_MODULE")) {
-    void *handle = dlopen(path, loadFlags);
-    if (!handle)
-      why = dlerror();
-    return handle;
-  }
-  std::string beside = executableDirectory() + "/" + moduleName;
-  const char *name =
-      access(beside.c_str(), R_OK) == 0 ? beside.c_str() : moduleName;
-  void *handle = dlopen(name, loadFlags);
-  if (!handle)
-    why = dlerror();
-  return handle;
+[[noreturn]] void unavailable(const Launcher &launcher,
+                              const std::string &why) {
+  throw MpiUnavailable("started by an MPI launcher (" + launcher.variable +
+                       " is set), but MPI cannot be used: " + why +
+                       "; without mpirun the ranks run as threads");
 }
 
-[[noreturn]] void unavailable(const MpiLauncher &launcher,
-                              const std::string &why) {
-  throw MpiUnavailable(
-      "started by an MPI launcher (" + launcher.variable +
-      " is set), but MPI cannot be used: " + why +
-      "; install MPI (on Debian: libopenmpi3, openmpi-bin), or start without "
-      "mpirun to run the ranks as threads");
+/// Whether a group is its owner's alone, as user and group of one name are.
+bool isPrivate(gid_t group, uid_t owner) {
+  const passwd *user = ::getpwuid(owner);
+  const struct group *members = ::getgrgid(group);
+  if (!user || !members || std::strcmp(user->pw_name, members->gr_name) != 0)
+    return false;
+  for (char **member = members->gr_mem; *member; ++member)
+    if (std::strcmp(*member, user->pw_name) != 0)
+      return false;
+  return true;
+}
+
+/// Who else than root and the user of this process may change `path`; empty if
+/// nobody.
+std::string whoElseMayChange(const std::string &path) {
+  struct stat facts;
+  if (::stat(path.c_str(), &facts) != 0)
+    return {};
+  if (facts.st_uid != 0 && facts.st_uid != ::geteuid())
+    return path + " belongs to user " + std::to_string(facts.st_uid);
+  if (facts.st_mode & S_IWOTH)
+    return "every user can write to " + path;
+  if ((facts.st_mode & S_IWGRP) && !isPrivate(facts.st_gid, facts.st_uid))
+    return "group " + std::to_string(facts.st_gid) + " can write to " + path;
+  return {};
+}
+
+std::string resolved(const std::string &path) {
+  std::unique_ptr<char, void (*)(void *)> real(
+      ::realpath(path.c_str(), nullptr), std::free);
+  return real ? real.get() : path;
+}
+
+std::string findModule(const Launcher &launcher) {
+  if (const char *path = std::getenv("PPOPT_MPI_MODULE")) {
+    if (::access(path, R_OK) != 0)
+      unavailable(launcher, std::string(path) +
+                                " (PPOPT_MPI_MODULE): " + std::strerror(errno));
+    return path;
+  }
+  std::string places;
+  for (const std::string &folder : mpiModuleFolders()) {
+    std::string path = folder + "/" + moduleName;
+    if (::access(path.c_str(), F_OK) == 0)
+      return path;
+    places += (places.empty() ? "" : ", ") + folder;
+  }
+  unavailable(launcher,
+              std::string(moduleName) + " is in none of " + places +
+                  " (where ppopt was installed when it made this executable, "
+                  "and beside the executable); copy it there from lib/ppopt of "
+                  "the installed ppopt, or set PPOPT_MPI_MODULE to its path");
+}
+
+void *loadModule(const Launcher &launcher) {
+  std::string path = resolved(findModule(launcher));
+  std::string folder = path.substr(0, std::max<size_t>(path.rfind('/'), 1));
+  for (const std::string &each : {path, folder})
+    if (std::string who = whoElseMayChange(each); !who.empty())
+      unavailable(
+          launcher,
+          path + " is not loaded, for it may be another user's code: " + who +
+              "; copy it to a folder that only you can write to, and "
+              "set PPOPT_MPI_MODULE to its path");
+  void *handle = dlopen(path.c_str(), loadFlags);
+  if (!handle)
+    unavailable(launcher,
+                std::string(dlerror()) +
+                    "; install MPI (on Debian: libopenmpi3, openmpi-bin)");
+  return handle;
 }
 
 bool synchronousSends() {
@@ -107,7 +142,7 @@ int runBody(Transport &transport, ProcessWatch &watch,
 }
 
 template <typename Function>
-Function *symbol(void *handle, const char *name, const MpiLauncher &launcher) {
+Function *symbol(void *handle, const char *name, const Launcher &launcher) {
   void *address = dlsym(handle, name);
   if (!address)
     unavailable(launcher, std::string(moduleName) + " has no " + name);
@@ -116,19 +151,15 @@ Function *symbol(void *handle, const char *name, const MpiLauncher &launcher) {
 
 } // namespace
 
-std::optional<MpiLauncher> detectMpiLauncher() {
-  for (const LauncherVariable &variable : launcherVariables)
-    if (std::getenv(variable.present))
-      return MpiLauncher{variable.present, numberIn(variable.ranks)};
-  return std::nullopt;
+std::vector<std::string> mpiModuleFolders() {
+  std::vector<std::string> folders = readDynamicSection().runpath;
+  folders.push_back(executableDirectory());
+  return folders;
 }
 
-void runMpiRank(const MpiLauncher &launcher,
+void runMpiRank(const Launcher &launcher,
                 const std::function<int(Transport &)> &body) {
-  std::string why;
-  void *handle = loadModule(why);
-  if (!handle)
-    unavailable(launcher, why);
+  void *handle = loadModule(launcher);
   int abi =
       symbol<decltype(ppopt_mpi_abi)>(handle, "ppopt_mpi_abi", launcher)();
   if (abi != PPOPT_MPI_MODULE_ABI)
@@ -147,12 +178,13 @@ void runMpiRank(const MpiLauncher &launcher,
       open(synchronousSends(), &activity, error, sizeof error);
   if (!transport)
     unavailable(launcher, error);
-  if (launcher.ranks && *launcher.ranks != transport->size())
+  // More are a job of several parts, each of which is counted by itself.
+  if (launcher.ranks && transport->size() < *launcher.ranks)
     throw MpiUnavailable(
-        launcher.variable + " says " + std::to_string(*launcher.ranks) +
+        launcher.counted + " says " + std::to_string(*launcher.ranks) +
         " ranks, but the MPI library sees " +
-        std::to_string(transport->size()) +
-        ": this mpirun belongs to another MPI than the one that " + moduleName +
+        std::to_string(transport->size()) + ": this " + launcher.name +
+        " belongs to another MPI than the one that " + moduleName +
         " was built with");
 
   ProcessWatch watch(transport->rank(), transport->size(),

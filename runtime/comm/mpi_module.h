@@ -9,29 +9,23 @@
 #ifndef PPOPT_COMM_MPI_MODULE_H
 #define PPOPT_COMM_MPI_MODULE_H
 
+#include "comm/launcher.h"
 #include "comm/transport.h"
 
 #include <functional>
-#include <optional>
 #include <string>
+#include <vector>
 
 namespace ppopt::comm {
-
-/// What the environment says of the launcher that started this process.
-struct MpiLauncher {
-  std::string variable;     ///< the environment variable that gave it away
-  std::optional<int> ranks; ///< how many it says that it started, if it does
-};
-
-/// Nothing where this process was not started by an MPI launcher (mpirun,
-/// mpiexec, srun with PMI or PMIx).
-std::optional<MpiLauncher> detectMpiLauncher();
 
 /// MPI could not be loaded or started; what() is one clear line.
 class MpiUnavailable : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
+
+/// Where the module is looked for unless PPOPT_MPI_MODULE is set.
+std::vector<std::string> mpiModuleFolders();
 
 /// Makes this process one rank of the MPI job and runs `body` in it, whose
 /// result is the exit status: 0 on all ranks or on none. Returns when all ranks
@@ -40,13 +34,14 @@ public:
 /// its reason is printed and the whole job is ended (the call does not return);
 /// so it is where another rank's process ends or waits are too long (watch.h).
 /// Throws MpiUnavailable when the module or MPI cannot be loaded, or when MPI
-/// counts another number of ranks than the launcher: never runs as "rank 0 of
-/// 1" of several. Call it once, on the main thread.
+/// counts fewer ranks than the launcher: never runs as "rank 0 of 1" of
+/// several. Call it once, on the main thread.
 ///
-/// The module is looked for at PPOPT_MPI_MODULE if set, else beside the
-/// executable, then as libppopt_mpi.so by the dynamic linker's rules (the
-/// executable's RUNPATH, LD_LIBRARY_PATH, system directories).
-void runMpiRank(const MpiLauncher &launcher,
+/// The module is PPOPT_MPI_MODULE if set, else libppopt_mpi.so of the
+/// executable's RUNPATH (where ppopt was installed), else that beside the
+/// executable. One that others than root and this user can change, or whose
+/// folder they can, is refused.
+void runMpiRank(const Launcher &launcher,
                 const std::function<int(Transport &)> &body);
 
 } // namespace ppopt::comm

@@ -19,6 +19,7 @@
 #include <optional>
 #include <random>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -103,11 +104,13 @@ std::vector<CheckpointEntry> listCheckpoints(const std::string &folder) {
 
 FolderLock::FolderLock(const std::string &folder) : folder_(folder) {
   std::string path = folder + kLock;
+  // Who can open it can hold it: nobody else. Earlier versions let all read it.
   descriptor_ =
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (descriptor_ < 0)
     throw Error("--checkpoint {}: cannot write to the folder: {}", folder,
                 std::strerror(errno));
+  ::fchmod(descriptor_, 0600);
   // A file system without locks has no second run held off, and saves.
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
     return;

@@ -2,6 +2,7 @@
 
 #include "train/command_line.h"
 
+#include "comm/launcher.h"
 #include "ppopt/launch.h"
 #include "train/bpe_tokenizer.h"
 #include "train/checkpoint_folder.h"
@@ -224,6 +225,8 @@ void addRunningFlags(Flags &flags, Options &options) {
                          options.mode =
                              choice == 0 ? Mode::Describe : Mode::DescribeJson;
                        });
+  flags.toggle("--needs", options.needs, true,
+               "Print what this executable needs on another machine, and exit");
   flags.optionalChoice("--profile", {"first", "all"},
                        "After the last step, print what the steps but the "
                        "first spent their time on, of the first rank or of all",
@@ -417,13 +420,14 @@ std::string examples(const Program &program, const std::string &executable) {
       "  {0} {1} --steps 200\n"
       "      {2} in this process\n"
       "  {4} mpirun {5} \\\n"
-      "      {6} -np {3} {0} {1} --steps 200\n"
-      "      a process for each rank (works as root, and with fewer cores than "
-      "ranks)\n",
+      "      {6} {7} -np {3} {0} {1} --steps 200\n"
+      "      a process for each rank, on this machine (works as root, and with "
+      "fewer cores than\n      ranks)\n",
       executable, samples,
       program.plan.ranks() == 1 ? "the one rank runs"
                                 : "all ranks run as threads",
-      program.plan.ranks(), launchAsRoot, launchOversubscribed, launchFlags);
+      program.plan.ranks(), launchAsRoot, launchOversubscribed, launchFlags,
+      launchOnOneMachine);
   text +=
       "\nThe mesh, the batch, microbatches, the optimizer and the threads of "
       "a rank are fixed\nwhen the program is compiled (--describe shows "
@@ -487,6 +491,8 @@ Options parseCommandLine(const Program &program,
   options.given = flags.given();
   options.paths = flags.pathUses();
   options.outputs = flags.outputs();
+  if (options.needs)
+    options.mode = Mode::Needs;
   if (options.mode != Mode::Train)
     return options;
   checkGeneration(options, app);
@@ -508,7 +514,10 @@ std::string launchCommand(int64_t ranks,
     words.push_back("mpirun");
     if (ranks > static_cast<int64_t>(std::thread::hardware_concurrency()))
       words.push_back(launchOversubscribed);
-    words.insert(words.end(), {launchFlags, "-np", std::to_string(ranks)});
+    words.push_back(launchFlags);
+    if (!comm::onSeveralMachines())
+      words.push_back(launchOnOneMachine);
+    words.insert(words.end(), {"-np", std::to_string(ranks)});
   }
   for (const std::string &argument : arguments)
     words.push_back(quoted(argument));

@@ -19,7 +19,7 @@
 namespace ppopt::train {
 
 /// What the executable was asked to do.
-enum class Mode { Train, Help, Version, Describe, DescribeJson };
+enum class Mode { Train, Help, Version, Describe, DescribeJson, Needs };
 
 /// Whose profiles are printed.
 enum class Profiled { Nobody, FirstRank, AllRanks };
@@ -28,7 +28,8 @@ enum class Profiled { Nobody, FirstRank, AllRanks };
 /// empty where the flag was not given.
 struct Options {
   Mode mode = Mode::Train;
-  std::string help; ///< the text, where mode is Help
+  bool needs = false; ///< --needs, as given
+  std::string help;   ///< the text, where mode is Help
   /// The flags that are given, with their values; those of paths without.
   std::map<std::string, std::string> given;
   /// What the flags' paths are for, and the files that are written.

@@ -12,12 +12,14 @@
 #include "train/describe.h"
 #include "train/job.h"
 #include "train/messages.h"
+#include "train/needs.h"
 #include "train/printed_output.h"
 #include "train/stop_signals.h"
 #include "train/training_loop.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -35,14 +37,16 @@ void printError(const std::string &message) {
 }
 
 /// Everything before the first step. Every rank of a job prepares by itself and
-/// mostly finds the same; what it finds is said once (agreeOnStart).
+/// mostly finds the same; what it finds is said once (agreeOnStart). `alone`:
+/// who started several processes that cannot agree on anything.
 class Startup {
 public:
   Startup(const CompiledProgram &compiled,
           const std::vector<std::string> &arguments,
+          const std::optional<comm::Launcher> &alone,
           const comm::Transport *transport) {
     try {
-      prepare(compiled, arguments, transport);
+      prepare(compiled, arguments, alone, transport);
     } catch (const UsageError &error) {
       fail(kUsage, error.what());
     } catch (const std::exception &error) {
@@ -62,6 +66,7 @@ public:
 private:
   void prepare(const CompiledProgram &compiled,
                const std::vector<std::string> &arguments,
+               const std::optional<comm::Launcher> &alone,
                const comm::Transport *transport);
   void fail(int status, const std::string &message) {
     status_ = status;
@@ -76,8 +81,30 @@ private:
   std::unique_ptr<Job> job_;
 };
 
+/// Several tasks that know nothing of each other.
+[[noreturn]] void refuseTasks(const comm::Launcher &launcher,
+                              const runtime::Plan &plan,
+                              const std::vector<std::string> &arguments) {
+  bool one = plan.ranks() == 1;
+  std::string ways = fmt::format(
+      "start {}: {}{}",
+      one ? "one task"
+          : fmt::format("its {} ranks as threads of one task", plan.ranks()),
+      launcher.startOne(int(plan.ranks() * plan.threads)),
+      launchCommand(1, arguments));
+  if (!one)
+    ways += fmt::format("; or each as a process, without {}: {}", launcher.name,
+                        launchCommand(plan.ranks(), arguments));
+  throw Error(
+      "{} started several tasks without MPI ({}={}), each of which "
+      "would train by itself: {}; if this is the only process, unset {}",
+      launcher.name, launcher.counted, std::getenv(launcher.counted.c_str()),
+      ways, launcher.counted);
+}
+
 void Startup::prepare(const CompiledProgram &compiled,
                       const std::vector<std::string> &arguments,
+                      const std::optional<comm::Launcher> &alone,
                       const comm::Transport *transport) {
   program_ = Program::parse(compiled.json);
   options_ = parseCommandLine(*program_, arguments);
@@ -94,10 +121,15 @@ void Startup::prepare(const CompiledProgram &compiled,
   case Mode::DescribeJson:
     text_ = std::string(compiled.json) + "\n";
     return;
+  case Mode::Needs:
+    text_ = describeNeeds(*program_);
+    return;
   case Mode::Train:
     break;
   }
   const runtime::Plan &plan = program_->plan;
+  if (alone)
+    refuseTasks(*alone, plan, arguments);
   if (transport && transport->size() != 1 && program_->local)
     throw Error("compiled with --launch=local: one process runs all places "
                 "({}), started with {}; run: {}",
@@ -145,7 +177,7 @@ FailedStarts agreeOnStart(comm::Transport &transport, bool failed) {
 int runMpiProcess(const CompiledProgram &compiled,
                   const std::vector<std::string> &arguments,
                   comm::Transport &transport) {
-  Startup startup(compiled, arguments, &transport);
+  Startup startup(compiled, arguments, std::nullopt, &transport);
   if (startup.job())
     transport.activity().setTimeout(startup.job()->options.timeout);
   FailedStarts failures = agreeOnStart(transport, startup.status() != 0);
@@ -173,8 +205,9 @@ int runMpiProcess(const CompiledProgram &compiled,
 
 /// All ranks as threads of this process.
 int runThreads(const CompiledProgram &compiled,
-               const std::vector<std::string> &arguments) {
-  Startup startup(compiled, arguments, nullptr);
+               const std::vector<std::string> &arguments,
+               const std::optional<comm::Launcher> &alone) {
+  Startup startup(compiled, arguments, alone, nullptr);
   if (startup.status() != 0) {
     printError(startup.message());
     return startup.status();
@@ -212,9 +245,9 @@ int runExecutable(const CompiledProgram &compiled,
                   const std::vector<std::string> &arguments) {
   openClosedStreams(); // before any file
   try {
-    std::optional<comm::MpiLauncher> launcher = comm::detectMpiLauncher();
-    if (!launcher)
-      return expectOutput(runThreads(compiled, arguments));
+    std::optional<comm::Launcher> launcher = comm::detectLauncher();
+    if (!launcher || !launcher->mpi)
+      return expectOutput(runThreads(compiled, arguments, launcher));
     comm::runMpiRank(*launcher, [&](comm::Transport &transport) {
       return expectOutput(runMpiProcess(compiled, arguments, transport));
     });

@@ -5,9 +5,12 @@ import pathlib
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from support.mpirun import under_mpirun  # noqa: E402
 SHAPE = ("layers", "width", "heads", "vocab", "seq", "batch")
 SMALL = (6, 384, 6, 256, 256, 8)
 GPT2_124M = (12, 768, 12, 50257, 256, 4)
@@ -109,8 +112,7 @@ def ours(options, executable, log, ranks, threads, flags=()):
         return Run([["taskset", "-c", ",".join(map(str, cores()[:threads])), *command]], log, [env], options.steps)
     pinned = ["sh", "-c", 'shift "$OMPI_COMM_WORLD_LOCAL_RANK"; core=$1; while [ "$1" != -- ]; do shift; done; shift; '
               'exec taskset -c "$core" "$@"', "sh", *map(str, cores()[:ranks]), "--"]
-    return Run([["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), *pinned, *command]], log, [env],
-               options.steps)
+    return Run([[*under_mpirun(ranks), *pinned, *command]], log, [env], options.steps)
 
 
 def pytorchs(options, log, shape, ranks, threads, flags=()):

@@ -20,6 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 from support import safetensors_io  # noqa: E402
 from support.executable import checked, compile_model, environment  # noqa: E402
+from support.mpirun import MPIRUN, ON_ONE_MACHINE, under_mpirun  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
 SIZES = {"layers": 4, "width": 16, "heads": 2, "vocab": 256, "seq": 8, "batch": 8, "dropout": 0.1}
@@ -85,7 +86,7 @@ class Bench:
         command = [program.path, "--data", data or self.data, "--steps", str(steps), "--log", log, "--export", export,
                    *train, *flags]
         if launch == "mpirun":
-            command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(program.ranks), *command]
+            command = [*under_mpirun(program.ranks), *command]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment(), **how)
         assert done.returncode == status, (f"{' '.join(command)}\nexit status {done.returncode} instead of {status}:\n"
                                            f"{done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -420,7 +421,7 @@ def check_folders(bench, model):
     bench.train(program, "folders", "--checkpoint", bench.path("node_a/ckpt"))
     train = [program.path, "--data", bench.data, *TRAIN, "--steps", "9", "--checkpoint", "ckpt", "--resume"]
     nodes = [["-np", "1", "--wdir", bench.path("node_" + node), *train] for node in "ab"]
-    done = subprocess.run(["mpirun", "--oversubscribe", "--bind-to", "none", *nodes[0], ":", *nodes[1]],
+    done = subprocess.run([*MPIRUN, *ON_ONE_MACHINE, *nodes[0], ":", *nodes[1]],
                           capture_output=True, text=True, timeout=300, env=environment())
     assert done.returncode != 0, done.stdout
     expect_text(done.stderr, "--resume: rank 0 finds step 8 in ckpt, rank 1 finds no checkpoint: all must see the same folder")
@@ -480,8 +481,8 @@ def check_one_disk_full(bench, model):
     program = bench.program(model, "--mesh", "dp=2,pp=2", "--microbatches", "2")
     folder, log, steps = bench.path("one_full"), bench.path("one_full.jsonl"), 300
     straight = bench.train(program, "one_full_straight", launch="mpirun", steps=steps)
-    command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", "4", program.path, "--data", bench.data, "--steps",
-               str(steps), "--log", log, *TRAIN, "--checkpoint", folder, "--checkpoint-every", "10", "--keep", "100"]
+    command = [*under_mpirun(4), program.path, "--data", bench.data, "--steps", str(steps), "--log", log, *TRAIN,
+               "--checkpoint", folder, "--checkpoint-every", "10", "--keep", "100"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()) as child:
         wait_for(child, step_folder(folder, 10))
         resource.prlimit(ranks_of(program)[3], resource.RLIMIT_FSIZE, (16384, resource.RLIM_INFINITY))

@@ -15,6 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE)]
 from support import safetensors_io  # noqa: E402
 from support.executable import compile_model, environment, run  # noqa: E402
+from support.mpirun import under_mpirun  # noqa: E402
 from support.results import SOURCE, Harness  # noqa: E402
 
 BATCH, STEPS, BAD = 48, 5, 2  # the third step, from 0, has the bad row
@@ -56,7 +57,7 @@ class Checks:
         safetensors_io.write(path, rows)
         command = [program.path, "--inputs", path, "--no-shuffle", "--steps", str(STEPS), *flags]
         if launch == "mpirun":
-            command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(program.ranks), *command]
+            command = [*under_mpirun(program.ranks), *command]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment())
         assert done.returncode == 1, f"exit status {done.returncode}: {done.stderr}"
         lines = [line for line in done.stderr.splitlines() if line.startswith("error:")]

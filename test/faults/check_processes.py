@@ -19,6 +19,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 from job import Job  # noqa: E402
 from kills import Board, freeze  # noqa: E402
 from programs import Programs  # noqa: E402
+from support.mpirun import ON_ONE_MACHINE  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 TEXT = str(HERE / "job.py")
@@ -33,7 +34,7 @@ def stop_by_signal(programs, plan, launch, number, receivers, flags=()):
         flags = [flag.replace("CHECKPOINTS", checkpoints) for flag in flags]
         # mpirun passes SIGTERM on only after a second, and kills after another: see docs/faults.md.
         with Job(programs.get(plan), ["--data", TEXT, *flags], directory, launch,
-                 mpirun=["--mca", "odls_base_sigkill_timeout", "5"] if receivers == "mpirun" else ()) as job:
+                 mpirun=ON_ONE_MACHINE + (["--mca", "odls_base_sigkill_timeout", "5"] if receivers == "mpirun" else [])) as job:
             job.wait_for_step(3)
             if receivers == "mpirun":
                 os.kill(job.process.pid, number)

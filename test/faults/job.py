@@ -15,8 +15,8 @@ import subprocess
 import time
 
 from support.executable import environment
+from support.mpirun import ON_ONE_MACHINE, under_mpirun
 
-MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
 # What mpirun starts: a rank whose output and exit status are in files, also where mpirun is stopped. Signals are passed
 # on; the rank has a session of its own, for mpirun sends some of them to a whole process group: they would come twice.
 RANK = ["/bin/sh", "-c", """
@@ -29,7 +29,7 @@ exit $status"""]
 
 
 class Job:
-    def __init__(self, executable, flags, directory, launch, name="job", steps=1000000, mpirun=(), before=()):
+    def __init__(self, executable, flags, directory, launch, name="job", steps=1000000, mpirun=ON_ONE_MACHINE, before=()):
         """`executable`: of support.executable. `launch`: "threads" or "mpirun". `mpirun`: more of its flags. `before`: a
         command that becomes mpirun."""
         self.stem = os.path.join(directory, name)
@@ -38,7 +38,7 @@ class Job:
         self.launch = launch
         command = [executable.path, "--steps", str(steps), "--log", self.log, *flags]
         if launch == "mpirun":
-            command = [*before, *MPIRUN, *mpirun, "-np", str(self.ranks), *RANK, self.stem, *command]
+            command = [*before, *under_mpirun(self.ranks, mpirun), *RANK, self.stem, *command]
         self.executable = os.path.realpath(executable.path)
         with open(self.stem + ".out", "w") as out, open(self.stem + ".err", "w") as err:
             self.process = subprocess.Popen(command, stdout=out, stderr=err, env=dict(environment(), PPOPT_TEST_JOB=self.stem),

@@ -16,6 +16,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 from support.executable import checked, compile_model  # noqa: E402
+from support.mpirun import under_mpirun  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 # After "to be" comes one of two things: to know which, the model must look back.
@@ -29,7 +30,6 @@ PLANS = {
     "dp=2,pp=2": ["--mesh", "dp=2,pp=2", "--microbatches", "2", "--threads", "1"],
     "local pp=2": ["--mesh", "pp=2", "--microbatches", "2", "--launch", "local", "--threads", "1"],
 }
-MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np"]
 
 
 def repeat(text, length):
@@ -50,7 +50,7 @@ class Writer:
 
     def write(self, executable, flags, mpirun=False):
         """Standard output, less its last new line; what the run tells is on standard error."""
-        launch = [*MPIRUN, str(executable.ranks)] if mpirun else []
+        launch = under_mpirun(executable.ranks) if mpirun else []
         done = checked([*launch, executable.path, *flags])
         told, last = done.stderr.split("\ndone: ", 1)[1].rsplit("\ngenerated ", 1)
         assert last.endswith(" s\n") and last.count("\n") == 1 and done.stdout.endswith("\n"), told + last

@@ -14,6 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support import safetensors_io  # noqa: E402
 from support.executable import environment  # noqa: E402
+from support.mpirun import under_mpirun  # noqa: E402
 
 from description import make_inputs, make_params  # noqa: E402
 from pp_text import pp_text  # noqa: E402
@@ -238,7 +239,7 @@ def run_pair(description, pair, stem, inputs=None):
         safetensors_io.write(stem + ".evaluation", make_safe(description, make_inputs(description, 2 * batch, "evaluation")))
         command += ["--eval-inputs", stem + ".evaluation"]
     if pair.launch == "mpirun":
-        command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(pair.ranks), *command]
+        command = [*under_mpirun(pair.ranks), *command]
     done = run_command(command, "running")
     if done.returncode != 0:
         raise Finding("the run fails" if done.returncode in (1, 2) else "the run crashes",

@@ -273,7 +273,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   try {
-    if (auto launcher = detectMpiLauncher())
+    if (auto launcher = detectLauncher(); launcher && launcher->mpi)
       runMpiRank(*launcher, [&](Transport &transport) {
         mode->second(transport);
         return 0;

@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
     train(transport, collectives);
   };
   try {
-    if (auto launcher = comm::detectMpiLauncher())
+    if (auto launcher = comm::detectLauncher(); launcher && launcher->mpi)
       comm::runMpiRank(*launcher, [&](comm::Transport &transport) {
         body(transport);
         return 0;

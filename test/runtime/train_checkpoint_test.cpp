@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -230,7 +231,16 @@ TEST(CheckpointFolder, IsLockedByOne) {
     FolderLock first(folder.path(""));
     EXPECT_ERROR(FolderLock second(folder.path("")), "another run saves");
   }
+  // Nobody else can hold it, were it one of an earlier version, either.
+  auto mode = [&] {
+    struct stat facts = {};
+    EXPECT_EQ(::stat(folder.path(".lock").c_str(), &facts), 0);
+    return facts.st_mode & 07777;
+  };
+  EXPECT_EQ(mode(), 0600);
+  ASSERT_EQ(::chmod(folder.path(".lock").c_str(), 0644), 0);
   FolderLock third(folder.path(""));
+  EXPECT_EQ(mode(), 0600);
   EXPECT_ERROR(FolderLock fourth(folder.path("none")),
                "cannot write to the folder: No such file or directory");
 }

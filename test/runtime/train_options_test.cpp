@@ -59,6 +59,7 @@ TEST(CommandLine, ReadsValues) {
   EXPECT_EQ(parse("--describe").mode, Mode::Describe);
   EXPECT_EQ(parse("--version").mode, Mode::Version);
   EXPECT_EQ(parse("--describe=json").mode, Mode::DescribeJson);
+  EXPECT_EQ(parse("--needs").mode, Mode::Needs);
   EXPECT_FALSE(parse("--inputs f --no-shuffle").shuffle);
   EXPECT_EQ(parse("--data d").skipBadSteps, 0);
   EXPECT_EQ(parse("--skip-bad-steps --data d").skipBadSteps, 10);
@@ -192,10 +193,11 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
 
 TEST(CommandLine, NamesTheLaunchThatWorks) {
   std::string command = launchCommand(64, {"./train", "--data", "a b", "it's"});
-  EXPECT_NE(command.find("mpirun --oversubscribe --bind-to none --mca "
-                         "odls_base_sigkill_timeout 10 -np 64 "
-                         "./train --data 'a b' 'it'\\''s'"),
-            std::string::npos)
+  EXPECT_NE(
+      command.find("mpirun --oversubscribe --bind-to none --mca "
+                   "odls_base_sigkill_timeout 10 --mca btl self,vader -np 64 "
+                   "./train --data 'a b' 'it'\\''s'"),
+      std::string::npos)
       << command;
   EXPECT_EQ(launchCommand(1, {"./train"}), "./train");
 }

@@ -12,6 +12,7 @@ import subprocess
 import numpy as np
 
 from support import safetensors_io
+from support.mpirun import under_mpirun
 
 
 class Executable:
@@ -82,7 +83,7 @@ def run(executable, flags, launch="threads", dump_gradients=False, init=None, in
         command += ["--dump-gradients", stem + ".gradients.safetensors"]
     command = [*before, *command]
     if launch == "mpirun":
-        command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(executable.ranks)] + command
+        command = under_mpirun(executable.ranks) + command
     done = checked(command, timeout, env)
     with open(stem + ".jsonl") as file:
         records = [json.loads(line) for line in file]

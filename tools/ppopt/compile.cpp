@@ -72,10 +72,11 @@ static void printLaunch(StringRef executable, const mlir::pp::PlanOptions &plan,
       path + " " + getSamples(*parsed.getAsObject()).str() + " --steps 200";
   int64_t processes = plan.getProcesses();
   if (processes > 1)
-    outs() << processes << " ranks as processes:\n"
+    outs() << processes << " ranks as processes, on one machine:\n"
            << "  " << ppopt::launchAsRoot << " mpirun "
-           << ppopt::launchOversubscribed << " " << ppopt::launchFlags
-           << " -np " << processes << " " << command << "\n"
+           << ppopt::launchOversubscribed << " " << ppopt::launchFlags << " "
+           << ppopt::launchOnOneMachine << " -np " << processes << " "
+           << command << "\n"
            << "or as threads of one:\n";
   outs() << "  " << command << "\n";
 }

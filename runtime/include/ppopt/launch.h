@@ -24,6 +24,11 @@ constexpr const char *launchOversubscribed = "--oversubscribe";
 constexpr const char *launchFlags =
     "--bind-to none --mca odls_base_sigkill_timeout 10";
 
+/// For one machine: messages go through shared memory only. Otherwise Open MPI
+/// listens on every address of the machine, for other users too
+/// (docs/running.md).
+constexpr const char *launchOnOneMachine = "--mca btl self,vader";
+
 } // namespace ppopt
 
 #endif // PPOPT_LAUNCH_H

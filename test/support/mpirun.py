@@ -1,0 +1,16 @@
+"""How tests start ranks as processes: lit's %mpirun, and all harnesses. The flags are those of runtime/include/ppopt/launch.h,
+without the time to save, for which a rank that fails would be waited for."""
+
+import os
+import re
+
+with open(os.path.join(os.path.dirname(__file__), "../../runtime/include/ppopt/launch.h")) as file:
+    LAUNCH = dict(re.findall(r'\*(launch\w+) =\s*"([^"]+)"', file.read()))
+
+MPIRUN = ["mpirun", LAUNCH["launchOversubscribed"], "--bind-to", "none"]
+ON_ONE_MACHINE = LAUNCH["launchOnOneMachine"].split()
+
+
+def under_mpirun(ranks, flags=ON_ONE_MACHINE):
+    """The words in front of a rank's command."""
+    return [*MPIRUN, *flags, "-np", str(ranks)]
