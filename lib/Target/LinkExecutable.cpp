@@ -134,5 +134,5 @@ LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
     std::string missing = explainMissing((*text)->getBuffer());
     message += missing.empty() ? (*text)->getBuffer() : StringRef(missing);
   }
-  return reject("linking '" + executable + "' failed: " + message);
+  return reject("linking the executable failed: " + message);
 }

@@ -28,7 +28,7 @@ def link(directory):
         old.write("the one before")
     temporary, process = compile(directory, program=directory + "/bin/ppopt")
     errors = process.communicate(timeout=120)[1]
-    assert process.returncode == 1 and "linking '" in errors, errors
+    assert process.returncode == 1 and "linking the executable failed" in errors, errors
     assert open(directory + "/train").read() == "the one before"
     assert not os.listdir(temporary) and sorted(os.listdir(directory)) == ["bin", "lib", "tmp", "train"], os.listdir(directory)
 
