@@ -19,6 +19,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 from job import Job  # noqa: E402
 from kills import Board, freeze  # noqa: E402
 from programs import Programs  # noqa: E402
+from support.default_signals import restore_signals  # noqa: E402
 from support.mpirun import ON_ONE_MACHINE  # noqa: E402
 from support.results import Harness  # noqa: E402
 
@@ -181,6 +182,7 @@ def cases(programs):
 
 
 def main():
+    restore_signals()
     harness = Harness("processes")
     with tempfile.TemporaryDirectory() as directory:
         harness.cases(list(cases(Programs(harness.ppopt, directory))), jobs=1)

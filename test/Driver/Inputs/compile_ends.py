@@ -7,7 +7,11 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from support.default_signals import restore_signals  # noqa: E402
+
 case, ppopt, model = sys.argv[1:]
+restore_signals()
 
 
 def compile(directory, *, program=ppopt, **how):

@@ -10,7 +10,11 @@ import sys
 import tempfile
 import threading
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from support.default_signals import restore_signals  # noqa: E402
+
 case, command = sys.argv[1], sys.argv[2:]
+restore_signals()
 MIB = 1 << 20
 
 
