@@ -27,11 +27,13 @@ static_assert(std::atomic<int>::is_always_lock_free,
 
 void noteSignal(int signal) { lastSignal.store(signal); }
 
-/// One that is ignored, as nohup does it, stays so.
+/// nohup's SIGHUP stays ignored, and so does SIGPIPE. The others are for this
+/// program, though shells ignore SIGINT for what they start in the background.
 void setHandler(const StopSignal &signal, void (*handler)(int)) {
   struct sigaction action = {};
-  if (::sigaction(signal.number, nullptr, &action) != 0 ||
-      action.sa_handler == SIG_IGN)
+  if (!signal.endsAtOnceLater &&
+      (::sigaction(signal.number, nullptr, &action) != 0 ||
+       action.sa_handler == SIG_IGN))
     return;
   action = {};
   action.sa_handler = handler;
