@@ -102,8 +102,9 @@ TEST(PhaseBoard, NamesAFileThatCannotBeMade) {
     PhaseBoard board("/nowhere/phases", 1, 0);
     FAIL();
   } catch (const Error &error) {
-    EXPECT_STREQ(error.what(), "--publish-phases /nowhere/phases: cannot open: "
-                               "No such file or directory");
+    EXPECT_STREQ(error.what(),
+                 "--publish-phases /nowhere/phases: cannot create: "
+                 "No such file or directory");
   }
 }
 
