@@ -15,10 +15,6 @@
 namespace ppopt {
 namespace {
 
-std::string reason(const char *what) {
-  return std::string(what) + ": " + std::strerror(errno);
-}
-
 /// Closes at the end, and leaves errno as it is.
 class Handle {
 public:
@@ -39,6 +35,10 @@ private:
 
 } // namespace
 
+std::string describeFailure(const char *what) {
+  return std::string(what) + ": " + std::strerror(errno);
+}
+
 std::string folderOf(const std::string &path) {
   auto slash = path.rfind('/');
   return slash == std::string::npos ? "."
@@ -53,7 +53,7 @@ OutputTarget followLinks(const std::string &path) {
     Handle link(::open(at.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat status;
     if (link.get() < 0 || ::fstat(link.get(), &status) != 0)
-      return {at, false, errno == ENOENT ? "" : reason("cannot open")};
+      return {at, false, errno == ENOENT ? "" : describeFailure("cannot open")};
     if (!S_ISLNK(status.st_mode))
       return {at};
     if (status.st_uid != ::geteuid() && status.st_uid != 0)
@@ -68,12 +68,12 @@ OutputTarget followLinks(const std::string &path) {
     char target[PATH_MAX];
     ssize_t length = ::readlinkat(link.get(), "", target, sizeof target);
     if (length < 0)
-      return {at, false, reason("cannot read the link")};
+      return {at, false, describeFailure("cannot read the link")};
     std::string leads(target, static_cast<size_t>(length));
     at = leads.rfind('/', 0) == 0 ? leads : folderOf(at) + "/" + leads;
   }
   errno = ELOOP;
-  return {path, false, reason("cannot open")};
+  return {path, false, describeFailure("cannot open")};
 }
 
 OpenedOutput openOutput(const std::string &path, int flags) {
@@ -83,7 +83,7 @@ OpenedOutput openOutput(const std::string &path, int flags) {
   int noLinks = target.isDescriptor ? 0 : O_NOFOLLOW;
   int descriptor =
       ::open(target.path.c_str(), flags | noLinks | O_CLOEXEC, 0666);
-  return {descriptor, descriptor < 0 ? reason("cannot create") : ""};
+  return {descriptor, descriptor < 0 ? describeFailure("cannot create") : ""};
 }
 
 OpenedOutput openAside(const std::string &path, unsigned mode,
@@ -100,7 +100,7 @@ OpenedOutput openAside(const std::string &path, unsigned mode,
     if (errno != EEXIST)
       break;
   }
-  return {-1, reason("cannot create")};
+  return {-1, describeFailure("cannot create")};
 }
 
 std::string whyNotWritable(const std::string &path, Writing writing) {
@@ -115,7 +115,7 @@ std::string whyNotWritable(const std::string &path, Writing writing) {
                   !S_ISREG(status.st_mode)))
     return ::faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) == 0
                ? ""
-               : reason("cannot write");
+               : describeFailure("cannot write");
   std::string folder = folderOf(target.path);
   struct stat around;
   if (::stat(folder.c_str(), &around) != 0 || !S_ISDIR(around.st_mode))
@@ -128,7 +128,7 @@ std::string whyNotWritable(const std::string &path, Writing writing) {
   // To rename over it the folder would do; whoever protects a file means it.
   if (isThere &&
       ::faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) != 0)
-    return reason("cannot write");
+    return describeFailure("cannot write");
   std::string aside;
   OpenedOutput probe = openAside(target.path, 0666, aside);
   if (probe.descriptor < 0)

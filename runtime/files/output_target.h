@@ -13,6 +13,9 @@
 
 namespace ppopt {
 
+/// "WHAT: why", from errno.
+std::string describeFailure(const char *what);
+
 struct OutputTarget {
   std::string path; ///< after links
   /// Leads to an open file, of which it is no path: /proc/self/fd/1.

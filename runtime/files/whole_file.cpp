@@ -6,21 +6,12 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
 namespace ppopt {
-namespace {
-
-std::string reason(const char *what) {
-  return std::string(what) + ": " + std::strerror(errno);
-}
-
-} // namespace
-
 std::string WholeFile::open(const std::string &path, unsigned mode) {
   OutputTarget target = followLinks(path);
   if (!target.error.empty())
@@ -49,32 +40,37 @@ WholeFile::~WholeFile() {
 }
 
 std::string WholeFile::write(const void *data, uint64_t bytes) {
-  const char *next = static_cast<const char *>(data);
-  while (bytes > 0) {
-    ssize_t written = ::write(descriptor_, next, bytes);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      return reason("cannot write");
-    next += written;
-    bytes -= static_cast<uint64_t>(written);
-  }
-  return "";
+  return writeAll(descriptor_, data, bytes) ? ""
+                                            : describeFailure("cannot write");
 }
 
 std::string WholeFile::commit(bool isDurable) {
   if (isDurable && !aside_.empty() && ::fsync(descriptor_) != 0)
-    return reason("cannot write to the disk");
+    return describeFailure("cannot write to the disk");
   if (::close(std::exchange(descriptor_, -1)) != 0)
-    return reason("cannot close");
+    return describeFailure("cannot close");
   if (aside_.empty())
     return "";
   if (::rename(aside_.c_str(), path_.c_str()) != 0)
-    return reason("cannot rename into place");
+    return describeFailure("cannot rename into place");
   aside_.clear();
   if (isDurable)
     syncFolder(folderOf(path_));
   return "";
+}
+
+bool writeAll(int descriptor, const void *data, uint64_t bytes) {
+  const char *next = static_cast<const char *>(data);
+  while (bytes > 0) {
+    ssize_t written = ::write(descriptor, next, bytes);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      return false;
+    next += written;
+    bytes -= static_cast<uint64_t>(written);
+  }
+  return true;
 }
 
 void syncFolder(const std::string &folder) {

@@ -34,6 +34,10 @@ private:
   int descriptor_ = -1;
 };
 
+/// Writes all of it, however often that is interrupted. False where it failed,
+/// with errno.
+bool writeAll(int descriptor, const void *data, uint64_t bytes);
+
 /// What was created, renamed or removed in a folder is so after a crash, too.
 /// Some file systems cannot do this; nothing is said there.
 void syncFolder(const std::string &folder);

@@ -3,6 +3,7 @@
 #include "train/output_file.h"
 
 #include "core/error.h"
+#include "files/whole_file.h"
 
 #include <cerrno>
 #include <cstring>
@@ -26,16 +27,8 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::write(const void *data, uint64_t bytes) {
-  const char *next = static_cast<const char *>(data);
-  while (bytes > 0) {
-    ssize_t written = ::write(descriptor_, next, bytes);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      fail("cannot write");
-    next += written;
-    bytes -= static_cast<uint64_t>(written);
-  }
+  if (!writeAll(descriptor_, data, bytes))
+    fail("cannot write");
 }
 
 void OutputFile::sync() {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "files/output_target.h"
+#include "files/whole_file.h"
 #include "train/describe.h"
 #include "train/printed_output.h"
 #include "train/stop_signals.h"
@@ -136,19 +137,12 @@ Progress::~Progress() {
 }
 
 void Progress::logLine(const char *text, size_t size) {
-  while (size > 0) {
-    ssize_t written = ::write(log_, text, size);
-    if (written < 0 && errno == EINTR)
-      continue;
-    // Who read a pipe has gone: the run stops, and saves.
-    if (written < 0 && errno == EPIPE && StopSignals::noted() == SIGPIPE)
-      return;
-    if (written < 0)
-      throw Error("--log {}: cannot write: {}", options_.log,
-                  std::strerror(errno));
-    text += written;
-    size -= static_cast<size_t>(written);
-  }
+  if (writeAll(log_, text, size))
+    return;
+  // Who read a pipe has gone: the run stops, and saves.
+  if (errno == EPIPE && StopSignals::noted() == SIGPIPE)
+    return;
+  throw Error("--log {}: cannot write: {}", options_.log, std::strerror(errno));
 }
 
 void Progress::print(Line &line) {

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mutate_json.h"
-#include "mutator.h"
 
 #include "core/error.h"
 #include "train/checkpoint_manifest.h"
@@ -31,11 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 /// docs/checkpoints.md: of the text without the checksum.
 static std::string sign(nlohmann::json document) {
-  auto print = [&] {
-    return document.dump(1, ' ', false,
-                         nlohmann::json::error_handler_t::replace) +
-           "\n";
-  };
+  auto print = [&] { return fuzz::printJson(document, 1) + "\n"; };
   if (!document.is_object())
     return print();
   document.erase("checksum");
@@ -45,10 +40,5 @@ static std::string sign(nlohmann::json document) {
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
                                           size_t most, unsigned seed) {
-  return fuzz::mutateText(
-      data, size, most, seed,
-      [&](std::string_view text) -> std::optional<std::string> {
-        auto document = fuzz::mutateJson(text, seed);
-        return document ? std::optional(sign(*document)) : std::nullopt;
-      });
+  return fuzz::mutateJsonText(data, size, most, seed, sign);
 }

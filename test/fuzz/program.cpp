@@ -7,7 +7,6 @@
 
 #include "core/program.h"
 #include "mutate_json.h"
-#include "mutator.h"
 
 #include "core/error.h"
 #include "train/describe.h"
@@ -27,13 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
                                           size_t most, unsigned seed) {
-  return fuzz::mutateText(
-      data, size, most, seed,
-      [&](std::string_view text) -> std::optional<std::string> {
-        auto document = fuzz::mutateJson(text, seed);
-        return document ? std::optional(document->dump(
-                              -1, ' ', false,
-                              nlohmann::json::error_handler_t::replace))
-                        : std::nullopt;
-      });
+  return fuzz::mutateJsonText(data, size, most, seed,
+                              [](const nlohmann::json &document) {
+                                return fuzz::printJson(document, -1);
+                              });
 }
