@@ -63,7 +63,7 @@ class Tally:
                 self.passed += 1
         if not cases and not may_be_empty:
             self.fail(f"{runner}: ran no test")
-        elif status != 0 and self.failed == failed_before and not (may_be_empty and not cases):
+        elif status != 0 and self.failed == failed_before:
             self.fail(f"{runner}: exit status {status}")
 
     def fail(self, name):
