@@ -6,8 +6,9 @@ case, and gives it back after it:
     with share():
         run_the_case()
 
-or is run by `pool.py core COMMAND...` and has one for all of its time. A share is a connection to the pool's socket, so what a process held is free again when it ends, however it ends. Without
-a pool, as where a harness runs by itself, a share is there at once.
+or is run by `pool.py core COMMAND...` and has one for all of its time. A share is a connection to the pool's socket, so
+what a process held is free again when it ends, however it ends. Without a pool, as where a harness runs by itself, a share
+is there at once.
 """
 
 import contextlib
