@@ -31,6 +31,7 @@ NOT_SANITIZED = {
     "check_memory": "it measures resident memory, of which the sanitizer takes its part",
     "check_counts": "nothing is run, and the compiler's part is that of other harnesses",
     "check_fuzz": "its targets have an instrumented build of their own",
+    "check_docs": "it trains, and what it runs is run by others",
     "check_readme": "it trains for a minute, and what it runs is run by others",
     "check_live": "it compares speed",
 }
