@@ -38,7 +38,6 @@ static InsertPlanOptions makePlanOptions(const PlanOptions &options) {
   plan.threads = options.threads;
   plan.cpu = options.cpu;
   plan.features = options.features;
-  plan.plant = options.plant;
   return plan;
 }
 
