@@ -4,7 +4,7 @@
 #define PPOPT_TEST_LIB_MUTATIONS_H
 
 #include "ppopt/Dialect/PP/PP.h"
-#include "ppopt/Target/Compile.h"
+#include "ppopt/Driver/Compile.h"
 
 #include "mlir/Pass/Pass.h"
 

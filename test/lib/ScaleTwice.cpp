@@ -2,7 +2,7 @@
 
 #include "Mutations.h"
 
-#include "ppopt/Transforms/Entry.h"
+#include "ppopt/Transforms/Model/Entry.h"
 
 #include "mlir/IR/TypeUtilities.h"
 

@@ -2,7 +2,7 @@
 
 #include "Mutations.h"
 
-#include "ppopt/Transforms/SlotUses.h"
+#include "ppopt/Transforms/Scheduling/SlotUses.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_SLOTTOOEARLY

@@ -3,7 +3,7 @@
 #include "Mutations.h"
 #include "Sums.h"
 
-#include "ppopt/Transforms/Entry.h"
+#include "ppopt/Transforms/Model/Entry.h"
 
 #include <map>
 

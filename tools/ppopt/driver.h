@@ -3,7 +3,7 @@
 #ifndef PPOPT_TOOLS_DRIVER_H
 #define PPOPT_TOOLS_DRIVER_H
 
-#include "ppopt/Target/Compile.h"
+#include "ppopt/Driver/Compile.h"
 
 #include <string>
 

@@ -1,0 +1,23 @@
+//===- WeightPart.h - Which backward ops only weights need ----------------===//
+
+#ifndef PPOPT_LIB_TRANSFORMS_PARTITION_WEIGHTPART_H
+#define PPOPT_LIB_TRANSFORMS_PARTITION_WEIGHTPART_H
+
+#include "ppopt/Dialect/PP/PP.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::pp {
+
+/// The ops of a backward region that make up the weight part, in program order:
+/// those that lead to a parameter's gradient (`isWeightGradient`) and to
+/// nothing else, from the op that sums over rows (the product, the reduction)
+/// on. The gradients of activations before it belong to the input part, as
+/// does what `outputs` need.
+llvm::SetVector<Operation *>
+findWeightPart(Block &backward, ArrayRef<Value> outputs,
+               llvm::function_ref<bool(Value)> isWeightGradient);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_TRANSFORMS_PARTITION_WEIGHTPART_H
