@@ -34,6 +34,7 @@ if config.sanitize:
 
 config.substitutions += [
     ("%ppopt", os.path.join(bin_dir, "ppopt")),
+    ("%mutate", os.path.join(bin_dir, "test", "ppopt-mutate")),
     ("%mpirun", " ".join(MPIRUN + ON_ONE_MACHINE)),
     ("%python", "/usr/bin/python3"),
     ("%cmake", shutil.which("cmake") or "cmake"),

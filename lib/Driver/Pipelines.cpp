@@ -38,15 +38,14 @@ static InsertPlanOptions makePlanOptions(const PlanOptions &options) {
   plan.threads = options.threads;
   plan.cpu = options.cpu;
   plan.features = options.features;
-  plan.plant = options.plant;
   return plan;
 }
 
 /// What the program that generates goes through in place of the phases of the
 /// one that trains: it has one position of one row on one place, no gradients,
 /// and one task.
-static void buildGeneratorPipeline(Phase phase, OpPassManager &manager,
-                                   const PlanOptions &options) {
+static void addGeneratorPasses(Phase phase, OpPassManager &manager,
+                               const PlanOptions &options) {
   switch (phase) {
   case Phase::Placed:
     manager.addPass(createInlineCalls());
@@ -60,25 +59,17 @@ static void buildGeneratorPipeline(Phase phase, OpPassManager &manager,
     return;
   case Phase::Partitioned:
     manager.addPass(createFormGenerator());
-    manager.addPass(createVerifyTasks());
-    return;
-  case Phase::Scheduled:
-    manager.addPass(createVerifySchedule());
     return;
   default:
     return;
   }
 }
 
-void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
-                            const PlanOptions &options) {
-  bool isShared = phase == Phase::Model || phase == Phase::Kernels ||
-                  phase == Phase::Native;
-  if (options.generates && !isShared)
-    return buildGeneratorPipeline(phase, manager, options);
+/// What both programs go through, or the one that trains.
+static void addPasses(Phase phase, OpPassManager &manager,
+                      const PlanOptions &options) {
   switch (phase) {
   case Phase::Model:
-    manager.addPass(createVerifyModel());
     return;
   case Phase::Placed:
     manager.addPass(createInlineCalls());
@@ -106,7 +97,6 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     manager.addPass(createFormBuckets());
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());
-    manager.addPass(createVerifyTasks());
     return;
   case Phase::Scheduled:
     manager.addPass(createSchedule());
@@ -114,7 +104,6 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     manager.addPass(createInsertTransfers());
     manager.addPass(createInsertCollectives());
     manager.addPass(createAssignSlots());
-    manager.addPass(createVerifySchedule());
     return;
   case Phase::Kernels:
     if (options.blockBytes)
@@ -124,7 +113,6 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     manager.addPass(createFormKernels());
     manager.addPass(createBufferizeTasks());
     manager.addPass(createPlanArena());
-    manager.addPass(createVerifyKernels());
     return;
   case Phase::Native:
     manager.addPass(
@@ -134,4 +122,42 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     buildLowerToLLVMPipeline(manager);
     return;
   }
+}
+
+/// Phases without a verifier of their own hold what the ops' verifiers check.
+static void addVerifier(Phase phase, OpPassManager &manager) {
+  switch (phase) {
+  case Phase::Model:
+    manager.addPass(createVerifyModel());
+    return;
+  case Phase::Partitioned:
+    manager.addPass(createVerifyTasks());
+    return;
+  case Phase::Scheduled:
+    manager.addPass(createVerifySchedule());
+    return;
+  case Phase::Kernels:
+    manager.addPass(createVerifyKernels());
+    return;
+  case Phase::Placed:
+  case Phase::Train:
+  case Phase::Native:
+    return;
+  }
+}
+
+void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
+                            const PlanOptions &options,
+                            const PhaseExtension &extend) {
+  bool isShared = phase == Phase::Model || phase == Phase::Kernels ||
+                  phase == Phase::Native;
+  if (options.generates && !isShared)
+    addGeneratorPasses(phase, manager, options);
+  else
+    addPasses(phase, manager, options);
+  if (extend)
+    extend(phase, PhasePoint::BeforeVerifier, options, manager);
+  addVerifier(phase, manager);
+  if (extend)
+    extend(phase, PhasePoint::End, options, manager);
 }

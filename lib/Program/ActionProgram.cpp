@@ -83,15 +83,11 @@ FailureOr<json::Object> ActionWriter::describeRun(RunOp run, int64_t place) {
   FailureOr<int64_t> temps = layout.getRegion("temps", run.getLoc());
   if (failed(temps))
     return failure();
-  json::Object action{{"do", "run"},
+  return json::Object{{"do", "run"},
                       {"task", static_cast<int64_t>(number)},
                       {"microbatch", static_cast<int64_t>(run.getMicrobatch())},
                       {"args", std::move(args)},
                       {"temps", *temps}};
-  if (plan.getPlant() == "skip-update-on-rank" &&
-      task.getKind() == TaskKind::Update)
-    action["skip_on_rank"] = 0;
-  return action;
 }
 
 FailureOr<json::Object> ActionWriter::describeStart(StartOp start) {

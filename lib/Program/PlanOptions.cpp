@@ -30,7 +30,6 @@ PlanOptions PlanOptions::forGenerator() const {
   plan.threads = threads;
   plan.cpu = cpu;
   plan.features = features;
-  plan.plant = plant;
   plan.thresholds = thresholds;
   plan.command = command;
   plan.source = source;

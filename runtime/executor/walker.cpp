@@ -182,8 +182,6 @@ void Walk::perform(const Action &action) {
 void Walk::runTask(const Action &action) {
   if (isBad && rank.program.tasks[action.task].kind == "update")
     return;
-  if (action.skippedOn == rank.index)
-    return;
   rank.memoryOf(action.place).record.row_offset =
       rank.rowOffset(action.microbatch);
   for (size_t i = 0, e = action.arguments.size(); i < e; ++i)

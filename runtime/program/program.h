@@ -165,7 +165,6 @@ struct Action {
   int64_t microbatch = 0;         ///< in [0, Plan::microbatches)
   std::vector<int64_t> arguments; ///< offsets
   int64_t temporaries = 0;        ///< offset
-  int64_t skippedOn = -1;         ///< test only: a rank that leaves it out
   // zero, start, norm
   int64_t offset = 0;
   int64_t bytes = 0;

@@ -184,8 +184,6 @@ void ActionReader::readRun(const Field &field, Action &action) const {
   const Place &place = placeOf(action);
   action.arguments = field["args"].integers(0, place.arenaBytes);
   action.temporaries = readOffset(field["temps"], place, 0, PPOPT_ALIGNMENT);
-  if (field.has("skip_on_rank"))
-    action.skippedOn = field["skip_on_rank"].integer(0);
 }
 
 void ActionReader::readDead(const Field &field, Action &action) const {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Holds every plan of a model against its one-rank program: losses, gradients and parameters, in f64 within 1e-12.
 
-The pairs are listed in plans.py. Further: ranks as threads and under mpirun log the same bits, and each planted bug
-turns the comparison red. By hand: check_equivalence.py --filter 'lm dp2', --keep DIR.
+The pairs are listed in plans.py. Further: ranks as threads and under mpirun log the same bits, and each mutation
+(support/mutations.py) turns the comparison red. By hand: check_equivalence.py --filter 'lm dp2', --keep DIR.
 """
 import argparse
 import functools
@@ -16,7 +16,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support.results import Harness  # noqa: E402
 
 import plans  # noqa: E402
-from programs import Programs, check_planted, check_unchanged, compare, expect_same_bits  # noqa: E402
+from programs import Programs, check_unchanged, compare, expect_same_bits, mutation_cases  # noqa: E402
 
 def check_plan(programs, model, plan, launch, run_name, parameters):
     compare(programs.result(model, plan, run_name, launch), programs.reference(model, run_name), parameters)
@@ -49,8 +49,7 @@ def tests_of(programs):
             yield f"{model} unchanged", functools.partial(check_unchanged, programs, model, plans.Plan(2, 2), unchanged)
         for ranks in (2, 3, 4):
             yield f"{model} bits of {ranks} ranks", functools.partial(check_bits, programs, model, ranks)
-    for bug, model, plan, run_name in plans.PLANTED:
-        yield f"planted {bug}", functools.partial(check_planted, programs, bug, model, plan, run_name)
+    yield from mutation_cases(programs, plans.MUTATED)
 
 
 def main():

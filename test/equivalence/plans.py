@@ -92,11 +92,11 @@ RUNS = [("sgd", ["--optimizer", "sgd"], ["--lr", "0.1"], True),
 # Which runs a plan gets: all of them where the plan is in this set, the first two elsewhere.
 FULL = {"dp1_mb1", "dp2_mb2", "dp3_mb1", "dp4_mb4"}
 
-# Bugs that the compiler plants with --plant, each with a model, a plan and a run that must see it. (The mean of means needs
-# a plan without a part that counts no target, or it is not a number.)
-PLANTED = [("local-clip-norm", "losses", Plan(2, 2), "sgd clipped"),
+# Mutations (support/mutations.py), each with a model, a plan and a run that must see it. (The mean of means needs a plan
+# without a part that counts no target, or it is not a number.)
+MUTATED = [("local-clip-norm", "losses", Plan(2, 2), "sgd clipped"),
            ("drop-tied-sum", "lm", Plan(2, 1), "sgd"),
            ("scale-twice", "skip", Plan(2, 2), "sgd"),
            ("mean-of-means", "lm", Plan(2, 1), "sgd"),
-           ("skip-update-on-rank", "skip", Plan(2, 1), "sgd"),
+           ("gradient-not-summed", "skip", Plan(2, 1), "sgd"),
            ("drop-block", "lm", Plan(1, 1, THREADS, 12000), "sgd")]

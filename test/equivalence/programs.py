@@ -2,12 +2,14 @@
 
 A plan has a `name`, the compiler's `flags` and, where the model's text depends on it, `adapt(text)`.
 """
+import functools
 import os
 import pathlib
 import threading
 
 import numpy as np
 
+from support import mutations
 from support.executable import Mismatch, compile_model, environment, expect_close, run
 
 import plans
@@ -62,29 +64,30 @@ class Programs:
             file.write(adapted)
         return path
 
-    def executable(self, model, plan, flags):
-        name = "_".join([model, plan.name, *(f.strip("-").replace("=", "_") for f in flags)])
+    def executable(self, model, plan, flags, mutation=None):
+        """The program of a plan, with a mutation (support/mutations.py) if one is named."""
+        bug = ["--mutate", mutation] if mutation else []
+        name = "_".join([model, plan.name, *(f.strip("-").replace("=", "_") for f in [*flags, *bug])])
         return self.once(name, lambda: compile_model(
-            self.ppopt, self.model_file(model, plan), os.path.join(self.directory, name),
-            [*self.plan_flags(model, plan), "--threads", "1", *flags]))
+            mutations.tool_of(self.ppopt) if mutation else self.ppopt, self.model_file(model, plan),
+            os.path.join(self.directory, name), [*self.plan_flags(model, plan), "--threads", "1", *flags, *bug]))
 
     def plan_flags(self, model, plan):
         return plan.flags
 
-    def result(self, model, plan, run_name, launch="threads", extra=(), init=True, flags=(), name=""):
+    def result(self, model, plan, run_name, launch="threads", mutation=None, init=True, flags=(), name=""):
         """Trains with the inputs of the model and, with `init`, parameters drawn here: the compiler's initial values
-        leave biases zero. `extra` are flags of the compiler, `flags` of the executable; `name` tells runs apart that
-        have the same of all else."""
+        leave biases zero. `flags` are the executable's; `name` tells runs apart that have the same of all else."""
         compile_flags, own_flags = run_flags(run_name)
-        key = ("run", model, plan.name, run_name, launch, tuple(extra), init, tuple(flags), name)
+        key = ("run", model, plan.name, run_name, launch, mutation, init, tuple(flags), name)
 
         def make():
-            executable = self.executable(model, plan, [*compile_flags, *extra])
+            executable = self.executable(model, plan, compile_flags, mutation)
             momentum = ["--momentum", "0"] if executable.keeps_velocity and "momentum" not in " ".join(own_flags) \
                 and "sgd" in compile_flags else []
             parameters = initial_parameters(executable) if init else None
-            # A planted bug may change what is counted: the comparison itself is to see it.
-            counters = [] if extra else ["--check-counters"]
+            # A mutation may change what is counted: the comparison itself is to see it.
+            counters = [] if mutation else ["--check-counters"]
             env = dict(environment(), PPOPT_SYNC_SENDS="1") if launch == SYNCHRONOUS else None
             stem = "_".join([run_name.replace(" ", "_"), launch.replace(" ", "_"), "given" if init else "own",
                              *(f.strip("-") for f in flags), name])
@@ -123,25 +126,31 @@ def check_unchanged(programs, model, plan, names):
         assert before[name].tobytes() == after[name].tobytes(), f"{name} changed"
 
 
-def check_planted(programs, bug, model, plan, run_name):
-    """The comparison is green without the bug and red with it."""
+def check_seen(programs, mutation, model, plan, run_name):
+    """The comparison is green without the mutation and red with it."""
     reference = programs.reference(model, run_name)
     compare(programs.result(model, plan, run_name), reference, True)
-    planted = programs.result(model, plan, run_name, extra=(f"--plant={bug}",))
+    mutated = programs.result(model, plan, run_name, mutation=mutation)
     try:
-        compare(planted, reference, True)
+        compare(mutated, reference, True)
     except Mismatch as seen:
-        print(f"  planted {bug}, {model} {plan.name}: {seen}", flush=True)
+        print(f"  {mutation}, {model} {plan.name}: {seen}", flush=True)
         return
-    raise AssertionError(f"the planted bug {bug} was not seen")
+    raise AssertionError(f"the comparison does not see {mutation}")
 
 
-def check_refused(programs, bug, model, plan, text):
-    """The compiler takes the model without the bug, and says what is wrong with it."""
-    programs.executable(model, plan, ["--optimizer", "sgd"])
-    try:
-        programs.executable(model, plan, ["--optimizer", "sgd", f"--plant={bug}"])
-    except AssertionError as refused:
-        assert text in str(refused), refused
-        return
-    raise AssertionError(f"the planted bug {bug} was not seen")
+def check_refused(programs, mutation, model, plan, run_name):
+    """The verifier lets the program pass without the mutation and refuses it with it."""
+    compile_flags, _ = run_flags(run_name)
+    programs.executable(model, plan, compile_flags)
+    mutations.expect_refused(programs.ppopt, mutation, programs.model_file(model, plan),
+                             [*programs.plan_flags(model, plan), *compile_flags])
+
+
+def mutation_cases(programs, rows):
+    """The cases of rows of a mutation, a model, a plan and a run."""
+    for mutation, model, plan, run_name in rows:
+        yield f"mutation {mutation}, {model}", functools.partial(check_seen, programs, mutation, model, plan, run_name)
+        if mutations.VERIFIER[mutation]:
+            yield (f"mutation {mutation}, {model}, is refused",
+                   functools.partial(check_refused, programs, mutation, model, plan, run_name))

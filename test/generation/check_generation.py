@@ -19,7 +19,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
-from support import safetensors_io  # noqa: E402
+from support import mutations, safetensors_io  # noqa: E402
 from support.executable import Executable, Mismatch, checked, expect_close  # noqa: E402
 from support.results import Harness  # noqa: E402
 
@@ -34,17 +34,19 @@ class Tools:
 
     def __init__(self, build, directory):
         self.directory = directory
-        self.ppopt = os.path.join(directory, "prefix", "bin", "ppopt")
-        os.makedirs(os.path.dirname(self.ppopt))
+        folder = os.path.join(directory, "prefix", "bin")
+        os.makedirs(folder)
         # The compiler finds the runtime relative to its own file.
-        shutil.copy(os.path.join(build, "bin", "ppopt"), self.ppopt)
+        self.ppopt = shutil.copy(os.path.join(build, "bin", "ppopt"), folder)
+        self.mutate = shutil.copy(mutations.tool_of(os.path.join(build, "bin", "ppopt")), folder)
         os.symlink(os.path.join(build, "test", "generation", "lib"), os.path.join(directory, "prefix", "lib"))
 
-    def compile(self, name, model, flags):
+    def compile(self, name, model, flags, mutation=None):
         path = os.path.join(self.directory, name.replace(" ", "_"))
         with open(path + ".mlir", "w") as file:
             file.write(model if isinstance(model, str) else self.make_gpt(model))
-        checked([self.ppopt, "compile", path + ".mlir", "-o", path, "--threads", "2", *flags])
+        tool = [self.mutate, "--mutate", mutation] if mutation else [self.ppopt]
+        checked([*tool, "compile", path + ".mlir", "-o", path, "--threads", "2", *flags])
         return Executable(path)
 
     def make_gpt(self, flags):
@@ -98,8 +100,8 @@ def cross_entropy(logits, targets):
     return total - np.take_along_axis(logits, targets[..., None], -1)[..., 0]
 
 
-def check(tools, name, model, flags, precision):
-    executable = tools.compile(name, model, flags)
+def check(tools, name, model, flags, precision, mutation=None):
+    executable = tools.compile(name, model, flags, mutation)
     parameters, window = draw(executable, seed=len(name))
     logits, targets = score(executable, parameters, window), window[:, 1:]
     losses = cross_entropy(logits, targets)
@@ -118,10 +120,10 @@ def check(tools, name, model, flags, precision):
         expect_close(f"cross entropy at position {position}", losses[:, position].mean(), theirs, tolerance)
 
 
-def check_planted(tools):
+def check_mutation(tools):
     """Positions that are off by one must be seen."""
     try:
-        check(tools, "planted", models.gpt("f64"), ["--plant", "position-off-by-one"], "f64")
+        check(tools, "mutated", models.gpt("f64"), [], "f64", "position-off-by-one")
     except Mismatch:
         return
     raise AssertionError("a position that is off by one goes unnoticed")
@@ -143,7 +145,7 @@ def main():
         tools = Tools(harness.args.build, directory)
         for name, model, flags, precision in models.cases():
             harness.case(name, functools.partial(check, tools, name, model, flags, precision))
-        harness.case("a planted bug is seen", functools.partial(check_planted, tools))
+        harness.case("mutation position-off-by-one", functools.partial(check_mutation, tools))
         harness.case("a model that can't generate", functools.partial(check_refused, tools))
     return harness.finish()
 

@@ -79,11 +79,12 @@ static StringAttr getOtherFile(Location loc) {
                                                        : StringAttr();
 }
 
-Compilation::Compilation(const pp::PlanOptions &options, bool isStrict)
+Compilation::Compilation(const pp::PlanOptions &options, bool isStrict,
+                         pp::PhaseExtension extend)
     : options(options), context(makeRegistry()),
       diagnostics(std::make_unique<SourceMgrDiagnosticHandler>(
           sources, &context, llvm::errs())),
-      isStrict(isStrict) {
+      isStrict(isStrict), extend(std::move(extend)) {
   // One line for the user, who did not write the op as it is by then.
   context.printOpOnDiagnostic(false);
   // Registered last, so called first: counts, and leaves the printing to the
@@ -172,7 +173,7 @@ OwningOpRef<ModuleOp> Compilation::tryPlan(const pp::PlanOptions &plan,
   OwningOpRef<ModuleOp> copy = module->clone();
   for (pp::Phase phase : pp::getPhases()) {
     PassManager manager(&context);
-    pp::buildPhasePipeline(phase, manager, plan);
+    pp::buildPhasePipeline(phase, manager, plan, extend);
     if (failed(manager.run(*copy)))
       return nullptr;
     if (phase == last)
@@ -184,7 +185,7 @@ OwningOpRef<ModuleOp> Compilation::tryPlan(const pp::PlanOptions &plan,
 LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
   for (pp::Phase phase : pp::getPhases().drop_front(phasesRun)) {
     PassManager manager(&context);
-    pp::buildPhasePipeline(phase, manager, options);
+    pp::buildPhasePipeline(phase, manager, options, extend);
     if (failed(manager.run(*module))) {
       if (errorCount == 0)
         llvm::errs() << options.source << ": error: phase "
@@ -240,7 +241,7 @@ OwningOpRef<ModuleOp> Compilation::makeGenerator(StringRef dumpFolder) {
   OwningOpRef<ModuleOp> copy = module->clone();
   for (pp::Phase phase : pp::getPhases()) {
     PassManager manager(&context);
-    pp::buildPhasePipeline(phase, manager, plan);
+    pp::buildPhasePipeline(phase, manager, plan, extend);
     if (failed(manager.run(*copy)))
       return pp::makeRefusedGeneration(&context, refused);
     if (phase == pp::Phase::Model)

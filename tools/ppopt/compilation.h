@@ -18,8 +18,9 @@ namespace ppopt {
 /// in every phase. Every failure has printed at least one error.
 class Compilation {
 public:
-  /// With `isStrict` a phase that warns fails.
-  explicit Compilation(const mlir::pp::PlanOptions &options, bool isStrict);
+  /// With `isStrict` a phase that warns fails. `extend` adds passes to phases.
+  Compilation(const mlir::pp::PlanOptions &options, bool isStrict,
+              mlir::pp::PhaseExtension extend = {});
   ~Compilation();
 
   /// Reads, parses and verifies the model file of the options.
@@ -64,6 +65,7 @@ private:
   llvm::SourceMgr sources;
   std::unique_ptr<mlir::SourceMgrDiagnosticHandler> diagnostics;
   bool isStrict;
+  mlir::pp::PhaseExtension extend;
   /// How many phases the module went through.
   size_t phasesRun = 0;
   unsigned errorCount = 0, warningCount = 0;

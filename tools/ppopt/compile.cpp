@@ -4,6 +4,7 @@
 #include "auto_schedule.h"
 #include "commands.h"
 #include "compilation.h"
+#include "driver.h"
 #include "plan_flags.h"
 #include "temporary_folder.h"
 #include "write_file.h"
@@ -37,7 +38,9 @@ static constexpr Flag outputFlags[] = {
 };
 
 /// The folder that holds bin/ppopt and lib/libppopt_runtime.a.
-static std::string getPrefix() {
+static std::string getPrefix(const DriverSetup &setup) {
+  if (!setup.prefix.empty())
+    return setup.prefix;
   static int anchor;
   std::string tool = sys::fs::getMainExecutable("ppopt", &anchor);
   return sys::path::parent_path(sys::path::parent_path(tool)).str();
@@ -82,7 +85,7 @@ static void printLaunch(StringRef executable, const mlir::pp::PlanOptions &plan,
   outs() << "  " << command << "\n";
 }
 
-static int run(const Arguments &arguments) {
+static int run(const Arguments &arguments, const DriverSetup &setup) {
   std::string output = arguments.get("o").str();
   std::optional<Phase> stop =
       mlir::pp::symbolizePhase(arguments.get("stop-after"));
@@ -100,7 +103,7 @@ static int run(const Arguments &arguments) {
                        "that generates: say which, --stop-after");
     plan = plan->forGenerator();
   }
-  Compilation compilation(*plan, arguments.has("werror"));
+  Compilation compilation(*plan, arguments.has("werror"), setup.extend);
   if (failed(compilation.parse()))
     return 1;
   mlir::OwningOpRef<mlir::ModuleOp> generator;
@@ -132,7 +135,7 @@ static int run(const Arguments &arguments) {
   }
   // Only one that is linked replaces the one that is there.
   std::string linked = folder.path("linked");
-  if (failed(mlir::pp::linkExecutable(paths, getPrefix(), linked)))
+  if (failed(mlir::pp::linkExecutable(paths, getPrefix(setup), linked)))
     return 1;
   auto executable = MemoryBuffer::getFile(linked);
   if (std::error_code error = executable.getError())

@@ -54,6 +54,7 @@ inline bool isScheduleFile(llvm::StringRef schedule) {
 }
 
 class Arguments;
+struct DriverSetup;
 
 struct Command {
   llvm::StringRef name; ///< "compile", "model gpt"
@@ -61,7 +62,7 @@ struct Command {
   llvm::StringRef positional; ///< e.g. "MODEL"; empty: takes none
   llvm::StringRef description;
   llvm::ArrayRef<llvm::ArrayRef<Flag>> flags; ///< groups, as --help shows them
-  int (*run)(const Arguments &arguments);
+  int (*run)(const Arguments &arguments, const DriverSetup &setup);
   bool takesSeveral = false; ///< positional arguments
 };
 

@@ -76,7 +76,7 @@ static constexpr Flag gptFlags[] = {
      "targets with this id are not counted in the loss"},
 };
 
-static int runGpt(const Arguments &arguments) {
+static int runGpt(const Arguments &arguments, const DriverSetup &) {
   const Preset *preset = llvm::find_if(presets, [&](const Preset &candidate) {
     return candidate.name == arguments.get("preset");
   });
@@ -158,7 +158,7 @@ static constexpr Flag mlpFlags[] = {
     {"dtype", ValueKind::Choice, "TYPE", "f32", "type of all numbers", types},
 };
 
-static int runMlp(const Arguments &arguments) {
+static int runMlp(const Arguments &arguments, const DriverSetup &) {
   MlpModel model;
   for (StringRef text : split(arguments.get("widths"), ',')) {
     int64_t width = 0;

@@ -4,6 +4,7 @@
 #include "auto_schedule.h"
 #include "commands.h"
 #include "compilation.h"
+#include "driver.h"
 #include "plan_flags.h"
 #include "plan_text.h"
 #include "write_file.h"
@@ -61,7 +62,7 @@ static int printProgram(mlir::ModuleOp module,
   return 0;
 }
 
-static int run(const Arguments &arguments) {
+static int run(const Arguments &arguments, const DriverSetup &setup) {
   if (arguments.has("o") && !arguments.has("emit"))
     return failUsage(planCommand,
                      "-o says where --emit writes; give --emit, or "
@@ -75,7 +76,7 @@ static int run(const Arguments &arguments) {
                        "--" + flag +
                            " shows the schedules of ranks, and --launch "
                            "local has none; leave one of them out");
-  Compilation compilation(*plan, arguments.has("werror"));
+  Compilation compilation(*plan, arguments.has("werror"), setup.extend);
   if (failed(compilation.parse()))
     return 1;
   chooseRecompute(compilation, arguments, *plan, errs());

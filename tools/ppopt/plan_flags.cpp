@@ -41,11 +41,6 @@ static constexpr StringRef laterSyncs[] = {"async", "stale", "local"};
 static constexpr StringRef targets[] = {"cpu"};
 static constexpr StringRef laterTargets[] = {"cuda"};
 static constexpr StringRef unlimited[] = {"unlimited"};
-static constexpr StringRef bugs[] = {
-    "local-clip-norm",     "drop-tied-sum",          "scale-twice",
-    "mean-of-means",       "skip-update-on-rank",    "tied-not-summed",
-    "slot-too-early",      "drop-boundary-gradient", "drop-block",
-    "temporary-too-early", "position-off-by-one"};
 
 static constexpr Flag planFlags[] = {
     {"mesh", ValueKind::Mesh, "dp=D,pp=P", "dp=1",
@@ -110,10 +105,6 @@ static constexpr Flag planFlags[] = {
     {"threshold", ValueKind::Text, "NAME=N,…", "",
      "sets constants at which the compiled code changes its form",
      /*values=*/{},
-     /*later=*/{},
-     /*isForTests=*/true},
-    {"plant", ValueKind::Choice, "BUG", "",
-     "compiles a known bug in, which tests must find", bugs,
      /*later=*/{},
      /*isForTests=*/true},
 };
@@ -223,7 +214,6 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
     return reject("--nesterov goes with --optimizer sgd, not " +
                   plan.optimizer);
   plan.target = arguments.get("target").str();
-  plan.plant = arguments.get("plant").str();
   plan.thresholds = arguments.get("threshold").str();
   wrong = mlir::pp::checkThresholds(plan.thresholds);
   if (!wrong.empty())

@@ -12,7 +12,7 @@ static constexpr Flag plotFlags[] = {
     {"o", ValueKind::Output, "FILE", "curves.html", "the page"},
 };
 
-static int run(const Arguments &arguments) {
+static int run(const Arguments &arguments, const DriverSetup &) {
   std::vector<curves::Run> runs;
   for (const std::string &path : arguments.positionals) {
     Expected<curves::Run> run = curves::readRun(path);

@@ -13,6 +13,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/SmallVector.h"
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -44,10 +45,21 @@ void registerCompilerDialects(DialectRegistry &registry);
 /// their command-line names.
 void registerCompilerPasses();
 
+/// Where whoever runs the phases may add passes to one: before its verifier, or
+/// at its end. In a phase without a verifier both are its end.
+enum class PhasePoint { BeforeVerifier, End };
+
+/// Called at each point of each phase. `options.generates` says which of the
+/// two programs goes through the phase.
+using PhaseExtension =
+    std::function<void(Phase phase, PhasePoint point,
+                       const PlanOptions &options, OpPassManager &manager)>;
+
 /// Appends the passes that take a module from the phase before to `phase` (for
-/// Model: from what the parser gave), the phase's verifier last.
+/// Model: from what the parser gave), and the phase's verifier.
 void buildPhasePipeline(Phase phase, OpPassManager &manager,
-                        const PlanOptions &options);
+                        const PlanOptions &options,
+                        const PhaseExtension &extend = {});
 
 /// Links object files with the runtime in `prefix`/lib to an executable.
 LogicalResult linkExecutable(ArrayRef<std::string> objects, StringRef prefix,

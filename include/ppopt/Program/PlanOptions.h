@@ -50,8 +50,6 @@ struct PlanOptions {
   std::string features; ///< "+avx2,-avx512f,…"
   /// Test only: thresholds, as in "kernel-ops=1" (Analysis/Thresholds.def).
   std::string thresholds;
-  /// Test only: a bug to plant, so that the harnesses can be seen red.
-  std::string plant;
   /// The program that generates, instead of the one that trains.
   bool generates = false;
   /// What the user typed; the executable's --describe repeats it.

@@ -47,8 +47,6 @@ public:
         builder(task.getContext()) {}
 
   LogicalResult run();
-  /// Test only: take an argument for free before it has been read.
-  bool isTooEarly = false;
 
 private:
   MemRefType getBufferType(Type tensor) {
@@ -211,7 +209,7 @@ SmallVector<Hole> TaskBufferizer::findHoles(SmallVectorImpl<Value> &arguments) {
   for (BlockArgument argument : body.getArguments())
     if (isa<RankedTensorType>(argument.getType()) &&
         dying.contains(task.getArgRole(argument.getArgNumber())))
-      add(argument, isTooEarly ? 0 : lastUses.lookup(argument) + 1, end);
+      add(argument, lastUses.lookup(argument) + 1, end);
   for (Value result : ret->getOperands()) {
     Value root = getRoot(result), buffer = buffers.lookup(root);
     bool isTied = isa<RankedTensorType>(buffer.getType());
@@ -389,15 +387,11 @@ LogicalResult TaskBufferizer::run() {
 struct BufferizeTasksPass : pp::impl::BufferizeTasksBase<BufferizeTasksPass> {
   void runOnOperation() override {
     int64_t threads = 1;
-    bool isTooEarly = false;
-    for (auto plan : getOperation().getOps<PlanOp>()) {
+    for (auto plan : getOperation().getOps<PlanOp>())
       threads = plan.getThreads();
-      isTooEarly = plan.getPlant() == "temporary-too-early";
-    }
     auto dying = findDyingArguments(getOperation());
     for (auto task : getOperation().getOps<TaskOp>()) {
       TaskBufferizer bufferizer(task, threads, dying[task]);
-      bufferizer.isTooEarly = isTooEarly;
       if (failed(bufferizer.run()))
         return signalPassFailure();
     }

@@ -64,9 +64,6 @@ class RowGroup {
 public:
   RowGroup(Block &body, int64_t budget) : body(body), budget(budget) {}
 
-  /// Test only: sums are those of the first block.
-  bool dropsSums = false;
-
   /// Collects the group around the wide result of `seed`. False if some op of
   /// it can't be computed block by block.
   bool grow(Operation *seed);
@@ -392,7 +389,7 @@ LogicalResult RowGroup::computeBlock(Operation *op, RowBlock block) {
     SmallVector<Value> &known = parts[result];
     if (state.kind == BatchState::Split || known.empty())
       known.push_back(part);
-    else if (!dropsSums)
+    else
       known.front() =
           AddOp::create(*builder, op->getLoc(), known.front(), part);
   }
@@ -450,8 +447,6 @@ struct BlockRows : pp::impl::BlockRowsBase<BlockRows> {
   using BlockRowsBase::BlockRowsBase;
 
   void runOnOperation() override {
-    for (auto plan : getOperation().getOps<PlanOp>())
-      dropsSums = plan.getPlant() == "drop-block";
     for (auto task : getOperation().getOps<TaskOp>())
       for (bool isSplit = true; isSplit;) {
         FailureOr<bool> split = splitOne(task.getBody().front());
@@ -466,7 +461,6 @@ private:
   /// again.
   FailureOr<bool> splitOne(Block &body);
 
-  bool dropsSums = false;
   int64_t opsInBlocks = 0; ///< of all tasks
   /// Ops that are no wide products, and products around which no group can be
   /// split; other groups have nothing to do with theirs.
@@ -489,7 +483,6 @@ FailureOr<bool> BlockRows::splitOne(Block &body) {
     if (settled.contains(seed))
       continue;
     RowGroup group(body, budget);
-    group.dropsSums = dropsSums;
     if (!group.grow(seed)) {
       settled.insert(seed);
       for (auto [otherBytes, other] : seeds)

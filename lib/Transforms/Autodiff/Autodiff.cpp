@@ -79,10 +79,6 @@ public:
   }
 
   LogicalResult run();
-  /// Test only: forget all but one use of a parameter.
-  bool dropTiedSum = false;
-  /// Test only: forget the gradient of the last copy.
-  bool dropBoundary = false;
 
 private:
   LogicalResult differentiate(PlaceOp forward);
@@ -118,18 +114,13 @@ private:
 
 void Differentiator::addGradient(Value value, Value gradient) {
   Value &sum = gradients[value];
-  if (sum && dropTiedSum && value.getDefiningOp<ParamOp>())
-    return;
   sum =
       sum ? AddOp::create(builder, gradient.getLoc(), sum, gradient).getResult()
           : gradient;
 }
 
 void Differentiator::addPart(Value value, Value gradient) {
-  SmallVector<Value> &known = parts[value];
-  if (!known.empty() && dropTiedSum && value.getDefiningOp<ParamOp>())
-    return;
-  known.push_back(gradient);
+  parts[value].push_back(gradient);
 }
 
 LogicalResult Differentiator::differentiate(Operation *op) {
@@ -263,8 +254,6 @@ void Differentiator::differentiate(CopyOp copy) {
   auto known = parts.find(copy.getResult());
   if (known == parts.end() || !active.contains(copy.getX()))
     return;
-  if (std::exchange(dropBoundary, false))
-    return;
   assert(known->second.size() == 1 && "its last reader has summed them");
   if (Value constant = hoistConstant(known->second.front()))
     return addPart(copy.getX(), constant);
@@ -373,10 +362,6 @@ struct Autodiff : pp::impl::AutodiffBase<Autodiff> {
       return signalPassFailure();
     }
     Differentiator differentiator(*entry);
-    for (auto plan : getOperation().getOps<PlanOp>()) {
-      differentiator.dropTiedSum = plan.getPlant() == "drop-tied-sum";
-      differentiator.dropBoundary = plan.getPlant() == "drop-boundary-gradient";
-    }
     if (failed(differentiator.run()))
       return signalPassFailure();
   }

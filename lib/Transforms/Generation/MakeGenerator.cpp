@@ -324,8 +324,8 @@ Value finishLogits(OpBuilder &builder, Value scores) {
 /// Replaces a function's body part by part.
 class GeneratorBuilder {
 public:
-  GeneratorBuilder(func::FuncOp entry, StringRef plant)
-      : entry(entry), plant(plant), builder(entry) {}
+  explicit GeneratorBuilder(func::FuncOp entry)
+      : entry(entry), builder(entry) {}
 
   LogicalResult run();
 
@@ -337,7 +337,6 @@ private:
               int64_t context);
 
   func::FuncOp entry;
-  StringRef plant;
   OpBuilder builder;
 };
 
@@ -381,11 +380,6 @@ LogicalResult GeneratorBuilder::narrowToPosition(const LogitsSource &source) {
   func::FuncOp made =
       createEntry({type.clone({1, 1}), position}, source.tokens.getLoc());
   Value at = made.getArgument(1);
-  if (plant == "position-off-by-one")
-    at = AddOp::create(
-        builder, at.getLoc(), at,
-        ConstantOp::create(builder, at.getLoc(), position,
-                           DenseElementsAttr::get(position, int64_t(1))));
   PositionNarrowing narrowing(builder, context, made, at);
   narrowing.set(source.tokens, made.getArgument(0),
                 context == 1 ? BatchState() : BatchState::split(1, 1));
@@ -458,7 +452,7 @@ struct MakeGenerator : pp::impl::MakeGeneratorBase<MakeGenerator> {
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(entry) || failed(plan))
       return signalPassFailure();
-    GeneratorBuilder generator(*entry, plan->getPlant().value_or(""));
+    GeneratorBuilder generator(*entry);
     if (failed(generator.run()))
       return signalPassFailure();
     plan->setBatch(1);

@@ -49,8 +49,7 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
         tied, recompute, precision, getText(builder, table),
         stagePlaces.empty() ? DenseI64ArrayAttr()
                             : builder.getDenseI64ArrayAttr(stagePlaces),
-        deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr(),
-        getText(builder, plant));
+        deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr());
     if (recompute != "layer")
       dropCheckpoints(module);
   }

@@ -105,7 +105,7 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
       for (int64_t place : bucket.getUpdatePlaces())
         updatedBy[place].push_back(bucket);
       if (bucket.getBorrowed())
-        lend(*plan, bucket, builder);
+        lend(bucket, builder);
     }
     for (auto &[place, updated] : updatedBy) {
       buildNormTask(place, ownedBy[place], builder);
@@ -115,7 +115,7 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
   }
 
 private:
-  void lend(PlanOp plan, BucketOp bucket, OpBuilder &builder);
+  void lend(BucketOp bucket, OpBuilder &builder);
   int64_t findFirstStage(int64_t place);
   SmallVector<BucketOp> formBuckets(PlanOp plan, OpBuilder &builder);
 };
@@ -132,7 +132,7 @@ int64_t FormBuckets::findFirstStage(int64_t place) {
 }
 
 /// To each borrower go the parameters, and its gradients come back.
-void FormBuckets::lend(PlanOp plan, BucketOp bucket, OpBuilder &builder) {
+void FormBuckets::lend(BucketOp bucket, OpBuilder &builder) {
   StringRef name = bucket.getSymName();
   int64_t owner = bucket.getPlaces().front();
   int64_t ownerStage = findFirstStage(owner);
@@ -151,8 +151,6 @@ void FormBuckets::lend(PlanOp plan, BucketOp bucket, OpBuilder &builder) {
         place, owner, stage, ownerStage, gradType, /*requires_grad=*/false,
         FlatSymbolRefAttr::get(builder.getContext(), to), /*step=*/true));
   }
-  if (plan.getPlant() == "tied-not-summed")
-    back.pop_back(); // the bug: the last one's gradients are forgotten
   buildCollectTask(bucket, back, builder);
 }
 

@@ -27,8 +27,7 @@ namespace {
 class TaskChecker {
 public:
   TaskChecker(ModuleOp module, PlanOp plan)
-      : module(module), places(plan.getAxisSize("pp")),
-        isPlanted(plan.getPlant() == "tied-not-summed") {}
+      : module(module), places(plan.getAxisSize("pp")) {}
 
   LogicalResult check();
 
@@ -64,7 +63,6 @@ private:
 
   ModuleOp module;
   int64_t places;
-  bool isPlanted;
   llvm::StringSet<> received; ///< transfers that some task reads
   llvm::StringMap<Made> saved;
   llvm::StringMap<TaskOp> globals;
@@ -269,7 +267,7 @@ LogicalResult TaskChecker::checkLoan(TransferOp transfer) {
   if (transfer.getType() != type)
     return transfer.emitOpError("is of ")
            << transfer.getType() << ", and the bucket of " << type;
-  if (isGradient && !isPlanted && !received.contains(transfer.getSymName()))
+  if (isGradient && !received.contains(transfer.getSymName()))
     return transfer.emitOpError("brings gradients that no task adds");
   return success();
 }

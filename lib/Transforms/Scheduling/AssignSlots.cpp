@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"
 #include "ppopt/Transforms/Scheduling/SlotUses.h"
 
@@ -20,25 +19,11 @@ using namespace mlir::pp;
 
 namespace {
 
-/// Ends each life one run early, so that the run before its last reader may
-/// write over it: the bug that --plant=slot-too-early asks for.
-void endTooEarly(MutableArrayRef<SlotLifetime> lifetimes, ScheduleOp schedule) {
-  SmallVector<unsigned> runBefore; // of each action
-  unsigned last = 0;
-  for (auto [position, action] : llvm::enumerate(schedule.getBody().front())) {
-    runBefore.push_back(last);
-    if (isa<RunOp>(action))
-      last = position;
-  }
-  for (SlotLifetime &life : lifetimes)
-    life.end = std::max(life.begin, std::max(runBefore[life.end], 1u) - 1);
-}
-
 class SlotAssigner {
 public:
   SlotAssigner(ScheduleOp schedule, const SlotUses &uses)
       : schedule(schedule), uses(uses) {}
-  void run(bool isTooEarly);
+  void run();
 
 private:
   void colour(ArrayRef<SlotLifetime> lifetimes);
@@ -107,11 +92,8 @@ void SlotAssigner::setSlots() {
   }
 }
 
-void SlotAssigner::run(bool isTooEarly) {
-  SmallVector<SlotLifetime> lifetimes = findLifetimes(schedule, uses);
-  if (isTooEarly)
-    endTooEarly(lifetimes, schedule);
-  colour(lifetimes);
+void SlotAssigner::run() {
+  colour(findLifetimes(schedule, uses));
   setSlots();
   schedule.setSlots(slots);
   if (schedule.isLocal())
@@ -120,13 +102,9 @@ void SlotAssigner::run(bool isTooEarly) {
 
 struct AssignSlots : pp::impl::AssignSlotsBase<AssignSlots> {
   void runOnOperation() override {
-    FailureOr<PlanOp> plan = findPlan(getOperation());
-    if (failed(plan))
-      return signalPassFailure();
-    bool isTooEarly = plan->getPlant() == "slot-too-early";
     SlotUses uses(getOperation());
     for (auto schedule : getOperation().getOps<ScheduleOp>())
-      SlotAssigner(schedule, uses).run(isTooEarly);
+      SlotAssigner(schedule, uses).run();
   }
 };
 

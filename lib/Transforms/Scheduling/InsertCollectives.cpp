@@ -99,18 +99,11 @@ void SumList::addScalars(RoleKind kind, ArrayRef<StringRef> axes) {
 
 void SumList::addBucket(BucketOp bucket) {
   auto what = FlatSymbolRefAttr::get(bucket.getSymNameAttr());
-  auto addCopies = [&](ArrayRef<int64_t> places) {
-    if (places.size() > 1)
-      add(what, {"dp", "pp"}, places, places);
-    else
-      add(what, {"dp"}, /*among=*/{}, places);
-  };
   ArrayRef<int64_t> places = bucket.getUpdatePlaces();
-  if (places.size() > 1 && plan.getPlant() == "tied-not-summed") {
-    addCopies(places.drop_back());
-    places = places.take_back();
-  }
-  addCopies(places);
+  if (places.size() > 1)
+    add(what, {"dp", "pp"}, places, places);
+  else
+    add(what, {"dp"}, /*among=*/{}, places);
 }
 
 void SumList::find() {
@@ -119,8 +112,7 @@ void SumList::find() {
   for (auto bucket : module.getOps<BucketOp>())
     addBucket(bucket);
   // Over dp the gradients are summed already.
-  if (plan.getPlant() != "local-clip-norm")
-    addScalars(RoleKind::Norm, {"pp"});
+  addScalars(RoleKind::Norm, {"pp"});
 }
 
 /// A channel for each group; channel 0 is that of transfers.
@@ -190,7 +182,7 @@ public:
   CollectiveInserter(ScheduleOp schedule, const TaskSums &tasks, int64_t places)
       : schedule(schedule), tasks(tasks), places(places), builder(schedule) {}
 
-  void run(ArrayRef<Sum> sums, bool isNormLocal);
+  void run(ArrayRef<Sum> sums);
 
 private:
   void scan();
@@ -218,8 +210,7 @@ private:
   DenseMap<Attribute, Operation *> nestedReader;
   DenseMap<Operation *, unsigned> positions;
   Operation *zero = nullptr, *check = nullptr, *norm = nullptr;
-  Operation *globalReader = nullptr, *bucketReader = nullptr,
-            *firstUpdate = nullptr;
+  Operation *globalReader = nullptr, *bucketReader = nullptr;
   SmallVector<Pending> pending;
   int64_t nextId = 0;
 };
@@ -248,8 +239,6 @@ void CollectiveInserter::scan() {
     for (Attribute what : tasks.readByPrologue(run))
       nestedReader.try_emplace(what, run);
     TaskKind kind = tasks.getTask(run).getKind();
-    if (kind == TaskKind::Update)
-      setFirst(firstUpdate, run);
     if (kind == TaskKind::Norm || kind == TaskKind::Update)
       setFirst(bucketReader, run);
     else if (kind != TaskKind::Prologue)
@@ -351,18 +340,9 @@ void CollectiveInserter::insertLocally(const Sum &sum, Operation *reader) {
   SumPlacesOp::create(builder, schedule.getLoc(), sum.what, among);
 }
 
-void CollectiveInserter::run(ArrayRef<Sum> sums, bool isNormLocal) {
+void CollectiveInserter::run(ArrayRef<Sum> sums) {
   scan();
   selectSums(sums);
-  // The bug of a norm of a rank's own gradients: they are summed behind it.
-  if (isNormLocal && norm) {
-    bucketReader = firstUpdate;
-    for (Pending &each : pending)
-      if (each.sum->isBucket()) {
-        each.behind = norm;
-        each.position = positions.lookup(norm);
-      }
-  }
   if (!schedule.isLocal())
     orderStarts();
   for (const Pending &each : pending)
@@ -381,10 +361,9 @@ struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {
     if (sums.get().empty())
       return;
     TaskSums tasks(getOperation());
-    bool isNormLocal = plan->getPlant() == "local-clip-norm";
     for (auto schedule : getOperation().getOps<ScheduleOp>())
       CollectiveInserter(schedule, tasks, plan->getAxisSize("pp"))
-          .run(sums.get(), isNormLocal);
+          .run(sums.get());
   }
 };
 

@@ -121,8 +121,6 @@ LogicalResult ScheduleChecker::checkRead(Operation *action, const SlotUse &use,
   int64_t number = getSlot(action, use.role);
   bool isHere = isSlot(number, use);
   const Slot &slot = isHere ? slots[number] : Slot();
-  if (index.hasPlantedSlots && isHere)
-    return success();
   if (!isHere || slot.value != use.role || slot.microbatch != microbatch) {
     InFlightDiagnostic diag = action->emitOpError("reads '")
                               << use.role.getName()
@@ -157,7 +155,7 @@ LogicalResult ScheduleChecker::checkWrite(Operation *action, const SlotUse &use,
            << "' to slot " << number << " of " << bytes;
   Slot &slot = slots[number];
   Operation *busy = slot.sends ? slot.send : slot.receive;
-  if (busy && !index.hasPlantedSlots) {
+  if (busy) {
     InFlightDiagnostic diag = action->emitOpError("writes '")
                               << use.role.getName() << "' to slot " << number
                               << ", which a transfer still uses";
@@ -180,7 +178,7 @@ LogicalResult ScheduleChecker::checkSlots(RunOp run) {
       read.insert(slot);
       continue;
     }
-    if (read.contains(slot) && !index.hasPlantedSlots)
+    if (read.contains(slot))
       return run.emitOpError("writes '") << use.role.getName() << "' to slot "
                                          << slot << ", which it reads";
     if (failed(checkWrite(run, use, microbatch)))
@@ -232,8 +230,7 @@ int64_t ScheduleChecker::countRanks(Attribute what) {
 LogicalResult ScheduleChecker::checkAreSummed(Operation *reader,
                                               ArrayRef<Attribute> list) {
   for (Attribute what : list)
-    if (!index.hasPlantedSums && !summed.count(what) && countRanks(what) > 1 &&
-        isSummedHere(what))
+    if (!summed.count(what) && countRanks(what) > 1 && isSummedHere(what))
       return reader->emitOpError("needs ")
              << what << " of all ranks, which is not summed yet";
   return success();
@@ -278,8 +275,6 @@ LogicalResult ScheduleChecker::checkGroup(StartOp start) {
   if (ranks == 1)
     return start.emitOpError("sums over ")
            << start.getAxes() << ", which is one rank";
-  if (index.hasPlantedSums)
-    return success();
   ArrayRef<int64_t> places = index.placesOf.lookup(what);
   bool isAmong = places.size() > 1
                      ? start.getAmong() && *start.getAmong() == places
@@ -322,7 +317,7 @@ LogicalResult ScheduleChecker::check(SumPlacesOp sum) {
   SmallVector<int64_t> places(index.placesOf.lookup(what));
   if (places.empty())
     places = llvm::to_vector(llvm::seq(index.places));
-  if (sum.getPlaces() == ArrayRef(places) || index.hasPlantedSums)
+  if (sum.getPlaces() == ArrayRef(places))
     return success();
   InFlightDiagnostic diag = sum.emitOpError("sums ")
                             << what << " over places " << sum.getPlaces();
@@ -507,10 +502,7 @@ LogicalResult ScheduleChecker::check(WaitOp wait) {
       lending.erase({use.place, getBucket(use.role)});
       return success();
     }
-    // With a planted bug something else may be in the slot by now.
-    Slot &slot = slots[send.getSlot()];
-    if (slot.sends > 0)
-      --slot.sends;
+    --slots[send.getSlot()].sends;
   } else {
     auto recv = cast<RecvOp>(action);
     SlotUse use = index.uses.of(recv);

@@ -10,9 +10,6 @@ ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
       places(plan.getAxisSize("pp")), dataParallel(plan.getAxisSize("dp")),
       uses(module), tasks(llvm::to_vector(module.getOps<TaskOp>())),
       transfers(llvm::to_vector(module.getOps<TransferOp>())) {
-  StringRef plant = plan.getPlant().value_or("");
-  hasPlantedSums = plant == "local-clip-norm" || plant == "tied-not-summed";
-  hasPlantedSlots = plant == "slot-too-early";
   for (auto bucket : module.getOps<BucketOp>()) {
     auto symbol = FlatSymbolRefAttr::get(bucket.getSymNameAttr());
     placesOf[symbol] = bucket.getUpdatePlaces();

@@ -28,8 +28,6 @@ struct ScheduleIndex {
   llvm::SmallSetVector<Attribute, 4> globals, deciding;
   /// The places that have a part of what is summed over ranks; empty: all.
   DenseMap<Attribute, ArrayRef<int64_t>> placesOf;
-  /// Test only: which of the checks a planted bug would fail.
-  bool hasPlantedSums, hasPlantedSlots;
 
   /// The buffer, as starts name it, that a role belongs to; null if it is never
   /// summed.

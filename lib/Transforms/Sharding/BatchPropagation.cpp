@@ -148,13 +148,6 @@ static bool isCount(Value value) {
 }
 
 Value BatchPropagation::completeSum(OpBuilder &builder, Value partial) {
-  if (plant == "mean-of-means") {
-    auto type =
-        RankedTensorType::get({}, getElementTypeOrSelf(partial.getType()));
-    Value count = ConstantOp::create(builder, partial.getLoc(), type,
-                                     static_cast<double>(tiles));
-    return MulOp::create(builder, partial.getLoc(), partial, count);
-  }
   return BatchSumOp::create(builder, partial.getLoc(), partial,
                             isCount(partial));
 }
@@ -423,14 +416,9 @@ LogicalResult BatchPropagation::propagate(Block &block) {
       if (failed(propagate(space)))
         return failure();
     } else if (auto update = dyn_cast<UpdateOp>(op)) {
-      for (OpOperand &part : update.getGradientsMutable()) {
-        if (plant == "scale-twice") {
-          OpBuilder builder(update);
-          part.set(divideByTiles(builder, part.get()));
-        }
+      for (OpOperand &part : update.getGradientsMutable())
         if (failed(makePartial(part)))
           return failure();
-      }
     } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
       for (OpOperand &loss : ret->getOpOperands())
         if (failed(makePartial(loss)))

@@ -83,7 +83,6 @@ struct SplitBatch : pp::impl::SplitBatchBase<SplitBatch> {
     if (failed(declareInputs(*entry)))
       return signalPassFailure();
     BatchPropagation propagation(*entry, *batch, plan->getBatchTiles());
-    propagation.plant = plan->getPlant().value_or("");
     if (failed(propagation.propagate()))
       return signalPassFailure();
     propagation.applyLocalShapes(*batch / plan->getBatchTiles());

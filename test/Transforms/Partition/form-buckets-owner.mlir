@@ -1,5 +1,4 @@
 // RUN: ppopt opt %s --pp-form-buckets | FileCheck %s
-// RUN: sed 's/features = ""/features = "", plant = "tied-not-summed"/' %s | ppopt opt --pp-form-buckets | FileCheck %s --check-prefix=PLANTED
 
 // With tied = owner the first place alone updates what several hold: to each other goes the parameters' range, and the gradients'
 // comes back to a task that adds it. Places 1 and 2 borrow w; place 2 owns v by itself.
@@ -18,11 +17,6 @@
 // CHECK: pp.task norm on 2 @p2_N(%{{.*}}: tensor<64xf32> {pp.role = #pp.role<grad_range, "[[V]]">}
 // CHECK: pp.task update on 2 @p2_U_[[V]]
 // CHECK-NOT: pp.task
-
-// The bug of a copy whose gradient is forgotten: the last.
-// PLANTED: pp.task collect
-// PLANTED-NEXT: pp.accumulate
-// PLANTED-NEXT: pp.return
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", tied = "owner"}
 pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 1, 2>}
 pp.param_decl "v" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 2>}

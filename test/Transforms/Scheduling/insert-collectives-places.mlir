@@ -1,6 +1,4 @@
 // RUN: ppopt opt %s --pp-insert-collectives | FileCheck %s
-// RUN: sed 's/features = ""/features = "", plant = "tied-not-summed"/' %s | ppopt opt --pp-insert-collectives | FileCheck %s --check-prefix=TIED
-// RUN: sed 's/features = ""/features = "", plant = "local-clip-norm"/' %s | ppopt opt --pp-insert-collectives | FileCheck %s --check-prefix=LOCAL
 
 // Two places, two ranks each. @tied and @more are held by both places: their sums start in one order on both, though place 1
 // has @more complete first. A place without a part in a sum starts it too, behind the zeros or the check that may skip the rest.
@@ -58,25 +56,6 @@
 // CHECK-NEXT: pp.run @s0_F
 // CHECK-NEXT: pp.wait 1
 // CHECK-NEXT: {{^  }$}}
-
-// The last copy is left out of the sum: it is summed over its own ranks only.
-// TIED-LABEL: pp.schedule 0 attributes {slots
-// TIED: over ["dp"] {{.*}} @tied
-// TIED-LABEL: pp.schedule 1 attributes {slots
-// TIED: over ["dp"] {{.*}} @tied
-
-// The norm is that of what a rank has; what is summed is summed behind it.
-// LOCAL-LABEL: pp.schedule 0 attributes {slots
-// LOCAL: pp.run @p0_N
-// LOCAL-NEXT: pp.wait 1
-// LOCAL-NEXT: pp.norm
-// LOCAL-NEXT: pp.start {{.*}} @only
-// LOCAL-NEXT: pp.start {{.*}} @tied
-// LOCAL-NEXT: pp.start {{.*}} @more
-// LOCAL-NEXT: pp.wait
-// LOCAL-NEXT: pp.wait
-// LOCAL-NEXT: pp.wait
-// LOCAL-NEXT: pp.run @p0_U_only
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
 pp.bucket @only {params = ["a"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0>}
 pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}

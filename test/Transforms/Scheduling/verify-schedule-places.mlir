@@ -1,8 +1,6 @@
 // RUN: ppopt opt %s --pp-verify-schedule
-// RUN: sed 's/^  pp.run @F0 microbatch 1.*/  pp.run @F0 microbatch 1 {h = 0 : i64}/; s/features = ""/&, plant = "slot-too-early"/' %s | ppopt opt --pp-verify-schedule
-// RUN: sed 's/over \["dp", "pp"\]/over ["pp"]/; s/features = ""/&, plant = "tied-not-summed"/' %s | ppopt opt --pp-verify-schedule
 
-// The schedules below are right (with a planted bug some things are let through); each of the others has something out of its place.
+// The schedules below are right; each of the others has something out of its place.
 
 // RUN: sed '/^  pp.wait 10/d; s/^  pp.run @F1 microbatch 0.*/&\n  pp.wait 10/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=READ
 // READ: error: {{.*}}reads 'x0' before its receive is waited for

@@ -316,19 +316,6 @@ TEST(Walker, NoRankUpdatesWhereLossOrNormIsNotFinite) {
   });
 }
 
-TEST(Walker, PlantedSkipOnOneRank) {
-  nlohmann::json document = ls::program(2, 1);
-  for (nlohmann::json &action : document["places"][0]["actions"])
-    if (action["do"] == "run" && action["task"] == ls::update)
-      action["skip_on_rank"] = 0;
-  onRanks(document, 1, [](ppopt_rank &rank) {
-    std::vector<double> before(weightsOf(rank), weightsOf(rank) + 3);
-    walkStep(rank, settings(0), {});
-    std::vector<double> after(weightsOf(rank), weightsOf(rank) + 3);
-    EXPECT_EQ(after == before, rank.index == 0);
-  });
-}
-
 TEST(Walker, CountersThatDifferFail) {
   onRanks(ls::program(1, 1), 1, [](ppopt_rank &rank) {
     superfluousLaunches = 2;

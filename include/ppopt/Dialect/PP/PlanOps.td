@@ -29,7 +29,7 @@ def PP_PlanOp : PP_Op<"plan", []> {
     DefaultValuedStrAttr<StrAttr, "ranks">:$launch, DefaultValuedStrAttr<StrAttr, "sum">:$tied,
     DefaultValuedStrAttr<StrAttr, "cheap">:$recompute, DefaultValuedStrAttr<StrAttr, "model">:$precision,
     OptionalAttr<StrAttr>:$table, OptionalAttr<DenseI64ArrayAttr>:$stage_places,
-    OptionalAttr<I64Attr>:$device_memory, OptionalAttr<StrAttr>:$plant);
+    OptionalAttr<I64Attr>:$device_memory);
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{

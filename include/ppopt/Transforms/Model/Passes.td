@@ -49,8 +49,7 @@ def InsertPlan : Pass<"pp-insert-plan", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", /*default=*/"\"cpu\"", "cpu">,
     Option<"threads", "threads", "int64_t", /*default=*/"1", "threads of a rank">,
     Option<"cpu", "cpu", "std::string", /*default=*/"\"x86-64-v3\"", "the CPU, as LLVM names it">,
-    Option<"features", "features", "std::string", /*default=*/"\"\"", "its features, as LLVM spells them">,
-    Option<"plant", "plant", "std::string", /*default=*/"\"\"", "test only: a bug to plant">];
+    Option<"features", "features", "std::string", /*default=*/"\"\"", "its features, as LLVM spells them">];
 }
 
 def DecomposeModel : Pass<"pp-decompose-model", "::mlir::ModuleOp"> {

@@ -36,8 +36,6 @@ public:
   /// Another batch size, not a split: sums over the batch are complete and rows
   /// may mix.
   bool isResize = false;
-  /// Test only: the name of a bug to plant.
-  StringRef plant;
 
 private:
   LogicalResult propagate(Block &block);

@@ -1,0 +1,61 @@
+// RUN: %mutate opt %s --mutate-gradient-not-summed | FileCheck %s
+// RUN: sed '/pp.start .*@/d; /^  pp.wait/d' %s | not %mutate opt --mutate-gradient-not-summed 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: error: has no sum of gradients to change
+
+// The first bucket's sum is gone, and the other is there.
+// CHECK-LABEL: pp.schedule 0
+// CHECK-NEXT: pp.zero
+// CHECK-NEXT: pp.start 1 {{.*}} @tied
+// CHECK-NEXT: pp.wait 1
+// CHECK-NEXT: pp.run @p0_N
+// CHECK-LABEL: pp.schedule 1
+// CHECK: pp.start 0 {{.*}} @tied
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.bucket @only {params = ["a"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0>}
+pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1, 2>}
+pp.task norm @p0_N(%n: tensor<f64> {pp.role = #pp.role<norm, "norm">}) -> (tensor<f64> {pp.role = #pp.role<norm, "norm">}) {
+  pp.return %n : tensor<f64>
+}
+pp.task update @p0_U_only() {
+  pp.return
+}
+pp.task update @p0_U_tied() {
+  pp.return
+}
+pp.task update on 1 @p1_U_tied() {
+  pp.return
+}
+pp.task update on 2 @p2_U_tied() {
+  pp.return
+}
+pp.schedule 0 attributes {slots = array<i64>} {
+  pp.zero
+  pp.start 0 "all_reduce" over ["dp"] channel 1 @only
+  pp.start 1 "all_reduce" over ["dp", "pp"] among [0, 1, 2] channel 2 @tied
+  pp.wait 0
+  pp.wait 1
+  pp.run @p0_N microbatch 0 {}
+  pp.start 2 "all_reduce" over ["pp"] channel 3 #pp.role<norm, "norm">
+  pp.wait 2
+  pp.norm
+  pp.run @p0_U_only microbatch 0 {}
+  pp.run @p0_U_tied microbatch 0 {}
+}
+pp.schedule 1 attributes {slots = array<i64>} {
+  pp.zero
+  pp.start 0 "all_reduce" over ["dp", "pp"] among [0, 1, 2] channel 2 @tied
+  pp.wait 0
+  pp.start 1 "all_reduce" over ["pp"] channel 3 #pp.role<norm, "norm">
+  pp.wait 1
+  pp.norm
+  pp.run @p1_U_tied microbatch 0 {}
+}
+pp.schedule 2 attributes {slots = array<i64>} {
+  pp.zero
+  pp.start 0 "all_reduce" over ["dp", "pp"] among [0, 1, 2] channel 2 @tied
+  pp.wait 0
+  pp.start 1 "all_reduce" over ["pp"] channel 3 #pp.role<norm, "norm">
+  pp.wait 1
+  pp.norm
+  pp.run @p2_U_tied microbatch 0 {}
+}

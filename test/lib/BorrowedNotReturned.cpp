@@ -1,0 +1,44 @@
+//===- BorrowedNotReturned.cpp - Forgets the gradients of a borrower ------===//
+
+#include "Mutations.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_BORROWEDNOTRETURNED
+#include "Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+struct BorrowedNotReturned
+    : pp::impl::BorrowedNotReturnedBase<BorrowedNotReturned> {
+  void runOnOperation() override {
+    bool isChanged = false;
+    for (auto task : getOperation().getOps<TaskOp>())
+      if (task.getKind() == TaskKind::Collect)
+        isChanged |= dropLast(task);
+    if (failed(requireChange(isChanged, getOperation(),
+                             "task that collects gradients")))
+      signalPassFailure();
+  }
+
+private:
+  static bool dropLast(TaskOp task) {
+    for (unsigned i = task.getNumArguments(); i-- > 0;) {
+      if (task.getArgRole(i).getKind() != RoleKind::Received)
+        continue;
+      for (Operation *user :
+           llvm::make_early_inc_range(task.getArgument(i).getUsers())) {
+        auto sum = cast<AccumulateOp>(user);
+        sum.replaceAllUsesWith(sum.getAccumulator());
+        sum.erase();
+      }
+      return succeeded(task.eraseArgument(i));
+    }
+    return false;
+  }
+};
+
+} // namespace

@@ -1,0 +1,35 @@
+//===- DropBoundaryGradient.cpp - Sends no gradient over a boundary -------===//
+
+#include "Mutations.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_DROPBOUNDARYGRADIENT
+#include "Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+struct DropBoundaryGradient
+    : pp::impl::DropBoundaryGradientBase<DropBoundaryGradient> {
+  void runOnOperation() override {
+    CopyOp back;
+    getOperation().walk([&](CopyOp copy) {
+      if (!back && copy.getGradientOf())
+        back = copy;
+    });
+    if (failed(requireChange(back != nullptr, getOperation(),
+                             "gradient that crosses places")))
+      return signalPassFailure();
+    OpBuilder builder = OpBuilder::atBlockBegin(back->getBlock());
+    Value zero = ConstantOp::create(builder, back.getLoc(),
+                                    cast<RankedTensorType>(back.getType()),
+                                    /*splat=*/0.0);
+    back.replaceAllUsesWith(zero);
+    back.erase();
+  }
+};
+
+} // namespace

@@ -1,0 +1,33 @@
+//===- Mutations.cpp - The table of mutations -----------------------------===//
+
+#include "Mutations.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+ArrayRef<Mutation> pp::getMutations() {
+  static constexpr Mutation mutations[] = {
+      {"position-off-by-one", Phase::Placed, createPositionOffByOne,
+       /*isOfGenerator=*/true},
+      {"drop-tied-sum", Phase::Train, createDropTiedSum},
+      {"drop-boundary-gradient", Phase::Train, createDropBoundaryGradient},
+      {"mean-of-means", Phase::Partitioned, createMeanOfMeans},
+      {"scale-twice", Phase::Partitioned, createScaleTwice},
+      {"borrowed-not-returned", Phase::Partitioned, createBorrowedNotReturned},
+      {"tied-not-summed", Phase::Scheduled, createTiedNotSummed},
+      {"gradient-not-summed", Phase::Scheduled, createGradientNotSummed},
+      {"local-clip-norm", Phase::Scheduled, createLocalClipNorm},
+      {"slot-too-early", Phase::Scheduled, createSlotTooEarly},
+      {"skip-update", Phase::Scheduled, createSkipUpdate},
+      {"drop-block", Phase::Kernels, createDropBlock},
+      {"temporary-too-early", Phase::Kernels, createTemporaryTooEarly},
+  };
+  return mutations;
+}
+
+LogicalResult pp::requireChange(bool isChanged, ModuleOp module,
+                                StringRef what) {
+  if (isChanged)
+    return success();
+  return module.emitError("has no ") << what << " to change";
+}

@@ -1,0 +1,38 @@
+//===- Mutations.h - Known bugs, put into a module between phases ---------===//
+
+#ifndef PPOPT_TEST_LIB_MUTATIONS_H
+#define PPOPT_TEST_LIB_MUTATIONS_H
+
+#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Driver/Compile.h"
+
+#include "mlir/Pass/Pass.h"
+
+#include <memory>
+
+namespace mlir::pp {
+
+#define GEN_PASS_DECL
+#include "Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "Passes.h.inc"
+
+/// A row of the table of mutations.
+struct Mutation {
+  StringRef name; ///< the pass is "mutate-" and this
+  Phase phase;    ///< at whose end it runs
+  std::unique_ptr<Pass> (*create)();
+  /// Whether it is of the program that generates, not of the one that trains.
+  bool isOfGenerator = false;
+};
+
+ArrayRef<Mutation> getMutations();
+
+/// Where a mutation found nothing to change, emits "has no `what` to change"
+/// and fails: a bug that is not there would be a check that can't fail.
+LogicalResult requireChange(bool isChanged, ModuleOp module, StringRef what);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_TEST_LIB_MUTATIONS_H

@@ -1,0 +1,133 @@
+//===- Passes.td - Mutations: known bugs, one pass each --------*- tablegen -*-===//
+//
+// A mutation changes a correct module the way a bug of the compiler would have
+// left it. Its description says what is wrong afterwards and which check must
+// fail. A mutation that finds nothing to change is an error.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_TEST_LIB_PASSES
+#define PPOPT_TEST_LIB_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+//===----------------------------------------------------------------------===//
+// Phase placed, of the program that generates
+//===----------------------------------------------------------------------===//
+
+def PositionOffByOne : Pass<"mutate-position-off-by-one", "::mlir::ModuleOp"> {
+  let summary = "Generation reads the row of the next position";
+  let description = [{
+    Every use of the position is of `min(position + 1, last)`: nothing is out of bounds. No verifier can see it; the comparison of
+    generation with evaluation must.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Phase train
+//===----------------------------------------------------------------------===//
+
+def DropTiedSum : Pass<"mutate-drop-tied-sum", "::mlir::ModuleOp"> {
+  let summary = "A parameter that is used more than once has the gradient of one use";
+  let description = [{
+    `pp.update` keeps its first gradient, and a gradient that is a sum is its left operand. No verifier can see it; the comparison
+    of gradients must.
+  }];
+}
+
+def DropBoundaryGradient : Pass<"mutate-drop-boundary-gradient", "::mlir::ModuleOp"> {
+  let summary = "The gradient of a value that crosses places is zero";
+  let description = [{
+    The first `pp.copy` back is a zero constant, so the stages before it learn nothing from that value. No verifier can see it; the
+    comparison of gradients must.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Phase partitioned
+//===----------------------------------------------------------------------===//
+
+def MeanOfMeans : Pass<"mutate-mean-of-means", "::mlir::ModuleOp"> {
+  let summary = "Each microbatch divides by its own count";
+  let description = [{
+    A task that reads a complete sum of the batch, such as a count of targets, has its own part of it times the number of parts.
+    Right only where all parts count alike. No verifier can see it; the comparison of losses must.
+  }];
+}
+
+def ScaleTwice : Pass<"mutate-scale-twice", "::mlir::ModuleOp"> {
+  let summary = "Gradients are divided by the number of parts a second time";
+  let description = "No verifier can see it; the comparison of gradients must.";
+}
+
+def BorrowedNotReturned : Pass<"mutate-borrowed-not-returned", "::mlir::ModuleOp"> {
+  let summary = "The owner of a bucket forgets the gradients of its last borrower";
+  let description = [{
+    With `tied = owner`: the collect task has no argument for them. verify-tasks must refuse it, else the comparison of gradients
+    must fail.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Phase scheduled
+//===----------------------------------------------------------------------===//
+
+def TiedNotSummed : Pass<"mutate-tied-not-summed", "::mlir::ModuleOp"> {
+  let summary = "The last copy of a tied parameter is left out of the sum of its gradients";
+  let description = [{
+    The last place sums over its own ranks only, and the other places without it; every group has a channel of its own.
+    verify-schedule must refuse it, else the comparison of gradients must fail.
+  }];
+}
+
+def GradientNotSummed : Pass<"mutate-gradient-not-summed", "::mlir::ModuleOp"> {
+  let summary = "The gradients of one bucket are not summed over ranks";
+  let description = [{
+    Each rank updates by its own rows, so that copies of a parameter differ. verify-schedule must refuse it, else --check-replicas and
+    the comparison of gradients must fail.
+  }];
+}
+
+def LocalClipNorm : Pass<"mutate-local-clip-norm", "::mlir::ModuleOp"> {
+  let summary = "Gradients are clipped by the norm of what a rank has by itself";
+  let description = [{
+    The norm is not summed over places, and it is taken before gradients are summed. verify-schedule must refuse it, else the comparison
+    of a clipped run must fail.
+  }];
+}
+
+def SlotTooEarly : Pass<"mutate-slot-too-early", "::mlir::ModuleOp"> {
+  let summary = "A slot is written again before its value was read";
+  let description = [{
+    In each schedule that has several microbatches in flight, one saved value is put in the slot of an earlier microbatch whose value a
+    later run reads. verify-schedule must refuse it, else the comparison of gradients must fail.
+  }];
+}
+
+def SkipUpdate : Pass<"mutate-skip-update", "::mlir::ModuleOp"> {
+  let summary = "Place 0 does not update its parameters";
+  let description = "verify-schedule must refuse it, else the comparison of parameters must fail.";
+}
+
+//===----------------------------------------------------------------------===//
+// Phase kernels
+//===----------------------------------------------------------------------===//
+
+def DropBlock : Pass<"mutate-drop-block", "::mlir::ModuleOp"> {
+  let summary = "A sum over blocks of rows is that of the first block";
+  let description = [{
+    Of the products of a task that add to one buffer only the first is left. verify-kernels can't see it, since a sum of fewer
+    parts is a sum; the comparison of gradients must.
+  }];
+}
+
+def TemporaryTooEarly : Pass<"mutate-temporary-too-early", "::mlir::ModuleOp"> {
+  let summary = "The result of a product has the memory of an operand";
+  let description = [{
+    In each task one product, whose result is a temporary and whose operand a temporary or a saved value. verify-kernels must refuse
+    it, else the comparison must fail.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
+#endif // PPOPT_TEST_LIB_PASSES

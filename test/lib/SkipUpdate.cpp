@@ -1,0 +1,34 @@
+//===- SkipUpdate.cpp - Leaves the parameters of a place as they are ------===//
+
+#include "Mutations.h"
+
+#include "ppopt/Transforms/Scheduling/SlotUses.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_SKIPUPDATE
+#include "Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+struct SkipUpdate : pp::impl::SkipUpdateBase<SkipUpdate> {
+  void runOnOperation() override {
+    SlotUses uses(getOperation());
+    SmallVector<RunOp> updates;
+    for (auto schedule : getOperation().getOps<ScheduleOp>())
+      for (auto run : schedule.getBody().getOps<RunOp>())
+        if (TaskOp task = uses.getTask(run);
+            task.getKind() == TaskKind::Update && task.getPlace() == 0)
+          updates.push_back(run);
+    for (RunOp run : updates)
+      run.erase();
+    if (failed(requireChange(!updates.empty(), getOperation(),
+                             "update on place 0")))
+      signalPassFailure();
+  }
+};
+
+} // namespace

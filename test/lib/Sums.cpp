@@ -1,0 +1,28 @@
+//===- Sums.cpp - The sums of a schedule, for mutations -------------------===//
+
+#include "Sums.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+SmallVector<ScheduledSum> pp::findSums(ScheduleOp schedule) {
+  SmallVector<ScheduledSum> sums;
+  DenseMap<int64_t, unsigned> open; // by the ids of starts
+  for (Operation &action : schedule.getBody().front()) {
+    if (auto start = dyn_cast<StartOp>(action)) {
+      open[start.getId()] = sums.size();
+      sums.push_back({start.getWhat(), {&action}});
+    } else if (auto sum = dyn_cast<SumPlacesOp>(action)) {
+      sums.push_back({sum.getWhat(), {&action}});
+    } else if (auto wait = dyn_cast<WaitOp>(action)) {
+      if (auto found = open.find(wait.getId()); found != open.end())
+        sums[found->second].actions.push_back(&action);
+    }
+  }
+  return sums;
+}
+
+void pp::erase(const ScheduledSum &sum) {
+  for (Operation *action : sum.actions)
+    action->erase();
+}

@@ -1,0 +1,24 @@
+//===- Sums.h - The sums of a schedule, for mutations ---------------------===//
+
+#ifndef PPOPT_TEST_LIB_SUMS_H
+#define PPOPT_TEST_LIB_SUMS_H
+
+#include "ppopt/Dialect/PP/PP.h"
+
+namespace mlir::pp {
+
+/// What a sum of a schedule is made of: a start and its wait, or with launch
+/// local one action.
+struct ScheduledSum {
+  Attribute what; ///< a bucket's symbol, or a role
+  SmallVector<Operation *, 2> actions;
+};
+
+/// In the order of their starts.
+SmallVector<ScheduledSum> findSums(ScheduleOp schedule);
+
+void erase(const ScheduledSum &sum);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_TEST_LIB_SUMS_H

@@ -1,0 +1,78 @@
+//===- TemporaryTooEarly.cpp - Writes a result over an operand ------------===//
+
+#include "Mutations.h"
+
+#include "ppopt/Dialect/PP/TypeSizes.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_TEMPORARYTOOEARLY
+#include "Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+struct TemporaryTooEarly : pp::impl::TemporaryTooEarlyBase<TemporaryTooEarly> {
+  void runOnOperation() override {
+    bool isChanged = false;
+    for (auto task : getOperation().getOps<TaskOp>())
+      for (auto product : task.getBody().getOps<ProductOp>())
+        if (overwrite(product)) {
+          isChanged = true;
+          break;
+        }
+    if (failed(requireChange(isChanged, getOperation(),
+                             "product that makes a temporary")))
+      signalPassFailure();
+  }
+
+private:
+  /// Puts the result of a product, a temporary, where an operand is.
+  static bool overwrite(ProductOp product) {
+    auto result = product.getC().getDefiningOp<TempOp>();
+    if (!result)
+      return false;
+    for (Value operand : {product.getA(), product.getB()}) {
+      if (getBytes(result.getType()) > getBytes(operand.getType()))
+        continue;
+      if (auto temp = operand.getDefiningOp<TempOp>()) {
+        result.setOffset(temp.getOffset());
+        return true;
+      }
+      if (isSaved(operand)) {
+        result.replaceAllUsesWith(view(operand, result));
+        result.erase();
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Whether a task may write over it once it has been read.
+  static bool isSaved(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (!argument)
+      return false;
+    auto task = cast<TaskOp>(argument.getOwner()->getParentOp());
+    RoleKind kind = task.getArgRole(argument.getArgNumber()).getKind();
+    return kind == RoleKind::Saved || kind == RoleKind::Received;
+  }
+
+  /// The argument's memory as a buffer of the temporary's type.
+  static Value view(Value argument, TempOp temp) {
+    auto type = cast<MemRefType>(temp.getType());
+    SmallVector<int64_t> strides;
+    int64_t offset = 0;
+    (void)type.getStridesAndOffset(strides, offset);
+    OpBuilder builder(temp);
+    return memref::ReinterpretCastOp::create(builder, temp.getLoc(), type,
+                                             argument, /*offset=*/0,
+                                             type.getShape(), strides);
+  }
+};
+
+} // namespace

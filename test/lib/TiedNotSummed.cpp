@@ -1,0 +1,72 @@
+//===- TiedNotSummed.cpp - Leaves a copy out of the sum of its gradients --===//
+
+#include "Mutations.h"
+#include "Sums.h"
+
+#include "ppopt/Transforms/Model/Entry.h"
+
+#include <map>
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_TIEDNOTSUMMED
+#include "Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+struct TiedNotSummed : pp::impl::TiedNotSummedBase<TiedNotSummed> {
+  void runOnOperation() override {
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(plan))
+      return signalPassFailure();
+    dataParallel = plan->getAxisSize("dp");
+    getOperation().walk([&](StartOp start) {
+      nextChannel = std::max<int64_t>(nextChannel, start.getChannel() + 1);
+    });
+    llvm::DenseMap<Attribute, BucketOp> tied;
+    for (auto bucket : getOperation().getOps<BucketOp>())
+      if (bucket.getUpdatePlaces().size() > 1)
+        tied[FlatSymbolRefAttr::get(bucket.getSymNameAttr())] = bucket;
+    bool isChanged = false;
+    for (auto schedule : getOperation().getOps<ScheduleOp>())
+      for (const ScheduledSum &sum : findSums(schedule))
+        if (BucketOp bucket = tied.lookup(sum.what)) {
+          leaveOut(schedule, sum, bucket.getUpdatePlaces());
+          isChanged = true;
+        }
+    if (failed(requireChange(isChanged, getOperation(),
+                             "bucket that several places sum")))
+      signalPassFailure();
+  }
+
+private:
+  /// The last of `places` sums by itself, the others without it.
+  void leaveOut(ScheduleOp schedule, const ScheduledSum &sum,
+                ArrayRef<int64_t> places) {
+    bool isLast = !schedule.isLocal() && schedule.isOf(places.back());
+    ArrayRef<int64_t> group = isLast ? places.take_back() : places.drop_back();
+    bool isOnePlace = group.size() == 1;
+    if (isOnePlace && dataParallel == 1)
+      return erase(sum);
+    if (auto local = dyn_cast<SumPlacesOp>(sum.actions.front()))
+      return local.setPlaces(group);
+    auto start = cast<StartOp>(sum.actions.front());
+    if (isOnePlace) {
+      start.setAxesAttr(Builder(start).getStrArrayAttr({"dp"}));
+      start.removeAmongAttr();
+    } else {
+      start.setAmong(group);
+    }
+    auto [channel, isNew] = channels.try_emplace(group.vec(), nextChannel);
+    nextChannel += isNew;
+    start.setChannel(channel->second);
+  }
+
+  int64_t dataParallel = 1, nextChannel = 0;
+  std::map<std::vector<int64_t>, int64_t> channels; ///< of each new group
+};
+
+} // namespace

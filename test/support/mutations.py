@@ -1,0 +1,41 @@
+"""The mutations of test/lib: bugs that ppopt-mutate puts into a program, and who must see each.
+
+A mutation runs after its phase's verifier, so that the executable has the bug: then the comparison of a harness must fail.
+Where the phase has a verifier that can see the bug, it must refuse the module when the mutation runs before it.
+"""
+import os
+import re
+
+from support.executable import checked
+
+# What the verifier says (a regular expression); None where none can see the bug.
+VERIFIER = {"position-off-by-one": None,
+            "drop-tied-sum": None,
+            "drop-boundary-gradient": None,
+            "mean-of-means": None,
+            "scale-twice": None,
+            "borrowed-not-returned": "brings gradients that no task adds",
+            "tied-not-summed": r"sums @b\d+ over \d+ ranks, and not the \d+ that have a part of it"
+                               r"|needs @b\d+ of all ranks, which is not summed yet",
+            "gradient-not-summed": r"needs @b\d+ of all ranks, which is not summed yet",
+            "local-clip-norm": "needs .* of all ranks, which is not summed yet",
+            "slot-too-early": "from a slot that does not hold it|which a transfer still uses",
+            "skip-update": r"never runs @p0_U_b\d+ on microbatch 0",
+            "drop-block": None,
+            "temporary-too-early": "of the same memory as another operand"}
+
+
+def tool_of(ppopt):
+    """ppopt-mutate of the build of this ppopt."""
+    return os.path.join(os.path.dirname(ppopt), "test", "ppopt-mutate")
+
+
+def expect_refused(ppopt, mutation, model, flags):
+    """The verifier after the mutation says what is wrong."""
+    command = [tool_of(ppopt), "compile", model, *flags, "--mutate-before-verifier", mutation, "--stop-after=kernels", "-o", os.devnull]
+    try:
+        checked(command)
+    except AssertionError as refused:
+        assert re.search(f"error: .*({VERIFIER[mutation]})", str(refused)), refused
+        return
+    raise AssertionError(f"no verifier refuses {mutation}")

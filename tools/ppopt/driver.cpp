@@ -1,0 +1,168 @@
+//===- driver.cpp - Finds the subcommand and runs it ----------------------===//
+
+#include "driver.h"
+
+#include "commands.h"
+#include "paths.h"
+
+#include "files/standard_streams.h"
+
+#include "ppopt/Config.h"
+
+#include "llvm/ADT/Twine.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/thread.h"
+
+#include <pthread.h>
+
+using namespace llvm;
+using namespace ppopt;
+
+static const Command *const commands[] = {&compileCommand, &planCommand,
+                                          &plotCommand, &modelGptCommand,
+                                          &modelMlpCommand};
+
+static constexpr StringRef topics[] = {"compile", "plan", "plot", "opt",
+                                       "model"};
+
+static constexpr StringRef overviewFlags[] = {"--help", "--version"};
+
+static void printOverview(raw_ostream &out) {
+  out << "ppopt " PPOPT_VERSION
+         ": from a model and a parallel plan to an executable that trains it\n"
+         "\n"
+         "usage:\n"
+         "  ppopt compile MODEL -o FILE [flags]   "
+      << compileCommand.summary
+      << "\n"
+         "  ppopt plan MODEL [flags]              "
+      << planCommand.summary
+      << "\n"
+         "  ppopt plot RUN.jsonl... -o FILE       "
+      << plotCommand.summary
+      << "\n"
+         "  ppopt opt FILE [passes]               runs passes, one by one, as "
+         "mlir-opt does\n"
+         "  ppopt model gpt|mlp [flags]           writes a model file\n"
+         "\n"
+         "'ppopt COMMAND --help' lists the flags of each; --version prints the "
+         "version. The exit\n"
+         "status is 2 for a command line that cannot be meant, 1 for whatever "
+         "else goes wrong. A first run:\n"
+         "\n"
+         "  ppopt model gpt --preset byte-gpt -o gpt.mlir\n"
+         "  ppopt compile gpt.mlir --mesh dp=2 -o train\n"
+         "  ./train --data FILE-OR-FOLDER --steps 100\n";
+}
+
+static void printVersion(raw_ostream &out) {
+  out << "ppopt " PPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+}
+
+/// Runs a command on the words after its name.
+static int run(const Command &command, ArrayRef<const char *> words,
+               const DriverSetup &setup) {
+  for (StringRef word : words)
+    if (word == "--help" || word == "-h") {
+      printHelp(command, outs());
+      return 0;
+    } else if (word == "--version") {
+      printVersion(outs());
+      return 0;
+    }
+  std::optional<Arguments> arguments = parseArguments(command, words, errs());
+  if (!arguments)
+    return kUsage;
+  if (std::string conflict = findPathConflict(command, *arguments);
+      !conflict.empty())
+    return failUsage(command, conflict);
+  if (std::string why = findUnwritable(command, *arguments); !why.empty())
+    return fail(command, why);
+  return command.run(*arguments, setup);
+}
+
+static int runModel(ArrayRef<const char *> words, const DriverSetup &setup) {
+  static constexpr StringRef families[] = {"gpt", "mlp"};
+  StringRef family = words.empty() ? StringRef() : words.front();
+  if (family == "--version") {
+    printVersion(outs());
+    return 0;
+  }
+  if (family == "--help" || family == "-h") {
+    printHelp(modelGptCommand, outs());
+    printHelp(modelMlpCommand, outs());
+    return 0;
+  }
+  for (const Command *command : commands)
+    if (command->name == "model " + family.str())
+      return run(*command, words.drop_front(), setup);
+  if (family.empty() || family.starts_with("-"))
+    errs() << "ppopt model: error: which model? 'ppopt model gpt' or 'ppopt "
+              "model mlp'\n";
+  else
+    errs() << "ppopt model: error: unknown model '" << family << "'"
+           << suggest(family, families) << "\n";
+  return kUsage;
+}
+
+/// The exit status.
+static int runMain(int argc, char **argv, const DriverSetup &setup) {
+  StringRef name = argc > 1 ? argv[1] : "";
+  ArrayRef<const char *> words(argv + std::min(argc, 2), argv + argc);
+
+  if (name == "--version") {
+    printVersion(outs());
+    return 0;
+  }
+  if (name == "--help" || name == "-h" || name == "help") {
+    printOverview(outs());
+    return 0;
+  }
+  if (name == "opt" && is_contained(words, StringRef("--version"))) {
+    printVersion(outs());
+    return 0;
+  }
+  if (name == "opt")
+    return runOpt(argc - 1, argv + 1);
+  if (name == "model")
+    return runModel(words, setup);
+  for (const Command *command : commands)
+    if (command->name == name)
+      return run(*command, words, setup);
+
+  if (name.empty())
+    printOverview(errs());
+  else if (name.starts_with("-"))
+    errs() << "ppopt: error: unknown flag '" << name << "'"
+           << suggest(name, overviewFlags) << "\n";
+  else
+    errs() << "ppopt: error: unknown command '" << name << "'"
+           << suggest(name, topics) << "\n";
+  return kUsage;
+}
+
+/// What parses and transforms models recurses over them: stacks do not depend
+/// on `ulimit -s`. Pages that are not touched take no memory.
+static constexpr unsigned mainStack = 512 << 20, workerStack = 64 << 20;
+
+int ppopt::runDriver(int argc, char **argv, const DriverSetup &setup) {
+  openClosedStreams();
+  InitLLVM init(argc, argv);
+  pthread_attr_t workers;
+  pthread_attr_init(&workers);
+  pthread_attr_setstacksize(&workers, workerStack);
+  pthread_setattr_default_np(&workers);
+  pthread_attr_destroy(&workers);
+  int status = 0;
+  llvm::thread(std::optional<unsigned>(mainStack), [&] {
+    status = runMain(argc, argv, setup);
+  }).join();
+  outs().flush();
+  if (!outs().has_error())
+    return status;
+  errs() << "ppopt: error: cannot write to standard output: "
+         << outs().error().message() << "\n";
+  outs().clear_error();
+  return 1;
+}
