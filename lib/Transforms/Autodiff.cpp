@@ -75,7 +75,7 @@ public:
     SmallVector<Value> roots(trained.begin(), trained.end());
     active = reachableFrom(roots, carriesGradient);
     for (auto copy : block.getOps<CopyOp>())
-      nextCopy = std::max<int64_t>(nextCopy, copy.getId() + 1);
+      nextCopy = std::max(nextCopy, copy.getId() + 1);
   }
 
   LogicalResult run();

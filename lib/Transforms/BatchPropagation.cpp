@@ -155,8 +155,7 @@ void BatchPropagation::completeCounts() {
   auto isNew = [&](CountOp count) {
     return complete
         .insert({throughCopies(count.getTargets()).getAsOpaquePointer(),
-                 static_cast<int64_t>(count.getIgnoreIndex()),
-                 count.getType().getAsOpaquePointer()})
+                 count.getIgnoreIndex(), count.getType().getAsOpaquePointer()})
         .second;
   };
   entry.walk([&](BatchSumOp sum) {

@@ -90,7 +90,7 @@ FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
     if (!place.getBackward() && !place.getEvaluation()) {
       stage.stage = place.getStage();
       stage.place = place.getPlace();
-    } else if (!stage.forward || stage.place != int64_t(place.getPlace())) {
+    } else if (!stage.forward || stage.place != place.getPlace()) {
       return place.emitOpError("has no forward region on its place"), failure();
     }
   }

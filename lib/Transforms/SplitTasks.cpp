@@ -453,9 +453,8 @@ static StringAttr describeCount(BatchSumOp sum) {
   auto count = throughCopies(sum.getPartial()).getDefiningOp<CountOp>();
   if (!count)
     return builder.getStringAttr("targets");
-  return builder.getStringAttr(
-      "targets, ignore_index " +
-      Twine(static_cast<int64_t>(count.getIgnoreIndex())));
+  return builder.getStringAttr("targets, ignore_index " +
+                               Twine(count.getIgnoreIndex()));
 }
 
 /// Sums of inputs: what they are made of is computed here, whichever stage it
@@ -655,9 +654,8 @@ void TaskSplitter::buildTransfers() {
         builder, copy.getLoc(), ("x" + Twine(copy.getId())).str(),
         names.lookup(
             {maker ? value.getParentBlock() : &place.getBody().front(), value}),
-        copy.getFrom(), copy.getTo(),
-        maker ? maker->stage : static_cast<int64_t>(place.getStage()), first,
-        copy.getType(), gradientCopies.contains(copy.getId()),
+        copy.getFrom(), copy.getTo(), maker ? maker->stage : place.getStage(),
+        first, copy.getType(), gradientCopies.contains(copy.getId()),
         isGradient
             ? FlatSymbolRefAttr::get(builder.getContext(),
                                      ("x" + Twine(*copy.getGradientOf())).str())

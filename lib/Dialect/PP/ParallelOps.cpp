@@ -20,9 +20,8 @@ template <typename OpT> static LogicalResult verifyOnPlace(OpT op) {
     return op.emitOpError("yields ")
            << yield.getNumOperands()
            << " values whose types are not those of its results";
-  if (static_cast<int64_t>(op.getPlace()) < 0)
-    return op.emitOpError("place ")
-           << static_cast<int64_t>(op.getPlace()) << " is negative";
+  if (op.getPlace() < 0)
+    return op.emitOpError("place ") << op.getPlace() << " is negative";
   return success();
 }
 
@@ -161,7 +160,7 @@ ParseResult TaskOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void TaskOp::print(OpAsmPrinter &printer) {
   printer << ' ' << stringifyTaskKind(getKind());
-  if (static_cast<int64_t>(getStage()) != kNoStage)
+  if (getStage() != kNoStage)
     printer << " stage " << getStage();
   if (getPlace() != 0)
     printer << " on " << getPlace();

@@ -31,7 +31,7 @@ def PP_LaunchOp : PP_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceM
     is the argument that result i may share its buffer with (each element is read before it is written, at the same index), or -1. `tiles`, set when the kernel is emitted: the size of its space.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$ins, Variadic<AnyMemRef>:$outs,
-                       DenseI64ArrayAttr:$inplace, OptionalAttr<I64Attr>:$tiles);
+                       DenseI64ArrayAttr:$inplace, OptionalAttr<PP_I64Attr>:$tiles);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$kernel `ins` `(` ($ins^ `:` type($ins))? `)` `outs` `(` ($outs^ `:` type($outs))? `)` attr-dict (`->` type($results)^)?";
 }
@@ -43,15 +43,15 @@ def PP_ProductOp : PP_Op<"product", []> {
     b0, b1, row, column, from each operand's `offset` (elements).
   }];
   let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$c, Optional<AnyMemRef>:$workspace,
-    I64Attr:$m, I64Attr:$n, I64Attr:$k, DenseI64ArrayAttr:$batch,
+    PP_I64Attr:$m, PP_I64Attr:$n, PP_I64Attr:$k, DenseI64ArrayAttr:$batch,
     DenseI64ArrayAttr:$a_strides, DenseI64ArrayAttr:$b_strides, DenseI64ArrayAttr:$c_strides,
-    I64Attr:$a_offset, I64Attr:$b_offset, I64Attr:$c_offset, UnitAttr:$accumulate);
+    PP_I64Attr:$a_offset, PP_I64Attr:$b_offset, PP_I64Attr:$c_offset, UnitAttr:$accumulate);
   let assemblyFormat = "$a `,` $b `into` $c (`workspace` $workspace^ `:` type($workspace))? attr-dict `:` type($a) `,` type($b) `,` type($c)";
 }
 
 def PP_TempOp : PP_Op<"temp", [Pure]> {
   let summary = "a temporary at an offset, in bytes, of the task's temporaries";
-  let arguments = (ins I64Attr:$offset);
+  let arguments = (ins PP_I64Attr:$offset);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "$offset attr-dict `:` type($result)";
 }
@@ -63,8 +63,8 @@ def PP_RegionOp : PP_Op<"region"> {
     `slots`, `temps`, `record`, `loss`, `norm`, `global:NAME`, `scratch:` and what is summed (a bucket or a scalar's region). The regions of a
     place follow one another without gaps or overlap.
   }];
-  let arguments = (ins StrAttr:$kind, StrAttr:$region_name, I64Attr:$offset, I64Attr:$bytes,
-                       DefaultValuedAttr<I64Attr, "0">:$place);
+  let arguments = (ins StrAttr:$kind, StrAttr:$region_name, PP_I64Attr:$offset, PP_I64Attr:$bytes,
+                       DefaultValuedAttr<PP_I64Attr, "0">:$place);
   let assemblyFormat = "$kind $region_name `at` $offset `bytes` $bytes attr-dict";
 }
 

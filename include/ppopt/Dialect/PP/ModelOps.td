@@ -40,7 +40,7 @@ def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
     From phase `placed` on it stands once for each `place` that uses it.
   }];
   let arguments = (ins StrAttr:$param_name, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay,
-                       OptionalAttr<I64Attr>:$place);
+                       OptionalAttr<PP_I64Attr>:$place);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$param_name attr-dict `:` type($result)";
   let hasVerifier = 1;
@@ -59,7 +59,7 @@ def PP_ConstantOp : PP_ModelOp<"constant", [PP_Space, PP_Element, ConstantLike, 
 
 def PP_IotaOp : PP_ModelOp<"iota", [PP_TiledSpace, PP_Element]> {
   let summary = "each element is its global index along `dim`";
-  let arguments = (ins Optional<PP_IntTensor>:$key, I64Attr:$dim, OptionalAttr<PP_TileAttr>:$tile);
+  let arguments = (ins Optional<PP_IntTensor>:$key, PP_I64Attr:$dim, OptionalAttr<PP_TileAttr>:$tile);
   let results = (outs PP_NumberTensor:$result);
   let assemblyFormat = "($key^ `:` type($key))? attr-dict `->` type($result)";
   let hasVerifier = 1;
@@ -168,7 +168,7 @@ def PP_DropoutOp : PP_ModelOp<"dropout", [PP_TiledSpace, PP_Element, PP_Adjoint,
     every plan draws the same and a recomputation draws again. In evaluation the identity.
   }];
   let arguments = (ins PP_FloatTensor:$x, Optional<PP_IntTensor>:$key, F64Attr:$p,
-                       OptionalAttr<I64Attr>:$stream, OptionalAttr<PP_TileAttr>:$tile);
+                       OptionalAttr<PP_I64Attr>:$stream, OptionalAttr<PP_TileAttr>:$tile);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x (`key` $key^ `:` type($key))? attr-dict `:` type($x)";
   let hasVerifier = 1;
@@ -232,7 +232,7 @@ def PP_PadOp : PP_ModelOp<"pad", [PP_LinearSpace, PP_Element, PP_Adjoint]> {
 
 def PP_ConcatOp : PP_ModelOp<"concat", [PP_Infer, PP_LinearSpace, PP_Element, PP_Adjoint]> {
   let summary = "operands one after the other along `dim`";
-  let arguments = (ins Variadic<PP_Tensor>:$inputs, I64Attr:$dim);
+  let arguments = (ins Variadic<PP_Tensor>:$inputs, PP_I64Attr:$dim);
   let results = (outs PP_Tensor:$result);
   let assemblyFormat = "$inputs attr-dict `:` type($inputs)";
 }
@@ -416,21 +416,21 @@ def PP_CrossEntropyOp : PP_ModelOp<"cross_entropy", [PP_Infer, PP_Space, PP_Deco
     logits [..., V], targets [...] in [0, V) or equal to `ignore_index`, which is not counted. A composition, replaced before
     differentiation: the sum of token_loss over a constant, or over `count` where there is an ignore_index.
   }];
-  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<I64Attr>:$ignore_index);
+  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<PP_I64Attr>:$ignore_index);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits) `,` type($targets)";
 }
 
 def PP_TokenLossOp : PP_ModelOp<"token_loss", [PP_Infer, DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["getIndexRange"]>, PP_Decompose, PP_Adjoint, PP_Score]> {
   let summary = "-log softmax(logits)[target] a row, 0 where ignored";
-  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<I64Attr>:$ignore_index);
+  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<PP_I64Attr>:$ignore_index);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits) `,` type($targets)";
 }
 
 def PP_TokenLossGradOp : PP_ModelOp<"token_loss_grad", [PP_IndexSpace, PP_Decompose, AllTypesMatch<["logits", "result"]>]> {
   let summary = "(softmax(logits) - onehot(target)) * dloss, 0 where ignored";
-  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, PP_FloatTensor:$dloss, OptionalAttr<I64Attr>:$ignore_index);
+  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, PP_FloatTensor:$dloss, OptionalAttr<PP_I64Attr>:$ignore_index);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$logits `,` $targets `,` $dloss attr-dict `:` type($logits) `,` type($targets) `,` type($dloss)";
   let hasVerifier = 1;
@@ -439,7 +439,7 @@ def PP_TokenLossGradOp : PP_ModelOp<"token_loss_grad", [PP_IndexSpace, PP_Decomp
 def PP_CountOp : PP_ModelOp<"count", [PP_Space, PP_Decompose]> {
   let summary = "how many targets are not `ignore_index`";
   let description = "Where targets follow from the model's inputs alone: a batch in which it is zero is skipped.";
-  let arguments = (ins PP_IntTensor:$targets, I64Attr:$ignore_index);
+  let arguments = (ins PP_IntTensor:$targets, PP_I64Attr:$ignore_index);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$targets attr-dict `:` type($targets) `to` type($result)";
   let hasVerifier = 1;
@@ -451,7 +451,7 @@ def PP_CheckIdsOp : PP_ModelOp<"check_ids", [PP_Decompose, AllTypesMatch<["statu
     The status, if it is not 0; else the largest of the ids that are neither in [0, `size`) nor equal `ignore_index`, where negative ones are larger than
     all others; 0 if there is none. In tasks.
   }];
-  let arguments = (ins PP_IntTensor:$status, PP_IntTensor:$ids, I64Attr:$size, OptionalAttr<I64Attr>:$ignore_index);
+  let arguments = (ins PP_IntTensor:$status, PP_IntTensor:$ids, PP_I64Attr:$size, OptionalAttr<PP_I64Attr>:$ignore_index);
   let results = (outs PP_IntTensor:$result);
   let assemblyFormat = "$status `,` $ids attr-dict `:` type($status) `,` type($ids)";
 }

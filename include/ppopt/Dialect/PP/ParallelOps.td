@@ -19,7 +19,7 @@ def PP_OnOp : PP_Op<"on", [SingleBlock, RecursiveMemoryEffects, NoRegionArgument
     In models. Holds for all ops inside, those of called functions too, but for what an inner mark says. The
     region reads values of outside; what it yields is seen outside.
   }];
-  let arguments = (ins I64Attr:$place);
+  let arguments = (ins PP_I64Attr:$place);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$place attr-dict-with-keyword (`->` type($results)^)? $body";
@@ -37,7 +37,7 @@ def PP_PlaceOp : PP_Op<"place", [SingleBlock, RecursiveMemoryEffects, NoRegionAr
     one. Stages are numbered in topological order. `backward`: the stage's adjoint ops, in phase `train`. `evaluation`:
     forward ops of the stage that run in evaluation only, since training has them in the backward.
   }];
-  let arguments = (ins I64Attr:$place, I64Attr:$stage, UnitAttr:$backward, UnitAttr:$evaluation);
+  let arguments = (ins PP_I64Attr:$place, PP_I64Attr:$stage, UnitAttr:$backward, UnitAttr:$evaluation);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$place `stage` $stage (`backward` $backward^)? (`evaluation` $evaluation^)? attr-dict-with-keyword (`->` type($results)^)? $body";
@@ -50,7 +50,7 @@ def PP_CopyOp : PP_ModelOp<"copy", [PP_LinearSpace, SameOperandsAndResultType]> 
     Stands between the stages, once for each value and destination. Its adjoint is the copy back,
     whose `gradient_of` is this one's `id`.
   }];
-  let arguments = (ins PP_Tensor:$x, I64Attr:$from, I64Attr:$to, I64Attr:$id, OptionalAttr<I64Attr>:$gradient_of);
+  let arguments = (ins PP_Tensor:$x, PP_I64Attr:$from, PP_I64Attr:$to, PP_I64Attr:$id, OptionalAttr<PP_I64Attr>:$gradient_of);
   let results = (outs PP_Tensor:$result);
   let assemblyFormat = "$x `from` $from `to` $to attr-dict `:` type($x)";
   let hasFolder = 1;
@@ -104,10 +104,10 @@ def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> 
     argument and result are one; `temp_bytes` is the size of the task's temporaries, the last `workspace_bytes` of which are
     library workspace.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, PP_TaskKindAttr:$kind, I64Attr:$stage, I64Attr:$place,
+  let arguments = (ins SymbolNameAttr:$sym_name, PP_TaskKindAttr:$kind, PP_I64Attr:$stage, PP_I64Attr:$place,
     TypeAttrOf<FunctionType>:$function_type,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs,
-    OptionalAttr<I64Attr>:$temp_bytes, OptionalAttr<I64Attr>:$workspace_bytes);
+    OptionalAttr<PP_I64Attr>:$temp_bytes, OptionalAttr<PP_I64Attr>:$workspace_bytes);
   let regions = (region AnyRegion:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -143,8 +143,8 @@ def PP_TransferOp : PP_Op<"transfer", [Symbol]> {
     With `step` it goes once a step: `value` is a bucket that place `to` borrows; its parameters go there, and the gradients that the place has
     accumulated come back as the received value of a transfer that is the `gradient_of` this one.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$value, I64Attr:$from, I64Attr:$to,
-    I64Attr:$from_stage, I64Attr:$to_stage, TypeAttr:$type, UnitAttr:$requires_grad, OptionalAttr<FlatSymbolRefAttr>:$gradient_of,
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$value, PP_I64Attr:$from, PP_I64Attr:$to,
+    PP_I64Attr:$from_stage, PP_I64Attr:$to_stage, TypeAttr:$type, UnitAttr:$requires_grad, OptionalAttr<FlatSymbolRefAttr>:$gradient_of,
     UnitAttr:$step);
   let assemblyFormat = "$sym_name $value `from` $from `to` $to `stage` $from_stage `to` $to_stage attr-dict `:` $type";
   let hasVerifier = 1;

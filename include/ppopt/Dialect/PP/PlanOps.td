@@ -16,13 +16,13 @@ def PP_PlanOp : PP_Op<"plan", []> {
   }];
   let arguments = (ins
     TypedArrayAttrBase<PP_MeshAxisAttr, "mesh axes">:$mesh,
-    I64Attr:$batch, I64Attr:$microbatches, StrAttr:$schedule,
-    StrAttr:$optimizer, UnitAttr:$nesterov, StrAttr:$target, I64Attr:$threads,
+    PP_I64Attr:$batch, PP_I64Attr:$microbatches, StrAttr:$schedule,
+    StrAttr:$optimizer, UnitAttr:$nesterov, StrAttr:$target, PP_I64Attr:$threads,
     StrAttr:$cpu, StrAttr:$features,
     DefaultValuedStrAttr<StrAttr, "ranks">:$launch, DefaultValuedStrAttr<StrAttr, "sum">:$tied,
     DefaultValuedStrAttr<StrAttr, "cheap">:$recompute, DefaultValuedStrAttr<StrAttr, "model">:$precision,
     OptionalAttr<StrAttr>:$table, OptionalAttr<DenseI64ArrayAttr>:$stage_places,
-    OptionalAttr<I64Attr>:$device_memory, OptionalAttr<StrAttr>:$plant);
+    OptionalAttr<PP_I64Attr>:$device_memory, OptionalAttr<StrAttr>:$plant);
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -39,7 +39,7 @@ def PP_InputDeclOp : PP_Op<"input_decl"> {
     `type` has the shape of the global batch. With token data the input holds a window's tokens from `shift` on. `ranges`
     (`#pp.id_range`): the parts of it that index something; the runtime checks them.
   }];
-  let arguments = (ins StrAttr:$input_name, TypeAttr:$type, I64Attr:$shift,
+  let arguments = (ins StrAttr:$input_name, TypeAttr:$type, PP_I64Attr:$shift,
                        DefaultValuedOptionalAttr<ArrayAttr, "{}">:$ranges);
   let assemblyFormat = "$input_name attr-dict";
 }
@@ -61,7 +61,7 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
     optimizer's states and updates; the other places get the parameters from it at the start of a step and give their gradients back at the end.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, DenseI64ArrayAttr:$offsets,
-                       I64Attr:$elements, TypeAttr:$type, BoolAttr:$decayed,
+                       PP_I64Attr:$elements, TypeAttr:$type, BoolAttr:$decayed,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{0}">:$places, UnitAttr:$borrowed);
   let assemblyFormat = "$sym_name attr-dict";
   let hasVerifier = 1;
@@ -86,7 +86,7 @@ def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock, NoRegionArgume
     `pp.schedule local` is what one process does for all places (a plan's `launch` = local): runs of the tasks of all places, copies from one place to
     another, sums over places; it starts nothing and waits for nothing. `slot_places` says on which place each of its slots is.
   }];
-  let arguments = (ins DefaultValuedOptionalAttr<I64Attr, "-1">:$place, UnitAttr:$evaluation, DenseI64ArrayAttr:$slots,
+  let arguments = (ins DefaultValuedOptionalAttr<PP_I64Attr, "-1">:$place, UnitAttr:$evaluation, DenseI64ArrayAttr:$slots,
                        OptionalAttr<DenseI64ArrayAttr>:$slot_places);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "($place^):(`local`)? attr-dict-with-keyword $body";
@@ -94,9 +94,9 @@ def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock, NoRegionArgume
   let extraClassDeclaration = [{
     /// The place of a local schedule.
     static constexpr int64_t kAllPlaces = -1;
-    bool isLocal() { return static_cast<int64_t>(getPlace()) == kAllPlaces; }
+    bool isLocal() { return getPlace() == kAllPlaces; }
     /// Whether actions of the place stand here.
-    bool isOf(int64_t place) { return isLocal() || static_cast<int64_t>(getPlace()) == place; }
+    bool isOf(int64_t place) { return isLocal() || getPlace() == place; }
     /// The place that a slot is on.
     int64_t getSlotPlace(int64_t slot) { return isLocal() ? (*getSlotPlaces())[slot] : getPlace(); }
   }];
@@ -108,7 +108,7 @@ class PP_Action<string mnemonic, list<Trait> traits = []>
 def PP_RunOp : PP_Action<"run", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a task on a microbatch";
   let description = "`slots`: for each name of a saved value of the task the slot that holds it.";
-  let arguments = (ins FlatSymbolRefAttr:$task, I64Attr:$microbatch, DictionaryAttr:$slots);
+  let arguments = (ins FlatSymbolRefAttr:$task, PP_I64Attr:$microbatch, DictionaryAttr:$slots);
   let assemblyFormat = "$task `microbatch` $microbatch $slots attr-dict";
 }
 
@@ -124,8 +124,8 @@ def PP_StartOp : PP_Action<"start"> {
     `what`: a bucket (its gradients), or a role (loss, global, norm). Starts on one channel happen in one order on
     all ranks of the group: those that differ in `axes` only and, with `among`, are on these places.
   }];
-  let arguments = (ins I64Attr:$id, StrAttr:$collective, StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$among,
-                       I64Attr:$channel, AnyAttr:$what);
+  let arguments = (ins PP_I64Attr:$id, StrAttr:$collective, StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$among,
+                       PP_I64Attr:$channel, AnyAttr:$what);
   let assemblyFormat = "$id $collective `over` $axes (`among` $among^)? `channel` $channel $what attr-dict";
   let extraClassDeclaration = [{
     /// Number of ranks that take part.
@@ -139,7 +139,7 @@ class PP_TransferAction<string mnemonic>
     Does not wait: `pp.wait` of its `id` does. `slot` holds the value. Transfers from one place to another are matched in the order of
     their starts at both ends.
   }];
-  let arguments = (ins I64Attr:$id, FlatSymbolRefAttr:$transfer, I64Attr:$microbatch, I64Attr:$slot);
+  let arguments = (ins PP_I64Attr:$id, FlatSymbolRefAttr:$transfer, PP_I64Attr:$microbatch, PP_I64Attr:$slot);
   let assemblyFormat = "$id $transfer `microbatch` $microbatch `slot` $slot attr-dict";
 }
 def PP_SendOp : PP_TransferAction<"send"> { let summary = "starts sending a value of a microbatch"; }
@@ -147,7 +147,7 @@ def PP_RecvOp : PP_TransferAction<"recv"> { let summary = "starts receiving a va
 
 def PP_WaitOp : PP_Action<"wait"> {
   let summary = "waits for a started collective or transfer";
-  let arguments = (ins I64Attr:$id);
+  let arguments = (ins PP_I64Attr:$id);
   let assemblyFormat = "$id attr-dict";
 }
 
@@ -158,7 +158,7 @@ def PP_WaitOp : PP_Action<"wait"> {
 def PP_CopyValueOp : PP_Action<"copy_value", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "copies a value of a microbatch from one place to another";
   let description = "From a slot on the place that the transfer comes from to one on the place that it goes to. The value is there when the action is done.";
-  let arguments = (ins FlatSymbolRefAttr:$transfer, I64Attr:$microbatch, I64Attr:$from_slot, I64Attr:$to_slot);
+  let arguments = (ins FlatSymbolRefAttr:$transfer, PP_I64Attr:$microbatch, PP_I64Attr:$from_slot, PP_I64Attr:$to_slot);
   let assemblyFormat = "$transfer `microbatch` $microbatch `from` `slot` $from_slot `to` `slot` $to_slot attr-dict";
 }
 
