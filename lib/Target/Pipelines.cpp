@@ -102,6 +102,7 @@ void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
     return;
   case Phase::Partitioned:
     manager.addPass(createSplitBatch());
+    manager.addPass(createReadThroughViews());
     manager.addPass(createSplitTasks());
     manager.addPass(createFormBuckets());
     manager.addPass(createCanonicalizerPass());

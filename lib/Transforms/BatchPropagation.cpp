@@ -224,6 +224,15 @@ LogicalResult BatchPropagation::makePartial(OpOperand &operand) {
   return success();
 }
 
+/// A gradient that is whole on each tile counts once.
+LogicalResult BatchPropagation::shareAmongTiles(AddGradOp add) {
+  if (tiles > 1 && stateOf(add.getGradient()).kind == BatchState::Whole) {
+    add.setTiles(tiles);
+    return success();
+  }
+  return makePartial(add.getGradientMutable());
+}
+
 //===----------------------------------------------------------------------===//
 // Propagation
 //===----------------------------------------------------------------------===//
@@ -410,15 +419,14 @@ LogicalResult BatchPropagation::propagate(Block &block) {
     } else if (auto space = dyn_cast<IterationSpaceOpInterface>(op)) {
       if (failed(propagate(space)))
         return failure();
-    } else if (auto update = dyn_cast<UpdateOp>(op)) {
-      for (OpOperand &part : update.getGradientsMutable()) {
-        if (plant == "scale-twice") {
-          OpBuilder builder(update);
-          part.set(divideByTiles(builder, part.get()));
-        }
-        if (failed(makePartial(part)))
-          return failure();
+    } else if (auto add = dyn_cast<AddGradOp>(op)) {
+      OpOperand &gradient = add.getGradientMutable();
+      if (plant == "scale-twice") {
+        OpBuilder builder(add);
+        gradient.set(divideByTiles(builder, gradient.get()));
       }
+      if (failed(shareAmongTiles(add)))
+        return failure();
     } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
       for (OpOperand &loss : ret->getOpOperands())
         if (failed(makePartial(loss)))

@@ -73,8 +73,24 @@ StageParts *EntryParts::getStageOf(Block *block) {
   return place ? &stages[place.getStage()] : nullptr;
 }
 
+Block *EntryParts::getSender(CopyOp copy) {
+  Value sent = throughPlace(copy.getX());
+  if (sent.getDefiningOp() && getStageOf(sent.getParentBlock()))
+    return sent.getParentBlock();
+  return &copy.getX().getDefiningOp<PlaceOp>().getBody().front();
+}
+
+bool EntryParts::makesLoss(StageParts &stage) {
+  if (!loss.getDefiningOp())
+    return false;
+  Block *block = loss.getParentBlock();
+  if (block == stage.getForwardBlock())
+    return true;
+  return !trainingLoss && !getStageOf(block) && &stage == &stages.back();
+}
+
 FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
-  EntryParts parts{entry, {}, {}, {}, {}, {}};
+  EntryParts parts{entry, {}, {}, {}, {}};
   for (auto place : entry.getOps<PlaceOp>()) {
     auto number = static_cast<size_t>(place.getStage());
     if (number >= parts.stages.size())
@@ -106,8 +122,6 @@ FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
              failure();
   parts.copies.assign(entry.getOps<CopyOp>().begin(),
                       entry.getOps<CopyOp>().end());
-  parts.updates.assign(entry.getOps<UpdateOp>().begin(),
-                       entry.getOps<UpdateOp>().end());
   Operation *ret = entry.getBody().front().getTerminator();
   parts.loss = throughPlace(ret->getOperand(0));
   if (ret->getNumOperands() > 1)

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace mlir::pp;
 
 //===----------------------------------------------------------------------===//
-// pp.on, pp.place, pp.copy, pp.transfer, pp.update
+// pp.on, pp.place, pp.copy, pp.transfer, pp.add_grad
 //===----------------------------------------------------------------------===//
 
 /// A region on a place, whose yield gives its results.
@@ -48,18 +48,20 @@ LogicalResult TransferOp::verify() {
 void YieldOp::build(OpBuilder &, OperationState &) {}
 void ReturnOp::build(OpBuilder &, OperationState &) {}
 
-LogicalResult UpdateOp::verify() {
+LogicalResult AddGradOp::verify() {
   auto param = getParam().getDefiningOp<ParamOp>();
   if (!param)
-    return emitOpError("updates a value that is not a pp.param");
+    return emitOpError("adds to the gradient of a value that is not a "
+                       "pp.param");
   if (param.getFrozen())
-    return emitOpError("updates the frozen parameter '")
+    return emitOpError("adds to the gradient of the frozen parameter '")
            << param.getParamName() << "'";
-  for (Value gradient : getGradients())
-    if (gradient.getType() != getParam().getType())
-      return emitOpError("has a gradient of ")
-             << gradient.getType() << " for a parameter of "
-             << getParam().getType();
+  if (!cast<PlaceOp>((*this)->getParentOp()).getBackward())
+    return emitOpError("adds to the gradient of '")
+           << param.getParamName()
+           << "' outside of a backward region: no task would add it";
+  if (getTiles().value_or(1) < 1)
+    return emitOpError("adds a share of ") << *getTiles() << " tiles";
   return success();
 }
 

@@ -64,15 +64,25 @@ def PP_YieldOp : PP_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["Pla
   let builders = [OpBuilder<(ins), [{}]>];
 }
 
-def PP_UpdateOp : PP_Op<"update"> {
-  let summary = "the optimizer updates a parameter by its gradient";
+def PP_AddGradOp : PP_Op<"add_grad", [HasParent<"PlaceOp">, SameTypeOperands, MemoryEffects<[MemWrite]>]> {
+  let summary = "adds to a parameter's gradient";
   let description = [{
-    The gradient, of the global batch, is the sum of `gradients`: a part for each stage that uses the parameter. A parameter without an
-    update is never changed. Appears in phase `train`, one at most for each `pp.param`: where a parameter stands on several
-    places, each update has the parts of its place, perhaps none, and all are summed before the first of them.
+    `gradient` is a part of the gradient of the loss of the global batch with respect to `param`: what the uses of the parameter in one stage
+    give. Parts of several stages and microbatches add up; a parameter learns if some op adds to its gradient, and is never changed otherwise.
+    Autodiff puts the ops of a stage at the end of its backward region, in the order of the parameters. What a task adds goes into the
+    accumulator of its place. Where the gradient depends on no row of the batch, each of the batch's `tiles` computes the whole of it, and
+    adds its share: the gradient divided by `tiles`.
+
+    ```mlir
+    pp.place 0 stage 0 backward {
+      %dw = pp.matmul %x, %dz {transpose_lhs} : tensor<8x2xf32>, tensor<8x3xf32>
+      pp.add_grad %w, %dw : tensor<2x3xf32>
+      pp.yield
+    }
+    ```
   }];
-  let arguments = (ins PP_FloatTensor:$param, Variadic<PP_FloatTensor>:$gradients);
-  let assemblyFormat = "$param (`,` $gradients^)? attr-dict `:` custom<SameTypes>(type($param), type($gradients), ref($gradients))";
+  let arguments = (ins PP_FloatTensor:$param, PP_FloatTensor:$gradient, OptionalAttr<PP_I64Attr>:$tiles);
+  let assemblyFormat = "$param `,` $gradient attr-dict `:` type($param)";
   let hasVerifier = 1;
 }
 
