@@ -1,11 +1,11 @@
-# ppopt_page(TARGET html css script...)
+# ppopt_page(TARGET FOLDER html css script...)
 #   a page for a browser, whose parts are files in the folder page/ beside the
 #   target's sources. They stand in "page.inc", which a source of the target
 #   includes; the style and script of lib/Page come before them. Scripts are in
 #   the order given.
-function(ppopt_page target html css)
-  set(shared ${PROJECT_SOURCE_DIR}/lib/Page)
-  set(own ${CMAKE_CURRENT_SOURCE_DIR}/page)
+function(ppopt_page target folder html css)
+  set(shared ${PROJECT_SOURCE_DIR}/lib/Report/PageBase)
+  set(own ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
   list(TRANSFORM ARGN PREPEND ${own}/ OUTPUT_VARIABLE scripts)
   set(PPOPT_PAGE_CSS "")
   foreach(file ${shared}/base.css ${own}/${css})
@@ -20,7 +20,6 @@ function(ppopt_page target html css)
   file(READ ${own}/${html} PPOPT_PAGE_HTML)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
     ${shared}/base.css ${shared}/base.js ${own}/${html} ${own}/${css} ${scripts})
-  configure_file(${shared}/page.inc.in ${CMAKE_CURRENT_BINARY_DIR}/page/page.inc @ONLY)
-  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/page)
-  target_link_libraries(${target} PUBLIC PPPage)
+  configure_file(${shared}/page.inc.in ${CMAKE_CURRENT_BINARY_DIR}/pages/${folder}.inc @ONLY)
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/pages)
 endfunction()

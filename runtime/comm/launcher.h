@@ -1,4 +1,4 @@
-//===- launcher.h - Who started this process, and how many ------*- C++ -*-===//
+//===- launcher.h - Who started this process, and how many ----------------===//
 //
 // The one place that reads the environment variables of launchers.
 //

@@ -2,7 +2,7 @@
 
 #include "comm/watch.h"
 
-#include "comm/signals_blocked.h"
+#include "base/signals_blocked.h"
 
 #include <algorithm>
 #include <cerrno>

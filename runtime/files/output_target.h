@@ -1,4 +1,4 @@
-//===- output_target.h - Where an output goes -------------------*- C++ -*-===//
+//===- output_target.h - Where an output goes -----------------------------===//
 //
 // In a folder that others may write to, a link of theirs could lead an output
 // to any file of this user. So the last name of an output's path may be a link

@@ -1,4 +1,4 @@
-//===- path_uses.h - What a command reads and what it writes ----*- C++ -*-===//
+//===- path_uses.h - What a command reads and what it writes --------------===//
 //
 // A command tells all its paths before it touches anything, and learns whether
 // one that it writes is one that it reads, or writes twice. What is there is

@@ -1,4 +1,4 @@
-//===- standard_streams.h - Descriptors 0 to 2 ------------------*- C++ -*-===//
+//===- standard_streams.h - Descriptors 0 to 2 ----------------------------===//
 
 #ifndef PPOPT_FILES_STANDARD_STREAMS_H
 #define PPOPT_FILES_STANDARD_STREAMS_H

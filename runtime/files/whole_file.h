@@ -1,4 +1,4 @@
-//===- whole_file.h - A file that is written as a whole ---------*- C++ -*-===//
+//===- whole_file.h - A file that is written as a whole -------------------===//
 
 #ifndef PPOPT_FILES_WHOLE_FILE_H
 #define PPOPT_FILES_WHOLE_FILE_H

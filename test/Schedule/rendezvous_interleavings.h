@@ -1,4 +1,4 @@
-//===- rendezvous_interleavings.h - Every order of events -------*- C++ -*-===//
+//===- rendezvous_interleavings.h - Every order of events -----------------===//
 //
 // The definition in Rendezvous.h, tried in every order: a state is what each
 // rank has reached and which communications are complete; a step is one action

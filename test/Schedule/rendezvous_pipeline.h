@@ -1,4 +1,4 @@
-//===- rendezvous_pipeline.h - Action lists of small pipelines --*- C++ -*-===//
+//===- rendezvous_pipeline.h - Action lists of small pipelines ------------===//
 //
 // Lists that are correct by construction, as the compiler places starts and
 // waits (docs/stages.md), made without the compiler: places × replicas ranks,

@@ -45,7 +45,8 @@ class Bench:
     def __init__(self, harness, directory):
         self.harness, self.directory = harness, directory
         self.data = self.path("text")
-        pathlib.Path(self.data).write_bytes(pathlib.Path(__file__).read_bytes()[:20000])
+        sources = sorted(pathlib.Path(__file__).parent.glob("*.py"))
+        pathlib.Path(self.data).write_bytes(b"".join(path.read_bytes() for path in sources)[:20000])
         self.programs = {}
 
     def path(self, name):

@@ -19,7 +19,7 @@ import time
 from job import Job
 from support.executable import Mismatch
 
-# As runtime/core/phase_board.h has them.
+# As runtime/executor/phase_board.h has them.
 PHASES = ("start", "forward", "backward", "all-reduce", "transfer", "update", "evaluate", "other")
 ROW = struct.Struct("<4q32x")
 STEPS, EVERY = 240, 6

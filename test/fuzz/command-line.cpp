@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "train/command_line.h"
+#include "app/command_line.h"
+#include "options/launch_command.h"
 #include "train_program.h"
 
 #include <sstream>

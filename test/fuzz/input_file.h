@@ -1,4 +1,4 @@
-//===- input_file.h - A fuzzer's input as a file ----------------*- C++ -*-===//
+//===- input_file.h - A fuzzer's input as a file --------------------------===//
 
 #ifndef PPOPT_TEST_FUZZ_INPUT_FILE_H
 #define PPOPT_TEST_FUZZ_INPUT_FILE_H

@@ -8,9 +8,9 @@
 
 #include "mutate_json.h"
 
-#include "core/error.h"
-#include "train/checkpoint_manifest.h"
-#include "train/checksum.h"
+#include "base/checksum.h"
+#include "base/error.h"
+#include "checkpoint/checkpoint_manifest.h"
 
 #include <cstdlib>
 

@@ -21,9 +21,9 @@
 #include "plan_text.h"
 #include "program_check.h"
 
-#include "ppopt/Schedule/Trace.h"
-#include "ppopt/Target/PlanReport.h"
-#include "ppopt/Target/Program.h"
+#include "ppopt/Driver/PlanReport.h"
+#include "ppopt/Program/Program.h"
+#include "ppopt/Report/Trace.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,4 @@
-//===- model_lines.h - The text of a model, line by line --------*- C++ -*-===//
+//===- model_lines.h - The text of a model, line by line ------------------===//
 
 #ifndef PPOPT_TEST_FUZZ_MODEL_LINES_H
 #define PPOPT_TEST_FUZZ_MODEL_LINES_H

@@ -1,4 +1,4 @@
-//===- mutate_json.h - Changes to JSON documents ----------------*- C++ -*-===//
+//===- mutate_json.h - Changes to JSON documents --------------------------===//
 
 #ifndef PPOPT_TEST_FUZZ_MUTATE_JSON_H
 #define PPOPT_TEST_FUZZ_MUTATE_JSON_H

@@ -1,4 +1,4 @@
-//===- mutate_model.h - Changes to the text of a model ----------*- C++ -*-===//
+//===- mutate_model.h - Changes to the text of a model --------------------===//
 //
 // Changes after which most models still are models, so that they get beyond
 // the parser: plain C++ on text, without MLIR.

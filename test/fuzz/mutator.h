@@ -1,4 +1,4 @@
-//===- mutator.h - Mutators of texts as libFuzzer wants them ----*- C++ -*-===//
+//===- mutator.h - Mutators of texts as libFuzzer wants them --------------===//
 
 #ifndef PPOPT_TEST_FUZZ_MUTATOR_H
 #define PPOPT_TEST_FUZZ_MUTATOR_H

@@ -8,8 +8,8 @@
 #include "mutate_json.h"
 #include "train_program.h"
 
-#include "core/error.h"
-#include "train/parameter_map.h"
+#include "base/error.h"
+#include "checkpoint/parameter_map.h"
 
 #include <cstdlib>
 #include <set>

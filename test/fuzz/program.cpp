@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "core/program.h"
+#include "program/program.h"
 #include "mutate_json.h"
 
-#include "core/error.h"
-#include "train/describe.h"
+#include "base/error.h"
+#include "observe/describe.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   using namespace ppopt;

@@ -2,8 +2,8 @@
 
 #include "program_check.h"
 
-#include "core/error.h"
-#include "core/program.h"
+#include "base/error.h"
+#include "program/program.h"
 
 std::string checkProgram(std::string_view json) {
   try {

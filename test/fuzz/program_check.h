@@ -1,4 +1,4 @@
-//===- program_check.h - Does the runtime take a document? ------*- C++ -*-===//
+//===- program_check.h - Does the runtime take a document? ----------------===//
 
 #ifndef PPOPT_TEST_FUZZ_PROGRAM_CHECK_H
 #define PPOPT_TEST_FUZZ_PROGRAM_CHECK_H

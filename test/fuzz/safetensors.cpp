@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "train/safetensors.h"
+#include "data/safetensors.h"
+#include "checkpoint/parameter_file.h"
+#include "data/sample_reader.h"
 #include "input_file.h"
-#include "train/parameter_file.h"
-#include "train/sample_reader.h"
 #include "train_program.h"
 
 using namespace ppopt;

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ppopt/Schedule/Page.h"
-#include "ppopt/Schedule/Pebble.h"
+#include "ppopt/Report/Pebble.h"
+#include "ppopt/Report/SchedulePage.h"
+#include "ppopt/Report/Trace.h"
 #include "ppopt/Schedule/Table.h"
-#include "ppopt/Schedule/Trace.h"
 
 #include <cstdlib>
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "data/token_files.h"
 #include "input_file.h"
-#include "train/token_files.h"
 
 using namespace ppopt::train;
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "train/bpe_tokenizer.h"
+#include "generate/bpe_tokenizer.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -8,12 +8,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "core/rank.h"
-#include "core/walker.h"
+#include "app/executable.h"
+#include "checkpoint/parameter_file.h"
 #include "device/cpu/team.h"
+#include "executor/rank.h"
+#include "executor/walker.h"
 #include "ppopt/runtime.h"
-#include "train/executable.h"
-#include "train/parameter_file.h"
 
 #include <cstdio>
 #include <cstring>

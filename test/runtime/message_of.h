@@ -1,5 +1,4 @@
-//===- message_of.h - What an exception says ---------------------*- C++
-//-*-===//
+//===- message_of.h - What an exception says ------------------------------===//
 
 #ifndef PPOPT_TEST_RUNTIME_MESSAGE_OF_H
 #define PPOPT_TEST_RUNTIME_MESSAGE_OF_H

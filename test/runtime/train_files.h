@@ -3,7 +3,7 @@
 #ifndef PPOPT_TEST_RUNTIME_TRAIN_FILES_H
 #define PPOPT_TEST_RUNTIME_TRAIN_FILES_H
 
-#include "core/error.h"
+#include "base/error.h"
 
 #include <gtest/gtest.h>
 

@@ -9,9 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "app/executable.h"
 #include "generation_program.h"
 #include "pipeline_program.h"
-#include "train/executable.h"
 
 #include <cstdio>
 #include <cstdlib>

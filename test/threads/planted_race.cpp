@@ -1,11 +1,11 @@
 //===- planted_race.cpp - Two threads on one object of the runtime --------===//
 //
-// The race is in runtime/core/step_trace.cpp: it is seen only if the runtime is
-// instrumented.
+// The race is in runtime/executor/step_trace.cpp: it is seen only if the
+// runtime is instrumented.
 //
 //===----------------------------------------------------------------------===//
 
-#include "core/step_trace.h"
+#include "executor/step_trace.h"
 
 #include <thread>
 

@@ -4,8 +4,8 @@
 
 #include "schedule_flags.h"
 
-#include "ppopt/Transforms/Entry.h"
-#include "ppopt/Transforms/PlanSchedule.h"
+#include "ppopt/Analysis/PlanSchedule.h"
+#include "ppopt/Transforms/Model/Entry.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

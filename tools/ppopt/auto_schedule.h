@@ -1,5 +1,4 @@
-//===- auto_schedule.h - --schedule auto -------------------------*- C++
-//-*-===//
+//===- auto_schedule.h - --schedule auto ----------------------------------===//
 
 #ifndef PPOPT_TOOLS_AUTO_SCHEDULE_H
 #define PPOPT_TOOLS_AUTO_SCHEDULE_H

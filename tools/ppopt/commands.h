@@ -1,5 +1,4 @@
-//===- commands.h - The subcommands, one file each ---------------*- C++
-//-*-===//
+//===- commands.h - The subcommands, one file each ------------------------===//
 
 #ifndef PPOPT_TOOLS_COMMANDS_H
 #define PPOPT_TOOLS_COMMANDS_H

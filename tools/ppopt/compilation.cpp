@@ -5,12 +5,13 @@
 #include "unknown_name.h"
 #include "write_file.h"
 
+#include "ppopt/Analysis/PlanSchedule.h"
 #include "ppopt/Analysis/Thresholds.h"
+#include "ppopt/Driver/ModelHash.h"
+#include "ppopt/Driver/PlanReport.h"
+#include "ppopt/Program/Program.h"
 #include "ppopt/Support/ReadFile.h"
-#include "ppopt/Target/ModelHash.h"
-#include "ppopt/Target/PlanReport.h"
-#include "ppopt/Transforms/Entry.h"
-#include "ppopt/Transforms/PlanSchedule.h"
+#include "ppopt/Transforms/Model/Entry.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"

@@ -1,10 +1,9 @@
-//===- compilation.h - A model on its way through the phases -----*- C++
-//-*-===//
+//===- compilation.h - A model on its way through the phases --------------===//
 
 #ifndef PPOPT_TOOLS_COMPILATION_H
 #define PPOPT_TOOLS_COMPILATION_H
 
-#include "ppopt/Target/Compile.h"
+#include "ppopt/Driver/Compile.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"

@@ -8,7 +8,8 @@
 #include "temporary_folder.h"
 #include "write_file.h"
 
-#include "ppopt/Target/NativeCode.h"
+#include "ppopt/Codegen/NativeCode.h"
+#include "ppopt/Program/Program.h"
 #include "ppopt/launch.h"
 
 #include "llvm/Support/FileSystem.h"

@@ -1,4 +1,4 @@
-//===- flags.h - Commands, their flags and positional arguments -*- C++ -*-===//
+//===- flags.h - Commands, their flags and positional arguments -----------===//
 //
 // A subcommand is a row of a table: its flags are rows too, with the kind of
 // value, the default and the help. Parsing checks names and values completely,

@@ -1,5 +1,4 @@
-//===- model_text.h - Models as text of the pp dialect -----------*- C++
-//-*-===//
+//===- model_text.h - Models as text of the pp dialect --------------------===//
 
 #ifndef PPOPT_TOOLS_MODEL_TEXT_H
 #define PPOPT_TOOLS_MODEL_TEXT_H

@@ -4,7 +4,7 @@
 #include "flags.h"
 #include "paths.h"
 
-#include "ppopt/Target/Compile.h"
+#include "ppopt/Driver/Compile.h"
 
 #include "mlir/Debug/CLOptionsSetup.h"
 #include "mlir/IR/AsmState.h"

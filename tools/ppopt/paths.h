@@ -1,4 +1,4 @@
-//===- paths.h - What a command reads and writes ----------------*- C++ -*-===//
+//===- paths.h - What a command reads and writes --------------------------===//
 
 #ifndef PPOPT_TOOLS_PATHS_H
 #define PPOPT_TOOLS_PATHS_H

@@ -8,8 +8,8 @@
 #include "plan_text.h"
 #include "write_file.h"
 
-#include "ppopt/Schedule/Trace.h"
-#include "ppopt/Target/Program.h"
+#include "ppopt/Program/Program.h"
+#include "ppopt/Report/Trace.h"
 
 #include "llvm/Support/JSON.h"
 

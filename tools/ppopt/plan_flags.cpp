@@ -5,7 +5,7 @@
 #include "schedule_flags.h"
 
 #include "ppopt/Analysis/Thresholds.h"
-#include "ppopt/Target/NativeCode.h"
+#include "ppopt/Codegen/NativeCode.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

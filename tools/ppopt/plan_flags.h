@@ -1,12 +1,11 @@
-//===- plan_flags.h - The flags that make a plan -----------------*- C++
-//-*-===//
+//===- plan_flags.h - The flags that make a plan --------------------------===//
 
 #ifndef PPOPT_TOOLS_PLAN_FLAGS_H
 #define PPOPT_TOOLS_PLAN_FLAGS_H
 
 #include "flags.h"
 
-#include "ppopt/Target/Compile.h"
+#include "ppopt/Program/PlanOptions.h"
 
 namespace ppopt {
 

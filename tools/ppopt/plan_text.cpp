@@ -2,7 +2,7 @@
 
 #include "plan_text.h"
 
-#include "ppopt/Schedule/Pebble.h"
+#include "ppopt/Report/Pebble.h"
 #include "ppopt/byte_amount.h"
 
 #include "llvm/ADT/STLExtras.h"

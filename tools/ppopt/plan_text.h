@@ -1,11 +1,10 @@
-//===- plan_text.h - A plan's report as text and as a page -------*- C++
-//-*-===//
+//===- plan_text.h - A plan's report as text and as a page ----------------===//
 
 #ifndef PPOPT_TOOLS_PLAN_TEXT_H
 #define PPOPT_TOOLS_PLAN_TEXT_H
 
-#include "ppopt/Target/Compile.h"
-#include "ppopt/Target/PlanReport.h"
+#include "ppopt/Driver/PlanReport.h"
+#include "ppopt/Program/PlanOptions.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -3,7 +3,7 @@
 #include "commands.h"
 #include "write_file.h"
 
-#include "ppopt/Curves/Curves.h"
+#include "ppopt/Report/Curves.h"
 
 using namespace llvm;
 using namespace ppopt;

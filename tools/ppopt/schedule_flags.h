@@ -1,11 +1,11 @@
-//===- schedule_flags.h - --schedule, --chunks, --microbatches --*- C++ -*-===//
+//===- schedule_flags.h - --schedule, --chunks, --microbatches ------------===//
 
 #ifndef PPOPT_TOOLS_SCHEDULE_FLAGS_H
 #define PPOPT_TOOLS_SCHEDULE_FLAGS_H
 
 #include "flags.h"
 
-#include "ppopt/Target/Compile.h"
+#include "ppopt/Program/PlanOptions.h"
 
 namespace ppopt {
 

@@ -1,4 +1,4 @@
-//===- temporary_folder.h - A folder that goes with the process -*- C++ -*-===//
+//===- temporary_folder.h - A folder that goes with the process -----------===//
 
 #ifndef PPOPT_TOOLS_TEMPORARY_FOLDER_H
 #define PPOPT_TOOLS_TEMPORARY_FOLDER_H

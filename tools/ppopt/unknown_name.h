@@ -1,4 +1,4 @@
-//===- unknown_name.h - Names in a model that nothing has -------*- C++ -*-===//
+//===- unknown_name.h - Names in a model that nothing has -----------------===//
 
 #ifndef PPOPT_TOOLS_UNKNOWN_NAME_H
 #define PPOPT_TOOLS_UNKNOWN_NAME_H

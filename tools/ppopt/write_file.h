@@ -1,5 +1,4 @@
-//===- write_file.h - What commands write to files ---------------*- C++
-//-*-===//
+//===- write_file.h - What commands write to files ------------------------===//
 
 #ifndef PPOPT_TOOLS_WRITE_FILE_H
 #define PPOPT_TOOLS_WRITE_FILE_H

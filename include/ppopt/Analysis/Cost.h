@@ -1,5 +1,4 @@
-//===- Cost.h - How long ops take --------------------------------*- C++
-//-*-===//
+//===- Cost.h - How long ops take -----------------------------------------===//
 //
 // An estimate for the CPU target, from the ops' iteration spaces alone. The cut
 // by cost, the simulated time of a schedule and `plan` use this one.

@@ -1,5 +1,4 @@
-//===- Thresholds.h - Constants that change the code path --------*- C++
-//-*-===//
+//===- Thresholds.h - Constants that change the code path -----------------===//
 //
 // Each has a default that a user never changes; a test draws them small, so
 // that every path is walked by models that are small too.

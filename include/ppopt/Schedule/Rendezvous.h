@@ -1,4 +1,4 @@
-//===- Rendezvous.h - Can a set of action lists deadlock? -------*- C++ -*-===//
+//===- Rendezvous.h - Can a set of action lists deadlock? -----------------===//
 //
 // Every rank walks a list of actions. A start never blocks; a wait blocks until
 // its communication is complete. A communication is complete when all its

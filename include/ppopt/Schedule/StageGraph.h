@@ -1,4 +1,4 @@
-//===- StageGraph.h - What schedules know of a model ------------*- C++ -*-===//
+//===- StageGraph.h - What schedules know of a model ----------------------===//
 //
 // The library `lib/Schedule` is plain C++ on these structs: no MLIR in it. The
 // compiler fills them from the tasks of phase `partitioned`; tests by hand.

@@ -1,4 +1,4 @@
-//===- Table.h - A schedule: what each place runs ---------------*- C++ -*-===//
+//===- Table.h - A schedule: what each place runs -------------------------===//
 
 #ifndef PPOPT_SCHEDULE_TABLE_H
 #define PPOPT_SCHEDULE_TABLE_H

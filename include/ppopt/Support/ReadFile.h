@@ -1,4 +1,4 @@
-//===- ReadFile.h - Files that a user names ---------------------*- C++ -*-===//
+//===- ReadFile.h - Files that a user names -------------------------------===//
 
 #ifndef PPOPT_SUPPORT_READFILE_H
 #define PPOPT_SUPPORT_READFILE_H

@@ -1,19 +1,23 @@
-//===- Passes.h - Passes from phase model to phase scheduled -----*- C++
-//-*-===//
+//===- Passes.h - Passes from phase model to phase scheduled --------------===//
 
 #ifndef PPOPT_TRANSFORMS_PASSES_H
 #define PPOPT_TRANSFORMS_PASSES_H
 
-#include "mlir/Pass/Pass.h"
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Transforms/Autodiff/Passes.h"
+#include "ppopt/Transforms/Generation/Passes.h"
+#include "ppopt/Transforms/Model/Passes.h"
+#include "ppopt/Transforms/Partition/Passes.h"
+#include "ppopt/Transforms/Placement/Passes.h"
+#include "ppopt/Transforms/Scheduling/Passes.h"
+#include "ppopt/Transforms/Sharding/Passes.h"
 
 namespace mlir::pp {
 
 #define GEN_PASS_DECL
 #include "ppopt/Transforms/Passes.h.inc"
 
-#define GEN_PASS_REGISTRATION
-#include "ppopt/Transforms/Passes.h.inc"
+/// Registers the passes of all folders.
+void registerTransformsPasses();
 
 } // namespace mlir::pp
 

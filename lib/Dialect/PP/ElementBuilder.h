@@ -1,5 +1,4 @@
-//===- ElementBuilder.h - Writes scalar code ---------------------*- C++
-//-*-===//
+//===- ElementBuilder.h - Writes scalar code ------------------------------===//
 //
 // An op's element is a scalar formula in arith and math ops. An ElementBuilder
 // writes them at one place and one location.

@@ -1,5 +1,4 @@
-//===- SpaceBuilder.h - Building iteration spaces ----------------*- C++
-//-*-===//
+//===- SpaceBuilder.h - Building iteration spaces -------------------------===//
 //
 // In every space the extents of the loops of a dimension multiply to its size,
 // unless the list is empty.

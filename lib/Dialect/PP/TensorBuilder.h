@@ -1,5 +1,4 @@
-//===- TensorBuilder.h - Writes formulas as ops ------------------*- C++
-//-*-===//
+//===- TensorBuilder.h - Writes formulas as ops ---------------------------===//
 //
 // Gradients and decompositions are formulas on tensors. A TensorBuilder writes
 // them as ops at one place and one location.

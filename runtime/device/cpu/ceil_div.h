@@ -1,4 +1,4 @@
-//===- ceil_div.h - How many blocks it takes --------------------*- C++ -*-===//
+//===- ceil_div.h - How many blocks it takes ------------------------------===//
 
 #ifndef PPOPT_RUNTIME_DEVICE_CPU_CEIL_DIV_H
 #define PPOPT_RUNTIME_DEVICE_CPU_CEIL_DIV_H

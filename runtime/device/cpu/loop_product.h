@@ -1,4 +1,4 @@
-//===- loop_product.h - Products by our own loops ---------------*- C++ -*-===//
+//===- loop_product.h - Products by our own loops -------------------------===//
 
 #ifndef PPOPT_RUNTIME_DEVICE_CPU_LOOP_PRODUCT_H
 #define PPOPT_RUNTIME_DEVICE_CPU_LOOP_PRODUCT_H

@@ -1,4 +1,4 @@
-//===- matmul.h - Matrix products on the CPU --------------------*- C++ -*-===//
+//===- matmul.h - Matrix products on the CPU ------------------------------===//
 //
 // A product is prepared once, at start, and then runs without an allocation of
 // ours. How it is computed is decided when it is prepared, from its descriptor,

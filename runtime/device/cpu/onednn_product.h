@@ -1,4 +1,4 @@
-//===- onednn_product.h - Products by oneDNN --------------------*- C++ -*-===//
+//===- onednn_product.h - Products by oneDNN ------------------------------===//
 
 #ifndef PPOPT_RUNTIME_DEVICE_CPU_ONEDNN_PRODUCT_H
 #define PPOPT_RUNTIME_DEVICE_CPU_ONEDNN_PRODUCT_H

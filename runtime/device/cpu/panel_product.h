@@ -1,4 +1,4 @@
-//===- panel_product.h - Products by panels of B ----------------*- C++ -*-===//
+//===- panel_product.h - Products by panels of B --------------------------===//
 
 #ifndef PPOPT_RUNTIME_DEVICE_CPU_PANEL_PRODUCT_H
 #define PPOPT_RUNTIME_DEVICE_CPU_PANEL_PRODUCT_H

@@ -1,4 +1,4 @@
-//===- product_kernel.h - Generated kernels of small products ---*- C++ -*-===//
+//===- product_kernel.h - Generated kernels of small products -------------===//
 
 #ifndef PPOPT_RUNTIME_DEVICE_CPU_PRODUCT_KERNEL_H
 #define PPOPT_RUNTIME_DEVICE_CPU_PRODUCT_KERNEL_H

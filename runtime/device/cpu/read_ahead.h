@@ -1,4 +1,4 @@
-//===- read_ahead.h - Bring what comes next into the caches -----*- C++ -*-===//
+//===- read_ahead.h - Bring what comes next into the caches ---------------===//
 
 #ifndef PPOPT_RUNTIME_DEVICE_CPU_READ_AHEAD_H
 #define PPOPT_RUNTIME_DEVICE_CPU_READ_AHEAD_H

@@ -1,5 +1,4 @@
-//===- target_clones.h - Functions for several widths of vectors -*- C++
-//-*-===//
+//===- target_clones.h - Functions for several widths of vectors ----------===//
 //
 // The runtime is built for baseline x86-64; a function that begins with
 // PPOPT_CLONES is compiled for wider machines too and chosen when the program

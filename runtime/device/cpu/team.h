@@ -1,4 +1,4 @@
-//===- team.h - The threads of a rank ---------------------------*- C++ -*-===//
+//===- team.h - The threads of a rank -------------------------------------===//
 //
 // Teams of GNU OpenMP's runtime, called through its ABI rather than by pragmas:
 // oneDNN uses that runtime, and clang's -fopenmp would bring a second one with

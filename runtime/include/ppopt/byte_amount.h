@@ -1,4 +1,4 @@
-//===- byte_amount.h - Amounts of bytes on command lines --------*- C++ -*-===//
+//===- byte_amount.h - Amounts of bytes on command lines ------------------===//
 //
 // For the flags of `ppopt` and for those of the executables that it makes.
 //

@@ -1,4 +1,4 @@
-//===- launch.h - The mpirun line that we print -----------------*- C++ -*-===//
+//===- launch.h - The mpirun line that we print ---------------------------===//
 //
 // The one place that knows how ranks are started as processes: for
 // `ppopt compile`, for the executable's messages and, held to it by a test, for

@@ -1,4 +1,4 @@
-//===- machine_rate.h - What this machine can do ----------------*- C++ -*-===//
+//===- machine_rate.h - What this machine can do --------------------------===//
 //
 // The rates that measured times are held against. Each takes a fraction of a
 // second and is the best of several passes; other programs on the same cores

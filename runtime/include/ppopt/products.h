@@ -1,4 +1,4 @@
-//===- products.h - Matrix products: sizes, strides, workspace --*- C++ -*-===//
+//===- products.h - Matrix products: sizes, strides, workspace ------------===//
 //
 // What the compiler and the runtime both know of a matrix product. The static
 // library `ppopt_products` that implements it depends on oneDNN and OpenMP's

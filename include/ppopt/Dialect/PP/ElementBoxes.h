@@ -1,4 +1,4 @@
-//===- ElementBoxes.h - Which elements a view takes from where --*- C++ -*-===//
+//===- ElementBoxes.h - Which elements a view takes from where ------------===//
 
 #ifndef PPOPT_DIALECT_PP_ELEMENTBOXES_H
 #define PPOPT_DIALECT_PP_ELEMENTBOXES_H

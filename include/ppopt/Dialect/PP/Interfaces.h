@@ -1,5 +1,4 @@
-//===- Interfaces.h - What an op tells the passes ----------------*- C++
-//-*-===//
+//===- Interfaces.h - What an op tells the passes -------------------------===//
 
 #ifndef PPOPT_DIALECT_PP_INTERFACES_H
 #define PPOPT_DIALECT_PP_INTERFACES_H

@@ -1,5 +1,4 @@
-//===- ModelTypes.h - The types of a model's values --------------*- C++
-//-*-===//
+//===- ModelTypes.h - The types of a model's values -----------------------===//
 
 #ifndef PPOPT_DIALECT_PP_MODELTYPES_H
 #define PPOPT_DIALECT_PP_MODELTYPES_H

@@ -1,5 +1,4 @@
-//===- PP.h - The pp dialect -------------------------------------*- C++
-//-*-===//
+//===- PP.h - The pp dialect ----------------------------------------------===//
 
 #ifndef PPOPT_DIALECT_PP_PP_H
 #define PPOPT_DIALECT_PP_PP_H

@@ -1,5 +1,4 @@
-//===- Shapes.h - Shapes of operands and results -----------------*- C++
-//-*-===//
+//===- Shapes.h - Shapes of operands and results --------------------------===//
 
 #ifndef PPOPT_DIALECT_PP_SHAPES_H
 #define PPOPT_DIALECT_PP_SHAPES_H

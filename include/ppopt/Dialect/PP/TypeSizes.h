@@ -1,5 +1,4 @@
-//===- TypeSizes.h - Bytes of tensors and buffers ----------------*- C++
-//-*-===//
+//===- TypeSizes.h - Bytes of tensors and buffers -------------------------===//
 
 #ifndef PPOPT_DIALECT_PP_TYPESIZES_H
 #define PPOPT_DIALECT_PP_TYPESIZES_H

@@ -1,0 +1,105 @@
+//===- ElementPuller.h - Scalar code of a kernel's values -----------------===//
+
+#ifndef PPOPT_CODEGEN_ELEMENTPULLER_H
+#define PPOPT_CODEGEN_ELEMENTPULLER_H
+
+#include "ppopt/Codegen/KernelSpace.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::pp {
+
+/// Where in a space the code that is written stands.
+struct Position {
+  Space space;
+  /// The dimensions of the space that are not 1, and the index in each; the
+  /// last is the column.
+  SmallVector<int64_t> sizes;
+  SmallVector<Value> index;
+  /// Row-major number of the row, and of the row's first element.
+  Value row, rowStart;
+
+  Value column() const { return index.back(); }
+};
+
+/// Writes scalar code for elements of a kernel's values: loads of arguments,
+/// the code of element ops, each at most once in a loop's body.
+class ElementPuller {
+public:
+  /// `buffers`: pointers for the kernel's arguments, then for its results.
+  ElementPuller(OpBuilder &builder, KernelOp kernel, ValueRange buffers);
+
+  OpBuilder &builder;
+  KernelOp kernel;
+
+  /// The position from now on. Code of row level is written in front of
+  /// `sweep`, the loop over columns, if there is one.
+  void setPosition(const Position &position, Operation *sweep);
+  /// Elements at the current position are these from now on, rounded to the
+  /// value's type: what a reduction has given.
+  void setElement(Value value, Value element);
+  /// A result of the kernel that is complete where it is read from now on.
+  void setStored(Value value, unsigned result);
+
+  /// The element of `value` at the current position.
+  Value pull(Value value);
+
+  /// Loads and stores of the kernel's buffers, by row-major number; converts to
+  /// and from the type of computation.
+  Value load(Value buffer, Type element, Value at);
+  void store(Value element, Value buffer, Type type, Value at);
+  Value getResultBuffer(unsigned result);
+  Value address(Value buffer, Type element, Value at);
+  /// Row-major number of the current position in a tensor of this shape.
+  Value linearize(ArrayRef<int64_t> shape);
+
+  Location getLoc() { return kernel.getLoc(); }
+  Value constant(int64_t value);
+  Value add(Value a, Value b);
+  Value mul(Value a, int64_t b);
+
+private:
+  /// An element that code exists for: here (at the current position, whatever
+  /// its index is called) or at another index.
+  struct Entry {
+    bool isHere;
+    SmallVector<Value> index;
+    Value element;
+  };
+  Value pullAt(Value value, ArrayRef<Value> index);
+  Value emit(Value value, ArrayRef<Value> index, bool isHere);
+  Value roundToType(Location loc, Value scalar, Type type);
+  Value loadAt(Value buffer, Value tensor, ArrayRef<Value> index, bool isHere);
+  Value lookup(Value value, ArrayRef<Value> index, bool isHere);
+  std::optional<SmallVector<Value>> getIndex(ArrayRef<int64_t> shape);
+  SmallVector<Value> delinearize(Value number, ArrayRef<int64_t> sizes);
+  bool isVisible(Value element);
+
+  SmallVector<Value> buffers;
+  Position position;
+  Operation *sweep = nullptr;
+  DenseMap<Value, SmallVector<Entry, 1>> known;
+  DenseMap<Value, unsigned> stored;
+  /// Indices of the position under other shapes without their unit dimensions.
+  SmallVector<std::pair<SmallVector<int64_t>, SmallVector<Value>>> indices;
+  Value zero;
+};
+
+/// Accumulation of reductions, of scalars or of vectors.
+Value getInitialValue(OpBuilder &builder, ReduceOp op);
+Value combine(OpBuilder &builder, ReduceOp op, Value a, Value b);
+
+/// Write the code of tiles [begin, end); the number of tiles.
+int64_t emitRows(ElementPuller &puller, Value begin, Value end);
+int64_t emitColumns(ElementPuller &puller, Value begin, Value end);
+int64_t emitScatter(ElementPuller &puller, Value begin, Value end);
+
+/// Writes `for (i = begin; i < end; ++i)`.
+void emitLoop(OpBuilder &builder, Location loc, Value begin, Value end,
+              llvm::function_ref<void(scf::ForOp, Value)> body);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_CODEGEN_ELEMENTPULLER_H

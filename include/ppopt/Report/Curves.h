@@ -1,0 +1,52 @@
+//===- Curves.h - Runs of executables as curves ---------------------------===//
+//
+// Reads what `--log` of an executable wrote (docs/running.md) and draws loss,
+// gradient norm and throughput of one or several runs on one page.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_REPORT_CURVES_H
+#define PPOPT_REPORT_CURVES_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ppopt::curves {
+
+/// Numbers are NaN where the log has null: not finite, or not known.
+struct Step {
+  int64_t step; ///< from 1
+  double loss, norm, perSecond, milliseconds;
+};
+
+struct Evaluation {
+  int64_t step; ///< steps done before it
+  double loss;
+};
+
+/// A training that was killed and resumed is one run: where a later start
+/// repeats steps, its records stand for them.
+struct Run {
+  std::string name;        ///< the file's path
+  std::string model;       ///< empty where the log does not say
+  std::string plan;        ///< "dp=2,pp=2 · 4 ranks · adamw"
+  std::string unit;        ///< of throughput: "tok", "samples"
+  std::vector<Step> steps; ///< rising
+  std::vector<Evaluation> evaluations;
+  std::vector<int64_t> resumed; ///< steps done before a later start went on
+};
+
+/// Errors name the file and the line.
+llvm::Expected<Run> readRun(llvm::StringRef path);
+
+/// The page.
+std::string writeCurves(llvm::ArrayRef<Run> runs);
+
+} // namespace ppopt::curves
+
+#endif // PPOPT_REPORT_CURVES_H

@@ -1,0 +1,75 @@
+//===- Page.h - A plan as a page for a browser ----------------------------===//
+
+#ifndef PPOPT_REPORT_SCHEDULEPAGE_H
+#define PPOPT_REPORT_SCHEDULEPAGE_H
+
+#include "ppopt/Schedule/Table.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ppopt::schedule {
+
+/// From `time` on, until the next step's time.
+struct MemoryStep {
+  double time = 0; ///< in the timeline's unit
+  int64_t bytes = 0;
+};
+
+/// Of one rank of a place.
+struct PlaceMemory {
+  /// What is there all the time, by kind, in the order of the picture from
+  /// below: {"parameters", 4096}, {"gradients", 4096}, …
+  std::vector<std::pair<std::string, int64_t>> resident;
+  /// What comes and goes (the slots), on top of it. May be empty.
+  std::vector<MemoryStep> activations;
+};
+
+/// A value that a stage takes from another place or gives to one.
+struct Boundary {
+  std::string name; ///< "x0"
+  bool isReceived = false;
+  bool isGradient = false;
+  int peer = 0;      ///< the other stage
+  std::string type;  ///< "4x32xf32"
+  int64_t bytes = 0; ///< of a microbatch
+  bool requiresGrad = false;
+};
+
+struct Parameter {
+  std::string name, type; ///< "wte", "256x64xf32"
+  int64_t bytes = 0;
+};
+
+/// What the page tells of a stage.
+struct StageNote {
+  std::vector<Parameter> parameters;
+  std::vector<Boundary> boundaries;
+  std::vector<std::string> inputs; ///< model inputs that it reads
+};
+
+struct Page {
+  std::string title;    ///< "gpt.mlir"
+  std::string subtitle; ///< the plan: "dp=2 pp=4, 1f1b, 8 microbatches, adamw"
+  StageGraph graph;
+  Timeline timeline;
+  double nanosecondsPerUnit = 1; ///< of all times
+  /// For each place; or empty: the page is without memory.
+  std::vector<PlaceMemory> memory;
+  int64_t deviceMemory = 0; ///< the limit; 0: none
+  /// For each stage; or empty.
+  std::vector<StageNote> stages;
+  /// For each edge of the graph, "x0"; or empty: see TraceOptions.
+  std::vector<std::string> edgeNames;
+  /// A table under the figures, a row for each place: {"sent", {"1.2 MiB", …}}.
+  std::vector<std::pair<std::string, std::vector<std::string>>> figures;
+};
+
+/// One HTML document that needs no network and no other file.
+std::string writePage(const Page &page);
+
+} // namespace ppopt::schedule
+
+#endif // PPOPT_REPORT_SCHEDULEPAGE_H

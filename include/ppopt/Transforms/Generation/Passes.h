@@ -1,0 +1,19 @@
+//===- Passes.h - Passes of the program that generates --------------------===//
+
+#ifndef PPOPT_TRANSFORMS_GENERATION_PASSES_H
+#define PPOPT_TRANSFORMS_GENERATION_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+#include "ppopt/Dialect/PP/PP.h"
+
+namespace mlir::pp {
+
+#define GEN_PASS_DECL
+#include "ppopt/Transforms/Generation/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "ppopt/Transforms/Generation/Passes.h.inc"
+
+} // namespace mlir::pp
+
+#endif // PPOPT_TRANSFORMS_GENERATION_PASSES_H

@@ -1,0 +1,16 @@
+//===- Decompose.h - Replaces ops by what they are made of ----------------===//
+
+#ifndef PPOPT_TRANSFORMS_MODEL_DECOMPOSE_H
+#define PPOPT_TRANSFORMS_MODEL_DECOMPOSE_H
+
+#include "ppopt/Dialect/PP/PP.h"
+
+namespace mlir::pp {
+
+/// Replaces all ops under `root` that decompose at `when`, and what they
+/// decompose into, until none is left.
+LogicalResult decomposeAll(Operation *root, DecomposeAt when);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_TRANSFORMS_MODEL_DECOMPOSE_H

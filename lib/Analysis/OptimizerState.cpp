@@ -1,0 +1,18 @@
+//===- OptimizerState.cpp - What an optimizer keeps of each parameter ---===//
+
+#include "ppopt/Analysis/OptimizerState.h"
+
+#include "ppopt/Dialect/PP/Shapes.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+SmallVector<StringRef> pp::getOptimizerStates(StringRef optimizer) {
+  if (optimizer == "sgd")
+    return {"momentum"};
+  return {"m", "v"};
+}
+
+Type pp::getGradType(BucketOp bucket) {
+  return getStatisticsType(bucket.getType());
+}

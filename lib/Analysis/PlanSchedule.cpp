@@ -1,0 +1,222 @@
+//===- PlanSchedule.cpp - From a module to the schedule library -----------===//
+
+#include "ppopt/Analysis/PlanSchedule.h"
+
+#include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace mlir::pp;
+using ppopt::schedule::Cell;
+using ppopt::schedule::StageGraph;
+using ppopt::schedule::Table;
+
+bool pp::splitsBackward(PlanOp plan) {
+  if (plan.getTable()) {
+    auto table = ppopt::schedule::parseCsv(plan.getTable()->str());
+    return table && llvm::any_of(table->rows, [](const auto &row) {
+             return llvm::any_of(row, [](const Cell &cell) {
+               return cell.work == ppopt::schedule::Work::BackwardInput ||
+                      cell.work == ppopt::schedule::Work::BackwardWeight;
+             });
+           });
+  }
+  auto shape =
+      ppopt::schedule::getShape(plan.getSchedule().str(), std::nullopt);
+  return shape && shape->splitsBackward;
+}
+
+namespace {
+
+/// Collects stages and edges from tasks.
+class GraphBuilder {
+public:
+  GraphBuilder(ModuleOp module, PlanOp plan) : module(module) {
+    graph.places = plan.getAxisSize("pp");
+  }
+  StageGraph run();
+
+private:
+  void addTask(TaskOp task);
+  void addEdges();
+  void addReaders(TaskOp task);
+
+  ModuleOp module;
+  StageGraph graph;
+  /// Of each saved value the task of a stage that makes it.
+  llvm::StringMap<TaskOp> makers;
+  llvm::StringMap<size_t> edgeOf; ///< by transfer
+};
+
+void GraphBuilder::addTask(TaskOp task) {
+  auto number = static_cast<size_t>(task.getStage());
+  if (number >= graph.stages.size())
+    graph.stages.resize(number + 1, {0, /*hasBackward=*/false, 0, 0, 0});
+  ppopt::schedule::Stage &stage = graph.stages[number];
+  double time = estimateTaskTime(task);
+  switch (task.getKind()) {
+  case TaskKind::Forward:
+    stage.place = task.getPlace();
+    stage.forwardTime = time;
+    break;
+  case TaskKind::Backward:
+    // Of two products for each of the forward, one is the weight's.
+    stage.inputTime = time / 2;
+    stage.weightTime = time / 2;
+    break;
+  case TaskKind::BackwardInput:
+    stage.inputTime = time;
+    break;
+  case TaskKind::BackwardWeight:
+    stage.weightTime = time;
+    break;
+  default:
+    return;
+  }
+  stage.hasBackward |= task.getKind() != TaskKind::Forward;
+  for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+    if (task.getResultRole(i).getKind() == RoleKind::Saved)
+      makers[task.getResultRole(i).getName()] = task;
+}
+
+/// Transfers of microbatches, and values that stages of one place hand to each
+/// other.
+void GraphBuilder::addEdges() {
+  for (auto transfer : module.getOps<TransferOp>())
+    if (!transfer.getStep()) {
+      edgeOf[transfer.getSymName()] = graph.edges.size();
+      graph.edges.push_back({static_cast<int>(transfer.getFromStage()),
+                             static_cast<int>(transfer.getToStage()),
+                             transfer.getGradientOf().has_value(),
+                             getAlignedBytes(transfer.getType())});
+    }
+  for (auto task : module.getOps<TaskOp>())
+    addReaders(task);
+  std::map<std::tuple<int64_t, int64_t, bool>, int64_t> bytes;
+  for (auto task : module.getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+      if (task.getArgRole(i).getKind() != RoleKind::Saved)
+        continue;
+      TaskOp maker = makers.lookup(task.getArgRole(i).getName());
+      if (maker && maker.getStage() != task.getStage())
+        bytes[{maker.getStage(), task.getStage(),
+               maker.getKind() != TaskKind::Forward}] +=
+            getAlignedBytes(task.getArgumentTypes()[i]);
+    }
+  for (auto &[key, total] : bytes) {
+    auto [from, to, isGradient] = key;
+    graph.edges.push_back(
+        {static_cast<int>(from), static_cast<int>(to), isGradient, total});
+  }
+}
+
+/// A task that reads a transferred value, if no other of its stage has read it
+/// before: backwards are behind the forward of their stage.
+void GraphBuilder::addReaders(TaskOp task) {
+  bool isForward = task.getKind() == TaskKind::Forward;
+  if (!isForward && task.getKind() != TaskKind::Backward &&
+      task.getKind() != TaskKind::BackwardInput)
+    return;
+  auto stage = static_cast<int>(task.getStage());
+  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+    if (task.getArgRole(i).getKind() != RoleKind::Received)
+      continue;
+    auto found = edgeOf.find(task.getArgRole(i).getName());
+    if (found == edgeOf.end())
+      continue;
+    ppopt::schedule::Edge &edge = graph.edges[found->second];
+    if (edge.isGradient != isForward && edge.to != stage &&
+        !llvm::is_contained(edge.alsoTo, stage))
+      edge.alsoTo.push_back(stage);
+  }
+}
+
+StageGraph GraphBuilder::run() {
+  for (auto task : module.getOps<TaskOp>())
+    if (task.getStage() != TaskOp::kNoStage)
+      addTask(task);
+  addEdges();
+  return std::move(graph);
+}
+
+} // namespace
+
+StageGraph pp::makeStageGraph(ModuleOp module, PlanOp plan) {
+  return GraphBuilder(module, plan).run();
+}
+
+std::optional<ppopt::schedule::Work> pp::getWork(TaskKind kind) {
+  using ppopt::schedule::Work;
+  switch (kind) {
+  case TaskKind::Forward:
+    return Work::Forward;
+  case TaskKind::Backward:
+    return Work::Backward;
+  case TaskKind::BackwardInput:
+    return Work::BackwardInput;
+  case TaskKind::BackwardWeight:
+    return Work::BackwardWeight;
+  default:
+    return std::nullopt;
+  }
+}
+
+Table pp::readTable(ModuleOp module, PlanOp plan, bool isEvaluation) {
+  llvm::StringMap<TaskOp> tasks;
+  for (auto task : module.getOps<TaskOp>())
+    tasks[task.getSymName()] = task;
+  Table table;
+  table.microbatches = static_cast<int>(plan.getMicrobatches());
+  table.rows.resize(plan.getAxisSize("pp"));
+  for (auto schedule : module.getOps<ScheduleOp>()) {
+    if (schedule.getEvaluation() != isEvaluation)
+      continue;
+    for (auto run : schedule.getOps<RunOp>()) {
+      TaskOp task = tasks.lookup(run.getTask());
+      if (auto work = getWork(task.getKind()))
+        table.rows[task.getPlace()].push_back(
+            {*work, static_cast<int>(task.getStage()),
+             static_cast<int>(run.getMicrobatch())});
+    }
+  }
+  return table;
+}
+
+ppopt::schedule::Link pp::getLink() {
+  constexpr int64_t bytes = 1 << 20;
+  double latency = estimateTransferTime(0);
+  return {latency, bytes / (estimateTransferTime(bytes) - latency)};
+}
+
+void pp::nameTable(PlanOp plan, StringRef path) {
+  auto name = StringAttr::get(plan.getContext(), path);
+  plan->setLoc(NameLoc::get(name, plan.getLoc()));
+}
+
+/// Of the table: the file that the user brought, else the plan's.
+static Location getTableLoc(PlanOp plan) {
+  auto named = dyn_cast<NameLoc>(plan.getLoc());
+  return named ? Location(NameLoc::get(named.getName())) : plan.getLoc();
+}
+
+FailureOr<Table> pp::makeTable(PlanOp plan, const StageGraph &graph) {
+  auto microbatches = static_cast<int>(plan.getMicrobatches());
+  auto table = plan.getTable()
+                   ? ppopt::schedule::parseCsv(plan.getTable()->str())
+                   : ppopt::schedule::generate(plan.getSchedule().str(), graph,
+                                               microbatches);
+  if (!table)
+    return emitError(getTableLoc(plan)) << table.error, failure();
+  if (table->microbatches != microbatches)
+    return emitError(getTableLoc(plan))
+               << "the schedule has " << table->microbatches
+               << " microbatches, and the plan " << microbatches
+               << "; say --microbatches " << table->microbatches,
+           failure();
+  if (std::string wrong = ppopt::schedule::check(*table, graph); !wrong.empty())
+    return emitError(getTableLoc(plan)) << "the schedule can't run: " << wrong,
+           failure();
+  return ppopt::schedule::separateBackwards(*table);
+}

@@ -1,0 +1,156 @@
+//===- BlockCode.h - Vector code on blocks of matrices --------------------===//
+//
+// What kernels that compute products themselves are written with. Blocks lie in
+// scratch memory on the stack, in the type of computation (f32 for bf16), row
+// by row, aligned, padded to whole vectors; operands of the kernel lie by
+// strides, in their own type.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_LIB_CODEGEN_CPU_BLOCKCODE_H
+#define PPOPT_LIB_CODEGEN_CPU_BLOCKCODE_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::pp {
+
+/// A matrix in scratch memory.
+struct PackedMatrix {
+  Value pointer;
+  int64_t stride; ///< elements from row to row, a multiple of a vector
+};
+
+/// A matrix of one of the kernel's buffers, from some row on. Columns are
+/// contiguous.
+struct StridedMatrix {
+  Value pointer;
+  Type element;
+  int64_t stride; ///< elements from row to row
+  int64_t columns;
+};
+
+/// C [rows × vectors · width] = A [rows × k] times B [k × vectors · width].
+struct BlockProduct {
+  PackedMatrix a, b, c;
+  /// How far A's element moves from row to row and along k: {stride, 1}, or {1,
+  /// stride} for a transposed A.
+  bool isATransposed = false;
+  /// Rows [beginRow, endRow); whole groups are computed.
+  Value beginRow, endRow;
+  /// The part of k for the rows from `row` on; by default all.
+  Value beginK, endK;
+  std::function<Value(Value row)> beginKOfRow, endKOfRow;
+  /// Vectors of C's columns: a number, or what follows from the row.
+  int64_t vectors = 0;
+  std::function<Value(Value row)> vectorsOfRow;
+  /// What is added to, given C's vector there; by default zero.
+  std::function<Value(Value row, Value old)> initial;
+};
+
+class BlockCode {
+public:
+  /// `type`: that of computation. `vectorBytes`: of the registers; 64 means
+  /// that there are 32 of them, else 16, and more than 16 that products and
+  /// sums are one instruction.
+  BlockCode(OpBuilder &builder, Location loc, Type type, int64_t vectorBytes);
+
+  OpBuilder &builder;
+  Location loc;
+  Type type;
+  int64_t width; ///< elements of a vector
+  VectorType vector;
+  /// Rows of a group and vectors of its columns that products keep in
+  /// registers.
+  int64_t groupRows = 4, groupVectors;
+  /// Whether a product and a sum are one instruction.
+  bool hasFma;
+
+  int64_t pad(int64_t columns) const { return llvm::alignTo(columns, width); }
+
+  // Numbers.
+  Value index(int64_t value);
+  Value add(Value a, Value b);
+  Value add(Value a, int64_t b) { return add(a, index(b)); }
+  Value sub(Value a, Value b);
+  Value mul(Value a, int64_t b);
+  Value min(Value a, Value b);
+  Value max(Value a, Value b);
+  Value divideDown(Value a, int64_t b);
+  Value divideUp(Value a, int64_t b) { return divideDown(add(a, b - 1), b); }
+  Value remainder(Value a, int64_t b);
+  Value isLess(Value a, Value b);
+  Value real(double value);
+  Value splat(double value) { return broadcast(real(value)); }
+  Value broadcast(Value scalar);
+  /// The number of each lane, as i32.
+  Value lanes();
+
+  // Arithmetic on scalars and vectors of `type`; may be contracted.
+  Value addF(Value a, Value b);
+  /// a b + c, rounded once where the processor can; nothing else is contracted.
+  Value fma(Value a, Value b, Value c);
+  Value subF(Value a, Value b);
+  Value mulF(Value a, Value b);
+  Value maxF(Value a, Value b);
+  /// The sum of a vector's elements.
+  Value sumOf(Value vectorValue);
+  /// Of as many vectors as they have elements, a vector with one number of
+  /// each: its elements combined.
+  Value combineEach(ArrayRef<Value> vectors,
+                    llvm::function_ref<Value(Value, Value)> combine);
+  /// 2^x of f32 vectors for x below 128; 0 from -126 on down.
+  Value exp2(Value x);
+
+  // Control.
+  void loop(Value begin, Value end, int64_t step,
+            llvm::function_ref<void(Value)> body);
+  void loop(int64_t begin, int64_t end, int64_t step,
+            llvm::function_ref<void(Value)> body) {
+    loop(index(begin), index(end), step, body);
+  }
+  void ifElse(Value condition, llvm::function_ref<void()> then,
+              llvm::function_ref<void()> otherwise = nullptr);
+
+  // Memory.
+  Value address(Value pointer, Type element, Value offset);
+  Value at(const PackedMatrix &block, Value row, Value column);
+  Value loadVector(Value address);
+  void storeVector(Value value, Value address);
+  Value loadScalar(Value address);
+  Value loadBroadcast(Value address) { return broadcast(loadScalar(address)); }
+  void storeScalar(Value value, Value address);
+  /// The first `count` elements of a vector, 0 behind them.
+  Value loadColumns(const StridedMatrix &matrix, Value row, Value column,
+                    int64_t count);
+  void storeColumns(Value value, const StridedMatrix &matrix, Value row,
+                    Value column, int64_t count);
+  /// Calls `body` for each vector of `columns`, with the number of its elements
+  /// that are columns.
+  void forColumns(int64_t columns,
+                  llvm::function_ref<void(Value column, int64_t count)> body);
+
+  // Blocks.
+  void fill(const PackedMatrix &block, int64_t rows, int64_t columns,
+            double value);
+  /// Rows [0, rows) of a matrix; zeros up to `paddedRows`.
+  void pack(const StridedMatrix &from, const PackedMatrix &to, Value rows,
+            int64_t paddedRows, std::optional<double> scale = {});
+  /// Rows and columns are multiples of the width.
+  void transpose(const PackedMatrix &from, const PackedMatrix &to, int64_t rows,
+                 int64_t columns);
+  void product(const BlockProduct &product);
+
+private:
+  void productGroup(const BlockProduct &product, Value row, Value column,
+                    int64_t vectors);
+  void transposeSquare(const PackedMatrix &from, const PackedMatrix &to,
+                       Value row, Value column);
+  void transposeVectors(MutableArrayRef<Value> rows);
+  Value mask(int64_t count);
+};
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_CODEGEN_CPU_BLOCKCODE_H

@@ -1,0 +1,407 @@
+//===- BufferizeTasks.cpp - Gives every tensor of a task a buffer ---------===//
+//
+// Before: launches of kernels in tensor form, products, views. After: the same
+// on memrefs: arguments, destinations of results, temporaries.
+//
+//   %1 = pp.launch @relu ins(%0 : tensor<4x8xf32>) outs() ... ->
+//   tensor<4x8xf32> pp.return %1
+//
+//   pp.launch @relu ins(%0 : memref<4x8xf32>) outs(%result : memref<4x8xf32>)
+//   ... pp.return
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Codegen/TemporaryPlan.h"
+#include "ppopt/Codegen/ViewFolding.h"
+
+#include "ppopt/Codegen/Passes.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/products.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_BUFFERIZETASKS
+#include "ppopt/Codegen/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+/// Where a value lies: from an element of another on.
+struct Part {
+  Value whole;
+  int64_t offset; ///< in elements
+};
+
+class TaskBufferizer {
+public:
+  /// `dying`: the roles of arguments whose values nobody reads after the task.
+  TaskBufferizer(TaskOp task, int64_t threads, const DenseSet<Attribute> &dying)
+      : task(task), threads(threads), dying(dying),
+        body(task.getBody().front()), ret(body.getTerminator()),
+        builder(task.getContext()) {}
+
+  LogicalResult run();
+  /// Test only: take an argument for free before it has been read.
+  bool isTooEarly = false;
+
+private:
+  MemRefType getBufferType(Type tensor) {
+    auto type = cast<RankedTensorType>(tensor);
+    return MemRefType::get(type.getShape(), type.getElementType());
+  }
+  void widenAccumulatedProducts();
+  void findParts();
+  Part getStorage(Value value) const;
+  Value getRoot(Value value) const { return getStorage(value).whole; }
+  void convertSignature();
+  void findUses();
+  SmallVector<Hole> findHoles(SmallVectorImpl<Value> &arguments);
+  void assignTemporaries();
+  Value getBuffer(Value value);
+  LogicalResult convert(Operation &op);
+  void convertLaunch(LaunchOp op);
+  LogicalResult convertProduct(MatmulOp op);
+  Value getWorkspace(const ppopt::ProductDescriptor &product, Location loc);
+
+  TaskOp task;
+  int64_t threads;
+  const DenseSet<Attribute> &dying;
+  Block &body;
+  Operation *ret;
+  OpBuilder builder;
+  /// Of values that are computed in the place of a concatenation.
+  DenseMap<Value, Part> parts;
+  /// Of roots.
+  DenseMap<Value, Value> buffers;
+  /// Of roots in a hole, the first element of the buffer that is theirs.
+  DenseMap<Value, int64_t> offsets;
+  llvm::MapVector<Value, unsigned> firstWrites;
+  DenseMap<Value, unsigned> lastUses;
+  SmallVector<Operation *> ops;
+  DenseMap<Operation *, unsigned> position;
+  int64_t tempBytes = 0, workspaceBytes = 0;
+};
+
+/// A product that goes to an accumulator of a wider type is written in that
+/// type: it is never rounded to its own.
+void TaskBufferizer::widenAccumulatedProducts() {
+  for (auto product : body.getOps<MatmulOp>()) {
+    AccumulateOp accumulate = getAccumulation(product);
+    if (!accumulate)
+      continue;
+    Type wide = getElementTypeOrSelf(accumulate.getAccumulator());
+    Value value = product.getResult();
+    while (value != accumulate.getResult()) {
+      value.setType(cast<RankedTensorType>(value.getType()).clone(wide));
+      Operation *user = *value.user_begin();
+      if (!isa<CastOp>(user)) {
+        value = user->getResult(0);
+        continue;
+      }
+      user->replaceAllUsesWith(ValueRange(value));
+      user->erase();
+    }
+  }
+}
+
+/// What is concatenated by now is computed in its place (form-kernels).
+void TaskBufferizer::findParts() {
+  for (auto concat : body.getOps<ConcatOp>())
+    for (auto [input, offset] :
+         llvm::zip(concat.getInputs(), *getContiguousOffsets(concat)))
+      parts[getRoot(input)] = {concat.getResult(), offset};
+}
+
+/// The value whose buffer holds `value`: behind views, what is written in
+/// place, and what it is a part of; and where in it. Where a view's elements do
+/// not follow one another the offset means nothing.
+Part TaskBufferizer::getStorage(Value value) const {
+  Part storage{value, 0};
+  while (true) {
+    Value at = storage.whole;
+    if (auto part = parts.find(at); part != parts.end()) {
+      storage.whole = part->second.whole;
+      storage.offset += part->second.offset;
+      continue;
+    }
+    Operation *op = at.getDefiningOp();
+    if (isView(op)) {
+      if (auto slice = dyn_cast<SliceOp>(op))
+        storage.offset += getContiguousOffset(slice).value_or(0);
+      storage.whole = op->getOperand(0);
+    } else if (auto accumulate = dyn_cast_or_null<AccumulateOp>(op)) {
+      storage.whole = accumulate.getAccumulator();
+    } else if (auto launch = dyn_cast_or_null<LaunchOp>(op)) {
+      int64_t input = launch.getInplace()[cast<OpResult>(at).getResultNumber()];
+      if (input < 0)
+        return storage;
+      storage.whole = launch.getIns()[input];
+    } else {
+      return storage;
+    }
+  }
+}
+
+/// Arguments become memrefs; results that are tied to none, arguments.
+void TaskBufferizer::convertSignature() {
+  SmallVector<Attribute> attrs;
+  for (BlockArgument argument : body.getArguments()) {
+    attrs.push_back(task.getArgAttrDict(argument.getArgNumber()));
+    buffers[argument] = argument;
+  }
+  DenseMap<unsigned, Value> destinations;
+  for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
+    std::optional<unsigned> tied = task.getTiedArgument(i);
+    if (tied) {
+      destinations[i] = body.getArgument(*tied);
+      continue;
+    }
+    attrs.push_back(task.getResultAttrDict(i));
+    destinations[i] = body.addArgument(getBufferType(task.getResultTypes()[i]),
+                                       ret->getOperand(i).getLoc());
+  }
+  for (OpOperand &use : ret->getOpOperands()) {
+    Value root = getRoot(use.get());
+    if (root.getDefiningOp())
+      buffers[root] = destinations[use.getOperandNumber()];
+  }
+  task.setArgAttrsAttr(builder.getArrayAttr(attrs));
+  task.removeResAttrsAttr();
+}
+
+/// Of roots. An accumulating product runs where its accumulator is complete.
+/// The first part of a value that is written in parts begins its life.
+void TaskBufferizer::findUses() {
+  for (Operation &op : body) {
+    position[&op] = ops.size();
+    ops.push_back(&op);
+  }
+  for (Operation &op : body) {
+    AccumulateOp accumulation;
+    if (auto product = dyn_cast<MatmulOp>(op))
+      accumulation = getAccumulation(product);
+    if (!accumulation && !isView(&op))
+      for (Value result : op.getResults())
+        firstWrites.insert({getRoot(result), position[&op]});
+    unsigned runs = position[accumulation ? accumulation : &op];
+    for (Value operand : op.getOperands()) {
+      unsigned &last = lastUses[getRoot(operand)];
+      last = std::max(last, runs);
+    }
+  }
+}
+
+/// Arguments that hold no value for a part of the task: what dies here behind
+/// its last reader, what is made here in front of the op that makes it.
+SmallVector<Hole> TaskBufferizer::findHoles(SmallVectorImpl<Value> &arguments) {
+  SmallVector<Hole> holes;
+  auto add = [&](Value buffer, unsigned first, unsigned last) {
+    arguments.push_back(buffer);
+    holes.push_back({getAlignedBytes(buffer.getType()), first, last,
+                     getElementTypeOrSelf(buffer).getAsOpaquePointer()});
+  };
+  unsigned end = position[ret];
+  // Arguments of the task as it was: those that have types of tensors.
+  for (BlockArgument argument : body.getArguments())
+    if (isa<RankedTensorType>(argument.getType()) &&
+        dying.contains(task.getArgRole(argument.getArgNumber())))
+      add(argument, isTooEarly ? 0 : lastUses.lookup(argument) + 1, end);
+  for (Value result : ret->getOperands()) {
+    Value root = getRoot(result), buffer = buffers.lookup(root);
+    bool isTied = isa<RankedTensorType>(buffer.getType());
+    auto made = firstWrites.find(root);
+    if (!isTied && made != firstWrites.end() && made->second > 0)
+      add(buffer, 0, made->second - 1);
+  }
+  return holes;
+}
+
+void TaskBufferizer::assignTemporaries() {
+  SmallVector<Value> values;
+  SmallVector<Lifetime> plan;
+  for (auto [root, made] : firstWrites) {
+    if (buffers.contains(root))
+      continue;
+    values.push_back(root);
+    plan.push_back({getAlignedBytes(root.getType()), made,
+                    std::max(made, lastUses.lookup(root)),
+                    getElementTypeOrSelf(root).getAsOpaquePointer()});
+  }
+  SmallVector<Value> arguments;
+  SmallVector<Hole> holes = findHoles(arguments);
+  tempBytes = planOffsets(plan, holes);
+  for (auto [value, lifetime] : llvm::zip(values, plan)) {
+    if (lifetime.hole) {
+      buffers[value] = arguments[*lifetime.hole];
+      offsets[value] =
+          lifetime.offset / getElementBytes(getElementTypeOrSelf(value));
+      continue;
+    }
+    builder.setInsertionPoint(ops[lifetime.first]);
+    buffers[value] =
+        TempOp::create(builder, value.getLoc(), getBufferType(value.getType()),
+                       lifetime.offset);
+  }
+}
+
+/// The buffer of `value` under the value's shape.
+Value TaskBufferizer::getBuffer(Value value) {
+  Part storage = getStorage(value);
+  Value buffer = buffers.lookup(storage.whole);
+  int64_t offset = storage.offset + offsets.lookup(storage.whole);
+  MemRefType wanted = getBufferType(value.getType());
+  if (offset == 0 &&
+      cast<ShapedType>(buffer.getType()).getShape() == wanted.getShape())
+    return buffer;
+  SmallVector<int64_t> strides = wanted.getStridesAndOffset().first;
+  if (offset != 0)
+    wanted = MemRefType::get(
+        wanted.getShape(), wanted.getElementType(),
+        StridedLayoutAttr::get(builder.getContext(), offset, strides));
+  return memref::ReinterpretCastOp::create(builder, value.getLoc(), wanted,
+                                           buffer, offset, wanted.getShape(),
+                                           strides);
+}
+
+void TaskBufferizer::convertLaunch(LaunchOp op) {
+  SmallVector<Value> ins, outs;
+  for (Value input : op.getIns())
+    ins.push_back(getBuffer(input));
+  for (auto [result, input] : llvm::zip(op.getResults(), op.getInplace()))
+    outs.push_back(input < 0 ? getBuffer(result) : ins[input]);
+  LaunchOp::create(builder, op.getLoc(), TypeRange(), op.getKernelAttr(), ins,
+                   outs, op.getInplaceAttr(), /*tiles=*/IntegerAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+static ppopt::ProductType getProductType(Type type) {
+  if (type.isF64())
+    return ppopt::ProductType::f64;
+  return type.isBF16() ? ppopt::ProductType::bf16 : ppopt::ProductType::f32;
+}
+
+/// Scratch memory behind all temporaries; products use it one after the other.
+Value TaskBufferizer::getWorkspace(const ppopt::ProductDescriptor &product,
+                                   Location loc) {
+  int64_t bytes = ppopt::productWorkspaceBytes(product, threads);
+  if (bytes == 0)
+    return Value();
+  workspaceBytes =
+      std::max<int64_t>(workspaceBytes, llvm::alignTo(bytes, kBufferAlignment));
+  auto temp = TempOp::create(
+      builder, loc, MemRefType::get({bytes}, builder.getI8Type()), tempBytes);
+  return temp;
+}
+
+LogicalResult TaskBufferizer::convertProduct(MatmulOp op) {
+  Value failed;
+  // What has no memory of its own by now is folded.
+  std::optional<ProductShape> shape =
+      foldProduct(op, [](Operation *) { return false; }, failed);
+  if (!shape)
+    return op.emitOpError(
+        "has an operand whose views do not fold into strides; "
+        "run --pp-form-kernels first");
+  AccumulateOp accumulate = getAccumulation(op);
+  Value c = accumulate ? accumulate.getAccumulator() : op.getResult();
+  ppopt::ProductDescriptor product;
+  product.type = getProductType(getElementTypeOrSelf(op.getLhs()));
+  product.cType = getProductType(getElementTypeOrSelf(op.getResult()));
+  product.accumulate = accumulate != nullptr;
+  product.m = shape->m;
+  product.n = shape->n;
+  product.k = shape->k;
+  product.batch = shape->batch;
+  product.a = shape->aStrides;
+  product.b = shape->bStrides;
+  product.c = shape->cStrides;
+  if (std::string wrong = ppopt::invalidProduct(product); !wrong.empty())
+    return op.emitOpError("is a product that the library refuses: ") << wrong;
+  Location loc = op.getLoc();
+  Value a = getBuffer(shape->a.base), b = getBuffer(shape->b.base);
+  ProductOp::create(builder, loc, a, b, getBuffer(c),
+                    getWorkspace(product, loc), shape->m, shape->n, shape->k,
+                    shape->batch, shape->aStrides, shape->bStrides,
+                    shape->cStrides, shape->a.offset, shape->b.offset,
+                    /*c_offset=*/0, accumulate != nullptr);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The task
+//===----------------------------------------------------------------------===//
+
+LogicalResult TaskBufferizer::convert(Operation &op) {
+  builder.setInsertionPoint(&op);
+  if (auto launch = dyn_cast<LaunchOp>(op)) {
+    convertLaunch(launch);
+    return success();
+  }
+  if (auto product = dyn_cast<MatmulOp>(op)) {
+    // Written where the accumulator is complete.
+    if (AccumulateOp accumulate = getAccumulation(product))
+      builder.setInsertionPoint(accumulate);
+    return convertProduct(product);
+  }
+  if (isa<AccumulateOp, ConcatOp>(op) || isView(&op))
+    return success();
+  return op.emitOpError("is neither a product, a launch nor a view; run "
+                        "--pp-form-kernels first");
+}
+
+LogicalResult TaskBufferizer::run() {
+  if (llvm::any_of(task.getArgumentTypes(), llvm::IsaPred<MemRefType>))
+    return task.emitOpError("has buffers already");
+  widenAccumulatedProducts();
+  findParts();
+  convertSignature();
+  SmallVector<Operation *> old;
+  for (Operation &op : body)
+    if (&op != ret)
+      old.push_back(&op);
+  findUses();
+  assignTemporaries();
+  for (Operation *op : old)
+    if (failed(convert(*op)))
+      return failure();
+  ret->eraseOperands(0, ret->getNumOperands());
+  for (Operation *op : llvm::reverse(old))
+    op->erase();
+  // Up to here ops on tensors have used them.
+  for (BlockArgument argument : body.getArguments())
+    if (isa<RankedTensorType>(argument.getType()))
+      argument.setType(getBufferType(argument.getType()));
+  task.setFunctionType(builder.getFunctionType(body.getArgumentTypes(), {}));
+  task.setTempBytes(tempBytes + workspaceBytes);
+  task.setWorkspaceBytes(workspaceBytes);
+  return success();
+}
+
+struct BufferizeTasksPass : pp::impl::BufferizeTasksBase<BufferizeTasksPass> {
+  void runOnOperation() override {
+    int64_t threads = 1;
+    bool isTooEarly = false;
+    for (auto plan : getOperation().getOps<PlanOp>()) {
+      threads = plan.getThreads();
+      isTooEarly = plan.getPlant() == "temporary-too-early";
+    }
+    auto dying = findDyingArguments(getOperation());
+    for (auto task : getOperation().getOps<TaskOp>()) {
+      TaskBufferizer bufferizer(task, threads, dying[task]);
+      bufferizer.isTooEarly = isTooEarly;
+      if (failed(bufferizer.run()))
+        return signalPassFailure();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,231 @@
+//===- EmitKernels.cpp - Writes each kernel as loops over its buffers -----===//
+//
+//   llvm.func internal @k_loops(%in: !llvm.ptr {llvm.noalias}, ..., %out,
+//   %begin: i64, %end: i64) llvm.func @k_tiles(%args: !llvm.ptr, %begin: i64,
+//   %end: i64)
+//
+// The second, of the runtime's type ppopt_kernel_fn, reads the buffers from the
+// list of the launch (arguments, then results) and calls the first. A result in
+// place of an argument is one buffer of @k_loops: no two of them overlap. Each
+// is aligned, unless it is a microbatch's part of an input.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmitAttention.h"
+#include "ppopt/Codegen/ElementPuller.h"
+
+#include "ppopt/Codegen/Passes.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_EMITKERNELS
+#include "ppopt/Codegen/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+/// Which argument each result of each kernel is written over.
+using InplaceTable = DenseMap<StringAttr, DenseI64ArrayAttr>;
+
+/// Kernels' arguments that may begin anywhere, by number.
+using UnalignedTable = DenseMap<StringAttr, DenseSet<unsigned>>;
+
+class KernelEmitter {
+public:
+  KernelEmitter(KernelOp kernel, ArrayRef<int64_t> inplace,
+                const DenseSet<unsigned> &unaligned, int64_t vectorBytes)
+      : kernel(kernel), inplace(inplace), unaligned(unaligned),
+        vectorBytes(vectorBytes), builder(kernel.getContext()),
+        pointer(LLVM::LLVMPointerType::get(kernel.getContext())),
+        i64(builder.getI64Type()) {}
+
+  /// The number of tiles.
+  int64_t emit();
+
+private:
+  LLVM::LLVMFuncOp createFunction(const Twine &name, unsigned numPointers);
+  int64_t emitLoops(LLVM::LLVMFuncOp function);
+  void emitWrapper(LLVM::LLVMFuncOp function, LLVM::LLVMFuncOp loops);
+  unsigned countBuffers() {
+    return kernel.getNumArguments() + llvm::count(inplace, -1);
+  }
+
+  KernelOp kernel;
+  ArrayRef<int64_t> inplace;
+  const DenseSet<unsigned> &unaligned;
+  int64_t vectorBytes;
+  OpBuilder builder;
+  Type pointer, i64;
+};
+
+LLVM::LLVMFuncOp KernelEmitter::createFunction(const Twine &name,
+                                               unsigned numPointers) {
+  SmallVector<Type> arguments(numPointers, pointer);
+  arguments.append(2, i64);
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(builder.getContext()), arguments);
+  return LLVM::LLVMFuncOp::create(builder, kernel.getLoc(), name.str(), type);
+}
+
+static bool isAttentionKernel(KernelOp kernel) {
+  return llvm::any_of(kernel.getBody().front(), isAttention);
+}
+
+/// What is added to is not copied.
+static LogicalResult checkOverwritten(KernelOp kernel,
+                                      ArrayRef<int64_t> inplace) {
+  for (auto step : kernel.getBody().getOps<AttentionStepOp>())
+    for (OpOperand &use :
+         kernel.getBody().front().getTerminator()->getOpOperands()) {
+      Value cache = use.get().getDefiningOp() == step
+                        ? step.getOverwritten(use.get())
+                        : Value();
+      int64_t argument = inplace[use.getOperandNumber()];
+      if (cache &&
+          (argument < 0 || kernel.getBody().getArgument(argument) != cache))
+        return step.emitOpError("gives a cache another place than it takes it "
+                                "from; a task ties both");
+    }
+  return success();
+}
+
+/// Whether a buffer begins at a row of an input: a microbatch's part follows
+/// that of another, and rows may have any number of bytes.
+static bool isPartOfInput(Value buffer) {
+  while (auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>())
+    buffer = view.getSource();
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  auto task = argument ? dyn_cast<TaskOp>(argument.getOwner()->getParentOp())
+                       : TaskOp();
+  return task &&
+         task.getArgRole(argument.getArgNumber()).getKind() == RoleKind::Input;
+}
+
+static int64_t emitForm(ElementPuller &puller, Value begin, Value end) {
+  Block &body = puller.kernel.getBody().front();
+  if (!body.getOps<EmbeddingGradOp>().empty())
+    return emitScatter(puller, begin, end);
+  for (auto reduce : body.getOps<ReduceOp>())
+    if (!isRowReduction(reduce))
+      return emitColumns(puller, begin, end);
+  return emitRows(puller, begin, end);
+}
+
+int64_t KernelEmitter::emitLoops(LLVM::LLVMFuncOp function) {
+  Location loc = kernel.getLoc();
+  Block *entry = function.addEntryBlock(builder);
+  builder.setInsertionPointToStart(entry);
+  for (unsigned i = 0, e = countBuffers(); i < e; ++i) {
+    function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                        builder.getUnitAttr());
+    if (!unaligned.contains(i))
+      function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                          builder.getI64IntegerAttr(kBufferAlignment));
+  }
+  ValueRange arguments = entry->getArguments();
+  SmallVector<Value> buffers(arguments.take_front(kernel.getNumArguments()));
+  unsigned next = kernel.getNumArguments();
+  for (int64_t argument : inplace)
+    buffers.push_back(arguments[argument < 0 ? next++ : argument]);
+  auto bound = [&](unsigned fromEnd) {
+    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                      arguments[arguments.size() - fromEnd]);
+  };
+  Value begin = bound(2), end = bound(1);
+  int64_t tiles;
+  if (isAttentionKernel(kernel)) {
+    tiles = emitAttention(builder, kernel, buffers, vectorBytes, begin, end);
+  } else {
+    ElementPuller puller(builder, kernel, buffers);
+    tiles = emitForm(puller, begin, end);
+  }
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  return tiles;
+}
+
+void KernelEmitter::emitWrapper(LLVM::LLVMFuncOp function,
+                                LLVM::LLVMFuncOp loops) {
+  Location loc = kernel.getLoc();
+  Block *entry = function.addEntryBlock(builder);
+  builder.setInsertionPointToStart(entry);
+  SmallVector<Value> arguments;
+  auto add = [&](unsigned position) {
+    Value address = LLVM::GEPOp::create(
+        builder, loc, pointer, pointer, entry->getArgument(0),
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(position)});
+    arguments.push_back(LLVM::LoadOp::create(builder, loc, pointer, address));
+  };
+  unsigned numArguments = kernel.getNumArguments();
+  for (unsigned i = 0; i < numArguments; ++i)
+    add(i);
+  for (auto [i, argument] : llvm::enumerate(inplace))
+    if (argument < 0)
+      add(numArguments + i);
+  arguments.push_back(entry->getArgument(1));
+  arguments.push_back(entry->getArgument(2));
+  LLVM::CallOp::create(builder, loc, loops, arguments);
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+}
+
+int64_t KernelEmitter::emit() {
+  builder.setInsertionPointAfter(kernel);
+  LLVM::LLVMFuncOp loops =
+      createFunction(kernel.getSymName() + "_loops", countBuffers());
+  loops.setLinkage(LLVM::Linkage::Internal);
+  LLVM::LLVMFuncOp wrapper = createFunction(kernel.getSymName() + "_tiles", 1);
+  emitWrapper(wrapper, loops);
+  return emitLoops(loops);
+}
+
+struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
+  using EmitKernelsBase::EmitKernelsBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    InplaceTable inplace;
+    UnalignedTable unaligned;
+    WalkResult result = module.walk([&](LaunchOp launch) {
+      for (auto [i, buffer] : llvm::enumerate(launch.getIns()))
+        if (isPartOfInput(buffer))
+          unaligned[launch.getKernelAttr().getAttr()].insert(i);
+      auto [it, isNew] = inplace.try_emplace(launch.getKernelAttr().getAttr(),
+                                             launch.getInplaceAttr());
+      if (isNew || it->second == launch.getInplaceAttr())
+        return WalkResult::advance();
+      launch.emitOpError("writes other arguments of ")
+          << launch.getKernelAttr() << " in place than an earlier launch";
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+
+    DenseMap<StringAttr, int64_t> tiles;
+    SmallVector<KernelOp> kernels(module.getOps<KernelOp>());
+    for (KernelOp kernel : kernels) {
+      // A kernel that nobody launches writes all results apart.
+      SmallVector<int64_t> apart(kernel.getNumResults(), -1);
+      auto it = inplace.find(kernel.getSymNameAttr());
+      ArrayRef<int64_t> overwritten = it == inplace.end()
+                                          ? ArrayRef<int64_t>(apart)
+                                          : it->second.asArrayRef();
+      if (failed(checkOverwritten(kernel, overwritten)))
+        return signalPassFailure();
+      tiles[kernel.getSymNameAttr()] =
+          KernelEmitter(kernel, overwritten, unaligned[kernel.getSymNameAttr()],
+                        vectorBytes)
+              .emit();
+    }
+    module.walk([&](LaunchOp launch) {
+      launch.setTiles(tiles.lookup(launch.getKernelAttr().getAttr()));
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,246 @@
+//===- NativeCode.cpp - From the LLVM dialect to object files -------------===//
+
+#include "ppopt/Codegen/NativeCode.h"
+
+#include "NativeParts.h"
+
+#include "ppopt/Codegen/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/IR/Threading.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+void pp::buildLowerKernelsPipeline(OpPassManager &manager) {
+  OpPassManager &kernels = manager.nest<LLVM::LLVMFuncOp>();
+  kernels.addPass(createApproximateMath());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  kernels.addPass(memref::createExpandStridedMetadataPass());
+  kernels.addPass(createLowerAffinePass());
+  kernels.addPass(createSCFToControlFlowPass());
+  ConvertMathToLLVMPassOptions math;
+  math.approximateLog1p = false;
+  kernels.addPass(createConvertMathToLLVMPass(math));
+  kernels.addPass(createConvertVectorToLLVMPass());
+  kernels.addPass(createArithToLLVMConversionPass());
+  kernels.addPass(createConvertIndexToLLVMPass());
+}
+
+void pp::buildLowerToLLVMPipeline(OpPassManager &manager) {
+  manager.addPass(createConvertMathToLibmPass());
+  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
+  ConvertFuncToLLVMPassOptions func;
+  func.useBarePtrCallConv = true;
+  manager.addPass(createConvertFuncToLLVMPass(func));
+  manager.addPass(createConvertControlFlowToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+  manager.addNestedPass<LLVM::LLVMFuncOp>(createCanonicalizerPass());
+}
+
+HostCpu pp::getHostCpu() {
+  llvm::SubtargetFeatures features;
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    features.AddFeature(feature.first(), feature.second);
+  return {llvm::sys::getHostCPUName().str(), features.getString()};
+}
+
+/// A machine for this host's architecture and the given CPU.
+static std::unique_ptr<llvm::TargetMachine>
+createMachine(ModuleOp module, StringRef cpu, StringRef features) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  std::string error;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) {
+    module.emitError(error);
+    return nullptr;
+  }
+  llvm::TargetOptions options;
+  // Contraction would depend on what else a kernel computes.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, cpu, features, options, llvm::Reloc::PIC_));
+  if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(cpu)) {
+    module.emitError("LLVM knows no CPU '")
+        << cpu << "' of this architecture; --cpu=native is this machine's";
+    return nullptr;
+  }
+  return machine;
+}
+
+int64_t pp::getVectorBytes(StringRef cpu, StringRef features) {
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  std::string error;
+  llvm::InitializeNativeTarget();
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return 16;
+  std::unique_ptr<llvm::MCSubtargetInfo> info(
+      target->createMCSubtargetInfo(triple, cpu, features));
+  if (info->checkFeatures("+avx512f"))
+    return 64;
+  return info->checkFeatures("+avx2,+fma") ? 32 : 16;
+}
+
+/// Functions say for which CPU they are, and that wide vectors are wanted.
+static void setFunctionAttributes(llvm::Module &module, StringRef cpu,
+                                  StringRef features,
+                                  const llvm::TargetMachine &machine) {
+  bool hasWideVectors = machine.getMCSubtargetInfo()->checkFeatures("+avx512f");
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", cpu);
+    if (!features.empty())
+      function.addFnAttr("target-features", features);
+    if (hasWideVectors)
+      function.addFnAttr("prefer-vector-width", "512");
+  }
+}
+
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = true;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+}
+
+namespace {
+
+/// A part on its way to its object file.
+struct PartInLLVM {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<llvm::Module> module;
+  bool isUnoptimized;
+  std::string path;
+};
+
+} // namespace
+
+/// The functions and the kernels' constants that a module defines.
+static llvm::StringSet<> findDefinitions(ModuleOp module) {
+  llvm::StringSet<> names;
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    if (!function.isExternal())
+      names.insert(function.getSymName());
+  for (auto global : module.getOps<LLVM::GlobalOp>())
+    if (global.getLinkage() == LLVM::Linkage::Private)
+      names.insert(global.getSymName());
+  return names;
+}
+
+/// Puts `prefix` before the names of the functions and constants in `defined`.
+static void rename(llvm::Module &module, const llvm::StringSet<> &defined,
+                   StringRef prefix) {
+  for (llvm::GlobalObject &symbol : module.global_objects())
+    if (defined.contains(symbol.getName()))
+      symbol.setName(prefix + symbol.getName());
+}
+
+static FailureOr<PartInLLVM> translate(NativePart part, StringRef cpu,
+                                       StringRef features, std::string path) {
+  PartInLLVM result;
+  result.context = std::make_unique<llvm::LLVMContext>();
+  result.machine = createMachine(*part.module, cpu, features);
+  if (!result.machine)
+    return failure();
+  result.isUnoptimized = part.isUnoptimized;
+  if (part.isUnoptimized)
+    result.machine->setOptLevel(llvm::CodeGenOptLevel::None);
+  result.module =
+      translateModuleToLLVMIR(*part.module, *result.context, "ppopt");
+  if (!result.module)
+    return part.module->emitError("can't be translated to LLVM IR");
+  result.module->setDataLayout(result.machine->createDataLayout());
+  result.module->setTargetTriple(result.machine->getTargetTriple());
+  setFunctionAttributes(*result.module, cpu, features, *result.machine);
+  result.path = std::move(path);
+  return result;
+}
+
+/// Independent of all other parts: runs beside them.
+static LogicalResult writeObject(PartInLLVM &part, Location loc) {
+  if (!part.isUnoptimized)
+    optimise(*part.module, *part.machine);
+  std::error_code error;
+  llvm::raw_fd_ostream file(part.path, error, llvm::sys::fs::OF_None);
+  if (error)
+    return emitError(loc) << "can't write '" << part.path
+                          << "': " << error.message();
+  llvm::legacy::PassManager passes;
+  if (part.machine->addPassesToEmitFile(passes, file, nullptr,
+                                        llvm::CodeGenFileType::ObjectFile))
+    return emitError(loc) << "LLVM can't write object files for "
+                          << part.machine->getTargetCPU();
+  passes.run(*part.module);
+  file.close();
+  if (std::error_code failed = file.error()) {
+    file.clear_error(); // else it ends the process
+    return emitError(loc) << "can't write '" << part.path
+                          << "': " << failed.message();
+  }
+  return success();
+}
+
+FailureOr<SmallVector<std::string>>
+pp::writeObjects(ModuleOp module, StringRef cpu, StringRef features,
+                 StringRef stem, StringRef prefix) {
+  registerBuiltinDialectTranslation(*module.getContext());
+  registerLLVMDialectTranslation(*module.getContext());
+  SmallVector<PartInLLVM, 0> parts;
+  llvm::StringSet<> defined = findDefinitions(module);
+  for (NativePart &part : divideIntoParts(module)) {
+    FailureOr<PartInLLVM> translated =
+        translate(std::move(part), cpu, features,
+                  llvm::formatv("{0}.{1}.o", stem, parts.size()));
+    if (failed(translated))
+      return failure();
+    if (!prefix.empty())
+      rename(*translated->module, defined, prefix);
+    parts.push_back(std::move(*translated));
+  }
+  if (failed(failableParallelForEach(
+          module.getContext(), parts, [&](PartInLLVM &part) {
+            return writeObject(part, module.getLoc());
+          })))
+    return failure();
+  return llvm::map_to_vector(parts,
+                             [](const PartInLLVM &part) { return part.path; });
+}

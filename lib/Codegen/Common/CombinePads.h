@@ -1,0 +1,16 @@
+//===- CombinePads.h - Sums of disjoint parts as concatenations -----------===//
+
+#ifndef PPOPT_LIB_CODEGEN_COMMON_COMBINEPADS_H
+#define PPOPT_LIB_CODEGEN_COMMON_COMBINEPADS_H
+
+#include "ppopt/Dialect/PP/PP.h"
+
+namespace mlir::pp {
+
+/// Replaces sums of pads that fill a tensor part by part along one dimension,
+/// as the gradients of slices do, by one concatenation of the parts.
+void combinePads(TaskOp task);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_CODEGEN_COMMON_COMBINEPADS_H

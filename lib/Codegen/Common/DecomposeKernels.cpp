@@ -1,0 +1,28 @@
+//===- DecomposeKernels.cpp - Replaces compositions -----------------------===//
+//
+// Before: tasks on local shapes hold composites. After: element ops, sums,
+// maxima, matrix products, and attention, which is a kernel of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Codegen/Passes.h"
+#include "ppopt/Transforms/Model/Decompose.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_DECOMPOSEKERNELS
+#include "ppopt/Codegen/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+struct DecomposeKernels : pp::impl::DecomposeKernelsBase<DecomposeKernels> {
+  void runOnOperation() override {
+    if (failed(decomposeAll(getOperation(), DecomposeAt::Kernel)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,309 @@
+//===- ElementPuller.cpp - Scalar code of a kernel's values ---------------===//
+
+#include "ppopt/Codegen/ElementPuller.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+ElementPuller::ElementPuller(OpBuilder &builder, KernelOp kernel,
+                             ValueRange buffers)
+    : builder(builder), kernel(kernel), buffers(buffers) {
+  zero = constant(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+Value ElementPuller::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, getLoc(), value);
+}
+
+Value ElementPuller::add(Value a, Value b) {
+  return builder.createOrFold<arith::AddIOp>(getLoc(), a, b);
+}
+
+Value ElementPuller::mul(Value a, int64_t b) {
+  return b == 1 ? a
+                : builder.createOrFold<arith::MulIOp>(getLoc(), a, constant(b));
+}
+
+/// The index in dimensions of `sizes` of the element of this number.
+SmallVector<Value> ElementPuller::delinearize(Value number,
+                                              ArrayRef<int64_t> sizes) {
+  SmallVector<Value> index(sizes.size());
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (i == 0) {
+      index[i] = number;
+      break;
+    }
+    Value size = constant(sizes[i]);
+    index[i] = arith::RemUIOp::create(builder, getLoc(), number, size);
+    number = arith::DivUIOp::create(builder, getLoc(), number, size);
+  }
+  return index;
+}
+
+void ElementPuller::setPosition(const Position &next, Operation *newSweep) {
+  position = next;
+  sweep = newSweep;
+  indices.clear();
+  indices.push_back({position.sizes, position.index});
+  ArrayRef<int64_t> rowSizes = ArrayRef(position.sizes).drop_back();
+  if (!position.sizes.empty())
+    indices.push_back(
+        {SmallVector<int64_t>(rowSizes),
+         SmallVector<Value>(ArrayRef(position.index).drop_back())});
+}
+
+/// The current position as an index of a tensor of this shape; nothing if the
+/// tensor is neither full nor of row level.
+std::optional<SmallVector<Value>>
+ElementPuller::getIndex(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> sizes = dropUnitDims(shape);
+  auto *it = llvm::find_if(
+      indices, [&](const auto &entry) { return entry.first == sizes; });
+  if (it == indices.end()) {
+    int64_t count = ShapedType::getNumElements(sizes);
+    Space space = position.space;
+    OpBuilder::InsertionGuard guard(builder);
+    SmallVector<Value> index;
+    if (count == space.getNumElements() && !sizes.empty() &&
+        (sizes.back() == space.columns || space.rows == 1)) {
+      if (sizes.back() == space.columns) {
+        // The index of a row is one, whatever asks for it: where values are
+        // known is looked up by it.
+        SmallVector<int64_t> rowSizes(ArrayRef(sizes).drop_back());
+        auto *row = llvm::find_if(indices, [&](const auto &entry) {
+          return entry.first == rowSizes;
+        });
+        if (row != indices.end()) {
+          index = row->second;
+        } else {
+          if (sweep)
+            builder.setInsertionPoint(sweep);
+          index = delinearize(position.row, rowSizes);
+          indices.push_back({rowSizes, index});
+        }
+        index.push_back(position.column());
+      } else if (!isVisible(position.column())) {
+        // The tensor has as many elements as the row by chance: what is
+        // written before the sweep reads it elsewhere.
+        return std::nullopt;
+      } else {
+        // A flat range: code that nobody needs unless it asks where it is.
+        index = delinearize(position.column(), sizes);
+      }
+    } else if (count == space.rows) {
+      if (sweep)
+        builder.setInsertionPoint(sweep);
+      index = delinearize(position.row, sizes);
+    } else if (count != 1) {
+      return std::nullopt;
+    }
+    indices.push_back({sizes, index});
+    it = std::prev(indices.end());
+  }
+  SmallVector<Value> index(shape.size(), zero);
+  for (auto [i, dim] : llvm::enumerate(getNonUnitDims(shape)))
+    index[dim] = it->second[i];
+  return index;
+}
+
+Value ElementPuller::linearize(ArrayRef<int64_t> shape) {
+  int64_t count = ShapedType::getNumElements(shape);
+  if (count == position.space.getNumElements())
+    return position.rowStart ? add(position.rowStart, position.column())
+                             : position.column();
+  return count == 1 ? zero : position.row;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+Value ElementPuller::getResultBuffer(unsigned result) {
+  return buffers[kernel.getNumArguments() + result];
+}
+
+Value ElementPuller::address(Value buffer, Type element, Value at) {
+  Value number =
+      arith::IndexCastOp::create(builder, getLoc(), builder.getI64Type(), at);
+  return LLVM::GEPOp::create(builder, getLoc(), buffer.getType(), element,
+                             buffer, ArrayRef<LLVM::GEPArg>{number},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+Value ElementPuller::load(Value buffer, Type element, Value at) {
+  // A truth value is a byte.
+  bool isBool = element.isInteger(1);
+  Type inMemory = isBool ? builder.getI8Type() : element;
+  Value value = LLVM::LoadOp::create(builder, getLoc(), inMemory,
+                                     address(buffer, inMemory, at));
+  if (isBool)
+    return arith::TruncIOp::create(builder, getLoc(), element, value);
+  Type compute = getStatisticsType(element);
+  if (compute != element)
+    return arith::ExtFOp::create(builder, getLoc(), compute, value);
+  return value;
+}
+
+void ElementPuller::store(Value element, Value buffer, Type type, Value at) {
+  if (type.isInteger(1)) {
+    type = builder.getI8Type();
+    element = arith::ExtUIOp::create(builder, getLoc(), type, element);
+  } else if (element.getType() != type) {
+    element = arith::TruncFOp::create(builder, getLoc(), type, element);
+  }
+  LLVM::StoreOp::create(builder, getLoc(), element, address(buffer, type, at));
+}
+
+Value ElementPuller::loadAt(Value buffer, Value tensor, ArrayRef<Value> index,
+                            bool isHere) {
+  ArrayRef<int64_t> shape = getShape(tensor);
+  Value at = zero;
+  if (isHere) {
+    at = linearize(shape);
+  } else {
+    int64_t stride = 1;
+    SmallVector<Value> terms;
+    for (size_t i = shape.size(); i-- > 0; stride *= shape[i])
+      if (shape[i] != 1)
+        terms.push_back(mul(index[i], stride));
+    for (Value term : llvm::reverse(terms))
+      at = at == zero ? term : add(at, term);
+  }
+  return load(buffer, getElementTypeOrSelf(tensor), at);
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+/// Whether code that is written now may use `element`: its block is this one or
+/// around it.
+bool ElementPuller::isVisible(Value element) {
+  Block *block = element.getParentBlock();
+  for (Block *b = builder.getInsertionBlock(); b;
+       b = b->getParentOp() ? b->getParentOp()->getBlock() : nullptr)
+    if (b == block)
+      return true;
+  return false;
+}
+
+Value ElementPuller::lookup(Value value, ArrayRef<Value> index, bool isHere) {
+  for (const Entry &entry : known[value]) {
+    bool isSame =
+        isHere == entry.isHere && (isHere || ArrayRef(entry.index) == index);
+    if (isSame && isVisible(entry.element))
+      return entry.element;
+  }
+  return Value();
+}
+
+void ElementPuller::setElement(Value value, Value element) {
+  Value rounded =
+      roundToType(value.getLoc(), element, getElementTypeOrSelf(value));
+  known[value].push_back({/*isHere=*/true, {}, rounded});
+}
+
+void ElementPuller::setStored(Value value, unsigned result) {
+  stored[value] = result;
+}
+
+Value ElementPuller::pull(Value value) {
+  return pullAt(value, *getIndex(getShape(value)));
+}
+
+Value ElementPuller::pullAt(Value value, ArrayRef<Value> index) {
+  std::optional<SmallVector<Value>> here = getIndex(getShape(value));
+  bool isHere = here.has_value();
+  if (isHere)
+    for (unsigned dim : getNonUnitDims(getShape(value)))
+      isHere &= (*here)[dim] == index[dim];
+  if (isHere)
+    index = *here;
+  if (Value element = lookup(value, index, isHere))
+    return element;
+
+  OpBuilder::InsertionGuard guard(builder);
+  int64_t count = getNumElements(value);
+  bool isOfRow = isHere && count != position.space.getNumElements();
+  if (sweep && isOfRow)
+    builder.setInsertionPoint(sweep);
+  Value element = emit(value, index, isHere);
+  known[value].push_back({isHere, SmallVector<Value>(index), element});
+  return element;
+}
+
+Value ElementPuller::emit(Value value, ArrayRef<Value> index, bool isHere) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return loadAt(buffers[argument.getArgNumber()], value, index, isHere);
+  if (auto it = stored.find(value); it != stored.end() && isHere)
+    return loadAt(getResultBuffer(it->second), value, index, isHere);
+  Operation *op = value.getDefiningOp();
+  if (auto view = dyn_cast<ReshapeOp>(op); view && isHere)
+    // The same place under another shape.
+    if (getNumElements(view.getX()) == getNumElements(value))
+      if (auto source = getIndex(getShape(view.getX())))
+        return pullAt(view.getX(), *source);
+  SmallVector<Value, 4> read;
+  Value scalar = cast<ElementOpInterface>(op).emitElement(
+      builder, index, [&](unsigned operand, ValueRange at) {
+        return read.emplace_back(
+            pullAt(op->getOperand(operand), SmallVector<Value>(at)));
+      });
+  // One of the operands' values has been rounded already.
+  if (!scalar || llvm::is_contained(read, scalar))
+    return scalar;
+  return roundToType(op->getLoc(), scalar, getElementTypeOrSelf(value));
+}
+
+/// Rounded here, not only where the element is stored: what a kernel holds must
+/// not depend on which ops are fused into it.
+Value ElementPuller::roundToType(Location loc, Value scalar, Type type) {
+  auto compute = dyn_cast<FloatType>(scalar.getType());
+  auto stored = dyn_cast<FloatType>(type);
+  if (!compute || !stored || stored.getWidth() >= compute.getWidth())
+    return scalar;
+  Value rounded = arith::TruncFOp::create(builder, loc, stored, scalar);
+  return arith::ExtFOp::create(builder, loc, compute, rounded);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions, loops
+//===----------------------------------------------------------------------===//
+
+Value pp::getInitialValue(OpBuilder &builder, ReduceOp op) {
+  Type type = getStatisticsType(getElementTypeOrSelf(op.getX()));
+  TypedAttr value = builder.getZeroAttr(type);
+  if (op.getKind() == ReduceKind::Max) {
+    if (auto floating = dyn_cast<FloatType>(type))
+      value = builder.getFloatAttr(
+          type,
+          APFloat::getInf(floating.getFloatSemantics(), /*Negative=*/true));
+    else
+      value = builder.getIntegerAttr(
+          type, APInt::getSignedMinValue(type.getIntOrFloatBitWidth()));
+  }
+  return arith::ConstantOp::create(builder, op.getLoc(), value);
+}
+
+Value pp::combine(OpBuilder &builder, ReduceOp op, Value a, Value b) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(a.getType()));
+  Location loc = op.getLoc();
+  if (op.getKind() == ReduceKind::Max)
+    return isFloat ? arith::MaximumFOp::create(builder, loc, a, b).getResult()
+                   : arith::MaxSIOp::create(builder, loc, a, b).getResult();
+  return isFloat ? arith::AddFOp::create(builder, loc, a, b).getResult()
+                 : arith::AddIOp::create(builder, loc, a, b).getResult();
+}
+
+void pp::emitLoop(OpBuilder &builder, Location loc, Value begin, Value end,
+                  llvm::function_ref<void(scf::ForOp, Value)> body) {
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  auto loop = scf::ForOp::create(builder, loc, begin, end, one);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  body(loop, loop.getInductionVar());
+}

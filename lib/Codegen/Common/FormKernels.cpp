@@ -1,0 +1,182 @@
+//===- FormKernels.cpp - Groups ops of tasks into kernels -----------------===//
+//
+// Before: tasks of element ops, sums, maxima, products, embedding gradients.
+// After: launches of kernels in tensor form, products (some accumulating), and
+// views of what they read.
+//
+//   %0 = pp.matmul %x, %w
+//   %1 = pp.launch @add_relu_8x16 ins(%0, %b : ...) outs() ... -> ...
+//
+//===----------------------------------------------------------------------===//
+
+#include "CombinePads.h"
+#include "KernelOutliner.h"
+#include "ReductionForms.h"
+#include "ppopt/Codegen/ViewFolding.h"
+
+#include "ppopt/Codegen/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_FORMKERNELS
+#include "ppopt/Codegen/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+/// Rewrites one task cluster by cluster; the new body grows in front of the
+/// return.
+class TaskRewriter {
+public:
+  TaskRewriter(TaskOp task, KernelOutliner &outliner)
+      : task(task), fusion(task), outliner(outliner),
+        ret(task.getBody().front().getTerminator()), builder(ret) {}
+
+  void rewrite();
+
+private:
+  void place(Value value);
+  void placeProduct(const Cluster &cluster);
+  void copyWhatIsNotWritten();
+
+  TaskOp task;
+  TaskFusion fusion;
+  KernelOutliner &outliner;
+  Operation *ret;
+  OpBuilder builder;
+  DenseSet<Operation *> placed;
+};
+
+/// Puts the views behind `value` to their readers.
+void TaskRewriter::place(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<LaunchOp>(op) || !placed.insert(op).second)
+    return;
+  for (Value operand : op->getOperands())
+    place(operand);
+  op->moveBefore(ret);
+}
+
+void TaskRewriter::placeProduct(const Cluster &cluster) {
+  place(cluster.ops.front()->getResult(0));
+  if (cluster.ops.size() > 1)
+    place(cluster.ops.back()->getResult(0));
+}
+
+/// A returned value that no op writes to its destination is copied there: an
+/// argument, a second use of a result, what is tied to an argument that is read
+/// elsewhere.
+void TaskRewriter::copyWhatIsNotWritten() {
+  auto getBase = [](Value value) {
+    while (auto view = value.getDefiningOp<ReshapeOp>())
+      value = view.getX();
+    return value;
+  };
+  /// Whether the op writes its result over `argument`, at some remove.
+  auto isWrittenOver = [](Value value, Value argument) {
+    while (value != argument) {
+      if (auto accumulate = value.getDefiningOp<AccumulateOp>()) {
+        value = accumulate.getAccumulator();
+        continue;
+      }
+      auto launch = value.getDefiningOp<LaunchOp>();
+      if (!launch)
+        return false;
+      int64_t input =
+          launch.getInplace()[cast<OpResult>(value).getResultNumber()];
+      if (input < 0)
+        return false;
+      value = launch.getIns()[input];
+    }
+    return true;
+  };
+  // Of each returned value: the argument that its result is tied to, or null.
+  auto tiedArguments = llvm::map_to_vector(
+      llvm::seq(task.getNumResults()), [&](unsigned result) -> Value {
+        auto argument = task.getTiedArgument(result);
+        return argument ? task.getBody().getArgument(*argument) : Value();
+      });
+  auto getTied = [&](OpOperand *use) {
+    return tiedArguments[use->getOperandNumber()];
+  };
+  // A value written over an argument is that argument's result first.
+  auto uses = llvm::map_to_vector(ret->getOpOperands(),
+                                  [](OpOperand &use) { return &use; });
+  llvm::sort(uses, [&](OpOperand *a, OpOperand *b) {
+    return std::make_pair(!getTied(a), a->getOperandNumber()) <
+           std::make_pair(!getTied(b), b->getOperandNumber());
+  });
+  DenseSet<Value> taken;
+  for (OpOperand *use : uses) {
+    Value value = use->get(), base = getBase(value), tied = getTied(use);
+    bool isWritten = base.getDefiningOp() && taken.insert(base).second;
+    if (tied && isWritten)
+      isWritten = tied.use_empty() || isWrittenOver(base, tied);
+    if (isWritten || value == tied)
+      continue;
+    place(value);
+    use->set(outliner.outlineCopy(value, builder).getResult(0));
+  }
+}
+
+void TaskRewriter::rewrite() {
+  SmallVector<Operation *> old;
+  for (const Cluster *cluster : fusion.getClusters()) {
+    if (cluster->isProduct) {
+      placeProduct(*cluster);
+      continue;
+    }
+    LaunchOp launch = outliner.outline(*cluster, fusion, builder);
+    for (Value input : launch.getIns())
+      place(input);
+    launch->moveBefore(ret);
+  }
+  for (Value value : ret->getOperands())
+    place(value);
+  copyWhatIsNotWritten();
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(task.getBody().front())))
+    if (op.use_empty() && !isa<ReturnOp, LaunchOp>(op))
+      op.erase();
+}
+
+/// What kernels are made of.
+LogicalResult checkOps(TaskOp task) {
+  for (Operation &op : task.getBody().front()) {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    bool isKnown =
+        isa<ElementOpInterface, MatmulOp, EmbeddingGradOp, ReturnOp>(op) ||
+        isAttention(op) || (reduce && reduce.getKind() != ReduceKind::Mean);
+    if (!isKnown)
+      return op.emitOpError("is no part of a kernel: it has no scalar code and "
+                            "is neither a product nor a sum; run "
+                            "--pp-decompose-kernels first");
+  }
+  return success();
+}
+
+struct FormKernelsPass : pp::impl::FormKernelsBase<FormKernelsPass> {
+  void runOnOperation() override {
+    KernelOutliner outliner(getOperation());
+    for (auto task : getOperation().getOps<TaskOp>()) {
+      if (failed(checkOps(task)))
+        return signalPassFailure();
+      eraseDeadOps(task);
+      splitAccumulations(task);
+      hoistAccumulations(task);
+      normalizeReductions(task);
+      combinePads(task);
+      eraseDeadOps(task);
+      TaskRewriter(task, outliner).rewrite();
+    }
+  }
+};
+
+} // namespace

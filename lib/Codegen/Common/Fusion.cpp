@@ -1,0 +1,388 @@
+//===- Fusion.cpp - Which ops of a task share a kernel --------------------===//
+
+#include "Fusion.h"
+#include "ppopt/Codegen/ViewFolding.h"
+
+#include "ppopt/Analysis/Thresholds.h"
+
+#include <queue>
+
+using namespace mlir;
+using namespace mlir::pp;
+
+TaskFusion::TaskFusion(TaskOp task)
+    : task(task), probe(task.getContext()),
+      mostOps(getThreshold(task, Threshold::KernelOps)) {
+  for (auto [i, op] : llvm::enumerate(task.getBody().front()))
+    position[&op] = i;
+  findInPlaceAccumulations();
+  findMemoryViews();
+  findLazyOps();
+  formClusters();
+}
+
+//===----------------------------------------------------------------------===//
+// Dependencies
+//===----------------------------------------------------------------------===//
+
+/// The ops with buffers whose values are read to compute `value`; those that
+/// are read through a memory view in `memorySources` too, once there is one.
+void TaskFusion::collectSources(Value value, SetVector<Operation *> &sources,
+                                SetVector<Operation *> *memorySources) const {
+  Operation *def = value.getDefiningOp();
+  if (!def)
+    return;
+  if (!isLazy(def) && !isMemoryView(def) && !isa<ReshapeOp>(def)) {
+    sources.insert(def);
+    return;
+  }
+  if (!isMemoryView(def) || memorySources == nullptr) {
+    for (Value operand : def->getOperands())
+      collectSources(operand, sources, memorySources);
+    return;
+  }
+  SetVector<Operation *> behind;
+  for (Value operand : def->getOperands())
+    collectSources(operand, behind, nullptr);
+  memorySources->insert_range(behind);
+  sources.insert_range(behind);
+}
+
+const SetVector<Operation *> &TaskFusion::getSources(Operation *op) const {
+  auto [it, isNew] = sourcesOf.try_emplace(op);
+  if (isNew) {
+    SetVector<Operation *> sources, memorySources;
+    for (Value operand : op->getOperands())
+      collectSources(operand, sources, &memorySources);
+    memorySourcesOf[op] = std::move(memorySources);
+    it = sourcesOf.find(op);
+    it->second = std::move(sources);
+  }
+  return it->second;
+}
+
+/// Whether `op` reads, through a memory view, what a cluster writes: it must
+/// then stay behind it.
+bool TaskFusion::readsMemoryOf(Operation *op, unsigned cluster) const {
+  getSources(op);
+  return llvm::any_of(memorySourcesOf.find(op)->second, [&](Operation *source) {
+    auto it = clusterOf.find(source);
+    return it != clusterOf.end() && it->second == cluster;
+  });
+}
+
+/// Whether no cluster of these reads another's results through a memory view.
+bool TaskFusion::canMerge(unsigned into, ArrayRef<unsigned> others) const {
+  auto reads = [&](unsigned reader, unsigned written) {
+    return llvm::any_of(clusters[reader].ops, [&](Operation *op) {
+      return readsMemoryOf(op, written);
+    });
+  };
+  return llvm::none_of(others, [&](unsigned other) {
+    return reads(into, other) || reads(other, into);
+  });
+}
+
+/// Of the ops that `op` reads: their clusters, each once.
+SmallVector<unsigned> TaskFusion::getSourceClusters(Operation *op) const {
+  SetVector<unsigned> found;
+  for (Operation *source : getSources(op))
+    if (auto it = clusterOf.find(source); it != clusterOf.end())
+      found.insert(it->second);
+  return found.takeVector();
+}
+
+void TaskFusion::forEachReader(
+    ResultRange values, llvm::function_ref<void(Operation *)> visit) const {
+  for (Operation *user : values.getUsers())
+    if (isLazy(user) || isMemoryView(user) || isa<ReshapeOp>(user))
+      forEachReader(user->getResults(), visit);
+    else
+      visit(user);
+}
+
+/// Whether joining `op` and `targets` would close a cycle: whether something
+/// else stands between two of them. Goes from the targets to what reads them,
+/// which is little: an op joins what was made shortly before it.
+bool TaskFusion::hasPathThroughOthers(Operation *op,
+                                      ArrayRef<unsigned> targets) const {
+  SmallVector<unsigned> worklist(targets);
+  DenseSet<unsigned> seen(targets.begin(), targets.end());
+  bool isFound = false;
+  while (!worklist.empty() && !isFound) {
+    unsigned from = worklist.pop_back_val();
+    bool isOther = !llvm::is_contained(targets, from);
+    for (Operation *member : clusters[from].ops)
+      forEachReader(member->getResults(), [&](Operation *reader) {
+        auto it = clusterOf.find(reader);
+        bool isOurs = reader == op || (it != clusterOf.end() &&
+                                       llvm::is_contained(targets, it->second));
+        isFound |= isOther && isOurs;
+        if (!isOurs && it != clusterOf.end() && seen.insert(it->second).second)
+          worklist.push_back(it->second);
+      });
+  }
+  return isFound;
+}
+
+const OpReads &TaskFusion::getReads(Operation *op) {
+  auto it = reads.find(op);
+  if (it == reads.end())
+    it = reads
+             .try_emplace(
+                 op, probe.probe(cast<ElementOpInterface>(op),
+                                 [&](Operation *def) { return isLazy(def); }))
+             .first;
+  return it->second;
+}
+
+const Cluster *TaskFusion::getCluster(Operation *op) const {
+  auto it = clusterOf.find(op);
+  return it == clusterOf.end() ? nullptr : &clusters[it->second];
+}
+
+bool TaskFusion::isUsedOutside(Value value, const Cluster &cluster) const {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (isLazy(user) || isa<ReshapeOp>(user))
+      return isUsedOutside(user->getResult(0), cluster);
+    return getCluster(user) != &cluster;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Clusters
+//===----------------------------------------------------------------------===//
+
+unsigned TaskFusion::newCluster(Operation *op, KernelForm form, Space space) {
+  Cluster cluster;
+  cluster.form = form;
+  cluster.space = space;
+  cluster.ops = {op};
+  clusterOf[op] = clusters.size();
+  clusters.push_back(std::move(cluster));
+  return clusters.size() - 1;
+}
+
+/// Puts `op` and all of `targets` into the first of them.
+void TaskFusion::join(Operation *op, ArrayRef<unsigned> targets) {
+  unsigned into = targets.front();
+  for (unsigned target : targets.drop_front()) {
+    for (Operation *member : clusters[target].ops) {
+      clusterOf[member] = into;
+      clusters[into].ops.push_back(member);
+    }
+    clusters[target].ops.clear();
+  }
+  clusterOf[op] = into;
+  clusters[into].ops.push_back(op);
+}
+
+/// Whether `op` and the clusters make a kernel that is not too large, without a
+/// cycle.
+bool TaskFusion::canBeOne(Operation *op, ArrayRef<unsigned> targets) const {
+  size_t ops = 1;
+  for (unsigned target : targets)
+    ops += clusters[target].ops.size();
+  return ops <= mostOps && !hasPathThroughOthers(op, targets);
+}
+
+/// Whether a value of a cluster in rows has an element a row.
+bool TaskFusion::isRowLevel(Value value, const Cluster &cluster) const {
+  return cluster.space.columns != 1 &&
+         getNumElements(value) == cluster.space.rows;
+}
+
+/// Whether `op`, an element op or a row reduction over `space`, can be computed
+/// in the rows of a cluster: it reads the cluster's values where they are in
+/// hand.
+bool TaskFusion::canJoin(Operation *op, Space space, unsigned index) {
+  const Cluster &cluster = clusters[index];
+  if (cluster.isProduct || cluster.form != KernelForm::Rows ||
+      readsMemoryOf(op, index))
+    return false;
+  bool isOfRowLevel =
+      isa<ElementOpInterface>(op) && isRowLevel(op->getResult(0), cluster);
+  if (!isOfRowLevel && space != cluster.space)
+    return false;
+  auto isInHand = [&](Value source, Access access) {
+    if (!isRowLevel(source, cluster))
+      return !isOfRowLevel && access == Access::Identity;
+    return access == (isOfRowLevel ? Access::Identity : Access::Row);
+  };
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    // Reads at the same index, unless reshapes in between change the columns.
+    // A lazy cast is as what it casts.
+    for (Value x = reduce.getX();;) {
+      Operation *def = x.getDefiningOp();
+      if (!def)
+        return false;
+      if (auto it = clusterOf.find(def); it != clusterOf.end())
+        return it->second == index && isInHand(x, Access::Identity);
+      bool isSameElement =
+          isa<ReshapeOp>(def) || (isWideningCast(def) && isLazy(def));
+      if (!isSameElement || getSpace(def->getOperand(0)) != getSpace(x))
+        return false;
+      x = def->getOperand(0);
+    }
+  }
+  return llvm::all_of(getReads(op).reads, [&](const Read &read) {
+    Operation *def = read.source.getDefiningOp();
+    auto it = def ? clusterOf.find(def) : clusterOf.end();
+    return it == clusterOf.end() || it->second != index ||
+           isInHand(read.source, read.access);
+  });
+}
+
+/// Adds an op to the clusters in rows that it reads, as far as they may be one.
+void TaskFusion::addToRows(Operation *op, Space space) {
+  SmallVector<unsigned> targets;
+  for (unsigned source : getSourceClusters(op)) {
+    if (!canJoin(op, space, source) || !canMerge(source, targets) ||
+        (!targets.empty() &&
+         clusters[source].space != clusters[targets.front()].space))
+      continue;
+    targets.push_back(source);
+    if (!canBeOne(op, targets))
+      targets.pop_back();
+  }
+  if (targets.empty())
+    newCluster(op, KernelForm::Rows, space);
+  else
+    join(op, targets);
+}
+
+/// Adds an element op after the reduction over rows that it reads at the same
+/// index.
+bool TaskFusion::joinTail(Operation *op) {
+  for (const Read &read : getReads(op).reads) {
+    Operation *def = read.source.getDefiningOp();
+    auto it = def ? clusterOf.find(def) : clusterOf.end();
+    if (it == clusterOf.end() || read.access != Access::Identity)
+      continue;
+    Cluster &cluster = clusters[it->second];
+    if (cluster.isProduct || cluster.form != KernelForm::Columns ||
+        readsMemoryOf(op, it->second))
+      continue;
+    bool readsElsewhere =
+        llvm::any_of(getReads(op).reads, [&](const Read &other) {
+          Operation *source = other.source.getDefiningOp();
+          return other.access != Access::Identity && source &&
+                 getCluster(source) == &cluster;
+        });
+    if (readsElsewhere || !canBeOne(op, {it->second}))
+      continue;
+    join(op, {it->second});
+    return true;
+  }
+  return false;
+}
+
+/// Reductions over the same rows of the same value are one kernel.
+void TaskFusion::addColumnReduction(ReduceOp op) {
+  for (Operation *user : op.getX().getUsers()) {
+    auto other = dyn_cast<ReduceOp>(user);
+    auto it = other ? clusterOf.find(other) : clusterOf.end();
+    if (it == clusterOf.end() || isRowReduction(other) ||
+        other.getDims() != op.getDims() || !canBeOne(op, {it->second}))
+      continue;
+    return join(op, {it->second});
+  }
+  newCluster(op, KernelForm::Columns, getSpace(op.getX()));
+}
+
+/// A product, with the accumulation in place that is its only use.
+void TaskFusion::addProduct(Operation &op) {
+  unsigned index = newCluster(&op, KernelForm::Rows, Space());
+  clusters[index].isProduct = true;
+  AccumulateOp accumulate = getAccumulation(cast<MatmulOp>(op));
+  if (!accumulate || !isInPlace(accumulate))
+    return;
+  clusterOf[accumulate] = index;
+  clusters[index].ops.push_back(accumulate);
+}
+
+/// A scatter, with the accumulation in place that is its only use: rows are
+/// added to what is there, one by one.
+void TaskFusion::addScatter(EmbeddingGradOp op) {
+  unsigned index =
+      newCluster(op, KernelForm::Scatter, getSpace(op.getResult()));
+  if (!op->hasOneUse())
+    return;
+  auto accumulate = dyn_cast<AccumulateOp>(*op->user_begin());
+  if (!accumulate || !isInPlace(accumulate) ||
+      accumulate.getValue() != op.getResult())
+    return;
+  clusterOf[accumulate] = index;
+  clusters[index].ops.push_back(accumulate);
+}
+
+/// Attention, with the views that its results are written through.
+void TaskFusion::addAttention(Operation &op) {
+  unsigned index =
+      newCluster(&op, KernelForm::Attention, getSpace(op.getOperand(0)));
+  for (Operation *view : attentionViews.lookup(&op)) {
+    clusterOf[view] = index;
+    clusters[index].ops.push_back(view);
+  }
+}
+
+void TaskFusion::add(Operation &op) {
+  if (isa<ReturnOp, ReshapeOp>(op) || isLazy(&op) || isMemoryView(&op) ||
+      clusterOf.contains(&op))
+    return;
+  if (isAttention(op))
+    return addAttention(op);
+  if (isa<MatmulOp>(op))
+    return addProduct(op);
+  if (auto scatter = dyn_cast<EmbeddingGradOp>(op))
+    return addScatter(scatter);
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    if (isRowReduction(reduce))
+      return addToRows(&op, getSpace(reduce.getX()));
+    return addColumnReduction(reduce);
+  }
+  if (!joinTail(&op))
+    addToRows(&op, getSpace(op.getResult(0)));
+}
+
+void TaskFusion::formClusters() {
+  for (Operation &op : task.getBody().front())
+    add(op);
+  for (Cluster &cluster : clusters)
+    llvm::sort(cluster.ops, [&](Operation *a, Operation *b) {
+      return position.lookup(a) < position.lookup(b);
+    });
+}
+
+SmallVector<const Cluster *> TaskFusion::getClusters() const {
+  // Of the clusters that can run, the one whose last op comes first.
+  SmallVector<unsigned> pending(clusters.size());
+  SmallVector<SetVector<unsigned>> readers(clusters.size());
+  for (auto [i, cluster] : llvm::enumerate(clusters)) {
+    SetVector<unsigned> sources;
+    for (Operation *op : cluster.ops)
+      for (unsigned source : getSourceClusters(op))
+        if (source != i && sources.insert(source))
+          readers[source].insert(i);
+    pending[i] = sources.size();
+  }
+  using Entry = std::pair<unsigned, unsigned>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> ready;
+  auto push = [&](unsigned i) {
+    if (!clusters[i].isEmpty())
+      ready.push({position.lookup(clusters[i].ops.back()), i});
+  };
+  for (unsigned i = 0; i < clusters.size(); ++i)
+    if (pending[i] == 0)
+      push(i);
+  SmallVector<const Cluster *> order;
+  while (!ready.empty()) {
+    unsigned next = ready.top().second;
+    ready.pop();
+    order.push_back(&clusters[next]);
+    for (unsigned reader : readers[next])
+      if (--pending[reader] == 0)
+        push(reader);
+  }
+  return order;
+}

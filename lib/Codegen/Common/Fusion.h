@@ -1,0 +1,112 @@
+//===- Fusion.h - Which ops of a task share a kernel ----------------------===//
+
+#ifndef PPOPT_LIB_CODEGEN_COMMON_FUSION_H
+#define PPOPT_LIB_CODEGEN_COMMON_FUSION_H
+
+#include "ppopt/Codegen/KernelSpace.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::pp {
+
+/// How a kernel goes over its space.
+enum class KernelForm {
+  Rows,     ///< tiles of rows (or of a flat range), sweeps over columns
+  Columns,  ///< tiles of columns: a reduction over rows
+  Scatter,  ///< tiles of columns: rows are added where ids say
+  Attention ///< tiles of queries of a head: products in blocks
+};
+
+/// A kernel to be, or a product (which is a cluster of its own).
+struct Cluster {
+  bool isProduct = false;
+  KernelForm form = KernelForm::Rows;
+  Space space;
+  /// In the task's order once the fusion is complete. A product: the matmul,
+  /// and the accumulation that it writes into.
+  SmallVector<Operation *> ops;
+  bool isEmpty() const { return ops.empty(); }
+};
+
+/// Divides the ops of a task, except the return and what is not computed for
+/// itself, into clusters between which dependencies have no cycle.
+class TaskFusion {
+public:
+  explicit TaskFusion(TaskOp task);
+
+  /// Clusters in an order of execution.
+  SmallVector<const Cluster *> getClusters() const;
+  /// The cluster of an op; null for lazy ops and reshapes.
+  const Cluster *getCluster(Operation *op) const;
+
+  /// An op that has no buffer: each kernel that reads it computes it, and
+  /// products fold it into strides.
+  bool isLazy(Operation *op) const { return lazy.contains(op); }
+  /// An op that names a range of a buffer: a slice of an argument, or what its
+  /// operands are parts of, each written there by who computes it.
+  bool isMemoryView(Operation *op) const { return memoryViews.contains(op); }
+  /// Accumulations into the buffer of their accumulator.
+  bool isInPlace(AccumulateOp op) const { return inPlace.contains(op); }
+  /// Whether an op outside of `cluster` needs the value in memory.
+  bool isUsedOutside(Value value, const Cluster &cluster) const;
+  /// Where an op reads; through lazy ops.
+  const OpReads &getReads(Operation *op);
+
+private:
+  void findInPlaceAccumulations();
+  void findMemoryViews();
+  bool isPart(OpOperand &input, DenseSet<Value> &taken) const;
+  void findLazyOps();
+  void findAttentionViews(Operation *op);
+  void makeOperandsFoldable(MatmulOp op);
+  void makeOperandFoldable(Value operand);
+  void giveBaseMemory(Value operand);
+  bool isBase(Operation *view) const {
+    return !isa<ReshapeOp>(view) && !isLazy(view);
+  }
+  bool demote(Value value);
+  bool isComputedFromNothing(Value value) const;
+  bool isCheap(Operation *op) const;
+  void formClusters();
+  void add(Operation &op);
+  void addProduct(Operation &op);
+  void addScatter(EmbeddingGradOp op);
+  void addAttention(Operation &op);
+  void addColumnReduction(ReduceOp op);
+  void addToRows(Operation *op, Space space);
+  bool joinTail(Operation *op);
+  bool canJoin(Operation *op, Space space, unsigned cluster);
+  bool readsMemoryOf(Operation *op, unsigned cluster) const;
+  bool canMerge(unsigned into, ArrayRef<unsigned> others) const;
+  bool canBeOne(Operation *op, ArrayRef<unsigned> targets) const;
+  bool isRowLevel(Value value, const Cluster &cluster) const;
+  void join(Operation *op, ArrayRef<unsigned> targets);
+  unsigned newCluster(Operation *op, KernelForm form, Space space);
+  void forEachReader(ResultRange values,
+                     llvm::function_ref<void(Operation *)> visit) const;
+  bool hasPathThroughOthers(Operation *op, ArrayRef<unsigned> targets) const;
+  SmallVector<unsigned> getSourceClusters(Operation *op) const;
+  void collectSources(Value value, SetVector<Operation *> &sources,
+                      SetVector<Operation *> *memorySources) const;
+  const SetVector<Operation *> &getSources(Operation *op) const;
+
+  TaskOp task;
+  AccessProbe probe;
+  /// A kernel is compiled in time that grows faster than its ops: 1,000 gelu
+  /// and their gradients take 3 s in kernels of 64, 23 s of 256. GPT-2's have
+  /// up to 30, and 64 ops compute for longer than memory takes.
+  size_t mostOps;
+  DenseSet<Operation *> lazy, inPlace, memoryViews;
+  /// What the results of an attention go through on their way to memory.
+  DenseMap<Operation *, SmallVector<Operation *>> attentionViews;
+  DenseMap<Operation *, unsigned> position, clusterOf;
+  SmallVector<Cluster, 0> clusters;
+  DenseMap<Operation *, OpReads> reads;
+  mutable DenseMap<Operation *, SetVector<Operation *>> sourcesOf;
+  /// Of the sources those that are read through a memory view.
+  mutable DenseMap<Operation *, SetVector<Operation *>> memorySourcesOf;
+};
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_CODEGEN_COMMON_FUSION_H

@@ -1,0 +1,174 @@
+//===- KernelSpace.cpp - The space of a kernel, and how ops read it -------===//
+
+#include "ppopt/Codegen/KernelSpace.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+SmallVector<unsigned> pp::getNonUnitDims(ArrayRef<int64_t> shape) {
+  SmallVector<unsigned> dims;
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (size != 1)
+      dims.push_back(dim);
+  return dims;
+}
+
+SmallVector<int64_t> pp::dropUnitDims(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> sizes(shape);
+  llvm::erase(sizes, 1);
+  return sizes;
+}
+
+Space pp::getSpace(ArrayRef<int64_t> shape) {
+  Space space;
+  for (int64_t size : dropUnitDims(shape)) {
+    space.rows *= space.columns;
+    space.columns = size;
+  }
+  return space;
+}
+
+bool pp::isWideningCast(Operation *op) {
+  auto cast = dyn_cast_or_null<CastOp>(op);
+  if (!cast)
+    return false;
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getX()));
+  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getType()));
+  return from && to && from.getWidth() < to.getWidth();
+}
+
+bool pp::isRowReduction(ReduceOp op) {
+  SmallVector<unsigned> dims = getNonUnitDims(getShape(op.getX()));
+  return op.getDims().size() == 1 && !dims.empty() &&
+         op.getDims().front() == dims.back();
+}
+
+AccessProbe::AccessProbe(MLIRContext *context)
+    : scratch(ModuleOp::create(UnknownLoc::get(context))) {
+  OpBuilder builder = OpBuilder::atBlockEnd(scratch->getBody());
+  auto function = func::FuncOp::create(builder, scratch->getLoc(), "probe",
+                                       builder.getFunctionType({}, {}));
+  block = function.addEntryBlock();
+}
+
+namespace {
+
+/// One emission of an op into the scratch block.
+class Probe {
+public:
+  Probe(Block *block, ElementOpInterface root,
+        llvm::function_ref<bool(Operation *)> isSeenThrough)
+      : builder(OpBuilder::atBlockEnd(block)), root(root),
+        isSeenThrough(isSeenThrough) {
+    assert(block->empty() && "one emission at a time");
+    ArrayRef<int64_t> shape = getShape(root->getResult(0));
+    for (size_t i = 0; i < shape.size(); ++i)
+      index.push_back(
+          block->addArgument(builder.getIndexType(), root->getLoc()));
+    for (unsigned dim : getNonUnitDims(shape))
+      rootDims.push_back(index[dim]);
+    rootSizes = dropUnitDims(shape);
+  }
+
+  OpReads run() {
+    emit(root, index);
+    result.usesIndex =
+        llvm::any_of(index, [](Value i) { return !i.use_empty(); });
+    return std::move(result);
+  }
+
+private:
+  Value emit(ElementOpInterface op, ValueRange at) {
+    return op.emitElement(builder, at, [&](unsigned operand, ValueRange where) {
+      return read(op->getOperand(operand), where);
+    });
+  }
+
+  Access classify(ArrayRef<int64_t> shape, ValueRange at) {
+    SmallVector<Value> dims;
+    for (unsigned dim : getNonUnitDims(shape))
+      dims.push_back(at[dim]);
+    // A slice from 0 reads at the same index, but another element of a buffer.
+    SmallVector<int64_t> sizes = dropUnitDims(shape);
+    if (dims == rootDims && sizes == rootSizes)
+      return Access::Identity;
+    if (!rootDims.empty() && ArrayRef(dims) == ArrayRef(rootDims).drop_back() &&
+        ArrayRef(sizes) == ArrayRef(rootSizes).drop_back())
+      return Access::Row;
+    return Access::Other;
+  }
+
+  Value read(Value source, ValueRange at) {
+    Operation *def = source.getDefiningOp();
+    if (!isSeenThrough) {
+      result.reads.push_back({source, classify(getShape(source), at)});
+      return dummy(source);
+    }
+    if (def && isSeenThrough(def) && !isa<ReshapeOp>(def))
+      return emit(cast<ElementOpInterface>(def), at);
+    Access access = classify(getShape(source), at);
+    bool isSeen = readThroughReshapes(source, access);
+    // What lies behind the reshapes may be seen through as well; where it is
+    // read there is not followed.
+    if (isSeen)
+      collect(source);
+    else
+      result.reads.push_back({source, access});
+    return dummy(source);
+  }
+
+  /// Moves `source` in front of reshapes. Whether an op that is seen through
+  /// was met.
+  bool readThroughReshapes(Value &source, Access &access) {
+    while (auto reshape = source.getDefiningOp<ReshapeOp>()) {
+      if (access == Access::Identity &&
+          getSpace(reshape.getX()) != getSpace(source))
+        access = Access::Other;
+      source = reshape.getX();
+    }
+    Operation *def = source.getDefiningOp();
+    return def && isSeenThrough(def);
+  }
+
+  void collect(Value source) {
+    Operation *def = source.getDefiningOp();
+    if (!def || !(isSeenThrough(def) || isa<ReshapeOp>(def))) {
+      result.reads.push_back({source, Access::Other});
+      return;
+    }
+    for (Value operand : def->getOperands())
+      collect(operand);
+  }
+
+  Value dummy(Value tensor) {
+    Type type = getStatisticsType(
+        cast<RankedTensorType>(tensor.getType()).getElementType());
+    return arith::ConstantOp::create(builder, root->getLoc(),
+                                     builder.getZeroAttr(type));
+  }
+
+  OpBuilder builder;
+  ElementOpInterface root;
+  llvm::function_ref<bool(Operation *)> isSeenThrough;
+  SmallVector<Value> index, rootDims;
+  SmallVector<int64_t> rootSizes;
+  OpReads result;
+};
+
+} // namespace
+
+OpReads
+AccessProbe::probe(ElementOpInterface op,
+                   llvm::function_ref<bool(Operation *)> isSeenThrough) {
+  OpReads reads = Probe(block, op, isSeenThrough).run();
+  block->clear();
+  block->eraseArguments(0, block->getNumArguments());
+  return reads;
+}
+
+OpReads AccessProbe::probeOperands(ElementOpInterface op) {
+  return probe(op, nullptr);
+}

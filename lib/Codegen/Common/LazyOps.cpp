@@ -1,0 +1,257 @@
+//===- LazyOps.cpp - Ops that have no buffer of their own -----------------===//
+
+#include "Fusion.h"
+#include "ppopt/Codegen/ViewFolding.h"
+
+#include "ppopt/Dialect/PP/TypeSizes.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// The value behind reshapes.
+static Value skipReshapes(Value value) {
+  while (auto view = value.getDefiningOp<ReshapeOp>())
+    value = view.getX();
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// In place
+//===----------------------------------------------------------------------===//
+
+/// A chain of accumulations that begins with a tied argument and ends in the
+/// result that the argument is tied to, all of whose other members have one
+/// use.
+void TaskFusion::findInPlaceAccumulations() {
+  Operation *ret = task.getBody().front().getTerminator();
+  for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
+    std::optional<unsigned> tied = task.getTiedArgument(i);
+    if (!tied)
+      continue;
+    SmallVector<Operation *> chain;
+    Value value = ret->getOperand(i);
+    while (auto op = value.getDefiningOp<AccumulateOp>()) {
+      chain.push_back(op);
+      value = op.getAccumulator();
+      if (!value.hasOneUse())
+        break;
+    }
+    if (value == task.getBody().getArgument(*tied) && value.hasOneUse())
+      inPlace.insert_range(chain);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Memory views
+//===----------------------------------------------------------------------===//
+
+/// Values that must be in memory: what the task returns and accumulates.
+static bool hasUserInMemory(Operation *op) {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    if (isa<ReshapeOp>(user))
+      return hasUserInMemory(user);
+    return isa<ReturnOp>(user);
+  });
+}
+
+/// Whether a buffer may begin at an element of another.
+static bool isAligned(int64_t offset, Value value) {
+  Type element = getElementTypeOrSelf(value.getType());
+  return offset * getElementBytes(element) % kBufferAlignment == 0;
+}
+
+/// Whether an operand of a concatenation can be computed in its place: nothing
+/// else says where its buffer lies.
+bool TaskFusion::isPart(OpOperand &input, DenseSet<Value> &taken) const {
+  Value value = skipReshapes(input.get());
+  Operation *def = value.getDefiningOp();
+  bool isOfArgument = isMemoryView(def) && !isa<ConcatOp>(def);
+  if (!def || isOfArgument || hasUserInMemory(def))
+    return false;
+  auto accumulate = dyn_cast<AccumulateOp>(def);
+  return !(accumulate && isInPlace(accumulate)) && taken.insert(value).second;
+}
+
+/// Slices of arguments, and concatenations, whose elements follow one another.
+void TaskFusion::findMemoryViews() {
+  DenseSet<Value> taken; // parts of a concatenation
+  for (Operation &op : task.getBody().front()) {
+    if (auto slice = dyn_cast<SliceOp>(op)) {
+      std::optional<int64_t> offset = getContiguousOffset(slice);
+      Operation *source = skipReshapes(slice.getX()).getDefiningOp();
+      if (offset && isAligned(*offset, slice) && !source &&
+          !hasUserInMemory(slice))
+        memoryViews.insert(slice);
+    } else if (auto concat = dyn_cast<ConcatOp>(op)) {
+      std::optional<SmallVector<int64_t>> offsets =
+          getContiguousOffsets(concat);
+      DenseSet<Value> parts = taken;
+      bool isAssembled =
+          offsets &&
+          llvm::all_of(*offsets,
+                       [&](int64_t at) { return isAligned(at, concat); }) &&
+          llvm::all_of(concat->getOpOperands(),
+                       [&](OpOperand &input) { return isPart(input, parts); });
+      if (!isAssembled)
+        continue;
+      memoryViews.insert(concat);
+      taken = std::move(parts);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Lazy ops
+//===----------------------------------------------------------------------===//
+
+bool TaskFusion::isComputedFromNothing(Value value) const {
+  Operation *op = skipReshapes(value).getDefiningOp();
+  return op && isLazy(op) && llvm::all_of(op->getOperands(), [&](Value x) {
+           return isComputedFromNothing(x);
+         });
+}
+
+/// Whether each reader may compute the op again: its operands are arguments or
+/// cheap themselves, or it is a narrow value under a wider type, which is read
+/// as it lies in memory.
+bool TaskFusion::isCheap(Operation *op) const {
+  if (isWideningCast(op))
+    return true;
+  bool isAllFromNothing = true;
+  for (Value operand : op->getOperands()) {
+    Operation *def = skipReshapes(operand).getDefiningOp();
+    if (def && !isLazy(def))
+      return false;
+    isAllFromNothing &= def && isComputedFromNothing(operand);
+  }
+  return isAllFromNothing || getNumElements(op->getResult(0)) == 1 ||
+         isa<CastOp, IotaOp>(op);
+}
+
+/// Whether a kernel reads the op through a reshape that merges columns: each
+/// element would cost a division.
+static bool hasMergingReader(Operation *op) {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    auto view = dyn_cast<ReshapeOp>(user);
+    if (!view)
+      return false;
+    int64_t from = getSpace(view.getX()).columns;
+    int64_t to = getSpace(view.getResult()).columns;
+    return (from % to != 0 && llvm::any_of(view->getUsers(),
+                                           [](Operation *reader) {
+                                             return !isView(reader) &&
+                                                    !isa<MatmulOp>(reader);
+                                           })) ||
+           hasMergingReader(view);
+  });
+}
+
+/// Takes the views behind the results of `op` for as long as one place in one
+/// buffer follows for each of them, whose rows are contiguous.
+void TaskFusion::findAttentionViews(Operation *op) {
+  SmallVector<Operation *> &joined = attentionViews[op];
+  auto isJoined = [&](Operation *view) {
+    return llvm::is_contained(joined, view);
+  };
+  auto isOfResults = [&](Value value) {
+    return value.hasOneUse() && value.getDefiningOp() &&
+           (value.getDefiningOp() == op || isJoined(value.getDefiningOp()));
+  };
+  auto isWritable = [&](Value result) {
+    std::optional<Layout> to = foldDestination(result, isJoined);
+    return to && (to->sizes.back() == 1 || to->strides.back() == 1 ||
+                  to->sizes.size() < 4);
+  };
+  SmallVector<Value> worklist(op->getResults());
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (!value.hasOneUse())
+      continue;
+    Operation *view = *value.user_begin();
+    if (!isa<ReshapeOp, TransposeOp, ConcatOp>(view) || isJoined(view) ||
+        isMemoryView(view) || !llvm::all_of(view->getOperands(), isOfResults))
+      continue;
+    joined.push_back(view);
+    if (llvm::all_of(op->getResults(), isWritable))
+      worklist.push_back(view->getResult(0));
+    else
+      joined.pop_back();
+  }
+  // A reshape of what is in memory is no part of a kernel.
+  auto isLastReshape = [&](Operation *view) {
+    return isa<ReshapeOp>(view) && llvm::none_of(view->getUsers(), isJoined);
+  };
+  while (llvm::any_of(joined, isLastReshape))
+    llvm::erase_if(joined, isLastReshape);
+}
+
+void TaskFusion::findLazyOps() {
+  Block &body = task.getBody().front();
+  for (Operation &op : body) {
+    if (!isa<ElementOpInterface>(op) || isa<ReshapeOp, AccumulateOp>(op) ||
+        isMemoryView(&op))
+      continue;
+    if (isa<BroadcastOp, SliceOp, TransposeOp>(op) || isCheap(&op))
+      lazy.insert(&op);
+  }
+  for (Operation &op : llvm::reverse(body))
+    if (isLazy(&op) &&
+        (hasUserInMemory(&op) ||
+         (isa<SliceOp, TransposeOp>(op) && hasMergingReader(&op))))
+      lazy.erase(&op);
+  for (auto op : body.getOps<ConcatOp>())
+    if (isMemoryView(op))
+      for (Value input : op.getInputs())
+        demote(input);
+  for (Operation &op : body)
+    if (isAttention(op)) {
+      findAttentionViews(&op);
+      for (Operation *view : attentionViews[&op])
+        lazy.erase(view);
+    }
+  for (auto op : body.getOps<MatmulOp>())
+    makeOperandsFoldable(op);
+  for (Operation &op : body)
+    if (isAttention(op))
+      for (Value operand : op.getOperands())
+        makeOperandFoldable(operand);
+}
+
+/// Gives the nearest lazy op behind `value` a buffer, if there is one.
+bool TaskFusion::demote(Value value) {
+  return lazy.erase(skipReshapes(value).getDefiningOp());
+}
+
+/// Gives memory to what is lazy behind the views of `operand`, if it is no
+/// view.
+void TaskFusion::giveBaseMemory(Value operand) {
+  Operation *def = operand.getDefiningOp();
+  while (isView(def) && !isBase(def))
+    def = def->getOperand(0).getDefiningOp();
+  if (def)
+    lazy.erase(def);
+}
+
+/// After it the product reads its operands by strides.
+void TaskFusion::makeOperandsFoldable(MatmulOp op) {
+  for (Value operand : op->getOperands())
+    giveBaseMemory(operand);
+  auto hasMemory = [&](Operation *view) { return isBase(view); };
+  Value failed;
+  while (!foldProduct(op, hasMemory, failed))
+    if (!demote(failed) && !demote(op.getLhs()) && !demote(op.getRhs()))
+      return;
+}
+
+/// After it attention reads rows of the operand by strides.
+void TaskFusion::makeOperandFoldable(Value operand) {
+  giveBaseMemory(operand);
+  auto hasMemory = [&](Operation *view) { return isBase(view); };
+  auto isReadable = [&] {
+    std::optional<Layout> from = foldViews(operand, hasMemory);
+    return from && (from->sizes.size() < 4 || from->sizes.back() == 1 ||
+                    from->strides.back() == 1);
+  };
+  while (!isReadable() && demote(operand)) {
+  }
+}

@@ -1,0 +1,262 @@
+//===- ReductionForms.cpp - Rewrites that give kernels few forms ----------===//
+
+#include "ReductionForms.h"
+#include "ppopt/Codegen/KernelSpace.h"
+
+#include "ppopt/Analysis/Thresholds.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// Whether a flat sum of so many elements is one of partial sums.
+static bool isLongSum(Operation *op, int64_t elements) {
+  return elements >= getThreshold(op, Threshold::LongSum) &&
+         elements > getThreshold(op, Threshold::PartialSums);
+}
+
+static Value reshape(OpBuilder &builder, Location loc, Value x,
+                     ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(x.getType());
+  if (type.getShape() == shape)
+    return x;
+  return ReshapeOp::create(builder, loc, type.clone(shape), x);
+}
+
+static Value reduce(OpBuilder &builder, ReduceOp like, Value x,
+                    ArrayRef<int64_t> dims) {
+  return ReduceOp::create(builder, like.getLoc(), like.getKind(), x, dims,
+                          /*keep_dims=*/false);
+}
+
+static Value slice(OpBuilder &builder, Location loc, Value x, int64_t from,
+                   int64_t count) {
+  auto type = cast<RankedTensorType>(x.getType()).clone({count});
+  return SliceOp::create(builder, loc, type, x, ArrayRef<int64_t>{from});
+}
+
+namespace {
+
+/// Applies a view to a value, in front of the ops that compute it element by
+/// element for this use alone, so that they stay in the kernel of what reads
+/// the view.
+class ViewMover {
+public:
+  ViewMover(OpBuilder &builder, ArrayRef<int64_t> shape,
+            llvm::function_ref<Value(Value)> view)
+      : builder(builder), probe(builder.getContext()), shape(shape),
+        view(view) {}
+
+  Value apply(Value x) {
+    if (Value known = done.lookup(x))
+      return known;
+    Operation *op = x.getDefiningOp();
+    bool isForThisUse =
+        op && llvm::all_of(op->getUsers(), [&](Operation *user) {
+          return user == *op->user_begin();
+        });
+    if (!isForThisUse || !isPointwise(op))
+      return done[x] = view(x);
+    IRMapping map;
+    for (Value operand : op->getOperands())
+      if (getShape(operand) == getShape(x))
+        map.map(operand, apply(operand));
+    Operation *copy = builder.clone(*op, map);
+    copy->getResult(0).setType(
+        cast<RankedTensorType>(x.getType()).clone(shape));
+    return done[x] = copy->getResult(0);
+  }
+
+private:
+  /// Whether elements depend on elements at the same index, and scalars.
+  bool isPointwise(Operation *op) {
+    auto element = dyn_cast<ElementOpInterface>(op);
+    if (!element || isa<ReshapeOp>(op) || op->getNumOperands() == 0)
+      return false;
+    OpReads reads = probe.probeOperands(element);
+    return !reads.usesIndex && llvm::all_of(reads.reads, [&](const Read &read) {
+      return getNumElements(read.source) == 1 ||
+             (read.access == Access::Identity &&
+              getShape(read.source) == getShape(op->getResult(0)));
+    });
+  }
+
+  OpBuilder &builder;
+  AccessProbe probe;
+  ArrayRef<int64_t> shape;
+  llvm::function_ref<Value(Value)> view;
+  DenseMap<Value, Value> done;
+};
+
+} // namespace
+
+/// The sum of all elements of a flat x as a scalar.
+static Value sumFlat(OpBuilder &builder, ReduceOp like, Value x) {
+  int64_t count = getNumElements(x);
+  if (!isLongSum(like, count) || like.getKind() != ReduceKind::Sum)
+    return reduce(builder, like, x, {0});
+  Location loc = like.getLoc();
+  int64_t partialSums = getThreshold(like, Threshold::PartialSums);
+  int64_t length = count / partialSums, rest = count % partialSums;
+  SmallVector<int64_t> parts = {partialSums, length};
+  Value body = ViewMover(builder, parts, [&](Value source) {
+                 if (rest)
+                   source = slice(builder, loc, source, 0, count - rest);
+                 return reshape(builder, loc, source, parts);
+               }).apply(x);
+  Value sum = reduce(builder, like, reduce(builder, like, body, {1}), {0});
+  if (!rest)
+    return sum;
+  Value tail = ViewMover(builder, rest, [&](Value source) {
+                 return slice(builder, loc, source, count - rest, rest);
+               }).apply(x);
+  // A sum over one element has no dimension left to run over.
+  tail = rest == 1 ? reshape(builder, loc, tail, {})
+                   : reduce(builder, like, tail, {0});
+  return AddOp::create(builder, loc, sum, tail);
+}
+
+/// Reduces `x`, whose dimensions are none of size 1, over `dims`.
+static Value reduceNormalized(OpBuilder &builder, ReduceOp like, Value x,
+                              SmallVector<int64_t> dims) {
+  SmallVector<int64_t> shape(getShape(x));
+  int64_t rank = shape.size();
+  if (dims.empty())
+    return x;
+  if (rank == 1)
+    return sumFlat(builder, like, x);
+  if (dims.back() != rank - 1)
+    return reduce(builder, like, x, dims);
+  // The trailing reduced dimensions are one row.
+  int64_t first = rank, columns = 1;
+  while (!dims.empty() && dims.back() == first - 1) {
+    columns *= shape[--first];
+    dims.pop_back();
+  }
+  shape.resize(first);
+  if (first == 0)
+    // All of it: rows first, then what they give.
+    return reduceNormalized(builder, like,
+                            reduceNormalized(builder, like, x, {rank - 1}),
+                            llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)));
+  shape.push_back(columns);
+  x = reshape(builder, like.getLoc(), x, shape);
+  return reduceNormalized(builder, like, reduce(builder, like, x, {first}),
+                          dims);
+}
+
+void pp::normalizeReductions(TaskOp task) {
+  for (auto op :
+       llvm::make_early_inc_range(task.getBody().front().getOps<ReduceOp>())) {
+    OpBuilder builder(op);
+    ArrayRef<int64_t> shape = getShape(op.getX());
+    SmallVector<int64_t> dims;
+    for (auto [position, dim] : llvm::enumerate(getNonUnitDims(shape)))
+      if (llvm::is_contained(op.getDims(), static_cast<int64_t>(dim)))
+        dims.push_back(position);
+    bool keepsColumns =
+        dims.empty() ||
+        dims.back() + 1 != static_cast<int64_t>(dropUnitDims(shape).size());
+    bool isLong = dims.size() == dropUnitDims(shape).size() &&
+                  isLongSum(op, getNumElements(op.getX()));
+    if (isRowReduction(op) && !isLong)
+      continue;
+    if (keepsColumns && !dims.empty() && dims.size() == op.getDims().size())
+      continue;
+    Value x = reshape(builder, op.getLoc(), op.getX(), dropUnitDims(shape));
+    Value result = reduceNormalized(builder, op, x, dims);
+    op.replaceAllUsesWith(
+        reshape(builder, op.getLoc(), result, getShape(op.getResult())));
+    op.erase();
+  }
+}
+
+/// The op behind reshapes whose only uses these are.
+static Operation *getSoleProducer(Value value) {
+  while (auto view = value.getDefiningOp<ReshapeOp>()) {
+    if (!view->hasOneUse())
+      return nullptr;
+    value = view.getX();
+  }
+  Operation *def = value.getDefiningOp();
+  return def && def->hasOneUse() ? def : nullptr;
+}
+
+/// Whether adding `value` to an accumulator takes no temporary, or it is a sum
+/// of which a part is like that.
+static bool accumulatesItself(Value value) {
+  Operation *def = getSoleProducer(value);
+  if (auto sum = dyn_cast_or_null<AddOp>(def))
+    return accumulatesItself(sum.getLhs()) || accumulatesItself(sum.getRhs());
+  if (isWideningCast(def))
+    return accumulatesItself(def->getOperand(0));
+  return isa_and_nonnull<MatmulOp, EmbeddingGradOp>(def);
+}
+
+void pp::splitAccumulations(TaskOp task) {
+  SmallVector<AccumulateOp> worklist(
+      task.getBody().front().getOps<AccumulateOp>());
+  while (!worklist.empty()) {
+    AccumulateOp op = worklist.pop_back_val();
+    // A sum of narrow values is added up in the accumulator's type.
+    auto widening = op.getValue().getDefiningOp<CastOp>();
+    if (!isWideningCast(widening) || !widening->hasOneUse())
+      widening = nullptr;
+    auto sum =
+        (widening ? widening.getX() : op.getValue()).getDefiningOp<AddOp>();
+    if (!sum || !sum->hasOneUse() ||
+        sum.getLhs().getType() != sum.getRhs().getType())
+      continue;
+    if (!accumulatesItself(sum.getLhs()) && !accumulatesItself(sum.getRhs()))
+      continue;
+    OpBuilder builder(op);
+    auto widen = [&](Value part) -> Value {
+      return widening ? CastOp::create(builder, sum.getLoc(),
+                                       widening.getType(), part)
+                      : part;
+    };
+    auto first = AccumulateOp::create(builder, sum.getLoc(),
+                                      op.getAccumulator(), widen(sum.getLhs()));
+    auto second =
+        AccumulateOp::create(builder, op.getLoc(), first, widen(sum.getRhs()));
+    op.replaceAllUsesWith(second.getResult());
+    op.erase();
+    if (widening)
+      widening.erase();
+    sum.erase();
+    worklist.append({first, second});
+  }
+}
+
+void pp::hoistAccumulations(TaskOp task) {
+  // Places are kept here: a block numbers its ops anew after each move. An
+  // accumulation's is that of the op behind which it goes, and a count.
+  Block &body = task.getBody().front();
+  DenseMap<Operation *, std::pair<size_t, size_t>> places;
+  SmallVector<Operation *> lastAt;
+  for (Operation &op : body) {
+    places[&op] = {lastAt.size(), 0};
+    lastAt.push_back(&op);
+  }
+  for (auto op : llvm::make_early_inc_range(body.getOps<AccumulateOp>())) {
+    std::optional<std::pair<size_t, size_t>> last;
+    for (Value operand : op->getOperands())
+      if (Operation *def = operand.getDefiningOp())
+        last = std::max(last, std::optional(places.lookup(def)));
+    if (!last)
+      continue;
+    Operation *&behind = lastAt[last->first];
+    places[op] = {last->first, places.lookup(behind).second + 1};
+    op->moveAfter(behind);
+    behind = op;
+  }
+}
+
+void pp::eraseDeadOps(TaskOp task) {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(task.getBody().front())))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}

@@ -1,0 +1,138 @@
+//===- LinkExecutable.cpp - Links a program with the runtime --------------===//
+
+#include "ppopt/Config.h"
+#include "ppopt/Driver/Compile.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <unistd.h>
+
+using namespace mlir;
+
+/// What executables link besides the runtime's archive, and the Debian packages
+/// that have it. OpenMP's pool is GNU's, the one that oneDNN runs on: a second
+/// pool would fight it for the cores.
+struct LinkLibrary {
+  StringRef flag, package;
+};
+static constexpr LinkLibrary linkLibraries[] = {
+    {"-lxsmmgen", "libxsmm-dev"},
+    {"-ldnnl", "libdnnl-dev"},
+    {"-l:libpcre2-8.a", "libpcre2-dev"},
+    {"-l:libgomp.so.1", "libgomp1"},
+    {"-lpthread", "libc6-dev"},
+    {"-ldl", "libc6-dev"},
+    {"-lm", "libc6-dev"},
+};
+
+/// One line for libraries that the linker misses; empty where its log tells of
+/// none. Each brings errors of its own, or a page of undefined symbols.
+static std::string explainMissing(StringRef log) {
+  SmallVector<std::string> missing;
+  auto add = [&](const Twine &text) {
+    if (!llvm::is_contained(missing, text.str()))
+      missing.push_back(text.str());
+  };
+  SmallVector<StringRef> lines;
+  log.split(lines, '\n');
+  for (StringRef line : lines) {
+    for (StringRef words : {"cannot find ", "unable to find library "}) {
+      auto [before, rest] = line.split(words);
+      StringRef flag = rest.take_until([](char c) { return c == ' '; });
+      flag.consume_back(":");
+      for (const LinkLibrary &library : linkLibraries)
+        if (library.flag == flag)
+          add(flag + " (on Debian: " + library.package + ")");
+    }
+    auto [before, after] = line.split(", needed by ");
+    auto [user, rest] = after.split(", ");
+    if (rest.starts_with("not found"))
+      add(before.rsplit(' ').second + ", which " +
+          llvm::sys::path::filename(user) + " needs");
+  }
+  return missing.empty() ? std::string()
+                         : "this machine lacks " + llvm::join(missing, "; ");
+}
+
+/// Where what links is looked for, unless ppopt was built with another: not in
+/// the user's PATH, which may begin with anything.
+static constexpr StringRef systemTools = "/usr/bin";
+
+/// The tool that links: the one ppopt was built with, or the system's where
+/// that is not on this machine.
+static std::optional<std::string> findLinkDriver() {
+  if (llvm::sys::fs::can_execute(PPOPT_LINK_DRIVER))
+    return PPOPT_LINK_DRIVER;
+  for (StringRef name : {"c++", "g++", "clang++"})
+    if (llvm::ErrorOr<std::string> found =
+            llvm::sys::findProgramByName(name, {systemTools}))
+      return *found;
+  return std::nullopt;
+}
+
+/// The environment with a PATH in which the driver finds its linker: beside
+/// itself or among the system's tools.
+static std::vector<std::string> getLinkEnvironment(StringRef driver) {
+  std::vector<std::string> variables;
+  for (char **each = environ; *each; ++each)
+    if (!StringRef(*each).starts_with("PATH="))
+      variables.push_back(*each);
+  variables.push_back(
+      ("PATH=" + llvm::sys::path::parent_path(driver) + ":" + systemTools)
+          .str());
+  return variables;
+}
+
+LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
+                                 StringRef prefix, StringRef executable) {
+  auto reject = [](const Twine &message) {
+    llvm::errs() << "ppopt: error: " << message << "\n";
+    return failure();
+  };
+  std::string runtime = (prefix + "/lib/libppopt_runtime.a").str();
+  if (!llvm::sys::fs::exists(runtime))
+    return reject("the runtime is not at '" + runtime +
+                  "'; it is installed beside the compiler");
+  std::optional<std::string> driver = findLinkDriver();
+  if (!driver)
+    return reject("no C++ compiler to link with: neither " PPOPT_LINK_DRIVER
+                  " nor one in " +
+                  systemTools + "; install g++");
+
+  // Where the executable looks for the MPI module unless it lies beside it.
+  std::string modules = ("-Wl,-rpath," + prefix + "/lib/ppopt").str();
+  SmallVector<StringRef> command = {*driver, "-o", executable};
+  command.append(objects.begin(), objects.end());
+  command.append({runtime, modules});
+  command.push_back("-Wl,--as-needed");
+  for (const LinkLibrary &library : linkLibraries)
+    command.push_back(library.flag);
+  std::string sanitizers = "-fsanitize=" PPOPT_SANITIZE;
+  if (StringRef(PPOPT_SANITIZE) != "")
+    command.push_back(sanitizers);
+
+  SmallString<128> log;
+  if (llvm::sys::fs::createTemporaryFile("ppopt-link", "txt", log))
+    return reject("cannot write a temporary file");
+  llvm::FileRemover remover(log);
+  std::string message;
+  std::optional<StringRef> redirects[] = {StringRef(), log.str(), log.str()};
+  std::vector<std::string> variables = getLinkEnvironment(*driver);
+  std::vector<StringRef> environment(variables.begin(), variables.end());
+  int status = llvm::sys::ExecuteAndWait(
+      *driver, command, ArrayRef(environment), redirects, 0, 0, &message);
+  if (status == 0)
+    return success();
+  if (auto text = llvm::MemoryBuffer::getFile(log)) {
+    std::string missing = explainMissing((*text)->getBuffer());
+    message += missing.empty() ? (*text)->getBuffer() : StringRef(missing);
+  }
+  return reject("linking the executable failed: " + message);
+}

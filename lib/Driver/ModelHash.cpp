@@ -1,0 +1,53 @@
+//===- ModelHash.cpp - What a model computes, as a number -----------------===//
+
+#include "ppopt/Driver/ModelHash.h"
+
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Passes.h"
+#include "ppopt/Transforms/Placement/AssignPlaces.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// Marks say what a plan makes of the model.
+static void dropMarks(ModuleOp model) {
+  FailureOr<func::FuncOp> entry = findEntry(model);
+  if (succeeded(entry))
+    (void)dissolveMarks(*entry, std::numeric_limits<int64_t>::max());
+  model.walk([](CheckpointOp mark) {
+    mark.replaceAllUsesWith(mark.getX());
+    mark.erase();
+  });
+}
+
+static bool runPass(ModuleOp module, std::unique_ptr<Pass> pass) {
+  PassManager manager(module.getContext());
+  manager.addPass(std::move(pass));
+  return succeeded(manager.run(module));
+}
+
+std::string pp::hashModel(ModuleOp model) {
+  // A model that some pass refuses is refused later, with the user's flags.
+  ScopedDiagnosticHandler silence(model.getContext(),
+                                  [](Diagnostic &) { return success(); });
+  OwningOpRef<ModuleOp> copy = model.clone();
+  if (runPass(*copy, createInlineCalls()))
+    dropMarks(*copy);
+  OwningOpRef<ModuleOp> resized = copy->clone();
+  if (runPass(*resized, createResizeBatch({/*batch=*/1})))
+    copy = std::move(resized);
+  std::string text;
+  llvm::raw_string_ostream(text) << *copy;
+  llvm::XXH128_hash_t hash =
+      llvm::xxh3_128bits(llvm::arrayRefFromStringRef(text));
+  return llvm::formatv("{0:x-16}{1:x-16}", hash.high64, hash.low64).str();
+}

@@ -1,0 +1,138 @@
+//===- Pipelines.cpp - The passes of each phase: the compiler's contents --===//
+
+#include "ppopt/Codegen/NativeCode.h"
+#include "ppopt/Codegen/Passes.h"
+#include "ppopt/Driver/Compile.h"
+#include "ppopt/Program/Passes.h"
+#include "ppopt/Program/Program.h"
+#include "ppopt/Transforms/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// The part of the options that the module carries on as its pp.plan.
+static InsertPlanOptions makePlanOptions(const PlanOptions &options) {
+  InsertPlanOptions plan;
+  plan.mesh = llvm::join(llvm::map_range(options.mesh,
+                                         [](const MeshAxis &axis) {
+                                           return axis.name + "=" +
+                                                  std::to_string(axis.size);
+                                         }),
+                         ",");
+  plan.microbatches = options.microbatches;
+  plan.schedule = options.schedule;
+  plan.table = options.table;
+  plan.stagePlaces = options.stagePlaces;
+  plan.launch = options.launch;
+  plan.tied = options.tied;
+  plan.recompute = options.recompute;
+  plan.precision = options.precision;
+  plan.deviceMemory = options.deviceMemory.value_or(0);
+  plan.optimizer = options.optimizer;
+  plan.nesterov = options.nesterov;
+  plan.target = options.target;
+  plan.threads = options.threads;
+  plan.cpu = options.cpu;
+  plan.features = options.features;
+  plan.plant = options.plant;
+  return plan;
+}
+
+/// What the program that generates goes through in place of the phases of the
+/// one that trains: it has one position of one row on one place, no gradients,
+/// and one task.
+static void buildGeneratorPipeline(Phase phase, OpPassManager &manager,
+                                   const PlanOptions &options) {
+  switch (phase) {
+  case Phase::Placed:
+    manager.addPass(createInlineCalls());
+    manager.addPass(createInsertPlan(makePlanOptions(options)));
+    manager.addPass(createDecomposeModel());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createMixPrecision());
+    manager.addPass(createMakeGenerator());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createCSEPass());
+    return;
+  case Phase::Partitioned:
+    manager.addPass(createFormGenerator());
+    manager.addPass(createVerifyTasks());
+    return;
+  case Phase::Scheduled:
+    manager.addPass(createVerifySchedule());
+    return;
+  default:
+    return;
+  }
+}
+
+void pp::buildPhasePipeline(Phase phase, OpPassManager &manager,
+                            const PlanOptions &options) {
+  bool isShared = phase == Phase::Model || phase == Phase::Kernels ||
+                  phase == Phase::Native;
+  if (options.generates && !isShared)
+    return buildGeneratorPipeline(phase, manager, options);
+  switch (phase) {
+  case Phase::Model:
+    manager.addPass(createVerifyModel());
+    return;
+  case Phase::Placed:
+    manager.addPass(createInlineCalls());
+    if (options.batch)
+      manager.addPass(createResizeBatch({*options.batch}));
+    manager.addPass(createInsertPlan(makePlanOptions(options)));
+    manager.addPass(createDecomposeModel());
+    // Marks are regions until ops have places: equal ops of two places stay
+    // two.
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createMixPrecision());
+    manager.addPass(createPlaceOps());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createCSEPass());
+    return;
+  case Phase::Train:
+    manager.addPass(createAutodiff());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createCSEPass());
+    manager.addPass(createSinkLoss());
+    return;
+  case Phase::Partitioned:
+    manager.addPass(createSplitBatch());
+    manager.addPass(createReadThroughViews());
+    manager.addPass(createSplitTasks());
+    manager.addPass(createFormBuckets());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createCSEPass());
+    manager.addPass(createVerifyTasks());
+    return;
+  case Phase::Scheduled:
+    manager.addPass(createSchedule());
+    manager.addPass(createScheduleLocal());
+    manager.addPass(createInsertTransfers());
+    manager.addPass(createInsertCollectives());
+    manager.addPass(createAssignSlots());
+    manager.addPass(createVerifySchedule());
+    return;
+  case Phase::Kernels:
+    if (options.blockBytes)
+      manager.addPass(createBlockRows({*options.blockBytes}));
+    manager.addPass(createDecomposeKernels());
+    manager.addPass(createCSEPass());
+    manager.addPass(createFormKernels());
+    manager.addPass(createBufferizeTasks());
+    manager.addPass(createPlanArena());
+    manager.addPass(createVerifyKernels());
+    return;
+  case Phase::Native:
+    manager.addPass(
+        createEmitKernels({getVectorBytes(options.cpu, options.features)}));
+    buildLowerKernelsPipeline(manager);
+    manager.addPass(createEmitTasksPass(options));
+    buildLowerToLLVMPipeline(manager);
+    return;
+  }
+}

@@ -1,0 +1,285 @@
+//===- PlanReport.cpp - What a plan comes to ------------------------------===//
+
+#include "ppopt/Driver/PlanReport.h"
+
+#include "ppopt/Program/EndOfStep.h"
+#include "ppopt/Program/PredictCounts.h"
+
+#include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Analysis/PlanSchedule.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Partition/Recompute.h"
+#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/share_by_size.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+using ppopt::schedule::Boundary;
+using ppopt::schedule::MemoryStep;
+using ppopt::schedule::StageNote;
+using ppopt::schedule::TimedCell;
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+/// "4x32xf32"
+static std::string spellShape(Type type) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  auto shaped = cast<ShapedType>(type);
+  for (int64_t size : shaped.getShape())
+    out << size << "x";
+  out << shaped.getElementType();
+  return text;
+}
+
+/// What a stage's forward reads, evaluation's loss included; that of frozen
+/// stages too. Both may read the same.
+static void addForward(TaskOp task, StageReport &stage) {
+  auto &parameters = stage.note.parameters;
+  auto &inputs = stage.note.inputs;
+  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+    RoleAttr role = task.getArgRole(i);
+    Type type = task.getArgumentTypes()[i];
+    std::string name = role.getName().str();
+    bool isKnown = llvm::any_of(parameters, [&](const auto &parameter) {
+      return parameter.name == name;
+    });
+    if (role.getKind() == RoleKind::Param && !isKnown)
+      parameters.push_back({name, spellShape(type), getBytes(type)});
+    else if (role.getKind() == RoleKind::Input &&
+             !llvm::is_contained(inputs, name))
+      inputs.push_back(name);
+  }
+  for (Operation &op : task.getBody().front().without_terminator())
+    stage.ops += !op.hasTrait<OpTrait::ConstantLike>();
+}
+
+/// The saved and received values of forwards that a backward takes, by name.
+static void addSaved(TaskOp task, const llvm::StringSet<> &ofForwards,
+                     llvm::StringMap<int64_t> &saved) {
+  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+    RoleAttr role = task.getArgRole(i);
+    if (ofForwards.contains(role.getName()) &&
+        (role.getKind() == RoleKind::Saved ||
+         role.getKind() == RoleKind::Received))
+      saved[role.getName()] = getBytes(task.getArgumentTypes()[i]);
+  }
+}
+
+static void describeSaved(ModuleOp module, std::vector<StageReport> &stages) {
+  llvm::StringSet<> ofForwards;
+  for (auto transfer : module.getOps<TransferOp>())
+    if (!transfer.getGradientOf())
+      ofForwards.insert(transfer.getSymName());
+  for (auto task : module.getOps<TaskOp>())
+    if (task.getKind() == TaskKind::Forward)
+      for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+        if (task.getResultRole(i).getKind() == RoleKind::Saved)
+          ofForwards.insert(task.getResultRole(i).getName());
+  // The two parts of a split backward may take the same value.
+  std::vector<llvm::StringMap<int64_t>> saved(stages.size());
+  for (auto task : module.getOps<TaskOp>())
+    if (auto work = pp::getWork(task.getKind());
+        work && *work != ppopt::schedule::Work::Forward)
+      addSaved(task, ofForwards, saved[task.getStage()]);
+  for (auto [stage, values] : llvm::zip(stages, saved))
+    for (auto &value : values)
+      stage.savedBytes += value.second;
+}
+
+static std::vector<StageReport> describeStages(ModuleOp module, size_t count) {
+  std::vector<StageReport> stages(count);
+  for (auto task : module.getOps<TaskOp>())
+    if (task.getKind() == TaskKind::Forward || task.getKind() == TaskKind::Loss)
+      addForward(task, stages[task.getStage()]);
+  for (auto transfer : module.getOps<TransferOp>()) {
+    if (transfer.getStep())
+      continue;
+    auto from = static_cast<int>(transfer.getFromStage());
+    auto to = static_cast<int>(transfer.getToStage());
+    Boundary boundary;
+    boundary.name = transfer.getSymName().str();
+    boundary.isGradient = transfer.getGradientOf().has_value();
+    boundary.type = spellShape(transfer.getType());
+    boundary.bytes = getBytes(transfer.getType());
+    boundary.requiresGrad = transfer.getRequiresGrad();
+    boundary.peer = to;
+    stages[from].note.boundaries.push_back(boundary);
+    boundary.peer = from;
+    boundary.isReceived = true;
+    stages[to].note.boundaries.push_back(boundary);
+  }
+  describeSaved(module, stages);
+  return stages;
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// When each action of a place's schedule ends; other actions than runs of
+/// stages take no time.
+static std::vector<double> findTimes(ScheduleOp schedule, const SlotUses &uses,
+                                     const std::vector<TimedCell> &row,
+                                     bool wantsStart) {
+  std::vector<double> times;
+  auto next = row.begin();
+  double now = 0;
+  for (Operation &action : schedule.getBody().front()) {
+    auto run = dyn_cast<RunOp>(action);
+    double start = now;
+    if (run && pp::getWork(uses.getTask(run).getKind())) {
+      start = next->start;
+      now = next->end;
+      ++next;
+    }
+    times.push_back(wantsStart ? start : now);
+  }
+  return times;
+}
+
+/// The bytes that live in slots, from each moment at which they change.
+static std::vector<MemoryStep> traceSlots(ScheduleOp schedule,
+                                          const SlotUses &uses,
+                                          const std::vector<TimedCell> &row) {
+  std::vector<double> starts = findTimes(schedule, uses, row, true);
+  std::vector<double> ends = findTimes(schedule, uses, row, false);
+  std::map<double, int64_t> changes;
+  for (const SlotLifetime &life : findLifetimes(schedule, uses)) {
+    changes[starts[life.begin]] += life.bytes;
+    changes[ends[life.end]] -= life.bytes;
+  }
+  std::vector<MemoryStep> steps;
+  int64_t bytes = 0;
+  for (auto [time, change] : changes)
+    if (change != 0)
+      steps.push_back({time, bytes += change});
+  return steps;
+}
+
+/// What goes once a step.
+static std::vector<LoanReport> describeLoans(ModuleOp module) {
+  std::vector<LoanReport> loans;
+  for (auto transfer : module.getOps<TransferOp>())
+    if (transfer.getStep())
+      loans.push_back({transfer.getSymName().str(), transfer.getFrom(),
+                       transfer.getTo(), getBytes(transfer.getType()),
+                       transfer.getGradientOf().has_value()});
+  return loans;
+}
+
+static std::map<int64_t, int64_t> countSent(ScheduleOp schedule,
+                                            const SlotUses &uses) {
+  std::map<int64_t, int64_t> sent;
+  for (auto send : schedule.getOps<SendOp>()) {
+    TransferOp transfer = uses.getTransfer(send.getTransferAttr());
+    sent[transfer.getTo()] += getBytes(transfer.getType());
+  }
+  return sent;
+}
+
+FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
+  FailureOr<PlanOp> plan = findPlan(module);
+  if (failed(plan))
+    return failure();
+  PlanReport report;
+  report.batch = plan->getBatch();
+  report.microbatches = plan->getMicrobatches();
+  report.deviceMemory = plan->getDeviceMemory().value_or(0);
+  report.graph = makeStageGraph(module, *plan);
+  report.table = readTable(module, *plan, /*isEvaluation=*/false);
+  SlotUses uses(module);
+  // One process in program order has no timeline of places.
+  bool isLocal = plan->getLaunch() == "local";
+  report.timeline.rows.resize(report.graph.places);
+  if (!isLocal) {
+    report.timeline =
+        ppopt::schedule::simulate(report.table, report.graph, getLink());
+    addEndOfStep(module, *plan, report.timeline);
+  }
+  for (auto transfer : module.getOps<TransferOp>())
+    if (!transfer.getStep())
+      report.edgeNames.push_back(transfer.getSymName().str());
+  report.loans = describeLoans(module);
+  report.stages = describeStages(module, report.graph.stages.size());
+
+  for (const PlaceContents &contents : collectPlaces(module, *plan)) {
+    PlaceReport &place = report.places.emplace_back();
+    for (auto [stage, node] : llvm::zip(report.stages, report.graph.stages))
+      place.savedBytes += node.place == contents.place ? stage.savedBytes : 0;
+    for (TaskOp task : contents.tasks)
+      if (auto flops = task->getAttrOfType<IntegerAttr>(kRecomputedAttr))
+        place.recomputedFlops += flops.getInt() * report.microbatches;
+    auto number = static_cast<int>(contents.place);
+    place.ranks = findRanks(*plan, contents.place);
+    place.idleShare = report.timeline.getIdleShare(number);
+    place.inFlight =
+        report.timeline.getInFlight(report.table, report.graph, number);
+    for (ScheduleOp schedule : contents.schedules)
+      if (!schedule.getEvaluation() && !isLocal) {
+        place.sentTo = countSent(schedule, uses);
+        place.activations =
+            traceSlots(schedule, uses, report.timeline.rows[number]);
+      }
+  }
+  return report;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// The runtime's checkpoint_shares.h: parameters and states that the place owns
+/// are shared out among its ranks.
+static int64_t findCheckpointBytes(ModuleOp module, PlanOp plan, int64_t place,
+                                   size_t ranks) {
+  size_t states = getOptimizerStates(plan.getOptimizer()).size();
+  std::vector<int64_t> sizes;
+  for (auto param : module.getOps<ParamDeclOp>())
+    if (param.getPlaces().front() == place)
+      sizes.insert(sizes.end(), param.getLearns() ? 1 + states : 1,
+                   getBytes(param.getType()));
+  std::vector<int64_t> shares(ranks, 0);
+  for (auto [size, share] :
+       llvm::zip(sizes, ::ppopt::shareBySize(sizes, ranks)))
+    shares[share] += size;
+  return *llvm::max_element(shares);
+}
+
+LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
+  FailureOr<PlanOp> plan = findPlan(module);
+  if (failed(plan))
+    return failure();
+  for (PlaceReport &place : report.places)
+    for (StringRef kind :
+         {"record", "parameters", "gradients", "optimizer", "inputs",
+          "activations", "packed", "workspace", "communication"})
+      place.memory[kind] = 0;
+  for (auto region : module.getOps<RegionOp>()) {
+    if (region->hasAttr(kOverlaidAttr))
+      continue;
+    PlaceReport &place = report.places[region.getPlace()];
+    int64_t bytes = region.getBytes();
+    place.memory[region.getKind()] += bytes;
+    place.arenaBytes += bytes;
+    if (region.getRegionName() == "temps")
+      place.temporaryBytes = bytes;
+  }
+  ProgramIndex index(module);
+  for (const PlaceContents &contents : collectPlaces(module, *plan)) {
+    PlaceReport &place = report.places[contents.place];
+    PredictedCounts counts = predictCounts(*plan, contents, index);
+    place.flops = counts.flops;
+    place.launches = counts.launches;
+    place.bytesSent = counts.bytesSent;
+    place.checkpointBytes = findCheckpointBytes(
+        module, *plan, contents.place,
+        plan->getLaunch() == "local" ? 1 : place.ranks.size());
+  }
+  return success();
+}

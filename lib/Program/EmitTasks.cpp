@@ -1,0 +1,233 @@
+//===- EmitTasks.cpp - Tasks become functions that call the runtime -------===//
+//
+// Before: pp.tasks on buffers, whose kernels are functions already. After: for
+// each task `void @task(ptr rank, ptr args, ptr temps)` (runtime.h), the table
+// of them, and the program's JSON as a constant. Plan, buckets, regions and
+// schedules are in the JSON and gone from the module.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramSymbols.h"
+
+#include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Program/Passes.h"
+#include "ppopt/Program/Program.h"
+#include "ppopt/Program/ProgramTables.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+/// Emits the functions of tasks into a module.
+class TaskEmitter {
+public:
+  TaskEmitter(ModuleOp module, const ProgramTables &tables)
+      : module(module), tables(tables),
+        builder(OpBuilder::atBlockEnd(module.getBody())),
+        pointer(LLVM::LLVMPointerType::get(module.getContext())),
+        i32(builder.getI32Type()), i64(builder.getI64Type()),
+        nothing(LLVM::LLVMVoidType::get(module.getContext())) {}
+
+  void declareRuntime();
+  LogicalResult emit(TaskOp task);
+
+private:
+  LogicalResult emit(Operation &op);
+  void emit(LaunchOp launch);
+  void emit(ProductOp product);
+  Value offsetBy(Location loc, Value base, int64_t bytes);
+  Value address(Location loc, Value buffer, int64_t bytes = 0);
+  Value number(Location loc, Type type, int64_t value) {
+    return LLVM::ConstantOp::create(builder, loc, type, value);
+  }
+
+  ModuleOp module;
+  const ProgramTables &tables;
+  OpBuilder builder;
+  Type pointer, i32, i64, nothing;
+  Value rank, args, temps, list;
+};
+
+void TaskEmitter::declareRuntime() {
+  auto declare = [&](StringRef name, ArrayRef<Type> arguments) {
+    LLVM::LLVMFuncOp::create(builder, module.getLoc(), name,
+                             LLVM::LLVMFunctionType::get(nothing, arguments));
+  };
+  declare("ppopt_launch", {pointer, i32, pointer, pointer, i64});
+  declare("ppopt_matmul", {pointer, i32, pointer, pointer, pointer, pointer});
+}
+
+Value TaskEmitter::offsetBy(Location loc, Value base, int64_t bytes) {
+  if (bytes == 0)
+    return base;
+  return LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{number(loc, i64, bytes)});
+}
+
+/// Computed where it is used: tasks are long, and what all of their launches
+/// read would stay alive from end to end.
+Value TaskEmitter::address(Location loc, Value buffer, int64_t bytes) {
+  if (auto argument = dyn_cast<BlockArgument>(buffer)) {
+    Value entry = offsetBy(loc, args, sizeof(void *) * argument.getArgNumber());
+    return offsetBy(loc, LLVM::LoadOp::create(builder, loc, pointer, entry),
+                    bytes);
+  }
+  if (auto temp = buffer.getDefiningOp<TempOp>())
+    return offsetBy(loc, temps, temp.getOffset() + bytes);
+  auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>();
+  return address(loc, view.getSource(),
+                 bytes + view.getStaticOffsets()[0] *
+                             getElementBytes(view.getType().getElementType()));
+}
+
+void TaskEmitter::emit(LaunchOp launch) {
+  Location loc = launch.getLoc();
+  unsigned position = 0;
+  for (ValueRange buffers :
+       {ValueRange(launch.getIns()), ValueRange(launch.getOuts())})
+    for (Value buffer : buffers)
+      LLVM::StoreOp::create(builder, loc, address(loc, buffer),
+                            offsetBy(loc, list, sizeof(void *) * position++));
+  Value kernel = LLVM::AddressOfOp::create(
+      builder, loc, pointer, (launch.getKernel() + "_tiles").str());
+  LLVM::CallOp::create(
+      builder, loc, TypeRange(), "ppopt_launch",
+      ValueRange{rank, number(loc, i32, tables.getKernel(launch.getKernel())),
+                 kernel, list, number(loc, i64, *launch.getTiles())});
+}
+
+void TaskEmitter::emit(ProductOp product) {
+  Location loc = product.getLoc();
+  auto operand = [&](Value buffer, int64_t elements) {
+    Type element = cast<MemRefType>(buffer.getType()).getElementType();
+    return address(loc, buffer, elements * getElementBytes(element));
+  };
+  Value workspace = product.getWorkspace()
+                        ? address(loc, product.getWorkspace())
+                        : LLVM::ZeroOp::create(builder, loc, pointer);
+  LLVM::CallOp::create(
+      builder, loc, TypeRange(), "ppopt_matmul",
+      ValueRange{rank, number(loc, i32, tables.getProduct(product)),
+                 operand(product.getA(), product.getAOffset()),
+                 operand(product.getB(), product.getBOffset()),
+                 operand(product.getC(), product.getCOffset()), workspace});
+}
+
+LogicalResult TaskEmitter::emit(Operation &op) {
+  if (auto launch = dyn_cast<LaunchOp>(op)) {
+    if (!launch.getTiles())
+      return launch.emitOpError("has no tiles: its kernel is not emitted");
+    emit(launch);
+    return success();
+  }
+  if (auto product = dyn_cast<ProductOp>(op)) {
+    emit(product);
+    return success();
+  }
+  if (auto cast = dyn_cast<memref::ReinterpretCastOp>(op)) {
+    if (ShapedType::isDynamic(cast.getStaticOffsets()[0]))
+      return cast.emitOpError("has an offset that is not a constant");
+    return success();
+  }
+  if (isa<TempOp>(op))
+    return success();
+  if (isa<ReturnOp>(op)) {
+    LLVM::ReturnOp::create(builder, op.getLoc(), ValueRange());
+    return success();
+  }
+  return op.emitOpError("is neither a product, a launch nor a buffer: it was "
+                        "to be part of a kernel");
+}
+
+/// The most buffers that a launch of the task takes.
+unsigned countListEntries(TaskOp task) {
+  unsigned most = 1;
+  task.walk([&](LaunchOp launch) {
+    most = std::max<unsigned>(most,
+                              launch.getIns().size() + launch.getOuts().size());
+  });
+  return most;
+}
+
+LogicalResult TaskEmitter::emit(TaskOp task) {
+  Location loc = task.getLoc();
+  builder.setInsertionPointToEnd(module.getBody());
+  // The task's symbol goes with it; the function takes its name.
+  std::string name = task.getSymName().str();
+  task.setSymName(name + ".task");
+  auto function = LLVM::LLVMFuncOp::create(
+      builder, loc, name,
+      LLVM::LLVMFunctionType::get(nothing, {pointer, pointer, pointer}));
+  // It is calls only: optimising it takes time that grows faster than its
+  // length, and gains nothing.
+  function.setOptimizeNone(true);
+  function.setNoInline(true);
+  Block *body = function.addEntryBlock(builder);
+  builder.setInsertionPointToStart(body);
+  rank = body->getArgument(0);
+  args = body->getArgument(1);
+  temps = body->getArgument(2);
+  list = LLVM::AllocaOp::create(builder, loc, pointer, pointer,
+                                number(loc, i32, countListEntries(task)));
+  for (Operation &op : task.getBody().front())
+    if (failed(emit(op)))
+      return failure();
+  return success();
+}
+
+class EmitTasksPass
+    : public PassWrapper<EmitTasksPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(EmitTasksPass)
+
+  EmitTasksPass() = default;
+  explicit EmitTasksPass(const PlanOptions &options) : options(options) {}
+
+  StringRef getArgument() const override { return "pp-emit-tasks"; }
+  StringRef getDescription() const override {
+    return "Makes functions of tasks, and the program's tables";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<LLVM::LLVMDialect, memref::MemRefDialect>();
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<llvm::json::Object> program = buildProgram(module, options);
+    if (failed(program))
+      return signalPassFailure();
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::json::Value(std::move(*program));
+
+    ProgramTables tables(module);
+    SmallVector<std::string> names;
+    for (TaskOp task : tables.tasks)
+      names.push_back(task.getSymName().str());
+    TaskEmitter emitter(module, tables);
+    emitter.declareRuntime();
+    for (TaskOp task : tables.tasks)
+      if (failed(emitter.emit(task)))
+        return signalPassFailure();
+    for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+      if (isa<PPDialect>(op.getDialect()))
+        op.erase();
+    emitProgramSymbols(module, options.generates,
+                       SmallVector<StringRef>(names.begin(), names.end()),
+                       text);
+  }
+
+private:
+  PlanOptions options;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> pp::createEmitTasksPass(const PlanOptions &options) {
+  return std::make_unique<EmitTasksPass>(options);
+}
+
+void pp::registerEmitTasksPass() { PassRegistration<EmitTasksPass>(); }

@@ -1,0 +1,160 @@
+//===- EndOfStep.cpp - Sums and updates of a predicted step ---------------===//
+
+#include "ppopt/Program/EndOfStep.h"
+
+#include "ppopt/Analysis/Cost.h"
+#include "ppopt/Analysis/PlanSchedule.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <map>
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::pp;
+using ppopt::schedule::TimedCell;
+using ppopt::schedule::Timeline;
+using Kind = ppopt::schedule::Work;
+
+namespace {
+
+/// A collective of some places, each with all of its ranks.
+struct Collective {
+  size_t missing = 0; ///< places that have not started it
+  double start = 0, end = 0;
+};
+
+/// The way of one place through its schedule.
+struct Walk {
+  explicit Walk(ScheduleOp schedule)
+      : schedule(schedule), at(schedule.getBody().front().begin()) {}
+
+  ScheduleOp schedule;
+  Block::iterator at;
+  size_t cell = 0; ///< of the row: the next stage's
+  double now = 0;
+  llvm::DenseMap<int64_t, Collective *> started; ///< by id
+  std::map<int64_t, std::map<std::vector<int64_t>, int64_t>>
+      count; ///< of a channel and its places
+};
+
+class EndOfStep {
+public:
+  EndOfStep(ModuleOp module, PlanOp plan, Timeline &timeline)
+      : plan(plan), timeline(timeline) {
+    for (auto task : module.getOps<TaskOp>())
+      tasks[task.getSymName()] = task;
+    for (auto bucket : module.getOps<BucketOp>())
+      bytes[bucket.getSymName()] =
+          bucket.getElements() * getElementBytes(bucket.getType());
+    for (auto schedule : module.getOps<ScheduleOp>())
+      if (!schedule.getEvaluation())
+        walks.emplace_back(schedule);
+    for (Walk &walk : walks)
+      stages.push_back(timeline.rows[walk.schedule.getPlace()].size());
+  }
+
+  /// Places wait for each other: each goes as far as it can, in turns.
+  void run() {
+    bool moved = true;
+    while (moved) {
+      moved = false;
+      for (auto [walk, cells] : llvm::zip(walks, stages))
+        while (walk.at != walk.schedule.getBody().front().end() &&
+               doAction(walk, cells, &*walk.at)) {
+          ++walk.at;
+          moved = true;
+        }
+    }
+    for (Walk &walk : walks)
+      timeline.end = std::max(timeline.end, walk.now);
+  }
+
+private:
+  /// False where the place has to wait for others.
+  bool doAction(Walk &walk, size_t cells, Operation *action) {
+    std::vector<TimedCell> &row = timeline.rows[walk.schedule.getPlace()];
+    if (auto start = dyn_cast<StartOp>(action)) {
+      begin(walk, start);
+    } else if (auto wait = dyn_cast<WaitOp>(action)) {
+      Collective *waited = walk.started.lookup(wait.getId());
+      if (!waited) // a transfer, which the simulation has
+        return true;
+      if (waited->missing > 0)
+        return false;
+      if (walk.cell == cells)
+        add(row, walk, Kind::Sum, waited->end);
+    } else if (auto run = dyn_cast<RunOp>(action)) {
+      TaskOp task = tasks.lookup(run.getTask());
+      if (pp::getWork(task.getKind()))
+        walk.now = row[walk.cell++].end;
+      else if (walk.cell == cells)
+        add(row, walk, Kind::Update, walk.now + estimateTaskTime(task));
+    }
+    return true;
+  }
+
+  /// Sums of one channel and the same places go one after the other.
+  void begin(Walk &walk, StartOp start) {
+    std::vector<int64_t> places = {walk.schedule.getPlace()};
+    if (llvm::is_contained(start.getAxes().getAsValueRange<StringAttr>(),
+                           "pp")) {
+      places.resize(plan.getAxisSize("pp"));
+      std::iota(places.begin(), places.end(), 0);
+      if (start.getAmong())
+        places.assign(start.getAmong()->begin(), start.getAmong()->end());
+    }
+    int64_t channel = start.getChannel();
+    int64_t number = walk.count[channel][places]++;
+    auto [found, isNew] = collectives.try_emplace({channel, places, number});
+    Collective &collective = found->second;
+    if (isNew)
+      collective.missing = places.size();
+    walk.started[start.getId()] = &collective;
+    collective.start = std::max(collective.start, walk.now);
+    if (--collective.missing > 0)
+      return;
+    double &free = freeAt[{channel, places}];
+    free = collective.end =
+        std::max(collective.start, free) + estimateSum(start);
+  }
+
+  /// A ring sends each of as many parts as there are ranks twice around.
+  double estimateSum(StartOp start) {
+    int64_t ranks = start.getGroupSize(plan);
+    auto bucket = dyn_cast<FlatSymbolRefAttr>(start.getWhat());
+    int64_t size = bucket ? bytes.lookup(bucket.getValue()) : sizeof(double);
+    return 2.0 * static_cast<double>(ranks - 1) *
+           estimateTransferTime(size / ranks);
+  }
+
+  static void add(std::vector<TimedCell> &row, Walk &walk, Kind work,
+                  double end) {
+    if (end <= walk.now)
+      return;
+    if (!row.empty() && row.back().cell.work == work)
+      row.back().end = end;
+    else
+      row.push_back(
+          {{work, row.empty() ? 0 : row.front().cell.stage, 0}, walk.now, end});
+    walk.now = end;
+  }
+
+  PlanOp plan;
+  Timeline &timeline;
+  llvm::StringMap<TaskOp> tasks;
+  llvm::StringMap<int64_t> bytes; ///< of buckets
+  std::vector<Walk> walks;
+  std::vector<size_t> stages; ///< runs of stages of each walk
+  std::map<std::tuple<int64_t, std::vector<int64_t>, int64_t>, Collective>
+      collectives;
+  std::map<std::pair<int64_t, std::vector<int64_t>>, double> freeAt;
+};
+
+} // namespace
+
+void pp::addEndOfStep(ModuleOp module, PlanOp plan, Timeline &timeline) {
+  EndOfStep(module, plan, timeline).run();
+}

@@ -1,0 +1,106 @@
+//===- MemoryLimit.cpp - Holds arenas against --device-memory -------------===//
+
+#include "MemoryLimit.h"
+
+#include "ppopt/Program/ArenaLayout.h"
+#include "ppopt/Program/Places.h"
+#include "ppopt/byte_amount.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+using ::ppopt::spellByteAmount;
+
+/// A place's bytes, in all and by kind.
+struct PlaceMemory {
+  int64_t place = 0, bytes = 0;
+  llvm::MapVector<StringRef, int64_t> kinds;
+};
+
+static SmallVector<PlaceMemory> measure(ModuleOp module, PlanOp plan) {
+  SmallVector<PlaceMemory> places(plan.getAxisSize("pp"));
+  for (auto [i, place] : llvm::enumerate(places))
+    place.place = i;
+  for (auto region : module.getOps<RegionOp>()) {
+    if (region->hasAttr(kOverlaidAttr))
+      continue;
+    PlaceMemory &place = places[region.getPlace()];
+    place.bytes += region.getBytes();
+    if (region.getBytes() > 0)
+      place.kinds[region.getKind()] += region.getBytes();
+  }
+  return places;
+}
+
+/// "rank 2", "ranks 1, 3": those with this coordinate on the axis pp.
+static std::string nameRanks(PlanOp plan, int64_t place) {
+  SmallVector<std::string> names;
+  for (int64_t rank : findRanks(plan, place))
+    names.push_back(std::to_string(rank));
+  return (names.size() == 1 ? "rank " : "ranks ") + llvm::join(names, ", ");
+}
+
+/// What makes the parts that a place has most of smaller.
+static SmallVector<std::string> suggest(const PlaceMemory &place, PlanOp plan) {
+  auto bytesOf = [&](StringRef kind) { return place.kinds.lookup(kind); };
+  int64_t rows = plan.getBatch() / plan.getBatchTiles();
+  int64_t state =
+      bytesOf("parameters") + bytesOf("gradients") + bytesOf("optimizer");
+  int64_t activations = bytesOf("activations") + bytesOf("workspace");
+  SmallVector<std::string> hints;
+  if (activations > state) {
+    if (plan.getRecompute() != "layer")
+      hints.push_back(plan.getRecompute() == "none"
+                          ? "--recompute cheap, or layer"
+                          : "--recompute layer, which keeps only what layers "
+                            "return");
+    if (rows > 1)
+      hints.push_back("smaller microbatches: --microbatches above " +
+                      std::to_string(plan.getMicrobatches()));
+    if (plan.getSchedule() == "gpipe")
+      hints.push_back("--schedule 1f1b, which keeps fewer microbatches in "
+                      "flight than gpipe");
+  }
+  hints.push_back("more places: --mesh pp=" +
+                  std::to_string(plan.getAxisSize("pp") + 1));
+  if (bytesOf("inputs") > place.bytes / 4 || activations > state)
+    if (rows > 1)
+      hints.push_back("more ranks for the rows: --mesh dp=" +
+                      std::to_string(plan.getAxisSize("dp") * 2));
+  if (state > activations && plan.getOptimizer() != "sgd")
+    hints.push_back("--optimizer sgd, which has one state in place of two");
+  return hints;
+}
+
+LogicalResult pp::checkMemoryLimit(ModuleOp module, PlanOp plan) {
+  if (!plan.getDeviceMemory())
+    return success();
+  int64_t limit = *plan.getDeviceMemory();
+  SmallVector<PlaceMemory> places = measure(module, plan);
+  PlaceMemory &largest = *llvm::max_element(
+      places, [](const PlaceMemory &a, const PlaceMemory &b) {
+        return a.bytes < b.bytes;
+      });
+  if (largest.bytes <= limit)
+    return success();
+  InFlightDiagnostic diag = mlir::emitError(plan.getLoc());
+  diag << "place " << largest.place << " (" << nameRanks(plan, largest.place)
+       << ") needs " << spellByteAmount(largest.bytes) << ", "
+       << spellByteAmount(largest.bytes - limit) << " more than the "
+       << spellByteAmount(limit) << " that --device-memory allows";
+  SmallVector<std::pair<StringRef, int64_t>> kinds(largest.kinds.begin(),
+                                                   largest.kinds.end());
+  llvm::sort(kinds, [](const auto &a, const auto &b) {
+    return std::tie(b.second, a.first) < std::tie(a.second, b.first);
+  });
+  Diagnostic &note = diag.attachNote() << "the largest parts: ";
+  llvm::interleaveComma(
+      ArrayRef(kinds).take_front(3), note, [&](const auto &kind) {
+        note << kind.first << " " << spellByteAmount(kind.second);
+      });
+  diag.attachNote() << "what would help: "
+                    << llvm::join(suggest(largest, plan), "; ");
+  return diag;
+}

@@ -1,0 +1,82 @@
+//===- Places.cpp - What each place holds and runs ------------------------===//
+
+#include "ppopt/Program/Places.h"
+#include "ppopt/Analysis/OptimizerState.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+static llvm::StringSet<> findInputs(ArrayRef<TaskOp> tasks) {
+  llvm::StringSet<> names;
+  for (TaskOp task : tasks)
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
+      if (task.getArgRole(i).getKind() == RoleKind::Input)
+        names.insert(task.getArgRole(i).getName());
+  return names;
+}
+
+SmallVector<PlaceContents, 0> pp::collectPlaces(ModuleOp module, PlanOp plan) {
+  SmallVector<PlaceContents, 0> places(plan.getAxisSize("pp"));
+  for (auto [i, place] : llvm::enumerate(places))
+    place.place = i;
+  for (auto task : module.getOps<TaskOp>())
+    places[task.getPlace()].tasks.push_back(task);
+  for (auto bucket : module.getOps<BucketOp>())
+    for (int64_t place : bucket.getPlaces())
+      places[place].buckets.push_back(bucket);
+  for (auto param : module.getOps<ParamDeclOp>())
+    for (int64_t place : param.getPlaces())
+      places[place].params.push_back(param);
+  for (auto schedule : module.getOps<ScheduleOp>())
+    for (PlaceContents &place : places)
+      if (schedule.isOf(place.place))
+        place.schedules.push_back(schedule);
+  for (PlaceContents &place : places) {
+    llvm::StringSet<> names = findInputs(place.tasks);
+    for (auto input : module.getOps<InputDeclOp>())
+      if (names.contains(input.getInputName()))
+        place.inputs.push_back(input);
+  }
+  return places;
+}
+
+SmallVector<int64_t> pp::findRanks(PlanOp plan, int64_t place) {
+  int64_t ranks = 1, stride = 1;
+  bool isBehindPlaces = false;
+  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>()) {
+    ranks *= axis.getSize();
+    stride *= isBehindPlaces ? axis.getSize() : 1;
+    isBehindPlaces |= axis.getName() == "pp";
+  }
+  SmallVector<int64_t> found;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    if (!isBehindPlaces || rank / stride % plan.getAxisSize("pp") == place)
+      found.push_back(rank);
+  return found;
+}
+
+llvm::MapVector<RoleAttr, ShapedType> pp::findScalars(ModuleOp module) {
+  llvm::MapVector<RoleAttr, ShapedType> scalars;
+  for (auto task : module.getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+      RoleAttr role = task.getArgRole(i);
+      if (role.getKind() == RoleKind::Loss ||
+          role.getKind() == RoleKind::Norm ||
+          role.getKind() == RoleKind::Global ||
+          role.getKind() == RoleKind::Check)
+        scalars.insert({role, cast<ShapedType>(task.getArgumentTypes()[i])});
+    }
+  return scalars;
+}
+
+DenseMap<Attribute, SummedBuffer> pp::findSummedBuffers(ModuleOp module) {
+  DenseMap<Attribute, SummedBuffer> buffers;
+  for (auto bucket : module.getOps<BucketOp>())
+    buffers[FlatSymbolRefAttr::get(bucket.getSymNameAttr())] = {
+        bucket.getElements(), getGradType(bucket)};
+  for (auto &[role, type] : findScalars(module))
+    buffers[role] = {type.getNumElements(), type.getElementType()};
+  return buffers;
+}

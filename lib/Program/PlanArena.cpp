@@ -1,0 +1,253 @@
+//===- PlanArena.cpp - Gives everything an offset in the arena ------------===//
+//
+// Before: tasks on buffers, buckets, schedules with slots. After: the same and
+// a pp.region for each range of the arena of each place's ranks, in order. No
+// arena is larger than the plan's device_memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryLimit.h"
+
+#include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Program/ArenaLayout.h"
+#include "ppopt/Program/Passes.h"
+#include "ppopt/Program/Places.h"
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Scheduling/SlotUses.h"
+#include "ppopt/runtime.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_PLANARENA
+#include "ppopt/Program/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+/// What all places have alike.
+struct SharedParts {
+  llvm::MapVector<RoleAttr, ShapedType> scalars;
+  DenseMap<Attribute, SummedBuffer> summed;
+};
+
+class ArenaPlanner {
+public:
+  ArenaPlanner(const PlaceContents &place, const SharedParts &shared,
+               const SlotUses &uses, PlanOp plan, OpBuilder &builder)
+      : place(place), shared(shared), uses(uses), plan(plan), builder(builder) {
+  }
+
+  LogicalResult run();
+
+private:
+  void add(StringRef kind, const Twine &name, int64_t bytes) {
+    bytes = llvm::alignTo(bytes, kBufferAlignment);
+    RegionOp::create(builder, plan.getLoc(), kind, name.str(), end, bytes,
+                     place.place);
+    end += bytes;
+  }
+  /// Of a bucket's parameters, its gradients or one of its states.
+  int64_t bucketBytes(BucketOp bucket, Type element) {
+    return bucket.getElements() * getElementBytes(element);
+  }
+  void addScalars();
+  void addParameters();
+  void addInputs();
+  void addGeneration();
+  void addActivations();
+  LogicalResult addScratch();
+  std::optional<int64_t> findQuiet(StartOp start);
+  void addOverlaid(StringRef kind, const Twine &name, int64_t offset,
+                   int64_t bytes) {
+    RegionOp::create(builder, plan.getLoc(), kind, name.str(), offset,
+                     llvm::alignTo(bytes, kBufferAlignment), place.place)
+        ->setAttr(kOverlaidAttr, builder.getUnitAttr());
+  }
+
+  const PlaceContents &place;
+  const SharedParts &shared;
+  const SlotUses &uses;
+  PlanOp plan;
+  OpBuilder &builder;
+  int64_t end = 0;
+  /// Where the slots begin, and the temporaries behind them.
+  int64_t slotsBegin = 0, tempsBegin = 0, activationsEnd = 0;
+};
+
+/// The record, and every scalar that tasks add to.
+void ArenaPlanner::addScalars() {
+  add("record", "record", sizeof(ppopt_record));
+  for (auto &[role, type] : shared.scalars)
+    add("record", getScalarRegion(role), getBytes(type));
+}
+
+/// What a program that generates keeps from position to position, and gives.
+/// Its loss, which the document has a place for, stays zero.
+void ArenaPlanner::addGeneration() {
+  for (TaskOp task : place.tasks)
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+      RoleAttr role = task.getArgRole(i);
+      int64_t bytes = getBytes(task.getArgumentTypes()[i]);
+      if (role.getKind() == RoleKind::Cache) {
+        add("caches", role.getName(), bytes);
+      } else if (role.getKind() == RoleKind::Logits) {
+        add("activations", role.getName(), bytes);
+        add("record", "loss", sizeof(double));
+      }
+    }
+}
+
+void ArenaPlanner::addParameters() {
+  for (BucketOp bucket : place.buckets)
+    add("parameters", "params:" + bucket.getSymName(),
+        bucketBytes(bucket, bucket.getType()));
+  for (ParamDeclOp param : place.params)
+    if (!param.getLearns())
+      add("parameters", "param:" + param.getParamName(),
+          getBytes(param.getType()));
+  for (BucketOp bucket : place.buckets)
+    add("gradients", "grads:" + bucket.getSymName(),
+        bucketBytes(bucket, getGradType(bucket)));
+  for (StringRef state : getOptimizerStates(plan.getOptimizer()))
+    for (BucketOp bucket : place.buckets)
+      if (llvm::is_contained(bucket.getUpdatePlaces(), place.place))
+        add("optimizer", state + ":" + bucket.getSymName(),
+            bucketBytes(bucket, bucket.getType()));
+}
+
+/// A rank's rows of every input, all microbatches.
+void ArenaPlanner::addInputs() {
+  for (InputDeclOp input : place.inputs)
+    add("inputs", "input:" + input.getInputName(),
+        getBytes(input.getType()) / plan.getAxisSize("dp"));
+}
+
+/// Training and evaluation do not run at once: they share slots and
+/// temporaries.
+void ArenaPlanner::addActivations() {
+  int64_t slots = 0, temps = 0, workspace = 0;
+  for (ScheduleOp schedule : place.schedules) {
+    int64_t sum = 0;
+    for (auto [slot, bytes] : llvm::enumerate(schedule.getSlots()))
+      if (schedule.getSlotPlace(slot) == place.place)
+        sum += bytes;
+    slots = std::max(slots, sum);
+  }
+  for (TaskOp task : place.tasks) {
+    int64_t taskWorkspace = task.getWorkspaceBytes().value_or(0);
+    temps = std::max(temps, task.getTempBytes().value_or(0));
+    workspace = std::max(workspace, taskWorkspace);
+  }
+  slotsBegin = end;
+  add("activations", "slots", slots);
+  tempsBegin = end;
+  // A task's workspace is the end of its temporaries; the largest is told
+  // apart.
+  add("activations", "temps", temps - workspace);
+  add("workspace", "workspace", workspace);
+  activationsEnd = end;
+}
+
+/// Where the memory of activations begins that nothing uses from a start to its
+/// wait; nothing where tasks run in between, or nobody waits.
+std::optional<int64_t> ArenaPlanner::findQuiet(StartOp start) {
+  auto schedule = cast<ScheduleOp>(start->getParentOp());
+  unsigned position = 0, begin = 0, wait = 0;
+  bool isUnderWay = false;
+  for (Operation &action : schedule.getBody().front()) {
+    if (isUnderWay && isa<RunOp>(action))
+      return std::nullopt;
+    if (&action == start) {
+      begin = position;
+      isUnderWay = true;
+    }
+    auto ended = dyn_cast<WaitOp>(action);
+    if (ended && ended.getId() == start.getId()) {
+      wait = position;
+      break;
+    }
+    ++position;
+  }
+  if (wait == 0)
+    return std::nullopt;
+  bool hasSlots = llvm::any_of(findLifetimes(schedule, uses),
+                               [&](const SlotLifetime &life) {
+                                 return life.place == place.place &&
+                                        life.begin <= wait && begin <= life.end;
+                               });
+  return hasSlots ? tempsBegin : slotsBegin;
+}
+
+/// The receive buffer of each sum. Those of different channels run at once, and
+/// a start copies nothing aside: each needs its own. A bucket's lies among the
+/// activations where these are done with.
+LogicalResult ArenaPlanner::addScratch() {
+  struct Scratch {
+    std::string name;
+    int64_t bytes = 0;
+    std::optional<int64_t> quiet = 0;
+  };
+  llvm::MapVector<Attribute, Scratch> buffers;
+  for (ScheduleOp schedule : place.schedules)
+    for (auto start : schedule.getOps<StartOp>()) {
+      auto summed = shared.summed.find(start.getWhat());
+      if (summed == shared.summed.end())
+        return start.emitOpError("sums ")
+               << start.getWhat()
+               << ", which is no bucket and no task's scalar";
+      int64_t bytes =
+          llvm::divideCeil(summed->second.elements, start.getGroupSize(plan)) *
+          getElementBytes(summed->second.type);
+      Scratch &scratch = buffers[start.getWhat()];
+      scratch.name = getScratchRegion(start);
+      scratch.bytes = std::max(scratch.bytes, bytes);
+      std::optional<int64_t> quiet = isa<FlatSymbolRefAttr>(start.getWhat())
+                                         ? findQuiet(start)
+                                         : std::nullopt;
+      scratch.quiet = quiet && scratch.quiet
+                          ? std::optional(std::max(*quiet, *scratch.quiet))
+                          : std::nullopt;
+    }
+  int64_t next = slotsBegin;
+  for (auto &[what, scratch] : buffers) {
+    int64_t offset = std::max(next, scratch.quiet.value_or(next));
+    if (scratch.quiet && offset + scratch.bytes <= activationsEnd) {
+      addOverlaid("communication", scratch.name, offset, scratch.bytes);
+      next = offset + llvm::alignTo(scratch.bytes, kBufferAlignment);
+    } else {
+      add("communication", scratch.name, scratch.bytes);
+    }
+  }
+  return success();
+}
+
+LogicalResult ArenaPlanner::run() {
+  addScalars();
+  addParameters();
+  addInputs();
+  addGeneration();
+  addActivations();
+  return addScratch();
+}
+
+struct PlanArena : pp::impl::PlanArenaBase<PlanArena> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<PlanOp> plan = findPlan(module);
+    if (failed(plan))
+      return signalPassFailure();
+    SharedParts shared{findScalars(module), findSummedBuffers(module)};
+    SlotUses uses(module);
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    for (const PlaceContents &place : collectPlaces(module, *plan))
+      if (failed(ArenaPlanner(place, shared, uses, *plan, builder).run()))
+        return signalPassFailure();
+    if (failed(checkMemoryLimit(module, *plan)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,74 @@
+//===- ProgramSymbols.cpp - What an executable defines for its runtime ----===//
+
+#include "ProgramSymbols.h"
+
+#include "ppopt/Program/Program.h"
+#include "ppopt/runtime.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+static constexpr StringRef kTrainingJson = "ppopt_program_json";
+static constexpr StringRef kGenerationJson = "ppopt_generation_json";
+
+/// The addresses of the tasks' functions.
+static void emitTaskTable(ModuleOp module, StringRef name,
+                          ArrayRef<StringRef> tasks) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  Location loc = module.getLoc();
+  auto pointer = LLVM::LLVMPointerType::get(module.getContext());
+  auto type = LLVM::LLVMArrayType::get(pointer, tasks.size());
+  auto table =
+      LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true,
+                             LLVM::Linkage::External, name, Attribute());
+  builder.createBlock(&table.getInitializerRegion());
+  Value value = LLVM::UndefOp::create(builder, loc, type);
+  for (auto [i, task] : llvm::enumerate(tasks))
+    value = LLVM::InsertValueOp::create(
+        builder, loc, value,
+        LLVM::AddressOfOp::create(builder, loc, pointer, task),
+        static_cast<int64_t>(i));
+  LLVM::ReturnOp::create(builder, loc, value);
+}
+
+static void emitJson(ModuleOp module, StringRef name, StringRef text) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  Location loc = module.getLoc();
+  LLVM::GlobalOp::create(
+      builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), text.size()),
+      /*isConstant=*/true, LLVM::Linkage::External, name,
+      builder.getStringAttr(text));
+  LLVM::GlobalOp::create(builder, loc, builder.getI64Type(),
+                         /*isConstant=*/true, LLVM::Linkage::External,
+                         (name + "_size").str(),
+                         builder.getI64IntegerAttr(text.size()));
+}
+
+void pp::emitProgramSymbols(ModuleOp module, bool generates,
+                            ArrayRef<StringRef> tasks, StringRef json) {
+  emitTaskTable(module, generates ? "ppopt_generation_tasks" : "ppopt_tasks",
+                tasks);
+  emitJson(module, generates ? kGenerationJson : kTrainingJson, json);
+}
+
+StringRef pp::getProgramJson(ModuleOp native) {
+  auto json = native.lookupSymbol<LLVM::GlobalOp>(kTrainingJson);
+  auto text =
+      json ? dyn_cast_or_null<StringAttr>(json.getValueAttr()) : nullptr;
+  return text ? text.getValue() : StringRef();
+}
+
+OwningOpRef<ModuleOp> pp::makeRefusedGeneration(MLIRContext *context,
+                                                StringRef reason) {
+  context->getOrLoadDialect<LLVM::LLVMDialect>();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context));
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::json::Value(llvm::json::Object{
+      {"abi", PPOPT_ABI_VERSION},
+      {"generation", llvm::json::Object{{"refused", reason}}}});
+  emitProgramSymbols(*module, /*generates=*/true, {}, text);
+  return module;
+}

@@ -1,0 +1,18 @@
+//===- ProgramSymbols.h - What an executable defines for its runtime ------===//
+
+#ifndef PPOPT_LIB_PROGRAM_PROGRAMSYMBOLS_H
+#define PPOPT_LIB_PROGRAM_PROGRAMSYMBOLS_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::pp {
+
+/// Appends the table of a program's tasks, which are functions of the module,
+/// and its document (runtime.h). An executable has two: the one that trains and
+/// the one that generates.
+void emitProgramSymbols(ModuleOp module, bool generates,
+                        ArrayRef<StringRef> tasks, StringRef json);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_PROGRAM_PROGRAMSYMBOLS_H

@@ -1,0 +1,72 @@
+//===- ProgramTables.cpp - The numbers of tasks, kernels, products --------===//
+
+#include "ppopt/Program/ProgramTables.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+static std::string spellType(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// `matmul_4x256x64x32_f32`, with `_acc` where it accumulates.
+static std::string nameProduct(ProductOp op) {
+  std::string name = "matmul_";
+  llvm::raw_string_ostream os(name);
+  int64_t batch = 1;
+  for (int64_t size : op.getBatch())
+    batch *= size;
+  if (batch != 1)
+    os << batch << "x";
+  os << op.getM() << "x" << op.getN() << "x" << op.getK() << "_"
+     << spellType(op.getA().getType().getElementType());
+  if (op.getAccumulate())
+    os << "_acc";
+  return name;
+}
+
+/// What the runtime needs to know of a product, as one attribute to compare.
+static Attribute describe(ProductOp op) {
+  SmallVector<NamedAttribute> attrs;
+  for (NamedAttribute attr : op->getAttrs())
+    // Offsets are added to the operands' addresses, outside of the product.
+    if (!attr.getName().getValue().ends_with("_offset"))
+      attrs.push_back(attr);
+  Builder builder(op.getContext());
+  attrs.push_back(builder.getNamedAttr(
+      "types",
+      builder.getTypeArrayAttr({op.getA().getType().getElementType(),
+                                op.getC().getType().getElementType()})));
+  attrs.push_back(builder.getNamedAttr(
+      "workspace",
+      TypeAttr::get(op.getWorkspace() ? op.getWorkspace().getType()
+                                      : Type(builder.getNoneType()))));
+  return builder.getDictionaryAttr(attrs);
+}
+
+ProgramTables::ProgramTables(ModuleOp module) {
+  DenseMap<Attribute, unsigned> known;
+  for (auto task : module.getOps<TaskOp>()) {
+    taskIndex[task.getSymName()] = tasks.size();
+    tasks.push_back(task);
+    task.walk([&](ProductOp op) {
+      auto [it, isNew] = known.insert({describe(op), products.size()});
+      if (isNew)
+        products.push_back({nameProduct(op), op});
+      ++products[it->second].launches;
+      productIndex[op] = it->second;
+    });
+  }
+  for (auto kernel : module.getOps<KernelOp>()) {
+    kernelIndex[kernel.getSymName()] = kernels.size();
+    kernels.push_back(kernel);
+  }
+  for (auto transfer : module.getOps<TransferOp>()) {
+    transferIndex[transfer.getSymName()] = transfers.size();
+    transfers.push_back(transfer);
+  }
+}

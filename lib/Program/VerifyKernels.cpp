@@ -1,0 +1,94 @@
+//===- VerifyKernels.cpp - Checks that nothing is left to chance ----------===//
+//
+// The contract of phase `kernels`. Nothing is changed. A task is launches and
+// products on buffers that it is given: no tensor, no allocation, no copy that
+// is not a launch. The arena's ranges follow one another, and every temporary
+// lies inside its task's. What an op reads has been written (TaskMemory.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "TaskMemory.h"
+
+#include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Program/ArenaLayout.h"
+#include "ppopt/Program/Passes.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include <map>
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_VERIFYKERNELS
+#include "ppopt/Program/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+LogicalResult verifyTask(TaskOp task) {
+  int64_t temps = task.getTempBytes().value_or(0);
+  for (Operation &op : task.getBody().front()) {
+    if (!isa<LaunchOp, ProductOp, TempOp, memref::ReinterpretCastOp, ReturnOp>(
+            op))
+      return op.emitOpError("is no launch, product or view: a task of phase "
+                            "kernels neither allocates nor copies");
+    for (Type type : op.getOperandTypes())
+      if (!isa<MemRefType>(type))
+        return op.emitOpError("takes a ") << type << ", which is no buffer";
+    if (auto view = dyn_cast<memref::ReinterpretCastOp>(op)) {
+      MemRefType type = view.getType();
+      int64_t end = (view.getStaticOffsets()[0] + type.getNumElements()) *
+                    getElementBytes(type.getElementType());
+      int64_t room = getAlignedBytes(view.getSource().getType());
+      if (end > room)
+        return view.emitOpError("ends at byte ")
+               << end << " of a buffer of " << room;
+    }
+    if (auto temp = dyn_cast<TempOp>(op)) {
+      int64_t end = temp.getOffset() + getBytes(temp.getType());
+      if (temp.getOffset() % kBufferAlignment != 0 || end > temps)
+        return temp.emitOpError("ends at byte ")
+               << end << " of @" << task.getSymName() << "'s " << temps
+               << ", or is not aligned to " << kBufferAlignment;
+    }
+  }
+  return success();
+}
+
+LogicalResult verifyArenas(ModuleOp module) {
+  std::map<int64_t, int64_t> ends; // of each place's ranges so far
+  for (auto region : module.getOps<RegionOp>()) {
+    int64_t &end = ends[region.getPlace()];
+    if (region->hasAttr(kOverlaidAttr)) {
+      if (region.getOffset() + region.getBytes() > end)
+        return region.emitOpError("is overlaid and ends at ")
+               << region.getOffset() + region.getBytes()
+               << ", but what is in front of it at " << end;
+      continue;
+    }
+    if (static_cast<int64_t>(region.getOffset()) != end)
+      return region.emitOpError("begins at ")
+             << region.getOffset() << ", but the one before ends at " << end;
+    if (region.getBytes() % kBufferAlignment != 0)
+      return region.emitOpError("is of ")
+             << region.getBytes() << " bytes, no multiple of "
+             << kBufferAlignment;
+    end += region.getBytes();
+  }
+  return success();
+}
+
+struct VerifyKernels : pp::impl::VerifyKernelsBase<VerifyKernels> {
+  void runOnOperation() override {
+    for (auto task : getOperation().getOps<TaskOp>())
+      if (failed(verifyTask(task)) || failed(verifyMemory(task)))
+        return signalPassFailure();
+    if (failed(verifyArenas(getOperation())))
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace

@@ -1,0 +1,93 @@
+//===- WriteCurves.cpp - Runs as a page for a browser ---------------------===//
+//
+// The document, its style and its scripts are files of their own in page/; here
+// the runs are written as JSON for them: page/runs.js says how they are packed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Report/Curves.h"
+#include "ppopt/Report/PageText.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+
+#include <cmath>
+
+using namespace llvm;
+using namespace ppopt;
+using namespace ppopt::curves;
+
+#include "CurvesPage.inc"
+
+/// So exact that no screen shows the difference.
+static void writeNumber(raw_ostream &out, double number) {
+  if (std::isfinite(number))
+    out << format("%.6g", number);
+  else
+    out << "null";
+}
+
+template <typename Record, typename Write>
+static void writeFlat(json::OStream &json, StringRef name,
+                      ArrayRef<Record> records, Write write) {
+  json.attributeBegin(name);
+  json.rawValue([&](raw_ostream &out) {
+    out << "[";
+    StringRef separator = "";
+    for (const Record &record : records) {
+      out << separator;
+      write(out, record);
+      separator = ",";
+    }
+    out << "]";
+  });
+  json.attributeEnd();
+}
+
+static void writeRun(json::OStream &json, const Run &run) {
+  json.attribute("name", json::fixUTF8(run.name));
+  json.attribute("model", run.model);
+  json.attribute("plan", run.plan);
+  json.attribute("unit", run.unit);
+  double milliseconds = 0;
+  for (const Step &step : run.steps)
+    milliseconds += std::isfinite(step.milliseconds) ? step.milliseconds : 0;
+  json.attribute("seconds", milliseconds / 1e3);
+  writeFlat(json, "steps", ArrayRef(run.steps),
+            [](raw_ostream &out, const Step &step) {
+              out << step.step;
+              for (double value : {step.loss, step.norm, step.perSecond}) {
+                out << ",";
+                writeNumber(out, value);
+              }
+            });
+  writeFlat(json, "evaluations", ArrayRef(run.evaluations),
+            [](raw_ostream &out, const Evaluation &evaluation) {
+              out << evaluation.step << ",";
+              writeNumber(out, evaluation.loss);
+            });
+  writeFlat(json, "resumed", ArrayRef(run.resumed),
+            [](raw_ostream &out, int64_t steps) { out << steps; });
+}
+
+/// JSON without "<", which stands in strings only.
+static std::string writeData(ArrayRef<Run> runs) {
+  std::string text;
+  raw_string_ostream out(text);
+  json::OStream json(out);
+  json.array([&] {
+    for (const Run &run : runs)
+      json.object([&] { writeRun(json, run); });
+  });
+  out.flush();
+  std::string escaped;
+  for (char c : text)
+    escaped += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  return escaped;
+}
+
+std::string ppopt::curves::writeCurves(ArrayRef<Run> runs) {
+  std::string title = runs.size() == 1 ? runs.front().name
+                                       : std::to_string(runs.size()) + " runs";
+  return fillPage(parts, title, writeData(runs));
+}

@@ -1,0 +1,38 @@
+//===- Decompose.cpp - Replaces ops by what they are made of --------------===//
+
+#include "ppopt/Transforms/Model/Decompose.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+static SmallVector<DecomposableOpInterface> findAll(Operation *root,
+                                                    DecomposeAt when) {
+  SmallVector<DecomposableOpInterface> found;
+  root->walk([&](DecomposableOpInterface op) {
+    if (op.getDecomposeAt() == when)
+      found.push_back(op);
+  });
+  return found;
+}
+
+static LogicalResult decompose(DecomposableOpInterface op) {
+  OpBuilder builder(op);
+  SmallVector<Value> values = op.decompose(builder);
+  if (TypeRange(ValueRange(values)) != TypeRange(op->getResultTypes()))
+    return op->emitOpError("decomposes into values whose types are not those "
+                           "of its results");
+  op->replaceAllUsesWith(values);
+  op->erase();
+  return success();
+}
+
+LogicalResult pp::decomposeAll(Operation *root, DecomposeAt when) {
+  while (true) {
+    SmallVector<DecomposableOpInterface> found = findAll(root, when);
+    if (found.empty())
+      return success();
+    for (DecomposableOpInterface op : found)
+      if (failed(decompose(op)))
+        return failure();
+  }
+}

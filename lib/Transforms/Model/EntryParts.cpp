@@ -1,0 +1,132 @@
+//===- EntryParts.cpp - The stages of an entry in phase train -------------===//
+
+#include "ppopt/Transforms/Model/EntryParts.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+PlaceOp pp::yieldAll(PlaceOp place) {
+  OpBuilder builder(place);
+  Operation *yield = place.getBody().front().getTerminator();
+  auto wider = PlaceOp::create(
+      builder, place.getLoc(), yield->getOperandTypes(), place.getPlace(),
+      place.getStage(), place.getBackward(), place.getEvaluation());
+  wider.getBody().takeBody(place.getBody());
+  for (auto [old, result] : llvm::zip(place.getResults(), wider.getResults()))
+    old.replaceAllUsesWith(result);
+  place.erase();
+  return wider;
+}
+
+PlaceOp pp::yieldWhatIsRead(PlaceOp place) {
+  Block &body = place.getBody().front();
+  llvm::SetVector<Value> read;
+  for (Operation &op : body.without_terminator())
+    for (Value result : op.getResults())
+      for (Operation *user : result.getUsers())
+        if (user->getBlock() != &body)
+          read.insert(result);
+  Operation *yield = body.getTerminator();
+  unsigned first = yield->getNumOperands();
+  yield->insertOperands(first, read.getArrayRef());
+  place = yieldAll(place);
+  for (auto [i, readValue] : llvm::enumerate(read)) {
+    Value value = readValue;
+    value.replaceUsesWithIf(place.getResult(first + i), [&](OpOperand &use) {
+      return use.getOwner()->getBlock() != &body;
+    });
+  }
+  return place;
+}
+
+Value pp::throughPlace(Value value) {
+  if (auto place = value.getDefiningOp<PlaceOp>())
+    return throughPlace(place.getBody().front().getTerminator()->getOperand(
+        cast<OpResult>(value).getResultNumber()));
+  return value;
+}
+
+Value pp::throughCopies(Value value) {
+  value = throughPlace(value);
+  if (auto copy = value.getDefiningOp<CopyOp>())
+    return throughCopies(copy.getX());
+  return value;
+}
+
+void pp::sortByPosition(func::FuncOp entry, llvm::SetVector<Value> &values) {
+  if (values.size() < 2)
+    return;
+  DenseMap<Value, unsigned> position;
+  entry.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Value result : op->getResults())
+      position[result] = position.size();
+  });
+  SmallVector<Value> sorted = values.takeVector();
+  llvm::sort(sorted, [&](Value a, Value b) {
+    return position.lookup(a) < position.lookup(b);
+  });
+  values.insert_range(sorted);
+}
+
+StageParts *EntryParts::getStageOf(Block *block) {
+  auto place = dyn_cast_or_null<PlaceOp>(block->getParentOp());
+  return place ? &stages[place.getStage()] : nullptr;
+}
+
+Block *EntryParts::getSender(CopyOp copy) {
+  Value sent = throughPlace(copy.getX());
+  if (sent.getDefiningOp() && getStageOf(sent.getParentBlock()))
+    return sent.getParentBlock();
+  return &copy.getX().getDefiningOp<PlaceOp>().getBody().front();
+}
+
+bool EntryParts::makesLoss(StageParts &stage) {
+  if (!loss.getDefiningOp())
+    return false;
+  Block *block = loss.getParentBlock();
+  if (block == stage.getForwardBlock())
+    return true;
+  return !trainingLoss && !getStageOf(block) && &stage == &stages.back();
+}
+
+FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
+  EntryParts parts{entry, {}, {}, {}, {}};
+  for (auto place : entry.getOps<PlaceOp>()) {
+    auto number = static_cast<size_t>(place.getStage());
+    if (number >= parts.stages.size())
+      parts.stages.resize(number + 1);
+    StageParts &stage = parts.stages[number];
+    PlaceOp &part = place.getBackward()     ? stage.backward
+                    : place.getEvaluation() ? stage.evaluation
+                                            : stage.forward;
+    if (part)
+      return place.emitOpError("is a second region of stage ") << number,
+             failure();
+    part = place;
+    if (!place.getBackward() && !place.getEvaluation()) {
+      stage.stage = place.getStage();
+      stage.place = place.getPlace();
+    } else if (!stage.forward || stage.place != place.getPlace()) {
+      return place.emitOpError("has no forward region on its place"), failure();
+    }
+  }
+  if (parts.stages.empty())
+    return entry.emitError("has no pp.place: run --pp-place-ops first"),
+           failure();
+  for (auto [number, stage] : llvm::enumerate(parts.stages))
+    if (!stage.forward)
+      return entry.emitError("has nothing left of stage ")
+                 << number
+                 << ": no result of it reaches the loss; place those ops "
+                    "elsewhere, or use fewer places",
+             failure();
+  parts.copies.assign(entry.getOps<CopyOp>().begin(),
+                      entry.getOps<CopyOp>().end());
+  Operation *ret = entry.getBody().front().getTerminator();
+  parts.loss = throughPlace(ret->getOperand(0));
+  if (ret->getNumOperands() > 1)
+    parts.trainingLoss = throughPlace(ret->getOperand(1));
+  return parts;
+}

@@ -1,0 +1,94 @@
+//===- InsertPlan.cpp - Writes the plan's options into the module ---------===//
+//
+// Before: a model. After: the same and a pp.plan, which all later passes read
+// instead of options.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Model/Passes.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_INSERTPLAN
+#include "ppopt/Transforms/Model/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
+  using InsertPlanBase::InsertPlanBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<func::FuncOp> entry = findEntry(module);
+    if (failed(entry))
+      return signalPassFailure();
+    if (!module.getOps<PlanOp>().empty()) {
+      module.emitError("has a pp.plan already");
+      return signalPassFailure();
+    }
+    auto input = entry->getNumArguments() == 0
+                     ? RankedTensorType()
+                     : dyn_cast<RankedTensorType>(entry->getArgumentTypes()[0]);
+    if (!input || input.getRank() == 0) {
+      entry->emitError("the model has no input with a first dimension, so "
+                       "there is no batch to split");
+      return signalPassFailure();
+    }
+    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    FailureOr<ArrayAttr> axes = parseMesh(builder, entry->getLoc());
+    if (failed(axes))
+      return signalPassFailure();
+    // The verifier behind this pass says whether the batch can be divided.
+    PlanOp::create(
+        builder, entry->getLoc(), *axes, input.getDimSize(0), microbatches,
+        schedule, optimizer, nesterov, target, threads, cpu, features, launch,
+        tied, recompute, precision, getText(builder, table),
+        stagePlaces.empty() ? DenseI64ArrayAttr()
+                            : builder.getDenseI64ArrayAttr(stagePlaces),
+        deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr(),
+        getText(builder, plant));
+    if (recompute != "layer")
+      dropCheckpoints(module);
+  }
+
+private:
+  /// The plan takes no notice of what is worth keeping.
+  static void dropCheckpoints(ModuleOp module) {
+    module.walk([](CheckpointOp mark) {
+      mark.replaceAllUsesWith(mark.getX());
+      mark.erase();
+    });
+  }
+
+  static StringAttr getText(Builder &builder, StringRef text) {
+    return text.empty() ? StringAttr() : builder.getStringAttr(text);
+  }
+
+  /// "dp=2,pp=4"; an axis dp of size 1 is added where there is none.
+  FailureOr<ArrayAttr> parseMesh(Builder &builder, Location loc) {
+    SmallVector<Attribute> axes;
+    bool hasDataParallel = false;
+    SmallVector<StringRef> parts;
+    StringRef(mesh).split(parts, ',', -1, /*KeepEmpty=*/false);
+    for (StringRef part : parts) {
+      auto [name, sizeText] = part.split('=');
+      int64_t size = 0;
+      if (name.empty() || sizeText.getAsInteger(10, size))
+        return emitError(loc, "mesh '")
+                   << mesh << "' is not a list like dp=2,pp=4",
+               failure();
+      hasDataParallel |= name == "dp";
+      axes.push_back(MeshAxisAttr::get(builder.getContext(), name, size));
+    }
+    if (!hasDataParallel)
+      axes.insert(axes.begin(),
+                  MeshAxisAttr::get(builder.getContext(), "dp", 1));
+    return builder.getArrayAttr(axes);
+  }
+};
+
+} // namespace

@@ -1,0 +1,228 @@
+//===- MixPrecision.cpp - Casts products and attention to bf16 ------------===//
+//
+// Before: the entry in the types of the model, compositions replaced, places
+// not chosen yet. After, if the plan's precision is bf16: ops that compute in
+// low precision take bf16; so are the values that only they read, directly or
+// through element ops. All else is f32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Analysis/Cost.h"
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Model/Passes.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_MIXPRECISION
+#include "ppopt/Transforms/Model/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+bool isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value));
+}
+bool isF32(Value value) { return getElementTypeOrSelf(value).isF32(); }
+
+/// An op whose time is that of matrix products: a product, or a composition
+/// that has some.
+bool isLowPrecision(Operation *op) { return estimateWork(op).flops > 0; }
+
+/// Rewrites the entry in the order of the program.
+class PrecisionMixer {
+public:
+  explicit PrecisionMixer(MLIRContext *context) : builder(context) {}
+
+  LogicalResult run(func::FuncOp entry) {
+    findNarrow(entry.getBody().front());
+    return rewrite(entry.getBody().front());
+  }
+
+private:
+  bool wasF32(Value value) const {
+    return isF32(value) || widened.contains(value);
+  }
+  bool isElementOp(Operation *op) const;
+  void findNarrow(Block &block);
+  bool wantsNarrow(OpOperand &use) const;
+  LogicalResult rewrite(Block &block);
+  void rewriteProduct(Operation *op);
+  void rewriteElementOp(Operation *op);
+  void rewriteYield(YieldOp yield);
+  void widenOperands(Operation *op);
+  Value cast(Value value, Type element);
+  Value narrow(Value value, Operation *user);
+  Value widen(Value value);
+
+  OpBuilder builder;
+  /// f32 values that only ops in low precision read, directly or through
+  /// element ops.
+  DenseSet<Value> isNarrow;
+  /// The other form of a value that is computed in f32 and read in bf16, or the
+  /// other way around.
+  DenseMap<Value, Value> narrowed, widened;
+};
+
+/// Whether the op computes the elements of its result from elements of the same
+/// type, so that it can do so in bf16 as well as in f32.
+bool PrecisionMixer::isElementOp(Operation *op) const {
+  auto isOther = [&](Value operand) {
+    return isFloat(operand) && !wasF32(operand);
+  };
+  return isa<ElementOpInterface>(op) && op->getNumResults() == 1 &&
+         isF32(op->getResult(0)) && llvm::any_of(op->getOperands(), isFloat) &&
+         llvm::none_of(op->getOperands(), isOther);
+}
+
+/// Whether who reads the value would take it in bf16. All its own readers have
+/// been asked before.
+bool PrecisionMixer::wantsNarrow(OpOperand &use) const {
+  Operation *user = use.getOwner();
+  if (isLowPrecision(user))
+    return true;
+  if (isa<YieldOp>(user))
+    return isNarrow.contains(
+        user->getParentOp()->getResult(use.getOperandNumber()));
+  return isElementOp(user) && isNarrow.contains(user->getResult(0));
+}
+
+void PrecisionMixer::findNarrow(Block &block) {
+  for (Operation &op : llvm::reverse(block)) {
+    if (!isa<ParamOp>(op))
+      for (Value result : op.getResults())
+        if (isF32(result) && !result.use_empty() &&
+            llvm::all_of(result.getUses(),
+                         [&](OpOperand &use) { return wantsNarrow(use); }))
+          isNarrow.insert(result);
+    for (Region &region : op.getRegions())
+      findNarrow(region.front());
+  }
+}
+
+Value PrecisionMixer::cast(Value value, Type element) {
+  auto type = llvm::cast<RankedTensorType>(value.getType());
+  return CastOp::create(builder, value.getLoc(), type.clone(element), value);
+}
+
+/// `value` in bf16. A value that all read in bf16 is cast where it is made, any
+/// other where it is read: its readers may be on other places.
+Value PrecisionMixer::narrow(Value value, Operation *user) {
+  if (!isF32(value))
+    return value;
+  if (!isNarrow.contains(value)) {
+    builder.setInsertionPoint(user);
+    return cast(value, builder.getBF16Type());
+  }
+  Value &known = narrowed[value];
+  if (!known) {
+    builder.setInsertionPointAfterValue(value);
+    known = cast(value, builder.getBF16Type());
+  }
+  return known;
+}
+
+/// What was f32 in the model and is bf16 now, in f32.
+Value PrecisionMixer::widen(Value value) {
+  Value &known = widened[value];
+  if (!known) {
+    builder.setInsertionPointAfterValue(value);
+    known = cast(value, builder.getF32Type());
+  }
+  return known;
+}
+
+void PrecisionMixer::widenOperands(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands())
+    if (widened.contains(operand.get()))
+      operand.set(widen(operand.get()));
+}
+
+/// Gives `result` the type `type` and notes that it was f32.
+static void setNarrow(Value result, Type type,
+                      DenseMap<Value, Value> &widened) {
+  if (result.getType() == type)
+    return;
+  result.setType(type);
+  widened.try_emplace(result);
+}
+
+void PrecisionMixer::rewriteProduct(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands())
+    operand.set(narrow(operand.get(), op));
+  SmallVector<Type> types;
+  LogicalResult inferred =
+      llvm::cast<InferTypeOpInterface>(op).inferReturnTypes(
+          op->getContext(), op->getLoc(), op->getOperands(),
+          op->getDiscardableAttrDictionary(), op->getPropertiesStorage(),
+          op->getRegions(), types);
+  assert(succeeded(inferred) && "only element types have changed");
+  (void)inferred;
+  for (auto [result, type] : llvm::zip(op->getResults(), types))
+    setNarrow(result, type, widened);
+}
+
+void PrecisionMixer::rewriteElementOp(Operation *op) {
+  Value result = op->getResult(0);
+  bool isAllNarrow = isNarrow.contains(result) &&
+                     llvm::all_of(op->getOperands(), [&](Value operand) {
+                       return !isF32(operand) || isNarrow.contains(operand);
+                     });
+  if (!isAllNarrow)
+    return widenOperands(op);
+  for (OpOperand &operand : op->getOpOperands())
+    operand.set(narrow(operand.get(), op));
+  setNarrow(result,
+            llvm::cast<RankedTensorType>(result.getType())
+                .clone(builder.getBF16Type()),
+            widened);
+}
+
+/// A value that is bf16 inside of a mark is so outside of it.
+void PrecisionMixer::rewriteYield(YieldOp yield) {
+  for (auto [operand, result] :
+       llvm::zip(yield->getOpOperands(), yield->getParentOp()->getResults())) {
+    if (isNarrow.contains(result))
+      operand.set(narrow(operand.get(), yield));
+    setNarrow(result, operand.get().getType(), widened);
+  }
+}
+
+LogicalResult PrecisionMixer::rewrite(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    for (Region &region : op.getRegions())
+      if (failed(rewrite(region.front())))
+        return failure();
+    if (auto yield = dyn_cast<YieldOp>(op)) {
+      rewriteYield(yield);
+    } else if (isLowPrecision(&op)) {
+      if (getElementTypeOrSelf(op.getOperand(0)).isF64())
+        return op.emitOpError(
+            "computes in f64, and --precision=bf16 is for models in f32; write "
+            "the model in f32, or leave --precision out");
+      rewriteProduct(&op);
+    } else if (isElementOp(&op)) {
+      rewriteElementOp(&op);
+    } else {
+      widenOperands(&op);
+    }
+  }
+  return success();
+}
+
+struct MixPrecision : pp::impl::MixPrecisionBase<MixPrecision> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> entry = findEntry(getOperation());
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(entry) || failed(plan))
+      return signalPassFailure();
+    if (plan->getPrecision() != "bf16")
+      return;
+    PrecisionMixer mixer(&getContext());
+    if (failed(mixer.run(*entry)))
+      return signalPassFailure();
+  }
+};
+
+} // namespace

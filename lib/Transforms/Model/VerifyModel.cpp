@@ -1,0 +1,269 @@
+//===- VerifyModel.cpp - Checks that the module is a model ----------------===//
+//
+// The contract of phase `model`, which all passes behind rely on. Nothing is
+// changed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Dialect/PP/ModelTypes.h"
+#include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Model/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/JSON.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_VERIFYMODEL
+#include "ppopt/Transforms/Model/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// The function named by the option, or the only one that no other calls.
+static FailureOr<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
+  if (name.empty())
+    return pp::findEntry(module);
+  if (auto entry = module.lookupSymbol<func::FuncOp>(name))
+    return entry;
+  return module.emitError("no function is named '")
+         << name << "', which --entry asks for";
+}
+
+//===----------------------------------------------------------------------===//
+// Functions and ops
+//===----------------------------------------------------------------------===//
+
+/// Calls name functions with a body and form no cycle. `path` holds the
+/// callers.
+static LogicalResult verifyCalls(func::FuncOp function, SymbolTable &symbols,
+                                 SmallVectorImpl<func::FuncOp> &path,
+                                 DenseSet<Operation *> &done) {
+  if (!done.insert(function).second)
+    return success();
+  path.push_back(function);
+  WalkResult result = function.walk([&](func::CallOp call) {
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    if (!callee || callee.isExternal()) {
+      call.emitError("calls @")
+          << call.getCallee() << ", which has no body in this file";
+      return WalkResult::interrupt();
+    }
+    if (llvm::is_contained(path, callee)) {
+      InFlightDiagnostic diag = call.emitError("calls @")
+                                << call.getCallee()
+                                << " from within itself; a model is finite: "
+                                   "write its layers one after the other";
+      diag.attachNote(callee.getLoc()) << "@" << call.getCallee() << " is here";
+      return WalkResult::interrupt();
+    }
+    return failed(verifyCalls(callee, symbols, path, done))
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  path.pop_back();
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult verifyTypes(Location loc, TypeRange types) {
+  for (Type type : types) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return emitError(loc) << "value of type " << type
+                            << "; a model computes with tensors of static "
+                               "shape";
+    if (!isModelTensor(tensor) || tensor.getEncoding())
+      return emitError(loc) << "value of type " << type
+                            << "; elements are f32, f64, bf16, i32, i64 or i1, "
+                               "and a tensor has no encoding";
+    if (llvm::is_contained(tensor.getShape(), 0))
+      return emitError(loc) << "value of type " << type
+                            << " has no elements; every size is at least 1";
+    if (hasTooManyElements(tensor.getShape()))
+      return emitError(loc) << "value of type " << type << " has more than "
+                            << kMostElements << " elements";
+  }
+  return success();
+}
+
+/// Of a function, or of a mark in it.
+static LogicalResult verifyBlock(Block &block) {
+  for (Operation &op : block) {
+    if (!isa<func::ReturnOp, func::CallOp, OnOp, YieldOp>(op) &&
+        !isa<IterationSpaceOpInterface>(op))
+      return op.emitError("'")
+             << op.getName()
+             << "' is no op of a model; models are made of pp's model ops, "
+                "pp.on, func.call and func.return";
+    if (failed(verifyTypes(op.getLoc(), op.getResultTypes())))
+      return failure();
+    if (auto on = dyn_cast<OnOp>(op))
+      if (failed(verifyBlock(on.getBody().front())))
+        return failure();
+  }
+  return success();
+}
+
+static LogicalResult verifyOps(func::FuncOp function) {
+  if (!llvm::hasSingleElement(function.getBody()))
+    return function.emitError("function @")
+           << function.getSymName()
+           << " has more than one block; a model has no control flow";
+  for (BlockArgument argument : function.getArguments())
+    if (failed(verifyTypes(argument.getLoc(), argument.getType())))
+      return failure();
+  return verifyBlock(function.getBody().front());
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters, inputs and the loss
+//===----------------------------------------------------------------------===//
+
+/// Files of parameters and the program's document are keyed by names.
+static LogicalResult verifyName(Location loc, StringRef what, StringRef name) {
+  if (name == "__metadata__")
+    return emitError(loc) << "no " << what
+                          << " can be named __metadata__: in safetensors files "
+                             "that is not a tensor; rename it";
+  if (llvm::json::isUTF8(name))
+    return success();
+  return emitError(loc) << "the name of this " << what << ", '"
+                        << llvm::json::fixUTF8(name)
+                        << "', is not UTF-8; rename it";
+}
+
+static LogicalResult verifyParams(ModuleOp module, func::FuncOp entry) {
+  llvm::StringMap<ParamOp> names;
+  WalkResult result = module.walk([&](ParamOp param) {
+    if (param->getParentOfType<func::FuncOp>() != entry) {
+      param.emitError("parameter '")
+          << param.getParamName() << "' is outside of the entry @"
+          << entry.getSymName()
+          << "; declare it there and pass it as an argument";
+      return WalkResult::interrupt();
+    }
+    if (failed(verifyName(param.getLoc(), "parameter", param.getParamName())))
+      return WalkResult::interrupt();
+    auto [known, isNew] = names.try_emplace(param.getParamName(), param);
+    if (!isNew) {
+      InFlightDiagnostic diag =
+          param.emitError("a second parameter is named '")
+          << param.getParamName()
+          << "'; rename one, or use the value of the first twice to share it";
+      diag.attachNote(known->second.getLoc()) << "the first is here";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static LogicalResult verifyInputs(func::FuncOp entry) {
+  if (entry.getNumArguments() == 0)
+    return entry.emitError("entry @")
+           << entry.getSymName()
+           << " has no inputs: add an argument with {pp.input = \"name\"}";
+  llvm::StringMap<BlockArgument> names;
+  for (BlockArgument argument : entry.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    auto name = entry.getArgAttrOfType<StringAttr>(i, kInputAttr);
+    if (!name || name.empty())
+      return emitError(argument.getLoc())
+             << "argument " << i << " of entry @" << entry.getSymName()
+             << " has no name: add {pp.input = \"name\"}";
+    if (failed(verifyName(argument.getLoc(), "input", name)))
+      return failure();
+    auto [known, isNew] = names.try_emplace(name, argument);
+    if (!isNew) {
+      InFlightDiagnostic diag = emitError(argument.getLoc())
+                                << "a second input is named " << name
+                                << "; rename one";
+      diag.attachNote(known->second.getLoc()) << "the first is here";
+      return diag;
+    }
+    Attribute shift = entry.getArgAttr(i, kShiftAttr);
+    auto tokens = dyn_cast_or_null<IntegerAttr>(shift);
+    if (shift && (!tokens || tokens.getInt() < 0))
+      return emitError(argument.getLoc())
+             << "input " << name << " has " << kShiftAttr << " = " << shift
+             << ", which must be a number of tokens >= 0";
+  }
+  return success();
+}
+
+static LogicalResult verifyBatch(func::FuncOp entry) {
+  BlockArgument first = entry.getArgument(0);
+  auto firstType = cast<RankedTensorType>(first.getType());
+  for (BlockArgument argument : entry.getArguments()) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (type.getRank() == 0)
+      return emitError(argument.getLoc())
+             << "input of " << type
+             << " has no batch: the first dimension of every input is the "
+                "batch";
+    if (type.getDimSize(0) != firstType.getDimSize(0)) {
+      InFlightDiagnostic diag =
+          emitError(argument.getLoc())
+          << "input of " << type << " has a batch of " << type.getDimSize(0)
+          << " rows; the first dimension is the batch, the same in all inputs";
+      diag.attachNote(first.getLoc())
+          << "this one has " << firstType.getDimSize(0);
+      return diag;
+    }
+  }
+  return success();
+}
+
+static LogicalResult verifyLoss(func::FuncOp entry) {
+  ArrayRef<Type> types = entry.getResultTypes();
+  auto type =
+      types.size() == 1 ? dyn_cast<RankedTensorType>(types[0]) : nullptr;
+  if (type && type.getRank() == 0 && isa<FloatType>(type.getElementType()))
+    return success();
+  InFlightDiagnostic diag = entry.emitError("entry @")
+                            << entry.getSymName()
+                            << " must return the loss alone, one float as in "
+                               "tensor<f32>, but returns ";
+  if (types.empty())
+    return diag << "nothing";
+  return diag << types;
+}
+
+namespace {
+
+struct VerifyModel : pp::impl::VerifyModelBase<VerifyModel> {
+  using VerifyModelBase::VerifyModelBase;
+
+  void runOnOperation() override {
+    if (failed(verify(getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult verify(ModuleOp module) {
+    FailureOr<func::FuncOp> found = ::findEntry(module, entry);
+    if (failed(found))
+      return failure();
+    for (Operation &op : *module.getBody())
+      if (!isa<func::FuncOp>(op))
+        return op.emitError("'")
+               << op.getName() << "' is no function; a model's file holds "
+               << "functions only";
+    SymbolTable symbols(module);
+    SmallVector<func::FuncOp> path;
+    DenseSet<Operation *> done;
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isExternal() &&
+          (failed(verifyCalls(function, symbols, path, done)) ||
+           failed(verifyOps(function))))
+        return failure();
+    if (failed(verifyParams(module, *found)) || failed(verifyInputs(*found)) ||
+        failed(verifyBatch(*found)))
+      return failure();
+    return verifyLoss(*found);
+  }
+};
+
+} // namespace

@@ -1,0 +1,186 @@
+//===- OptimizerStep.cpp - The tasks of a place at a step's end -----------===//
+//
+// Formulas as in PyTorch 2 (torch.optim.SGD, Adam, AdamW), with momentum
+// buffers that begin at zero and no dampening.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Transforms/Partition/OptimizerStep.h"
+
+#include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Transforms/Partition/TaskBuilder.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+/// Arithmetic on values of one bucket, in the type of its gradients; scalars
+/// come from the step's record.
+class StepBuilder {
+public:
+  StepBuilder(TaskBuilder &task, BucketOp bucket)
+      : task(task), bucket(bucket), builder(task.getBuilder()),
+        loc(bucket.getLoc()),
+        type(RankedTensorType::get({bucket.getElements()}, bucket.getType())),
+        wide(type.clone(getGradType(bucket))),
+        f64(RankedTensorType::get({}, builder.getF64Type())) {}
+
+  Value range(RoleKind kind, const Twine &name) {
+    return cast(
+        task.addArgument(RoleAttr::get(builder.getContext(), kind, name.str()),
+                         kind == RoleKind::GradRange ? wide : type, loc),
+        wide);
+  }
+  void result(RoleKind kind, const Twine &name, Value value) {
+    task.addResult(RoleAttr::get(builder.getContext(), kind, name.str()),
+                   cast(value, type));
+  }
+  /// A field of the record, f64.
+  Value wideField(StringRef name) {
+    return task.getArgument(
+        RoleAttr::get(builder.getContext(), RoleKind::Record, name), f64, loc);
+  }
+  /// A scalar in the type of the arithmetic. Coefficients are computed in f64
+  /// and rounded once.
+  Value narrow(Value scalar) {
+    return cast(scalar, RankedTensorType::get({}, getGradType(bucket)));
+  }
+  Value field(StringRef name) { return narrow(wideField(name)); }
+  Value oneMinus(Value wide) {
+    return sub(ConstantOp::create(builder, loc, f64, 1.0), wide);
+  }
+  Value add(Value a, Value b) { return AddOp::create(builder, loc, a, b); }
+  Value sub(Value a, Value b) { return SubOp::create(builder, loc, a, b); }
+  Value mul(Value a, Value b) { return MulOp::create(builder, loc, a, b); }
+  Value div(Value a, Value b) { return DivOp::create(builder, loc, a, b); }
+  Value sqrt(Value a) { return SqrtOp::create(builder, loc, a); }
+
+private:
+  Value cast(Value value, RankedTensorType to) {
+    if (value.getType() == to)
+      return value;
+    return CastOp::create(builder, loc, to, value);
+  }
+
+  TaskBuilder &task;
+  BucketOp bucket;
+  OpBuilder &builder;
+  Location loc;
+  RankedTensorType type, wide, f64;
+};
+
+/// The gradient as the optimizer sees it: clipped, and with L2 decay where the
+/// optimizer's decay is not decoupled.
+Value getGradient(StepBuilder &step, BucketOp bucket, Value param,
+                  bool isDecoupled) {
+  Value gradient =
+      step.mul(step.range(RoleKind::GradRange, bucket.getSymName()),
+               step.field("clip_scale"));
+  if (bucket.getDecayed() && !isDecoupled)
+    gradient = step.add(gradient, step.mul(step.field("weight_decay"), param));
+  return gradient;
+}
+
+void buildSgd(StepBuilder &step, BucketOp bucket, bool isNesterov) {
+  std::string state = ("momentum:" + bucket.getSymName()).str();
+  Value param = step.range(RoleKind::ParamRange, bucket.getSymName());
+  Value velocity = step.range(RoleKind::StateRange, state);
+  Value gradient = getGradient(step, bucket, param, /*isDecoupled=*/false);
+  Value momentum = step.field("momentum");
+  velocity = step.add(step.mul(momentum, velocity), gradient);
+  Value direction =
+      isNesterov ? step.add(gradient, step.mul(momentum, velocity)) : velocity;
+  param = step.sub(param, step.mul(step.field("lr"), direction));
+  step.result(RoleKind::ParamRange, bucket.getSymName(), param);
+  step.result(RoleKind::StateRange, state, velocity);
+}
+
+void buildAdam(StepBuilder &step, BucketOp bucket, bool isDecoupled) {
+  std::string first = ("m:" + bucket.getSymName()).str();
+  std::string second = ("v:" + bucket.getSymName()).str();
+  Value param = step.range(RoleKind::ParamRange, bucket.getSymName());
+  Value m = step.range(RoleKind::StateRange, first);
+  Value v = step.range(RoleKind::StateRange, second);
+  Value gradient = getGradient(step, bucket, param, isDecoupled);
+  auto decay = [&](StringRef beta, Value average, Value value) {
+    Value rest = step.narrow(step.oneMinus(step.wideField(beta)));
+    return step.add(step.mul(step.field(beta), average), step.mul(rest, value));
+  };
+  m = decay("beta1", m, gradient);
+  v = decay("beta2", v, step.mul(gradient, gradient));
+  Value root = step.sqrt(step.div(v, step.field("bias_correction2")));
+  Value direction = step.div(m, step.add(root, step.field("eps")));
+  Value lr = step.wideField("lr");
+  if (bucket.getDecayed() && isDecoupled)
+    param = step.mul(param, step.narrow(step.oneMinus(
+                                step.mul(lr, step.wideField("weight_decay")))));
+  Value rate = step.narrow(step.div(lr, step.wideField("bias_correction1")));
+  param = step.sub(param, step.mul(rate, direction));
+  step.result(RoleKind::ParamRange, bucket.getSymName(), param);
+  step.result(RoleKind::StateRange, first, m);
+  step.result(RoleKind::StateRange, second, v);
+}
+
+} // namespace
+
+void pp::buildNormTask(int64_t place, ArrayRef<BucketOp> buckets,
+                       OpBuilder &builder) {
+  if (buckets.empty())
+    return;
+  TaskBuilder task(builder, "p" + std::to_string(place) + "_N", TaskKind::Norm,
+                   TaskOp::kNoStage, place, BucketOp(buckets.front()).getLoc());
+  OpBuilder &inner = task.getBuilder();
+  Value sum;
+  for (BucketOp bucket : buckets) {
+    Location loc = bucket.getLoc();
+    int64_t elements = bucket.getElements();
+    Value gradient = task.addArgument(
+        RoleAttr::get(builder.getContext(), RoleKind::GradRange,
+                      bucket.getSymName()),
+        RankedTensorType::get({elements}, getGradType(bucket)), loc);
+    auto wide = RankedTensorType::get({elements}, builder.getF64Type());
+    if (gradient.getType() != wide)
+      gradient = CastOp::create(inner, loc, wide, gradient);
+    Value squares = MulOp::create(inner, loc, gradient, gradient);
+    Value part = ReduceOp::create(inner, loc, ReduceKind::Sum, squares,
+                                  ArrayRef<int64_t>{0}, /*keep_dims=*/false);
+    sum = sum ? AddOp::create(inner, loc, sum, part).getResult() : part;
+  }
+  task.accumulate(RoleAttr::get(builder.getContext(), RoleKind::Norm, "norm"),
+                  sum);
+  task.finish();
+}
+
+void pp::buildCollectTask(BucketOp bucket, ArrayRef<TransferOp> transfers,
+                          OpBuilder &builder) {
+  int64_t owner = bucket.getPlaces().front();
+  std::string name =
+      "p" + std::to_string(owner) + "_C_" + bucket.getSymName().str();
+  TaskBuilder task(builder, name, TaskKind::Collect, TaskOp::kNoStage, owner,
+                   bucket.getLoc());
+  auto role = [&](RoleKind kind, StringRef of) {
+    return RoleAttr::get(builder.getContext(), kind, of);
+  };
+  for (TransferOp transfer : transfers)
+    task.accumulate(
+        role(RoleKind::GradRange, bucket.getSymName()),
+        task.addArgument(role(RoleKind::Received, transfer.getSymName()),
+                         transfer.getType(), bucket.getLoc()));
+  task.finish();
+}
+
+void pp::buildUpdateTask(PlanOp plan, int64_t place, BucketOp bucket,
+                         OpBuilder &builder) {
+  std::string name =
+      "p" + std::to_string(place) + "_U_" + bucket.getSymName().str();
+  TaskBuilder task(builder, name, TaskKind::Update, TaskOp::kNoStage, place,
+                   bucket.getLoc());
+  StepBuilder step(task, bucket);
+  if (plan.getOptimizer() == "sgd")
+    buildSgd(step, bucket, plan.getNesterov());
+  else
+    buildAdam(step, bucket, /*isDecoupled=*/plan.getOptimizer() == "adamw");
+  task.finish();
+}

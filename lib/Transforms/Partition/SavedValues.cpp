@@ -1,0 +1,166 @@
+//===- SavedValues.cpp - What is saved, and what computed again -----------===//
+
+#include "SavedValues.h"
+
+#include "ppopt/Transforms/Model/EntryParts.h"
+
+#include "ppopt/Analysis/Cost.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+Recompute pp::getRecompute(PlanOp plan) {
+  return llvm::StringSwitch<Recompute>(plan.getRecompute())
+      .Case("none", Recompute::None)
+      .Case("layer", Recompute::Layer)
+      .Default(Recompute::Cheap);
+}
+
+/// The op of `value`, if the backward may compute it again.
+static Operation *getOp(Value value, const ValueSources &sources) {
+  Operation *op = value.getDefiningOp();
+  return op && llvm::is_contained(sources.blocks, op->getBlock()) &&
+                 !isa<CopyOp, BatchSumOp>(op)
+             ? op
+             : nullptr;
+}
+
+/// What a task is given, or a view of it: nothing that could be rounded
+/// otherwise in another task.
+static bool isGiven(Value value, const ValueSources &sources) {
+  Operation *op = getOp(value, sources);
+  return sources.isAtHand(value) ||
+         (op && isFree(op) && llvm::all_of(op->getOperands(), [&](Value x) {
+            return isGiven(throughPlace(x), sources);
+          }));
+}
+
+/// A decision is made once: made again from values that were computed again, it
+/// might be another.
+static bool mayComputeAgain(Operation *op, const ValueSources &sources) {
+  return !isDecision(op) || llvm::all_of(op->getOperands(), [&](Value x) {
+    return isGiven(throughPlace(x), sources);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// What follows from what is kept
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Decides whether values can be had without more being kept.
+class Availability {
+public:
+  Availability(Recompute recompute, const ValueSources &sources)
+      : recompute(recompute), sources(sources) {}
+
+  bool operator()(Value value, const DenseSet<Value> &kept) {
+    known.clear();
+    return isAvailable(value, kept);
+  }
+
+private:
+  bool isAvailable(Value value, const DenseSet<Value> &kept) {
+    if (kept.contains(value) || sources.isAtHand(value))
+      return true;
+    auto [it, isNew] = known.insert({value, false});
+    if (!isNew)
+      return it->second;
+    Operation *op = getOp(value, sources);
+    bool result = op && mayComputeAgain(op, sources) &&
+                  (recompute == Recompute::None ? isFree(op) : isCheap(op)) &&
+                  llvm::all_of(op->getOperands(), [&](Value operand) {
+                    return isAvailable(throughPlace(operand), kept);
+                  });
+    return known[value] = result;
+  }
+
+  Recompute recompute;
+  const ValueSources &sources;
+  DenseMap<Value, bool> known;
+};
+
+} // namespace
+
+SmallVector<Value> pp::dropRecomputed(ArrayRef<Value> candidates,
+                                      Recompute recompute,
+                                      const ValueSources &sources) {
+  Availability isAvailable(recompute, sources);
+  DenseSet<Value> kept(candidates.begin(), candidates.end());
+  for (Value value : llvm::reverse(candidates)) {
+    kept.erase(value);
+    if (!isAvailable(value, kept))
+      kept.insert(value);
+  }
+  SmallVector<Value> saved;
+  for (Value value : candidates)
+    if (kept.contains(value))
+      saved.push_back(value);
+  return saved;
+}
+
+//===----------------------------------------------------------------------===//
+// What is kept
+//===----------------------------------------------------------------------===//
+
+/// What is marked, or not the backward's to compute again, behind `value`.
+static void findMarked(Value value, const ValueSources &sources,
+                       llvm::SetVector<Value> &found, DenseSet<Value> &seen) {
+  if (!seen.insert(value).second || sources.isAtHand(value))
+    return;
+  Operation *op = getOp(value, sources);
+  if (!op || sources.marked.contains(value) || !mayComputeAgain(op, sources)) {
+    found.insert(value);
+    return;
+  }
+  for (Value operand : op->getOperands())
+    findMarked(throughPlace(operand), sources, found, seen);
+}
+
+/// The value that `value` is a view of.
+static Value findBase(Value value, const ValueSources &sources) {
+  Operation *op = getOp(value, sources);
+  if (!op || !isFree(op) || op->getNumOperands() != 1)
+    return value;
+  Value x = throughPlace(op->getOperand(0));
+  return getOp(x, sources) && !sources.isAtHand(x) ? findBase(x, sources)
+                                                   : value;
+}
+
+static llvm::SetVector<Value>
+replaceViews(const llvm::SetVector<Value> &candidates,
+             const ValueSources &sources) {
+  llvm::MapVector<Value, SmallVector<Value>> views;
+  for (Value value : candidates)
+    views[findBase(value, sources)].push_back(value);
+  llvm::SetVector<Value> replaced;
+  for (auto &[base, of] : views) {
+    int64_t bytes = 0;
+    for (Value view : of)
+      bytes += getBytes(view);
+    if (getBytes(base) < bytes || (of.size() > 1 && getBytes(base) == bytes))
+      replaced.insert(base);
+    else
+      replaced.insert_range(of);
+  }
+  return replaced;
+}
+
+SmallVector<Value> pp::chooseSaved(const llvm::SetVector<Value> &candidates,
+                                   Recompute recompute,
+                                   const ValueSources &sources) {
+  llvm::SetVector<Value> wanted = candidates;
+  if (recompute == Recompute::Layer) {
+    wanted.clear();
+    DenseSet<Value> seen;
+    for (Value value : candidates)
+      findMarked(value, sources, wanted, seen);
+  }
+  wanted = replaceViews(wanted, sources);
+  sortByPosition(sources.entry, wanted);
+  return dropRecomputed(wanted.getArrayRef(), recompute, sources);
+}

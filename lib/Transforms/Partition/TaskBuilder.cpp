@@ -1,0 +1,142 @@
+//===- TaskBuilder.cpp - Builds a task whose signature grows --------------===//
+
+#include "ppopt/Transforms/Partition/TaskBuilder.h"
+
+#include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Model/IndexSources.h"
+
+#include <limits>
+#include <set>
+#include <tuple>
+
+using namespace mlir;
+using namespace mlir::pp;
+
+TaskBuilder::TaskBuilder(OpBuilder &builder, StringRef name, TaskKind kind,
+                         int64_t stage, int64_t place, Location loc, Type loss)
+    : task(TaskOp::create(builder, loc, name, kind, stage, place,
+                          builder.getFunctionType({}, {}))),
+      inner(builder.getContext()), loss(loss) {
+  task.getBody().emplaceBlock();
+  inner.setInsertionPointToEnd(&task.getBody().front());
+}
+
+Value TaskBuilder::addArgument(RoleAttr role, Type type, Location loc) {
+  argRoles.push_back(role);
+  return task.getBody().addArgument(type, loc);
+}
+
+Value TaskBuilder::getArgument(RoleAttr role, Type type, Location loc) {
+  for (auto [i, known] : llvm::enumerate(argRoles))
+    if (known == role)
+      return task.getBody().getArgument(i);
+  return addArgument(role, type, loc);
+}
+
+void TaskBuilder::addResult(RoleAttr role, Value value) {
+  resultRoles.push_back(role);
+  results.push_back(value);
+}
+
+void TaskBuilder::accumulate(RoleAttr role, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Type element = getStatisticsType(type.getElementType());
+  if (element != type.getElementType())
+    value = CastOp::create(inner, value.getLoc(), type.clone(element), value);
+  auto known = llvm::find(resultRoles, role);
+  if (known != resultRoles.end()) {
+    Value &sum = results[known - resultRoles.begin()];
+    sum = AccumulateOp::create(inner, value.getLoc(), sum, value);
+    return;
+  }
+  Value sum = addArgument(role, value.getType(), value.getLoc());
+  addResult(role, AccumulateOp::create(inner, value.getLoc(), sum, value));
+}
+
+void TaskBuilder::clone(Operation *op,
+                        llvm::function_ref<Value(Value)> resolve) {
+  for (Value operand : op->getOperands())
+    if (!mapping.contains(operand))
+      mapping.map(operand, mapping.lookup(resolve(operand)));
+  inner.clone(*op, mapping);
+  ++ops;
+}
+
+/// A status for each value that marked ops index by. Where one is not 0 the
+/// loss becomes NaN, so that all ranks leave the step out; a task that
+/// generates has no loss, and its status is looked at.
+void TaskBuilder::checkIds() {
+  MLIRContext *context = inner.getContext();
+  auto i64 = RankedTensorType::get({}, inner.getI64Type());
+  std::set<std::tuple<const void *, int64_t, std::optional<int64_t>>> checked;
+  auto check = [&](Operation *op, Value ids, IndexRange range) {
+    if (!checked
+             .insert({ids.getAsOpaquePointer(), range.end, range.ignoreIndex})
+             .second)
+      return;
+    Location loc = op->getLoc();
+    auto role =
+        RoleAttr::get(context, RoleKind::Check,
+                      (task.getSymName() + ".c" + Twine(checks.size())).str());
+    checks.push_back(
+        {argRoles.size(),
+         IdRangeAttr::get(context, inner.getDenseI64ArrayAttr({}),
+                          inner.getDenseI64ArrayAttr({}), range.end,
+                          range.ignoreIndex, describeSource(op))});
+    Value status = addArgument(role, i64, loc);
+    IntegerAttr ignored = range.ignoreIndex
+                              ? inner.getI64IntegerAttr(*range.ignoreIndex)
+                              : IntegerAttr();
+    Value noted =
+        CheckIdsOp::create(inner, loc, status, ids, range.end, ignored);
+    addResult(role, noted);
+    if (!loss)
+      return;
+    auto number = [&](double value) -> Value {
+      return ConstantOp::create(inner, loc, cast<RankedTensorType>(loss),
+                                value);
+    };
+    Value zero = ConstantOp::create(inner, loc, i64, 0.0);
+    Value isBad =
+        CompareOp::create(inner, loc, ComparePredicate::Ne, noted, zero);
+    accumulate(
+        RoleAttr::get(context, RoleKind::Loss, "loss"),
+        SelectOp::create(inner, loc, isBad,
+                         number(std::numeric_limits<double>::quiet_NaN()),
+                         number(0)));
+  };
+  SmallVector<Operation *> marked;
+  for (Operation &op : task.getBody().front())
+    if (op.hasAttr(kCheckIdsAttr))
+      marked.push_back(&op);
+  for (Operation *op : marked) {
+    op->removeAttr(kCheckIdsAttr);
+    for (OpOperand &operand : op->getOpOperands())
+      if (auto range = cast<IterationSpaceOpInterface>(op).getIndexRange(
+              operand.getOperandNumber()))
+        check(op, operand.get(), *range);
+  }
+}
+
+TaskOp TaskBuilder::finish() {
+  checkIds();
+  ReturnOp::create(inner, task.getLoc(), results);
+  SmallVector<Type> types;
+  for (Value result : results)
+    types.push_back(result.getType());
+  task.setFunctionType(
+      inner.getFunctionType(task.getBody().getArgumentTypes(), types));
+  auto dictionaries = [&](ArrayRef<RoleAttr> roles) {
+    SmallVector<Attribute> attrs;
+    for (RoleAttr role : roles)
+      attrs.push_back(
+          inner.getDictionaryAttr(inner.getNamedAttr("pp.role", role)));
+    return inner.getArrayAttr(attrs);
+  };
+  task.setArgAttrsAttr(dictionaries(argRoles));
+  task.setResAttrsAttr(dictionaries(resultRoles));
+  for (auto [argument, range] : checks)
+    task.setArgAttr(argument, kIdRangeAttr, range);
+  return task;
+}

@@ -1,0 +1,323 @@
+//===- VerifyTasks.cpp - Checks the contract between tasks ----------------===//
+//
+// The contract of phase `partitioned`. Nothing is changed. What a task takes,
+// its place can supply: values saved by tasks of the place, transfers to it,
+// parameters and buckets that it holds, declared inputs, counts that a prologue
+// computes. A transfer sends what its place makes; it requires a gradient
+// exactly where one comes back.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Partition/Passes.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_VERIFYTASKS
+#include "ppopt/Transforms/Partition/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+class TaskChecker {
+public:
+  TaskChecker(ModuleOp module, PlanOp plan)
+      : module(module), places(plan.getAxisSize("pp")),
+        isPlanted(plan.getPlant() == "tied-not-summed") {}
+
+  LogicalResult check();
+
+private:
+  LogicalResult index();
+  LogicalResult checkResult(TaskOp task, RoleAttr role, Type type);
+  LogicalResult check(TaskOp task);
+  LogicalResult checkArgument(TaskOp task, RoleAttr role, Type type);
+  LogicalResult checkRange(TaskOp task, RoleAttr role, Type type);
+  LogicalResult check(TransferOp transfer);
+  LogicalResult checkValue(TransferOp transfer);
+  LogicalResult checkGradient(TransferOp transfer);
+  LogicalResult checkLoan(TransferOp transfer);
+  LogicalResult checkPlace(Operation *op, int64_t place) {
+    if (place >= 0 && place < places)
+      return success();
+    return op->emitOpError("is on place ")
+           << place << ", and the plan has " << places;
+  }
+  LogicalResult expectType(Operation *op, RoleAttr role, Type found,
+                           Type expected) {
+    if (found == expected)
+      return success();
+    return op->emitOpError("has ")
+           << role << " as " << found << ", but it is " << expected;
+  }
+
+  /// A saved value: the task that makes it, and its type there.
+  struct Made {
+    TaskOp task;
+    Type type;
+  };
+
+  ModuleOp module;
+  int64_t places;
+  bool isPlanted;
+  llvm::StringSet<> received; ///< transfers that some task reads
+  llvm::StringMap<Made> saved;
+  llvm::StringMap<TaskOp> globals;
+  llvm::StringMap<TransferOp> transfers, gradients; // gradients: by what of
+  llvm::StringMap<ParamDeclOp> params;
+  llvm::StringMap<BucketOp> buckets, bucketOf; // bucketOf: by parameter
+  llvm::StringMap<InputDeclOp> inputs;
+  DenseMap<int64_t, TaskOp> firstOfStage;
+};
+
+/// Values and counts have one maker each.
+LogicalResult TaskChecker::checkResult(TaskOp task, RoleAttr role, Type type) {
+  TaskOp first;
+  if (role.getKind() == RoleKind::Saved) {
+    auto [it, isNew] = saved.insert({role.getName(), {task, type}});
+    if (!isNew)
+      first = it->second.task;
+  } else if (role.getKind() == RoleKind::Global) {
+    if (task.getKind() != TaskKind::Prologue)
+      return task.emitOpError("computes ")
+             << role << ", which only a prologue may";
+    auto [it, isNew] = globals.insert({role.getName(), task});
+    if (!isNew)
+      first = it->second;
+  }
+  if (!first)
+    return success();
+  InFlightDiagnostic diag = task.emitOpError("makes ")
+                            << role << ", as another task does";
+  diag.attachNote(first.getLoc()) << "the other is here";
+  return diag;
+}
+
+LogicalResult TaskChecker::index() {
+  for (auto input : module.getOps<InputDeclOp>())
+    inputs[input.getInputName()] = input;
+  for (auto param : module.getOps<ParamDeclOp>()) {
+    params[param.getParamName()] = param;
+    for (int64_t place : param.getPlaces())
+      if (failed(checkPlace(param, place)))
+        return failure();
+  }
+  for (auto bucket : module.getOps<BucketOp>()) {
+    buckets[bucket.getSymName()] = bucket;
+    for (auto name : bucket.getParams().getAsRange<StringAttr>())
+      bucketOf[name.getValue()] = bucket;
+  }
+  for (auto transfer : module.getOps<TransferOp>()) {
+    transfers[transfer.getSymName()] = transfer;
+    if (transfer.getGradientOf())
+      gradients[*transfer.getGradientOf()] = transfer;
+  }
+  for (auto task : module.getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+      if (failed(checkResult(task, task.getResultRole(i),
+                             task.getResultTypes()[i])))
+        return failure();
+  return success();
+}
+
+/// A range of a bucket that the place holds: "b0", or "m:b0" of a state.
+LogicalResult TaskChecker::checkRange(TaskOp task, RoleAttr role, Type type) {
+  StringRef name = role.getName();
+  if (role.getKind() == RoleKind::StateRange)
+    name = name.split(':').second;
+  BucketOp bucket = buckets.lookup(name);
+  if (!bucket || !llvm::is_contained(bucket.getPlaces(), task.getPlace()))
+    return task.emitOpError("takes ")
+           << role << ", but place " << task.getPlace()
+           << " holds no such bucket";
+  return expectType(task, role, type,
+                    RankedTensorType::get({bucket.getElements()},
+                                          role.getKind() == RoleKind::GradRange
+                                              ? getGradType(bucket)
+                                              : bucket.getType()));
+}
+
+LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
+                                         Type type) {
+  StringRef name = role.getName();
+  auto isHere = [&](ArrayRef<int64_t> list) {
+    return llvm::is_contained(list, task.getPlace());
+  };
+  switch (role.getKind()) {
+  case RoleKind::Param:
+  case RoleKind::Grad: {
+    ParamDeclOp param = params.lookup(name);
+    if (!param || !isHere(param.getPlaces()))
+      return task.emitOpError("takes ")
+             << role << ", but place " << task.getPlace()
+             << " holds no such parameter";
+    if (role.getKind() == RoleKind::Grad && !bucketOf.lookup(name))
+      return task.emitOpError("adds to ") << role << ", which no bucket holds";
+    if (role.getKind() == RoleKind::Param)
+      return expectType(task, role, type, param.getType());
+    return expectType(task, role, type,
+                      cast<RankedTensorType>(param.getType())
+                          .clone(getGradType(bucketOf.lookup(name))));
+  }
+  case RoleKind::Input:
+    if (!inputs.lookup(name))
+      return task.emitOpError("takes ") << role << ", which is not declared";
+    return success();
+  case RoleKind::Saved: {
+    Made made = saved.lookup(name);
+    if (!made.task || made.task.getPlace() != task.getPlace())
+      return task.emitOpError("takes ") << role << ", which no task of place "
+                                        << task.getPlace() << " makes";
+    return expectType(task, role, type, made.type);
+  }
+  case RoleKind::Received: {
+    TransferOp transfer = transfers.lookup(name);
+    if (!transfer || transfer.getTo() != task.getPlace())
+      return task.emitOpError("takes ")
+             << role << ", which no transfer brings to place "
+             << task.getPlace();
+    received.insert(name);
+    return expectType(task, role, type, transfer.getType());
+  }
+  case RoleKind::Global:
+    if (!globals.lookup(name))
+      return task.emitOpError("takes ")
+             << role << ", which no prologue computes";
+    return success();
+  case RoleKind::ParamRange:
+  case RoleKind::GradRange:
+  case RoleKind::StateRange:
+    return checkRange(task, role, type);
+  case RoleKind::Loss:
+  case RoleKind::Norm:
+  case RoleKind::Record:
+  case RoleKind::Cache:
+  case RoleKind::Logits:
+  case RoleKind::Check:
+    return success();
+  }
+  llvm_unreachable("all roles are listed");
+}
+
+LogicalResult TaskChecker::check(TaskOp task) {
+  if (failed(checkPlace(task, task.getPlace())))
+    return failure();
+  if (task.getStage() != TaskOp::kNoStage) {
+    TaskOp first = firstOfStage.insert({task.getStage(), task}).first->second;
+    if (first.getPlace() != task.getPlace()) {
+      InFlightDiagnostic diag = task.emitOpError("is on place ")
+                                << task.getPlace()
+                                << ", and another task of its stage is not";
+      diag.attachNote(first.getLoc())
+          << "this one is on place " << first.getPlace();
+      return diag;
+    }
+  }
+  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
+    if (failed(checkArgument(task, task.getArgRole(i),
+                             task.getArgumentTypes()[i])))
+      return failure();
+  return success();
+}
+
+/// The gradient of a value goes back the way that the value came.
+LogicalResult TaskChecker::checkGradient(TransferOp gradient) {
+  TransferOp of = transfers.lookup(*gradient.getGradientOf());
+  if (!of)
+    return gradient.emitOpError("is the gradient of @")
+           << *gradient.getGradientOf() << ", which is no transfer";
+  auto refuse = [&](InFlightDiagnostic diag) -> LogicalResult {
+    diag.attachNote(of.getLoc()) << "the value's transfer is here";
+    return diag;
+  };
+  if (!of.getRequiresGrad())
+    return refuse(gradient.emitOpError("is the gradient of @")
+                  << of.getSymName() << ", which requires none");
+  if (!of.getStep() && of.getType() != gradient.getType())
+    return refuse(gradient.emitOpError("is of ")
+                  << gradient.getType() << ", but it is the gradient of "
+                  << of.getType());
+  if (of.getFrom() != gradient.getTo() || of.getTo() != gradient.getFrom())
+    return refuse(gradient.emitOpError("does not go the way back of @")
+                  << of.getSymName());
+  return success();
+}
+
+/// Once a step go the parameters of a bucket to a place that borrows it, and
+/// its gradients back to a task that adds them.
+LogicalResult TaskChecker::checkLoan(TransferOp transfer) {
+  bool isGradient = transfer.getGradientOf().has_value();
+  int64_t owner = transfer.getFrom();
+  int64_t borrower = transfer.getTo();
+  if (isGradient)
+    std::swap(owner, borrower);
+  BucketOp bucket = buckets.lookup(transfer.getValue());
+  if (!bucket || bucket.getPlaces().front() != owner ||
+      !llvm::is_contained(bucket.getBorrowers(), borrower))
+    return transfer.emitOpError("is of bucket '")
+           << transfer.getValue() << "', which place " << borrower
+           << " does not borrow from place " << owner;
+  auto type = RankedTensorType::get({bucket.getElements()},
+                                    isGradient ? getGradType(bucket)
+                                               : bucket.getType());
+  if (transfer.getType() != type)
+    return transfer.emitOpError("is of ")
+           << transfer.getType() << ", and the bucket of " << type;
+  if (isGradient && !isPlanted && !received.contains(transfer.getSymName()))
+    return transfer.emitOpError("brings gradients that no task adds");
+  return success();
+}
+
+/// The value that a transfer of every microbatch sends.
+LogicalResult TaskChecker::checkValue(TransferOp transfer) {
+  Made made = saved.lookup(transfer.getValue());
+  if (!made.task || made.task.getPlace() != transfer.getFrom())
+    return transfer.emitOpError("sends '")
+           << transfer.getValue() << "', which no task of place "
+           << transfer.getFrom() << " makes";
+  if (made.type != transfer.getType())
+    return transfer.emitOpError("sends '")
+           << transfer.getValue() << "' as " << transfer.getType()
+           << ", but it is " << made.type;
+  return success();
+}
+
+LogicalResult TaskChecker::check(TransferOp transfer) {
+  if (failed(checkPlace(transfer, transfer.getFrom())) ||
+      failed(checkPlace(transfer, transfer.getTo())) ||
+      failed(transfer.getStep() ? checkLoan(transfer) : checkValue(transfer)))
+    return failure();
+  if (transfer.getRequiresGrad() && !gradients.lookup(transfer.getSymName()))
+    return transfer.emitOpError("requires a gradient, but none comes back: "
+                                "what is before it on place ")
+           << transfer.getFrom() << " would not learn";
+  return transfer.getGradientOf() ? checkGradient(transfer) : success();
+}
+
+LogicalResult TaskChecker::check() {
+  if (failed(index()))
+    return failure();
+  for (auto task : module.getOps<TaskOp>())
+    if (failed(check(task)))
+      return failure();
+  for (auto transfer : module.getOps<TransferOp>())
+    if (failed(check(transfer)))
+      return failure();
+  return success();
+}
+
+struct VerifyTasks : pp::impl::VerifyTasksBase<VerifyTasks> {
+  void runOnOperation() override {
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(plan) || failed(TaskChecker(getOperation(), *plan).check()))
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+
+} // namespace

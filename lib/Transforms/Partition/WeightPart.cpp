@@ -1,0 +1,54 @@
+//===- WeightPart.cpp - Which backward ops only weights need --------------===//
+
+#include "WeightPart.h"
+
+#include "ppopt/Transforms/Model/EntryParts.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+static bool sumsRows(Operation *op) {
+  auto space = dyn_cast<IterationSpaceOpInterface>(op);
+  return space &&
+         llvm::any_of(space.getIterationSpace().loops, [](const Loop &loop) {
+           return loop.kind == LoopKind::Sum;
+         });
+}
+
+llvm::SetVector<Operation *> pp::findWeightPart(Block &backward,
+                                                ArrayRef<Value> outputs) {
+  // Last to first, so that all users of an op have been seen. An op is a
+  // candidate if it makes a weight's gradient, or hands its result, without
+  // having been summed, to ops of the weight part alone.
+  DenseSet<Value> isOutput(outputs.begin(), outputs.end());
+  DenseSet<Operation *> weights, ended;
+  for (Operation &op : llvm::reverse(backward.without_terminator())) {
+    bool leadsToWeight = false, leadsElsewhere = false;
+    for (Value result : op.getResults()) {
+      leadsElsewhere |= isOutput.contains(result);
+      for (Operation *user : result.getUsers()) {
+        if (isa<YieldOp>(user))
+          continue;
+        if (auto add = dyn_cast<AddGradOp>(user)) {
+          leadsToWeight |= !add.getTiles();
+          continue;
+        }
+        // The op that sums takes gradients of activations: they are the input
+        // part's.
+        bool isWeight = weights.contains(user) && !ended.contains(user);
+        leadsToWeight |= isWeight;
+        leadsElsewhere |= !isWeight;
+      }
+    }
+    if (!leadsToWeight || leadsElsewhere)
+      continue;
+    weights.insert(&op);
+    if (sumsRows(&op))
+      ended.insert(&op);
+  }
+  llvm::SetVector<Operation *> ordered;
+  for (Operation &op : backward.without_terminator())
+    if (weights.contains(&op))
+      ordered.insert(&op);
+  return ordered;
+}

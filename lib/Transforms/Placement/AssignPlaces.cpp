@@ -1,0 +1,141 @@
+//===- AssignPlaces.cpp - Which op runs where -----------------------------===//
+
+#include "ppopt/Transforms/Placement/AssignPlaces.h"
+
+#include "OpOrder.h"
+#include "PlaceByCost.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+//===----------------------------------------------------------------------===//
+// Marks
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkRange(OnOp mark, int64_t places) {
+  int64_t place = mark.getPlace();
+  if (place < places)
+    return success();
+  InFlightDiagnostic diag = mark.emitError("place ")
+                            << place << " is out of range: --mesh pp=" << places
+                            << " has ";
+  if (places == 1)
+    return diag << "place 0 alone";
+  return diag << "places 0 " << (places == 2 ? "and " : "to ") << places - 1;
+}
+
+FailureOr<Marks> pp::dissolveMarks(func::FuncOp entry, int64_t places) {
+  // Inner ones first: what they mark keeps their place.
+  SmallVector<OnOp> regions;
+  entry.walk<WalkOrder::PostOrder>([&](OnOp on) { regions.push_back(on); });
+  Marks marks;
+  for (OnOp on : regions) {
+    if (failed(checkRange(on, places)))
+      return failure();
+    Operation *yield = on.getBody().front().getTerminator();
+    for (Operation &op : llvm::make_early_inc_range(
+             on.getBody().front().without_terminator())) {
+      marks.try_emplace(&op, on.getPlace());
+      op.moveBefore(on);
+    }
+    on.replaceAllUsesWith(yield->getOperands());
+    on.erase();
+  }
+  return marks;
+}
+
+//===----------------------------------------------------------------------===//
+// By marks
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Unmarked ops follow marked ones.
+class MarkFollower {
+public:
+  MarkFollower(const OpOrder &order, const Marks &marks) : order(order) {
+    for (Operation *op : order.ops)
+      if (auto mark = marks.find(op); mark != marks.end())
+        groupOf[op] = mark->second;
+  }
+
+  DenseMap<Operation *, unsigned> run() {
+    for (Operation *op : order.ops)
+      assign(op, findLatestOperand(op));
+    for (Operation *op : llvm::reverse(order.ops))
+      assign(op, findFirstUser(op));
+    for (Operation *op : order.ops)
+      assign(op, findLatestOperand(op));
+    for (Operation *op : order.ops)
+      assign(op, order.getAnchor(op));
+    // What no mark is connected with.
+    for (Operation *op : order.ops)
+      groupOf.try_emplace(op, 0);
+    return std::move(groupOf);
+  }
+
+private:
+  void assign(Operation *op, Operation *leader) {
+    if (leader && groupOf.contains(leader))
+      groupOf.try_emplace(op, groupOf.lookup(leader));
+  }
+  Operation *findLatestOperand(Operation *op) const {
+    Operation *latest = nullptr;
+    for (Value operand : op->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (def && groupOf.contains(def) &&
+          (!latest || order.getIndex(latest) < order.getIndex(def)))
+        latest = def;
+    }
+    return latest;
+  }
+  Operation *findFirstUser(Operation *op) const {
+    if (order.getAnchor(op))
+      return nullptr;
+    Operation *first = nullptr;
+    for (Operation *user : op->getUsers())
+      if (groupOf.contains(user) &&
+          (!first || order.getIndex(user) < order.getIndex(first)))
+        first = user;
+    return first;
+  }
+
+  const OpOrder &order;
+  DenseMap<Operation *, unsigned> groupOf;
+};
+
+} // namespace
+
+static LogicalResult checkFilled(func::FuncOp entry,
+                                 const Placement &placement) {
+  SmallVector<bool> filled(placement.placeOf.size());
+  for (Operation *op : placement.ops)
+    filled[placement.groupOf.lookup(op)] = true;
+  for (auto [place, isFilled] : llvm::enumerate(filled))
+    if (!isFilled)
+      return entry.emitError("no op is on place ")
+             << place << " of --mesh pp=" << filled.size()
+             << ": mark some with pp.on " << place
+             << ", use fewer places, or remove all marks so that the model is "
+                "cut by cost (what follows cheaply from inputs is computed "
+                "wherever it is read, and fills no place)";
+  return success();
+}
+
+FailureOr<Placement> pp::assignPlaces(func::FuncOp entry, PlanOp plan,
+                                      const Marks &marks) {
+  OpOrder order(entry.getBody().front());
+  int64_t places = plan.getAxisSize("pp");
+  if (marks.empty() && places > 1)
+    return placeByCost(entry, plan, order);
+  Placement placement;
+  for (int64_t place = 0; place < places; ++place)
+    placement.placeOf.push_back(place);
+  placement.groupOf = MarkFollower(order, marks).run();
+  placement.ops = std::move(order.inProgramOrder);
+  if (places > 1 && failed(checkFilled(entry, placement)))
+    return failure();
+  return placement;
+}

@@ -1,0 +1,336 @@
+//===- CutByCost.cpp - Cuts a list of ops into equally slow pieces --------===//
+
+#include "ppopt/Transforms/Placement/CutByCost.h"
+#include "ppopt/byte_amount.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+
+using namespace mlir::pp;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// A triangle of entries (i, j), i < j.
+template <typename T> class Triangle {
+public:
+  explicit Triangle(size_t size) : entries(size * (size + 1) / 2) {}
+  T &at(size_t i, size_t j) { return entries[j * (j - 1) / 2 + i]; }
+
+private:
+  std::vector<T> entries;
+};
+
+/// What a piece costs, before it is known which one it is.
+struct Range {
+  double compute = 0, receives = 0, sends = 0;
+  int64_t params = 0, saved = 0;
+};
+
+class Cutter {
+public:
+  Cutter(const CutProblem &problem, int maxCutPoints);
+  /// All of these return the cut's points, one more than pieces; none where no
+  /// piece may need more than `pieceMemory` and that can't be.
+  std::vector<size_t> findFastest(int64_t pieceMemory);
+  /// The one whose largest piece needs least memory.
+  std::vector<size_t> findSmallest();
+  /// The piece with most bytes of parameters in the cut where these are fewest,
+  /// and how many.
+  std::pair<int, int64_t> getUnavoidable();
+
+  double getSlowest(const std::vector<size_t> &cut);
+  /// The place that needs most memory, and how much.
+  std::pair<int, int64_t> getLargest(const std::vector<size_t> &cut);
+  int getPosition(size_t point) const { return points[point]; }
+
+private:
+  void choosePoints(int maxCutPoints);
+  void measureFrom(size_t point);
+  /// Of the piece between two cut points.
+  double getTime(size_t i, size_t j, size_t piece);
+  int64_t getMemory(size_t i, size_t j, size_t piece);
+  /// The cut whose pieces' costs combine to the least value. No piece may
+  /// compute longer than `maxCompute`.
+  template <typename CostFn, typename CombineFn>
+  std::vector<size_t> minimize(CostFn cost, CombineFn combine,
+                               double maxCompute);
+  template <typename BytesFn> std::vector<size_t> findSmallest(BytesFn bytes);
+
+  const CutProblem &problem;
+  size_t numPieces;
+  std::vector<int> points; ///< cut points: item indices, from 0 to all
+  Triangle<Range> ranges{0};
+  /// Of each value, the items that read it, in order.
+  std::vector<std::vector<int>> readers;
+  std::vector<std::vector<int>> paramReaders;
+};
+
+Cutter::Cutter(const CutProblem &problem, int maxCutPoints)
+    : problem(problem), numPieces(problem.placeOf.size()),
+      readers(problem.values.size()), paramReaders(problem.paramBytes.size()) {
+  for (size_t item = 0; item < problem.items.size(); ++item) {
+    for (int value : problem.items[item].reads)
+      readers[value].push_back(item);
+    for (int param : problem.items[item].params)
+      paramReaders[param].push_back(item);
+  }
+  choosePoints(maxCutPoints);
+  ranges = Triangle<Range>(points.size());
+  for (size_t point = 0; point + 1 < points.size(); ++point)
+    measureFrom(point);
+}
+
+void Cutter::choosePoints(int maxCutPoints) {
+  int count = problem.items.size();
+  points.push_back(0);
+  if (count <= maxCutPoints) {
+    for (int item = 1; item <= count; ++item)
+      points.push_back(item);
+    return;
+  }
+  // What crosses each position, by differences.
+  std::vector<double> crossing(count + 1, 0);
+  double total = 0;
+  for (size_t value = 0; value < readers.size(); ++value) {
+    if (readers[value].empty())
+      continue;
+    crossing[problem.values[value].item + 1] +=
+        problem.values[value].transferTime;
+    crossing[readers[value].back() + 1 <= count ? readers[value].back() + 1
+                                                : count] -=
+        problem.values[value].transferTime;
+  }
+  for (int position = 1; position <= count; ++position)
+    crossing[position] += crossing[position - 1];
+  for (const CutProblem::Item &item : problem.items)
+    total += item.time;
+  double elapsed = 0;
+  int best = 0, window = 0;
+  for (int position = 1; position < count; ++position) {
+    elapsed += problem.items[position - 1].time;
+    // An item without time still moves on a little: windows stay bounded.
+    int next = static_cast<int>((elapsed / std::max(total, 1e-30) +
+                                 static_cast<double>(position) / count) /
+                                2 * maxCutPoints);
+    if (next != window && best > 0) {
+      points.push_back(best);
+      best = 0;
+    }
+    window = next;
+    if (best == 0 || crossing[position] < crossing[best])
+      best = position;
+  }
+  if (best > 0)
+    points.push_back(best);
+  points.push_back(count);
+}
+
+/// Fills the ranges that begin at a cut point, item by item.
+void Cutter::measureFrom(size_t point) {
+  int begin = points[point];
+  Range range;
+  double compute = 0, receives = 0, sends = 0;
+  /// Readers that stand in front of `item`, of what it reads.
+  auto isFirstReader = [&](const std::vector<int> &all, int item) {
+    auto first = std::lower_bound(all.begin(), all.end(), begin);
+    return *first == item;
+  };
+  std::vector<double> ends(problem.items.size() + 1, 0);
+  // Values by the item that makes them stand in order.
+  size_t value =
+      std::partition_point(
+          problem.values.begin(), problem.values.end(),
+          [&](const CutProblem::Value &v) { return v.item < begin; }) -
+      problem.values.begin();
+  size_t end = point + 1;
+  for (int item = begin; end < points.size(); ++item) {
+    const CutProblem::Item &current = problem.items[item];
+    compute += current.time;
+    range.saved += current.savedBytes;
+    for (int read : current.reads)
+      if (problem.values[read].item < begin &&
+          isFirstReader(readers[read], item))
+        receives += problem.values[read].transferTime;
+    for (int param : current.params)
+      if (isFirstReader(paramReaders[param], item))
+        range.params += problem.paramBytes[param];
+    for (; value < problem.values.size() && problem.values[value].item == item;
+         ++value)
+      if (!readers[value].empty()) {
+        sends += problem.values[value].transferTime;
+        ends[readers[value].back()] += problem.values[value].transferTime;
+      }
+    sends -= ends[item];
+    if (item + 1 != points[end])
+      continue;
+    range.compute = compute;
+    range.receives = receives;
+    range.sends = std::max(sends, 0.0);
+    ranges.at(point, end) = range;
+    ++end;
+  }
+}
+
+/// Where the neighbour lies on the same place nothing is transferred. What
+/// comes from further away, past such a neighbour, is not counted either.
+double Cutter::getTime(size_t i, size_t j, size_t piece) {
+  const Range &range = ranges.at(i, j);
+  const std::vector<int> &place = problem.placeOf;
+  double time = range.compute;
+  if (piece > 0 && place[piece - 1] != place[piece])
+    time += range.receives;
+  if (piece + 1 < numPieces && place[piece + 1] != place[piece])
+    time += range.sends;
+  return time;
+}
+
+int64_t Cutter::getMemory(size_t i, size_t j, size_t piece) {
+  const Range &range = ranges.at(i, j);
+  return range.params + range.saved * problem.inFlight[piece];
+}
+
+template <typename CostFn, typename CombineFn>
+std::vector<size_t> Cutter::minimize(CostFn cost, CombineFn combine,
+                                     double maxCompute) {
+  size_t count = points.size();
+  // Of the first pieces, which end at point j.
+  std::vector<double> best(count, kInfinity), next(count);
+  std::vector<std::vector<size_t>> from(numPieces,
+                                        std::vector<size_t>(count, count));
+  best[0] = 0;
+  for (size_t piece = 0; piece < numPieces; ++piece) {
+    std::fill(next.begin(), next.end(), kInfinity);
+    // As many points must be left as there are pieces behind.
+    size_t behind = numPieces - piece - 1;
+    for (size_t j = behind ? piece + 1 : count - 1; j + behind < count; ++j)
+      for (size_t i = j; i-- > piece;) {
+        // A piece that begins earlier computes longer still.
+        if (ranges.at(i, j).compute > maxCompute)
+          break;
+        double value = best[i] == kInfinity
+                           ? kInfinity
+                           : combine(best[i], cost(i, j, piece));
+        if (value < next[j]) {
+          next[j] = value;
+          from[piece][j] = i;
+        }
+      }
+    std::swap(best, next);
+  }
+  if (best[count - 1] == kInfinity)
+    return {};
+  std::vector<size_t> cut(numPieces + 1, count - 1);
+  for (size_t piece = numPieces; piece-- > 0;)
+    cut[piece] = from[piece][cut[piece + 1]];
+  return cut;
+}
+
+std::vector<size_t> Cutter::findFastest(int64_t pieceMemory) {
+  auto timeWithin = [&](size_t i, size_t j, size_t piece) {
+    return getMemory(i, j, piece) <= pieceMemory ? getTime(i, j, piece)
+                                                 : kInfinity;
+  };
+  auto larger = [](double a, double b) { return std::max(a, b); };
+  std::vector<size_t> cut = minimize(timeWithin, larger, kInfinity);
+  if (cut.empty())
+    return cut;
+  double slowest = getSlowest(cut);
+  auto square = [&](size_t i, size_t j, size_t piece) {
+    double time = timeWithin(i, j, piece);
+    return time <= slowest ? time * time : kInfinity;
+  };
+  return minimize(square, std::plus<double>(), slowest);
+}
+
+template <typename BytesFn>
+std::vector<size_t> Cutter::findSmallest(BytesFn bytes) {
+  auto larger = [](double a, double b) { return std::max(a, b); };
+  return minimize(
+      [&](size_t i, size_t j, size_t piece) {
+        return static_cast<double>(bytes(i, j, piece));
+      },
+      larger, kInfinity);
+}
+
+std::vector<size_t> Cutter::findSmallest() {
+  return findSmallest(
+      [&](size_t i, size_t j, size_t piece) { return getMemory(i, j, piece); });
+}
+
+std::pair<int, int64_t> Cutter::getUnavoidable() {
+  auto params = [&](size_t i, size_t j, size_t) {
+    return ranges.at(i, j).params;
+  };
+  std::vector<size_t> cut = findSmallest(params);
+  std::pair<int, int64_t> largest(0, 0);
+  for (size_t piece = 0; piece < numPieces; ++piece)
+    if (int64_t bytes = params(cut[piece], cut[piece + 1], piece);
+        bytes > largest.second)
+      largest = {piece, bytes};
+  return largest;
+}
+
+double Cutter::getSlowest(const std::vector<size_t> &cut) {
+  double slowest = 0;
+  for (size_t piece = 0; piece < numPieces; ++piece)
+    slowest = std::max(slowest, getTime(cut[piece], cut[piece + 1], piece));
+  return slowest;
+}
+
+std::pair<int, int64_t> Cutter::getLargest(const std::vector<size_t> &cut) {
+  std::map<int, int64_t> bytes;
+  for (size_t piece = 0; piece < numPieces; ++piece)
+    bytes[problem.placeOf[piece]] +=
+        getMemory(cut[piece], cut[piece + 1], piece);
+  auto largest = std::max_element(
+      bytes.begin(), bytes.end(),
+      [](const auto &a, const auto &b) { return a.second < b.second; });
+  return {largest->first, largest->second};
+}
+
+} // namespace
+
+Cut mlir::pp::cutByCost(const CutProblem &problem, int maxCutPoints) {
+  Cut cut;
+  int pieces = problem.placeOf.size(), items = problem.items.size();
+  if (items < pieces) {
+    cut.error = "the model has only " + std::to_string(items) +
+                (items == 1 ? " op" : " ops") + " to cut into " +
+                std::to_string(pieces) + " pieces";
+    return cut;
+  }
+  Cutter cutter(problem, std::max(maxCutPoints, 2 * pieces + 2));
+  std::vector<size_t> points = cutter.findFastest(problem.deviceMemory);
+  // What several pieces of a place need together is looked at afterwards; if it
+  // is too much each gets an equal share.
+  if (!points.empty() &&
+      cutter.getLargest(points).second > problem.deviceMemory) {
+    int perPlace = 1;
+    for (int place : problem.placeOf)
+      perPlace =
+          std::max<int>(perPlace, std::count(problem.placeOf.begin(),
+                                             problem.placeOf.end(), place));
+    points = cutter.findFastest(problem.deviceMemory / perPlace);
+  }
+  // What activations need is known when tasks have buffers: not fitting by the
+  // estimate refuses nothing.
+  if (points.empty()) {
+    auto [piece, bytes] = cutter.getUnavoidable();
+    if (bytes > problem.deviceMemory) {
+      cut.error = "no cut fits: in the one that needs least, place " +
+                  std::to_string(problem.placeOf[piece]) + " has " +
+                  ::ppopt::spellByteAmount(bytes) +
+                  " of parameters, gradients and optimizer state";
+      return cut;
+    }
+    points = cutter.findSmallest();
+  }
+  cut.slowest = cutter.getSlowest(points);
+  for (size_t point : points)
+    cut.begin.push_back(cutter.getPosition(point));
+  return cut;
+}

@@ -1,0 +1,172 @@
+//===- PlaceByCost.cpp - Places of ops that nobody has marked -------------===//
+
+#include "PlaceByCost.h"
+
+#include "ppopt/Analysis/Cost.h"
+#include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Schedule/Table.h"
+#include "ppopt/Transforms/Placement/CutByCost.h"
+#include "ppopt/byte_amount.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+using namespace ppopt;
+
+/// How many microbatches each piece holds at once under the plan's schedule, if
+/// the pieces are an equal chain.
+static std::vector<int> countInFlight(PlanOp plan,
+                                      const std::vector<int> &placeOf) {
+  int pieces = placeOf.size(), microbatches = plan.getMicrobatches();
+  schedule::Result<schedule::Table> table =
+      plan.getTable()
+          ? schedule::parseCsv(plan.getTable()->str())
+          : schedule::generate(plan.getSchedule().str(),
+                               schedule::makeChain(placeOf), microbatches);
+  std::vector<int> open(pieces), most(pieces);
+  // What has no table of its own yet (auto) is counted as 1f1b.
+  if (!table)
+    for (int piece = 0; piece < pieces; ++piece)
+      most[piece] = std::min(microbatches, pieces - piece);
+  else
+    for (const std::vector<schedule::Cell> &row : table->rows)
+      for (const schedule::Cell &cell : row) {
+        if (cell.stage >= pieces)
+          continue;
+        if (cell.work == schedule::Work::Forward)
+          most[cell.stage] = std::max(most[cell.stage], ++open[cell.stage]);
+        else if (cell.work != schedule::Work::BackwardInput)
+          --open[cell.stage];
+      }
+  return most;
+}
+
+namespace {
+
+/// Writes the ops of an entry down as a problem of numbers.
+class CutProblemBuilder {
+public:
+  CutProblemBuilder(const OpOrder &order, PlanOp plan)
+      : order(order), plan(plan),
+        numStates(getOptimizerStates(plan.getOptimizer()).size()) {}
+
+  CutProblem build(ArrayRef<int64_t> placeOf);
+
+private:
+  CutProblem::Item makeItem(Operation *op);
+  int getParam(ParamOp param);
+  bool isActive(Value value) const { return active.contains(value); }
+  bool recomputesLayers() { return plan.getRecompute() == "layer"; }
+  double share(double wholeBatch) {
+    return wholeBatch / static_cast<double>(plan.getBatchTiles());
+  }
+
+  const OpOrder &order;
+  PlanOp plan;
+  int64_t numStates;
+  CutProblem problem;
+  /// Values whose gradient reaches a trained parameter.
+  DenseSet<Value> active;
+  DenseMap<Value, int> values;
+  DenseMap<Operation *, int> params;
+};
+
+void addOnce(std::vector<int> &list, int index) {
+  if (!llvm::is_contained(list, index))
+    list.push_back(index);
+}
+
+int CutProblemBuilder::getParam(ParamOp param) {
+  auto [known, isNew] = params.try_emplace(param, problem.paramBytes.size());
+  if (isNew) {
+    int64_t copies = param.getFrozen() ? 1 : 1 + numStates;
+    int64_t gradient = param.getFrozen()
+                           ? 0
+                           : param.getType().getNumElements() *
+                                 getElementBytes(getStatisticsType(
+                                     getElementTypeOrSelf(param)));
+    problem.paramBytes.push_back(copies * getBytes(param) + gradient);
+  }
+  return known->second;
+}
+
+CutProblem::Item CutProblemBuilder::makeItem(Operation *op) {
+  CutProblem::Item item;
+  SmallVector<bool> needed;
+  bool carriesGradient = isa<DifferentiableOpInterface>(op);
+  for (Value operand : op->getOperands()) {
+    auto param = operand.getDefiningOp<ParamOp>();
+    if (param)
+      addOnce(item.params, getParam(param));
+    else if (values.contains(operand))
+      addOnce(item.reads, values.lookup(operand));
+    needed.push_back(carriesGradient &&
+                     (param ? !param.getFrozen() : isActive(operand)));
+  }
+  auto isNeeded = [](bool need) { return need; };
+  bool isOnPath = llvm::any_of(needed, isNeeded);
+  for (Value result : op->getResults())
+    if (isOnPath && isa<FloatType>(getElementTypeOrSelf(result)))
+      active.insert(result);
+  // Where layers are computed again, once more for the backward.
+  double runs = isOnPath && recomputesLayers() ? 2 : 1;
+  item.time = share(runs * estimateTime(op) +
+                    estimateBackwardWork(op, needed).getTime());
+  return item;
+}
+
+CutProblem CutProblemBuilder::build(ArrayRef<int64_t> placeOf) {
+  problem.placeOf.assign(placeOf.begin(), placeOf.end());
+  // More pieces than ops are refused; a schedule of them may be of any size.
+  if (placeOf.size() <= order.ops.size())
+    problem.inFlight = countInFlight(plan, problem.placeOf);
+  if (std::optional<int64_t> memory = plan.getDeviceMemory())
+    problem.deviceMemory = *memory;
+  for (auto [i, op] : llvm::enumerate(order.ops)) {
+    CutProblem::Item item = makeItem(op);
+    for (Value result : op->getResults()) {
+      double bytes = share(getBytes(result));
+      bool isKept = recomputesLayers() ? isa<CheckpointOp>(op) : !isCheap(op);
+      if (isActive(result) && isKept)
+        item.savedBytes += bytes;
+      values[result] = problem.values.size();
+      double transfer = estimateTransferTime(bytes);
+      problem.values.push_back(
+          {static_cast<int>(i), isActive(result) ? 2 * transfer : transfer});
+    }
+    problem.items.push_back(std::move(item));
+  }
+  return std::move(problem);
+}
+
+} // namespace
+
+static SmallVector<int64_t> getPieces(PlanOp plan) {
+  if (std::optional<ArrayRef<int64_t>> places = plan.getStagePlaces())
+    return SmallVector<int64_t>(*places);
+  return llvm::to_vector(llvm::seq<int64_t>(0, plan.getAxisSize("pp")));
+}
+
+FailureOr<Placement> pp::placeByCost(func::FuncOp entry, PlanOp plan,
+                                     const OpOrder &order) {
+  Placement placement;
+  placement.placeOf = getPieces(plan);
+  CutProblem problem = CutProblemBuilder(order, plan).build(placement.placeOf);
+  Cut cut = pp::cutByCost(problem);
+  if (!cut.error.empty()) {
+    InFlightDiagnostic diag = entry.emitError("can't be cut for --mesh pp=")
+                              << plan.getAxisSize("pp") << ": " << cut.error;
+    if (std::optional<int64_t> memory = plan.getDeviceMemory())
+      diag << ", and --device-memory allows "
+           << ::ppopt::spellByteAmount(*memory) << "; use more places";
+    return diag;
+  }
+  for (unsigned piece = 0; piece < placement.placeOf.size(); ++piece)
+    for (int i = cut.begin[piece]; i < cut.begin[piece + 1]; ++i)
+      placement.groupOf[order.ops[i]] = piece;
+  placement.ops = order.inProgramOrder;
+  return placement;
+}

@@ -1,0 +1,236 @@
+//===- PlaceOps.cpp - Forms the stages of the entry -----------------------===//
+//
+// Before: the entry's ops stand side by side or in pp.on. After: parameters,
+// once for each place that uses them; a pp.place for each stage, in topological
+// order; a pp.copy behind it for each value and other place that reads it; the
+// return. What follows cheaply from inputs and constants stands in every stage
+// that reads it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Placement/AssignPlaces.h"
+#include "ppopt/Transforms/Placement/Passes.h"
+#include "ppopt/Transforms/Placement/StageFormation.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_PLACEOPS
+#include "ppopt/Transforms/Placement/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+/// The stages of an entry, before they are regions.
+struct StagedOps {
+  SmallVector<Operation *> ops; ///< in an order of the graph
+  DenseMap<Operation *, int> stageOf;
+  SmallVector<int64_t> placeOf; ///< of each stage
+};
+
+StagedOps formStagesOf(const Placement &placement) {
+  GroupedGraph graph;
+  DenseMap<Operation *, int> nodes;
+  for (auto [i, op] : llvm::enumerate(placement.ops)) {
+    nodes[op] = i;
+    graph.groupOf.push_back(placement.groupOf.lookup(op));
+    for (Value operand : op->getOperands())
+      if (auto from = nodes.find(operand.getDefiningOp()); from != nodes.end())
+        graph.edges.push_back({from->second, i});
+  }
+  Stages stages = formStages(graph);
+  StagedOps staged;
+  staged.ops = placement.ops;
+  for (auto [op, stage] : llvm::zip(staged.ops, stages.stageOf))
+    staged.stageOf[op] = stage;
+  for (int group : stages.groupOf)
+    staged.placeOf.push_back(placement.placeOf[group]);
+  if (staged.placeOf.empty())
+    staged.placeOf.push_back(0);
+  return staged;
+}
+
+/// Turns stages into regions.
+class StageBuilder {
+public:
+  StageBuilder(func::FuncOp entry, const StagedOps &staged, bool hasPlaces)
+      : staged(staged), stageOf(staged.stageOf), hasPlaces(hasPlaces),
+        ret(cast<func::ReturnOp>(entry.getBody().front().getTerminator())),
+        builder(ret) {}
+
+  void run();
+
+private:
+  void replicateParams();
+  void collectOps();
+  Value cloneLeaf(Value value, int stage, Operation *user);
+  void eraseLeaves();
+  void buildRegion(int stage, ArrayRef<Operation *> ops);
+  void replaceReaders(Value value, Value result, int stage);
+  /// The stage that an op is in; the loss is read by the last.
+  int getStage(Operation *op) const {
+    return op == ret ? staged.placeOf.size() - 1 : stageOf.lookup(op);
+  }
+  int64_t getPlace(Operation *op) const { return staged.placeOf[getStage(op)]; }
+
+  const StagedOps &staged;
+  DenseMap<Operation *, int> stageOf; ///< of the leaves' clones too
+  SmallVector<SmallVector<Operation *>> opsOf;
+  bool hasPlaces;
+  func::ReturnOp ret;
+  OpBuilder builder;
+  DenseMap<std::pair<Value, int>, Value> leaves;
+  int64_t nextCopy = 0;
+};
+
+/// The value in `stage`, computed there before `user`.
+Value StageBuilder::cloneLeaf(Value value, int stage, Operation *user) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<ParamOp>(op) || staged.stageOf.contains(op))
+    return value;
+  if (Value known = leaves.lookup({value, stage}))
+    return known;
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(cloneLeaf(operand, stage, user));
+  builder.setInsertionPoint(user);
+  Operation *clone = builder.clone(*op);
+  clone->setOperands(operands);
+  stageOf[clone] = stage;
+  opsOf[stage].push_back(clone);
+  return leaves[{value, stage}] = clone->getResult(0);
+}
+
+/// Fills `opsOf`: a leaf stands in each stage before its first reader.
+void StageBuilder::collectOps() {
+  opsOf.resize(staged.placeOf.size());
+  for (Operation *op : staged.ops) {
+    for (OpOperand &operand : op->getOpOperands())
+      operand.set(cloneLeaf(operand.get(), getStage(op), op));
+    opsOf[getStage(op)].push_back(op);
+  }
+}
+
+void StageBuilder::eraseLeaves() {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(*ret->getBlock())))
+    if (op.use_empty() && !isa<ParamOp, PlaceOp, CopyOp>(op) && &op != ret)
+      op.erase();
+}
+
+/// A parameter stands once for each place, the first where it stood.
+void StageBuilder::replicateParams() {
+  for (auto param :
+       llvm::make_early_inc_range(ret->getBlock()->getOps<ParamOp>())) {
+    SmallVector<int64_t> places;
+    for (Operation *user : param->getUsers())
+      places.push_back(getPlace(user));
+    if (places.empty())
+      places.push_back(0);
+    llvm::sort(places);
+    places.erase(llvm::unique(places), places.end());
+    param.setPlace(places.front());
+    builder.setInsertionPointAfter(param);
+    for (int64_t place : ArrayRef<int64_t>(places).drop_front()) {
+      auto replica = cast<ParamOp>(builder.clone(*param));
+      replica.setPlace(place);
+      param.getResult().replaceUsesWithIf(
+          replica.getResult(),
+          [&](OpOperand &use) { return getPlace(use.getOwner()) == place; });
+    }
+  }
+}
+
+/// Readers in other stages see the region's result, or a copy of it.
+void StageBuilder::replaceReaders(Value value, Value result, int stage) {
+  llvm::MapVector<int64_t, SmallVector<OpOperand *>> readers;
+  for (OpOperand &use : value.getUses())
+    if (!isa<YieldOp, func::ReturnOp>(use.getOwner()) &&
+        getStage(use.getOwner()) != stage)
+      readers[getPlace(use.getOwner())].push_back(&use);
+  SmallVector<int64_t> places =
+      llvm::to_vector(llvm::make_first_range(readers));
+  llvm::sort(places);
+  for (int64_t place : places) {
+    Value there = result;
+    if (place != staged.placeOf[stage])
+      there = CopyOp::create(builder, value.getLoc(), result,
+                             staged.placeOf[stage], place, nextCopy++,
+                             /*gradient_of=*/IntegerAttr());
+    for (OpOperand *use : readers[place])
+      use->set(there);
+  }
+}
+
+void StageBuilder::buildRegion(int stage, ArrayRef<Operation *> ops) {
+  auto isOutside = [&](Operation *user) {
+    return user == ret || getStage(user) != stage;
+  };
+  SmallVector<Value> yielded;
+  for (Operation *op : ops)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), isOutside))
+        yielded.push_back(result);
+  // A loss that no op computes.
+  if (stage == getStage(ret))
+    for (Value value : ret.getOperands())
+      if (!stageOf.contains(value.getDefiningOp()))
+        yielded.push_back(value);
+  builder.setInsertionPoint(ret);
+  auto place = PlaceOp::create(builder, ret->getParentOp()->getLoc(),
+                               TypeRange(ValueRange(yielded)),
+                               staged.placeOf[stage], stage,
+                               /*backward=*/false);
+  Block *body = builder.createBlock(&place.getBody());
+  for (Operation *op : ops)
+    op->moveBefore(body, body->end());
+  builder.setInsertionPointToEnd(body);
+  YieldOp::create(builder, ret.getLoc(), yielded);
+  builder.setInsertionPoint(ret);
+  for (auto [value, result] : llvm::zip(yielded, place.getResults())) {
+    if (stageOf.contains(value.getDefiningOp()))
+      replaceReaders(value, result, stage);
+    ret->replaceUsesOfWith(value, result);
+  }
+}
+
+void StageBuilder::run() {
+  collectOps();
+  if (hasPlaces)
+    replicateParams();
+  for (auto [stage, ops] : llvm::enumerate(opsOf))
+    buildRegion(stage, ops);
+  eraseLeaves();
+}
+
+struct PlaceOps : pp::impl::PlaceOpsBase<PlaceOps> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> entry = findEntry(getOperation());
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(entry) || failed(plan))
+      return signalPassFailure();
+    bool hasPlaces =
+        llvm::any_of(plan->getMesh().getAsRange<MeshAxisAttr>(),
+                     [](MeshAxisAttr axis) { return axis.getName() == "pp"; });
+    // A mesh without places is one device: marks say nothing about it.
+    FailureOr<Marks> marks =
+        dissolveMarks(*entry, hasPlaces ? plan->getAxisSize("pp")
+                                        : std::numeric_limits<int64_t>::max());
+    if (failed(marks))
+      return signalPassFailure();
+    FailureOr<Placement> placement =
+        assignPlaces(*entry, *plan, hasPlaces ? *marks : Marks());
+    if (failed(placement))
+      return signalPassFailure();
+    StagedOps staged = formStagesOf(*placement);
+    StageBuilder(*entry, staged, hasPlaces).run();
+  }
+};
+
+} // namespace

@@ -1,0 +1,21 @@
+//===- RegisterPasses.cpp - Registers the passes of all folders -----------===//
+
+#include "ppopt/Transforms/Passes.h"
+
+namespace mlir::pp {
+#define GEN_PASS_REGISTRATION
+#include "ppopt/Transforms/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+
+void pp::registerTransformsPasses() {
+  registerPPModelPasses();
+  registerPPPlacementPasses();
+  registerPPAutodiffPasses();
+  registerPPShardingPasses();
+  registerPPPartitionPasses();
+  registerPPSchedulingPasses();
+  registerPPGenerationPasses();
+  registerPPTestPasses();
+}

@@ -1,0 +1,391 @@
+//===- InsertCollectives.cpp - All-reduces of gradients, loss and counts --===//
+//
+// Before: schedules of runs and transfers. After: what is summed over ranks is
+// started, on each rank of its group, behind the last run that adds to it, and
+// waited for before the first action that needs it. In a local schedule it is
+// one action there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Scheduling/Passes.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_INSERTCOLLECTIVES
+#include "ppopt/Transforms/Scheduling/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+/// The ranks that differ in `axes` only and, if `among` is not empty, whose
+/// place is one of these.
+struct Group {
+  SmallVector<StringRef> axes;
+  SmallVector<int64_t> among;
+
+  bool spansPlaces() const { return llvm::is_contained(axes, "pp"); }
+  friend bool operator<(const Group &a, const Group &b) {
+    return std::tie(a.axes, a.among) < std::tie(b.axes, b.among);
+  }
+};
+
+/// A buffer that runs add to and that is summed over a group of ranks.
+struct Sum {
+  Attribute what; ///< a bucket's symbol, or the role of a scalar
+  Group group;
+  /// The places that take part; empty: all.
+  SmallVector<int64_t> places;
+  int64_t channel = 0;
+
+  bool isBucket() const { return isa<SymbolRefAttr>(what); }
+  bool isScalar(RoleKind kind) const {
+    auto role = dyn_cast<RoleAttr>(what);
+    return role && role.getKind() == kind;
+  }
+};
+
+/// All sums of a module, in one order: that of the starts of what is summed
+/// over several places. The counts come first and the norm last, as on every
+/// rank.
+class SumList {
+public:
+  SumList(ModuleOp module, PlanOp plan) : module(module), plan(plan) {
+    find();
+    numberChannels();
+  }
+  ArrayRef<Sum> get() const { return sums; }
+
+private:
+  void find();
+  void addScalars(RoleKind kind, ArrayRef<StringRef> axes);
+  void addBucket(BucketOp bucket);
+  void add(Attribute what, ArrayRef<StringRef> axes, ArrayRef<int64_t> among,
+           ArrayRef<int64_t> places);
+  void numberChannels();
+
+  ModuleOp module;
+  PlanOp plan;
+  SmallVector<Sum> sums;
+};
+
+/// Adds a sum, if its group has several ranks.
+void SumList::add(Attribute what, ArrayRef<StringRef> axes,
+                  ArrayRef<int64_t> among, ArrayRef<int64_t> places) {
+  Group group;
+  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>())
+    if (axis.getSize() > 1 && llvm::is_contained(axes, axis.getName()))
+      group.axes.push_back(axis.getName());
+  if (group.axes.empty())
+    return;
+  if (group.spansPlaces())
+    group.among.assign(among.begin(), among.end());
+  sums.push_back({what, std::move(group), SmallVector<int64_t>(places), 0});
+}
+
+void SumList::addScalars(RoleKind kind, ArrayRef<StringRef> axes) {
+  llvm::SetVector<Attribute> roles;
+  for (auto task : module.getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+      if (task.getResultRole(i).getKind() == kind)
+        roles.insert(task.getResultRole(i));
+  for (Attribute role : roles)
+    add(role, axes, /*among=*/{}, /*places=*/{});
+}
+
+void SumList::addBucket(BucketOp bucket) {
+  auto what = FlatSymbolRefAttr::get(bucket.getSymNameAttr());
+  auto addCopies = [&](ArrayRef<int64_t> places) {
+    if (places.size() > 1)
+      add(what, {"dp", "pp"}, places, places);
+    else
+      add(what, {"dp"}, /*among=*/{}, places);
+  };
+  ArrayRef<int64_t> places = bucket.getUpdatePlaces();
+  if (places.size() > 1 && plan.getPlant() == "tied-not-summed") {
+    addCopies(places.drop_back());
+    places = places.take_back();
+  }
+  addCopies(places);
+}
+
+void SumList::find() {
+  addScalars(RoleKind::Global, {"dp", "pp"});
+  addScalars(RoleKind::Loss, {"dp", "pp"});
+  for (auto bucket : module.getOps<BucketOp>())
+    addBucket(bucket);
+  // Over dp the gradients are summed already.
+  if (plan.getPlant() != "local-clip-norm")
+    addScalars(RoleKind::Norm, {"pp"});
+}
+
+/// A channel for each group; channel 0 is that of transfers.
+void SumList::numberChannels() {
+  std::map<Group, int64_t> channels;
+  for (Sum &sum : sums)
+    sum.channel =
+        channels.insert({sum.group, channels.size() + 1}).first->second;
+}
+
+/// What the runs of each task add to; a schedule has many runs of few tasks.
+class TaskSums {
+public:
+  explicit TaskSums(ModuleOp module);
+  ArrayRef<Attribute> of(RunOp run) const {
+    return added.find(run.getTaskAttr().getAttr())->second;
+  }
+  /// The complete sums that the runs of a prologue read.
+  ArrayRef<Attribute> readByPrologue(RunOp run) const {
+    return readFirst.find(run.getTaskAttr().getAttr())->second;
+  }
+  TaskOp getTask(RunOp run) const {
+    return tasks.lookup(run.getTaskAttr().getAttr());
+  }
+
+private:
+  DenseMap<StringAttr, TaskOp> tasks;
+  DenseMap<StringAttr, SmallVector<Attribute, 0>> added, readFirst;
+};
+
+TaskSums::TaskSums(ModuleOp module) {
+  // A bucket of each place that holds the parameter has its gradient there.
+  llvm::StringMap<Attribute> bucketOf;
+  for (auto bucket : module.getOps<BucketOp>())
+    for (auto name : bucket.getParams().getAsRange<StringAttr>())
+      bucketOf[name.getValue()] =
+          FlatSymbolRefAttr::get(bucket.getSymNameAttr());
+  for (auto task : module.getOps<TaskOp>()) {
+    tasks[task.getSymNameAttr()] = task;
+    llvm::SetVector<Attribute> found;
+    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
+      RoleAttr role = task.getResultRole(i);
+      if (role.getKind() == RoleKind::Grad) {
+        if (Attribute bucket = bucketOf.lookup(role.getName()))
+          found.insert(bucket);
+      } else if (role.getKind() == RoleKind::GradRange) {
+        found.insert(FlatSymbolRefAttr::get(role.getContext(), role.getName()));
+      } else if (role.getKind() == RoleKind::Loss ||
+                 role.getKind() == RoleKind::Global ||
+                 role.getKind() == RoleKind::Norm) {
+        found.insert(role);
+      }
+    }
+    added[task.getSymNameAttr()].assign(found.begin(), found.end());
+    SmallVector<Attribute, 0> &read = readFirst[task.getSymNameAttr()];
+    if (task.getKind() == TaskKind::Prologue)
+      for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
+        if (RoleAttr role = task.getArgRole(i);
+            role.getKind() == RoleKind::Global && !found.contains(role))
+          read.push_back(role);
+  }
+}
+
+/// Places starts and waits in one schedule.
+class CollectiveInserter {
+public:
+  CollectiveInserter(ScheduleOp schedule, const TaskSums &tasks, int64_t places)
+      : schedule(schedule), tasks(tasks), places(places), builder(schedule) {}
+
+  void run(ArrayRef<Sum> sums, bool isNormLocal);
+
+private:
+  void scan();
+  void selectSums(ArrayRef<Sum> sums);
+  void orderStarts();
+  Operation *getReader(const Sum &sum) const;
+  void insert(const Sum &sum, Operation *behind, Operation *reader);
+  void insertLocally(const Sum &sum, Operation *reader);
+
+  /// A sum that this place takes part in.
+  struct Pending {
+    const Sum *sum;
+    /// The action that its start stands behind, and its position.
+    Operation *behind;
+    unsigned position;
+  };
+
+  ScheduleOp schedule;
+  const TaskSums &tasks;
+  int64_t places; ///< of the plan
+  OpBuilder builder;
+  /// Of each buffer the last run that adds to it.
+  DenseMap<Attribute, Operation *> lastAdd;
+  /// Of a count the first prologue that reads it, if one does.
+  DenseMap<Attribute, Operation *> nestedReader;
+  DenseMap<Operation *, unsigned> positions;
+  Operation *zero = nullptr, *check = nullptr, *norm = nullptr;
+  Operation *globalReader = nullptr, *bucketReader = nullptr,
+            *firstUpdate = nullptr;
+  SmallVector<Pending> pending;
+  int64_t nextId = 0;
+};
+
+/// Finds what the starts and waits are put behind and before.
+void CollectiveInserter::scan() {
+  auto setFirst = [](Operation *&first, Operation *action) {
+    if (!first)
+      first = action;
+  };
+  for (Operation &action : schedule.getBody().front()) {
+    positions[&action] = positions.size();
+    if (auto id = action.getAttrOfType<IntegerAttr>("id"))
+      nextId = std::max(nextId, id.getInt() + 1);
+    if (isa<ZeroOp>(action))
+      setFirst(zero, &action);
+    else if (isa<CheckCountsOp>(action))
+      setFirst(check, &action);
+    else if (isa<NormOp>(action))
+      setFirst(norm, &action);
+    auto run = dyn_cast<RunOp>(action);
+    if (!run)
+      continue;
+    for (Attribute what : tasks.of(run))
+      lastAdd[what] = run;
+    for (Attribute what : tasks.readByPrologue(run))
+      nestedReader.try_emplace(what, run);
+    TaskKind kind = tasks.getTask(run).getKind();
+    if (kind == TaskKind::Update)
+      setFirst(firstUpdate, run);
+    if (kind == TaskKind::Norm || kind == TaskKind::Update)
+      setFirst(bucketReader, run);
+    else if (kind != TaskKind::Prologue)
+      setFirst(globalReader, run);
+  }
+  // The check of the counts, and the norm, stand before all that runs behind
+  // them: also on a place that has nothing of its own to read.
+  if (check)
+    globalReader = check;
+  if (norm && (!bucketReader || positions[norm] < positions[bucketReader]))
+    bucketReader = norm;
+}
+
+/// The sums that this schedule takes part in. Where no run of it adds to one
+/// (its part stays zero), the start stands behind the zeroing of counts, or the
+/// check of the counts, which may skip the rest.
+void CollectiveInserter::selectSums(ArrayRef<Sum> sums) {
+  for (const Sum &sum : sums) {
+    bool isOfTraining = sum.isBucket() || sum.isScalar(RoleKind::Norm);
+    if (schedule.getEvaluation() && isOfTraining)
+      continue;
+    if (!sum.places.empty() && llvm::none_of(sum.places, [&](int64_t place) {
+          return schedule.isOf(place);
+        }))
+      continue;
+    Operation *behind = lastAdd.lookup(sum.what);
+    if (!behind)
+      behind = sum.isScalar(RoleKind::Global) || !check ? zero : check;
+    pending.push_back({&sum, behind, behind ? positions.lookup(behind) : 0});
+  }
+}
+
+/// Starts on one channel stand in one order on all ranks of its group. Within a
+/// place that is the order in which the sums become complete: all its ranks run
+/// this table. Over several places it is the list's, so a start waits with its
+/// place until those before it have theirs.
+void CollectiveInserter::orderStarts() {
+  DenseMap<int64_t, Pending> last; // by channel
+  for (Pending &each : pending) {
+    if (!each.sum->group.spansPlaces())
+      continue;
+    auto [it, isNew] = last.insert({each.sum->channel, each});
+    if (!isNew && it->second.position > each.position) {
+      each.behind = it->second.behind;
+      each.position = it->second.position;
+    }
+    it->second = each;
+  }
+  // Where two have one position, in the list's order: that of addresses.
+  llvm::sort(pending, [](const Pending &a, const Pending &b) {
+    return std::tie(a.position, a.sum) < std::tie(b.position, b.sum);
+  });
+}
+
+/// The action that needs the complete sum; null if only the end of the list
+/// does. No parameter is updated where the loss is not finite: the norm, which
+/// decides that, needs it.
+Operation *CollectiveInserter::getReader(const Sum &sum) const {
+  if (sum.isBucket())
+    return bucketReader;
+  if (sum.isScalar(RoleKind::Global)) {
+    Operation *nested = nestedReader.lookup(sum.what);
+    return nested ? nested : globalReader;
+  }
+  return norm; // null in evaluation
+}
+
+void CollectiveInserter::insert(const Sum &sum, Operation *behind,
+                                Operation *reader) {
+  Block &body = schedule.getBody().front();
+  Block::iterator at = behind ? std::next(behind->getIterator()) : body.begin();
+  // Sends first: another place waits for them.
+  while (at != body.end() && isa<StartOp, SendOp>(*at))
+    ++at;
+  builder.setInsertionPoint(&body, at);
+  Location loc = behind ? behind->getLoc() : schedule.getLoc();
+  StartOp::create(builder, loc, nextId, "all_reduce",
+                  builder.getStrArrayAttr(sum.group.axes),
+                  sum.group.among.empty()
+                      ? DenseI64ArrayAttr()
+                      : builder.getDenseI64ArrayAttr(sum.group.among),
+                  sum.channel, sum.what);
+  if (reader)
+    builder.setInsertionPoint(reader);
+  else
+    builder.setInsertionPointToEnd(&body);
+  WaitOp::create(builder, loc, nextId++);
+}
+
+/// One action that nobody waits for.
+void CollectiveInserter::insertLocally(const Sum &sum, Operation *reader) {
+  if (reader)
+    builder.setInsertionPoint(reader);
+  else
+    builder.setInsertionPointToEnd(&schedule.getBody().front());
+  SmallVector<int64_t> among = sum.group.among;
+  if (among.empty())
+    among = llvm::to_vector(llvm::seq(places));
+  SumPlacesOp::create(builder, schedule.getLoc(), sum.what, among);
+}
+
+void CollectiveInserter::run(ArrayRef<Sum> sums, bool isNormLocal) {
+  scan();
+  selectSums(sums);
+  // The bug of a norm of a rank's own gradients: they are summed behind it.
+  if (isNormLocal && norm) {
+    bucketReader = firstUpdate;
+    for (Pending &each : pending)
+      if (each.sum->isBucket()) {
+        each.behind = norm;
+        each.position = positions.lookup(norm);
+      }
+  }
+  if (!schedule.isLocal())
+    orderStarts();
+  for (const Pending &each : pending)
+    if (schedule.isLocal())
+      insertLocally(*each.sum, getReader(*each.sum));
+    else
+      insert(*each.sum, each.behind, getReader(*each.sum));
+}
+
+struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {
+  void runOnOperation() override {
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(plan))
+      return signalPassFailure();
+    SumList sums(getOperation(), *plan);
+    if (sums.get().empty())
+      return;
+    TaskSums tasks(getOperation());
+    bool isNormLocal = plan->getPlant() == "local-clip-norm";
+    for (auto schedule : getOperation().getOps<ScheduleOp>())
+      CollectiveInserter(schedule, tasks, plan->getAxisSize("pp"))
+          .run(sums.get(), isNormLocal);
+  }
+};
+
+} // namespace

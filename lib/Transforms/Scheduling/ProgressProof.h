@@ -1,0 +1,20 @@
+//===- ProgressProof.h - No rank of the schedules waits for ever ----------===//
+
+#ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_PROGRESSPROOF_H
+#define PPOPT_LIB_TRANSFORMS_SCHEDULING_PROGRESSPROOF_H
+
+#include "ScheduleIndex.h"
+
+namespace mlir::pp {
+
+/// Holds, on the tables of all places together, that all ends of a queue agree
+/// on its order and that no rank waits for ever, even if every communication
+/// holds its queue until all its ranks have reached it. Each table must have
+/// been checked by itself. `schedules` are those of training, or those of
+/// evaluation.
+LogicalResult proveSchedules(ArrayRef<ScheduleOp> schedules,
+                             const ScheduleIndex &index);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_TRANSFORMS_SCHEDULING_PROGRESSPROOF_H

@@ -1,0 +1,231 @@
+//===- VerifySchedule.cpp - Proves that schedules compute the step --------===//
+//
+// The contract of phase `scheduled`. Nothing is changed. The table of each
+// place is walked once, and each of its actions is checked in these respects:
+//
+//   RunChecker       tasks run once on every microbatch
+//   TransferChecker  transfers are made once, what is started is waited for
+//   SlotChecker      saved and received values are read from slots that hold
+//   them SumChecker       sums over ranks are complete when they are read
+//   LoanChecker      borrowed parameters come before they are read or updated
+//
+// Then ProgressProof checks the tables of all places together.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoanChecker.h"
+#include "ProgressProof.h"
+#include "RunChecker.h"
+#include "SlotChecker.h"
+#include "SumChecker.h"
+#include "TransferChecker.h"
+
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Scheduling/Passes.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_VERIFYSCHEDULE
+#include "ppopt/Transforms/Scheduling/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+/// Every place has one table; a table is of a place that there is.
+LogicalResult checkPlaces(ArrayRef<ScheduleOp> schedules, PlanOp plan) {
+  int64_t places = plan.getAxisSize("pp");
+  SmallVector<ScheduleOp> found(places);
+  for (ScheduleOp schedule : schedules) {
+    if (schedule.isLocal())
+      return schedule.emitOpError("is of all places, and the plan's launch is ")
+             << plan.getLaunch();
+    int64_t place = schedule.getPlace();
+    if (place < 0 || place >= places)
+      return schedule.emitOpError("is of place ")
+             << place << ", and the plan has " << places;
+    if (ScheduleOp first = found[place]) {
+      InFlightDiagnostic diag =
+          schedule.emitOpError("is a second one of place ") << place;
+      diag.attachNote(first.getLoc()) << "the first is here";
+      return diag;
+    }
+    found[place] = schedule;
+  }
+  for (int64_t place = 0; place < places; ++place)
+    if (!found[place])
+      return plan.emitOpError("has place ") << place << " without a schedule";
+  return success();
+}
+
+/// All places have one table together.
+LogicalResult checkIsLocal(ArrayRef<ScheduleOp> schedules) {
+  for (ScheduleOp schedule : schedules) {
+    if (!schedule.isLocal())
+      return schedule.emitOpError("is of place ")
+             << schedule.getPlace() << ", and the plan's launch is local";
+    if (schedule != schedules.front())
+      return schedule.emitOpError("is a second one of all places");
+  }
+  return success();
+}
+
+/// Walks one table.
+class TableWalk {
+public:
+  explicit TableWalk(CheckedTable table)
+      : table(table), runs(table), transfers(table), slots(table), sums(table),
+        loans(table) {}
+
+  LogicalResult check();
+
+private:
+  LogicalResult check(Operation &action);
+  LogicalResult check(RunOp run);
+  LogicalResult check(SendOp send);
+  LogicalResult check(RecvOp recv);
+  LogicalResult check(CopyValueOp copy);
+  LogicalResult check(StartOp start);
+  LogicalResult check(WaitOp wait);
+  LogicalResult checkSendOfBucket(Operation *send, const SlotUse &use);
+  LogicalResult checkComplete();
+
+  CheckedTable table;
+  RunChecker runs;
+  TransferChecker transfers;
+  SlotChecker slots;
+  SumChecker sums;
+  LoanChecker loans;
+};
+
+LogicalResult TableWalk::check(RunOp run) {
+  return success(succeeded(runs.check(run)) && succeeded(sums.check(run)) &&
+                 succeeded(loans.check(run)) && succeeded(slots.check(run)));
+}
+
+/// A transfer of the step sends a bucket's parameters, or its gradients.
+LogicalResult TableWalk::checkSendOfBucket(Operation *send,
+                                           const SlotUse &use) {
+  if (use.role.getKind() != RoleKind::GradRange)
+    return loans.checkSend(send, use);
+  sums.take(send, use);
+  return success();
+}
+
+LogicalResult TableWalk::check(SendOp send) {
+  if (failed(transfers.check(send)))
+    return failure();
+  SlotUse use = table.index.uses.of(send);
+  if (liesInSlot(use.role))
+    return slots.checkSend(send, use);
+  if (use.role.getKind() == RoleKind::ParamRange)
+    loans.start(send, use);
+  return checkSendOfBucket(send, use);
+}
+
+LogicalResult TableWalk::check(RecvOp recv) {
+  if (failed(transfers.check(recv)))
+    return failure();
+  SlotUse use = table.index.uses.of(recv);
+  return liesInSlot(use.role) ? slots.checkReceive(recv, use) : success();
+}
+
+/// A send and a receive that are done at once.
+LogicalResult TableWalk::check(CopyValueOp copy) {
+  if (failed(transfers.check(copy)))
+    return failure();
+  int64_t microbatch = copy.getMicrobatch();
+  auto [read, write] = table.index.uses.of(copy);
+  if (failed(liesInSlot(read.role) ? slots.checkRead(copy, read, microbatch)
+                                   : checkSendOfBucket(copy, read)))
+    return failure();
+  if (liesInSlot(write.role))
+    return slots.checkWrite(copy, write, microbatch);
+  loans.receive(write);
+  return success();
+}
+
+LogicalResult TableWalk::check(StartOp start) {
+  return success(succeeded(transfers.check(start)) &&
+                 succeeded(sums.check(start)));
+}
+
+LogicalResult TableWalk::check(WaitOp wait) {
+  FailureOr<Operation *> action = transfers.check(wait);
+  if (failed(action))
+    return failure();
+  if (auto start = dyn_cast<StartOp>(*action)) {
+    sums.finish(start, wait);
+  } else if (auto send = dyn_cast<SendOp>(*action)) {
+    SlotUse use = table.index.uses.of(send);
+    liesInSlot(use.role) ? slots.finish(send) : loans.finish(use);
+  } else {
+    auto recv = cast<RecvOp>(*action);
+    SlotUse use = table.index.uses.of(recv);
+    liesInSlot(use.role) ? slots.finish(recv) : loans.receive(use);
+  }
+  return success();
+}
+
+LogicalResult TableWalk::check(Operation &action) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&action)
+      .Case<RunOp, SendOp, RecvOp, CopyValueOp, StartOp, WaitOp>(
+          [&](auto op) { return check(op); })
+      .Case([&](SumPlacesOp op) { return sums.check(op); })
+      .Case([&](CheckCountsOp op) {
+        return sums.checkAreSummed(op, table.index.globals.getArrayRef());
+      })
+      .Case([&](NormOp op) {
+        return sums.checkAreSummed(op, table.index.deciding.getArrayRef());
+      })
+      .Default(success());
+}
+
+LogicalResult TableWalk::checkComplete() {
+  return success(succeeded(transfers.checkAllAreDone()) &&
+                 succeeded(runs.checkComplete()) &&
+                 succeeded(sums.checkComplete()) &&
+                 succeeded(transfers.checkComplete()));
+}
+
+LogicalResult TableWalk::check() {
+  for (Operation &action : table.schedule.getBody().front())
+    if (failed(check(action)))
+      return failure();
+  return checkComplete();
+}
+
+struct VerifySchedule : pp::impl::VerifyScheduleBase<VerifySchedule> {
+  void runOnOperation() override {
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(plan))
+      return signalPassFailure();
+    ScheduleIndex index(getOperation(), *plan);
+    SmallVector<ScheduleOp> training, evaluation;
+    for (auto schedule : getOperation().getOps<ScheduleOp>())
+      (schedule.getEvaluation() ? evaluation : training).push_back(schedule);
+    for (ArrayRef<ScheduleOp> schedules : {training, evaluation})
+      if (!schedules.empty() && failed(check(schedules, index)))
+        return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+private:
+  LogicalResult check(ArrayRef<ScheduleOp> schedules,
+                      const ScheduleIndex &index) {
+    PlanOp plan = index.plan;
+    bool isLocal = plan.getLaunch() == "local";
+    if (failed(isLocal ? checkIsLocal(schedules)
+                       : checkPlaces(schedules, plan)))
+      return failure();
+    for (ScheduleOp schedule : schedules)
+      if (failed(TableWalk({schedule, index}).check()))
+        return failure();
+    return isLocal ? success() : proveSchedules(schedules, index);
+  }
+};
+
+} // namespace

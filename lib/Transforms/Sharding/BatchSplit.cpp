@@ -1,0 +1,120 @@
+//===- BatchSplit.cpp - How values follow the split of the batch ----------===//
+
+#include "ppopt/Transforms/Sharding/BatchSplit.h"
+
+#include "ppopt/Dialect/PP/Shapes.h"
+
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+std::optional<BatchLoop> pp::getBatchLoop(const IterationSpace &space,
+                                          const TensorLoops &tensor,
+                                          BatchState state, int64_t batch) {
+  // The dimension's loops are major to minor: the cut is on the first that has
+  // more than one iteration, and each of its iterations stands for `minor`
+  // elements.
+  ArrayRef<unsigned> loops = tensor[state.dim];
+  int64_t minor = 1;
+  for (unsigned loop : loops)
+    minor *= space.loops[loop].extent;
+  for (unsigned loop : loops) {
+    int64_t extent = space.loops[loop].extent;
+    minor /= extent;
+    if (extent == 1 && loop != loops.back())
+      continue;
+    if (state.unit % minor != 0 || extent != batch * (state.unit / minor))
+      return std::nullopt;
+    return BatchLoop{loop, state.unit / minor};
+  }
+  return std::nullopt;
+}
+
+std::optional<BatchState> pp::getStateFor(const IterationSpace &space,
+                                          const TensorLoops &tensor,
+                                          BatchLoop cut) {
+  for (auto [dim, loops] : llvm::enumerate(tensor)) {
+    const auto *found = llvm::find(loops, cut.loop);
+    if (found == loops.end())
+      continue;
+    for (const auto *it = loops.begin(); it != found; ++it)
+      if (space.loops[*it].extent != 1)
+        return std::nullopt;
+    int64_t minor = 1;
+    for (const auto *it = found + 1; it != loops.end(); ++it)
+      minor *= space.loops[*it].extent;
+    return BatchState::split(dim, cut.unit * minor);
+  }
+  return BatchState{};
+}
+
+bool pp::isTable(Operation *op) {
+  auto constant = dyn_cast_or_null<ConstantOp>(op);
+  return constant && !isa<SplatElementsAttr>(constant.getValue());
+}
+
+std::optional<IterationComputation>
+pp::findIterationComputation(Value value, BatchState state, int64_t extent) {
+  auto op = value.getDefiningOp<IterationSpaceOpInterface>();
+  if (!op || op->getNumResults() != 1 || isa<ParamOp>(op))
+    return std::nullopt;
+  IterationSpace space = op.getIterationSpace();
+  std::optional<BatchLoop> cut =
+      getBatchLoop(space, space.results[0], state, extent);
+  if (!cut || space.loops[cut->loop].kind != LoopKind::Parallel)
+    return std::nullopt;
+  return IterationComputation{op, std::move(space), *cut};
+}
+
+bool pp::dependsOnPosition(Operation *op, int64_t dim) {
+  ArrayRef<int64_t> shape = getShape(op->getResult(0));
+  auto getAttrsOnTile = [&](int64_t unit) {
+    Operation *copy = op->clone();
+    cast<IterationSpaceOpInterface>(copy).setTile(
+        {dim, unit, SmallVector<int64_t>(shape)});
+    DictionaryAttr attrs = copy->getAttrDictionary();
+    copy->destroy();
+    return attrs;
+  };
+  return getAttrsOnTile(1) != getAttrsOnTile(2);
+}
+
+LogicalResult pp::verifyPart(IterationSpaceOpInterface whole, Operation *part,
+                             BatchLoop cut, int64_t rows) {
+  IterationSpace space = whole.getIterationSpace();
+  LoopKind kind = space.loops[cut.loop].kind;
+  auto refuse = [&] {
+    return part->emitOpError("is not what it computes for ")
+           << rows << " of its rows: ";
+  };
+  if (kind != LoopKind::Parallel && kind != LoopKind::Sum)
+    return refuse() << "each result needs all of them";
+  auto check = [&](Value was, Value is, const TensorLoops &loops,
+                   bool isResult) -> LogicalResult {
+    std::optional<BatchState> state = getStateFor(space, loops, cut);
+    if (!state)
+      return refuse() << "they are scattered in " << was.getType();
+    bool isSplit = state->kind == BatchState::Split;
+    if (isResult && isSplit != (kind == LoopKind::Parallel))
+      return refuse() << "results are "
+                      << (isSplit ? "rows and sums over them"
+                                  : "the same for each");
+    SmallVector<int64_t> shape(getShape(was));
+    if (isSplit)
+      shape[state->dim] = rows * state->unit;
+    if (getShape(is) != ArrayRef<int64_t>(shape))
+      return refuse() << is.getType() << " stands for these rows of "
+                      << was.getType();
+    return success();
+  };
+  for (auto [was, is, loops] :
+       llvm::zip(whole->getOperands(), part->getOperands(), space.operands))
+    if (failed(check(was, is, loops, /*isResult=*/false)))
+      return failure();
+  for (auto [was, is, loops] :
+       llvm::zip(whole->getResults(), part->getResults(), space.results))
+    if (failed(check(was, is, loops, /*isResult=*/true)))
+      return failure();
+  return verify(part);
+}

@@ -1,0 +1,93 @@
+//===- SplitBatch.cpp - Proves the batch's split, makes shapes local ------===//
+//
+// Before (phase train): the entry on global shapes. After: the same ops on the
+// shapes of one microbatch of one rank; the sums over the batch that must be
+// known first are pp.batch_sum; updates and the loss are partial sums. What
+// can't be split is refused.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Model/IndexSources.h"
+#include "ppopt/Transforms/Sharding/BatchPropagation.h"
+#include "ppopt/Transforms/Sharding/Passes.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_SPLITBATCH
+#include "ppopt/Transforms/Sharding/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+/// What the parts of each input index, by the input.
+using InputRanges = DenseMap<BlockArgument, llvm::SetVector<Attribute>>;
+
+/// Takes a part of all rows of the batch: what the runtime can check.
+bool addRange(InputRanges &ranges, Operation *op, BlockArgument input,
+              const ElementBox &box, IndexRange range) {
+  ArrayRef<int64_t> shape = getShape(input);
+  if (shape.empty() || box.begin[0] != 0 || box.end[0] != shape[0])
+    return false;
+  Builder builder(op->getContext());
+  auto rest = [&](ArrayRef<int64_t> index) {
+    return builder.getDenseI64ArrayAttr(index.drop_front());
+  };
+  ranges[input].insert(IdRangeAttr::get(op->getContext(), rest(box.begin),
+                                        rest(box.end), range.end,
+                                        range.ignoreIndex, describeSource(op)));
+  return true;
+}
+
+/// Declares the inputs with their global shapes before they become local.
+LogicalResult declareInputs(func::FuncOp entry) {
+  InputRanges ranges;
+  auto add = [&](Operation *op, BlockArgument input, const ElementBox &box,
+                 IndexRange range) {
+    return addRange(ranges, op, input, box, range);
+  };
+  if (failed(markComputedIds(entry, add)))
+    return failure();
+  OpBuilder builder(entry);
+  for (BlockArgument argument : entry.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    auto shift = entry.getArgAttrOfType<IntegerAttr>(i, kShiftAttr);
+    InputDeclOp::create(builder, argument.getLoc(),
+                        entry.getArgAttrOfType<StringAttr>(i, kInputAttr),
+                        TypeAttr::get(argument.getType()),
+                        builder.getI64IntegerAttr(shift ? shift.getInt() : 0),
+                        builder.getArrayAttr(ranges[argument].getArrayRef()));
+  }
+  return success();
+}
+
+struct SplitBatch : pp::impl::SplitBatchBase<SplitBatch> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> entry = findEntry(getOperation());
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(entry) || failed(plan))
+      return signalPassFailure();
+    FailureOr<int64_t> batch = getModelBatch(*entry);
+    if (failed(batch))
+      return signalPassFailure();
+    if (*batch != plan->getBatch()) {
+      entry->emitError("has a batch of ")
+          << *batch << " rows, but the plan says " << plan->getBatch();
+      return signalPassFailure();
+    }
+    if (failed(declareInputs(*entry)))
+      return signalPassFailure();
+    BatchPropagation propagation(*entry, *batch, plan->getBatchTiles());
+    propagation.plant = plan->getPlant().value_or("");
+    if (failed(propagation.propagate()))
+      return signalPassFailure();
+    propagation.applyLocalShapes(*batch / plan->getBatchTiles());
+  }
+};
+
+} // namespace

@@ -1,0 +1,155 @@
+//===- job.cpp - What the ranks of a process share ------------------------===//
+
+#include "app/job.h"
+
+#include "app/resume.h"
+#include "app/run_record.h"
+#include "base/error.h"
+#include "base/usage_error.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::Program;
+
+constexpr int64_t kDefaultEvalBatches = 8;
+
+/// Throws where the samples do not fill one batch.
+void checkFillsBatch(const Program &program, const SampleReader &reader,
+                     const char *flag) {
+  const runtime::Plan &plan = program.plan;
+  auto count = static_cast<int64_t>(
+      std::min<uint64_t>(reader.count(), static_cast<uint64_t>(INT64_MAX)));
+  if (count >= plan.batch)
+    return;
+  // Each data-parallel rank cuts its rows into as many microbatches.
+  int64_t tiles = plan.axisSize("dp") * plan.microbatches;
+  int64_t fits = count / tiles * tiles;
+  throw Error("{}: {} {} do not fill one batch of {}: give at least {} more, "
+              "or compile "
+              "with {}",
+              flag, count, reader.unit(), plan.batch, plan.batch - count,
+              fits > 0
+                  ? fmt::format("--batch {}", fits)
+                  : fmt::format("a --batch of at most {} and fewer ranks or "
+                                "microbatches, which divide it",
+                                std::max<int64_t>(count, 1)));
+}
+
+std::optional<Sampler> openTraining(const Program &program,
+                                    const Options &options) {
+  std::shared_ptr<SampleReader> reader;
+  if (!options.data.empty())
+    reader = makeTokenReader(program, options.data, options.tokens, "--data");
+  else if (!options.inputs.empty())
+    reader = makeTensorReader(program, options.inputs, "--inputs");
+  else
+    return std::nullopt;
+  checkFillsBatch(program, *reader,
+                  options.data.empty() ? "--inputs" : "--data");
+  std::unique_ptr<SampleOrder> order;
+  if (options.shuffle)
+    order = std::make_unique<ShuffledOrder>(options.seed, reader->count());
+  else
+    order = std::make_unique<SequentialOrder>(reader->count());
+  return Sampler(program, std::move(reader), std::move(order));
+}
+
+/// Batches of an evaluation; throws where the samples do not fill them.
+int64_t chooseEvalBatches(const Program &program, const Options &options,
+                          const SampleReader &reader, const char *flag) {
+  int64_t batch = program.plan.batch;
+  checkFillsBatch(program, reader, flag);
+  int64_t full = static_cast<int64_t>(
+      std::min<uint64_t>(reader.count() / batch, INT64_MAX));
+  if (options.evalBatches > full)
+    throw Error("--eval-batches {}: {} has {} {}, enough for {} batches of {}",
+                options.evalBatches, flag, reader.count(), reader.unit(), full,
+                batch);
+  return options.evalBatches > 0 ? options.evalBatches
+                                 : std::min(full, kDefaultEvalBatches);
+}
+
+/// Of all that the run reads and writes, before it writes anything. The files
+/// of samples are those that were found.
+void checkPaths(const Options &options, const std::optional<Sampler> &training,
+                const std::optional<Sampler> &evaluation) {
+  if (options.outputs.empty() && options.checkpoint.empty())
+    return;
+  PathUses uses = options.paths;
+  uses.writesOutput();
+  std::error_code error;
+  uses.reads("this program",
+             std::filesystem::read_symlink("/proc/self/exe", error));
+  for (const auto &[sampler, flag] :
+       {std::pair(&training, options.data.empty() ? "--inputs" : "--data"),
+        std::pair(&evaluation,
+                  options.evalData.empty() ? "--eval-inputs" : "--eval-data")})
+    if (*sampler)
+      for (const SampleFile &file : (*sampler)->reader().files())
+        uses.readsFound(flag, file.path);
+  if (std::string conflict = uses.findConflict(); !conflict.empty())
+    throw UsageError("{}", conflict);
+}
+
+/// A run must not end, hours later, in a file that cannot be written.
+void checkWritable(const Options &options) {
+  for (const OutputPath &output : options.outputs)
+    if (std::string why = whyNotWritable(output.path, output.writing);
+        !why.empty())
+      throw Error("{} {}: {}", output.flag, output.path, why);
+}
+
+} // namespace
+
+Job::Job(const Program &program, const Options &options,
+         std::optional<int64_t> place)
+    : program(program), options(options),
+      training(openTraining(program, options)) {
+  bool tokens = !options.evalData.empty();
+  if (tokens || !options.evalInputs.empty()) {
+    const char *flag = tokens ? "--eval-data" : "--eval-inputs";
+    std::shared_ptr<SampleReader> reader =
+        tokens
+            ? makeTokenReader(program, options.evalData, options.tokens, flag)
+            : makeTensorReader(program, options.evalInputs, flag);
+    evalBatches = chooseEvalBatches(program, options, *reader, flag);
+    auto order = std::make_unique<SpacedOrder>(
+        reader->count(),
+        static_cast<uint64_t>(evalBatches * program.plan.batch));
+    evaluation.emplace(program, std::move(reader), std::move(order));
+  }
+  exported = options.exportMap.empty()
+                 ? ownTensors(program)
+                 : ParameterMap::read(options.exportMap).tensorsOf(program);
+  if (!options.initMap.empty())
+    initial = std::make_unique<InitialParameters>(
+        program, options.init, ParameterMap::read(options.initMap));
+  else if (!options.init.empty())
+    initial = std::make_unique<InitialParameters>(program, options.init);
+  checkPaths(options, training, evaluation);
+  checkWritable(options);
+  resumed = openNewest(program, options, place);
+  if (resumed) {
+    if (!options.onlyGenerates)
+      notes =
+          compareRuns(resumed->manifest(), describeRun(*this), resumed->path());
+    notes.insert(
+        notes.begin(),
+        fmt::format("{} {} after step {}",
+                    options.onlyGenerates ? "parameters of" : "resumed from",
+                    resumed->path(), resumed->manifest().step));
+  } else if (options.resume) {
+    if (options.onlyGenerates)
+      throw Error("--resume: no checkpoint in {} to generate from",
+                  options.checkpoint);
+    notes.push_back(fmt::format("no checkpoint in {}: starts with step 1",
+                                options.checkpoint));
+  }
+}
+
+} // namespace ppopt::train

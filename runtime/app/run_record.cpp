@@ -1,0 +1,171 @@
+//===- run_record.cpp - What a checkpoint records of its run --------------===//
+
+#include "app/run_record.h"
+
+#include "base/error.h"
+#include "base/list_files.h"
+#include "observe/describe.h"
+
+#include <fmt/format.h>
+
+namespace ppopt::train {
+namespace {
+
+/// The shortest text that reads back as the same number.
+template <typename Number> std::string textOf(Number number) {
+  return fmt::format("{}", number);
+}
+
+const char *nameOf(LearningRateShape shape) {
+  switch (shape) {
+  case LearningRateShape::Constant:
+    return "constant";
+  case LearningRateShape::Linear:
+    return "linear";
+  case LearningRateShape::Cosine:
+    return "cosine";
+  }
+  return "";
+}
+
+std::map<std::string, std::string> describeFlags(const Options &options) {
+  const LearningRateSchedule &rate = options.learningRate;
+  return {{"steps", textOf(options.steps)},
+          {"lr", textOf(rate.peak)},
+          {"min-lr", textOf(rate.least)},
+          {"warmup", textOf(rate.warmup)},
+          {"lr-schedule", nameOf(rate.shape)},
+          {"weight-decay", textOf(options.weightDecay)},
+          {"betas", textOf(options.beta1) + "," + textOf(options.beta2)},
+          {"eps", textOf(options.eps)},
+          {"momentum", textOf(options.momentum)},
+          {"clip", textOf(options.clip)},
+          {"skip-bad-steps", textOf(options.skipBadSteps)},
+          {"seed", textOf(options.seed)}};
+}
+
+std::map<std::string, std::string> describePlan(const Job &job) {
+  const runtime::Plan &plan = job.program.plan;
+  return {{"mesh", describeMesh(plan)},
+          {"microbatches", textOf(plan.microbatches)},
+          {"schedule", plan.schedule},
+          {"launch", job.program.local ? "local" : "ranks"},
+          {"tied", plan.lendsTied ? "owner" : "sum"},
+          {"recompute", plan.recompute},
+          {"optimizer", plan.optimizer},
+          {"precision", plan.precision},
+          {"threads", textOf(plan.threads)},
+          {"cpu", plan.cpu},
+          {"collectives", job.options.collectives == comm::Collectives::Ring
+                              ? "ring"
+                              : "mpi"}};
+}
+
+SampleRecord describeSamples(const Job &job) {
+  SampleRecord samples;
+  samples.batch = job.program.plan.batch;
+  if (!job.training)
+    return samples;
+  samples.order = job.options.shuffle ? "shuffled" : "sequential";
+  samples.format = job.options.data.empty()                    ? "tensors"
+                   : job.options.tokens == TokenFormat::Uint16 ? "uint16"
+                                                               : "bytes";
+  samples.count = job.training->reader().count();
+  samples.files = job.training->reader().files();
+  return samples;
+}
+
+/// How the samples of two runs differ, and what to do; empty if they do not.
+std::string differenceOf(const SampleRecord &saved, const SampleRecord &now) {
+  auto differs = [](const char *what, const auto &then, const auto &today) {
+    return fmt::format("{} {}, {} now", what, then, today);
+  };
+  if (saved.batch != now.batch)
+    return differs("its batch was", saved.batch, now.batch);
+  if (saved.format != now.format)
+    return differs("its data were read as", saved.format, now.format);
+  if (saved.order != now.order)
+    return differs("its samples were", saved.order, now.order);
+  if (saved.files.size() != now.files.size())
+    return differs("the files of its data were", saved.files.size(),
+                   now.files.size());
+  for (size_t i = 0; i < saved.files.size(); ++i)
+    if (saved.files[i].bytes != now.files[i].bytes)
+      return fmt::format("its data file {} had {} bytes, {} has {}",
+                         saved.files[i].path, saved.files[i].bytes,
+                         now.files[i].path, now.files[i].bytes);
+  if (saved.count != now.count)
+    return differs("the number of its samples was", saved.count, now.count);
+  return "";
+}
+
+/// Files of the same size that were written since: copied, or with other
+/// contents. Empty if there are none; else a note for people.
+std::string describeRewritten(const SampleRecord &saved,
+                              const SampleRecord &now) {
+  std::vector<std::string> rewritten;
+  for (size_t i = 0; i < saved.files.size(); ++i)
+    if (saved.files[i].written != now.files[i].written)
+      rewritten.push_back(now.files[i].path);
+  if (rewritten.empty())
+    return "";
+  return fmt::format("resume: data files were written since: {}; their sizes "
+                     "are the same, and so, it is taken, are their contents",
+                     describePaths(rewritten));
+}
+
+void checkSteps(const Manifest &saved, const Manifest &now,
+                const std::string &path) {
+  int64_t steps = std::stoll(now.flags.at("steps"));
+  if (saved.step > steps)
+    throw Error("--resume: {} is of step {}, and --steps {} is the total of "
+                "steps",
+                path, saved.step, steps);
+}
+
+} // namespace
+
+Manifest describeRun(const Job &job) {
+  Manifest manifest;
+  manifest.model = job.program.model;
+  manifest.modelHash = job.program.modelHash;
+  manifest.flags = describeFlags(job.options);
+  manifest.plan = describePlan(job);
+  manifest.samples = describeSamples(job);
+  return manifest;
+}
+
+std::vector<std::string> compareRuns(const Manifest &saved, const Manifest &now,
+                                     const std::string &path) {
+  checkSteps(saved, now, path);
+  std::string samples = differenceOf(saved.samples, now.samples);
+  if (samples.empty() && saved.flags.at("seed") != now.flags.at("seed"))
+    samples = fmt::format("its --seed was {}, {} now", saved.flags.at("seed"),
+                          now.flags.at("seed"));
+  if (!samples.empty())
+    throw Error("--resume: {} cannot be gone on with on other samples: {}; go "
+                "on with the same, or start anew from its parameters with "
+                "--init {} instead of --resume",
+                path, samples, path);
+  std::vector<std::string> notes;
+  if (std::string note = describeRewritten(saved.samples, now.samples);
+      !note.empty())
+    notes.push_back(note);
+  bool decays = now.flags.at("lr-schedule") != "constant";
+  for (const auto &[flag, value] : now.flags)
+    if (auto then = saved.flags.find(flag);
+        then != saved.flags.end() && then->second != value)
+      notes.push_back(fmt::format(
+          "resume: --{} was {}, is {}{}", flag, then->second, value,
+          flag == "steps" && decays
+              ? ": from here on the learning rate is that of the new total"
+              : ""));
+  for (const auto &[fact, value] : now.plan)
+    if (auto then = saved.plan.find(fact);
+        then != saved.plan.end() && then->second != value)
+      notes.push_back(fmt::format("resume: the plan's {} was {}, is {}", fact,
+                                  then->second, value));
+  return notes;
+}
+
+} // namespace ppopt::train

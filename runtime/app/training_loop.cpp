@@ -1,0 +1,311 @@
+//===- training_loop.cpp - All steps of one rank --------------------------===//
+
+#include "app/training_loop.h"
+
+#include "app/bad_steps.h"
+#include "app/checkpoints.h"
+#include "app/step_control.h"
+#include "base/error.h"
+#include "base/stop_signals.h"
+#include "base/stopwatch.h"
+#include "data/sample_feed.h"
+#include "executor/activity_words.h"
+#include "executor/initialize.h"
+#include "executor/messages.h"
+#include "executor/rank.h"
+#include "executor/walker.h"
+#include "generate/generate.h"
+#include "observe/profile_report.h"
+#include "observe/progress.h"
+#include "observe/replica_check.h"
+#include "observe/trace_file.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <optional>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::Program;
+
+class TrainingLoop {
+public:
+  TrainingLoop(const Job &job, const ppopt_task_fn *tasks,
+               comm::Transport *transport)
+      : job_(job), program_(job.program), options_(job.options),
+        rank_(job.program, tasks, transport,
+              {static_cast<int>(job.program.plan.threads),
+               job.options.collectives}),
+        words_(rank_), samples_(job.program, rank_.inputs,
+                                job.program.plan.coordinate(rank_.index, "dp")),
+        first_(job.firstStep()), last_(std::max(first_, options_.steps)),
+        badSteps_(rank_, job.options.skipBadSteps), control_(rank_) {
+    settings_.weightDecay = options_.weightDecay;
+    settings_.beta1 = options_.beta1;
+    settings_.beta2 = options_.beta2;
+    settings_.eps = options_.eps;
+    settings_.momentum = options_.momentum;
+    settings_.clip = options_.clip;
+    settings_.seed = options_.seed;
+    walk_.checkPredicted = options_.checkCounters;
+    walk_.poison = options_.poison;
+    if (!options_.publishPhases.empty())
+      board_.emplace(options_.publishPhases, program_.plan.ranks(),
+                     rank_.index);
+    rank_.board = board_ ? &*board_ : nullptr;
+    if (options_.checkReplicas > 0)
+      replicas_.emplace(rank_);
+    if (rank_.index == 0)
+      progress_.emplace(job.program, job.options, first_);
+    if (!options_.checkpoint.empty())
+      checkpoints_.emplace(rank_, job, progress_ ? &*progress_ : nullptr);
+  }
+
+  /// Returns the exit status.
+  int run() {
+    start();
+    for (int64_t step = first_; step < last_; ++step) {
+      if (evaluatesAfter(step) && !evaluate(step))
+        return stop(step);
+      train(step);
+      if (replicas_ &&
+          ((step + 1) % options_.checkReplicas == 0 || step + 1 == last_))
+        replicas_->run(step + 1);
+      if (control_.agreesToStop())
+        return stop(step + 1);
+      if (checkpoints_)
+        checkpoints_->afterStep(step + 1, settings_.updates);
+    }
+    if (checkpoints_)
+      checkpoints_->save(last_, settings_.updates);
+    if (!evaluate(last_))
+      return stop(last_);
+    finish();
+    int status = job_.generation ? generateText(rank_, *job_.generation) : 0;
+    if (checkpoints_)
+      checkpoints_->expectSaved(last_);
+    return status;
+  }
+
+private:
+  void publish(runtime::Phase phase) {
+    if (board_)
+      board_->enter(phase);
+  }
+  /// For who watches the ranks; after `steps` steps, or in that one.
+  void enter(comm::Activity::Part part, int64_t steps) {
+    if (rank_.transport)
+      rank_.transport->activity().enter(part, steps);
+  }
+  void start();
+  void takeParameters();
+  void train(int64_t step);
+  bool evaluatesAfter(int64_t stepsDone) const {
+    return stepsDone == last_ ||
+           (options_.evalEvery > 0 && stepsDone % options_.evalEvery == 0);
+  }
+  /// False where the run is to stop: then nothing is reported.
+  bool evaluate(int64_t stepsDone);
+  /// Lets the samples be read that come next.
+  void prefetch(int64_t stepsDone);
+  void prefetchTraining(int64_t step);
+  int stop(int64_t stepsDone);
+  void finish();
+  void summarize();
+
+  const Job &job_;
+  const Program &program_;
+  const Options &options_;
+  std::optional<runtime::PhaseBoard> board_;
+  ppopt_rank rank_;
+  runtime::ActivityWords words_;
+  SampleFeed samples_;
+  const int64_t first_;            ///< the first step
+  const int64_t last_;             ///< steps done at the end
+  runtime::StepSettings settings_; ///< `step` counts the updates made so far
+  runtime::WalkOptions walk_;
+  BadSteps badSteps_;
+  RankReport report_;
+  StepControl control_;
+  std::optional<ReplicaCheck> replicas_;
+  std::optional<runtime::StepTrace> trace_;
+  std::optional<CommonClock> clock_; ///< of the trace
+  std::optional<runtime::StepProfile> profile_;
+  std::optional<Progress> progress_; ///< rank 0's
+  std::optional<Checkpoints> checkpoints_;
+};
+
+void TrainingLoop::start() {
+  prefetch(first_);
+  if (!options_.trace.empty()) {
+    trace_.emplace(rank_.actions,
+                   std::min(options_.traceSteps, options_.steps));
+    clock_.emplace(rank_);
+    walk_.trace = &*trace_;
+  }
+  if (options_.profile != Profiled::Nobody)
+    profile_.emplace(program_, rank_.actions);
+  takeParameters();
+  if (!progress_)
+    return;
+  progress_->start(program_.local    ? "local"
+                   : rank_.transport ? rank_.transport->kind()
+                                     : "threads");
+  if (job_.training)
+    progress_->note("training on " + job_.training->reader().describe());
+  for (const std::string &note : job_.notes)
+    progress_->note(note);
+  if (job_.evaluation)
+    progress_->note(
+        fmt::format("evaluating on {} batch{} of {} {} spaced evenly over {}",
+                    job_.evalBatches, job_.evalBatches == 1 ? "" : "es",
+                    program_.plan.batch, job_.evaluation->reader().unit(),
+                    job_.evaluation->reader().describe()));
+}
+
+void TrainingLoop::takeParameters() {
+  if (job_.resumed) {
+    job_.resumed->load(rank_);
+    settings_.updates = job_.resumed->manifest().updates;
+    return;
+  }
+  runtime::initializeParameters(program_, rank_.parameters, options_.seed,
+                                rank_.options.threads);
+  if (job_.initial)
+    job_.initial->load(rank_.parameters);
+}
+
+void TrainingLoop::train(int64_t step) {
+  Stopwatch watch;
+  enter(comm::Activity::Part::Step, step + 1);
+  if (board_)
+    board_->beginStep(step + 1);
+  publish(runtime::Phase::other);
+  settings_.learningRate = options_.learningRate.at(step);
+  settings_.step = step;
+  if (profile_ && step > first_)
+    rank_.profile = &*profile_;
+  if (job_.training) {
+    runtime::LineTimer timer(rank_.profile ? &rank_.profile->samples()
+                                           : nullptr);
+    samples_.fill(*job_.training, step);
+    prefetch(step + 1);
+  }
+  runtime::StepResult result = runtime::walkStep(rank_, settings_, walk_);
+  enter(comm::Activity::Part::Between, step + 1);
+  publish(runtime::Phase::other);
+  if (rank_.profile)
+    rank_.profile->endStep(watch.elapsed());
+  rank_.profile = nullptr;
+  // An update reads gradients and leaves them as they are.
+  if (step == first_ && !options_.dumpGradients.empty())
+    exportGradients(rank_, options_.dumpGradients);
+  badSteps_.look(step, settings_, result);
+  if (step == first_ + 1)
+    report_ = {}; // the first touches memory for the first time
+  report_.seconds += result.seconds;
+  report_.waitedSeconds += result.waitedSeconds;
+  if (result.skipped.empty())
+    ++settings_.updates;
+  if (progress_)
+    progress_->step(step, settings_.learningRate, result, watch.milliseconds());
+}
+
+bool TrainingLoop::evaluate(int64_t stepsDone) {
+  if (!job_.evaluation)
+    return true;
+  Stopwatch watch;
+  enter(comm::Activity::Part::Evaluation, stepsDone);
+  publish(runtime::Phase::evaluate);
+  double sum = 0;
+  int64_t counted = 0, bad = 0;
+  for (int64_t batch = 0; batch < job_.evalBatches; ++batch) {
+    samples_.fill(*job_.evaluation, batch);
+    if (batch + 1 < job_.evalBatches)
+      samples_.prefetch(*job_.evaluation, batch + 1);
+    else
+      prefetchTraining(stepsDone);
+    runtime::EvalResult result = runtime::walkEval(rank_, settings_, walk_);
+    badSteps_.look(batch, result);
+    if (control_.agreesToStop())
+      return false;
+    if (result.isBad && progress_)
+      progress_->note(fmt::format("evaluation, batch {}: left out: {}",
+                                  batch + 1, result.skipped));
+    bad += result.isBad;
+    if (!result.skipped.empty())
+      continue;
+    sum += result.loss;
+    ++counted;
+  }
+  double loss = counted > 0 ? sum / static_cast<double>(counted)
+                            : std::numeric_limits<double>::quiet_NaN();
+  enter(comm::Activity::Part::Between, stepsDone);
+  publish(runtime::Phase::other);
+  if (progress_)
+    progress_->evaluation(stepsDone, loss, counted,
+                          job_.evalBatches - counted - bad, bad,
+                          watch.milliseconds());
+  return true;
+}
+
+/// What comes after the last step (parameters, trace, profile) is left out: who
+/// asks a run to stop may not wait for long.
+int TrainingLoop::stop(int64_t stepsDone) {
+  if (progress_)
+    progress_->stopped(control_.signal(), stepsDone);
+  if (checkpoints_)
+    checkpoints_->save(stepsDone, settings_.updates);
+  reportMemory(report_);
+  summarize();
+  return stopStatus(control_.signal());
+}
+
+void TrainingLoop::prefetch(int64_t stepsDone) {
+  if (job_.evaluation && evaluatesAfter(stepsDone))
+    samples_.prefetch(*job_.evaluation, 0);
+  else
+    prefetchTraining(stepsDone);
+}
+
+void TrainingLoop::prefetchTraining(int64_t step) {
+  if (job_.training && step < last_)
+    samples_.prefetch(*job_.training, step);
+}
+
+void TrainingLoop::finish() {
+  if (trace_) {
+    writeTrace(rank_, *trace_, *clock_, options_.trace);
+    if (progress_)
+      progress_->note("trace written to " + options_.trace);
+  }
+  if (!options_.exportTo.empty()) {
+    exportParameters(rank_, options_.exportTo, job_.exported);
+    if (progress_)
+      progress_->note("parameters written to " + options_.exportTo);
+  }
+  reportMemory(report_); // the profile takes some of its own
+  if (profile_)
+    reportProfile(rank_, *profile_, options_.profile,
+                  progress_ ? &*progress_ : nullptr);
+  summarize();
+}
+
+void TrainingLoop::summarize() {
+  std::vector<RankReport> reports(program_.plan.ranks(), report_);
+  if (reports.size() > 1)
+    Messages(rank_).gather(&report_, sizeof report_, reports.data());
+  if (progress_)
+    progress_->summary(reports);
+}
+
+} // namespace
+
+int trainRank(const Job &job, const ppopt_task_fn *tasks,
+              comm::Transport *transport) {
+  return TrainingLoop(job, tasks, transport).run();
+}
+
+} // namespace ppopt::train

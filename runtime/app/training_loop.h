@@ -1,0 +1,21 @@
+//===- training_loop.h - All steps of one rank ----------------------------===//
+
+#ifndef PPOPT_RUNTIME_APP_TRAINING_LOOP_H
+#define PPOPT_RUNTIME_APP_TRAINING_LOOP_H
+
+#include "app/job.h"
+#include "comm/transport.h"
+#include "ppopt/runtime.h"
+
+namespace ppopt::train {
+
+/// Trains one rank to the end of the job, or until a signal (StopSignals) asks
+/// to stop. Rank 0 prints, logs and writes files. `transport` may be null where
+/// the plan has one rank. Returns the exit status, the same on all ranks: 0, or
+/// stopStatus of the signal. Throws Error.
+int trainRank(const Job &job, const ppopt_task_fn *tasks,
+              comm::Transport *transport);
+
+} // namespace ppopt::train
+
+#endif // PPOPT_RUNTIME_APP_TRAINING_LOOP_H

@@ -1,0 +1,35 @@
+//===- checksum.h - Checksums of files ------------------------------------===//
+
+#ifndef PPOPT_RUNTIME_BASE_CHECKSUM_H
+#define PPOPT_RUNTIME_BASE_CHECKSUM_H
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace ppopt::train {
+
+/// XXH3 of 128 bits over bytes that come in pieces (`xxhsum -H128` computes the
+/// same).
+class Checksum {
+public:
+  Checksum();
+  ~Checksum();
+  Checksum(const Checksum &) = delete;
+  Checksum &operator=(const Checksum &) = delete;
+
+  void add(const void *data, uint64_t bytes);
+  /// Of all bytes so far: 32 hexadecimal digits.
+  std::string hexadecimal() const;
+
+  static std::string of(std::string_view bytes);
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace ppopt::train
+
+#endif // PPOPT_RUNTIME_BASE_CHECKSUM_H

@@ -1,0 +1,44 @@
+//===- printed_output.cpp - What a program prints -------------------------===//
+
+#include "base/printed_output.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace ppopt::train {
+namespace {
+
+std::atomic<int> lost{0};             ///< errno of the first failure
+std::atomic<bool> isErrorLost{false}; ///< it was of standard error
+
+std::string describeLoss(int error) {
+  return std::string("cannot write to standard ") +
+         (isErrorLost ? "error: " : "output: ") + std::strerror(error);
+}
+
+} // namespace
+
+void printOutput(std::string_view text, std::FILE *stream) {
+  errno = 0;
+  std::fwrite(text.data(), 1, text.size(), stream);
+  if (std::fflush(stream) == 0 && !std::ferror(stream))
+    return;
+  int error = errno, none = 0;
+  std::clearerr(stream);
+  if (error == EPIPE || !lost.compare_exchange_strong(none, error))
+    return;
+  isErrorLost = stream == stderr;
+  std::string warning = "warning: " + describeLoss(error) +
+                        "; what is printed is lost, all else goes on\n";
+  std::fwrite(warning.data(), 1, warning.size(), stderr);
+}
+
+std::string lostOutput() {
+  int error = lost.load();
+  return error == 0 ? ""
+                    : describeLoss(error) + "; what was printed is incomplete";
+}
+
+} // namespace ppopt::train

@@ -1,0 +1,20 @@
+//===- usage_error.h - A command line that cannot be meant ----------------===//
+
+#ifndef PPOPT_RUNTIME_BASE_USAGE_ERROR_H
+#define PPOPT_RUNTIME_BASE_USAGE_ERROR_H
+
+#include "base/error.h"
+
+namespace ppopt::train {
+
+using runtime::Error;
+
+/// A command line that cannot be meant; the executable exits with status 2.
+class UsageError : public Error {
+public:
+  using Error::Error;
+};
+
+} // namespace ppopt::train
+
+#endif // PPOPT_RUNTIME_BASE_USAGE_ERROR_H

@@ -1,0 +1,153 @@
+//===- checkpoint.cpp - A checkpoint that was written ---------------------===//
+
+#include "checkpoint/checkpoint.h"
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "checkpoint/checkpoint_folder.h"
+#include "checkpoint/checkpoint_shares.h"
+#include "executor/rank.h"
+
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::Error;
+using runtime::Program;
+
+std::string_view bytesOf(const MappedFile &file) {
+  return {reinterpret_cast<const char *>(file.data()), file.size()};
+}
+
+Manifest readManifest(const std::string &folder) {
+  MappedFile file(folder + "/" + kManifestName);
+  return parseManifest(file.path(), std::string(bytesOf(file)));
+}
+
+using Names = std::set<std::string>;
+
+/// The tensors of a checkpoint that a place holds.
+Names heldBy(const Program &program, int64_t place) {
+  Names names;
+  for (const auto &held : program.places[place].parameters) {
+    const std::string &name = program.parameters[held.parameter].name;
+    names.insert(name);
+    for (const runtime::OptimizerState &state : held.states)
+      names.insert(stateName(state.name, name));
+  }
+  return names;
+}
+
+bool hasAny(const std::string &path, const Names &names) {
+  SafetensorsFile file(path);
+  for (const StoredTensor &tensor : file.tensors())
+    if (names.count(tensor.name) > 0)
+      return true;
+  return false;
+}
+
+/// The paths of the files of a part, which have the bytes that were written:
+/// all of them, or those that have some of the tensors `read`.
+std::vector<std::string> openPart(const std::string &folder,
+                                  const Manifest &manifest, CheckpointPart part,
+                                  const std::optional<Names> &read) {
+  std::vector<std::string> paths;
+  for (const ManifestFile &expected : manifest.files) {
+    if (!isCheckpointFileOf(part, expected.name))
+      continue;
+    MappedFile file(folder + "/" + expected.name);
+    if (file.size() != expected.bytes)
+      throw Error("{}: has {} bytes, {} were written: the file is damaged",
+                  file.path(), file.size(), expected.bytes);
+    paths.push_back(file.path());
+    if (read && !hasAny(file.path(), *read))
+      continue;
+    if (std::string found = Checksum::of(bytesOf(file));
+        found != expected.checksum)
+      throw Error("{}: its checksum is {}, {} was written: the file is damaged",
+                  file.path(), found, expected.checksum);
+  }
+  return paths;
+}
+
+std::vector<WantedTensor> wantedStates(const Program &program) {
+  std::vector<WantedTensor> wanted;
+  for (CheckpointTensor &entry : shareCheckpoint(program))
+    if (entry.part == CheckpointPart::Optimizer)
+      wanted.push_back(std::move(entry.tensor));
+  return wanted;
+}
+
+} // namespace
+
+Checkpoint::Checkpoint(const std::string &path, const Program &program,
+                       std::optional<int64_t> place)
+    : Checkpoint(path, program,
+                 place ? std::optional(heldBy(program, *place))
+                       : std::nullopt) {}
+
+Checkpoint::Checkpoint(const std::string &path, const Program &program,
+                       const std::optional<Names> &read)
+    : program_(program), path_(path), manifest_(readManifest(path)),
+      parameters_(std::in_place,
+                  openPart(path, manifest_, CheckpointPart::Parameters, read)),
+      optimizer_(std::in_place,
+                 openPart(path, manifest_, CheckpointPart::Optimizer, read)),
+      readers_(read ? 1 : program.plan.ranks()) {}
+
+void Checkpoint::checkFits() const {
+  std::string wrong = parameters_->differencesFrom(wantedParameters(program_),
+                                                   "not a parameter");
+  if (!wrong.empty())
+    throw Error("{}: a checkpoint of another model ('{}'); {}", path_,
+                manifest_.model, wrong);
+  if (manifest_.modelHash != program_.modelHash)
+    throw Error("{}: a checkpoint of another model ('{}'), which computes "
+                "something else with the same parameters; --init {} takes "
+                "those",
+                path_, manifest_.model, path_);
+  wrong = optimizer_->differencesFrom(wantedStates(program_), "not a state");
+  if (!wrong.empty())
+    throw Error("{}: a checkpoint of another optimizer than this program's {}; "
+                "{}",
+                path_, program_.plan.optimizer, wrong);
+}
+
+void Checkpoint::load(const ppopt_rank &rank) {
+  for (const auto &memory : rank.memory) {
+    if (!memory)
+      continue; // another rank's
+    for (const runtime::PlaceParameter &held : memory->place.parameters) {
+      const std::string &name = rank.program.parameters[held.parameter].name;
+      auto copy = [&](const StoredTensor &tensor, int64_t offset) {
+        std::memcpy(memory->at(offset), tensor.data, tensor.bytes);
+      };
+      copy(*parameters_->find(name), held.offset);
+      for (const runtime::OptimizerState &state : held.states)
+        copy(*optimizer_->find(stateName(state.name, name)), state.offset);
+    }
+  }
+  if (--readers_ > 0)
+    return;
+  parameters_.reset();
+  optimizer_.reset();
+}
+
+std::vector<std::string> parameterFiles(const std::string &path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error))
+    return {path};
+  if (!std::filesystem::exists(path + "/" + kManifestName, error)) {
+    std::vector<CheckpointEntry> within = listCheckpoints(path);
+    throw Error("--init {}: a folder that is no checkpoint{}", path,
+                within.empty() ? std::string()
+                               : "; did you mean " + within.back().path + "?");
+  }
+  return openPart(path, readManifest(path), CheckpointPart::Parameters,
+                  std::nullopt);
+}
+
+} // namespace ppopt::train

@@ -1,0 +1,187 @@
+//===- checkpoint_folder.cpp - The folder of a run's checkpoints ----------===//
+
+#include "checkpoint/checkpoint_folder.h"
+
+#include "base/error.h"
+#include "checkpoint/checkpoint_manifest.h"
+#include "files/whole_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+namespace ppopt::train {
+namespace {
+
+namespace fs = std::filesystem;
+using runtime::Error;
+
+constexpr std::string_view kPrefix = "step-";
+constexpr const char *kLock = "/.lock";
+/// What stands behind the step in a name that begins with a dot.
+constexpr const char *kPartial = ".partial-", *kRemoved = ".removed-";
+
+/// The step in "step-00000100", nothing in any other name.
+std::optional<int64_t> stepOf(const std::string &name) {
+  if (name.rfind(kPrefix, 0) != 0)
+    return std::nullopt;
+  const char *begin = name.data() + kPrefix.size(),
+             *end = name.data() + name.size();
+  int64_t step = 0;
+  auto [last, error] = std::from_chars(begin, end, step);
+  if (error != std::errc() || last != end || step < 0 ||
+      checkpointName(step) != name)
+    return std::nullopt;
+  return step;
+}
+
+/// What a run leaves behind that dies while it writes or removes one.
+bool isLeftOver(const std::string &name) {
+  return name.rfind("." + std::string(kPrefix), 0) == 0 &&
+         (name.find(kPartial) != std::string::npos ||
+          name.find(kRemoved) != std::string::npos);
+}
+
+std::vector<fs::path> entriesOf(const std::string &folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    entries.push_back(entry->path());
+  return entries;
+}
+
+void rename(const std::string &from, const std::string &to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error)
+    throw Error("{}: cannot rename to {}: {}", from, to, error.message());
+}
+
+void remove(const std::string &path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error)
+    throw Error("{}: cannot remove: {}", path, error.message());
+}
+
+} // namespace
+
+std::string checkpointName(int64_t step) {
+  return fmt::format("{}{:08}", kPrefix, step);
+}
+
+bool isNameInCheckpoints(std::string_view path) {
+  std::string name(path.substr(0, path.find('/')));
+  return stepOf(name) || isLeftOver(name) || "/" + name == kLock;
+}
+
+std::vector<CheckpointEntry> listCheckpoints(const std::string &folder) {
+  std::vector<CheckpointEntry> checkpoints;
+  for (const fs::path &entry : entriesOf(folder)) {
+    std::error_code error;
+    auto step = stepOf(entry.filename().string());
+    if (step && fs::exists(entry / kManifestName, error))
+      checkpoints.push_back({*step, entry.string()});
+  }
+  std::sort(checkpoints.begin(), checkpoints.end(),
+            [](const auto &a, const auto &b) { return a.step < b.step; });
+  return checkpoints;
+}
+
+FolderLock::FolderLock(const std::string &folder) : folder_(folder) {
+  std::string path = folder + kLock;
+  // Who can open it can hold it: nobody else. Earlier versions let all read it.
+  descriptor_ =
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (descriptor_ < 0)
+    throw Error("--checkpoint {}: cannot write to the folder: {}", folder,
+                std::strerror(errno));
+  ::fchmod(descriptor_, 0600);
+  // A file system without locks has no second run held off, and saves.
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    return;
+  ::close(descriptor_);
+  throw Error("--checkpoint {}: another run saves to this folder", folder);
+}
+
+FolderLock::~FolderLock() { ::close(descriptor_); }
+
+std::string FolderLock::mark() {
+  std::random_device random;
+  std::string mark;
+  while (mark.size() < kMarkBytes)
+    mark += fmt::format("{:08x}", random());
+  // Whatever was there: the others read all of it.
+  if (::ftruncate(descriptor_, 0) != 0 ||
+      ::pwrite(descriptor_, mark.data(), kMarkBytes, 0) != ssize_t(kMarkBytes))
+    throw Error("--checkpoint {}: cannot write to the folder: {}", folder_,
+                std::strerror(errno));
+  return mark;
+}
+
+bool seesMark(const std::string &folder, const std::string &mark) {
+  // A network's file system may show it late.
+  for (int tries = 0; tries < 100; ++tries) {
+    std::string seen;
+    if (std::getline(std::ifstream(folder + kLock), seen) && seen == mark)
+      return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return false;
+}
+
+std::string partialPath(const std::string &folder, int64_t step,
+                        int64_t writer) {
+  return fmt::format("{}/.{}{}{}", folder, checkpointName(step), kPartial,
+                     writer);
+}
+
+void createPartial(const std::string &folder, const std::string &partial) {
+  for (const fs::path &entry : entriesOf(folder))
+    if (isLeftOver(entry.filename().string()))
+      remove(entry.string());
+  std::error_code error;
+  if (!fs::create_directory(partial, error))
+    throw Error("{}: cannot create the folder: {}", partial, error.message());
+}
+
+void commitPartial(const std::string &partial, const std::string &folder,
+                   int64_t step) {
+  syncFolder(partial);
+  rename(partial, folder + "/" + checkpointName(step));
+  syncFolder(folder);
+}
+
+void removePartial(const std::string &partial) {
+  std::error_code ignored;
+  fs::remove_all(partial, ignored);
+}
+
+void removeOlder(const std::string &folder, int64_t keep, int64_t newest) {
+  std::vector<CheckpointEntry> checkpoints = listCheckpoints(folder);
+  while (!checkpoints.empty() && checkpoints.back().step > newest)
+    checkpoints.pop_back(); // renamed by somebody
+  for (size_t i = 0; i + keep < checkpoints.size(); ++i) {
+    std::string aside =
+        fmt::format("{}/.{}{}{}", folder, checkpointName(checkpoints[i].step),
+                    kRemoved, ::getpid());
+    rename(checkpoints[i].path, aside);
+    remove(aside);
+  }
+}
+
+} // namespace ppopt::train

@@ -1,0 +1,314 @@
+//===- parameter_file.cpp - Parameters in safetensors files ---------------===//
+
+#include "checkpoint/parameter_file.h"
+
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "executor/messages.h"
+#include "executor/rank.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::Buffer;
+using runtime::Parameter;
+using runtime::Program;
+
+} // namespace
+
+InitialParameters::InitialParameters(const Program &program,
+                                     const std::string &path)
+    : program_(program), files_(parameterFiles(path)),
+      tensors_(ownTensors(program)) {
+  std::string wrong =
+      files_.differencesFrom(wantedParameters(program), "not a parameter");
+  if (!wrong.empty())
+    throw Error("--init {}: the tensors are not this model's parameters; {}; "
+                "of a file that another program wrote, --init-map says how it "
+                "names them",
+                path, wrong);
+}
+
+namespace {
+
+/// The names that the tensors of a map have in these files: all or none of them
+/// have the optional prefix.
+class NamesInFiles {
+public:
+  NamesInFiles(const ParameterMap &map, const TensorSet &files) : map_(map) {
+    const std::string &prefix = map.optionalPrefix();
+    auto first = files.tensors().lower_bound(prefix);
+    if (!prefix.empty() &&
+        (first == files.tensors().end() || first->first.rfind(prefix, 0) != 0))
+      lacking_ = prefix;
+  }
+
+  std::string inFiles(const std::string &name) const {
+    bool lacks = !lacking_.empty() && name.rfind(lacking_, 0) == 0;
+    return lacks ? name.substr(lacking_.size()) : name;
+  }
+
+  bool ignores(const std::string &inFiles) const {
+    return map_.ignores(inFiles) ||
+           (!lacking_.empty() && map_.ignores(lacking_ + inFiles));
+  }
+
+private:
+  const ParameterMap &map_;
+  std::string lacking_; ///< the prefix, where the files do without
+};
+
+/// A copy is left aside only where it is one: else values would be lost that
+/// the file's model computes with.
+void checkCopy(const std::string &path, const ParameterMap &map,
+               const StoredTensor &copy, const StoredTensor &original) {
+  if (copy.dtype != original.dtype || copy.shape != original.shape ||
+      std::memcmp(copy.data, original.data, copy.bytes) != 0)
+    throw Error("--init {} by {}: the tensors '{}' and '{}' differ, and are "
+                "one parameter of this model: it needs a parameter of its own "
+                "for the first",
+                path, map.path(), copy.name, original.name);
+}
+
+} // namespace
+
+InitialParameters::InitialParameters(const Program &program,
+                                     const std::string &path,
+                                     const ParameterMap &map)
+    : program_(program), files_(parameterFiles(path)),
+      tensors_(map.tensorsOf(program)) {
+  NamesInFiles names(map, files_);
+  std::vector<WantedTensor> wanted = wantedParameters(program);
+  std::set<std::string> taken, copies;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    tensors_[i].name = names.inFiles(tensors_[i].name);
+    wanted[i].parameter = wanted[i].name;
+    wanted[i].name = tensors_[i].name;
+    wanted[i].transposed = tensors_[i].transposed;
+    if (!taken.insert(tensors_[i].name).second)
+      throw Error("--init {} by {}: the tensor '{}' is taken twice: once "
+                  "without the optional prefix",
+                  path, map.path(), tensors_[i].name);
+  }
+  for (const auto &[copy, original] : map.tied())
+    if (taken.count(names.inFiles(original)))
+      copies.insert(names.inFiles(copy));
+  std::string wrong = files_.differencesFrom(
+      wanted, "not in the map", [&](const std::string &name) {
+        return names.ignores(name) || copies.count(name) > 0;
+      });
+  if (!wrong.empty())
+    throw Error("--init {} by {}: the tensors are not this model's parameters; "
+                "{}",
+                path, map.path(), wrong);
+  for (const auto &[copy, original] : map.tied()) {
+    std::string name = names.inFiles(copy);
+    const StoredTensor *stored = files_.find(name);
+    if (stored && copies.count(name) && !taken.count(name))
+      checkCopy(path, map, *stored, *files_.find(names.inFiles(original)));
+  }
+}
+
+namespace {
+
+/// Elements [first, first + count) of the transpose of the matrix `from`, which
+/// has so many rows and columns and need not be aligned.
+template <typename Element>
+void copyTransposed(const char *from, int64_t rows, int64_t columns,
+                    int64_t first, int64_t count, char *to) {
+  constexpr int64_t size = sizeof(Element);
+  int64_t column = first / rows, row = first % rows;
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(to + i * size, from + (row * columns + column) * size, size);
+    if (++row == rows) {
+      row = 0;
+      ++column;
+    }
+  }
+}
+
+void copyTransposed(int64_t elementSize, const char *from, int64_t rows,
+                    int64_t columns, int64_t first, int64_t count, char *to) {
+  if (count == 0)
+    return;
+  auto *copy = elementSize == 8   ? copyTransposed<uint64_t>
+               : elementSize == 4 ? copyTransposed<uint32_t>
+               : elementSize == 2 ? copyTransposed<uint16_t>
+                                  : copyTransposed<uint8_t>;
+  copy(from, rows, columns, first, count, to);
+}
+
+} // namespace
+
+void InitialParameters::load(const std::vector<Buffer> &parameters) const {
+  for (const Buffer &buffer : parameters) {
+    const Parameter &parameter = program_.parameters[buffer.index];
+    const ParameterTensor &tensor = tensors_[buffer.index];
+    const StoredTensor &stored = *files_.find(tensor.name);
+    if (tensor.transposed)
+      copyTransposed(byteSize(parameter.type),
+                     reinterpret_cast<const char *>(stored.data),
+                     stored.shape[0], stored.shape[1], 0, parameter.elements(),
+                     buffer.data);
+    else
+      std::memcpy(buffer.data, stored.data, stored.bytes);
+  }
+}
+
+namespace {
+
+/// What is exported of one parameter: bytes on the rank that owns it.
+struct Exported {
+  int owner; ///< a rank
+  runtime::Address address;
+  int64_t bytes;
+  /// Where it is not empty, the matrix whose transpose is exported.
+  std::vector<int64_t> transposed = {};
+  int64_t elementSize = 1;
+};
+
+constexpr int64_t kPiece = int64_t{4} << 20;
+
+/// One message a piece, so that nobody needs room for a whole tensor.
+template <typename Use> void forEachPiece(int64_t bytes, const Use &use) {
+  for (int64_t offset = 0; offset < bytes; offset += kPiece)
+    use(offset, std::min(kPiece, bytes - offset));
+}
+
+/// On the owner.
+void writeOwn(const ppopt_rank &rank, const Exported &exported,
+              std::vector<char> &piece, const WriteBytes &write) {
+  const char *data = rank.at(exported.address);
+  forEachPiece(exported.bytes, [&](int64_t offset, int64_t bytes) {
+    if (exported.transposed.empty())
+      return write(data + offset, bytes);
+    piece.resize(bytes);
+    int64_t size = exported.elementSize;
+    copyTransposed(size, data, exported.transposed[0], exported.transposed[1],
+                   offset / size, bytes / size, piece.data());
+    write(piece.data(), bytes);
+  });
+}
+
+void sendToRank0(const ppopt_rank &rank, const Exported &exported,
+                 std::vector<char> &piece) {
+  writeOwn(rank, exported, piece, [&](const void *data, uint64_t bytes) {
+    Messages(rank).send(data, int64_t(bytes), 0);
+  });
+}
+
+void receiveFromOwner(const ppopt_rank &rank, const Exported &exported,
+                      std::vector<char> &piece, const WriteBytes &write) {
+  piece.resize(std::min(kPiece, exported.bytes));
+  forEachPiece(exported.bytes, [&](int64_t, int64_t bytes) {
+    Messages(rank).receive(piece.data(), bytes, exported.owner);
+    write(piece.data(), bytes);
+  });
+}
+
+int ownerOf(const ppopt_rank &rank, const Parameter &parameter) {
+  bool alone = rank.program.plan.ranks() == 1;
+  int place = int(parameter.places.front());
+  return alone ? 0 : rank.channels->mesh().firstRank(place);
+}
+
+/// `offset` is in the arena of the owner's place.
+Exported exportedAt(const ppopt_rank &rank, const Parameter &parameter,
+                    int64_t offset, int64_t bytes) {
+  return {ownerOf(rank, parameter), {parameter.places.front(), offset}, bytes};
+}
+
+/// `inFile` says under which names and how; `select` gives the offset of what
+/// is exported of a parameter, or -1; `typeOf` its type.
+template <typename Select, typename TypeOf>
+void exportTensors(const ppopt_rank &rank, const std::string &path,
+                   const std::vector<ParameterTensor> &inFile,
+                   const Select &select, const TypeOf &typeOf) {
+  const Program &program = rank.program;
+  std::vector<TensorToStore> tensors;
+  std::vector<Exported> exported;
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    const Parameter &parameter = program.parameters[i];
+    int64_t offset = select(program.ownedParameter(i));
+    if (offset < 0)
+      continue;
+    runtime::ElementType type = typeOf(parameter);
+    tensors.push_back({inFile[i].name, safetensorsDtype(spelling(type)),
+                       shapeInFile(parameter, inFile[i])});
+    exported.push_back(exportedAt(rank, parameter, offset,
+                                  parameter.elements() * byteSize(type)));
+    exported.back().elementSize = byteSize(type);
+    if (inFile[i].transposed)
+      exported.back().transposed = parameter.shape;
+  }
+  std::vector<char> piece;
+  if (rank.index != 0) {
+    for (size_t index : orderInFile(tensors))
+      if (exported[index].owner == rank.index)
+        sendToRank0(rank, exported[index], piece);
+    return;
+  }
+  writeSafetensors(path, tensors, {{"format", "pt"}},
+                   [&](size_t index, const WriteBytes &write) {
+                     const Exported &wanted = exported[index];
+                     if (wanted.owner == 0)
+                       writeOwn(rank, wanted, piece, write);
+                     else
+                       receiveFromOwner(rank, wanted, piece, write);
+                   });
+}
+
+} // namespace
+
+void exportParameters(const ppopt_rank &rank, const std::string &path,
+                      const std::vector<ParameterTensor> &tensors) {
+  exportTensors(
+      rank, path, tensors,
+      [](const runtime::PlaceParameter &held) { return held.offset; },
+      [](const Parameter &parameter) { return parameter.type; });
+}
+
+void exportParameters(const ppopt_rank &rank, const std::string &path) {
+  exportParameters(rank, path, ownTensors(rank.program));
+}
+
+void exportGradients(const ppopt_rank &rank, const std::string &path) {
+  exportTensors(
+      rank, path, ownTensors(rank.program),
+      [](const runtime::PlaceParameter &held) { return held.gradient; },
+      [](const Parameter &parameter) { return parameter.gradientType; });
+}
+
+void gatherParameters(const ppopt_rank &rank, const std::vector<Buffer> &into) {
+  const Program &program = rank.program;
+  std::vector<char *> targets(program.parameters.size());
+  for (const Buffer &buffer : into)
+    targets[buffer.index] = buffer.data;
+  std::vector<char> piece;
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    const Parameter &parameter = program.parameters[i];
+    Exported wanted = exportedAt(
+        rank, parameter, program.ownedParameter(i).offset, parameter.bytes());
+    if (rank.index != 0) {
+      if (wanted.owner == rank.index)
+        sendToRank0(rank, wanted, piece);
+      continue;
+    }
+    auto write = [&](const void *data, uint64_t bytes) {
+      std::memcpy(targets[i], data, bytes);
+      targets[i] += bytes;
+    };
+    if (wanted.owner == 0)
+      writeOwn(rank, wanted, piece, write);
+    else
+      receiveFromOwner(rank, wanted, piece, write);
+  }
+}
+
+} // namespace ppopt::train

@@ -1,0 +1,216 @@
+//===- share_writer.cpp - Writes a rank's share of checkpoints ------------===//
+
+#include "checkpoint/share_writer.h"
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/output_file.h"
+#include "device/cpu/team.h"
+#include "executor/bad_step.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace ppopt::train {
+namespace {
+
+/// Between two looks at whether to stop.
+constexpr int64_t kPiece = int64_t{4} << 20;
+/// Written, and not yet sent to the disk: what a rank that fails waits for.
+constexpr int64_t kUnsynced = int64_t{64} << 20;
+
+/// A file with its checksum, which stops between pieces where it must.
+class SharedFile {
+public:
+  SharedFile(const std::string &path, const BackgroundThread &thread)
+      : file_(path), thread_(thread) {}
+
+  void write(const void *data, uint64_t bytes) {
+    const char *next = static_cast<const char *>(data);
+    for (int64_t left = int64_t(bytes); left > 0;) {
+      if (thread_.shouldStop())
+        throw runtime::Error("given up");
+      int64_t piece = std::min(left, kPiece);
+      file_.write(next, piece);
+      checksum_.add(next, piece);
+      next += piece;
+      left -= piece;
+      bytes_ += piece;
+      if ((unsynced_ += piece) >= kUnsynced) {
+        file_.sync();
+        unsynced_ = 0;
+      }
+    }
+  }
+
+  /// Bytes and checksum.
+  ManifestFile finish(const std::string &name) {
+    file_.sync();
+    file_.close();
+    return {name, bytes_, checksum_.hexadecimal()};
+  }
+
+private:
+  OutputFile file_;
+  const BackgroundThread &thread_;
+  Checksum checksum_;
+  uint64_t bytes_ = 0;
+  int64_t unsynced_ = 0;
+};
+
+} // namespace
+
+ShareWriter::ShareWriter(const ppopt_rank &rank, int64_t memory) : rank_(rank) {
+  takeTensors();
+  divide(memory);
+  touch();
+  if (rank.board)
+    thread_.publish(rank.board->saving());
+}
+
+ShareWriter::~ShareWriter() = default;
+
+void ShareWriter::takeTensors() {
+  for (CheckpointPart part : kCheckpointParts)
+    plan_.push_back({checkpointFileName(part, rank_.index), {}, {}});
+  for (const CheckpointTensor &entry : shareCheckpoint(rank_.program)) {
+    if (entry.writer != rank_.index)
+      continue;
+    const WantedTensor &tensor = entry.tensor;
+    const char *data = rank_.at(entry.address);
+    File &file = plan_[static_cast<size_t>(entry.part)];
+    file.tensors.push_back({tensor.name, tensor.dtype, tensor.shape, data});
+    file.items.push_back({data, entry.bytes, 0, nullptr});
+    bytes_ += entry.bytes;
+  }
+}
+
+/// What is written first is not copied: it keeps the rank for the least time.
+void ShareWriter::divide(int64_t memory) {
+  directBytes_ = std::max<int64_t>(bytes_ - memory, 0);
+  if (bytes_ > directBytes_)
+    copy_.emplace(bytes_ - directBytes_);
+  int64_t direct = directBytes_;
+  char *next = copy_ ? copy_->base() : nullptr;
+  for (File &file : plan_)
+    for (size_t index : orderInFile(file.tensors)) {
+      Item &item = file.items[index];
+      item.direct = std::min(direct, item.bytes);
+      direct -= item.direct;
+      item.copy = next;
+      int64_t rest = item.bytes - item.direct;
+      for (int64_t at = 0; at < rest; at += kPiece)
+        pieces_.push_back({item.data + item.direct + at, next + at,
+                           std::min(kPiece, rest - at)});
+      next += rest;
+    }
+}
+
+/// Nobody can go on from a parameter that an update made infinite or NaN: what
+/// was saved before it is better.
+std::string ShareWriter::describeBadParameter() const {
+  runtime::BadStepFindings::Tensor bad = runtime::findBadParameter(rank_);
+  if (!bad.isBad())
+    return "";
+  const runtime::Parameter &parameter = rank_.program.parameters[bad.index];
+  return fmt::format("parameter '{}' is {}", parameter.name,
+                     runtime::describeBadElement(bad.at, parameter.shape));
+}
+
+void ShareWriter::begin(const std::string &folder) {
+  if (std::string bad = describeBadParameter(); !bad.empty())
+    return thread_.start([bad] { throw runtime::Error(bad); });
+  copy();
+  directLeft_ = directBytes_;
+  thread_.start([this, folder] {
+    try {
+      writeFiles(folder);
+    } catch (...) {
+      releaseRank();
+      throw;
+    }
+  });
+  if (directBytes_ > 0)
+    awaitRelease();
+}
+
+void ShareWriter::wait() {
+  thread_.wait([this] { throwIfFailed(); });
+}
+
+void ShareWriter::throwIfFailed() const {
+  if (rank_.transport)
+    rank_.transport->throwIfFailed();
+}
+
+/// Until what is not copied is written.
+void ShareWriter::awaitRelease() {
+  constexpr std::chrono::milliseconds kCheckEvery{50};
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!released_.wait_for(lock, kCheckEvery,
+                             [&] { return directLeft_ == 0; })) {
+    lock.unlock();
+    throwIfFailed();
+    lock.lock();
+  }
+}
+
+/// On the rank's threads.
+template <typename Use> void ShareWriter::forEachPiece(const Use &use) {
+  parallelFor(rank_.options.threads, int64_t(pieces_.size()),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i)
+                  use(pieces_[i]);
+              });
+}
+
+/// The system gives memory when it is touched, which takes longer than to copy.
+void ShareWriter::touch() {
+  forEachPiece(
+      [](const Piece &piece) { std::memset(piece.to, 0, piece.bytes); });
+}
+
+void ShareWriter::copy() {
+  forEachPiece([](const Piece &piece) {
+    std::memcpy(piece.to, piece.from, piece.bytes);
+  });
+}
+
+void ShareWriter::releaseRank() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    directLeft_ = 0;
+  }
+  released_.notify_all();
+}
+
+void ShareWriter::writeFiles(const std::string &folder) {
+  files_.clear();
+  for (const File &file : plan_)
+    files_.push_back(file.tensors.empty() ? ManifestFile{file.name, 0, ""}
+                                          : writeFile(folder, file));
+}
+
+ManifestFile ShareWriter::writeFile(const std::string &folder,
+                                    const File &file) {
+  SharedFile out(folder + "/" + file.name, thread_);
+  streamSafetensors(
+      file.tensors, {{"format", "pt"}},
+      [&](size_t index, const WriteBytes &write) {
+        const Item &item = file.items[index];
+        if (item.direct > 0) {
+          write(item.data, item.direct);
+          // Only this thread changes it.
+          if (directLeft_ == item.direct)
+            releaseRank();
+          else
+            directLeft_ -= item.direct;
+        }
+        write(item.copy, item.bytes - item.direct);
+      },
+      [&](const void *data, uint64_t bytes) { out.write(data, bytes); });
+  return out.finish(file.name);
+}
+
+} // namespace ppopt::train

@@ -1,0 +1,38 @@
+//===- sampler.h - Which samples a rank's rows of a batch are -------------===//
+
+#ifndef PPOPT_RUNTIME_DATA_SAMPLER_H
+#define PPOPT_RUNTIME_DATA_SAMPLER_H
+
+#include "data/sample_order.h"
+#include "data/sample_reader.h"
+#include "executor/buffers.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace ppopt::train {
+
+/// Fills batches from a reader in an order.
+class Sampler {
+public:
+  Sampler(const runtime::Program &program,
+          std::shared_ptr<const SampleReader> reader,
+          std::unique_ptr<const SampleOrder> order);
+
+  const SampleReader &reader() const { return *reader_; }
+
+  /// Writes the rows of global batch `batch` that belong to the rank with this
+  /// coordinate on dp into these inputs.
+  void fill(int64_t batch, int64_t dpCoordinate,
+            const std::vector<runtime::Buffer> &inputs) const;
+
+private:
+  int64_t batchRows_, rankRows_;
+  std::shared_ptr<const SampleReader> reader_;
+  std::unique_ptr<const SampleOrder> order_;
+};
+
+} // namespace ppopt::train
+
+#endif // PPOPT_RUNTIME_DATA_SAMPLER_H

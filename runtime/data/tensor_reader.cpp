@@ -1,0 +1,162 @@
+//===- tensor_reader.cpp - Samples that are rows of tensors ---------------===//
+
+#include "base/list_files.h"
+#include "data/data_files.h"
+#include "data/safetensors.h"
+#include "data/sample_inputs.h"
+#include "data/sample_reader.h"
+
+#include "base/error.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::Buffer;
+using runtime::ElementType;
+using runtime::Input;
+using runtime::Program;
+
+class TensorReader final : public SampleReader {
+public:
+  TensorReader(const Program &program, const std::vector<std::string> &paths,
+               const std::string &flag)
+      : paths_(paths), flag_(flag) {
+    for (const Input &input : program.inputs)
+      columns_.push_back({input, static_cast<uint64_t>(rowElements(input) *
+                                                       byteSize(input.type))});
+    for (const std::string &file : listFiles(paths, flag, kTensorExtension))
+      add(program, file);
+    if (count_ == 0)
+      throw Error("{} {}: the tensors hold no samples", flag_,
+                  describePaths(paths));
+  }
+
+  uint64_t count() const override { return count_; }
+  const char *unit() const override { return "samples"; }
+  std::string describe() const override {
+    std::string text =
+        fmt::format("{}: {} samples", describePaths(paths_), count_);
+    if (files_.count() > 1)
+      text += fmt::format(" in {} files", files_.count());
+    return text;
+  }
+
+  std::vector<SampleFile> files() const override {
+    std::vector<SampleFile> files;
+    for (size_t file = 0; file < files_.count(); ++file)
+      files.push_back(files_.describe(file));
+    return files;
+  }
+
+  void read(uint64_t sample, int64_t row,
+            const std::vector<Buffer> &inputs) const override {
+    auto after = std::upper_bound(parts_.begin(), parts_.end(), sample,
+                                  [](uint64_t value, const Part &part) {
+                                    return value < part.firstSample;
+                                  });
+    size_t file = static_cast<size_t>(after - parts_.begin()) - 1;
+    uint64_t rowInFile = sample - parts_[file].firstSample;
+    for (auto [index, base] : inputs) {
+      const Column &column = columns_[index];
+      char *to = base + row * column.rowBytes;
+      files_.read(file,
+                  parts_[file].tensors[index] + rowInFile * column.rowBytes,
+                  column.rowBytes, to, sample);
+      if (std::optional<BadId> bad = findBadId(column.input, to))
+        throw Error("{} {}: '{}' sample {} element {}: {}", flag_,
+                    files_.path(file), column.input.name, rowInFile,
+                    bad->element, describeBadId(*bad));
+    }
+  }
+
+private:
+  struct Column {
+    Input input;
+    uint64_t rowBytes;
+  };
+  /// What a file has.
+  struct Part {
+    uint64_t firstSample;
+    std::vector<uint64_t> tensors; ///< where each column begins
+  };
+
+  void add(const Program &program, const std::string &path) {
+    SafetensorsFile file(path);
+    checkNames(program, file);
+    Part part{count_, {}};
+    std::optional<uint64_t> samples;
+    for (const Input &input : program.inputs) {
+      const StoredTensor &tensor = *file.find(input.name);
+      checkTensor(input, tensor, file, samples);
+      samples = static_cast<uint64_t>(tensor.shape[0]);
+      part.tensors.push_back(file.offsetOf(tensor));
+    }
+    files_.add(path);
+    parts_.push_back(std::move(part));
+    count_ += samples.value_or(0);
+  }
+
+  void checkNames(const Program &program, const SafetensorsFile &file) const {
+    std::vector<std::string> missing, extra;
+    for (const Input &input : program.inputs)
+      if (!file.find(input.name))
+        missing.push_back(input.name);
+    for (const StoredTensor &tensor : file.tensors())
+      if (std::none_of(
+              program.inputs.begin(), program.inputs.end(),
+              [&](const Input &input) { return input.name == tensor.name; }))
+        extra.push_back(tensor.name);
+    if (missing.empty() && extra.empty())
+      return;
+    std::vector<std::string> wrong;
+    if (!missing.empty())
+      wrong.push_back(fmt::format("missing: {}", fmt::join(missing, ", ")));
+    if (!extra.empty())
+      wrong.push_back(fmt::format("not an input: {}", fmt::join(extra, ", ")));
+    throw Error("{} {}: the tensors are not this model's inputs; {}", flag_,
+                file.path(), fmt::join(wrong, "; "));
+  }
+
+  /// `samples`: of the file's tensors before, if there is one.
+  void checkTensor(const Input &input, const StoredTensor &tensor,
+                   const SafetensorsFile &file,
+                   std::optional<uint64_t> samples) const {
+    auto fail = [&](const std::string &what) {
+      throw Error("{} {}: input {}, the file has {}: {}", flag_, file.path(),
+                  describeInput(input),
+                  describeTensor(tensor.dtype, tensor.shape), what);
+    };
+    if (tensor.dtype != safetensorsDtype(spelling(input.type)))
+      fail(fmt::format("store it as {}",
+                       safetensorsDtype(spelling(input.type))));
+    if (tensor.shape.size() != input.shape.size() ||
+        !std::equal(tensor.shape.begin() + 1, tensor.shape.end(),
+                    input.shape.begin() + 1))
+      fail("only the first size, the number of samples, may differ");
+    if (samples && static_cast<uint64_t>(tensor.shape[0]) != *samples)
+      fail(
+          fmt::format("'{}' has {} samples", columns_[0].input.name, *samples));
+  }
+
+  const std::vector<std::string> paths_;
+  const std::string flag_;
+  mutable DataFiles files_; ///< which of them are mapped changes
+  uint64_t count_ = 0;
+  std::vector<Column> columns_; ///< one for each input of the program
+  std::vector<Part> parts_;     ///< one for each file
+};
+
+} // namespace
+
+std::unique_ptr<SampleReader>
+makeTensorReader(const Program &program, const std::vector<std::string> &paths,
+                 const std::string &flag) {
+  return std::make_unique<TensorReader>(program, paths, flag);
+}
+
+} // namespace ppopt::train

@@ -1,0 +1,98 @@
+//===- activity_words.cpp - What a rank is doing, in words ----------------===//
+
+#include "executor/activity_words.h"
+
+#include "executor/rank.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ppopt::runtime {
+namespace {
+
+using comm::Activity;
+
+/// "backward of stage 1, microbatch 3"
+std::string describeRun(const ppopt_rank &rank, const Action &action) {
+  const Task &task = rank.program.tasks[action.task];
+  std::string text = task.kind;
+  for (char &letter : text)
+    letter = letter == '_' ? ' ' : letter;
+  if (task.stage >= 0)
+    text += fmt::format(" of stage {}, microbatch {}", task.stage,
+                        action.microbatch);
+  return text;
+}
+
+std::string describeStart(const ppopt_rank &rank, const Action &start) {
+  if (start.op == Action::allReduce) {
+    comm::Group group = rank.channels->mesh().group(
+        rank.index, start.axes, {start.among.begin(), start.among.end()});
+    return fmt::format("the sum of {} elements over ranks {}", start.elements,
+                       fmt::join(group.ranks, ", "));
+  }
+  const Transfer &transfer = rank.program.transfers[start.transfer];
+  std::string text =
+      fmt::format("{} {} ({})", start.op == Action::send ? "send" : "recv",
+                  transfer.name, transfer.value);
+  return transfer.step
+             ? text
+             : text + fmt::format(" of microbatch {}", start.microbatch);
+}
+
+/// What the rank waits in, or does; empty for what takes no time.
+std::string describeAction(const ppopt_rank &rank,
+                           const std::vector<Action> &actions,
+                           const Activity::State &state) {
+  if (state.waitsIn == Activity::WaitsIn::Operation)
+    for (const Action &action : actions)
+      if (action.kind == Action::start && action.operation == state.operation)
+        return describeStart(rank, action);
+  const Action &action = actions[state.action];
+  return action.kind == Action::run ? describeRun(rank, action) : "";
+}
+
+/// The last task that ran before the action.
+std::string describeBefore(const ppopt_rank &rank,
+                           const std::vector<Action> &actions, int64_t index) {
+  while (--index >= 0)
+    if (actions[index].kind == Action::run)
+      return ", behind " + describeRun(rank, actions[index]);
+  return {};
+}
+
+} // namespace
+
+std::string describeActivity(const ppopt_rank &rank,
+                             const Activity::State &state) {
+  std::string text = describePart(state);
+  std::string wait = describeWait(state);
+  if (!wait.empty())
+    text += ", " + wait;
+  bool steps = state.part == Activity::Part::Step;
+  const std::vector<Action> &actions = steps ? rank.actions : rank.evalActions;
+  if ((!steps && state.part != Activity::Part::Evaluation) ||
+      state.action < 0 || state.action >= int64_t(actions.size()))
+    return text;
+  std::string action = describeAction(rank, actions, state);
+  if (!action.empty())
+    text += (wait.empty() ? ", runs " : ": ") + action;
+  return text + fmt::format(" (action {} of {}{})", state.action + 1,
+                            actions.size(),
+                            describeBefore(rank, actions, state.action));
+}
+
+ActivityWords::ActivityWords(const ppopt_rank &rank)
+    : activity(rank.transport ? &rank.transport->activity() : nullptr) {
+  if (activity)
+    activity->setDescriber([&rank](const Activity::State &state) {
+      return describeActivity(rank, state);
+    });
+}
+
+ActivityWords::~ActivityWords() {
+  if (activity)
+    activity->setDescriber(nullptr);
+}
+
+} // namespace ppopt::runtime

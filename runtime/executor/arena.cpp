@@ -1,0 +1,47 @@
+//===- arena.cpp - The one allocation of a rank ---------------------------===//
+
+#include "executor/arena.h"
+
+#include "base/error.h"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+
+namespace ppopt::runtime {
+
+namespace {
+constexpr int64_t hugePage = int64_t{2} << 20;
+} // namespace
+
+// The kernel gives huge pages only to parts that are aligned to them, and maps
+// at page granularity: a large arena is mapped one huge page longer and trimmed
+// at both ends.
+Arena::Arena(int64_t bytes) : bytes_(bytes) {
+  bool large = bytes >= hugePage;
+  size_t reserved = bytes + (large ? hugePage : 0);
+  void *mapped = mmap(nullptr, reserved, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED)
+    throw Error("no memory for the arena of {} bytes a rank ({}): use more "
+                "microbatches, or a machine with more memory",
+                bytes, std::strerror(errno));
+  base_ = static_cast<char *>(mapped);
+  if (!large)
+    return;
+  uintptr_t start = reinterpret_cast<uintptr_t>(mapped);
+  size_t before = (hugePage - start % hugePage) % hugePage;
+  constexpr size_t page = 4096;
+  size_t kept = (bytes + page - 1) / page * page;
+  size_t after = (reserved + page - 1) / page * page - before - kept;
+  if (before)
+    munmap(mapped, before);
+  if (after)
+    munmap(base_ + before + kept, after);
+  base_ += before;
+  madvise(base_, kept, MADV_HUGEPAGE); // advice: a refusal costs speed only
+}
+
+Arena::~Arena() { munmap(base_, bytes_); }
+
+} // namespace ppopt::runtime

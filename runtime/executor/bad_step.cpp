@@ -1,0 +1,277 @@
+//===- bad_step.cpp - Who made a loss or a gradient infinite or NaN -------===//
+
+#include "executor/bad_step.h"
+
+#include "executor/rank.h"
+#include "executor/walker.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace ppopt::runtime {
+
+namespace {
+
+/// `exponent`: the bits that are all ones in what is not finite. Blocks are
+/// looked through without a branch, at the speed of memory.
+template <typename Bits, Bits exponent>
+int64_t firstBad(const char *data, int64_t elements) {
+  auto *bits = reinterpret_cast<const Bits *>(data);
+  constexpr int64_t block = 4096;
+  for (int64_t begin = 0; begin < elements; begin += block) {
+    int64_t end = std::min(begin + block, elements);
+    Bits any = 0;
+    for (int64_t i = begin; i < end; ++i)
+      any |= (bits[i] & exponent) == exponent;
+    if (any)
+      return std::find_if(
+                 bits + begin, bits + end,
+                 [](Bits each) { return (each & exponent) == exponent; }) -
+             bits;
+  }
+  return -1;
+}
+
+template <typename Number> double read(const char *data, int64_t element) {
+  Number number;
+  std::memcpy(&number, data + element * sizeof number, sizeof number);
+  return double(number);
+}
+
+/// A bf16 is the upper half of a float.
+double readHalf(const char *data, int64_t element) {
+  uint16_t half;
+  std::memcpy(&half, data + element * sizeof half, sizeof half);
+  uint32_t bits = uint32_t{half} << 16;
+  float number;
+  std::memcpy(&number, &bits, sizeof number);
+  return number;
+}
+
+/// Whether the tensor is bad and comes before the first so far.
+void look(BadStepFindings::Tensor &first, int64_t index, const char *data,
+          int64_t elements, ElementType type) {
+  if (first.isBad() && first.index < index)
+    return;
+  if (std::optional<BadElement> bad = findBadElement(data, elements, type))
+    first = {index, *bad};
+}
+
+/// Leaves out what ranks or places add up, and all behind it.
+class Search : public StepObserver {
+public:
+  explicit Search(const ppopt_rank &rank);
+
+  bool leavesOut(const Action &action) override;
+  void performed(const Action &action) override;
+
+  std::vector<BadStepFindings> finish();
+
+private:
+  void lookAtTensors(const PlaceMemory &memory, BadStepFindings &found) const;
+  void lookAtTransfer(int64_t place, const Action &action, int64_t offset,
+                      bool isReceived);
+
+  const ppopt_rank &rank;
+  std::vector<BadStepFindings> byPlace;
+  std::vector<const Action *> starts; ///< by operation; those of this list
+};
+
+Search::Search(const ppopt_rank &rank)
+    : rank(rank), byPlace(rank.memory.size()) {
+  for (const Action &action : rank.actions)
+    if (action.kind == Action::start) {
+      starts.resize(std::max(starts.size(), size_t(action.operation) + 1));
+      starts[action.operation] = &action;
+    }
+}
+
+bool Search::leavesOut(const Action &action) {
+  // The counts are what the tasks divide by.
+  auto isCount = [&](int64_t place, int64_t offset) {
+    const std::vector<int64_t> &counts =
+        rank.program.places[place].countOffsets;
+    return std::find(counts.begin(), counts.end(), offset) != counts.end();
+  };
+  auto gathersGradients = [&](const Action &moved) {
+    const Transfer &transfer = rank.program.transfers[moved.transfer];
+    return transfer.step && transfer.gradientOf;
+  };
+  switch (action.kind) {
+  case Action::run: {
+    const std::string &kind = rank.program.tasks[action.task].kind;
+    return kind == "collect" || kind == "norm" || kind == "update";
+  }
+  case Action::start:
+    return action.op == Action::allReduce
+               ? !isCount(action.place, action.offset)
+               : gathersGradients(action);
+  case Action::wait:
+    return leavesOut(*starts[action.operation]);
+  case Action::sum:
+    return !isCount(action.at[0].place, action.at[0].offset);
+  case Action::copy:
+    return gathersGradients(action);
+  case Action::norm:
+    return true;
+  case Action::zero:
+  case Action::checkCounts:
+    return false;
+  }
+  return false;
+}
+
+void Search::performed(const Action &action) {
+  if (action.kind == Action::copy) {
+    lookAtTransfer(action.at[0].place, action, action.at[0].offset, false);
+    lookAtTransfer(action.at[1].place, action, action.at[1].offset, true);
+  } else if (action.kind == Action::start && action.op == Action::send) {
+    lookAtTransfer(action.place, action, action.offset, false);
+  } else if (action.kind == Action::wait) {
+    const Action &start = *starts[action.operation];
+    if (start.op == Action::recv)
+      lookAtTransfer(start.place, start, start.offset, true);
+  }
+}
+
+void Search::lookAtTransfer(int64_t place, const Action &action, int64_t offset,
+                            bool isReceived) {
+  BadStepFindings &found = byPlace[place];
+  if (found.transfer.isBad())
+    return;
+  const Transfer &transfer = rank.program.transfers[action.transfer];
+  std::optional<BadElement> bad = findBadElement(
+      rank.memoryOf(place).at(offset), transfer.elements(), transfer.type);
+  if (!bad)
+    return;
+  found.transfer = {action.transfer, *bad};
+  found.isReceived = isReceived;
+  found.microbatch = action.microbatch;
+}
+
+/// What the tasks of a place have noted.
+void lookAtIds(const PlaceMemory &memory, BadStepFindings &found) {
+  for (const PlaceCheck &held : memory.place.checks) {
+    int64_t id;
+    std::memcpy(&id, memory.at(held.offset), sizeof id);
+    if (id == 0)
+      continue;
+    found.check = held.check;
+    found.id = id;
+    return;
+  }
+}
+
+void Search::lookAtTensors(const PlaceMemory &memory,
+                           BadStepFindings &found) const {
+  for (const PlaceParameter &held : memory.place.parameters) {
+    const Parameter &parameter = rank.program.parameters[held.parameter];
+    look(found.parameter, held.parameter, memory.at(held.offset),
+         parameter.elements(), parameter.type);
+    if (held.gradient >= 0)
+      look(found.gradient, held.parameter, memory.at(held.gradient),
+           parameter.elements(), parameter.gradientType);
+  }
+  for (const PlaceInput &held : memory.place.inputs) {
+    ElementType type = rank.program.inputs[held.input].type;
+    look(found.input, held.input, memory.at(held.offset),
+         held.bytes / byteSize(type), type);
+  }
+  if (auto bad = findBadElement(memory.at(memory.place.lossOffset), 1,
+                                rank.program.lossType))
+    found.loss = bad->value;
+}
+
+std::vector<BadStepFindings> Search::finish() {
+  std::vector<BadStepFindings> held;
+  for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
+    if (memory) {
+      lookAtIds(*memory, byPlace[memory->place.place]);
+      lookAtTensors(*memory, byPlace[memory->place.place]);
+      held.push_back(byPlace[memory->place.place]);
+    }
+  return held;
+}
+
+} // namespace
+
+const char *spellBad(double value) {
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+std::optional<BadElement> findBadElement(const char *data, int64_t elements,
+                                         ElementType type) {
+  auto found = [&](int64_t element, auto read) -> std::optional<BadElement> {
+    if (element < 0)
+      return std::nullopt;
+    return BadElement{element, read(data, element)};
+  };
+  switch (type) {
+  case ElementType::f32:
+    return found(firstBad<uint32_t, 0x7f800000>(data, elements), read<float>);
+  case ElementType::f64:
+    return found(firstBad<uint64_t, 0x7ff0000000000000>(data, elements),
+                 read<double>);
+  case ElementType::bf16:
+    return found(firstBad<uint16_t, 0x7f80>(data, elements), readHalf);
+  case ElementType::i32:
+  case ElementType::i64:
+  case ElementType::i1:
+    break;
+  }
+  return std::nullopt;
+}
+
+std::string describeBadElement(const BadElement &bad,
+                               const std::vector<int64_t> &shape,
+                               int64_t firstRow) {
+  std::vector<int64_t> index(shape.size());
+  int64_t rest = bad.element;
+  for (size_t i = shape.size(); i-- > 1; rest /= shape[i])
+    index[i] = rest % shape[i];
+  if (shape.empty())
+    return spellBad(bad.value);
+  index[0] = rest + firstRow;
+  return fmt::format("{} at [{}]", spellBad(bad.value), fmt::join(index, ", "));
+}
+
+BadStepFindings::Tensor findBadParameter(const ppopt_rank &rank) {
+  BadStepFindings::Tensor first;
+  for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
+    if (memory)
+      for (const PlaceParameter &held : memory->place.parameters) {
+        const Parameter &parameter = rank.program.parameters[held.parameter];
+        if (held.gradient >= 0)
+          look(first, held.parameter, memory->at(held.offset),
+               parameter.elements(), parameter.type);
+      }
+  return first;
+}
+
+std::vector<BadStepFindings> findBadIds(const ppopt_rank &rank) {
+  std::vector<BadStepFindings> held;
+  for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
+    if (memory)
+      lookAtIds(*memory, held.emplace_back());
+  return held;
+}
+
+std::string describeBadId(const Program &program,
+                          const BadStepFindings &found) {
+  const IdRange &range = program.checks[found.check];
+  return fmt::format(
+      "id {} is out of range, 0 to {}{} ({})", found.id, range.size - 1,
+      range.ignored ? fmt::format(" or {}", *range.ignored) : "", range.source);
+}
+
+std::vector<BadStepFindings> findBadNumbers(ppopt_rank &rank,
+                                            const StepSettings &settings) {
+  Search search(rank);
+  walkAgain(rank, settings, search);
+  return search.finish();
+}
+
+} // namespace ppopt::runtime

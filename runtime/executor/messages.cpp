@@ -1,0 +1,72 @@
+//===- messages.cpp - Messages of the runtime's own, between steps --------===//
+
+#include "executor/messages.h"
+
+#include "executor/rank.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ppopt::train {
+
+Messages::Messages(comm::Transport &transport, int channel)
+    : transport_(transport), channel_(channel) {}
+
+Messages::Messages(const ppopt_rank &rank)
+    : Messages(*rank.transport, int(rank.program.unusedChannel())) {}
+
+void Messages::send(const void *data, int64_t bytes, int peer) {
+  comm::Request request = transport_.isend(data, bytes, peer, channel_);
+  transport_.wait(request);
+}
+
+void Messages::receive(void *data, int64_t bytes, int peer) {
+  comm::Request request = transport_.irecv(data, bytes, peer, channel_);
+  try {
+    transport_.wait(request);
+  } catch (...) {
+    transport_.cancel(request); // the buffer may be on the stack
+    throw;
+  }
+}
+
+void Messages::gather(const void *mine, int64_t bytes, void *all) {
+  if (transport_.rank() != 0)
+    return send(mine, bytes, 0);
+  std::memcpy(all, mine, bytes);
+  for (int peer = 1; peer < transport_.size(); ++peer)
+    receive(static_cast<char *>(all) + peer * bytes, bytes, peer);
+}
+
+void Messages::broadcast(void *data, int64_t bytes) {
+  if (transport_.rank() != 0)
+    return receive(data, bytes, 0);
+  for (int peer = 1; peer < transport_.size(); ++peer)
+    send(data, bytes, peer);
+}
+
+/// After round k a rank knows the greatest of itself and the 2^(k+1)-1 ranks
+/// before it.
+int32_t Messages::greatest(int32_t mine) {
+  int rank = transport_.rank(), size = transport_.size();
+  for (int distance = 1; distance < size; distance *= 2) {
+    int32_t theirs = 0;
+    comm::Request in, out;
+    try {
+      in = transport_.irecv(&theirs, sizeof theirs,
+                            (rank - distance + size) % size, channel_);
+      out = transport_.isend(&mine, sizeof mine, (rank + distance) % size,
+                             channel_);
+      transport_.wait(in);
+      transport_.wait(out);
+    } catch (...) {
+      transport_.cancel(in); // the buffers are on the stack
+      transport_.cancel(out);
+      throw;
+    }
+    mine = std::max(mine, theirs);
+  }
+  return mine;
+}
+
+} // namespace ppopt::train

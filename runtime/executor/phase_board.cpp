@@ -1,0 +1,76 @@
+//===- phase_board.cpp - What each rank is doing, for other processes -----===//
+
+#include "executor/phase_board.h"
+
+#include "base/error.h"
+#include "files/output_target.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace ppopt::runtime {
+
+static_assert(PhaseBoard::Value::is_always_lock_free);
+
+namespace {
+
+Phase phaseOf(const std::string &taskKind) {
+  if (taskKind == "prologue" || taskKind == "forward")
+    return Phase::forward;
+  return taskKind.rfind("backward", 0) == 0 ? Phase::backward : Phase::update;
+}
+
+} // namespace
+
+PhaseBoard::PhaseBoard(const std::string &path, int64_t ranks, int64_t rank)
+    : ranks(ranks), rank(rank) {
+  auto fail = [&](const std::string &why) {
+    throw Error("--publish-phases {}: {}", path, why);
+  };
+  size_t bytes = ranks * sizeof(Row);
+  OpenedOutput file = openOutput(path, O_RDWR | O_CREAT);
+  if (file.descriptor < 0)
+    fail(file.error);
+  // Where the disk is full a store to a page of the file would be a SIGBUS.
+  int error = ::ftruncate(file.descriptor, off_t(bytes)) == 0
+                  ? ::posix_fallocate(file.descriptor, 0, off_t(bytes))
+                  : errno;
+  void *memory = MAP_FAILED;
+  if (error == 0) {
+    memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                    file.descriptor, 0);
+    error = errno;
+  }
+  ::close(file.descriptor);
+  if (memory == MAP_FAILED)
+    fail(fmt::format("cannot map {} bytes of it into memory: {}", bytes,
+                     std::strerror(error)));
+  rows = static_cast<Row *>(memory); // zeros are Phase::start
+  row().process.store(::getpid(), std::memory_order_relaxed);
+}
+
+PhaseBoard::~PhaseBoard() { ::munmap(rows, ranks * sizeof(Row)); }
+
+void PhaseBoard::enter(const Program &program, const Action &action) {
+  switch (action.kind) {
+  case Action::run:
+    return enter(phaseOf(program.tasks[action.task].kind));
+  case Action::wait:
+    return enter(action.op == Action::allReduce ? Phase::allReduce
+                                                : Phase::transfer);
+  case Action::sum:
+    return enter(Phase::allReduce);
+  case Action::copy:
+    return enter(Phase::transfer);
+  case Action::zero:
+  case Action::start:
+  case Action::checkCounts:
+  case Action::norm:
+    return;
+  }
+}
+
+} // namespace ppopt::runtime

@@ -1,0 +1,238 @@
+//===- rank.cpp - One rank of the job -------------------------------------===//
+
+#include "executor/rank.h"
+
+#include "base/error.h"
+#include "device/cpu/team.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+
+using namespace ppopt;
+using namespace ppopt::runtime;
+
+namespace {
+
+int indexOf(const Program &program, comm::Transport *transport) {
+  int64_t ranks = transport ? transport->size() : 1;
+  if (ranks != program.plan.ranks())
+    throw Error("the plan has {} ranks, and the job {}", program.plan.ranks(),
+                ranks);
+  return transport ? transport->rank() : 0;
+}
+
+std::vector<std::unique_ptr<PlaceMemory>> allocate(const Program &program,
+                                                   const Place &own) {
+  std::vector<std::unique_ptr<PlaceMemory>> memory(program.places.size());
+  for (const Place &place : program.places)
+    if (program.local || &place == &own)
+      memory[place.place] = std::make_unique<PlaceMemory>(place);
+  return memory;
+}
+
+/// A product without room for the library's scratch memory would silently run
+/// many times slower.
+PreparedProduct prepare(const Product &product, int threads) {
+  PreparedProduct prepared(product.descriptor, threads, product.workspace);
+  std::string wanted = productImplementation(product.descriptor, threads,
+                                             /*workspaceBytes=*/SIZE_MAX);
+  if (prepared.name() == "own loops" && wanted != "own loops")
+    throw Error(
+        "product {}: {} needs {} bytes of workspace on this machine with {} "
+        "threads a rank, and the program has {}: compile it for this machine "
+        "with --threads {}",
+        product.name, wanted,
+        productWorkspaceBytes(product.descriptor, threads), threads,
+        product.workspace, threads);
+  return prepared;
+}
+
+comm::Mesh meshOf(const Plan &plan) {
+  std::vector<comm::MeshAxis> axes;
+  for (const MeshAxis &axis : plan.mesh)
+    axes.push_back({axis.name, int(axis.size)});
+  return comm::Mesh(std::move(axes));
+}
+
+int defineAllReduce(ppopt_rank &rank, const Action &action) {
+  comm::CollectiveSpec spec;
+  spec.name = std::to_string(action.id);
+  spec.axes = action.axes;
+  spec.among.assign(action.among.begin(), action.among.end());
+  spec.channel = int(action.channel);
+  spec.data = rank.at(action.offset);
+  spec.elements = action.elements;
+  spec.type = *comm::parseElementType(spelling(action.type));
+  spec.scratch = rank.at(action.scratch);
+  spec.scratchBytes = action.scratchBytes;
+  return rank.channels->define(spec);
+}
+
+int defineTransfer(ppopt_rank &rank, const Action &action) {
+  const Transfer &transfer = rank.program.transfers[action.transfer];
+  comm::TransferSpec spec;
+  spec.sends = action.op == Action::send;
+  spec.name =
+      fmt::format("{} {} of microbatch {}", spec.sends ? "send" : "recv",
+                  transfer.name, action.microbatch);
+  spec.peer = rank.channels->mesh().peer(rank.index, int(action.peer));
+  spec.channel = int(action.channel);
+  spec.data = rank.at(action.offset);
+  spec.bytes = size_t(action.bytes);
+  return rank.channels->define(spec);
+}
+
+void defineOperation(ppopt_rank &rank, const Action &action) {
+  try {
+    int number = action.op == Action::allReduce ? defineAllReduce(rank, action)
+                                                : defineTransfer(rank, action);
+    if (number != action.operation)
+      throw Error("program: operation {} was defined as {}", action.operation,
+                  number);
+  } catch (const std::invalid_argument &error) {
+    throw Error("program: {}", error.what());
+  }
+}
+
+int mostTransfersInFlight(const std::vector<Action> &actions) {
+  std::set<int64_t> inFlight;
+  size_t most = 0;
+  for (const Action &action : actions) {
+    if (action.kind == Action::start && action.op != Action::allReduce)
+      inFlight.insert(action.operation);
+    else if (action.kind == Action::wait)
+      inFlight.erase(action.operation);
+    most = std::max(most, inFlight.size());
+  }
+  return int(most);
+}
+
+/// What this rank's ring collectives send in a step, less what those of the
+/// place's rank with coordinate 0 on all other axes do, whom the prediction is
+/// of: they differ where elements do not divide by ranks.
+int64_t bytesBeyondPredicted(const ppopt_rank &rank) {
+  if (!rank.channels)
+    return 0;
+  const comm::Mesh &mesh = rank.channels->mesh();
+  int first = mesh.firstRank(int(rank.place.place));
+  int64_t bytes = 0;
+  for (const Action &action : rank.actions) {
+    if (action.kind != Action::start || action.op != Action::allReduce)
+      continue;
+    auto sent = [&](int member) {
+      comm::Group group = mesh.group(
+          member, action.axes, {action.among.begin(), action.among.end()});
+      return comm::ringElementsSent(comm::RingOp::AllReduce, action.elements,
+                                    group.size(), group.position);
+    };
+    bytes += (sent(rank.index) - sent(first)) * byteSize(action.type);
+  }
+  return bytes;
+}
+
+void progress(ppopt_rank &rank) {
+  if (!rank.channels)
+    return;
+  LineTimer timer(rank.profile ? &rank.profile->progress() : nullptr);
+  rank.channels->progress();
+}
+
+} // namespace
+
+ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
+                       comm::Transport *transport, const RankOptions &options)
+    : program(program), index(indexOf(program, transport)),
+      place(program.placeOf(index)), tasks(tasks), transport(transport),
+      options(options), memory(allocate(program, place)),
+      actions(program.local ? program.local->actions : place.actions),
+      evalActions(program.local ? program.local->evalActions
+                                : place.evalActions) {
+  for (const std::unique_ptr<PlaceMemory> &held : memory) {
+    if (!held)
+      continue;
+    for (Buffer buffer : inputBuffers(held->place, held->arena.base()))
+      inputs.push_back(buffer);
+    for (Buffer buffer : parameterBuffers(held->place, held->arena.base()))
+      parameters.push_back(buffer);
+    const Predicted &own = held->place.predicted;
+    predicted.launches += own.launches;
+    predicted.flops += own.flops;
+    predicted.bytesSent += own.bytesSent;
+  }
+  setTeamSize(options.threads);
+  products.reserve(program.products.size());
+  for (const Product &product : program.products)
+    products.push_back(prepare(product, options.threads));
+
+  if (transport && !program.local) {
+    try {
+      channels.emplace(*transport, meshOf(program.plan), options.collectives);
+    } catch (const std::invalid_argument &error) {
+      throw Error("communication: {}", error.what());
+    }
+  }
+  size_t mostArguments = 0, operations = 0;
+  for (const auto *list : {&actions, &evalActions})
+    for (const Action &action : *list) {
+      mostArguments = std::max(mostArguments, action.arguments.size());
+      if (action.kind != Action::start)
+        continue;
+      ++operations;
+      if (channels)
+        defineOperation(*this, action);
+    }
+  if (channels)
+    channels->open(std::max(mostTransfersInFlight(actions),
+                            mostTransfersInFlight(evalActions)));
+  predicted.bytesSent += bytesBeyondPredicted(*this);
+  arguments.resize(mostArguments);
+  inFlight.reserve(operations);
+}
+
+int64_t ppopt_rank::bytesSent() const {
+  return transport ? int64_t(transport->counters().bytesSent) : 0;
+}
+
+int64_t ppopt_rank::rowOffset(int64_t microbatch) const {
+  int64_t rows = program.plan.batch / program.plan.axisSize("dp");
+  return program.plan.coordinate(index, "dp") * rows +
+         microbatch * (rows / program.plan.microbatches);
+}
+
+void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
+                  void *const *args, int64_t tiles) {
+  if (rank->failure)
+    return;
+  {
+    LineTimer timer(rank->profile ? &rank->profile->kernel(kernel) : nullptr);
+    parallelFor(rank->options.threads, tiles,
+                [&](int64_t begin, int64_t end) { fn(args, begin, end); });
+  }
+  ++rank->counters.launches;
+  rank->counters.flops += rank->program.kernels[kernel].flops;
+  try {
+    progress(*rank);
+  } catch (...) {
+    rank->failure = std::current_exception();
+  }
+}
+
+void ppopt_matmul(ppopt_rank *rank, int32_t product, const void *a,
+                  const void *b, void *c, void *workspace) {
+  if (rank->failure)
+    return;
+  const PreparedProduct &prepared = rank->products[product];
+  ++rank->counters.launches;
+  rank->counters.flops += prepared.flops();
+  try {
+    {
+      LineTimer timer(rank->profile ? &rank->profile->product(product)
+                                    : nullptr);
+      prepared.run(a, b, c, workspace);
+    }
+    progress(*rank);
+  } catch (...) {
+    rank->failure = std::current_exception();
+  }
+}

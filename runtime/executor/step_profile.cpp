@@ -1,0 +1,129 @@
+//===- step_profile.cpp - Where the time of steps went --------------------===//
+
+#include "executor/step_profile.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace ppopt::runtime {
+
+namespace {
+
+/// Waits for all microbatches of a transfer, and for all sums of a group, are
+/// one line each.
+std::string nameWait(const Program &program, const Action &start) {
+  if (start.op == Action::allReduce)
+    return start.among.empty()
+               ? fmt::format("sum {}", fmt::join(start.axes, " "))
+               : fmt::format("sum {} {{{}}}", fmt::join(start.axes, " "),
+                             fmt::join(start.among, ","));
+  return fmt::format("{} {}", start.op == Action::send ? "send" : "receive",
+                     program.transfers[start.transfer].name);
+}
+
+template <typename Item, typename Has>
+size_t findOrAdd(std::vector<Item> &items, size_t from, const Has &has,
+                 const Item &item) {
+  auto found = std::find_if(items.begin() + from, items.end(), has);
+  if (found == items.end())
+    found = items.insert(found, item);
+  return found - items.begin();
+}
+
+} // namespace
+
+StepProfile::StepProfile(const Program &program,
+                         const std::vector<Action> &actions) {
+  for (const Kernel &kernel : program.kernels)
+    allLines.push_back(
+        {ProfileLine::kernel, kernel.name, kernel.flops, kernel.bytes});
+  firstProduct = allLines.size();
+  for (const Product &product : program.products)
+    allLines.push_back({ProfileLine::product, product.name,
+                        product.descriptor.flops(),
+                        /*bytesOfCall=*/0, product.descriptor.type});
+  firstOther = allLines.size();
+  // In the order of the functions that number them.
+  allLines.push_back({ProfileLine::other, "communication between launches"});
+  allLines.push_back({ProfileLine::other, "samples"});
+  allLines.push_back({ProfileLine::memory, "zero"});
+  allLines.push_back({ProfileLine::memory, "copies between places"});
+  allLines.push_back({ProfileLine::memory, "sums over places"});
+  for (const Action &action : actions)
+    if (action.kind == Action::start)
+      addWait(program, action);
+  for (const Task &task : program.tasks)
+    kindOfTask.push_back(findOrAdd(
+        taskKinds, 0,
+        [&](const ProfiledTasks &tasks) { return tasks.kind == task.kind; },
+        {task.kind}));
+}
+
+void StepProfile::addWait(const Program &program, const Action &start) {
+  std::string name = nameWait(program, start);
+  waitLines.resize(
+      std::max<size_t>(waitLines.size(), size_t(start.operation) + 1));
+  waitLines[start.operation] =
+      findOrAdd(allLines, firstOther,
+                [&](const ProfileLine &line) {
+                  return line.kind == ProfileLine::wait && line.name == name;
+                },
+                {ProfileLine::wait, name});
+}
+
+void StepProfile::record(const Action &action, Clock::duration time) {
+  auto addMemory = [&](ProfileLine &line, int64_t bytes) {
+    line.add(time);
+    line.bytes += bytes;
+  };
+  switch (action.kind) {
+  case Action::run: {
+    ProfiledTasks &tasks = taskKinds[kindOfTask[action.task]];
+    ++tasks.runs;
+    tasks.time += time;
+    return;
+  }
+  case Action::wait:
+    return allLines[waitLines[action.operation]].add(time);
+  case Action::zero:
+    return addMemory(zeros(), action.bytes);
+  case Action::copy:
+    return addMemory(copies(), 2 * action.bytes);
+  case Action::sum: // each added to the first, which is copied to each
+    return addMemory(sums(), 5 * int64_t(action.at.size() - 1) *
+                                 action.elements * byteSize(action.type));
+  default:
+    return;
+  }
+}
+
+std::vector<ProfileLine> StepProfile::lines() const {
+  std::vector<ProfileLine> called;
+  ProfileLine rest{ProfileLine::other, "everything else"};
+  rest.calls = stepCount;
+  rest.time = stepTime;
+  for (const ProfileLine &line : allLines) {
+    if (line.calls == 0)
+      continue;
+    called.push_back(line);
+    rest.time -= line.time;
+  }
+  std::sort(called.begin(), called.end(),
+            [](const ProfileLine &a, const ProfileLine &b) {
+              return a.time != b.time ? a.time > b.time : a.name < b.name;
+            });
+  called.push_back(rest);
+  return called;
+}
+
+std::vector<ProfiledTasks> StepProfile::tasks() const {
+  std::vector<ProfiledTasks> ran;
+  for (const ProfiledTasks &tasks : taskKinds)
+    if (tasks.runs > 0)
+      ran.push_back(tasks);
+  return ran;
+}
+
+} // namespace ppopt::runtime

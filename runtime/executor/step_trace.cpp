@@ -1,0 +1,56 @@
+//===- step_trace.cpp - What ran when, in the last steps ------------------===//
+
+#include "executor/step_trace.h"
+
+#include <algorithm>
+
+namespace ppopt::runtime {
+
+StepTrace::StepTrace(const std::vector<Action> &actions, int64_t steps)
+    : ring(std::max<int64_t>(steps, 1)) {
+  for (const Action &action : actions)
+    if (action.kind == Action::start) {
+      starts.resize(action.operation + 1, nullptr);
+      starts[action.operation] = &action;
+    }
+  inFlight.resize(starts.size());
+  for (TracedStep &step : ring)
+    step.actions.reserve(actions.size());
+}
+
+void StepTrace::beginStep(int64_t number) {
+  current = (current + 1) % ring.size();
+  TracedStep &step = ring[current];
+  step.number = number;
+  step.actions.clear();
+  step.begin = step.end = Clock::now();
+}
+
+void StepTrace::endStep() { ring[current].end = Clock::now(); }
+
+void StepTrace::record(const Action &action, Clock::time_point begin,
+                       Clock::time_point end) {
+  ring[current].actions.push_back({{begin, end}, &action});
+}
+
+void StepTrace::begin(const Action &action) {
+  inFlight[action.operation] = ring[current].actions.size();
+  Clock::time_point now = Clock::now();
+  record(action, now, now);
+}
+
+void StepTrace::ended(int operation) {
+  ring[current].actions[inFlight[operation]].end = Clock::now();
+}
+
+std::vector<const TracedStep *> StepTrace::steps() const {
+  std::vector<const TracedStep *> steps;
+  for (size_t i = 1; i <= ring.size(); ++i) {
+    const TracedStep &step = ring[(current + i) % ring.size()];
+    if (step.number > 0)
+      steps.push_back(&step);
+  }
+  return steps;
+}
+
+} // namespace ppopt::runtime

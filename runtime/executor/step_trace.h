@@ -1,0 +1,65 @@
+//===- step_trace.h - What ran when, in the last steps --------------------===//
+//
+// Records when each run, wait, transfer and sum of a rank's steps began and
+// ended. The room for it is taken before the first step: recording allocates
+// nothing, and where it is full the oldest step makes place.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_RUNTIME_EXECUTOR_STEP_TRACE_H
+#define PPOPT_RUNTIME_EXECUTOR_STEP_TRACE_H
+
+#include "comm/channels.h"
+#include "program/program.h"
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+namespace ppopt::runtime {
+
+using Clock = std::chrono::steady_clock;
+
+struct Span {
+  Clock::time_point begin, end;
+};
+
+struct TracedAction : Span {
+  const Action *action; ///< a run, wait, copy or sum; or the start of what ran
+};
+
+struct TracedStep : Span {
+  int64_t number = 0;                ///< from 1; 0: nothing is recorded
+  std::vector<TracedAction> actions; ///< in the order of their ends or starts
+};
+
+class StepTrace final : public comm::OperationObserver {
+public:
+  /// Keeps the last `steps` steps of these actions.
+  StepTrace(const std::vector<Action> &actions, int64_t steps);
+
+  void beginStep(int64_t number);
+  void endStep();
+  /// Of something that the rank's thread does itself.
+  void record(const Action &action, Clock::time_point begin,
+              Clock::time_point end);
+  /// Of an operation: its start, and that it is known to be complete.
+  void begin(const Action &action);
+  void ended(int operation) override;
+
+  /// From the oldest to the newest.
+  std::vector<const TracedStep *> steps() const;
+  /// The action that starts an operation of these actions.
+  const Action &startOf(int64_t operation) const { return *starts[operation]; }
+
+private:
+  std::vector<TracedStep> ring;
+  size_t current = 0;
+  std::vector<const Action *> starts; ///< by operation
+  /// By operation: its number among the current step's actions.
+  std::vector<size_t> inFlight;
+};
+
+} // namespace ppopt::runtime
+
+#endif // PPOPT_RUNTIME_EXECUTOR_STEP_TRACE_H

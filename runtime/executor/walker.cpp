@@ -1,0 +1,372 @@
+//===- walker.cpp - Walks a rank's actions --------------------------------===//
+
+#include "executor/walker.h"
+
+#include "base/error.h"
+#include "comm/add_elements.h"
+#include "device/cpu/team.h"
+#include "executor/bad_step.h"
+#include "executor/rank.h"
+#include "executor/step_trace.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ppopt::runtime {
+
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+double readNumber(const char *address, ElementType type) {
+  auto as = [&](auto number) {
+    std::memcpy(&number, address, sizeof number);
+    return double(number);
+  };
+  switch (type) {
+  case ElementType::f32:
+    return as(float());
+  case ElementType::f64:
+    return as(double());
+  case ElementType::i32:
+    return as(int32_t());
+  case ElementType::i64:
+    return as(int64_t());
+  default: // Program::parse admits no other type for scalars
+    return unknown;
+  }
+}
+
+class Walk {
+public:
+  Walk(ppopt_rank &rank, const StepSettings &settings,
+       const WalkOptions &options, StepTrace *trace = nullptr,
+       PhaseBoard *board = nullptr)
+      : rank(rank), settings(settings), options(options), trace(trace),
+        board(board),
+        activity(rank.transport ? &rank.transport->activity() : nullptr) {}
+
+  void setRecord(bool training);
+  void walk(const std::vector<Action> &actions);
+  void walk(const std::vector<Action> &actions, StepObserver &observer);
+  void checkFinite();
+
+  /// The loss after the last action; NaN where a zero count ended the walk.
+  double loss() const {
+    return stopped ? unknown
+                   : readNumber(rank.at(rank.place.lossOffset),
+                                rank.program.lossType);
+  }
+  double gradNorm() const { return norm.value_or(unknown); }
+  double waitedSeconds() const {
+    return std::chrono::duration<double>(waited).count();
+  }
+  /// Steps count from 1 in messages, as in the log.
+  int64_t stepNumber() const { return settings.step + 1; }
+
+  std::string skipped;
+  bool isBad = false; ///< not finite: tasks of kind "update" are off
+
+private:
+  char *at(const Action &action, int64_t offset) const {
+    return rank.memoryOf(action.place).at(offset);
+  }
+  void perform(const Action &action);
+  void runTask(const Action &action);
+  void zero(const Action &action);
+  void start(const Action &action);
+  void finish(int operation);
+  void sum(const Action &action);
+  void drain();
+  void checkCounts(const Action &action);
+  void takeNorm(const Action &action);
+
+  ppopt_rank &rank;
+  const StepSettings &settings;
+  const WalkOptions &options;
+  StepTrace *const trace;
+  PhaseBoard *const board;
+  comm::Activity *const activity; ///< null: nobody watches a rank alone
+  Clock::duration waited{};
+  std::optional<double> norm; ///< once taken
+  bool stopped = false; ///< by check_counts: the remaining actions are off
+};
+
+void Walk::setRecord(bool training) {
+  ppopt_record record;
+  record.lr = settings.learningRate;
+  record.weight_decay = settings.weightDecay;
+  record.beta1 = settings.beta1;
+  record.beta2 = settings.beta2;
+  record.eps = settings.eps;
+  record.momentum = settings.momentum;
+  record.bias_correction1 = 1 - std::pow(settings.beta1, settings.updates + 1);
+  record.bias_correction2 = 1 - std::pow(settings.beta2, settings.updates + 1);
+  record.clip_scale = 1;
+  record.seed = settings.seed;
+  record.step = settings.updates;
+  record.row_offset = rank.rowOffset(0);
+  record.training = training;
+  for (const std::unique_ptr<PlaceMemory> &held : rank.memory)
+    if (held)
+      held->record = record;
+}
+
+void Walk::walk(const std::vector<Action> &actions) {
+  for (const Action &action : actions) {
+    if (board)
+      board->enter(rank.program, action);
+    if (activity)
+      activity->enterAction(&action - actions.data());
+    bool spans = action.kind == Action::run || action.kind == Action::wait ||
+                 action.kind == Action::copy || action.kind == Action::sum;
+    if (action.kind == Action::wait || (trace && spans) || rank.profile) {
+      Clock::time_point begin = Clock::now();
+      perform(action);
+      Clock::time_point end = Clock::now();
+      if (action.kind == Action::wait)
+        waited += end - begin;
+      if (trace && spans)
+        trace->record(action, begin, end);
+      if (rank.profile)
+        rank.profile->record(action, end - begin);
+    } else {
+      perform(action);
+    }
+    if (options.poison)
+      for (const DeadRange &dead : action.dead)
+        std::memset(at(action, dead.offset), 0xFF, dead.bytes);
+    if (stopped)
+      return drain();
+  }
+}
+
+void Walk::walk(const std::vector<Action> &actions, StepObserver &observer) {
+  for (const Action &action : actions) {
+    if (observer.leavesOut(action))
+      continue;
+    perform(action);
+    observer.performed(action);
+  }
+}
+
+void Walk::perform(const Action &action) {
+  switch (action.kind) {
+  case Action::run:
+    return runTask(action);
+  case Action::zero:
+    return zero(action);
+  case Action::start:
+    return start(action);
+  case Action::wait:
+    return finish(int(action.operation));
+  case Action::copy:
+    std::memcpy(rank.at(action.at[1]), rank.at(action.at[0]), action.bytes);
+    return;
+  case Action::sum:
+    return sum(action);
+  case Action::checkCounts:
+    return checkCounts(action);
+  case Action::norm:
+    return takeNorm(action);
+  }
+}
+
+void Walk::runTask(const Action &action) {
+  if (isBad && rank.program.tasks[action.task].kind == "update")
+    return;
+  if (action.skippedOn == rank.index)
+    return;
+  rank.memoryOf(action.place).record.row_offset =
+      rank.rowOffset(action.microbatch);
+  for (size_t i = 0, e = action.arguments.size(); i < e; ++i)
+    rank.arguments[i] = at(action, action.arguments[i]);
+  rank.tasks[action.task](&rank, rank.arguments.data(),
+                          at(action, action.temporaries));
+  if (rank.failure)
+    std::rethrow_exception(rank.failure);
+}
+
+void Walk::zero(const Action &action) {
+  // Below a page or so a thread costs more than it helps.
+  constexpr int64_t piece = 64 * 1024;
+  int64_t pieces = (action.bytes + piece - 1) / piece;
+  char *base = at(action, action.offset);
+  parallelFor(rank.options.threads, pieces, [&](int64_t begin, int64_t end) {
+    std::memset(base + begin * piece, 0,
+                std::min(end * piece, action.bytes) - begin * piece);
+  });
+}
+
+void Walk::start(const Action &action) {
+  if (!rank.channels)
+    return; // one rank: the sum is there
+  if (trace)
+    trace->begin(action);
+  rank.channels->start(int(action.operation));
+  rank.inFlight.push_back(int(action.operation));
+}
+
+void Walk::finish(int operation) {
+  if (!rank.channels)
+    return;
+  rank.channels->wait(operation);
+  auto &inFlight = rank.inFlight;
+  inFlight.erase(std::find(inFlight.begin(), inFlight.end(), operation));
+}
+
+/// In the order of the places that the action names.
+void Walk::sum(const Action &action) {
+  auto type = *comm::parseElementType(spelling(action.type));
+  char *total = rank.at(action.at[0]);
+  for (size_t i = 1; i < action.at.size(); ++i)
+    comm::addElements(total, rank.at(action.at[i]), action.elements, type);
+  for (size_t i = 1; i < action.at.size(); ++i)
+    std::memcpy(rank.at(action.at[i]), total,
+                action.elements * byteSize(action.type));
+}
+
+/// All ranks leave the actions with the same sums and no transfer in flight
+/// (Program::parse refuses others); these must end before their buffers are
+/// used again.
+void Walk::drain() {
+  while (!rank.inFlight.empty())
+    finish(rank.inFlight.front());
+}
+
+void Walk::checkCounts(const Action &action) {
+  const std::vector<int64_t> &offsets =
+      rank.program.places[action.place].countOffsets;
+  for (size_t i = 0; i < rank.program.counts.size(); ++i) {
+    const Count &count = rank.program.counts[i];
+    if (readNumber(at(action, offsets[i]), count.type) != 0)
+      continue;
+    stopped = true;
+    skipped =
+        fmt::format("the batch has none of: {} ({})", count.name, count.source);
+    return;
+  }
+}
+
+/// Loss and norm have the same bits on all ranks, so that all decide alike.
+void Walk::takeNorm(const Action &action) {
+  norm = std::sqrt(readNumber(at(action, action.offset), ElementType::f64));
+  checkFinite();
+  if (!isBad && settings.clip > 0 && *norm > settings.clip)
+    for (const std::unique_ptr<PlaceMemory> &held : rank.memory)
+      if (held)
+        held->record.clip_scale = settings.clip / *norm;
+}
+
+void Walk::checkFinite() {
+  if (stopped)
+    return; // there is no loss
+  std::vector<std::string> bad;
+  if (!std::isfinite(loss()))
+    bad.push_back(fmt::format("the loss is {}", spellBad(loss())));
+  if (norm && !std::isfinite(*norm))
+    bad.push_back(fmt::format("the gradient norm is {}", spellBad(*norm)));
+  isBad = !bad.empty();
+  if (isBad)
+    skipped = fmt::format("{}", fmt::join(bad, " and "));
+}
+
+void checkCounter(const ppopt_rank &rank, int64_t step, const char *what,
+                  int64_t actual, int64_t predicted) {
+  if (actual != predicted)
+    throw Error("step {}, rank {}: {} {}, and the program predicted {}", step,
+                rank.index, actual, what, predicted);
+}
+
+void checkPredicted(const ppopt_rank &rank, const StepResult &result,
+                    int64_t step) {
+  const Predicted &predicted = rank.predicted;
+  checkCounter(rank, step, "launches", result.launches, predicted.launches);
+  checkCounter(rank, step, "FLOPs of products", result.flops, predicted.flops);
+  if (rank.options.collectives == comm::Collectives::Ring)
+    checkCounter(rank, step, "bytes sent", result.bytesSent,
+                 predicted.bytesSent);
+}
+
+/// A step in the trace, and its operations as they end. Evaluations have the
+/// same channels and are not traced.
+class Tracing {
+public:
+  Tracing(ppopt_rank &rank, StepTrace *trace, int64_t step)
+      : rank(rank), trace(trace) {
+    if (!trace)
+      return;
+    trace->beginStep(step);
+    if (rank.channels)
+      rank.channels->observe(trace);
+  }
+  ~Tracing() {
+    if (!trace)
+      return;
+    trace->endStep();
+    if (rank.channels)
+      rank.channels->observe(nullptr);
+  }
+
+private:
+  ppopt_rank &rank;
+  StepTrace *const trace;
+};
+
+} // namespace
+
+StepResult walkStep(ppopt_rank &rank, const StepSettings &settings,
+                    const WalkOptions &options) {
+  Counters before = rank.counters;
+  int64_t bytesBefore = rank.bytesSent();
+  Walk walk(rank, settings, options, options.trace, rank.board);
+  Clock::time_point begin = Clock::now();
+  walk.setRecord(/*training=*/true);
+  {
+    Tracing tracing(rank, options.trace, walk.stepNumber());
+    walk.walk(rank.actions);
+  }
+  walk.checkFinite(); // where nothing learns no action has
+
+  StepResult result;
+  result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  result.waitedSeconds = walk.waitedSeconds();
+  result.loss = walk.loss();
+  result.gradNorm = walk.gradNorm();
+  result.skipped = std::move(walk.skipped);
+  result.isBad = walk.isBad;
+  result.launches = rank.counters.launches - before.launches;
+  result.flops = rank.counters.flops - before.flops;
+  result.bytesSent = rank.bytesSent() - bytesBefore;
+  if (options.checkPredicted && result.skipped.empty())
+    checkPredicted(rank, result, walk.stepNumber());
+  return result;
+}
+
+void walkAgain(ppopt_rank &rank, const StepSettings &settings,
+               StepObserver &observer) {
+  const WalkOptions options;
+  Walk walk(rank, settings, options);
+  walk.setRecord(/*training=*/true);
+  walk.walk(rank.actions, observer);
+}
+
+EvalResult walkEval(ppopt_rank &rank, const StepSettings &settings,
+                    const WalkOptions &options) {
+  Walk walk(rank, settings, options);
+  walk.setRecord(/*training=*/false);
+  walk.walk(rank.evalActions);
+  EvalResult result;
+  result.loss = walk.loss();
+  result.skipped = std::move(walk.skipped);
+  return result;
+}
+
+} // namespace ppopt::runtime

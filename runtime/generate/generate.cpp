@@ -1,0 +1,219 @@
+//===- generate.cpp - Text from a trained model ---------------------------===//
+
+#include "generate/generate.h"
+
+#include "base/error.h"
+#include "base/printed_output.h"
+#include "base/stop_signals.h"
+#include "base/stopwatch.h"
+#include "checkpoint/parameter_file.h"
+#include "executor/bad_step.h"
+#include "executor/rank.h"
+#include "executor/walker.h"
+#include "generate/bpe_tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::ElementType;
+using runtime::Generation;
+using runtime::Parameter;
+using runtime::Program;
+
+Program parseProgram(std::string_view json) {
+  runtime::GenerationDocument document =
+      runtime::GenerationDocument::parse(json);
+  if (!document.program)
+    throw Error("--generate: {}", document.refused);
+  return std::move(*document.program);
+}
+
+/// Parameters are passed on by their numbers.
+void checkParameters(const Program &generates, const Program &trained) {
+  auto same = [](const Parameter &a, const Parameter &b) {
+    return a.name == b.name && a.shape == b.shape && a.type == b.type;
+  };
+  if (!std::equal(generates.parameters.begin(), generates.parameters.end(),
+                  trained.parameters.begin(), trained.parameters.end(), same))
+    throw Error("program: the one that generates has other parameters than the "
+                "one that trains; compile the model again");
+}
+
+std::unique_ptr<Tokenizer> openTokenizer(const Options &options,
+                                         int64_t vocabulary) {
+  if (options.tokenizer.empty()) {
+    if (vocabulary > 256)
+      throw Error("--generate: the model has {} tokens, more than there are "
+                  "bytes: give --tokenizer FOLDER with its vocab.json and "
+                  "merges.txt",
+                  vocabulary);
+    return std::make_unique<ByteTokenizer>();
+  }
+  auto tokenizer = std::make_unique<BpeTokenizer>(options.tokenizer);
+  if (tokenizer->size() > vocabulary)
+    throw Error("--tokenizer {}: has {} tokens, and the model {}: it was "
+                "trained with another",
+                options.tokenizer, tokenizer->size(), vocabulary);
+  return tokenizer;
+}
+
+std::vector<int32_t> encodePrompt(const Tokenizer &tokenizer,
+                                  const std::string &text,
+                                  const Generation &model) {
+  std::vector<int32_t> tokens;
+  try {
+    tokens = text.empty() ? std::vector<int32_t>{tokenizer.first()}
+                          : tokenizer.encode(text);
+  } catch (const Error &error) {
+    throw Error("--prompt: {}", error.what());
+  }
+  for (int32_t token : tokens)
+    if (token >= model.vocabulary)
+      throw Error("--prompt: {} is token {}, and the model has {} tokens{}",
+                  text.empty() ? "the new line that an empty prompt stands for"
+                               : fmt::format("a byte of '{}'", text),
+                  token, model.vocabulary,
+                  text.empty() ? ": give another" : "");
+  if (int64_t(tokens.size()) > model.context)
+    throw Error("--prompt: has {} tokens, and the model sees no more than {} "
+                "before the next",
+                tokens.size(), model.context);
+  return tokens;
+}
+
+} // namespace
+
+GenerationJob::GenerationJob(const CompiledProgram &compiled,
+                             const Program &trained, const Options &options)
+    : program(parseProgram(compiled.generationJson)),
+      tasks(compiled.generationTasks),
+      tokenizer(openTokenizer(options, program.generation->vocabulary)),
+      prompt(encodePrompt(*tokenizer, options.prompt, *program.generation)),
+      shownPrompt(options.prompt), count(options.generate),
+      choice{options.temperature, options.topK, options.seed} {
+  checkParameters(program, trained);
+}
+
+namespace {
+
+/// The model that reads a text token by token.
+class TextReader {
+public:
+  explicit TextReader(const GenerationJob &job)
+      : program_(job.program), model_(*job.program.generation),
+        scored_(std::min(model_.vocabulary, job.tokenizer->size())),
+        rank_(job.program, job.tasks, /*transport=*/nullptr,
+              {static_cast<int>(job.program.plan.threads)}) {}
+
+  const std::vector<runtime::Buffer> &parameters() const {
+    return rank_.parameters;
+  }
+
+  /// Where its context is full, the model goes on as if the text had begun with
+  /// the last half of it.
+  void read(int32_t token) {
+    if (int64_t(context_.size()) == model_.context) {
+      std::vector<int32_t> half(context_.end() - model_.context / 2,
+                                context_.end());
+      context_.clear();
+      for (int32_t earlier : half)
+        walk(earlier);
+    }
+    walk(token);
+  }
+
+  /// Of the token that follows: of those only that the tokenizer has.
+  const std::vector<double> &scores() {
+    if (model_.logitsType == ElementType::f64)
+      copyScores<double>();
+    else
+      copyScores<float>();
+    return scores_;
+  }
+
+private:
+  void walk(int32_t token) {
+    auto position = static_cast<int64_t>(context_.size());
+    std::memcpy(rank_.at(model_.positionOffset), &position, sizeof position);
+    int64_t wide = token;
+    if (model_.tokenType == ElementType::i64)
+      std::memcpy(rank_.at(model_.tokenOffset), &wide, sizeof wide);
+    else
+      std::memcpy(rank_.at(model_.tokenOffset), &token, sizeof token);
+    runtime::walkEval(rank_, {}, {});
+    runtime::BadStepFindings noted = runtime::findBadIds(rank_).front();
+    if (noted.hasBadId())
+      throw Error("--generate: after {} tokens the model computes an id: {}",
+                  position, runtime::describeBadId(program_, noted));
+    context_.push_back(token);
+  }
+
+  template <typename Float> void copyScores() {
+    const auto *logits =
+        reinterpret_cast<const Float *>(rank_.at(model_.logitsOffset));
+    scores_.assign(logits, logits + scored_);
+  }
+
+  const Program &program_;
+  const Generation &model_;
+  const int64_t scored_;
+  ppopt_rank rank_;
+  std::vector<int32_t> context_; ///< the tokens at the positions 0, 1, ...
+  std::vector<double> scores_;
+};
+
+/// Standard output has the text and nothing else.
+void show(const std::string &text) { printOutput(text); }
+
+int generate(const GenerationJob &job, TextReader &reader) {
+  TokenChoice choice(job.choice);
+  WholeCharacters characters;
+  Stopwatch reading;
+  for (int32_t token : job.prompt)
+    reader.read(token);
+  double readSeconds = reading.seconds();
+
+  show(job.shownPrompt);
+  Stopwatch writing;
+  int64_t done = 0;
+  int signal = 0;
+  while (done < job.count && (signal = StopSignals::noted()) == 0) {
+    int32_t token = choice.choose(reader.scores(), job.prompt.size() + done);
+    show(characters.add(job.tokenizer->decode(token)));
+    if (++done < job.count)
+      reader.read(token);
+  }
+  double seconds = writing.seconds();
+  show(characters.finish() + "\n");
+  std::string summary = fmt::format(
+      "generated {} token{} in {:.2f} s | {:.1f} tok/s | after {} of the "
+      "prompt in {:.2f} s{}\n",
+      done, done == 1 ? "" : "s", seconds,
+      double(done) / std::max(seconds, 1e-9), job.prompt.size(), readSeconds,
+      signal ? " | stopped by " + signalName(signal) : "");
+  std::fwrite(summary.data(), 1, summary.size(), stderr);
+  return signal ? stopStatus(signal) : 0;
+}
+
+} // namespace
+
+int generateText(const ppopt_rank &trained, const GenerationJob &job) {
+  std::optional<TextReader> reader;
+  if (trained.index == 0)
+    reader.emplace(job);
+  gatherParameters(trained, reader ? reader->parameters()
+                                   : std::vector<runtime::Buffer>());
+  // From here on the others wait for rank 0, as long as the text is.
+  if (trained.transport)
+    trained.transport->activity().setTimeout(0);
+  return reader ? generate(job, *reader) : 0;
+}
+
+} // namespace ppopt::train

@@ -1,0 +1,161 @@
+//===- describe.cpp - What was compiled, for people -----------------------===//
+
+#include "observe/describe.h"
+
+#include "options/launch_command.h"
+#include "ppopt/version.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::Program;
+
+std::string describeParameters(const Program &program) {
+  int64_t elements = 0, learning = 0;
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    elements += program.parameters[i].elements();
+    if (program.learns(i))
+      learning += program.parameters[i].elements();
+  }
+  std::string text =
+      fmt::format("{} in {} tensors", elements, program.parameters.size());
+  if (learning != elements)
+    text += fmt::format(", {} of them updated", learning);
+  return text;
+}
+
+/// Features of a processor that are there: "+avx2", not "-avx2".
+size_t countPresent(const std::vector<std::string> &features) {
+  return std::count_if(features.begin(), features.end(),
+                       [](const auto &feature) { return feature[0] == '+'; });
+}
+
+/// What stands where and what goes between.
+template <typename Line>
+void describePlaces(const Program &program, const Line &line) {
+  for (const auto &transfer : program.transfers)
+    line("transfer",
+         fmt::format("{}: {} from place {} to {}, {} bytes a {}{}",
+                     transfer.name, transfer.value, transfer.from, transfer.to,
+                     transfer.bytes, transfer.step ? "step" : "microbatch",
+                     transfer.requiresGrad ? ", its gradient comes back"
+                     : transfer.gradientOf
+                         ? ", gradient of " +
+                               program.transfers[*transfer.gradientOf].name
+                         : ""));
+  for (const runtime::Place &place : program.places) {
+    std::vector<std::string> inputs;
+    for (const auto &input : place.inputs)
+      inputs.push_back(program.inputs[input.input].name);
+    std::vector<size_t> stages;
+    for (size_t i = 0; i < program.stagePlaces.size(); ++i)
+      if (program.stagePlaces[i] == place.place)
+        stages.push_back(i);
+    if (program.places.size() > 1)
+      line(fmt::format("place {}", place.place).c_str(),
+           fmt::format(
+               "stage{} {} | {} parameter tensor{} | reads {}",
+               stages.size() == 1 ? "" : "s", fmt::join(stages, ", "),
+               place.parameters.size(), place.parameters.size() == 1 ? "" : "s",
+               inputs.empty() ? "no input"
+                              : fmt::format("{}", fmt::join(inputs, ", "))));
+    line("memory", fmt::format("{} a {}", describeBytes(place.arenaBytes),
+                               program.local ? "place" : "rank"));
+    for (const auto &region : place.regions)
+      line("", fmt::format("{:<15}{:>14} bytes", region.kind, region.bytes));
+    line("a step",
+         fmt::format("{} launches, {} FLOPs in products, {} bytes sent "
+                     "(each rank)",
+                     place.predicted.launches, place.predicted.flops,
+                     place.predicted.bytesSent));
+  }
+}
+
+} // namespace
+
+/// ", values 0 to 255"; of several parts, each with where it lies in a row.
+std::string describeParts(const runtime::Input &input) {
+  std::string text;
+  for (const runtime::IndexedPart &part : input.parts) {
+    text += fmt::format(", values 0 to {}", part.range.size - 1);
+    if (input.parts.size() > 1)
+      text += fmt::format(" in [{}] to [{}]", fmt::join(part.begin, ", "),
+                          fmt::join(part.end, ", "));
+  }
+  return text;
+}
+
+std::string describeMesh(const runtime::Plan &plan) {
+  std::vector<std::string> axes;
+  for (const auto &axis : plan.mesh)
+    axes.push_back(fmt::format("{}={}", axis.name, axis.size));
+  return fmt::format("{}", fmt::join(axes, ","));
+}
+
+std::string describeBytes(int64_t bytes) {
+  constexpr const char *kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024)
+    return fmt::format("{} bytes", bytes);
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < std::size(kUnits); ++unit)
+    value /= 1024;
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string describeVersion(const Program &program) {
+  return fmt::format("{} ({}), compiled by ppopt {}, program format {}\n"
+                     "compiled by  {}\n"
+                     "model hash   {}\n",
+                     program.model, program.source, ppopt_runtime_version(),
+                     ppopt_runtime_abi(), program.command, program.modelHash);
+}
+
+std::string describeProgram(const Program &program,
+                            const std::vector<std::string> &arguments) {
+  const runtime::Plan &plan = program.plan;
+  std::string text;
+  auto line = [&](const char *name, const std::string &value) {
+    text += fmt::format("{:<13}{}\n", name, value);
+  };
+  line("model", fmt::format("{} ({})", program.model, program.source));
+  line("compiled by", program.command);
+  line("mesh",
+       fmt::format("{}: {} rank{}, {} thread{} a rank", describeMesh(plan),
+                   plan.ranks(), plan.ranks() == 1 ? "" : "s", plan.threads,
+                   plan.threads == 1 ? "" : "s"));
+  if (program.local)
+    line("launch", "local: one process runs all places");
+  line("batch", fmt::format("{} rows, {} microbatch{} a rank, schedule {}",
+                            plan.batch, plan.microbatches,
+                            plan.microbatches == 1 ? "" : "es", plan.schedule));
+  line("recompute", plan.recompute);
+  line("optimizer", plan.optimizer);
+  if (plan.precision != "model")
+    line("precision",
+         fmt::format("{} products, f32 parameters", plan.precision));
+  line("target", fmt::format("{}, {}{}", plan.target, plan.cpu,
+                             plan.features.empty()
+                                 ? ""
+                                 : fmt::format(" with {} features"
+                                               " (--describe=json lists them)",
+                                               countPresent(plan.features))));
+  for (const auto &input : program.inputs)
+    line("input",
+         fmt::format("{}: {} [{}]{}", input.name, spelling(input.type),
+                     fmt::join(input.shape, ", "), describeParts(input)));
+  line("parameters", describeParameters(program));
+  describePlaces(program, line);
+  line("code",
+       fmt::format("{} tasks, {} kernels, {} products", program.tasks.size(),
+                   program.kernels.size(), program.products.size()));
+  line("run", launchCommand(plan.ranks(), {arguments.at(0)}));
+  return text;
+}
+
+} // namespace ppopt::train

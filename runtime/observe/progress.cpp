@@ -1,0 +1,449 @@
+//===- progress.cpp - What a run tells: lines and the log -----------------===//
+
+#include "observe/progress.h"
+
+#include "base/error.h"
+#include "base/printed_output.h"
+#include "base/stop_signals.h"
+#include "files/output_target.h"
+#include "files/whole_file.h"
+#include "observe/describe.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <unistd.h>
+
+namespace ppopt::train {
+namespace {
+
+using runtime::Program;
+
+/// Text on the stack; longer lines than this do not occur, save for a skipped
+/// step's reason, which may allocate.
+using Line = fmt::memory_buffer;
+
+template <typename... Args>
+void append(Line &line, fmt::format_string<Args...> format, Args &&...args) {
+  fmt::format_to(std::back_inserter(line), format, std::forward<Args>(args)...);
+}
+
+/// A JSON number that reads back as the same double; JSON has no NaN.
+void appendNumber(Line &line, const char *key, double value) {
+  if (std::isfinite(value))
+    append(line, ",\"{}\":{:.17g}", key, value);
+  else
+    append(line, ",\"{}\":null", key);
+}
+
+/// The bits of a double, as printf's %a writes them.
+void appendHex(Line &line, const char *key, double value) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%a", value);
+  append(line, ",\"{}\":\"{}\"", key, text);
+}
+
+/// 49.7k, 1.25M.
+void appendCount(Line &line, double count) {
+  if (count >= 1e6)
+    append(line, "{:.2f}M", count / 1e6);
+  else if (count >= 1e3)
+    append(line, "{:.1f}k", count / 1e3);
+  else
+    append(line, "{:.0f}", count);
+}
+
+void appendClock(Line &line, double seconds) {
+  int64_t whole = std::llround(seconds);
+  append(line, "{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+/// Of each rank; of many the least and the most.
+template <typename Value, typename Describe>
+std::string describeEach(const std::vector<Value> &values,
+                         const Describe &describe) {
+  constexpr size_t kShown = 8;
+  if (values.size() > kShown) {
+    auto [least, most] = std::minmax_element(values.begin(), values.end());
+    return fmt::format("{} to {} (of {} ranks)", describe(*least),
+                       describe(*most), values.size());
+  }
+  std::vector<std::string> each;
+  for (const Value &value : values)
+    each.push_back(describe(value));
+  return fmt::format("{} (each rank)", fmt::join(each, ", "));
+}
+
+int digits(int64_t value) {
+  int count = 1;
+  for (; value >= 10; value /= 10)
+    ++count;
+  return count;
+}
+
+} // namespace
+
+WorkUnit workUnitOf(const Program &program) {
+  for (const runtime::Input &input : program.inputs)
+    if (input.shape.size() == 2 && (input.type == runtime::ElementType::i32 ||
+                                    input.type == runtime::ElementType::i64))
+      return {"tok", input.shape[0] * input.shape[1]};
+  return {"samples", program.plan.batch};
+}
+
+namespace {
+
+/// Leaves whole lines in a log that a run wrote until it died.
+void cutTornLine(int log) {
+  off_t end = ::lseek(log, 0, SEEK_END);
+  for (char last = 0; end > 0; --end)
+    if (::pread(log, &last, 1, end - 1) != 1 || last == '\n')
+      break;
+  // What can't be cut stays.
+  [[maybe_unused]] int ignored = ::ftruncate(log, end);
+}
+
+} // namespace
+
+Progress::Progress(const Program &program, const Options &options,
+                   int64_t first)
+    : program_(program), options_(options), first_(first),
+      unit_(workUnitOf(program)), out_(options.generate > 0 ? stderr : stdout),
+      live_(out_) {
+  if (options.log.empty())
+    return;
+  OpenedOutput log = openOutput(
+      options.log, O_RDWR | O_CREAT | (options.resume ? O_APPEND : O_TRUNC));
+  log_ = log.descriptor;
+  if (log_ < 0)
+    throw Error("--log {}: {}", options.log, log.error);
+  if (options.resume)
+    cutTornLine(log_);
+}
+
+Progress::~Progress() {
+  if (log_ >= 0)
+    ::close(log_);
+}
+
+void Progress::logLine(const char *text, size_t size) {
+  if (writeAll(log_, text, size))
+    return;
+  // Who read a pipe has gone: the run stops, and saves.
+  if (errno == EPIPE && StopSignals::noted() == SIGPIPE)
+    return;
+  throw Error("--log {}: cannot write: {}", options_.log, std::strerror(errno));
+}
+
+void Progress::print(Line &line) {
+  live_.clear();
+  line.push_back('\n');
+  printOutput({line.data(), line.size()}, out_);
+}
+
+void Progress::note(const std::string &text) {
+  Line line;
+  append(line, "{}", text);
+  print(line);
+}
+
+std::string Progress::describeWorkers(const char *transport) const {
+  if (program_.local)
+    return fmt::format("{} places in one process", program_.places.size());
+  int64_t ranks = program_.plan.ranks();
+  return fmt::format("{} rank{} by {}", ranks, ranks == 1 ? "" : "s",
+                     transport);
+}
+
+void Progress::start(const char *transport) {
+  transport_ = transport;
+  const runtime::Plan &plan = program_.plan;
+  int64_t elements = 0;
+  for (const auto &parameter : program_.parameters)
+    elements += parameter.elements();
+  note(fmt::format(
+      "{}: {} parameters | {} | {}, {} thread{} each | batch {} | {}{} a {}",
+      program_.model, elements, plan.optimizer, describeWorkers(transport),
+      plan.threads, plan.threads == 1 ? "" : "s", plan.batch,
+      program_.places.size() > 1 ? "up to " : "",
+      describeBytes(program_.largestArena()),
+      program_.local ? "place" : "rank"));
+  if (log_ < 0)
+    return;
+  nlohmann::json mesh = nlohmann::json::object();
+  for (const auto &axis : plan.mesh)
+    mesh[axis.name] = axis.size;
+  std::string line = nlohmann::json{{"event", "start"},
+                                    {"model", program_.model},
+                                    {"mesh", mesh},
+                                    {"ranks", plan.ranks()},
+                                    {"threads", plan.threads},
+                                    {"transport", transport},
+                                    {"batch", plan.batch},
+                                    {"microbatches", plan.microbatches},
+                                    {"optimizer", plan.optimizer},
+                                    {"parameters", elements},
+                                    {"arena_bytes", program_.largestArena()},
+                                    {"first_step", first_ + 1},
+                                    {"steps", options_.steps},
+                                    {"seed", options_.seed}}
+                         .dump() +
+                     "\n";
+  logLine(line.data(), line.size());
+}
+
+/// The first, the last, and every so many that --log-every says; without it
+/// all, or on a terminal some twenty in round numbers, and one a minute.
+bool Progress::isKept(int64_t step) const {
+  if (step == first_ || step + 1 == options_.steps)
+    return true;
+  if (options_.logEvery > 0 || !live_.exists())
+    return (step + 1) % std::max<int64_t>(options_.logEvery, 1) == 0;
+  constexpr int64_t kKept = 20;
+  int64_t decade = 1; // every is 1, 2 or 5 of these
+  while (decade * 10 * kKept < options_.steps)
+    decade *= 10;
+  int64_t every = decade;
+  for (int64_t factor : {2, 5, 10})
+    if (every * kKept < options_.steps)
+      every = decade * factor;
+  return (step + 1) % every == 0 ||
+         std::chrono::steady_clock::now() - kept_ > std::chrono::minutes(1);
+}
+
+/// The line of a step. Where it is live, how far the run is comes first, for
+/// what comes last is cut on a narrow terminal.
+void Progress::showStep(int64_t step, Line &line, double secondsLeft,
+                        bool keeps) {
+  if (keeps || isKept(step)) {
+    kept_ = std::chrono::steady_clock::now();
+    append(line, " | ");
+    appendClock(line, secondsLeft);
+    append(line, " left");
+    return print(line);
+  }
+  if (!live_.exists() || !live_.isDue())
+    return;
+  constexpr int kWidth = 10;
+  double done =
+      static_cast<double>(step + 1) / static_cast<double>(options_.steps);
+  auto full = static_cast<int>(done * kWidth);
+  Line text;
+  append(text, "{:>3}% [{:=<{}}{:>{}}] ", static_cast<int>(100 * done), "",
+         full, "", kWidth - full);
+  appendClock(text, secondsLeft);
+  append(text, " left | {}", std::string_view(line.data(), line.size()));
+  live_.show({text.data(), text.size()});
+}
+
+void Progress::step(int64_t step, double learningRate,
+                    const runtime::StepResult &result, double milliseconds) {
+  ++stepsDone_;
+  if (step == first_) {
+    firstMilliseconds_ = milliseconds;
+  } else {
+    leastMilliseconds_ = timedSteps_ == 0
+                             ? milliseconds
+                             : std::min(leastMilliseconds_, milliseconds);
+    ++timedSteps_;
+    timedMilliseconds_ += milliseconds;
+  }
+  if (!result.skipped.empty())
+    ++stepsSkipped_;
+
+  double rate = static_cast<double>(unit_.perStep) / (milliseconds / 1e3);
+  Line line;
+  append(line, "step {:>{}}/{} | ", step + 1, digits(options_.steps),
+         options_.steps);
+  if (!result.skipped.empty())
+    append(line, "skipped, nothing updated: {} | ", result.skipped);
+  else
+    append(line, "loss {:.4f} | ", result.loss);
+  if (!std::isnan(result.gradNorm))
+    append(line, "norm {:.3f} | ", result.gradNorm);
+  append(line, "lr {:.2e} | {:.1f} ms | ", learningRate, milliseconds);
+  appendCount(line, rate);
+  append(line, " {}/s", unit_.name);
+  double each = timedSteps_ > 0
+                    ? timedMilliseconds_ / static_cast<double>(timedSteps_)
+                    : milliseconds;
+  showStep(step, line,
+           each * static_cast<double>(options_.steps - step - 1) / 1e3,
+           /*keeps=*/!result.skipped.empty());
+
+  if (log_ < 0)
+    return;
+  line.clear();
+  append(line, "{{\"event\":\"step\",\"step\":{}", step + 1);
+  appendNumber(line, "loss", result.loss);
+  appendHex(line, "loss_hex", result.loss);
+  appendNumber(line, "norm", result.gradNorm);
+  appendHex(line, "norm_hex", result.gradNorm);
+  appendNumber(line, "lr", learningRate);
+  append(line, ",\"ms\":{:.3f},\"{}_per_second\":{:.1f}", milliseconds,
+         unit_.name, rate);
+  append(line, ",\"launches\":{},\"flops\":{},\"bytes_sent\":{}",
+         result.launches, result.flops, result.bytesSent);
+  if (!result.skipped.empty())
+    append(line, ",\"skipped\":{}", nlohmann::json(result.skipped).dump());
+  append(line, "}}\n");
+  logLine(line.data(), line.size());
+}
+
+void Progress::evaluation(int64_t steps, double loss, int64_t batches,
+                          int64_t skippedBatches, int64_t badBatches,
+                          double milliseconds) {
+  Line line;
+  if (batches == 0)
+    append(line, "eval after step {} | no batch has a {} | ", steps,
+           badBatches > 0 ? "loss" : "counted target");
+  else
+    append(line, "eval after step {} | loss {:.4f} | {} batch{} | ", steps,
+           loss, batches, batches == 1 ? "" : "es");
+  if (skippedBatches > 0 && batches > 0)
+    append(line, "{} without a counted target | ", skippedBatches);
+  if (badBatches > 0)
+    append(line, "{} with ids out of range | ", badBatches);
+  append(line, "{:.1f} ms", milliseconds);
+  print(line);
+  if (log_ < 0)
+    return;
+  line.clear();
+  append(line, "{{\"event\":\"eval\",\"step\":{}", steps);
+  appendNumber(line, "loss", loss);
+  appendHex(line, "loss_hex", loss);
+  append(line, ",\"batches\":{},\"skipped_batches\":{},\"ms\":{:.3f}}}\n",
+         batches, skippedBatches + badBatches, milliseconds);
+  logLine(line.data(), line.size());
+}
+
+void Progress::checkpoint(int64_t steps, const std::string &path,
+                          uint64_t bytes, double milliseconds, double stood) {
+  note(fmt::format("checkpoint of step {} | {} | {:.1f} ms, of which training "
+                   "stood {:.1f} | {}",
+                   steps, describeBytes(int64_t(bytes)), milliseconds, stood,
+                   path));
+  if (log_ < 0)
+    return;
+  Line line;
+  append(line, "{{\"event\":\"checkpoint\",\"step\":{},\"bytes\":{}", steps,
+         bytes);
+  append(line, ",\"ms\":{:.3f},\"stood_ms\":{:.3f},\"path\":{}}}\n",
+         milliseconds, stood, nlohmann::json(path).dump());
+  logLine(line.data(), line.size());
+}
+
+void Progress::checkpointFailed(int64_t steps, const std::string &error,
+                                const std::string &last) {
+  note(fmt::format(
+      "warning: no checkpoint of step {}: {}; training goes on, {}", steps,
+      error, last.empty() ? "there is none before it" : "the last is " + last));
+  if (log_ < 0)
+    return;
+  Line line;
+  append(line, "{{\"event\":\"checkpoint\",\"step\":{},\"error\":{}}}\n", steps,
+         nlohmann::json(error).dump());
+  logLine(line.data(), line.size());
+}
+
+void Progress::stopped(int signal, int64_t steps) {
+  std::string name = signalName(signal);
+  note(fmt::format("stopped by {} after step {}{}", name, steps,
+                   options_.checkpoint.empty()
+                       ? ": without --checkpoint nothing is saved"
+                       : ""));
+  if (log_ < 0)
+    return;
+  Line line;
+  append(line, "{{\"event\":\"stop\",\"signal\":\"{}\",\"step\":{}}}\n", name,
+         steps);
+  logLine(line.data(), line.size());
+}
+
+void Progress::profile(const std::string &table, const std::string &records) {
+  note(table);
+  if (log_ >= 0)
+    logLine(records.data(), records.size());
+}
+
+/// What one of the system's files says in KiB; 0 where it does not say it.
+static int64_t readBytes(const char *path, const char *name) {
+  constexpr int64_t kibibyte = 1024;
+  std::ifstream file(path);
+  for (std::string key; file >> key;)
+    if (int64_t value; key == name && file >> value)
+      return value * kibibyte;
+  return 0;
+}
+
+void reportMemory(RankReport &report) {
+  // Not getrusage: its maximum includes the program that started this one.
+  report.peakBytes = readBytes("/proc/self/status", "VmHWM:");
+  report.hugePageBytes = readBytes("/proc/self/smaps_rollup", "AnonHugePages:");
+}
+
+void Progress::summary(const std::vector<RankReport> &ranks) {
+  double mean = timedSteps_ > 0
+                    ? timedMilliseconds_ / static_cast<double>(timedSteps_)
+                    : firstMilliseconds_;
+  double least = timedSteps_ > 0 ? leastMilliseconds_ : firstMilliseconds_;
+  std::vector<double> idle;
+  std::vector<int64_t> peaks, huge;
+  for (const RankReport &rank : ranks) {
+    idle.push_back(rank.seconds > 0 ? rank.waitedSeconds / rank.seconds : 0);
+    peaks.push_back(rank.peakBytes);
+    huge.push_back(rank.hugePageBytes);
+  }
+  Line line;
+  append(line, "done: {} step{}", stepsDone_, stepsDone_ == 1 ? "" : "s");
+  if (stepsSkipped_ > 0)
+    append(line, ", {} of them skipped", stepsSkipped_);
+  if (stepsDone_ > 0) {
+    append(line, " | mean {:.1f} ms, least {:.1f} ms, first {:.1f} ms | ", mean,
+           least, firstMilliseconds_);
+    appendCount(line, static_cast<double>(unit_.perStep) / (mean / 1e3));
+    append(line, " {}/s", unit_.name);
+  }
+  if (stepsDone_ > 0 && ranks.size() > 1)
+    append(line, " | idle {}", describeEach<double>(idle, [](double share) {
+             return fmt::format("{:.1f}%", 100 * share);
+           }));
+  if (oneProcess())
+    append(line, " | peak resident memory {} (this process)",
+           describeBytes(peaks.front()));
+  else
+    append(line, " | peak resident memory {}",
+           describeEach<int64_t>(peaks, describeBytes));
+  if (int64_t most = *std::max_element(huge.begin(), huge.end()); most > 0)
+    append(line, ", {}{} in huge pages", huge.size() > 1 ? "up to " : "",
+           describeBytes(most));
+  print(line);
+  if (log_ < 0)
+    return;
+  if (oneProcess())
+    peaks.resize(1), huge.resize(1);
+  std::string record = nlohmann::json{{"event", "end"},
+                                      {"steps", stepsDone_},
+                                      {"skipped", stepsSkipped_},
+                                      {"mean_ms", mean},
+                                      {"least_ms", least},
+                                      {"first_ms", firstMilliseconds_},
+                                      {"idle", idle},
+                                      {"peak_bytes", peaks},
+                                      {"huge_page_bytes", huge}}
+                           .dump() +
+                       "\n";
+  logLine(record.data(), record.size());
+}
+
+} // namespace ppopt::train

@@ -1,0 +1,111 @@
+//===- replica_check.cpp - Whether copies of parameters agree -------------===//
+
+#include "observe/replica_check.h"
+
+#include "base/error.h"
+#include "executor/messages.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace ppopt::train {
+namespace {
+
+/// Eight bytes at a time; never 0.
+uint64_t hashBytes(const char *data, int64_t bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  auto mix = [&](uint64_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  };
+  for (; bytes >= 8; data += 8, bytes -= 8) {
+    uint64_t word;
+    std::memcpy(&word, data, 8);
+    mix(word);
+  }
+  uint64_t rest = 0;
+  std::memcpy(&rest, data, bytes);
+  mix(rest);
+  return hash | 1;
+}
+
+/// "ranks 0, 2 / rank 1": those with the same bits together.
+std::string describeGroups(
+    const std::vector<std::pair<uint64_t, std::vector<int64_t>>> &groups,
+    const char *holder) {
+  std::vector<std::string> parts;
+  for (const auto &[hash, members] : groups)
+    parts.push_back(fmt::format("{}{} {}", holder,
+                                members.size() == 1 ? "" : "s",
+                                fmt::join(members, ", ")));
+  return fmt::format("{}", fmt::join(parts, " / "));
+}
+
+/// Who borrows a parameter gets it anew at the start of the next step.
+bool isUpToDate(const runtime::Program &program, int64_t parameter,
+                int64_t place) {
+  return !program.plan.lendsTied || !program.learns(parameter) ||
+         program.parameters[parameter].places.front() == place;
+}
+
+} // namespace
+
+ReplicaCheck::ReplicaCheck(const ppopt_rank &rank)
+    : rank_(rank), parameters_(int64_t(rank.program.parameters.size())),
+      holders_(rank.program.local ? int64_t(rank.program.places.size())
+                                  : rank.program.plan.ranks()),
+      own_((rank.program.local ? holders_ : 1) * parameters_) {
+  if (rank.index == 0)
+    all_.resize(holders_ * parameters_);
+}
+
+void ReplicaCheck::hashOwn() {
+  uint64_t *hashes = own_.data();
+  for (const auto &memory : rank_.memory) {
+    if (!memory)
+      continue;
+    for (const runtime::PlaceParameter &held : memory->place.parameters)
+      if (isUpToDate(rank_.program, held.parameter, memory->place.place))
+        hashes[held.parameter] =
+            hashBytes(memory->at(held.offset),
+                      rank_.program.parameters[held.parameter].bytes());
+    hashes += parameters_;
+  }
+}
+
+void ReplicaCheck::run(int64_t steps) {
+  hashOwn();
+  if (rank_.program.plan.ranks() > 1)
+    Messages(rank_).gather(own_.data(), own_.size() * sizeof(uint64_t),
+                           all_.data());
+  else
+    all_ = own_;
+  if (rank_.index != 0)
+    return;
+  for (int64_t parameter = 0; parameter < parameters_; ++parameter) {
+    std::vector<std::pair<uint64_t, std::vector<int64_t>>> groups;
+    for (int64_t holder = 0; holder < holders_; ++holder) {
+      uint64_t hash = all_[holder * parameters_ + parameter];
+      if (hash == 0)
+        continue;
+      auto same = std::find_if(groups.begin(), groups.end(), [&](auto &group) {
+        return group.first == hash;
+      });
+      if (same == groups.end())
+        same = groups.insert(groups.end(), {hash, {}});
+      same->second.push_back(holder);
+    }
+    if (groups.size() > 1)
+      throw runtime::Error(
+          "after step {} the copies of parameter '{}' have different "
+          "bits: {}",
+          steps, rank_.program.parameters[parameter].name,
+          describeGroups(groups, rank_.program.local ? "place" : "rank"));
+  }
+}
+
+} // namespace ppopt::train

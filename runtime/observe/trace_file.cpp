@@ -1,0 +1,362 @@
+//===- trace_file.cpp - What ran when, for Perfetto -----------------------===//
+
+#include "observe/trace_file.h"
+
+#include "base/error.h"
+#include "executor/messages.h"
+#include "files/whole_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+namespace ppopt::train {
+namespace {
+
+using nlohmann::json;
+using runtime::Action;
+using runtime::Clock;
+using runtime::Program;
+using runtime::TracedAction;
+using runtime::TracedStep;
+
+constexpr int kCompute = 1;
+constexpr int64_t kLanes = 1000000; ///< apart: sends, receives, sums
+
+/// Of the machine since it was started; ranks with the same have one clock.
+uint64_t identifyMachine() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  std::getline(file, text);
+  return std::hash<std::string>()(text);
+}
+
+/// The lines of one rank.
+class RankEvents {
+public:
+  RankEvents(const ppopt_rank &rank, const runtime::StepTrace &trace,
+             const CommonClock &clock)
+      : rank_(rank), program_(rank.program), trace_(trace), clock_(clock) {}
+
+  std::string text() {
+    for (const TracedStep *step : trace_.steps())
+      addStep(*step);
+    return describeProcess() + events_;
+  }
+
+private:
+  struct Lane {
+    std::string name;
+    double end = 0; ///< of its last event
+  };
+  struct Interval {
+    double begin, end;
+  };
+
+  void addStep(const TracedStep &step);
+  void addRun(const TracedAction &traced);
+  void addWait(const TracedAction &traced);
+  void addOperation(const TracedAction &traced, const TracedStep &step);
+  void addCopy(const TracedAction &traced);
+  void addLocalSum(const TracedAction &traced);
+  /// As the lane serves it: not before what is in front of it has ended.
+  Interval serve(Lane &lane, const runtime::Span &span) const;
+
+  Interval intervalOf(const runtime::Span &span) const {
+    return {clock_.microseconds(span.begin), clock_.microseconds(span.end)};
+  }
+  Lane &laneOf(int64_t number, const std::string &name) {
+    return lanes_.try_emplace(number, Lane{name}).first->second;
+  }
+  void add(const std::string &name, const char *category, int64_t lane,
+           Interval interval, const json &args);
+  void addFlow(const char *phase, const Action &action, int64_t lane, double at,
+               int64_t step, int sender);
+
+  bool isAlone(const Action &sum) const;
+  std::string describeGroup(const Action &sum) const;
+  std::string describeOperation(const Action &start) const;
+  json argsOf(const Action &start) const;
+  std::string describeTransfer(const Action &action) const {
+    return fmt::format("{} mb{}", program_.transfers[action.transfer].name,
+                       action.microbatch);
+  }
+  json transferArgs(const Action &action) const {
+    return {{"transfer", program_.transfers[action.transfer].name},
+            {"microbatch", action.microbatch},
+            {"bytes", action.bytes}};
+  }
+  std::string describeProcess() const;
+
+  const ppopt_rank &rank_;
+  const Program &program_;
+  const runtime::StepTrace &trace_;
+  const CommonClock &clock_;
+  std::map<int64_t, Lane> lanes_;
+  std::string events_;
+};
+
+//===----------------------------------------------------------------------===//
+// Lines
+//===----------------------------------------------------------------------===//
+
+void RankEvents::add(const std::string &name, const char *category,
+                     int64_t lane, Interval interval, const json &args) {
+  fmt::format_to(std::back_inserter(events_),
+                 "{{\"name\":{},\"cat\":\"{}\",\"ph\":\"X\",\"pid\":{},"
+                 "\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f},\"args\":{}}},\n",
+                 json(name).dump(), category, rank_.index, lane, interval.begin,
+                 interval.end - interval.begin, args.dump());
+}
+
+void RankEvents::addFlow(const char *phase, const Action &action, int64_t lane,
+                         double at, int64_t step, int sender) {
+  fmt::format_to(std::back_inserter(events_),
+                 "{{\"name\":{},\"cat\":\"transfer\",{},\"pid\":{},\"tid\":{},"
+                 "\"ts\":{:.3f},\"id\":{}}},\n",
+                 json(program_.transfers[action.transfer].name).dump(), phase,
+                 rank_.index, lane, at,
+                 json(fmt::format("{} step {} rank {}",
+                                  describeTransfer(action), step, sender))
+                     .dump());
+}
+
+std::string RankEvents::describeProcess() const {
+  std::string text;
+  auto add = [&](const char *what, int64_t lane, const json &args) {
+    fmt::format_to(std::back_inserter(text),
+                   "{{\"name\":\"{}\",\"ph\":\"M\",\"pid\":{},\"tid\":{},"
+                   "\"args\":{}}},\n",
+                   what, rank_.index, lane, args.dump());
+  };
+  std::string place = program_.local
+                          ? "all places"
+                          : fmt::format("place {}", rank_.place.place);
+  add("process_name", kCompute,
+      {{"name", fmt::format("rank {} ({})", rank_.index, place)}});
+  add("process_sort_index", kCompute,
+      {{"sort_index", rank_.place.place * kLanes + 1 + rank_.index}});
+  for (const auto &[number, lane] : lanes_) {
+    add("thread_name", number, {{"name", lane.name}});
+    add("thread_sort_index", number, {{"sort_index", number}});
+  }
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+std::string RankEvents::describeGroup(const Action &sum) const {
+  std::string text = fmt::format("{}", fmt::join(sum.axes, " "));
+  bool all = sum.among.empty() || sum.among.size() == program_.places.size();
+  return all ? text : text + fmt::format(" {{{}}}", fmt::join(sum.among, ","));
+}
+
+/// A sum over one rank moves nothing.
+bool RankEvents::isAlone(const Action &sum) const {
+  return rank_.channels->mesh()
+             .group(rank_.index, sum.axes, {sum.among.begin(), sum.among.end()})
+             .size() == 1;
+}
+
+std::string RankEvents::describeOperation(const Action &start) const {
+  return start.op == Action::allReduce ? describeGroup(start)
+                                       : describeTransfer(start);
+}
+
+json RankEvents::argsOf(const Action &start) const {
+  if (start.op == Action::allReduce)
+    return {{"bytes", start.elements * byteSize(start.type)}};
+  return transferArgs(start);
+}
+
+RankEvents::Interval RankEvents::serve(Lane &lane,
+                                       const runtime::Span &span) const {
+  Interval interval = intervalOf(span);
+  interval.begin = std::max(interval.begin, lane.end);
+  interval.end = std::max(interval.begin, interval.end);
+  lane.end = interval.end;
+  return interval;
+}
+
+void RankEvents::addOperation(const TracedAction &traced,
+                              const TracedStep &step) {
+  const Action &action = *traced.action;
+  std::string name = describeOperation(action);
+  if (action.op == Action::allReduce) {
+    if (isAlone(action))
+      return;
+    int64_t number = 3 * kLanes + action.channel;
+    Lane &lane = laneOf(number, "sum " + name);
+    return add(name, "sum", number, serve(lane, traced), argsOf(action));
+  }
+  bool sends = action.op == Action::send;
+  int64_t number = (sends ? 1 : 2) * kLanes + action.peer;
+  Lane &lane =
+      laneOf(number, fmt::format("{} {}", sends ? "send to" : "receive from",
+                                 action.peer));
+  Interval interval = serve(lane, traced);
+  add(name, sends ? "send" : "receive", number, interval, argsOf(action));
+  if (sends)
+    return addFlow("\"ph\":\"s\"", action, number, interval.begin, step.number,
+                   rank_.index);
+  int sender = rank_.channels->mesh().peer(rank_.index, int(action.peer));
+  addFlow("\"ph\":\"f\",\"bp\":\"e\"", action, number,
+          std::max(interval.begin, interval.end - 0.001), step.number, sender);
+}
+
+//===----------------------------------------------------------------------===//
+// What the thread does
+//===----------------------------------------------------------------------===//
+
+void RankEvents::addRun(const TracedAction &traced) {
+  const Action &action = *traced.action;
+  const runtime::Task &task = program_.tasks[action.task];
+  const char *letter = task.kind == "forward"           ? "F"
+                       : task.kind == "backward"        ? "B"
+                       : task.kind == "backward_input"  ? "I"
+                       : task.kind == "backward_weight" ? "W"
+                       : task.kind == "loss"            ? "L"
+                                                        : nullptr;
+  std::string name = task.name;
+  json args = json::object();
+  if (letter) {
+    name = fmt::format("{} s{} mb{}", letter, task.stage, action.microbatch);
+    args = {{"stage", task.stage}, {"microbatch", action.microbatch}};
+  } else if (task.kind == "prologue") {
+    name = fmt::format("prologue mb{}", action.microbatch);
+    args = {{"microbatch", action.microbatch}};
+  }
+  add(name, task.kind.c_str(), kCompute, intervalOf(traced), args);
+}
+
+void RankEvents::addWait(const TracedAction &traced) {
+  Interval interval = intervalOf(traced);
+  if (interval.end - interval.begin < 1)
+    return;
+  const Action &start = trace_.startOf(traced.action->operation);
+  add("wait " + describeOperation(start), "wait", kCompute, interval,
+      argsOf(start));
+}
+
+void RankEvents::addCopy(const TracedAction &traced) {
+  add(describeTransfer(*traced.action), "copy", kCompute, intervalOf(traced),
+      transferArgs(*traced.action));
+}
+
+void RankEvents::addLocalSum(const TracedAction &traced) {
+  const Action &action = *traced.action;
+  add("sum", "sum", kCompute, intervalOf(traced),
+      {{"bytes", action.elements * byteSize(action.type)}});
+}
+
+void RankEvents::addStep(const TracedStep &step) {
+  laneOf(kCompute, "compute");
+  add(fmt::format("step {}", step.number), "step", kCompute, intervalOf(step),
+      {{"step", step.number}});
+  for (const TracedAction &traced : step.actions)
+    switch (traced.action->kind) {
+    case Action::run:
+      addRun(traced);
+      break;
+    case Action::wait:
+      addWait(traced);
+      break;
+    case Action::start:
+      addOperation(traced, step);
+      break;
+    case Action::copy:
+      addCopy(traced);
+      break;
+    case Action::sum:
+      addLocalSum(traced);
+      break;
+    default:
+      break; // StepTrace records no other
+    }
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// All ranks
+//===----------------------------------------------------------------------===//
+
+CommonClock::CommonClock(const ppopt_rank &rank) : machine_(identifyMachine()) {
+  if (rank.transport)
+    rank.transport->barrier();
+  barrier_ = zero_ = Clock::now();
+}
+
+void CommonClock::setZero(const ppopt_rank &rank, Clock::time_point own) {
+  struct Zero {
+    uint64_t machine;
+    Clock::duration steady, sinceBarrier;
+  } ofRank0{machine_, own.time_since_epoch(), own - barrier_};
+  if (!rank.transport || rank.transport->size() == 1) {
+    zero_ = own;
+    return;
+  }
+  Messages messages(rank);
+  messages.broadcast(&ofRank0, sizeof ofRank0);
+  zero_ = ofRank0.machine == machine_ ? Clock::time_point(ofRank0.steady)
+                                      : barrier_ + ofRank0.sinceBarrier;
+  // Another rank may have begun before rank 0.
+  int64_t before = std::chrono::nanoseconds(own - zero_).count();
+  std::vector<int64_t> all(rank.transport->size(), before);
+  messages.gather(&before, sizeof before, all.data());
+  before = *std::min_element(all.begin(), all.end());
+  messages.broadcast(&before, sizeof before);
+  zero_ += std::chrono::nanoseconds(before);
+}
+
+double CommonClock::microseconds(Clock::time_point moment) const {
+  return std::chrono::duration<double, std::micro>(moment - zero_).count();
+}
+
+void writeTrace(const ppopt_rank &rank, const runtime::StepTrace &trace,
+                CommonClock &clock, const std::string &path) {
+  std::vector<const TracedStep *> steps = trace.steps();
+  clock.setZero(rank,
+                steps.empty() ? Clock::time_point() : steps.front()->begin);
+  std::string own = RankEvents(rank, trace, clock).text();
+  if (rank.index != 0) {
+    Messages messages(rank);
+    int64_t bytes = int64_t(own.size());
+    messages.send(&bytes, sizeof bytes, 0);
+    return messages.send(own.data(), bytes, 0);
+  }
+  auto expect = [&](const std::string &error) {
+    if (!error.empty())
+      throw runtime::Error("--trace {}: {}", path, error);
+  };
+  WholeFile file;
+  expect(file.open(path));
+  auto write = [&](std::string_view text) {
+    expect(file.write(text.data(), text.size()));
+  };
+  write("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
+  for (int peer = 0; peer < rank.program.plan.ranks(); ++peer) {
+    if (peer > 0) {
+      Messages messages(rank);
+      int64_t bytes = 0;
+      messages.receive(&bytes, sizeof bytes, peer);
+      own.resize(bytes);
+      messages.receive(own.data(), bytes, peer);
+    }
+    // Every line ends in ",\n"; the last of the file must not.
+    if (peer + 1 == rank.program.plan.ranks())
+      own.resize(own.size() - 2);
+    write(own);
+  }
+  write("\n]}\n");
+  expect(file.commit());
+}
+
+} // namespace ppopt::train

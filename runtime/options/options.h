@@ -1,0 +1,92 @@
+//===- options.h - What the command line asked of a run -----------------===//
+
+#ifndef PPOPT_RUNTIME_OPTIONS_OPTIONS_H
+#define PPOPT_RUNTIME_OPTIONS_OPTIONS_H
+
+#include "comm/channels.h"
+#include "data/token_files.h"
+#include "files/output_target.h"
+#include "files/path_uses.h"
+#include "options/learning_rate.h"
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace ppopt::train {
+
+/// A file that a flag says is to be written.
+struct OutputPath {
+  std::string flag, path;
+  Writing writing;
+};
+
+/// What the executable was asked to do.
+enum class Mode { Train, Help, Version, Describe, DescribeJson, Needs };
+
+/// Whose profiles are printed.
+enum class Profiled { Nobody, FirstRank, AllRanks };
+
+/// All flags, checked against each other and against the program. Paths are
+/// empty where the flag was not given.
+struct Options {
+  Mode mode = Mode::Train;
+  bool needs = false; ///< --needs, as given
+  std::string help;   ///< the text, where mode is Help
+  /// The flags that are given, with their values; those of paths without.
+  std::map<std::string, std::string> given;
+  /// What the flags' paths are for, and the files that are written.
+  PathUses paths;
+  std::vector<OutputPath> outputs;
+
+  // Samples.
+  std::vector<std::string> data, inputs, evalData, evalInputs;
+  TokenFormat tokens = TokenFormat::Bytes;
+  bool shuffle = true;
+  int64_t evalEvery = 0;   ///< 0: only after the last step
+  int64_t evalBatches = 0; ///< 0: the default
+
+  // Training.
+  int64_t steps = 100;
+  LearningRateSchedule learningRate;
+  double weightDecay = 0;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
+  double momentum = 0;
+  double clip = 0; ///< 0: off
+  int64_t seed = 0;
+  int64_t skipBadSteps = 0; ///< so many in a row; 0: the first ends the run
+
+  // Files.
+  std::string init, initMap, exportTo, exportMap, log, dumpGradients, trace;
+  int64_t traceSteps = 4;
+  int64_t logEvery = 0; ///< 0: the default
+
+  // Checkpoints.
+  std::string checkpoint;      ///< the folder; empty: none are written
+  int64_t checkpointEvery = 0; ///< 0: only after the last step
+  int64_t keep = 3;
+  int64_t checkpointMemory = std::numeric_limits<int64_t>::max(); ///< a rank
+  bool resume = false;
+
+  // Generation.
+  int64_t generate = 0;       ///< tokens; 0: none
+  bool onlyGenerates = false; ///< without samples: `steps` is 0
+  std::string prompt, tokenizer;
+  double temperature = 1;
+  int64_t topK = 0; ///< 0: all tokens
+
+  // Running.
+  comm::Collectives collectives = comm::Collectives::Ring;
+  double timeout = 600; ///< seconds that a rank may wait; 0: for ever
+  bool checkCounters = false;
+  bool poison = false;
+  int64_t checkReplicas = 0; ///< 0: off
+  Profiled profile = Profiled::Nobody;
+  std::string publishPhases;
+};
+
+} // namespace ppopt::train
+
+#endif // PPOPT_RUNTIME_OPTIONS_OPTIONS_H

@@ -1,0 +1,22 @@
+//===- compiled_program.h - What the compiler put into an executable ------===//
+
+#ifndef PPOPT_RUNTIME_PROGRAM_COMPILED_PROGRAM_H
+#define PPOPT_RUNTIME_PROGRAM_COMPILED_PROGRAM_H
+
+#include "ppopt/runtime.h"
+
+#include <string_view>
+
+namespace ppopt::train {
+
+struct CompiledProgram {
+  std::string_view json;
+  const ppopt_task_fn *tasks;
+  /// The program that generates, or why there is none.
+  std::string_view generationJson;
+  const ppopt_task_fn *generationTasks;
+};
+
+} // namespace ppopt::train
+
+#endif // PPOPT_RUNTIME_PROGRAM_COMPILED_PROGRAM_H

@@ -1,0 +1,17 @@
+//===- program_generation.h - Reading what generation needs ---------------===//
+
+#ifndef PPOPT_RUNTIME_PROGRAM_PROGRAM_GENERATION_H
+#define PPOPT_RUNTIME_PROGRAM_PROGRAM_GENERATION_H
+
+#include "program/program.h"
+#include "program/program_fields.h"
+
+namespace ppopt::runtime {
+
+/// Reads the field "generation" of a program that has it; `program` has all
+/// else.
+Generation readGeneration(const Field &field, const Program &program);
+
+} // namespace ppopt::runtime
+
+#endif // PPOPT_RUNTIME_PROGRAM_PROGRAM_GENERATION_H

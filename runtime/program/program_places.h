@@ -1,0 +1,20 @@
+//===- program_places.h - Reading what a place is and does ----------------===//
+
+#ifndef PPOPT_RUNTIME_PROGRAM_PROGRAM_PLACES_H
+#define PPOPT_RUNTIME_PROGRAM_PROGRAM_PLACES_H
+
+#include "program/program.h"
+#include "program/program_fields.h"
+
+namespace ppopt::runtime {
+
+/// "f32", ...
+ElementType readType(const Field &field);
+
+/// Reads an entry of "places", which must be the one with this number.
+/// `program` has everything of the document but its places.
+Place readPlace(const Field &field, const Program &program, int64_t number);
+
+} // namespace ppopt::runtime
+
+#endif // PPOPT_RUNTIME_PROGRAM_PROGRAM_PLACES_H

@@ -1,0 +1,305 @@
+//===- comm_channels_test.cpp - The actions start and wait
+//------------------===//
+
+#include "comm/channels.h"
+#include "comm/thread_transport.h"
+
+#include "inputs.h"
+#include "message_of.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <new>
+
+using namespace ppopt::comm;
+using namespace ppopt::comm::test;
+
+// The thread sanitizer's own operator new cannot be replaced.
+#if defined(__SANITIZE_THREAD__)
+#define COUNTS_ALLOCATIONS 0
+#elif defined(__has_feature)
+#define COUNTS_ALLOCATIONS !__has_feature(thread_sanitizer)
+#else
+#define COUNTS_ALLOCATIONS 1
+#endif
+
+#if COUNTS_ALLOCATIONS
+/// Allocations of this program so far, by any thread.
+static std::atomic<int64_t> allocations{0};
+
+void *operator new(size_t bytes) {
+  ++allocations;
+  if (void *memory = std::malloc(bytes ? bytes : 1))
+    return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+#endif
+
+namespace {
+
+/// A collective's memory.
+struct Buffer {
+  Buffer(int rank, int64_t elements, ElementType type, int n)
+      : data(makeBuffer(rank, elements, type, exactValue)),
+        scratch(static_cast<size_t>(ringScratchElements(elements, n)) *
+                sizeOf(type)) {}
+  std::vector<char> data;
+  std::vector<char> scratch;
+};
+
+CollectiveSpec specOf(Buffer &buffer, const char *name,
+                      std::vector<std::string> axes, int channel,
+                      int64_t elements, ElementType type) {
+  CollectiveSpec spec;
+  spec.name = name;
+  spec.axes = std::move(axes);
+  spec.channel = channel;
+  spec.data = buffer.data.data();
+  spec.elements = elements;
+  spec.type = type;
+  spec.scratch = buffer.scratch.data();
+  spec.scratchBytes = buffer.scratch.size();
+  return spec;
+}
+
+} // namespace
+
+TEST(Mesh, GroupsDifferInOneAxis) {
+  Mesh mesh({{"dp", 2}, {"pp", 3}, {"tp", 2}});
+  EXPECT_EQ(mesh.ranks(), 12);
+  // Rank 7 = ((1·3)+0)·2+1.
+  EXPECT_EQ(mesh.coordinate(7, "dp"), 1);
+  EXPECT_EQ(mesh.coordinate(7, "pp"), 0);
+  EXPECT_EQ(mesh.coordinate(7, "tp"), 1);
+  EXPECT_EQ(mesh.group(7, {"dp"}).ranks, (std::vector<int>{1, 7}));
+  EXPECT_EQ(mesh.group(7, {"dp"}).position, 1);
+  EXPECT_EQ(mesh.group(7, {"pp"}).ranks, (std::vector<int>{7, 9, 11}));
+  EXPECT_EQ(mesh.group(7, {"tp"}).ranks, (std::vector<int>{6, 7}));
+  EXPECT_EQ(mesh.group(7, {"dp", "pp", "tp"}).size(), 12);
+  EXPECT_EQ(mesh.group(7, {"dp", "pp", "tp"}).position, 7);
+  EXPECT_EQ(mesh.group(7, {"pp", "tp"}, {0, 2}).ranks,
+            (std::vector<int>{6, 7, 10, 11}));
+  EXPECT_EQ(mesh.peer(7, 2), 11);
+  EXPECT_EQ(mesh.peer(11, 0), 7);
+  EXPECT_EQ(mesh.firstRank(2), 4);
+  EXPECT_EQ(Mesh({{"dp", 2}}).firstRank(0), 0);
+}
+
+TEST(Mesh, RefusesWhatIsNoMesh) {
+  auto message = [](std::vector<MeshAxis> axes) {
+    return messageOf<std::invalid_argument>([&] { Mesh mesh(axes); });
+  };
+  EXPECT_EQ(message({{"dp", 0}}), "mesh axis 'dp' has size 0");
+  EXPECT_EQ(message({{"dp", 1}, {"dp", 2}}), "mesh axis 'dp' is named twice");
+  EXPECT_EQ(messageOf<std::invalid_argument>(
+                [] { Mesh({{"dp", 1}, {"pp", 2}}).group(0, {"tp"}); }),
+            "the mesh has no axis 'tp'; its axes are: dp, pp");
+  EXPECT_EQ(messageOf<std::invalid_argument>(
+                [] { Mesh({{"pp", 3}}).group(1, {"pp"}, {0, 2}); }),
+            "rank 1 is not in a group of its own");
+  EXPECT_EQ(messageOf<std::invalid_argument>(
+                [] { Mesh({{"dp", 1}, {"pp", 2}}).peer(0, 2); }),
+            "the mesh has no place 2");
+}
+
+TEST(Channels, SumsAlongEachAxis) {
+  // Rank = 3·dp + pp.
+  runThreadRanks(6, [](Transport &transport) {
+    int rank = transport.rank();
+    Buffer dp(rank, 10, ElementType::F32, 2);
+    Buffer pp(rank, 10, ElementType::F64, 3);
+    Buffer all(rank, 1, ElementType::F64, 6);
+    Channels channels(transport, Mesh({{"dp", 2}, {"pp", 3}}));
+    int dpSum =
+        channels.define(specOf(dp, "dp", {"dp"}, 0, 10, ElementType::F32));
+    int ppSum =
+        channels.define(specOf(pp, "pp", {"pp"}, 1, 10, ElementType::F64));
+    int allSum = channels.define(
+        specOf(all, "norm", {"dp", "pp"}, 2, 1, ElementType::F64));
+    for (int collective : {dpSum, ppSum, allSum})
+      channels.start(collective);
+    for (int collective : {allSum, dpSum, ppSum})
+      channels.wait(collective);
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_EQ(get(dp.data, i, ElementType::F32),
+                exactValue(rank % 3, i) + exactValue(3 + rank % 3, i));
+      int first = rank / 3 * 3;
+      EXPECT_EQ(get(pp.data, i, ElementType::F64),
+                exactValue(first, i) + exactValue(first + 1, i) +
+                    exactValue(first + 2, i));
+    }
+    double sum = 0;
+    for (int member = 0; member < 6; ++member)
+      sum += exactValue(member, 0);
+    EXPECT_EQ(get(all.data, 0, ElementType::F64), sum);
+    EXPECT_EQ(transport.counters().bytesSent, channels.bytesSent(dpSum) +
+                                                  channels.bytesSent(ppSum) +
+                                                  channels.bytesSent(allSum));
+  });
+}
+
+// Rank 0 waits for the last collective first and rank 1 the other way round:
+// each wait must move the others, and a channel's queue keeps its order.
+TEST(Channels, SeveralInFlightWaitedInAnyOrder) {
+  runThreadRanks(2, [](Transport &transport) {
+    constexpr int count = 6;
+    constexpr int64_t elements = 70000;
+    std::vector<Buffer> buffers;
+    for (int i = 0; i < count; ++i)
+      buffers.emplace_back(transport.rank() + 10 * i, elements,
+                           ElementType::I64, 2);
+    Channels channels(transport, Mesh({{"dp", 2}}));
+    for (int i = 0; i < count; ++i)
+      channels.define(specOf(buffers[i], "bucket", {"dp"}, i % 2, elements,
+                             ElementType::I64));
+    for (int i = 0; i < count; ++i)
+      channels.start(i);
+    for (int i = 0; i < count; ++i)
+      channels.wait(transport.rank() == 0 ? count - 1 - i : i);
+    for (int i = 0; i < count; ++i)
+      for (int64_t j = 0; j < elements; ++j)
+        ASSERT_EQ(get(buffers[i].data, j, ElementType::I64),
+                  exactValue(10 * i, j) + exactValue(10 * i + 1, j));
+  });
+}
+
+TEST(Channels, ProgressAloneFinishesACollective) {
+  runThreadRanks(2, [](Transport &transport) {
+    Buffer buffer(transport.rank(), 100, ElementType::F32, 2);
+    Channels channels(transport, Mesh({{"dp", 2}}));
+    int sum = channels.define(
+        specOf(buffer, "sum", {"dp"}, 0, 100, ElementType::F32));
+    channels.start(sum);
+    while (!channels.done(sum))
+      channels.progress();
+    channels.wait(sum);
+    EXPECT_EQ(get(buffer.data, 0, ElementType::F32),
+              exactValue(0, 0) + exactValue(1, 0));
+  });
+}
+
+#if COUNTS_ALLOCATIONS
+TEST(Channels, AllocateNothingInAStep) {
+  constexpr int64_t elements = 300000;
+  int64_t before = 0;
+  int64_t after = 0;
+  runThreadRanks(3, [&](Transport &transport) {
+    Buffer first(transport.rank(), elements, ElementType::F32, 3);
+    Buffer second(transport.rank(), 5, ElementType::F32, 3);
+    Channels channels(transport, Mesh({{"dp", 3}}));
+    int big = channels.define(
+        specOf(first, "big", {"dp"}, 0, elements, ElementType::F32));
+    int small = channels.define(
+        specOf(second, "small", {"dp"}, 0, 5, ElementType::F32));
+    auto step = [&] {
+      channels.start(big);
+      channels.start(small);
+      channels.progress();
+      channels.wait(big);
+      channels.wait(small);
+    };
+    step();
+    transport.barrier();
+    if (transport.rank() == 0)
+      before = allocations;
+    transport.barrier();
+    for (int i = 0; i < 10; ++i)
+      step();
+    transport.barrier();
+    if (transport.rank() == 0)
+      after = allocations;
+    transport.barrier();
+  });
+  EXPECT_GT(before, 0);
+  EXPECT_EQ(after - before, 0);
+}
+#endif
+
+TEST(Channels, OneRankNeedsNoScratchAndSendsNothing) {
+  runThreadRanks(1, [](Transport &transport) {
+    float value = 3;
+    Channels channels(transport, Mesh({{"dp", 1}}));
+    CollectiveSpec spec;
+    spec.axes = {"dp"};
+    spec.data = &value;
+    spec.elements = 1;
+    int sum = channels.define(spec);
+    channels.start(sum);
+    channels.wait(sum);
+    EXPECT_EQ(value, 3);
+    EXPECT_EQ(transport.counters().bytesSent, 0u);
+  });
+}
+
+TEST(Channels, RefuseWrongDefinitions) {
+  runThreadRanks(2, [](Transport &transport) {
+    Buffer buffer(0, 10, ElementType::F32, 2);
+    Channels channels(transport, Mesh({{"dp", 2}, {"pp", 1}}));
+    auto message = [&](const CollectiveSpec &spec) {
+      return messageOf<std::invalid_argument>([&] { channels.define(spec); });
+    };
+    CollectiveSpec good = specOf(buffer, "g0", {"dp"}, 0, 10, ElementType::F32);
+    channels.define(good);
+    CollectiveSpec bad = good;
+    bad.scratchBytes = 19;
+    EXPECT_EQ(message(bad), "collective 'g0': it has 19 bytes of scratch "
+                            "memory and needs 20");
+    bad = good;
+    bad.axes = {"pp"};
+    EXPECT_EQ(message(bad), "collective 'g0' uses channel 0 over the ranks " +
+                                std::to_string(transport.rank()) +
+                                ", but the channel belongs to the ranks 0, 1");
+    bad = good;
+    bad.axes = {"tp"};
+    bad.channel = 1;
+    EXPECT_EQ(message(bad), "the mesh has no axis 'tp'; its axes are: dp, pp");
+    bad.channel = -1;
+    EXPECT_NE(message(bad).find("channel -1"), std::string::npos);
+    EXPECT_EQ(messageOf<std::invalid_argument>(
+                  [&] { Channels(transport, Mesh({{"dp", 3}})); }),
+              "the mesh has 3 ranks, the job 2");
+    EXPECT_NE(messageOf<std::invalid_argument>([&] {
+                Channels(transport, Mesh({{"dp", 2}}), Collectives::Native);
+              }).find("use --collectives=ring"),
+              std::string::npos);
+  });
+}
+
+TEST(Channels, RefuseStartAndWaitOutOfTurn) {
+  runThreadRanks(1, [](Transport &transport) {
+    float value = 0;
+    Channels channels(transport, Mesh({{"dp", 1}}));
+    CollectiveSpec spec;
+    spec.name = "g0";
+    spec.axes = {"dp"};
+    spec.data = &value;
+    spec.elements = 1;
+    int sum = channels.define(spec);
+    EXPECT_EQ(messageOf<std::logic_error>([&] { channels.wait(sum); }),
+              "collective 'g0' is waited for and was not started");
+    channels.start(sum);
+    EXPECT_EQ(messageOf<std::logic_error>([&] { channels.start(sum); }),
+              "collective 'g0' is started again before its wait");
+  });
+}
+
+TEST(Channels, AFailureEndsAWait) {
+  try {
+    runThreadRanks(3, [](Transport &transport) {
+      Buffer buffer(transport.rank(), 1000000, ElementType::F32, 3);
+      Channels channels(transport, Mesh({{"dp", 3}}));
+      int sum = channels.define(
+          specOf(buffer, "sum", {"dp"}, 0, 1000000, ElementType::F32));
+      channels.start(sum);
+      if (transport.rank() == 1)
+        throw std::runtime_error("out of memory");
+      channels.wait(sum);
+    });
+    FAIL() << "no failure";
+  } catch (const RankFailure &failure) {
+    EXPECT_STREQ(failure.what(), "rank 1: out of memory");
+  }
+}

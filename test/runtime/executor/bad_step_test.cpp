@@ -1,0 +1,184 @@
+//===- core_bad_step_test.cpp - Who made a loss or a gradient bad ---------===//
+
+#include "executor/bad_step.h"
+
+#include "comm/thread_transport.h"
+#include "executor/initialize.h"
+#include "executor/rank.h"
+#include "executor/walker.h"
+#include "pipeline_program.h"
+#include "tasks.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <mutex>
+
+using namespace ppopt;
+using namespace ppopt::runtime;
+namespace ls = least_squares;
+namespace pipeline = next_token_pipeline;
+
+namespace {
+
+StepSettings settings() {
+  StepSettings settings;
+  settings.learningRate = 0.1;
+  return settings;
+}
+
+/// Makes numbers bad with `spoil` on every rank, takes a step, which must be
+/// skipped, and returns what each rank, or place of one rank, found.
+std::vector<BadStepFindings>
+findingsOf(const nlohmann::json &document, const ppopt_task_fn *tasks,
+           const std::function<void(ppopt_rank &)> &spoil,
+           bool poison = false) {
+  Program program = Program::parse(document.dump());
+  size_t ranks = program.plan.ranks();
+  std::vector<std::vector<BadStepFindings>> found(ranks);
+  comm::runThreadRanks(int(ranks), [&](comm::Transport &transport) {
+    ppopt_rank rank(program, tasks, &transport, {});
+    initializeParameters(program, rank.parameters, 1, 1);
+    spoil(rank);
+    WalkOptions options;
+    options.poison = poison;
+    EXPECT_TRUE(walkStep(rank, settings(), options).isBad);
+    found[rank.index] = findBadNumbers(rank, settings());
+    // It ends with nothing in flight, and leaves the next step as it is.
+    EXPECT_TRUE(rank.inFlight.empty());
+    EXPECT_TRUE(walkStep(rank, settings(), options).isBad);
+  });
+  if (ranks == 1)
+    return found[0];
+  std::vector<BadStepFindings> each;
+  for (const auto &list : found)
+    each.push_back(list.at(0));
+  return each;
+}
+
+std::vector<bool> origins(const std::vector<BadStepFindings> &found) {
+  std::vector<bool> result;
+  for (const BadStepFindings &each : found)
+    result.push_back(each.isOrigin());
+  return result;
+}
+
+void fillOneBadRow(ppopt_rank &rank, double y) {
+  ls::Data data = ls::makeData();
+  data.y[30] = y;
+  ls::fillInputs(rank, data);
+}
+
+TEST(BadStep, NamesTheDataParallelRankWhoseRowsAreBad) {
+  auto found = findingsOf(ls::program(3, 2), ls::tasks, [](ppopt_rank &rank) {
+    fillOneBadRow(rank, INFINITY);
+  });
+  EXPECT_EQ(origins(found), (std::vector<bool>{false, false, true}));
+  const BadStepFindings &last = found[2];
+  EXPECT_EQ(last.gradient.index, 0);
+  EXPECT_EQ(last.gradient.at.element, 0);
+  EXPECT_EQ(last.input.index, 1);
+  EXPECT_EQ(last.input.at.element, 30 - 24);
+  EXPECT_EQ(last.input.at.value, INFINITY);
+  EXPECT_FALSE(std::isfinite(last.loss));
+  EXPECT_FALSE(last.parameter.isBad());
+  EXPECT_FALSE(last.transfer.isBad());
+  // The others' own parts are those of the data, not the sums.
+  EXPECT_TRUE(std::isfinite(found[0].loss));
+  EXPECT_FALSE(found[0].gradient.isBad());
+}
+
+TEST(BadStep, AFiniteGradientWithABadLoss) {
+  auto found = findingsOf(ls::program(2, 1), ls::tasks, [](ppopt_rank &rank) {
+    fillOneBadRow(rank, 1.5e154);
+  });
+  EXPECT_EQ(origins(found), (std::vector<bool>{false, true}));
+  EXPECT_FALSE(found[1].gradient.isBad());
+  EXPECT_EQ(found[1].loss, INFINITY);
+}
+
+TEST(BadStep, NobodyWhereFiniteGradientsHaveSquaresTooLarge) {
+  auto found = findingsOf(ls::program(2, 1), ls::tasks, [](ppopt_rank &rank) {
+    ls::Data data = ls::makeData();
+    data.x[30][1] = 1e10;
+    data.y[30] = 1e150;
+    ls::fillInputs(rank, data);
+  });
+  EXPECT_EQ(origins(found), (std::vector<bool>{false, false}));
+}
+
+/// One weight of one holder (rank, or place of the one rank) becomes infinite.
+std::vector<BadStepFindings> pipelineFindings(bool local, int64_t holder,
+                                              int weight, bool poison) {
+  auto spoil = [=](ppopt_rank &rank) {
+    for (const std::unique_ptr<PlaceMemory> &memory : rank.memory) {
+      if (!memory)
+        continue;
+      const Place &place = memory->place;
+      for (const Buffer &input : inputBuffers(place, memory->arena.base()))
+        std::memset(input.data, 1, 4); // a token of 2^24 + ...
+      auto *w =
+          reinterpret_cast<double *>(memory->at(place.parameters[0].offset));
+      if ((local ? place.place : rank.index) == holder)
+        w[weight] = INFINITY;
+    }
+  };
+  return local ? findingsOf(pipeline::program(1, 2, true),
+                            pipeline::Tasks<1, 2>::list, spoil, poison)
+               : findingsOf(pipeline::program(2, 2),
+                            pipeline::Tasks<2, 2>::list, spoil, poison);
+}
+
+TEST(BadStep, NamesThePlaceThatSentBadNumbersFirst) {
+  for (bool poison : {false, true}) {
+    // Forward: what place 0 of the second copy passes on is infinite.
+    auto found = pipelineFindings(false, 2, 0, poison);
+    EXPECT_EQ(origins(found), (std::vector<bool>{false, false, true, false}));
+    EXPECT_EQ(found[2].transfer.index, 0);
+    EXPECT_EQ(found[2].microbatch, 0);
+    EXPECT_EQ(found[2].parameter.index, 0);
+    EXPECT_EQ(found[2].parameter.at.element, 0);
+    EXPECT_TRUE(found[3].isReceived);
+    // Backward: what place 1 of the first copy returns is.
+    found = pipelineFindings(false, 1, 1, poison);
+    EXPECT_EQ(origins(found), (std::vector<bool>{false, true, false, false}));
+    EXPECT_EQ(found[1].transfer.index, 1);
+    EXPECT_EQ(found[1].parameter.at.element, 1);
+    EXPECT_TRUE(found[0].isReceived);
+    EXPECT_TRUE(found[0].gradient.isBad());
+    EXPECT_FALSE(found[2].gradient.isBad());
+  }
+}
+
+TEST(BadStep, NamesThePlaceOfALocalProgram) {
+  auto found = pipelineFindings(true, 0, 0, false);
+  EXPECT_EQ(origins(found), (std::vector<bool>{true, false}));
+  found = pipelineFindings(true, 1, 1, false);
+  EXPECT_EQ(origins(found), (std::vector<bool>{false, true}));
+  EXPECT_EQ(found[1].transfer.index, 1);
+}
+
+TEST(BadStep, FindsTheFirstBadElementOfEachType) {
+  double doubles[] = {1, -1e308, NAN, INFINITY};
+  float floats[] = {1, 3e38f, -INFINITY};
+  uint16_t halves[] = {0x3f80, 0x7f7f, 0x7f80}; // 1, the largest, infinity
+  int32_t integers[] = {-1, 0x7f800000};
+  auto find = [](const auto &list, ElementType type) {
+    return findBadElement(reinterpret_cast<const char *>(list), std::size(list),
+                          type);
+  };
+  EXPECT_EQ(find(doubles, ElementType::f64)->element, 2);
+  EXPECT_EQ(find(floats, ElementType::f32)->element, 2);
+  EXPECT_EQ(find(floats, ElementType::f32)->value, -INFINITY);
+  EXPECT_EQ(find(halves, ElementType::bf16)->element, 2);
+  EXPECT_EQ(find(halves, ElementType::bf16)->value, INFINITY);
+  EXPECT_FALSE(find(integers, ElementType::i32));
+  static float many[10000];
+  EXPECT_FALSE(find(many, ElementType::f32));
+  many[9999] = many[5000] = NAN;
+  EXPECT_EQ(find(many, ElementType::f32)->element, 5000);
+}
+
+} // namespace

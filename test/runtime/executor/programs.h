@@ -1,0 +1,149 @@
+//===- core_programs.h - A hand-written program ---------------------------===//
+//
+// Least squares on 36 rows of three features, written as the compiler writes
+// programs: prologue (counts targets), forward and backward, norm, update,
+// three all-reduces. Rows whose `mask` is 0 have no target.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_TEST_RUNTIME_EXECUTOR_PROGRAMS_H
+#define PPOPT_TEST_RUNTIME_EXECUTOR_PROGRAMS_H
+
+#include "program_document.h"
+
+namespace least_squares {
+
+inline constexpr int rows = 36, features = 3;
+
+/// Offsets in the arena; all numbers are f64 but `mask`.
+enum Offset : int {
+  record = 0,
+  loss = 128,
+  count = 192,
+  normSquared = 256,
+  weights = 320,
+  gradient = 384,
+  scratch = 448,
+  x = 512,        // [rows, features]
+  y = x + 896,    // [rows]
+  mask = y + 320, // [rows] i32
+  temporaries = mask + 192,
+  bytes = temporaries + 320,
+};
+
+enum Task : int { prologue, forward, backward, norm, update };
+
+inline nlohmann::json program(int ranks, int microbatches) {
+  using namespace program_document;
+  int mine = rows / ranks, part = mine / microbatches;
+  auto run = [&](Task task, int microbatch) {
+    int first = microbatch * part;
+    json arguments;
+    switch (task) {
+    case prologue:
+      arguments = {mask + 4 * first, count};
+      break;
+    case forward:
+    case backward:
+      arguments = {x + 8 * features * first,
+                   y + 8 * first,
+                   mask + 4 * first,
+                   count,
+                   weights,
+                   loss,
+                   gradient,
+                   record};
+      break;
+    case norm:
+      arguments = {gradient, normSquared};
+      break;
+    case update:
+      arguments = {weights, gradient, record};
+      break;
+    }
+    return program_document::run(task, microbatch, arguments, temporaries);
+  };
+  auto start = [&](int id, int offset, int elements) {
+    return allReduce(id, {"dp"}, 0, offset, elements, scratch);
+  };
+
+  json step = {zero(loss, 8), zero(count, 8), zero(normSquared, 8),
+               zero(gradient, 64)};
+  json eval = {zero(loss, 8), zero(count, 8)};
+  for (int i = 0; i < microbatches; ++i) {
+    step.push_back(run(prologue, i));
+    eval.push_back(run(prologue, i));
+  }
+  for (json *actions : {&step, &eval}) {
+    actions->push_back(start(0, count, 1));
+    actions->push_back(wait(0));
+    actions->push_back({{"do", "check_counts"}});
+  }
+  for (int i = 0; i < microbatches; ++i) {
+    step.push_back(run(backward, i));
+    eval.push_back(run(forward, i));
+  }
+  step.push_back(start(1, loss, 1));
+  step.push_back(start(2, gradient, features));
+  step.push_back(wait(2));
+  step.push_back(run(norm, 0));
+  step.push_back(wait(1));
+  step.push_back({{"do", "norm"}, {"offset", normSquared}});
+  step.push_back(run(update, 0));
+  eval.push_back(start(7, loss, 1));
+  eval.push_back(wait(7));
+
+  auto product = [&](const char *name, bool accumulate, int m, int k,
+                     json aStrides) {
+    return json{{"name", name},
+                {"type", "f64"},
+                {"c_type", "f64"},
+                {"accumulate", accumulate},
+                {"m", m},
+                {"n", 1},
+                {"k", k},
+                {"batch", {1, 1}},
+                {"a", {{"strides", aStrides}}},
+                {"b", {{"strides", {0, 0, 1, 1}}}},
+                {"c", {{"strides", {0, 0, 1, 1}}}},
+                {"workspace", 0}};
+  };
+  json result = document("least_squares", {{{"axis", "dp"}, {"size", ranks}}},
+                         rows, microbatches);
+  result["inputs"] = {input("x", {rows, features}, "f64"),
+                      input("y", {rows}, "f64"), input("mask", {rows}, "i32")};
+  result["parameters"] = {parameter("w", {features}, "f64")};
+  result["counts"] = {{{"type", "f64"},
+                       {"name", "targets"},
+                       {"source", "least_squares.mlir:3:8"}}};
+  result["products"] = {
+      product("forward", false, part, features, {0, 0, features, 1}),
+      product("weights", true, features, part, {0, 0, 1, features})};
+  result["kernels"] = {
+      {{"name", "residual"}, {"bytes", 32 * part}, {"flops", 0}}};
+  result["tasks"] = {task("p0_P", "prologue", -1), task("s0_F", "forward"),
+                     task("s0_B", "backward"), task("p0_N", "norm", -1),
+                     task("p0_U", "update", -1)};
+  result["places"] = {
+      {{"place", 0},
+       {"arena", arena(bytes)},
+       {"record", {{"offset", record}}},
+       {"loss", {{"offset", loss}}},
+       {"counts", {{{"offset", count}}}},
+       {"checks", json::array()},
+       {"inputs",
+        {heldInput(0, x, 8 * features * mine), heldInput(1, y, 8 * mine),
+         heldInput(2, mask, 4 * mine)}},
+       {"parameters", {heldParameter(0, weights, gradient)}},
+       {"actions", step},
+       {"eval_actions", eval},
+       {"predicted",
+        {{"launches", 3 * microbatches},
+         {"flops", 4 * features * part * microbatches},
+         {"bytes_sent", 8 * sentElements(ranks, {1, 1, features})}}}}};
+  return result;
+}
+
+} // namespace least_squares
+
+#endif // PPOPT_TEST_RUNTIME_EXECUTOR_PROGRAMS_H

@@ -1,0 +1,421 @@
+//===- core_walker_test.cpp - Steps of a hand-written program -------------===//
+
+#include "allocations.h"
+#include "base/error.h"
+#include "comm/thread_transport.h"
+#include "executor/initialize.h"
+#include "executor/rank.h"
+#include "executor/walker.h"
+#include "programs.h"
+#include "tasks.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <new>
+
+using namespace ppopt;
+using namespace ppopt::runtime;
+namespace ls = least_squares;
+
+thread_local int64_t allocations = 0;
+
+void *operator new(size_t bytes) {
+  ++allocations;
+  if (void *memory = std::malloc(bytes ? bytes : 1))
+    return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+
+namespace {
+
+using namespace least_squares;
+
+/// The same in plain loops.
+struct Reference {
+  double weights[ls::features], loss = 0, norm = 0;
+
+  void step(const Data &data, double lr, double clip) {
+    double gradient[ls::features] = {}, count = 0;
+    for (int32_t mask : data.mask)
+      count += mask;
+    loss = norm = 0;
+    for (int i = 0; i < ls::rows; ++i) {
+      double residual = -data.y[i];
+      for (int j = 0; j < ls::features; ++j)
+        residual += data.x[i][j] * weights[j];
+      loss += data.mask[i] * residual * residual / count;
+      for (int j = 0; j < ls::features; ++j)
+        gradient[j] += 2 * data.mask[i] * residual * data.x[i][j] / count;
+    }
+    for (double g : gradient)
+      norm += g * g;
+    norm = std::sqrt(norm);
+    double scale = clip > 0 && norm > clip ? clip / norm : 1;
+    for (int j = 0; j < ls::features; ++j)
+      weights[j] -= lr * scale * gradient[j];
+  }
+};
+
+/// Runs `body` on every rank, each with the data and initial weights in place.
+void onRanks(const nlohmann::json &document, int threads,
+             const std::function<void(ppopt_rank &)> &body) {
+  Program program = Program::parse(document.dump());
+  comm::runThreadRanks(int(program.plan.ranks()), [&](comm::Transport &t) {
+    rowOffsets.clear(), trainings.clear(), superfluousLaunches = 0;
+    RankOptions options;
+    options.threads = threads;
+    ppopt_rank rank(program, tasks, &t, options);
+    fillInputs(rank, makeData());
+    initializeParameters(program, rank.parameters, 1, threads);
+    body(rank);
+  });
+}
+
+double *weightsOf(ppopt_rank &rank) {
+  return reinterpret_cast<double *>(rank.at(ls::weights));
+}
+
+StepSettings settings(int64_t step, double clip = 0) {
+  StepSettings settings;
+  settings.learningRate = 0.1;
+  settings.clip = clip;
+  settings.step = settings.updates = step;
+  return settings;
+}
+
+WalkOptions checked() {
+  WalkOptions options;
+  options.checkPredicted = true;
+  return options;
+}
+
+//===----------------------------------------------------------------------===//
+// Tests
+//===----------------------------------------------------------------------===//
+
+class Plans : public testing::TestWithParam<std::tuple<int, int, int>> {};
+
+TEST_P(Plans, ComputeTheSameStep) {
+  auto [ranks, microbatches, threads] = GetParam();
+  onRanks(ls::program(ranks, microbatches), threads, [&](ppopt_rank &rank) {
+    Reference reference;
+    std::memcpy(reference.weights, weightsOf(rank), sizeof reference.weights);
+    for (int step = 0; step < 8; ++step) {
+      double clip = step % 2 ? 0.3 : 0;
+      StepResult result = walkStep(rank, settings(step, clip), checked());
+      reference.step(makeData(), 0.1, clip);
+      EXPECT_EQ(result.skipped, "");
+      EXPECT_NEAR(result.loss, reference.loss, 1e-14);
+      EXPECT_NEAR(result.gradNorm, reference.norm, 1e-14);
+      for (int j = 0; j < ls::features; ++j)
+        EXPECT_NEAR(weightsOf(rank)[j], reference.weights[j], 1e-14);
+    }
+  });
+}
+INSTANTIATE_TEST_SUITE_P(All, Plans,
+                         testing::Combine(testing::Values(1, 2, 3, 4),
+                                          testing::Values(1, 3),
+                                          testing::Values(1, 2)));
+
+TEST(Walker, OneRankNeedsNoTransport) {
+  Program program = Program::parse(ls::program(1, 1).dump());
+  ppopt_rank rank(program, tasks, nullptr, {});
+  fillInputs(rank, makeData());
+  EXPECT_GT(walkStep(rank, settings(0), checked()).loss, 0);
+}
+
+TEST(Walker, SameBitsOnAllRanksAndAgain) {
+  std::vector<double> losses[8];
+  for (int run = 0; run < 2; ++run)
+    onRanks(ls::program(4, 3), 1 + run, [&](ppopt_rank &rank) {
+      for (int step = 0; step < 5; ++step)
+        losses[4 * run + rank.index].push_back(
+            walkStep(rank, settings(step), {}).loss);
+    });
+  for (const std::vector<double> &other : losses)
+    EXPECT_EQ(other, losses[0]);
+}
+
+TEST(Walker, AllocatesNothingInAStep) {
+  for (int ranks : {1, 2})
+    onRanks(ls::program(ranks, 3), 2, [](ppopt_rank &rank) {
+      rowOffsets.reserve(100), trainings.reserve(100);
+      walkStep(rank, settings(0), checked());
+      walkEval(rank, settings(0), checked());
+      int64_t before = allocations;
+      for (int step = 1; step < 4; ++step)
+        walkStep(rank, settings(step), checked());
+      walkEval(rank, settings(4), checked());
+      EXPECT_EQ(allocations, before);
+    });
+}
+
+TEST(Walker, ProfileHasAllTimeOnce) {
+  onRanks(ls::program(2, 3), 1, [](ppopt_rank &rank) {
+    StepProfile profile(rank.program, rank.actions);
+    rowOffsets.reserve(100), trainings.reserve(100);
+    walkStep(rank, settings(0), {});
+    int64_t before = allocations;
+    StepProfile::Clock::duration time{};
+    rank.profile = &profile;
+    for (int step = 1; step < 3; ++step) {
+      auto begin = StepProfile::Clock::now();
+      walkStep(rank, settings(step), {});
+      profile.endStep(StepProfile::Clock::now() - begin);
+      time += StepProfile::Clock::now() - begin;
+    }
+    rank.profile = nullptr;
+    EXPECT_EQ(allocations, before);
+    walkStep(rank, settings(3), {}); // is none of the profile's
+
+    StepProfile::Clock::duration sum{};
+    std::map<std::string, int64_t> calls;
+    for (const ProfileLine &line : profile.lines()) {
+      EXPECT_GE(line.time.count(), 0) << line.name;
+      sum += line.time;
+      EXPECT_TRUE(calls.emplace(line.name, line.calls).second) << line.name;
+    }
+    EXPECT_EQ(sum, profile.time());
+    EXPECT_LE(sum, time);
+    EXPECT_EQ(calls, (std::map<std::string, int64_t>{
+                         {"residual", 6},
+                         {"forward", 6},
+                         {"weights", 6},
+                         {"sum dp", 6},
+                         {"zero", 8},
+                         {"communication between launches", 18},
+                         {"everything else", 2}}));
+    EXPECT_EQ(profile.lines().back().name, "everything else");
+    std::map<std::string, int64_t> runs;
+    for (const ProfiledTasks &tasks : profile.tasks())
+      runs[tasks.kind] = tasks.runs;
+    EXPECT_EQ(
+        runs,
+        (std::map<std::string, int64_t>{
+            {"prologue", 6}, {"backward", 6}, {"norm", 2}, {"update", 2}}));
+  });
+}
+
+TEST(Walker, RecordOfEachRun) {
+  onRanks(ls::program(2, 3), 1, [](ppopt_rank &rank) {
+    StepSettings now = settings(2);
+    now.beta1 = 0.5, now.beta2 = 0.75, now.seed = 42, now.weightDecay = 0.25;
+    walkStep(rank, now, {});
+    int64_t first = 18 * rank.index;
+    EXPECT_EQ(rowOffsets, (std::vector<int64_t>{first, first + 6, first + 12}));
+    EXPECT_EQ(trainings, (std::vector<int64_t>{1, 1, 1}));
+    EXPECT_EQ(rank.memoryOf(0).record.lr, 0.1);
+    EXPECT_EQ(rank.memoryOf(0).record.weight_decay, 0.25);
+    EXPECT_EQ(rank.memoryOf(0).record.bias_correction1, 1 - 0.125);
+    EXPECT_EQ(rank.memoryOf(0).record.bias_correction2, 1 - 0.421875);
+    EXPECT_EQ(rank.memoryOf(0).record.clip_scale, 1);
+    EXPECT_EQ(rank.memoryOf(0).record.seed, 42);
+    EXPECT_EQ(rank.memoryOf(0).record.step, 2);
+  });
+}
+
+TEST(Walker, EvaluationChangesNothing) {
+  onRanks(ls::program(2, 3), 1, [](ppopt_rank &rank) {
+    walkStep(rank, settings(0), {});
+    std::vector<double> before(weightsOf(rank), weightsOf(rank) + 3);
+    trainings.clear();
+    EvalResult first = walkEval(rank, settings(1), {});
+    EXPECT_EQ(first.skipped, "");
+    EXPECT_EQ(trainings, (std::vector<int64_t>{0, 0, 0}));
+    EXPECT_EQ(before,
+              std::vector<double>(weightsOf(rank), weightsOf(rank) + 3));
+    // The next step starts from the parameters that were evaluated.
+    EXPECT_EQ(walkStep(rank, settings(1), {}).loss, first.loss);
+  });
+}
+
+TEST(Walker, NoTargetsSkipTheStepOnAllRanks) {
+  onRanks(ls::program(3, 2), 1, [](ppopt_rank &rank) {
+    Data data = makeData();
+    std::fill(std::begin(data.mask), std::end(data.mask), 0);
+    fillInputs(rank, data);
+    std::vector<double> before(weightsOf(rank), weightsOf(rank) + 3);
+    StepResult result = walkStep(rank, settings(0), checked());
+    EXPECT_EQ(result.skipped,
+              "the batch has none of: targets (least_squares.mlir:3:8)");
+    EXPECT_TRUE(std::isnan(result.loss));
+    EXPECT_TRUE(std::isnan(result.gradNorm));
+    EXPECT_EQ(walkEval(rank, settings(0), {}).skipped, result.skipped);
+    EXPECT_EQ(before,
+              std::vector<double>(weightsOf(rank), weightsOf(rank) + 3));
+    // One rank with targets is enough.
+    fillInputs(rank, makeData());
+    EXPECT_EQ(walkStep(rank, settings(1), checked()).skipped, "");
+  });
+}
+
+TEST(Walker, SkippedStepsFinishWhatIsInFlight) {
+  // A sum that is started before the counts are looked at, waited for at the
+  // end: its channel and buffer must be free again in the next step.
+  nlohmann::json document = ls::program(2, 1);
+  nlohmann::json &actions = document["places"][0]["actions"];
+  nlohmann::json early = actions[5];
+  early["id"] = 9;
+  early["offset"] = ls::normSquared;
+  actions.insert(actions.begin() + 7, early);
+  actions.push_back({{"do", "wait"}, {"id", 9}});
+  onRanks(document, 1, [](ppopt_rank &rank) {
+    Data data = makeData();
+    std::fill(std::begin(data.mask), std::end(data.mask), 0);
+    for (int step = 0; step < 3; ++step) {
+      fillInputs(rank, data);
+      EXPECT_NE(walkStep(rank, settings(step), {}).skipped, "");
+      EXPECT_TRUE(rank.inFlight.empty());
+    }
+    fillInputs(rank, makeData());
+    EXPECT_EQ(walkStep(rank, settings(3), {}).skipped, "");
+  });
+}
+
+std::string failureOf(const std::function<void()> &body) {
+  try {
+    body();
+  } catch (const std::exception &error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// One step, with one row's target replaced.
+StepResult stepWith(ppopt_rank &rank, double y) {
+  Data data = makeData();
+  data.y[30] = y; // rank 1's
+  fillInputs(rank, data);
+  return walkStep(rank, settings(0), checked());
+}
+
+TEST(Walker, NoRankUpdatesWhereLossOrNormIsNotFinite) {
+  onRanks(ls::program(2, 1), 1, [](ppopt_rank &rank) {
+    std::vector<double> before(weightsOf(rank), weightsOf(rank) + 3);
+    auto expectSkipped = [&](double y, const char *why) {
+      StepResult result = stepWith(rank, y);
+      EXPECT_TRUE(result.isBad);
+      EXPECT_EQ(result.skipped, why);
+      EXPECT_EQ(before,
+                std::vector<double>(weightsOf(rank), weightsOf(rank) + 3));
+    };
+    expectSkipped(NAN, "the loss is nan and the gradient norm is nan");
+    expectSkipped(1e200, "the loss is inf and the gradient norm is inf");
+    // Squares of what the gradient is a small multiple of.
+    expectSkipped(1.5e154, "the loss is inf");
+    EXPECT_FALSE(stepWith(rank, 1).isBad);
+    EXPECT_NE(before,
+              std::vector<double>(weightsOf(rank), weightsOf(rank) + 3));
+  });
+}
+
+TEST(Walker, PlantedSkipOnOneRank) {
+  nlohmann::json document = ls::program(2, 1);
+  for (nlohmann::json &action : document["places"][0]["actions"])
+    if (action["do"] == "run" && action["task"] == ls::update)
+      action["skip_on_rank"] = 0;
+  onRanks(document, 1, [](ppopt_rank &rank) {
+    std::vector<double> before(weightsOf(rank), weightsOf(rank) + 3);
+    walkStep(rank, settings(0), {});
+    std::vector<double> after(weightsOf(rank), weightsOf(rank) + 3);
+    EXPECT_EQ(after == before, rank.index == 0);
+  });
+}
+
+TEST(Walker, CountersThatDifferFail) {
+  onRanks(ls::program(1, 1), 1, [](ppopt_rank &rank) {
+    superfluousLaunches = 2;
+    EXPECT_EQ(failureOf([&] { walkStep(rank, settings(0), checked()); }),
+              "step 1, rank 0: 5 launches, and the program predicted 3");
+    EXPECT_EQ(failureOf([&] { walkStep(rank, settings(0), {}); }), "");
+  });
+  nlohmann::json document = ls::program(2, 1);
+  document["places"][0]["predicted"]["flops"] = 7;
+  onRanks(document, 1, [](ppopt_rank &rank) {
+    EXPECT_EQ(failureOf([&] { walkStep(rank, settings(0), checked()); }),
+              fmt::format("step 1, rank {}: 216 FLOPs of products, and the "
+                          "program predicted 7",
+                          rank.index));
+  });
+  document = ls::program(2, 1);
+  document["places"][0]["predicted"]["bytes_sent"] = 39;
+  onRanks(document, 1, [](ppopt_rank &rank) {
+    std::string message =
+        failureOf([&] { walkStep(rank, settings(0), checked()); });
+    EXPECT_NE(message.find("bytes sent, and the program predicted"),
+              std::string::npos)
+        << message;
+  });
+}
+
+TEST(Walker, AFailedRankTakesTheOthersDown) {
+  EXPECT_EQ(failureOf([] {
+              onRanks(ls::program(3, 1), 1, [](ppopt_rank &rank) {
+                if (rank.index == 1)
+                  throw Error("the disk is full");
+                for (int step = 0; step < 100; ++step)
+                  walkStep(rank, settings(step), {});
+              });
+            }),
+            "rank 1: the disk is full");
+}
+
+TEST(Rank, WrongNumberOfRanks) {
+  Program program = Program::parse(ls::program(2, 1).dump());
+  EXPECT_EQ(failureOf([&] { ppopt_rank rank(program, tasks, nullptr, {}); }),
+            "the plan has 2 ranks, and the job 1");
+}
+
+TEST(Rank, TooLittleScratch) {
+  nlohmann::json document = ls::program(2, 1);
+  document["places"][0]["actions"][5]["scratch"]["bytes"] = 0;
+  std::string message = failureOf([&] { onRanks(document, 1, [](auto &) {}); });
+  EXPECT_NE(message.find("program: collective '0': "), std::string::npos)
+      << message;
+}
+
+TEST(Rank, ArenaIsZeroAndAligned) {
+  for (int64_t bytes : {int64_t{1}, int64_t{5000}, int64_t{7} << 20}) {
+    Arena arena(bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(arena.base()) % PPOPT_ALIGNMENT, 0u);
+    for (int64_t i = 0; i < bytes; ++i)
+      ASSERT_EQ(arena.base()[i], 0);
+    std::memset(arena.base(), 1, bytes);
+  }
+}
+
+TEST(Launch, SharesAreContiguousAndEqual) {
+  Program program = Program::parse(ls::program(1, 1).dump());
+  RankOptions options;
+  options.threads = 3;
+  ppopt_rank rank(program, tasks, nullptr, options);
+  for (int64_t tiles : {0, 1, 2, 3, 10, 1000}) {
+    std::vector<int64_t> sizes(1000, 0); // by first tile
+    std::vector<int> done(1000, 0);
+    void *const args[] = {sizes.data(), done.data()};
+    ppopt_launch(
+        &rank, 0,
+        [](void *const *args, int64_t begin, int64_t end) {
+          static_cast<int64_t *>(args[0])[begin] = end - begin;
+          for (int64_t i = begin; i < end; ++i)
+            ++static_cast<int *>(args[1])[i];
+        },
+        args, tiles);
+    for (int64_t i = 0; i < 1000; ++i) {
+      EXPECT_EQ(done[i], i < tiles);
+      if (sizes[i]) {
+        EXPECT_LE(std::abs(sizes[i] - tiles / 3), 1);
+      }
+    }
+  }
+  EXPECT_EQ(rank.counters.launches, 6);
+}
+
+} // namespace

@@ -1,0 +1,385 @@
+//===- core_program_test.cpp - The document, right and wrong --------------===//
+
+#include "base/error.h"
+#include "executor/programs.h"
+#include "generation_program.h"
+#include "pipeline_program.h"
+#include "program/program.h"
+
+#include <gtest/gtest.h>
+
+using namespace ppopt::runtime;
+using nlohmann::json;
+
+namespace {
+
+TEST(Program, Reads) {
+  Program program = Program::parse(least_squares::program(2, 3).dump());
+  EXPECT_EQ(program.model, "least_squares");
+  EXPECT_EQ(program.plan.ranks(), 2);
+  EXPECT_EQ(program.plan.microbatches, 3);
+  ASSERT_EQ(program.inputs.size(), 3u);
+  EXPECT_EQ(program.inputs[2].type, ElementType::i32);
+  EXPECT_TRUE(program.inputs[0].parts.empty());
+  ASSERT_EQ(program.parameters.size(), 1u);
+  EXPECT_EQ(program.parameters[0].init.low, -1);
+  EXPECT_EQ(program.ownedParameter(0).gradient, least_squares::gradient);
+  EXPECT_EQ(program.products[1].descriptor.k, 6);
+  EXPECT_TRUE(program.products[1].descriptor.accumulate);
+  EXPECT_EQ(program.tasks[4].kind, "update");
+  EXPECT_EQ(program.placeOf(0).predicted.launches, 9);
+  const Place &place = program.placeOf(1);
+  // Operations are numbered through both lists.
+  std::vector<int64_t> started, waited;
+  for (const auto *actions : {&place.actions, &place.evalActions})
+    for (const Action &action : *actions)
+      if (action.kind == Action::start)
+        started.push_back(action.operation);
+      else if (action.kind == Action::wait)
+        waited.push_back(action.operation);
+  EXPECT_EQ(started, (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(waited, (std::vector<int64_t>{0, 2, 1, 3, 4}));
+}
+
+TEST(Program, UnknownFieldsAreIgnored) {
+  json document = least_squares::program(1, 1);
+  document["remark"] = 1;
+  EXPECT_NO_THROW(Program::parse(document.dump()));
+}
+
+TEST(Plan, Coordinates) {
+  Plan plan;
+  plan.mesh = {{"dp", 2}, {"pp", 3}};
+  EXPECT_EQ(plan.ranks(), 6);
+  EXPECT_EQ(plan.coordinate(5, "dp"), 1);
+  EXPECT_EQ(plan.coordinate(5, "pp"), 2);
+  EXPECT_EQ(plan.coordinate(4, "pp"), 1);
+  EXPECT_EQ(plan.coordinate(4, "tp"), 0);
+  EXPECT_EQ(plan.axisSize("pp"), 3);
+  EXPECT_EQ(plan.axisSize("tp"), 1);
+}
+
+std::string errorOf(const json &document) {
+  try {
+    Program::parse(document.dump());
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+struct Wrong {
+  const char *pointer; ///< what is replaced (removed where `value` is empty)
+  const char *value;
+  const char *message;
+};
+
+void expectMessage(json document, const Wrong &wrong) {
+  json::json_pointer pointer(wrong.pointer);
+  if (*wrong.value)
+    document[pointer] = json::parse(wrong.value);
+  else
+    document[pointer.parent_pointer()].erase(pointer.back());
+  EXPECT_EQ(errorOf(document),
+            std::string("program: ") + wrong.message +
+                "; the executable does not fit its runtime: compile it again");
+}
+
+class ProgramErrors : public testing::TestWithParam<Wrong> {};
+
+TEST_P(ProgramErrors, NameTheField) {
+  expectMessage(least_squares::program(2, 1), GetParam());
+}
+
+// Of the step's actions: 4 zeros, 4 run, 5 start, 6 wait, 7 check_counts, ...
+const Wrong wrongs[] = {
+    {"/model", "", "model is missing"},
+    {"/plan/mesh", "3", "plan.mesh is not an array"},
+    {"/plan/mesh/0/axis", "\"pp\"", "plan.mesh has no axis dp"},
+    {"/plan/mesh/0/size", "0", "plan.mesh[0].size is 0, not in [1, 1048576]"},
+    {"/plan/mesh",
+     R"([{"axis": "dp", "size": 1048576}, {"axis": "x", "size": 2}])",
+     "plan.mesh[1].size makes 2097152 ranks, more than 1048576"},
+    {"/plan/batch", "7",
+     "plan.batch is 7, which 2 data-parallel ranks x 1 microbatches do not "
+     "divide"},
+    {"/plan/threads", "\"2\"", "plan.threads is not an integer"},
+    {"/plan/threads", "1.5", "plan.threads is not an integer"},
+    {"/plan/target", "\"cuda\"",
+     "plan.target is 'cuda', and this runtime has only cpu"},
+    {"/inputs/1/shift", "", "inputs[1].shift is missing"},
+    {"/inputs/1/type", "\"f16\"",
+     "inputs[1].type is 'f16', not one of f32, f64, bf16, i32, i64, i1"},
+    {"/inputs/1/shape", "[8]",
+     "inputs[1].shape does not start with the plan's batch"},
+    {"/parameters/0/shape", "[4611686018427387904, 4]",
+     "parameters[0].shape has too many elements"},
+    {"/parameters/0/init/high", "", "parameters[0].init.high is missing"},
+    {"/parameters/0/init/high", "true",
+     "parameters[0].init.high is not a number"},
+    {"/parameters/0/init/kind", "\"xavier\"",
+     "parameters[0].init.kind is 'xavier', not one of zeros, ones, uniform, "
+     "normal"},
+    {"/parameters/0/trained", "1",
+     "parameters[0].trained is not true or false"},
+    {"/parameters/0/places", "[]",
+     "parameters[0].places is empty: nobody holds the parameter"},
+    {"/parameters/0/places/0", "1",
+     "parameters[0].places[0] is 1, not in [0, 0]"},
+    {"/stages/0/place", "1", "stages[0].place is 1, not in [0, 0]"},
+    {"/tasks/1/stage", "1", "tasks[1].stage is 1, not in [-1, 0]"},
+    {"/tasks/1/place", "1", "tasks[1].place is 1, not in [0, 0]"},
+    {"/loss/type", "\"i32\"", "loss.type is neither f32 nor f64"},
+    {"/counts/0/type", "\"i1\"",
+     "counts[0].type is not one of f32, f64, i32, i64"},
+    {"/products/0/a/strides", "[0, 1]",
+     "products[0].a.strides has not four strides"},
+    {"/products/0/c_type", "\"bf16\"",
+     "products[0] ('forward') cannot be computed: C must have the type of A "
+     "and B, or f32 where they are bf16"},
+    {"/places/0/actions/4/task", "5",
+     "places[0].actions[4].task is 5, not in [0, 4]"},
+    {"/places/0/actions/4/microbatch", "1",
+     "places[0].actions[4].microbatch is 1, not in [0, 0]"},
+    {"/places/0/actions/4/args/0", "-1",
+     "places[0].actions[4].args[0] is -1, not in [0, 2240]"},
+    {"/places/0/actions/4/do", "\"walk\"",
+     "places[0].actions[4].do is 'walk', not one of run, zero, start, wait, "
+     "check_counts, norm"},
+    {"/places/0/actions/5/op", "\"all_gather\"",
+     "places[0].actions[5].op is 'all_gather', not one of all_reduce, send, "
+     "recv"},
+    {"/places/0/actions/5/axes/0", "\"tp\"",
+     "places[0].actions[5].axes[0] is 'tp', which the mesh has not"},
+    {"/places/0/actions/5/scratch", "",
+     "places[0].actions[5].scratch is missing"},
+    {"/places/0/actions/6/id", "4",
+     "places[0].actions[6].id is 4, which is not in flight"},
+    {"/places/0/actions/6", "{\"do\": \"check_counts\"}",
+     "places[0].actions starts 0 and never waits for it"},
+    {"/places/0/place", "1", "places[0].place is 1, out of order"},
+    {"/places", "[]", "places has 0 places, and the mesh 1"},
+    {"/places/0/record", "[]", "places[0].record is not an object"},
+    {"/places/0/counts", "[]",
+     "places[0].counts has 0 entries, and the program 1 counts"},
+    {"/places/0/inputs/1/input", "0",
+     "places[0].inputs[1].input is 0 a second time"},
+    {"/places/0/inputs/1/input", "3",
+     "places[0].inputs[1].input is 3, not in [0, 2]"},
+    {"/places/0/inputs/1/bytes", "40",
+     "places[0].inputs[1].bytes is 40, and one rank's rows are 144"},
+    {"/places/0/parameters", "[]",
+     "places[0] does not hold parameter 'w', and its list of places says "
+     "otherwise"},
+    {"/places/0/parameters/0/offset", "100032",
+     "places[0].parameters[0].offset is 100032: 24 bytes there end outside the "
+     "arena of 2240"},
+    {"/places/0/parameters/0/offset", "330",
+     "places[0].parameters[0].offset is 330, not a multiple of 64"},
+    {"/places/0/parameters/0/gradient", "-2",
+     "places[0].parameters[0].gradient is -2, less than -1"},
+    {"/places/0/predicted/flops", "", "places[0].predicted.flops is missing"},
+};
+INSTANTIATE_TEST_SUITE_P(All, ProgramErrors, testing::ValuesIn(wrongs));
+
+// Of a place's actions in training: 4 zeros, (place 1: the prologue), start and
+// wait, check_counts; place 0: 7 recv, 8 run, 9 send, ...; place 1: 8 recv, ...
+class PipelineErrors : public testing::TestWithParam<Wrong> {};
+
+TEST_P(PipelineErrors, NameTheField) {
+  expectMessage(next_token_pipeline::program(1, 1), GetParam());
+}
+
+const Wrong wrongTransfers[] = {
+    {"/plan/tied", "\"each\"", "plan.tied is 'each', not one of sum, owner"},
+    {"/plan/launch", "\"threads\"",
+     "plan.launch is 'threads', not one of ranks, local"},
+    {"/stages/1/place", "0",
+     "transfers[0].to_stage is 1, which is not on place 1"},
+    {"/transfers/0/to", "2", "transfers[0].to is 2, not in [0, 1]"},
+    {"/transfers/0/bytes", "0", "transfers[0].bytes is 0, less than 1"},
+    {"/transfers/0/requires_grad", "false",
+     "transfers[1].gradient_of is 0 ('x0'), which requires no gradient"},
+    {"/transfers/0/gradient_of", "0",
+     "transfers[0].gradient_of is 0 ('x0'), which does not go the other way"},
+    {"/transfers/1/gradient_of", "null",
+     "transfers[0].requires_grad is true, and no transfer is its gradient"},
+    {"/tasks/1/place", "1",
+     "places[0].actions[8].task is 1 ('s0_F'), which belongs to place 1"},
+    {"/places/0/actions/9/transfer", "2",
+     "places[0].actions[9].transfer is 2, not in [0, 1]"},
+    {"/places/0/actions/9/transfer", "1",
+     "places[0].actions[9].transfer is 1 ('x1'), which place 1 sends"},
+    {"/places/1/actions/8/transfer", "1",
+     "places[1].actions[8].transfer is 1 ('x1'), which place 0 receives"},
+    {"/places/0/actions/9/peer", "2",
+     "places[0].actions[9].peer is 2, not in [0, 1]"},
+    {"/places/0/actions/9/peer", "0",
+     "places[0].actions[9].peer is 0, and the other end of 'x0' is 1"},
+    {"/places/0/actions/9/microbatch", "1",
+     "places[0].actions[9].microbatch is 1, not in [0, 0]"},
+    {"/places/0/actions/9/bytes", "760",
+     "places[0].actions[9].bytes is 760, and 'x0' has 768"},
+    {"/places/0/actions/9/offset", "4096",
+     "places[0].actions[9].offset is 4096: 768 bytes there end outside the "
+     "arena of 2624"},
+    {"/places/0/actions/9/channel", "-1",
+     "places[0].actions[9].channel is -1, not in [0, 2147483647]"},
+    {"/places/0/actions/8/dead/0/1", "4096",
+     "places[0].actions[8].dead[0] ends outside the arena of 2624"},
+    {"/places/0/actions/8/dead/0", "[1]",
+     "places[0].actions[8].dead[0] is not [offset, bytes]"},
+    {"/places/0/actions/7/op", "\"all_reduce\"",
+     "places[0].actions[7].axes is missing"},
+    {"/places/0/actions/6", "{\"do\": \"copy\"}",
+     "places[0].actions[6].do is 'copy', not one of run, zero, start, wait, "
+     "check_counts, norm"},
+    {"/places/1/actions/9", "{\"do\": \"check_counts\"}",
+     "places[1].actions[9] may end the step while the transfer 100 is in "
+     "flight"},
+    {"/places/0/actions/18/among", "[0, 2]",
+     "places[0].actions[18].among[1] is 2, not in [0, 1]"},
+    {"/places/0/actions/18/among", "[1, 0]",
+     "places[0].actions[18].among[1] is 0, not in ascending order"},
+    {"/places/0/actions/18/among", "[1]",
+     "places[0].actions[18].among lacks 0, the place itself"},
+    {"/places/0/actions/18/axes/0", "\"dp\"",
+     "places[0].actions[18].among is there, and pp is not one of the axes"},
+    {"/places/1/actions/8/channel", "1",
+     "actions: message 0 from place 0 to place 1 on channel 0 is x0 of "
+     "microbatch 0 where it is sent and nothing where it is received"},
+};
+INSTANTIATE_TEST_SUITE_P(All, PipelineErrors,
+                         testing::ValuesIn(wrongTransfers));
+
+TEST(PipelineErrors, OrdersThatDiffer) {
+  json document = next_token_pipeline::program(1, 3);
+  json &actions = document["places"][1]["actions"];
+  std::vector<json *> receives;
+  for (json &action : actions)
+    if (action["do"] == "start" && action["op"] == "recv")
+      receives.push_back(&action);
+  ASSERT_EQ(receives.size(), 3u);
+  std::swap(*receives[1], *receives[2]);
+  EXPECT_EQ(errorOf(document),
+            "program: actions: message 1 from place 0 to place 1 on channel 0 "
+            "is x0 of microbatch 1 where it is sent and x0 of microbatch 2 "
+            "where it is received; the executable does not fit its runtime: "
+            "compile it again");
+}
+
+class LocalErrors : public testing::TestWithParam<Wrong> {};
+
+TEST_P(LocalErrors, NameTheField) {
+  expectMessage(next_token_pipeline::program(1, 1, /*local=*/true), GetParam());
+}
+
+// 4 zeros of each place, 8 run, 9 sum, 10 check_counts, 11 run, 12 copy, ...
+const Wrong wrongLocals[] = {
+    {"/local", "", "local is missing"},
+    {"/plan/mesh/0/size", "2", "plan.launch is local, and the mesh has dp=2"},
+    {"/local/actions/8/place", "2",
+     "local.actions[8].place is 2, not in [0, 1]"},
+    {"/local/actions/9/at", "[]", "local.actions[9].at is empty"},
+    {"/local/actions/9/at/1/place", "2",
+     "local.actions[9].at[1].place is 2, not in [0, 1]"},
+    {"/local/actions/9/type", "\"i1\"",
+     "local.actions[9].type is i1, which cannot be summed"},
+    {"/local/actions/12/bytes", "8",
+     "local.actions[12].bytes is 8, and 'x0' has 768"},
+    {"/local/actions/12/from/place", "1",
+     "local.actions[12] goes from place 1 to 1, and 'x0' from 0 to 1"},
+    {"/local/actions/12/do", "\"start\"",
+     "local.actions[12].do is 'start', not one of run, zero, copy, sum, "
+     "check_counts, norm"},
+};
+INSTANTIATE_TEST_SUITE_P(All, LocalErrors, testing::ValuesIn(wrongLocals));
+
+TEST(Generation, Reads) {
+  GenerationDocument read =
+      GenerationDocument::parse(follow_sum::program().dump());
+  EXPECT_EQ(read.refused, "");
+  ASSERT_TRUE(read.program);
+  ASSERT_TRUE(read.program->generation);
+  const Generation &generation = *read.program->generation;
+  EXPECT_EQ(generation.vocabulary, follow_sum::vocabulary);
+  EXPECT_EQ(generation.context, follow_sum::context);
+  EXPECT_EQ(generation.tokenType, ElementType::i32);
+  EXPECT_EQ(generation.tokenOffset, follow_sum::token);
+  EXPECT_EQ(generation.positionOffset, follow_sum::position);
+  EXPECT_EQ(generation.logitsType, ElementType::f64);
+  EXPECT_EQ(generation.logitsOffset, follow_sum::logits);
+  ASSERT_EQ(generation.caches.size(), 1u);
+  EXPECT_EQ(generation.caches[0].offset, follow_sum::cache);
+  EXPECT_EQ(generation.bytesPerPosition, 4);
+}
+
+TEST(Generation, Refused) {
+  GenerationDocument read =
+      GenerationDocument::parse(follow_sum::refused("m.mlir:3:8: why").dump());
+  EXPECT_FALSE(read.program);
+  EXPECT_EQ(read.refused, "m.mlir:3:8: why");
+}
+
+TEST(Generation, IsOfOneRank) {
+  json document = least_squares::program(2, 1);
+  document["generation"] = follow_sum::program()["generation"];
+  EXPECT_EQ(errorOf(document),
+            "program: generation stands in a program that is not one rank's "
+            "for a batch of 1; the executable does not fit its runtime: "
+            "compile it again");
+}
+
+class GenerationErrors : public testing::TestWithParam<Wrong> {};
+
+TEST_P(GenerationErrors, NameTheField) {
+  expectMessage(follow_sum::program(), GetParam());
+}
+
+const Wrong wrongGenerations[] = {
+    {"/generation/context", "0", "generation.context is 0, less than 1"},
+    {"/generation/token/type", "\"f32\"",
+     "generation.token.type is f32, neither i32 nor i64"},
+    {"/generation/position/type", "\"i32\"",
+     "generation.position.type is not i64"},
+    {"/generation/logits/type", "\"bf16\"",
+     "generation.logits.type is bf16, neither f32 nor f64"},
+    {"/generation/vocabulary", "100",
+     "generation.logits.offset is 320: 800 bytes there end outside the arena "
+     "of 640"},
+    {"/generation/caches/0/bytes", "640",
+     "generation.caches[0].offset is 448: 640 bytes there end outside the "
+     "arena of 640"},
+};
+INSTANTIATE_TEST_SUITE_P(All, GenerationErrors,
+                         testing::ValuesIn(wrongGenerations));
+
+TEST(ProgramErrors, Version) {
+  json document = least_squares::program(1, 1);
+  document["abi"] = 1;
+  EXPECT_EQ(errorOf(document),
+            "program: abi is 1, and this runtime has 4: compile the model "
+            "again with the ppopt that the runtime belongs to");
+}
+
+TEST(ProgramErrors, NotJson) {
+  try {
+    Program::parse("{\"abi\": ");
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(), "program: not JSON at byte 9: the executable is "
+                               "damaged, compile it again");
+  }
+}
+
+TEST(ProgramErrors, NumberOverflow) {
+  try {
+    Program::parse("{\"abi\": 1e999}");
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(), "program: has a number that is too large: the "
+                               "executable is damaged, compile it again");
+  }
+}
+
+} // namespace
