@@ -4,6 +4,10 @@
 #   a static library of compiler code. DEPENDS: the tablegen targets that must
 #   have run; LINK: other libraries of ours.
 #
+# Each source is compiled with lib/headers.h precompiled (by the library
+# PPHeaders): MLIR's headers and the dialect's take most of the time of a build.
+# Sources still include what they use: the presets for sanitizers build without.
+#
 # Everything links the shared libraries `MLIR` and `LLVM`. Naming any MLIRxxx or
 # LLVMxxx archive as well would put a second copy of MLIR's type ids and of
 # LLVM's option tables in the process, so the link lines name none.
@@ -41,10 +45,26 @@ function(ppopt_compiler_target name)
   endif()
 endfunction()
 
+# Compiles with the headers that PPHeaders has precompiled. Not CMake's
+# target_precompile_headers: its absolute paths make a compiler cache miss in
+# every other clone.
+function(ppopt_reuse_headers name)
+  if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    return()
+  endif()
+  file(RELATIVE_PATH pch ${CMAKE_BINARY_DIR} ${PPOPT_HEADERS_PCH})
+  # Ninja runs compilers in the build folder.
+  target_compile_options(${name} PRIVATE "SHELL:-include-pch ${pch}" -Winvalid-pch -Xclang -fno-pch-timestamp)
+  add_dependencies(${name} PPHeaders)
+  get_target_property(sources ${name} SOURCES)
+  set_property(SOURCE ${sources} APPEND PROPERTY OBJECT_DEPENDS ${PPOPT_HEADERS_PCH})
+endfunction()
+
 function(ppopt_add_library name)
   cmake_parse_arguments(arg "" "" "DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
   ppopt_compiler_target(${name})
+  ppopt_reuse_headers(${name})
   target_link_libraries(${name} PUBLIC ${arg_LINK} MLIR LLVM)
   if(arg_DEPENDS)
     add_dependencies(${name} ${arg_DEPENDS})

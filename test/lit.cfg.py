@@ -6,13 +6,12 @@ import os
 import shutil
 import sys
 
-import lit.formats
-
 sys.path.append(os.path.join(config.ppopt_source, "test"))
+from support.lit_format import SharingShTest  # noqa: E402
 from support.mpirun import MPIRUN, ON_ONE_MACHINE  # noqa: E402
 
 config.name = "ppopt"
-config.test_format = lit.formats.ShTest(execute_external=False)
+config.test_format = SharingShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "fuzz", "threads", "CMakeLists.txt", "bench", "equivalence", "lib", "pytorch", "support"]
 config.test_source_root = os.path.join(config.ppopt_source, "test")

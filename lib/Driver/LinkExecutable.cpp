@@ -77,6 +77,18 @@ static std::optional<std::string> findLinkDriver() {
   return std::nullopt;
 }
 
+/// Whether the driver is a clang whose installation has lld, which links a
+/// program in half of GNU ld's time.
+static bool hasLld(StringRef driver) {
+  SmallString<128> path;
+  if (llvm::sys::fs::real_path(driver, path) ||
+      !llvm::sys::path::filename(path).starts_with("clang"))
+    return false;
+  llvm::sys::path::remove_filename(path);
+  llvm::sys::path::append(path, "ld.lld");
+  return llvm::sys::fs::can_execute(path);
+}
+
 /// The environment with a PATH in which the driver finds its linker: beside
 /// itself or among the system's tools.
 static std::vector<std::string> getLinkEnvironment(StringRef driver) {
@@ -112,6 +124,8 @@ LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
   command.append(objects.begin(), objects.end());
   command.append({runtime, modules});
   command.push_back("-Wl,--as-needed");
+  if (hasLld(*driver)) // a program is too small for several threads
+    command.append({"-fuse-ld=lld", "-Wl,--threads=1"});
   for (const LinkLibrary &library : linkLibraries)
     command.push_back(library.flag);
   std::string sanitizers = "-fsanitize=" PPOPT_SANITIZE;

@@ -53,6 +53,6 @@ harness = Harness("kills")
 with tempfile.TemporaryDirectory() as directory:
     checks = Checks(harness, directory)
     for name, phase in KILLS:
-        harness.case(f"{phase}, {name}", lambda: checks.kill(name, phase))
-    harness.case("while starting", checks.while_starting)
+        harness.case(f"{phase}, {name}", lambda: checks.kill(name, phase), share="wait")
+    harness.case("while starting", checks.while_starting, share="wait")
 sys.exit(harness.finish())

@@ -185,7 +185,7 @@ def main():
     restore_signals()
     harness = Harness("processes")
     with tempfile.TemporaryDirectory() as directory:
-        harness.cases(list(cases(Programs(harness.ppopt, directory))), jobs=1)
+        harness.cases(list(cases(Programs(harness.ppopt, directory))), jobs=1, share="wait")
     return harness.finish()
 
 

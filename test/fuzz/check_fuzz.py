@@ -7,6 +7,7 @@ import tempfile
 
 sys.path[:0] = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
 import run
+from support.pool import share
 from support.results import Harness
 
 # An input that hangs is seen all the same; one that takes long on a loaded machine is no failed test.
@@ -37,8 +38,9 @@ def check_planted(folder):
 def main():
     harness = Harness("fuzz")
     build = harness.args.build
-    if not run.build_targets([*run.RUNS, "planted"], build):
-        raise SystemExit("the fuzz targets do not build")
+    with share():
+        if not run.build_targets([*run.RUNS, "planted"], build):
+            raise SystemExit("the fuzz targets do not build")
     with tempfile.TemporaryDirectory() as folder:
         cases = [(target, lambda target=target: check(target, run.RUNS[target], build, folder)) for target in sorted(run.RUNS)]
         harness.cases(cases + [("planted bug is found", lambda: check_planted(folder))])

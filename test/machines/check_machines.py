@@ -97,8 +97,8 @@ def main():
             harness.case(f"the same bits, {plan}", functools.partial(same_bits, programs, plan))
         for plan in "dp", "both":
             harness.case(f"SIGKILL on the other machine, {plan}", functools.partial(kill_other, programs, plan))
-        harness.case("the cable is pulled", functools.partial(pull_cable, programs, "both"))
-        harness.case("a folder of its own", functools.partial(own_folder, programs))
+        harness.case("the cable is pulled", functools.partial(pull_cable, programs, "both"), share="wait")
+        harness.case("a folder of its own", functools.partial(own_folder, programs), share="wait")
         harness.case("a folder that both see", functools.partial(shared_folder, programs))
     return harness.finish()
 

@@ -143,7 +143,8 @@ def main():
                            ("gpt2 124m", functools.partial(check_gpt2, harness, scratch)),
                            ("gpt2 checkpoints", functools.partial(check_gpt2_checkpoints, harness, scratch)),
                            ("gpt2 124m gradients", functools.partial(check_gpt2_gradients, harness, scratch))]:
-            harness.case(name, functools.partial(need_pytorch, python, test))
+            # One checks how long compiling takes.
+            harness.case(name, functools.partial(need_pytorch, python, test), share="all" if python and name == "gpt2 124m" else "core")
     return harness.finish()
 
 

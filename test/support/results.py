@@ -22,6 +22,8 @@ import time
 import traceback
 import xml.etree.ElementTree as xml
 
+from support import pool
+
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -42,10 +44,15 @@ class Harness:
         self.results = []
         self.ppopt = os.path.join(self.args.build, "bin", "ppopt")
 
-    def case(self, name, run):
-        """Runs one case. An AssertionError or any other exception is its failure."""
+    def case(self, name, run, share="core"):
+        """Runs one case. An AssertionError or any other exception is its failure. `share`: what tools/check gives it of
+        the machine, see pool.py."""
         if not re.search(self.args.filter, name):
             return
+        with pool.share(share):
+            self._run(name, run)
+
+    def _run(self, name, run):
         start, outcome, text = time.time(), "PASS", ""
         try:
             run()
@@ -59,10 +66,10 @@ class Harness:
         print(f"{outcome} {self.name}: {name} ({seconds:.1f} s)" + (f"\n{text}" if text else ""), flush=True)
         self.results.append((name, outcome, text, seconds))
 
-    def cases(self, cases, jobs=None):
-        """Runs [(name, run)], as many at a time as there are cores."""
-        with concurrent.futures.ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
-            list(pool.map(lambda case: self.case(*case), cases))
+    def cases(self, cases, jobs=None, share="core"):
+        """Runs [(name, run)], as many at a time as there are cores, or as tools/check gives it shares."""
+        with concurrent.futures.ThreadPoolExecutor(jobs or pool.most_cores()) as threads:
+            list(threads.map(lambda case: self.case(*case, share=share), cases))
 
     def finish(self):
         """Writes the JUnit file; returns the exit status."""

@@ -4,14 +4,22 @@ import argparse
 import glob
 import os
 import re
+import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
 
-from sanitizers import OPTIONS
-
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(SOURCE, "test"))
+from support import runners  # noqa: E402
+from support.pool import WAITING  # noqa: E402
+from support.runners import Runner  # noqa: E402
+from support.sanitizers import OPTIONS  # noqa: E402
+
 CORES = len(os.sched_getaffinity(0))
+# How many cases run at a time beside those that mostly wait: these, too, wait now and then.
+SHARES = CORES + 1
+SLOWEST = 10  # how many are printed
 KINDS = ("format", "unit", "lit", "harness")
 
 # Of --sanitize: the CMake preset, and the kinds of tests that are run.
@@ -23,9 +31,13 @@ NOT_SANITIZED = {
     "check_memory": "it measures resident memory, of which the sanitizer takes its part",
     "check_counts": "nothing is run, and the compiler's part is that of other harnesses",
     "check_fuzz": "its targets have an instrumented build of their own",
+    "check_docs": "it trains, and what it runs is run by others",
     "check_readme": "it trains for a minute, and what it runs is run by others",
     "check_live": "it compares speed",
 }
+
+# Harnesses with many short cases begin last: at the end none of them keeps the others waiting.
+LAST = ("check_bits", "check_random", "check_stages", "check_models", "check_equivalence")
 
 
 class Tally:
@@ -34,6 +46,7 @@ class Tally:
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
         self.failures = []
+        self.times = []
 
     def add_junit(self, path, runner, status, may_be_empty):
         """Adds a JUnit file. A runner that left none, ran nothing, or failed
@@ -42,6 +55,7 @@ class Tally:
         failed_before = self.failed
         for case in cases:
             name = f"{case.get('classname', runner)}: {case.get('name')}"
+            self.times.append((float(case.get("time") or 0), name))
             if case.find("failure") is not None or case.find("error") is not None:
                 self.fail(name)
             elif case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
@@ -50,7 +64,7 @@ class Tally:
                 self.passed += 1
         if not cases and not may_be_empty:
             self.fail(f"{runner}: ran no test")
-        elif status != 0 and self.failed == failed_before and not (may_be_empty and not cases):
+        elif status != 0 and self.failed == failed_before:
             self.fail(f"{runner}: exit status {status}")
 
     def fail(self, name):
@@ -58,16 +72,24 @@ class Tally:
         self.failures.append(name)
 
     def close(self):
+        if slowest := [each for each in sorted(self.times, reverse=True)[:SLOWEST] if each[0] > 0]:
+            print("The slowest:")
+        for seconds, name in slowest:
+            print(f"{seconds:7.1f} s  {name}")
         for name in self.failures:
             print(f"FAILED {name}")
         print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")
         return 1 if self.failed or not self.passed else 0
 
 
+def results_path(build, name):
+    return os.path.join(build, "test-results", name + ".xml")
+
+
 def results_file(build, name):
-    directory = os.path.join(build, "test-results")
-    os.makedirs(directory, exist_ok=True)
-    path = os.path.join(directory, name + ".xml")
+    """Where a runner shall write its results; there are none yet."""
+    path = results_path(build, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.exists(path):
         os.remove(path)
     return path
@@ -86,57 +108,60 @@ def configure_and_build(preset, build):
 
 def check_format(tally, pattern):
     """Every C++ file of ours is one test."""
+    paths = []
     for folder in ("include", "lib", "tools", "runtime", "test"):
         for root, _, files in os.walk(os.path.join(SOURCE, folder)):
-            for file in sorted(files):
-                path = os.path.relpath(os.path.join(root, file), SOURCE)
-                if not path.endswith((".cpp", ".h", ".c")) or not re.search(pattern, path):
-                    continue
-                if run(["clang-format-22", "--dry-run", "-Werror", path], stderr=subprocess.DEVNULL) == 0:
-                    tally.passed += 1
-                else:
-                    tally.fail(f"format: {path} (clang-format-22 -i {path})")
+            paths += [os.path.relpath(os.path.join(root, file), SOURCE) for file in sorted(files) if file.endswith((".cpp", ".h", ".c"))]
+    paths = [path for path in paths if re.search(pattern, path)]
+    bad = find_badly_formatted(paths)
+    for path in bad:
+        tally.fail(f"format: {path} (clang-format-22 -i {path})")
+    tally.passed += len(paths) - len(bad)
 
 
-def check_lit(tally, build, pattern):
-    junit = results_file(build, "lit")
-    command = ["/usr/lib/llvm-22/bin/lit", "-v", f"-j{CORES}", "--xunit-xml-output", junit, os.path.join(build, "test")]
-    if pattern:
-        command += ["--filter", pattern, "--allow-empty-runs"]
-    tally.add_junit(junit, "lit", run(command), bool(pattern))
+def find_badly_formatted(paths):
+    """One process looks at all files, and only where it finds something one at each."""
+    command = ["clang-format-22", "--dry-run", "-Werror"]
+    if not paths or run([*command, *paths], stderr=subprocess.DEVNULL) == 0:
+        return []
+    bad = [path for path in paths if run([*command, path], stderr=subprocess.DEVNULL) != 0]
+    return bad or ["all of them at once"]
 
 
-def check_unit(tally, build, pattern):
-    junit = results_file(build, "unit")
-    command = ["ctest", "--test-dir", build, "--output-on-failure", f"-j{CORES}", "--output-junit", junit]
-    command += ["--no-tests=ignore", "-R", pattern] if pattern else ["--no-tests=error"]
-    tally.add_junit(junit, "unit", run(command), bool(pattern))
+def lit(build, pattern):
+    command = ["/usr/lib/llvm-22/bin/lit", "-v", f"-j{SHARES + WAITING}", "--xunit-xml-output", results_file(build, "lit"), os.path.join(build, "test")]
+    return Runner("lit", command + (["--filter", pattern, "--allow-empty-runs"] if pattern else []))
 
 
-def harnesses(sanitizer):
-    """The scripts test/*/check_*.py; support/results.py says what they are."""
+def unit(build, pattern):
+    """ctest does not ask for a share for each test: it has one for all of its time, much of which tests of the watch wait."""
+    command = [sys.executable, os.path.join(SOURCE, "test", "support", "pool.py"), "wait", "ctest", "--test-dir", build, "--output-on-failure",
+               f"-j{CORES}", "--output-junit", results_file(build, "unit")]
+    return Runner("unit", command + (["--no-tests=ignore", "-R", pattern] if pattern else ["--no-tests=error"]))
+
+
+def find_harnesses(sanitizer):
+    """The scripts test/*/check_*.py by name; support/results.py says what they are."""
     if sanitizer == "thread":
-        return [os.path.join(SOURCE, "test", "threads", "train_under_thread_sanitizer.py")]
-    scripts = sorted(glob.glob(os.path.join(SOURCE, "test", "*", "check_*.py")))
-    if sanitizer:
-        return [script for script in scripts if os.path.basename(script)[:-len(".py")] not in NOT_SANITIZED]
-    return scripts
+        scripts = [os.path.join(SOURCE, "test", "threads", "train_under_thread_sanitizer.py")]
+    else:
+        scripts = glob.glob(os.path.join(SOURCE, "test", "*", "check_*.py"))
+    scripts = {os.path.splitext(os.path.basename(script))[0]: script for script in scripts}
+    return {name: scripts[name] for name in sorted(scripts, key=lambda name: (name in LAST, name)) if not sanitizer or name not in NOT_SANITIZED}
 
 
-def check_harnesses(tally, build, pattern, pytorch, sanitizer):
+def harnesses(build, pattern, pytorch, sanitizer):
     environment = dict(os.environ, PYTHONPATH=os.path.join(SOURCE, "test"),
                        OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     if sanitizer == "address":
         environment.update(OPTIONS)
-    for script in harnesses(sanitizer):
-        name = os.path.splitext(os.path.basename(script))[0]
-        junit = results_file(build, name)
-        command = ["/usr/bin/python3", "-u", script, "--build", build, "--junit", junit]
+    for name, script in find_harnesses(sanitizer).items():
+        command = ["/usr/bin/python3", "-u", script, "--build", build, "--junit", results_file(build, name)]
         if pattern:
             command += ["--filter", pattern]
         if pytorch:
             command += ["--pytorch", pytorch]
-        tally.add_junit(junit, name, run(command, env=environment), bool(pattern))
+        yield Runner(name, command, environment)
 
 
 def install_pytorch():
@@ -169,14 +194,28 @@ def main():
         if not configure_and_build(preset, build):
             tally.fail("build")
             return tally.close()
-        if "unit" in kinds:
-            check_unit(tally, build, arguments.filter)
+        started = []
         if "lit" in kinds:
-            check_lit(tally, build, arguments.filter)
+            started.append(lit(build, arguments.filter))
+        if "unit" in kinds:
+            started.append(unit(build, arguments.filter))
         if "harness" in kinds:
-            check_harnesses(tally, build, arguments.filter, pytorch, arguments.sanitize)
+            started += harnesses(build, arguments.filter, pytorch, arguments.sanitize)
+        runners.run(started, SHARES, SOURCE, os.path.join(build, "test-results"), lambda runner, status: tally.add_junit(
+            results_path(build, runner.name), runner.name, status, bool(arguments.filter)))
     return tally.close()
 
 
+def interrupt(number, _):
+    """As Ctrl-C does it."""
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupt)
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("tools/check: interrupted")

@@ -1,7 +1,7 @@
 """includes.py [ROOT]: each folder includes only what docs/architecture.md lets it include.
 
-The page has tables whose first column is a folder and whose last column lists the folders that it may include. A folder's headers in
-include/ppopt belong to it. Prints each include that is not listed, each folder that is not in a table, each listed folder that is not
+The page has entries "- `FOLDER`: what it holds. Includes `FOLDER`, ….", the latter being those that it may include. A folder's headers in
+include/ppopt belong to it. Prints each include that is not listed, each folder that has no entry, each listed folder that is not
 there or not included by any file, and cycles; exit status 1 if there is any.
 """
 import pathlib
@@ -13,7 +13,7 @@ INCLUDE = re.compile(r'^\s*#?\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
 def folder_of(path):
-    """The table's name of the folder that a file belongs to: "lib/Program", "runtime/comm"; None for files outside of them."""
+    """The page's name of the folder that a file belongs to: "lib/Program", "runtime/comm"; None for files outside of them."""
     parts = pathlib.PurePosixPath(path).parts
     if parts[:2] == ("include", "ppopt"):
         parts = ("lib", *parts[2:])
@@ -27,14 +27,11 @@ def folder_of(path):
     return "/".join(parts[:2])
 
 
-def read_tables(page):
+def read_folders(page):
     """What each folder may include, by folder."""
     allowed = {}
-    for line in page.splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        name = re.fullmatch(r"`([\w/]+)`", cells[0])
-        if line.startswith("|") and name and "/" in name.group(1):
-            allowed[name.group(1)] = set(re.findall(r"`([\w/]+)`", cells[-1]))
+    for name, text in re.findall(r"^- `(\w+/[\w/]+)`: (.*?)(?=^- |^$|\Z)", page, re.MULTILINE | re.DOTALL):
+        allowed[name] = set(re.findall(r"`([\w/]+)`", text.partition("Includes")[2]))
     return allowed
 
 
@@ -76,7 +73,7 @@ def find_cycle(edges):
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2]).resolve()
-    allowed = read_tables((root / "docs/architecture.md").read_text())
+    allowed = read_folders((root / "docs/architecture.md").read_text())
     problems, used, folders = [], {}, set()
     for top in ("lib", "include", "runtime", "tools"):
         for source in sorted((root / top).rglob("*")):
@@ -93,9 +90,9 @@ def main():
                 if other and other != folder:
                     used.setdefault(folder, {}).setdefault(other, f'{path}: includes "{text}"')
     for folder in sorted(folders - allowed.keys()):
-        problems.append(f"{folder}: is in no table of docs/architecture.md")
+        problems.append(f"{folder}: has no entry in docs/architecture.md")
     for folder in sorted(allowed.keys() - folders):
-        problems.append(f"{folder}: is in a table of docs/architecture.md, but not in the tree")
+        problems.append(f"{folder}: has an entry in docs/architecture.md, but is not in the tree")
     for folder, others in sorted(used.items()):
         for other, where in sorted(others.items()):
             if folder in allowed and other not in allowed[folder]:

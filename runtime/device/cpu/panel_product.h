@@ -9,7 +9,7 @@ namespace ppopt {
 
 /// B is packed, 64 columns at a time, and multiplied by libxsmm's kernels for
 /// blocks of rows of A. Null where the product has no such form (docs/
-/// matrix-products.md says which have), where it has too few rows for packing
+/// matmul.md says which have), where it has too few rows for packing
 /// to pay, or where the workspace is too small.
 std::unique_ptr<ProductImplementation>
 makePanelProduct(const ProductDescriptor &product, int threads,

@@ -42,8 +42,8 @@ def PP_IterationSpaceOpInterface : OpInterface<"IterationSpaceOpInterface"> {
     }], "bool", "needsRandomKey", (ins),
     /*methodBody=*/"", /*defaultImplementation=*/"return false;">,
     InterfaceMethod<[{
-      If the values of this integer operand index something: what they may be. The runtime checks what comes
-      unchanged from the model's inputs against it, and the task that holds the op all else.
+      If the values of this integer operand index something: their range. The runtime checks values that come
+      unchanged from the model's inputs, the task that holds the op all others.
     }], "::std::optional<::mlir::pp::IndexRange>", "getIndexRange", (ins "unsigned":$operand),
     /*methodBody=*/"", /*defaultImplementation=*/"return ::std::nullopt;">,
   ];
@@ -61,8 +61,8 @@ def PP_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
       the gradient of result i, or null where it is zero (at least one is
       not). `needed[i]` says whether operand i needs a gradient. Sets
       `operandGrads[i]`, of operand i's type, for each needed operand; may leave it null where it
-      is zero. Must not build what no needed gradient uses. Fails, behind an error, where
-      a gradient that is given can't be taken back to the operands.
+      is zero. Must not build what no needed gradient uses. Fails, after an error, if
+      a given gradient can't be propagated to the operands.
     }], "::llvm::LogicalResult", "buildAdjoint",
     (ins "::mlir::OpBuilder &":$builder,
          "::llvm::ArrayRef<::mlir::Value>":$resultGrads,
@@ -91,7 +91,7 @@ def PP_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
 def PP_ElementOpInterface : OpInterface<"ElementOpInterface"> {
   let cppNamespace = "::mlir::pp";
   let description = [{
-    An op without reduction each element of whose (single) result is a function of elements of its
+    An op without reduction: each element of its (single) result is a function of elements of its
     operands. Fused kernels are built by pulling elements through such ops.
   }];
   let methods = [
@@ -99,8 +99,8 @@ def PP_ElementOpInterface : OpInterface<"ElementOpInterface"> {
       Emits the scalar code (arith and math ops) of the result's element at `index` (one index
       value for each dimension). `read(i, idx)` emits the read of operand i at idx.
       Floating-point scalars are in the compute type: f32 for bf16 tensors (the
-      reader extends, the writer truncates), else the element type. Null behind an error
-      where the op lacks what it needs (a random key).
+      reader extends, the writer truncates), else the element type. Null after an error
+      if the op lacks what it needs (a random key).
     }], "::mlir::Value", "emitElement",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$index,
          "::mlir::pp::ElementReader":$read)>,
@@ -115,17 +115,17 @@ def PP_StepwiseOpInterface : OpInterface<"StepwiseOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-      Whether it can, where dimension `timeDims[i]` of operand i is the sequence (-1: it has none). Fails behind an error that says
+      Whether it can, where dimension `timeDims[i]` of operand i is the sequence (-1: it has none). Fails after an error that says
       why not.
     }], "::llvm::LogicalResult", "checkStepwise", (ins "::llvm::ArrayRef<int64_t>":$timeDims)>,
-    InterfaceMethod<"Of each result the dimension that is the sequence.",
+    InterfaceMethod<"The dimension of each result that is the sequence.",
       "::llvm::SmallVector<int64_t>", "getResultTimeDims">,
     InterfaceMethod<[{
       The types of the caches for the shapes that the operands have now: all positions, the same bytes for each.
     }], "::llvm::SmallVector<::mlir::RankedTensorType>", "getCacheTypes">,
     InterfaceMethod<[{
       Appends the op for one position: `operands` are those of the op with a sequence of 1, `position` a tensor<1xi64>. Returns a value for
-      each result, null for one that a step does not give; sets `newCaches` to the caches with the position added, which are in place of `caches`.
+      each result, null for one that a step does not give; sets `newCaches` to the caches with the position added, in place of `caches`.
     }], "::llvm::SmallVector<::mlir::Value>", "buildStep",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands, "::mlir::ValueRange":$caches,
          "::mlir::Value":$position, "::llvm::SmallVectorImpl<::mlir::Value> &":$newCaches)>,

@@ -8,8 +8,17 @@ include "ppopt/Dialect/PP/PlanOps.td"
 def PP_KernelOp : PP_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbol]> {
   let summary = "a fused kernel";
   let description = [{
-    Arguments and results are tensors; each result is written to a buffer that the launch names. Body: element ops and
-    reductions (composites are decomposed). Outlined once for each shape and shared by launches.
+    Arguments and results are tensors. Each result is written to a buffer that the launch names. The body has element ops and
+    reductions (composites are decomposed). Kernels are outlined once per shape and shared by launches.
+
+    Example:
+
+    ```mlir
+    pp.kernel @tanh_4x8(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>) {
+      %0 = pp.tanh %x : tensor<4x8xf32>
+      pp.return %0 : tensor<4x8xf32>
+    }
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
@@ -27,8 +36,22 @@ def PP_KernelOp : PP_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
 def PP_LaunchOp : PP_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "launches a kernel";
   let description = [{
-    On tensors (before buffers are assigned): results are the kernel's. On buffers: no results, `outs` are what is written. `inplace[i]`
-    is the argument that result i may share its buffer with (each element is read before it is written, at the same index), or -1. `tiles`, set when the kernel is emitted: the size of its space.
+    On tensors (before buffers are assigned), the results are the kernel's. On buffers it has no results; `outs` are written. `inplace[i]`
+    is the argument whose buffer result i may share (each element is read before it is written, at the same index), or -1. `tiles`, the size of the
+    kernel's space, is set when the kernel is emitted.
+
+    Example:
+
+    ```mlir
+    pp.kernel @tanh_4x8(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>) {
+      %0 = pp.tanh %x : tensor<4x8xf32>
+      pp.return %0 : tensor<4x8xf32>
+    }
+    func.func @body(%x: memref<4x8xf32>, %y: memref<4x8xf32>) {
+      pp.launch @tanh_4x8 ins(%x : memref<4x8xf32>) outs(%y : memref<4x8xf32>) {inplace = array<i64: -1>}
+      return
+    }
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$ins, Variadic<AnyMemRef>:$outs,
                        DenseI64ArrayAttr:$inplace, OptionalAttr<PP_I64Attr>:$tiles);
@@ -37,10 +60,21 @@ def PP_LaunchOp : PP_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceM
 }
 
 def PP_ProductOp : PP_Op<"product", []> {
-  let summary = "a library matrix product on buffers";
+  let summary = "a library matmul on buffers";
   let description = [{
     C[b0,b1,m,n] = sum over k of A[b0,b1,m,k] * B[b0,b1,k,n], or added to C with `accumulate`. Strides in elements, in the order
     b0, b1, row, column, from each operand's `offset` (elements).
+
+    Example:
+
+    ```mlir
+    func.func @body(%a: memref<4x8xf32>, %b: memref<8x3xf32>, %c: memref<4x3xf32>) {
+      pp.product %a, %b into %c {m = 4 : i64, n = 3 : i64, k = 8 : i64, batch = array<i64: 1, 1>,
+          a_strides = array<i64: 0, 0, 8, 1>, b_strides = array<i64: 0, 0, 3, 1>, c_strides = array<i64: 0, 0, 3, 1>,
+          a_offset = 0 : i64, b_offset = 0 : i64, c_offset = 0 : i64} : memref<4x8xf32>, memref<8x3xf32>, memref<4x3xf32>
+      return
+    }
+    ```
   }];
   let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$c, Optional<AnyMemRef>:$workspace,
     PP_I64Attr:$m, PP_I64Attr:$n, PP_I64Attr:$k, DenseI64ArrayAttr:$batch,
@@ -51,6 +85,15 @@ def PP_ProductOp : PP_Op<"product", []> {
 
 def PP_TempOp : PP_Op<"temp", [Pure]> {
   let summary = "a temporary at an offset, in bytes, of the task's temporaries";
+  let description = [{
+    In tasks on buffers.
+
+    Example:
+
+    ```mlir
+    %t = pp.temp 64 : memref<4x8xf32>
+    ```
+  }];
   let arguments = (ins PP_I64Attr:$offset);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "$offset attr-dict `:` type($result)";
@@ -60,8 +103,14 @@ def PP_RegionOp : PP_Op<"region"> {
   let summary = "a range of the arena of a place's ranks";
   let description = [{
     `kind` is one of docs/program.md's. `region_name` says what lies there: `param:NAME` or `params:BUCKET`, `grads:BUCKET`, `STATE:BUCKET`, `input:NAME`,
-    `slots`, `temps`, `record`, `loss`, `norm`, `global:NAME`, `scratch:` and what is summed (a bucket or a scalar's region). The regions of a
-    place follow one another without gaps or overlap.
+    `slots`, `temps`, `record`, `loss`, `norm`, `global:NAME`, or `scratch:` and what is summed (a bucket or a scalar's region). The regions of a
+    place are contiguous, without gaps or overlap.
+
+    Example:
+
+    ```mlir
+    pp.region "parameters" "params:b0" at 64 bytes 512
+    ```
   }];
   let arguments = (ins StrAttr:$kind, StrAttr:$region_name, PP_I64Attr:$offset, PP_I64Attr:$bytes,
                        DefaultValuedAttr<PP_I64Attr, "0">:$place);

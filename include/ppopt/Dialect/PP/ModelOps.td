@@ -9,12 +9,26 @@
 
 include "ppopt/Dialect/PP/PPBase.td"
 
+def PP_ModelOps : OpDocGroup {
+  let summary = "Model ops";
+  let description = "What a model file may hold.";
+}
+
+def PP_InternalOps : OpDocGroup {
+  let summary = "Internal ops";
+  let description = "What the compiler makes.";
+}
+
 class PP_Op<string mnemonic, list<Trait> traits = []>
-    : Op<PP_Dialect, mnemonic, traits>;
+    : Op<PP_Dialect, mnemonic, traits> {
+  let opDocGroup = PP_InternalOps;
+}
 
 /// A model op: no side effects, a loop nest.
 class PP_ModelOp<string mnemonic, list<Trait> traits = []>
-    : PP_Op<mnemonic, !listconcat([Pure], traits)>;
+    : PP_Op<mnemonic, !listconcat([Pure], traits)> {
+  let opDocGroup = PP_ModelOps;
+}
 
 defvar PP_Infer = DeclareOpInterfaceMethods<InferTypeOpInterface>;
 defvar PP_Space = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface>;
@@ -33,11 +47,19 @@ defvar PP_Score = DeclareOpInterfaceMethods<PP_ScoreOpInterface>;
 
 // An effect: a parameter without uses stays, as files of parameters name it.
 def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
+  let opDocGroup = PP_ModelOps;
   let summary = "a parameter";
   let description = [{
-    In the entry function only; the name is unique. `frozen`: never updated. `no_decay`: weight decay leaves it alone. A parameter that no op
+    In the entry function only; names are unique. `frozen`: never updated. `no_decay`: weight decay leaves it alone. A parameter that no op
     uses stays in the program. `--init` and `--export` store it by this name and shape, row by row, unless a map says otherwise (docs/maps.md).
-    From phase `placed` on it stands once for each `place` that uses it.
+    From phase `placed` on there is one op per `place` that uses the parameter.
+
+    Example:
+
+    ```mlir
+    %w = pp.param "w" {init = #pp.init<normal, 0.0, 0.02>} : tensor<8x4xf32>
+    %b = pp.param "b" {init = #pp.init<zeros>, no_decay} : tensor<4xf32>
+    ```
   }];
   let arguments = (ins StrAttr:$param_name, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay,
                        OptionalAttr<PP_I64Attr>:$place);
@@ -48,6 +70,14 @@ def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
 
 def PP_ConstantOp : PP_ModelOp<"constant", [PP_Space, PP_Element, ConstantLike, AllTypesMatch<["value", "result"]>]> {
   let summary = "a constant tensor";
+  let description = [{
+    Example:
+
+    ```mlir
+    %c = pp.constant dense<0.5> : tensor<f32>
+    %d = pp.constant dense<[1, 2, 3]> : tensor<3xi32>
+    ```
+  }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs PP_Tensor:$result);
   let assemblyFormat = "attr-dict $value";
@@ -59,6 +89,15 @@ def PP_ConstantOp : PP_ModelOp<"constant", [PP_Space, PP_Element, ConstantLike, 
 
 def PP_IotaOp : PP_ModelOp<"iota", [PP_TiledSpace, PP_Element]> {
   let summary = "each element is its global index along `dim`";
+  let description = [{
+    In tasks `key` is the random key, whose row offset says where the tile lies, and `tile` says along which dimension.
+
+    Example:
+
+    ```mlir
+    %positions = pp.iota {dim = 1 : i64} -> tensor<4x8xi32>
+    ```
+  }];
   let arguments = (ins Optional<PP_IntTensor>:$key, PP_I64Attr:$dim, OptionalAttr<PP_TileAttr>:$tile);
   let results = (outs PP_NumberTensor:$result);
   let assemblyFormat = "($key^ `:` type($key))? attr-dict `->` type($result)";
@@ -71,6 +110,7 @@ def PP_IotaOp : PP_ModelOp<"iota", [PP_TiledSpace, PP_Element]> {
 
 class PP_Unary<string mnemonic, list<Trait> traits = []>
     : PP_ModelOp<mnemonic, !listconcat([SameOperandsAndResultType, PP_Element], traits)> {
+  let description = "\nExample:\n\n```mlir\n%y = pp." # mnemonic # " %x : tensor<4x8xf32>\n```\n";
   let arguments = (ins PP_FloatTensor:$x);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x)";
@@ -90,7 +130,15 @@ def PP_ReluOp : PP_Unary<"relu", [PP_Space, PP_Adjoint]> { let summary = "max(x,
 
 def PP_SiluOp : PP_ModelOp<"silu", [SameOperandsAndResultType, PP_Space, PP_Decompose]> {
   let summary = "x * sigmoid(x)";
-  let description = "A composition, replaced before differentiation.";
+  let description = [{
+    A composite, replaced before autodiff.
+
+    Example:
+
+    ```mlir
+    %y = pp.silu %x : tensor<4x8xf32>
+    ```
+  }];
   let arguments = (ins PP_FloatTensor:$x);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x)";
@@ -98,12 +146,31 @@ def PP_SiluOp : PP_ModelOp<"silu", [SameOperandsAndResultType, PP_Space, PP_Deco
 
 def PP_GeluOp : PP_Unary<"gelu", [PP_Space, PP_Adjoint]> {
   let summary = "Gaussian error linear unit";
-  let description = "x * Phi(x); with `tanh`, its approximation by tanh (as GPT-2 has it).";
+  let description = [{
+    x * Phi(x); with `tanh`, its approximation by tanh, as in GPT-2.
+
+    Example:
+
+    ```mlir
+    %y = pp.gelu %x : tensor<4x8xf32>
+    %z = pp.gelu %x {tanh} : tensor<4x8xf32>
+    ```
+  }];
   let arguments = (ins PP_FloatTensor:$x, UnitAttr:$tanh);
 }
 
 def PP_GeluGradOp : PP_ModelOp<"gelu_grad", [SameOperandsAndResultType, PP_Element, PP_LinearSpace]> {
   let summary = "gradient of gelu: dy * gelu'(x)";
+  let opDocGroup = PP_InternalOps;
+  let description = [{
+    Autodiff makes it.
+
+    Example:
+
+    ```mlir
+    %dx = pp.gelu_grad %x, %dy : tensor<4x8xf32>
+    ```
+  }];
   let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$dy, UnitAttr:$tanh);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x `,` $dy attr-dict `:` type($x)";
@@ -112,6 +179,7 @@ def PP_GeluGradOp : PP_ModelOp<"gelu_grad", [SameOperandsAndResultType, PP_Eleme
 /// Two operands, broadcast as numpy does (shapes aligned at the right).
 class PP_Binary<string mnemonic, list<Trait> traits = []>
     : PP_ModelOp<mnemonic, !listconcat([PP_Infer, SameOperandsAndResultElementType, PP_Element, PP_Adjoint], traits)> {
+  let description = "\nExample:\n\n```mlir\n%y = pp." # mnemonic # " %a, %b : tensor<4x8xf32>, tensor<8xf32>\n```\n";
   let arguments = (ins PP_NumberTensor:$lhs, PP_NumberTensor:$rhs);
   let results = (outs PP_NumberTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
@@ -123,11 +191,27 @@ def PP_MulOp : PP_Binary<"mul", [PP_LinearSpace, Commutative]> { let summary = "
 def PP_DivOp : PP_Binary<"div", [PP_LinearSpace]> { let summary = "a / b"; }
 def PP_MaximumOp : PP_Binary<"maximum", [PP_Space, Commutative]> {
   let summary = "the larger; NaN if either is";
-  let description = "Where both are equal, each gets half of the gradient.";
+  let description = [{
+    Where both are equal, each gets half of the gradient.
+
+    Example:
+
+    ```mlir
+    %y = pp.maximum %a, %b : tensor<4x8xf32>, tensor<8xf32>
+    ```
+  }];
 }
 def PP_MinimumOp : PP_Binary<"minimum", [PP_Space, Commutative]> {
   let summary = "the smaller; NaN if either is";
-  let description = "Where both are equal, each gets half of the gradient.";
+  let description = [{
+    Where both are equal, each gets half of the gradient.
+
+    Example:
+
+    ```mlir
+    %y = pp.minimum %a, %b : tensor<4x8xf32>, tensor<8xf32>
+    ```
+  }];
 }
 
 def PP_ComparePredicate : PP_Enum<"ComparePredicate", "comparison", [
@@ -140,6 +224,15 @@ def PP_ComparePredicateAttr : EnumAttr<PP_Dialect, PP_ComparePredicate, "predica
 
 def PP_CompareOp : PP_ModelOp<"compare", [PP_Infer, PP_Space, PP_Element, SameOperandsElementType]> {
   let summary = "compares, with broadcasting; integers as signed, NaN is unequal to all";
+  let description = [{
+    The predicates are eq, ne, lt, le, gt, ge. It has no gradient.
+
+    Example:
+
+    ```mlir
+    %c = pp.compare lt %a, %b : tensor<4x8xf32>, tensor<8xf32>
+    ```
+  }];
   let arguments = (ins PP_ComparePredicateAttr:$predicate, PP_NumberTensor:$lhs, PP_NumberTensor:$rhs);
   let results = (outs PP_BoolTensor:$result);
   let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
@@ -147,6 +240,13 @@ def PP_CompareOp : PP_ModelOp<"compare", [PP_Infer, PP_Space, PP_Element, SameOp
 
 def PP_SelectOp : PP_ModelOp<"select", [PP_Infer, PP_LinearSpace, PP_Element, PP_Adjoint]> {
   let summary = "condition ? a : b, with broadcasting";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = pp.select %c, %a, %b : tensor<4x8xi1>, tensor<4x8xf32>, tensor<8xf32>
+    ```
+  }];
   let arguments = (ins PP_BoolTensor:$condition, PP_NumberTensor:$lhs, PP_NumberTensor:$rhs);
   let results = (outs PP_NumberTensor:$result);
   let assemblyFormat = "$condition `,` $lhs `,` $rhs attr-dict `:` type($condition) `,` type($lhs) `,` type($rhs)";
@@ -155,7 +255,16 @@ def PP_SelectOp : PP_ModelOp<"select", [PP_Infer, PP_LinearSpace, PP_Element, PP
 
 def PP_CastOp : PP_ModelOp<"cast", [PP_LinearSpace, PP_Element, PP_Adjoint, SameOperandsAndResultShape]> {
   let summary = "another element type";
-  let description = "Float to integer rounds toward zero; i1 becomes 0 or 1. Linear between floats.";
+  let description = [{
+    A float that becomes an integer is rounded toward zero; NaN becomes 0, and what is too large the nearest integer that fits. i1 becomes 0 or 1.
+    Linear between floats.
+
+    Example:
+
+    ```mlir
+    %y = pp.cast %x : tensor<4x8xf32> to tensor<4x8xbf16>
+    ```
+  }];
   let arguments = (ins PP_Tensor:$x);
   let results = (outs PP_NumberTensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x) `to` type($result)";
@@ -164,8 +273,14 @@ def PP_CastOp : PP_ModelOp<"cast", [PP_LinearSpace, PP_Element, PP_Adjoint, Same
 def PP_DropoutOp : PP_ModelOp<"dropout", [PP_TiledSpace, PP_Element, PP_Adjoint, AllTypesMatch<["x", "result"]>]> {
   let summary = "zero with probability p, else x / (1 - p)";
   let description = [{
-    Drawn by seed, step, `stream` (a hash of the call path, set when calls are inlined) and global index, so that
-    every plan draws the same and a recomputation draws again. In evaluation the identity.
+    Draws by seed, step, `stream` (a hash of the call path, set when calls are inlined) and global index, so that
+    every plan draws the same numbers and a recomputation draws them again. In evaluation it is the identity.
+
+    Example:
+
+    ```mlir
+    %y = pp.dropout %x {p = 0.1 : f64} : tensor<4x8xf32>
+    ```
   }];
   let arguments = (ins PP_FloatTensor:$x, Optional<PP_IntTensor>:$key, F64Attr:$p,
                        OptionalAttr<PP_I64Attr>:$stream, OptionalAttr<PP_TileAttr>:$tile);
@@ -176,7 +291,15 @@ def PP_DropoutOp : PP_ModelOp<"dropout", [PP_TiledSpace, PP_Element, PP_Adjoint,
 
 def PP_DetachOp : PP_ModelOp<"detach", [SameOperandsAndResultType, PP_LinearSpace, PP_Element]> {
   let summary = "the value, cut from the gradient";
-  let description = "Autodiff consumes it.";
+  let description = [{
+    Autodiff removes it.
+
+    Example:
+
+    ```mlir
+    %y = pp.detach %x : tensor<4x8xf32>
+    ```
+  }];
   let arguments = (ins PP_Tensor:$x);
   let results = (outs PP_Tensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x)";
@@ -185,8 +308,14 @@ def PP_DetachOp : PP_ModelOp<"detach", [SameOperandsAndResultType, PP_LinearSpac
 def PP_CheckpointOp : PP_ModelOp<"checkpoint", [SameOperandsAndResultType, PP_LinearSpace, PP_Element, PP_Adjoint]> {
   let summary = "the value, worth keeping for the backward";
   let description = [{
-    Where the plan's `recompute` is layer, the backward is given these and inputs, and computes all else again. When calls are inlined, what a
-    function returns to its caller is marked.
+    If the plan's `recompute` is layer, the backward is given these values and inputs, and computes everything else again. When calls are
+    inlined, each value that a function returns to its caller is marked.
+
+    Example:
+
+    ```mlir
+    %y = pp.checkpoint %x : tensor<4x8xf32>
+    ```
   }];
   let arguments = (ins PP_FloatTensor:$x);
   let results = (outs PP_FloatTensor:$result);
@@ -199,6 +328,13 @@ def PP_CheckpointOp : PP_ModelOp<"checkpoint", [SameOperandsAndResultType, PP_Li
 
 def PP_ReshapeOp : PP_ModelOp<"reshape", [PP_LinearSpace, PP_Element, PP_Adjoint]> {
   let summary = "the same elements in row-major order under another shape";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = pp.reshape %x : tensor<4x8xf32> to tensor<4x2x4xf32>
+    ```
+  }];
   let arguments = (ins PP_Tensor:$x);
   let results = (outs PP_Tensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x) `to` type($result)";
@@ -208,6 +344,13 @@ def PP_ReshapeOp : PP_ModelOp<"reshape", [PP_LinearSpace, PP_Element, PP_Adjoint
 
 def PP_TransposeOp : PP_ModelOp<"transpose", [PP_Infer, PP_LinearSpace, PP_Element, PP_Adjoint]> {
   let summary = "dimension i of the result is dimension perm[i] of x";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = pp.transpose %x [1, 0] : tensor<4x8xf32>
+    ```
+  }];
   let arguments = (ins PP_Tensor:$x, DenseI64ArrayAttr:$perm);
   let results = (outs PP_Tensor:$result);
   let assemblyFormat = "$x $perm attr-dict `:` type($x)";
@@ -216,6 +359,13 @@ def PP_TransposeOp : PP_ModelOp<"transpose", [PP_Infer, PP_LinearSpace, PP_Eleme
 
 def PP_SliceOp : PP_ModelOp<"slice", [PP_LinearSpace, PP_Element, PP_Adjoint]> {
   let summary = "x from `offsets`, of the result's shape";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = pp.slice %x [0, 4] : tensor<4x8xf32> to tensor<4x4xf32>
+    ```
+  }];
   let arguments = (ins PP_Tensor:$x, DenseI64ArrayAttr:$offsets);
   let results = (outs PP_Tensor:$result);
   let assemblyFormat = "$x $offsets attr-dict `:` type($x) `to` type($result)";
@@ -224,6 +374,13 @@ def PP_SliceOp : PP_ModelOp<"slice", [PP_LinearSpace, PP_Element, PP_Adjoint]> {
 
 def PP_PadOp : PP_ModelOp<"pad", [PP_LinearSpace, PP_Element, PP_Adjoint]> {
   let summary = "x at `offsets` in a result of zeros";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = pp.pad %x [0, 2] : tensor<4x8xf32> to tensor<4x12xf32>
+    ```
+  }];
   let arguments = (ins PP_Tensor:$x, DenseI64ArrayAttr:$offsets);
   let results = (outs PP_Tensor:$result);
   let assemblyFormat = "$x $offsets attr-dict `:` type($x) `to` type($result)";
@@ -232,6 +389,13 @@ def PP_PadOp : PP_ModelOp<"pad", [PP_LinearSpace, PP_Element, PP_Adjoint]> {
 
 def PP_ConcatOp : PP_ModelOp<"concat", [PP_Infer, PP_LinearSpace, PP_Element, PP_Adjoint]> {
   let summary = "operands one after the other along `dim`";
+  let description = [{
+    Example:
+
+    ```mlir
+    %y = pp.concat %a, %b {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x2xf32>
+    ```
+  }];
   let arguments = (ins Variadic<PP_Tensor>:$inputs, PP_I64Attr:$dim);
   let results = (outs PP_Tensor:$result);
   let assemblyFormat = "$inputs attr-dict `:` type($inputs)";
@@ -242,6 +406,12 @@ def PP_BroadcastOp : PP_ModelOp<"broadcast", [PP_LinearSpace, PP_Element, PP_Adj
   let description = [{
     Dimension i of x becomes dimension dims[i] of the result (increasing), of the same size or
     repeated if x's is 1; all other dimensions of the result repeat x.
+
+    Example:
+
+    ```mlir
+    %y = pp.broadcast %x [1] : tensor<8xf32> to tensor<4x8xf32>
+    ```
   }];
   let arguments = (ins PP_Tensor:$x, DenseI64ArrayAttr:$dims);
   let results = (outs PP_Tensor:$result);
@@ -262,9 +432,16 @@ def PP_ReduceKindAttr : EnumAttr<PP_Dialect, PP_ReduceKind, "reduction"> {
 def PP_ReduceOp : PP_ModelOp<"reduce", [PP_Infer, PP_LinearSpace, PP_Adjoint, PP_Decompose]> {
   let summary = "sum, mean or maximum over dimensions";
   let description = [{
-    `dims` increasing; with `keep_dims` they stay with size 1. A mean is a composition: a sum times a constant of
-    the global count. Elements that equal the maximum share its gradient equally. Sums and maxima do not decompose: the kernel
+    `dims` are increasing; with `keep_dims` they stay with size 1. A mean is a composite: a sum times a constant, one over
+    the global count. Elements that equal the maximum share its gradient equally. Sums and maxima do not decompose: they are the kernel
     emitter's one reduction.
+
+    Example:
+
+    ```mlir
+    %s = pp.reduce sum %x [1] : tensor<4x8xf32>
+    %m = pp.reduce mean %x [0, 1] {keep_dims} : tensor<4x8xf32>
+    ```
   }];
   let arguments = (ins PP_ReduceKindAttr:$kind, PP_NumberTensor:$x, DenseI64ArrayAttr:$dims, UnitAttr:$keep_dims);
   let results = (outs PP_NumberTensor:$result);
@@ -273,11 +450,19 @@ def PP_ReduceOp : PP_ModelOp<"reduce", [PP_Infer, PP_LinearSpace, PP_Adjoint, PP
 }
 
 def PP_MatmulOp : PP_ModelOp<"matmul", [PP_Infer, PP_LinearSpace, PP_Adjoint]> {
-  let summary = "matrix product";
+  let summary = "matmul, with batch dimensions";
   let description = [{
-    lhs is [batch..., M, K], or [batch..., K, M] with `transpose_lhs`; rhs is [batch..., K, N] or [K, N], or with its last two swapped with `transpose_rhs`.
-    So a weight on the right lies as [inputs, outputs] (GPT-2's do), or with `transpose_rhs` as [outputs, inputs] (PyTorch's `nn.Linear`). Batch dimensions
-    (any number in lhs if rhs has none and lhs is not transposed; else at most two, equal) are not broadcast. bf16 accumulates in f32.
+    lhs is [batch..., M, K], or [batch..., K, M] with `transpose_lhs`. rhs is [batch..., K, N] or [K, N], with its last two dimensions swapped with
+    `transpose_rhs`. So a weight on the right lies as [inputs, outputs] (as GPT-2's do), or with `transpose_rhs` as [outputs, inputs] (as in PyTorch's
+    `nn.Linear`). Batch dimensions are not broadcast: any number in lhs if rhs has none and lhs is not transposed, else at most two, equal in both.
+    bf16 accumulates in f32.
+
+    Example:
+
+    ```mlir
+    %y = pp.matmul %x, %w : tensor<2x4x8xf32>, tensor<8x3xf32>
+    %z = pp.matmul %x, %v {transpose_rhs} : tensor<2x4x8xf32>, tensor<3x8xf32>
+    ```
   }];
   let arguments = (ins PP_FloatTensor:$lhs, PP_FloatTensor:$rhs, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
   let results = (outs PP_FloatTensor:$result);
@@ -290,6 +475,7 @@ def PP_MatmulOp : PP_ModelOp<"matmul", [PP_Infer, PP_LinearSpace, PP_Adjoint]> {
 
 class PP_RowOp<string mnemonic, list<Trait> traits = []>
     : PP_ModelOp<mnemonic, !listconcat([SameOperandsAndResultType, PP_Space, PP_Decompose, PP_Adjoint], traits)> {
+  let description = "\nExample:\n\n```mlir\n%y = pp." # mnemonic # " %x : tensor<4x8xf32>\n```\n";
   let arguments = (ins PP_FloatTensor:$x);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x)";
@@ -298,6 +484,8 @@ class PP_RowOp<string mnemonic, list<Trait> traits = []>
 
 class PP_RowGradOp<string mnemonic, list<Trait> traits = []>
     : PP_ModelOp<mnemonic, !listconcat([SameOperandsAndResultType, PP_LinearSpace, PP_Decompose], traits)> {
+  let opDocGroup = PP_InternalOps;
+  let description = "\nExample:\n\n```mlir\n%dx = pp." # mnemonic # " %y, %dy : tensor<4x8xf32>\n```\n";
   let arguments = (ins PP_FloatTensor:$y, PP_FloatTensor:$dy);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$y `,` $dy attr-dict `:` type($y)";
@@ -314,11 +502,27 @@ def PP_NormalizeOp : PP_RowOp<"normalize"> {
   let description = [{
     x / sqrt(mean(x²) + eps); with `center`, the row's mean is subtracted first. Layer norm and RMS norm are
     made of it. Statistics of bf16 rows are f32.
+
+    Example:
+
+    ```mlir
+    %y = pp.normalize %x {center, eps = 1.0e-5 : f64} : tensor<4x8xf32>
+    ```
   }];
   let arguments = (ins PP_FloatTensor:$x, UnitAttr:$center, F64Attr:$eps);
 }
 def PP_NormalizeGradOp : PP_ModelOp<"normalize_grad", [SameOperandsAndResultType, PP_LinearSpace, PP_Decompose]> {
   let summary = "gradient of normalize from its operand x";
+  let opDocGroup = PP_InternalOps;
+  let description = [{
+    Autodiff makes it.
+
+    Example:
+
+    ```mlir
+    %dx = pp.normalize_grad %x, %dy {center, eps = 1.0e-5 : f64} : tensor<4x8xf32>
+    ```
+  }];
   let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$dy, UnitAttr:$center, F64Attr:$eps);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x `,` $dy attr-dict `:` type($x)";
@@ -327,7 +531,15 @@ def PP_NormalizeGradOp : PP_ModelOp<"normalize_grad", [SameOperandsAndResultType
 
 def PP_LayerNormOp : PP_ModelOp<"layer_norm", [PP_Space, PP_Decompose, AllTypesMatch<["x", "result"]>]> {
   let summary = "normalize(x, center) * scale + bias";
-  let description = "A composition, replaced before differentiation. scale and bias are vectors of the last dimension's size.";
+  let description = [{
+    A composite, replaced before autodiff. scale and bias are vectors of the last dimension's size. `eps` defaults to 1e-5.
+
+    Example:
+
+    ```mlir
+    %y = pp.layer_norm %x, %scale, %bias : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
+    ```
+  }];
   let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$scale, PP_FloatTensor:$bias, DefaultValuedAttr<F64Attr, "1e-5">:$eps);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x `,` $scale `,` $bias attr-dict `:` type($x) `,` type($scale) `,` type($bias)";
@@ -336,7 +548,15 @@ def PP_LayerNormOp : PP_ModelOp<"layer_norm", [PP_Space, PP_Decompose, AllTypesM
 
 def PP_RmsNormOp : PP_ModelOp<"rms_norm", [PP_Space, PP_Decompose, AllTypesMatch<["x", "result"]>]> {
   let summary = "normalize(x) * scale";
-  let description = "A composition, replaced before differentiation.";
+  let description = [{
+    A composite, replaced before autodiff. `eps` defaults to 1e-5.
+
+    Example:
+
+    ```mlir
+    %y = pp.rms_norm %x, %scale : tensor<4x8xf32>, tensor<8xf32>
+    ```
+  }];
   let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$scale, DefaultValuedAttr<F64Attr, "1e-5">:$eps);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x `,` $scale attr-dict `:` type($x) `,` type($scale)";
@@ -346,8 +566,14 @@ def PP_RmsNormOp : PP_ModelOp<"rms_norm", [PP_Space, PP_Decompose, AllTypesMatch
 def PP_EmbeddingOp : PP_ModelOp<"embedding", [PP_Infer, PP_IndexSpace, PP_Element, PP_Adjoint]> {
   let summary = "rows of a table [V, C] at ids [...]: [..., C]";
   let description = [{
-    Ids are in [0, V): the runtime checks those that come unchanged from the model's inputs, the task all others; a step with one that is outside
-    is bad. Linear in the table.
+    Ids are in [0, V). The runtime checks ids that come unchanged from the model's inputs, the task all others; a step with an id that is out
+    of range is non-finite. Linear in the table.
+
+    Example:
+
+    ```mlir
+    %x = pp.embedding %table, %ids : tensor<256x8xf32>, tensor<2x4xi32>
+    ```
   }];
   let arguments = (ins PP_FloatTensor:$table, PP_IntTensor:$ids);
   let results = (outs PP_FloatTensor:$result);
@@ -356,6 +582,16 @@ def PP_EmbeddingOp : PP_ModelOp<"embedding", [PP_Infer, PP_IndexSpace, PP_Elemen
 
 def PP_EmbeddingGradOp : PP_ModelOp<"embedding_grad", [PP_IndexSpace]> {
   let summary = "adds each row of dy to the row of a zero table that its id names";
+  let opDocGroup = PP_InternalOps;
+  let description = [{
+    Autodiff makes it.
+
+    Example:
+
+    ```mlir
+    %dtable = pp.embedding_grad %ids, %dy : tensor<2x4xi32>, tensor<2x4x8xf32> to tensor<256x8xf32>
+    ```
+  }];
   let arguments = (ins PP_IntTensor:$ids, PP_FloatTensor:$dy);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$ids `,` $dy attr-dict `:` type($ids) `,` type($dy) `to` type($result)";
@@ -367,6 +603,12 @@ def PP_AttentionOp : PP_ModelOp<"attention", [PP_Infer, PP_Space, PP_Decompose, 
   let description = [{
     q [B, H, T, D], k [B, H, S, D], v [B, H, S, E]; out [B, H, T, E], and the log of each row's sum of
     exponentials, lse [B, H, T]. `causal` (T = S): position t sees 0..t. `scale` defaults to 1/sqrt(D).
+
+    Example:
+
+    ```mlir
+    %out, %lse = pp.attention %q, %k, %v {causal} : tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>
+    ```
   }];
   let arguments = (ins PP_FloatTensor:$q, PP_FloatTensor:$k, PP_FloatTensor:$v, UnitAttr:$causal, OptionalAttr<F64Attr>:$scale);
   let results = (outs PP_FloatTensor:$out, PP_FloatTensor:$lse);
@@ -376,6 +618,21 @@ def PP_AttentionOp : PP_ModelOp<"attention", [PP_Infer, PP_Space, PP_Decompose, 
 def PP_AttentionGradOp : PP_ModelOp<"attention_grad", [PP_LinearSpace, PP_Decompose,
     AllTypesMatch<["q", "dq"]>, AllTypesMatch<["k", "dk"]>, AllTypesMatch<["v", "dv"]>, AllTypesMatch<["out", "dout"]>]> {
   let summary = "gradients of attention; the probabilities are computed again from lse";
+  let opDocGroup = PP_InternalOps;
+  let description = [{
+    Autodiff makes it.
+
+    Example:
+
+    ```mlir
+    !x = tensor<2x3x4x8xf32>
+    !lse = tensor<2x3x4xf32>
+    func.func @gradients(%q: !x, %k: !x, %v: !x, %out: !x, %lse: !lse, %dout: !x) -> (!x, !x, !x) {
+      %dq, %dk, %dv = pp.attention_grad %q, %k, %v, %out, %lse, %dout {causal} : !x, !x, !x, !x, !lse
+      return %dq, %dk, %dv : !x, !x, !x
+    }
+    ```
+  }];
   let arguments = (ins PP_FloatTensor:$q, PP_FloatTensor:$k, PP_FloatTensor:$v, PP_FloatTensor:$out,
                        PP_FloatTensor:$lse, PP_FloatTensor:$dout, UnitAttr:$causal, OptionalAttr<F64Attr>:$scale);
   let results = (outs PP_FloatTensor:$dq, PP_FloatTensor:$dk, PP_FloatTensor:$dv);
@@ -388,10 +645,23 @@ def PP_AttentionGradOp : PP_ModelOp<"attention_grad", [PP_LinearSpace, PP_Decomp
 def PP_AttentionStepOp : PP_ModelOp<"attention_step", [PP_Space, PP_Decompose,
     AllTypesMatch<["q", "k"]>, AllTypesMatch<["v", "out"]>, AllTypesMatch<["k_cache", "k_after"]>, AllTypesMatch<["v_cache", "v_after"]>]> {
   let summary = "causal attention of one position, from caches of keys and values";
+  let opDocGroup = PP_InternalOps;
   let description = [{
-    q, k [B, H, 1, D] and v [B, H, 1, E] are those of the position `at` [1], caches [B, H, S, D] and [B, H, S, E] those of the positions in front
-    of it. out [B, H, 1, E] is attention over the positions 0..at; k_after and v_after are the caches with this position's rows, in place of k_cache
-    and v_cache. Nothing is read of rows behind the position.
+    q, k [B, H, 1, D] and v [B, H, 1, E] are those of the position `at` [1]. The caches [B, H, S, D] and [B, H, S, E] hold those of the positions
+    before it. out [B, H, 1, E] is attention over the positions 0..at. k_after and v_after are the caches with this position's rows, in place of k_cache
+    and v_cache. Rows after the position are not read.
+
+    Example:
+
+    ```mlir
+    !row = tensor<1x3x1x8xf32>
+    !cache = tensor<1x3x16x8xf32>
+    func.func @step(%q: !row, %k: !row, %v: !row, %keys: !cache, %values: !cache, %at: tensor<1xi64>) -> !row {
+      %out, %keys_after, %values_after = pp.attention_step %q, %k, %v cache %keys, %values at %at {scale = 0.35 : f64}
+          : !row, !row, !cache, !cache, tensor<1xi64>
+      return %out : !row
+    }
+    ```
   }];
   let arguments = (ins PP_FloatTensor:$q, PP_FloatTensor:$k, PP_FloatTensor:$v, PP_FloatTensor:$k_cache, PP_FloatTensor:$v_cache,
                        PP_IntTensor:$at, F64Attr:$scale);
@@ -413,8 +683,14 @@ def PP_AttentionStepOp : PP_ModelOp<"attention_step", [PP_Space, PP_Decompose,
 def PP_CrossEntropyOp : PP_ModelOp<"cross_entropy", [PP_Infer, PP_Space, PP_Decompose, PP_Score]> {
   let summary = "mean over counted targets of -log softmax(logits)[target]";
   let description = [{
-    logits [..., V], targets [...] in [0, V) or equal to `ignore_index`, which is not counted. A composition, replaced before
-    differentiation: the sum of token_loss over a constant, or over `count` where there is an ignore_index.
+    logits [..., V], targets [...] in [0, V) or equal to `ignore_index`, which is not counted. A composite, replaced before
+    autodiff by the sum of token_loss over a constant, or over `count` if there is an ignore_index.
+
+    Example:
+
+    ```mlir
+    %loss = pp.cross_entropy %logits, %targets {ignore_index = -1 : i64} : tensor<2x4x16xf32>, tensor<2x4xi32>
+    ```
   }];
   let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<PP_I64Attr>:$ignore_index);
   let results = (outs PP_FloatTensor:$result);
@@ -422,7 +698,16 @@ def PP_CrossEntropyOp : PP_ModelOp<"cross_entropy", [PP_Infer, PP_Space, PP_Deco
 }
 
 def PP_TokenLossOp : PP_ModelOp<"token_loss", [PP_Infer, DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["getIndexRange"]>, PP_Decompose, PP_Adjoint, PP_Score]> {
-  let summary = "-log softmax(logits)[target] a row, 0 where ignored";
+  let summary = "-log softmax(logits)[target] per row, 0 where ignored";
+  let description = [{
+    One loss per row of logits, not reduced.
+
+    Example:
+
+    ```mlir
+    %losses = pp.token_loss %logits, %targets : tensor<2x4x16xf32>, tensor<2x4xi32>
+    ```
+  }];
   let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<PP_I64Attr>:$ignore_index);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits) `,` type($targets)";
@@ -430,6 +715,16 @@ def PP_TokenLossOp : PP_ModelOp<"token_loss", [PP_Infer, DeclareOpInterfaceMetho
 
 def PP_TokenLossGradOp : PP_ModelOp<"token_loss_grad", [PP_IndexSpace, PP_Decompose, AllTypesMatch<["logits", "result"]>]> {
   let summary = "(softmax(logits) - onehot(target)) * dloss, 0 where ignored";
+  let opDocGroup = PP_InternalOps;
+  let description = [{
+    Autodiff makes it.
+
+    Example:
+
+    ```mlir
+    %dlogits = pp.token_loss_grad %logits, %targets, %dloss : tensor<2x4x16xf32>, tensor<2x4xi32>, tensor<2x4xf32>
+    ```
+  }];
   let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, PP_FloatTensor:$dloss, OptionalAttr<PP_I64Attr>:$ignore_index);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$logits `,` $targets `,` $dloss attr-dict `:` type($logits) `,` type($targets) `,` type($dloss)";
@@ -438,7 +733,15 @@ def PP_TokenLossGradOp : PP_ModelOp<"token_loss_grad", [PP_IndexSpace, PP_Decomp
 
 def PP_CountOp : PP_ModelOp<"count", [PP_Space, PP_Decompose]> {
   let summary = "how many targets are not `ignore_index`";
-  let description = "Where targets follow from the model's inputs alone: a batch in which it is zero is skipped.";
+  let description = [{
+    If the targets follow from the model's inputs alone, a batch in which the count is zero is skipped.
+
+    Example:
+
+    ```mlir
+    %n = pp.count %targets {ignore_index = -1 : i64} : tensor<2x4xi32> to tensor<f32>
+    ```
+  }];
   let arguments = (ins PP_IntTensor:$targets, PP_I64Attr:$ignore_index);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$targets attr-dict `:` type($targets) `to` type($result)";
@@ -447,9 +750,16 @@ def PP_CountOp : PP_ModelOp<"count", [PP_Space, PP_Decompose]> {
 
 def PP_CheckIdsOp : PP_ModelOp<"check_ids", [PP_Decompose, AllTypesMatch<["status", "result"]>]> {
   let summary = "notes an id that is out of range";
+  let opDocGroup = PP_InternalOps;
   let description = [{
-    The status, if it is not 0; else the largest of the ids that are neither in [0, `size`) nor equal `ignore_index`, where negative ones are larger than
-    all others; 0 if there is none. In tasks.
+    The result is the status, if that is not 0. Else it is the largest of the ids that are neither in [0, `size`) nor equal to `ignore_index`, where
+    negative ids count as larger than all others; 0 if there is none. In tasks.
+
+    Example:
+
+    ```mlir
+    %after = pp.check_ids %status, %ids {size = 16 : i64} : tensor<i64>, tensor<2x4xi32>
+    ```
   }];
   let arguments = (ins PP_IntTensor:$status, PP_IntTensor:$ids, PP_I64Attr:$size, OptionalAttr<PP_I64Attr>:$ignore_index);
   let results = (outs PP_IntTensor:$result);
@@ -458,7 +768,15 @@ def PP_CheckIdsOp : PP_ModelOp<"check_ids", [PP_Decompose, AllTypesMatch<["statu
 
 def PP_MseOp : PP_ModelOp<"mse", [PP_Infer, PP_Space, PP_Decompose, SameTypeOperands]> {
   let summary = "mean of the squared differences over all elements";
-  let description = "A composition, replaced before differentiation.";
+  let description = [{
+    A composite, replaced before autodiff.
+
+    Example:
+
+    ```mlir
+    %loss = pp.mse %x, %y : tensor<4x8xf32>, tensor<4x8xf32>
+    ```
+  }];
   let arguments = (ins PP_FloatTensor:$x, PP_FloatTensor:$y);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x `,` $y attr-dict `:` type($x) `,` type($y)";

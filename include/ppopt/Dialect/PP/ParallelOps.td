@@ -15,9 +15,19 @@ include "mlir/IR/SymbolInterfaces.td"
 
 def PP_OnOp : PP_Op<"on", [SingleBlock, RecursiveMemoryEffects, NoRegionArguments]> {
   let summary = "marks ops with the place that they run on";
+  let opDocGroup = PP_ModelOps;
   let description = [{
-    In models. Holds for all ops inside, those of called functions too, but for what an inner mark says. The
-    region reads values of outside; what it yields is seen outside.
+    In models. It counts for all ops inside, those of called functions too, except where an inner mark says otherwise. The
+    region reads values from outside. What it yields is visible outside.
+
+    Example:
+
+    ```mlir
+    %h = pp.on 1 -> tensor<4x8xf32> {
+      %0 = pp.tanh %x : tensor<4x8xf32>
+      pp.yield %0 : tensor<4x8xf32>
+    }
+    ```
   }];
   let arguments = (ins PP_I64Attr:$place);
   let regions = (region SizedRegion<1>:$body);
@@ -33,9 +43,26 @@ def PP_OnOp : PP_Op<"on", [SingleBlock, RecursiveMemoryEffects, NoRegionArgument
 def PP_PlaceOp : PP_Op<"place", [SingleBlock, RecursiveMemoryEffects, NoRegionArguments]> {
   let summary = "a stage: ops that run on one place";
   let description = [{
-    The region reads values of outside; what it yields is seen outside. From phase `placed` on every model op but `pp.param` and `pp.copy` is in
+    The region reads values from outside. What it yields is visible outside. From phase `placed` on every model op but `pp.param` and `pp.copy` is in
     one. Stages are numbered in topological order. `backward`: the stage's adjoint ops, in phase `train`. `evaluation`:
-    forward ops of the stage that run in evaluation only, since training has them in the backward.
+    forward ops of the stage that run in evaluation only, because training has them in the backward.
+
+    Example:
+
+    ```mlir
+    func.func @placed(%x: tensor<4x8xf32>) -> tensor<f32> {
+      %h = pp.place 0 stage 0 -> tensor<4x8xf32> {
+        %0 = pp.tanh %x : tensor<4x8xf32>
+        pp.yield %0 : tensor<4x8xf32>
+      }
+      %copied = pp.copy %h from 0 to 1 {id = 0 : i64} : tensor<4x8xf32>
+      %loss = pp.place 1 stage 1 -> tensor<f32> {
+        %1 = pp.reduce mean %copied [0, 1] : tensor<4x8xf32>
+        pp.yield %1 : tensor<f32>
+      }
+      return %loss : tensor<f32>
+    }
+    ```
   }];
   let arguments = (ins PP_I64Attr:$place, PP_I64Attr:$stage, UnitAttr:$backward, UnitAttr:$evaluation);
   let regions = (region SizedRegion<1>:$body);
@@ -46,9 +73,16 @@ def PP_PlaceOp : PP_Op<"place", [SingleBlock, RecursiveMemoryEffects, NoRegionAr
 
 def PP_CopyOp : PP_ModelOp<"copy", [PP_LinearSpace, SameOperandsAndResultType]> {
   let summary = "a value on another place";
+  let opDocGroup = PP_InternalOps;
   let description = [{
-    Stands between the stages, once for each value and destination. Its adjoint is the copy back,
+    Between the stages, one per value and destination. Its adjoint is the copy back,
     whose `gradient_of` is this one's `id`.
+
+    Example:
+
+    ```mlir
+    %y = pp.copy %x from 0 to 1 {id = 0 : i64} : tensor<4x8xf32>
+    ```
   }];
   let arguments = (ins PP_Tensor:$x, PP_I64Attr:$from, PP_I64Attr:$to, PP_I64Attr:$id, OptionalAttr<PP_I64Attr>:$gradient_of);
   let results = (outs PP_Tensor:$result);
@@ -58,7 +92,20 @@ def PP_CopyOp : PP_ModelOp<"copy", [PP_LinearSpace, SameOperandsAndResultType]> 
 }
 
 def PP_YieldOp : PP_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["PlaceOp", "OnOp"]>]> {
-  let summary = "what is seen outside of a region";
+  let summary = "ends a region; its values are visible outside";
+  let opDocGroup = PP_ModelOps;
+  let description = [{
+    Ends the region of `pp.on` and of `pp.place`.
+
+    Example:
+
+    ```mlir
+    pp.on 0 {
+      %0 = pp.tanh %x : tensor<4x8xf32>
+      pp.yield
+    }
+    ```
+  }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let builders = [OpBuilder<(ins), [{}]>];
@@ -67,17 +114,22 @@ def PP_YieldOp : PP_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["Pla
 def PP_AddGradOp : PP_Op<"add_grad", [HasParent<"PlaceOp">, SameTypeOperands, MemoryEffects<[MemWrite]>]> {
   let summary = "adds to a parameter's gradient";
   let description = [{
-    `gradient` is a part of the gradient of the loss of the global batch with respect to `param`: what the uses of the parameter in one stage
-    give. Parts of several stages and microbatches add up; a parameter learns if some op adds to its gradient, and is never changed otherwise.
-    Autodiff puts the ops of a stage at the end of its backward region, in the order of the parameters. What a task adds goes into the
-    accumulator of its place. Where the gradient depends on no row of the batch, each of the batch's `tiles` computes the whole of it, and
-    adds its share: the gradient divided by `tiles`.
+    `gradient` is a part of the gradient of the loss of the global batch with respect to `param`: what the uses of the parameter in one
+    stage give. Parts of several stages and microbatches add up. A parameter learns if some op adds to its gradient, and is never changed
+    otherwise. Autodiff puts the ops of a stage at the end of its backward region, in the order of the parameters. What a task adds goes
+    into the accumulator of its place. Where the gradient depends on no row of the batch, each of the batch's `tiles` computes the whole of
+    it, and adds its share: the gradient divided by `tiles`.
+
+    Example:
 
     ```mlir
-    pp.place 0 stage 0 backward {
-      %dw = pp.matmul %x, %dz {transpose_lhs} : tensor<8x2xf32>, tensor<8x3xf32>
-      pp.add_grad %w, %dw : tensor<2x3xf32>
-      pp.yield
+    func.func @train(%dw: tensor<4x8xf32>) {
+      %w = pp.param "w" {init = #pp.init<zeros>} : tensor<4x8xf32>
+      pp.place 0 stage 0 backward {
+        pp.add_grad %w, %dw : tensor<4x8xf32>
+        pp.yield
+      }
+      return
     }
     ```
   }];
@@ -113,6 +165,16 @@ def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> 
     From phase `kernels` on the arguments are buffers (memrefs), results have become arguments, a tied
     argument and result are one; `temp_bytes` is the size of the task's temporaries, the last `workspace_bytes` of which are
     library workspace.
+
+    Example:
+
+    ```mlir
+    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">})
+        -> (tensor<4x8xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+      %0 = pp.tanh %x : tensor<4x8xf32>
+      pp.return %0 : tensor<4x8xf32>
+    }
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, PP_TaskKindAttr:$kind, PP_I64Attr:$stage, PP_I64Attr:$place,
     TypeAttrOf<FunctionType>:$function_type,
@@ -138,6 +200,19 @@ def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> 
 
 def PP_ReturnOp : PP_Op<"return", [Pure, Terminator, ReturnLike, ParentOneOf<["TaskOp", "KernelOp"]>]> {
   let summary = "the results of a task or a kernel";
+  let description = [{
+    Ends the body of `pp.task` and of `pp.kernel`.
+
+    Example:
+
+    ```mlir
+    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">})
+        -> (tensor<4x8xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+      %0 = pp.tanh %x : tensor<4x8xf32>
+      pp.return %0 : tensor<4x8xf32>
+    }
+    ```
+  }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
   let builders = [OpBuilder<(ins), [{}]>];
@@ -147,11 +222,18 @@ def PP_TransferOp : PP_Op<"transfer", [Symbol]> {
   let summary = "the contract of a value that goes from one place to another";
   let description = [{
     For every microbatch the saved value of that name on place `from` becomes the received value of this name on place `to`. `from_stage`
-    makes it, `to_stage` is the first that reads it. `requires_grad` holds exactly where some transfer is the `gradient_of` this one: same type,
-    places the other way round.
+    makes it, `to_stage` is the first that reads it. `requires_grad` is set exactly if some transfer is the `gradient_of` this one: same type,
+    places swapped.
 
-    With `step` it goes once a step: `value` is a bucket that place `to` borrows; its parameters go there, and the gradients that the place has
+    With `step` it goes once per step. `value` is a bucket that place `to` borrows. Its parameters go there, and the gradients that the place has
     accumulated come back as the received value of a transfer that is the `gradient_of` this one.
+
+    Example:
+
+    ```mlir
+    pp.transfer @x0 "s0.v3" from 0 to 1 stage 0 to 1 {requires_grad} : tensor<4x32xf32>
+    pp.transfer @x1 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0} : tensor<4x32xf32>
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$value, PP_I64Attr:$from, PP_I64Attr:$to,
     PP_I64Attr:$from_stage, PP_I64Attr:$to_stage, TypeAttr:$type, UnitAttr:$requires_grad, OptionalAttr<FlatSymbolRefAttr>:$gradient_of,
@@ -162,10 +244,17 @@ def PP_TransferOp : PP_Op<"transfer", [Symbol]> {
 
 def PP_BatchSumOp : PP_ModelOp<"batch_sum", [SameOperandsAndResultType]> {
   let summary = "completes a partial sum over the batch";
+  let opDocGroup = PP_InternalOps;
   let description = [{
-    The operand is this tile's part of a sum over the batch that depends on model inputs alone; the result is the sum over all
-    microbatches and data-parallel ranks. It is known before the first forward: the prologue computes it. With `count` it is how many
-    targets are counted: where it is zero the step is skipped.
+    The operand is this tile's part of a sum over the batch that depends on model inputs alone. The result is the sum over all
+    microbatches and data-parallel ranks. The prologue computes it, so it is known before the first forward. With `count` it is the number of
+    counted targets: if it is zero the step is skipped.
+
+    Example:
+
+    ```mlir
+    %all = pp.batch_sum %partial : tensor<f32>
+    ```
   }];
   let arguments = (ins PP_FloatTensor:$partial, UnitAttr:$count);
   let results = (outs PP_FloatTensor:$result);
@@ -174,6 +263,16 @@ def PP_BatchSumOp : PP_ModelOp<"batch_sum", [SameOperandsAndResultType]> {
 
 def PP_AccumulateOp : PP_ModelOp<"accumulate", [PP_LinearSpace, PP_Element, SameOperandsAndResultType]> {
   let summary = "accumulator + value, in place of the accumulator";
+  let opDocGroup = PP_InternalOps;
+  let description = [{
+    In tasks, from an argument to the result that is tied to it.
+
+    Example:
+
+    ```mlir
+    %sum = pp.accumulate %gradient, %part : tensor<4x8xf32>
+    ```
+  }];
   let arguments = (ins PP_FloatTensor:$accumulator, PP_FloatTensor:$value);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$accumulator `,` $value attr-dict `:` type($accumulator)";

@@ -8,11 +8,18 @@ include "ppopt/Dialect/PP/ParallelOps.td"
 def PP_PlanOp : PP_Op<"plan", []> {
   let summary = "how a model is put on devices";
   let description = [{
-    One in a module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor. `schedule` is a name, or
-    "table" where the user brought a `table` (CSV). `stage_places`: the model is cut into so many pieces, each on that place; without it every
+    One per module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor. `schedule` is a name, or
+    "table" if the user gave a `table` (CSV). `stage_places`: the model is cut into that many pieces, each on that place; without it every
     place has one. `recompute`: which activations the backward computes again: none, cheap (what follows by little work from what is kept) or
-    layer (all but what `pp.checkpoint` marks). `precision`: model (the types that it is written in) or bf16. `launch`: ranks (a process or a thread for each coordinate of the mesh) or local (one process for all places; no axis but
-    `pp` has more than one). `tied`: sum or owner. `device_memory` in bytes.
+    layer (all but what `pp.checkpoint` marks). `precision`: model (the types that it is written in) or bf16. `launch`: ranks (a process or a thread per
+    coordinate of the mesh) or local (one process for all places; no axis but `pp` has more than one). `tied`: sum or owner. `device_memory` in bytes.
+
+    Example:
+
+    ```mlir
+    pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b",
+             optimizer = "adamw", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+    ```
   }];
   let arguments = (ins
     TypedArrayAttrBase<PP_MeshAxisAttr, "mesh axes">:$mesh,
@@ -34,10 +41,16 @@ def PP_PlanOp : PP_Op<"plan", []> {
 }
 
 def PP_InputDeclOp : PP_Op<"input_decl"> {
-  let summary = "an input of the model, once the entry is gone";
+  let summary = "an input of the model, after the entry is gone";
   let description = [{
     `type` has the shape of the global batch. With token data the input holds a window's tokens from `shift` on. `ranges`
     (`#pp.id_range`): the parts of it that index something; the runtime checks them.
+
+    Example:
+
+    ```mlir
+    pp.input_decl "tokens" {type = tensor<8x16xi32>, shift = 0 : i64}
+    ```
   }];
   let arguments = (ins StrAttr:$input_name, TypeAttr:$type, PP_I64Attr:$shift,
                        DefaultValuedOptionalAttr<ArrayAttr, "{}">:$ranges);
@@ -45,8 +58,16 @@ def PP_InputDeclOp : PP_Op<"input_decl"> {
 }
 
 def PP_ParamDeclOp : PP_Op<"param_decl"> {
-  let summary = "a parameter of the model, once the entry is gone";
-  let description = "`learns`: it has a gradient, and a bucket holds it. `places` hold a copy each, in increasing order; the first is the owner.";
+  let summary = "a parameter of the model, after the entry is gone";
+  let description = [{
+    `learns`: it has a gradient, and a bucket holds it. `places` hold a copy each, in increasing order; the first is the owner.
+
+    Example:
+
+    ```mlir
+    pp.param_decl "w" {type = tensor<8x8xf32>, init = #pp.init<ones>, learns}
+    ```
+  }];
   let arguments = (ins StrAttr:$param_name, TypeAttr:$type, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay, UnitAttr:$learns,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{0}">:$places);
   let assemblyFormat = "$param_name attr-dict";
@@ -55,10 +76,16 @@ def PP_ParamDeclOp : PP_Op<"param_decl"> {
 def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
   let summary = "parameters that are reduced and updated together";
   let description = [{
-    `params` lie one after the other at `offsets` (elements) in a range of `elements`; gaps and the padding at the end (so that
+    `params` lie one after the other at `offsets` (elements) in a range of `elements`. Gaps and the padding at the end (so that
     any dp size of the plan divides the range) stay zero. Parameters, gradients and optimizer states share this order.
-    All are of one type, decayed alike, and on the same `places`, the first of which is the owner. Where it is `borrowed`, the owner alone has the
-    optimizer's states and updates; the other places get the parameters from it at the start of a step and give their gradients back at the end.
+    All are of one type, decayed alike, and on the same `places`, the first of which is the owner. If it is `borrowed`, only the owner has the
+    optimizer's states and updates. The other places get the parameters from it at the start of a step and send their gradients back at the end.
+
+    Example:
+
+    ```mlir
+    pp.bucket @b0 {params = ["v", "w"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true}
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, DenseI64ArrayAttr:$offsets,
                        PP_I64Attr:$elements, TypeAttr:$type, BoolAttr:$decayed,
@@ -83,8 +110,25 @@ def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock, NoRegionArgume
     `slots` are the sizes in bytes of the buffers that saved values of microbatches in flight share; an action names the slots
     that it uses. With `evaluation`, the actions of one evaluation batch.
 
-    `pp.schedule local` is what one process does for all places (a plan's `launch` = local): runs of the tasks of all places, copies from one place to
-    another, sums over places; it starts nothing and waits for nothing. `slot_places` says on which place each of its slots is.
+    `pp.schedule local` is what one process does for all places (a plan's `launch` = local): runs of the tasks of all places, copies between
+    places, sums over places. It starts nothing and waits for nothing. `slot_places` says on which place each slot is.
+
+    Example:
+
+    ```mlir
+    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">})
+        -> (tensor<4x8xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+      %0 = pp.tanh %x : tensor<4x8xf32>
+      pp.return %0 : tensor<4x8xf32>
+    }
+    pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<4x8xf32>
+    pp.schedule 0 attributes {slots = array<i64: 128>} {
+      pp.zero
+      pp.run @s0_F microbatch 0 {s0.v0 = 0 : i64}
+      pp.send 0 @x0 microbatch 0 slot 0
+      pp.wait 0
+    }
+    ```
   }];
   let arguments = (ins DefaultValuedOptionalAttr<PP_I64Attr, "-1">:$place, UnitAttr:$evaluation, DenseI64ArrayAttr:$slots,
                        OptionalAttr<DenseI64ArrayAttr>:$slot_places);
@@ -107,13 +151,41 @@ class PP_Action<string mnemonic, list<Trait> traits = []>
 
 def PP_RunOp : PP_Action<"run", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a task on a microbatch";
-  let description = "`slots`: for each name of a saved value of the task the slot that holds it.";
+  let description = [{
+    `slots`: for each saved value of the task, by name, the slot that holds it.
+
+    Example:
+
+    ```mlir
+    pp.task forward stage 0 @s0_F(%x: tensor<4x8xf32> {pp.role = #pp.role<input, "x">})
+        -> (tensor<4x8xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+      %0 = pp.tanh %x : tensor<4x8xf32>
+      pp.return %0 : tensor<4x8xf32>
+    }
+    pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<4x8xf32>
+    pp.schedule 0 attributes {slots = array<i64: 128>} {
+      pp.zero
+      pp.run @s0_F microbatch 0 {s0.v0 = 0 : i64}
+      pp.send 0 @x0 microbatch 0 slot 0
+      pp.wait 0
+    }
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$task, PP_I64Attr:$microbatch, DictionaryAttr:$slots);
   let assemblyFormat = "$task `microbatch` $microbatch $slots attr-dict";
 }
 
 def PP_ZeroOp : PP_Action<"zero"> {
   let summary = "zeros the gradients, the loss, the counts and the norm";
+  let description = [{
+    Example:
+
+    ```mlir
+    pp.schedule 0 attributes {slots = array<i64: 128>} {
+      pp.zero
+    }
+    ```
+  }];
   let arguments = (ins);
   let assemblyFormat = "attr-dict";
 }
@@ -121,8 +193,17 @@ def PP_ZeroOp : PP_Action<"zero"> {
 def PP_StartOp : PP_Action<"start"> {
   let summary = "starts a collective";
   let description = [{
-    `what`: a bucket (its gradients), or a role (loss, global, norm). Starts on one channel happen in one order on
+    `what` is a bucket (its gradients), or a role (loss, global, norm). Starts on one channel happen in one order on
     all ranks of the group: those that differ in `axes` only and, with `among`, are on these places.
+
+    Example:
+
+    ```mlir
+    pp.schedule 0 attributes {slots = array<i64: 128>} {
+      pp.start 0 "all_reduce" over ["dp", "pp"] channel 1 #pp.role<loss, "loss">
+      pp.wait 0
+    }
+    ```
   }];
   let arguments = (ins PP_I64Attr:$id, StrAttr:$collective, StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$among,
                        PP_I64Attr:$channel, AnyAttr:$what);
@@ -142,11 +223,48 @@ class PP_TransferAction<string mnemonic>
   let arguments = (ins PP_I64Attr:$id, FlatSymbolRefAttr:$transfer, PP_I64Attr:$microbatch, PP_I64Attr:$slot);
   let assemblyFormat = "$id $transfer `microbatch` $microbatch `slot` $slot attr-dict";
 }
-def PP_SendOp : PP_TransferAction<"send"> { let summary = "starts sending a value of a microbatch"; }
-def PP_RecvOp : PP_TransferAction<"recv"> { let summary = "starts receiving a value of a microbatch"; }
+def PP_SendOp : PP_TransferAction<"send"> {
+  let summary = "starts sending a value of a microbatch";
+  let description = [{
+    Example:
+
+    ```mlir
+    pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<4x8xf32>
+    pp.schedule 0 attributes {slots = array<i64: 128>} {
+      pp.send 0 @x0 microbatch 0 slot 0
+      pp.wait 0
+    }
+    ```
+  }];
+}
+def PP_RecvOp : PP_TransferAction<"recv"> {
+  let summary = "starts receiving a value of a microbatch";
+  let description = [{
+    Example:
+
+    ```mlir
+    pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<4x8xf32>
+    pp.schedule 1 attributes {slots = array<i64: 128>} {
+      pp.recv 0 @x0 microbatch 0 slot 0
+      pp.wait 0
+    }
+    ```
+  }];
+}
 
 def PP_WaitOp : PP_Action<"wait"> {
   let summary = "waits for a started collective or transfer";
+  let description = [{
+    Example:
+
+    ```mlir
+    pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<4x8xf32>
+    pp.schedule 0 attributes {slots = array<i64: 128>} {
+      pp.send 0 @x0 microbatch 0 slot 0
+      pp.wait 0
+    }
+    ```
+  }];
   let arguments = (ins PP_I64Attr:$id);
   let assemblyFormat = "$id attr-dict";
 }
@@ -157,25 +275,64 @@ def PP_WaitOp : PP_Action<"wait"> {
 
 def PP_CopyValueOp : PP_Action<"copy_value", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "copies a value of a microbatch from one place to another";
-  let description = "From a slot on the place that the transfer comes from to one on the place that it goes to. The value is there when the action is done.";
+  let description = [{
+    From a slot on the place that the transfer comes from to a slot on the place that it goes to. The copy is complete when the action is done.
+
+    Example:
+
+    ```mlir
+    pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<4x8xf32>
+    pp.schedule local attributes {slots = array<i64: 128, 128>, slot_places = array<i64: 0, 1>} {
+      pp.copy_value @x0 microbatch 0 from slot 0 to slot 1
+    }
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$transfer, PP_I64Attr:$microbatch, PP_I64Attr:$from_slot, PP_I64Attr:$to_slot);
   let assemblyFormat = "$transfer `microbatch` $microbatch `from` `slot` $from_slot `to` `slot` $to_slot attr-dict";
 }
 
 def PP_SumPlacesOp : PP_Action<"sum_places"> {
-  let summary = "sums what several places hold into each of them";
-  let description = "`what` as in `pp.start`. The parts are added in the order of `places`.";
+  let summary = "sums the values of several places into each of them";
+  let description = [{
+    `what` as in `pp.start`. The parts are added in the order of `places`.
+
+    Example:
+
+    ```mlir
+    pp.schedule local attributes {slots = array<i64: 128, 128>, slot_places = array<i64: 0, 1>} {
+      pp.sum_places #pp.role<loss, "loss"> over [0, 1]
+    }
+    ```
+  }];
   let arguments = (ins AnyAttr:$what, DenseI64ArrayAttr:$places);
   let assemblyFormat = "$what `over` $places attr-dict";
 }
 
 def PP_CheckCountsOp : PP_Action<"check_counts"> {
   let summary = "skips the rest of the step where a global count is zero";
+  let description = [{
+    Example:
+
+    ```mlir
+    pp.schedule 0 attributes {slots = array<i64: 128>} {
+      pp.check_counts
+    }
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
 def PP_NormOp : PP_Action<"norm"> {
   let summary = "global gradient norm, clip scale and finite check: a barrier before every update";
+  let description = [{
+    Example:
+
+    ```mlir
+    pp.schedule 0 attributes {slots = array<i64: 128>} {
+      pp.norm
+    }
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
