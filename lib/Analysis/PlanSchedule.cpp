@@ -135,7 +135,7 @@ void GraphBuilder::addReaders(TaskOp task) {
 
 StageGraph GraphBuilder::run() {
   for (auto task : module.getOps<TaskOp>())
-    if (static_cast<int64_t>(task.getStage()) != TaskOp::kNoStage)
+    if (task.getStage() != TaskOp::kNoStage)
       addTask(task);
   addEdges();
   return std::move(graph);

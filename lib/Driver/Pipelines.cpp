@@ -93,6 +93,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
     return;
   case Phase::Partitioned:
     manager.addPass(createSplitBatch());
+    manager.addPass(createReadThroughViews());
     manager.addPass(createSplitTasks());
     manager.addPass(createFormBuckets());
     manager.addPass(createCanonicalizerPass());

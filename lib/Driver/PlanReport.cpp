@@ -167,10 +167,8 @@ static std::vector<LoanReport> describeLoans(ModuleOp module) {
   std::vector<LoanReport> loans;
   for (auto transfer : module.getOps<TransferOp>())
     if (transfer.getStep())
-      loans.push_back({transfer.getSymName().str(),
-                       static_cast<int64_t>(transfer.getFrom()),
-                       static_cast<int64_t>(transfer.getTo()),
-                       getBytes(transfer.getType()),
+      loans.push_back({transfer.getSymName().str(), transfer.getFrom(),
+                       transfer.getTo(), getBytes(transfer.getType()),
                        transfer.getGradientOf().has_value()});
   return loans;
 }
@@ -266,7 +264,7 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
     if (region->hasAttr(kOverlaidAttr))
       continue;
     PlaceReport &place = report.places[region.getPlace()];
-    auto bytes = static_cast<int64_t>(region.getBytes());
+    int64_t bytes = region.getBytes();
     place.memory[region.getKind()] += bytes;
     place.arenaBytes += bytes;
     if (region.getRegionName() == "temps")

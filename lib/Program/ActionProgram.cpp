@@ -85,7 +85,7 @@ FailureOr<json::Object> ActionWriter::describeRun(RunOp run, int64_t place) {
     return failure();
   return json::Object{{"do", "run"},
                       {"task", static_cast<int64_t>(number)},
-                      {"microbatch", static_cast<int64_t>(run.getMicrobatch())},
+                      {"microbatch", run.getMicrobatch()},
                       {"args", std::move(args)},
                       {"temps", *temps}};
 }
@@ -107,10 +107,10 @@ FailureOr<json::Object> ActionWriter::describeStart(StartOp start) {
       getElementBytes(buffer.type);
   json::Object action{
       {"do", "start"},
-      {"id", static_cast<int64_t>(start.getId())},
+      {"id", start.getId()},
       {"op", start.getCollective()},
       {"axes", std::move(axes)},
-      {"channel", static_cast<int64_t>(start.getChannel())},
+      {"channel", start.getChannel()},
       {"offset", *offset},
       {"elements", buffer.elements},
       {"type", spell(buffer.type)},
@@ -129,11 +129,11 @@ FailureOr<json::Object> ActionWriter::describeTransfer(OpT end, StringRef op,
     return failure();
   return json::Object{
       {"do", "start"},
-      {"id", static_cast<int64_t>(end.getId())},
+      {"id", end.getId()},
       {"op", op},
       {"transfer",
        static_cast<int64_t>(index.tables.getTransfer(end.getTransfer()))},
-      {"microbatch", static_cast<int64_t>(end.getMicrobatch())},
+      {"microbatch", end.getMicrobatch()},
       {"peer", peer},
       {"channel", kTransferChannel},
       {"offset", *offset},
@@ -156,7 +156,7 @@ FailureOr<json::Object> ActionWriter::describeCopy(CopyValueOp copy) {
       {"do", "copy"},
       {"transfer",
        static_cast<int64_t>(index.tables.getTransfer(copy.getTransfer()))},
-      {"microbatch", static_cast<int64_t>(copy.getMicrobatch())},
+      {"microbatch", copy.getMicrobatch()},
       {"from", std::move(*from)},
       {"to", std::move(*to)},
       {"bytes", getBytes(read.type)}};
@@ -223,8 +223,7 @@ FailureOr<json::Object> ActionWriter::describe(Operation &action,
     return describeTransfer(
         recv, "recv", index.uses.getTransfer(recv.getTransferAttr()).getFrom());
   if (auto wait = dyn_cast<WaitOp>(action))
-    return json::Object{{"do", "wait"},
-                        {"id", static_cast<int64_t>(wait.getId())}};
+    return json::Object{{"do", "wait"}, {"id", wait.getId()}};
   if (auto copy = dyn_cast<CopyValueOp>(action))
     return describeCopy(copy);
   if (auto sum = dyn_cast<SumPlacesOp>(action))

@@ -40,11 +40,11 @@ std::string pp::getScratchRegion(StartOp start) {
 
 ArenaLayout::ArenaLayout(ModuleOp module, int64_t place) : place(place) {
   for (auto region : module.getOps<RegionOp>()) {
-    if (static_cast<int64_t>(region.getPlace()) != place)
+    if (region.getPlace() != place)
       continue;
     regions.push_back(region);
     offsets[region.getRegionName()] = region.getOffset();
-    bytes = std::max<int64_t>(bytes, region.getOffset() + region.getBytes());
+    bytes = std::max(bytes, region.getOffset() + region.getBytes());
   }
   for (auto bucket : module.getOps<BucketOp>())
     for (auto [name, offset] : llvm::zip(

@@ -98,8 +98,7 @@ private:
 
   /// Sums of one channel and the same places go one after the other.
   void begin(Walk &walk, StartOp start) {
-    std::vector<int64_t> places = {
-        static_cast<int64_t>(walk.schedule.getPlace())};
+    std::vector<int64_t> places = {walk.schedule.getPlace()};
     if (llvm::is_contained(start.getAxes().getAsValueRange<StringAttr>(),
                            "pp")) {
       places.resize(plan.getAxisSize("pp"));
@@ -107,7 +106,7 @@ private:
       if (start.getAmong())
         places.assign(start.getAmong()->begin(), start.getAmong()->end());
     }
-    auto channel = static_cast<int64_t>(start.getChannel());
+    int64_t channel = start.getChannel();
     int64_t number = walk.count[channel][places]++;
     auto [found, isNew] = collectives.try_emplace({channel, places, number});
     Collective &collective = found->second;

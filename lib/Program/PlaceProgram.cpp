@@ -130,7 +130,7 @@ FailureOr<json::Array> PlaceWriter::describeChecks() {
       if (!task.getArgAttr(i, kIdRangeAttr))
         continue;
       int64_t check = number++;
-      if (static_cast<int64_t>(task.getPlace()) != contents.place)
+      if (task.getPlace() != contents.place)
         continue;
       FailureOr<int64_t> offset =
           layout.getRegion(getScalarRegion(task.getArgRole(i)), task.getLoc());

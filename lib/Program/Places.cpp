@@ -75,7 +75,7 @@ DenseMap<Attribute, SummedBuffer> pp::findSummedBuffers(ModuleOp module) {
   DenseMap<Attribute, SummedBuffer> buffers;
   for (auto bucket : module.getOps<BucketOp>())
     buffers[FlatSymbolRefAttr::get(bucket.getSymNameAttr())] = {
-        static_cast<int64_t>(bucket.getElements()), getGradType(bucket)};
+        bucket.getElements(), getGradType(bucket)};
   for (auto &[role, type] : findScalars(module))
     buffers[role] = {type.getNumElements(), type.getElementType()};
   return buffers;

@@ -138,7 +138,7 @@ void ArenaPlanner::addActivations() {
   }
   for (TaskOp task : place.tasks) {
     int64_t taskWorkspace = task.getWorkspaceBytes().value_or(0);
-    temps = std::max<int64_t>(temps, task.getTempBytes().value_or(0));
+    temps = std::max(temps, task.getTempBytes().value_or(0));
     workspace = std::max(workspace, taskWorkspace);
   }
   slotsBegin = end;

@@ -71,20 +71,19 @@ json::Object ProgramWriter::describePlan() {
   plan.getFeatures().split(list, ',', -1, /*KeepEmpty=*/false);
   for (StringRef feature : list)
     features.push_back(feature);
-  return json::Object{
-      {"mesh", std::move(mesh)},
-      {"batch", static_cast<int64_t>(plan.getBatch())},
-      {"microbatches", static_cast<int64_t>(plan.getMicrobatches())},
-      {"schedule", plan.getSchedule()},
-      {"launch", plan.getLaunch()},
-      {"tied", plan.getTied()},
-      {"recompute", plan.getRecompute()},
-      {"precision", plan.getPrecision()},
-      {"optimizer", plan.getOptimizer()},
-      {"target", plan.getTarget()},
-      {"threads", static_cast<int64_t>(plan.getThreads())},
-      {"cpu", plan.getCpu()},
-      {"features", std::move(features)}};
+  return json::Object{{"mesh", std::move(mesh)},
+                      {"batch", plan.getBatch()},
+                      {"microbatches", plan.getMicrobatches()},
+                      {"schedule", plan.getSchedule()},
+                      {"launch", plan.getLaunch()},
+                      {"tied", plan.getTied()},
+                      {"recompute", plan.getRecompute()},
+                      {"precision", plan.getPrecision()},
+                      {"optimizer", plan.getOptimizer()},
+                      {"target", plan.getTarget()},
+                      {"threads", plan.getThreads()},
+                      {"cpu", plan.getCpu()},
+                      {"features", std::move(features)}};
 }
 
 /// What its parts index.
@@ -104,12 +103,11 @@ json::Array ProgramWriter::describeInputs() {
   json::Array inputs;
   for (auto input : module.getOps<InputDeclOp>()) {
     auto type = cast<RankedTensorType>(input.getType());
-    inputs.push_back(
-        json::Object{{"name", input.getInputName()},
-                     {"shape", json::Array(type.getShape())},
-                     {"type", spell(type.getElementType())},
-                     {"shift", static_cast<int64_t>(input.getShift())},
-                     {"ranges", describeRanges(input)}});
+    inputs.push_back(json::Object{{"name", input.getInputName()},
+                                  {"shape", json::Array(type.getShape())},
+                                  {"type", spell(type.getElementType())},
+                                  {"shift", input.getShift()},
+                                  {"ranges", describeRanges(input)}});
   }
   return inputs;
 }
@@ -149,7 +147,7 @@ json::Array ProgramWriter::describeParameters() {
 json::Array ProgramWriter::describeStages() {
   std::map<int64_t, int64_t> placeOf;
   for (TaskOp task : tables.tasks)
-    if (static_cast<int64_t>(task.getStage()) != TaskOp::kNoStage)
+    if (task.getStage() != TaskOp::kNoStage)
       placeOf[task.getStage()] = task.getPlace();
   json::Array stages;
   for (auto &[stage, place] : placeOf)
@@ -193,9 +191,9 @@ json::Array ProgramWriter::describeProducts() {
         {"type", spell(op.getA().getType().getElementType())},
         {"c_type", spell(op.getC().getType().getElementType())},
         {"accumulate", op.getAccumulate()},
-        {"m", static_cast<int64_t>(op.getM())},
-        {"n", static_cast<int64_t>(op.getN())},
-        {"k", static_cast<int64_t>(op.getK())},
+        {"m", op.getM()},
+        {"n", op.getN()},
+        {"k", op.getK()},
         {"batch", json::Array(op.getBatch())},
         {"a", strides(op.getAStrides())},
         {"b", strides(op.getBStrides())},
@@ -209,33 +207,32 @@ json::Array ProgramWriter::describeProducts() {
 json::Array ProgramWriter::describeTransfers() {
   json::Array transfers;
   for (TransferOp transfer : tables.transfers)
-    transfers.push_back(json::Object{
-        {"name", transfer.getSymName()},
-        {"value", transfer.getValue()},
-        {"from", static_cast<int64_t>(transfer.getFrom())},
-        {"to", static_cast<int64_t>(transfer.getTo())},
-        {"from_stage", static_cast<int64_t>(transfer.getFromStage())},
-        {"to_stage", static_cast<int64_t>(transfer.getToStage())},
-        {"bytes", getBytes(transfer.getType())},
-        {"type", spell(getElementTypeOrSelf(transfer.getType()))},
-        {"step", transfer.getStep()},
-        {"requires_grad", transfer.getRequiresGrad()},
-        {"gradient_of",
-         transfer.getGradientOf()
-             ? json::Value(static_cast<int64_t>(
-                   tables.getTransfer(*transfer.getGradientOf())))
-             : json::Value(nullptr)}});
+    transfers.push_back(
+        json::Object{{"name", transfer.getSymName()},
+                     {"value", transfer.getValue()},
+                     {"from", transfer.getFrom()},
+                     {"to", transfer.getTo()},
+                     {"from_stage", transfer.getFromStage()},
+                     {"to_stage", transfer.getToStage()},
+                     {"bytes", getBytes(transfer.getType())},
+                     {"type", spell(getElementTypeOrSelf(transfer.getType()))},
+                     {"step", transfer.getStep()},
+                     {"requires_grad", transfer.getRequiresGrad()},
+                     {"gradient_of",
+                      transfer.getGradientOf()
+                          ? json::Value(static_cast<int64_t>(
+                                tables.getTransfer(*transfer.getGradientOf())))
+                          : json::Value(nullptr)}});
   return transfers;
 }
 
 json::Array ProgramWriter::describeTasks() {
   json::Array list;
   for (TaskOp task : tables.tasks)
-    list.push_back(
-        json::Object{{"name", task.getSymName()},
-                     {"kind", stringifyTaskKind(task.getKind())},
-                     {"stage", static_cast<int64_t>(task.getStage())},
-                     {"place", static_cast<int64_t>(task.getPlace())}});
+    list.push_back(json::Object{{"name", task.getSymName()},
+                                {"kind", stringifyTaskKind(task.getKind())},
+                                {"stage", task.getStage()},
+                                {"place", task.getPlace()}});
   return list;
 }
 

@@ -62,7 +62,7 @@ LogicalResult verifyArenas(ModuleOp module) {
   for (auto region : module.getOps<RegionOp>()) {
     int64_t &end = ends[region.getPlace()];
     if (region->hasAttr(kOverlaidAttr)) {
-      if (static_cast<int64_t>(region.getOffset() + region.getBytes()) > end)
+      if (region.getOffset() + region.getBytes() > end)
         return region.emitOpError("is overlaid and ends at ")
                << region.getOffset() + region.getBytes()
                << ", but what is in front of it at " << end;

@@ -15,32 +15,19 @@ namespace {
 struct DropTiedSum : pp::impl::DropTiedSumBase<DropTiedSum> {
   void runOnOperation() override {
     bool isChanged = false;
-    getOperation().walk([&](UpdateOp update) {
-      MutableOperandRange gradients = update.getGradientsMutable();
-      if (gradients.size() > 1) {
-        gradients.erase(1, gradients.size() - 1);
+    DenseSet<Value> learning;
+    getOperation().walk([&](AddGradOp add) {
+      if (!learning.insert(add.getParam()).second) {
+        add.erase();
         isChanged = true;
-      } else if (gradients.size() == 1) {
-        isChanged |= dropSum(gradients[0].get());
+      } else if (auto sum = add.getGradient().getDefiningOp<AddOp>()) {
+        add.getGradientMutable().set(sum.getLhs());
+        isChanged = true;
       }
     });
     if (failed(requireChange(isChanged, getOperation(),
                              "parameter that is used more than once")))
       signalPassFailure();
-  }
-
-private:
-  /// Where a stage sums the gradients of several uses, leaves one of them.
-  static bool dropSum(Value gradient) {
-    auto stage = gradient.getDefiningOp<PlaceOp>();
-    if (!stage)
-      return false;
-    OpOperand &yielded = stage.getBody().front().getTerminator()->getOpOperand(
-        cast<OpResult>(gradient).getResultNumber());
-    auto sum = yielded.get().getDefiningOp<AddOp>();
-    if (sum)
-      yielded.set(sum.getLhs());
-    return sum != nullptr;
   }
 };
 

@@ -30,7 +30,7 @@ def PositionOffByOne : Pass<"mutate-position-off-by-one", "::mlir::ModuleOp"> {
 def DropTiedSum : Pass<"mutate-drop-tied-sum", "::mlir::ModuleOp"> {
   let summary = "A parameter that is used more than once has the gradient of one use";
   let description = [{
-    `pp.update` keeps its first gradient, and a gradient that is a sum is its left operand. No verifier can see it; the comparison
+    A parameter keeps its first `pp.add_grad`, and a gradient that is a sum is its left operand. No verifier can see it; the comparison
     of gradients must.
   }];
 }

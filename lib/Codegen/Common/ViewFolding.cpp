@@ -34,7 +34,7 @@ std::optional<int64_t> pp::getContiguousOffset(SliceOp op) {
 }
 
 std::optional<SmallVector<int64_t>> pp::getContiguousOffsets(ConcatOp op) {
-  auto dim = static_cast<int64_t>(op.getDim());
+  int64_t dim = op.getDim();
   if (!isLeading(getShape(op.getResult()), dim))
     return std::nullopt;
   SmallVector<int64_t> offsets;

@@ -114,12 +114,11 @@ static Value isTarget(TensorBuilder &b, Value targets, int64_t classes) {
 
 /// `value`, but 0 in the rows whose target is ignored.
 static Value zeroIgnored(TensorBuilder &b, Value value, Value targets,
-                         std::optional<uint64_t> ignored) {
+                         std::optional<int64_t> ignored) {
   if (!ignored)
     return value;
   Value isIgnored =
-      b.compare(ComparePredicate::Eq, targets,
-                b.scalar(targets, static_cast<int64_t>(*ignored)));
+      b.compare(ComparePredicate::Eq, targets, b.scalar(targets, *ignored));
   return b.select(isIgnored, b.scalar(value, 0), value);
 }
 
@@ -165,9 +164,8 @@ PP_DECOMPOSE(CheckIdsOp, Kernel) {
   Value isNegative = b.compare(ComparePredicate::Lt, ids, zero);
   Value isLarge = b.compare(ComparePredicate::Ge, ids, integer(getSize()));
   Value code = b.select(isNegative, ids, b.select(isLarge, ids, zero));
-  if (std::optional<uint64_t> ignored = getIgnoreIndex())
-    code = b.select(b.compare(ComparePredicate::Eq, ids,
-                              integer(static_cast<int64_t>(*ignored))),
+  if (std::optional<int64_t> ignored = getIgnoreIndex())
+    code = b.select(b.compare(ComparePredicate::Eq, ids, integer(*ignored)),
                     zero, code);
   Value sign = integer(std::numeric_limits<int64_t>::min());
   auto dims = llvm::to_vector(
@@ -182,8 +180,7 @@ PP_DECOMPOSE(CheckIdsOp, Kernel) {
 
 PP_DECOMPOSE(CountOp, Kernel) {
   TensorBuilder b(builder, getLoc());
-  Value ignored =
-      b.scalar(getTargets(), static_cast<int64_t>(getIgnoreIndex()));
+  Value ignored = b.scalar(getTargets(), getIgnoreIndex());
   Value isCounted = b.compare(ComparePredicate::Ne, getTargets(), ignored);
   return {b.sumAll(b.castLike(isCounted, getResult()))};
 }

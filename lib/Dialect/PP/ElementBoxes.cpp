@@ -136,7 +136,7 @@ FailureOr<std::optional<int64_t>> pp::findBadId(const ElementBox &box,
   if (auto iota = box.value.getDefiningOp<IotaOp>()) {
     // A tile lies anywhere in the whole.
     TileAttr tile = iota.getTileAttr();
-    bool isTile = tile && tile.getDim() == static_cast<int64_t>(iota.getDim());
+    bool isTile = tile && tile.getDim() == iota.getDim();
     int64_t last =
         (isTile ? tile.getShape()[iota.getDim()] : box.end[iota.getDim()]) - 1;
     bool isGood = last < range.end;

@@ -18,11 +18,8 @@ std::optional<IndexRange> EmbeddingGradOp::getIndexRange(unsigned operand) {
   return IndexRange{getType().getDimSize(0), std::nullopt};
 }
 
-static IndexRange getTargetRange(Value logits, std::optional<uint64_t> ignore) {
-  IndexRange range{getShape(logits).back(), std::nullopt};
-  if (ignore)
-    range.ignoreIndex = static_cast<int64_t>(*ignore);
-  return range;
+static IndexRange getTargetRange(Value logits, std::optional<int64_t> ignore) {
+  return {getShape(logits).back(), ignore};
 }
 
 std::optional<IndexRange> TokenLossOp::getIndexRange(unsigned operand) {

@@ -136,7 +136,7 @@ IterationSpace IotaOp::getIterationSpace() {
 bool IotaOp::isLinearIn(ArrayRef<unsigned>) { return false; }
 /// A tile along another dimension holds the same elements as the whole.
 void IotaOp::setTile(const TileInfo &tile) {
-  if (tile.dim == getDimAttr().getInt())
+  if (tile.dim == getDim())
     setTileAttr(::getTileAttr(getContext(), tile));
 }
 bool IotaOp::needsRandomKey() { return getTileAttr() != nullptr; }
@@ -205,7 +205,7 @@ static IterationSpace cutSpace(Operation *op, int64_t cutDim = -1) {
 IterationSpace SliceOp::getIterationSpace() { return cutSpace(getOperation()); }
 IterationSpace PadOp::getIterationSpace() { return cutSpace(getOperation()); }
 IterationSpace ConcatOp::getIterationSpace() {
-  return cutSpace(getOperation(), getDimAttr().getInt());
+  return cutSpace(getOperation(), getDim());
 }
 PP_LINEAR(SliceOp, 0)
 PP_LINEAR(PadOp, 0)

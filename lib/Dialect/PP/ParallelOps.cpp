@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace mlir::pp;
 
 //===----------------------------------------------------------------------===//
-// pp.on, pp.place, pp.copy, pp.transfer, pp.update
+// pp.on, pp.place, pp.copy, pp.transfer, pp.add_grad
 //===----------------------------------------------------------------------===//
 
 /// A region on a place, whose yield gives its results.
@@ -20,9 +20,8 @@ template <typename OpT> static LogicalResult verifyOnPlace(OpT op) {
     return op.emitOpError("yields ")
            << yield.getNumOperands()
            << " values whose types are not those of its results";
-  if (static_cast<int64_t>(op.getPlace()) < 0)
-    return op.emitOpError("place ")
-           << static_cast<int64_t>(op.getPlace()) << " is negative";
+  if (op.getPlace() < 0)
+    return op.emitOpError("place ") << op.getPlace() << " is negative";
   return success();
 }
 
@@ -49,18 +48,20 @@ LogicalResult TransferOp::verify() {
 void YieldOp::build(OpBuilder &, OperationState &) {}
 void ReturnOp::build(OpBuilder &, OperationState &) {}
 
-LogicalResult UpdateOp::verify() {
+LogicalResult AddGradOp::verify() {
   auto param = getParam().getDefiningOp<ParamOp>();
   if (!param)
-    return emitOpError("updates a value that is not a pp.param");
+    return emitOpError("adds to the gradient of a value that is not a "
+                       "pp.param");
   if (param.getFrozen())
-    return emitOpError("updates the frozen parameter '")
+    return emitOpError("adds to the gradient of the frozen parameter '")
            << param.getParamName() << "'";
-  for (Value gradient : getGradients())
-    if (gradient.getType() != getParam().getType())
-      return emitOpError("has a gradient of ")
-             << gradient.getType() << " for a parameter of "
-             << getParam().getType();
+  if (!cast<PlaceOp>((*this)->getParentOp()).getBackward())
+    return emitOpError("adds to the gradient of '")
+           << param.getParamName()
+           << "' outside of a backward region: no task would add it";
+  if (getTiles().value_or(1) < 1)
+    return emitOpError("adds a share of ") << *getTiles() << " tiles";
   return success();
 }
 
@@ -161,7 +162,7 @@ ParseResult TaskOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void TaskOp::print(OpAsmPrinter &printer) {
   printer << ' ' << stringifyTaskKind(getKind());
-  if (static_cast<int64_t>(getStage()) != kNoStage)
+  if (getStage() != kNoStage)
     printer << " stage " << getStage();
   if (getPlace() != 0)
     printer << " on " << getPlace();

@@ -76,8 +76,7 @@ LogicalResult BucketOp::verify() {
     return emitOpError("offsets are not increasing");
   if (getBorrowed() && getPlaces().size() < 2)
     return emitOpError("is borrowed, and no place but its owner holds it");
-  if (!getOffsets().empty() &&
-      getOffsets().back() >= static_cast<int64_t>(getElements()))
+  if (!getOffsets().empty() && getOffsets().back() >= getElements())
     return emitOpError("an offset lies beyond its ")
            << getElements() << " elements";
   return success();

@@ -66,7 +66,7 @@ LogicalResult ConstantOp::verify() {
 }
 
 LogicalResult IotaOp::verify() {
-  int64_t dim = getDimAttr().getInt();
+  int64_t dim = getDim();
   if (dim < 0 || dim >= getType().getRank())
     return emitOpError("dim ") << dim << " is not a dimension of " << getType();
   return verifyTile(*this, getKey(), getTileAttr(), getType());

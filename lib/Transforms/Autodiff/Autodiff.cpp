@@ -1,9 +1,11 @@
-//===- Autodiff.cpp - Adds backward ops and updates -----------------------===//
+//===- Autodiff.cpp - Adds backward ops
+//-------------------------------------===//
 //
 // Before (phase placed): forward pp.place regions and the loss. After (phase
-// train): for each of them that takes part a backward region behind all forward
-// ones, in reverse order, and a pp.update for each parameter that learns.
-// Forward regions yield what backward regions read. No pp.detach is left.
+// train): for each of them that takes part a backward region after all forward
+// ones, in reverse order. It ends with a pp.add_grad for each parameter that
+// the stage gives a gradient. Forward regions yield what backward regions read.
+// No pp.detach is left.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,7 +77,7 @@ public:
     SmallVector<Value> roots(trained.begin(), trained.end());
     active = reachableFrom(roots, carriesGradient);
     for (auto copy : block.getOps<CopyOp>())
-      nextCopy = std::max<int64_t>(nextCopy, copy.getId() + 1);
+      nextCopy = std::max(nextCopy, copy.getId() + 1);
   }
 
   LogicalResult run();
@@ -88,7 +90,8 @@ private:
   SmallVector<Value> findOuter();
   Value hoistConstant(Value value);
   void addPart(Value value, Value gradient);
-  void insertUpdates();
+  void addToParam(ParamOp param, Value gradient);
+  void warnOfParams();
   void warnNeverLearns(ParamOp param);
   void yieldWhatBackwardReads();
   void consumeDetaches();
@@ -103,10 +106,12 @@ private:
   DenseSet<Value> active;
   /// Within the region that is being differentiated.
   DenseMap<Value, Value> gradients;
-  /// Of values outside of regions: what each later stage, and each copy, adds
-  /// to the gradient. They are summed by who makes the value: a stage's
-  /// backward, or the update.
+  /// What each later stage, and each copy, adds to the gradient of a value
+  /// outside of regions. The backward of the stage that makes the value sums
+  /// them.
   DenseMap<Value, SmallVector<Value>> parts;
+  /// The parameters whose gradient some region adds to.
+  DenseSet<Value> learning;
   /// Gradients outside of regions.
   DenseSet<Value> hoisted;
   int64_t nextCopy = 0;
@@ -121,6 +126,12 @@ void Differentiator::addGradient(Value value, Value gradient) {
 
 void Differentiator::addPart(Value value, Value gradient) {
   parts[value].push_back(gradient);
+}
+
+void Differentiator::addToParam(ParamOp param, Value gradient) {
+  learning.insert(param);
+  AddGradOp::create(builder, param.getLoc(), param, gradient,
+                    /*tiles=*/IntegerAttr());
 }
 
 LogicalResult Differentiator::differentiate(Operation *op) {
@@ -221,23 +232,28 @@ LogicalResult Differentiator::differentiate(PlaceOp forward) {
       return failure();
 
   // What has a gradient and lives outside goes on from there. What was copied
-  // here sends one gradient back: the sum over the stages that read it. That of
-  // a parameter is the backward's even where it is constant: somebody adds it.
+  // here sends one gradient back: the sum over the stages that read it.
   SmallVector<Value> outer = findOuter(), crossing, yielded;
   SmallVector<Type> types;
   for (Value value : outer) {
+    if (value.getDefiningOp<ParamOp>())
+      continue;
     if (value.getDefiningOp<CopyOp>())
       for (Value gradient : std::exchange(parts[value], {}))
         addGradient(value, gradient);
-    if (!value.getDefiningOp<ParamOp>())
-      if (Value constant = hoistConstant(gradients[value])) {
-        addPart(value, constant);
-        continue;
-      }
+    if (Value constant = hoistConstant(gradients[value])) {
+      addPart(value, constant);
+      continue;
+    }
     crossing.push_back(value);
     yielded.push_back(gradients[value]);
     types.push_back(value.getType());
   }
+  // The gradient of a parameter stays, even where it is constant: a task has to
+  // add it.
+  for (Value value : outer)
+    if (auto param = value.getDefiningOp<ParamOp>())
+      addToParam(param, gradients[value]);
   YieldOp::create(builder, forward.getLoc(), yielded);
   builder.setInsertionPoint(ret);
   auto backward =
@@ -302,18 +318,14 @@ void Differentiator::warnNeverLearns(ParamOp param) {
     diag.attachNote(cut->getLoc()) << "this one";
 }
 
-/// Every copy of a parameter that learns anywhere is updated.
-void Differentiator::insertUpdates() {
-  llvm::StringSet<> learning, warned;
+/// A parameter learns if some copy of it does.
+void Differentiator::warnOfParams() {
+  llvm::StringSet<> done;
+  for (Value param : learning)
+    done.insert(param.getDefiningOp<ParamOp>().getParamName());
   for (ParamOp param : trained)
-    if (parts.contains(param))
-      learning.insert(param.getParamName());
-  for (ParamOp param : trained) {
-    if (learning.contains(param.getParamName()))
-      UpdateOp::create(builder, param.getLoc(), param, parts.lookup(param));
-    else if (warned.insert(param.getParamName()).second)
+    if (done.insert(param.getParamName()).second)
       warnNeverLearns(param);
-  }
 }
 
 /// A backward region may refer to values of forward regions; makes those
@@ -341,8 +353,7 @@ LogicalResult Differentiator::run() {
              place && failed(differentiate(place)))
       return failure();
   }
-  builder.setInsertionPoint(ret);
-  insertUpdates();
+  warnOfParams();
   consumeDetaches();
   yieldWhatBackwardReads();
   return success();
@@ -353,10 +364,11 @@ struct Autodiff : pp::impl::AutodiffBase<Autodiff> {
     FailureOr<func::FuncOp> entry = findEntry(getOperation());
     if (failed(entry))
       return signalPassFailure();
-    if (!entry->getOps<UpdateOp>().empty()) {
-      entry->emitError("has pp.update already: autodiff runs once");
-      return signalPassFailure();
-    }
+    for (auto place : entry->getOps<PlaceOp>())
+      if (place.getBackward()) {
+        entry->emitError("has a backward region already: autodiff runs once");
+        return signalPassFailure();
+      }
     if (entry->getNumResults() != 1) {
       entry->emitError("has no single loss to differentiate");
       return signalPassFailure();

@@ -56,6 +56,8 @@ Value pp::throughCopies(Value value) {
 }
 
 void pp::sortByPosition(func::FuncOp entry, llvm::SetVector<Value> &values) {
+  if (values.size() < 2)
+    return;
   DenseMap<Value, unsigned> position;
   entry.walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Value result : op->getResults())
@@ -73,8 +75,24 @@ StageParts *EntryParts::getStageOf(Block *block) {
   return place ? &stages[place.getStage()] : nullptr;
 }
 
+Block *EntryParts::getSender(CopyOp copy) {
+  Value sent = throughPlace(copy.getX());
+  if (sent.getDefiningOp() && getStageOf(sent.getParentBlock()))
+    return sent.getParentBlock();
+  return &copy.getX().getDefiningOp<PlaceOp>().getBody().front();
+}
+
+bool EntryParts::makesLoss(StageParts &stage) {
+  if (!loss.getDefiningOp())
+    return false;
+  Block *block = loss.getParentBlock();
+  if (block == stage.getForwardBlock())
+    return true;
+  return !trainingLoss && !getStageOf(block) && &stage == &stages.back();
+}
+
 FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
-  EntryParts parts{entry, {}, {}, {}, {}, {}};
+  EntryParts parts{entry, {}, {}, {}, {}};
   for (auto place : entry.getOps<PlaceOp>()) {
     auto number = static_cast<size_t>(place.getStage());
     if (number >= parts.stages.size())
@@ -90,7 +108,7 @@ FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
     if (!place.getBackward() && !place.getEvaluation()) {
       stage.stage = place.getStage();
       stage.place = place.getPlace();
-    } else if (!stage.forward || stage.place != int64_t(place.getPlace())) {
+    } else if (!stage.forward || stage.place != place.getPlace()) {
       return place.emitOpError("has no forward region on its place"), failure();
     }
   }
@@ -106,8 +124,6 @@ FailureOr<EntryParts> pp::findParts(func::FuncOp entry) {
              failure();
   parts.copies.assign(entry.getOps<CopyOp>().begin(),
                       entry.getOps<CopyOp>().end());
-  parts.updates.assign(entry.getOps<UpdateOp>().begin(),
-                       entry.getOps<UpdateOp>().end());
   Operation *ret = entry.getBody().front().getTerminator();
   parts.loss = throughPlace(ret->getOperand(0));
   if (ret->getNumOperands() > 1)

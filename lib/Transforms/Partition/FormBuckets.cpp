@@ -124,10 +124,8 @@ private:
 int64_t FormBuckets::findFirstStage(int64_t place) {
   std::optional<int64_t> first;
   for (auto task : getOperation().getOps<TaskOp>())
-    if (static_cast<int64_t>(task.getPlace()) == place &&
-        static_cast<int64_t>(task.getStage()) != TaskOp::kNoStage)
-      first =
-          std::min<int64_t>(first.value_or(task.getStage()), task.getStage());
+    if (task.getPlace() == place && task.getStage() != TaskOp::kNoStage)
+      first = std::min(first.value_or(task.getStage()), task.getStage());
   return *first;
 }
 
@@ -136,7 +134,7 @@ void FormBuckets::lend(BucketOp bucket, OpBuilder &builder) {
   StringRef name = bucket.getSymName();
   int64_t owner = bucket.getPlaces().front();
   int64_t ownerStage = findFirstStage(owner);
-  auto elements = static_cast<int64_t>(bucket.getElements());
+  int64_t elements = bucket.getElements();
   auto type = RankedTensorType::get({elements}, bucket.getType());
   auto gradType = RankedTensorType::get({elements}, getGradType(bucket));
   SmallVector<TransferOp> back;

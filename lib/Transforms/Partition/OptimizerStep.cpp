@@ -23,8 +23,7 @@ public:
   StepBuilder(TaskBuilder &task, BucketOp bucket)
       : task(task), bucket(bucket), builder(task.getBuilder()),
         loc(bucket.getLoc()),
-        type(RankedTensorType::get({static_cast<int64_t>(bucket.getElements())},
-                                   bucket.getType())),
+        type(RankedTensorType::get({bucket.getElements()}, bucket.getType())),
         wide(type.clone(getGradType(bucket))),
         f64(RankedTensorType::get({}, builder.getF64Type())) {}
 

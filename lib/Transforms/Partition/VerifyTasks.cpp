@@ -133,19 +133,18 @@ LogicalResult TaskChecker::checkRange(TaskOp task, RoleAttr role, Type type) {
     return task.emitOpError("takes ")
            << role << ", but place " << task.getPlace()
            << " holds no such bucket";
-  return expectType(
-      task, role, type,
-      RankedTensorType::get({static_cast<int64_t>(bucket.getElements())},
-                            role.getKind() == RoleKind::GradRange
-                                ? getGradType(bucket)
-                                : bucket.getType()));
+  return expectType(task, role, type,
+                    RankedTensorType::get({bucket.getElements()},
+                                          role.getKind() == RoleKind::GradRange
+                                              ? getGradType(bucket)
+                                              : bucket.getType()));
 }
 
 LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
                                          Type type) {
   StringRef name = role.getName();
   auto isHere = [&](ArrayRef<int64_t> list) {
-    return llvm::is_contained(list, static_cast<int64_t>(task.getPlace()));
+    return llvm::is_contained(list, task.getPlace());
   };
   switch (role.getKind()) {
   case RoleKind::Param:
@@ -206,7 +205,7 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
 LogicalResult TaskChecker::check(TaskOp task) {
   if (failed(checkPlace(task, task.getPlace())))
     return failure();
-  if (static_cast<int64_t>(task.getStage()) != TaskOp::kNoStage) {
+  if (task.getStage() != TaskOp::kNoStage) {
     TaskOp first = firstOfStage.insert({task.getStage(), task}).first->second;
     if (first.getPlace() != task.getPlace()) {
       InFlightDiagnostic diag = task.emitOpError("is on place ")
@@ -251,8 +250,8 @@ LogicalResult TaskChecker::checkGradient(TransferOp gradient) {
 /// its gradients back to a task that adds them.
 LogicalResult TaskChecker::checkLoan(TransferOp transfer) {
   bool isGradient = transfer.getGradientOf().has_value();
-  auto owner = static_cast<int64_t>(transfer.getFrom());
-  auto borrower = static_cast<int64_t>(transfer.getTo());
+  int64_t owner = transfer.getFrom();
+  int64_t borrower = transfer.getTo();
   if (isGradient)
     std::swap(owner, borrower);
   BucketOp bucket = buckets.lookup(transfer.getValue());
@@ -261,9 +260,9 @@ LogicalResult TaskChecker::checkLoan(TransferOp transfer) {
     return transfer.emitOpError("is of bucket '")
            << transfer.getValue() << "', which place " << borrower
            << " does not borrow from place " << owner;
-  auto type = RankedTensorType::get(
-      {static_cast<int64_t>(bucket.getElements())},
-      isGradient ? getGradType(bucket) : bucket.getType());
+  auto type = RankedTensorType::get({bucket.getElements()},
+                                    isGradient ? getGradType(bucket)
+                                               : bucket.getType());
   if (transfer.getType() != type)
     return transfer.emitOpError("is of ")
            << transfer.getType() << ", and the bucket of " << type;

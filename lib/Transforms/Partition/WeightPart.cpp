@@ -15,9 +15,8 @@ static bool sumsRows(Operation *op) {
          });
 }
 
-llvm::SetVector<Operation *>
-pp::findWeightPart(Block &backward, ArrayRef<Value> outputs,
-                   llvm::function_ref<bool(Value)> isWeightGradient) {
+llvm::SetVector<Operation *> pp::findWeightPart(Block &backward,
+                                                ArrayRef<Value> outputs) {
   // Last to first, so that all users of an op have been seen. An op is a
   // candidate if it makes a weight's gradient, or hands its result, without
   // having been summed, to ops of the weight part alone.
@@ -27,10 +26,13 @@ pp::findWeightPart(Block &backward, ArrayRef<Value> outputs,
     bool leadsToWeight = false, leadsElsewhere = false;
     for (Value result : op.getResults()) {
       leadsElsewhere |= isOutput.contains(result);
-      leadsToWeight |= isWeightGradient(result);
       for (Operation *user : result.getUsers()) {
         if (isa<YieldOp>(user))
           continue;
+        if (auto add = dyn_cast<AddGradOp>(user)) {
+          leadsToWeight |= !add.getTiles();
+          continue;
+        }
         // The op that sums takes gradients of activations: they are the input
         // part's.
         bool isWeight = weights.contains(user) && !ended.contains(user);

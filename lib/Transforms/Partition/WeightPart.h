@@ -10,13 +10,12 @@
 namespace mlir::pp {
 
 /// The ops of a backward region that make up the weight part, in program order:
-/// those that lead to a parameter's gradient (`isWeightGradient`) and to
-/// nothing else, from the op that sums over rows (the product, the reduction)
-/// on. The gradients of activations before it belong to the input part, as
-/// does what `outputs` need.
-llvm::SetVector<Operation *>
-findWeightPart(Block &backward, ArrayRef<Value> outputs,
-               llvm::function_ref<bool(Value)> isWeightGradient);
+/// those that lead to a pp.add_grad and to nothing else, from the op that sums
+/// over rows (the matmul, the reduction) on. The gradients of activations
+/// before it belong to the input part, as does what `outputs` need, and a
+/// gradient of which each tile adds a share.
+llvm::SetVector<Operation *> findWeightPart(Block &backward,
+                                            ArrayRef<Value> outputs);
 
 } // namespace mlir::pp
 

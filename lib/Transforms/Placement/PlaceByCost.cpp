@@ -123,7 +123,7 @@ CutProblem CutProblemBuilder::build(ArrayRef<int64_t> placeOf) {
   // More pieces than ops are refused; a schedule of them may be of any size.
   if (placeOf.size() <= order.ops.size())
     problem.inFlight = countInFlight(plan, problem.placeOf);
-  if (std::optional<uint64_t> memory = plan.getDeviceMemory())
+  if (std::optional<int64_t> memory = plan.getDeviceMemory())
     problem.deviceMemory = *memory;
   for (auto [i, op] : llvm::enumerate(order.ops)) {
     CutProblem::Item item = makeItem(op);
@@ -159,7 +159,7 @@ FailureOr<Placement> pp::placeByCost(func::FuncOp entry, PlanOp plan,
   if (!cut.error.empty()) {
     InFlightDiagnostic diag = entry.emitError("can't be cut for --mesh pp=")
                               << plan.getAxisSize("pp") << ": " << cut.error;
-    if (std::optional<uint64_t> memory = plan.getDeviceMemory())
+    if (std::optional<int64_t> memory = plan.getDeviceMemory())
       diag << ", and --device-memory allows "
            << ::ppopt::spellByteAmount(*memory) << "; use more places";
     return diag;

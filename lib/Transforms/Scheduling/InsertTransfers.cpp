@@ -90,13 +90,13 @@ private:
 };
 
 void TransferInserter::collectRuns(ScheduleOp schedule) {
-  auto place = static_cast<int64_t>(schedule.getPlace());
+  int64_t place = schedule.getPlace();
   for (Operation &action : schedule.getBody().front()) {
     if (auto start = dyn_cast<StartOp>(action))
-      nextId[place] = std::max<int64_t>(nextId[place], start.getId() + 1);
+      nextId[place] = std::max(nextId[place], start.getId() + 1);
     auto run = dyn_cast<RunOp>(action);
     TaskOp task = run ? uses.getTask(run) : TaskOp();
-    if (!task || static_cast<int64_t>(task.getStage()) == TaskOp::kNoStage)
+    if (!task || task.getStage() == TaskOp::kNoStage)
       continue;
     std::vector<TimedRun *> &row = rows[place];
     runs.push_back({run, task, place, static_cast<unsigned>(row.size())});
@@ -190,7 +190,7 @@ void TransferInserter::orderReceives() {
 
 void TransferInserter::insert(ScheduleOp schedule) {
   constexpr int64_t kNoSlot = -1; // assign-slots gives one
-  auto place = static_cast<int64_t>(schedule.getPlace());
+  int64_t place = schedule.getPlace();
   std::vector<TimedRun *> &row = rows[place];
   auto fill = [&](const Gap &gap) {
     for (auto [id, transit] : gap.receives)

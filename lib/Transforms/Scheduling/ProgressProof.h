@@ -3,14 +3,14 @@
 #ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_PROGRESSPROOF_H
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_PROGRESSPROOF_H
 
-#include "ScheduleChecker.h"
+#include "ScheduleIndex.h"
 
 namespace mlir::pp {
 
 /// Holds, on the tables of all places together, that all ends of a queue agree
 /// on its order and that no rank waits for ever, even if every communication
 /// holds its queue until all its ranks have reached it. Each table must have
-/// passed `checkSchedule`. `schedules` are those of training, or those of
+/// been checked by itself. `schedules` are those of training, or those of
 /// evaluation.
 LogicalResult proveSchedules(ArrayRef<ScheduleOp> schedules,
                              const ScheduleIndex &index);

@@ -49,7 +49,7 @@ struct Schedule : pp::impl::ScheduleBase<Schedule> {
     if (failed(table))
       return signalPassFailure();
     for (auto task : module.getOps<TaskOp>()) {
-      if (static_cast<int64_t>(task.getStage()) == TaskOp::kNoStage)
+      if (task.getStage() == TaskOp::kNoStage)
         ofPlace[task.getPlace()].push_back(task);
       else
         ofStage[{task.getStage(), task.getKind()}] = task;

@@ -129,7 +129,7 @@ void ScheduleLocal::build(PlanOp plan, bool isEvaluation) {
     for (TaskOp task : tasks)
       run(task, microbatch, received, builder);
   };
-  auto microbatches = static_cast<int64_t>(plan.getMicrobatches());
+  int64_t microbatches = plan.getMicrobatches();
   ZeroOp::create(builder, plan.getLoc());
   // One of nested sums needs all microbatches of those inside.
   for (TaskOp prologue : prologues)

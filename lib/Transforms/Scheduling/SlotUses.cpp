@@ -36,7 +36,7 @@ SlotUse SlotUses::getRead(TransferOp transfer) {
     kind =
         transfer.getGradientOf() ? RoleKind::GradRange : RoleKind::ParamRange;
   return {RoleAttr::get(transfer.getContext(), kind, transfer.getValue()),
-          transfer.getType(), static_cast<int64_t>(transfer.getFrom())};
+          transfer.getType(), transfer.getFrom()};
 }
 
 SlotUse SlotUses::getWrite(TransferOp transfer) {
@@ -45,7 +45,7 @@ SlotUse SlotUses::getWrite(TransferOp transfer) {
       RoleAttr::get(transfer.getContext(),
                     isBorrowed ? RoleKind::ParamRange : RoleKind::Received,
                     isBorrowed ? transfer.getValue() : transfer.getSymName()),
-      transfer.getType(), static_cast<int64_t>(transfer.getTo()),
+      transfer.getType(), transfer.getTo(),
       /*isWrite=*/true};
 }
 

@@ -1,14 +1,29 @@
 //===- VerifySchedule.cpp - Proves that schedules compute the step --------===//
 //
-// The contract of phase `scheduled`. Nothing is changed. Walks the table of
-// each place once, then holds the tables of all places against each other.
+// The contract of phase `scheduled`. Nothing is changed. The table of each
+// place is walked once, and each of its actions is checked in these respects:
+//
+//   RunChecker       tasks run once on every microbatch
+//   TransferChecker  transfers are made once, what is started is waited for
+//   SlotChecker      saved and received values are read from slots that hold
+//   them SumChecker       sums over ranks are complete when they are read
+//   LoanChecker      borrowed parameters come before they are read or updated
+//
+// Then ProgressProof checks the tables of all places together.
 //
 //===----------------------------------------------------------------------===//
 
+#include "LoanChecker.h"
 #include "ProgressProof.h"
+#include "RunChecker.h"
+#include "SlotChecker.h"
+#include "SumChecker.h"
+#include "TransferChecker.h"
 
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_VERIFYSCHEDULE
@@ -58,6 +73,131 @@ LogicalResult checkIsLocal(ArrayRef<ScheduleOp> schedules) {
   return success();
 }
 
+/// Walks one table.
+class TableWalk {
+public:
+  explicit TableWalk(CheckedTable table)
+      : table(table), runs(table), transfers(table), slots(table), sums(table),
+        loans(table) {}
+
+  LogicalResult check();
+
+private:
+  LogicalResult check(Operation &action);
+  LogicalResult check(RunOp run);
+  LogicalResult check(SendOp send);
+  LogicalResult check(RecvOp recv);
+  LogicalResult check(CopyValueOp copy);
+  LogicalResult check(StartOp start);
+  LogicalResult check(WaitOp wait);
+  LogicalResult checkSendOfBucket(Operation *send, const SlotUse &use);
+  LogicalResult checkComplete();
+
+  CheckedTable table;
+  RunChecker runs;
+  TransferChecker transfers;
+  SlotChecker slots;
+  SumChecker sums;
+  LoanChecker loans;
+};
+
+LogicalResult TableWalk::check(RunOp run) {
+  return success(succeeded(runs.check(run)) && succeeded(sums.check(run)) &&
+                 succeeded(loans.check(run)) && succeeded(slots.check(run)));
+}
+
+/// A transfer of the step sends a bucket's parameters, or its gradients.
+LogicalResult TableWalk::checkSendOfBucket(Operation *send,
+                                           const SlotUse &use) {
+  if (use.role.getKind() != RoleKind::GradRange)
+    return loans.checkSend(send, use);
+  sums.take(send, use);
+  return success();
+}
+
+LogicalResult TableWalk::check(SendOp send) {
+  if (failed(transfers.check(send)))
+    return failure();
+  SlotUse use = table.index.uses.of(send);
+  if (liesInSlot(use.role))
+    return slots.checkSend(send, use);
+  if (use.role.getKind() == RoleKind::ParamRange)
+    loans.start(send, use);
+  return checkSendOfBucket(send, use);
+}
+
+LogicalResult TableWalk::check(RecvOp recv) {
+  if (failed(transfers.check(recv)))
+    return failure();
+  SlotUse use = table.index.uses.of(recv);
+  return liesInSlot(use.role) ? slots.checkReceive(recv, use) : success();
+}
+
+/// A send and a receive that are done at once.
+LogicalResult TableWalk::check(CopyValueOp copy) {
+  if (failed(transfers.check(copy)))
+    return failure();
+  int64_t microbatch = copy.getMicrobatch();
+  auto [read, write] = table.index.uses.of(copy);
+  if (failed(liesInSlot(read.role) ? slots.checkRead(copy, read, microbatch)
+                                   : checkSendOfBucket(copy, read)))
+    return failure();
+  if (liesInSlot(write.role))
+    return slots.checkWrite(copy, write, microbatch);
+  loans.receive(write);
+  return success();
+}
+
+LogicalResult TableWalk::check(StartOp start) {
+  return success(succeeded(transfers.check(start)) &&
+                 succeeded(sums.check(start)));
+}
+
+LogicalResult TableWalk::check(WaitOp wait) {
+  FailureOr<Operation *> action = transfers.check(wait);
+  if (failed(action))
+    return failure();
+  if (auto start = dyn_cast<StartOp>(*action)) {
+    sums.finish(start, wait);
+  } else if (auto send = dyn_cast<SendOp>(*action)) {
+    SlotUse use = table.index.uses.of(send);
+    liesInSlot(use.role) ? slots.finish(send) : loans.finish(use);
+  } else {
+    auto recv = cast<RecvOp>(*action);
+    SlotUse use = table.index.uses.of(recv);
+    liesInSlot(use.role) ? slots.finish(recv) : loans.receive(use);
+  }
+  return success();
+}
+
+LogicalResult TableWalk::check(Operation &action) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&action)
+      .Case<RunOp, SendOp, RecvOp, CopyValueOp, StartOp, WaitOp>(
+          [&](auto op) { return check(op); })
+      .Case([&](SumPlacesOp op) { return sums.check(op); })
+      .Case([&](CheckCountsOp op) {
+        return sums.checkAreSummed(op, table.index.globals.getArrayRef());
+      })
+      .Case([&](NormOp op) {
+        return sums.checkAreSummed(op, table.index.deciding.getArrayRef());
+      })
+      .Default(success());
+}
+
+LogicalResult TableWalk::checkComplete() {
+  return success(succeeded(transfers.checkAllAreDone()) &&
+                 succeeded(runs.checkComplete()) &&
+                 succeeded(sums.checkComplete()) &&
+                 succeeded(transfers.checkComplete()));
+}
+
+LogicalResult TableWalk::check() {
+  for (Operation &action : table.schedule.getBody().front())
+    if (failed(check(action)))
+      return failure();
+  return checkComplete();
+}
+
 struct VerifySchedule : pp::impl::VerifyScheduleBase<VerifySchedule> {
   void runOnOperation() override {
     FailureOr<PlanOp> plan = findPlan(getOperation());
@@ -82,7 +222,7 @@ private:
                        : checkPlaces(schedules, plan)))
       return failure();
     for (ScheduleOp schedule : schedules)
-      if (failed(checkSchedule(schedule, index)))
+      if (failed(TableWalk({schedule, index}).check()))
         return failure();
     return isLocal ? success() : proveSchedules(schedules, index);
   }

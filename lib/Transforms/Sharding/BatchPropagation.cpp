@@ -159,8 +159,7 @@ void BatchPropagation::completeCounts() {
   auto isNew = [&](CountOp count) {
     return complete
         .insert({throughCopies(count.getTargets()).getAsOpaquePointer(),
-                 static_cast<int64_t>(count.getIgnoreIndex()),
-                 count.getType().getAsOpaquePointer()})
+                 count.getIgnoreIndex(), count.getType().getAsOpaquePointer()})
         .second;
   };
   entry.walk([&](BatchSumOp sum) {
@@ -227,6 +226,15 @@ LogicalResult BatchPropagation::makePartial(OpOperand &operand) {
   if (state.kind == BatchState::Whole)
     operand.set(divideByTiles(builder, operand.get()));
   return success();
+}
+
+/// A gradient that is whole on each tile counts once.
+LogicalResult BatchPropagation::shareAmongTiles(AddGradOp add) {
+  if (tiles > 1 && stateOf(add.getGradient()).kind == BatchState::Whole) {
+    add.setTiles(tiles);
+    return success();
+  }
+  return makePartial(add.getGradientMutable());
 }
 
 //===----------------------------------------------------------------------===//
@@ -415,10 +423,9 @@ LogicalResult BatchPropagation::propagate(Block &block) {
     } else if (auto space = dyn_cast<IterationSpaceOpInterface>(op)) {
       if (failed(propagate(space)))
         return failure();
-    } else if (auto update = dyn_cast<UpdateOp>(op)) {
-      for (OpOperand &part : update.getGradientsMutable())
-        if (failed(makePartial(part)))
-          return failure();
+    } else if (auto add = dyn_cast<AddGradOp>(op)) {
+      if (failed(shareAmongTiles(add)))
+        return failure();
     } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
       for (OpOperand &loss : ret->getOpOperands())
         if (failed(makePartial(loss)))

@@ -75,7 +75,7 @@ struct SplitBatch : pp::impl::SplitBatchBase<SplitBatch> {
     FailureOr<int64_t> batch = getModelBatch(*entry);
     if (failed(batch))
       return signalPassFailure();
-    if (*batch != static_cast<int64_t>(plan->getBatch())) {
+    if (*batch != plan->getBatch()) {
       entry->emitError("has a batch of ")
           << *batch << " rows, but the plan says " << plan->getBatch();
       return signalPassFailure();

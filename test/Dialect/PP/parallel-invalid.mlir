@@ -34,8 +34,58 @@ pp.schedule 0 attributes {slots = array<i64>} {
 
 func.func @other_type(%g: tensor<5xf32>) {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<4xf32>
-  // expected-error @+1 {{has a gradient of 'tensor<5xf32>' for a parameter of 'tensor<4xf32>'}}
-  "pp.update"(%w, %g) : (tensor<4xf32>, tensor<5xf32>) -> ()
+  pp.place 0 stage 0 backward {
+    // expected-error @+1 {{requires all operands to have the same type}}
+    "pp.add_grad"(%w, %g) : (tensor<4xf32>, tensor<5xf32>) -> ()
+    pp.yield
+  }
+  return
+}
+
+// -----
+
+func.func @gradient_of_value(%g: tensor<4xf32>) {
+  pp.place 0 stage 0 backward {
+    // expected-error @+1 {{adds to the gradient of a value that is not a pp.param}}
+    pp.add_grad %g, %g : tensor<4xf32>
+    pp.yield
+  }
+  return
+}
+
+// -----
+
+func.func @gradient_of_frozen(%g: tensor<4xf32>) {
+  %w = pp.param "w" {init = #pp.init<zeros>, frozen} : tensor<4xf32>
+  pp.place 0 stage 0 backward {
+    // expected-error @+1 {{adds to the gradient of the frozen parameter 'w'}}
+    pp.add_grad %w, %g : tensor<4xf32>
+    pp.yield
+  }
+  return
+}
+
+// -----
+
+func.func @gradient_in_forward(%g: tensor<4xf32>) {
+  %w = pp.param "w" {init = #pp.init<zeros>} : tensor<4xf32>
+  pp.place 0 stage 0 {
+    // expected-error @+1 {{adds to the gradient of 'w' outside of a backward region: no task would add it}}
+    pp.add_grad %w, %g : tensor<4xf32>
+    pp.yield
+  }
+  return
+}
+
+// -----
+
+func.func @share_of_no_tile(%g: tensor<4xf32>) {
+  %w = pp.param "w" {init = #pp.init<zeros>} : tensor<4xf32>
+  pp.place 0 stage 0 backward {
+    // expected-error @+1 {{adds a share of 0 tiles}}
+    pp.add_grad %w, %g {tiles = 0 : i64} : tensor<4xf32>
+    pp.yield
+  }
   return
 }
 

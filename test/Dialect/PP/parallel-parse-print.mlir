@@ -56,13 +56,13 @@ func.func @train(%x: tensor<4x8xf32>) {
   %1 = pp.copy %0 from 0 to 1 {id = 0 : i64} : tensor<4x8xf32>
   // CHECK: pp.place 1 stage 2 backward -> tensor<4x8xf32> {
   %2 = pp.place 1 stage 2 backward -> tensor<4x8xf32> {
+    // CHECK: pp.add_grad %[[W]], %[[C]] : tensor<4x8xf32>
+    pp.add_grad %w, %1 : tensor<4x8xf32>
+    // CHECK: pp.add_grad %[[W]], %[[C]] {tiles = 4 : i64} : tensor<4x8xf32>
+    pp.add_grad %w, %1 {tiles = 4 : i64} : tensor<4x8xf32>
     pp.yield %1 : tensor<4x8xf32>
   }
   // CHECK: pp.copy %{{.*}} from 1 to 0 {gradient_of = 0 : i64, id = 1 : i64} : tensor<4x8xf32>
   %3 = pp.copy %2 from 1 to 0 {id = 1 : i64, gradient_of = 0 : i64} : tensor<4x8xf32>
-  // CHECK: pp.update %[[W]], %{{.*}}, %{{.*}} : tensor<4x8xf32>
-  pp.update %w, %2, %3 : tensor<4x8xf32>
-  // CHECK: pp.update %[[W]] : tensor<4x8xf32>
-  pp.update %w : tensor<4x8xf32>
   return
 }

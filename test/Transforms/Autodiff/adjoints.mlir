@@ -12,7 +12,7 @@
 // CHECK: %[[ROWS:.*]] = pp.reshape %[[DY]] : tensor<2x3x5xf32> to tensor<6x5xf32>
 // CHECK: %[[DW:.*]] = pp.matmul %[[X]], %[[ROWS]] {transpose_lhs}
 // CHECK-NOT: pp.matmul
-// CHECK: pp.update
+// CHECK: pp.add_grad
 func.func @rows_times_matrix(%x: tensor<2x3x4xf32> {pp.input = "x"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<ones>} : tensor<4x5xf32>
   %l = pp.place 0 stage 0 -> tensor<f32> {

@@ -15,7 +15,7 @@
 // CHECK: %[[BACK:.*]] = pp.copy %[[B1]] from 1 to 0 {gradient_of = 7 : i64
 // CHECK: pp.place 0 stage 0 backward
 // CHECK: pp.add
-// CHECK: pp.update
+// CHECK: pp.add_grad
 func.func @skip(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>, place = 0 : i64} : tensor<4xf32>
   %h = pp.place 0 stage 0 -> tensor<8x4xf32> {
@@ -43,17 +43,16 @@ func.func @skip(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // -----
 
-// Each copy of a tied parameter has an update, with the part of its place; one
-// whose place sends no gradient as well.
+// Each place adds to the gradient of its copy of a tied parameter; one whose
+// values are detached adds nothing.
 
 // CHECK-LABEL: @tied
-// CHECK: %[[W0:.*]] = pp.param "w" {{.*}}place = 0
 // CHECK: %[[W1:.*]] = pp.param "w" {{.*}}place = 1
-// CHECK: %[[G:.*]] = pp.place 1 stage 1 backward
+// CHECK: pp.place 1 stage 1 backward
+// CHECK: pp.add_grad %[[W1]], %{{.*}} : tensor<4xf32>
 // CHECK-NOT: backward
 // CHECK-NOT: pp.copy
-// CHECK: pp.update %[[W0]] : tensor<4xf32>
-// CHECK: pp.update %[[W1]], %[[G]] : tensor<4xf32>
+// CHECK-NOT: pp.add_grad
 func.func @tied(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
   %w0 = pp.param "w" {init = #pp.init<zeros>, place = 0 : i64} : tensor<4xf32>
   %w1 = pp.param "w" {init = #pp.init<zeros>, place = 1 : i64} : tensor<4xf32>
@@ -132,10 +131,9 @@ func.func @constant(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
 // CHECK-NOT: pp.copy
 // CHECK: %[[TWO:.*]] = pp.add
 // CHECK-NOT: pp.copy
-// CHECK: %[[G:.*]] = pp.place 0 stage 0 backward -> tensor<4xf32> {
+// CHECK: pp.place 0 stage 0 backward {
 // CHECK-NEXT: %[[B:.*]] = pp.broadcast %[[TWO]]
-// CHECK-NEXT: pp.yield %[[B]]
-// CHECK: pp.update %{{.*}}, %[[G]]
+// CHECK-NEXT: pp.add_grad %{{.*}}, %[[B]]
 func.func @adds_constant() -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>, place = 0 : i64} : tensor<4xf32>
   %h = pp.place 0 stage 0 -> tensor<f32> {

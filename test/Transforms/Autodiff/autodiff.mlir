@@ -7,12 +7,12 @@
 // CHECK: %[[M:.*]] = pp.matmul %arg0, %[[W]]
 // CHECK: %[[E:.*]] = pp.exp %[[M]]
 // CHECK: pp.yield %{{.*}}, %[[E]]
-// CHECK: %[[B:.*]] = pp.place 0 stage 0 backward -> tensor<2x3xf32> {
+// CHECK: pp.place 0 stage 0 backward {
 // CHECK: pp.mul %{{.*}}, %[[F]]#1
 // CHECK: %[[DW:.*]] = pp.matmul %arg0, %{{.*}} {transpose_lhs}
 // CHECK-NOT: pp.matmul
-// CHECK: pp.yield %[[DW]]
-// CHECK: pp.update %[[W]], %[[B]]
+// CHECK: pp.add_grad %[[W]], %[[DW]] : tensor<2x3xf32>
+// CHECK-NEXT: pp.yield{{$}}
 // CHECK: return %[[F]]#0
 func.func @product(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<2x3xf32>
@@ -26,9 +26,9 @@ func.func @product(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // Several uses: the gradients add.
 // CHECK-LABEL: func.func @twice
-// CHECK: pp.place 0 stage 0 backward -> tensor<2xf32> {
+// CHECK: pp.place 0 stage 0 backward {
 // CHECK: %[[SUM:.*]] = pp.add
-// CHECK: pp.yield %[[SUM]]
+// CHECK: pp.add_grad %{{.*}}, %[[SUM]]
 func.func @twice(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<2xf32>
   %0 = pp.mul %x, %w : tensor<8x2xf32>, tensor<2xf32>
@@ -41,8 +41,9 @@ func.func @twice(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // CHECK-LABEL: func.func @cut
 // CHECK-NOT: pp.detach
-// CHECK: pp.update %[[V:.*]], %{{.*}} : tensor<3xf32>
-// CHECK-NOT: pp.update
+// CHECK: %[[V:.*]] = pp.param "v"
+// CHECK: pp.add_grad %[[V]], %{{.*}} : tensor<3xf32>
+// CHECK-NOT: pp.add_grad
 func.func @cut(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
   // expected-warning @+1 {{'w' never learns: every path from the loss to it passes a detach}}
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<2x3xf32>

@@ -4,7 +4,6 @@
 // RUN: ppopt opt %t/pass-on.mlir --pp-insert-plan="mesh=dp=1,pp=2" --pp-autodiff --canonicalize --cse --pp-split-batch --pp-split-tasks | FileCheck %t/pass-on.mlir
 // RUN: ppopt opt %t/relay.mlir --pp-insert-plan="mesh=dp=1,pp=2" --pp-autodiff --canonicalize --cse --pp-split-batch --pp-split-tasks | FileCheck %t/relay.mlir
 // RUN: not ppopt opt %t/gone.mlir --pp-insert-plan="mesh=dp=1,pp=2" --pp-split-tasks 2>&1 | FileCheck %t/gone.mlir
-// RUN: not ppopt opt %t/nobody.mlir --pp-insert-plan --pp-split-tasks 2>&1 | FileCheck %t/nobody.mlir
 
 //--- skip.mlir
 // Stage 0 feeds stage 2 on its own place directly and stage 1 by a transfer.
@@ -149,18 +148,5 @@ func.func @gone(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
     %1 = pp.reduce sum %x [0, 1] : tensor<8x4xf32>
     pp.yield %1 : tensor<f32>
   }
-  return %l : tensor<f32>
-}
-
-//--- nobody.mlir
-// CHECK: error: 'pp.update' op adds a gradient of 'w' that no backward region yields: no task would add it
-func.func @nobody(%x: tensor<8xf32> {pp.input = "x"}) -> tensor<f32> {
-  %w = pp.param "w" {init = #pp.init<zeros>} : tensor<f32>
-  %g = pp.constant dense<1.0> : tensor<f32>
-  %l = pp.place 0 stage 0 -> tensor<f32> {
-    %1 = pp.add %w, %w : tensor<f32>, tensor<f32>
-    pp.yield %1 : tensor<f32>
-  }
-  pp.update %w, %g : tensor<f32>
   return %l : tensor<f32>
 }

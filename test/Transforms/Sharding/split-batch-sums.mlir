@@ -102,3 +102,25 @@ func.func @softmax_of_rows(%x: tensor<8x3xf64> {pp.input = "x"}) -> tensor<f64> 
   %4 = pp.reduce sum %3 [0, 1] : tensor<3x8xf64>
   return %4 : tensor<f64>
 }
+
+// -----
+
+// Each tile computes the whole gradient of a penalty, and adds its share; of the other parameter it adds its part.
+// CHECK-LABEL: func.func @penalty
+// CHECK: %[[W:.*]] = pp.param "w"
+// CHECK: %[[V:.*]] = pp.param "v"
+// CHECK: pp.place 0 stage 0 backward
+// CHECK: pp.add_grad %[[W]], %{{.*}} : tensor<3xf64>
+// CHECK-NEXT: pp.add_grad %[[V]], %{{.*}} {tiles = 4 : i64} : tensor<3xf64>
+// WHOLE-LABEL: func.func @penalty
+// WHOLE-NOT: tiles
+func.func @penalty(%x: tensor<8x3xf64> {pp.input = "x"}) -> tensor<f64> {
+  %w = pp.param "w" {init = #pp.init<zeros>} : tensor<3xf64>
+  %v = pp.param "v" {init = #pp.init<zeros>} : tensor<3xf64>
+  %0 = pp.mul %x, %w : tensor<8x3xf64>, tensor<3xf64>
+  %1 = pp.reduce sum %0 [0, 1] : tensor<8x3xf64>
+  %2 = pp.tanh %v : tensor<3xf64>
+  %3 = pp.reduce sum %2 [0] : tensor<3xf64>
+  %4 = pp.add %1, %3 : tensor<f64>, tensor<f64>
+  return %4 : tensor<f64>
+}

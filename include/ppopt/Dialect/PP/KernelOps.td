@@ -54,7 +54,7 @@ def PP_LaunchOp : PP_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceM
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$ins, Variadic<AnyMemRef>:$outs,
-                       DenseI64ArrayAttr:$inplace, OptionalAttr<I64Attr>:$tiles);
+                       DenseI64ArrayAttr:$inplace, OptionalAttr<PP_I64Attr>:$tiles);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$kernel `ins` `(` ($ins^ `:` type($ins))? `)` `outs` `(` ($outs^ `:` type($outs))? `)` attr-dict (`->` type($results)^)?";
 }
@@ -77,9 +77,9 @@ def PP_ProductOp : PP_Op<"product", []> {
     ```
   }];
   let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$c, Optional<AnyMemRef>:$workspace,
-    I64Attr:$m, I64Attr:$n, I64Attr:$k, DenseI64ArrayAttr:$batch,
+    PP_I64Attr:$m, PP_I64Attr:$n, PP_I64Attr:$k, DenseI64ArrayAttr:$batch,
     DenseI64ArrayAttr:$a_strides, DenseI64ArrayAttr:$b_strides, DenseI64ArrayAttr:$c_strides,
-    I64Attr:$a_offset, I64Attr:$b_offset, I64Attr:$c_offset, UnitAttr:$accumulate);
+    PP_I64Attr:$a_offset, PP_I64Attr:$b_offset, PP_I64Attr:$c_offset, UnitAttr:$accumulate);
   let assemblyFormat = "$a `,` $b `into` $c (`workspace` $workspace^ `:` type($workspace))? attr-dict `:` type($a) `,` type($b) `,` type($c)";
 }
 
@@ -94,7 +94,7 @@ def PP_TempOp : PP_Op<"temp", [Pure]> {
     %t = pp.temp 64 : memref<4x8xf32>
     ```
   }];
-  let arguments = (ins I64Attr:$offset);
+  let arguments = (ins PP_I64Attr:$offset);
   let results = (outs AnyMemRef:$result);
   let assemblyFormat = "$offset attr-dict `:` type($result)";
 }
@@ -112,8 +112,8 @@ def PP_RegionOp : PP_Op<"region"> {
     pp.region "parameters" "params:b0" at 64 bytes 512
     ```
   }];
-  let arguments = (ins StrAttr:$kind, StrAttr:$region_name, I64Attr:$offset, I64Attr:$bytes,
-                       DefaultValuedAttr<I64Attr, "0">:$place);
+  let arguments = (ins StrAttr:$kind, StrAttr:$region_name, PP_I64Attr:$offset, PP_I64Attr:$bytes,
+                       DefaultValuedAttr<PP_I64Attr, "0">:$place);
   let assemblyFormat = "$kind $region_name `at` $offset `bytes` $bytes attr-dict";
 }
 

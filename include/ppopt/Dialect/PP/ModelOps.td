@@ -62,7 +62,7 @@ def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
     ```
   }];
   let arguments = (ins StrAttr:$param_name, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay,
-                       OptionalAttr<I64Attr>:$place);
+                       OptionalAttr<PP_I64Attr>:$place);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$param_name attr-dict `:` type($result)";
   let hasVerifier = 1;
@@ -98,7 +98,7 @@ def PP_IotaOp : PP_ModelOp<"iota", [PP_TiledSpace, PP_Element]> {
     %positions = pp.iota {dim = 1 : i64} -> tensor<4x8xi32>
     ```
   }];
-  let arguments = (ins Optional<PP_IntTensor>:$key, I64Attr:$dim, OptionalAttr<PP_TileAttr>:$tile);
+  let arguments = (ins Optional<PP_IntTensor>:$key, PP_I64Attr:$dim, OptionalAttr<PP_TileAttr>:$tile);
   let results = (outs PP_NumberTensor:$result);
   let assemblyFormat = "($key^ `:` type($key))? attr-dict `->` type($result)";
   let hasVerifier = 1;
@@ -283,7 +283,7 @@ def PP_DropoutOp : PP_ModelOp<"dropout", [PP_TiledSpace, PP_Element, PP_Adjoint,
     ```
   }];
   let arguments = (ins PP_FloatTensor:$x, Optional<PP_IntTensor>:$key, F64Attr:$p,
-                       OptionalAttr<I64Attr>:$stream, OptionalAttr<PP_TileAttr>:$tile);
+                       OptionalAttr<PP_I64Attr>:$stream, OptionalAttr<PP_TileAttr>:$tile);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$x (`key` $key^ `:` type($key))? attr-dict `:` type($x)";
   let hasVerifier = 1;
@@ -396,7 +396,7 @@ def PP_ConcatOp : PP_ModelOp<"concat", [PP_Infer, PP_LinearSpace, PP_Element, PP
     %y = pp.concat %a, %b {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x2xf32>
     ```
   }];
-  let arguments = (ins Variadic<PP_Tensor>:$inputs, I64Attr:$dim);
+  let arguments = (ins Variadic<PP_Tensor>:$inputs, PP_I64Attr:$dim);
   let results = (outs PP_Tensor:$result);
   let assemblyFormat = "$inputs attr-dict `:` type($inputs)";
 }
@@ -692,7 +692,7 @@ def PP_CrossEntropyOp : PP_ModelOp<"cross_entropy", [PP_Infer, PP_Space, PP_Deco
     %loss = pp.cross_entropy %logits, %targets {ignore_index = -1 : i64} : tensor<2x4x16xf32>, tensor<2x4xi32>
     ```
   }];
-  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<I64Attr>:$ignore_index);
+  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<PP_I64Attr>:$ignore_index);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits) `,` type($targets)";
 }
@@ -708,7 +708,7 @@ def PP_TokenLossOp : PP_ModelOp<"token_loss", [PP_Infer, DeclareOpInterfaceMetho
     %losses = pp.token_loss %logits, %targets : tensor<2x4x16xf32>, tensor<2x4xi32>
     ```
   }];
-  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<I64Attr>:$ignore_index);
+  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, OptionalAttr<PP_I64Attr>:$ignore_index);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$logits `,` $targets attr-dict `:` type($logits) `,` type($targets)";
 }
@@ -725,7 +725,7 @@ def PP_TokenLossGradOp : PP_ModelOp<"token_loss_grad", [PP_IndexSpace, PP_Decomp
     %dlogits = pp.token_loss_grad %logits, %targets, %dloss : tensor<2x4x16xf32>, tensor<2x4xi32>, tensor<2x4xf32>
     ```
   }];
-  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, PP_FloatTensor:$dloss, OptionalAttr<I64Attr>:$ignore_index);
+  let arguments = (ins PP_FloatTensor:$logits, PP_IntTensor:$targets, PP_FloatTensor:$dloss, OptionalAttr<PP_I64Attr>:$ignore_index);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$logits `,` $targets `,` $dloss attr-dict `:` type($logits) `,` type($targets) `,` type($dloss)";
   let hasVerifier = 1;
@@ -742,7 +742,7 @@ def PP_CountOp : PP_ModelOp<"count", [PP_Space, PP_Decompose]> {
     %n = pp.count %targets {ignore_index = -1 : i64} : tensor<2x4xi32> to tensor<f32>
     ```
   }];
-  let arguments = (ins PP_IntTensor:$targets, I64Attr:$ignore_index);
+  let arguments = (ins PP_IntTensor:$targets, PP_I64Attr:$ignore_index);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$targets attr-dict `:` type($targets) `to` type($result)";
   let hasVerifier = 1;
@@ -761,7 +761,7 @@ def PP_CheckIdsOp : PP_ModelOp<"check_ids", [PP_Decompose, AllTypesMatch<["statu
     %after = pp.check_ids %status, %ids {size = 16 : i64} : tensor<i64>, tensor<2x4xi32>
     ```
   }];
-  let arguments = (ins PP_IntTensor:$status, PP_IntTensor:$ids, I64Attr:$size, OptionalAttr<I64Attr>:$ignore_index);
+  let arguments = (ins PP_IntTensor:$status, PP_IntTensor:$ids, PP_I64Attr:$size, OptionalAttr<PP_I64Attr>:$ignore_index);
   let results = (outs PP_IntTensor:$result);
   let assemblyFormat = "$status `,` $ids attr-dict `:` type($status) `,` type($ids)";
 }

@@ -47,6 +47,11 @@ class PP_Attr<string name, string mnemonic_> : AttrDef<PP_Dialect, name> {
   let mnemonic = mnemonic_;
 }
 
+/// MLIR's I64Attr, but signed in C++, as sizes, counts and numbers of places are everywhere else.
+def PP_I64Attr : TypedSignlessIntegerAttrBase<I64, "int64_t", "64-bit signless integer attribute"> {
+  let convertFromStorage = "$_self.getInt()";
+}
+
 class PP_Enum<string name, string summary, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::mlir::pp";

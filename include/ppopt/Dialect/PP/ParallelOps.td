@@ -29,7 +29,7 @@ def PP_OnOp : PP_Op<"on", [SingleBlock, RecursiveMemoryEffects, NoRegionArgument
     }
     ```
   }];
-  let arguments = (ins I64Attr:$place);
+  let arguments = (ins PP_I64Attr:$place);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$place attr-dict-with-keyword (`->` type($results)^)? $body";
@@ -64,7 +64,7 @@ def PP_PlaceOp : PP_Op<"place", [SingleBlock, RecursiveMemoryEffects, NoRegionAr
     }
     ```
   }];
-  let arguments = (ins I64Attr:$place, I64Attr:$stage, UnitAttr:$backward, UnitAttr:$evaluation);
+  let arguments = (ins PP_I64Attr:$place, PP_I64Attr:$stage, UnitAttr:$backward, UnitAttr:$evaluation);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$place `stage` $stage (`backward` $backward^)? (`evaluation` $evaluation^)? attr-dict-with-keyword (`->` type($results)^)? $body";
@@ -84,7 +84,7 @@ def PP_CopyOp : PP_ModelOp<"copy", [PP_LinearSpace, SameOperandsAndResultType]> 
     %y = pp.copy %x from 0 to 1 {id = 0 : i64} : tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins PP_Tensor:$x, I64Attr:$from, I64Attr:$to, I64Attr:$id, OptionalAttr<I64Attr>:$gradient_of);
+  let arguments = (ins PP_Tensor:$x, PP_I64Attr:$from, PP_I64Attr:$to, PP_I64Attr:$id, OptionalAttr<PP_I64Attr>:$gradient_of);
   let results = (outs PP_Tensor:$result);
   let assemblyFormat = "$x `from` $from `to` $to attr-dict `:` type($x)";
   let hasFolder = 1;
@@ -111,25 +111,30 @@ def PP_YieldOp : PP_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["Pla
   let builders = [OpBuilder<(ins), [{}]>];
 }
 
-def PP_UpdateOp : PP_Op<"update"> {
-  let summary = "the optimizer updates a parameter by its gradient";
+def PP_AddGradOp : PP_Op<"add_grad", [HasParent<"PlaceOp">, SameTypeOperands, MemoryEffects<[MemWrite]>]> {
+  let summary = "adds to a parameter's gradient";
   let description = [{
-    The gradient, of the global batch, is the sum of `gradients`: a part for each stage that uses the parameter. A parameter without an
-    update is never changed. It appears in phase `train`, at most once per `pp.param`. If a parameter has copies on several
-    places, each update has the parts of its place, perhaps none, and all are summed before the first of them.
+    `gradient` is a part of the gradient of the loss of the global batch with respect to `param`: what the uses of the parameter in one
+    stage give. Parts of several stages and microbatches add up. A parameter learns if some op adds to its gradient, and is never changed
+    otherwise. Autodiff puts the ops of a stage at the end of its backward region, in the order of the parameters. What a task adds goes
+    into the accumulator of its place. Where the gradient depends on no row of the batch, each of the batch's `tiles` computes the whole of
+    it, and adds its share: the gradient divided by `tiles`.
 
     Example:
 
     ```mlir
-    func.func @train(%dw: tensor<4x8xf32>, %dw2: tensor<4x8xf32>) {
+    func.func @train(%dw: tensor<4x8xf32>) {
       %w = pp.param "w" {init = #pp.init<zeros>} : tensor<4x8xf32>
-      pp.update %w, %dw, %dw2 : tensor<4x8xf32>
+      pp.place 0 stage 0 backward {
+        pp.add_grad %w, %dw : tensor<4x8xf32>
+        pp.yield
+      }
       return
     }
     ```
   }];
-  let arguments = (ins PP_FloatTensor:$param, Variadic<PP_FloatTensor>:$gradients);
-  let assemblyFormat = "$param (`,` $gradients^)? attr-dict `:` custom<SameTypes>(type($param), type($gradients), ref($gradients))";
+  let arguments = (ins PP_FloatTensor:$param, PP_FloatTensor:$gradient, OptionalAttr<PP_I64Attr>:$tiles);
+  let assemblyFormat = "$param `,` $gradient attr-dict `:` type($param)";
   let hasVerifier = 1;
 }
 
@@ -171,10 +176,10 @@ def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> 
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, PP_TaskKindAttr:$kind, I64Attr:$stage, I64Attr:$place,
+  let arguments = (ins SymbolNameAttr:$sym_name, PP_TaskKindAttr:$kind, PP_I64Attr:$stage, PP_I64Attr:$place,
     TypeAttrOf<FunctionType>:$function_type,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs,
-    OptionalAttr<I64Attr>:$temp_bytes, OptionalAttr<I64Attr>:$workspace_bytes);
+    OptionalAttr<PP_I64Attr>:$temp_bytes, OptionalAttr<PP_I64Attr>:$workspace_bytes);
   let regions = (region AnyRegion:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -230,8 +235,8 @@ def PP_TransferOp : PP_Op<"transfer", [Symbol]> {
     pp.transfer @x1 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0} : tensor<4x32xf32>
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$value, I64Attr:$from, I64Attr:$to,
-    I64Attr:$from_stage, I64Attr:$to_stage, TypeAttr:$type, UnitAttr:$requires_grad, OptionalAttr<FlatSymbolRefAttr>:$gradient_of,
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$value, PP_I64Attr:$from, PP_I64Attr:$to,
+    PP_I64Attr:$from_stage, PP_I64Attr:$to_stage, TypeAttr:$type, UnitAttr:$requires_grad, OptionalAttr<FlatSymbolRefAttr>:$gradient_of,
     UnitAttr:$step);
   let assemblyFormat = "$sym_name $value `from` $from `to` $to `stage` $from_stage `to` $to_stage attr-dict `:` $type";
   let hasVerifier = 1;

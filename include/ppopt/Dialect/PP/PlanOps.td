@@ -23,13 +23,13 @@ def PP_PlanOp : PP_Op<"plan", []> {
   }];
   let arguments = (ins
     TypedArrayAttrBase<PP_MeshAxisAttr, "mesh axes">:$mesh,
-    I64Attr:$batch, I64Attr:$microbatches, StrAttr:$schedule,
-    StrAttr:$optimizer, UnitAttr:$nesterov, StrAttr:$target, I64Attr:$threads,
+    PP_I64Attr:$batch, PP_I64Attr:$microbatches, StrAttr:$schedule,
+    StrAttr:$optimizer, UnitAttr:$nesterov, StrAttr:$target, PP_I64Attr:$threads,
     StrAttr:$cpu, StrAttr:$features,
     DefaultValuedStrAttr<StrAttr, "ranks">:$launch, DefaultValuedStrAttr<StrAttr, "sum">:$tied,
     DefaultValuedStrAttr<StrAttr, "cheap">:$recompute, DefaultValuedStrAttr<StrAttr, "model">:$precision,
     OptionalAttr<StrAttr>:$table, OptionalAttr<DenseI64ArrayAttr>:$stage_places,
-    OptionalAttr<I64Attr>:$device_memory);
+    OptionalAttr<PP_I64Attr>:$device_memory);
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -52,7 +52,7 @@ def PP_InputDeclOp : PP_Op<"input_decl"> {
     pp.input_decl "tokens" {type = tensor<8x16xi32>, shift = 0 : i64}
     ```
   }];
-  let arguments = (ins StrAttr:$input_name, TypeAttr:$type, I64Attr:$shift,
+  let arguments = (ins StrAttr:$input_name, TypeAttr:$type, PP_I64Attr:$shift,
                        DefaultValuedOptionalAttr<ArrayAttr, "{}">:$ranges);
   let assemblyFormat = "$input_name attr-dict";
 }
@@ -88,7 +88,7 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, DenseI64ArrayAttr:$offsets,
-                       I64Attr:$elements, TypeAttr:$type, BoolAttr:$decayed,
+                       PP_I64Attr:$elements, TypeAttr:$type, BoolAttr:$decayed,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{0}">:$places, UnitAttr:$borrowed);
   let assemblyFormat = "$sym_name attr-dict";
   let hasVerifier = 1;
@@ -130,7 +130,7 @@ def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock, NoRegionArgume
     }
     ```
   }];
-  let arguments = (ins DefaultValuedOptionalAttr<I64Attr, "-1">:$place, UnitAttr:$evaluation, DenseI64ArrayAttr:$slots,
+  let arguments = (ins DefaultValuedOptionalAttr<PP_I64Attr, "-1">:$place, UnitAttr:$evaluation, DenseI64ArrayAttr:$slots,
                        OptionalAttr<DenseI64ArrayAttr>:$slot_places);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "($place^):(`local`)? attr-dict-with-keyword $body";
@@ -138,9 +138,9 @@ def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock, NoRegionArgume
   let extraClassDeclaration = [{
     /// The place of a local schedule.
     static constexpr int64_t kAllPlaces = -1;
-    bool isLocal() { return static_cast<int64_t>(getPlace()) == kAllPlaces; }
+    bool isLocal() { return getPlace() == kAllPlaces; }
     /// Whether actions of the place stand here.
-    bool isOf(int64_t place) { return isLocal() || static_cast<int64_t>(getPlace()) == place; }
+    bool isOf(int64_t place) { return isLocal() || getPlace() == place; }
     /// The place that a slot is on.
     int64_t getSlotPlace(int64_t slot) { return isLocal() ? (*getSlotPlaces())[slot] : getPlace(); }
   }];
@@ -171,7 +171,7 @@ def PP_RunOp : PP_Action<"run", [DeclareOpInterfaceMethods<SymbolUserOpInterface
     }
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$task, I64Attr:$microbatch, DictionaryAttr:$slots);
+  let arguments = (ins FlatSymbolRefAttr:$task, PP_I64Attr:$microbatch, DictionaryAttr:$slots);
   let assemblyFormat = "$task `microbatch` $microbatch $slots attr-dict";
 }
 
@@ -205,8 +205,8 @@ def PP_StartOp : PP_Action<"start"> {
     }
     ```
   }];
-  let arguments = (ins I64Attr:$id, StrAttr:$collective, StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$among,
-                       I64Attr:$channel, AnyAttr:$what);
+  let arguments = (ins PP_I64Attr:$id, StrAttr:$collective, StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$among,
+                       PP_I64Attr:$channel, AnyAttr:$what);
   let assemblyFormat = "$id $collective `over` $axes (`among` $among^)? `channel` $channel $what attr-dict";
   let extraClassDeclaration = [{
     /// Number of ranks that take part.
@@ -220,7 +220,7 @@ class PP_TransferAction<string mnemonic>
     Does not wait: `pp.wait` of its `id` does. `slot` holds the value. Transfers from one place to another are matched in the order of
     their starts at both ends.
   }];
-  let arguments = (ins I64Attr:$id, FlatSymbolRefAttr:$transfer, I64Attr:$microbatch, I64Attr:$slot);
+  let arguments = (ins PP_I64Attr:$id, FlatSymbolRefAttr:$transfer, PP_I64Attr:$microbatch, PP_I64Attr:$slot);
   let assemblyFormat = "$id $transfer `microbatch` $microbatch `slot` $slot attr-dict";
 }
 def PP_SendOp : PP_TransferAction<"send"> {
@@ -265,7 +265,7 @@ def PP_WaitOp : PP_Action<"wait"> {
     }
     ```
   }];
-  let arguments = (ins I64Attr:$id);
+  let arguments = (ins PP_I64Attr:$id);
   let assemblyFormat = "$id attr-dict";
 }
 
@@ -287,7 +287,7 @@ def PP_CopyValueOp : PP_Action<"copy_value", [DeclareOpInterfaceMethods<SymbolUs
     }
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$transfer, I64Attr:$microbatch, I64Attr:$from_slot, I64Attr:$to_slot);
+  let arguments = (ins FlatSymbolRefAttr:$transfer, PP_I64Attr:$microbatch, PP_I64Attr:$from_slot, PP_I64Attr:$to_slot);
   let assemblyFormat = "$transfer `microbatch` $microbatch `from` `slot` $from_slot `to` `slot` $to_slot attr-dict";
 }
 

@@ -9,13 +9,15 @@ def Autodiff : Pass<"pp-autodiff", "::mlir::ModuleOp"> {
   let summary = "Adds the backward ops and the updates of the parameters that learn";
   let description = [{
     Reverse mode, from the loss up to the parameters and the detaches; what needs no gradient gets none. Consumes every
-    `pp.detach`. Runs once. A trained parameter that can receive no gradient is warned about with the reason and has no
-    `pp.update`.
+    `pp.detach`. Runs once. The gradient of a parameter is added by a `pp.add_grad` in the backward region that computes it. A trained
+    parameter that can receive no gradient is warned about with the reason and has none.
 
     ```mlir
-    %l, %h = pp.place 0 -> ... { ... }       // yields what the backward reads
-    %dw = pp.place 0 -> ... { ... }
-    pp.update %w, %dw : tensor<4x4xf32>
+    %l, %h = pp.place 0 stage 0 -> ... { ... }       // yields what the backward reads
+    pp.place 0 stage 0 backward {
+      ...
+      pp.add_grad %w, %dw : tensor<4x4xf32>
+    }
     ```
   }];
 }

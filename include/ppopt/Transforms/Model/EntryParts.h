@@ -25,14 +25,21 @@ struct EntryParts {
   func::FuncOp entry;
   SmallVector<StageParts> stages; ///< by number
   SmallVector<CopyOp> copies;
-  SmallVector<UpdateOp> updates;
   Value loss; ///< within its stage
   /// The loss of training, if a backward region makes it; `loss` is then that
   /// of evaluation. Else null.
   Value trainingLoss;
 
+  Block *getBlock() { return &entry.getBody().front(); }
   /// The stage one of whose regions the block is; null for others.
   StageParts *getStageOf(Block *block);
+  /// The region that hands on what a copy brings: the one that makes it, or one
+  /// that only passes it on.
+  Block *getSender(CopyOp copy);
+  /// Whether the forward of `stage` makes the loss: it is made there, or no
+  /// region makes it (a constant one, or one that was scaled outside), and the
+  /// stage is the last.
+  bool makesLoss(StageParts &stage);
 };
 
 /// Emits an error where the entry is not in phase train.

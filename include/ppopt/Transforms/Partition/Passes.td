@@ -5,13 +5,29 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ReadThroughViews : Pass<"pp-read-through-views", "::mlir::ModuleOp"> {
+  let summary = "Lets backwards read what attention computes as the forward goes on with it";
+  let description = [{
+    Where a backward region reads what attention computes, and the forward goes on with that value under views alone (heads merged into rows), the
+    backward reads the value under these views, and undoes them. `pp-split-tasks` then saves it once, as it lies in memory anyway.
+
+    ```mlir
+    %f:2 = pp.place 0 stage 0 { %a, %s = pp.attention ... pp.yield %y, %a }       // before
+    pp.place 0 stage 0 backward { ... %f#1 ... }
+
+    %f:3 = pp.place 0 stage 0 { %a, %s = pp.attention ... %t = pp.transpose %a [0, 2, 1, 3] ... pp.yield %y, %a, %t }   // after
+    pp.place 0 stage 0 backward { %u = pp.transpose %f#2 [0, 2, 1, 3] ... %u ... }
+    ```
+  }];
+}
+
 def SplitTasks : Pass<"pp-split-tasks", "::mlir::ModuleOp"> {
   let summary = "Cuts the entry into isolated tasks";
   let description = [{
     Per stage: prologue (what must be known over the whole batch before the first forward), forward, backward. What the backward reads of
     the forward is a saved value, or computed again right before its first use. The plan's `recompute` says what is: none (views and constants only), cheap (what follows
-    from saved values, parameters or inputs at no more than an elementwise cost) or layer (all but what `pp.checkpoint` marks and what the stage is given). Gradients
-    accumulate over microbatches in place. No `pp.checkpoint` is left.
+    from saved values, parameters or inputs at no more than an elementwise cost) or layer (all but what `pp.checkpoint` marks and what the stage is given). Each `pp.add_grad`
+    becomes an accumulation, in place over microbatches. No `pp.checkpoint` is left.
   }];
 }
 

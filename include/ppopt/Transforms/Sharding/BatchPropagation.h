@@ -50,6 +50,7 @@ private:
                                     BatchLoop cut) const;
   InFlightDiagnostic refuse(Operation *op, const Twine &why) const;
   LogicalResult makePartial(OpOperand &operand);
+  LogicalResult shareAmongTiles(AddGradOp add);
   bool canBecomeSplit(Value value) const;
   void becomeSplit(Value value, BatchState state);
   bool splitInRegion(OpResult result, BatchState state);

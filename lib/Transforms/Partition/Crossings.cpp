@@ -1,0 +1,201 @@
+//===- Crossings.cpp - What tasks hand to one another ---------------------===//
+
+#include "Crossings.h"
+
+#include "WeightPart.h"
+
+#include "ppopt/Analysis/PlanSchedule.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+AddedGradients::AddedGradients(Block &backward) {
+  for (auto add : backward.getOps<AddGradOp>()) {
+    Value gradient = throughPlace(add.getGradient());
+    bool isMadeHere =
+        gradient.getDefiningOp() && gradient.getParentBlock() == &backward;
+    (isMadeHere && !add.getTiles() ? byValue[gradient] : others).push_back(add);
+  }
+}
+
+ArrayRef<AddGradOp> AddedGradients::of(Value value) const {
+  auto found = byValue.find(value);
+  return found == byValue.end() ? ArrayRef<AddGradOp>() : found->second;
+}
+
+namespace {
+
+class CrossingFinder {
+public:
+  CrossingFinder(EntryParts &parts, PlanOp plan, const SharedValues &shared,
+                 const DenseSet<Value> &marked)
+      : parts(parts), recompute(getRecompute(plan)), shared(shared),
+        marked(marked) {
+    crossings.backwards.resize(parts.stages.size());
+  }
+
+  Crossings find(bool splitsBackward);
+
+private:
+  SmallVector<Value> getForwardRoots(StageParts &stage);
+  SmallVector<Value> getBackwardRoots(StageParts &stage);
+  void findSaved(StageParts &stage);
+  void noteRead(StageParts &stage, Value value);
+  void noteReads(StageParts &stage, const TaskScope &scope,
+                 ArrayRef<Value> roots);
+  void nameExports(int64_t stage, PlaceOp place);
+  void splitBackward(StageParts &stage);
+  SmallVector<Value> findHandedOn(StageParts &stage);
+  ValueSources getSources(ArrayRef<Block *> blocks) {
+    return {parts.entry, blocks, isAtHand, marked};
+  }
+
+  EntryParts &parts;
+  Recompute recompute;
+  const SharedValues &shared;
+  const DenseSet<Value> &marked;
+  std::function<bool(Value)> isAtHand = [this](Value value) {
+    return shared.getRole(value) != nullptr;
+  };
+  Crossings crossings;
+};
+
+} // namespace
+
+/// What the forward task is there for.
+SmallVector<Value> CrossingFinder::getForwardRoots(StageParts &stage) {
+  SmallVector<Value> roots(
+      crossings.exports[stage.getForwardBlock()].getArrayRef());
+  if (parts.makesLoss(stage))
+    roots.push_back(parts.loss);
+  return roots;
+}
+
+/// What the backward tasks are there for.
+SmallVector<Value> CrossingFinder::getBackwardRoots(StageParts &stage) {
+  Block *block = stage.getBackwardBlock();
+  SmallVector<Value> roots(crossings.exports[block].getArrayRef());
+  for (auto add : block->getOps<AddGradOp>())
+    roots.push_back(add.getGradient());
+  if (stage.evaluation)
+    roots.push_back(parts.trainingLoss);
+  return roots;
+}
+
+void CrossingFinder::findSaved(StageParts &stage) {
+  TaskNeeds needs;
+  needs.add(getBackwardRoots(stage), getSavingScope(parts, stage), shared);
+  BackwardCrossings &backward = crossings.backwards[stage.stage];
+  for (Operation &op : *stage.getBackwardBlock())
+    if (llvm::any_of(op.getResults(), [&](Value result) {
+          return needs.computed.contains(result);
+        }))
+      backward.ops.insert(&op);
+  Block *blocks[] = {stage.getForwardBlock(), parts.getBlock()};
+  backward.saved = chooseSaved(needs.taken, recompute, getSources(blocks));
+}
+
+/// A task of `stage` takes `value`: somebody has to hand it on. What a copy
+/// brings is exported by the region that yields it, even if that only passes it
+/// on.
+void CrossingFinder::noteRead(StageParts &stage, Value value) {
+  auto copy = value.getDefiningOp<CopyOp>();
+  if (!copy) {
+    crossings.exports[value.getParentBlock()].insert(value);
+    return;
+  }
+  crossings.readers[copy].push_back(stage.stage);
+  crossings.exports[parts.getSender(copy)].insert(throughPlace(copy.getX()));
+}
+
+void CrossingFinder::noteReads(StageParts &stage, const TaskScope &scope,
+                               ArrayRef<Value> roots) {
+  TaskNeeds needs;
+  needs.add(roots, scope, shared);
+  for (Value value : needs.taken)
+    noteRead(stage, value);
+}
+
+void CrossingFinder::nameExports(int64_t stage, PlaceOp place) {
+  Block *block = &place.getBody().front();
+  llvm::SetVector<Value> &values = crossings.exports[block];
+  sortByPosition(parts.entry, values);
+  StringRef kind = place.getBackward() ? ".g" : ".v";
+  for (auto [i, value] : llvm::enumerate(values))
+    crossings.names[{block, value}] =
+        ("s" + Twine(stage) + kind + Twine(i)).str();
+}
+
+/// What the weight part takes. A value is computed again only from others that
+/// the weight part reads anyway: the gradient of an activation is handed on,
+/// not what it was made of.
+SmallVector<Value> CrossingFinder::findHandedOn(StageParts &stage) {
+  const BackwardCrossings &backward = crossings.backwards[stage.stage];
+  Block *body = stage.getBackwardBlock();
+  DenseSet<Value> notWeights(backward.saved.begin(), backward.saved.end());
+  for (Operation *op : backward.ops)
+    if (!backward.weights.contains(op))
+      notWeights.insert(op->result_begin(), op->result_end());
+  TaskNeeds needs;
+  for (Operation *op : backward.weights)
+    for (Value operand : op->getOperands())
+      if (Value value = throughPlace(operand); notWeights.contains(value))
+        needs.taken.insert(value);
+  TaskScope scope = getBackwardScope(parts, stage, llvm::to_vector(notWeights));
+  for (AddGradOp add : AddedGradients(*body).others)
+    needs.add(add.getGradient(), scope, shared);
+  sortByPosition(parts.entry, needs.taken);
+  Block *blocks[] = {body, stage.getForwardBlock(), parts.getBlock()};
+  SmallVector<Value> taken =
+      dropRecomputed(needs.taken.getArrayRef(), recompute, getSources(blocks));
+  llvm::erase_if(taken,
+                 [&](Value value) { return value.getParentBlock() != body; });
+  return taken;
+}
+
+void CrossingFinder::splitBackward(StageParts &stage) {
+  BackwardCrossings &backward = crossings.backwards[stage.stage];
+  Block *body = stage.getBackwardBlock();
+  backward.isSplit = true;
+  backward.weights =
+      findWeightPart(*body, crossings.exports[body].getArrayRef());
+  backward.handedOn = findHandedOn(stage);
+  for (auto [i, value] : llvm::enumerate(backward.handedOn)) {
+    std::string &name = crossings.names[{body, value}];
+    if (name.empty())
+      name = ("s" + Twine(stage.stage) + ".w" + Twine(i)).str();
+  }
+}
+
+/// From the last task of a step to the first, so that all that a task has to
+/// hand on is known before what it takes for that.
+Crossings CrossingFinder::find(bool splitsBackward) {
+  for (StageParts &stage : parts.stages)
+    if (stage.backward) {
+      findSaved(stage);
+      for (Value value : crossings.backwards[stage.stage].saved)
+        noteRead(stage, value);
+    }
+  for (StageParts &stage : parts.stages)
+    if (stage.evaluation)
+      noteReads(
+          stage,
+          getLossScope(parts, stage, crossings.backwards[stage.stage].saved),
+          parts.loss);
+  for (StageParts &stage : llvm::reverse(parts.stages))
+    noteReads(stage, getForwardScope(parts, stage), getForwardRoots(stage));
+  for (StageParts &stage : parts.stages)
+    for (PlaceOp place : {stage.forward, stage.backward})
+      if (place)
+        nameExports(stage.stage, place);
+  for (StageParts &stage : parts.stages)
+    if (stage.backward && splitsBackward)
+      this->splitBackward(stage);
+  return std::move(crossings);
+}
+
+Crossings pp::findCrossings(EntryParts &parts, PlanOp plan,
+                            const SharedValues &shared,
+                            const DenseSet<Value> &marked) {
+  return CrossingFinder(parts, plan, shared, marked).find(splitsBackward(plan));
+}

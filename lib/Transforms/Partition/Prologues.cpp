@@ -1,0 +1,56 @@
+//===- Prologues.cpp - The tasks that sum over the batch ------------------===//
+
+#include "StageTasks.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// What a message says of a batch in which the count is zero.
+static StringAttr describeCount(BatchSumOp sum) {
+  Builder builder(sum.getContext());
+  auto count = throughCopies(sum.getPartial()).getDefiningOp<CountOp>();
+  if (!count)
+    return builder.getStringAttr("targets");
+  return builder.getStringAttr("targets, ignore_index " +
+                               Twine(count.getIgnoreIndex()));
+}
+
+/// What the sums are made of is computed here, whichever stage it belongs to.
+static void buildPrologue(const TaskSources &sources, int64_t place,
+                          unsigned level, OpBuilder &builder) {
+  SmallVector<BatchSumOp> sums;
+  for (const BatchSum &sum : sources.sums.getAll())
+    if (sum.place == place && sum.level == level)
+      sums.push_back(sum.op);
+  if (sums.empty())
+    return;
+  std::string name = ("p" + Twine(place) + "_P").str();
+  if (level > 0)
+    name += std::to_string(level);
+  TaskBuilder task(builder, name, TaskKind::Prologue, TaskOp::kNoStage, place,
+                   sources.parts.entry->getLoc());
+  TaskScope everything{throughCopies, [](Value) { return true; }};
+  TaskCloner cloner(task, everything, sources.shared, sources.crossings);
+  for (BatchSumOp sum : sums)
+    task.accumulate(sources.shared.getRole(sum), cloner.get(sum.getPartial()));
+  TaskOp made = task.finish();
+  // The schedule's check of counts needs to know which sums count targets. The
+  // task's checks of ids come after them.
+  for (auto [i, sum] : llvm::enumerate(sums))
+    if (sum.getCount())
+      made.setArgAttr(*made.getTiedArgument(i), kCountAttr, describeCount(sum));
+}
+
+/// A sum of what other sums are needed for has a prologue after theirs. Level
+/// by level: collectives are started in the order of the tasks.
+void pp::buildPrologues(const TaskSources &sources, OpBuilder &builder) {
+  llvm::SetVector<int64_t> places;
+  for (StageParts &stage : sources.parts.stages)
+    places.insert(stage.place);
+  unsigned levels = 0;
+  for (const BatchSum &sum : sources.sums.getAll())
+    levels = std::max(levels, sum.level + 1);
+  for (unsigned level = 0; level < levels; ++level)
+    for (int64_t place : places)
+      buildPrologue(sources, place, level, builder);
+}

@@ -1,0 +1,147 @@
+//===- ReadThroughViews.cpp - Backwards read what lies in memory anyway ---===//
+//
+// Where a backward region reads what attention computes, and the forward goes
+// on with that value under other views alone (heads merged into rows), the
+// backward reads the value under these views and undoes them. So the value is
+// saved once: of several views of one value `chooseSaved` takes one.
+//
+//   %f:2 = pp.place 0 stage 0 { %a, %s = pp.attention … %t = pp.transpose %a …
+//                               pp.yield %y, %a }              // before
+//   pp.place 0 stage 0 backward { … %f#1 … }
+//
+//   %f:3 = pp.place 0 stage 0 { … pp.yield %y, %a, %t }        // after
+//   pp.place 0 stage 0 backward { %u = pp.transpose %f#2 … %u … }
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Transforms/Model/EntryParts.h"
+
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Partition/Passes.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_READTHROUGHVIEWS
+#include "ppopt/Transforms/Partition/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+class ViewReader {
+public:
+  explicit ViewReader(StageParts &stage)
+      : forward(stage.getForwardBlock()), backward(stage.getBackwardBlock()),
+        builder(OpBuilder::atBlockBegin(backward)) {}
+
+  /// Whether any was.
+  bool readResultsOfAttention();
+
+private:
+  llvm::MapVector<Value, SmallVector<OpOperand *>> getReads();
+  Value getContinuation(Value value);
+  Value undoViews(Value value, Value continuation, Value same);
+
+  Block *forward, *backward;
+  OpBuilder builder;
+};
+
+} // namespace
+
+/// What a value is through places and checkpoints.
+static Value throughMarks(Value value) {
+  value = throughPlace(value);
+  if (auto mark = value.getDefiningOp<CheckpointOp>())
+    return throughMarks(mark.getX());
+  return value;
+}
+
+/// Adds the ops of the block, but for its yield, that read a value.
+static void addReaders(Value value, Block *block,
+                       llvm::SmallPtrSetImpl<Operation *> &readers) {
+  for (Operation *user : value.getUsers())
+    if (auto mark = dyn_cast<CheckpointOp>(user))
+      addReaders(mark, block, readers);
+    else if (user->getBlock() == block && !isa<YieldOp>(user))
+      readers.insert(user);
+}
+
+/// The forward's values that the backward reads, and where it does.
+llvm::MapVector<Value, SmallVector<OpOperand *>> ViewReader::getReads() {
+  llvm::MapVector<Value, SmallVector<OpOperand *>> reads;
+  for (Operation &op : *backward)
+    for (OpOperand &operand : op.getOpOperands()) {
+      Value value = throughMarks(operand.get());
+      if (value.getDefiningOp() && value.getParentBlock() == forward)
+        reads[value].push_back(&operand);
+    }
+  return reads;
+}
+
+/// `value` under the views with which alone the forward goes on.
+Value ViewReader::getContinuation(Value value) {
+  llvm::SmallPtrSet<Operation *, 4> readers;
+  addReaders(value, forward, readers);
+  if (readers.size() != 1)
+    return value;
+  Operation *only = *readers.begin();
+  if (!isa<ReshapeOp, TransposeOp>(only))
+    return value;
+  return getContinuation(only->getResult(0));
+}
+
+/// `value`, of which `continuation` is a view, made of `same`, which stands for
+/// that.
+Value ViewReader::undoViews(Value value, Value continuation, Value same) {
+  if (value == continuation)
+    return same;
+  Operation *view = continuation.getDefiningOp();
+  Value x = throughMarks(view->getOperand(0));
+  Location loc = view->getLoc();
+  Value undone;
+  if (auto transpose = dyn_cast<TransposeOp>(view))
+    undone = TransposeOp::create(builder, loc, same,
+                                 invertPermutationVector(transpose.getPerm()));
+  else
+    undone = ReshapeOp::create(builder, loc, x.getType(), same);
+  return undoViews(value, x, undone);
+}
+
+bool ViewReader::readResultsOfAttention() {
+  auto reads = getReads();
+  bool hasChanged = false;
+  for (auto &[value, operands] : reads) {
+    if (!value.getDefiningOp<AttentionOp>())
+      continue;
+    Value continuation = getContinuation(value);
+    if (continuation == value)
+      continue;
+    Value undone = undoViews(value, continuation, continuation);
+    for (OpOperand *operand : operands)
+      operand->set(undone);
+    hasChanged = true;
+  }
+  return hasChanged;
+}
+
+namespace {
+
+struct ReadThroughViews : pp::impl::ReadThroughViewsBase<ReadThroughViews> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> entry = findEntry(getOperation());
+    if (failed(entry))
+      return signalPassFailure();
+    FailureOr<EntryParts> parts = findParts(*entry);
+    if (failed(parts))
+      return signalPassFailure();
+    for (StageParts &stage : parts->stages)
+      if (stage.backward && ViewReader(stage).readResultsOfAttention())
+        yieldWhatIsRead(stage.forward);
+  }
+};
+
+} // namespace

@@ -1,0 +1,148 @@
+//===- StageTasks.cpp - The tasks of stages -------------------------------===//
+
+#include "StageTasks.h"
+
+#include "ppopt/Analysis/Cost.h"
+#include "ppopt/Transforms/Partition/Recompute.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+static RoleAttr getLossRole(MLIRContext *context) {
+  return RoleAttr::get(context, RoleKind::Loss, "loss");
+}
+
+static RoleAttr getGradRole(AddGradOp add) {
+  return RoleAttr::get(add.getContext(), RoleKind::Grad,
+                       add.getParam().getDefiningOp<ParamOp>().getParamName());
+}
+
+static void buildLoss(const TaskSources &sources, StageParts &stage,
+                      OpBuilder &builder) {
+  auto &[parts, sums, shared, crossings] = sources;
+  TaskBuilder task(builder, ("s" + Twine(stage.stage) + "_L").str(),
+                   TaskKind::Loss, stage.stage, stage.place,
+                   stage.evaluation.getLoc(), parts.loss.getType());
+  ArrayRef<Value> saved = crossings.backwards[stage.stage].saved;
+  TaskCloner cloner(task, getLossScope(parts, stage, saved), shared, crossings);
+  task.accumulate(getLossRole(builder.getContext()), cloner.get(parts.loss));
+  task.finish();
+}
+
+void pp::buildForward(const TaskSources &sources, StageParts &stage,
+                      OpBuilder &builder) {
+  auto &[parts, sums, shared, crossings] = sources;
+  Block *block = stage.getForwardBlock();
+  TaskBuilder task(builder, ("s" + Twine(stage.stage) + "_F").str(),
+                   TaskKind::Forward, stage.stage, stage.place,
+                   stage.forward.getLoc(), parts.loss.getType());
+  TaskCloner cloner(task, getForwardScope(parts, stage), shared, crossings);
+  if (parts.makesLoss(stage))
+    task.accumulate(getLossRole(builder.getContext()), cloner.get(parts.loss));
+  for (Value value : crossings.exports.lookup(block))
+    task.addResult(crossings.getSavedRole(block, value), cloner.get(value));
+  task.finish();
+  if (stage.evaluation)
+    buildLoss(sources, stage, builder);
+}
+
+namespace {
+
+/// A task of the backward of a stage.
+struct BackwardPart {
+  StringRef suffix;
+  TaskKind kind;
+  /// Computed in program order; what is computed again stands right before its
+  /// first use.
+  ArrayRef<Operation *> ops;
+  /// Taken from other tasks as it is needed.
+  ArrayRef<Value> taken;
+  /// Returned, and what the region exports.
+  ArrayRef<Value> handedOn;
+};
+
+} // namespace
+
+/// FLOPs of what a task computes again.
+static double countRecomputed(ArrayRef<Operation *> ops) {
+  double flops = 0;
+  for (Operation *op : ops)
+    if (!isFree(op) && !isa<ElementOpInterface>(op))
+      flops += estimateWork(op).flops;
+  return flops;
+}
+
+/// What one tile adds.
+static Value getShare(TaskBuilder &task, TaskCloner &cloner, AddGradOp add) {
+  Value gradient = cloner.get(add.getGradient());
+  std::optional<int64_t> tiles = add.getTiles();
+  if (!tiles)
+    return gradient;
+  OpBuilder &builder = task.getBuilder();
+  auto type = RankedTensorType::get({}, getElementTypeOrSelf(gradient));
+  Value share = ConstantOp::create(builder, gradient.getLoc(), type,
+                                   1.0 / static_cast<double>(*tiles));
+  return MulOp::create(builder, gradient.getLoc(), gradient, share);
+}
+
+static void buildPart(const TaskSources &sources, StageParts &stage,
+                      const BackwardPart &part, OpBuilder &builder) {
+  auto &[parts, sums, shared, crossings] = sources;
+  Block *body = stage.getBackwardBlock();
+  TaskBuilder task(
+      builder, ("s" + Twine(stage.stage) + "_" + part.suffix).str(), part.kind,
+      stage.stage, stage.place, stage.backward.getLoc(), parts.loss.getType());
+  TaskCloner cloner(task, getBackwardScope(parts, stage, part.taken), shared,
+                    crossings);
+  AddedGradients gradients(*body);
+  for (Operation *op : part.ops) {
+    // A view is made where it is read: a layer may have to be computed for it.
+    if (op->getNumOperands() > 0 && isFree(op) &&
+        gradients.of(op->getResult(0)).empty())
+      continue;
+    cloner.clone(op);
+    for (Value result : op->getResults())
+      for (AddGradOp add : gradients.of(result))
+        task.accumulate(getGradRole(add), task.lookup(result));
+  }
+  if (stage.evaluation && part.kind != TaskKind::BackwardWeight)
+    task.accumulate(getLossRole(builder.getContext()),
+                    cloner.get(parts.trainingLoss));
+  // Weights are the last to be done: gradients that no op makes go there.
+  if (part.kind != TaskKind::BackwardInput)
+    for (AddGradOp add : gradients.others)
+      task.accumulate(getGradRole(add), getShare(task, cloner, add));
+  llvm::SetVector<Value> results(part.handedOn.begin(), part.handedOn.end());
+  if (part.kind != TaskKind::BackwardWeight)
+    results.insert_range(crossings.exports.lookup(body));
+  for (Value value : results)
+    task.addResult(crossings.getSavedRole(body, value), cloner.get(value));
+  double recomputed = countRecomputed(cloner.getOnDemand());
+  TaskOp made = task.finish();
+  if (recomputed > 0)
+    made->setAttr(kRecomputedAttr,
+                  builder.getI64IntegerAttr(static_cast<int64_t>(recomputed)));
+}
+
+void pp::buildBackward(const TaskSources &sources, StageParts &stage,
+                       OpBuilder &builder) {
+  const BackwardCrossings &backward = sources.crossings.backwards[stage.stage];
+  ArrayRef<Operation *> all = backward.ops.getArrayRef();
+  if (!backward.isSplit)
+    return buildPart(
+        sources, stage,
+        {"B", TaskKind::Backward, all, backward.saved, /*handedOn=*/{}},
+        builder);
+  auto inputs = llvm::to_vector(llvm::make_filter_range(
+      all, [&](Operation *op) { return !backward.weights.contains(op); }));
+  buildPart(
+      sources, stage,
+      {"I", TaskKind::BackwardInput, inputs, backward.saved, backward.handedOn},
+      builder);
+  SmallVector<Value> taken(backward.saved);
+  taken.append(backward.handedOn);
+  buildPart(sources, stage,
+            {"W", TaskKind::BackwardWeight, backward.weights.getArrayRef(),
+             taken, /*handedOn=*/{}},
+            builder);
+}

@@ -1,0 +1,31 @@
+//===- StageTasks.h - The tasks of stages and prologues ---------*- C++ -*-===//
+
+#ifndef PPOPT_LIB_TRANSFORMS_PARTITION_STAGETASKS_H
+#define PPOPT_LIB_TRANSFORMS_PARTITION_STAGETASKS_H
+
+#include "TaskCloner.h"
+
+namespace mlir::pp {
+
+/// What tasks are built of; nothing in it is changed.
+struct TaskSources {
+  EntryParts &parts;
+  const BatchSums &sums;
+  const SharedValues &shared;
+  const Crossings &crossings;
+};
+
+/// Builds the tasks p0_P, p0_P1, …, p1_P, … that sum over the batch.
+void buildPrologues(const TaskSources &sources, OpBuilder &builder);
+
+/// Builds the task sS_F of a stage, and sS_L where its evaluation is apart.
+void buildForward(const TaskSources &sources, StageParts &stage,
+                  OpBuilder &builder);
+
+/// Builds the task sS_B of a stage, or sS_I and sS_W.
+void buildBackward(const TaskSources &sources, StageParts &stage,
+                   OpBuilder &builder);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_TRANSFORMS_PARTITION_STAGETASKS_H

@@ -1,0 +1,54 @@
+//===- TaskCloner.cpp - Clones into a task what it needs ------------------===//
+
+#include "TaskCloner.h"
+
+#include "ppopt/Dialect/PP/Shapes.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// Several values may be one argument, as sums of the same over the batch are.
+Value TaskCloner::getArgument(RoleAttr role, Value value) {
+  Value taken = task.getArgument(role, value.getType(), value.getLoc());
+  task.map(value, taken);
+  return taken;
+}
+
+/// A complete sum over the batch, in the type of what was summed.
+Value TaskCloner::getSum(BatchSumOp sum) {
+  RankedTensorType type = sum.getType();
+  Type wide = type.clone(getStatisticsType(type.getElementType()));
+  Value taken = task.getArgument(shared.getRole(sum), wide, sum.getLoc());
+  if (wide != type)
+    taken = CastOp::create(task.getBuilder(), sum.getLoc(), type, taken);
+  task.map(sum, taken);
+  return taken;
+}
+
+Value TaskCloner::get(Value outer) {
+  Value value = scope.resolve(outer);
+  if (Value known = task.lookup(value))
+    return known;
+  if (auto sum = value.getDefiningOp<BatchSumOp>())
+    return getSum(sum);
+  if (RoleAttr role = shared.getRole(value))
+    return getArgument(role, value);
+  if (scope.isTaken(value)) {
+    auto copy = value.getDefiningOp<CopyOp>();
+    return getArgument(
+        copy ? RoleAttr::get(value.getContext(), RoleKind::Received,
+                             spellTransfer(copy.getId()))
+             : crossings.getSavedRole(value.getParentBlock(), value),
+        value);
+  }
+  Operation *op = value.getDefiningOp();
+  clone(op);
+  onDemand.push_back(op);
+  return task.lookup(value);
+}
+
+void TaskCloner::clone(Operation *op) {
+  for (Value operand : op->getOperands())
+    get(operand);
+  task.clone(op, scope.resolve);
+}

@@ -1,0 +1,72 @@
+//===- TaskValues.cpp - What a task takes, and what it computes -----------===//
+
+#include "TaskValues.h"
+
+#include "ppopt/Transforms/Model/Entry.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+RoleAttr SharedValues::getRole(Value value) const {
+  MLIRContext *context = value.getContext();
+  func::FuncOp function = entry;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    unsigned i = argument.getArgNumber();
+    if (auto known = function.getArgAttrOfType<RoleAttr>(i, "pp.role"))
+      return known;
+    auto name = function.getArgAttrOfType<StringAttr>(i, kInputAttr);
+    return RoleAttr::get(context, RoleKind::Input, name.getValue());
+  }
+  if (auto param = value.getDefiningOp<ParamOp>())
+    return RoleAttr::get(context, RoleKind::Param, param.getParamName());
+  if (auto sum = value.getDefiningOp<BatchSumOp>())
+    return RoleAttr::get(context, RoleKind::Global, sums.getName(sum));
+  return {};
+}
+
+/// A task that computes what stands in some blocks, all but `taken`.
+static TaskScope makeScope(SmallVector<Block *> blocks, ArrayRef<Value> taken) {
+  DenseSet<Value> isTaken(taken.begin(), taken.end());
+  return {throughPlace, [blocks = std::move(blocks),
+                         isTaken = std::move(isTaken)](Value value) {
+            return !isTaken.contains(value) &&
+                   llvm::is_contained(blocks, value.getParentBlock());
+          }};
+}
+
+TaskScope pp::getForwardScope(EntryParts &parts, StageParts &stage) {
+  return makeScope({stage.getForwardBlock(), parts.getBlock()}, {});
+}
+
+TaskScope pp::getLossScope(EntryParts &parts, StageParts &stage,
+                           ArrayRef<Value> saved) {
+  return makeScope(
+      {stage.getForwardBlock(), parts.getBlock(), stage.getEvaluationBlock()},
+      saved);
+}
+
+TaskScope pp::getSavingScope(EntryParts &parts, StageParts &stage) {
+  return makeScope({stage.getBackwardBlock(), parts.getBlock()}, {});
+}
+
+TaskScope pp::getBackwardScope(EntryParts &parts, StageParts &stage,
+                               ArrayRef<Value> taken) {
+  return makeScope(
+      {stage.getForwardBlock(), parts.getBlock(), stage.getBackwardBlock()},
+      taken);
+}
+
+void TaskNeeds::add(ArrayRef<Value> roots, const TaskScope &scope,
+                    const SharedValues &shared) {
+  SmallVector<Value> worklist(roots);
+  while (!worklist.empty()) {
+    Value value = scope.resolve(worklist.pop_back_val());
+    if (shared.getRole(value))
+      continue;
+    if (scope.isTaken(value))
+      taken.insert(value);
+    else if (computed.insert(value).second)
+      worklist.append(value.getDefiningOp()->operand_begin(),
+                      value.getDefiningOp()->operand_end());
+  }
+}

@@ -1,0 +1,57 @@
+//===- LoanChecker.cpp - Borrowed buckets come and go ---------------------===//
+
+#include "LoanChecker.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+LogicalResult LoanChecker::check(RunOp run) {
+  TaskOp task = table.index.uses.getTask(run);
+  int64_t place = task.getPlace();
+  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+    RoleAttr role = task.getArgRole(i);
+    if (role.getKind() == RoleKind::ParamRange) {
+      // Only updates have ranges of parameters.
+      Attribute bucket = getBucket(role);
+      updated[{place, bucket}] = run;
+      if (Operation *send = lending.lookup({place, bucket})) {
+        InFlightDiagnostic diag = run.emitOpError("updates ")
+                                  << bucket << " while it is being sent";
+        diag.attachNote(send->getLoc()) << "this send is not waited for";
+        return diag;
+      }
+    } else if (role.getKind() == RoleKind::Param) {
+      Attribute bucket = table.index.bucketOf.lookup(role.getName());
+      BucketOp lent = table.index.borrowed.lookup(bucket);
+      if (lent && llvm::is_contained(lent.getBorrowers(), place) &&
+          !borrowed.contains({place, bucket}))
+        return run.emitOpError("reads '")
+               << role.getName()
+               << "', which its owner has not lent to this place yet";
+    }
+  }
+  return success();
+}
+
+LogicalResult LoanChecker::checkSend(Operation *send, const SlotUse &use) {
+  OnPlace key = {use.place, getBucket(use.role)};
+  Operation *update = updated.lookup(key);
+  if (!update)
+    return success();
+  InFlightDiagnostic diag = send->emitOpError("sends ")
+                            << key.second << " behind its update";
+  diag.attachNote(update->getLoc()) << "it is updated here";
+  return diag;
+}
+
+void LoanChecker::start(SendOp send, const SlotUse &use) {
+  lending[{use.place, getBucket(use.role)}] = send;
+}
+
+void LoanChecker::finish(const SlotUse &use) {
+  lending.erase({use.place, getBucket(use.role)});
+}
+
+void LoanChecker::receive(const SlotUse &use) {
+  borrowed.insert({use.place, getBucket(use.role)});
+}

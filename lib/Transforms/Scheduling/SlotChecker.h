@@ -1,0 +1,48 @@
+//===- SlotChecker.h - Slots hold what is read ------------------*- C++ -*-===//
+
+#ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_SLOTCHECKER_H
+#define PPOPT_LIB_TRANSFORMS_SCHEDULING_SLOTCHECKER_H
+
+#include "CheckedTable.h"
+
+namespace mlir::pp {
+
+/// Checks that every value is read from a slot that holds it, on the place of
+/// the reader; that no slot is written while its value is still read or sent,
+/// or read while it is being received; and that values fit into their slots.
+class SlotChecker {
+public:
+  explicit SlotChecker(CheckedTable table)
+      : table(table), slots(table.schedule.getSlots().size()) {}
+
+  LogicalResult check(RunOp run);
+  // Values that lie in slots:
+  LogicalResult checkSend(SendOp send, const SlotUse &use);
+  LogicalResult checkReceive(RecvOp recv, const SlotUse &use);
+  LogicalResult checkRead(Operation *action, const SlotUse &use,
+                          int64_t microbatch);
+  LogicalResult checkWrite(Operation *action, const SlotUse &use,
+                           int64_t microbatch);
+  void finish(SendOp send);
+  void finish(RecvOp recv);
+
+private:
+  /// Slot contents and pending transfers.
+  struct Slot {
+    Attribute value; ///< the role; null: nothing yet
+    int64_t microbatch = 0;
+    Operation *writer = nullptr;
+    Operation *receive = nullptr; ///< that is not waited for
+    Operation *send = nullptr;    ///< the last of `sends`
+    unsigned sends = 0;           ///< that are not waited for
+  };
+
+  bool isSlot(int64_t number, const SlotUse &use);
+
+  CheckedTable table;
+  SmallVector<Slot> slots;
+};
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_TRANSFORMS_SCHEDULING_SLOTCHECKER_H

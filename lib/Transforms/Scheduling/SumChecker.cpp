@@ -1,0 +1,150 @@
+//===- SumChecker.cpp - Sums over ranks are complete when read ------------===//
+
+#include "SumChecker.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+ArrayRef<SumChecker::Use> SumChecker::getUses(TaskOp task) {
+  auto [it, isNew] = uses.try_emplace(task);
+  if (!isNew)
+    return it->second;
+  DenseSet<Attribute> results;
+  for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+    results.insert(task.getResultRole(i));
+  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+    RoleAttr role = task.getArgRole(i);
+    if (Attribute what = table.index.getSummed(role))
+      it->second.push_back({role, what, results.contains(role)});
+  }
+  return it->second;
+}
+
+/// Whether the place takes part in a sum: one that borrows a bucket does not.
+bool SumChecker::isSummedHere(Attribute what) {
+  ArrayRef<int64_t> places = table.index.placesOf.lookup(what);
+  return places.empty() || llvm::any_of(places, [&](int64_t place) {
+           return table.schedule.isOf(place);
+         });
+}
+
+/// Ranks that have a part of a sum.
+int64_t SumChecker::countRanks(Attribute what) {
+  const ScheduleIndex &index = table.index;
+  auto role = dyn_cast<RoleAttr>(what);
+  if (role && role.getKind() == RoleKind::Norm)
+    return index.places; // over dp the gradients are summed already
+  ArrayRef<int64_t> some = index.placesOf.lookup(what);
+  return index.dataParallel *
+         (some.empty() ? index.places : static_cast<int64_t>(some.size()));
+}
+
+LogicalResult SumChecker::checkAreSummed(Operation *reader,
+                                         ArrayRef<Attribute> list) {
+  for (Attribute what : list)
+    if (!summed.count(what) && countRanks(what) > 1 && isSummedHere(what))
+      return reader->emitOpError("needs ")
+             << what << " of all ranks, which is not summed yet";
+  return success();
+}
+
+LogicalResult SumChecker::checkAddition(RunOp run, const Use &use,
+                                        int64_t place) {
+  added.insert(use.what);
+  if (Operation *sum = summed.lookup(use.what)) {
+    InFlightDiagnostic diag = run.emitOpError("adds to ")
+                              << use.role << ", which is summed already";
+    diag.attachNote(sum->getLoc()) << "the sum is complete here";
+    return diag;
+  }
+  if (Operation *reader = taken.lookup({place, use.what})) {
+    InFlightDiagnostic diag = run.emitOpError("adds to ")
+                              << use.role << ", which is taken already";
+    diag.attachNote(reader->getLoc()) << "it is read or sent here";
+    return diag;
+  }
+  return success();
+}
+
+LogicalResult SumChecker::check(RunOp run) {
+  TaskOp task = table.index.uses.getTask(run);
+  for (const Use &use : getUses(task)) {
+    if (StartOp start = summing.lookup(use.what)) {
+      InFlightDiagnostic diag = run.emitOpError("uses ")
+                                << use.role
+                                << " while it is being summed over ranks";
+      diag.attachNote(start.getLoc()) << "this start is not waited for";
+      return diag;
+    }
+    if (use.isAdded) {
+      if (failed(checkAddition(run, use, task.getPlace())))
+        return failure();
+      continue;
+    }
+    if (failed(checkAreSummed(run, use.what)))
+      return failure();
+    taken.try_emplace({task.getPlace(), use.what}, run);
+  }
+  return success();
+}
+
+LogicalResult SumChecker::checkIsNotSummed(Operation *sum, Attribute what) {
+  Operation *first = summed.lookup(what);
+  if (!first)
+    return success();
+  InFlightDiagnostic diag = sum->emitOpError("sums what is summed already");
+  diag.attachNote(first->getLoc()) << "the sum is complete here";
+  return diag;
+}
+
+/// The ranks of the group are those that have a part.
+LogicalResult SumChecker::checkGroup(StartOp start) {
+  const ScheduleIndex &index = table.index;
+  Attribute what = start.getWhat();
+  int64_t ranks = start.getGroupSize(index.plan);
+  if (ranks == 1)
+    return start.emitOpError("sums over ")
+           << start.getAxes() << ", which is one rank";
+  ArrayRef<int64_t> places = index.placesOf.lookup(what);
+  bool isAmong = places.size() > 1
+                     ? start.getAmong() && *start.getAmong() == places
+                     : !start.getAmong();
+  if (ranks != countRanks(what) || !isAmong)
+    return start.emitOpError("sums ")
+           << what << " over " << ranks << " ranks, and not the "
+           << countRanks(what) << " that have a part of it";
+  return success();
+}
+
+LogicalResult SumChecker::check(StartOp start) {
+  Attribute what = start.getWhat();
+  if (summing.count(what))
+    return start.emitOpError("sums what is being summed already");
+  if (failed(checkIsNotSummed(start, what)))
+    return failure();
+  summing[what] = start;
+  return checkGroup(start);
+}
+
+void SumChecker::finish(StartOp start, WaitOp wait) {
+  summing.erase(start.getWhat());
+  summed[start.getWhat()] = wait;
+}
+
+/// The places are those that have a part.
+LogicalResult SumChecker::check(SumPlacesOp sum) {
+  const ScheduleIndex &index = table.index;
+  Attribute what = sum.getWhat();
+  if (failed(checkIsNotSummed(sum, what)))
+    return failure();
+  summed[what] = sum;
+  SmallVector<int64_t> places(index.placesOf.lookup(what));
+  if (places.empty())
+    places = llvm::to_vector(llvm::seq(index.places));
+  if (sum.getPlaces() == ArrayRef(places))
+    return success();
+  InFlightDiagnostic diag = sum.emitOpError("sums ")
+                            << what << " over places " << sum.getPlaces();
+  diag << ", and places " << ArrayRef(places) << " have a part of it";
+  return diag;
+}

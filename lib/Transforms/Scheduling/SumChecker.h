@@ -1,0 +1,58 @@
+//===- SumChecker.h - Sums over ranks are complete when read ----*- C++ -*-===//
+
+#ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_SUMCHECKER_H
+#define PPOPT_LIB_TRANSFORMS_SCHEDULING_SUMCHECKER_H
+
+#include "CheckedTable.h"
+
+namespace mlir::pp {
+
+/// Checks that what is summed over ranks is summed once, over all ranks that
+/// have a part, after the last addition and before the first reader; and that
+/// nothing is added to a sum that was read or sent.
+class SumChecker {
+public:
+  explicit SumChecker(CheckedTable table) : table(table) {}
+
+  LogicalResult check(RunOp run);
+  LogicalResult check(StartOp start);
+  void finish(StartOp start, WaitOp wait);
+  LogicalResult check(SumPlacesOp sum);
+  /// `reader` reads all of `list`.
+  LogicalResult checkAreSummed(Operation *reader, ArrayRef<Attribute> list);
+  /// The gradients of a bucket are sent to its owner.
+  void take(Operation *send, const SlotUse &use) {
+    taken.try_emplace({use.place, getBucket(use.role)}, send);
+  }
+  LogicalResult checkComplete() {
+    return checkAreSummed(table.schedule, added.getArrayRef());
+  }
+
+private:
+  /// How a task uses what is summed over ranks.
+  struct Use {
+    RoleAttr role;
+    Attribute what;
+    bool isAdded = false; ///< else it is only read
+  };
+
+  ArrayRef<Use> getUses(TaskOp task);
+  bool isSummedHere(Attribute what);
+  int64_t countRanks(Attribute what);
+  LogicalResult checkAddition(RunOp run, const Use &use, int64_t place);
+  LogicalResult checkIsNotSummed(Operation *sum, Attribute what);
+  LogicalResult checkGroup(StartOp start);
+
+  CheckedTable table;
+  DenseMap<Operation *, SmallVector<Use>> uses; ///< by task
+  DenseMap<Attribute, StartOp> summing;
+  DenseMap<Attribute, Operation *> summed; ///< the wait, or the sum
+  /// What runs of the place have added to.
+  llvm::SmallSetVector<Attribute, 8> added;
+  /// Sums that were read by a run or sent, and so must be complete.
+  DenseMap<OnPlace, Operation *> taken;
+};
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_TRANSFORMS_SCHEDULING_SUMCHECKER_H

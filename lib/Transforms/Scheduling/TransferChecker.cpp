@@ -1,0 +1,97 @@
+//===- TransferChecker.cpp - Transfers are started and waited for ---------===//
+
+#include "TransferChecker.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+template <typename OpT> LogicalResult TransferChecker::checkId(OpT action) {
+  if (!ids.insert(action.getId()).second)
+    return action.emitOpError("has the id of an earlier start");
+  started[action.getId()] = action;
+  return success();
+}
+
+/// Transfers of the step are of microbatch 0.
+template <typename OpT>
+LogicalResult TransferChecker::checkOnce(OpT end, Ends &ends, StringRef verb) {
+  TransferOp transfer = table.index.uses.getTransfer(end.getTransferAttr());
+  int64_t microbatch = end.getMicrobatch();
+  if (microbatch < 0 || microbatch >= count(transfer))
+    return end.emitOpError(verb)
+           << " microbatch " << microbatch << " of " << count(transfer);
+  auto [it, isNew] = ends.insert({{transfer, microbatch}, end});
+  if (isNew)
+    return success();
+  InFlightDiagnostic diag = end.emitOpError(verb)
+                            << " this microbatch a second time";
+  diag.attachNote(it->second->getLoc()) << "the first is here";
+  return diag;
+}
+
+/// One end of a transfer, `verb` of which is done at `place`.
+template <typename OpT>
+LogicalResult TransferChecker::checkEnd(OpT end, int64_t place, Ends &ends,
+                                        StringRef verb) {
+  if (failed(checkId(end)))
+    return failure();
+  if (place != table.schedule.getPlace())
+    return end.emitOpError("stands on place ")
+           << table.schedule.getPlace() << ", but place " << place << " "
+           << verb << " it";
+  return checkOnce(end, ends, verb);
+}
+
+LogicalResult TransferChecker::check(SendOp send) {
+  TransferOp transfer = table.index.uses.getTransfer(send.getTransferAttr());
+  return checkEnd(send, transfer.getFrom(), sent, "sends");
+}
+
+LogicalResult TransferChecker::check(RecvOp recv) {
+  TransferOp transfer = table.index.uses.getTransfer(recv.getTransferAttr());
+  return checkEnd(recv, transfer.getTo(), received, "receives");
+}
+
+LogicalResult TransferChecker::check(CopyValueOp copy) {
+  return success(succeeded(checkOnce(copy, sent, "copies")) &&
+                 succeeded(checkOnce(copy, received, "copies")));
+}
+
+LogicalResult TransferChecker::check(StartOp start) { return checkId(start); }
+
+FailureOr<Operation *> TransferChecker::check(WaitOp wait) {
+  auto it = started.find(wait.getId());
+  if (it == started.end())
+    return wait.emitOpError("waits for what was not started, or twice"),
+           failure();
+  Operation *action = it->second;
+  started.erase(it);
+  return action;
+}
+
+LogicalResult TransferChecker::checkAllAreDone() {
+  for (Operation &action : table.schedule.getBody().front())
+    if (auto id = action.getAttrOfType<IntegerAttr>("id"))
+      if (!isa<WaitOp>(action) && started.count(id.getInt()))
+        return action.emitOpError("is never waited for");
+  return success();
+}
+
+LogicalResult TransferChecker::checkComplete() {
+  ScheduleOp schedule = table.schedule;
+  // What only the backward reads is not transferred in evaluation.
+  if (schedule.getEvaluation())
+    return success();
+  for (TransferOp transfer : table.index.transfers) {
+    bool isFrom = schedule.isOf(transfer.getFrom());
+    if (!isFrom && !schedule.isOf(transfer.getTo()))
+      continue;
+    const Ends &done = isFrom ? sent : received;
+    for (int64_t i = 0, e = count(transfer); i < e; ++i)
+      if (!done.count({transfer, i}))
+        return schedule.emitOpError("never ")
+               << (isFrom ? "sends" : "receives") << " @"
+               << transfer.getSymName() << " of microbatch " << i;
+  }
+  return success();
+}

@@ -1,0 +1,47 @@
+//===- TransferChecker.h - Transfers are started and waited for -*- C++ -*-===//
+
+#ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_TRANSFERCHECKER_H
+#define PPOPT_LIB_TRANSFORMS_SCHEDULING_TRANSFERCHECKER_H
+
+#include "CheckedTable.h"
+
+namespace mlir::pp {
+
+/// Checks that each end of a transfer starts on its place, once for every
+/// microbatch, or once if the transfer is of the step; and that whatever is
+/// started, transfer or collective, has an id of its own and is waited for
+/// once.
+class TransferChecker {
+public:
+  explicit TransferChecker(CheckedTable table) : table(table) {}
+
+  LogicalResult check(SendOp send);
+  LogicalResult check(RecvOp recv);
+  /// A copy is both ends of its transfer.
+  LogicalResult check(CopyValueOp copy);
+  LogicalResult check(StartOp start);
+  /// What is waited for.
+  FailureOr<Operation *> check(WaitOp wait);
+  LogicalResult checkAllAreDone();
+  LogicalResult checkComplete();
+
+private:
+  using Ends = DenseMap<OnMicrobatch, Operation *>;
+  template <typename OpT> LogicalResult checkId(OpT action);
+  template <typename OpT>
+  LogicalResult checkEnd(OpT end, int64_t place, Ends &ends, StringRef verb);
+  template <typename OpT>
+  LogicalResult checkOnce(OpT end, Ends &ends, StringRef verb);
+  int64_t count(TransferOp transfer) const {
+    return transfer.getStep() ? 1 : table.index.microbatches;
+  }
+
+  CheckedTable table;
+  Ends sent, received;
+  DenseMap<int64_t, Operation *> started; ///< by id, until it is waited for
+  DenseSet<int64_t> ids;
+};
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_TRANSFORMS_SCHEDULING_TRANSFERCHECKER_H

@@ -1,0 +1,87 @@
+"""What motifs and terms of the loss draw from: choices, the values so far, leaves."""
+import math
+
+import numpy as np
+
+from builder import Builder, Rejected
+
+SIZES = [1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 11, 13, 16, 17, 33]
+LARGE = [32, 48, 64, 65, 96, 100, 128, 130, 257]  # of several vectors, and their ends
+BATCHES = [1, 2, 3, 4, 4, 6, 6, 8, 12, 12]
+
+
+class Choices:
+    def __init__(self, seed, dtype):
+        self.random = np.random.default_rng(seed)
+        self.dtype = dtype
+        self.b = Builder(int(self.pick(BATCHES)), dtype)
+        self.values = []      # floats that motifs build on
+        self.used = set()
+        self.sizes = SIZES + (LARGE if self.chance(0.15) else [])
+        self.ids = []         # (value, high): integers in [0, high)
+        self.masks = []
+        self.logits = None    # of a language model
+
+    def pick(self, items):
+        return items[int(self.random.integers(len(items)))]
+
+    def chance(self, p):
+        return bool(self.random.random() < p)
+
+    def size(self):
+        return int(self.pick(self.sizes))
+
+    def small_shape(self, low=0, high=3):
+        return tuple(self.size() if self.chance(0.5) else int(self.random.integers(1, 6))
+                     for _ in range(int(self.random.integers(low, high + 1))))
+
+    def value(self, wanted=lambda v: True):
+        """Of the values so far, later ones more often."""
+        pool = [v for v in self.values if wanted(v)]
+        if not pool:
+            raise Rejected("no value")
+        v = pool[int(len(pool) * math.sqrt(self.random.random()))]
+        self.used.add(v.name)
+        return v
+
+    def keep(self, v):
+        self.values.append(v)
+        return v
+
+    def param_for(self, shape, **draw):
+        return self.b.param(shape, frozen=self.chance(0.04), no_decay=self.chance(0.1), **draw)
+
+    def some_dims(self, rank):
+        count = int(self.random.integers(1, rank + 1))
+        return sorted(int(d) for d in self.random.choice(rank, count, replace=False))
+
+    def table(self, shape, dtype=None):
+        """A constant: of one value, or of different ones."""
+        dtype = dtype or self.dtype
+        count = math.prod(shape)
+        if dtype == "i1":
+            draw = lambda: bool(self.random.random() < 0.6)
+        elif dtype in ("i32", "i64"):
+            draw = lambda: int(self.random.integers(-3, 6))
+        else:
+            draw = lambda: float(np.round(self.random.uniform(-2, 2), 3)) if dtype != "bf16" else float(np.round(self.random.uniform(-2, 2) * 16) / 16)
+        return self.b.constant(dtype, shape, draw() if self.chance(0.15) else [draw() for _ in range(count)])
+
+    def leaves(self):
+        for _ in range(int(self.random.integers(1, 4))):
+            shape = self.small_shape(0, 3 if self.chance(0.8) else 4)
+            x = self.b.input(shape, kind=self.pick(["real", "real", "dyadic"]))
+            self.keep(x)
+        if self.chance(0.5):
+            self.id_input()
+        if self.chance(0.15):
+            self.masks.append(self.b.input(self.small_shape(0, 2), "i1", kind="bool"))
+        if self.chance(0.3):
+            self.keep(self.param_for(self.small_shape(0, 3)))
+
+    def id_input(self, shape=None, **draw):
+        high = int(self.pick([1, 2, 3, 5, 7, 13, 29]))
+        shape = self.small_shape(0, 2) if shape is None else shape
+        ids = self.b.input(shape, self.pick(["i32", "i32", "i64"]), kind="ids", high=high)
+        self.ids.append((ids, high))
+        return ids, high
