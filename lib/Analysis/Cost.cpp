@@ -86,7 +86,7 @@ bool pp::isFree(Operation *op) {
 
 /// A sum over a loop that two operands have in common. Indices are not
 /// multiplied.
-static bool sumsProducts(Operation *op, const IterationSpace &space) {
+static bool sumsMatmuls(Operation *op, const IterationSpace &space) {
   for (auto [i, loop] : llvm::enumerate(space.loops)) {
     if (loop.kind != LoopKind::Sum)
       continue;
@@ -100,9 +100,9 @@ static bool sumsProducts(Operation *op, const IterationSpace &space) {
   return false;
 }
 
-bool pp::isProduct(Operation *op) {
+bool pp::isMatmul(Operation *op) {
   auto space = dyn_cast<IterationSpaceOpInterface>(op);
-  return space && sumsProducts(op, space.getIterationSpace());
+  return space && sumsMatmuls(op, space.getIterationSpace());
 }
 
 /// An op that computes nothing.
@@ -118,7 +118,7 @@ static bool isFused(Value value) {
     return false;
   Operation *user = *value.user_begin();
   return user->getBlock() == op->getBlock() &&
-         isa<IterationSpaceOpInterface>(user) && !isProduct(user);
+         isa<IterationSpaceOpInterface>(user) && !isMatmul(user);
 }
 
 /// Whether only a part of operand `i` is read, which its indices or offsets
@@ -186,7 +186,7 @@ template <typename OpT> static double countPairs(OpT op) {
 }
 
 /// What attention computes, whose loops do not show it, as they are whole: the
-/// FLOPs of its products, and steps on each score. Nothing for all other ops.
+/// FLOPs of its matmuls, and steps on each score. Nothing for all other ops.
 static Work getWorkOfAttention(Operation *op) {
   auto widthOf = [](Value x) { return static_cast<double>(getShape(x)[3]); };
   Work work;
@@ -214,7 +214,7 @@ static Work getWorkOfAttention(Operation *op) {
 static void addComputation(Operation *op, const IterationSpace &space,
                            Work &work) {
   work += getWorkOfAttention(op);
-  if (sumsProducts(op, space)) {
+  if (sumsMatmuls(op, space)) {
     double iterations = 1;
     for (const Loop &loop : space.loops)
       iterations *= static_cast<double>(loop.extent);
@@ -283,7 +283,7 @@ static double getBytesAccumulated(AccumulateOp sum) {
   return std::min(bytes, parts);
 }
 
-int64_t pp::getProductFlops(KernelOp kernel) {
+int64_t pp::getMatmulFlops(KernelOp kernel) {
   double flops = 0;
   for (Operation &op : kernel.getBody().front())
     flops += getWorkOfAttention(&op).flops;

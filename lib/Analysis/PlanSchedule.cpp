@@ -62,7 +62,7 @@ void GraphBuilder::addTask(TaskOp task) {
     stage.forwardTime = time;
     break;
   case TaskKind::Backward:
-    // Of two products for each of the forward, one is the weight's.
+    // Of two matmuls for each of the forward, one is the weight's.
     stage.inputTime = time / 2;
     stage.weightTime = time / 2;
     break;

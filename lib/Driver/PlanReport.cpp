@@ -257,7 +257,7 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
     return failure();
   for (PlaceReport &place : report.places)
     for (StringRef kind :
-         {"record", "parameters", "gradients", "optimizer", "inputs",
+         {"step_state", "parameters", "gradients", "optimizer", "inputs",
           "activations", "packed", "workspace", "communication"})
       place.memory[kind] = 0;
   for (auto region : module.getOps<RegionOp>()) {

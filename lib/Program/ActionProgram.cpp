@@ -195,8 +195,8 @@ void ActionWriter::addZeros(int64_t place) {
           place);
   };
   for (RegionOp region : layouts[place].getRegions()) {
-    bool isScalar =
-        region.getKind() == "record" && region.getRegionName() != "record";
+    bool isScalar = region.getKind() == "step_state" &&
+                    region.getRegionName() != "step_state";
     if (!isScalar && region.getKind() != "gradients")
       continue;
     int64_t offset = region.getOffset();

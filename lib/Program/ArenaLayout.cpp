@@ -99,15 +99,15 @@ int64_t ArenaLayout::getState(ParamDeclOp param, StringRef state) const {
   return getInBucket(state, param.getParamName());
 }
 
-/// Offset of a record field in ppopt_record.
-static std::optional<int64_t> getRecordField(StringRef name) {
-#define FIELD(NAME) .Case(#NAME, offsetof(ppopt_record, NAME))
-  int64_t offset = llvm::StringSwitch<int64_t>(name) FIELD(lr)
-                       FIELD(weight_decay) FIELD(beta1) FIELD(beta2) FIELD(eps)
-                           FIELD(momentum) FIELD(bias_correction1)
-                               FIELD(bias_correction2) FIELD(clip_scale)
-                                   .Case("key", offsetof(ppopt_record, seed))
-                                   .Default(-1);
+/// Offset of a record field in ppopt_step_state.
+static std::optional<int64_t> getStepStateField(StringRef name) {
+#define FIELD(NAME) .Case(#NAME, offsetof(ppopt_step_state, NAME))
+  int64_t offset =
+      llvm::StringSwitch<int64_t>(name) FIELD(lr) FIELD(weight_decay)
+          FIELD(beta1) FIELD(beta2) FIELD(eps) FIELD(momentum)
+              FIELD(bias_correction1) FIELD(bias_correction2) FIELD(clip_scale)
+                  .Case("key", offsetof(ppopt_step_state, seed))
+                  .Default(-1);
 #undef FIELD
   return offset < 0 ? std::nullopt : std::optional<int64_t>(offset);
 }
@@ -165,9 +165,9 @@ FailureOr<int64_t> ArenaLayout::getOffset(RunOp run, RoleAttr role,
   case RoleKind::Cache:
   case RoleKind::Logits:
     return getRegion(name, loc);
-  case RoleKind::Record: {
-    std::optional<int64_t> field = getRecordField(name);
-    FailureOr<int64_t> base = getRegion("record", loc);
+  case RoleKind::StepState: {
+    std::optional<int64_t> field = getStepStateField(name);
+    FailureOr<int64_t> base = getRegion("step_state", loc);
     if (!field)
       return run.emitOpError("the record has no field '") << name << "'",
              failure();

@@ -38,7 +38,7 @@ public:
 private:
   LogicalResult emit(Operation &op);
   void emit(LaunchOp launch);
-  void emit(ProductOp product);
+  void emit(GemmOp matmul);
   Value offsetBy(Location loc, Value base, int64_t bytes);
   Value address(Location loc, Value buffer, int64_t bytes = 0);
   Value number(Location loc, Type type, int64_t value) {
@@ -100,21 +100,21 @@ void TaskEmitter::emit(LaunchOp launch) {
                  kernel, list, number(loc, i64, *launch.getTiles())});
 }
 
-void TaskEmitter::emit(ProductOp product) {
-  Location loc = product.getLoc();
+void TaskEmitter::emit(GemmOp matmul) {
+  Location loc = matmul.getLoc();
   auto operand = [&](Value buffer, int64_t elements) {
     Type element = cast<MemRefType>(buffer.getType()).getElementType();
     return address(loc, buffer, elements * getElementBytes(element));
   };
-  Value workspace = product.getWorkspace()
-                        ? address(loc, product.getWorkspace())
+  Value workspace = matmul.getWorkspace()
+                        ? address(loc, matmul.getWorkspace())
                         : LLVM::ZeroOp::create(builder, loc, pointer);
   LLVM::CallOp::create(
       builder, loc, TypeRange(), "ppopt_matmul",
-      ValueRange{rank, number(loc, i32, tables.getProduct(product)),
-                 operand(product.getA(), product.getAOffset()),
-                 operand(product.getB(), product.getBOffset()),
-                 operand(product.getC(), product.getCOffset()), workspace});
+      ValueRange{rank, number(loc, i32, tables.getMatmul(matmul)),
+                 operand(matmul.getA(), matmul.getAOffset()),
+                 operand(matmul.getB(), matmul.getBOffset()),
+                 operand(matmul.getC(), matmul.getCOffset()), workspace});
 }
 
 LogicalResult TaskEmitter::emit(Operation &op) {
@@ -124,8 +124,8 @@ LogicalResult TaskEmitter::emit(Operation &op) {
     emit(launch);
     return success();
   }
-  if (auto product = dyn_cast<ProductOp>(op)) {
-    emit(product);
+  if (auto matmul = dyn_cast<GemmOp>(op)) {
+    emit(matmul);
     return success();
   }
   if (auto cast = dyn_cast<memref::ReinterpretCastOp>(op)) {
@@ -139,7 +139,7 @@ LogicalResult TaskEmitter::emit(Operation &op) {
     LLVM::ReturnOp::create(builder, op.getLoc(), ValueRange());
     return success();
   }
-  return op.emitOpError("is neither a product, a launch nor a buffer: it was "
+  return op.emitOpError("is neither a matmul, a launch nor a buffer: it was "
                         "to be part of a kernel");
 }
 

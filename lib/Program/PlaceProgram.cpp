@@ -142,7 +142,7 @@ FailureOr<json::Array> PlaceWriter::describeChecks() {
 }
 
 FailureOr<json::Object> PlaceWriter::write() {
-  FailureOr<int64_t> record = layout.getRegion("record", plan.getLoc());
+  FailureOr<int64_t> record = layout.getRegion("step_state", plan.getLoc());
   FailureOr<int64_t> loss = layout.getRegion("loss", plan.getLoc());
   FailureOr<json::Array> counts = describeCounts();
   FailureOr<json::Array> checks = describeChecks();
@@ -155,7 +155,7 @@ FailureOr<json::Object> PlaceWriter::write() {
   json::Object place{
       {"place", contents.place},
       {"arena", describeArena()},
-      {"record", json::Object{{"offset", *record}}},
+      {"step_state", json::Object{{"offset", *record}}},
       {"loss", json::Object{{"offset", *loss}}},
       {"counts", std::move(*counts)},
       {"checks", std::move(*checks)},

@@ -79,9 +79,9 @@ private:
 
 /// The record, and every scalar that tasks add to.
 void ArenaPlanner::addScalars() {
-  add("record", "record", sizeof(ppopt_record));
+  add("step_state", "step_state", sizeof(ppopt_step_state));
   for (auto &[role, type] : shared.scalars)
-    add("record", getScalarRegion(role), getBytes(type));
+    add("step_state", getScalarRegion(role), getBytes(type));
 }
 
 /// What a program that generates keeps from position to position, and gives.
@@ -95,7 +95,7 @@ void ArenaPlanner::addGeneration() {
         add("caches", role.getName(), bytes);
       } else if (role.getKind() == RoleKind::Logits) {
         add("activations", role.getName(), bytes);
-        add("record", "loss", sizeof(double));
+        add("step_state", "loss", sizeof(double));
       }
     }
 }

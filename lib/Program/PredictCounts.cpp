@@ -46,9 +46,9 @@ static PredictedCounts
 countTask(TaskOp task, const DenseMap<StringAttr, int64_t> &ofKernel) {
   PredictedCounts counts;
   task.walk([&](Operation *op) {
-    if (auto product = dyn_cast<ProductOp>(op)) {
-      int64_t flops = 2 * product.getM() * product.getN() * product.getK();
-      for (int64_t size : product.getBatch())
+    if (auto matmul = dyn_cast<GemmOp>(op)) {
+      int64_t flops = 2 * matmul.getM() * matmul.getN() * matmul.getK();
+      for (int64_t size : matmul.getBatch())
         flops *= size;
       counts.flops += flops;
       ++counts.launches;
@@ -66,7 +66,7 @@ PredictedCounts pp::predictCounts(PlanOp plan, const PlaceContents &contents,
   DenseMap<StringAttr, PredictedCounts> ofTask;
   DenseMap<StringAttr, int64_t> ofKernel;
   for (auto kernel : plan->getParentOfType<ModuleOp>().getOps<KernelOp>())
-    ofKernel[kernel.getSymNameAttr()] = getProductFlops(kernel);
+    ofKernel[kernel.getSymNameAttr()] = getMatmulFlops(kernel);
   for (TaskOp task : contents.tasks)
     ofTask[task.getSymNameAttr()] = countTask(task, ofKernel);
   for (ScheduleOp schedule : contents.schedules) {

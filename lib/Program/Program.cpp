@@ -49,7 +49,7 @@ private:
   json::Array describeCounts();
   json::Array describeChecks();
   json::Array describeTransfers();
-  json::Array describeProducts();
+  json::Array describeMatmuls();
   json::Array describeKernels();
   json::Array describeTasks();
   std::string describeLossType();
@@ -179,14 +179,14 @@ json::Array ProgramWriter::describeChecks() {
   return checks;
 }
 
-json::Array ProgramWriter::describeProducts() {
-  json::Array products;
-  for (const ProductEntry &entry : tables.products) {
-    ProductOp op = entry.op;
+json::Array ProgramWriter::describeMatmuls() {
+  json::Array matmuls;
+  for (const MatmulEntry &entry : tables.matmuls) {
+    GemmOp op = entry.op;
     auto strides = [](ArrayRef<int64_t> list) {
       return json::Object{{"strides", json::Array(list)}};
     };
-    products.push_back(json::Object{
+    matmuls.push_back(json::Object{
         {"name", entry.name},
         {"type", spell(op.getA().getType().getElementType())},
         {"c_type", spell(op.getC().getType().getElementType())},
@@ -201,7 +201,7 @@ json::Array ProgramWriter::describeProducts() {
         {"workspace",
          op.getWorkspace() ? getBytes(op.getWorkspace().getType()) : 0}});
   }
-  return products;
+  return matmuls;
 }
 
 json::Array ProgramWriter::describeTransfers() {
@@ -250,7 +250,7 @@ json::Array ProgramWriter::describeKernels() {
     Work work = estimateKernelWork(kernel);
     kernels.push_back(json::Object{{"name", kernel.getSymName()},
                                    {"bytes", static_cast<int64_t>(work.bytes)},
-                                   {"flops", getProductFlops(kernel)}});
+                                   {"flops", getMatmulFlops(kernel)}});
   }
   return kernels;
 }
@@ -280,7 +280,7 @@ FailureOr<json::Object> ProgramWriter::write() {
                        {"counts", describeCounts()},
                        {"checks", describeChecks()},
                        {"transfers", describeTransfers()},
-                       {"products", describeProducts()},
+                       {"matmuls", describeMatmuls()},
                        {"kernels", describeKernels()},
                        {"tasks", describeTasks()},
                        {"places", std::move(places)}};

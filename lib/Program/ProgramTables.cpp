@@ -1,4 +1,4 @@
-//===- ProgramTables.cpp - The numbers of tasks, kernels, products --------===//
+//===- ProgramTables.cpp - The numbers of tasks, kernels, matmuls ---------===//
 
 #include "ppopt/Program/ProgramTables.h"
 
@@ -14,7 +14,7 @@ static std::string spellType(Type type) {
 }
 
 /// `matmul_4x256x64x32_f32`, with `_acc` where it accumulates.
-static std::string nameProduct(ProductOp op) {
+static std::string nameMatmul(GemmOp op) {
   std::string name = "matmul_";
   llvm::raw_string_ostream os(name);
   int64_t batch = 1;
@@ -29,11 +29,11 @@ static std::string nameProduct(ProductOp op) {
   return name;
 }
 
-/// What the runtime needs to know of a product, as one attribute to compare.
-static Attribute describe(ProductOp op) {
+/// What the runtime needs to know of a matmul, as one attribute to compare.
+static Attribute describe(GemmOp op) {
   SmallVector<NamedAttribute> attrs;
   for (NamedAttribute attr : op->getAttrs())
-    // Offsets are added to the operands' addresses, outside of the product.
+    // Offsets are added to the operands' addresses, outside of the matmul.
     if (!attr.getName().getValue().ends_with("_offset"))
       attrs.push_back(attr);
   Builder builder(op.getContext());
@@ -53,12 +53,12 @@ ProgramTables::ProgramTables(ModuleOp module) {
   for (auto task : module.getOps<TaskOp>()) {
     taskIndex[task.getSymName()] = tasks.size();
     tasks.push_back(task);
-    task.walk([&](ProductOp op) {
-      auto [it, isNew] = known.insert({describe(op), products.size()});
+    task.walk([&](GemmOp op) {
+      auto [it, isNew] = known.insert({describe(op), matmuls.size()});
       if (isNew)
-        products.push_back({nameProduct(op), op});
-      ++products[it->second].launches;
-      productIndex[op] = it->second;
+        matmuls.push_back({nameMatmul(op), op});
+      ++matmuls[it->second].launches;
+      matmulIndex[op] = it->second;
     });
   }
   for (auto kernel : module.getOps<KernelOp>()) {

@@ -89,7 +89,7 @@ public:
 
 private:
   FailureOr<ByteRange> getRange(Operation *op, Value buffer);
-  FailureOr<ByteRange> getRange(ProductOp op, Value buffer, int64_t offset,
+  FailureOr<ByteRange> getRange(GemmOp op, Value buffer, int64_t offset,
                                 ArrayRef<int64_t> strides, int64_t rows,
                                 int64_t columns);
   LogicalResult checkBounds(Operation *op, const ByteRange &range);
@@ -98,7 +98,7 @@ private:
   LogicalResult checkApart(Operation *op, const ByteRange &written,
                            const ByteRange &other);
   LogicalResult verify(LaunchOp op);
-  LogicalResult verify(ProductOp op);
+  LogicalResult verify(GemmOp op);
   LogicalResult verifyArguments();
   InFlightDiagnostic refuse(Operation *op, const char *verb, int64_t begin,
                             int64_t end, const ByteRange &range);
@@ -158,8 +158,8 @@ FailureOr<ByteRange> TaskMemory::getRange(Operation *op, Value buffer) {
   return range;
 }
 
-/// The bytes that a product touches of an operand, from the first to the last.
-FailureOr<ByteRange> TaskMemory::getRange(ProductOp op, Value buffer,
+/// The bytes that a matmul touches of an operand, from the first to the last.
+FailureOr<ByteRange> TaskMemory::getRange(GemmOp op, Value buffer,
                                           int64_t offset,
                                           ArrayRef<int64_t> strides,
                                           int64_t rows, int64_t columns) {
@@ -268,7 +268,7 @@ LogicalResult TaskMemory::verify(LaunchOp op) {
   return success();
 }
 
-LogicalResult TaskMemory::verify(ProductOp op) {
+LogicalResult TaskMemory::verify(GemmOp op) {
   auto a = getRange(op, op.getA(), op.getAOffset(), op.getAStrides(), op.getM(),
                     op.getK());
   auto b = getRange(op, op.getB(), op.getBOffset(), op.getBStrides(), op.getK(),
@@ -320,9 +320,9 @@ LogicalResult TaskMemory::verifyArguments() {
 LogicalResult TaskMemory::verify() {
   for (Operation &op : task.getBody().front()) {
     auto launch = dyn_cast<LaunchOp>(op);
-    auto product = dyn_cast<ProductOp>(op);
+    auto matmul = dyn_cast<GemmOp>(op);
     if ((launch && failed(verify(launch))) ||
-        (product && failed(verify(product))))
+        (matmul && failed(verify(matmul))))
       return failure();
   }
   return verifyArguments();

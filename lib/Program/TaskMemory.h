@@ -7,7 +7,7 @@
 
 namespace mlir::pp {
 
-/// Checks the task's launches and products, in their order, byte by byte: what
+/// Checks the task's launches and matmuls, in their order, byte by byte: what
 /// is read has been written before and not been overwritten since, by a value
 /// that shares its memory; nothing is written twice, but in place or by adding
 /// to it; what an op writes overlaps nothing else that it touches; all is

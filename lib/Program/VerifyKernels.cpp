@@ -1,7 +1,7 @@
 //===- VerifyKernels.cpp - Checks that nothing is left to chance ----------===//
 //
 // The contract of phase `kernels`. Nothing is changed. A task is launches and
-// products on buffers that it is given: no tensor, no allocation, no copy that
+// matmuls on buffers that it is given: no tensor, no allocation, no copy that
 // is not a launch. The arena's ranges follow one another, and every temporary
 // lies inside its task's. What an op reads has been written (TaskMemory.h).
 //
@@ -30,9 +30,8 @@ namespace {
 LogicalResult verifyTask(TaskOp task) {
   int64_t temps = task.getTempBytes().value_or(0);
   for (Operation &op : task.getBody().front()) {
-    if (!isa<LaunchOp, ProductOp, TempOp, memref::ReinterpretCastOp, ReturnOp>(
-            op))
-      return op.emitOpError("is no launch, product or view: a task of phase "
+    if (!isa<LaunchOp, GemmOp, TempOp, memref::ReinterpretCastOp, ReturnOp>(op))
+      return op.emitOpError("is no launch, matmul or view: a task of phase "
                             "kernels neither allocates nor copies");
     for (Type type : op.getOperandTypes())
       if (!isa<MemRefType>(type))

@@ -139,14 +139,15 @@ void addTrainingFlags(Flags &flags, Options &options) {
       "--seed", options.seed, 0,
       "Of initial values, samples, dropout and generated text (default 0)");
   flags
-      .value("--skip-bad-steps", "[N]",
+      .value("--skip-nonfinite-steps", "[N]",
              "Go on after a step whose loss or gradient is infinite or NaN, "
              "which updates nothing; stop after more than N in a row (default "
              "10)",
              [&](const std::string &text) {
-               options.skipBadSteps =
-                   text.empty() ? 10
-                                : parseInteger("--skip-bad-steps", text, 1);
+               options.skipNonFiniteSteps =
+                   text.empty()
+                       ? 10
+                       : parseInteger("--skip-nonfinite-steps", text, 1);
              })
       ->expected(0, 1);
 }

@@ -1,4 +1,4 @@
-//===- command_line.h - The flags of an executable ----------------------===//
+//===- command_line.h - The flags of an executable ------------------------===//
 
 #ifndef PPOPT_RUNTIME_APP_COMMAND_LINE_H
 #define PPOPT_RUNTIME_APP_COMMAND_LINE_H

@@ -19,7 +19,7 @@ struct Feature {
   const char *compiler, *kernel;
 };
 
-/// The instruction sets of which loops and products are made, as far as every
+/// The instruction sets of which loops and matmuls are made, as far as every
 /// kernel of the last years lists them.
 constexpr Feature kFeatures[] = {
     {"sse", "sse"},

@@ -40,7 +40,7 @@ std::map<std::string, std::string> describeFlags(const Options &options) {
           {"eps", textOf(options.eps)},
           {"momentum", textOf(options.momentum)},
           {"clip", textOf(options.clip)},
-          {"skip-bad-steps", textOf(options.skipBadSteps)},
+          {"skip-nonfinite-steps", textOf(options.skipNonFiniteSteps)},
           {"seed", textOf(options.seed)}};
 }
 

@@ -2,18 +2,18 @@
 
 #include "app/training_loop.h"
 
-#include "app/bad_steps.h"
 #include "app/checkpoints.h"
+#include "app/non_finite_steps.h"
 #include "app/step_control.h"
 #include "base/error.h"
 #include "base/stop_signals.h"
 #include "base/stopwatch.h"
 #include "data/sample_feed.h"
 #include "executor/activity_words.h"
+#include "executor/executor.h"
 #include "executor/initialize.h"
 #include "executor/messages.h"
 #include "executor/rank.h"
-#include "executor/walker.h"
 #include "generate/generate.h"
 #include "observe/profile_report.h"
 #include "observe/progress.h"
@@ -41,7 +41,8 @@ public:
         words_(rank_), samples_(job.program, rank_.inputs,
                                 job.program.plan.coordinate(rank_.index, "dp")),
         first_(job.firstStep()), last_(std::max(first_, options_.steps)),
-        badSteps_(rank_, job.options.skipBadSteps), control_(rank_) {
+        nonFiniteSteps_(rank_, job.options.skipNonFiniteSteps),
+        control_(rank_) {
     settings_.weightDecay = options_.weightDecay;
     settings_.beta1 = options_.beta1;
     settings_.beta2 = options_.beta2;
@@ -49,8 +50,8 @@ public:
     settings_.momentum = options_.momentum;
     settings_.clip = options_.clip;
     settings_.seed = options_.seed;
-    walk_.checkPredicted = options_.checkCounters;
-    walk_.poison = options_.poison;
+    executorOptions_.checkPredicted = options_.checkCounters;
+    executorOptions_.poison = options_.poison;
     if (!options_.publishPhases.empty())
       board_.emplace(options_.publishPhases, program_.plan.ranks(),
                      rank_.index);
@@ -125,8 +126,8 @@ private:
   const int64_t first_;            ///< the first step
   const int64_t last_;             ///< steps done at the end
   runtime::StepSettings settings_; ///< `step` counts the updates made so far
-  runtime::WalkOptions walk_;
-  BadSteps badSteps_;
+  runtime::ExecutorOptions executorOptions_;
+  NonFiniteSteps nonFiniteSteps_;
   RankReport report_;
   StepControl control_;
   std::optional<ReplicaCheck> replicas_;
@@ -143,7 +144,7 @@ void TrainingLoop::start() {
     trace_.emplace(rank_.actions,
                    std::min(options_.traceSteps, options_.steps));
     clock_.emplace(rank_);
-    walk_.trace = &*trace_;
+    executorOptions_.trace = &*trace_;
   }
   if (options_.profile != Profiled::Nobody)
     profile_.emplace(program_, rank_.actions);
@@ -193,7 +194,8 @@ void TrainingLoop::train(int64_t step) {
     samples_.fill(*job_.training, step);
     prefetch(step + 1);
   }
-  runtime::StepResult result = runtime::walkStep(rank_, settings_, walk_);
+  runtime::StepResult result =
+      runtime::runStep(rank_, settings_, executorOptions_);
   enter(comm::Activity::Part::Between, step + 1);
   publish(runtime::Phase::other);
   if (rank_.profile)
@@ -202,7 +204,7 @@ void TrainingLoop::train(int64_t step) {
   // An update reads gradients and leaves them as they are.
   if (step == first_ && !options_.dumpGradients.empty())
     exportGradients(rank_, options_.dumpGradients);
-  badSteps_.look(step, settings_, result);
+  nonFiniteSteps_.look(step, settings_, result);
   if (step == first_ + 1)
     report_ = {}; // the first touches memory for the first time
   report_.seconds += result.seconds;
@@ -227,8 +229,9 @@ bool TrainingLoop::evaluate(int64_t stepsDone) {
       samples_.prefetch(*job_.evaluation, batch + 1);
     else
       prefetchTraining(stepsDone);
-    runtime::EvalResult result = runtime::walkEval(rank_, settings_, walk_);
-    badSteps_.look(batch, result);
+    runtime::EvalResult result =
+        runtime::runEvaluation(rank_, settings_, executorOptions_);
+    nonFiniteSteps_.look(batch, result);
     if (control_.agreesToStop())
       return false;
     if (result.isBad && progress_)

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "device/cpu/team.h"
-#include "executor/bad_step.h"
+#include "executor/non_finite_step.h"
 
 #include <algorithm>
 #include <chrono>
@@ -109,17 +109,18 @@ void ShareWriter::divide(int64_t memory) {
 
 /// Nobody can go on from a parameter that an update made infinite or NaN: what
 /// was saved before it is better.
-std::string ShareWriter::describeBadParameter() const {
-  runtime::BadStepFindings::Tensor bad = runtime::findBadParameter(rank_);
+std::string ShareWriter::describeNonFiniteParameter() const {
+  runtime::NonFiniteFindings::Tensor bad =
+      runtime::findNonFiniteParameter(rank_);
   if (!bad.isBad())
     return "";
   const runtime::Parameter &parameter = rank_.program.parameters[bad.index];
   return fmt::format("parameter '{}' is {}", parameter.name,
-                     runtime::describeBadElement(bad.at, parameter.shape));
+                     runtime::describeNonFinite(bad.at, parameter.shape));
 }
 
 void ShareWriter::begin(const std::string &folder) {
-  if (std::string bad = describeBadParameter(); !bad.empty())
+  if (std::string bad = describeNonFiniteParameter(); !bad.empty())
     return thread_.start([bad] { throw runtime::Error(bad); });
   copy();
   directLeft_ = directBytes_;

@@ -59,7 +59,7 @@ private:
     int64_t bytes;
   };
 
-  std::string describeBadParameter() const;
+  std::string describeNonFiniteParameter() const;
   void takeTensors();
   void divide(int64_t memory);
   template <typename Use> void forEachPiece(const Use &use);

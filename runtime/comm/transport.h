@@ -2,7 +2,7 @@
 //--------------------===//
 //
 // One Transport object a rank, used by one thread of that rank (the one that
-// walks the actions). Two implementations: ranks as threads of one process
+// runs the actions). Two implementations: ranks as threads of one process
 // (thread_transport.h) and MPI (mpi_module.h).
 //
 //  - Messages on one (sender, receiver, channel) are matched in the order in

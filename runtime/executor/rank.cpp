@@ -31,20 +31,19 @@ std::vector<std::unique_ptr<PlaceMemory>> allocate(const Program &program,
   return memory;
 }
 
-/// A product without room for the library's scratch memory would silently run
+/// A matmul without room for the library's scratch memory would silently run
 /// many times slower.
-PreparedProduct prepare(const Product &product, int threads) {
-  PreparedProduct prepared(product.descriptor, threads, product.workspace);
-  std::string wanted = productImplementation(product.descriptor, threads,
-                                             /*workspaceBytes=*/SIZE_MAX);
+PreparedMatmul prepare(const Matmul &matmul, int threads) {
+  PreparedMatmul prepared(matmul.descriptor, threads, matmul.workspace);
+  std::string wanted = matmulImplementation(matmul.descriptor, threads,
+                                            /*workspaceBytes=*/SIZE_MAX);
   if (prepared.name() == "own loops" && wanted != "own loops")
     throw Error(
-        "product {}: {} needs {} bytes of workspace on this machine with {} "
+        "matmul {}: {} needs {} bytes of workspace on this machine with {} "
         "threads a rank, and the program has {}: compile it for this machine "
         "with --threads {}",
-        product.name, wanted,
-        productWorkspaceBytes(product.descriptor, threads), threads,
-        product.workspace, threads);
+        matmul.name, wanted, matmulWorkspaceBytes(matmul.descriptor, threads),
+        threads, matmul.workspace, threads);
   return prepared;
 }
 
@@ -161,9 +160,9 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
     predicted.bytesSent += own.bytesSent;
   }
   setTeamSize(options.threads);
-  products.reserve(program.products.size());
-  for (const Product &product : program.products)
-    products.push_back(prepare(product, options.threads));
+  matmuls.reserve(program.matmuls.size());
+  for (const Matmul &matmul : program.matmuls)
+    matmuls.push_back(prepare(matmul, options.threads));
 
   if (transport && !program.local) {
     try {
@@ -218,17 +217,16 @@ void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
   }
 }
 
-void ppopt_matmul(ppopt_rank *rank, int32_t product, const void *a,
+void ppopt_matmul(ppopt_rank *rank, int32_t matmul, const void *a,
                   const void *b, void *c, void *workspace) {
   if (rank->failure)
     return;
-  const PreparedProduct &prepared = rank->products[product];
+  const PreparedMatmul &prepared = rank->matmuls[matmul];
   ++rank->counters.launches;
   rank->counters.flops += prepared.flops();
   try {
     {
-      LineTimer timer(rank->profile ? &rank->profile->product(product)
-                                    : nullptr);
+      LineTimer timer(rank->profile ? &rank->profile->matmul(matmul) : nullptr);
       prepared.run(a, b, c, workspace);
     }
     progress(*rank);

@@ -1,7 +1,7 @@
 //===- rank.h - One rank of the job ---------------------------------------===//
 //
 // The handle that tasks pass back through the C ABI (ppopt/runtime.h): program,
-// memory, threads, products, communication, counters. Everything that a step
+// memory, threads, matmuls, communication, counters. Everything that a step
 // needs is made here, once. A rank belongs to the thread that made it: a
 // process has one, or one for each of several threads. It holds the memory of
 // its place or, where the launch is local, of all places.
@@ -31,20 +31,21 @@ namespace ppopt::runtime {
 /// Since the rank was made.
 struct Counters {
   int64_t launches = 0; ///< ppopt_launch and ppopt_matmul calls
-  int64_t flops = 0;    ///< of products, those inside kernels too
+  int64_t flops = 0;    ///< of matmuls, those inside kernels too
 };
 
 /// The memory of one place.
 struct PlaceMemory {
   explicit PlaceMemory(const Place &place)
       : place(place), arena(place.arenaBytes),
-        record(*reinterpret_cast<ppopt_record *>(at(place.recordOffset))) {}
+        record(
+            *reinterpret_cast<ppopt_step_state *>(at(place.stepStateOffset))) {}
 
   char *at(int64_t offset) const { return arena.base() + offset; }
 
   const Place &place;
   Arena arena;
-  ppopt_record &record; ///< in the arena
+  ppopt_step_state &record; ///< in the arena
 };
 
 struct RankOptions {
@@ -58,7 +59,7 @@ struct ppopt_rank {
   /// Rank transport->rank() of the program. `tasks` is the executable's
   /// ppopt_tasks. `program` and `transport` must outlive the rank; `transport`
   /// may be null where the plan has one rank. Throws Error: no memory, another
-  /// number of ranks than the plan's, a product or a collective that cannot be
+  /// number of ranks than the plan's, a matmul or a collective that cannot be
   /// prepared.
   ppopt_rank(const ppopt::runtime::Program &program, const ppopt_task_fn *tasks,
              ppopt::comm::Transport *transport,
@@ -94,7 +95,7 @@ struct ppopt_rank {
   const std::vector<ppopt::runtime::Action> &actions, &evalActions;
   /// What the memory has of the program's tensors.
   std::vector<ppopt::runtime::Buffer> inputs, parameters;
-  std::vector<ppopt::PreparedProduct> products;
+  std::vector<ppopt::PreparedMatmul> matmuls;
   std::optional<ppopt::comm::Channels> channels; ///< if there are other ranks
   /// Of this rank in a step; bytes with the built-in collectives.
   ppopt::runtime::Predicted predicted{};
@@ -105,10 +106,10 @@ struct ppopt_rank {
   ppopt::runtime::PhaseBoard *board = nullptr;
 
   /// What went wrong inside a task: an exception must not pass through compiled
-  /// code. The launches that follow do nothing, and the walker rethrows it.
+  /// code. The launches that follow do nothing, and the executor rethrows it.
   std::exception_ptr failure;
 
-  // The walker's, sized once:
+  // The executor's, sized once:
   std::vector<void *> arguments; ///< of the task that runs
   std::vector<int> inFlight;     ///< operations started and not waited for
 };

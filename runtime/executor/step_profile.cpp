@@ -39,11 +39,11 @@ StepProfile::StepProfile(const Program &program,
   for (const Kernel &kernel : program.kernels)
     allLines.push_back(
         {ProfileLine::kernel, kernel.name, kernel.flops, kernel.bytes});
-  firstProduct = allLines.size();
-  for (const Product &product : program.products)
-    allLines.push_back({ProfileLine::product, product.name,
-                        product.descriptor.flops(),
-                        /*bytesOfCall=*/0, product.descriptor.type});
+  firstMatmul = allLines.size();
+  for (const Matmul &matmul : program.matmuls)
+    allLines.push_back({ProfileLine::matmul, matmul.name,
+                        matmul.descriptor.flops(),
+                        /*bytesOfCall=*/0, matmul.descriptor.type});
   firstOther = allLines.size();
   // In the order of the functions that number them.
   allLines.push_back({ProfileLine::other, "communication between launches"});

@@ -1,7 +1,7 @@
 //===- step_profile.h - Where the time of steps went ----------------------===//
 //
 // Sums times over the steps for which it is given to a rank: for each kernel
-// and product, and for what a rank's thread does besides. Recording allocates
+// and matmul, and for what a rank's thread does besides. Recording allocates
 // nothing; a rank without a profile pays a branch at each launch.
 //
 //===----------------------------------------------------------------------===//
@@ -20,10 +20,10 @@ namespace ppopt::runtime {
 
 /// Everything of one name. Times of different lines do not overlap.
 struct ProfileLine {
-  enum Kind { kernel, product, wait, memory, other } kind;
+  enum Kind { kernel, matmul, wait, memory, other } kind;
   std::string name;
-  int64_t flopsOfCall = 0, bytesOfCall = 0; ///< of kernels and products
-  ProductType type = ProductType::f32;      ///< of what has FLOPs
+  int64_t flopsOfCall = 0, bytesOfCall = 0; ///< of kernels and matmuls
+  MatmulType type = MatmulType::f32;        ///< of what has FLOPs
   int64_t calls = 0;
   int64_t bytes = 0; ///< of memory's calls, which differ
   std::chrono::steady_clock::duration time{};
@@ -64,13 +64,11 @@ class StepProfile {
 public:
   using Clock = std::chrono::steady_clock;
 
-  /// Of a rank that walks these actions.
+  /// Of a rank that runs these actions.
   StepProfile(const Program &program, const std::vector<Action> &actions);
 
   ProfileLine &kernel(int64_t number) { return allLines[number]; }
-  ProfileLine &product(int64_t number) {
-    return allLines[firstProduct + number];
-  }
+  ProfileLine &matmul(int64_t number) { return allLines[firstMatmul + number]; }
   /// Communication that goes on between launches.
   ProfileLine &progress() { return allLines[firstOther]; }
   /// The choice of samples.
@@ -99,7 +97,7 @@ private:
   void addWait(const Program &program, const Action &start);
 
   std::vector<ProfileLine> allLines;
-  size_t firstProduct, firstOther;
+  size_t firstMatmul, firstOther;
   std::vector<size_t> waitLines; ///< by operation
   std::vector<ProfiledTasks> taskKinds;
   std::vector<size_t> kindOfTask; ///< index of taskKinds, by task

@@ -7,9 +7,9 @@
 #include "base/stop_signals.h"
 #include "base/stopwatch.h"
 #include "checkpoint/parameter_file.h"
-#include "executor/bad_step.h"
+#include "executor/executor.h"
+#include "executor/non_finite_step.h"
 #include "executor/rank.h"
-#include "executor/walker.h"
 #include "generate/bpe_tokenizer.h"
 
 #include <fmt/format.h>
@@ -124,9 +124,9 @@ public:
                                 context_.end());
       context_.clear();
       for (int32_t earlier : half)
-        walk(earlier);
+        run(earlier);
     }
-    walk(token);
+    run(token);
   }
 
   /// Of the token that follows: of those only that the tokenizer has.
@@ -139,7 +139,7 @@ public:
   }
 
 private:
-  void walk(int32_t token) {
+  void run(int32_t token) {
     auto position = static_cast<int64_t>(context_.size());
     std::memcpy(rank_.at(model_.positionOffset), &position, sizeof position);
     int64_t wide = token;
@@ -147,8 +147,8 @@ private:
       std::memcpy(rank_.at(model_.tokenOffset), &wide, sizeof wide);
     else
       std::memcpy(rank_.at(model_.tokenOffset), &token, sizeof token);
-    runtime::walkEval(rank_, {}, {});
-    runtime::BadStepFindings noted = runtime::findBadIds(rank_).front();
+    runtime::runEvaluation(rank_, {}, {});
+    runtime::NonFiniteFindings noted = runtime::findBadIds(rank_).front();
     if (noted.hasBadId())
       throw Error("--generate: after {} tokens the model computes an id: {}",
                   position, runtime::describeBadId(program_, noted));

@@ -69,7 +69,7 @@ void describePlaces(const Program &program, const Line &line) {
     for (const auto &region : place.regions)
       line("", fmt::format("{:<15}{:>14} bytes", region.kind, region.bytes));
     line("a step",
-         fmt::format("{} launches, {} FLOPs in products, {} bytes sent "
+         fmt::format("{} launches, {} FLOPs in matmuls, {} bytes sent "
                      "(each rank)",
                      place.predicted.launches, place.predicted.flops,
                      place.predicted.bytesSent));
@@ -138,7 +138,7 @@ std::string describeProgram(const Program &program,
   line("optimizer", plan.optimizer);
   if (plan.precision != "model")
     line("precision",
-         fmt::format("{} products, f32 parameters", plan.precision));
+         fmt::format("{} matmuls, f32 parameters", plan.precision));
   line("target", fmt::format("{}, {}{}", plan.target, plan.cpu,
                              plan.features.empty()
                                  ? ""
@@ -152,8 +152,8 @@ std::string describeProgram(const Program &program,
   line("parameters", describeParameters(program));
   describePlaces(program, line);
   line("code",
-       fmt::format("{} tasks, {} kernels, {} products", program.tasks.size(),
-                   program.kernels.size(), program.products.size()));
+       fmt::format("{} tasks, {} kernels, {} matmuls", program.tasks.size(),
+                   program.kernels.size(), program.matmuls.size()));
   line("run", launchCommand(plan.ranks(), {arguments.at(0)}));
   return text;
 }

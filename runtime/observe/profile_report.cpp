@@ -29,23 +29,23 @@ double milliseconds(StepProfile::Clock::duration time) {
 
 /// Of this rank's threads, per second.
 struct MachineRates {
-  std::array<double, 3> flops{}; ///< by ProductType; 0: not measured
+  std::array<double, 3> flops{}; ///< by MatmulType; 0: not measured
   double bytes = 0;
 
-  double flopsOf(ProductType type) const { return flops[size_t(type)]; }
+  double flopsOf(MatmulType type) const { return flops[size_t(type)]; }
 };
 
-/// f32's and those of the program's products.
+/// f32's and those of the program's matmuls.
 MachineRates measureRates(const ppopt_rank &rank) {
   MachineRates rates;
-  auto measure = [&](ProductType type) {
+  auto measure = [&](MatmulType type) {
     double &rate = rates.flops[size_t(type)];
     if (rate == 0)
-      rate = packedProductRate(type, rank.options.threads);
+      rate = packedMatmulRate(type, rank.options.threads);
   };
-  measure(ProductType::f32);
-  for (const runtime::Product &product : rank.program.products)
-    measure(product.descriptor.type);
+  measure(MatmulType::f32);
+  for (const runtime::Matmul &matmul : rank.program.matmuls)
+    measure(matmul.descriptor.type);
   rates.bytes = streamingRate(rank.options.threads);
   return rates;
 }
@@ -55,7 +55,7 @@ std::string describeRates(const MachineRates &rates, int threads) {
   constexpr std::array<const char *, 3> names = {"f32", "f64", "bf16"};
   for (size_t i = 0; i < names.size(); ++i)
     if (rates.flops[i] > 0)
-      text += fmt::format("{:.1f} GFLOP/s in packed {} products, ",
+      text += fmt::format("{:.1f} GFLOP/s in packed {} matmuls, ",
                           rates.flops[i] / giga, names[i]);
   return text + fmt::format("{:.1f} GB/s streamed, on {} thread{}",
                             rates.bytes / giga, threads,
@@ -66,8 +66,8 @@ const char *kindOf(const ProfileLine &line) {
   switch (line.kind) {
   case ProfileLine::kernel:
     return "kernel";
-  case ProfileLine::product:
-    return "product";
+  case ProfileLine::matmul:
+    return "matmul";
   case ProfileLine::wait:
     return "wait";
   case ProfileLine::memory:
@@ -156,7 +156,7 @@ void Reporter::writeHead() {
           {"steps", profile.steps()},
           {"ms_per_step", perStep(profile.time())},
           {"threads", rank.options.threads},
-          {"machine_gflops", rates.flopsOf(ProductType::f32) / giga},
+          {"machine_gflops", rates.flopsOf(MatmulType::f32) / giga},
           {"machine_gbytes", rates.bytes / giga}});
 }
 

@@ -11,7 +11,7 @@
 #ifndef PPOPT_RUNTIME_OBSERVE_PROGRESS_H
 #define PPOPT_RUNTIME_OBSERVE_PROGRESS_H
 
-#include "executor/walker.h"
+#include "executor/executor.h"
 #include "observe/live_line.h"
 #include "options/options.h"
 #include "program/program.h"

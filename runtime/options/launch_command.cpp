@@ -1,4 +1,4 @@
-//===- launch_command.cpp - The command that starts a job ---------------===//
+//===- launch_command.cpp - The command that starts a job -----------------===//
 
 #include "options/launch_command.h"
 

@@ -1,4 +1,4 @@
-//===- launch_command.h - The command that starts a job -----------------===//
+//===- launch_command.h - The command that starts a job -------------------===//
 
 #ifndef PPOPT_RUNTIME_OPTIONS_LAUNCH_COMMAND_H
 #define PPOPT_RUNTIME_OPTIONS_LAUNCH_COMMAND_H

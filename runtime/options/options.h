@@ -1,4 +1,4 @@
-//===- options.h - What the command line asked of a run -----------------===//
+//===- options.h - What the command line asked of a run -------------------===//
 
 #ifndef PPOPT_RUNTIME_OPTIONS_OPTIONS_H
 #define PPOPT_RUNTIME_OPTIONS_OPTIONS_H
@@ -56,7 +56,8 @@ struct Options {
   double momentum = 0;
   double clip = 0; ///< 0: off
   int64_t seed = 0;
-  int64_t skipBadSteps = 0; ///< so many in a row; 0: the first ends the run
+  int64_t skipNonFiniteSteps =
+      0; ///< so many in a row; 0: the first ends the run
 
   // Files.
   std::string init, initMap, exportTo, exportMap, log, dumpGradients, trace;

@@ -152,7 +152,7 @@ private:
   void readInitializer(const Field &field, ElementType type, Initializer &init);
   void readParameter(const Field &field);
   void readCount(const Field &field);
-  void readProduct(const Field &field);
+  void readMatmul(const Field &field);
   void readTask(const Field &field);
   void readPlaces(const Field &field);
   void checkHeld(const Field &field, const Place &place) const;
@@ -318,15 +318,15 @@ void Reader::readCount(const Field &field) {
       {type, field["name"].text(), field["source"].text()});
 }
 
-void Reader::readProduct(const Field &field) {
-  auto readProductType = [](const Field &type) {
+void Reader::readMatmul(const Field &field) {
+  auto readMatmulType = [](const Field &type) {
     switch (readType(type)) {
     case ElementType::f32:
-      return ProductType::f32;
+      return MatmulType::f32;
     case ElementType::f64:
-      return ProductType::f64;
+      return MatmulType::f64;
     case ElementType::bf16:
-      return ProductType::bf16;
+      return MatmulType::bf16;
     default:
       type.fail("is not one of f32, f64, bf16");
     }
@@ -337,11 +337,11 @@ void Reader::readProduct(const Field &field) {
       operand["strides"].fail("has not four strides");
     std::copy(read.begin(), read.end(), strides.begin());
   };
-  Product product;
-  ProductDescriptor &descriptor = product.descriptor;
-  product.name = field["name"].text();
-  descriptor.type = readProductType(field["type"]);
-  descriptor.cType = readProductType(field["c_type"]);
+  Matmul matmul;
+  MatmulDescriptor &descriptor = matmul.descriptor;
+  matmul.name = field["name"].text();
+  descriptor.type = readMatmulType(field["type"]);
+  descriptor.cType = readMatmulType(field["c_type"]);
   descriptor.accumulate = field["accumulate"].boolean();
   descriptor.m = field["m"].integer(1);
   descriptor.n = field["n"].integer(1);
@@ -353,10 +353,10 @@ void Reader::readProduct(const Field &field) {
   readStrides(field["a"], descriptor.a);
   readStrides(field["b"], descriptor.b);
   readStrides(field["c"], descriptor.c);
-  if (std::string why = invalidProduct(descriptor); !why.empty())
-    field.fail("('" + product.name + "') cannot be computed: " + why);
-  product.workspace = field["workspace"].integer();
-  program.products.push_back(std::move(product));
+  if (std::string why = invalidMatmul(descriptor); !why.empty())
+    field.fail("('" + matmul.name + "') cannot be computed: " + why);
+  matmul.workspace = field["workspace"].integer();
+  program.matmuls.push_back(std::move(matmul));
 }
 
 void Reader::readTransfer(const Field &field) {
@@ -478,7 +478,7 @@ void Reader::read(const Field &root) {
   number = 0;
   root["transfers"].forEach(
       [&](const Field &f) { checkReturns(f["requires_grad"], number++); });
-  root["products"].forEach([&](const Field &f) { readProduct(f); });
+  root["matmuls"].forEach([&](const Field &f) { readMatmul(f); });
   root["kernels"].forEach([&](const Field &f) {
     program.kernels.push_back(
         {f["name"].text(), f["bytes"].integer(), f["flops"].integer()});

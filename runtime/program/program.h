@@ -11,7 +11,7 @@
 #ifndef PPOPT_RUNTIME_PROGRAM_PROGRAM_H
 #define PPOPT_RUNTIME_PROGRAM_PROGRAM_H
 
-#include "ppopt/products.h"
+#include "ppopt/matmul.h"
 
 #include <cstdint>
 #include <optional>
@@ -128,9 +128,9 @@ struct Transfer {
   int64_t elements() const { return bytes / byteSize(type); }
 };
 
-struct Product {
+struct Matmul {
   std::string name;
-  ProductDescriptor descriptor;
+  MatmulDescriptor descriptor;
   int64_t workspace;
 };
 
@@ -138,7 +138,7 @@ struct Kernel {
   std::string name;
   // Of a launch.
   int64_t bytes; ///< of what it reads and writes
-  int64_t flops; ///< of products inside it
+  int64_t flops; ///< of matmuls inside it
 };
 
 struct Task {
@@ -228,7 +228,7 @@ struct Place {
   int64_t place;
   int64_t arenaBytes;
   std::vector<Region> regions;
-  int64_t recordOffset;
+  int64_t stepStateOffset;
   int64_t lossOffset;
   std::vector<int64_t> countOffsets; ///< one for each of Program::counts
   std::vector<PlaceCheck> checks;
@@ -246,7 +246,7 @@ struct LocalActions {
 };
 
 /// What a program that generates (docs/program.md) has beside the rest: where
-/// one walk of its place's evalActions finds and leaves what.
+/// one run of its place's evalActions finds and leaves what.
 struct Generation {
   struct Cache {
     std::string name;
@@ -274,7 +274,7 @@ struct Program {
   std::vector<Count> counts;
   std::vector<IdRange> checks; ///< of ids that tasks compute
   std::vector<Transfer> transfers;
-  std::vector<Product> products;
+  std::vector<Matmul> matmuls;
   std::vector<Kernel> kernels;
   std::vector<Task> tasks;
   std::vector<Place> places;

@@ -104,8 +104,8 @@ void PlaceReader::readParameter(const Field &field) {
 void PlaceReader::read(const Field &field) {
   place.arenaBytes = field["arena"]["bytes"].integer(1);
   readRegions(field["arena"]["regions"]);
-  place.recordOffset =
-      readOffset(field["record"]["offset"], sizeof(ppopt_record));
+  place.stepStateOffset =
+      readOffset(field["step_state"]["offset"], sizeof(ppopt_step_state));
   place.lossOffset = readOffset(field["loss"]["offset"], program.lossType);
   readCounts(field["counts"]);
   field["checks"].forEach([&](const Field &f) { readCheck(f); });

@@ -17,7 +17,7 @@ func.func @cost(%x: tensor<8x4xf32>, %ids: tensor<8xi32>, %q: tensor<2x3x8x4xf32
   // expected-remark @below {{0 flops, 32 elements, 288 bytes; backward 0, 4000, 16160.}}
   %e = pp.embedding %table, %ids : tensor<1000x4xf32>, tensor<8xi32>
 
-  // 2 M K N; a product for each operand's gradient, one less where the weight is frozen.
+  // 2 M K N; a matmul for each operand's gradient, one less where the weight is frozen.
   // expected-remark @below {{1024 flops, 0 elements, 896 bytes; backward 2048, 0, 1792.}}
   %0 = pp.matmul %e, %w : tensor<8x4xf32>, tensor<4x16xf32>
   // expected-remark @below {{1024 flops, 0 elements, 896 bytes; backward 1024, 0, 896.}}
@@ -31,7 +31,7 @@ func.func @cost(%x: tensor<8x4xf32>, %ids: tensor<8xi32>, %q: tensor<2x3x8x4xf32
   // expected-remark @below {{0 flops, 32 elements, 256 bytes; backward 0, 128, 640.}}
   %4 = pp.slice %3 [0, 0] : tensor<8x16xf32> to tensor<8x4xf32>
 
-  // Two products of 2·2·3·8·8·4, six steps on each of the 2·3·8·8 scores; backward five products and ten steps.
+  // Two matmuls of 2·2·3·8·8·4, six steps on each of the 2·3·8·8 scores; backward five matmuls and ten steps.
   // expected-remark @below {{6144 flops, 2304 elements, 3264 bytes; backward 15360, 3840, 6336.}}
   %o, %lse = pp.attention %q, %q, %q : tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>
   // A position sees 4.5 of 8 on average.

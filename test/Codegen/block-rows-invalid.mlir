@@ -10,7 +10,7 @@ pp.task forward stage 0 @many(%x: tensor<16384x4xf32> {pp.role = #pp.role<saved,
 
 // -----
 
-// Blocks of one row, each of them in blocks again: their product counts.
+// Blocks of one row, each of them in blocks again: their matmul counts.
 
 pp.task forward stage 0 @nested(%x: tensor<128x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x1024xf32> {pp.role = #pp.role<param, "w">})
     -> (tensor<128xf32> {pp.role = #pp.role<saved, "g">}) {

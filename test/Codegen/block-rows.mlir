@@ -136,14 +136,14 @@ pp.task backward stage 0 @gradient_of_nested(%x: tensor<2x6x4xf32> {pp.role = #p
 
 // -----
 
-// A value over the budget that is much narrower than the product is put together: here dropout reads it, which is not cut.
+// A value over the budget that is much narrower than the matmul is put together: here dropout reads it, which is not cut.
 
 // CHECK-LABEL: @narrower
 // CHECK-COUNT-12: pp.matmul {{.*}} : tensor<4x4xf32>, tensor<4x16xf32>
 // CHECK: pp.concat
 // CHECK: pp.dropout {{.*}} : tensor<48x4xf32>
 pp.task forward stage 0 @narrower(%x: tensor<48x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">},
-    %v: tensor<16x4xf32> {pp.role = #pp.role<param, "v">}, %k: tensor<4xi64> {pp.role = #pp.role<record, "key">}) -> (tensor<48x4xf32> {pp.role = #pp.role<saved, "g">}) {
+    %v: tensor<16x4xf32> {pp.role = #pp.role<param, "v">}, %k: tensor<4xi64> {pp.role = #pp.role<step_state, "key">}) -> (tensor<48x4xf32> {pp.role = #pp.role<saved, "g">}) {
   %0 = pp.matmul %x, %w : tensor<48x4xf32>, tensor<4x16xf32>
   %1 = pp.matmul %0, %v : tensor<48x16xf32>, tensor<16x4xf32>
   %2 = pp.dropout %1 key %k : tensor<4xi64> {p = 5.000000e-01 : f64, stream = 0 : i64} : tensor<48x4xf32>
@@ -152,7 +152,7 @@ pp.task forward stage 0 @narrower(%x: tensor<48x4xf32> {pp.role = #pp.role<saved
 
 // -----
 
-// Left alone: a wide value that the task returns, rows that are mixed, what is drawn by its place, and a value that is whole before the next product of the group.
+// Left alone: a wide value that the task returns, rows that are mixed, what is drawn by its place, and a value that is whole before the next matmul of the group.
 
 // CHECK-LABEL: @returned
 // CHECK-NOT: pp.concat
@@ -169,7 +169,7 @@ pp.task forward stage 0 @mixed(%x: tensor<8x4xf32> {pp.role = #pp.role<saved, "v
   pp.return %1 : tensor<16xf32>
 }
 pp.task forward stage 0 @drawn(%x: tensor<8x4xf32> {pp.role = #pp.role<saved, "v">}, %w: tensor<4x16xf32> {pp.role = #pp.role<param, "w">},
-    %k: tensor<4xi64> {pp.role = #pp.role<record, "key">}) -> (tensor<8xf32> {pp.role = #pp.role<saved, "g">}) {
+    %k: tensor<4xi64> {pp.role = #pp.role<step_state, "key">}) -> (tensor<8xf32> {pp.role = #pp.role<saved, "g">}) {
   %0 = pp.matmul %x, %w : tensor<8x4xf32>, tensor<4x16xf32>
   %1 = pp.dropout %0 key %k : tensor<4xi64> {p = 5.000000e-01 : f64, stream = 0 : i64} : tensor<8x16xf32>
   %2 = pp.reduce sum %1 [1] : tensor<8x16xf32>

@@ -1,15 +1,15 @@
 // RUN: ppopt opt %s --pp-form-kernels --pp-bufferize-tasks --split-input-file --verify-diagnostics | FileCheck %s
 
 // Results are arguments behind the others; a tied one is one argument. The last temporary has the offset of
-// the one that is dead by then. The product reads its operand through strides, and writes the result where it is wanted.
+// the one that is dead by then. The matmul reads its operand through strides, and writes the result where it is wanted.
 // CHECK-LABEL: pp.task forward stage 0 @chain
 // CHECK-SAME: (%[[X:.*]]: memref<4x64xf32> {pp.role = #pp.role<input, "x">}, %[[L:.*]]: memref<f32> {pp.role = #pp.role<loss, "loss">}, %[[Y:.*]]: memref<4x64xf32> {pp.role = #pp.role<saved, "y">})
 // CHECK-SAME: attributes {temp_bytes = {{[0-9]+}} : i64, workspace_bytes = {{[0-9]+}} : i64}
 // CHECK-NEXT: %[[A:.*]] = pp.temp 16384 : memref<4x64xf32>
 // CHECK-NEXT: pp.launch @exp_4x64 ins(%[[X]] : memref<4x64xf32>) outs(%[[A]] : memref<4x64xf32>)
 // CHECK-NEXT: %[[B:.*]] = pp.temp 0 : memref<64x64xf32>
-// CHECK: pp.product %[[A]], %[[A]] into %[[B]] {{.*}}a_strides = array<i64: 0, 0, 1, 64>
-// CHECK: pp.product %[[A]], %[[B]] into %[[Y]]
+// CHECK: pp.gemm %[[A]], %[[A]] into %[[B]] {{.*}}a_strides = array<i64: 0, 0, 1, 64>
+// CHECK: pp.gemm %[[A]], %[[B]] into %[[Y]]
 // CHECK: pp.temp 0 : memref<4xf32>
 // CHECK-NEXT: pp.launch @reduce_4x64 ins(%[[Y]]
 // CHECK: pp.launch @reduce_accumulate_1x4 {{.*}} outs(%[[L]] : memref<f32>) {inplace = array<i64: 1>}
@@ -28,11 +28,11 @@ pp.task forward stage 0 @chain(%x: tensor<4x64xf32> {pp.role = #pp.role<input, "
 
 // -----
 
-// A product accumulates where its result is added to a gradient; a reshape is the same buffer; an argument that is returned is
+// A matmul accumulates where its result is added to a gradient; a reshape is the same buffer; an argument that is returned is
 // copied.
 // CHECK-LABEL: pp.task backward stage 0 @accumulate
 // CHECK: memref.reinterpret_cast %arg0 {{.*}} to memref<8x16xf32>
-// CHECK: pp.product {{.*}} into %arg2 {{.*}}accumulate
+// CHECK: pp.gemm {{.*}} into %arg2 {{.*}}accumulate
 // CHECK: pp.launch @copy_4x32 ins(%arg1 : memref<4x32xf32>) outs(%arg3 : memref<4x32xf32>)
 pp.task backward stage 0 @accumulate(%x: tensor<2x4x16xf32> {pp.role = #pp.role<saved, "x">}, %y: tensor<4x32xf32> {pp.role = #pp.role<saved, "y">},
     %g: tensor<16x16xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<16x16xf32> {pp.role = #pp.role<grad, "w">}, tensor<4x32xf32> {pp.role = #pp.role<saved, "z">}) {
@@ -52,24 +52,24 @@ pp.task forward stage 0 @again(%x: memref<4xf32> {pp.role = #pp.role<input, "x">
 
 // -----
 
-// Blocks of rows: slices of arguments are offsets for kernels as for products, operands of a concatenation are computed in its place, the accumulation of a block
-// stands behind its product, and the second block's temporaries are the first's. The kernel writes over the product that only it reads.
+// Blocks of rows: slices of arguments are offsets for kernels as for matmuls, operands of a concatenation are computed in its place, the accumulation of a block
+// stands behind its matmul, and the second block's temporaries are the first's. The kernel writes over the matmul that only it reads.
 // CHECK-LABEL: pp.task backward stage 0 @blocks
 // CHECK-SAME: (%[[X:.*]]: memref<32x16xf32> {{.*}}, %[[W:.*]]: memref<16x64xf32> {{.*}}, %[[T:.*]]: memref<32x1xf32> {{.*}}, %[[G:.*]]: memref<16x64xf32> {{.*}}, %[[Y:.*]]: memref<32x64xf32> {{.*}})
 // CHECK: %[[Z0:.*]] = pp.temp [[AT:[0-9]+]] : memref<16x64xf32>
-// CHECK: pp.product %[[X]], %[[W]] into %[[Z0]] {{.*}}a_offset = 0 : i64
+// CHECK: pp.gemm %[[X]], %[[W]] into %[[Z0]] {{.*}}a_offset = 0 : i64
 // CHECK-NEXT: %[[T0:.*]] = memref.reinterpret_cast %[[T]] to offset: [0]
 // CHECK: pp.launch @[[K:.*]] ins(%[[Z0]], %[[T0]] : {{.*}}) outs(%[[Z0]] : memref<16x64xf32>) {inplace = array<i64: 0>}
 // CHECK: %[[Y0:.*]] = memref.reinterpret_cast %[[Y]] to offset: [0]
-// CHECK: pp.product {{.*}} into %[[Y0]]
-// CHECK: pp.product %[[X]], %[[Z0]] into %[[G]] {{.*}}a_offset = 0 : i64, {{.*}}accumulate
+// CHECK: pp.gemm {{.*}} into %[[Y0]]
+// CHECK: pp.gemm %[[X]], %[[Z0]] into %[[G]] {{.*}}a_offset = 0 : i64, {{.*}}accumulate
 // CHECK: %[[Z1:.*]] = pp.temp [[AT]] : memref<16x64xf32>
-// CHECK: pp.product %[[X]], %[[W]] into %[[Z1]] {{.*}}a_offset = 256 : i64
+// CHECK: pp.gemm %[[X]], %[[W]] into %[[Z1]] {{.*}}a_offset = 256 : i64
 // CHECK: %[[T1:.*]] = memref.reinterpret_cast %[[T]] to offset: [16]
 // CHECK: pp.launch @[[K]] ins(%[[Z1]], %[[T1]] : {{.*}}) outs(%[[Z1]] : memref<16x64xf32>) {inplace = array<i64: 0>}
 // CHECK: %[[Y1:.*]] = memref.reinterpret_cast %[[Y]] to offset: [1024]
-// CHECK: pp.product {{.*}} into %[[Y1]]
-// CHECK: pp.product %[[X]], %[[Z1]] into %[[G]] {{.*}}a_offset = 256 : i64, {{.*}}accumulate
+// CHECK: pp.gemm {{.*}} into %[[Y1]]
+// CHECK: pp.gemm %[[X]], %[[Z1]] into %[[G]] {{.*}}a_offset = 256 : i64, {{.*}}accumulate
 // CHECK-NOT: pp.launch
 // CHECK: pp.kernel
 pp.task backward stage 0 @blocks(%x: tensor<32x16xf32> {pp.role = #pp.role<saved, "x">}, %w: tensor<16x64xf32> {pp.role = #pp.role<param, "w">},
@@ -99,16 +99,16 @@ pp.task backward stage 0 @blocks(%x: tensor<32x16xf32> {pp.role = #pp.role<saved
 
 // -----
 
-// A temporary lies where a value was that the task read last, or will make: the first product in the result, the one behind the last
+// A temporary lies where a value was that the task read last, or will make: the first matmul in the result, the one behind the last
 // reader of %x in %x. What is alive while neither is free lies in the task's own memory. %y is read again.
 // CHECK-LABEL: pp.task backward stage 0 @within
 // CHECK-SAME: (%[[X:.*]]: memref<64x64xf32> {pp.role = #pp.role<saved, "x">}, %[[Y:.*]]: memref<64x64xf32> {pp.role = #pp.role<saved, "y">}, %[[G:.*]]: memref<64x64xf32>
 // CHECK-SAME: temp_bytes = {{[0-9]+}} : i64
-// CHECK: pp.product %[[Y]], %[[Y]] into %[[G]]
+// CHECK: pp.gemm %[[Y]], %[[Y]] into %[[G]]
 // CHECK: %[[B:.*]] = pp.temp 0 : memref<64x64xf32>
-// CHECK: pp.product %[[G]], %[[X]] into %[[B]]
-// CHECK: pp.product %[[B]], %[[Y]] into %[[X]]
-// CHECK: pp.product %[[X]], %[[B]] into %[[G]]
+// CHECK: pp.gemm %[[G]], %[[X]] into %[[B]]
+// CHECK: pp.gemm %[[B]], %[[Y]] into %[[X]]
+// CHECK: pp.gemm %[[X]], %[[B]] into %[[G]]
 pp.task backward stage 0 @within(%x: tensor<64x64xf32> {pp.role = #pp.role<saved, "x">}, %y: tensor<64x64xf32> {pp.role = #pp.role<saved, "y">})
     -> (tensor<64x64xf32> {pp.role = #pp.role<saved, "g">}) {
   %0 = pp.matmul %y, %y : tensor<64x64xf32>, tensor<64x64xf32>

@@ -26,7 +26,7 @@ pp.task forward stage 0 @launches(%x: memref<2x300x9x64xf32> {pp.role = #pp.role
 // NARROW: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
 // Keys up to the last query of the run.
 // CHECK: arith.minsi
-// A product's sums are in registers over all of k: 4 rows × 4 vectors, or × 2.
+// A matmul's sums are in registers over all of k: 4 rows × 4 vectors, or × 2.
 // WIDE: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>) {
 // NARROW: scf.for {{.*}} -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>) {
 // In f32, powers of 2.

@@ -1,6 +1,6 @@
 // RUN: ppopt opt %s --pp-form-kernels --split-input-file --verify-diagnostics | FileCheck %s
 
-// Element ops and row reductions of one space are one kernel; the product ends it. A scalar made of arguments is computed by
+// Element ops and row reductions of one space are one kernel; the matmul ends it. A scalar made of arguments is computed by
 // its reader.
 // CHECK-LABEL: pp.task forward stage 0 @rows
 // CHECK-NEXT: %[[P:.*]] = pp.matmul %arg0, %arg1
@@ -9,7 +9,7 @@
 // CHECK: pp.kernel @add_exp_reduce_mul_7x33(%arg0: tensor<7x33xf32>, %arg1: tensor<33xf32>, %arg2: tensor<f64>) -> (tensor<7xf32>, tensor<7x33xf32>)
 // CHECK: pp.cast %arg2
 pp.task forward stage 0 @rows(%x: tensor<7x65xf32> {pp.role = #pp.role<input, "x">}, %w: tensor<65x33xf32> {pp.role = #pp.role<param, "w">},
-    %b: tensor<33xf32> {pp.role = #pp.role<param, "b">}, %lr: tensor<f64> {pp.role = #pp.role<record, "lr">})
+    %b: tensor<33xf32> {pp.role = #pp.role<param, "b">}, %lr: tensor<f64> {pp.role = #pp.role<step_state, "lr">})
     -> (tensor<7x33xf32> {pp.role = #pp.role<saved, "y">}, tensor<7xf32> {pp.role = #pp.role<saved, "s">}) {
   %scale = pp.cast %lr : tensor<f64> to tensor<f32>
   %0 = pp.matmul %x, %w : tensor<7x65xf32>, tensor<65x33xf32>
@@ -24,7 +24,7 @@ pp.task forward stage 0 @rows(%x: tensor<7x65xf32> {pp.role = #pp.role<input, "x
 
 // -----
 
-// What an op reads elsewhere than at its own index was written by a kernel before; a cycle through a product is cut.
+// What an op reads elsewhere than at its own index was written by a kernel before; a cycle through a matmul is cut.
 // CHECK-LABEL: pp.task forward stage 0 @cut
 // CHECK-NEXT: %[[A:.*]] = pp.launch @exp_4x4 ins(%arg0
 // CHECK-NEXT: %[[P:.*]] = pp.matmul %[[A]], %[[A]]
@@ -41,7 +41,7 @@ pp.task forward stage 0 @cut(%x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">
 
 // -----
 
-// Gradients accumulate in place: of a product, of rows (a bias), of an embedding; a sum is taken apart for that.
+// Gradients accumulate in place: of a matmul, of rows (a bias), of an embedding; a sum is taken apart for that.
 // CHECK-LABEL: pp.task backward stage 0 @gradients
 // CHECK: %[[D:.*]] = pp.matmul %arg0, %arg1 {transpose_lhs}
 // CHECK: %[[W:.*]] = pp.accumulate %arg3, %[[D]]
@@ -97,7 +97,7 @@ pp.task norm stage 0 @norm(%g: tensor<65536xf32> {pp.role = #pp.role<grad_range,
 
 // -----
 
-// Equal kernels are one, and head permutations are strides of the products.
+// Equal kernels are one, and head permutations are strides of the matmuls.
 // CHECK-LABEL: pp.task forward stage 0 @heads
 // CHECK: pp.launch @relu_8x48
 // CHECK: pp.launch @relu_8x48
@@ -136,14 +136,14 @@ pp.task backward stage 0 @slice(%x: tensor<2x6x3xf64> {pp.role = #pp.role<saved,
 // -----
 
 pp.task forward stage 0 @composite(%x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "y">}) {
-  // expected-error @below {{is no part of a kernel: it has no scalar code and is neither a product nor a sum; run --pp-decompose-kernels first}}
+  // expected-error @below {{is no part of a kernel: it has no scalar code and is neither a matmul nor a sum; run --pp-decompose-kernels first}}
   %0 = pp.softmax %x : tensor<4x4xf32>
   pp.return %0 : tensor<4x4xf32>
 }
 
 // -----
 
-// The last sum would close a cycle with the exponential that it reads: the product reads what ends before it, in a kernel
+// The last sum would close a cycle with the exponential that it reads: the matmul reads what ends before it, in a kernel
 // that goes on behind it.
 // CHECK-LABEL: pp.task forward stage 0 @late
 // CHECK-NEXT: %[[T:.*]] = pp.launch @exp_4x4 ins(%arg1

@@ -2,8 +2,8 @@
 
 // One range after the other, aligned to 64 bytes; a rank has its share of the inputs; training and evaluation share the slots;
 // the largest task's temporaries, the largest workspace at their end; a receive buffer of half a bucket for two ranks.
-// CHECK: pp.region "record" "record" at 0 bytes 128
-// CHECK-NEXT: pp.region "record" "loss" at 128 bytes 64
+// CHECK: pp.region "step_state" "step_state" at 0 bytes 128
+// CHECK-NEXT: pp.region "step_state" "loss" at 128 bytes 64
 // CHECK-NEXT: pp.region "parameters" "params:b0" at 192 bytes 512
 // CHECK-NEXT: pp.region "parameters" "param:frozen" at 704 bytes 64
 // CHECK-NEXT: pp.region "gradients" "grads:b0" at 768 bytes 512
@@ -36,9 +36,9 @@ pp.schedule 0 attributes {evaluation, slots = array<i64: 128>} {
 
 // Each place has an arena of its own with what its tasks need and its buckets hold; every place has every scalar. A receive
 // buffer is a part of the bucket for each rank of the group.
-// CHECK: pp.region "record" "record" at 0 bytes 128
-// CHECK-NEXT: pp.region "record" "loss" at 128 bytes 64
-// CHECK-NEXT: pp.region "record" "norm" at 192 bytes 64
+// CHECK: pp.region "step_state" "step_state" at 0 bytes 128
+// CHECK-NEXT: pp.region "step_state" "loss" at 128 bytes 64
+// CHECK-NEXT: pp.region "step_state" "norm" at 192 bytes 64
 // CHECK-NEXT: pp.region "parameters" "params:b0" at 256 bytes 512
 // CHECK-NEXT: pp.region "gradients" "grads:b0" at 768 bytes 512
 // CHECK-NEXT: pp.region "optimizer" "momentum:b0" at 1280 bytes 512
@@ -47,9 +47,9 @@ pp.schedule 0 attributes {evaluation, slots = array<i64: 128>} {
 // CHECK-NEXT: pp.region "activations" "temps" at 1984 bytes 1024
 // CHECK-NEXT: pp.region "workspace" "workspace" at 3008 bytes 0
 // CHECK-NEXT: pp.region "communication" "scratch:b0" at 3008 bytes 128
-// CHECK-NEXT: pp.region "record" "record" at 0 bytes 128 {place = 1 : i64}
-// CHECK-NEXT: pp.region "record" "loss" at 128 bytes 64 {place = 1 : i64}
-// CHECK-NEXT: pp.region "record" "norm" at 192 bytes 64 {place = 1 : i64}
+// CHECK-NEXT: pp.region "step_state" "step_state" at 0 bytes 128 {place = 1 : i64}
+// CHECK-NEXT: pp.region "step_state" "loss" at 128 bytes 64 {place = 1 : i64}
+// CHECK-NEXT: pp.region "step_state" "norm" at 192 bytes 64 {place = 1 : i64}
 // CHECK-NEXT: pp.region "parameters" "params:b0" at 256 bytes 512 {place = 1 : i64}
 // CHECK-NEXT: pp.region "parameters" "param:frozen" at 768 bytes 64 {place = 1 : i64}
 // CHECK-NEXT: pp.region "gradients" "grads:b0" at 832 bytes 512 {place = 1 : i64}

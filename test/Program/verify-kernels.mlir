@@ -1,8 +1,8 @@
 // RUN: ppopt opt %s --pp-verify-kernels --split-input-file --verify-diagnostics
 
-pp.region "record" "record" at 0 bytes 128
-pp.region "record" "loss" at 128 bytes 64
-pp.region "record" "record" at 0 bytes 128 {place = 1 : i64}
+pp.region "step_state" "step_state" at 0 bytes 128
+pp.region "step_state" "loss" at 128 bytes 64
+pp.region "step_state" "step_state" at 0 bytes 128 {place = 1 : i64}
 pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}) attributes {temp_bytes = 64 : i64} {
   %0 = pp.temp 0 : memref<16xf32>
   pp.return
@@ -10,14 +10,14 @@ pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}
 
 // -----
 
-pp.region "record" "record" at 0 bytes 128
+pp.region "step_state" "step_state" at 0 bytes 128
 // expected-error @+1 {{begins at 192, but the one before ends at 128}}
-pp.region "record" "loss" at 192 bytes 64
+pp.region "step_state" "loss" at 192 bytes 64
 
 // -----
 
 // expected-error @+1 {{is of 100 bytes, no multiple of 64}}
-pp.region "record" "record" at 0 bytes 100
+pp.region "step_state" "step_state" at 0 bytes 100
 
 // -----
 
@@ -30,7 +30,7 @@ pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}
 // -----
 
 pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}) {
-  // expected-error @+1 {{is no launch, product or view: a task of phase kernels neither allocates nor copies}}
+  // expected-error @+1 {{is no launch, matmul or view: a task of phase kernels neither allocates nor copies}}
   %0 = memref.alloc() : memref<16xf32>
   pp.return
 }
@@ -55,7 +55,7 @@ pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}
 
 // -----
 
-// What is allowed: parts of a temporary, each written once, then read as a whole; an accumulating product; a kernel in place; another temporary where one has
+// What is allowed: parts of a temporary, each written once, then read as a whole; an accumulating matmul; a kernel in place; another temporary where one has
 // been read for the last time; an argument that lends its room before it is written.
 
 pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
@@ -76,7 +76,7 @@ pp.task forward stage 0 @allowed(%x: memref<4x16xf32> {pp.role = #pp.role<input,
   pp.launch @relu ins(%lent : memref<4x16xf32, strided<[16, 1], offset: 64>>) outs(%0 : memref<4x16xf32>) {inplace = array<i64: -1>}
   pp.launch @relu ins(%0 : memref<4x16xf32>) outs(%1 : memref<4x16xf32, strided<[16, 1], offset: 64>>) {inplace = array<i64: -1>}
   pp.launch @relu8 ins(%t : memref<8x16xf32>) outs(%s : memref<8x16xf32>) {inplace = array<i64: -1>}
-  pp.product %t, %t into %g {m = 16, n = 16, k = 8, batch = array<i64: 1, 1>, a_strides = array<i64: 0, 0, 1, 16>, b_strides = array<i64: 0, 0, 16, 1>,
+  pp.gemm %t, %t into %g {m = 16, n = 16, k = 8, batch = array<i64: 1, 1>, a_strides = array<i64: 0, 0, 1, 16>, b_strides = array<i64: 0, 0, 16, 1>,
     c_strides = array<i64: 0, 0, 16, 1>, a_offset = 0, b_offset = 0, c_offset = 0, accumulate} : memref<8x16xf32>, memref<8x16xf32>, memref<16x16xf32>
   %u = pp.temp 256 : memref<4x16xf32>
   pp.launch @relu ins(%x : memref<4x16xf32>) outs(%u : memref<4x16xf32>) {inplace = array<i64: -1>}
@@ -193,11 +193,11 @@ pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
 
 // -----
 
-// A product whose strides go beyond its operand.
+// A matmul whose strides go beyond its operand.
 
 pp.task backward stage 0 @beyond(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %g: memref<16x16xf32> {pp.role = #pp.role<grad, "w">}) {
   // expected-error @+1 {{touches bytes 64 to 320 of argument 0, but its buffer is 0 to 256}}
-  pp.product %x, %x into %g {m = 16, n = 16, k = 4, batch = array<i64: 1, 1>, a_strides = array<i64: 0, 0, 1, 16>, b_strides = array<i64: 0, 0, 16, 1>,
+  pp.gemm %x, %x into %g {m = 16, n = 16, k = 4, batch = array<i64: 1, 1>, a_strides = array<i64: 0, 0, 1, 16>, b_strides = array<i64: 0, 0, 16, 1>,
     c_strides = array<i64: 0, 0, 16, 1>, a_offset = 16, b_offset = 0, c_offset = 0, accumulate} : memref<4x16xf32>, memref<4x16xf32>, memref<16x16xf32>
   pp.return
 }

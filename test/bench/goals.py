@@ -2,7 +2,7 @@
 import os
 import statistics
 
-from machine import has_fast_bf16, product_rate
+from machine import has_fast_bf16, matmul_rate
 from runs import GPT2_124M, SMALL, Failed, Unavailable, compile_model, ours, pytorchs, write_gpt
 
 PIPELINE_MICROBATCHES = "4"
@@ -72,8 +72,8 @@ class Comparison:
         table.add(what, goal, of(mine), of(other), unit, of(mine) / of(other), median and median(mine) / median(other))
 
 
-def product_flops(shape):
-    """Of a step's products, forward and backward; of causal attention's the half that is not masked."""
+def matmul_flops(shape):
+    """Of a step's matmuls, forward and backward; of causal attention's the half that is not masked."""
     layers, width, _, vocab, seq, batch = shape
     tokens = seq * batch
     weights = layers * 12 * width * width + vocab * width
@@ -82,14 +82,14 @@ def product_flops(shape):
 
 
 def small(options, directory, table):
-    before = product_rate(options, 2)
+    before = matmul_rate(options, 2)
     run = Comparison(options, directory, SMALL, 1, 2, {"ours": []}, {"eager": [], "compiled": ["--compile"]})
-    rate = max(before, product_rate(options, 2))
+    rate = max(before, matmul_rate(options, 2))
     mine, eager = run.sides["ours"], run.sides["eager"]
     run.time(table, "small, 2 threads: step, against eager", 0.80, "ours", "eager")
     run.time(table, "small, 2 threads: step, against torch.compile", 0.80, "ours", "compiled")
-    reached, median = (product_flops(SMALL) / ms / 1e6 for ms in (mine.least, mine.median))
-    table.add("small, 2 threads: share of the machine's product rate", 0.82, reached, rate, "GF/s", reached / rate, median / rate,
+    reached, median = (matmul_flops(SMALL) / ms / 1e6 for ms in (mine.least, mine.median))
+    table.add("small, 2 threads: share of the machine's matmul rate", 0.82, reached, rate, "GF/s", reached / rate, median / rate,
               least=True)
     run.memory(table, "small, 2 threads: peak memory, against eager", 0.40, "ours", "eager")
     table.add("small: seconds from process start to step 1", 0.4, mine.first_begin, eager.first_begin, "s", mine.first_begin)

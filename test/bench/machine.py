@@ -25,9 +25,9 @@ def describe():
             (commit.stdout.strip() or "a commit not known"))
 
 
-def product_rate(options, threads):
-    """GFLOP/s of f32 products with packed operands."""
+def matmul_rate(options, threads):
+    """GFLOP/s of f32 matmuls with packed operands."""
     command = [*priority(options), "taskset", "-c", ",".join(map(str, cores()[:threads])),
-               os.path.join(options.build, "bin", "test", "ppopt-product-rate"), str(threads)]
+               os.path.join(options.build, "bin", "test", "ppopt-matmul-rate"), str(threads)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)["gflops"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds the counts that speed and memory rest on against counts.txt: of a step's launches and FLOPs, of distinct kernels and
-products, of bytes by kind of region, for preset models under a few plans. Time is none of them: they are the same everywhere.
+matmuls, of bytes by kind of region, for preset models under a few plans. Time is none of them: they are the same everywhere.
 
 A change of one is no error as such. If it is meant, run
 
@@ -53,7 +53,7 @@ def compile_case(ppopt, directory, name):
 
 def count(program):
     """{figure: one number, or one for each place}."""
-    figures = {"kernels": [len(program["kernels"])], "products": [len(program["products"])]}
+    figures = {"kernels": [len(program["kernels"])], "matmuls": [len(program["matmuls"])]}
     places = program["places"]
     for figure in ("launches", "flops", "bytes_sent"):
         figures[figure] = [place["predicted"][figure] for place in places]

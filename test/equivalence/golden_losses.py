@@ -5,7 +5,7 @@
     golden_losses.py compare FILE [--ppopt PPOPT]    # with the one after; exit status 1, and what differs, where something does
 
 Of each program: the losses, bit for bit, checksums of the first step's gradients and of the last parameters, what the compiler predicts of a step
-(launches, FLOPs, bytes sent) and the bytes of each place's arena. Compiled for x86-64-v3 and one thread a rank; matrix products follow the
+(launches, FLOPs, bytes sent) and the bytes of each place's arena. Compiled for x86-64-v3 and one thread a rank; matmuls follow the
 instructions of the machine, so FILE is of one kind of machine.
 """
 import argparse
@@ -54,7 +54,7 @@ def checksum(tensors):
 
 
 def machine():
-    """The instructions that matrix products may use here."""
+    """The instructions that matmuls may use here."""
     with open("/proc/cpuinfo") as file:
         flags = next((line for line in file if line.startswith("flags")), "").split()
     return " ".join(flag for flag in ("avx2", "fma", "avx512f", "avx512_bf16", "amx_tile") if flag in flags)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Ids that index tables and name classes, those of the data and computed ones: good ones compute what numpy does; of bad ones the
-run says which and where, under every plan alike, and with --skip-bad-steps goes on as if the step had not been.
+run says which and where, under every plan alike, and with --skip-nonfinite-steps goes on as if the step had not been.
 """
 import os
 import re
@@ -147,7 +147,7 @@ class Checks:
         rows = samples()
         kept = {key: np.delete(each, np.s_[BAD * BATCH:(BAD + 1) * BATCH], axis=0) for key, each in rows.items()}
         rows["i"][BAD * BATCH + ROW] = 2**31 - 2
-        bad = run(program, ["--no-shuffle", "--skip-bad-steps"], inputs=rows, steps=STEPS, name="bad")
+        bad = run(program, ["--no-shuffle", "--skip-nonfinite-steps"], inputs=rows, steps=STEPS, name="bad")
         good = run(program, ["--no-shuffle"], inputs=kept, steps=STEPS - 1, name="good")
         assert "id 2147483647 is out of range, 0 to 12" in bad.records.pop(BAD)["skipped"]
         assert bad.hexadecimal == good.hexadecimal, f"{bad.hexadecimal}\n{good.hexadecimal}"
@@ -163,7 +163,7 @@ class Checks:
         flags = ["--eval-inputs", path, "--eval-batches", str(STEPS)]
         line = self.fail(program, rows, flags)
         assert f"evaluation, batch {BAD + 1}: It began on" in line and "id -6 is out of range, 0 to 12" in line, line
-        result = run(program, ["--no-shuffle", "--skip-bad-steps", *flags], inputs=rows, steps=1, name="eval")
+        result = run(program, ["--no-shuffle", "--skip-nonfinite-steps", *flags], inputs=rows, steps=1, name="eval")
         assert f"{STEPS - 1} batches | 1 with ids out of range" in result.output, result.output
         assert re.search(r"loss \d", result.output), result.output
 

@@ -11,8 +11,8 @@
 #include "app/executable.h"
 #include "checkpoint/parameter_file.h"
 #include "device/cpu/team.h"
+#include "executor/executor.h"
 #include "executor/rank.h"
-#include "executor/walker.h"
 #include "ppopt/runtime.h"
 
 #include <cstdio>
@@ -71,12 +71,12 @@ void score(const std::vector<std::string> &arguments) {
   size_t rows = std::stoul(arguments[3]), positions = std::stoul(arguments[4]);
   std::vector<int64_t> tokens = readTokens(arguments[2], rows * positions);
   std::ofstream out(arguments[6], std::ios::binary);
-  ppopt::runtime::WalkOptions options;
+  ppopt::runtime::ExecutorOptions options;
   options.poison = true;
   for (size_t i = 0; i < tokens.size(); ++i) {
     writeToken(rank, *document.program->generation, tokens[i],
                static_cast<int64_t>(i % positions));
-    ppopt::runtime::walkEval(rank, {}, options);
+    ppopt::runtime::runEvaluation(rank, {}, options);
     writeLogits(out, rank, *document.program->generation);
   }
 }

@@ -1,4 +1,4 @@
-//===- DropBlock.cpp - Keeps the first of the products that add to a buffer
+//===- DropBlock.cpp - Keeps the first of the matmuls that add to a buffer
 //===//
 #include "Mutations.h"
 
@@ -14,15 +14,15 @@ namespace {
 
 struct DropBlock : pp::impl::DropBlockBase<DropBlock> {
   void runOnOperation() override {
-    SmallVector<ProductOp> later;
+    SmallVector<GemmOp> later;
     for (auto task : getOperation().getOps<TaskOp>()) {
       DenseSet<Value> added;
-      for (auto product : task.getBody().getOps<ProductOp>())
-        if (product.getAccumulate() && !added.insert(product.getC()).second)
-          later.push_back(product);
+      for (auto matmul : task.getBody().getOps<GemmOp>())
+        if (matmul.getAccumulate() && !added.insert(matmul.getC()).second)
+          later.push_back(matmul);
     }
-    for (ProductOp product : later)
-      product.erase();
+    for (GemmOp matmul : later)
+      matmul.erase();
     if (failed(requireChange(!later.empty(), getOperation(),
                              "sum over blocks of rows")))
       signalPassFailure();

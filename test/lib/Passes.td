@@ -1,4 +1,4 @@
-//===- Passes.td - Mutations: known bugs, one pass each --------*- tablegen -*-===//
+//===- Passes.td - Mutations: known bugs, one pass each -- -*- tablegen -*-===//
 //
 // A mutation changes a correct module the way a bug of the compiler would have
 // left it. Its description says what is wrong afterwards and which check must
@@ -116,15 +116,15 @@ def SkipUpdate : Pass<"mutate-skip-update", "::mlir::ModuleOp"> {
 def DropBlock : Pass<"mutate-drop-block", "::mlir::ModuleOp"> {
   let summary = "A sum over blocks of rows is that of the first block";
   let description = [{
-    Of the products of a task that add to one buffer only the first is left. verify-kernels can't see it, since a sum of fewer
+    Of the matmuls of a task that add to one buffer only the first is left. verify-kernels can't see it, since a sum of fewer
     parts is a sum; the comparison of gradients must.
   }];
 }
 
 def TemporaryTooEarly : Pass<"mutate-temporary-too-early", "::mlir::ModuleOp"> {
-  let summary = "The result of a product has the memory of an operand";
+  let summary = "The result of a matmul has the memory of an operand";
   let description = [{
-    In each task one product, whose result is a temporary and whose operand a temporary or a saved value. verify-kernels must refuse
+    In each task one matmul, whose result is a temporary and whose operand a temporary or a saved value. verify-kernels must refuse
     it, else the comparison must fail.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];

@@ -20,23 +20,23 @@ struct TemporaryTooEarly : pp::impl::TemporaryTooEarlyBase<TemporaryTooEarly> {
   void runOnOperation() override {
     bool isChanged = false;
     for (auto task : getOperation().getOps<TaskOp>())
-      for (auto product : task.getBody().getOps<ProductOp>())
-        if (overwrite(product)) {
+      for (auto matmul : task.getBody().getOps<GemmOp>())
+        if (overwrite(matmul)) {
           isChanged = true;
           break;
         }
     if (failed(requireChange(isChanged, getOperation(),
-                             "product that makes a temporary")))
+                             "matmul that makes a temporary")))
       signalPassFailure();
   }
 
 private:
-  /// Puts the result of a product, a temporary, where an operand is.
-  static bool overwrite(ProductOp product) {
-    auto result = product.getC().getDefiningOp<TempOp>();
+  /// Puts the result of a matmul, a temporary, where an operand is.
+  static bool overwrite(GemmOp matmul) {
+    auto result = matmul.getC().getDefiningOp<TempOp>();
     if (!result)
       return false;
-    for (Value operand : {product.getA(), product.getB()}) {
+    for (Value operand : {matmul.getA(), matmul.getB()}) {
       if (getBytes(result.getType()) > getBytes(operand.getType()))
         continue;
       if (auto temp = operand.getDefiningOp<TempOp>()) {

@@ -21,7 +21,7 @@ from support.results import SOURCE, Harness  # noqa: E402
 MIB = 2**20
 ROWS = 8  # of a microbatch
 GPT = ["--layers", "4", "--width", "128", "--heads", "4", "--vocab", "256", "--seq", "64", "--batch", str(ROWS)]
-TEXT = os.path.join(SOURCE, "runtime", "train")  # 512 windows and more
+TEXT = os.path.join(SOURCE, "runtime", "app")  # 512 windows and more
 
 # Starts a rank and writes its peak of resident memory, in bytes, to a file of its own.
 MEASURE = """

@@ -186,7 +186,7 @@ class Finding(Exception):
 INTERNAL = re.compile(r"internal|please report|without a reason|dominate|Assertion|LLVM ERROR|terminate called|UNREACHABLE|"
                       r"operand #|block arguments|failed to legalize|llvm\.|memref|undefined reference|has no uses|"
                       r"'pp\.(task|schedule|run|transfer|bucket|place|update|accumulate|batch_sum|kernel|copy|plan|stage|send|receive|"
-                      r"yield|input_decl|param_decl|start|wait|zero|\w+_grad|reduce_range|product)'|'(?!pp\.)\w+\.\w+' op")
+                      r"yield|input_decl|param_decl|start|wait|zero|\w+_grad|reduce_range|gemm)'|'(?!pp\.)\w+\.\w+' op")
 
 
 def run_command(command, what):

@@ -43,7 +43,7 @@ inline nlohmann::json program() {
   result["places"] = {
       {{"place", 0},
        {"arena", arena(bytes)},
-       {"record", {{"offset", record}}},
+       {"step_state", {{"offset", record}}},
        {"loss", {{"offset", loss}}},
        {"counts", json::array()},
        {"checks", json::array()},

@@ -34,7 +34,7 @@ inline constexpr Layout layoutOf(int place) {
     at += (bytes + 63) / 64 * 64;
     return offset;
   };
-  layout.record = take(sizeof(ppopt_record));
+  layout.record = take(sizeof(ppopt_step_state));
   layout.loss = take(8);
   layout.count = take(8);
   layout.normSquared = take(8);
@@ -282,7 +282,7 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
     result["places"].push_back(
         {{"place", place},
          {"arena", arena(at.bytes)},
-         {"record", {{"offset", at.record}}},
+         {"step_state", {{"offset", at.record}}},
          {"loss", {{"offset", at.loss}}},
          {"counts", {{{"offset", at.count}}}},
          {"checks", json::array()},

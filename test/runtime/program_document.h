@@ -152,11 +152,12 @@ inline int sentElements(int ranks, std::initializer_list<int> sums) {
 
 /// Places' memory: all of it one region, the record at 0.
 inline json arena(int bytes) {
-  return {{"bytes", bytes},
-          {"regions", {{{"kind", "record"}, {"offset", 0}, {"bytes", bytes}}}}};
+  return {
+      {"bytes", bytes},
+      {"regions", {{{"kind", "step_state"}, {"offset", 0}, {"bytes", bytes}}}}};
 }
 
-/// A document without inputs, parameters, counts, transfers, products, kernels,
+/// A document without inputs, parameters, counts, transfers, matmuls, kernels,
 /// tasks and places: the caller adds what there is. One stage on each place;
 /// the loss is f64.
 inline json document(const std::string &model, const json &mesh, int batch,
@@ -190,7 +191,7 @@ inline json document(const std::string &model, const json &mesh, int batch,
                    {"stages", stages},
                    {"loss", {{"type", "f64"}}}};
   for (const char *list :
-       {"inputs", "parameters", "counts", "checks", "transfers", "products",
+       {"inputs", "parameters", "counts", "checks", "transfers", "matmuls",
         "kernels", "tasks", "places"})
     document[list] = json::array();
   return document;

@@ -96,7 +96,7 @@ inline nlohmann::json program(int ranks, int microbatches,
                      task("p0_U", "update", -1)};
   result["places"] = {{{"place", 0},
                        {"arena", arena(bytes)},
-                       {"record", {{"offset", record}}},
+                       {"step_state", {{"offset", record}}},
                        {"loss", {{"offset", loss}}},
                        {"counts", {{{"offset", count}}}},
                        {"checks", json::array()},
@@ -156,7 +156,8 @@ template <int Ranks, int Microbatches> struct Tasks {
     double *w = static_cast<double *>(args[0]);
     const double *gradients = static_cast<const double *>(args[1]);
     double *v = static_cast<double *>(args[2]);
-    const ppopt_record *values = static_cast<const ppopt_record *>(args[3]);
+    const ppopt_step_state *values =
+        static_cast<const ppopt_step_state *>(args[3]);
     for (int i = 0; i < 2; ++i) {
       v[i] = values->momentum * v[i] + values->clip_scale * gradients[i];
       w[i] -= values->lr * v[i] / static_cast<double>(1 + values->step);

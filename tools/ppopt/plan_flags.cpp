@@ -83,13 +83,13 @@ static constexpr Flag planFlags[] = {
      laterShards},
     {"recompute", ValueKind::Choice, "WHAT", "",
      "activations that the backward computes again: none, cheap (what costs "
-     "no product), layer (all but what layers return); default: cheap, or with "
+     "no matmul), layer (all but what layers return); default: cheap, or with "
      "--device-memory the first of cheap and layer that fits",
      recomputes, laterRecompute},
     {"precision", ValueKind::Choice, "NAME", "model",
      "types of the computation: those that the model is written in, or bf16 "
      "for "
-     "matrix products and attention of a model in f32",
+     "matmuls and attention of a model in f32",
      precisions, laterPrecisions},
     {"sync", ValueKind::Choice, "WHEN", "step",
      "when gradients are summed over ranks", syncs, laterSyncs},

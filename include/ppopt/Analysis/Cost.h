@@ -14,7 +14,7 @@ namespace mlir::pp {
 
 /// What an op does on tensors.
 struct Work {
-  double flops = 0;    ///< of matrix products
+  double flops = 0;    ///< of matmuls
   double elements = 0; ///< computed one by one, in all other ops
   double bytes = 0;    ///< read and written
 
@@ -31,8 +31,8 @@ int64_t getBytes(Value value);
 /// parameter is none.
 bool isCheap(Operation *op);
 
-/// A sum over a loop that two operands have in common: a matrix product.
-bool isProduct(Operation *op);
+/// A sum over a loop that two operands have in common: a matmul.
+bool isMatmul(Operation *op);
 
 /// An op that names elements of its operand, or is constant: its result costs
 /// nothing wherever it is read.
@@ -53,8 +53,8 @@ Work estimateWork(Operation *op);
 /// writes of its results.
 Work estimateKernelWork(KernelOp kernel);
 
-/// FLOPs of the products inside a kernel.
-int64_t getProductFlops(KernelOp kernel);
+/// FLOPs of the matmuls inside a kernel.
+int64_t getMatmulFlops(KernelOp kernel);
 
 /// In nanoseconds.
 double estimateTime(Operation *op);

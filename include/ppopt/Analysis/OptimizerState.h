@@ -1,4 +1,4 @@
-//===- OptimizerState.h - What an optimizer keeps of each parameter -----===//
+//===- OptimizerState.h - What an optimizer keeps of each parameter -------===//
 
 #ifndef PPOPT_ANALYSIS_OPTIMIZERSTATE_H
 #define PPOPT_ANALYSIS_OPTIMIZERSTATE_H

@@ -1,4 +1,4 @@
-//===- Passes.td - Passes of the phases kernels and native ----*- tablegen -*-===//
+//===- Passes.td - Passes of the phases kernels and native  -*- tablegen -*-===//
 
 #ifndef PPOPT_CODEGEN_PASSES
 #define PPOPT_CODEGEN_PASSES
@@ -8,8 +8,8 @@ include "mlir/Pass/PassBase.td"
 def BlockRows : Pass<"pp-block-rows", "::mlir::ModuleOp"> {
   let summary = "Computes wide intermediate values of tasks one block of rows after the other";
   let description = [{
-    A value is wide if it takes more than `budget` bytes. Around a wide product: the ops of the task that make or read wide values, of at least half of its
-    size, which the task neither takes nor returns. If all of them can be cut along the product's first dimension, they are computed for one block of its rows after the other,
+    A value is wide if it takes more than `budget` bytes. Around a wide matmul: the ops of the task that make or read wide values, of at least half of its
+    size, which the task neither takes nor returns. If all of them can be cut along the matmul's first dimension, they are computed for one block of its rows after the other,
     in as few blocks of equal size as keep each value within the budget: operands are cut, weights whole, results are put together, and sums over the rows
     (the weights' gradients) added up block by block. A group is left alone if some op of it mixes rows, or draws random numbers (or counts) by its place in the global
     tensor. What a block still has too wide is cut again, along the next dimension.
@@ -28,11 +28,11 @@ def BlockRows : Pass<"pp-block-rows", "::mlir::ModuleOp"> {
 }
 
 def DecomposeKernels : Pass<"pp-decompose-kernels", "::mlir::ModuleOp"> {
-  let summary = "Replaces composites by element ops, reductions and products";
+  let summary = "Replaces composites by element ops, reductions and matmuls";
   let description = [{
     Runs on local shapes: a composite is split along none of the dimensions that its decomposition counts or
     indexes. Statistics, sums and exponentials of bf16 values are f32. Afterwards tasks hold element ops, sums, maxima,
-    matrix products and the gradient of embeddings.
+    matmuls and the gradient of embeddings.
 
     ```mlir
     %y = pp.softmax %x : tensor<8x16xf32>                             // before
@@ -48,10 +48,10 @@ def DecomposeKernels : Pass<"pp-decompose-kernels", "::mlir::ModuleOp"> {
 }
 
 def FormKernels : Pass<"pp-form-kernels", "::mlir::ModuleOp"> {
-  let summary = "Groups what is not a product into fused kernels, shared by launches";
+  let summary = "Groups what is not a matmul into fused kernels, shared by launches";
   let description = [{
-    Before: tasks whose bodies are element ops, sums, maxima, products and embedding gradients on tensors. After: a body is `pp.launch`es
-    in tensor form, products, accumulations of products, and the views (reshape, transpose, slice, broadcast) that products
+    Before: tasks whose bodies are element ops, sums, maxima, matmuls and embedding gradients on tensors. After: a body is `pp.launch`es
+    in tensor form, matmuls, accumulations of matmuls, and the views (reshape, transpose, slice, broadcast) that matmuls
     fold into strides. docs/kernels.md has the rules.
 
     ```mlir
@@ -73,7 +73,7 @@ def BufferizeTasks : Pass<"pp-bufferize-tasks", "::mlir::ModuleOp"> {
     Arguments become memrefs, results become arguments behind them; a tied argument and result are one. Temporaries
     are `pp.temp` at offsets that are shared where lifetimes do not overlap; the attribute `temp_bytes` of the task is
     their extent. A value that is returned is written to its destination; only an argument that is returned as it is is copied, by a
-    kernel. Products become `pp.product`.
+    kernel. Matmuls become `pp.gemm`.
 
     ```mlir
     pp.task forward stage 0 @s0_F(%x: memref<8x16xf32> {...}, %h: memref<8x16xf32> {...}) {

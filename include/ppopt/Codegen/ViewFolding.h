@@ -1,6 +1,6 @@
-//===- ViewFolding.h - Views as strides of products -----------------------===//
+//===- ViewFolding.h - Views as strides of matmuls ------------------------===//
 //
-// Reshapes, transposes, slices and broadcasts in front of a product are folded
+// Reshapes, transposes, slices and broadcasts in front of a matmul are folded
 // into the strides with which it reads its operands.
 //
 //===----------------------------------------------------------------------===//
@@ -21,8 +21,8 @@ struct Layout {
   int64_t offset = 0;
 };
 
-/// A product's sizes and strides: the attributes of a pp.product.
-struct ProductShape {
+/// A matmul's sizes and strides: the attributes of a pp.gemm.
+struct MatmulShape {
   int64_t m, n, k;
   std::array<int64_t, 2> batch = {1, 1};
   std::array<int64_t, 4> aStrides, bStrides, cStrides;
@@ -59,11 +59,11 @@ foldDestination(Value value, llvm::function_ref<bool(Operation *)> isJoined);
 
 /// Nothing if an operand's views do not fold or more than two batch dimensions
 /// remain; `failed` is then that operand.
-std::optional<ProductShape>
-foldProduct(MatmulOp op, llvm::function_ref<bool(Operation *)> isBase,
-            Value &failed);
+std::optional<MatmulShape>
+foldMatmul(MatmulOp op, llvm::function_ref<bool(Operation *)> isBase,
+           Value &failed);
 
-/// The accumulation that a product is written by: its only use, behind reshapes
+/// The accumulation that a matmul is written by: its only use, behind reshapes
 /// and a cast to the accumulator's wider type. Null if there is none.
 AccumulateOp getAccumulation(MatmulOp op);
 

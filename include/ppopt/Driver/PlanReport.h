@@ -34,8 +34,8 @@ struct PlaceReport {
   double idleShare = 0;       ///< predicted
   /// What its stages' backwards take of a microbatch's forwards.
   int64_t savedBytes = 0;
-  /// Of products of a step that a backward computes again; by the ops' shapes,
-  /// so that all of a causal product counts.
+  /// Of matmuls of a step that a backward computes again; by the ops' shapes,
+  /// so that all of a causal matmul counts.
   int64_t recomputedFlops = 0;
   /// Bytes that transfers send, by the place that gets them.
   std::map<int64_t, int64_t> sentTo;

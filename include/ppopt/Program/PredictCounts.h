@@ -9,8 +9,8 @@ namespace mlir::pp {
 
 /// What a rank does in a step of training, as the runtime's counters count it.
 struct PredictedCounts {
-  int64_t launches = 0;  ///< kernels and products
-  int64_t flops = 0;     ///< of products, those inside kernels too
+  int64_t launches = 0;  ///< kernels and matmuls
+  int64_t flops = 0;     ///< of matmuls, those inside kernels too
   int64_t bytesSent = 0; ///< transfers, and sums by the built-in collectives
 };
 

@@ -1,4 +1,4 @@
-//===- ProgramTables.h - The numbers of tasks, kernels, products ----------===//
+//===- ProgramTables.h - The numbers of tasks, kernels, matmuls -----------===//
 
 #ifndef PPOPT_PROGRAM_PROGRAMTABLES_H
 #define PPOPT_PROGRAM_PROGRAMTABLES_H
@@ -10,10 +10,10 @@
 
 namespace mlir::pp {
 
-/// A matrix product as the runtime's table has it; equal ones share an entry.
-struct ProductEntry {
+/// A matmul as the runtime's table has it; equal ones share an entry.
+struct MatmulEntry {
   std::string name;
-  ProductOp op; ///< the first of them
+  GemmOp op; ///< the first of them
   unsigned launches = 0;
 };
 
@@ -25,19 +25,19 @@ struct ProgramTables {
 
   SmallVector<TaskOp> tasks;
   SmallVector<KernelOp> kernels;
-  SmallVector<ProductEntry> products;
+  SmallVector<MatmulEntry> matmuls;
   SmallVector<TransferOp> transfers;
 
   unsigned getTask(StringRef name) const { return taskIndex.lookup(name); }
   unsigned getKernel(StringRef name) const { return kernelIndex.lookup(name); }
-  unsigned getProduct(ProductOp op) const { return productIndex.lookup(op); }
+  unsigned getMatmul(GemmOp op) const { return matmulIndex.lookup(op); }
   unsigned getTransfer(StringRef name) const {
     return transferIndex.lookup(name);
   }
 
 private:
   llvm::StringMap<unsigned> taskIndex, kernelIndex, transferIndex;
-  DenseMap<Operation *, unsigned> productIndex;
+  DenseMap<Operation *, unsigned> matmulIndex;
 };
 
 } // namespace mlir::pp

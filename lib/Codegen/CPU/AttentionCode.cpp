@@ -48,7 +48,7 @@ int64_t AttentionCode::chooseKeys(
     llvm::function_ref<int64_t(int64_t)> bytesOfKeys) const {
   // Whole vectors, and whole groups of rows where keys are rows.
   int64_t least = std::max(width, groupRows);
-  // Enough to keep a group of a product in registers, few enough for the
+  // Enough to keep a group of a matmul in registers, few enough for the
   // caches.
   int64_t most =
       getThreshold(Threshold::AttentionKeys) / (type.isF64() ? 2 : 1);

@@ -342,19 +342,19 @@ void BlockCode::transpose(const PackedMatrix &from, const PackedMatrix &to,
 
 /// One group of rows and `vectors` vectors of columns, in registers over all of
 /// k.
-void BlockCode::productGroup(const BlockProduct &product, Value row,
-                             Value column, int64_t vectors) {
+void BlockCode::matmulGroup(const BlockMatmul &matmul, Value row, Value column,
+                            int64_t vectors) {
   auto getC = [&](int64_t r, int64_t v) {
-    return at(product.c, add(row, r), add(column, v * width));
+    return at(matmul.c, add(row, r), add(column, v * width));
   };
   SmallVector<Value> sums;
   for (int64_t r = 0; r < groupRows; ++r)
     for (int64_t v = 0; v < vectors; ++v)
-      sums.push_back(product.initial
-                         ? product.initial(add(row, r), loadVector(getC(r, v)))
+      sums.push_back(matmul.initial
+                         ? matmul.initial(add(row, r), loadVector(getC(r, v)))
                          : splat(0));
-  Value begin = product.beginKOfRow ? product.beginKOfRow(row) : product.beginK;
-  Value end = product.endKOfRow ? product.endKOfRow(row) : product.endK;
+  Value begin = matmul.beginKOfRow ? matmul.beginKOfRow(row) : matmul.beginK;
+  Value end = matmul.endKOfRow ? matmul.endKOfRow(row) : matmul.endK;
   auto overK = scf::ForOp::create(builder, loc, begin, end, index(1), sums);
   {
     OpBuilder::InsertionGuard guard(builder);
@@ -362,11 +362,11 @@ void BlockCode::productGroup(const BlockProduct &product, Value row,
     Value k = overK.getInductionVar();
     SmallVector<Value> b, next;
     for (int64_t v = 0; v < vectors; ++v)
-      b.push_back(loadVector(at(product.b, k, add(column, v * width))));
+      b.push_back(loadVector(at(matmul.b, k, add(column, v * width))));
     for (int64_t r = 0; r < groupRows; ++r) {
       Value i = add(row, r);
       Value a = broadcast(loadScalar(
-          product.isATransposed ? at(product.a, k, i) : at(product.a, i, k)));
+          matmul.isATransposed ? at(matmul.a, k, i) : at(matmul.a, i, k)));
       for (int64_t v = 0; v < vectors; ++v)
         next.push_back(fma(a, b[v], overK.getRegionIterArg(r * vectors + v)));
     }
@@ -377,32 +377,30 @@ void BlockCode::productGroup(const BlockProduct &product, Value row,
       storeVector(overK.getResult(r * vectors + v), getC(r, v));
 }
 
-void BlockCode::product(const BlockProduct &product) {
-  loop(product.beginRow, product.endRow, groupRows, [&](Value row) {
+void BlockCode::matmul(const BlockMatmul &matmul) {
+  loop(matmul.beginRow, matmul.endRow, groupRows, [&](Value row) {
     int64_t step = groupVectors * width;
-    if (!product.vectorsOfRow) {
-      int64_t whole = product.vectors / groupVectors * groupVectors;
+    if (!matmul.vectorsOfRow) {
+      int64_t whole = matmul.vectors / groupVectors * groupVectors;
       if (whole == groupVectors)
-        productGroup(product, row, index(0), groupVectors);
+        matmulGroup(matmul, row, index(0), groupVectors);
       else if (whole > 0)
         loop(0, whole * width, step, [&](Value column) {
-          productGroup(product, row, column, groupVectors);
+          matmulGroup(matmul, row, column, groupVectors);
         });
-      if (product.vectors > whole)
-        productGroup(product, row, index(whole * width),
-                     product.vectors - whole);
+      if (matmul.vectors > whole)
+        matmulGroup(matmul, row, index(whole * width), matmul.vectors - whole);
       return;
     }
-    Value vectors = product.vectorsOfRow(row);
+    Value vectors = matmul.vectorsOfRow(row);
     Value whole = mul(divideDown(vectors, groupVectors), step);
-    loop(index(0), whole, step, [&](Value column) {
-      productGroup(product, row, column, groupVectors);
-    });
+    loop(index(0), whole, step,
+         [&](Value column) { matmulGroup(matmul, row, column, groupVectors); });
     Value left = sub(mul(vectors, width), whole);
     for (int64_t count = 1; count < groupVectors; ++count) {
       Value isCount = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::eq, left, index(count * width));
-      ifElse(isCount, [&] { productGroup(product, row, whole, count); });
+      ifElse(isCount, [&] { matmulGroup(matmul, row, whole, count); });
     }
   });
 }

@@ -1,6 +1,6 @@
 //===- BlockCode.h - Vector code on blocks of matrices --------------------===//
 //
-// What kernels that compute products themselves are written with. Blocks lie in
+// What kernels that compute matmuls themselves are written with. Blocks lie in
 // scratch memory on the stack, in the type of computation (f32 for bf16), row
 // by row, aligned, padded to whole vectors; operands of the kernel lie by
 // strides, in their own type.
@@ -32,7 +32,7 @@ struct StridedMatrix {
 };
 
 /// C [rows × vectors · width] = A [rows × k] times B [k × vectors · width].
-struct BlockProduct {
+struct BlockMatmul {
   PackedMatrix a, b, c;
   /// How far A's element moves from row to row and along k: {stride, 1}, or {1,
   /// stride} for a transposed A.
@@ -52,7 +52,7 @@ struct BlockProduct {
 class BlockCode {
 public:
   /// `type`: that of computation. `vectorBytes`: of the registers; 64 means
-  /// that there are 32 of them, else 16, and more than 16 that products and
+  /// that there are 32 of them, else 16, and more than 16 that matmuls and
   /// sums are one instruction.
   BlockCode(OpBuilder &builder, Location loc, Type type, int64_t vectorBytes);
 
@@ -61,10 +61,10 @@ public:
   Type type;
   int64_t width; ///< elements of a vector
   VectorType vector;
-  /// Rows of a group and vectors of its columns that products keep in
+  /// Rows of a group and vectors of its columns that matmuls keep in
   /// registers.
   int64_t groupRows = 4, groupVectors;
-  /// Whether a product and a sum are one instruction.
+  /// Whether a matmul and a sum are one instruction.
   bool hasFma;
 
   int64_t pad(int64_t columns) const { return llvm::alignTo(columns, width); }
@@ -140,11 +140,11 @@ public:
   /// Rows and columns are multiples of the width.
   void transpose(const PackedMatrix &from, const PackedMatrix &to, int64_t rows,
                  int64_t columns);
-  void product(const BlockProduct &product);
+  void matmul(const BlockMatmul &matmul);
 
 private:
-  void productGroup(const BlockProduct &product, Value row, Value column,
-                    int64_t vectors);
+  void matmulGroup(const BlockMatmul &matmul, Value row, Value column,
+                   int64_t vectors);
   void transposeSquare(const PackedMatrix &from, const PackedMatrix &to,
                        Value row, Value column);
   void transposeVectors(MutableArrayRef<Value> rows);

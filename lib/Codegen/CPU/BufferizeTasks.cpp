@@ -1,6 +1,6 @@
 //===- BufferizeTasks.cpp - Gives every tensor of a task a buffer ---------===//
 //
-// Before: launches of kernels in tensor form, products, views. After: the same
+// Before: launches of kernels in tensor form, matmuls, views. After: the same
 // on memrefs: arguments, destinations of results, temporaries.
 //
 //   %1 = pp.launch @relu ins(%0 : tensor<4x8xf32>) outs() ... ->
@@ -17,7 +17,7 @@
 #include "ppopt/Codegen/Passes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Scheduling/SlotUses.h"
-#include "ppopt/products.h"
+#include "ppopt/matmul.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/MapVector.h"
@@ -53,7 +53,7 @@ private:
     auto type = cast<RankedTensorType>(tensor);
     return MemRefType::get(type.getShape(), type.getElementType());
   }
-  void widenAccumulatedProducts();
+  void widenAccumulatedMatmuls();
   void findParts();
   Part getStorage(Value value) const;
   Value getRoot(Value value) const { return getStorage(value).whole; }
@@ -64,8 +64,8 @@ private:
   Value getBuffer(Value value);
   LogicalResult convert(Operation &op);
   void convertLaunch(LaunchOp op);
-  LogicalResult convertProduct(MatmulOp op);
-  Value getWorkspace(const ppopt::ProductDescriptor &product, Location loc);
+  LogicalResult convertMatmul(MatmulOp op);
+  Value getWorkspace(const ppopt::MatmulDescriptor &matmul, Location loc);
 
   TaskOp task;
   int64_t threads;
@@ -86,15 +86,15 @@ private:
   int64_t tempBytes = 0, workspaceBytes = 0;
 };
 
-/// A product that goes to an accumulator of a wider type is written in that
+/// A matmul that goes to an accumulator of a wider type is written in that
 /// type: it is never rounded to its own.
-void TaskBufferizer::widenAccumulatedProducts() {
-  for (auto product : body.getOps<MatmulOp>()) {
-    AccumulateOp accumulate = getAccumulation(product);
+void TaskBufferizer::widenAccumulatedMatmuls() {
+  for (auto matmul : body.getOps<MatmulOp>()) {
+    AccumulateOp accumulate = getAccumulation(matmul);
     if (!accumulate)
       continue;
     Type wide = getElementTypeOrSelf(accumulate.getAccumulator());
-    Value value = product.getResult();
+    Value value = matmul.getResult();
     while (value != accumulate.getResult()) {
       value.setType(cast<RankedTensorType>(value.getType()).clone(wide));
       Operation *user = *value.user_begin();
@@ -173,7 +173,7 @@ void TaskBufferizer::convertSignature() {
   task.removeResAttrsAttr();
 }
 
-/// Of roots. An accumulating product runs where its accumulator is complete.
+/// Of roots. An accumulating matmul runs where its accumulator is complete.
 /// The first part of a value that is written in parts begins its life.
 void TaskBufferizer::findUses() {
   for (Operation &op : body) {
@@ -182,8 +182,8 @@ void TaskBufferizer::findUses() {
   }
   for (Operation &op : body) {
     AccumulateOp accumulation;
-    if (auto product = dyn_cast<MatmulOp>(op))
-      accumulation = getAccumulation(product);
+    if (auto matmul = dyn_cast<MatmulOp>(op))
+      accumulation = getAccumulation(matmul);
     if (!accumulation && !isView(&op))
       for (Value result : op.getResults())
         firstWrites.insert({getRoot(result), position[&op]});
@@ -278,19 +278,19 @@ void TaskBufferizer::convertLaunch(LaunchOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// Matmuls
 //===----------------------------------------------------------------------===//
 
-static ppopt::ProductType getProductType(Type type) {
+static ppopt::MatmulType getMatmulType(Type type) {
   if (type.isF64())
-    return ppopt::ProductType::f64;
-  return type.isBF16() ? ppopt::ProductType::bf16 : ppopt::ProductType::f32;
+    return ppopt::MatmulType::f64;
+  return type.isBF16() ? ppopt::MatmulType::bf16 : ppopt::MatmulType::f32;
 }
 
-/// Scratch memory behind all temporaries; products use it one after the other.
-Value TaskBufferizer::getWorkspace(const ppopt::ProductDescriptor &product,
+/// Scratch memory behind all temporaries; matmuls use it one after the other.
+Value TaskBufferizer::getWorkspace(const ppopt::MatmulDescriptor &matmul,
                                    Location loc) {
-  int64_t bytes = ppopt::productWorkspaceBytes(product, threads);
+  int64_t bytes = ppopt::matmulWorkspaceBytes(matmul, threads);
   if (bytes == 0)
     return Value();
   workspaceBytes =
@@ -300,37 +300,37 @@ Value TaskBufferizer::getWorkspace(const ppopt::ProductDescriptor &product,
   return temp;
 }
 
-LogicalResult TaskBufferizer::convertProduct(MatmulOp op) {
+LogicalResult TaskBufferizer::convertMatmul(MatmulOp op) {
   Value failed;
   // What has no memory of its own by now is folded.
-  std::optional<ProductShape> shape =
-      foldProduct(op, [](Operation *) { return false; }, failed);
+  std::optional<MatmulShape> shape =
+      foldMatmul(op, [](Operation *) { return false; }, failed);
   if (!shape)
     return op.emitOpError(
         "has an operand whose views do not fold into strides; "
         "run --pp-form-kernels first");
   AccumulateOp accumulate = getAccumulation(op);
   Value c = accumulate ? accumulate.getAccumulator() : op.getResult();
-  ppopt::ProductDescriptor product;
-  product.type = getProductType(getElementTypeOrSelf(op.getLhs()));
-  product.cType = getProductType(getElementTypeOrSelf(op.getResult()));
-  product.accumulate = accumulate != nullptr;
-  product.m = shape->m;
-  product.n = shape->n;
-  product.k = shape->k;
-  product.batch = shape->batch;
-  product.a = shape->aStrides;
-  product.b = shape->bStrides;
-  product.c = shape->cStrides;
-  if (std::string wrong = ppopt::invalidProduct(product); !wrong.empty())
-    return op.emitOpError("is a product that the library refuses: ") << wrong;
+  ppopt::MatmulDescriptor matmul;
+  matmul.type = getMatmulType(getElementTypeOrSelf(op.getLhs()));
+  matmul.cType = getMatmulType(getElementTypeOrSelf(op.getResult()));
+  matmul.accumulate = accumulate != nullptr;
+  matmul.m = shape->m;
+  matmul.n = shape->n;
+  matmul.k = shape->k;
+  matmul.batch = shape->batch;
+  matmul.a = shape->aStrides;
+  matmul.b = shape->bStrides;
+  matmul.c = shape->cStrides;
+  if (std::string wrong = ppopt::invalidMatmul(matmul); !wrong.empty())
+    return op.emitOpError("is a matmul that the library refuses: ") << wrong;
   Location loc = op.getLoc();
   Value a = getBuffer(shape->a.base), b = getBuffer(shape->b.base);
-  ProductOp::create(builder, loc, a, b, getBuffer(c),
-                    getWorkspace(product, loc), shape->m, shape->n, shape->k,
-                    shape->batch, shape->aStrides, shape->bStrides,
-                    shape->cStrides, shape->a.offset, shape->b.offset,
-                    /*c_offset=*/0, accumulate != nullptr);
+  GemmOp::create(builder, loc, a, b, getBuffer(c), getWorkspace(matmul, loc),
+                 shape->m, shape->n, shape->k, shape->batch, shape->aStrides,
+                 shape->bStrides, shape->cStrides, shape->a.offset,
+                 shape->b.offset,
+                 /*c_offset=*/0, accumulate != nullptr);
   return success();
 }
 
@@ -344,22 +344,22 @@ LogicalResult TaskBufferizer::convert(Operation &op) {
     convertLaunch(launch);
     return success();
   }
-  if (auto product = dyn_cast<MatmulOp>(op)) {
+  if (auto matmul = dyn_cast<MatmulOp>(op)) {
     // Written where the accumulator is complete.
-    if (AccumulateOp accumulate = getAccumulation(product))
+    if (AccumulateOp accumulate = getAccumulation(matmul))
       builder.setInsertionPoint(accumulate);
-    return convertProduct(product);
+    return convertMatmul(matmul);
   }
   if (isa<AccumulateOp, ConcatOp>(op) || isView(&op))
     return success();
-  return op.emitOpError("is neither a product, a launch nor a view; run "
+  return op.emitOpError("is neither a matmul, a launch nor a view; run "
                         "--pp-form-kernels first");
 }
 
 LogicalResult TaskBufferizer::run() {
   if (llvm::any_of(task.getArgumentTypes(), llvm::IsaPred<MemRefType>))
     return task.emitOpError("has buffers already");
-  widenAccumulatedProducts();
+  widenAccumulatedMatmuls();
   findParts();
   convertSignature();
   SmallVector<Operation *> old;

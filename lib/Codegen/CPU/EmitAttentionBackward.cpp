@@ -180,21 +180,21 @@ void BackwardEmitter::storeRows(const PackedMatrix &from, Value to, Value row,
 void BackwardEmitter::emitScores(const PackedMatrix &a, const PackedMatrix &b,
                                  int64_t k, const PackedMatrix &to,
                                  bool isMasked) {
-  BlockProduct product;
-  product.a = a;
-  product.b = b;
-  product.c = to;
-  product.beginRow = c.index(0);
-  product.endRow = queryCount;
-  product.beginK = c.index(0);
-  product.endK = c.index(k);
-  product.vectors = block / c.width;
+  BlockMatmul matmul;
+  matmul.a = a;
+  matmul.b = b;
+  matmul.c = to;
+  matmul.beginRow = c.index(0);
+  matmul.endRow = queryCount;
+  matmul.beginK = c.index(0);
+  matmul.endK = c.index(k);
+  matmul.vectors = block / c.width;
   if (isMasked)
-    product.vectorsOfRow = [&](Value row) {
+    matmul.vectorsOfRow = [&](Value row) {
       Value last = c.add(c.add(firstQuery, row), c.groupRows - 1);
       return c.divideUp(c.countSeen(last, firstKey, keyCount), c.width);
     };
-  c.product(product);
+  c.matmul(matmul);
 }
 
 /// Of scores in `p` and gradients of probabilities in `ds`, the probabilities
@@ -219,7 +219,7 @@ void BackwardEmitter::emitScoreGradients(bool isMasked) {
       c.storeVector(grad, dsAt);
     };
     if (isMasked) {
-      // What the row's group of products has computed.
+      // What the row's group of matmuls has computed.
       Value last = c.add(c.mul(c.divideDown(row, c.groupRows), c.groupRows),
                          c.groupRows - 1);
       c.loop(c.index(0),
@@ -236,43 +236,43 @@ void BackwardEmitter::emitScoreGradients(bool isMasked) {
 void BackwardEmitter::emitOfKeys(const PackedMatrix &weights,
                                  const PackedMatrix &b, const PackedMatrix &to,
                                  bool isMasked) {
-  BlockProduct product;
-  product.a = weights;
-  product.isATransposed = true;
-  product.b = b;
-  product.c = to;
-  product.beginRow = c.index(0);
-  product.endRow = keyCount;
-  product.beginK = c.index(0);
-  product.endK = queryCount;
+  BlockMatmul matmul;
+  matmul.a = weights;
+  matmul.isATransposed = true;
+  matmul.b = b;
+  matmul.c = to;
+  matmul.beginRow = c.index(0);
+  matmul.endRow = keyCount;
+  matmul.beginK = c.index(0);
+  matmul.endK = queryCount;
   if (isMasked && c.isCausal)
-    product.beginKOfRow = [&](Value key) {
+    matmul.beginKOfRow = [&](Value key) {
       return c.max(c.index(0), c.sub(c.add(firstKey, key), firstQuery));
     };
-  product.vectors = to.stride / c.width;
-  product.initial = [](Value, Value old) { return old; };
-  c.product(product);
+  matmul.vectors = to.stride / c.width;
+  matmul.initial = [](Value, Value old) { return old; };
+  c.matmul(matmul);
 }
 
 /// dQ of the block: this part of it, or added up in scratch memory.
 void BackwardEmitter::emitOfQueries(Sum sum, bool isMasked) {
-  BlockProduct product;
-  product.a = ds;
-  product.b = k;
-  product.c = sum == Sum::Scratch ? rowsOf(allDq, firstQuery) : dq;
-  product.beginRow = c.index(0);
-  product.endRow = queryCount;
-  product.beginK = c.index(0);
-  product.endK = keyCount;
+  BlockMatmul matmul;
+  matmul.a = ds;
+  matmul.b = k;
+  matmul.c = sum == Sum::Scratch ? rowsOf(allDq, firstQuery) : dq;
+  matmul.beginRow = c.index(0);
+  matmul.endRow = queryCount;
+  matmul.beginK = c.index(0);
+  matmul.endK = keyCount;
   if (isMasked)
-    product.endKOfRow = [&](Value row) {
+    matmul.endKOfRow = [&](Value row) {
       Value last = c.add(c.add(firstQuery, row), c.groupRows - 1);
       return c.countSeen(last, firstKey, keyCount);
     };
-  product.vectors = dq.stride / c.width;
+  matmul.vectors = dq.stride / c.width;
   if (sum != Sum::Result)
-    product.initial = [](Value, Value old) { return old; };
-  c.product(product);
+    matmul.initial = [](Value, Value old) { return old; };
+  c.matmul(matmul);
 }
 
 /// Adds dQ of the block to the result; the first part is stored.

@@ -101,20 +101,20 @@ void ForwardEmitter::chooseBlocks() {
 }
 
 void ForwardEmitter::emitScores(Value row, bool isMasked) {
-  BlockProduct product;
-  product.a = rowsOf(q, row);
-  product.b = kTransposed;
-  product.c = scores;
-  product.beginRow = c.index(0);
-  product.endRow = c.index(kStripRows);
-  product.beginK = c.index(0);
-  product.endK = c.index(c.queryWidth);
-  product.vectors = keys / c.width;
+  BlockMatmul matmul;
+  matmul.a = rowsOf(q, row);
+  matmul.b = kTransposed;
+  matmul.c = scores;
+  matmul.beginRow = c.index(0);
+  matmul.endRow = c.index(kStripRows);
+  matmul.beginK = c.index(0);
+  matmul.endK = c.index(c.queryWidth);
+  matmul.vectors = keys / c.width;
   if (isMasked)
-    product.vectorsOfRow = [&, row](Value inStrip) {
+    matmul.vectorsOfRow = [&, row](Value inStrip) {
       return c.divideUp(countSeenByGroup(row, inStrip), c.width);
     };
-  c.product(product);
+  c.matmul(matmul);
 }
 
 /// Calls `body` for each vector of scores of a row that its group sees.
@@ -202,23 +202,23 @@ void ForwardEmitter::emitProbabilities(Value row, bool isMasked) {
 }
 
 void ForwardEmitter::emitWeighted(Value row, bool isMasked) {
-  BlockProduct product;
-  product.a = scores;
-  product.b = v;
-  product.c = rowsOf(out, row);
-  product.beginRow = c.index(0);
-  product.endRow = c.index(kStripRows);
-  product.beginK = c.index(0);
-  product.endK = c.index(keys);
+  BlockMatmul matmul;
+  matmul.a = scores;
+  matmul.b = v;
+  matmul.c = rowsOf(out, row);
+  matmul.beginRow = c.index(0);
+  matmul.endRow = c.index(kStripRows);
+  matmul.beginK = c.index(0);
+  matmul.endK = c.index(keys);
   if (isMasked)
-    product.endKOfRow = [&, row](Value inStrip) {
+    matmul.endKOfRow = [&, row](Value inStrip) {
       return countSeenByGroup(row, inStrip);
     };
-  product.vectors = out.stride / c.width;
-  product.initial = [&](Value inStrip, Value old) {
+  matmul.vectors = out.stride / c.width;
+  matmul.initial = [&](Value inStrip, Value old) {
     return c.mulF(old, c.loadBroadcast(c.at(rescale, c.index(0), inStrip)));
   };
-  c.product(product);
+  c.matmul(matmul);
 }
 
 void ForwardEmitter::emitStrip(Value row, bool isMasked) {

@@ -79,20 +79,20 @@ void StepEmitter::emitScores(Value firstKey, Value count) {
   StridedMatrix k = matrixOf(op.getKCache());
   double infinity = std::numeric_limits<double>::infinity();
   c.loop(c.index(0), count, c.width, [&](Value begin) {
-    SmallVector<Value> products;
+    SmallVector<Value> matmuls;
     for (int64_t i = 0; i < c.width; ++i) {
       Value key = c.min(c.add(firstKey, c.add(begin, i)), position);
-      Value product = c.splat(0);
+      Value matmul = c.splat(0);
       for (int64_t column = 0; column < c.queryWidth; column += c.width) {
         int64_t columns = std::min(c.width, c.queryWidth - column);
         Value x = c.loadColumns(k, key, c.index(column), columns);
         Value y = c.loadVector(c.at(q, c.index(0), c.index(column)));
-        product = c.fma(x, y, product);
+        matmul = c.fma(x, y, matmul);
       }
-      products.push_back(product);
+      matmuls.push_back(matmul);
     }
     Value score =
-        c.combineEach(products, [&](Value a, Value b) { return c.addF(a, b); });
+        c.combineEach(matmuls, [&](Value a, Value b) { return c.addF(a, b); });
     score = c.select(count, begin, score, -infinity);
     c.storeVector(score, c.at(scores, c.index(0), begin));
     Value most = first(maximum);

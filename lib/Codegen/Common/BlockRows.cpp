@@ -67,7 +67,7 @@ public:
   /// Collects the group around the wide result of `seed`. False if some op of
   /// it can't be computed block by block.
   bool grow(Operation *seed);
-  /// Whether the group is the same around the result of this product, as far as
+  /// Whether the group is the same around the result of this matmul, as far as
   /// it was collected.
   bool isAround(Operation *seed) const;
   int64_t countBlocks() const { return llvm::divideCeil(rows, chooseSize()); }
@@ -462,7 +462,7 @@ private:
   FailureOr<bool> splitOne(Block &body);
 
   int64_t opsInBlocks = 0; ///< of all tasks
-  /// Ops that are no wide products, and products around which no group can be
+  /// Ops that are no wide matmuls, and matmuls around which no group can be
   /// split; other groups have nothing to do with theirs.
   DenseSet<Operation *> settled;
 };
@@ -473,7 +473,7 @@ FailureOr<bool> BlockRows::splitOne(Block &body) {
     if (op.getNumResults() != 1 || settled.contains(&op))
       continue;
     int64_t bytes = getBytes(op.getResult(0));
-    if (bytes > budget && isProduct(&op))
+    if (bytes > budget && isMatmul(&op))
       seeds.push_back({bytes, &op});
     else
       settled.insert(&op);

@@ -1,7 +1,7 @@
 //===- DecomposeKernels.cpp - Replaces compositions -----------------------===//
 //
 // Before: tasks on local shapes hold composites. After: element ops, sums,
-// maxima, matrix products, and attention, which is a kernel of its own.
+// maxima, matmuls, and attention, which is a kernel of its own.
 //
 //===----------------------------------------------------------------------===//
 

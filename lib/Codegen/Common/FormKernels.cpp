@@ -1,7 +1,7 @@
 //===- FormKernels.cpp - Groups ops of tasks into kernels -----------------===//
 //
-// Before: tasks of element ops, sums, maxima, products, embedding gradients.
-// After: launches of kernels in tensor form, products (some accumulating), and
+// Before: tasks of element ops, sums, maxima, matmuls, embedding gradients.
+// After: launches of kernels in tensor form, matmuls (some accumulating), and
 // views of what they read.
 //
 //   %0 = pp.matmul %x, %w
@@ -43,7 +43,7 @@ public:
 
 private:
   void place(Value value);
-  void placeProduct(const Cluster &cluster);
+  void placeMatmul(const Cluster &cluster);
   void copyWhatIsNotWritten();
 
   TaskOp task;
@@ -64,7 +64,7 @@ void TaskRewriter::place(Value value) {
   op->moveBefore(ret);
 }
 
-void TaskRewriter::placeProduct(const Cluster &cluster) {
+void TaskRewriter::placeMatmul(const Cluster &cluster) {
   place(cluster.ops.front()->getResult(0));
   if (cluster.ops.size() > 1)
     place(cluster.ops.back()->getResult(0));
@@ -129,8 +129,8 @@ void TaskRewriter::copyWhatIsNotWritten() {
 void TaskRewriter::rewrite() {
   SmallVector<Operation *> old;
   for (const Cluster *cluster : fusion.getClusters()) {
-    if (cluster->isProduct) {
-      placeProduct(*cluster);
+    if (cluster->isMatmul) {
+      placeMatmul(*cluster);
       continue;
     }
     LaunchOp launch = outliner.outline(*cluster, fusion, builder);
@@ -156,7 +156,7 @@ LogicalResult checkOps(TaskOp task) {
         isAttention(op) || (reduce && reduce.getKind() != ReduceKind::Mean);
     if (!isKnown)
       return op.emitOpError("is no part of a kernel: it has no scalar code and "
-                            "is neither a product nor a sum; run "
+                            "is neither a matmul nor a sum; run "
                             "--pp-decompose-kernels first");
   }
   return success();

@@ -197,7 +197,7 @@ bool TaskFusion::isRowLevel(Value value, const Cluster &cluster) const {
 /// hand.
 bool TaskFusion::canJoin(Operation *op, Space space, unsigned index) {
   const Cluster &cluster = clusters[index];
-  if (cluster.isProduct || cluster.form != KernelForm::Rows ||
+  if (cluster.isMatmul || cluster.form != KernelForm::Rows ||
       readsMemoryOf(op, index))
     return false;
   bool isOfRowLevel =
@@ -260,7 +260,7 @@ bool TaskFusion::joinTail(Operation *op) {
     if (it == clusterOf.end() || read.access != Access::Identity)
       continue;
     Cluster &cluster = clusters[it->second];
-    if (cluster.isProduct || cluster.form != KernelForm::Columns ||
+    if (cluster.isMatmul || cluster.form != KernelForm::Columns ||
         readsMemoryOf(op, it->second))
       continue;
     bool readsElsewhere =
@@ -290,10 +290,10 @@ void TaskFusion::addColumnReduction(ReduceOp op) {
   newCluster(op, KernelForm::Columns, getSpace(op.getX()));
 }
 
-/// A product, with the accumulation in place that is its only use.
-void TaskFusion::addProduct(Operation &op) {
+/// A matmul, with the accumulation in place that is its only use.
+void TaskFusion::addMatmul(Operation &op) {
   unsigned index = newCluster(&op, KernelForm::Rows, Space());
-  clusters[index].isProduct = true;
+  clusters[index].isMatmul = true;
   AccumulateOp accumulate = getAccumulation(cast<MatmulOp>(op));
   if (!accumulate || !isInPlace(accumulate))
     return;
@@ -333,7 +333,7 @@ void TaskFusion::add(Operation &op) {
   if (isAttention(op))
     return addAttention(op);
   if (isa<MatmulOp>(op))
-    return addProduct(op);
+    return addMatmul(op);
   if (auto scatter = dyn_cast<EmbeddingGradOp>(op))
     return addScatter(scatter);
   if (auto reduce = dyn_cast<ReduceOp>(op)) {

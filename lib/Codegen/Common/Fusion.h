@@ -14,15 +14,15 @@ enum class KernelForm {
   Rows,     ///< tiles of rows (or of a flat range), sweeps over columns
   Columns,  ///< tiles of columns: a reduction over rows
   Scatter,  ///< tiles of columns: rows are added where ids say
-  Attention ///< tiles of queries of a head: products in blocks
+  Attention ///< tiles of queries of a head: matmuls in blocks
 };
 
-/// A kernel to be, or a product (which is a cluster of its own).
+/// A kernel to be, or a matmul (which is a cluster of its own).
 struct Cluster {
-  bool isProduct = false;
+  bool isMatmul = false;
   KernelForm form = KernelForm::Rows;
   Space space;
-  /// In the task's order once the fusion is complete. A product: the matmul,
+  /// In the task's order once the fusion is complete. A matmul: the matmul,
   /// and the accumulation that it writes into.
   SmallVector<Operation *> ops;
   bool isEmpty() const { return ops.empty(); }
@@ -40,7 +40,7 @@ public:
   const Cluster *getCluster(Operation *op) const;
 
   /// An op that has no buffer: each kernel that reads it computes it, and
-  /// products fold it into strides.
+  /// matmuls fold it into strides.
   bool isLazy(Operation *op) const { return lazy.contains(op); }
   /// An op that names a range of a buffer: a slice of an argument, or what its
   /// operands are parts of, each written there by who computes it.
@@ -69,7 +69,7 @@ private:
   bool isCheap(Operation *op) const;
   void formClusters();
   void add(Operation &op);
-  void addProduct(Operation &op);
+  void addMatmul(Operation &op);
   void addScatter(EmbeddingGradOp op);
   void addAttention(Operation &op);
   void addColumnReduction(ReduceOp op);

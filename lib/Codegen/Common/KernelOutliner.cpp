@@ -158,7 +158,7 @@ static Value getOverwritten(Value value, const Cluster &cluster,
 
 namespace {
 
-/// Which product a result of a cluster in rows may be written over, because the
+/// Which matmul a result of a cluster in rows may be written over, because the
 /// cluster is its only reader.
 class LastReads {
 public:

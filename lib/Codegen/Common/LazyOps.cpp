@@ -232,13 +232,13 @@ void TaskFusion::giveBaseMemory(Value operand) {
     lazy.erase(def);
 }
 
-/// After it the product reads its operands by strides.
+/// After it the matmul reads its operands by strides.
 void TaskFusion::makeOperandsFoldable(MatmulOp op) {
   for (Value operand : op->getOperands())
     giveBaseMemory(operand);
   auto hasMemory = [&](Operation *view) { return isBase(view); };
   Value failed;
-  while (!foldProduct(op, hasMemory, failed))
+  while (!foldMatmul(op, hasMemory, failed))
     if (!demote(failed) && !demote(op.getLhs()) && !demote(op.getRhs()))
       return;
 }

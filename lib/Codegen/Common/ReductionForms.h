@@ -14,11 +14,11 @@ namespace mlir::pp {
 void normalizeReductions(TaskOp task);
 
 /// acc + (a + b) becomes (acc + a) + b where a or b is accumulated in place of
-/// the accumulator without a temporary: a product or an embedding's gradient.
+/// the accumulator without a temporary: a matmul or an embedding's gradient.
 void splitAccumulations(TaskOp task);
 
 /// Moves each accumulation to where its operands are known: what it adds, and
-/// what a product adds is computed of, need not be kept any longer.
+/// what a matmul adds is computed of, need not be kept any longer.
 void hoistAccumulations(TaskOp task);
 
 /// Erases ops whose results nobody uses.

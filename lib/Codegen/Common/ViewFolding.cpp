@@ -1,4 +1,4 @@
-//===- ViewFolding.cpp - Views as strides of products ---------------------===//
+//===- ViewFolding.cpp - Views as strides of matmuls ----------------------===//
 
 #include "ppopt/Codegen/ViewFolding.h"
 #include "ppopt/Codegen/KernelSpace.h"
@@ -164,7 +164,7 @@ struct BatchLoop {
 /// Merges neighbours where all three operands allow it, and the last into the
 /// rows where B does not move.
 static void mergeBatchLoops(SmallVectorImpl<BatchLoop> &loops,
-                            ProductShape &shape) {
+                            MatmulShape &shape) {
   llvm::erase_if(loops, [](const BatchLoop &loop) { return loop.size == 1; });
   while (!loops.empty()) {
     const BatchLoop &last = loops.back();
@@ -188,9 +188,9 @@ static void mergeBatchLoops(SmallVectorImpl<BatchLoop> &loops,
   }
 }
 
-std::optional<ProductShape>
-pp::foldProduct(MatmulOp op, llvm::function_ref<bool(Operation *)> isBase,
-                Value &failed) {
+std::optional<MatmulShape>
+pp::foldMatmul(MatmulOp op, llvm::function_ref<bool(Operation *)> isBase,
+               Value &failed) {
   std::optional<Layout> a = foldViews(op.getLhs(), isBase);
   std::optional<Layout> b = foldViews(op.getRhs(), isBase);
   if (!a || !b) {
@@ -203,7 +203,7 @@ pp::foldProduct(MatmulOp op, llvm::function_ref<bool(Operation *)> isBase,
   unsigned bRow = bRank - (bFlag ? 1 : 2), bCol = bRank - (bFlag ? 2 : 1);
   SmallVector<int64_t> cStrides = computeStrides(getShape(op.getResult()));
 
-  ProductShape shape;
+  MatmulShape shape;
   shape.m = a->sizes[aRow];
   shape.n = b->sizes[bCol];
   shape.k = a->sizes[aCol];

@@ -121,7 +121,7 @@ PP_ELEMENT(IotaOp) {
 
 namespace {
 
-/// Philox4x32-10 on scalars. Words are i32; products of two are taken in i64 of
+/// Philox4x32-10 on scalars. Words are i32; matmuls of two are taken in i64 of
 /// extended words, which LLVM vectorises.
 class Philox {
 public:
@@ -166,10 +166,10 @@ private:
       for (int i : {0, 1})
         k[i] = b.make<arith::AddIOp>(
             key[i], b.constantInt(i32, static_cast<int32_t>(round * kWeyl[i])));
-      Value product0 = multiply(c[0], kMultipliers[0]);
-      Value product1 = multiply(c[2], kMultipliers[1]);
-      c = {xorAll(high(product1), c[1], k[0]), low(product1),
-           xorAll(high(product0), c[3], k[1]), low(product0)};
+      Value matmul0 = multiply(c[0], kMultipliers[0]);
+      Value matmul1 = multiply(c[2], kMultipliers[1]);
+      c = {xorAll(high(matmul1), c[1], k[0]), low(matmul1),
+           xorAll(high(matmul0), c[3], k[1]), low(matmul0)};
     }
   }
 

@@ -214,7 +214,7 @@ static bool mustBeTied(RoleKind kind) {
   case RoleKind::Input:
   case RoleKind::Saved:
   case RoleKind::Received:
-  case RoleKind::Record:
+  case RoleKind::StepState:
   case RoleKind::Logits:
     return false;
   }

@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace mlir::pp;
 
 //===----------------------------------------------------------------------===//
-// Reductions and products
+// Reductions and matmuls
 //===----------------------------------------------------------------------===//
 
 /// A mean is a sum here: it is one times a constant.

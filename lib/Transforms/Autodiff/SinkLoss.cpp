@@ -1,11 +1,11 @@
 //===- SinkLoss.cpp - The loss is computed where its gradient is ----------===//
 //
-// Before (phase train): the stage that makes the loss computes the last product
+// Before (phase train): the stage that makes the loss computes the last matmul
 // and what follows it in its forward region, its backward region reads them.
 // After: these ops stand at the beginning of the backward region, which yields
 // the loss of training; copies of them stand in an evaluation region, which
 // yields the loss of evaluation. The entry returns both, evaluation's first. So
-// what follows the last product (a language model's logits) outlives no task.
+// what follows the last matmul (a language model's logits) outlives no task.
 //
 //   %f:2 = pp.place 0 stage 0 { %z = pp.matmul %h, %w … pp.yield %loss, %z }
 //   %b = pp.place 0 stage 0 backward { … %f#1 … }
@@ -75,25 +75,25 @@ bool LossStage::isForLossOnly(OpOperand &use) {
   });
 }
 
-/// The last products and what follows them, as far as it is for the loss only.
+/// The last matmuls and what follows them, as far as it is for the loss only.
 void LossStage::findSunk() {
-  DenseSet<Operation *> beforeProduct;
+  DenseSet<Operation *> beforeMatmul;
   for (Operation &op : llvm::reverse(forwardBody.without_terminator())) {
     if (!llvm::all_of(op.getUses(),
                       [&](OpOperand &use) { return isForLossOnly(use); }))
       continue;
     lossOnly.insert(&op);
     if (llvm::any_of(op.getUsers(), [&](Operation *user) {
-          return beforeProduct.contains(user) || isProduct(user);
+          return beforeMatmul.contains(user) || isMatmul(user);
         }))
-      beforeProduct.insert(&op);
+      beforeMatmul.insert(&op);
   }
   for (Operation &op : forwardBody.without_terminator()) {
     bool followsSunk = llvm::any_of(op.getOperands(), [&](Value operand) {
       return sunk.contains(operand.getDefiningOp());
     });
-    if (lossOnly.contains(&op) && !beforeProduct.contains(&op) &&
-        (isProduct(&op) || followsSunk))
+    if (lossOnly.contains(&op) && !beforeMatmul.contains(&op) &&
+        (isMatmul(&op) || followsSunk))
       sunk.insert(&op);
   }
 }

@@ -1,4 +1,4 @@
-//===- MixPrecision.cpp - Casts products and attention to bf16 ------------===//
+//===- MixPrecision.cpp - Casts matmuls and attention to bf16 -------------===//
 //
 // Before: the entry in the types of the model, compositions replaced, places
 // not chosen yet. After, if the plan's precision is bf16: ops that compute in
@@ -26,7 +26,7 @@ bool isFloat(Value value) {
 }
 bool isF32(Value value) { return getElementTypeOrSelf(value).isF32(); }
 
-/// An op whose time is that of matrix products: a product, or a composition
+/// An op whose time is that of matmuls: a matmul, or a composition
 /// that has some.
 bool isLowPrecision(Operation *op) { return estimateWork(op).flops > 0; }
 
@@ -48,7 +48,7 @@ private:
   void findNarrow(Block &block);
   bool wantsNarrow(OpOperand &use) const;
   LogicalResult rewrite(Block &block);
-  void rewriteProduct(Operation *op);
+  void rewriteMatmul(Operation *op);
   void rewriteElementOp(Operation *op);
   void rewriteYield(YieldOp yield);
   void widenOperands(Operation *op);
@@ -148,7 +148,7 @@ static void setNarrow(Value result, Type type,
   widened.try_emplace(result);
 }
 
-void PrecisionMixer::rewriteProduct(Operation *op) {
+void PrecisionMixer::rewriteMatmul(Operation *op) {
   for (OpOperand &operand : op->getOpOperands())
     operand.set(narrow(operand.get(), op));
   SmallVector<Type> types;
@@ -201,7 +201,7 @@ LogicalResult PrecisionMixer::rewrite(Block &block) {
         return op.emitOpError(
             "computes in f64, and --precision=bf16 is for models in f32; write "
             "the model in f32, or leave --precision out");
-      rewriteProduct(&op);
+      rewriteMatmul(&op);
     } else if (isElementOp(&op)) {
       rewriteElementOp(&op);
     } else {

@@ -40,7 +40,8 @@ public:
   /// A field of the record, f64.
   Value wideField(StringRef name) {
     return task.getArgument(
-        RoleAttr::get(builder.getContext(), RoleKind::Record, name), f64, loc);
+        RoleAttr::get(builder.getContext(), RoleKind::StepState, name), f64,
+        loc);
   }
   /// A scalar in the type of the arithmetic. Coefficients are computed in f64
   /// and rounded once.

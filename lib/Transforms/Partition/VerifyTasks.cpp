@@ -193,7 +193,7 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
     return checkRange(task, role, type);
   case RoleKind::Loss:
   case RoleKind::Norm:
-  case RoleKind::Record:
+  case RoleKind::StepState:
   case RoleKind::Cache:
   case RoleKind::Logits:
   case RoleKind::Check:

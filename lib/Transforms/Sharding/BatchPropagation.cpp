@@ -462,7 +462,7 @@ Value BatchPropagation::getKey() {
     return key;
   Builder builder(entry.getContext());
   auto type = RankedTensorType::get({4}, builder.getI64Type());
-  auto role = RoleAttr::get(entry.getContext(), RoleKind::Record, "key");
+  auto role = RoleAttr::get(entry.getContext(), RoleKind::StepState, "key");
   (void)entry.insertArgument(
       entry.getNumArguments(), type,
       builder.getDictionaryAttr(builder.getNamedAttr("pp.role", role)),

@@ -40,12 +40,12 @@ dnnl::memory zeros(const dnnl::memory::desc &descriptor,
   return memory;
 }
 
-double measure(ProductType type, const ProductSize &size) {
+double measure(MatmulType type, const MatmulSize &size) {
   using dnnl::memory;
   auto packed = [&](int64_t rows, int64_t columns) {
     return memory::desc({rows, columns},
-                        type == ProductType::bf16 ? memory::data_type::bf16
-                                                  : memory::data_type::f32,
+                        type == MatmulType::bf16 ? memory::data_type::bf16
+                                                 : memory::data_type::f32,
                         memory::format_tag::any);
   };
   const auto &[m, n, k] = size;
@@ -53,13 +53,13 @@ double measure(ProductType type, const ProductSize &size) {
   dnnl::stream stream(engine);
   dnnl::matmul::primitive_desc choice(
       dnnl::matmul::desc(packed(m, k), packed(k, n), packed(m, n)), engine);
-  dnnl::matmul product(choice);
+  dnnl::matmul matmul(choice);
   std::unordered_map<int, memory> operands{
       {DNNL_ARG_SRC, zeros(choice.src_desc(), engine)},
       {DNNL_ARG_WEIGHTS, zeros(choice.weights_desc(), engine)},
       {DNNL_ARG_DST, zeros(choice.dst_desc(), engine)}};
   double seconds = leastSeconds([&] {
-    product.execute(stream, operands);
+    matmul.execute(stream, operands);
     stream.wait();
   });
   return 2.0 * static_cast<double>(m * n * k) / seconds;
@@ -67,27 +67,26 @@ double measure(ProductType type, const ProductSize &size) {
 
 } // namespace
 
-double packedProductRate(ProductType type, const ProductSize &size,
-                         int threads) {
-  if (type == ProductType::f64)
+double packedMatmulRate(MatmulType type, const MatmulSize &size, int threads) {
+  if (type == MatmulType::f64)
     return 0;
   TeamSizeScope scope(threads);
   try {
     return measure(type, size);
   } catch (const dnnl::error &) {
-    return 0; // this machine's oneDNN has no such product
+    return 0; // this machine's oneDNN has no such matmul
   }
 }
 
-double packedProductRate(ProductType type, int threads) {
+double packedMatmulRate(MatmulType type, int threads) {
   // Small enough for most second-level caches, large, and very large.
-  constexpr ProductSize each[] = {{512, 512, 512},
-                                  {1024, 1024, 256},
-                                  {2048, 1536, 384},
-                                  {1024, 1536, 1024}};
+  constexpr MatmulSize each[] = {{512, 512, 512},
+                                 {1024, 1024, 256},
+                                 {2048, 1536, 384},
+                                 {1024, 1536, 1024}};
   double best = 0;
-  for (const ProductSize &size : each)
-    best = std::max(best, packedProductRate(type, size, threads));
+  for (const MatmulSize &size : each)
+    best = std::max(best, packedMatmulRate(type, size, threads));
   return best;
 }
 

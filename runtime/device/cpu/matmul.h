@@ -1,6 +1,6 @@
-//===- matmul.h - Matrix products on the CPU ------------------------------===//
+//===- matmul.h - matmuls on the CPU --------------------------------------===//
 //
-// A product is prepared once, at start, and then runs without an allocation of
+// A matmul is prepared once, at start, and then runs without an allocation of
 // ours. How it is computed is decided when it is prepared, from its descriptor,
 // the number of threads, the machine's instruction set and the workspace that
 // the program gives it; never by timing. The same decision gives the same bits.
@@ -10,28 +10,28 @@
 #ifndef PPOPT_RUNTIME_DEVICE_CPU_MATMUL_H
 #define PPOPT_RUNTIME_DEVICE_CPU_MATMUL_H
 
-#include "ppopt/products.h"
+#include "ppopt/matmul.h"
 
 #include <memory>
 #include <string>
 
 namespace ppopt {
 
-/// One way of computing one product.
-class ProductImplementation {
+/// One way of computing one matmul.
+class MatmulImplementation {
 public:
-  virtual ~ProductImplementation() = default;
+  virtual ~MatmulImplementation() = default;
   virtual void run(const void *a, const void *b, void *c,
                    void *workspace) const = 0;
   virtual size_t workspaceBytes() const = 0;
   virtual std::string name() const = 0;
 };
 
-class PreparedProduct {
+class PreparedMatmul {
 public:
   /// Throws std::invalid_argument if the descriptor is invalid.
-  PreparedProduct(const ProductDescriptor &product, int threads,
-                  size_t workspaceBytes);
+  PreparedMatmul(const MatmulDescriptor &matmul, int threads,
+                 size_t workspaceBytes);
 
   /// To be called from the thread that prepared it. `workspace` may be null
   /// where `workspaceBytes()` is 0.
@@ -41,11 +41,11 @@ public:
 
   size_t workspaceBytes() const { return implementation->workspaceBytes(); }
   std::string name() const { return implementation->name(); }
-  const ProductImplementation &how() const { return *implementation; }
+  const MatmulImplementation &how() const { return *implementation; }
   int64_t flops() const { return flopCount; }
 
 private:
-  std::unique_ptr<ProductImplementation> implementation;
+  std::unique_ptr<MatmulImplementation> implementation;
   int64_t flopCount;
 };
 

@@ -9,22 +9,21 @@
 #ifndef PPOPT_MACHINE_RATE_H
 #define PPOPT_MACHINE_RATE_H
 
-#include "ppopt/products.h"
+#include "ppopt/matmul.h"
 
 namespace ppopt {
 
-struct ProductSize {
+struct MatmulSize {
   int64_t m, n, k;
 };
 
-/// FLOP/s of a product of this type and size by oneDNN on `threads` threads,
+/// FLOP/s of a matmul of this type and size by oneDNN on `threads` threads,
 /// all operands and the result packed as oneDNN likes best; 0 where oneDNN has
-/// no such product (f64).
-double packedProductRate(ProductType type, const ProductSize &size,
-                         int threads);
+/// no such matmul (f64).
+double packedMatmulRate(MatmulType type, const MatmulSize &size, int threads);
 
 /// That of the best of a few sizes.
-double packedProductRate(ProductType type, int threads);
+double packedMatmulRate(MatmulType type, int threads);
 
 /// Bytes/s of a[i] = b[i] + s·c[i] on `threads` threads over arrays that no
 /// cache holds: what is read and written by name, 12 bytes an element.

@@ -40,7 +40,7 @@ typedef struct ppopt_rank ppopt_rank;
 /// lies in the arena at `record.offset`; tasks read the fields by address.
 /// The runtime writes all fields before the first action of a step, `rows` and
 /// `row_offset` before each run of a task, `clip_scale` in the action "norm".
-typedef struct ppopt_record {
+typedef struct ppopt_step_state {
   // Hyperparameters of this step.
   double lr;               ///< learning rate, warm-up and decay applied
   double weight_decay;     ///< coefficient of decoupled (AdamW) or L2 decay
@@ -56,7 +56,7 @@ typedef struct ppopt_record {
   int64_t step;       ///< optimizer steps finished before this one
   int64_t row_offset; ///< global index of the first batch row of this run
   int64_t training;   ///< 1 in training, 0 in evaluation (dropout is off)
-} ppopt_record;
+} ppopt_step_state;
 
 /// A fused kernel: does the tiles [begin, end) of its space. What a tile is
 /// (rows, a range of elements) the compiler has fixed; tiles are independent.
@@ -74,11 +74,11 @@ typedef void (*ppopt_task_fn)(ppopt_rank *rank, void *const *args, char *temps);
 void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
                   void *const *args, int64_t tiles);
 
-/// C = A·B, or C += A·B where the product accumulates. `product` indexes the
-/// program's "products", which holds sizes, strides and types; `workspace` has
-/// the bytes that the product's entry asks for (null if none). Progresses
+/// C = A·B, or C += A·B where the matmul accumulates. `matmul` indexes the
+/// program's "matmuls", which holds sizes, strides and types; `workspace` has
+/// the bytes that the matmul's entry asks for (null if none). Progresses
 /// communication and counts one launch and 2·b·m·n·k FLOPs.
-void ppopt_matmul(ppopt_rank *rank, int32_t product, const void *a,
+void ppopt_matmul(ppopt_rank *rank, int32_t matmul, const void *a,
                   const void *b, void *c, void *workspace);
 
 //===----------------------------------------------------------------------===//

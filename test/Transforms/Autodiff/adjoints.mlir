@@ -1,9 +1,9 @@
-// What gradients are built of: transposes are flags of products, a broadcast
+// What gradients are built of: transposes are flags of matmuls, a broadcast
 // operand's gradient is summed, and nothing is built that no parameter needs.
 
 // RUN: %ppopt opt %s --split-input-file --pp-autodiff | FileCheck %s
 
-// One rhs for all batches: a product of all rows, without a transpose.
+// One rhs for all batches: a matmul of all rows, without a transpose.
 // CHECK-LABEL: @rows_times_matrix(
 // CHECK: pp.place 0
 // CHECK: %[[DY:.*]] = pp.broadcast
@@ -81,7 +81,7 @@ func.func @composites() -> tensor<f32> {
 
 // -----
 
-// The adjoint of a cast is the cast back; a bf16 gradient that was cast up is itself, not rounded again: it is the product's
+// The adjoint of a cast is the cast back; a bf16 gradient that was cast up is itself, not rounded again: it is the matmul's
 // operand as it is, and what is summed for the bias in f32.
 // CHECK-LABEL: @casts(
 // CHECK: pp.place 0 stage 0 backward

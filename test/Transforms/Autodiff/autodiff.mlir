@@ -1,7 +1,7 @@
 // RUN: ppopt opt %s --pp-insert-plan --pp-place-ops --pp-autodiff --split-input-file --verify-diagnostics | FileCheck %s
 
 // The forward yields what the backward reads; x needs no gradient and gets none.
-// CHECK-LABEL: func.func @product
+// CHECK-LABEL: func.func @matmul
 // CHECK: %[[W:.*]] = pp.param "w"
 // CHECK: %[[F:.*]]:2 = pp.place 0 stage 0 -> tensor<f32>, tensor<8x3xf32> {
 // CHECK: %[[M:.*]] = pp.matmul %arg0, %[[W]]
@@ -14,7 +14,7 @@
 // CHECK: pp.add_grad %[[W]], %[[DW]] : tensor<2x3xf32>
 // CHECK-NEXT: pp.yield{{$}}
 // CHECK: return %[[F]]#0
-func.func @product(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
+func.func @matmul(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<2x3xf32>
   %0 = pp.matmul %x, %w : tensor<8x2xf32>, tensor<2x3xf32>
   %1 = pp.exp %0 : tensor<8x3xf32>

@@ -3,7 +3,7 @@
 
 // TWICE: error: has a loss of evaluation already: sink-loss runs once
 
-// The last product goes, with its bias and what makes the loss of it; the product before it stays, and what stands between them. Nothing but what the last product
+// The last matmul goes, with its bias and what makes the loss of it; the matmul before it stays, and what stands between them. Nothing but what the last matmul
 // reads leaves the forward.
 
 // CHECK-LABEL: @two_layers
@@ -44,7 +44,7 @@ func.func @two_layers(%x: tensor<8x2xf32> {pp.input = "x"}, %t: tensor<8xi32> {p
 
 // -----
 
-// Of two terms each has a last product. The penalty has none: it stays, and is handed on.
+// Of two terms each has a last matmul. The penalty has none: it stays, and is handed on.
 
 // CHECK-LABEL: @terms
 // CHECK: %[[F:[0-9]+]]{{.*}} = pp.place 0 stage 0 ->
@@ -78,7 +78,7 @@ func.func @terms(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // -----
 
-// A product that another stage reads stays, and what follows it.
+// A matmul that another stage reads stays, and what follows it.
 
 // CHECK-LABEL: @read_elsewhere
 // CHECK-SAME: -> tensor<f32>

@@ -1,6 +1,6 @@
 // RUN: %ppopt opt %s --split-input-file --verify-diagnostics --pp-mix-precision | FileCheck %s
 
-// Products take bf16. What only they read, through element ops, is bf16 from where it is rounded; the sum with the
+// Matmuls take bf16. What only they read, through element ops, is bf16 from where it is rounded; the sum with the
 // f32 bias is f32. A parameter is cast where it is read. The row's statistics and the loss are f32.
 // CHECK-LABEL: @mlp(
 // CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>
@@ -40,8 +40,8 @@ func.func @mlp(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // -----
 
-// Heads are cut out of a bf16 value; the log of the sums stays f32. A value that a product and another op read is f32,
-// and cast for the product.
+// Heads are cut out of a bf16 value; the log of the sums stays f32. A value that a matmul and another op read is f32,
+// and cast for the matmul.
 // CHECK-LABEL: @attention(
 // CHECK-SAME: %[[X:.*]]: tensor<2x1x4x8xf32>
 // CHECK: %[[N:.*]] = pp.exp %[[X]] : tensor<2x1x4x8xf32>
@@ -73,7 +73,7 @@ func.func @attention(%x: tensor<2x1x4x8xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // -----
 
-// A mark changes no rounding: what leaves it for a product is rounded inside.
+// A mark changes no rounding: what leaves it for a matmul is rounded inside.
 // CHECK-LABEL: @marks(
 // CHECK: %[[ON:.*]] = pp.on 0 -> tensor<4x8xbf16> {
 // CHECK: %[[SUM:.*]] = pp.add

@@ -8,7 +8,7 @@
 // CHECK: pp.cast %{{.*}} : tensor<128xf32> to tensor<128xf64>
 // CHECK: pp.task update @p0_U_b0
 // CHECK-SAME: #pp.role<state_range, "m:b0">
-// CHECK-SAME: #pp.role<record, "weight_decay">
+// CHECK-SAME: #pp.role<step_state, "weight_decay">
 // CHECK: pp.task update @p0_U_b2
 // CHECK-NOT: weight_decay
 pp.plan {mesh = [#pp.axis<"dp" = 4>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "adamw", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}

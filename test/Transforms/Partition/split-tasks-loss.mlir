@@ -4,7 +4,7 @@
 // RUN: ppopt opt %s --pp-insert-plan="mesh=dp=1 microbatches=2 launch=local" --pp-decompose-model --canonicalize --pp-place-ops --pp-autodiff --canonicalize --cse --pp-sink-loss --pp-split-batch --pp-split-tasks --pp-schedule-local | FileCheck %s --check-prefix=ORDER
 // RUN: sed 's/pp.run @s0_L microbatch 1 {.*}//' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=MISSING
 
-// The forward has one product, and saves what the last product reads: for the backward, and for evaluation's loss.
+// The forward has one matmul, and saves what the last matmul reads: for the backward, and for evaluation's loss.
 
 // CHECK-LABEL: pp.task forward stage 0 @s0_F(
 // CHECK-SAME: -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "s0.v0">})

@@ -10,7 +10,7 @@
 // CHECK: pp.accumulate
 // CHECK-NOT: "g1"
 
-// One value is saved: relu's result follows from the product, the product from x and w only at its full cost.
+// One value is saved: relu's result follows from the matmul, the matmul from x and w only at its full cost.
 // CHECK-LABEL: pp.task forward stage 0 @s0_F
 // CHECK-SAME: tensor<f32> {pp.role = #pp.role<loss, "loss">}, tensor<2x3xf32> {pp.role = #pp.role<saved, "s0.v0">})
 // CHECK: %[[M:.*]] = pp.matmul

@@ -3,7 +3,7 @@
 !x = tensor<512x256xf32>
 !w = tensor<256x256xf32>
 
-// Four equal layers: two on each place. The activation goes with its product's result.
+// Four equal layers: two on each place. The activation goes with its matmul's result.
 // CHECK-LABEL: func.func @equal
 // CHECK: pp.param "w0" {{.*}}place = 0
 // CHECK: pp.param "w1" {{.*}}place = 0
@@ -67,7 +67,7 @@ func.func @head(%x: !x {pp.input = "x"}, %ids: tensor<512xi32> {pp.input = "ids"
 !up = tensor<64x2048xf32>
 !down = tensor<2048x64xf32>
 
-// The two products of the first layer are as much work as those of the second, and the cut
+// The two matmuls of the first layer are as much work as those of the second, and the cut
 // stands where 64 columns cross, not 2048.
 // CHECK-LABEL: func.func @narrow
 // CHECK: pp.copy %{{.*}} : tensor<512x64xf32>

@@ -1,7 +1,7 @@
 // RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2 microbatches=2" --pp-place-ops --pp-autodiff --canonicalize --pp-split-batch --split-input-file --verify-diagnostics | FileCheck %s
 
 // Shapes become those of two rows; the penalty is divided by the four tiles; the gradient of the
-// penalty as well, and that of the product is a partial sum as it is.
+// penalty as well, and that of the matmul is a partial sum as it is.
 // CHECK: pp.input_decl "x" {{.*}}type = tensor<8x2xf32>
 // CHECK-LABEL: func.func @penalty(%arg0: tensor<2x2xf32>
 // CHECK: pp.matmul {{.*}} : tensor<2x2xf32>, tensor<2x3xf32>
@@ -44,7 +44,7 @@ func.func @counts(%x: tensor<8x3xf32> {pp.input = "x"}, %t: tensor<8xi32> {pp.in
 
 // A dropout knows its tile, through a reshape that merges rows with columns; a row's position is
 // no row's business.
-// CHECK-LABEL: func.func @tiles(%arg0: tensor<2x2xf32> {{.*}}, %arg1: tensor<4xi64> {pp.role = #pp.role<record, "key">})
+// CHECK-LABEL: func.func @tiles(%arg0: tensor<2x2xf32> {{.*}}, %arg1: tensor<4xi64> {pp.role = #pp.role<step_state, "key">})
 // CHECK: pp.dropout %{{.*}} key %arg1 : tensor<4xi64> {{{.*}}tile = #pp.tile<0, 2, [16]>} : tensor<4xf32>
 // CHECK: pp.iota {dim = 0 : i64} -> tensor<2xf32>
 func.func @tiles(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {

@@ -21,14 +21,14 @@ def main():
     mean = sum(step["ms"] for step in steps[1:]) / head["steps"]
     assert head["ms_per_step"] <= mean + 1e-3, (head, mean)
 
-    launches = [line for line in lines if line["kind"] in ("kernel", "product")]
+    launches = [line for line in lines if line["kind"] in ("kernel", "matmul")]
     assert sum(line["calls_per_step"] for line in launches) == steps[-1]["launches"]
 
     # A rate is what the document says of a launch, by the time that it took.
     works = {kernel["name"]: kernel["bytes"] for kernel in program["kernels"]}
-    works.update({product["name"]: 2 * product["m"] * product["n"] * product["k"] for product in program["products"]})
+    works.update({matmul["name"]: 2 * matmul["m"] * matmul["n"] * matmul["k"] for matmul in program["matmuls"]})
     for line in launches:
-        rate = line["gflops" if line["kind"] == "product" else "gbytes"]
+        rate = line["gflops" if line["kind"] == "matmul" else "gbytes"]
         work = works[line["name"]] * line["calls_per_step"]
         assert math.isclose(rate, work / line["ms_per_step"] / 1e6, rel_tol=1e-6), line
 

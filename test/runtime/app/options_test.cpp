@@ -62,9 +62,9 @@ TEST(CommandLine, ReadsValues) {
   EXPECT_EQ(parse("--describe=json").mode, Mode::DescribeJson);
   EXPECT_EQ(parse("--needs").mode, Mode::Needs);
   EXPECT_FALSE(parse("--inputs f --no-shuffle").shuffle);
-  EXPECT_EQ(parse("--data d").skipBadSteps, 0);
-  EXPECT_EQ(parse("--skip-bad-steps --data d").skipBadSteps, 10);
-  EXPECT_EQ(parse("--data d --skip-bad-steps=3").skipBadSteps, 3);
+  EXPECT_EQ(parse("--data d").skipNonFiniteSteps, 0);
+  EXPECT_EQ(parse("--skip-nonfinite-steps --data d").skipNonFiniteSteps, 10);
+  EXPECT_EQ(parse("--data d --skip-nonfinite-steps=3").skipNonFiniteSteps, 3);
 
   Options text = parse("--data d --generate 9 --prompt [a,b] --tokenizer t "
                        "--temperature 0.5 --top-k 3");
@@ -121,7 +121,8 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--describe --describe=json",
        "--describe: given twice, as '' and as 'json'; leave one of them out"},
       {"--describe=json --describe=json", "--describe: given twice, as 'json'"},
-      {"--data d --skip-bad-steps --skip-bad-steps 3", "as '' and as '3'"},
+      {"--data d --skip-nonfinite-steps --skip-nonfinite-steps 3",
+       "as '' and as '3'"},
       {"--data d --steps 1.5", "--steps 1.5: not a whole number"},
       {"--data d --steps -1", "--steps -1: must be at least 0"},
       {"--data d --log-every 0", "--log-every 0: must be at least 1"},
@@ -153,7 +154,8 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--data d --eval-batches 3", "--eval-batches: needs --eval-data"},
       {"--data d --eval-data e --eval-every 0", "must be at least 1"},
       {"--data d --eval-data e --eval-inputs f", "give one of them"},
-      {"--data d --skip-bad-steps=0", "--skip-bad-steps 0: must be at least 1"},
+      {"--data d --skip-nonfinite-steps=0",
+       "--skip-nonfinite-steps 0: must be at least 1"},
       {"--data d --collectives=mp", "did you mean 'mpi'?"},
       {"--describe=jsn", "did you mean 'json'?"},
       {"--data=", "--data"},

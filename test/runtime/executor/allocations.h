@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-/// Calls of operator new in this thread (core_walker_test.cpp replaces it).
+/// Calls of operator new in this thread (core_executor_test.cpp replaces it).
 extern thread_local int64_t allocations;
 
 #endif // PPOPT_TEST_RUNTIME_EXECUTOR_ALLOCATIONS_H

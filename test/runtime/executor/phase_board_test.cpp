@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "comm/thread_transport.h"
+#include "executor/executor.h"
 #include "executor/rank.h"
-#include "executor/walker.h"
 #include "pipeline_program.h"
 #include "tasks.h"
 
@@ -65,14 +65,14 @@ TEST(PhaseBoard, HasARowForEachRank) {
     rank.board = &board;
     board.beginStep(7 + rank.index);
     board.saving() = 1;
-    walkStep(rank, {}, {});
+    runStep(rank, {}, {});
     EXPECT_EQ(publishedBy(rank, 1), 7 + rank.index);
     EXPECT_EQ(publishedBy(rank, 3), 1);
     auto forward = int64_t(Phase::forward), backward = int64_t(Phase::backward),
          update = int64_t(Phase::update);
     EXPECT_EQ(seen, (std::vector<int64_t>{forward, backward, update, update}));
     board.enter(Phase::evaluate);
-    walkEval(rank, {}, {});
+    runEvaluation(rank, {}, {});
     EXPECT_EQ(publishedBy(rank, 2), int64_t(Phase::evaluate));
   });
 }

@@ -3,10 +3,10 @@
 #include "allocations.h"
 #include "base/error.h"
 #include "comm/thread_transport.h"
+#include "executor/executor.h"
 #include "executor/initialize.h"
 #include "executor/rank.h"
 #include "executor/step_trace.h"
-#include "executor/walker.h"
 #include "pipeline_program.h"
 
 #include <gtest/gtest.h>
@@ -68,8 +68,8 @@ void onRanks(const json &document, const ppopt_task_fn *tasks,
 /// What a step gives: loss, norm, both weights.
 using Numbers = std::vector<double>;
 
-WalkOptions checked(bool poison = false) {
-  WalkOptions options;
+ExecutorOptions checked(bool poison = false) {
+  ExecutorOptions options;
   options.checkPredicted = true;
   options.poison = poison;
   return options;
@@ -97,8 +97,8 @@ std::vector<Numbers> train(const json &document, const ppopt_task_fn *tasks,
     for (int64_t step = 0; step < 5; ++step) {
       if (step % 2)
         numbers.push_back(
-            {walkEval(rank, settings(step), checked(poison)).loss});
-      StepResult result = walkStep(rank, settings(step), checked(poison));
+            {runEvaluation(rank, settings(step), checked(poison)).loss});
+      StepResult result = runStep(rank, settings(step), checked(poison));
       const double *w = weightsOf(rank);
       numbers.push_back({result.loss, result.gradNorm, w[0], w[1]});
     }
@@ -165,7 +165,7 @@ TEST(Pipeline, PoisonShowsWhatIsReadTooLate) {
                 {"dead", {{action["to"]["offset"], action["bytes"]}}}};
   EXPECT_EQ(steps(), before);
   onRanks(document, pipeline::Tasks<1, 1>::list, [](ppopt_rank &rank) {
-    EXPECT_EQ(walkStep(rank, settings(0), checked(/*poison=*/true)).skipped,
+    EXPECT_EQ(runStep(rank, settings(0), checked(/*poison=*/true)).skipped,
               "the gradient norm is nan");
   });
 }
@@ -180,14 +180,14 @@ TEST(Pipeline, AllocatesNothingInAStep) {
             local ? pipeline::Tasks<1, 3>::list : pipeline::Tasks<2, 3>::list,
             [](ppopt_rank &rank) {
               StepTrace trace(rank.actions, 2);
-              WalkOptions options = checked(/*poison=*/true);
+              ExecutorOptions options = checked(/*poison=*/true);
               options.trace = &trace;
-              walkStep(rank, settings(0), options);
-              walkEval(rank, settings(0), options);
+              runStep(rank, settings(0), options);
+              runEvaluation(rank, settings(0), options);
               int64_t before = allocations;
               for (int step = 1; step < 4; ++step)
-                walkStep(rank, settings(step), options);
-              walkEval(rank, settings(4), options);
+                runStep(rank, settings(step), options);
+              runEvaluation(rank, settings(4), options);
               EXPECT_EQ(allocations, before);
               ASSERT_EQ(trace.steps().size(), 2u);
               EXPECT_EQ(trace.steps()[0]->number, 3);
@@ -219,14 +219,14 @@ TEST(Pipeline, NoTargetsSkipTheStepOnAllRanks) {
               Numbers before(weightsOf(rank), weightsOf(rank) + 2);
               for (int step = 0; step < 2; ++step) {
                 fillInputs(rank, makeData(/*counted=*/false));
-                StepResult result = walkStep(rank, settings(step), checked());
+                StepResult result = runStep(rank, settings(step), checked());
                 EXPECT_EQ(result.skipped,
                           "the batch has none of: targets, ignore_index -100 "
                           "(next_token.mlir:3:8)");
                 EXPECT_EQ(Numbers(weightsOf(rank), weightsOf(rank) + 2),
                           before);
                 fillInputs(rank, makeData());
-                EXPECT_NE(walkStep(rank, settings(step), checked()).loss, 0);
+                EXPECT_NE(runStep(rank, settings(step), checked()).loss, 0);
                 before.assign(weightsOf(rank), weightsOf(rank) + 2);
               }
             });

@@ -93,8 +93,8 @@ inline nlohmann::json program(int ranks, int microbatches) {
   eval.push_back(start(7, loss, 1));
   eval.push_back(wait(7));
 
-  auto product = [&](const char *name, bool accumulate, int m, int k,
-                     json aStrides) {
+  auto matmul = [&](const char *name, bool accumulate, int m, int k,
+                    json aStrides) {
     return json{{"name", name},
                 {"type", "f64"},
                 {"c_type", "f64"},
@@ -116,9 +116,9 @@ inline nlohmann::json program(int ranks, int microbatches) {
   result["counts"] = {{{"type", "f64"},
                        {"name", "targets"},
                        {"source", "least_squares.mlir:3:8"}}};
-  result["products"] = {
-      product("forward", false, part, features, {0, 0, features, 1}),
-      product("weights", true, features, part, {0, 0, 1, features})};
+  result["matmuls"] = {
+      matmul("forward", false, part, features, {0, 0, features, 1}),
+      matmul("weights", true, features, part, {0, 0, 1, features})};
   result["kernels"] = {
       {{"name", "residual"}, {"bytes", 32 * part}, {"flops", 0}}};
   result["tasks"] = {task("p0_P", "prologue", -1), task("s0_F", "forward"),
@@ -127,7 +127,7 @@ inline nlohmann::json program(int ranks, int microbatches) {
   result["places"] = {
       {{"place", 0},
        {"arena", arena(bytes)},
-       {"record", {{"offset", record}}},
+       {"step_state", {{"offset", record}}},
        {"loss", {{"offset", loss}}},
        {"counts", {{{"offset", count}}}},
        {"checks", json::array()},

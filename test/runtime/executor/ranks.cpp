@@ -9,8 +9,8 @@
 
 #include "comm/mpi_module.h"
 #include "comm/thread_transport.h"
+#include "executor/executor.h"
 #include "executor/initialize.h"
-#include "executor/walker.h"
 #include "tasks.h"
 
 #include <cstdio>
@@ -31,10 +31,10 @@ static void train(comm::Transport &transport, comm::Collectives collectives) {
   runtime::StepSettings settings;
   settings.learningRate = 0.1;
   settings.clip = 0.3;
-  runtime::WalkOptions options;
+  runtime::ExecutorOptions options;
   options.checkPredicted = true;
   for (; settings.step < 20; settings.updates = ++settings.step) {
-    runtime::StepResult result = walkStep(rank, settings, options);
+    runtime::StepResult result = runStep(rank, settings, options);
     auto *weights = reinterpret_cast<double *>(rank.at(least_squares::weights));
     if (rank.index == 0)
       std::printf("%a %a %a %a %a\n", result.loss, result.gradNorm, weights[0],

@@ -43,7 +43,7 @@ inline void residualKernel(void *const *args, int64_t begin, int64_t end) {
 }
 
 inline void forwardPart(ppopt_rank *rank, void *const *args, double *residual) {
-  auto *record = static_cast<ppopt_record *>(args[7]);
+  auto *record = static_cast<ppopt_step_state *>(args[7]);
   rowOffsets.push_back(record->row_offset);
   trainings.push_back(record->training);
   ppopt_matmul(rank, 0, args[0], args[4], residual, nullptr);
@@ -78,7 +78,7 @@ inline void normTask(ppopt_rank *, void *const *args, char *) {
 inline void updateTask(ppopt_rank *, void *const *args, char *) {
   auto *weights = static_cast<double *>(args[0]);
   auto *gradient = static_cast<double *>(args[1]);
-  auto *record = static_cast<ppopt_record *>(args[2]);
+  auto *record = static_cast<ppopt_step_state *>(args[2]);
   for (int i = 0; i < features; ++i)
     weights[i] -= record->lr * record->clip_scale * gradient[i];
 }

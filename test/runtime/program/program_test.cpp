@@ -24,8 +24,8 @@ TEST(Program, Reads) {
   ASSERT_EQ(program.parameters.size(), 1u);
   EXPECT_EQ(program.parameters[0].init.low, -1);
   EXPECT_EQ(program.ownedParameter(0).gradient, least_squares::gradient);
-  EXPECT_EQ(program.products[1].descriptor.k, 6);
-  EXPECT_TRUE(program.products[1].descriptor.accumulate);
+  EXPECT_EQ(program.matmuls[1].descriptor.k, 6);
+  EXPECT_TRUE(program.matmuls[1].descriptor.accumulate);
   EXPECT_EQ(program.tasks[4].kind, "update");
   EXPECT_EQ(program.placeOf(0).predicted.launches, 9);
   const Place &place = program.placeOf(1);
@@ -132,10 +132,10 @@ const Wrong wrongs[] = {
     {"/loss/type", "\"i32\"", "loss.type is neither f32 nor f64"},
     {"/counts/0/type", "\"i1\"",
      "counts[0].type is not one of f32, f64, i32, i64"},
-    {"/products/0/a/strides", "[0, 1]",
-     "products[0].a.strides has not four strides"},
-    {"/products/0/c_type", "\"bf16\"",
-     "products[0] ('forward') cannot be computed: C must have the type of A "
+    {"/matmuls/0/a/strides", "[0, 1]",
+     "matmuls[0].a.strides has not four strides"},
+    {"/matmuls/0/c_type", "\"bf16\"",
+     "matmuls[0] ('forward') cannot be computed: C must have the type of A "
      "and B, or f32 where they are bf16"},
     {"/places/0/actions/4/task", "5",
      "places[0].actions[4].task is 5, not in [0, 4]"},
@@ -159,7 +159,7 @@ const Wrong wrongs[] = {
      "places[0].actions starts 0 and never waits for it"},
     {"/places/0/place", "1", "places[0].place is 1, out of order"},
     {"/places", "[]", "places has 0 places, and the mesh 1"},
-    {"/places/0/record", "[]", "places[0].record is not an object"},
+    {"/places/0/step_state", "[]", "places[0].step_state is not an object"},
     {"/places/0/counts", "[]",
      "places[0].counts has 0 entries, and the program 1 counts"},
     {"/places/0/inputs/1/input", "0",

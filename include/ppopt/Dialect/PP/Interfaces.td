@@ -1,4 +1,4 @@
-//===- Interfaces.td - What an op tells the passes ------------*- tablegen -*-===//
+//===- Interfaces.td - What an op tells the passes ------- -*- tablegen -*-===//
 //
 // A pass knows ops by these interfaces only. See docs/adding-an-op.md.
 //

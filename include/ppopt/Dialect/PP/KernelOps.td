@@ -1,4 +1,4 @@
-//===- KernelOps.td - Kernels, products and buffers -----------*- tablegen -*-===//
+//===- KernelOps.td - Kernels, matmuls and buffers ------- -*- tablegen -*-===//
 
 #ifndef PPOPT_DIALECT_PP_KERNEL_OPS
 #define PPOPT_DIALECT_PP_KERNEL_OPS
@@ -59,7 +59,7 @@ def PP_LaunchOp : PP_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceM
   let assemblyFormat = "$kernel `ins` `(` ($ins^ `:` type($ins))? `)` `outs` `(` ($outs^ `:` type($outs))? `)` attr-dict (`->` type($results)^)?";
 }
 
-def PP_ProductOp : PP_Op<"product", []> {
+def PP_GemmOp : PP_Op<"gemm", []> {
   let summary = "a library matmul on buffers";
   let description = [{
     C[b0,b1,m,n] = sum over k of A[b0,b1,m,k] * B[b0,b1,k,n], or added to C with `accumulate`. Strides in elements, in the order
@@ -69,7 +69,7 @@ def PP_ProductOp : PP_Op<"product", []> {
 
     ```mlir
     func.func @body(%a: memref<4x8xf32>, %b: memref<8x3xf32>, %c: memref<4x3xf32>) {
-      pp.product %a, %b into %c {m = 4 : i64, n = 3 : i64, k = 8 : i64, batch = array<i64: 1, 1>,
+      pp.gemm %a, %b into %c {m = 4 : i64, n = 3 : i64, k = 8 : i64, batch = array<i64: 1, 1>,
           a_strides = array<i64: 0, 0, 8, 1>, b_strides = array<i64: 0, 0, 3, 1>, c_strides = array<i64: 0, 0, 3, 1>,
           a_offset = 0 : i64, b_offset = 0 : i64, c_offset = 0 : i64} : memref<4x8xf32>, memref<8x3xf32>, memref<4x3xf32>
       return

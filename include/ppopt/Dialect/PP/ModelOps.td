@@ -1,4 +1,4 @@
-//===- ModelOps.td - What a model computes --------------------*- tablegen -*-===//
+//===- ModelOps.td - What a model computes --------------- -*- tablegen -*-===//
 //
 // An op is its entry here and its interfaces (lib/Dialect/PP). No pass knows it by name.
 //
@@ -420,7 +420,7 @@ def PP_BroadcastOp : PP_ModelOp<"broadcast", [PP_LinearSpace, PP_Element, PP_Adj
 }
 
 //===----------------------------------------------------------------------===//
-// Reductions and products
+// Reductions and matmuls
 //===----------------------------------------------------------------------===//
 
 def PP_ReduceKind : PP_Enum<"ReduceKind", "reduction", [

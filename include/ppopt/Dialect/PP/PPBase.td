@@ -1,4 +1,4 @@
-//===- PPBase.td - The pp dialect, its types and attributes ---*- tablegen -*-===//
+//===- PPBase.td - The pp dialect, its types and attributes  -*- tablegen -*-===//
 
 #ifndef PPOPT_DIALECT_PP_BASE
 #define PPOPT_DIALECT_PP_BASE
@@ -85,7 +85,7 @@ def PP_RoleKind : PP_Enum<"RoleKind", "what a task's argument or result is", [
   I32EnumAttrCase<"Saved", 3, "saved">,        // from a task to later ones of the same place and microbatch; unique in the module
   I32EnumAttrCase<"Global", 4, "global">,      // computed by the prologue, complete over the batch: argument and result tied there
   I32EnumAttrCase<"Loss", 5, "loss">,          // the loss accumulator: argument and result tied
-  I32EnumAttrCase<"Record", 6, "record">,      // a field of the step's record, by name
+  I32EnumAttrCase<"StepState", 6, "step_state">,      // a field of the step state, by name
   I32EnumAttrCase<"ParamRange", 7, "param_range">, // a bucket's parameters, flat: tied
   I32EnumAttrCase<"GradRange", 8, "grad_range">,   // a bucket's gradients, flat
   I32EnumAttrCase<"StateRange", 9, "state_range">, // "state:bucket": one optimizer state of a bucket, flat: tied

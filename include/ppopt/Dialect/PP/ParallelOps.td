@@ -1,4 +1,4 @@
-//===- ParallelOps.td - Where a model computes ----------------*- tablegen -*-===//
+//===- ParallelOps.td - Where a model computes ----------- -*- tablegen -*-===//
 
 #ifndef PPOPT_DIALECT_PP_PARALLEL_OPS
 #define PPOPT_DIALECT_PP_PARALLEL_OPS

@@ -1,4 +1,4 @@
-//===- PlanOps.td - The plan, the buckets, the schedule -------*- tablegen -*-===//
+//===- PlanOps.td - The plan, the buckets, the schedule -- -*- tablegen -*-===//
 
 #ifndef PPOPT_DIALECT_PP_PLAN_OPS
 #define PPOPT_DIALECT_PP_PLAN_OPS

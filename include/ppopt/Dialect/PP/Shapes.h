@@ -14,11 +14,11 @@ inline ArrayRef<int64_t> getShape(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// Elements that a tensor of a model may have: with so many, products of sizes
+/// Elements that a tensor of a model may have: with so many, matmuls of sizes
 /// (bytes, FLOPs) still fit in 64 bits.
 inline constexpr int64_t kMostElements = int64_t(1) << 40;
 
-/// Sizes may be any; their product need not fit in 64 bits.
+/// Sizes may be any; their matmul need not fit in 64 bits.
 bool hasTooManyElements(ArrayRef<int64_t> shape);
 
 /// The shape that both are broadcast to, aligned at the right as numpy does;

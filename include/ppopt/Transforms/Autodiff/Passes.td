@@ -23,9 +23,9 @@ def Autodiff : Pass<"pp-autodiff", "::mlir::ModuleOp"> {
 }
 
 def SinkLoss : Pass<"pp-sink-loss", "::mlir::ModuleOp"> {
-  let summary = "Moves the last product and what follows it, up to the loss, into the backward";
+  let summary = "Moves the last matmul and what follows it, up to the loss, into the backward";
   let description = [{
-    Of the stage that makes the loss: a product (two operands are summed over a loop of both) behind which stands no other, and the ops behind
+    Of the stage that makes the loss: a matmul (two operands are summed over a loop of both) behind which stands no other, and the ops behind
     it, if they reach nothing but the loss and the backward of their stage. Training computes them where their gradient is computed, so
     that they are no values between tasks; evaluation in a region of its own. The entry then returns the loss of evaluation, and that of training.
     Where nothing learns, it changes nothing.

@@ -70,9 +70,9 @@ def DecomposeModel : Pass<"pp-decompose-model", "::mlir::ModuleOp"> {
 }
 
 def MixPrecision : Pass<"pp-mix-precision", "::mlir::ModuleOp"> {
-  let summary = "With the plan's precision bf16: matrix products and attention take bf16, all else stays f32";
+  let summary = "With the plan's precision bf16: matmuls and attention take bf16, all else stays f32";
   let description = [{
-    Inserts casts in front of and behind the ops that do FLOPs of matrix products, themselves or by what they decompose into. What such an op gives is bf16, and so
+    Inserts casts in front of and behind the ops that do FLOPs of matmuls, themselves or by what they decompose into. What such an op gives is bf16, and so
     is a value that only such ops read, directly or through element ops: those are written, saved and read in bf16. An element op all of whose
     operands are bf16 is a bf16 op; any other op computes in f32, from bf16 operands cast up. Parameters stay f32, the masters: each use
     that wants bf16 casts. Runs before places are chosen, so that every plan rounds the same values, and before differentiation, so that gradients

@@ -7,7 +7,7 @@
 
 namespace mlir::pp {
 
-/// On a task, the FLOPs of the products of the forward that it computes again.
+/// On a task, the FLOPs of the matmuls of the forward that it computes again.
 inline constexpr llvm::StringLiteral kRecomputedAttr = "pp.recomputed_flops";
 
 } // namespace mlir::pp

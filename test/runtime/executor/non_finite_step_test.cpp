@@ -1,11 +1,11 @@
-//===- core_bad_step_test.cpp - Who made a loss or a gradient bad ---------===//
+//===- non_finite_step_test.cpp - Who made a loss or a gradient bad -------===//
 
-#include "executor/bad_step.h"
+#include "executor/non_finite_step.h"
 
 #include "comm/thread_transport.h"
+#include "executor/executor.h"
 #include "executor/initialize.h"
 #include "executor/rank.h"
-#include "executor/walker.h"
 #include "pipeline_program.h"
 #include "tasks.h"
 
@@ -31,36 +31,36 @@ StepSettings settings() {
 
 /// Makes numbers bad with `spoil` on every rank, takes a step, which must be
 /// skipped, and returns what each rank, or place of one rank, found.
-std::vector<BadStepFindings>
+std::vector<NonFiniteFindings>
 findingsOf(const nlohmann::json &document, const ppopt_task_fn *tasks,
            const std::function<void(ppopt_rank &)> &spoil,
            bool poison = false) {
   Program program = Program::parse(document.dump());
   size_t ranks = program.plan.ranks();
-  std::vector<std::vector<BadStepFindings>> found(ranks);
+  std::vector<std::vector<NonFiniteFindings>> found(ranks);
   comm::runThreadRanks(int(ranks), [&](comm::Transport &transport) {
     ppopt_rank rank(program, tasks, &transport, {});
     initializeParameters(program, rank.parameters, 1, 1);
     spoil(rank);
-    WalkOptions options;
+    ExecutorOptions options;
     options.poison = poison;
-    EXPECT_TRUE(walkStep(rank, settings(), options).isBad);
-    found[rank.index] = findBadNumbers(rank, settings());
+    EXPECT_TRUE(runStep(rank, settings(), options).isBad);
+    found[rank.index] = findNonFinite(rank, settings());
     // It ends with nothing in flight, and leaves the next step as it is.
     EXPECT_TRUE(rank.inFlight.empty());
-    EXPECT_TRUE(walkStep(rank, settings(), options).isBad);
+    EXPECT_TRUE(runStep(rank, settings(), options).isBad);
   });
   if (ranks == 1)
     return found[0];
-  std::vector<BadStepFindings> each;
+  std::vector<NonFiniteFindings> each;
   for (const auto &list : found)
     each.push_back(list.at(0));
   return each;
 }
 
-std::vector<bool> origins(const std::vector<BadStepFindings> &found) {
+std::vector<bool> origins(const std::vector<NonFiniteFindings> &found) {
   std::vector<bool> result;
-  for (const BadStepFindings &each : found)
+  for (const NonFiniteFindings &each : found)
     result.push_back(each.isOrigin());
   return result;
 }
@@ -71,12 +71,12 @@ void fillOneBadRow(ppopt_rank &rank, double y) {
   ls::fillInputs(rank, data);
 }
 
-TEST(BadStep, NamesTheDataParallelRankWhoseRowsAreBad) {
+TEST(NonFiniteStep, NamesTheDataParallelRankWhoseRowsAreBad) {
   auto found = findingsOf(ls::program(3, 2), ls::tasks, [](ppopt_rank &rank) {
     fillOneBadRow(rank, INFINITY);
   });
   EXPECT_EQ(origins(found), (std::vector<bool>{false, false, true}));
-  const BadStepFindings &last = found[2];
+  const NonFiniteFindings &last = found[2];
   EXPECT_EQ(last.gradient.index, 0);
   EXPECT_EQ(last.gradient.at.element, 0);
   EXPECT_EQ(last.input.index, 1);
@@ -90,7 +90,7 @@ TEST(BadStep, NamesTheDataParallelRankWhoseRowsAreBad) {
   EXPECT_FALSE(found[0].gradient.isBad());
 }
 
-TEST(BadStep, AFiniteGradientWithABadLoss) {
+TEST(NonFiniteStep, AFiniteGradientWithABadLoss) {
   auto found = findingsOf(ls::program(2, 1), ls::tasks, [](ppopt_rank &rank) {
     fillOneBadRow(rank, 1.5e154);
   });
@@ -99,7 +99,7 @@ TEST(BadStep, AFiniteGradientWithABadLoss) {
   EXPECT_EQ(found[1].loss, INFINITY);
 }
 
-TEST(BadStep, NobodyWhereFiniteGradientsHaveSquaresTooLarge) {
+TEST(NonFiniteStep, NobodyWhereFiniteGradientsHaveSquaresTooLarge) {
   auto found = findingsOf(ls::program(2, 1), ls::tasks, [](ppopt_rank &rank) {
     ls::Data data = ls::makeData();
     data.x[30][1] = 1e10;
@@ -110,8 +110,8 @@ TEST(BadStep, NobodyWhereFiniteGradientsHaveSquaresTooLarge) {
 }
 
 /// One weight of one holder (rank, or place of the one rank) becomes infinite.
-std::vector<BadStepFindings> pipelineFindings(bool local, int64_t holder,
-                                              int weight, bool poison) {
+std::vector<NonFiniteFindings> pipelineFindings(bool local, int64_t holder,
+                                                int weight, bool poison) {
   auto spoil = [=](ppopt_rank &rank) {
     for (const std::unique_ptr<PlaceMemory> &memory : rank.memory) {
       if (!memory)
@@ -131,7 +131,7 @@ std::vector<BadStepFindings> pipelineFindings(bool local, int64_t holder,
                             pipeline::Tasks<2, 2>::list, spoil, poison);
 }
 
-TEST(BadStep, NamesThePlaceThatSentBadNumbersFirst) {
+TEST(NonFiniteStep, NamesThePlaceThatSentBadNumbersFirst) {
   for (bool poison : {false, true}) {
     // Forward: what place 0 of the second copy passes on is infinite.
     auto found = pipelineFindings(false, 2, 0, poison);
@@ -152,7 +152,7 @@ TEST(BadStep, NamesThePlaceThatSentBadNumbersFirst) {
   }
 }
 
-TEST(BadStep, NamesThePlaceOfALocalProgram) {
+TEST(NonFiniteStep, NamesThePlaceOfALocalProgram) {
   auto found = pipelineFindings(true, 0, 0, false);
   EXPECT_EQ(origins(found), (std::vector<bool>{true, false}));
   found = pipelineFindings(true, 1, 1, false);
@@ -160,14 +160,14 @@ TEST(BadStep, NamesThePlaceOfALocalProgram) {
   EXPECT_EQ(found[1].transfer.index, 1);
 }
 
-TEST(BadStep, FindsTheFirstBadElementOfEachType) {
+TEST(NonFiniteStep, FindsTheFirstBadElementOfEachType) {
   double doubles[] = {1, -1e308, NAN, INFINITY};
   float floats[] = {1, 3e38f, -INFINITY};
   uint16_t halves[] = {0x3f80, 0x7f7f, 0x7f80}; // 1, the largest, infinity
   int32_t integers[] = {-1, 0x7f800000};
   auto find = [](const auto &list, ElementType type) {
-    return findBadElement(reinterpret_cast<const char *>(list), std::size(list),
-                          type);
+    return findNonFiniteElement(reinterpret_cast<const char *>(list),
+                                std::size(list), type);
   };
   EXPECT_EQ(find(doubles, ElementType::f64)->element, 2);
   EXPECT_EQ(find(floats, ElementType::f32)->element, 2);

@@ -1,6 +1,6 @@
-//===- loop_product.cpp - Products by our own loops -----------------------===//
+//===- loop_matmul.cpp - Matmuls by our own loops -------------------------===//
 
-#include "device/cpu/loop_product.h"
+#include "device/cpu/loop_matmul.h"
 
 #include "device/cpu/ceil_div.h"
 #include "device/cpu/target_clones.h"
@@ -108,14 +108,14 @@ void pack(const Element *from, int64_t countStride, int64_t depthStride,
 }
 
 template <typename Element, typename Result, typename Acc>
-class LoopProduct : public ProductImplementation {
+class LoopMatmul : public MatmulImplementation {
 public:
-  LoopProduct(const ProductDescriptor &product, int threads)
-      : product(product), threads(threads) {}
+  LoopMatmul(const MatmulDescriptor &matmul, int threads)
+      : matmul(matmul), threads(threads) {}
 
   void run(const void *a, const void *b, void *c, void *) const override {
     int64_t blocks =
-        product.batch[0] * product.batch[1] * rowBlocks() * columnBlocks();
+        matmul.batch[0] * matmul.batch[1] * rowBlocks() * columnBlocks();
     parallelFor(threads, blocks, [&](int64_t begin, int64_t end) {
       for (int64_t block = begin; block < end; ++block)
         computeBlock(static_cast<const Element *>(a),
@@ -128,8 +128,8 @@ public:
 
 private:
   static constexpr int64_t blockWidth = blockColumns<Acc>;
-  int64_t rowBlocks() const { return ceilDiv(product.m, blockRows); }
-  int64_t columnBlocks() const { return ceilDiv(product.n, blockWidth); }
+  int64_t rowBlocks() const { return ceilDiv(matmul.m, blockRows); }
+  int64_t columnBlocks() const { return ceilDiv(matmul.n, blockWidth); }
 
   void computeBlock(const Element *a, const Element *b, Result *c,
                     int64_t block) const {
@@ -141,52 +141,52 @@ private:
     block /= columnBlocks();
     int64_t row = block % rowBlocks() * blockRows;
     block /= rowBlocks();
-    int64_t b1 = block % product.batch[1], b0 = block / product.batch[1];
-    a += b0 * product.a[0] + b1 * product.a[1] + row * product.a[2];
-    b += b0 * product.b[0] + b1 * product.b[1] + column * product.b[3];
-    c += b0 * product.c[0] + b1 * product.c[1] + row * product.c[2] +
-         column * product.c[3];
-    int64_t rows = std::min(blockRows, product.m - row);
-    int64_t columns = std::min(blockWidth, product.n - column);
+    int64_t b1 = block % matmul.batch[1], b0 = block / matmul.batch[1];
+    a += b0 * matmul.a[0] + b1 * matmul.a[1] + row * matmul.a[2];
+    b += b0 * matmul.b[0] + b1 * matmul.b[1] + column * matmul.b[3];
+    c += b0 * matmul.c[0] + b1 * matmul.c[1] + row * matmul.c[2] +
+         column * matmul.c[3];
+    int64_t rows = std::min(blockRows, matmul.m - row);
+    int64_t columns = std::min(blockWidth, matmul.n - column);
 
     std::fill(sum, sum + rows * blockWidth, Acc(0));
     // Rows of the micro tile beyond `rows` are written too.
     std::fill(sum + rows * blockWidth,
               sum + ceilDiv(rows, microRows) * microRows * blockWidth, Acc(0));
-    for (int64_t p = 0; p < product.k; p += blockDepth) {
-      int64_t depth = std::min(blockDepth, product.k - p);
-      pack<microRows>(a + p * product.a[3], product.a[2], product.a[3], rows,
+    for (int64_t p = 0; p < matmul.k; p += blockDepth) {
+      int64_t depth = std::min(blockDepth, matmul.k - p);
+      pack<microRows>(a + p * matmul.a[3], matmul.a[2], matmul.a[3], rows,
                       depth, packedA);
-      pack<microColumns<Acc>>(b + p * product.b[2], product.b[3], product.b[2],
+      pack<microColumns<Acc>>(b + p * matmul.b[2], matmul.b[3], matmul.b[2],
                               columns, depth, packedB);
       multiplyBlock(packedA, packedB, sum, rows, columns, depth);
     }
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < columns; ++j) {
-        Result &element = c[i * product.c[2] + j * product.c[3]];
+        Result &element = c[i * matmul.c[2] + j * matmul.c[3]];
         Acc value = sum[i * blockWidth + j];
-        store(element, product.accumulate ? Acc(load(element)) + value : value);
+        store(element, matmul.accumulate ? Acc(load(element)) + value : value);
       }
   }
 
-  ProductDescriptor product;
+  MatmulDescriptor matmul;
   int threads;
 };
 
 } // namespace
 
-std::unique_ptr<ProductImplementation>
-makeLoopProduct(const ProductDescriptor &product, int threads) {
-  switch (product.type) {
-  case ProductType::f64:
-    return std::make_unique<LoopProduct<double, double, double>>(product,
-                                                                 threads);
-  case ProductType::f32:
-    return std::make_unique<LoopProduct<float, float, float>>(product, threads);
-  case ProductType::bf16:
-    if (product.cType == ProductType::bf16)
-      return std::make_unique<LoopProduct<bf16, bf16, float>>(product, threads);
-    return std::make_unique<LoopProduct<bf16, float, float>>(product, threads);
+std::unique_ptr<MatmulImplementation>
+makeLoopMatmul(const MatmulDescriptor &matmul, int threads) {
+  switch (matmul.type) {
+  case MatmulType::f64:
+    return std::make_unique<LoopMatmul<double, double, double>>(matmul,
+                                                                threads);
+  case MatmulType::f32:
+    return std::make_unique<LoopMatmul<float, float, float>>(matmul, threads);
+  case MatmulType::bf16:
+    if (matmul.cType == MatmulType::bf16)
+      return std::make_unique<LoopMatmul<bf16, bf16, float>>(matmul, threads);
+    return std::make_unique<LoopMatmul<bf16, float, float>>(matmul, threads);
   }
   return nullptr;
 }

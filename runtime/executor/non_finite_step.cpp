@@ -1,9 +1,9 @@
-//===- bad_step.cpp - Who made a loss or a gradient infinite or NaN -------===//
+//===- non_finite_step.cpp - Who made a loss or a gradient infinite or NaN ===//
 
-#include "executor/bad_step.h"
+#include "executor/non_finite_step.h"
 
+#include "executor/executor.h"
 #include "executor/rank.h"
-#include "executor/walker.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,7 +18,7 @@ namespace {
 /// `exponent`: the bits that are all ones in what is not finite. Blocks are
 /// looked through without a branch, at the speed of memory.
 template <typename Bits, Bits exponent>
-int64_t firstBad(const char *data, int64_t elements) {
+int64_t firstNonFinite(const char *data, int64_t elements) {
   auto *bits = reinterpret_cast<const Bits *>(data);
   constexpr int64_t block = 4096;
   for (int64_t begin = 0; begin < elements; begin += block) {
@@ -52,11 +52,12 @@ double readHalf(const char *data, int64_t element) {
 }
 
 /// Whether the tensor is bad and comes before the first so far.
-void look(BadStepFindings::Tensor &first, int64_t index, const char *data,
+void look(NonFiniteFindings::Tensor &first, int64_t index, const char *data,
           int64_t elements, ElementType type) {
   if (first.isBad() && first.index < index)
     return;
-  if (std::optional<BadElement> bad = findBadElement(data, elements, type))
+  if (std::optional<NonFiniteElement> bad =
+          findNonFiniteElement(data, elements, type))
     first = {index, *bad};
 }
 
@@ -68,15 +69,15 @@ public:
   bool leavesOut(const Action &action) override;
   void performed(const Action &action) override;
 
-  std::vector<BadStepFindings> finish();
+  std::vector<NonFiniteFindings> finish();
 
 private:
-  void lookAtTensors(const PlaceMemory &memory, BadStepFindings &found) const;
+  void lookAtTensors(const PlaceMemory &memory, NonFiniteFindings &found) const;
   void lookAtTransfer(int64_t place, const Action &action, int64_t offset,
                       bool isReceived);
 
   const ppopt_rank &rank;
-  std::vector<BadStepFindings> byPlace;
+  std::vector<NonFiniteFindings> byPlace;
   std::vector<const Action *> starts; ///< by operation; those of this list
 };
 
@@ -139,11 +140,11 @@ void Search::performed(const Action &action) {
 
 void Search::lookAtTransfer(int64_t place, const Action &action, int64_t offset,
                             bool isReceived) {
-  BadStepFindings &found = byPlace[place];
+  NonFiniteFindings &found = byPlace[place];
   if (found.transfer.isBad())
     return;
   const Transfer &transfer = rank.program.transfers[action.transfer];
-  std::optional<BadElement> bad = findBadElement(
+  std::optional<NonFiniteElement> bad = findNonFiniteElement(
       rank.memoryOf(place).at(offset), transfer.elements(), transfer.type);
   if (!bad)
     return;
@@ -153,7 +154,7 @@ void Search::lookAtTransfer(int64_t place, const Action &action, int64_t offset,
 }
 
 /// What the tasks of a place have noted.
-void lookAtIds(const PlaceMemory &memory, BadStepFindings &found) {
+void lookAtIds(const PlaceMemory &memory, NonFiniteFindings &found) {
   for (const PlaceCheck &held : memory.place.checks) {
     int64_t id;
     std::memcpy(&id, memory.at(held.offset), sizeof id);
@@ -166,7 +167,7 @@ void lookAtIds(const PlaceMemory &memory, BadStepFindings &found) {
 }
 
 void Search::lookAtTensors(const PlaceMemory &memory,
-                           BadStepFindings &found) const {
+                           NonFiniteFindings &found) const {
   for (const PlaceParameter &held : memory.place.parameters) {
     const Parameter &parameter = rank.program.parameters[held.parameter];
     look(found.parameter, held.parameter, memory.at(held.offset),
@@ -180,13 +181,13 @@ void Search::lookAtTensors(const PlaceMemory &memory,
     look(found.input, held.input, memory.at(held.offset),
          held.bytes / byteSize(type), type);
   }
-  if (auto bad = findBadElement(memory.at(memory.place.lossOffset), 1,
-                                rank.program.lossType))
+  if (auto bad = findNonFiniteElement(memory.at(memory.place.lossOffset), 1,
+                                      rank.program.lossType))
     found.loss = bad->value;
 }
 
-std::vector<BadStepFindings> Search::finish() {
-  std::vector<BadStepFindings> held;
+std::vector<NonFiniteFindings> Search::finish() {
+  std::vector<NonFiniteFindings> held;
   for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
     if (memory) {
       lookAtIds(*memory, byPlace[memory->place.place]);
@@ -198,25 +199,27 @@ std::vector<BadStepFindings> Search::finish() {
 
 } // namespace
 
-const char *spellBad(double value) {
+const char *spellNonFinite(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-std::optional<BadElement> findBadElement(const char *data, int64_t elements,
-                                         ElementType type) {
-  auto found = [&](int64_t element, auto read) -> std::optional<BadElement> {
+std::optional<NonFiniteElement>
+findNonFiniteElement(const char *data, int64_t elements, ElementType type) {
+  auto found = [&](int64_t element,
+                   auto read) -> std::optional<NonFiniteElement> {
     if (element < 0)
       return std::nullopt;
-    return BadElement{element, read(data, element)};
+    return NonFiniteElement{element, read(data, element)};
   };
   switch (type) {
   case ElementType::f32:
-    return found(firstBad<uint32_t, 0x7f800000>(data, elements), read<float>);
+    return found(firstNonFinite<uint32_t, 0x7f800000>(data, elements),
+                 read<float>);
   case ElementType::f64:
-    return found(firstBad<uint64_t, 0x7ff0000000000000>(data, elements),
+    return found(firstNonFinite<uint64_t, 0x7ff0000000000000>(data, elements),
                  read<double>);
   case ElementType::bf16:
-    return found(firstBad<uint16_t, 0x7f80>(data, elements), readHalf);
+    return found(firstNonFinite<uint16_t, 0x7f80>(data, elements), readHalf);
   case ElementType::i32:
   case ElementType::i64:
   case ElementType::i1:
@@ -225,21 +228,22 @@ std::optional<BadElement> findBadElement(const char *data, int64_t elements,
   return std::nullopt;
 }
 
-std::string describeBadElement(const BadElement &bad,
-                               const std::vector<int64_t> &shape,
-                               int64_t firstRow) {
+std::string describeNonFinite(const NonFiniteElement &bad,
+                              const std::vector<int64_t> &shape,
+                              int64_t firstRow) {
   std::vector<int64_t> index(shape.size());
   int64_t rest = bad.element;
   for (size_t i = shape.size(); i-- > 1; rest /= shape[i])
     index[i] = rest % shape[i];
   if (shape.empty())
-    return spellBad(bad.value);
+    return spellNonFinite(bad.value);
   index[0] = rest + firstRow;
-  return fmt::format("{} at [{}]", spellBad(bad.value), fmt::join(index, ", "));
+  return fmt::format("{} at [{}]", spellNonFinite(bad.value),
+                     fmt::join(index, ", "));
 }
 
-BadStepFindings::Tensor findBadParameter(const ppopt_rank &rank) {
-  BadStepFindings::Tensor first;
+NonFiniteFindings::Tensor findNonFiniteParameter(const ppopt_rank &rank) {
+  NonFiniteFindings::Tensor first;
   for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
     if (memory)
       for (const PlaceParameter &held : memory->place.parameters) {
@@ -251,8 +255,8 @@ BadStepFindings::Tensor findBadParameter(const ppopt_rank &rank) {
   return first;
 }
 
-std::vector<BadStepFindings> findBadIds(const ppopt_rank &rank) {
-  std::vector<BadStepFindings> held;
+std::vector<NonFiniteFindings> findBadIds(const ppopt_rank &rank) {
+  std::vector<NonFiniteFindings> held;
   for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
     if (memory)
       lookAtIds(*memory, held.emplace_back());
@@ -260,17 +264,17 @@ std::vector<BadStepFindings> findBadIds(const ppopt_rank &rank) {
 }
 
 std::string describeBadId(const Program &program,
-                          const BadStepFindings &found) {
+                          const NonFiniteFindings &found) {
   const IdRange &range = program.checks[found.check];
   return fmt::format(
       "id {} is out of range, 0 to {}{} ({})", found.id, range.size - 1,
       range.ignored ? fmt::format(" or {}", *range.ignored) : "", range.source);
 }
 
-std::vector<BadStepFindings> findBadNumbers(ppopt_rank &rank,
-                                            const StepSettings &settings) {
+std::vector<NonFiniteFindings> findNonFinite(ppopt_rank &rank,
+                                             const StepSettings &settings) {
   Search search(rank);
-  walkAgain(rank, settings, search);
+  replayStep(rank, settings, search);
   return search.finish();
 }
 

@@ -1,6 +1,6 @@
-//===- bad_steps.cpp - Steps whose loss or gradient is not finite ---------===//
+//===- non_finite_steps.cpp - Steps whose loss or gradient is not finite --===//
 
-#include "app/bad_steps.h"
+#include "app/non_finite_steps.h"
 
 #include "base/error.h"
 #include "executor/messages.h"
@@ -15,10 +15,10 @@
 namespace ppopt::train {
 namespace {
 
-using runtime::BadElement;
-using runtime::BadStepFindings;
+using runtime::NonFiniteElement;
+using runtime::NonFiniteFindings;
 using runtime::Program;
-using runtime::spellBad;
+using runtime::spellNonFinite;
 
 /// "rank 1 (dp 1, pp 0)", or "place 1" where one rank holds all.
 std::string describeHolder(const Program &program, int64_t holder) {
@@ -36,7 +36,7 @@ std::string describeHolder(const Program &program, int64_t holder) {
 }
 
 std::string describeOrigin(const Program &program, int64_t holder,
-                           const BadStepFindings &found) {
+                           const NonFiniteFindings &found) {
   std::vector<std::string> facts;
   if (found.hasBadId())
     return fmt::format("It began on {}: {}", describeHolder(program, holder),
@@ -45,33 +45,33 @@ std::string describeOrigin(const Program &program, int64_t holder,
     const auto &transfer = program.transfers[found.transfer.index];
     facts.push_back(fmt::format("it sends {} to place {} in {} of microbatch "
                                 "{}",
-                                spellBad(found.transfer.at.value), transfer.to,
-                                transfer.name, found.microbatch));
+                                spellNonFinite(found.transfer.at.value),
+                                transfer.to, transfer.name, found.microbatch));
   }
   if (found.gradient.isBad()) {
     const auto &parameter = program.parameters[found.gradient.index];
     facts.push_back(fmt::format(
-        "its first bad gradient is that of '{}', {}", parameter.name,
-        describeBadElement(found.gradient.at, parameter.shape)));
+        "its first non-finite gradient is that of '{}', {}", parameter.name,
+        describeNonFinite(found.gradient.at, parameter.shape)));
   } else {
     facts.push_back("its gradients are finite");
   }
   if (!std::isfinite(found.loss))
     facts.push_back(
-        fmt::format("the loss of its rows is {}", spellBad(found.loss)));
+        fmt::format("the loss of its rows is {}", spellNonFinite(found.loss)));
   if (found.parameter.isBad()) {
     const auto &parameter = program.parameters[found.parameter.index];
     facts.push_back(
         fmt::format("parameter '{}' was {} before the step", parameter.name,
-                    describeBadElement(found.parameter.at, parameter.shape)));
+                    describeNonFinite(found.parameter.at, parameter.shape)));
   }
   if (found.input.isBad()) {
     const auto &input = program.inputs[found.input.index];
     int64_t rows = program.plan.batch / program.plan.axisSize("dp");
     facts.push_back(fmt::format(
         "input '{}' is {}", input.name,
-        describeBadElement(found.input.at, input.shape,
-                           rows * program.plan.coordinate(holder, "dp"))));
+        describeNonFinite(found.input.at, input.shape,
+                          rows * program.plan.coordinate(holder, "dp"))));
   }
   return fmt::format("It began on {}: {}", describeHolder(program, holder),
                      fmt::join(facts, "; "));
@@ -79,14 +79,15 @@ std::string describeOrigin(const Program &program, int64_t holder,
 
 /// By holder: ranks, or places where one rank holds all.
 std::string describeOrigin(const Program &program,
-                           const std::vector<BadStepFindings> &all) {
+                           const std::vector<NonFiniteFindings> &all) {
   // Behind an id that is out of range other numbers may be bad too.
   auto origin =
-      std::find_if(all.begin(), all.end(),
-                   [](const BadStepFindings &each) { return each.hasBadId(); });
+      std::find_if(all.begin(), all.end(), [](const NonFiniteFindings &each) {
+        return each.hasBadId();
+      });
   if (origin == all.end())
     origin =
-        std::find_if(all.begin(), all.end(), [](const BadStepFindings &each) {
+        std::find_if(all.begin(), all.end(), [](const NonFiniteFindings &each) {
           return each.isOrigin();
         });
   if (origin == all.end())
@@ -95,8 +96,8 @@ std::string describeOrigin(const Program &program,
   return describeOrigin(program, origin - all.begin(), *origin);
 }
 
-bool hasBadId(const std::vector<BadStepFindings> &all) {
-  return std::any_of(all.begin(), all.end(), [](const BadStepFindings &each) {
+bool hasBadId(const std::vector<NonFiniteFindings> &all) {
+  return std::any_of(all.begin(), all.end(), [](const NonFiniteFindings &each) {
     return each.hasBadId();
   });
 }
@@ -104,28 +105,28 @@ bool hasBadId(const std::vector<BadStepFindings> &all) {
 } // namespace
 
 /// Of all ranks, on rank 0.
-std::vector<BadStepFindings>
-BadSteps::gather(std::vector<BadStepFindings> held) {
+std::vector<NonFiniteFindings>
+NonFiniteSteps::gather(std::vector<NonFiniteFindings> held) {
   if (rank_.program.plan.ranks() == 1)
     return held;
-  BadStepFindings mine = held.front();
+  NonFiniteFindings mine = held.front();
   held.resize(rank_.program.plan.ranks());
   Messages(rank_).gather(&mine, sizeof mine, held.data());
   return held;
 }
 
-void BadSteps::look(int64_t batch, runtime::EvalResult &result) {
+void NonFiniteSteps::look(int64_t batch, runtime::EvalResult &result) {
   if (rank_.program.checks.empty() || std::isfinite(result.loss) ||
       !result.skipped.empty())
     return;
-  std::vector<BadStepFindings> all = gather(runtime::findBadIds(rank_));
+  std::vector<NonFiniteFindings> all = gather(runtime::findBadIds(rank_));
   bool isSkipped = hasBadId(all);
   if (rank_.index == 0 && isSkipped) {
     result.skipped = describeOrigin(rank_.program, all);
     if (allowed_ == 0)
       throw runtime::Error(
           "evaluation, batch {}: {}. Look at the data and at how the model "
-          "computes ids, or leave such batches out with --skip-bad-steps",
+          "computes ids, or leave such batches out with --skip-nonfinite-steps",
           batch + 1, result.skipped);
   }
   if (rank_.program.plan.ranks() > 1)
@@ -135,15 +136,15 @@ void BadSteps::look(int64_t batch, runtime::EvalResult &result) {
     result.skipped = "an id is out of range";
 }
 
-void BadSteps::look(int64_t step, const runtime::StepSettings &settings,
-                    runtime::StepResult &result) {
+void NonFiniteSteps::look(int64_t step, const runtime::StepSettings &settings,
+                          runtime::StepResult &result) {
   if (!result.isBad) {
     inARow_ = 0;
     return;
   }
   ++inARow_;
-  std::vector<BadStepFindings> all =
-      gather(runtime::findBadNumbers(rank_, settings));
+  std::vector<NonFiniteFindings> all =
+      gather(runtime::findNonFinite(rank_, settings));
   bool goesOn = inARow_ <= allowed_;
   if (rank_.index == 0) {
     result.skipped += fmt::format(". {}", describeOrigin(rank_.program, all));
@@ -152,12 +153,12 @@ void BadSteps::look(int64_t step, const runtime::StepSettings &settings,
           "step {}: {}. No parameter was updated{}", step + 1, result.skipped,
           allowed_ == 0 && hasBadId(all)
               ? ". Look at the data and at how the model computes ids, or "
-                "leave such steps out with --skip-bad-steps"
+                "leave such steps out with --skip-nonfinite-steps"
           : allowed_ == 0
               ? ". Lower --lr, clip with --clip, look at the data, or leave "
-                "such steps out with --skip-bad-steps"
+                "such steps out with --skip-nonfinite-steps"
               : fmt::format(" in {} steps in a row, more than "
-                            "--skip-bad-steps={} allows",
+                            "--skip-nonfinite-steps={} allows",
                             inARow_, allowed_));
   }
   if (rank_.program.plan.ranks() > 1)

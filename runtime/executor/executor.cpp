@@ -1,11 +1,11 @@
-//===- walker.cpp - Walks a rank's actions --------------------------------===//
+//===- executor.cpp - Runs a rank's actions -------------------------------===//
 
-#include "executor/walker.h"
+#include "executor/executor.h"
 
 #include "base/error.h"
 #include "comm/add_elements.h"
 #include "device/cpu/team.h"
-#include "executor/bad_step.h"
+#include "executor/non_finite_step.h"
 #include "executor/rank.h"
 #include "executor/step_trace.h"
 
@@ -44,21 +44,21 @@ double readNumber(const char *address, ElementType type) {
   }
 }
 
-class Walk {
+class Executor {
 public:
-  Walk(ppopt_rank &rank, const StepSettings &settings,
-       const WalkOptions &options, StepTrace *trace = nullptr,
-       PhaseBoard *board = nullptr)
+  Executor(ppopt_rank &rank, const StepSettings &settings,
+           const ExecutorOptions &options, StepTrace *trace = nullptr,
+           PhaseBoard *board = nullptr)
       : rank(rank), settings(settings), options(options), trace(trace),
         board(board),
         activity(rank.transport ? &rank.transport->activity() : nullptr) {}
 
-  void setRecord(bool training);
-  void walk(const std::vector<Action> &actions);
-  void walk(const std::vector<Action> &actions, StepObserver &observer);
+  void setStepState(bool training);
+  void run(const std::vector<Action> &actions);
+  void run(const std::vector<Action> &actions, StepObserver &observer);
   void checkFinite();
 
-  /// The loss after the last action; NaN where a zero count ended the walk.
+  /// The loss after the last action; NaN where a zero count ended the executor.
   double loss() const {
     return stopped ? unknown
                    : readNumber(rank.at(rank.place.lossOffset),
@@ -90,7 +90,7 @@ private:
 
   ppopt_rank &rank;
   const StepSettings &settings;
-  const WalkOptions &options;
+  const ExecutorOptions &options;
   StepTrace *const trace;
   PhaseBoard *const board;
   comm::Activity *const activity; ///< null: nobody watches a rank alone
@@ -99,8 +99,8 @@ private:
   bool stopped = false; ///< by check_counts: the remaining actions are off
 };
 
-void Walk::setRecord(bool training) {
-  ppopt_record record;
+void Executor::setStepState(bool training) {
+  ppopt_step_state record;
   record.lr = settings.learningRate;
   record.weight_decay = settings.weightDecay;
   record.beta1 = settings.beta1;
@@ -119,7 +119,7 @@ void Walk::setRecord(bool training) {
       held->record = record;
 }
 
-void Walk::walk(const std::vector<Action> &actions) {
+void Executor::run(const std::vector<Action> &actions) {
   for (const Action &action : actions) {
     if (board)
       board->enter(rank.program, action);
@@ -148,7 +148,7 @@ void Walk::walk(const std::vector<Action> &actions) {
   }
 }
 
-void Walk::walk(const std::vector<Action> &actions, StepObserver &observer) {
+void Executor::run(const std::vector<Action> &actions, StepObserver &observer) {
   for (const Action &action : actions) {
     if (observer.leavesOut(action))
       continue;
@@ -157,7 +157,7 @@ void Walk::walk(const std::vector<Action> &actions, StepObserver &observer) {
   }
 }
 
-void Walk::perform(const Action &action) {
+void Executor::perform(const Action &action) {
   switch (action.kind) {
   case Action::run:
     return runTask(action);
@@ -179,7 +179,7 @@ void Walk::perform(const Action &action) {
   }
 }
 
-void Walk::runTask(const Action &action) {
+void Executor::runTask(const Action &action) {
   if (isBad && rank.program.tasks[action.task].kind == "update")
     return;
   rank.memoryOf(action.place).record.row_offset =
@@ -192,7 +192,7 @@ void Walk::runTask(const Action &action) {
     std::rethrow_exception(rank.failure);
 }
 
-void Walk::zero(const Action &action) {
+void Executor::zero(const Action &action) {
   // Below a page or so a thread costs more than it helps.
   constexpr int64_t piece = 64 * 1024;
   int64_t pieces = (action.bytes + piece - 1) / piece;
@@ -203,7 +203,7 @@ void Walk::zero(const Action &action) {
   });
 }
 
-void Walk::start(const Action &action) {
+void Executor::start(const Action &action) {
   if (!rank.channels)
     return; // one rank: the sum is there
   if (trace)
@@ -212,7 +212,7 @@ void Walk::start(const Action &action) {
   rank.inFlight.push_back(int(action.operation));
 }
 
-void Walk::finish(int operation) {
+void Executor::finish(int operation) {
   if (!rank.channels)
     return;
   rank.channels->wait(operation);
@@ -221,7 +221,7 @@ void Walk::finish(int operation) {
 }
 
 /// In the order of the places that the action names.
-void Walk::sum(const Action &action) {
+void Executor::sum(const Action &action) {
   auto type = *comm::parseElementType(spelling(action.type));
   char *total = rank.at(action.at[0]);
   for (size_t i = 1; i < action.at.size(); ++i)
@@ -234,12 +234,12 @@ void Walk::sum(const Action &action) {
 /// All ranks leave the actions with the same sums and no transfer in flight
 /// (Program::parse refuses others); these must end before their buffers are
 /// used again.
-void Walk::drain() {
+void Executor::drain() {
   while (!rank.inFlight.empty())
     finish(rank.inFlight.front());
 }
 
-void Walk::checkCounts(const Action &action) {
+void Executor::checkCounts(const Action &action) {
   const std::vector<int64_t> &offsets =
       rank.program.places[action.place].countOffsets;
   for (size_t i = 0; i < rank.program.counts.size(); ++i) {
@@ -254,7 +254,7 @@ void Walk::checkCounts(const Action &action) {
 }
 
 /// Loss and norm have the same bits on all ranks, so that all decide alike.
-void Walk::takeNorm(const Action &action) {
+void Executor::takeNorm(const Action &action) {
   norm = std::sqrt(readNumber(at(action, action.offset), ElementType::f64));
   checkFinite();
   if (!isBad && settings.clip > 0 && *norm > settings.clip)
@@ -263,14 +263,15 @@ void Walk::takeNorm(const Action &action) {
         held->record.clip_scale = settings.clip / *norm;
 }
 
-void Walk::checkFinite() {
+void Executor::checkFinite() {
   if (stopped)
     return; // there is no loss
   std::vector<std::string> bad;
   if (!std::isfinite(loss()))
-    bad.push_back(fmt::format("the loss is {}", spellBad(loss())));
+    bad.push_back(fmt::format("the loss is {}", spellNonFinite(loss())));
   if (norm && !std::isfinite(*norm))
-    bad.push_back(fmt::format("the gradient norm is {}", spellBad(*norm)));
+    bad.push_back(
+        fmt::format("the gradient norm is {}", spellNonFinite(*norm)));
   isBad = !bad.empty();
   if (isBad)
     skipped = fmt::format("{}", fmt::join(bad, " and "));
@@ -287,7 +288,7 @@ void checkPredicted(const ppopt_rank &rank, const StepResult &result,
                     int64_t step) {
   const Predicted &predicted = rank.predicted;
   checkCounter(rank, step, "launches", result.launches, predicted.launches);
-  checkCounter(rank, step, "FLOPs of products", result.flops, predicted.flops);
+  checkCounter(rank, step, "FLOPs of matmuls", result.flops, predicted.flops);
   if (rank.options.collectives == comm::Collectives::Ring)
     checkCounter(rank, step, "bytes sent", result.bytesSent,
                  predicted.bytesSent);
@@ -320,50 +321,50 @@ private:
 
 } // namespace
 
-StepResult walkStep(ppopt_rank &rank, const StepSettings &settings,
-                    const WalkOptions &options) {
+StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
+                   const ExecutorOptions &options) {
   Counters before = rank.counters;
   int64_t bytesBefore = rank.bytesSent();
-  Walk walk(rank, settings, options, options.trace, rank.board);
+  Executor executor(rank, settings, options, options.trace, rank.board);
   Clock::time_point begin = Clock::now();
-  walk.setRecord(/*training=*/true);
+  executor.setStepState(/*training=*/true);
   {
-    Tracing tracing(rank, options.trace, walk.stepNumber());
-    walk.walk(rank.actions);
+    Tracing tracing(rank, options.trace, executor.stepNumber());
+    executor.run(rank.actions);
   }
-  walk.checkFinite(); // where nothing learns no action has
+  executor.checkFinite(); // where nothing learns no action has
 
   StepResult result;
   result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  result.waitedSeconds = walk.waitedSeconds();
-  result.loss = walk.loss();
-  result.gradNorm = walk.gradNorm();
-  result.skipped = std::move(walk.skipped);
-  result.isBad = walk.isBad;
+  result.waitedSeconds = executor.waitedSeconds();
+  result.loss = executor.loss();
+  result.gradNorm = executor.gradNorm();
+  result.skipped = std::move(executor.skipped);
+  result.isBad = executor.isBad;
   result.launches = rank.counters.launches - before.launches;
   result.flops = rank.counters.flops - before.flops;
   result.bytesSent = rank.bytesSent() - bytesBefore;
   if (options.checkPredicted && result.skipped.empty())
-    checkPredicted(rank, result, walk.stepNumber());
+    checkPredicted(rank, result, executor.stepNumber());
   return result;
 }
 
-void walkAgain(ppopt_rank &rank, const StepSettings &settings,
-               StepObserver &observer) {
-  const WalkOptions options;
-  Walk walk(rank, settings, options);
-  walk.setRecord(/*training=*/true);
-  walk.walk(rank.actions, observer);
+void replayStep(ppopt_rank &rank, const StepSettings &settings,
+                StepObserver &observer) {
+  const ExecutorOptions options;
+  Executor executor(rank, settings, options);
+  executor.setStepState(/*training=*/true);
+  executor.run(rank.actions, observer);
 }
 
-EvalResult walkEval(ppopt_rank &rank, const StepSettings &settings,
-                    const WalkOptions &options) {
-  Walk walk(rank, settings, options);
-  walk.setRecord(/*training=*/false);
-  walk.walk(rank.evalActions);
+EvalResult runEvaluation(ppopt_rank &rank, const StepSettings &settings,
+                         const ExecutorOptions &options) {
+  Executor executor(rank, settings, options);
+  executor.setStepState(/*training=*/false);
+  executor.run(rank.evalActions);
   EvalResult result;
-  result.loss = walk.loss();
-  result.skipped = std::move(walk.skipped);
+  result.loss = executor.loss();
+  result.skipped = std::move(executor.skipped);
   return result;
 }
 

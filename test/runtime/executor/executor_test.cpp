@@ -1,11 +1,11 @@
-//===- core_walker_test.cpp - Steps of a hand-written program -------------===//
+//===- core_executor_test.cpp - Steps of a hand-written program -----------===//
 
 #include "allocations.h"
 #include "base/error.h"
 #include "comm/thread_transport.h"
+#include "executor/executor.h"
 #include "executor/initialize.h"
 #include "executor/rank.h"
-#include "executor/walker.h"
 #include "programs.h"
 #include "tasks.h"
 
@@ -90,8 +90,8 @@ StepSettings settings(int64_t step, double clip = 0) {
   return settings;
 }
 
-WalkOptions checked() {
-  WalkOptions options;
+ExecutorOptions checked() {
+  ExecutorOptions options;
   options.checkPredicted = true;
   return options;
 }
@@ -109,7 +109,7 @@ TEST_P(Plans, ComputeTheSameStep) {
     std::memcpy(reference.weights, weightsOf(rank), sizeof reference.weights);
     for (int step = 0; step < 8; ++step) {
       double clip = step % 2 ? 0.3 : 0;
-      StepResult result = walkStep(rank, settings(step, clip), checked());
+      StepResult result = runStep(rank, settings(step, clip), checked());
       reference.step(makeData(), 0.1, clip);
       EXPECT_EQ(result.skipped, "");
       EXPECT_NEAR(result.loss, reference.loss, 1e-14);
@@ -124,56 +124,56 @@ INSTANTIATE_TEST_SUITE_P(All, Plans,
                                           testing::Values(1, 3),
                                           testing::Values(1, 2)));
 
-TEST(Walker, OneRankNeedsNoTransport) {
+TEST(Executor, OneRankNeedsNoTransport) {
   Program program = Program::parse(ls::program(1, 1).dump());
   ppopt_rank rank(program, tasks, nullptr, {});
   fillInputs(rank, makeData());
-  EXPECT_GT(walkStep(rank, settings(0), checked()).loss, 0);
+  EXPECT_GT(runStep(rank, settings(0), checked()).loss, 0);
 }
 
-TEST(Walker, SameBitsOnAllRanksAndAgain) {
+TEST(Executor, SameBitsOnAllRanksAndAgain) {
   std::vector<double> losses[8];
   for (int run = 0; run < 2; ++run)
     onRanks(ls::program(4, 3), 1 + run, [&](ppopt_rank &rank) {
       for (int step = 0; step < 5; ++step)
         losses[4 * run + rank.index].push_back(
-            walkStep(rank, settings(step), {}).loss);
+            runStep(rank, settings(step), {}).loss);
     });
   for (const std::vector<double> &other : losses)
     EXPECT_EQ(other, losses[0]);
 }
 
-TEST(Walker, AllocatesNothingInAStep) {
+TEST(Executor, AllocatesNothingInAStep) {
   for (int ranks : {1, 2})
     onRanks(ls::program(ranks, 3), 2, [](ppopt_rank &rank) {
       rowOffsets.reserve(100), trainings.reserve(100);
-      walkStep(rank, settings(0), checked());
-      walkEval(rank, settings(0), checked());
+      runStep(rank, settings(0), checked());
+      runEvaluation(rank, settings(0), checked());
       int64_t before = allocations;
       for (int step = 1; step < 4; ++step)
-        walkStep(rank, settings(step), checked());
-      walkEval(rank, settings(4), checked());
+        runStep(rank, settings(step), checked());
+      runEvaluation(rank, settings(4), checked());
       EXPECT_EQ(allocations, before);
     });
 }
 
-TEST(Walker, ProfileHasAllTimeOnce) {
+TEST(Executor, ProfileHasAllTimeOnce) {
   onRanks(ls::program(2, 3), 1, [](ppopt_rank &rank) {
     StepProfile profile(rank.program, rank.actions);
     rowOffsets.reserve(100), trainings.reserve(100);
-    walkStep(rank, settings(0), {});
+    runStep(rank, settings(0), {});
     int64_t before = allocations;
     StepProfile::Clock::duration time{};
     rank.profile = &profile;
     for (int step = 1; step < 3; ++step) {
       auto begin = StepProfile::Clock::now();
-      walkStep(rank, settings(step), {});
+      runStep(rank, settings(step), {});
       profile.endStep(StepProfile::Clock::now() - begin);
       time += StepProfile::Clock::now() - begin;
     }
     rank.profile = nullptr;
     EXPECT_EQ(allocations, before);
-    walkStep(rank, settings(3), {}); // is none of the profile's
+    runStep(rank, settings(3), {}); // is none of the profile's
 
     StepProfile::Clock::duration sum{};
     std::map<std::string, int64_t> calls;
@@ -203,11 +203,11 @@ TEST(Walker, ProfileHasAllTimeOnce) {
   });
 }
 
-TEST(Walker, RecordOfEachRun) {
+TEST(Executor, RecordOfEachRun) {
   onRanks(ls::program(2, 3), 1, [](ppopt_rank &rank) {
     StepSettings now = settings(2);
     now.beta1 = 0.5, now.beta2 = 0.75, now.seed = 42, now.weightDecay = 0.25;
-    walkStep(rank, now, {});
+    runStep(rank, now, {});
     int64_t first = 18 * rank.index;
     EXPECT_EQ(rowOffsets, (std::vector<int64_t>{first, first + 6, first + 12}));
     EXPECT_EQ(trainings, (std::vector<int64_t>{1, 1, 1}));
@@ -221,42 +221,42 @@ TEST(Walker, RecordOfEachRun) {
   });
 }
 
-TEST(Walker, EvaluationChangesNothing) {
+TEST(Executor, EvaluationChangesNothing) {
   onRanks(ls::program(2, 3), 1, [](ppopt_rank &rank) {
-    walkStep(rank, settings(0), {});
+    runStep(rank, settings(0), {});
     std::vector<double> before(weightsOf(rank), weightsOf(rank) + 3);
     trainings.clear();
-    EvalResult first = walkEval(rank, settings(1), {});
+    EvalResult first = runEvaluation(rank, settings(1), {});
     EXPECT_EQ(first.skipped, "");
     EXPECT_EQ(trainings, (std::vector<int64_t>{0, 0, 0}));
     EXPECT_EQ(before,
               std::vector<double>(weightsOf(rank), weightsOf(rank) + 3));
     // The next step starts from the parameters that were evaluated.
-    EXPECT_EQ(walkStep(rank, settings(1), {}).loss, first.loss);
+    EXPECT_EQ(runStep(rank, settings(1), {}).loss, first.loss);
   });
 }
 
-TEST(Walker, NoTargetsSkipTheStepOnAllRanks) {
+TEST(Executor, NoTargetsSkipTheStepOnAllRanks) {
   onRanks(ls::program(3, 2), 1, [](ppopt_rank &rank) {
     Data data = makeData();
     std::fill(std::begin(data.mask), std::end(data.mask), 0);
     fillInputs(rank, data);
     std::vector<double> before(weightsOf(rank), weightsOf(rank) + 3);
-    StepResult result = walkStep(rank, settings(0), checked());
+    StepResult result = runStep(rank, settings(0), checked());
     EXPECT_EQ(result.skipped,
               "the batch has none of: targets (least_squares.mlir:3:8)");
     EXPECT_TRUE(std::isnan(result.loss));
     EXPECT_TRUE(std::isnan(result.gradNorm));
-    EXPECT_EQ(walkEval(rank, settings(0), {}).skipped, result.skipped);
+    EXPECT_EQ(runEvaluation(rank, settings(0), {}).skipped, result.skipped);
     EXPECT_EQ(before,
               std::vector<double>(weightsOf(rank), weightsOf(rank) + 3));
     // One rank with targets is enough.
     fillInputs(rank, makeData());
-    EXPECT_EQ(walkStep(rank, settings(1), checked()).skipped, "");
+    EXPECT_EQ(runStep(rank, settings(1), checked()).skipped, "");
   });
 }
 
-TEST(Walker, SkippedStepsFinishWhatIsInFlight) {
+TEST(Executor, SkippedStepsFinishWhatIsInFlight) {
   // A sum that is started before the counts are looked at, waited for at the
   // end: its channel and buffer must be free again in the next step.
   nlohmann::json document = ls::program(2, 1);
@@ -271,11 +271,11 @@ TEST(Walker, SkippedStepsFinishWhatIsInFlight) {
     std::fill(std::begin(data.mask), std::end(data.mask), 0);
     for (int step = 0; step < 3; ++step) {
       fillInputs(rank, data);
-      EXPECT_NE(walkStep(rank, settings(step), {}).skipped, "");
+      EXPECT_NE(runStep(rank, settings(step), {}).skipped, "");
       EXPECT_TRUE(rank.inFlight.empty());
     }
     fillInputs(rank, makeData());
-    EXPECT_EQ(walkStep(rank, settings(3), {}).skipped, "");
+    EXPECT_EQ(runStep(rank, settings(3), {}).skipped, "");
   });
 }
 
@@ -293,10 +293,10 @@ StepResult stepWith(ppopt_rank &rank, double y) {
   Data data = makeData();
   data.y[30] = y; // rank 1's
   fillInputs(rank, data);
-  return walkStep(rank, settings(0), checked());
+  return runStep(rank, settings(0), checked());
 }
 
-TEST(Walker, NoRankUpdatesWhereLossOrNormIsNotFinite) {
+TEST(Executor, NoRankUpdatesWhereLossOrNormIsNotFinite) {
   onRanks(ls::program(2, 1), 1, [](ppopt_rank &rank) {
     std::vector<double> before(weightsOf(rank), weightsOf(rank) + 3);
     auto expectSkipped = [&](double y, const char *why) {
@@ -316,18 +316,18 @@ TEST(Walker, NoRankUpdatesWhereLossOrNormIsNotFinite) {
   });
 }
 
-TEST(Walker, CountersThatDifferFail) {
+TEST(Executor, CountersThatDifferFail) {
   onRanks(ls::program(1, 1), 1, [](ppopt_rank &rank) {
     superfluousLaunches = 2;
-    EXPECT_EQ(failureOf([&] { walkStep(rank, settings(0), checked()); }),
+    EXPECT_EQ(failureOf([&] { runStep(rank, settings(0), checked()); }),
               "step 1, rank 0: 5 launches, and the program predicted 3");
-    EXPECT_EQ(failureOf([&] { walkStep(rank, settings(0), {}); }), "");
+    EXPECT_EQ(failureOf([&] { runStep(rank, settings(0), {}); }), "");
   });
   nlohmann::json document = ls::program(2, 1);
   document["places"][0]["predicted"]["flops"] = 7;
   onRanks(document, 1, [](ppopt_rank &rank) {
-    EXPECT_EQ(failureOf([&] { walkStep(rank, settings(0), checked()); }),
-              fmt::format("step 1, rank {}: 216 FLOPs of products, and the "
+    EXPECT_EQ(failureOf([&] { runStep(rank, settings(0), checked()); }),
+              fmt::format("step 1, rank {}: 216 FLOPs of matmuls, and the "
                           "program predicted 7",
                           rank.index));
   });
@@ -335,20 +335,20 @@ TEST(Walker, CountersThatDifferFail) {
   document["places"][0]["predicted"]["bytes_sent"] = 39;
   onRanks(document, 1, [](ppopt_rank &rank) {
     std::string message =
-        failureOf([&] { walkStep(rank, settings(0), checked()); });
+        failureOf([&] { runStep(rank, settings(0), checked()); });
     EXPECT_NE(message.find("bytes sent, and the program predicted"),
               std::string::npos)
         << message;
   });
 }
 
-TEST(Walker, AFailedRankTakesTheOthersDown) {
+TEST(Executor, AFailedRankTakesTheOthersDown) {
   EXPECT_EQ(failureOf([] {
               onRanks(ls::program(3, 1), 1, [](ppopt_rank &rank) {
                 if (rank.index == 1)
                   throw Error("the disk is full");
                 for (int step = 0; step < 100; ++step)
-                  walkStep(rank, settings(step), {});
+                  runStep(rank, settings(step), {});
               });
             }),
             "rank 1: the disk is full");

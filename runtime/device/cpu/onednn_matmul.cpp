@@ -1,6 +1,6 @@
-//===- onednn_product.cpp - Products by oneDNN ----------------------------===//
+//===- onednn_matmul.cpp - Matmuls by oneDNN ------------------------------===//
 
-#include "device/cpu/onednn_product.h"
+#include "device/cpu/onednn_matmul.h"
 
 #include "device/cpu/team.h"
 #include "ppopt/runtime.h"
@@ -20,17 +20,17 @@ namespace {
 
 using dnnl::memory;
 
-memory::data_type dataType(ProductType type) {
-  return type == ProductType::bf16 ? memory::data_type::bf16
-                                   : memory::data_type::f32;
+memory::data_type dataType(MatmulType type) {
+  return type == MatmulType::bf16 ? memory::data_type::bf16
+                                  : memory::data_type::f32;
 }
 
 size_t aligned(size_t bytes) {
   return (bytes + PPOPT_ALIGNMENT - 1) / PPOPT_ALIGNMENT * PPOPT_ALIGNMENT;
 }
 
-int64_t elementBytes(ProductType type) {
-  return type == ProductType::bf16 ? 2 : 4;
+int64_t elementBytes(MatmulType type) {
+  return type == MatmulType::bf16 ? 2 : 4;
 }
 
 const dnnl::engine &cpuEngine() {
@@ -40,13 +40,13 @@ const dnnl::engine &cpuEngine() {
 
 /// Batch dimensions of size 1 are left out, except that `batched` false leaves
 /// out both. A broadcast one has size 1 in the operand.
-memory::desc describe(const ProductDescriptor &product,
+memory::desc describe(const MatmulDescriptor &matmul,
                       const std::array<int64_t, 4> &strides, int64_t rows,
-                      int64_t columns, ProductType type, bool batched) {
+                      int64_t columns, MatmulType type, bool batched) {
   memory::dims dims, steps;
   for (int i = 0; batched && i < 2; ++i)
-    if (product.batch[i] > 1) {
-      dims.push_back(strides[i] == 0 ? 1 : product.batch[i]);
+    if (matmul.batch[i] > 1) {
+      dims.push_back(strides[i] == 0 ? 1 : matmul.batch[i]);
       steps.push_back(strides[i] == 0 ? rows * columns : strides[i]);
     }
   dims.insert(dims.end(), {rows, columns});
@@ -55,17 +55,15 @@ memory::desc describe(const ProductDescriptor &product,
 }
 
 std::optional<dnnl::matmul::primitive_desc>
-choose(const ProductDescriptor &product, bool batched, size_t workspaceBytes) {
+choose(const MatmulDescriptor &matmul, bool batched, size_t workspaceBytes) {
   try {
-    dnnl::matmul::desc operation(describe(product, product.a, product.m,
-                                          product.k, product.type, batched),
-                                 describe(product, product.b, product.k,
-                                          product.n, product.type, batched),
-                                 describe(product, product.c, product.m,
-                                          product.n, product.cType, batched));
+    dnnl::matmul::desc operation(
+        describe(matmul, matmul.a, matmul.m, matmul.k, matmul.type, batched),
+        describe(matmul, matmul.b, matmul.k, matmul.n, matmul.type, batched),
+        describe(matmul, matmul.c, matmul.m, matmul.n, matmul.cType, batched));
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    if (product.accumulate) {
+    if (matmul.accumulate) {
       dnnl::post_ops sum;
       sum.append_sum(1.0f);
       attributes.set_post_ops(sum);
@@ -131,13 +129,13 @@ private:
 
 void check(dnnl_status_t status) {
   if (status != dnnl_success)
-    throw std::runtime_error(std::string("oneDNN: a product failed (") +
+    throw std::runtime_error(std::string("oneDNN: a matmul failed (") +
                              "status " + std::to_string(status) + ")");
 }
 
-class WholeProduct : public ProductImplementation {
+class WholeMatmul : public MatmulImplementation {
 public:
-  explicit WholeProduct(const dnnl::matmul::primitive_desc &choice)
+  explicit WholeMatmul(const dnnl::matmul::primitive_desc &choice)
       : primitive(choice), execution(choice),
         scratchBytes(choice.scratchpad_desc().get_size()),
         implementation(choice.impl_info_str()) {}
@@ -158,11 +156,11 @@ private:
   std::string implementation;
 };
 
-class LoopedProduct : public ProductImplementation {
+class LoopedMatmul : public MatmulImplementation {
 public:
-  LoopedProduct(const dnnl::matmul::primitive_desc &choice,
-                const ProductDescriptor &product, int members)
-      : primitive(choice), product(product),
+  LoopedMatmul(const dnnl::matmul::primitive_desc &choice,
+               const MatmulDescriptor &matmul, int members)
+      : primitive(choice), matmul(matmul),
         scratchBytes(aligned(choice.scratchpad_desc().get_size())),
         implementation(choice.impl_info_str()) {
     for (int i = 0; i < members; ++i)
@@ -171,7 +169,7 @@ public:
 
   void run(const void *a, const void *b, void *c,
            void *workspace) const override {
-    int64_t batches = product.batch[0] * product.batch[1];
+    int64_t batches = matmul.batch[0] * matmul.batch[1];
     std::atomic<dnnl_status_t> failure{dnnl_success};
     auto body = [&](int member, int size) {
       Share share = shareOf(batches, member, size);
@@ -181,9 +179,9 @@ public:
       for (int64_t i = share.begin; i < share.end; ++i) {
         dnnl_status_t status = executions[member].run(
             primitive,
-            static_cast<const char *>(a) + offset(product.a, i, product.type),
-            static_cast<const char *>(b) + offset(product.b, i, product.type),
-            static_cast<char *>(c) + offset(product.c, i, product.cType),
+            static_cast<const char *>(a) + offset(matmul.a, i, matmul.type),
+            static_cast<const char *>(b) + offset(matmul.b, i, matmul.type),
+            static_cast<char *>(c) + offset(matmul.c, i, matmul.cType),
             scratch);
         if (status != dnnl_success)
           failure = status;
@@ -203,19 +201,19 @@ public:
   }
   std::string name() const override {
     return "oneDNN " + implementation + ", looped over " +
-           std::to_string(product.batch[0] * product.batch[1]) + " batches";
+           std::to_string(matmul.batch[0] * matmul.batch[1]) + " batches";
   }
 
 private:
   int64_t offset(const std::array<int64_t, 4> &strides, int64_t batch,
-                 ProductType type) const {
-    return (batch / product.batch[1] * strides[0] +
-            batch % product.batch[1] * strides[1]) *
+                 MatmulType type) const {
+    return (batch / matmul.batch[1] * strides[0] +
+            batch % matmul.batch[1] * strides[1]) *
            elementBytes(type);
   }
 
   dnnl::matmul primitive;
-  ProductDescriptor product;
+  MatmulDescriptor matmul;
   size_t scratchBytes;
   std::string implementation;
   std::vector<Execution> executions;
@@ -223,25 +221,25 @@ private:
 
 } // namespace
 
-std::unique_ptr<ProductImplementation>
-makeOneDnnProduct(const ProductDescriptor &product, int threads,
-                  size_t workspaceBytes) {
-  if (product.type == ProductType::f64)
+std::unique_ptr<MatmulImplementation>
+makeOneDnnMatmul(const MatmulDescriptor &matmul, int threads,
+                 size_t workspaceBytes) {
+  if (matmul.type == MatmulType::f64)
     return nullptr;
   {
     TeamSizeScope scope(threads);
-    if (auto choice = choose(product, /*batched=*/true, workspaceBytes))
-      return std::make_unique<WholeProduct>(*choice);
+    if (auto choice = choose(matmul, /*batched=*/true, workspaceBytes))
+      return std::make_unique<WholeMatmul>(*choice);
   }
-  int64_t batches = product.batch[0] * product.batch[1];
+  int64_t batches = matmul.batch[0] * matmul.batch[1];
   if (batches == 1)
     return nullptr;
   TeamSizeScope scope(1);
   int members = int(std::min<int64_t>(threads, batches));
   if (auto choice =
-          choose(product, /*batched=*/false,
+          choose(matmul, /*batched=*/false,
                  workspaceBytes / members / PPOPT_ALIGNMENT * PPOPT_ALIGNMENT))
-    return std::make_unique<LoopedProduct>(*choice, product, members);
+    return std::make_unique<LoopedMatmul>(*choice, matmul, members);
   return nullptr;
 }
 

@@ -1,6 +1,6 @@
-//===- core_products_test.cpp - Products against a triple loop ------------===//
+//===- core_matmuls_test.cpp - Matmuls against a triple loop --------------===//
 
-#include "device/cpu/loop_product.h"
+#include "device/cpu/loop_matmul.h"
 #include "device/cpu/matmul.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using namespace ppopt;
 
 namespace {
 
-int64_t extent(const ProductDescriptor &p, const std::array<int64_t, 4> &s,
+int64_t extent(const MatmulDescriptor &p, const std::array<int64_t, 4> &s,
                int64_t rows, int64_t columns) {
   return (p.batch[0] - 1) * s[0] + (p.batch[1] - 1) * s[1] + (rows - 1) * s[2] +
          (columns - 1) * s[3] + 1;
@@ -25,18 +25,18 @@ int64_t extent(const ProductDescriptor &p, const std::array<int64_t, 4> &s,
 /// Numbers of one type, with f64 values for the reference.
 class Buffer {
 public:
-  Buffer(ProductType type, int64_t count) : type(type), bytes(count * size()) {}
+  Buffer(MatmulType type, int64_t count) : type(type), bytes(count * size()) {}
 
   int64_t size() const {
-    return type == ProductType::f64 ? 8 : type == ProductType::f32 ? 4 : 2;
+    return type == MatmulType::f64 ? 8 : type == MatmulType::f32 ? 4 : 2;
   }
   int64_t count() const { return int64_t(bytes.size()) / size(); }
   void *data() { return bytes.data(); }
 
   double get(int64_t i) const {
-    if (type == ProductType::f64)
+    if (type == MatmulType::f64)
       return read<double>(i);
-    if (type == ProductType::f32)
+    if (type == MatmulType::f32)
       return read<float>(i);
     uint32_t bits = uint32_t(read<uint16_t>(i)) << 16;
     float value;
@@ -44,9 +44,9 @@ public:
     return value;
   }
   void set(int64_t i, double value) {
-    if (type == ProductType::f64)
+    if (type == MatmulType::f64)
       return write(i, value);
-    if (type == ProductType::f32)
+    if (type == MatmulType::f32)
       return write(i, float(value));
     float single = float(value);
     uint32_t bits;
@@ -70,14 +70,14 @@ private:
   template <typename T> void write(int64_t i, T value) {
     std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
   }
-  ProductType type;
+  MatmulType type;
   std::vector<char> bytes;
 };
 
 using Run = std::function<void(const void *, const void *, void *)>;
 
 /// Compares with the triple loop, and that nothing beside C was written.
-void expectRight(const ProductDescriptor &p, const std::string &what,
+void expectRight(const MatmulDescriptor &p, const std::string &what,
                  const Run &run) {
   SCOPED_TRACE(what);
   Buffer a(p.type, extent(p, p.a, p.m, p.k));
@@ -89,11 +89,11 @@ void expectRight(const ProductDescriptor &p, const std::string &what,
   Buffer result = c, untouched = c;
   run(a.data(), b.data(), result.data());
 
-  double tolerance = p.type == ProductType::f64 ? 1e-14 : 3e-7;
+  double tolerance = p.type == MatmulType::f64 ? 1e-14 : 3e-7;
   // Each addition errs in proportion to the sum so far: where one sum takes all
   // k, as our own loops do without vector instructions, by some k in all.
   tolerance *= 4 + std::sqrt(double(p.k)) * 2 + double(p.k) / 16;
-  if (p.cType == ProductType::bf16)
+  if (p.cType == MatmulType::bf16)
     tolerance += 1.0 / 256;
   int wrong = 0;
   for (int64_t b0 = 0; b0 < p.batch[0]; ++b0)
@@ -142,31 +142,31 @@ private:
   std::unique_ptr<char, Free> memory;
 };
 
-void expectRight(const ProductDescriptor &p, int threads) {
-  ASSERT_EQ(invalidProduct(p), "");
-  size_t bytes = productWorkspaceBytes(p, threads);
-  PreparedProduct prepared(p, threads, bytes);
+void expectRight(const MatmulDescriptor &p, int threads) {
+  ASSERT_EQ(invalidMatmul(p), "");
+  size_t bytes = matmulWorkspaceBytes(p, threads);
+  PreparedMatmul prepared(p, threads, bytes);
   EXPECT_LE(prepared.workspaceBytes(), bytes);
   Workspace workspace(bytes);
   expectRight(p, prepared.name(), [&](auto a, auto b, auto c) {
     prepared.run(a, b, c, workspace.data());
   });
   EXPECT_FALSE(workspace.overrun()) << prepared.name();
-  auto loops = makeLoopProduct(p, threads);
+  auto loops = makeLoopMatmul(p, threads);
   expectRight(p, "own loops, directly",
               [&](auto a, auto b, auto c) { loops->run(a, b, c, nullptr); });
 }
 
 struct Types {
-  ProductType type, cType;
+  MatmulType type, cType;
 };
-const Types allTypes[] = {{ProductType::f32, ProductType::f32},
-                          {ProductType::f64, ProductType::f64},
-                          {ProductType::bf16, ProductType::f32},
-                          {ProductType::bf16, ProductType::bf16}};
+const Types allTypes[] = {{MatmulType::f32, MatmulType::f32},
+                          {MatmulType::f64, MatmulType::f64},
+                          {MatmulType::bf16, MatmulType::f32},
+                          {MatmulType::bf16, MatmulType::bf16}};
 
 /// All types, with and without accumulation, one and two threads.
-void expectRightInAllTypes(ProductDescriptor p) {
+void expectRightInAllTypes(MatmulDescriptor p) {
   for (Types types : allTypes)
     for (bool accumulate : {false, true})
       for (int threads : {1, 3}) {
@@ -177,9 +177,9 @@ void expectRightInAllTypes(ProductDescriptor p) {
       }
 }
 
-ProductDescriptor dense(int64_t m, int64_t n, int64_t k,
-                        bool transposeA = false, bool transposeB = false) {
-  ProductDescriptor p;
+MatmulDescriptor dense(int64_t m, int64_t n, int64_t k, bool transposeA = false,
+                       bool transposeB = false) {
+  MatmulDescriptor p;
   p.m = m, p.n = n, p.k = k;
   p.a = transposeA ? std::array<int64_t, 4>{0, 0, 1, m}
                    : std::array<int64_t, 4>{0, 0, k, 1};
@@ -189,7 +189,7 @@ ProductDescriptor dense(int64_t m, int64_t n, int64_t k,
   return p;
 }
 
-TEST(Products, DenseAndTransposed) {
+TEST(Matmuls, DenseAndTransposed) {
   for (auto [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
                          {1, 7, 5},
                          {7, 1, 5},
@@ -206,26 +206,26 @@ TEST(Products, DenseAndTransposed) {
       }
 }
 
-TEST(Products, PaddedRows) {
-  ProductDescriptor p = dense(9, 20, 17);
+TEST(Matmuls, PaddedRows) {
+  MatmulDescriptor p = dense(9, 20, 17);
   p.a = {0, 0, 23, 1};
   p.b = {0, 0, 32, 1};
   p.c = {0, 0, 21, 1};
   expectRightInAllTypes(p);
 }
 
-TEST(Products, HeadsOfOneActivation) {
+TEST(Matmuls, HeadsOfOneActivation) {
   // q, k of [rows, time, 3, heads, width] against each other, and the
   // probabilities against v, into [rows, time, heads, width].
   int64_t rows = 2, time = 17, heads = 3, width = 8, token = 3 * heads * width;
-  ProductDescriptor scores = dense(time, time, width);
+  MatmulDescriptor scores = dense(time, time, width);
   scores.batch = {rows, heads};
   scores.a = {time * token, width, token, 1};
   scores.b = {time * token, width, 1, token};
   scores.c = {heads * time * time, time * time, time, 1};
   expectRightInAllTypes(scores);
 
-  ProductDescriptor values = dense(time, width, time);
+  MatmulDescriptor values = dense(time, width, time);
   values.batch = {rows, heads};
   values.a = scores.c;
   values.b = {time * token, width, token, 1};
@@ -233,8 +233,8 @@ TEST(Products, HeadsOfOneActivation) {
   expectRightInAllTypes(values);
 }
 
-TEST(Products, BroadcastBatches) {
-  ProductDescriptor p = dense(5, 6, 7);
+TEST(Matmuls, BroadcastBatches) {
+  MatmulDescriptor p = dense(5, 6, 7);
   p.batch = {4, 3};
   p.c = {90, 30, 6, 1};
   const std::array<int64_t, 2> aBatches[] = {
@@ -251,12 +251,12 @@ TEST(Products, BroadcastBatches) {
     }
 }
 
-TEST(Products, BatchThatBecomesRows) {
+TEST(Matmuls, BatchThatBecomesRows) {
   // [batch, time, k] times one matrix, also with one row a batch.
   for (int64_t time : {5, 1})
     for (std::array<int64_t, 2> batch :
          {std::array<int64_t, 2>{4, 1}, {1, 4}, {2, 3}}) {
-      ProductDescriptor p = dense(time, 6, 7);
+      MatmulDescriptor p = dense(time, 6, 7);
       p.batch = batch;
       p.a = {batch[1] * time * 7, time * 7, 7, 1};
       p.c = {batch[1] * time * 6, time * 6, 6, 1};
@@ -266,8 +266,8 @@ TEST(Products, BatchThatBecomesRows) {
     }
 }
 
-TEST(Products, BatchThatDoesNotBecomeRows) {
-  ProductDescriptor p = dense(5, 6, 7);
+TEST(Matmuls, BatchThatDoesNotBecomeRows) {
+  MatmulDescriptor p = dense(5, 6, 7);
   p.batch = {1, 4};
   for (int64_t padding : {0, 3})
     for (int64_t cPadding : {0, 2}) {
@@ -281,8 +281,8 @@ TEST(Products, BatchThatDoesNotBecomeRows) {
   expectRightInAllTypes(p);
 }
 
-TEST(Products, BroadcastAndStridedElements) {
-  ProductDescriptor p = dense(5, 6, 7);
+TEST(Matmuls, BroadcastAndStridedElements) {
+  MatmulDescriptor p = dense(5, 6, 7);
   p.a = {0, 0, 0, 1}; // one row for all
   expectRightInAllTypes(p);
   p.a = {0, 0, 1, 0}; // one column
@@ -295,11 +295,11 @@ TEST(Products, BroadcastAndStridedElements) {
   expectRightInAllTypes(p);
 }
 
-TEST(Products, DoesNotReadCWithoutAccumulation) {
+TEST(Matmuls, DoesNotReadCWithoutAccumulation) {
   for (Types types : {allTypes[0], allTypes[1]}) {
-    ProductDescriptor p = dense(8, 8, 8);
+    MatmulDescriptor p = dense(8, 8, 8);
     p.type = types.type, p.cType = types.cType;
-    PreparedProduct prepared(p, 1, productWorkspaceBytes(p, 1));
+    PreparedMatmul prepared(p, 1, matmulWorkspaceBytes(p, 1));
     Workspace workspace(prepared.workspaceBytes());
     Buffer a(p.type, 64), b(p.type, 64), c(p.type, 64);
     a.randomise(1), b.randomise(2);
@@ -311,17 +311,17 @@ TEST(Products, DoesNotReadCWithoutAccumulation) {
   }
 }
 
-TEST(Products, SameBitsAgain) {
+TEST(Matmuls, SameBitsAgain) {
   for (Types types : allTypes)
     for (int threads : {1, 2}) {
-      ProductDescriptor p = dense(100, 70, 333, true);
+      MatmulDescriptor p = dense(100, 70, 333, true);
       p.type = types.type, p.cType = types.cType;
-      size_t bytes = productWorkspaceBytes(p, threads);
-      EXPECT_EQ(bytes, productWorkspaceBytes(p, threads));
+      size_t bytes = matmulWorkspaceBytes(p, threads);
+      EXPECT_EQ(bytes, matmulWorkspaceBytes(p, threads));
       Buffer a(p.type, 100 * 333), b(p.type, 70 * 333), c(p.cType, 7000);
       a.randomise(1), b.randomise(2);
       Workspace workspace(bytes);
-      PreparedProduct first(p, threads, bytes), second(p, threads, bytes);
+      PreparedMatmul first(p, threads, bytes), second(p, threads, bytes);
       first.run(a.data(), b.data(), c.data(), workspace.data());
       Buffer again = c;
       for (int i = 0; i < 10; ++i) {
@@ -331,7 +331,7 @@ TEST(Products, SameBitsAgain) {
     }
 }
 
-TEST(Products, SeveralBlocks) {
+TEST(Matmuls, SeveralBlocks) {
   // Panels are 64 columns, three at a time, blocks of A 64 rows.
   for (auto [m, n, k] : {std::array<int64_t, 3>{200, 33, 130},
                          {97, 430, 100},
@@ -345,25 +345,25 @@ TEST(Products, SeveralBlocks) {
           SCOPED_TRACE(testing::Message()
                        << m << "x" << n << "x" << k << " " << transposeA
                        << transposeB << ", " << threads << " threads");
-          ProductDescriptor p = dense(m, n, k, transposeA, transposeB);
+          MatmulDescriptor p = dense(m, n, k, transposeA, transposeB);
           p.accumulate = transposeA != transposeB;
           expectRight(p, threads);
         }
 }
 
 /// The error of C, of Frobenius norms, where one term of each sum is as large
-/// as all others together are not. A product of `p.k` terms is added to C
+/// as all others together are not. A matmul of `p.k` terms is added to C
 /// `times`.
-double errorAfterALargeTerm(const ProductDescriptor &p, int times) {
+double errorAfterALargeTerm(const MatmulDescriptor &p, int times) {
   int64_t depth = p.k * times;
   Buffer a(p.type, p.m * depth), b(p.type, depth * p.n), c(p.cType, p.m * p.n);
   a.randomise(1);
   b.randomise(2);
   for (int64_t i = 0; i < a.count(); ++i)
     a.set(i, i % p.k == 100 && i / p.k < p.m ? -1 : a.get(i) / double(depth));
-  size_t bytes = productWorkspaceBytes(p, 1);
+  size_t bytes = matmulWorkspaceBytes(p, 1);
   Workspace workspace(bytes);
-  PreparedProduct prepared(p, 1, bytes);
+  PreparedMatmul prepared(p, 1, bytes);
   auto *ofA = static_cast<float *>(a.data()),
        *ofB = static_cast<float *>(b.data());
   for (int time = 0; time < times; ++time)
@@ -382,23 +382,23 @@ double errorAfterALargeTerm(const ProductDescriptor &p, int times) {
 }
 
 /// The gradient by the hidden states of a large vocabulary's head.
-TEST(Products, DeepSumsAfterALargeTerm) {
-  ProductDescriptor p = dense(32, 64, 50000);
-  p.type = p.cType = ProductType::f32;
+TEST(Matmuls, DeepSumsAfterALargeTerm) {
+  MatmulDescriptor p = dense(32, 64, 50000);
+  p.type = p.cType = MatmulType::f32;
   EXPECT_LT(errorAfterALargeTerm(p, 1), 1e-6);
 }
 
 /// The gradient of such a head by blocks of rows, each added to the others.
-TEST(Products, AddedSumsAfterALargeTerm) {
-  ProductDescriptor p = dense(64, 64, 256);
-  p.type = p.cType = ProductType::f32;
+TEST(Matmuls, AddedSumsAfterALargeTerm) {
+  MatmulDescriptor p = dense(64, 64, 256);
+  p.type = p.cType = MatmulType::f32;
   p.accumulate = true;
   EXPECT_LT(errorAfterALargeTerm(p, 32), 5e-7);
 }
 
-TEST(Products, PaddedBlocks) {
+TEST(Matmuls, PaddedBlocks) {
   for (bool transposed : {false, true}) {
-    ProductDescriptor p = dense(50, 70, 60);
+    MatmulDescriptor p = dense(50, 70, 60);
     p.a = transposed ? std::array<int64_t, 4>{0, 0, 1, 75}
                      : std::array<int64_t, 4>{0, 0, 75, 1};
     p.b = transposed ? std::array<int64_t, 4>{0, 0, 1, 63}
@@ -408,24 +408,24 @@ TEST(Products, PaddedBlocks) {
   }
 }
 
-TEST(Products, OwnLoopsDoNotDependOnThreads) {
-  ProductDescriptor p = dense(130, 200, 300);
-  p.type = p.cType = ProductType::f64;
+TEST(Matmuls, OwnLoopsDoNotDependOnThreads) {
+  MatmulDescriptor p = dense(130, 200, 300);
+  p.type = p.cType = MatmulType::f64;
   Buffer a(p.type, 130 * 300), b(p.type, 200 * 300);
   Buffer one(p.type, 130 * 200), three = one;
   a.randomise(1), b.randomise(2);
-  makeLoopProduct(p, 1)->run(a.data(), b.data(), one.data(), nullptr);
-  makeLoopProduct(p, 3)->run(a.data(), b.data(), three.data(), nullptr);
+  makeLoopMatmul(p, 1)->run(a.data(), b.data(), one.data(), nullptr);
+  makeLoopMatmul(p, 3)->run(a.data(), b.data(), three.data(), nullptr);
   EXPECT_TRUE(one == three);
 }
 
 /// Shapes in which panels, blocks of rows and of the depth end in the middle,
 /// with few panels for many threads.
-TEST(Products, PanelsDoNotDependOnThreads) {
-  for (ProductType type : {ProductType::f32, ProductType::f64})
+TEST(Matmuls, PanelsDoNotDependOnThreads) {
+  for (MatmulType type : {MatmulType::f32, MatmulType::f64})
     for (bool aIsTransposed : {false, true})
       for (bool bIsTransposed : {false, true}) {
-        ProductDescriptor p = dense(200, 70, 600, true);
+        MatmulDescriptor p = dense(200, 70, 600, true);
         p.type = p.cType = type;
         p.batch = {1, 2};
         p.a = {0, 200 * 600, 600, 1};
@@ -439,8 +439,8 @@ TEST(Products, PanelsDoNotDependOnThreads) {
             start(type, 2 * 200 * 70);
         a.randomise(1), b.randomise(2), start.randomise(3);
         auto run = [&](int threads) {
-          size_t bytes = productWorkspaceBytes(p, threads);
-          PreparedProduct prepared(p, threads, bytes);
+          size_t bytes = matmulWorkspaceBytes(p, threads);
+          PreparedMatmul prepared(p, threads, bytes);
           EXPECT_EQ(prepared.name(), "libxsmm, panels of 300x64");
           Workspace workspace(bytes);
           Buffer c = start;
@@ -454,54 +454,54 @@ TEST(Products, PanelsDoNotDependOnThreads) {
       }
 }
 
-TEST(Products, WhoComputesWhat) {
-  ProductDescriptor p = dense(64, 64, 64);
-  EXPECT_EQ(productImplementation(p, 1, SIZE_MAX), "libxsmm, panels of 64x64");
+TEST(Matmuls, WhoComputesWhat) {
+  MatmulDescriptor p = dense(64, 64, 64);
+  EXPECT_EQ(matmulImplementation(p, 1, SIZE_MAX), "libxsmm, panels of 64x64");
   // No room for a panel, or too few rows for packing to pay.
-  EXPECT_EQ(productImplementation(p, 1, 1).substr(0, 6), "oneDNN");
-  EXPECT_EQ(productImplementation(dense(8, 64, 64), 1, SIZE_MAX).substr(0, 6),
+  EXPECT_EQ(matmulImplementation(p, 1, 1).substr(0, 6), "oneDNN");
+  EXPECT_EQ(matmulImplementation(dense(8, 64, 64), 1, SIZE_MAX).substr(0, 6),
             "oneDNN");
   p.a = {0, 0, 128, 2}; // oneDNN has only its reference for this
-  EXPECT_EQ(productImplementation(p, 1, SIZE_MAX), "own loops");
+  EXPECT_EQ(matmulImplementation(p, 1, SIZE_MAX), "own loops");
   p = dense(64, 64, 64);
-  p.type = p.cType = ProductType::f64;
-  EXPECT_EQ(productImplementation(p, 1, SIZE_MAX), "libxsmm, panels of 64x64");
+  p.type = p.cType = MatmulType::f64;
+  EXPECT_EQ(matmulImplementation(p, 1, SIZE_MAX), "libxsmm, panels of 64x64");
   // Less room than the library would like: another of its implementations.
   p = dense(96, 2048, 384, true);
-  size_t bytes = productWorkspaceBytes(p, 1);
+  size_t bytes = matmulWorkspaceBytes(p, 1);
   if (bytes > 0) {
-    EXPECT_LE(PreparedProduct(p, 1, bytes - 1).workspaceBytes(), bytes - 1);
+    EXPECT_LE(PreparedMatmul(p, 1, bytes - 1).workspaceBytes(), bytes - 1);
   }
 }
 
-TEST(Products, Invalid) {
-  ProductDescriptor p = dense(2, 3, 4);
+TEST(Matmuls, Invalid) {
+  MatmulDescriptor p = dense(2, 3, 4);
   p.k = 0;
-  EXPECT_EQ(invalidProduct(p), "a size is less than 1");
+  EXPECT_EQ(invalidMatmul(p), "a size is less than 1");
   p = dense(2, 3, 4);
-  p.cType = ProductType::bf16;
-  EXPECT_EQ(invalidProduct(p),
+  p.cType = MatmulType::bf16;
+  EXPECT_EQ(invalidMatmul(p),
             "C must have the type of A and B, or f32 where they are bf16");
   p = dense(2, 3, 4);
   p.a[2] = -4;
-  EXPECT_EQ(invalidProduct(p), "a stride is negative");
+  EXPECT_EQ(invalidMatmul(p), "a stride is negative");
   p = {};
   p.m = p.n = int64_t(1) << 40;
-  EXPECT_EQ(invalidProduct(p), "sizes and strides are too large");
+  EXPECT_EQ(invalidMatmul(p), "sizes and strides are too large");
   p = {};
   p.m = 2;
   p.a[2] = INT64_MAX;
-  EXPECT_EQ(invalidProduct(p), "sizes and strides are too large");
+  EXPECT_EQ(invalidMatmul(p), "sizes and strides are too large");
   p = dense(2, 3, 4);
   p.c = {0, 0, 1, 2};
-  EXPECT_EQ(invalidProduct(p), "C's column stride is not 1");
+  EXPECT_EQ(invalidMatmul(p), "C's column stride is not 1");
   p = dense(2, 3, 4);
   p.c = {0, 0, 2, 1};
-  EXPECT_EQ(invalidProduct(p), "elements of C coincide");
+  EXPECT_EQ(invalidMatmul(p), "elements of C coincide");
   p = dense(2, 3, 4);
   p.batch = {2, 1};
-  EXPECT_EQ(invalidProduct(p), "elements of C coincide");
-  EXPECT_THROW(productWorkspaceBytes(p, 1), std::invalid_argument);
+  EXPECT_EQ(invalidMatmul(p), "elements of C coincide");
+  EXPECT_THROW(matmulWorkspaceBytes(p, 1), std::invalid_argument);
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- walker.h - Walks a rank's actions ----------------------------------===//
+//===- executor.h - Runs a rank's actions ---------------------------------===//
 //
 // One step of training is the rank's `actions`, one evaluation batch its
 // `eval_actions` (docs/program.md). All ranks of a job call these functions the
@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef PPOPT_RUNTIME_EXECUTOR_WALKER_H
-#define PPOPT_RUNTIME_EXECUTOR_WALKER_H
+#ifndef PPOPT_RUNTIME_EXECUTOR_EXECUTOR_H
+#define PPOPT_RUNTIME_EXECUTOR_EXECUTOR_H
 
 #include <cstdint>
 #include <string>
@@ -23,7 +23,8 @@ class StepTrace;
 struct Action;
 
 /// What the actions of one step depend on besides the arena; goes into the
-/// ppopt_record. Adam's bias corrections follow from beta1, beta2 and updates.
+/// ppopt_step_state. Adam's bias corrections follow from beta1, beta2 and
+/// updates.
 struct StepSettings {
   double learningRate = 0; ///< of this step: warm-up and decay applied
   double weightDecay = 0;
@@ -35,7 +36,7 @@ struct StepSettings {
   int64_t step = 0;    ///< in training, from 0: names it in messages and traces
 };
 
-struct WalkOptions {
+struct ExecutorOptions {
   /// Compare the counters of every step that was not skipped with the program's
   /// "predicted", and throw Error where they differ. (Bytes are compared with
   /// the built-in collectives only.)
@@ -72,10 +73,10 @@ struct EvalResult {
 
 /// One step. Where the loss or the gradient norm is not finite no rank updates
 /// anything. Throws Error for counters that differ from the prediction.
-StepResult walkStep(ppopt_rank &rank, const StepSettings &settings,
-                    const WalkOptions &options);
+StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
+                   const ExecutorOptions &options);
 
-/// Chooses what of a step is walked again, and looks at it.
+/// Chooses what of a step is run again, and looks at it.
 class StepObserver {
 public:
   virtual ~StepObserver() = default;
@@ -87,15 +88,15 @@ public:
 /// The actions of the last step once more, on the same inputs, called by all
 /// ranks. They compute the same as long as the observer leaves out the updates
 /// and nothing was updated in that step.
-void walkAgain(ppopt_rank &rank, const StepSettings &settings,
-               StepObserver &observer);
+void replayStep(ppopt_rank &rank, const StepSettings &settings,
+                StepObserver &observer);
 
 /// One evaluation batch: dropout off, parameters and optimizer untouched. Only
 /// `settings.seed` and `settings.updates` matter. A non-finite loss is returned
 /// as it is.
-EvalResult walkEval(ppopt_rank &rank, const StepSettings &settings,
-                    const WalkOptions &options);
+EvalResult runEvaluation(ppopt_rank &rank, const StepSettings &settings,
+                         const ExecutorOptions &options);
 
 } // namespace ppopt::runtime
 
-#endif // PPOPT_RUNTIME_EXECUTOR_WALKER_H
+#endif // PPOPT_RUNTIME_EXECUTOR_EXECUTOR_H

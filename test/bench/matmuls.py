@@ -1,19 +1,19 @@
-"""The rates of the small GPT's products: ours, and what the machine can do."""
+"""The rates of the small GPT's matmuls: ours, and what the machine can do."""
 import json
 import os
 import subprocess
 
 from runs import SMALL, compile_model, cores, priority, write_gpt
 
-# With few rows a product the packing of weights shows.
+# With few rows a matmul the packing of weights shows.
 PROGRAMS = {"one microbatch": ["--microbatches", "1"], "four": ["--microbatches", "4"]}
 
 
 def rates(options, program, threads):
     command = [*priority(options), "taskset", "-c", ",".join(map(str, cores()[:threads])),
-               os.path.join(options.build, "bin", "test", "ppopt-product-bench"), program, str(threads)]
+               os.path.join(options.build, "bin", "test", "ppopt-matmul-bench"), program, str(threads)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)["products"]
+    return json.loads(done.stdout)["matmuls"]
 
 
 def measure(options, directory):
@@ -25,7 +25,7 @@ def measure(options, directory):
             with open(program, "w") as file:
                 subprocess.run([executable, "--describe=json"], check=True, stdout=file)
             print(f"GFLOP/s, {name}, threads: {threads}\n  {'':<36} {'ours':>7} {'oneDNN':>7} {'packed':>7}")
-            for product in rates(options, program, threads):
-                print(f"  {product['name']:<36}" +
-                      "".join(f" {product[key]:>7.1f}" for key in ("gflops", "onednn", "packed")) +
-                      f"  {product['implementation']}", flush=True)
+            for matmul in rates(options, program, threads):
+                print(f"  {matmul['name']:<36}" +
+                      "".join(f" {matmul[key]:>7.1f}" for key in ("gflops", "onednn", "packed")) +
+                      f"  {matmul['implementation']}", flush=True)

@@ -1,11 +1,11 @@
-//===- product_kernel.cpp - Generated kernels of small products -----------===//
+//===- matmul_kernel.cpp - Generated kernels of small matmuls -------------===//
 //
 // libxsmm's generator alone: its dispatcher would keep a table of 8 MiB in
 // every rank, of which a program needs some ten entries.
 //
 //===----------------------------------------------------------------------===//
 
-#include "device/cpu/product_kernel.h"
+#include "device/cpu/matmul_kernel.h"
 
 #include <libxsmm_cpuid.h>
 #include <libxsmm_frontend.h>
@@ -75,8 +75,8 @@ void *findOrGenerate(const libxsmm_descriptor_blob &blob,
 /// The generator's matrices are column-major: its A is our panel of B, its B
 /// our A.
 template <typename Element, typename Describe>
-ProductKernel<Element> make(const ProductKernelShape &shape,
-                            const Describe &describe) {
+MatmulKernel<Element> make(const MatmulKernelShape &shape,
+                           const Describe &describe) {
   // Of a block larger than the matrix there is no kernel: the generator says so
   // on standard error.
   if (shape.cStride < shape.columns ||
@@ -89,17 +89,17 @@ ProductKernel<Element> make(const ProductKernelShape &shape,
                Element(1), Element(shape.accumulate ? 1 : 0),
                shape.aIsTransposed ? LIBXSMM_GEMM_FLAG_TRANS_B : 0,
                LIBXSMM_GEMM_PREFETCH_NONE);
-  return reinterpret_cast<ProductKernel<Element>>(
+  return reinterpret_cast<MatmulKernel<Element>>(
       findOrGenerate(blob, descriptor));
 }
 
 } // namespace
 
-ProductKernel<float> makeProductKernelF32(const ProductKernelShape &shape) {
+MatmulKernel<float> makeMatmulKernelF32(const MatmulKernelShape &shape) {
   return make<float>(shape, libxsmm_sgemm_descriptor_init);
 }
 
-ProductKernel<double> makeProductKernelF64(const ProductKernelShape &shape) {
+MatmulKernel<double> makeMatmulKernelF64(const MatmulKernelShape &shape) {
   return make<double>(shape, libxsmm_dgemm_descriptor_init);
 }
 

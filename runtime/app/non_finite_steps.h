@@ -1,11 +1,11 @@
-//===- bad_steps.h - Steps whose loss or gradient is not finite -----------===//
+//===- non_finite_steps.h - Steps whose loss or gradient is not finite ----===//
 
-#ifndef PPOPT_RUNTIME_APP_BAD_STEPS_H
-#define PPOPT_RUNTIME_APP_BAD_STEPS_H
+#ifndef PPOPT_RUNTIME_APP_NON_FINITE_STEPS_H
+#define PPOPT_RUNTIME_APP_NON_FINITE_STEPS_H
 
-#include "executor/bad_step.h"
+#include "executor/executor.h"
+#include "executor/non_finite_step.h"
 #include "executor/rank.h"
-#include "executor/walker.h"
 
 #include <cstdint>
 #include <string>
@@ -13,13 +13,13 @@
 
 namespace ppopt::train {
 
-/// Ends the run after a bad step, or lets it go on until there are too many in
-/// a row. No rank has updated anything in such a step, so what was saved before
-/// it stays good.
-class BadSteps {
+/// Ends the run after a non-finite step, or lets it go on until there are too
+/// many in a row. No rank has updated anything in such a step, so what was
+/// saved before it stays good.
+class NonFiniteSteps {
 public:
   /// `allowed` in a row; 0: the first ends the run.
-  BadSteps(ppopt_rank &rank, int64_t allowed)
+  NonFiniteSteps(ppopt_rank &rank, int64_t allowed)
       : rank_(rank), allowed_(allowed) {}
 
   /// Called by all ranks after every step, before the inputs change: `result`
@@ -35,8 +35,8 @@ public:
   void look(int64_t batch, runtime::EvalResult &result);
 
 private:
-  std::vector<runtime::BadStepFindings>
-  gather(std::vector<runtime::BadStepFindings> held);
+  std::vector<runtime::NonFiniteFindings>
+  gather(std::vector<runtime::NonFiniteFindings> held);
 
   ppopt_rank &rank_;
   const int64_t allowed_;
@@ -45,4 +45,4 @@ private:
 
 } // namespace ppopt::train
 
-#endif // PPOPT_RUNTIME_APP_BAD_STEPS_H
+#endif // PPOPT_RUNTIME_APP_NON_FINITE_STEPS_H

@@ -1,19 +1,19 @@
-//===- panel_product.cpp - Products by panels of B ------------------------===//
+//===- panel_matmul.cpp - Matmuls by panels of B --------------------------===//
 //
 // C is cut into panels of 64 columns, and these among the threads, by rows too
 // where there are too few panels. A thread packs a panel of B, a block of its
 // depth at a time, into its part of the workspace, where it stays in the cache
 // while all rows of A pass by. Kernels may sum in an order that depends on how
 // many rows and columns they are made for; which kernel computes an element
-// follows from the product alone, so that the bits do not depend on the number
+// follows from the matmul alone, so that the bits do not depend on the number
 // of threads: parts of rows are whole blocks.
 //
 //===----------------------------------------------------------------------===//
 
-#include "device/cpu/panel_product.h"
+#include "device/cpu/panel_matmul.h"
 
 #include "device/cpu/ceil_div.h"
-#include "device/cpu/product_kernel.h"
+#include "device/cpu/matmul_kernel.h"
 #include "device/cpu/read_ahead.h"
 #include "device/cpu/target_clones.h"
 #include "device/cpu/team.h"
@@ -33,21 +33,21 @@ constexpr int64_t panelColumns = 64, blockRows = 64;
 /// at least so many, and as many as fit the bytes: A is read once for each
 /// group of them.
 constexpr int64_t mostDepth = 512, fewestPanels = 3, packedBytes = 768 << 10;
-/// Deeper products add up the sums of their parts in depth, each begun at zero:
+/// Deeper matmuls add up the sums of their parts in depth, each begun at zero:
 /// a large term is then followed by the additions of its own part and one for
 /// each later part, not by those of all that is left of the depth. So do
-/// products that are added to C, of which many may follow one another, unless
+/// matmuls that are added to C, of which many may follow one another, unless
 /// they are so shallow that the pass over C would show.
-constexpr int64_t deepProduct = 2 * mostDepth, deepAddition = 128;
+constexpr int64_t deepMatmul = 2 * mostDepth, deepAddition = 128;
 /// Below, packing B costs more than it saves.
 constexpr int64_t fewestRows = 32;
 
 template <typename Element>
-ProductKernel<Element> makeKernel(const ProductKernelShape &shape) {
+MatmulKernel<Element> makeKernel(const MatmulKernelShape &shape) {
   if constexpr (std::is_same_v<Element, double>)
-    return makeProductKernelF64(shape);
+    return makeMatmulKernelF64(shape);
   else
-    return makeProductKernelF32(shape);
+    return makeMatmulKernelF32(shape);
 }
 
 /// As many elements as are transposed at a time, in each direction.
@@ -157,30 +157,30 @@ PPOPT_CLONES void addPart(const double *part, double *c, int64_t cStride,
   addRows(part, c, cStride, rows, columns);
 }
 
-template <typename Element> class PanelProduct : public ProductImplementation {
+template <typename Element> class PanelMatmul : public MatmulImplementation {
 public:
-  PanelProduct(const ProductDescriptor &product, int threads)
-      : product(product), threads(threads), panels(ceilDiv(product.n, 64)),
-        depth(ceilDiv(product.k, ceilDiv(product.k, mostDepth))),
+  PanelMatmul(const MatmulDescriptor &matmul, int threads)
+      : matmul(matmul), threads(threads), panels(ceilDiv(matmul.n, 64)),
+        depth(ceilDiv(matmul.k, ceilDiv(matmul.k, mostDepth))),
         panelsAtATime(choosePanelsAtATime()), rowsOfPart(chooseRowsOfPart()),
-        parts(ceilDiv(product.m, rowsOfPart)) {}
+        parts(ceilDiv(matmul.m, rowsOfPart)) {}
 
   /// Generates the kernels; false where libxsmm has one of them not.
   bool prepare() {
-    bool isTransposed = product.a[3] != 1;
-    int64_t aStride = product.a[isTransposed ? 3 : 2];
-    for (int64_t columns : {panelColumns, product.n % panelColumns})
-      for (int64_t rows : {blockRows, product.m % blockRows})
-        for (int64_t k : {depth, product.k % depth})
+    bool isTransposed = matmul.a[3] != 1;
+    int64_t aStride = matmul.a[isTransposed ? 3 : 2];
+    for (int64_t columns : {panelColumns, matmul.n % panelColumns})
+      for (int64_t rows : {blockRows, matmul.m % blockRows})
+        for (int64_t k : {depth, matmul.k % depth})
           for (bool accumulate : {false, true}) {
-            ProductKernel<Element> &kernel =
+            MatmulKernel<Element> &kernel =
                 kernels[columns != panelColumns][rows != blockRows][k != depth]
                        [accumulate];
             bool isApart = accumulate && isSummedApart();
             if (columns > 0 && rows > 0 && k > 0 && !kernel &&
                 !(kernel = makeKernel<Element>(
                       {rows, columns, k, aStride, isTransposed,
-                       isApart ? panelColumns : product.c[2],
+                       isApart ? panelColumns : matmul.c[2],
                        accumulate && !isApart})))
               return false;
           }
@@ -190,7 +190,7 @@ public:
   void run(const void *a, const void *b, void *c,
            void *workspace) const override {
     struct Call {
-      const PanelProduct &product;
+      const PanelMatmul &matmul;
       const Element *a, *b;
       Element *c, *workspace;
     } call{*this, static_cast<const Element *>(a),
@@ -200,10 +200,10 @@ public:
         threads,
         [](void *context, int member, int size) {
           const Call &call = *static_cast<Call *>(context);
-          const PanelProduct &product = call.product;
-          Share share = shareOf(product.items(), member, size);
-          product.compute(share, call.a, call.b, call.c,
-                          call.workspace + member * product.packedElements());
+          const PanelMatmul &matmul = call.matmul;
+          Share share = shareOf(matmul.items(), member, size);
+          matmul.compute(share, call.a, call.b, call.c,
+                         call.workspace + member * matmul.packedElements());
         },
         &call);
   }
@@ -213,15 +213,15 @@ public:
   }
   std::string name() const override {
     return "libxsmm, panels of " + std::to_string(depth) + "x" +
-           std::to_string(std::min(panelColumns, product.n));
+           std::to_string(std::min(panelColumns, matmul.n));
   }
 
 private:
   bool isSummedApart() const {
-    return product.k > deepProduct ||
-           (product.accumulate && product.k >= deepAddition);
+    return matmul.k > deepMatmul ||
+           (matmul.accumulate && matmul.k >= deepAddition);
   }
-  int64_t batches() const { return product.batch[0] * product.batch[1]; }
+  int64_t batches() const { return matmul.batch[0] * matmul.batch[1]; }
   int64_t items() const { return batches() * panels * parts; }
   int64_t packedElements() const {
     return panelsAtATime * depth * panelColumns;
@@ -234,7 +234,7 @@ private:
 
   /// In as few parts as leave the busiest thread the least to do; whole blocks.
   int64_t chooseRowsOfPart() const {
-    int64_t blocks = ceilDiv(product.m, blockRows);
+    int64_t blocks = ceilDiv(matmul.m, blockRows);
     auto busiest = [&](int64_t blocksOfPart) {
       int64_t count = batches() * panels * ceilDiv(blocks, blocksOfPart);
       return ceilDiv(count, threads) * blocksOfPart;
@@ -256,19 +256,18 @@ private:
       int64_t count =
           std::min({panelsAtATime, share.end - item, panels - panel});
       int64_t part = rest % parts, batch = rest / parts;
-      int64_t b0 = batch / product.batch[1], b1 = batch % product.batch[1];
+      int64_t b0 = batch / matmul.batch[1], b1 = batch % matmul.batch[1];
       int64_t row = part * rowsOfPart, column = panel * panelColumns;
       // What this thread packs next, where that is of the same rows.
       int64_t next = std::min(
           {panelsAtATime, share.end - item - count, panels - panel - count});
       multiply(
-          a + b0 * product.a[0] + b1 * product.a[1] + row * product.a[2],
-          b + b0 * product.b[0] + b1 * product.b[1] + column * product.b[3],
-          c + b0 * product.c[0] + b1 * product.c[1] + row * product.c[2] +
-              column,
-          std::min(rowsOfPart, product.m - row),
-          std::min(count * panelColumns, product.n - column),
-          std::min((count + next) * panelColumns, product.n - column), packed);
+          a + b0 * matmul.a[0] + b1 * matmul.a[1] + row * matmul.a[2],
+          b + b0 * matmul.b[0] + b1 * matmul.b[1] + column * matmul.b[3],
+          c + b0 * matmul.c[0] + b1 * matmul.c[1] + row * matmul.c[2] + column,
+          std::min(rowsOfPart, matmul.m - row),
+          std::min(count * panelColumns, matmul.n - column),
+          std::min((count + next) * panelColumns, matmul.n - column), packed);
       item += count;
     }
   }
@@ -279,15 +278,15 @@ private:
   ReadAhead nextOfB(const Element *b, int64_t p, int64_t columns,
                     int64_t columnsWithNext, int64_t calls) const {
     p += depth;
-    if (p >= product.k) {
-      b += columns * product.b[3];
+    if (p >= matmul.k) {
+      b += columns * matmul.b[3];
       columns = columnsWithNext - columns;
       p = 0;
     }
-    if (columns == 0 || product.b[2] != 1)
+    if (columns == 0 || matmul.b[2] != 1)
       return {};
-    return ReadAhead(b + p, product.b[3], columns,
-                     std::min(depth, product.k - p), calls);
+    return ReadAhead(b + p, matmul.b[3], columns, std::min(depth, matmul.k - p),
+                     calls);
   }
 
   /// The block of A that begins at `row`. Nothing where rows are read whole,
@@ -295,11 +294,11 @@ private:
   ReadAhead nextOfA(const Element *a, int64_t row, int64_t allRows, int64_t k,
                     int64_t calls) const {
     int64_t rows = std::min(blockRows, allRows - row);
-    if (rows <= 0 || (product.a[3] == 1 && k == product.k))
+    if (rows <= 0 || (matmul.a[3] == 1 && k == matmul.k))
       return {};
-    a += row * product.a[2];
-    return product.a[3] == 1 ? ReadAhead(a, product.a[2], rows, k, calls)
-                             : ReadAhead(a, product.a[3], k, rows, calls);
+    a += row * matmul.a[2];
+    return matmul.a[3] == 1 ? ReadAhead(a, matmul.a[2], rows, k, calls)
+                            : ReadAhead(a, matmul.a[3], k, rows, calls);
   }
 
   /// C of `allRows` x `allColumns`, a group of panels. Meanwhile what is packed
@@ -307,13 +306,12 @@ private:
   void multiply(const Element *a, const Element *b, Element *c, int64_t allRows,
                 int64_t allColumns, int64_t columnsWithNext,
                 Element *packed) const {
-    for (int64_t p = 0; p < product.k; p += depth) {
-      int64_t k = std::min(depth, product.k - p);
-      bool accumulate = product.accumulate || p > 0;
+    for (int64_t p = 0; p < matmul.k; p += depth) {
+      int64_t k = std::min(depth, matmul.k - p);
+      bool accumulate = matmul.accumulate || p > 0;
       for (int64_t j = 0; j < allColumns; j += panelColumns)
-        pack(b + p * product.b[2] + j * product.b[3], product.b[2],
-             product.b[3], k, std::min(panelColumns, allColumns - j),
-             packed + j * k);
+        pack(b + p * matmul.b[2] + j * matmul.b[3], matmul.b[2], matmul.b[3], k,
+             std::min(panelColumns, allColumns - j), packed + j * k);
       ReadAhead ahead = nextOfB(b, p, allColumns, columnsWithNext,
                                 ceilDiv(allRows, blockRows) *
                                     ceilDiv(allColumns, panelColumns));
@@ -321,32 +319,32 @@ private:
         int64_t rows = std::min(blockRows, allRows - row);
         int64_t calls = ceilDiv(allColumns, panelColumns);
         ReadAhead aheadOfA =
-            nextOfA(a + p * product.a[3], row + rows, allRows, k, calls);
+            nextOfA(a + p * matmul.a[3], row + rows, allRows, k, calls);
         for (int64_t j = 0; j < allColumns; j += panelColumns) {
           ahead.advance();
           aheadOfA.advance();
-          ProductKernel<Element> kernel =
+          MatmulKernel<Element> kernel =
               kernels[allColumns - j < panelColumns][rows != blockRows]
                      [k != depth][accumulate];
-          const Element *ofA = a + row * product.a[2] + p * product.a[3];
-          Element *ofC = c + row * product.c[2] + j;
+          const Element *ofA = a + row * matmul.a[2] + p * matmul.a[3];
+          Element *ofC = c + row * matmul.c[2] + j;
           if (!accumulate || !isSummedApart()) {
             kernel(packed + j * k, ofA, ofC);
             continue;
           }
           alignas(64) Element part[blockRows * panelColumns];
           kernel(packed + j * k, ofA, part);
-          addPart(part, ofC, product.c[2], rows,
+          addPart(part, ofC, matmul.c[2], rows,
                   std::min(panelColumns, allColumns - j));
         }
       }
     }
   }
 
-  ProductDescriptor product;
+  MatmulDescriptor matmul;
   int threads;
   int64_t panels, depth, panelsAtATime, rowsOfPart, parts;
-  ProductKernel<Element> kernels[2][2][2][2] = {};
+  MatmulKernel<Element> kernels[2][2][2][2] = {};
 };
 
 /// Whether rows, or columns, are contiguous and the others as far apart as a
@@ -361,9 +359,9 @@ bool isStrided(const std::array<int64_t, 4> &strides, int64_t rows,
 }
 
 template <typename Element>
-std::unique_ptr<ProductImplementation>
-make(const ProductDescriptor &product, int threads, size_t workspaceBytes) {
-  auto made = std::make_unique<PanelProduct<Element>>(product, threads);
+std::unique_ptr<MatmulImplementation> make(const MatmulDescriptor &matmul,
+                                           int threads, size_t workspaceBytes) {
+  auto made = std::make_unique<PanelMatmul<Element>>(matmul, threads);
   if (made->workspaceBytes() > workspaceBytes || !made->prepare())
     return nullptr;
   return made;
@@ -371,18 +369,18 @@ make(const ProductDescriptor &product, int threads, size_t workspaceBytes) {
 
 } // namespace
 
-std::unique_ptr<ProductImplementation>
-makePanelProduct(const ProductDescriptor &product, int threads,
-                 size_t workspaceBytes) {
-  if (product.m < fewestRows || product.c[2] > INT_MAX ||
-      !isStrided(product.a, product.m, product.k))
+std::unique_ptr<MatmulImplementation>
+makePanelMatmul(const MatmulDescriptor &matmul, int threads,
+                size_t workspaceBytes) {
+  if (matmul.m < fewestRows || matmul.c[2] > INT_MAX ||
+      !isStrided(matmul.a, matmul.m, matmul.k))
     return nullptr;
-  switch (product.type) {
-  case ProductType::f64:
-    return make<double>(product, threads, workspaceBytes);
-  case ProductType::f32:
-    return make<float>(product, threads, workspaceBytes);
-  case ProductType::bf16:
+  switch (matmul.type) {
+  case MatmulType::f64:
+    return make<double>(matmul, threads, workspaceBytes);
+  case MatmulType::f32:
+    return make<float>(matmul, threads, workspaceBytes);
+  case MatmulType::bf16:
     return nullptr;
   }
   return nullptr;

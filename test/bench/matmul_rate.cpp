@@ -1,7 +1,7 @@
-//===- product_rate.cpp - The rate of f32 products of this machine --------===//
+//===- matmul_rate.cpp - The rate of f32 matmuls of this machine ----------===//
 //
-// product_rate THREADS prints {"gflops": R}: the rate that `--profile` of
-// executables holds products against.
+// matmul_rate THREADS prints {"gflops": R}: the rate that `--profile` of
+// executables holds matmuls against.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,6 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "usage: %s THREADS\n", argv[0]);
     return 2;
   }
-  double rate = ppopt::packedProductRate(ppopt::ProductType::f32, threads);
+  double rate = ppopt::packedMatmulRate(ppopt::MatmulType::f32, threads);
   std::printf("{\"gflops\": %.1f}\n", rate / 1e9);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Infinite and NaN numbers in inputs, parameters and by too large a learning rate: the line names the step, the rank that
-began it and the parameter; no rank updates anything; with --skip-bad-steps training goes on as if the step had not been.
+began it and the parameter; no rank updates anything; with --skip-nonfinite-steps training goes on as if the step had not been.
 """
 import json
 import os
@@ -34,7 +34,7 @@ func.func @linear(%x: tensor<48x5xf32> {pp.input = "x"}) -> tensor<f32> {
 
 
 def samples(name=None, value=None):
-    """Rows for all steps; one element of `name` in the bad step's batch is `value`."""
+    """Rows for all steps; one element of `name` in the non-finite step's batch is `value`."""
     generator = np.random.default_rng(7)
     rows = {each: generator.normal(size=(STEPS * BATCH, 5)) for each in ("x", "y")}
     if name:
@@ -71,7 +71,7 @@ class Checks:
     def names_who_began(self, plan, name, who, launch="threads"):
         value = {"x": "nan", "y": "inf"}[name]  # tanh takes an infinity to 1
         line = self.fail(plan, samples(name, float(value)), launch=launch)
-        self.expect(line, f"step {BAD + 1}: ", rf"It began on {who}", r"its first bad gradient is that of 'w', \S+ at \[",
+        self.expect(line, f"step {BAD + 1}: ", rf"It began on {who}", r"its first non-finite gradient is that of 'w', \S+ at \[",
                     rf"input '{name}' is {value} at \[{ROW}, 3\]", "No parameter was updated")
         assert ("the loss of its rows is" in line) == (name == "y" or plan in ("one", "dp")), line
 
@@ -79,7 +79,7 @@ class Checks:
         """The same as a run without that step's batch: parameters, moments and their count are untouched."""
         flags = ["--no-shuffle", "--lr", "0.01"]
         path = os.path.join(self.directory, "bad.trace.json")
-        bad = run(self.programs[plan], [*flags, "--skip-bad-steps", "--trace", path, "--trace-steps", str(STEPS)], launch,
+        bad = run(self.programs[plan], [*flags, "--skip-nonfinite-steps", "--trace", path, "--trace-steps", str(STEPS)], launch,
                   inputs=samples("x", np.nan), steps=STEPS, name="bad")
         with open(path) as file:
             traced = [event["name"] for event in json.load(file)["traceEvents"] if event.get("cat") == "step"]
@@ -96,10 +96,10 @@ class Checks:
     def gives_up(self):
         rows = samples()
         rows["y"][BAD * BATCH:] = np.inf
-        line = self.fail("dp", rows, ["--skip-bad-steps=2"])
-        self.expect(line, f"step {STEPS}: ", "updated in 3 steps in a row, more than --skip-bad-steps=2 allows")
+        line = self.fail("dp", rows, ["--skip-nonfinite-steps=2"])
+        self.expect(line, f"step {STEPS}: ", "updated in 3 steps in a row, more than --skip-nonfinite-steps=2 allows")
         rows["y"][(BAD + 1) * BATCH:(BAD + 2) * BATCH] = 0  # one that is good in between
-        run(self.programs["dp"], ["--no-shuffle", "--skip-bad-steps=1"], inputs=rows, steps=STEPS, name="between")
+        run(self.programs["dp"], ["--no-shuffle", "--skip-nonfinite-steps=1"], inputs=rows, steps=STEPS, name="between")
 
     def names_a_parameter(self):
         start = run(self.programs["one"], ["--no-shuffle"], inputs=samples(), steps=0).parameters
@@ -130,7 +130,7 @@ class Checks:
         rows = {"x": samples()["x"].astype(np.float32)}
         run(program, flags, launch, inputs=rows, steps=2, name="good")
         try:
-            run(program, [*flags, "--resume", "--lr", "1e39", "--skip-bad-steps"], launch, inputs=rows, steps=STEPS, name="bad")
+            run(program, [*flags, "--resume", "--lr", "1e39", "--skip-nonfinite-steps"], launch, inputs=rows, steps=STEPS, name="bad")
             raise AssertionError("exit status 0")
         except AssertionError as error:
             text = str(error)
@@ -142,7 +142,7 @@ class Checks:
         assert sorted(os.listdir(folder)) == [".lock", "step-00000002"], os.listdir(folder)
 
 
-harness = Harness("bad_steps")
+harness = Harness("non_finite_steps")
 with tempfile.TemporaryDirectory() as directory:
     checks = Checks(harness, directory)
     for plan, name, who in (("one", "x", "rank 0:"), ("dp", "x", r"rank 1 \(dp 1\)"), ("pp", "x", r"rank 0 \(pp 0\): it sends"),

@@ -1,4 +1,4 @@
-//===- GradientsProducts.cpp - Adjoints of reductions and composites ------===//
+//===- GradientsMatmuls.cpp - Adjoints of reductions and composites --------===//
 
 #include "TensorBuilder.h"
 
@@ -48,7 +48,7 @@ PP_ADJOINT(ReduceOp) {
 }
 
 //===----------------------------------------------------------------------===//
-// Matrix products
+// matmuls
 //===----------------------------------------------------------------------===//
 
 /// `x` with all dimensions but the last made one.
@@ -61,7 +61,7 @@ static Value flattenRows(TensorBuilder &b, Value x) {
 /// their flags have them: of a transposed operand, both sides are.
 static Value getRhsGradient(TensorBuilder &b, MatmulOp op, Value dy) {
   Value lhs = op.getLhs();
-  // One rhs for all batches: their rows are rows of one product.
+  // One rhs for all batches: their rows are rows of one matmul.
   if (getShape(op.getRhs()).size() == 2 && getShape(lhs).size() > 2) {
     lhs = flattenRows(b, lhs);
     dy = flattenRows(b, dy);
