@@ -1,4 +1,4 @@
-//===- printed_output.cpp - What a program prints -------------------------===//
+//===- printed_output.cpp - Output to the terminal ------------------------===//
 
 #include "base/printed_output.h"
 
@@ -11,7 +11,7 @@ namespace ppopt::train {
 namespace {
 
 std::atomic<int> lost{0};             ///< errno of the first failure
-std::atomic<bool> isErrorLost{false}; ///< it was of standard error
+std::atomic<bool> isErrorLost{false}; ///< whether that was on standard error
 
 std::string describeLoss(int error) {
   return std::string("cannot write to standard ") +
