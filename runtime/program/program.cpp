@@ -76,7 +76,7 @@ int64_t Plan::axisSize(std::string_view axis) const {
 
 int64_t Plan::coordinate(int64_t rank, std::string_view axis) const {
   if (launch == Launch::local)
-    return 0; // the one rank
+    return 0; // the only rank
   int64_t stride = ranks();
   for (const MeshAxis &candidate : mesh) {
     stride /= candidate.size;
@@ -160,7 +160,7 @@ private:
   Program &program;
 };
 
-/// Of so many elements that their bytes can be counted.
+/// Rejects shapes whose bytes would overflow.
 std::vector<int64_t> Reader::readShape(const Field &field) const {
   std::vector<int64_t> shape = field.integers(1);
   int64_t elements = 1;
@@ -383,7 +383,7 @@ void Reader::readTransfer(const Field &field) {
   program.transfers.push_back(std::move(transfer));
 }
 
-/// When all transfers are known.
+/// Runs after all transfers are read.
 void Reader::readGradientOf(const Field &field, int64_t number) {
   if (field.isNull())
     return;
@@ -426,7 +426,7 @@ void Reader::readPlaces(const Field &field) {
   });
 }
 
-/// A place holds exactly the parameters that name it.
+/// Checks that a place holds exactly the parameters that list it.
 void Reader::checkHeld(const Field &field, const Place &place) const {
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     const Parameter &parameter = program.parameters[i];

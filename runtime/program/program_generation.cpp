@@ -1,4 +1,4 @@
-//===- program_generation.cpp - Reading what generation needs -------------===//
+//===- program_generation.cpp - Reads the part for generation -------------===//
 
 #include "program/program_generation.h"
 
