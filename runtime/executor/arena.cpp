@@ -1,4 +1,4 @@
-//===- arena.cpp - The one allocation of a rank ---------------------------===//
+//===- arena.cpp - The memory of a place on a rank ------------------------===//
 
 #include "executor/arena.h"
 
@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t hugePage = int64_t{2} << 20;
 } // namespace
 
-// The kernel gives huge pages only to parts that are aligned to them, and maps
-// at page granularity: a large arena is mapped one huge page longer and trimmed
+// The kernel uses huge pages only for aligned parts, and maps at page
+// granularity. So a large arena is mapped with one extra huge page and trimmed
 // at both ends.
 Arena::Arena(int64_t bytes) : bytes_(bytes) {
   bool large = bytes >= hugePage;
@@ -39,7 +39,7 @@ Arena::Arena(int64_t bytes) : bytes_(bytes) {
   if (after)
     munmap(base_ + before + kept, after);
   base_ += before;
-  madvise(base_, kept, MADV_HUGEPAGE); // advice: a refusal costs speed only
+  madvise(base_, kept, MADV_HUGEPAGE); // a hint: failure only costs speed
 }
 
 Arena::~Arena() { munmap(base_, bytes_); }
