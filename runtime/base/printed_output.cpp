@@ -31,14 +31,15 @@ void printOutput(std::string_view text, std::FILE *stream) {
     return;
   isErrorLost = stream == stderr;
   std::string warning = "warning: " + describeLoss(error) +
-                        "; what is printed is lost, all else goes on\n";
+                        "; printed output is lost, and the run continues\n";
   std::fwrite(warning.data(), 1, warning.size(), stderr);
 }
 
 std::string lostOutput() {
   int error = lost.load();
-  return error == 0 ? ""
-                    : describeLoss(error) + "; what was printed is incomplete";
+  return error == 0
+             ? ""
+             : describeLoss(error) + "; the printed output is incomplete";
 }
 
 } // namespace ppopt::train

@@ -69,7 +69,7 @@ Channels::Channels(Transport &transport, Mesh mesh, Collectives collectives)
   if (mode == Collectives::Native && !transport.nativeCollectives())
     throw std::invalid_argument(
         std::string("--collectives=mpi: ranks that are ") + transport.kind() +
-        " have no MPI to hand collectives to; start the ranks with mpirun or "
+        " have no MPI collectives; start the ranks with mpirun or "
         "use --collectives=ring");
 }
 

@@ -106,7 +106,8 @@ void *loadModule(const Launcher &launcher) {
     if (std::string who = whoElseMayChange(each); !who.empty())
       unavailable(
           launcher,
-          path + " is not loaded, for it may be another user's code: " + who +
+          path +
+              " is not loaded because it may be another user's code: " + who +
               "; copy it to a folder that only you can write to, and "
               "set PPOPT_MPI_MODULE to its path");
   void *handle = dlopen(path.c_str(), loadFlags);

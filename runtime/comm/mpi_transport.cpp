@@ -383,10 +383,11 @@ ppopt_mpi_open(bool synchronousSends, ppopt::comm::Activity *activity,
   int provided = MPI_THREAD_SINGLE;
   int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   if (code != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED) {
-    std::snprintf(error, errorBytes,
-                  code != MPI_SUCCESS
-                      ? "MPI_Init_thread failed"
-                      : "this MPI does not allow threads beside its own");
+    std::snprintf(
+        error, errorBytes,
+        code != MPI_SUCCESS
+            ? "MPI_Init_thread failed"
+            : "this MPI does not support other threads in its processes");
     return nullptr;
   }
   int rank = 0;

@@ -58,7 +58,7 @@ std::string describeBefore(const ppopt_rank &rank,
                            const std::vector<Action> &actions, int64_t index) {
   while (--index >= 0)
     if (actions[index].kind == Action::run)
-      return ", behind " + describeRun(rank, actions[index]);
+      return ", after " + describeRun(rank, actions[index]);
   return {};
 }
 

@@ -23,7 +23,7 @@ Arena::Arena(int64_t bytes) : bytes_(bytes) {
   void *mapped = mmap(nullptr, reserved, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED)
-    throw Error("no memory for the arena of {} bytes a rank ({}): use more "
+    throw Error("no memory for the arena of {} bytes per rank ({}): use more "
                 "microbatches, or a machine with more memory",
                 bytes, std::strerror(errno));
   base_ = static_cast<char *>(mapped);

@@ -40,7 +40,7 @@ PreparedMatmul prepare(const Matmul &matmul, int threads) {
   if (prepared.name() == "own loops" && wanted != "own loops")
     throw Error(
         "matmul {}: {} needs {} bytes of workspace on this machine with {} "
-        "threads a rank, and the program has {}: compile it for this machine "
+        "threads per rank, and the program has {}: compile it for this machine "
         "with --threads {}",
         matmul.name, wanted, matmulWorkspaceBytes(matmul.descriptor, threads),
         threads, matmul.workspace, threads);

@@ -243,11 +243,11 @@ void Reader::readIndexedPart(const Field &field, Input &input) {
                    readIdRange(field)};
   size_t dims = input.shape.size() - 1;
   if (part.begin.size() != dims || part.end.size() != dims)
-    field.fail(fmt::format("has not {} dimensions", dims));
+    field.fail(fmt::format("does not have {} dimensions", dims));
   for (size_t dim = 0; dim < dims; ++dim)
     if (part.begin[dim] >= part.end[dim] ||
         part.end[dim] > input.shape[dim + 1])
-      field.fail(fmt::format("is no part of {} elements in dimension {}",
+      field.fail(fmt::format("is not a range of {} elements in dimension {}",
                              input.shape[dim + 1], dim));
   input.parts.push_back(std::move(part));
 }
@@ -306,7 +306,7 @@ void Reader::readParameter(const Field &field) {
   parameter.places =
       field["places"].integers(0, program.plan.axisSize("pp") - 1);
   if (parameter.places.empty())
-    field["places"].fail("is empty: nobody holds the parameter");
+    field["places"].fail("is empty: no place holds the parameter");
   program.parameters.push_back(std::move(parameter));
 }
 
@@ -334,7 +334,7 @@ void Reader::readMatmul(const Field &field) {
   auto readStrides = [](const Field &operand, std::array<int64_t, 4> &strides) {
     std::vector<int64_t> read = operand["strides"].integers(0);
     if (read.size() != 4)
-      operand["strides"].fail("has not four strides");
+      operand["strides"].fail("does not have four strides");
     std::copy(read.begin(), read.end(), strides.begin());
   };
   Matmul matmul;
@@ -348,7 +348,7 @@ void Reader::readMatmul(const Field &field) {
   descriptor.k = field["k"].integer(1);
   std::vector<int64_t> batch = field["batch"].integers(1);
   if (batch.size() != 2)
-    field["batch"].fail("has not two sizes");
+    field["batch"].fail("does not have two sizes");
   descriptor.batch = {batch[0], batch[1]};
   readStrides(field["a"], descriptor.a);
   readStrides(field["b"], descriptor.b);

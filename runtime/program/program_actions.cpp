@@ -43,7 +43,7 @@ void ActionReader::readGroup(const Field &field, Action &action) const {
         program.plan.mesh.begin(), program.plan.mesh.end(),
         [&](const MeshAxis &candidate) { return candidate.name == name; });
     if (!known)
-      axis.fail("is '" + name + "', which the mesh has not");
+      axis.fail("is '" + name + "', which the mesh does not have");
     if (std::count(action.axes.begin(), action.axes.end(), name))
       axis.fail("is '" + name + "' a second time");
     action.axes.push_back(name);
