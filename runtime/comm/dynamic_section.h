@@ -11,9 +11,8 @@
 namespace ppopt::comm {
 
 struct DynamicSection {
-  std::vector<std::string> needed; ///< libraries, in link order
-  std::vector<std::string>
-      runpath; ///< folders that are searched for them first
+  std::vector<std::string> needed;  ///< libraries, in link order
+  std::vector<std::string> runpath; ///< folders that are searched first
   /// The symbol versions needed of some libraries: GLIBC_2.34.
   std::map<std::string, std::set<std::string>> versions;
 };

@@ -19,9 +19,8 @@ struct Launcher {
   /// Whether its processes find each other through MPI. Otherwise there are
   /// several processes, each on its own.
   bool mpi;
-  std::optional<int>
-      ranks;           ///< a lower bound of the processes it started, if known
-  std::string counted; ///< the variable that gave the number
+  std::optional<int> ranks; ///< lower bound of its processes, if known
+  std::string counted;      ///< the variable that gave the number
   /// Without MPI: returns the command prefix that starts one process with this
   /// many cores.
   std::string startOne(int cores) const;

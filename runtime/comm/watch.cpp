@@ -191,7 +191,7 @@ void ProcessWatch::handle(const WatchNote &note) {
   }
 }
 
-/// The other end was closed, by the process or by its end.
+/// The other end has closed: on purpose, or because its process ended.
 void ProcessWatch::lost(const WatchLink &link) {
   if (goodbyes[link.peer()])
     return;

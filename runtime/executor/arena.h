@@ -13,7 +13,7 @@ namespace ppopt::runtime {
 /// system commits memory on first touch.
 class Arena {
 public:
-  /// Throws Error if the system has no memory.
+  /// Throws Error if the mapping fails.
   explicit Arena(int64_t bytes);
   ~Arena();
   Arena(const Arena &) = delete;

@@ -195,7 +195,7 @@ void Executor::runTask(const Action &action) {
 }
 
 void Executor::zero(const Action &action) {
-  // For less than a few pages, starting a thread costs more than it saves.
+  // Below this size, a thread costs more than it saves.
   constexpr int64_t piece = 64 * 1024;
   int64_t pieces = (action.bytes + piece - 1) / piece;
   char *base = at(action, action.offset);

@@ -122,9 +122,8 @@ struct Transfer {
   int64_t fromStage, toStage; ///< the stages on these places
   int64_t bytes;
   ElementType type;
-  bool requiresGrad; ///< whether a gradient is sent back
-  std::optional<int64_t>
-      gradientOf; ///< index of the transfer whose gradient this is
+  bool requiresGrad;                 ///< whether a gradient is sent back
+  std::optional<int64_t> gradientOf; ///< index of its forward transfer
   bool step;
 
   int64_t elements() const { return bytes / byteSize(type); }
