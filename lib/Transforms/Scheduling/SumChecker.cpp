@@ -1,4 +1,4 @@
-//===- SumChecker.cpp - Sums over ranks are complete when read ------------===//
+//===- SumChecker.cpp - Checks that sums are complete when read -----------===//
 
 #include "SumChecker.h"
 
@@ -20,7 +20,8 @@ ArrayRef<SumChecker::Use> SumChecker::getUses(TaskOp task) {
   return it->second;
 }
 
-/// Whether the place takes part in a sum: one that borrows a bucket does not.
+/// Returns whether the place takes part in a sum: a place that borrows a bucket
+/// does not.
 bool SumChecker::isSummedHere(Attribute what) {
   ArrayRef<int64_t> places = table.index.placesOf.lookup(what);
   return places.empty() || llvm::any_of(places, [&](int64_t place) {
@@ -28,12 +29,12 @@ bool SumChecker::isSummedHere(Attribute what) {
          });
 }
 
-/// Ranks that have a part of a sum.
+/// Returns the number of ranks that have a part of a sum.
 int64_t SumChecker::countRanks(Attribute what) {
   const ScheduleIndex &index = table.index;
   auto role = dyn_cast<RoleAttr>(what);
   if (role && role.getKind() == RoleKind::Norm)
-    return index.places; // over dp the gradients are summed already
+    return index.places; // gradients are summed over dp already
   ArrayRef<int64_t> some = index.placesOf.lookup(what);
   return index.dataParallel *
          (some.empty() ? index.places : static_cast<int64_t>(some.size()));
@@ -97,7 +98,7 @@ LogicalResult SumChecker::checkIsNotSummed(Operation *sum, Attribute what) {
   return diag;
 }
 
-/// The ranks of the group are those that have a part.
+/// Checks that the ranks of the group are those that have a part.
 LogicalResult SumChecker::checkGroup(StartOp start) {
   const ScheduleIndex &index = table.index;
   Attribute what = start.getWhat();
@@ -131,7 +132,7 @@ void SumChecker::finish(StartOp start, WaitOp wait) {
   summed[start.getWhat()] = wait;
 }
 
-/// The places are those that have a part.
+/// Checks that the places are those that have a part.
 LogicalResult SumChecker::check(SumPlacesOp sum) {
   const ScheduleIndex &index = table.index;
   Attribute what = sum.getWhat();
