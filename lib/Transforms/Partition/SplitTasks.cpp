@@ -34,7 +34,7 @@ namespace {
 LogicalResult checkCopies(EntryParts &parts) {
   for (CopyOp copy : parts.copies)
     if (!copy.getX().getDefiningOp<PlaceOp>())
-      return copy.emitOpError("copies what no stage makes");
+      return copy.emitOpError("copies a value that no stage makes");
   return success();
 }
 

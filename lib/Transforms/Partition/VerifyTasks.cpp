@@ -229,7 +229,7 @@ LogicalResult TaskChecker::checkGradient(TransferOp gradient) {
   TransferOp of = transfers.lookup(*gradient.getGradientOf());
   if (!of)
     return gradient.emitOpError("is the gradient of @")
-           << *gradient.getGradientOf() << ", which is no transfer";
+           << *gradient.getGradientOf() << ", which is not a transfer";
   auto refuse = [&](InFlightDiagnostic diag) -> LogicalResult {
     diag.attachNote(of.getLoc()) << "the value's transfer is here";
     return diag;
@@ -242,8 +242,9 @@ LogicalResult TaskChecker::checkGradient(TransferOp gradient) {
                   << gradient.getType() << ", but it is the gradient of "
                   << of.getType());
   if (of.getFrom() != gradient.getTo() || of.getTo() != gradient.getFrom())
-    return refuse(gradient.emitOpError("does not go the way back of @")
-                  << of.getSymName());
+    return refuse(
+        gradient.emitOpError("does not go in the opposite direction of @")
+        << of.getSymName());
   return success();
 }
 

@@ -39,7 +39,7 @@ LogicalResult LoanChecker::checkSend(Operation *send, const SlotUse &use) {
   if (!update)
     return success();
   InFlightDiagnostic diag = send->emitOpError("sends ")
-                            << key.second << " behind its update";
+                            << key.second << " after its update";
   diag.attachNote(update->getLoc()) << "it is updated here";
   return diag;
 }

@@ -66,7 +66,7 @@ int ListBuilder::getTransfer(TransferOp transfer, int64_t microbatch) {
 /// Checks that a channel belongs to one group; channel 0 is for transfers.
 LogicalResult ListBuilder::checkChannel(StartOp start) {
   if (start.getChannel() == 0)
-    return start.emitOpError("is on channel 0, which is that of transfers");
+    return start.emitOpError("is on channel 0, which is for transfers");
   auto [it, isNew] = firstOnChannel.insert({start.getChannel(), start});
   StartOp first = it->second;
   if (isNew || (first.getAxesAttr() == start.getAxesAttr() &&
@@ -74,7 +74,7 @@ LogicalResult ListBuilder::checkChannel(StartOp start) {
     return success();
   InFlightDiagnostic diag = start.emitOpError("is on channel ")
                             << start.getChannel()
-                            << ", which is that of another group";
+                            << ", which belongs to another group";
   diag.attachNote(first.getLoc()) << "that group's start is here";
   return diag;
 }

@@ -60,7 +60,7 @@ LogicalResult SumChecker::checkAddition(RunOp run, const Use &use,
   }
   if (Operation *reader = taken.lookup({place, use.what})) {
     InFlightDiagnostic diag = run.emitOpError("adds to ")
-                              << use.role << ", which is taken already";
+                              << use.role << ", which was read or sent already";
     diag.attachNote(reader->getLoc()) << "it is read or sent here";
     return diag;
   }
@@ -93,7 +93,8 @@ LogicalResult SumChecker::checkIsNotSummed(Operation *sum, Attribute what) {
   Operation *first = summed.lookup(what);
   if (!first)
     return success();
-  InFlightDiagnostic diag = sum->emitOpError("sums what is summed already");
+  InFlightDiagnostic diag =
+      sum->emitOpError("sums a value that is summed already");
   diag.attachNote(first->getLoc()) << "the sum is complete here";
   return diag;
 }
@@ -120,7 +121,7 @@ LogicalResult SumChecker::checkGroup(StartOp start) {
 LogicalResult SumChecker::check(StartOp start) {
   Attribute what = start.getWhat();
   if (summing.count(what))
-    return start.emitOpError("sums what is being summed already");
+    return start.emitOpError("sums a value that is being summed already");
   if (failed(checkIsNotSummed(start, what)))
     return failure();
   summing[what] = start;

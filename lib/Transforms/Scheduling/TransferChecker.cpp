@@ -62,7 +62,8 @@ LogicalResult TransferChecker::check(StartOp start) { return checkId(start); }
 FailureOr<Operation *> TransferChecker::check(WaitOp wait) {
   auto it = started.find(wait.getId());
   if (it == started.end())
-    return wait.emitOpError("waits for what was not started, or twice"),
+    return wait.emitOpError("waits for an id that was not started or was "
+                            "waited for already"),
            failure();
   Operation *action = it->second;
   started.erase(it);

@@ -29,8 +29,8 @@ def SinkLoss : Pass<"pp-sink-loss", "::mlir::ModuleOp"> {
   let summary = "Moves the last matmul before the loss, and the ops after it, into the backward";
   let description = [{
     Applies to the stage that makes the loss. A matmul is an op that sums two operands over a loop
-    of both. The last matmul before the loss and the ops after it move if only the loss and the
-    backward of their stage read what they compute. Training then computes them where their gradient
+    of both; a last matmul is one that no other matmul follows. It moves, with the ops after it, if
+    only the loss and the backward of their stage read what they compute. Training then computes them where their gradient
     is computed, so that they are not values between tasks. Evaluation computes them in a region of
     its own. Afterwards the entry returns the loss of evaluation and the loss of training. Where
     nothing learns, the pass changes nothing.

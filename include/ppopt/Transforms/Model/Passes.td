@@ -20,7 +20,7 @@ def VerifyModel : Pass<"pp-verify-model", "::mlir::ModuleOp"> {
 
     Changes nothing.
   }];
-  let options = [Option<"entry", "entry", "std::string", /*default=*/"\"\"", "the entry's name, where several functions are not called">];
+  let options = [Option<"entry", "entry", "std::string", /*default=*/"\"\"", "the entry's name, if several functions are not called">];
 }
 
 def InlineCalls : Pass<"pp-inline-calls", "::mlir::ModuleOp"> {
@@ -51,19 +51,19 @@ def InsertPlan : Pass<"pp-insert-plan", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"mesh", "mesh", "std::string", /*default=*/"\"dp=1\"", "axes, major to minor: dp=2">,
-    Option<"microbatches", "microbatches", "int64_t", /*default=*/"1", "microbatches of a step">,
+    Option<"microbatches", "microbatches", "int64_t", /*default=*/"1", "microbatches per step">,
     Option<"schedule", "schedule", "std::string", /*default=*/"\"1f1b\"", "the schedule's name">,
     Option<"table", "table", "std::string", /*default=*/"\"\"", "the schedule itself, as CSV, where its name is table">,
-    ListOption<"stagePlaces", "stage-places", "int64_t", "the place of each piece of the model; none: one piece a place">,
+    ListOption<"stagePlaces", "stage-places", "int64_t", "the place of each piece of the model; none: one piece per place">,
     Option<"launch", "launch", "std::string", /*default=*/"\"ranks\"", "ranks or local">,
     Option<"tied", "tied", "std::string", /*default=*/"\"sum\"", "sum or owner">,
     Option<"recompute", "recompute", "std::string", /*default=*/"\"cheap\"", "none, cheap or layer">,
     Option<"precision", "precision", "std::string", /*default=*/"\"model\"", "model or bf16">,
-    Option<"deviceMemory", "device-memory", "int64_t", /*default=*/"0", "bytes that a rank has; 0: no limit">,
+    Option<"deviceMemory", "device-memory", "int64_t", /*default=*/"0", "memory of a rank in bytes; 0: no limit">,
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"", "sgd, adam or adamw">,
     Option<"nesterov", "nesterov", "bool", /*default=*/"false", "Nesterov momentum, with sgd">,
     Option<"target", "target", "std::string", /*default=*/"\"cpu\"", "cpu">,
-    Option<"threads", "threads", "int64_t", /*default=*/"1", "threads of a rank">,
+    Option<"threads", "threads", "int64_t", /*default=*/"1", "threads per rank">,
     Option<"cpu", "cpu", "std::string", /*default=*/"\"x86-64-v3\"", "the CPU, as LLVM names it">,
     Option<"features", "features", "std::string", /*default=*/"\"\"", "its features, as LLVM spells them">];
 }

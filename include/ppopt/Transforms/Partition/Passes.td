@@ -79,7 +79,7 @@ def FormBuckets : Pass<"pp-form-buckets", "::mlir::ModuleOp"> {
     pp.task collect @p0_C_b0(%r: tensor<64xf32> {pp.role = #pp.role<received, "b0_from_1">}, ...)
     ```
   }];
-  let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"26214400", "a bucket is closed when it reaches so many bytes">];
+  let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"26214400", "a bucket is closed when it reaches this many bytes">];
 }
 
 def VerifyTasks : Pass<"pp-verify-tasks", "::mlir::ModuleOp"> {
