@@ -294,7 +294,7 @@ LogicalResult TaskChecker::check(TransferOp transfer) {
     return failure();
   if (transfer.getRequiresGrad() && !gradients.lookup(transfer.getSymName()))
     return transfer.emitOpError("requires a gradient, but none comes back: "
-                                "what is before it on place ")
+                                "the ops before it on place ")
            << transfer.getFrom() << " would not learn";
   return transfer.getGradientOf() ? checkGradient(transfer) : success();
 }

@@ -30,10 +30,10 @@ def SinkLoss : Pass<"pp-sink-loss", "::mlir::ModuleOp"> {
   let description = [{
     Applies to the stage that makes the loss. A matmul is an op that sums two operands over a loop
     of both; a last matmul is one that no other matmul follows. It moves, with the ops after it, if
-    only the loss and the backward of their stage read what they compute. Training then computes them where their gradient
-    is computed, so that they are not values between tasks. Evaluation computes them in a region of
-    its own. Afterwards the entry returns the loss of evaluation and the loss of training. Where
-    nothing learns, the pass changes nothing.
+    only the loss and the backward of their stage read what they compute. Training then computes
+    them where their gradient is computed, so that they are not values between tasks. Evaluation
+    computes them in a region of its own. Afterwards the entry returns the loss of evaluation and
+    the loss of training. Where nothing learns, the pass changes nothing.
 
     ```mlir
     %f:2 = pp.place 0 stage 0 { %z = pp.matmul %h, %w ... pp.yield %loss, %z }       // before
