@@ -30,9 +30,9 @@ struct ValueSources {
 /// Returns the values of the forward that must be kept for a backward that
 /// reads `candidates`. Where layers are computed again, these are the values
 /// that the candidates depend on and that are marked or made elsewhere. Several
-/// views of one value are replaced by that value if it is no larger than they
-/// are. Every choice keeps decisions (isDecision): the backward does not make
-/// them again.
+/// views of one value are replaced by that value if it is no larger than all of
+/// them together. Every choice keeps decisions (isDecision): the backward does
+/// not make them again.
 SmallVector<Value> chooseSaved(const llvm::SetVector<Value> &candidates,
                                Recompute recompute,
                                const ValueSources &sources);

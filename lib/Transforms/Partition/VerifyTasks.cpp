@@ -248,8 +248,8 @@ LogicalResult TaskChecker::checkGradient(TransferOp gradient) {
   return success();
 }
 
-/// Checks a transfer once per step: the parameters of a bucket to a place that
-/// borrows it, or its gradients back to a task that adds them.
+/// Checks a transfer of the step: it brings the parameters of a bucket to a
+/// place that borrows it, or its gradients back to a task that adds them.
 LogicalResult TaskChecker::checkLoan(TransferOp transfer) {
   bool isGradient = transfer.getGradientOf().has_value();
   int64_t owner = transfer.getFrom();
@@ -273,7 +273,7 @@ LogicalResult TaskChecker::checkLoan(TransferOp transfer) {
   return success();
 }
 
-/// Checks the value that a transfer per microbatch sends.
+/// Checks the value that a transfer of each microbatch sends.
 LogicalResult TaskChecker::checkValue(TransferOp transfer) {
   Made made = saved.lookup(transfer.getValue());
   if (!made.task || made.task.getPlace() != transfer.getFrom())

@@ -12,8 +12,8 @@ def PlaceOps : Pass<"pp-place-ops", "::mlir::ModuleOp"> {
     else its first user. If nothing is marked, the ops are cut by cost into the plan's pieces. The
     ops of a place (or a piece) form the fewest stages that leave no cycle.
 
-    Afterwards a `pp.copy` stands on each edge that crosses places, one per value and destination.
-    Parameters stand outside the regions, one per place that uses them. A value that follows cheaply
+    Afterwards a `pp.copy` is on each edge that crosses places, one per value and destination.
+    Parameters are outside the regions, one per place that uses them. A value that follows cheaply
     from inputs and constants is computed in every stage that reads it. In a mesh without an axis
     `pp` all ops are on place 0, whatever the marks say.
 

@@ -10,8 +10,8 @@ def Schedule : Pass<"pp-schedule", "::mlir::ModuleOp"> {
   let description = [{
     Before: tasks. After: for each place a schedule of training and one of evaluation, with no
     communication yet. With one stage every schedule has the same order: prologues, then forward and
-    backward of each microbatch in turn, norm, updates. If the plan's launch is local, the pass does nothing and
-    `pp-schedule-local` orders the runs.
+    backward of each microbatch in turn, norm, updates. If the plan's launch is local, the pass does
+    nothing and `pp-schedule-local` orders the runs.
 
     ```mlir
     pp.schedule 0 attributes {slots = array<i64>} {
@@ -50,8 +50,8 @@ def InsertTransfers : Pass<"pp-insert-transfers", "::mlir::ModuleOp"> {
   let summary = "Starts and waits for the transfers between places";
   let description = [{
     A send starts after the run that makes the value. A receive starts one run before the first run
-    that reads the value, or earlier if the order of its queue requires it; its wait stands before
-    that reader. The wait of a send stands before the first run of its place that starts, in the
+    that reads the value, or earlier if the order of its queue requires it, and is waited for before
+    that reader. A send is waited for before the first run of its place that starts, in the
     simulated schedule, after the start of the receive. In that order of all actions every wait
     comes after the starts that it needs, so nothing can deadlock.
 
