@@ -144,7 +144,7 @@ private:
 };
 
 TaskSums::TaskSums(ModuleOp module) {
-  // The bucket of each parameter, on every place that holds it.
+  // The bucket of each parameter; every place that holds it has the bucket.
   llvm::StringMap<Attribute> bucketOf;
   for (auto bucket : module.getOps<BucketOp>())
     for (auto name : bucket.getParams().getAsRange<StringAttr>())
