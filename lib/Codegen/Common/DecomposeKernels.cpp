@@ -1,8 +1,6 @@
-//===- DecomposeKernels.cpp - Replaces compositions -----------------------===//
-//
-// Before: tasks on local shapes hold composites. After: element ops, sums,
-// maxima, matmuls, and attention, which is a kernel of its own.
-//
+//===- DecomposeKernels.cpp - Replaces composites -------------------------===//
+// Before: tasks on local shapes contain composites. After: element ops, sums,
+// maxima, matmuls, and attention, which has a kernel of its own.
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Codegen/Passes.h"
