@@ -1,4 +1,4 @@
-// What stands beside the charts, the pointer, keys and buttons.
+// The panel next to the charts, the pointer, keys and buttons.
 
 function makeSwatch(run) { return make("i", {style: `background: ${getRunColor(run.index)}`}); }
 
@@ -34,7 +34,7 @@ function showRuns() {
       ["run", "model", "plan", "steps", "last loss", "last evaluation", "best (after step)", "throughput", "time in steps"], rows));
 }
 
-// The step of a run that is nearest to another.
+// Returns the step of a run that is nearest to another.
 function findNearest(run, step) {
   const above = findAbove(run.steps, "step", step);
   const near = [run.steps[above - 1], run.steps[above]].filter((record) => record);
