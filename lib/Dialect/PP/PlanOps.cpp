@@ -82,8 +82,8 @@ LogicalResult BucketOp::verify() {
   return success();
 }
 
-/// Actions between ranks are of the schedules of places, actions between places
-/// of a local one.
+/// Actions between ranks belong to schedules of places, actions between places
+/// to a local schedule.
 LogicalResult ScheduleOp::verify() {
   for (Operation &action : getBody().front()) {
     bool isOfRanks = isa<StartOp, SendOp, RecvOp, WaitOp>(action);
@@ -102,7 +102,7 @@ LogicalResult ScheduleOp::verify() {
   return success();
 }
 
-/// A transfer's end names a transfer.
+/// Verifies that the ends of a transfer name a transfer.
 template <typename OpT>
 static LogicalResult verifyTransfer(OpT op, SymbolTableCollection &symbols) {
   if (!symbols.lookupNearestSymbolFrom<TransferOp>(op, op.getTransferAttr()))

@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Dimension of attention's operands and results along which positions lie.
+/// The sequence dimension of attention's operands and results.
 static constexpr int64_t kAttentionTime = 2;
 
 //===----------------------------------------------------------------------===//
