@@ -1,10 +1,8 @@
-//===- VerifyKernels.cpp - Checks that nothing is left to chance ----------===//
-//
-// The contract of phase `kernels`. Nothing is changed. A task is launches and
-// matmuls on buffers that it is given: no tensor, no allocation, no copy that
-// is not a launch. The arena's ranges follow one another, and every temporary
-// lies inside its task's. What an op reads has been written (TaskMemory.h).
-//
+//===- VerifyKernels.cpp - Checks tasks and arenas of phase kernels -------===//
+// The contract of phase `kernels`. Changes nothing. A task contains launches
+// and matmuls on buffers that it is given: no tensor, no allocation, no copy
+// other than a launch. The arena's ranges are contiguous, and every temporary
+// is within its task's. What an op reads has been written (TaskMemory.h).
 //===----------------------------------------------------------------------===//
 
 #include "TaskMemory.h"

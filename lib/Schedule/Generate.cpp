@@ -59,7 +59,7 @@ static Result<Schedule> findSchedule(std::string_view name) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a schedule wants
+// Requirements of schedules
 //===----------------------------------------------------------------------===//
 
 Result<Shape> ppopt::schedule::getShape(std::string_view name,
@@ -90,7 +90,7 @@ Result<Shape> ppopt::schedule::getShape(std::string_view name,
                                 "; leave --chunks out, or use " + instead);
 }
 
-/// The place of a stage in a schedule of several chunks.
+/// Returns the place of a stage in a schedule of several chunks.
 static int getPlace(int stage, int places, const Shape &shape) {
   int chunk = stage / places, within = stage % places;
   return shape.isVee && chunk % 2 == 1 ? places - 1 - within : within;
@@ -103,8 +103,8 @@ std::vector<int> ppopt::schedule::placeStages(const Shape &shape, int places) {
   return placeOf;
 }
 
-/// Holds that the stages lie on the places as a schedule of several chunks has
-/// them; how many chunks interleaved has, the graph says.
+/// Checks that the stages are on the places that a schedule of several chunks
+/// requires; for interleaved, the number of chunks follows from the graph.
 static std::string checkShape(const Schedule &schedule,
                               const StageGraph &graph) {
   const Shape &shape = schedule.shape;
@@ -146,10 +146,9 @@ static std::string checkMicrobatches(std::string_view name, int microbatches) {
 // Tables
 //===----------------------------------------------------------------------===//
 
-/// Leaves out microbatches that only the published pattern has, and backwards
-/// of stages that have none. No cell reads what another microbatch made, and
-/// the backwards of a stage that has none are read by none: what is left can
-/// still run.
+/// Removes microbatches that only the published pattern has, and backwards of
+/// stages that have none. No cell reads a value of another microbatch, and
+/// nothing reads the missing backwards: the rest can still run.
 static void leaveOut(Table &table, const StageGraph &graph, int microbatches) {
   table.microbatches = microbatches;
   for (std::vector<Cell> &row : table.rows) {
@@ -210,7 +209,7 @@ Result<std::pair<std::string, Table>>
 ppopt::schedule::chooseFastest(const StageGraph &graph, int microbatches,
                                const Link &link) {
   using Choice = std::pair<std::string, Table>;
-  // What gpipe refuses, all do.
+  // A graph that gpipe rejects, all reject.
   Result<Table> any = generate("gpipe", graph, microbatches);
   if (!any)
     return Result<Choice>::failure(any.error);

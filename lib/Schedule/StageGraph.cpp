@@ -1,4 +1,4 @@
-//===- StageGraph.cpp - What a schedule needs to know of a model ----------===//
+//===- StageGraph.cpp - The stages of a model, for schedules --------------===//
 
 #include "ppopt/Schedule/StageGraph.h"
 

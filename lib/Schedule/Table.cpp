@@ -1,4 +1,4 @@
-//===- Table.cpp - A schedule: what each place runs, in order -------------===//
+//===- Table.cpp - A schedule: the runs of each place in order ------------===//
 
 #include "ppopt/Schedule/Table.h"
 
