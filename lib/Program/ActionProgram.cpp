@@ -238,7 +238,7 @@ FailureOr<json::Object> ActionWriter::describe(Operation &action,
       return failure();
     return json::Object{{"do", "norm"}, {"offset", *offset}};
   }
-  return action.emitOpError("is no action that a program has"), failure();
+  return action.emitOpError("is not an action of a program"), failure();
 }
 
 /// Finds values whose life in a slot ends, and the temporaries of a run.

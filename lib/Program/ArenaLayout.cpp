@@ -122,7 +122,8 @@ FailureOr<int64_t> ArenaLayout::getSlotOffset(Operation *action,
       slot >= static_cast<int64_t>(found->second.size()) ||
       found->second[slot] == kElsewhere)
     return action->emitOpError("uses slot ")
-               << slot << ", which its schedule has not on place " << place,
+               << slot << ", which its schedule does not have on place "
+               << place,
            failure();
   return *base + found->second[slot];
 }
@@ -169,7 +170,7 @@ FailureOr<int64_t> ArenaLayout::getOffset(RunOp run, RoleAttr role,
     std::optional<int64_t> field = getStepStateField(name);
     FailureOr<int64_t> base = getRegion("step_state", loc);
     if (!field)
-      return run.emitOpError("the record has no field '") << name << "'",
+      return run.emitOpError("the step state has no field '") << name << "'",
              failure();
     if (failed(base))
       return failure();

@@ -137,8 +137,8 @@ LogicalResult TaskEmitter::emit(Operation &op) {
     LLVM::ReturnOp::create(builder, op.getLoc(), ValueRange());
     return success();
   }
-  return op.emitOpError("is neither a matmul, a launch nor a buffer: it was "
-                        "to be part of a kernel");
+  return op.emitOpError("is neither a matmul, a launch nor a buffer: it "
+                        "should be part of a kernel");
 }
 
 /// Returns the most buffers that a launch of the task takes.
@@ -187,7 +187,7 @@ public:
 
   StringRef getArgument() const override { return "pp-emit-tasks"; }
   StringRef getDescription() const override {
-    return "Makes functions of tasks, and the program's tables";
+    return "Converts tasks to functions and emits the program's tables";
   }
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<LLVM::LLVMDialect, memref::MemRefDialect>();

@@ -196,7 +196,7 @@ LogicalResult ArenaPlanner::addScratch() {
       if (summed == shared.summed.end())
         return start.emitOpError("sums ")
                << start.getWhat()
-               << ", which is no bucket and no task's scalar";
+               << ", which is neither a bucket nor a scalar of a task";
       int64_t bytes =
           llvm::divideCeil(summed->second.elements, start.getGroupSize(plan)) *
           getElementBytes(summed->second.type);

@@ -220,7 +220,7 @@ LogicalResult TaskMemory::write(Operation *op, const ByteRange &range) {
                      refuse(op, "writes", begin, end, range)
                      << " a second time";
                  diag.attachNote(piece->writer->getLoc())
-                     << "they are written here before";
+                     << "the earlier write is here";
                  result = diag;
                });
   memory.write(range, op);
@@ -254,8 +254,8 @@ LogicalResult TaskMemory::verify(LaunchOp op) {
     int64_t inplace = op.getInplace()[i];
     if (inplace >= 0 && !(out == ins[inplace]))
       return op.emitOpError("writes result ")
-             << i << " elsewhere than argument " << inplace
-             << ", in whose place it is to be";
+             << i << " to another buffer than argument " << inplace
+             << ", which it must overwrite";
     for (auto [j, in] : llvm::enumerate(ins))
       if (static_cast<int64_t>(j) != inplace && failed(checkApart(op, out, in)))
         return failure();

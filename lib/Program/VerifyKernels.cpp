@@ -29,11 +29,11 @@ LogicalResult verifyTask(TaskOp task) {
   int64_t temps = task.getTempBytes().value_or(0);
   for (Operation &op : task.getBody().front()) {
     if (!isa<LaunchOp, GemmOp, TempOp, memref::ReinterpretCastOp, ReturnOp>(op))
-      return op.emitOpError("is no launch, matmul or view: a task of phase "
+      return op.emitOpError("is not a launch, matmul or view: a task of phase "
                             "kernels neither allocates nor copies");
     for (Type type : op.getOperandTypes())
       if (!isa<MemRefType>(type))
-        return op.emitOpError("takes a ") << type << ", which is no buffer";
+        return op.emitOpError("takes a ") << type << ", which is not a buffer";
     if (auto view = dyn_cast<memref::ReinterpretCastOp>(op)) {
       MemRefType type = view.getType();
       int64_t end = (view.getStaticOffsets()[0] + type.getNumElements()) *
@@ -62,7 +62,7 @@ LogicalResult verifyArenas(ModuleOp module) {
       if (region.getOffset() + region.getBytes() > end)
         return region.emitOpError("is overlaid and ends at ")
                << region.getOffset() + region.getBytes()
-               << ", but what is in front of it at " << end;
+               << ", but the regions before it end at " << end;
       continue;
     }
     if (static_cast<int64_t>(region.getOffset()) != end)
@@ -70,7 +70,7 @@ LogicalResult verifyArenas(ModuleOp module) {
              << region.getOffset() << ", but the one before ends at " << end;
     if (region.getBytes() % kBufferAlignment != 0)
       return region.emitOpError("is of ")
-             << region.getBytes() << " bytes, no multiple of "
+             << region.getBytes() << " bytes, not a multiple of "
              << kBufferAlignment;
     end += region.getBytes();
   }

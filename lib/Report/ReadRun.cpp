@@ -135,8 +135,8 @@ Error RunReader::goOnAt(int64_t place, int64_t stepsBefore) {
     if (!run.steps.empty())
       run.resumed.push_back(stepsBefore);
   } else if (place <= last) {
-    return makeError("stands behind step " + Twine(last / 2) +
-                     " without a \"start\" between");
+    return makeError("follows step " + Twine(last / 2) +
+                     " without a \"start\" in between");
   }
   startsOver = false;
   last = place;

@@ -48,7 +48,7 @@ static std::string checkRuns(const StageRuns &runs, int stage, int microbatch,
   for (Work work : {Work::Forward, Work::Backward, Work::BackwardInput,
                     Work::BackwardWeight})
     if (runs.count(work) > 1)
-      return name(work) + " stands " + std::to_string(runs.count(work)) +
+      return name(work) + " is " + std::to_string(runs.count(work)) +
              " times in row " + std::to_string(graph.stages[stage].place) +
              ": a stage runs once on a microbatch";
   auto isMissing = [&](Work work) {
@@ -155,7 +155,7 @@ static std::string describeCycle(const Table &table, const StageGraph &graph,
     text += (i == size_t(seenAt[row]) ? "" : "; ") + spell(wait.cell) +
             " reads what " + spell(wait.maker) + " makes";
     if (!(wait.maker == standing))
-      text += ", which stands behind " + spell(standing) + " in row " +
+      text += ", which comes after " + spell(standing) + " in row " +
               std::to_string(wait.makerRow);
   }
   return text;

@@ -95,7 +95,7 @@ std::string spellAction(const ActionLists &lists, int rank, size_t index) {
   std::string text = "action " + std::to_string(index);
   for (size_t before = index; before-- > 0;)
     if (actions[before].kind == RankAction::Run)
-      return text + ", behind " + actions[before].text;
+      return text + ", after " + actions[before].text;
   return text;
 }
 
@@ -403,7 +403,7 @@ private:
     const std::string &text = lists.communications[communication].text;
     std::string line =
         to.kind == Cause::Held
-            ? spellRank(to.rank) + "'s queue is held by " + text
+            ? spellRank(to.rank) + "'s queue is blocked by " + text
             : spellRank(to.rank) + " waits for " + text + " (" +
                   spellAction(lists, to.rank, walk.getPosition(to.rank)) + ")";
     line += ", which ";

@@ -198,7 +198,7 @@ TEST(Generate, RefusesABrokenGraph) {
   graph = makeChain({0, 1, 0});
   graph.edges[0].alsoTo = {2};
   EXPECT_EQ(check(graph), "the edge from stage 0 to stage 2: its value is "
-                          "brought to place 1, of stage 1");
+                          "sent to place 1, of stage 1");
 }
 
 TEST(Generate, ShapesAreWhatTheTablesNeed) {

@@ -90,8 +90,8 @@ static LogicalResult checkOverwritten(KernelOp kernel,
       int64_t argument = inplace[use.getOperandNumber()];
       if (cache &&
           (argument < 0 || kernel.getBody().getArgument(argument) != cache))
-        return step.emitOpError("gives a cache another place than it takes it "
-                                "from; a task ties both");
+        return step.emitOpError("returns a cache in another buffer than it "
+                                "takes; a task must tie both");
     }
   return success();
 }

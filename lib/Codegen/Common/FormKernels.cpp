@@ -155,9 +155,10 @@ LogicalResult checkOps(TaskOp task) {
         isa<ElementOpInterface, MatmulOp, EmbeddingGradOp, ReturnOp>(op) ||
         isAttention(op) || (reduce && reduce.getKind() != ReduceKind::Mean);
     if (!isKnown)
-      return op.emitOpError("is no part of a kernel: it has no scalar code and "
-                            "is neither a matmul nor a sum; run "
-                            "--pp-decompose-kernels first");
+      return op.emitOpError(
+          "can't be part of a kernel: it has no scalar code and "
+          "is neither a matmul nor a sum; run "
+          "--pp-decompose-kernels first");
   }
   return success();
 }

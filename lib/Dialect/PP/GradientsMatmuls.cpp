@@ -125,8 +125,8 @@ PP_ADJOINT(TokenLossOp) {
 PP_ADJOINT(AttentionOp) {
   if (resultGrads[1])
     return emitOpError("has no gradient for its second result, the log-sum-exp,"
-                       " and the loss depends on it; put a pp.detach behind it "
-                       "if that is meant");
+                       " and the loss depends on it; put a pp.detach after it "
+                       "if that is intended");
   auto grad = AttentionGradOp::create(
       builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(),
       getQ(), getK(), getV(), getOut(), getLse(), resultGrads[0],

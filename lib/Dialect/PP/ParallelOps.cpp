@@ -294,7 +294,7 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
       symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
   if (!kernel)
     return emitOpError("launches ")
-           << getKernelAttr() << ", which is no kernel";
+           << getKernelAttr() << ", which is not a kernel";
   unsigned results = getOuts().size() + getResults().size();
   if (kernel.getNumArguments() != getIns().size() ||
       kernel.getNumResults() != results || getInplace().size() != results)
