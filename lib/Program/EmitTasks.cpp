@@ -1,8 +1,10 @@
 //===- EmitTasks.cpp - Converts tasks to functions that call the runtime --===//
+//
 // Before: pp.tasks on buffers, whose kernels are functions already. After: for
 // each task `void @task(ptr rank, ptr args, ptr temps)` (runtime.h), a table of
 // these functions, and the program's JSON as a constant. Plan, buckets, regions
 // and schedules are removed from the module; the JSON has them.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ProgramSymbols.h"

@@ -1,7 +1,9 @@
 //===- PlanArena.cpp - Assigns offsets in the arena -----------------------===//
+//
 // Before: tasks on buffers, buckets, schedules with slots. After: the same, and
 // a pp.region for each range of the arena of each place's ranks, in order. No
 // arena is larger than the plan's device_memory.
+//
 //===----------------------------------------------------------------------===//
 
 #include "MemoryLimit.h"

@@ -1,8 +1,10 @@
 //===- VerifyKernels.cpp - Checks tasks and arenas of phase kernels -------===//
+//
 // The contract of phase `kernels`. Changes nothing. A task contains launches
 // and matmuls on buffers that it is given: no tensor, no allocation, no copy
 // other than a launch. The arena's ranges are contiguous, and every temporary
 // is within its task's. What an op reads has been written (TaskMemory.h).
+//
 //===----------------------------------------------------------------------===//
 
 #include "TaskMemory.h"

@@ -1,6 +1,8 @@
 //===- SchedulePage.cpp - A plan as a page for a browser ------------------===//
+//
 // The document, its style and its scripts are files in SchedulePage/. This file
 // writes the plan as JSON for them; SchedulePage/plan.js describes the format.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Report/SchedulePage.h"

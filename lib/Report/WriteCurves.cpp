@@ -1,6 +1,8 @@
 //===- WriteCurves.cpp - Runs as a page for a browser ---------------------===//
+//
 // The document, its style and its scripts are files in CurvesPage/. This file
 // writes the runs as JSON for them; CurvesPage/runs.js describes the format.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Report/Curves.h"

@@ -1,7 +1,9 @@
 //===- Csv.cpp - Schedules in PyTorch's CSV format ------------------------===//
+//
 // The format of torch.distributed.pipelining: a line is a rank, a cell is
 // <stage><action><microbatch>. An older spelling has B for the input part and
 // BW for the full backward; the present one has I and B.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Schedule/Table.h"

@@ -1,7 +1,9 @@
 //===- DualPipeV.cpp - dualpipe-v -----------------------------------------===//
+//
 // DeepSeek's DualPipeV, the half of DualPipe that keeps one copy of the
 // parameters: the eight steps of its dualpipev.py, with the same names. Pairs
 // that it overlaps follow one another here.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Generators.h"

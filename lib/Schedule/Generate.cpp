@@ -77,13 +77,13 @@ Result<Shape> ppopt::schedule::getShape(std::string_view name,
   std::string wants = "schedule '" + std::string(name) + "' ";
   std::string instead;
   if (name == "interleaved") {
-    wants += "wants two or more stages a place";
+    wants += "wants two or more stages per place";
     instead = "'1f1b' for one";
   } else if (shape.chunks == 2) {
-    wants += "has two stages a place";
+    wants += "has two stages per place";
     instead = *chunks == 1 ? "'zb-h1' for one" : "'interleaved' for more";
   } else {
-    wants += "has one stage a place";
+    wants += "has one stage per place";
     instead = "'interleaved' for more";
   }
   return Result<Shape>::failure(wants + ", not " + std::to_string(*chunks) +
@@ -112,8 +112,8 @@ static std::string checkShape(const Schedule &schedule,
     return "";
   std::string wants =
       "schedule '" + schedule.name + "' wants " +
-      (shape.isVee ? "two stages a place, down the places and up again ("
-                   : "two or more stages a place, dealt out in turn (");
+      (shape.isVee ? "two stages per place, down the places and up again ("
+                   : "two or more stages per place, dealt out in turn (");
   for (int stage = 0; stage < 2 * graph.places; ++stage)
     wants += (stage ? " " : "") +
              std::to_string(getPlace(stage, graph.places, shape));

@@ -1,4 +1,5 @@
 //===- ListSchedule.cpp - naive, gpipe, 1f1b, zb-h1 on any graph ----------===//
+//
 // A free place runs the ready cell that the policy ranks first. Time is counted
 // in units (a forward, an input and a weight part take one each), so that the
 // table does not change with measured costs, and equals the published one on a
@@ -9,6 +10,7 @@
 // also rules out deadlock: for the earliest microbatch with a forward or an
 // input part left, only a weight part that may run can block the first of
 // these.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Dependencies.h"

@@ -1,7 +1,9 @@
 //===- ZeroBubbleV.cpp - zb-v ---------------------------------------------===//
+//
 // Qi et al., Pipeline Parallelism with Controllable Memory, 2024: two chunks
 // per place in a V, so that the last forward of a microbatch is on the place of
 // its first. Row by row as in PyTorch's ScheduleZBVZeroBubble.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Generators.h"

@@ -1,6 +1,8 @@
 //===- Cost.h - Estimated times of ops ------------------------------------===//
+//
 // A cost estimate for the CPU target, from the ops' iteration spaces alone. The
 // partitioning by cost, the simulated time of a schedule and `plan` use it.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_ANALYSIS_COST_H

@@ -1,6 +1,8 @@
 //===- Thresholds.h - Constants that change the code path -----------------===//
+//
 // Each has a default that users never change. Tests set small values, so that
 // small models exercise every path.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_ANALYSIS_THRESHOLDS_H

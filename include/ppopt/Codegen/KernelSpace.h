@@ -1,7 +1,9 @@
 //===- KernelSpace.h - The space of a kernel, and how ops read it ---------===//
+//
 // A kernel's space is rows × columns. Columns are the last dimension whose size
 // is not 1; rows are all dimensions before it. A tensor is full if it has as
 // many elements as the space, and of row level if it has one element per row.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_CODEGEN_KERNELSPACE_H

@@ -1,6 +1,8 @@
 //===- ViewFolding.h - Views as strides of matmuls ------------------------===//
+//
 // Reshapes, transposes, slices and broadcasts before a matmul are folded into
 // the strides with which it reads its operands.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_CODEGEN_VIEWFOLDING_H

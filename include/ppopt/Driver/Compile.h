@@ -1,5 +1,7 @@
 //===- Compile.h - From a model to an executable, phase by phase ----------===//
+//
 // The driver's interface to the compiler. Nothing here reads the command line.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_DRIVER_COMPILE_H

@@ -1,6 +1,8 @@
 //===- PlanReport.h - Predicted time and memory of a plan -----------------===//
+//
 // Collected in two steps: a task's time is estimated from its ops on tensors,
 // and its memory is known once it is on buffers.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_DRIVER_PLANREPORT_H

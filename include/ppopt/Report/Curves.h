@@ -1,6 +1,8 @@
 //===- Curves.h - Runs of executables as curves ---------------------------===//
+//
 // Reads the `--log` files of executables (docs/running.md) and draws loss,
 // gradient norm and throughput of one or several runs on one page.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_REPORT_CURVES_H

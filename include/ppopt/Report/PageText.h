@@ -1,8 +1,10 @@
 //===- PageText.h - Pages for a browser -----------------------------------===//
+//
 // A page is one self-contained file: a document with its style, its script and,
 // as a JavaScript value, the data that the script draws. The parts that pages
 // share (base.css, base.js) are in lib/Report/PageBase; cmake/PpoptPage.cmake
 // compiles parts into sources.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_REPORT_PAGETEXT_H

@@ -1,4 +1,5 @@
 //===- Rendezvous.h - Can a set of action lists deadlock? -----------------===//
+//
 // Every rank executes a list of actions. A start never blocks; a wait blocks
 // until its communication is complete. A communication is complete when all its
 // participants have started it and, on each of them, everything started before
@@ -8,6 +9,7 @@
 // There are no races: no action of one rank takes a choice from another. So one
 // run that goes as far as it can decides for all orders; the test checks this
 // against all interleavings.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_SCHEDULE_RENDEZVOUS_H

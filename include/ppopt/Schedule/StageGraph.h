@@ -1,7 +1,9 @@
 //===- StageGraph.h - The stages of a model, for schedules ----------------===//
+//
 // The library `lib/Schedule` is plain C++ on these structs, without MLIR. The
 // compiler fills them from the tasks of phase `partitioned`; tests fill them by
 // hand.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_SCHEDULE_STAGEGRAPH_H

@@ -1,8 +1,10 @@
 //===- BlockCode.h - Vector code on blocks of matrices --------------------===//
+//
 // Building blocks of kernels that compute matmuls themselves. Blocks are in
 // scratch memory on the stack, in the compute type (f32 for bf16), row-major,
 // aligned, padded to whole vectors. Operands of the kernel are strided, in
 // their own type.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_LIB_CODEGEN_CPU_BLOCKCODE_H

@@ -1,6 +1,8 @@
 //===- EmitColumns.cpp - Kernels that reduce rows, and scatters -----------===//
+//
 // A tile is a run of columns. Rows are processed in order, so the order of a
 // sum does not depend on the number of threads.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Codegen/ElementPuller.h"

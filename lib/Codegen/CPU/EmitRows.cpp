@@ -1,4 +1,5 @@
 //===- EmitRows.cpp - Kernels over rows: sweeps over columns --------------===//
+//
 // A row is processed in sweeps. Each computes the reductions whose operands
 // depend on no later sweep, and writes the results that are complete by then.
 // Without reductions, and if all reads are at the same index, the space is one
@@ -7,6 +8,7 @@
 // The order of a reduction follows from its type and the row's length,
 // regardless of what else the sweep computes: lane l takes the elements l, l +
 // lanes, …, and lanes are combined by halves.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Codegen/ElementPuller.h"

@@ -1,6 +1,8 @@
 //===- DecomposeKernels.cpp - Replaces composites -------------------------===//
+//
 // Before: tasks on local shapes contain composites. After: element ops, sums,
 // maxima, matmuls, and attention, which has a kernel of its own.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Codegen/Passes.h"

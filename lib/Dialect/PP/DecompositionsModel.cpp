@@ -1,6 +1,8 @@
 //===- DecompositionsModel.cpp - Composites without a gradient ------------===//
+//
 // Replaced in phase model, while shapes are global: a mean divides by the count
 // of the global batch.
+//
 //===----------------------------------------------------------------------===//
 
 #include "TensorBuilder.h"

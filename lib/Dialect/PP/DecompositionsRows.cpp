@@ -1,7 +1,9 @@
 //===- DecompositionsRows.cpp - Composites over the last dimension --------===//
+//
 // Replaced when kernels are formed, on local shapes: only the dimensions before
 // the row are partitioned. Statistics, sums and exponentials of bf16 rows are
 // f32.
+//
 //===----------------------------------------------------------------------===//
 
 #include "TensorBuilder.h"

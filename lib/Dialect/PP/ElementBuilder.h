@@ -1,6 +1,8 @@
 //===- ElementBuilder.h - Emits scalar code -------------------------------===//
+//
 // An op's element is a scalar formula in arith and math ops. An ElementBuilder
 // emits them at one insertion point and one location.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_LIB_DIALECT_PP_ELEMENTBUILDER_H

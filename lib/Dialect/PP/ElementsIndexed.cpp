@@ -1,6 +1,8 @@
 //===- ElementsIndexed.cpp - Scalar code of constants, iota, dropout ------===//
+//
 // Elements that depend on their index, in the global tensor if the op has a
 // tile.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ElementBuilder.h"

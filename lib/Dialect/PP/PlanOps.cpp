@@ -77,7 +77,7 @@ LogicalResult BucketOp::verify() {
   if (getBorrowed() && getPlaces().size() < 2)
     return emitOpError("is borrowed, and no place but its owner holds it");
   if (!getOffsets().empty() && getOffsets().back() >= getElements())
-    return emitOpError("an offset lies beyond its ")
+    return emitOpError("an offset is beyond its ")
            << getElements() << " elements";
   return success();
 }

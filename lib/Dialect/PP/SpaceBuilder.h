@@ -1,6 +1,8 @@
 //===- SpaceBuilder.h - Building iteration spaces -------------------------===//
+//
 // In every space the product of the extents of a dimension's loops is its size,
 // unless the list is empty.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_LIB_DIALECT_PP_SPACEBUILDER_H

@@ -1,6 +1,8 @@
 //===- TensorBuilder.h - Builds formulas on tensors -----------------------===//
+//
 // Gradients and decompositions are formulas on tensors. A TensorBuilder builds
 // their ops at one insertion point and one location.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_LIB_DIALECT_PP_TENSORBUILDER_H

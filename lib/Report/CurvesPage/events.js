@@ -54,7 +54,7 @@ function showTip(event) {
   const tip = find("tip"), shown = runs.filter((run) => run.shown);
   tip.hidden = view.pointed === null || view.dragged !== null || shown.length === 0;
   if (tip.hidden) return;
-  const heads = ["", "step", "loss", ...(view.weight > 0 ? ["smoothed"] : []), "norm", "a second", "evaluation"];
+  const heads = ["", "step", "loss", ...(view.weight > 0 ? ["smoothed"] : []), "norm", "per second", "evaluation"];
   tip.replaceChildren(makeTable(heads, shown.map(describePointed)));
   placeTip(tip, event, section.getBoundingClientRect().right);
 }

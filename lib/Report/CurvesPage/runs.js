@@ -14,7 +14,7 @@ const units = [...new Set(runs.filter((run) => run.steps.length).map((run) => ru
 const charts = [
   {field: "loss", name: "loss", part: 5, hasZero: false, canBeLogarithmic: true},
   {field: "norm", name: "norm of the gradient", part: 2.5, hasZero: false, canBeLogarithmic: true},
-  {field: "rate", name: `${units.join(" or ")} a second`, part: 2.5, hasZero: true, canBeLogarithmic: false},
+  {field: "rate", name: `${units.join(" or ")} per second`, part: 2.5, hasZero: true, canBeLogarithmic: false},
 ].filter((chart) => runs.some((run) => run.steps.some((step) => step[chart.field] !== null) ||
                                        (chart.field === "loss" && run.evaluations.length)));
 

@@ -51,7 +51,7 @@ function showStage() {
   const stage = plan.stages[index];
   const parts = [make("h2", {}, `Stage ${index}`, make("small", {}, `on place ${stage.place}` + (view.kept >= 0 ? ", kept" : "")))];
   parts.push(make("p", {}, `F ${spellTime(stage.forward)}` +
-      (stage.backward ? `, I ${spellTime(stage.input)}, W ${spellTime(stage.weight)}` : ", no backward") + " a microbatch"));
+      (stage.backward ? `, I ${spellTime(stage.input)}, W ${spellTime(stage.weight)}` : ", no backward") + " per microbatch"));
   if (stage.inputs.length) parts.push(make("h3", {}, "Reads the inputs"), make("p", {}, stage.inputs.join(", ")));
   if (stage.boundaries.length) {
     parts.push(make("h3", {}, "Boundaries"));

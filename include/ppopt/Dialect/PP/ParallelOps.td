@@ -150,7 +150,7 @@ def PP_TaskKind : PP_Enum<"TaskKind", "what a task does", [
   I32EnumAttrCase<"BackwardWeight", 4, "backward_weight">,
   I32EnumAttrCase<"Norm", 5, "norm">,
   I32EnumAttrCase<"Update", 6, "update">,
-  I32EnumAttrCase<"Collect", 7, "collect">,    // adds the gradients of those who borrow a bucket
+  I32EnumAttrCase<"Collect", 7, "collect">,    // adds the gradients of places that borrow a bucket
   I32EnumAttrCase<"Loss", 8, "loss">]>;         // evaluation's part of a forward whose training's is in the backward
 def PP_TaskKindAttr : EnumAttr<PP_Dialect, PP_TaskKind, "task_kind"> {
   let assemblyFormat = "$value";
