@@ -1,4 +1,4 @@
-//===- Cost.cpp - How long ops take ---------------------------------------===//
+//===- Cost.cpp - Estimated times of ops ----------------------------------===//
 
 #include "ppopt/Analysis/Cost.h"
 
@@ -10,16 +10,16 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-// One core with AVX-512, two busy: fitted to the processor time of all tasks of
-// five GPTs (width 128 to 768, 128 to 768 tokens, vocabularies of 256 and 8192,
-// two and four microbatches), which they give back to 6 % (test/bench). The
-// bytes are those of tasks whose activations the caches hold, and the elements
-// include ops that only move them.
+// Fitted for one core with AVX-512 while two are busy, to the CPU time of all
+// tasks of five GPTs (width 128 to 768, 128 to 768 tokens, vocabularies of 256
+// and 8192, two and four microbatches). They reproduce these times within 6 %
+// (test/bench). The bytes are those of tasks whose activations fit in the
+// caches, and the elements include ops that only move them.
 static constexpr double kFlopsPerNs = 105;
 static constexpr double kBytesPerNs = 70;
 static constexpr double kElementsPerNs = 10;
 
-// Between processes of one machine: a copy into and one out of shared memory.
+// Between processes on one machine: a copy into and one out of shared memory.
 static constexpr double kTransferLatencyNs = 20000;
 static constexpr double kTransferBytesPerNs = 4;
 
@@ -84,8 +84,8 @@ bool pp::isFree(Operation *op) {
 // Work of one op
 //===----------------------------------------------------------------------===//
 
-/// A sum over a loop that two operands have in common. Indices are not
-/// multiplied.
+/// Returns whether the op sums over a loop that two operands share. Indices are
+/// not multiplied.
 static bool sumsMatmuls(Operation *op, const IterationSpace &space) {
   for (auto [i, loop] : llvm::enumerate(space.loops)) {
     if (loop.kind != LoopKind::Sum)
@@ -105,13 +105,13 @@ bool pp::isMatmul(Operation *op) {
   return space && sumsMatmuls(op, space.getIterationSpace());
 }
 
-/// An op that computes nothing.
+/// Returns whether an op computes nothing.
 static bool isGiven(Operation *op) {
   return isa<ParamOp, CopyOp, CheckpointOp>(op) ||
          op->hasTrait<OpTrait::ConstantLike>();
 }
 
-/// Whether a value stays in the kernel that computes it.
+/// Returns whether a value stays in the kernel that computes it.
 static bool isFused(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || !isa<ElementOpInterface>(op) || !value.hasOneUse())
@@ -121,8 +121,8 @@ static bool isFused(Value value) {
          isa<IterationSpaceOpInterface>(user) && !isMatmul(user);
 }
 
-/// Whether only a part of operand `i` is read, which its indices or offsets
-/// choose: it has a whole loop of its own.
+/// Returns whether only a part of operand `i` is read, chosen by indices or
+/// offsets: it has a whole loop of its own.
 static bool isLookedUp(const IterationSpace &space, unsigned i) {
   llvm::SmallDenseSet<unsigned> others;
   auto add = [&](ArrayRef<TensorLoops> tensors) {
@@ -138,8 +138,8 @@ static bool isLookedUp(const IterationSpace &space, unsigned i) {
   });
 }
 
-/// What the op reads of operand `i`: no more than it writes where indices
-/// choose what is read.
+/// Returns the bytes that the op reads of operand `i`: at most those that it
+/// writes if indices choose what is read.
 static double getBytesRead(Operation *op, const IterationSpace &space,
                            unsigned i) {
   double bytes = getBytes(op->getOperand(i));
@@ -153,7 +153,7 @@ static double getBytesRead(Operation *op, const IterationSpace &space,
 
 namespace {
 
-/// Ops that are built to be looked at, and are gone afterwards.
+/// Ops that are built for inspection and erased afterwards.
 class Scratch {
 public:
   explicit Scratch(MLIRContext *context) : builder(context) {
@@ -177,7 +177,7 @@ public:
 
 } // namespace
 
-/// Pairs of a query and a key that it sees.
+/// Returns the number of pairs of a query and a key that it sees.
 template <typename OpT> static double countPairs(OpT op) {
   ArrayRef<int64_t> q = getShape(op.getQ());
   double keys = getShape(op.getK())[2];
@@ -185,8 +185,9 @@ template <typename OpT> static double countPairs(OpT op) {
   return static_cast<double>(q[0] * q[1] * q[2]) * seen;
 }
 
-/// What attention computes, whose loops do not show it, as they are whole: the
-/// FLOPs of its matmuls, and steps on each score. Nothing for all other ops.
+/// Returns the work of attention, which does not follow from its loops, as they
+/// are whole: the FLOPs of its matmuls, and operations on each score. Nothing
+/// for all other ops.
 static Work getWorkOfAttention(Operation *op) {
   auto widthOf = [](Value x) { return static_cast<double>(getShape(x)[3]); };
   Work work;
@@ -196,7 +197,7 @@ static Work getWorkOfAttention(Operation *op) {
         2 * pairs * (widthOf(forward.getQ()) + widthOf(forward.getV()));
     work.elements = 6 * pairs;
   } else if (auto step = dyn_cast<AttentionStepOp>(op)) {
-    // Of the last position.
+    // At the last position.
     ArrayRef<int64_t> cache = getShape(step.getKCache());
     double pairs = static_cast<double>(cache[0] * cache[1] * cache[2]);
     work.flops = 2 * pairs * (widthOf(step.getQ()) + widthOf(step.getV()));
@@ -210,7 +211,7 @@ static Work getWorkOfAttention(Operation *op) {
   return work;
 }
 
-/// What an op computes that is no composition, or a composition of the model.
+/// Adds the work of an op that is not a composite, or a model composite.
 static void addComputation(Operation *op, const IterationSpace &space,
                            Work &work) {
   work += getWorkOfAttention(op);
@@ -258,8 +259,9 @@ Work pp::estimateWork(Operation *op) {
   return work;
 }
 
-/// What of the accumulator changes: no more than the value is made of where
-/// indices choose the place of each part, in a loop that the result alone has.
+/// Returns the bytes of the accumulator that change: at most those of the
+/// value's operands if indices choose the place of each part, in a loop that
+/// only the result has.
 static double getBytesAccumulated(AccumulateOp sum) {
   double bytes = getBytes(sum.getResult());
   auto op = sum.getValue().getDefiningOp<IterationSpaceOpInterface>();
@@ -335,7 +337,7 @@ Work pp::estimateBackwardWork(Operation *op, ArrayRef<bool> needed) {
             : Value());
   if (llvm::none_of(resultGrads, [](Value grad) { return bool(grad); }))
     return {};
-  // Autodiff says what can't be differentiated, if it has to be.
+  // Autodiff reports what can't be differentiated, if it has to be.
   ScopedDiagnosticHandler silent(op->getContext(),
                                  [](Diagnostic &) { return success(); });
   if (failed(differentiable.buildAdjoint(scratch.builder, resultGrads, needed,

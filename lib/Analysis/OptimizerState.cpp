@@ -1,4 +1,4 @@
-//===- OptimizerState.cpp - What an optimizer keeps of each parameter -----===//
+//===- OptimizerState.cpp - The states of an optimizer --------------------===//
 
 #include "ppopt/Analysis/OptimizerState.h"
 

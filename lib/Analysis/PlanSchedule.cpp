@@ -45,7 +45,7 @@ private:
 
   ModuleOp module;
   StageGraph graph;
-  /// Of each saved value the task of a stage that makes it.
+  /// For each saved value, the task of a stage that makes it.
   llvm::StringMap<TaskOp> makers;
   llvm::StringMap<size_t> edgeOf; ///< by transfer
 };
@@ -62,7 +62,7 @@ void GraphBuilder::addTask(TaskOp task) {
     stage.forwardTime = time;
     break;
   case TaskKind::Backward:
-    // Of two matmuls for each of the forward, one is the weight's.
+    // Of the two matmuls per matmul of the forward, one is the weight's.
     stage.inputTime = time / 2;
     stage.weightTime = time / 2;
     break;
@@ -81,8 +81,7 @@ void GraphBuilder::addTask(TaskOp task) {
       makers[task.getResultRole(i).getName()] = task;
 }
 
-/// Transfers of microbatches, and values that stages of one place hand to each
-/// other.
+/// Adds transfers of microbatches, and values between stages of one place.
 void GraphBuilder::addEdges() {
   for (auto transfer : module.getOps<TransferOp>())
     if (!transfer.getStep()) {
@@ -112,8 +111,8 @@ void GraphBuilder::addEdges() {
   }
 }
 
-/// A task that reads a transferred value, if no other of its stage has read it
-/// before: backwards are behind the forward of their stage.
+/// Adds a task that reads a transferred value, if no other task of its stage
+/// read it before: backwards come after the forward of their stage.
 void GraphBuilder::addReaders(TaskOp task) {
   bool isForward = task.getKind() == TaskKind::Forward;
   if (!isForward && task.getKind() != TaskKind::Backward &&
@@ -195,7 +194,7 @@ void pp::nameTable(PlanOp plan, StringRef path) {
   plan->setLoc(NameLoc::get(name, plan.getLoc()));
 }
 
-/// Of the table: the file that the user brought, else the plan's.
+/// Returns the location of the table: the user's file, or the plan.
 static Location getTableLoc(PlanOp plan) {
   auto named = dyn_cast<NameLoc>(plan.getLoc());
   return named ? Location(NameLoc::get(named.getName())) : plan.getLoc();

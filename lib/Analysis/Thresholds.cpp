@@ -17,7 +17,7 @@ struct Entry {
 
 } // namespace
 
-/// By enumerator.
+/// Indexed by enumerator.
 static constexpr Entry kEntries[] = {
 #define PP_THRESHOLD(enumerator, name, value, least, text) {name, value, least},
 #include "ppopt/Analysis/Thresholds.def"
@@ -34,7 +34,7 @@ int64_t pp::getThreshold(Operation *op, Threshold threshold) {
   return value ? std::max(value.getInt(), entry.least) : entry.value;
 }
 
-/// Calls `set` for each part of the text. What is wrong with it.
+/// Calls `set` for each part of the text. Returns what is wrong with it.
 static std::string
 parseThresholds(StringRef text,
                 llvm::function_ref<void(const Entry &, int64_t)> set) {

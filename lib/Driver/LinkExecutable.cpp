@@ -16,9 +16,9 @@
 
 using namespace mlir;
 
-/// What executables link besides the runtime's archive, and the Debian packages
-/// that have it. OpenMP's pool is GNU's, the one that oneDNN runs on: a second
-/// pool would fight it for the cores.
+/// Libraries that executables link besides the runtime's archive, and the
+/// Debian packages that contain them. The OpenMP runtime is GNU's, which oneDNN
+/// uses: a second thread pool would compete for the cores.
 struct LinkLibrary {
   StringRef flag, package;
 };
@@ -32,8 +32,9 @@ static constexpr LinkLibrary linkLibraries[] = {
     {"-lm", "libc6-dev"},
 };
 
-/// One line for libraries that the linker misses; empty where its log tells of
-/// none. Each brings errors of its own, or a page of undefined symbols.
+/// Returns one line for the libraries that the linker misses; empty if its log
+/// names none. Each missing library causes errors of its own, or a page of
+/// undefined symbols.
 static std::string explainMissing(StringRef log) {
   SmallVector<std::string> missing;
   auto add = [&](const Twine &text) {
@@ -61,11 +62,11 @@ static std::string explainMissing(StringRef log) {
                          : "this machine lacks " + llvm::join(missing, "; ");
 }
 
-/// Where what links is looked for, unless ppopt was built with another: not in
-/// the user's PATH, which may begin with anything.
+/// The directory of the link tools, unless ppopt was built with others: not the
+/// user's PATH, which may begin with anything.
 static constexpr StringRef systemTools = "/usr/bin";
 
-/// The tool that links: the one ppopt was built with, or the system's where
+/// Returns the link driver: the one ppopt was built with, or the system's if
 /// that is not on this machine.
 static std::optional<std::string> findLinkDriver() {
   if (llvm::sys::fs::can_execute(PPOPT_LINK_DRIVER))
@@ -77,8 +78,8 @@ static std::optional<std::string> findLinkDriver() {
   return std::nullopt;
 }
 
-/// Whether the driver is a clang whose installation has lld, which links a
-/// program in half of GNU ld's time.
+/// Returns whether the driver is a clang whose installation has lld, which
+/// links a program in half of GNU ld's time.
 static bool hasLld(StringRef driver) {
   SmallString<128> path;
   if (llvm::sys::fs::real_path(driver, path) ||
@@ -89,8 +90,8 @@ static bool hasLld(StringRef driver) {
   return llvm::sys::fs::can_execute(path);
 }
 
-/// The environment with a PATH in which the driver finds its linker: beside
-/// itself or among the system's tools.
+/// Returns the environment with a PATH in which the driver finds its linker:
+/// next to the driver or among the system's tools.
 static std::vector<std::string> getLinkEnvironment(StringRef driver) {
   std::vector<std::string> variables;
   for (char **each = environ; *each; ++each)
@@ -118,7 +119,7 @@ LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
                   " nor one in " +
                   systemTools + "; install g++");
 
-  // Where the executable looks for the MPI module unless it lies beside it.
+  // Where the executable looks for the MPI module if it is not next to it.
   std::string modules = ("-Wl,-rpath," + prefix + "/lib/ppopt").str();
   SmallVector<StringRef> command = {*driver, "-o", executable};
   command.append(objects.begin(), objects.end());

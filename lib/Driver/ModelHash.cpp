@@ -1,4 +1,4 @@
-//===- ModelHash.cpp - What a model computes, as a number -----------------===//
+//===- ModelHash.cpp - A hash of what a model computes --------------------===//
 
 #include "ppopt/Driver/ModelHash.h"
 
@@ -18,7 +18,7 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Marks say what a plan makes of the model.
+/// Drops marks: they belong to a plan, not to the model.
 static void dropMarks(ModuleOp model) {
   FailureOr<func::FuncOp> entry = findEntry(model);
   if (succeeded(entry))
@@ -36,7 +36,7 @@ static bool runPass(ModuleOp module, std::unique_ptr<Pass> pass) {
 }
 
 std::string pp::hashModel(ModuleOp model) {
-  // A model that some pass refuses is refused later, with the user's flags.
+  // A model that a pass rejects is rejected later, with the user's flags.
   ScopedDiagnosticHandler silence(model.getContext(),
                                   [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> copy = model.clone();

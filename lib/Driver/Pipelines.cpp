@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - The passes of each phase: the compiler's contents --===//
+//===- Pipelines.cpp - The passes of each phase ---------------------------===//
 
 #include "ppopt/Codegen/NativeCode.h"
 #include "ppopt/Codegen/Passes.h"
@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// The part of the options that the module carries on as its pp.plan.
+/// Returns the options that the module carries on as its pp.plan.
 static InsertPlanOptions makePlanOptions(const PlanOptions &options) {
   InsertPlanOptions plan;
   plan.mesh = llvm::join(llvm::map_range(options.mesh,
@@ -41,9 +41,9 @@ static InsertPlanOptions makePlanOptions(const PlanOptions &options) {
   return plan;
 }
 
-/// What the program that generates goes through in place of the phases of the
-/// one that trains: it has one position of one row on one place, no gradients,
-/// and one task.
+/// Adds the passes of the generating program, in place of those of the training
+/// program: it has one position of one row on one place, no gradients, and one
+/// task.
 static void addGeneratorPasses(Phase phase, OpPassManager &manager,
                                const PlanOptions &options) {
   switch (phase) {
@@ -65,7 +65,7 @@ static void addGeneratorPasses(Phase phase, OpPassManager &manager,
   }
 }
 
-/// What both programs go through, or the one that trains.
+/// Adds the passes of both programs, or of the training program.
 static void addPasses(Phase phase, OpPassManager &manager,
                       const PlanOptions &options) {
   switch (phase) {
@@ -77,7 +77,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
       manager.addPass(createResizeBatch({*options.batch}));
     manager.addPass(createInsertPlan(makePlanOptions(options)));
     manager.addPass(createDecomposeModel());
-    // Marks are regions until ops have places: equal ops of two places stay
+    // Marks are regions until ops have places: equal ops on two places stay
     // two.
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createMixPrecision());
@@ -125,7 +125,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
   }
 }
 
-/// Phases without a verifier of their own hold what the ops' verifiers check.
+/// In phases without a verifier of their own the ops' verifiers are the check.
 static void addVerifier(Phase phase, OpPassManager &manager) {
   switch (phase) {
   case Phase::Model:

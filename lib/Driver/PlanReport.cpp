@@ -1,4 +1,4 @@
-//===- PlanReport.cpp - What a plan comes to ------------------------------===//
+//===- PlanReport.cpp - Predicted time and memory of a plan ---------------===//
 
 #include "ppopt/Driver/PlanReport.h"
 
@@ -37,8 +37,8 @@ static std::string spellShape(Type type) {
   return text;
 }
 
-/// What a stage's forward reads, evaluation's loss included; that of frozen
-/// stages too. Both may read the same.
+/// Adds what a stage's forward reads, also for evaluation's loss and for frozen
+/// stages. Training and evaluation may read the same.
 static void addForward(TaskOp task, StageReport &stage) {
   auto &parameters = stage.note.parameters;
   auto &inputs = stage.note.inputs;
@@ -59,7 +59,8 @@ static void addForward(TaskOp task, StageReport &stage) {
     stage.ops += !op.hasTrait<OpTrait::ConstantLike>();
 }
 
-/// The saved and received values of forwards that a backward takes, by name.
+/// Adds the saved and received values of forwards that a backward takes, by
+/// name.
 static void addSaved(TaskOp task, const llvm::StringSet<> &ofForwards,
                      llvm::StringMap<int64_t> &saved) {
   for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
@@ -122,8 +123,8 @@ static std::vector<StageReport> describeStages(ModuleOp module, size_t count) {
 // Places
 //===----------------------------------------------------------------------===//
 
-/// When each action of a place's schedule ends; other actions than runs of
-/// stages take no time.
+/// Returns when each action of a place's schedule ends; actions other than runs
+/// of stages take no time.
 static std::vector<double> findTimes(ScheduleOp schedule, const SlotUses &uses,
                                      const std::vector<TimedCell> &row,
                                      bool wantsStart) {
@@ -143,7 +144,7 @@ static std::vector<double> findTimes(ScheduleOp schedule, const SlotUses &uses,
   return times;
 }
 
-/// The bytes that live in slots, from each moment at which they change.
+/// Returns the bytes in slots, from each time at which they change.
 static std::vector<MemoryStep> traceSlots(ScheduleOp schedule,
                                           const SlotUses &uses,
                                           const std::vector<TimedCell> &row) {
@@ -162,7 +163,7 @@ static std::vector<MemoryStep> traceSlots(ScheduleOp schedule,
   return steps;
 }
 
-/// What goes once a step.
+/// Describes the transfers that run once per step.
 static std::vector<LoanReport> describeLoans(ModuleOp module) {
   std::vector<LoanReport> loans;
   for (auto transfer : module.getOps<TransferOp>())
@@ -234,8 +235,8 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// The runtime's checkpoint_shares.h: parameters and states that the place owns
-/// are shared out among its ranks.
+/// Computes the same as the runtime's checkpoint_shares.h: parameters and
+/// states that the place owns are divided among its ranks.
 static int64_t findCheckpointBytes(ModuleOp module, PlanOp plan, int64_t place,
                                    size_t ranks) {
   size_t states = getOptimizerStates(plan.getOptimizer()).size();

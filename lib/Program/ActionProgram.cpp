@@ -41,12 +41,12 @@ private:
   const ProgramIndex &index;
   ArrayRef<ArenaLayout> layouts;
   json::Array actions;
-  /// What nobody reads after an action: [offset, bytes] on its place.
+  /// Memory that is dead after an action: [offset, bytes] on its place.
   DenseMap<Operation *, json::Array> dead;
 };
 
-/// Whose arena the offsets of an action mean. What is for all places stands on
-/// the first; a copy stands where it comes from.
+/// Returns the place whose arena the offsets of an action refer to: the first
+/// for all places, the source for a copy.
 int64_t ActionWriter::getPlace(Operation &action) {
   if (!schedule.isLocal())
     return schedule.getPlace();
@@ -59,7 +59,8 @@ int64_t ActionWriter::getPlace(Operation &action) {
   return 0;
 }
 
-/// Where a transfer finds or puts a value: in a slot, or in a bucket's range.
+/// Returns where a transfer reads or writes a value: in a slot, or in a
+/// bucket's range.
 FailureOr<int64_t> ActionWriter::getOffset(Operation *action,
                                            const SlotUse &use) {
   const ArenaLayout &layout = layouts[use.place];
@@ -120,7 +121,7 @@ FailureOr<json::Object> ActionWriter::describeStart(StartOp start) {
   return action;
 }
 
-/// A send or a receive.
+/// Describes a send or a receive.
 template <typename OpT>
 FailureOr<json::Object> ActionWriter::describeTransfer(OpT end, StringRef op,
                                                        int64_t peer) {
@@ -184,7 +185,7 @@ void ActionWriter::add(json::Object action, int64_t place) {
   actions.push_back(std::move(action));
 }
 
-/// What accumulates over microbatches begins at zero: gradients and scalars.
+/// Zeroes what accumulates over microbatches: gradients and scalars.
 void ActionWriter::addZeros(int64_t place) {
   int64_t begin = 0, end = 0;
   auto flush = [&] {
@@ -209,7 +210,7 @@ void ActionWriter::addZeros(int64_t place) {
   flush();
 }
 
-/// An action that is one action of the program.
+/// Describes an action that is one action of the program.
 FailureOr<json::Object> ActionWriter::describe(Operation &action,
                                                int64_t place) {
   if (auto run = dyn_cast<RunOp>(action))
@@ -237,10 +238,10 @@ FailureOr<json::Object> ActionWriter::describe(Operation &action,
       return failure();
     return json::Object{{"do", "norm"}, {"offset", *offset}};
   }
-  return action.emitOpError("is no action that a program has"), failure();
+  return action.emitOpError("is not an action of a program"), failure();
 }
 
-/// Values whose life in a slot ends, and the temporaries of a run.
+/// Finds values whose life in a slot ends, and the temporaries of a run.
 LogicalResult ActionWriter::findDead() {
   SmallVector<Operation *> list;
   for (Operation &action : schedule.getBody().front())
@@ -254,7 +255,7 @@ LogicalResult ActionWriter::findDead() {
         layouts[life.place].getSlotOffset(first, getSlot(first, life.role));
     if (failed(offset))
       return failure();
-    // A value that is copied and never read ends on another place.
+    // A value that is copied and never read dies on another place.
     if (getPlace(*list[life.end]) == life.place)
       add(list[life.end], *offset, life.bytes);
   }

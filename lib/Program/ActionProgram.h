@@ -7,9 +7,9 @@
 
 namespace mlir::pp {
 
-/// Gives `object` the fields "actions" and "eval_actions" (docs/program.md) of
-/// the schedules, one of training and one of evaluation; where there are none,
-/// they are empty. `layouts` are those of all places, by number.
+/// Sets the fields "actions" and "eval_actions" (docs/program.md) of `object`
+/// from the schedules of training and of evaluation; they are empty without
+/// such a schedule. `layouts` has one entry per place, by number.
 LogicalResult describeActions(ArrayRef<ScheduleOp> schedules, PlanOp plan,
                               const ProgramIndex &index,
                               ArrayRef<ArenaLayout> layouts,

@@ -1,4 +1,4 @@
-//===- ArenaLayout.cpp - Where everything lies in a rank's arena ----------===//
+//===- ArenaLayout.cpp - Offsets in a rank's arena ------------------------===//
 
 #include "ppopt/Program/ArenaLayout.h"
 
@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// In place of the offset of a slot that is on another place.
+/// Replaces the offset of a slot that is on another place.
 constexpr int64_t kElsewhere = -1;
 
 std::string pp::getScalarRegion(RoleAttr role) {
@@ -99,7 +99,7 @@ int64_t ArenaLayout::getState(ParamDeclOp param, StringRef state) const {
   return getInBucket(state, param.getParamName());
 }
 
-/// Offset of a record field in ppopt_step_state.
+/// Returns the offset of a field in ppopt_step_state.
 static std::optional<int64_t> getStepStateField(StringRef name) {
 #define FIELD(NAME) .Case(#NAME, offsetof(ppopt_step_state, NAME))
   int64_t offset =
@@ -122,7 +122,8 @@ FailureOr<int64_t> ArenaLayout::getSlotOffset(Operation *action,
       slot >= static_cast<int64_t>(found->second.size()) ||
       found->second[slot] == kElsewhere)
     return action->emitOpError("uses slot ")
-               << slot << ", which its schedule has not on place " << place,
+               << slot << ", which its schedule does not have on place "
+               << place,
            failure();
   return *base + found->second[slot];
 }
@@ -169,7 +170,7 @@ FailureOr<int64_t> ArenaLayout::getOffset(RunOp run, RoleAttr role,
     std::optional<int64_t> field = getStepStateField(name);
     FailureOr<int64_t> base = getRegion("step_state", loc);
     if (!field)
-      return run.emitOpError("the record has no field '") << name << "'",
+      return run.emitOpError("the step state has no field '") << name << "'",
              failure();
     if (failed(base))
       return failure();

@@ -1,9 +1,9 @@
-//===- EmitTasks.cpp - Tasks become functions that call the runtime -------===//
+//===- EmitTasks.cpp - Converts tasks to functions that call the runtime --===//
 //
 // Before: pp.tasks on buffers, whose kernels are functions already. After: for
-// each task `void @task(ptr rank, ptr args, ptr temps)` (runtime.h), the table
-// of them, and the program's JSON as a constant. Plan, buckets, regions and
-// schedules are in the JSON and gone from the module.
+// each task `void @task(ptr rank, ptr args, ptr temps)` (runtime.h), a table of
+// these functions, and the program's JSON as a constant. Plan, buckets, regions
+// and schedules are removed from the module; the JSON has them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,8 +68,8 @@ Value TaskEmitter::offsetBy(Location loc, Value base, int64_t bytes) {
                              ArrayRef<LLVM::GEPArg>{number(loc, i64, bytes)});
 }
 
-/// Computed where it is used: tasks are long, and what all of their launches
-/// read would stay alive from end to end.
+/// Computed at each use: tasks are long, and a value that all launches share
+/// would stay alive from end to end.
 Value TaskEmitter::address(Location loc, Value buffer, int64_t bytes) {
   if (auto argument = dyn_cast<BlockArgument>(buffer)) {
     Value entry = offsetBy(loc, args, sizeof(void *) * argument.getArgNumber());
@@ -139,11 +139,11 @@ LogicalResult TaskEmitter::emit(Operation &op) {
     LLVM::ReturnOp::create(builder, op.getLoc(), ValueRange());
     return success();
   }
-  return op.emitOpError("is neither a matmul, a launch nor a buffer: it was "
-                        "to be part of a kernel");
+  return op.emitOpError("is neither a matmul, a launch nor a buffer: it "
+                        "should be part of a kernel");
 }
 
-/// The most buffers that a launch of the task takes.
+/// Returns the most buffers that a launch of the task takes.
 unsigned countListEntries(TaskOp task) {
   unsigned most = 1;
   task.walk([&](LaunchOp launch) {
@@ -156,14 +156,14 @@ unsigned countListEntries(TaskOp task) {
 LogicalResult TaskEmitter::emit(TaskOp task) {
   Location loc = task.getLoc();
   builder.setInsertionPointToEnd(module.getBody());
-  // The task's symbol goes with it; the function takes its name.
+  // The function takes the name of the task, which is erased.
   std::string name = task.getSymName().str();
   task.setSymName(name + ".task");
   auto function = LLVM::LLVMFuncOp::create(
       builder, loc, name,
       LLVM::LLVMFunctionType::get(nothing, {pointer, pointer, pointer}));
-  // It is calls only: optimising it takes time that grows faster than its
-  // length, and gains nothing.
+  // It contains only calls: the time to optimise it grows faster than its
+  // length, without gain.
   function.setOptimizeNone(true);
   function.setNoInline(true);
   Block *body = function.addEntryBlock(builder);
@@ -189,7 +189,7 @@ public:
 
   StringRef getArgument() const override { return "pp-emit-tasks"; }
   StringRef getDescription() const override {
-    return "Makes functions of tasks, and the program's tables";
+    return "Converts tasks to functions and emits the program's tables";
   }
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<LLVM::LLVMDialect, memref::MemRefDialect>();

@@ -26,7 +26,7 @@ struct Collective {
   double start = 0, end = 0;
 };
 
-/// The way of one place through its schedule.
+/// The position of one place in its schedule.
 struct Walk {
   explicit Walk(ScheduleOp schedule)
       : schedule(schedule), at(schedule.getBody().front().begin()) {}
@@ -56,7 +56,7 @@ public:
       stages.push_back(timeline.rows[walk.schedule.getPlace()].size());
   }
 
-  /// Places wait for each other: each goes as far as it can, in turns.
+  /// Places wait for each other: each advances as far as it can, in turns.
   void run() {
     bool moved = true;
     while (moved) {
@@ -73,14 +73,14 @@ public:
   }
 
 private:
-  /// False where the place has to wait for others.
+  /// Returns false if the place has to wait for others.
   bool doAction(Walk &walk, size_t cells, Operation *action) {
     std::vector<TimedCell> &row = timeline.rows[walk.schedule.getPlace()];
     if (auto start = dyn_cast<StartOp>(action)) {
       begin(walk, start);
     } else if (auto wait = dyn_cast<WaitOp>(action)) {
       Collective *waited = walk.started.lookup(wait.getId());
-      if (!waited) // a transfer, which the simulation has
+      if (!waited) // a transfer, which is simulated already
         return true;
       if (waited->missing > 0)
         return false;
@@ -96,7 +96,7 @@ private:
     return true;
   }
 
-  /// Sums of one channel and the same places go one after the other.
+  /// Sums of one channel and the same places run one after the other.
   void begin(Walk &walk, StartOp start) {
     std::vector<int64_t> places = {walk.schedule.getPlace()};
     if (llvm::is_contained(start.getAxes().getAsValueRange<StringAttr>(),
@@ -121,7 +121,7 @@ private:
         std::max(collective.start, free) + estimateSum(start);
   }
 
-  /// A ring sends each of as many parts as there are ranks twice around.
+  /// A ring has one part per rank, and sends each part around twice.
   double estimateSum(StartOp start) {
     int64_t ranks = start.getGroupSize(plan);
     auto bucket = dyn_cast<FlatSymbolRefAttr>(start.getWhat());
@@ -145,9 +145,9 @@ private:
   PlanOp plan;
   Timeline &timeline;
   llvm::StringMap<TaskOp> tasks;
-  llvm::StringMap<int64_t> bytes; ///< of buckets
+  llvm::StringMap<int64_t> bytes; ///< by bucket
   std::vector<Walk> walks;
-  std::vector<size_t> stages; ///< runs of stages of each walk
+  std::vector<size_t> stages; ///< runs of stages, by walk
   std::map<std::tuple<int64_t, std::vector<int64_t>, int64_t>, Collective>
       collectives;
   std::map<std::pair<int64_t, std::vector<int64_t>>, double> freeAt;

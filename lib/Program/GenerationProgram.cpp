@@ -1,4 +1,4 @@
-//===- GenerationProgram.cpp - What generation needs to know --------------===//
+//===- GenerationProgram.cpp - The JSON document's part for generation ----===//
 
 #include "GenerationProgram.h"
 

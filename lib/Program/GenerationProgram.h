@@ -1,4 +1,4 @@
-//===- GenerationProgram.h - What generation needs to know ----------------===//
+//===- GenerationProgram.h - The JSON document's part for generation ------===//
 
 #ifndef PPOPT_LIB_PROGRAM_GENERATIONPROGRAM_H
 #define PPOPT_LIB_PROGRAM_GENERATIONPROGRAM_H
@@ -9,8 +9,8 @@
 
 namespace mlir::pp {
 
-/// The field "generation" of the document of a program that generates, a module
-/// of phase kernels whose only place has this layout.
+/// Returns the field "generation" of the document of a generating program: a
+/// module of phase kernels whose only place has this layout.
 FailureOr<llvm::json::Object> describeGeneration(ModuleOp module,
                                                  const ArenaLayout &layout);
 

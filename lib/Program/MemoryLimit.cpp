@@ -1,4 +1,4 @@
-//===- MemoryLimit.cpp - Holds arenas against --device-memory -------------===//
+//===- MemoryLimit.cpp - Checks arenas against --device-memory ------------===//
 
 #include "MemoryLimit.h"
 
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace mlir::pp;
 using ::ppopt::spellByteAmount;
 
-/// A place's bytes, in all and by kind.
+/// A place's bytes, in total and by kind.
 struct PlaceMemory {
   int64_t place = 0, bytes = 0;
   llvm::MapVector<StringRef, int64_t> kinds;
@@ -34,7 +34,8 @@ static SmallVector<PlaceMemory> measure(ModuleOp module, PlanOp plan) {
   return places;
 }
 
-/// "rank 2", "ranks 1, 3": those with this coordinate on the axis pp.
+/// Returns "rank 2", "ranks 1, 3": the ranks with this coordinate on the axis
+/// pp.
 static std::string nameRanks(PlanOp plan, int64_t place) {
   SmallVector<std::string> names;
   for (int64_t rank : findRanks(plan, place))
@@ -42,7 +43,7 @@ static std::string nameRanks(PlanOp plan, int64_t place) {
   return (names.size() == 1 ? "rank " : "ranks ") + llvm::join(names, ", ");
 }
 
-/// What makes the parts that a place has most of smaller.
+/// Returns options that reduce the place's largest parts.
 static SmallVector<std::string> suggest(const PlaceMemory &place, PlanOp plan) {
   auto bytesOf = [&](StringRef kind) { return place.kinds.lookup(kind); };
   int64_t rows = plan.getBatch() / plan.getBatchTiles();

@@ -1,4 +1,4 @@
-//===- MemoryLimit.h - Holds arenas against --device-memory ---------------===//
+//===- MemoryLimit.h - Checks arenas against --device-memory --------------===//
 
 #ifndef PPOPT_LIB_PROGRAM_MEMORYLIMIT_H
 #define PPOPT_LIB_PROGRAM_MEMORYLIMIT_H
@@ -9,9 +9,9 @@
 
 namespace mlir::pp {
 
-/// Fails if the arena of some place (its pp.regions) is larger than the plan's
-/// device_memory: the error names the largest arena's ranks, what it has too
-/// much of and what would help.
+/// Fails if the arena of a place (its pp.regions) is larger than the plan's
+/// device_memory. The error names the ranks with the largest arena, the largest
+/// parts and what would reduce them.
 LogicalResult checkMemoryLimit(ModuleOp module, PlanOp plan);
 
 } // namespace mlir::pp

@@ -40,7 +40,7 @@ private:
   const ArenaLayout &layout;
 };
 
-/// Neighbouring regions of one kind are one.
+/// Merges neighbouring regions of one kind.
 json::Object PlaceWriter::describeArena() {
   json::Array regions;
   StringRef kind;
@@ -65,7 +65,7 @@ json::Object PlaceWriter::describeArena() {
                       {"regions", std::move(regions)}};
 }
 
-/// Those that the place holds; the numbers are those of the program's lists.
+/// Describes the inputs that the place holds; numbers index the program's list.
 FailureOr<json::Array> PlaceWriter::describeInputs() {
   json::Array inputs;
   for (auto [number, input] : llvm::enumerate(module.getOps<InputDeclOp>())) {
@@ -92,7 +92,7 @@ FailureOr<json::Array> PlaceWriter::describeParameters() {
     if (failed(offset))
       return failure();
     json::Array states;
-    // Where nothing updates the parameter, there are none.
+    // There are none if nothing updates the parameter.
     for (StringRef state : getOptimizerStates(plan.getOptimizer()))
       if (int64_t at = layout.getState(param, state); at >= 0)
         states.push_back(json::Object{{"name", state}, {"offset", at}});
@@ -105,7 +105,8 @@ FailureOr<json::Array> PlaceWriter::describeParameters() {
   return parameters;
 }
 
-/// All of the program's: whichever place computes a count, all know it.
+/// Describes all counts of the program: every place knows each count, whichever
+/// place computes it.
 FailureOr<json::Array> PlaceWriter::describeCounts() {
   json::Array counts;
   for (TaskOp task : index.tables.tasks)
@@ -121,7 +122,7 @@ FailureOr<json::Array> PlaceWriter::describeCounts() {
   return counts;
 }
 
-/// Those of the place's tasks; the numbers are those of the program's list.
+/// Describes the checks of the place's tasks; numbers index the program's list.
 FailureOr<json::Array> PlaceWriter::describeChecks() {
   json::Array checks;
   int64_t number = 0;
@@ -164,7 +165,7 @@ FailureOr<json::Object> PlaceWriter::write() {
       {"predicted", json::Object{{"launches", counted.launches},
                                  {"flops", counted.flops},
                                  {"bytes_sent", counted.bytesSent}}}};
-  // What is done for all places together is not the place's.
+  // Actions for all places together do not belong to the place.
   SmallVector<ScheduleOp> own = contents.schedules;
   llvm::erase_if(own, [](ScheduleOp schedule) { return schedule.isLocal(); });
   if (failed(describeActions(own, plan, index, layouts, place)))

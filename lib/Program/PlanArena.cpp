@@ -1,6 +1,6 @@
-//===- PlanArena.cpp - Gives everything an offset in the arena ------------===//
+//===- PlanArena.cpp - Assigns offsets in the arena -----------------------===//
 //
-// Before: tasks on buffers, buckets, schedules with slots. After: the same and
+// Before: tasks on buffers, buckets, schedules with slots. After: the same, and
 // a pp.region for each range of the arena of each place's ranks, in order. No
 // arena is larger than the plan's device_memory.
 //
@@ -27,7 +27,7 @@ using namespace mlir::pp;
 
 namespace {
 
-/// What all places have alike.
+/// The parts that are the same on all places.
 struct SharedParts {
   llvm::MapVector<RoleAttr, ShapedType> scalars;
   DenseMap<Attribute, SummedBuffer> summed;
@@ -49,7 +49,8 @@ private:
                      place.place);
     end += bytes;
   }
-  /// Of a bucket's parameters, its gradients or one of its states.
+  /// Returns the bytes of a bucket's parameters, gradients or one of its
+  /// states.
   int64_t bucketBytes(BucketOp bucket, Type element) {
     return bucket.getElements() * getElementBytes(element);
   }
@@ -73,19 +74,19 @@ private:
   PlanOp plan;
   OpBuilder &builder;
   int64_t end = 0;
-  /// Where the slots begin, and the temporaries behind them.
+  /// Where the slots begin, and the temporaries after them.
   int64_t slotsBegin = 0, tempsBegin = 0, activationsEnd = 0;
 };
 
-/// The record, and every scalar that tasks add to.
+/// Adds the step state, and every scalar that tasks add to.
 void ArenaPlanner::addScalars() {
   add("step_state", "step_state", sizeof(ppopt_step_state));
   for (auto &[role, type] : shared.scalars)
     add("step_state", getScalarRegion(role), getBytes(type));
 }
 
-/// What a program that generates keeps from position to position, and gives.
-/// Its loss, which the document has a place for, stays zero.
+/// Adds what a generating program keeps from position to position, and its
+/// output. Its loss, which the document requires, stays zero.
 void ArenaPlanner::addGeneration() {
   for (TaskOp task : place.tasks)
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
@@ -118,14 +119,14 @@ void ArenaPlanner::addParameters() {
             bucketBytes(bucket, bucket.getType()));
 }
 
-/// A rank's rows of every input, all microbatches.
+/// Adds a rank's rows of every input, for all microbatches.
 void ArenaPlanner::addInputs() {
   for (InputDeclOp input : place.inputs)
     add("inputs", "input:" + input.getInputName(),
         getBytes(input.getType()) / plan.getAxisSize("dp"));
 }
 
-/// Training and evaluation do not run at once: they share slots and
+/// Training and evaluation do not run at the same time: they share slots and
 /// temporaries.
 void ArenaPlanner::addActivations() {
   int64_t slots = 0, temps = 0, workspace = 0;
@@ -144,15 +145,15 @@ void ArenaPlanner::addActivations() {
   slotsBegin = end;
   add("activations", "slots", slots);
   tempsBegin = end;
-  // A task's workspace is the end of its temporaries; the largest is told
-  // apart.
+  // A task's workspace is the end of its temporaries; the largest workspace is
+  // a region of its own.
   add("activations", "temps", temps - workspace);
   add("workspace", "workspace", workspace);
   activationsEnd = end;
 }
 
-/// Where the memory of activations begins that nothing uses from a start to its
-/// wait; nothing where tasks run in between, or nobody waits.
+/// Returns the offset from which the memory of activations is unused from a
+/// start to its wait; nothing if tasks run in between, or nothing waits.
 std::optional<int64_t> ArenaPlanner::findQuiet(StartOp start) {
   auto schedule = cast<ScheduleOp>(start->getParentOp());
   unsigned position = 0, begin = 0, wait = 0;
@@ -181,9 +182,9 @@ std::optional<int64_t> ArenaPlanner::findQuiet(StartOp start) {
   return hasSlots ? tempsBegin : slotsBegin;
 }
 
-/// The receive buffer of each sum. Those of different channels run at once, and
-/// a start copies nothing aside: each needs its own. A bucket's lies among the
-/// activations where these are done with.
+/// Adds the receive buffer of each sum. Sums of different channels run
+/// concurrently, and a start makes no copy: each needs its own buffer. A
+/// bucket's buffer reuses the memory of activations if these are dead.
 LogicalResult ArenaPlanner::addScratch() {
   struct Scratch {
     std::string name;
@@ -197,7 +198,7 @@ LogicalResult ArenaPlanner::addScratch() {
       if (summed == shared.summed.end())
         return start.emitOpError("sums ")
                << start.getWhat()
-               << ", which is no bucket and no task's scalar";
+               << ", which is neither a bucket nor a scalar of a task";
       int64_t bytes =
           llvm::divideCeil(summed->second.elements, start.getGroupSize(plan)) *
           getElementBytes(summed->second.type);

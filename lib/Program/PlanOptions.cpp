@@ -1,4 +1,4 @@
-//===- PlanOptions.cpp - What the user decides of a plan ------------------===//
+//===- PlanOptions.cpp - The user's decisions about a plan ----------------===//
 
 #include "ppopt/Program/PlanOptions.h"
 

@@ -1,4 +1,4 @@
-//===- PredictCounts.cpp - What a step will count -------------------------===//
+//===- PredictCounts.cpp - Predicted counters of a training step ----------===//
 
 #include "ppopt/Program/PredictCounts.h"
 
@@ -8,8 +8,8 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Where the rank stands in the group, whose ranks are in ascending order: the
-/// number that its coordinates on the group's axes make.
+/// Returns the index of the rank in the group, whose ranks are in ascending
+/// order: the number that its coordinates on the group's axes form.
 static int64_t getPosition(StartOp start, PlanOp plan, int64_t place) {
   int64_t position = 0;
   for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>()) {
@@ -28,10 +28,10 @@ static int64_t getPosition(StartOp start, PlanOp plan, int64_t place) {
   return position;
 }
 
-/// Bytes that the member at `position` sends in a ring all-reduce of `elements`
-/// over `ranks` (docs/runtime-communication.md): it sends every chunk twice,
-/// but its own and its successor's once less; chunk i has one element more
-/// where i < elements mod ranks.
+/// Returns the bytes that the member at `position` sends in a ring all-reduce
+/// of `elements` over `ranks` (docs/runtime-communication.md): it sends every
+/// chunk twice, but its own and its successor's only once. Chunk i has one more
+/// element if i < elements mod ranks.
 static int64_t ringBytes(const SummedBuffer &buffer, int64_t ranks,
                          int64_t position) {
   auto chunk = [&](int64_t i) {

@@ -86,7 +86,7 @@ json::Object ProgramWriter::describePlan() {
                       {"features", std::move(features)}};
 }
 
-/// What its parts index.
+/// Describes the valid indices of its parts.
 json::Array describeRanges(InputDeclOp input) {
   json::Array ranges;
   for (auto range : input.getRanges().getAsRange<IdRangeAttr>())
@@ -143,7 +143,7 @@ json::Array ProgramWriter::describeParameters() {
   return parameters;
 }
 
-/// Stage s lives on that place.
+/// Element s is the place of stage s.
 json::Array ProgramWriter::describeStages() {
   std::map<int64_t, int64_t> placeOf;
   for (TaskOp task : tables.tasks)
@@ -241,7 +241,7 @@ std::string ProgramWriter::describeLossType() {
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
       if (task.getArgRole(i).getKind() == RoleKind::Loss)
         return spell(getElementTypeOrSelf(task.getArgumentTypes()[i]));
-  return "f64"; // that of a program that generates, which stays zero
+  return "f64"; // a generating program's loss, which stays zero
 }
 
 json::Array ProgramWriter::describeKernels() {

@@ -1,4 +1,4 @@
-//===- ProgramSymbols.cpp - What an executable defines for its runtime ----===//
+//===- ProgramSymbols.cpp - Symbols of an executable for its runtime ------===//
 
 #include "ProgramSymbols.h"
 
@@ -14,7 +14,7 @@ using namespace mlir::pp;
 static constexpr StringRef kTrainingJson = "ppopt_program_json";
 static constexpr StringRef kGenerationJson = "ppopt_generation_json";
 
-/// The addresses of the tasks' functions.
+/// Emits the addresses of the tasks' functions.
 static void emitTaskTable(ModuleOp module, StringRef name,
                           ArrayRef<StringRef> tasks) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());

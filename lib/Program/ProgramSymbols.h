@@ -1,4 +1,4 @@
-//===- ProgramSymbols.h - What an executable defines for its runtime ------===//
+//===- ProgramSymbols.h - Symbols of an executable for its runtime --------===//
 
 #ifndef PPOPT_LIB_PROGRAM_PROGRAMSYMBOLS_H
 #define PPOPT_LIB_PROGRAM_PROGRAMSYMBOLS_H
@@ -8,8 +8,8 @@
 namespace mlir::pp {
 
 /// Appends the table of a program's tasks, which are functions of the module,
-/// and its document (runtime.h). An executable has two: the one that trains and
-/// the one that generates.
+/// and its document (runtime.h). An executable has two programs: the one that
+/// trains and the one that generates.
 void emitProgramSymbols(ModuleOp module, bool generates,
                         ArrayRef<StringRef> tasks, StringRef json);
 

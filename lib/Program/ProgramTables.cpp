@@ -13,7 +13,7 @@ static std::string spellType(Type type) {
   return text;
 }
 
-/// `matmul_4x256x64x32_f32`, with `_acc` where it accumulates.
+/// Returns `matmul_4x256x64x32_f32`, with `_acc` if it accumulates.
 static std::string nameMatmul(GemmOp op) {
   std::string name = "matmul_";
   llvm::raw_string_ostream os(name);
@@ -29,7 +29,8 @@ static std::string nameMatmul(GemmOp op) {
   return name;
 }
 
-/// What the runtime needs to know of a matmul, as one attribute to compare.
+/// Returns the runtime's description of a matmul as one attribute, for
+/// comparison.
 static Attribute describe(GemmOp op) {
   SmallVector<NamedAttribute> attrs;
   for (NamedAttribute attr : op->getAttrs())

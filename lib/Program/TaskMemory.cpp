@@ -1,4 +1,4 @@
-//===- TaskMemory.cpp - Who has written what a task reads -----------------===//
+//===- TaskMemory.cpp - Checks which op wrote what a task reads -----------===//
 
 #include "TaskMemory.h"
 
@@ -13,8 +13,8 @@ using namespace mlir::pp;
 
 namespace {
 
-/// Bytes [begin, end) of an argument, or of the task's temporaries, under a
-/// root: the argument, or the temporary that they are a range of.
+/// Bytes [begin, end) of an argument or of the task's temporaries, and the root
+/// that they belong to: the argument, or the temporary.
 struct ByteRange {
   Value root;
   int64_t begin, end;
@@ -30,7 +30,7 @@ struct ByteRange {
   }
 };
 
-/// The bytes of a memory that ops of the task have written.
+/// The bytes of one memory that ops of the task have written.
 class WrittenBytes {
 public:
   struct Piece {
@@ -40,8 +40,8 @@ public:
     bool isRead;
   };
 
-  /// Visits the pieces of [begin, end) in order, and the gaps between them, for
-  /// which the piece is null.
+  /// Visits the pieces of [begin, end) in order, and the gaps between them,
+  /// whose piece is null.
   void visit(int64_t begin, int64_t end,
              llvm::function_ref<void(int64_t begin, int64_t end, Piece *)> f) {
     splitAt(begin);
@@ -107,10 +107,10 @@ private:
   }
 
   TaskOp task;
-  /// Of each argument, and of the temporaries under the null value.
+  /// Per argument; the temporaries are under the null value.
   llvm::DenseMap<Value, WrittenBytes> written;
-  /// Arguments that are read before anything is written to them: they hold a
-  /// value when the task begins.
+  /// Arguments that are read before they are written: they hold a value when
+  /// the task begins.
   DenseSet<Value> given;
 };
 
@@ -137,7 +137,7 @@ LogicalResult TaskMemory::checkBounds(Operation *op, const ByteRange &range) {
          << ", but its buffer is " << first << " to " << last;
 }
 
-/// The bytes that a buffer names; of a view, without those in between.
+/// Returns the bytes of a buffer; for a view, from the first to the last.
 FailureOr<ByteRange> TaskMemory::getRange(Operation *op, Value buffer) {
   int64_t offset = 0;
   int64_t bytes = getBytes(buffer.getType());
@@ -158,7 +158,8 @@ FailureOr<ByteRange> TaskMemory::getRange(Operation *op, Value buffer) {
   return range;
 }
 
-/// The bytes that a matmul touches of an operand, from the first to the last.
+/// Returns the bytes that a matmul accesses of an operand, from the first to
+/// the last.
 FailureOr<ByteRange> TaskMemory::getRange(GemmOp op, Value buffer,
                                           int64_t offset,
                                           ArrayRef<int64_t> strides,
@@ -203,13 +204,14 @@ LogicalResult TaskMemory::read(Operation *op, const ByteRange &range) {
   return result;
 }
 
-/// A value that did not lie there before.
+/// A value that was not there before.
 LogicalResult TaskMemory::write(Operation *op, const ByteRange &range) {
   WrittenBytes &memory = getMemory(range);
   LogicalResult result = success();
   memory.visit(range.begin, range.end,
                [&](int64_t begin, int64_t end, WrittenBytes::Piece *piece) {
-                 // What holds a value may be free again once it was read.
+                 // Memory that holds a value may be free again once the value
+                 // was read.
                  bool isTwice = piece && piece->root == range.root &&
                                 (range.isTemporary() || !piece->isRead);
                  if (failed(result) || !isTwice)
@@ -218,7 +220,7 @@ LogicalResult TaskMemory::write(Operation *op, const ByteRange &range) {
                      refuse(op, "writes", begin, end, range)
                      << " a second time";
                  diag.attachNote(piece->writer->getLoc())
-                     << "they are written here before";
+                     << "the earlier write is here";
                  result = diag;
                });
   memory.write(range, op);
@@ -252,8 +254,8 @@ LogicalResult TaskMemory::verify(LaunchOp op) {
     int64_t inplace = op.getInplace()[i];
     if (inplace >= 0 && !(out == ins[inplace]))
       return op.emitOpError("writes result ")
-             << i << " elsewhere than argument " << inplace
-             << ", in whose place it is to be";
+             << i << " to another buffer than argument " << inplace
+             << ", which it must overwrite";
     for (auto [j, in] : llvm::enumerate(ins))
       if (static_cast<int64_t>(j) != inplace && failed(checkApart(op, out, in)))
         return failure();
@@ -295,7 +297,8 @@ LogicalResult TaskMemory::verify(GemmOp op) {
   return success();
 }
 
-/// Arguments that hold nothing when the task begins are complete when it ends.
+/// Checks that arguments that hold nothing when the task begins are complete
+/// when it ends.
 LogicalResult TaskMemory::verifyArguments() {
   for (BlockArgument argument : task.getBody().getArguments()) {
     auto found = written.find(argument);

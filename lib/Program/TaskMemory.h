@@ -1,4 +1,4 @@
-//===- TaskMemory.h - Who has written what a task reads -------------------===//
+//===- TaskMemory.h - Checks which op wrote what a task reads -------------===//
 
 #ifndef PPOPT_LIB_PROGRAM_TASKMEMORY_H
 #define PPOPT_LIB_PROGRAM_TASKMEMORY_H
@@ -7,12 +7,12 @@
 
 namespace mlir::pp {
 
-/// Checks the task's launches and matmuls, in their order, byte by byte: what
-/// is read has been written before and not been overwritten since, by a value
-/// that shares its memory; nothing is written twice, but in place or by adding
-/// to it; what an op writes overlaps nothing else that it touches; all is
-/// within bounds; an argument that the task begins to write is complete in the
-/// end. Emits an error if not.
+/// Checks the task's launches and matmuls in order, byte by byte. A read byte
+/// has been written before, and not overwritten since by a value that shares
+/// its memory. Nothing is written twice, except in place or by accumulation. An
+/// op's writes overlap nothing else that it accesses. All accesses are within
+/// bounds. An argument that the task begins to write is complete at the end.
+/// Emits an error otherwise.
 LogicalResult verifyMemory(TaskOp task);
 
 } // namespace mlir::pp

@@ -1,9 +1,9 @@
-//===- VerifyKernels.cpp - Checks that nothing is left to chance ----------===//
+//===- VerifyKernels.cpp - Checks tasks and arenas of phase kernels -------===//
 //
-// The contract of phase `kernels`. Nothing is changed. A task is launches and
-// matmuls on buffers that it is given: no tensor, no allocation, no copy that
-// is not a launch. The arena's ranges follow one another, and every temporary
-// lies inside its task's. What an op reads has been written (TaskMemory.h).
+// The contract of phase `kernels`. Changes nothing. A task contains launches
+// and matmuls on buffers that it is given: no tensor, no allocation, no copy
+// other than a launch. The arena's ranges are contiguous, and every temporary
+// is within its task's. What an op reads has been written (TaskMemory.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,11 +31,11 @@ LogicalResult verifyTask(TaskOp task) {
   int64_t temps = task.getTempBytes().value_or(0);
   for (Operation &op : task.getBody().front()) {
     if (!isa<LaunchOp, GemmOp, TempOp, memref::ReinterpretCastOp, ReturnOp>(op))
-      return op.emitOpError("is no launch, matmul or view: a task of phase "
+      return op.emitOpError("is not a launch, matmul or view: a task of phase "
                             "kernels neither allocates nor copies");
     for (Type type : op.getOperandTypes())
       if (!isa<MemRefType>(type))
-        return op.emitOpError("takes a ") << type << ", which is no buffer";
+        return op.emitOpError("takes a ") << type << ", which is not a buffer";
     if (auto view = dyn_cast<memref::ReinterpretCastOp>(op)) {
       MemRefType type = view.getType();
       int64_t end = (view.getStaticOffsets()[0] + type.getNumElements()) *
@@ -64,7 +64,7 @@ LogicalResult verifyArenas(ModuleOp module) {
       if (region.getOffset() + region.getBytes() > end)
         return region.emitOpError("is overlaid and ends at ")
                << region.getOffset() + region.getBytes()
-               << ", but what is in front of it at " << end;
+               << ", but the regions before it end at " << end;
       continue;
     }
     if (static_cast<int64_t>(region.getOffset()) != end)
@@ -72,7 +72,7 @@ LogicalResult verifyArenas(ModuleOp module) {
              << region.getOffset() << ", but the one before ends at " << end;
     if (region.getBytes() % kBufferAlignment != 0)
       return region.emitOpError("is of ")
-             << region.getBytes() << " bytes, no multiple of "
+             << region.getBytes() << " bytes, not a multiple of "
              << kBufferAlignment;
     end += region.getBytes();
   }

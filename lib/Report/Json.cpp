@@ -1,4 +1,4 @@
-//===- Json.cpp - What is written as JSON ---------------------------------===//
+//===- Json.cpp - Writes strings and numbers as JSON ----------------------===//
 
 #include "Json.h"
 

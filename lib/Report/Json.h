@@ -1,4 +1,4 @@
-//===- Json.h - What is written as JSON -----------------------------------===//
+//===- Json.h - Writes strings and numbers as JSON ------------------------===//
 
 #ifndef PPOPT_LIB_REPORT_JSON_H
 #define PPOPT_LIB_REPORT_JSON_H
@@ -11,14 +11,14 @@
 
 namespace ppopt::schedule {
 
-/// With its quotes. `<` is escaped as well, so that a string may stand in a
-/// script of a page.
+/// Returns the text in quotes. `<` is escaped as well, so that a script of a
+/// page may contain the string.
 std::string quote(std::string_view text);
 
-/// With at most three decimals; without an exponent.
+/// Returns the number with at most three decimals and without exponent.
 std::string spellNumber(double number);
 
-/// Names of edges where the caller has none: "s0>s1".
+/// Returns names of edges for a caller without names: "s0>s1".
 std::vector<std::string> nameEdges(const StageGraph &graph,
                                    const std::vector<std::string> &names);
 

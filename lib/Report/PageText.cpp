@@ -17,7 +17,7 @@ static std::string escapeHtml(std::string_view text) {
   return escaped;
 }
 
-/// The text in front of a mark, and moves `rest` behind it.
+/// Returns the text before a mark, and moves `rest` after the mark.
 static std::string_view takeUntil(std::string_view &rest,
                                   std::string_view mark) {
   size_t at = rest.find(mark);

@@ -56,8 +56,8 @@ public:
   }
 
 private:
-  /// As many columns as are free, but a whole number of them for the shortest
-  /// cell where it has more than one, so that equal cells look equal.
+  /// Uses all free columns, but a whole number of them for the shortest cell if
+  /// it has more than one, so that equal cells look equal.
   void setScale(int room) {
     double shortest = std::numeric_limits<double>::infinity();
     for (const std::vector<TimedCell> &row : timeline.rows)
@@ -96,8 +96,9 @@ private:
     return text;
   }
 
-  /// For each column -1 where the place is idle more than half of it; else the
-  /// longest cell, as an index in the place's row, of the work that takes most.
+  /// Returns one entry per column: -1 if the place is idle for more than half
+  /// of it; else the longest cell of the dominant work, as an index in the
+  /// place's row.
   std::vector<int> getColumns(int place) const {
     constexpr double tolerance = 1e-6;
     constexpr int works = 6;
@@ -136,7 +137,7 @@ private:
     return found;
   }
 
-  /// The cells of a stage. Where the place is idle, dots in all its rows.
+  /// Draws the cells of a stage. An idle place has dots in all its rows.
   std::string drawStage(int place, int stage) const {
     std::vector<int> found = getColumns(place);
     std::string text(columns, ' ');
@@ -182,7 +183,7 @@ private:
 
   struct Unit {
     const char *name;
-    double inTimeline; ///< how much of the timeline's unit it is
+    double inTimeline; ///< its length in the timeline's unit
   };
 
   Unit getUnit() const {
@@ -199,7 +200,7 @@ private:
     return {" ns", 1 / one};
   }
 
-  /// "|0      |5      |10 ms", the bars where the times are.
+  /// Draws "|0      |5      |10 ms", with the bars at the times.
   std::string drawAxis() const {
     Unit unit = getUnit();
     constexpr int least = 12; // columns between two bars

@@ -34,15 +34,15 @@ private:
   Expected<double> getNumber(const json::Object &record, StringRef field);
   Expected<int64_t> getStep(const json::Object &record, int64_t least);
 
-  /// Records in the order of a training: step s at 2s, an evaluation after it
-  /// at 2s + 1.
+  /// Positions of entries in a training run: step s at 2s, an evaluation after
+  /// it at 2s + 1.
   static int64_t placeOf(const Step &step) { return 2 * step.step; }
   static int64_t placeOf(const Evaluation &evaluation) {
     return 2 * evaluation.step + 1;
   }
 
   Run &run;
-  int64_t last = -1;       ///< the place of the last record
+  int64_t last = -1;       ///< the position of the last entry
   bool startsOver = false; ///< a start since then
 };
 
@@ -65,7 +65,7 @@ Error RunReader::readLine(StringRef line) {
     return readStep(*record);
   else if (*event == "eval")
     return readEvaluation(*record);
-  return Error::success(); // others are not drawn
+  return Error::success(); // other events are not drawn
 }
 
 void RunReader::readStart(const json::Object &record) {
@@ -128,15 +128,15 @@ Error RunReader::readEvaluation(const json::Object &record) {
   return Error::success();
 }
 
-/// A record at this place follows.
+/// Continues with an entry at this position.
 Error RunReader::goOnAt(int64_t place, int64_t stepsBefore) {
   if (startsOver) {
     forgetFrom(place);
     if (!run.steps.empty())
       run.resumed.push_back(stepsBefore);
   } else if (place <= last) {
-    return makeError("stands behind step " + Twine(last / 2) +
-                     " without a \"start\" between");
+    return makeError("follows step " + Twine(last / 2) +
+                     " without a \"start\" in between");
   }
   startsOver = false;
   last = place;

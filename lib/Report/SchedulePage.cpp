@@ -1,7 +1,7 @@
-//===- Page.cpp - A plan as a page for a browser --------------------------===//
+//===- SchedulePage.cpp - A plan as a page for a browser ------------------===//
 //
-// The document, its style and its scripts are files of their own in page/; here
-// the plan is written as JSON for them: page/plan.js says how it is packed.
+// The document, its style and its scripts are files in SchedulePage/. This file
+// writes the plan as JSON for them; SchedulePage/plan.js describes the format.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ namespace {
 
 #include "SchedulePage.inc"
 
-/// "[a,b]" of what `spell` makes of each element.
+/// Returns "[a,b]": the results of `spell` for each element.
 template <typename Range, typename Spell>
 std::string spellList(const Range &range, Spell spell) {
   std::string text = "[";

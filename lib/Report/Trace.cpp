@@ -12,7 +12,7 @@ using namespace ppopt::schedule;
 
 namespace {
 
-// docs/trace.md has the form.
+// docs/trace.md describes the format.
 constexpr int firstProcess = 1000000;
 constexpr int computeLane = 1;
 constexpr int sendLanes = 1000000;
@@ -155,7 +155,7 @@ private:
            ",\"tid\":" + std::to_string(lane);
   }
 
-  /// Microseconds.
+  /// In microseconds.
   std::string spellTime(double time) const {
     char buffer[400]; // the largest double has 309 digits
     int length = std::snprintf(buffer, sizeof buffer, "%.3f",

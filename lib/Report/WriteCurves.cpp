@@ -1,7 +1,7 @@
 //===- WriteCurves.cpp - Runs as a page for a browser ---------------------===//
 //
-// The document, its style and its scripts are files of their own in page/; here
-// the runs are written as JSON for them: page/runs.js says how they are packed.
+// The document, its style and its scripts are files in CurvesPage/. This file
+// writes the runs as JSON for them; CurvesPage/runs.js describes the format.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ using namespace ppopt::curves;
 
 #include "CurvesPage.inc"
 
-/// So exact that no screen shows the difference.
+/// With enough digits that no screen shows the difference.
 static void writeNumber(raw_ostream &out, double number) {
   if (std::isfinite(number))
     out << format("%.6g", number);
@@ -70,7 +70,7 @@ static void writeRun(json::OStream &json, const Run &run) {
             [](raw_ostream &out, int64_t steps) { out << steps; });
 }
 
-/// JSON without "<", which stands in strings only.
+/// Returns JSON without "<", which occurs in strings only.
 static std::string writeData(ArrayRef<Run> runs) {
   std::string text;
   raw_string_ostream out(text);

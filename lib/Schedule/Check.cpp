@@ -11,7 +11,7 @@ static std::string describeStage(int stage, int place) {
          std::to_string(place);
 }
 
-/// Holds that a cell names what there is, and stands where it belongs.
+/// Checks that a cell names existing things, and is in the right row.
 static std::string checkCell(const Cell &cell, int row, const Table &table,
                              const StageGraph &graph) {
   std::string where = spell(cell) + " in row " + std::to_string(row) + ": ";
@@ -41,14 +41,14 @@ struct StageRuns {
 };
 } // namespace
 
-/// Holds that a stage runs once on a microbatch.
+/// Checks that a stage runs once on a microbatch.
 static std::string checkRuns(const StageRuns &runs, int stage, int microbatch,
                              const StageGraph &graph) {
   auto name = [&](Work work) { return spell({work, stage, microbatch}); };
   for (Work work : {Work::Forward, Work::Backward, Work::BackwardInput,
                     Work::BackwardWeight})
     if (runs.count(work) > 1)
-      return name(work) + " stands " + std::to_string(runs.count(work)) +
+      return name(work) + " is " + std::to_string(runs.count(work)) +
              " times in row " + std::to_string(graph.stages[stage].place) +
              ": a stage runs once on a microbatch";
   auto isMissing = [&](Work work) {
@@ -76,7 +76,7 @@ static std::string checkRuns(const StageRuns &runs, int stage, int microbatch,
   return isMissing(hasInput ? Work::BackwardWeight : Work::BackwardInput);
 }
 
-/// Holds that each stage runs once on each microbatch, in its row. Sorts
+/// Checks that each stage runs once on each microbatch, in its row. Sorts
 /// rather than indexes: a file may claim any number of microbatches.
 static std::string checkCells(const Table &table, const StageGraph &graph) {
   std::vector<Cell> cells;
@@ -107,14 +107,14 @@ static std::string checkCells(const Table &table, const StageGraph &graph) {
 }
 
 namespace {
-/// Where a row stands still: the cell, and the cell that it waits for.
+/// A blocked row: its next cell, and the cell that it waits for.
 struct Wait {
   Cell cell, maker;
   int makerRow = 0;
 };
 } // namespace
 
-/// What the first cell of `row` that did not run waits for.
+/// Returns what the first cell of `row` that did not run waits for.
 static Wait findWait(const Table &table, const StageGraph &graph,
                      const Dependencies &dependencies,
                      const std::vector<size_t> &done, int row) {
@@ -132,9 +132,9 @@ static Wait findWait(const Table &table, const StageGraph &graph,
   return {cell, cell, row};
 }
 
-/// The cycle that holds the rows up, as one line. Each row that has not ended
-/// waits for a cell at or behind the standing cell of some row: following the
-/// rows leads into the cycle.
+/// Returns the cycle that blocks the rows, as one line. Each unfinished row
+/// waits for the blocked cell of some row or one after it: following the rows
+/// leads into the cycle.
 static std::string describeCycle(const Table &table, const StageGraph &graph,
                                  const Dependencies &dependencies,
                                  const std::vector<size_t> &done) {
@@ -155,7 +155,7 @@ static std::string describeCycle(const Table &table, const StageGraph &graph,
     text += (i == size_t(seenAt[row]) ? "" : "; ") + spell(wait.cell) +
             " reads what " + spell(wait.maker) + " makes";
     if (!(wait.maker == standing))
-      text += ", which stands behind " + spell(standing) + " in row " +
+      text += ", which comes after " + spell(standing) + " in row " +
               std::to_string(wait.makerRow);
   }
   return text;

@@ -1,6 +1,6 @@
 //===- Csv.cpp - Schedules in PyTorch's CSV format ------------------------===//
 //
-// torch.distributed.pipelining: a line is a rank, a cell is
+// The format of torch.distributed.pipelining: a line is a rank, a cell is
 // <stage><action><microbatch>. An older spelling has B for the input part and
 // BW for the full backward; the present one has I and B.
 //
@@ -15,7 +15,7 @@ using namespace ppopt::schedule;
 
 namespace {
 
-/// A cell as it is written.
+/// A cell in the file's spelling.
 struct Action {
   std::string letters;
   int stage = 0, microbatch = 0;
@@ -23,7 +23,7 @@ struct Action {
   std::string where; ///< for messages
 };
 
-/// How the file writes the parts of a backward.
+/// How the file spells the parts of a backward.
 enum class Spelling { Present, Older };
 
 class CsvReader {
@@ -62,7 +62,7 @@ private:
       error = where + ": " + why;
   }
 
-  /// Calls `visit` for each part of `text` between separators, and its number.
+  /// Calls `visit` with each part of `text` between separators, and its number.
   template <typename Visit>
   static void split(std::string_view text, char separator, Visit visit) {
     for (size_t number = 0;; ++number) {
@@ -74,7 +74,7 @@ private:
     }
   }
 
-  /// Blank lines at the end are no ranks.
+  /// Blank lines at the end are not ranks.
   void readLines() {
     split(text, '\n', [&](std::string_view line, size_t row) {
       if (!trim(line).empty())
@@ -103,7 +103,7 @@ private:
           });
   }
 
-  /// Takes the digits at the front; -1 where there are none.
+  /// Takes the leading digits; -1 if there are none.
   static int takeNumber(std::string_view &text) {
     size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
     if (digits == 0 || digits > 6)
@@ -143,9 +143,9 @@ private:
     return nullptr;
   }
 
-  /// Whether B is the full backward (I then the input part), or the input part
-  /// (BW then the full one). A file that has neither I nor BW is an older one
-  /// if it has W at all: no W is without its input part.
+  /// Decides whether B is the full backward (and I the input part), or the
+  /// input part (and BW the full one). A file with neither I nor BW has the
+  /// older spelling if it has W at all: each W needs its input part.
   void chooseSpelling() {
     const Action *input = find("I"), *full = find("BW");
     if (input && full)
@@ -160,8 +160,8 @@ private:
       checkPairs();
   }
 
-  /// Holds that every B has its W, where that is all that says that B is the
-  /// input part.
+  /// Checks that every B has its W, if only the W shows that B is the input
+  /// part.
   void checkPairs() {
     std::set<std::pair<int, int>> weights;
     for (const Action &action : actions)

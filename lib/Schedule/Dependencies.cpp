@@ -1,4 +1,4 @@
-//===- Dependencies.cpp - What the cells of a schedule wait for -----------===//
+//===- Dependencies.cpp - What each cell of a schedule waits for ----------===//
 
 #include "Dependencies.h"
 
@@ -36,7 +36,7 @@ void Dependencies::addWait(const StageGraph &graph, int reader, Work readerWork,
   waiting[value.stage * 3 + getKind(maker)].push_back(place);
 }
 
-/// One more than needed if transfers took no time, for one that is on its way.
+/// One more than needed if transfers took no time, for one in flight.
 void Dependencies::limitRunAhead(const StageGraph &graph) {
   RunAhead ahead = getRunAhead(graph);
   for (const Edge &edge : graph.edges) {

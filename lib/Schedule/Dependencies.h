@@ -1,4 +1,4 @@
-//===- Dependencies.h - What the cells of a schedule wait for -------------===//
+//===- Dependencies.h - What each cell of a schedule waits for ------------===//
 
 #ifndef PPOPT_LIB_SCHEDULE_DEPENDENCIES_H
 #define PPOPT_LIB_SCHEDULE_DEPENDENCIES_H
@@ -14,9 +14,10 @@ namespace ppopt::schedule {
 struct Value {
   int stage = 0;
   bool isGradient = false;
-  /// The edge of the graph that brings it; -1 if nothing is brought.
+  /// The edge of the graph that transfers it; -1 if it is not transferred.
   int edge = -1;
-  /// It is that of so many microbatches before; of the first ones, none.
+  /// The value belongs to the microbatch this many earlier; the first ones have
+  /// none.
   int lag = 0;
 };
 
@@ -25,20 +26,21 @@ class Dependencies {
 public:
   explicit Dependencies(const StageGraph &graph);
 
-  /// Makes forwards wait that would run too far ahead: where no gradient comes
-  /// back from another place, only its readers' forwards can hold a stage.
+  /// Makes forwards wait that would run too far ahead: if no gradient returns
+  /// from another place, only its readers' forwards can hold a stage back.
   void limitRunAhead(const StageGraph &graph);
 
-  /// What a cell of `stage` waits for.
+  /// Returns what a cell of `stage` waits for.
   const std::vector<Value> &getReads(int stage, Work work) const {
     return reads[stage * 3 + getKind(work)];
   }
-  /// The edges that carry what a cell of `stage` makes.
+  /// Returns the edges that transfer the output of a cell of `stage`.
   const std::vector<int> &getOutgoing(int stage, Work work) const {
     return outgoing[stage * 3 + getKind(work)];
   }
 
-  /// Other places whose cells wait for what a cell of `stage` makes.
+  /// Returns the other places whose cells wait for the output of a cell of
+  /// `stage`.
   const std::vector<int> &getWaiting(int stage, Work work) const {
     return waiting[stage * 3 + getKind(work)];
   }
@@ -59,14 +61,14 @@ inline bool makesGradient(Work work) {
   return work == Work::Backward || work == Work::BackwardInput;
 }
 
-/// One flag or time for each value of each microbatch.
+/// One flag or time per value and microbatch.
 template <typename T> class ValueMap {
 public:
   ValueMap(const StageGraph &graph, int microbatches, T initial)
       : microbatches(microbatches),
         entries(graph.stages.size() * 2 * microbatches, initial) {}
 
-  // A reference of vector<bool> is no T &.
+  // A reference of vector<bool> is not T &.
   typename std::vector<T>::reference at(int stage, bool isGradient,
                                         int microbatch) {
     return entries[(size_t(stage) * 2 + isGradient) * microbatches +
@@ -78,9 +80,10 @@ private:
   std::vector<T> entries;
 };
 
-/// Runs the rows of a table, whose cells are those of the graph, as far as they
-/// go: calls `run(place, cell)` for each cell behind all that it reads and
-/// behind those before it in its row. Returns how many cells of each row ran.
+/// Runs the rows of a table, whose cells are those of the graph, as far as
+/// possible: calls `run(place, cell)` for each cell after everything that it
+/// reads and after the cells before it in its row. Returns how many cells of
+/// each row ran.
 template <typename Run>
 std::vector<size_t> runRows(const Table &table, const StageGraph &graph,
                             const Dependencies &dependencies, Run run) {

@@ -2,7 +2,7 @@
 //
 // DeepSeek's DualPipeV, the half of DualPipe that keeps one copy of the
 // parameters: the eight steps of its dualpipev.py, with the same names. Pairs
-// that it overlaps stand one after the other.
+// that it overlaps follow one another here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ using namespace ppopt::schedule;
 static std::vector<Cell> buildRow(int place, int places, int microbatches) {
   RowBuilder row;
   const int down = place, up = 2 * places - 1 - place;
-  const int below = places - place - 1; // places on the way to the V's tip
+  const int below = places - place - 1; // places up to the V's tip
   // 1: nF0
   for (int i = 0; i < below * 2; ++i)
     row.forward(down);

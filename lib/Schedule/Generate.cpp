@@ -59,7 +59,7 @@ static Result<Schedule> findSchedule(std::string_view name) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a schedule wants
+// Requirements of schedules
 //===----------------------------------------------------------------------===//
 
 Result<Shape> ppopt::schedule::getShape(std::string_view name,
@@ -77,20 +77,20 @@ Result<Shape> ppopt::schedule::getShape(std::string_view name,
   std::string wants = "schedule '" + std::string(name) + "' ";
   std::string instead;
   if (name == "interleaved") {
-    wants += "wants two or more stages a place";
+    wants += "wants two or more stages per place";
     instead = "'1f1b' for one";
   } else if (shape.chunks == 2) {
-    wants += "has two stages a place";
+    wants += "has two stages per place";
     instead = *chunks == 1 ? "'zb-h1' for one" : "'interleaved' for more";
   } else {
-    wants += "has one stage a place";
+    wants += "has one stage per place";
     instead = "'interleaved' for more";
   }
   return Result<Shape>::failure(wants + ", not " + std::to_string(*chunks) +
                                 "; leave --chunks out, or use " + instead);
 }
 
-/// The place of a stage in a schedule of several chunks.
+/// Returns the place of a stage in a schedule of several chunks.
 static int getPlace(int stage, int places, const Shape &shape) {
   int chunk = stage / places, within = stage % places;
   return shape.isVee && chunk % 2 == 1 ? places - 1 - within : within;
@@ -103,8 +103,8 @@ std::vector<int> ppopt::schedule::placeStages(const Shape &shape, int places) {
   return placeOf;
 }
 
-/// Holds that the stages lie on the places as a schedule of several chunks has
-/// them; how many chunks interleaved has, the graph says.
+/// Checks that the stages are on the places that a schedule of several chunks
+/// requires; for interleaved, the number of chunks follows from the graph.
 static std::string checkShape(const Schedule &schedule,
                               const StageGraph &graph) {
   const Shape &shape = schedule.shape;
@@ -112,8 +112,8 @@ static std::string checkShape(const Schedule &schedule,
     return "";
   std::string wants =
       "schedule '" + schedule.name + "' wants " +
-      (shape.isVee ? "two stages a place, down the places and up again ("
-                   : "two or more stages a place, dealt out in turn (");
+      (shape.isVee ? "two stages per place, down the places and up again ("
+                   : "two or more stages per place, dealt out in turn (");
   for (int stage = 0; stage < 2 * graph.places; ++stage)
     wants += (stage ? " " : "") +
              std::to_string(getPlace(stage, graph.places, shape));
@@ -146,10 +146,9 @@ static std::string checkMicrobatches(std::string_view name, int microbatches) {
 // Tables
 //===----------------------------------------------------------------------===//
 
-/// Leaves out microbatches that only the published pattern has, and backwards
-/// of stages that have none. No cell reads what another microbatch made, and
-/// the backwards of a stage that has none are read by none: what is left can
-/// still run.
+/// Removes microbatches that only the published pattern has, and backwards of
+/// stages that have none. No cell reads a value of another microbatch, and
+/// nothing reads the missing backwards: the rest can still run.
 static void leaveOut(Table &table, const StageGraph &graph, int microbatches) {
   table.microbatches = microbatches;
   for (std::vector<Cell> &row : table.rows) {
@@ -210,7 +209,7 @@ Result<std::pair<std::string, Table>>
 ppopt::schedule::chooseFastest(const StageGraph &graph, int microbatches,
                                const Link &link) {
   using Choice = std::pair<std::string, Table>;
-  // What gpipe refuses, all do.
+  // A graph that gpipe rejects, all reject.
   Result<Table> any = generate("gpipe", graph, microbatches);
   if (!any)
     return Result<Choice>::failure(any.error);

@@ -7,15 +7,15 @@
 
 namespace ppopt::schedule {
 
-// Any graph.
+// Takes any graph.
 Table generateGPipe(const StageGraph &graph, int microbatches);
 Table generateOneForwardOneBackward(const StageGraph &graph, int microbatches);
 Table generateZeroBubbleH1(const StageGraph &graph, int microbatches);
 
-// A graph whose stages lie on the places as the schedule's shape says. The
-// table is for a chain of these stages that all have backwards, and for as many
-// microbatches as the schedule wants, at least: what the graph has not must be
-// left out. It is legal for any edges, since all go along the chain.
+// Take a graph whose stages are on places according to the schedule's shape.
+// The table is for a chain of these stages that all have backwards, and for at
+// least as many microbatches as the schedule needs: the caller removes what the
+// graph does not have. It is legal for any edges, since all go along the chain.
 Table generateInterleaved(const StageGraph &graph, int microbatches);
 Table generateZeroBubbleV(const StageGraph &graph, int microbatches);
 Table generateDualPipeV(const StageGraph &graph, int microbatches);

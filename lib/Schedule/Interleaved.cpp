@@ -1,4 +1,4 @@
-//===- Interleaved.cpp - 1F1B over several chunks a place -----------------===//
+//===- Interleaved.cpp - 1F1B with several chunks per place ---------------===//
 //
 // Narayanan et al., Efficient Large-Scale Language Model Training on GPU
 // Clusters, 2021 (Megatron-LM's forward_backward_pipelining_with_interleaving).
@@ -11,9 +11,9 @@
 
 using namespace ppopt::schedule;
 
-/// Microbatches go in groups of as many as there are places; a group passes all
-/// chunks of a place before the next group comes. Backwards run through the
-/// chunks the other way.
+/// Microbatches go in groups of one per place; a group passes all chunks of a
+/// place before the next group starts. Backwards go through the chunks in
+/// reverse.
 static Cell getStep(int step, Work work, int place, int places, int chunks) {
   int group = step / (places * chunks), within = step % (places * chunks);
   int chunk = within / places;

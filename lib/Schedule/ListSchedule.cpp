@@ -1,15 +1,15 @@
 //===- ListSchedule.cpp - naive, gpipe, 1f1b, zb-h1 on any graph ----------===//
 //
-// A place that is free runs the ready cell that stands first in the policy.
-// Time is counted in units (a forward, an input and a weight part take one
-// each), so that the table does not change with measured costs, and is on a
-// chain of one stage a place the published one.
+// A free place runs the ready cell that the policy ranks first. Time is counted
+// in units (a forward, an input and a weight part take one each), so that the
+// table does not change with measured costs, and equals the published one on a
+// chain with one stage per place.
 //
-// Each stage takes its microbatches in order. That bounds what has to be looked
-// at to three cells a stage; it makes gradients sum up in one order under all
-// schedules; and it rules out deadlock: of the earliest microbatch that has a
-// forward or an input part left, nothing else is in the way of the first of
-// these than a weight part that may run.
+// Each stage processes its microbatches in order. So only three cells per stage
+// are candidates, and gradients sum up in one order under all schedules. It
+// also rules out deadlock: for the earliest microbatch with a forward or an
+// input part left, only a weight part that may run can block the first of
+// these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ using namespace ppopt::schedule;
 
 namespace {
 
-/// What a place prefers, and how many microbatches it lets in.
+/// What a place prefers, and how many microbatches it admits.
 struct Policy {
   /// A place runs all its forwards before its first backward.
   bool flushes = false;
@@ -33,7 +33,7 @@ struct Policy {
   bool splitsBackward = false;
 };
 
-/// How far one stage has come.
+/// The progress of one stage.
 struct Progress {
   int forwards = 0, backwards = 0, weights = 0;
   /// Microbatches whose backward, and whose readers' forwards, have ended.
@@ -92,7 +92,7 @@ private:
     return true;
   }
 
-  /// Whether the stage may run ahead by one more microbatch.
+  /// Returns whether the stage may run ahead by one more microbatch.
   bool hasRoom(int stage, int now) {
     if (policy.flushes)
       return true;
@@ -106,14 +106,14 @@ private:
            mine.forwards - mine.read < runAhead.ofReaders[stage];
   }
 
-  /// Whether as many activations wait for their weight parts as the deepest
-  /// stage holds in any case.
+  /// Returns whether as many activations wait for their weight parts as the
+  /// deepest stage holds in any case.
   bool isFull(int stage) const {
     return policy.splitsBackward && graph.stages[stage].hasBackward &&
            progress[stage].forwards - progress[stage].weights >= deepest;
   }
 
-  /// What a place would rather do, best first.
+  /// Purposes of a cell, in order of preference.
   enum Purpose {
     Enter,    ///< a forward
     MakeRoom, ///< a weight part, because the next forward needs its memory
@@ -121,7 +121,7 @@ private:
     WindUp    ///< a weight part, because no forward is left
   };
 
-  /// The stage's next cell for a purpose, if the policy lets it have one.
+  /// Returns the stage's next cell for a purpose, if the policy permits it.
   std::optional<Cell> getNext(int stage, Purpose purpose, int now) {
     const Progress &mine = progress[stage];
     bool hasBackward = graph.stages[stage].hasBackward;
@@ -151,8 +151,9 @@ private:
     return std::nullopt;
   }
 
-  /// The ready cell that comes first: by purpose, by microbatch, and by what
-  /// the stage is farther from, the end of the forward or of the backward pass.
+  /// Returns the first ready cell: by purpose, by microbatch, and by the
+  /// stage's distance to the end of the forward or of the backward pass, larger
+  /// first.
   std::optional<Cell> choose(int place, int now) {
     for (Purpose purpose : {Enter, MakeRoom, TurnBack, WindUp}) {
       std::optional<Cell> best;

@@ -12,16 +12,16 @@ using namespace ppopt::schedule;
 
 namespace {
 
-/// What has been started and not yet completed, on every queue of every rank.
-/// A communication completes when it is at the head of its queue on all its
-/// ranks; then the next ones move up.
+/// Communications that have started and are not complete, on every queue of
+/// every rank. A communication completes when it is at the head of its queue on
+/// all its ranks; then the next ones move up.
 class Queues {
 public:
   explicit Queues(const std::vector<Communication> &communications)
       : communications(communications), atHead(communications.size()) {}
 
-  /// Appends to `finished` what this start completes, in order. A second start
-  /// of the same end changes nothing.
+  /// Appends the communications that this start completes to `finished`, in
+  /// order. A second start of the same end changes nothing.
   void start(int rank, int communication, std::vector<int> &finished) {
     if (!started.insert({rank, communication}).second)
       return;
@@ -39,7 +39,8 @@ public:
     return atHead[communication] == communications[communication].ranks.size();
   }
 
-  /// The oldest incomplete one on the queue of a rank; -1 if there is none.
+  /// Returns the oldest incomplete one on the queue of a rank; -1 if there is
+  /// none.
   int getHead(int rank, int queue) const {
     auto it = sequences.find({rank, queue});
     if (it == sequences.end() || it->second.isEmpty())
@@ -47,7 +48,8 @@ public:
     return it->second.ends[it->second.head];
   }
 
-  /// The first rank with a queue that is not empty, and its head; -1s if none.
+  /// Returns the first rank with a queue that is not empty, and its head; -1s
+  /// if none.
   std::pair<int, int> getFirstHead() const {
     for (const auto &[key, sequence] : sequences)
       if (!sequence.isEmpty())
@@ -87,13 +89,13 @@ private:
 
 std::string spellRank(int rank) { return "rank " + std::to_string(rank); }
 
-/// "action 5, behind forward of stage 1, microbatch 3"
+/// "action 5, after forward of stage 1, microbatch 3"
 std::string spellAction(const ActionLists &lists, int rank, size_t index) {
   const std::vector<RankAction> &actions = lists.ranks[rank];
   std::string text = "action " + std::to_string(index);
   for (size_t before = index; before-- > 0;)
     if (actions[before].kind == RankAction::Run)
-      return text + ", behind " + actions[before].text;
+      return text + ", after " + actions[before].text;
   return text;
 }
 
@@ -106,7 +108,7 @@ bool takesPart(const Communication &communication, int rank) {
                    rank) != communication.ranks.end();
 }
 
-/// Holds that all indices exist. Without it there is nothing to simulate.
+/// Checks that all indices exist. Otherwise there is nothing to simulate.
 std::string checkIndices(const ActionLists &lists) {
   int ranks = static_cast<int>(lists.ranks.size());
   int count = static_cast<int>(lists.communications.size());
@@ -141,9 +143,9 @@ std::string checkIndices(const ActionLists &lists) {
   return "";
 }
 
-/// Holds that each end starts once and then waits once.
+/// Checks that each end starts once and then waits once.
 std::string checkEnds(const ActionLists &lists) {
-  // Per rank, so that memory stays that of the communications.
+  // Per rank, so that memory is proportional to the communications.
   constexpr size_t none = static_cast<size_t>(-1);
   size_t count = lists.communications.size();
   std::vector<size_t> startedAt(count), waitedAt(count);
@@ -186,8 +188,8 @@ std::string checkEnds(const ActionLists &lists) {
   return "";
 }
 
-/// Holds that the ends of a queue agree: if every rank started everything at
-/// once, in the order of its list, all would leave the queues. All ends exist.
+/// Checks that the ends of a queue agree: if every rank started everything at
+/// once, in the order of its list, all would complete. All ends exist.
 std::string checkOrder(const ActionLists &lists) {
   Queues queues(lists.communications);
   std::vector<int> finished;
@@ -214,7 +216,7 @@ std::string checkOrder(const ActionLists &lists) {
 // Deadlock
 //===----------------------------------------------------------------------===//
 
-/// One run of all ranks, as far as it goes.
+/// One run of all ranks, as far as possible.
 class Walk {
 public:
   explicit Walk(const ActionLists &lists)
@@ -232,7 +234,7 @@ public:
   bool hasEnded(int rank) const {
     return next[rank] == lists.ranks[rank].size();
   }
-  /// The wait at which a rank that has not ended stands.
+  /// Returns the wait that blocks a rank that has not ended.
   size_t getPosition(int rank) const { return next[rank]; }
   const Queues &getQueues() const { return queues; }
 
@@ -267,7 +269,7 @@ private:
 struct Cause {
   enum Kind {
     NeverStarted, ///< `rank` does not start it at all
-    StartedLater, ///< `rank` starts it behind the wait at which it stands
+    StartedLater, ///< `rank` starts it after the wait that blocks it
     Held,         ///< on `rank`, `on` is before it in the queue
   } kind;
   int rank;
@@ -279,8 +281,8 @@ public:
   Explanation(const ActionLists &lists, const Walk &walk)
       : lists(lists), walk(walk) {}
 
-  /// Every rank that has not ended waits for something that does not
-  /// complete; the shortest way to an end that is missing or, if none is, the
+  /// Every rank that has not ended waits for something that does not complete.
+  /// Returns the shortest path to a missing end or, if there is none, the
   /// shortest cycle.
   std::string spell() {
     for (int rank = 0; rank < static_cast<int>(lists.ranks.size()); ++rank)
@@ -293,7 +295,7 @@ public:
       best = findCycle();
     std::string text = "deadlock:";
     for (size_t i = 0; i < best.size(); ++i) {
-      // What leads to the first of a cycle is its last.
+      // The last of a cycle leads to its first.
       const Cause &to = i > 0 ? best[i - 1].cause : best[0].reachedBy;
       text += "\n  " + spellStep(best[i].communication, to, best[i].cause);
     }
@@ -335,10 +337,10 @@ private:
     return causes;
   }
 
-  /// Breadth first from `roots`, until a cause satisfies `isEnd`.
+  /// Searches breadth first from `roots`, until a cause satisfies `isEnd`.
   template <typename IsEnd>
   std::vector<Step> search(const std::vector<int> &roots, IsEnd isEnd) {
-    std::map<int, std::pair<int, Cause>> from; // the one before, why
+    std::map<int, std::pair<int, Cause>> from; // predecessor, cause
     std::deque<int> queue;
     for (int root : roots)
       if (from.insert({root, {-1, {}}}).second)
@@ -379,8 +381,7 @@ private:
     return steps;
   }
 
-  /// findMissing has found nothing, so causesOf holds everything that can be
-  /// reached.
+  /// findMissing found nothing, so causesOf has everything that is reachable.
   std::vector<Step> findCycle() {
     std::vector<int> reached;
     for (const auto &known : causesOf)
@@ -402,7 +403,7 @@ private:
     const std::string &text = lists.communications[communication].text;
     std::string line =
         to.kind == Cause::Held
-            ? spellRank(to.rank) + "'s queue is held by " + text
+            ? spellRank(to.rank) + "'s queue is blocked by " + text
             : spellRank(to.rank) + " waits for " + text + " (" +
                   spellAction(lists, to.rank, walk.getPosition(to.rank)) + ")";
     line += ", which ";

@@ -24,9 +24,9 @@ public:
     pendingWeights.push_back({Work::BackwardWeight, stage, backwards[stage]});
     row.push_back({Work::BackwardInput, stage, backwards[stage]++});
   }
-  /// The earliest weight part, of any stage, whose input part has run.
+  /// Adds the earliest weight part, of any stage, whose input part has run.
   void backwardWeight() { take(pendingWeights.begin()); }
-  /// The earliest of one stage.
+  /// Adds the earliest of one stage.
   void backwardWeight(int stage) {
     take(std::find_if(pendingWeights.begin(), pendingWeights.end(),
                       [&](const Cell &cell) { return cell.stage == stage; }));

@@ -6,8 +6,8 @@
 
 using namespace ppopt::schedule;
 
-/// The most stages on a way from `from` to each stage along forward edges, -1
-/// where there is no way.
+/// Returns the most stages on a path from `from` to each stage along forward
+/// edges, -1 where there is no path.
 static std::vector<int> getHops(const StageGraph &graph,
                                 const std::vector<std::vector<int>> &readers,
                                 int from) {

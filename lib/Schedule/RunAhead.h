@@ -7,15 +7,15 @@
 
 namespace ppopt::schedule {
 
-/// As far as is needed for the last stage never to wait; nothing but memory
-/// grows with more. On a chain both are the number of stages from a stage to
+/// The least limits under which the last stage never waits; larger ones only
+/// take more memory. On a chain both are the number of stages from a stage to
 /// the end.
 struct RunAhead {
-  /// Forwards of a stage before its first backward, by stage. Where gradients
-  /// do not come from all the way down they are back earlier.
+  /// Forwards of a stage before its first backward, by stage. Gradients that do
+  /// not come from the end return earlier.
   std::vector<int> ofBackward;
-  /// Forwards of a stage before the first forward of those that read its
-  /// output: a limit where no gradient comes back that would set one.
+  /// Forwards of a stage before the first forward of the stages that read its
+  /// output: a limit if no gradient returns that would set one.
   std::vector<int> ofReaders;
 };
 

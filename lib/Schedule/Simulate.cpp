@@ -1,4 +1,4 @@
-//===- Simulate.cpp - How long a schedule takes ---------------------------===//
+//===- Simulate.cpp - Simulates a schedule --------------------------------===//
 
 #include "Dependencies.h"
 
@@ -42,7 +42,7 @@ public:
         placeFree(graph.places, 0),
         queueFree(size_t(graph.places) * graph.places, 0) {}
 
-  /// Nothing, if the table does not run to its end.
+  /// Returns nothing if the table does not run to its end.
   std::optional<Timeline> run() {
     timeline.rows.resize(table.rows.size());
     std::vector<size_t> done =
@@ -84,8 +84,8 @@ private:
     return end;
   }
 
-  /// Moves a value that was made at `made`: at once on its own place, else
-  /// behind what its maker sent to that place before. Rows are walked in their
+  /// Transfers a value that was made at `made`: at once on its own place, else
+  /// after what its maker sent to that place before. Rows are processed in
   /// order, so a queue is filled in the order in which values are made.
   void transfer(int index, int microbatch, double made) {
     const Edge &edge = graph.edges[index];

@@ -1,4 +1,4 @@
-//===- StageGraph.cpp - What a schedule needs to know of a model ----------===//
+//===- StageGraph.cpp - The stages of a model, for schedules --------------===//
 
 #include "ppopt/Schedule/StageGraph.h"
 
@@ -48,7 +48,7 @@ static std::string checkEdge(const Edge &edge, int to,
       !(graph.stages[early].hasBackward && graph.stages[late].hasBackward))
     return text + ": both must have a backward";
   if (graph.stages[to].place != graph.stages[edge.to].place)
-    return text + ": its value is brought to place " +
+    return text + ": its value is sent to place " +
            std::to_string(graph.stages[edge.to].place) + ", of stage " +
            std::to_string(edge.to);
   return "";

@@ -1,4 +1,4 @@
-//===- Table.cpp - A schedule: what each place runs, in order -------------===//
+//===- Table.cpp - A schedule: the runs of each place in order ------------===//
 
 #include "ppopt/Schedule/Table.h"
 
@@ -28,7 +28,7 @@ Result<std::vector<int>> ppopt::schedule::getPlaces(const Table &table) {
       int &known = placeOf[cell.stage];
       if (known != -1 && known != place)
         return Result<std::vector<int>>::failure(
-            "stage " + std::to_string(cell.stage) + " stands in row " +
+            "stage " + std::to_string(cell.stage) + " is in row " +
             std::to_string(known) + " and, as " + spell(cell) + ", in row " +
             std::to_string(row) + ": a stage lives on one place");
       known = place;

@@ -1,8 +1,8 @@
 //===- ZeroBubbleV.cpp - zb-v ---------------------------------------------===//
 //
-// Qi et al., Pipeline Parallelism with Controllable Memory, 2024: two chunks a
-// place in a V, so that the last forward of a microbatch ends where the first
-// began. Row by row as in PyTorch's ScheduleZBVZeroBubble.
+// Qi et al., Pipeline Parallelism with Controllable Memory, 2024: two chunks
+// per place in a V, so that the last forward of a microbatch is on the place of
+// its first. Row by row as in PyTorch's ScheduleZBVZeroBubble.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +63,7 @@ private:
     }
   }
 
-  /// As many weight parts are left as input parts ran alone.
+  /// One weight part is left per input part that ran alone.
   void coolDown() {
     for (int i = 0; i < place; ++i) {
       row.backwardInput(down);
@@ -80,7 +80,7 @@ private:
   }
 
   RowBuilder row;
-  const int down, up; ///< the place's stages, on the two legs of the V
+  const int down, up; ///< the place's stages on the two legs of the V
   const int place, places, microbatches;
   int downForwards = 0, upForwards = 0;
 };

@@ -136,7 +136,7 @@ pp.task backward stage 0 @slice(%x: tensor<2x6x3xf64> {pp.role = #pp.role<saved,
 // -----
 
 pp.task forward stage 0 @composite(%x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "y">}) {
-  // expected-error @below {{is no part of a kernel: it has no scalar code and is neither a matmul nor a sum; run --pp-decompose-kernels first}}
+  // expected-error @below {{can't be part of a kernel: it has no scalar code and is neither a matmul nor a sum; run --pp-decompose-kernels first}}
   %0 = pp.softmax %x : tensor<4x4xf32>
   pp.return %0 : tensor<4x4xf32>
 }

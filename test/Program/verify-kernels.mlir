@@ -16,7 +16,7 @@ pp.region "step_state" "loss" at 192 bytes 64
 
 // -----
 
-// expected-error @+1 {{is of 100 bytes, no multiple of 64}}
+// expected-error @+1 {{is of 100 bytes, not a multiple of 64}}
 pp.region "step_state" "step_state" at 0 bytes 100
 
 // -----
@@ -30,7 +30,7 @@ pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}
 // -----
 
 pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}) {
-  // expected-error @+1 {{is no launch, matmul or view: a task of phase kernels neither allocates nor copies}}
+  // expected-error @+1 {{is not a launch, matmul or view: a task of phase kernels neither allocates nor copies}}
   %0 = memref.alloc() : memref<16xf32>
   pp.return
 }
@@ -41,7 +41,7 @@ pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}
 pp.region "activations" "slots" at 0 bytes 128
 pp.region "communication" "scratch:b0" at 64 bytes 64 {pp.overlaid}
 pp.region "communication" "scratch:loss" at 128 bytes 64
-// expected-error @+1 {{is overlaid and ends at 256, but what is in front of it at 192}}
+// expected-error @+1 {{is overlaid and ends at 256, but the regions before it end at 192}}
 pp.region "communication" "scratch:b1" at 128 bytes 128 {pp.overlaid}
 
 // -----
@@ -124,7 +124,7 @@ pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
 pp.task forward stage 0 @twice(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<8x16xf32> {pp.role = #pp.role<saved, "s">}) {
   %0 = memref.reinterpret_cast %s to offset: [0], sizes: [4, 16], strides: [16, 1] : memref<8x16xf32> to memref<4x16xf32>
   %1 = memref.reinterpret_cast %s to offset: [48], sizes: [4, 16], strides: [16, 1] : memref<8x16xf32> to memref<4x16xf32, strided<[16, 1], offset: 48>>
-  // expected-note @+1 {{they are written here before}}
+  // expected-note @+1 {{the earlier write is here}}
   pp.launch @relu ins(%x : memref<4x16xf32>) outs(%0 : memref<4x16xf32>) {inplace = array<i64: -1>}
   // expected-error @+1 {{writes bytes 192 to 256 of argument 1 a second time}}
   pp.launch @relu ins(%x : memref<4x16xf32>) outs(%1 : memref<4x16xf32, strided<[16, 1], offset: 48>>) {inplace = array<i64: -1>}
@@ -183,7 +183,7 @@ pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
 // -----
 
 pp.task forward stage 0 @elsewhere(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<4x16xf32> {pp.role = #pp.role<saved, "s">}) {
-  // expected-error @+1 {{writes result 0 elsewhere than argument 0, in whose place it is to be}}
+  // expected-error @+1 {{writes result 0 to another buffer than argument 0, which it must overwrite}}
   pp.launch @relu ins(%x : memref<4x16xf32>) outs(%s : memref<4x16xf32>) {inplace = array<i64: 0>}
   pp.return
 }

@@ -59,7 +59,7 @@ TEST(Check, RefusesAPartBesideTheWhole) {
 TEST(Check, NamesTheRepeatedCell) {
   Table table = makePair();
   table.rows[0].push_back({Work::Forward, 0, 1});
-  EXPECT_EQ(check(table, makeLine(2)), "0F1 stands 2 times in row 0: a stage "
+  EXPECT_EQ(check(table, makeLine(2)), "0F1 is 2 times in row 0: a stage "
                                        "runs once on a microbatch");
 }
 
@@ -112,7 +112,7 @@ TEST(Check, AllReadersOfAPlaceWaitForWhatIsBroughtThere) {
             "");
   EXPECT_EQ(check({1, {{{F, 3, 0}, {F, 0, 0}}, {{F, 2, 0}, {F, 1, 0}}}}, graph),
             "the schedule waits for itself: 3F0 reads what 2F0 makes; 2F0 "
-            "reads what 0F0 makes, which stands behind 3F0 in row 0");
+            "reads what 0F0 makes, which comes after 3F0 in row 0");
 }
 
 TEST(Check, PrintsTheCycleOverTwoRows) {
@@ -121,8 +121,8 @@ TEST(Check, PrintsTheCycleOverTwoRows) {
   std::swap(table.rows[1][1], table.rows[1][2]); // 1F0 1F1 1B0 1B1
   EXPECT_EQ(check(table, makeLine(2)),
             "the schedule waits for itself: 0B0 reads what 1B0 makes, which "
-            "stands behind 1F1 in row 1; 1F1 reads what 0F1 makes, which "
-            "stands behind 0B0 in row 0");
+            "comes after 1F1 in row 1; 1F1 reads what 0F1 makes, which "
+            "comes after 0B0 in row 0");
 }
 
 TEST(Check, PrintsTheCycleInOneRow) {
@@ -130,7 +130,7 @@ TEST(Check, PrintsTheCycleInOneRow) {
   std::swap(table.rows[1][0], table.rows[1][1]);
   EXPECT_EQ(check(table, makeLine(2)),
             "the schedule waits for itself: 1B0 reads what 1F0 makes, which "
-            "stands behind 1B0 in row 1");
+            "comes after 1B0 in row 1");
 }
 
 TEST(Check, FindsWeightPartBeforeInputPart) {
@@ -141,7 +141,7 @@ TEST(Check, FindsWeightPartBeforeInputPart) {
                 {Work::BackwardInput, 0, 0}}}};
   EXPECT_EQ(check(table, graph),
             "the schedule waits for itself: 0W0 reads what 0I0 makes, which "
-            "stands behind 0W0 in row 0");
+            "comes after 0W0 in row 0");
 }
 
 TEST(Check, DoesNotAllocateForWhatATableClaims) {

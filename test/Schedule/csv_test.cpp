@@ -102,7 +102,7 @@ TEST(Csv, PlacesFollowFromTheRows) {
   EXPECT_EQ(*getPlaces(parse("0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0")),
             (std::vector<int>{0, 1, 1, 0}));
   EXPECT_EQ(getPlaces(parse("0F0,1F0\n1B0,0B0")).error,
-            "stage 1 stands in row 0 and, as 1B0, in row 1: a stage lives on "
+            "stage 1 is in row 0 and, as 1B0, in row 1: a stage lives on "
             "one place");
   EXPECT_EQ(getPlaces(parse("0F0\n2F0")).error,
             "no row runs stage 1, yet there is a stage 2: stages are numbered "

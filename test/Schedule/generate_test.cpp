@@ -159,16 +159,17 @@ TEST(Generate, MoreChunks) {
 TEST(Generate, RefusesAnotherPlacement) {
   StageGraph loop = makeChainFor("interleaved", 2),
              vee = makeChainFor("zb-v", 2);
-  EXPECT_EQ(generate("zb-v", loop, 4).error,
-            "schedule 'zb-v' wants two stages a place, down the places and up "
-            "again (0 1 1 0), and stage 2 is on place 0; use 'zb-h1', which "
-            "takes any placement");
+  EXPECT_EQ(
+      generate("zb-v", loop, 4).error,
+      "schedule 'zb-v' wants two stages per place, down the places and up "
+      "again (0 1 1 0), and stage 2 is on place 0; use 'zb-h1', which "
+      "takes any placement");
   EXPECT_EQ(generate("dualpipe-v", makeLine(2), 4).error,
-            "schedule 'dualpipe-v' wants two stages a place, down the places "
+            "schedule 'dualpipe-v' wants two stages per place, down the places "
             "and up again (0 1 1 0), and 2 places have 2 stages; use 'zb-h1', "
             "which takes any placement");
   EXPECT_EQ(generate("interleaved", vee, 4).error,
-            "schedule 'interleaved' wants two or more stages a place, dealt "
+            "schedule 'interleaved' wants two or more stages per place, dealt "
             "out in turn (0 1 0 1 ...), and stage 2 is on place 1; use '1f1b', "
             "which takes any placement");
   EXPECT_FALSE(generate("zb-v", makeChain({0, 1, 1, 0, 0, 1}), 4));
@@ -198,7 +199,7 @@ TEST(Generate, RefusesABrokenGraph) {
   graph = makeChain({0, 1, 0});
   graph.edges[0].alsoTo = {2};
   EXPECT_EQ(check(graph), "the edge from stage 0 to stage 2: its value is "
-                          "brought to place 1, of stage 1");
+                          "sent to place 1, of stage 1");
 }
 
 TEST(Generate, ShapesAreWhatTheTablesNeed) {
@@ -211,17 +212,18 @@ TEST(Generate, ShapesAreWhatTheTablesNeed) {
 }
 
 TEST(Generate, RefusesChunksThatAScheduleHasNot) {
-  EXPECT_EQ(getShape("1f1b", 2).error,
-            "schedule '1f1b' has one stage a place, not 2; leave --chunks out, "
-            "or use 'interleaved' for more");
+  EXPECT_EQ(
+      getShape("1f1b", 2).error,
+      "schedule '1f1b' has one stage per place, not 2; leave --chunks out, "
+      "or use 'interleaved' for more");
   EXPECT_EQ(getShape("zb-v", 3).error,
-            "schedule 'zb-v' has two stages a place, not 3; leave --chunks "
+            "schedule 'zb-v' has two stages per place, not 3; leave --chunks "
             "out, or use 'interleaved' for more");
   EXPECT_EQ(getShape("zb-v", 1).error,
-            "schedule 'zb-v' has two stages a place, not 1; leave --chunks "
+            "schedule 'zb-v' has two stages per place, not 1; leave --chunks "
             "out, or use 'zb-h1' for one");
   EXPECT_EQ(getShape("interleaved", 1).error,
-            "schedule 'interleaved' wants two or more stages a place, not 1; "
+            "schedule 'interleaved' wants two or more stages per place, not 1; "
             "leave --chunks out, or use '1f1b' for one");
   EXPECT_FALSE(getShape("gpipe", 0));
   EXPECT_FALSE(getShape("dualpipe", {}));

@@ -48,7 +48,7 @@ TEST(Rendezvous, BothRanksWaitBeforeTheySend) {
       "deadlock:\n"
       "  rank 1 waits for h of microbatch 3, place 0 to 1 (action 1), which "
       "rank 0 starts only after its wait for g of microbatch 2, place 1 to 0\n"
-      "  rank 0 waits for g of microbatch 2, place 1 to 0 (action 2, behind "
+      "  rank 0 waits for g of microbatch 2, place 1 to 0 (action 2, after "
       "forward of stage 0, microbatch 3), which rank 1 starts only after its "
       "wait for h of microbatch 3, place 0 to 1");
 }
@@ -72,14 +72,15 @@ TEST(Rendezvous, CycleThroughAHeldQueue) {
            {{start(0), start(1), wait(0), wait(1)},
             {start(1), wait(1), start(2), wait(2)},
             {start(2), wait(2), start(0), wait(0)}}};
-  EXPECT_EQ(proveProgress(lists),
-            "deadlock:\n"
-            "  rank 0's queue is held by a, which rank 2 starts only after its "
-            "wait for c\n"
-            "  rank 2 waits for c (action 1), which rank 1 starts only after "
-            "its wait for b\n"
-            "  rank 1 waits for b (action 1), which rank 0 started after a on "
-            "the same queue");
+  EXPECT_EQ(
+      proveProgress(lists),
+      "deadlock:\n"
+      "  rank 0's queue is blocked by a, which rank 2 starts only after its "
+      "wait for c\n"
+      "  rank 2 waits for c (action 1), which rank 1 starts only after "
+      "its wait for b\n"
+      "  rank 1 waits for b (action 1), which rank 0 started after a on "
+      "the same queue");
 }
 
 TEST(Rendezvous, EndsOfAQueueInTwoOrders) {
@@ -90,9 +91,9 @@ TEST(Rendezvous, EndsOfAQueueInTwoOrders) {
             "the ends of a queue do not agree on its order: rank 0 starts a "
             "where rank 1 starts b\n"
             "deadlock:\n"
-            "  rank 0's queue is held by a, which rank 1 started after b on "
+            "  rank 0's queue is blocked by a, which rank 1 started after b on "
             "the same queue\n"
-            "  rank 1's queue is held by b, which rank 0 started after a on "
+            "  rank 1's queue is blocked by b, which rank 0 started after a on "
             "the same queue");
   // A wait that is dropped hides nothing.
   lists.ranks[0] = {start(0), start(1)};
@@ -135,7 +136,7 @@ TEST(Rendezvous, EndTwice) {
 TEST(Rendezvous, WhatDoesNotExist) {
   ActionLists lists = {{{{0, 1}, 0, "a"}}, {{start(0)}, {start(0)}, {}}};
   lists.ranks[2] = {run("update"), start(1)};
-  EXPECT_EQ(proveProgress(lists), "rank 2, action 1, behind update: is of "
+  EXPECT_EQ(proveProgress(lists), "rank 2, action 1, after update: is of "
                                   "communication 1, and there are 1");
   lists.ranks[2] = {start(0)};
   EXPECT_EQ(proveProgress(lists),

@@ -1,7 +1,7 @@
-//===- Cost.h - How long ops take -----------------------------------------===//
+//===- Cost.h - Estimated times of ops ------------------------------------===//
 //
-// An estimate for the CPU target, from the ops' iteration spaces alone. The cut
-// by cost, the simulated time of a schedule and `plan` use this one.
+// A cost estimate for the CPU target, from the ops' iteration spaces alone. The
+// partitioning by cost, the simulated time of a schedule and `plan` use it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,7 @@
 
 namespace mlir::pp {
 
-/// What an op does on tensors.
+/// The work that an op does on tensors.
 struct Work {
   double flops = 0;    ///< of matmuls
   double elements = 0; ///< computed one by one, in all other ops
@@ -23,51 +23,50 @@ struct Work {
   double getTime() const;
 };
 
-/// A value whose type is a ranked tensor.
+/// Returns the bytes of a value whose type is a ranked tensor.
 int64_t getBytes(Value value);
 
-/// An op worth computing again rather than saving or sending its result: one
-/// result, each element of which costs a bounded number of operations. A
-/// parameter is none.
+/// Returns whether an op is better recomputed than its result saved or sent: it
+/// has one result, each element of which costs a bounded number of operations.
+/// A parameter is not cheap.
 bool isCheap(Operation *op);
 
-/// A sum over a loop that two operands have in common: a matmul.
+/// Returns whether an op sums over a loop that two operands share: a matmul.
 bool isMatmul(Operation *op);
 
-/// An op that names elements of its operand, or is constant: its result costs
-/// nothing wherever it is read.
+/// Returns whether an op is a view of its operand or a constant: its result
+/// costs nothing wherever it is read.
 bool isFree(Operation *op);
 
-/// An op that decides something by floats: a comparison, a cast to an integer.
-/// A rounding error of an operand may turn what it gives.
+/// Returns whether an op decides something by floats: a comparison, a cast to
+/// an integer. A rounding error of an operand may change its result.
 bool isDecision(Operation *op);
 
-/// The work of an op in the phases placed to scheduled; none for an op that is
-/// no loop nest, a parameter or a constant. A composition has the flops and
-/// elements of what it decomposes into and the bytes of its own operands and
-/// results. A value that one elementwise op hands to another is neither
-/// written nor read: both are one kernel.
+/// Returns the work of an op in the phases placed to scheduled; none for an op
+/// without iteration space, a parameter or a constant. A composite has the
+/// flops and elements of its decomposition and the bytes of its own operands
+/// and results. A value between two elementwise ops is neither written nor
+/// read: both are in one kernel.
 Work estimateWork(Operation *op);
 
-/// The work of a launch: its bytes are those that it reads of its arguments and
-/// writes of its results.
+/// Returns the work of a launch: its bytes are those read from its arguments
+/// and written to its results.
 Work estimateKernelWork(KernelOp kernel);
 
-/// FLOPs of the matmuls inside a kernel.
+/// Returns the FLOPs of the matmuls inside a kernel.
 int64_t getMatmulFlops(KernelOp kernel);
 
-/// In nanoseconds.
+/// Returns the time in nanoseconds.
 double estimateTime(Operation *op);
 
-/// The work of the ops that the gradient adds for `op`, if the gradients of its
-/// results that have uses are known and those of the operands in `needed` are
-/// wanted.
+/// Returns the work of the ops that autodiff adds for `op`, given the gradients
+/// of its results that have uses, to compute those of the operands in `needed`.
 Work estimateBackwardWork(Operation *op, ArrayRef<bool> needed);
 
-/// The sum over a task's ops, of one run.
+/// Returns the time of one run of a task: the sum over its ops.
 double estimateTaskTime(TaskOp task);
 
-/// A transfer between two places, in nanoseconds.
+/// Returns the time of a transfer between two places, in nanoseconds.
 double estimateTransferTime(int64_t bytes);
 
 } // namespace mlir::pp

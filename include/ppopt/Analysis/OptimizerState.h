@@ -1,4 +1,4 @@
-//===- OptimizerState.h - What an optimizer keeps of each parameter -------===//
+//===- OptimizerState.h - The states of an optimizer ----------------------===//
 
 #ifndef PPOPT_ANALYSIS_OPTIMIZERSTATE_H
 #define PPOPT_ANALYSIS_OPTIMIZERSTATE_H
@@ -7,12 +7,12 @@
 
 namespace mlir::pp {
 
-/// The names of an optimizer's states, each as large as the parameters: adam
-/// and adamw have m and v, sgd has momentum.
+/// Returns the names of an optimizer's states, each as large as the parameters:
+/// m and v for adam and adamw, momentum for sgd.
 SmallVector<StringRef> getOptimizerStates(StringRef optimizer);
 
-/// The element type of a bucket's gradients, which are sums over microbatches
-/// and ranks: f32 where the parameters are bf16.
+/// Returns the element type of a bucket's gradients, which are sums over
+/// microbatches and ranks: f32 if the parameters are bf16.
 Type getGradType(BucketOp bucket);
 
 } // namespace mlir::pp

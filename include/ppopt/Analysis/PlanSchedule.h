@@ -8,32 +8,34 @@
 
 namespace mlir::pp {
 
-/// Whether the plan's schedule has the input and the weight part of a backward
-/// apart.
+/// Returns whether the plan's schedule splits backwards into an input part and
+/// a weight part.
 bool splitsBackward(PlanOp plan);
 
-/// The stages of a module's tasks and the values between them, the module's
-/// transfers first and in their order. Times are estimates in nanoseconds: the
-/// tasks are still on tensors (phases partitioned and scheduled).
+/// Returns the stages of a module's tasks and the values between them: first
+/// the module's transfers, in their order. Times are estimates in nanoseconds:
+/// the tasks are still on tensors (phases partitioned and scheduled).
 ppopt::schedule::StageGraph makeStageGraph(ModuleOp module, PlanOp plan);
 
-/// What a task of a stage does on a microbatch; nothing for others.
+/// Returns what a task of a stage does on a microbatch; nothing for other
+/// tasks.
 std::optional<ppopt::schedule::Work> getWork(TaskKind kind);
 
-/// The runs of stages as the module's schedules of training, or those of
-/// evaluation, order them.
+/// Returns the runs of stages in the order of the module's schedules of
+/// training, or of evaluation.
 ppopt::schedule::Table readTable(ModuleOp module, PlanOp plan,
                                  bool isEvaluation);
 
-/// How long transfers between places take, in nanoseconds.
+/// Returns the latency and bandwidth of transfers between places; times are in
+/// nanoseconds.
 ppopt::schedule::Link getLink();
 
-/// Names the plan's location for the file of its table: errors about the table
-/// cite that.
+/// Sets the plan's location to the file of its table, so that errors about the
+/// table cite it.
 void nameTable(PlanOp plan, StringRef path);
 
-/// The plan's schedule of these stages, checked. Emits an error where it can't
-/// be had.
+/// Returns the plan's schedule of these stages, checked. Emits an error if
+/// there is none.
 FailureOr<ppopt::schedule::Table>
 makeTable(PlanOp plan, const ppopt::schedule::StageGraph &graph);
 

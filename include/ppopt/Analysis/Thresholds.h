@@ -1,7 +1,7 @@
 //===- Thresholds.h - Constants that change the code path -----------------===//
 //
-// Each has a default that a user never changes; a test draws them small, so
-// that every path is walked by models that are small too.
+// Each has a default that users never change. Tests set small values, so that
+// small models exercise every path.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,18 +19,18 @@ enum class Threshold {
 #include "ppopt/Analysis/Thresholds.def"
 };
 
-/// The attribute of a module that sets thresholds: {kernel-ops = 1 : i64}.
+/// The module attribute that sets thresholds: {kernel-ops = 1 : i64}.
 inline constexpr llvm::StringLiteral kThresholdsAttr = "pp.thresholds";
 
-/// The threshold for the module that `op` is in: its default, where the module
-/// does not set it.
+/// Returns the threshold for the module of `op`: the default if the module does
+/// not set it.
 int64_t getThreshold(Operation *op, Threshold threshold);
 
-/// Sets thresholds of a module from "name=value,name=value". Returns what is
-/// wrong with the text, or nothing.
+/// Sets thresholds of a module from "name=value,name=value". Returns an error
+/// text, or nothing.
 std::string setThresholds(ModuleOp module, StringRef text);
 
-/// What is wrong with such a text; nothing if it is right.
+/// Returns what is wrong with such a text; nothing if it is valid.
 std::string checkThresholds(StringRef text);
 
 } // namespace mlir::pp

@@ -11,7 +11,7 @@
 
 namespace mlir::pp {
 
-/// Where in a space the code that is written stands.
+/// The position in a space for which code is emitted.
 struct Position {
   Space space;
   /// The dimensions of the space that are not 1, and the index in each; the
@@ -24,8 +24,8 @@ struct Position {
   Value column() const { return index.back(); }
 };
 
-/// Writes scalar code for elements of a kernel's values: loads of arguments,
-/// the code of element ops, each at most once in a loop's body.
+/// Emits scalar code for elements of a kernel's values: loads of arguments and
+/// the code of element ops, each at most once per loop body.
 class ElementPuller {
 public:
   /// `buffers`: pointers for the kernel's arguments, then for its results.
@@ -34,25 +34,27 @@ public:
   OpBuilder &builder;
   KernelOp kernel;
 
-  /// The position from now on. Code of row level is written in front of
-  /// `sweep`, the loop over columns, if there is one.
+  /// Sets the current position. Code of row level is emitted before `sweep`,
+  /// the loop over columns, if there is one.
   void setPosition(const Position &position, Operation *sweep);
-  /// Elements at the current position are these from now on, rounded to the
-  /// value's type: what a reduction has given.
+  /// Sets the element of a value at the current position, rounded to the
+  /// value's type: the result of a reduction.
   void setElement(Value value, Value element);
-  /// A result of the kernel that is complete where it is read from now on.
+  /// Declares that a result of the kernel is complete in its buffer; later
+  /// reads load it.
   void setStored(Value value, unsigned result);
 
-  /// The element of `value` at the current position.
+  /// Returns the element of `value` at the current position.
   Value pull(Value value);
 
-  /// Loads and stores of the kernel's buffers, by row-major number; converts to
-  /// and from the type of computation.
+  /// Emit loads and stores of the kernel's buffers, by row-major number, with
+  /// casts to and from the compute type.
   Value load(Value buffer, Type element, Value at);
   void store(Value element, Value buffer, Type type, Value at);
   Value getResultBuffer(unsigned result);
   Value address(Value buffer, Type element, Value at);
-  /// Row-major number of the current position in a tensor of this shape.
+  /// Returns the row-major number of the current position in a tensor of this
+  /// shape.
   Value linearize(ArrayRef<int64_t> shape);
 
   Location getLoc() { return kernel.getLoc(); }
@@ -61,8 +63,8 @@ public:
   Value mul(Value a, int64_t b);
 
 private:
-  /// An element that code exists for: here (at the current position, whatever
-  /// its index is called) or at another index.
+  /// An element whose code has been emitted: at the current position (whatever
+  /// its index values are) or at another index.
   struct Entry {
     bool isHere;
     SmallVector<Value> index;
@@ -82,7 +84,7 @@ private:
   Operation *sweep = nullptr;
   DenseMap<Value, SmallVector<Entry, 1>> known;
   DenseMap<Value, unsigned> stored;
-  /// Indices of the position under other shapes without their unit dimensions.
+  /// Indices of the position under other shapes, without their unit dimensions.
   SmallVector<std::pair<SmallVector<int64_t>, SmallVector<Value>>> indices;
   Value zero;
 };
@@ -91,12 +93,12 @@ private:
 Value getInitialValue(OpBuilder &builder, ReduceOp op);
 Value combine(OpBuilder &builder, ReduceOp op, Value a, Value b);
 
-/// Write the code of tiles [begin, end); the number of tiles.
+/// Emit the code of tiles [begin, end). Return the number of tiles.
 int64_t emitRows(ElementPuller &puller, Value begin, Value end);
 int64_t emitColumns(ElementPuller &puller, Value begin, Value end);
 int64_t emitScatter(ElementPuller &puller, Value begin, Value end);
 
-/// Writes `for (i = begin; i < end; ++i)`.
+/// Emits `for (i = begin; i < end; ++i)`.
 void emitLoop(OpBuilder &builder, Location loc, Value begin, Value end,
               llvm::function_ref<void(scf::ForOp, Value)> body);
 

@@ -1,8 +1,8 @@
 //===- KernelSpace.h - The space of a kernel, and how ops read it ---------===//
 //
 // A kernel's space is rows × columns. Columns are the last dimension whose size
-// is not 1; rows are all in front of it. A tensor of as many elements is full
-// in the space, one with an element a row is of row level.
+// is not 1; rows are all dimensions before it. A tensor is full if it has as
+// many elements as the space, and of row level if it has one element per row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,22 +30,23 @@ struct Space {
 Space getSpace(ArrayRef<int64_t> shape);
 inline Space getSpace(Value tensor) { return getSpace(getShape(tensor)); }
 
-/// Positions of the dimensions whose size is not 1.
+/// Returns the dimensions whose size is not 1.
 SmallVector<unsigned> getNonUnitDims(ArrayRef<int64_t> shape);
-/// Their sizes.
+/// Returns their sizes.
 SmallVector<int64_t> dropUnitDims(ArrayRef<int64_t> shape);
 
 inline int64_t getNumElements(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getNumElements();
 }
 
-/// Whether the op gives floats a wider type, which holds each of their values.
+/// Returns whether the op casts floats to a wider type, which represents all
+/// their values.
 bool isWideningCast(Operation *op);
 
-/// Whether a reduction is over the columns of its operand's space.
+/// Returns whether a reduction is over the columns of its operand's space.
 bool isRowReduction(ReduceOp op);
 
-/// Where an op reads a value, seen from the index of the op's result.
+/// The index at which an op reads a value, relative to the index of its result.
 enum class Access {
   Identity, ///< at the same index
   Row,      ///< at the row's index
@@ -57,24 +58,23 @@ struct Read {
   Access access;
 };
 
-/// What an op's scalar code says of it.
+/// Properties of an op's scalar code.
 struct OpReads {
   SmallVector<Read> reads;
-  /// Elements depend on where they are, not on operands alone.
+  /// Elements depend on their index, not on operands alone.
   bool usesIndex = false;
 };
 
-/// Finds out how element ops read by emitting them once, into a module that is
-/// thrown away.
+/// Finds out how element ops read by emitting them once, into a scratch module.
 class AccessProbe {
 public:
   explicit AccessProbe(MLIRContext *context);
 
-  /// Reads go through ops for which `isSeenThrough` holds, and through
+  /// Reads go through ops for which `isSeenThrough` is true, and through
   /// reshapes.
   OpReads probe(ElementOpInterface op,
                 llvm::function_ref<bool(Operation *)> isSeenThrough);
-  /// How an op reads its operands.
+  /// Returns how an op reads its operands.
   OpReads probeOperands(ElementOpInterface op);
 
 private:

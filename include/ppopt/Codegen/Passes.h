@@ -1,4 +1,4 @@
-//===- Passes.h - Passes of the phases kernels and native -----------------===//
+//===- Passes.h - Passes that generate code -------------------------------===//
 
 #ifndef PPOPT_CODEGEN_PASSES_H
 #define PPOPT_CODEGEN_PASSES_H

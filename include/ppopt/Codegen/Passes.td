@@ -1,4 +1,4 @@
-//===- Passes.td - Passes of the phases kernels and native  -*- tablegen -*-===//
+//===- Passes.td - Passes that generate code ------------- -*- tablegen -*-===//
 
 #ifndef PPOPT_CODEGEN_PASSES
 #define PPOPT_CODEGEN_PASSES
@@ -6,13 +6,14 @@
 include "mlir/Pass/PassBase.td"
 
 def BlockRows : Pass<"pp-block-rows", "::mlir::ModuleOp"> {
-  let summary = "Computes wide intermediate values of tasks one block of rows after the other";
+  let summary = "Computes large intermediate values of tasks one block of rows at a time";
   let description = [{
-    A value is wide if it takes more than `budget` bytes. Around a wide matmul: the ops of the task that make or read wide values, of at least half of its
-    size, which the task neither takes nor returns. If all of them can be cut along the matmul's first dimension, they are computed for one block of its rows after the other,
-    in as few blocks of equal size as keep each value within the budget: operands are cut, weights whole, results are put together, and sums over the rows
-    (the weights' gradients) added up block by block. A group is left alone if some op of it mixes rows, or draws random numbers (or counts) by its place in the global
-    tensor. What a block still has too wide is cut again, along the next dimension.
+    A value is wide if it takes more than `budget` bytes. The pass forms a group around each wide matmul: the ops that make or read wide values of
+    at least half the matmul's size, where the values are neither arguments nor results of the task. If every op of the group can be tiled along the
+    matmul's first dimension, the group is computed one block of rows at a time, in the fewest equal blocks that keep each value within the budget.
+    Operands are sliced and weights stay whole. Results are concatenated, and sums over rows (weight gradients) are accumulated over the blocks. The
+    pass leaves a group alone if one of its ops mixes rows, or uses its position in the global tensor (random numbers, iota). A value of a block that is
+    still too wide is tiled again along the next dimension.
 
     ```mlir
     %z = pp.matmul %h, %w                        // before
@@ -30,9 +31,9 @@ def BlockRows : Pass<"pp-block-rows", "::mlir::ModuleOp"> {
 def DecomposeKernels : Pass<"pp-decompose-kernels", "::mlir::ModuleOp"> {
   let summary = "Replaces composites by element ops, reductions and matmuls";
   let description = [{
-    Runs on local shapes: a composite is split along none of the dimensions that its decomposition counts or
-    indexes. Statistics, sums and exponentials of bf16 values are f32. Afterwards tasks hold element ops, sums, maxima,
-    matmuls and the gradient of embeddings.
+    Runs on local shapes: no composite is partitioned along a dimension that its decomposition counts or indexes.
+    Statistics, sums and exponentials of bf16 values are computed in f32. After the pass, tasks contain element ops, sums, maxima,
+    matmuls and embedding gradients.
 
     ```mlir
     %y = pp.softmax %x : tensor<8x16xf32>                             // before
@@ -48,11 +49,11 @@ def DecomposeKernels : Pass<"pp-decompose-kernels", "::mlir::ModuleOp"> {
 }
 
 def FormKernels : Pass<"pp-form-kernels", "::mlir::ModuleOp"> {
-  let summary = "Groups what is not a matmul into fused kernels, shared by launches";
+  let summary = "Groups the ops other than matmuls into fused kernels, shared by launches";
   let description = [{
-    Before: tasks whose bodies are element ops, sums, maxima, matmuls and embedding gradients on tensors. After: a body is `pp.launch`es
-    in tensor form, matmuls, accumulations of matmuls, and the views (reshape, transpose, slice, broadcast) that matmuls
-    fold into strides. docs/kernels.md has the rules.
+    Before: task bodies are element ops, sums, maxima, matmuls and embedding gradients on tensors. After: they are `pp.launch` ops
+    on tensors, matmuls, accumulations of matmuls, and the views (reshape, transpose, slice, broadcast) that matmuls
+    fold into strides. docs/kernels.md gives the rules.
 
     ```mlir
     %0 = pp.add %x, %b : tensor<8x16xf32>, tensor<16xf32>       // before
@@ -62,17 +63,17 @@ def FormKernels : Pass<"pp-form-kernels", "::mlir::ModuleOp"> {
       {inplace = array<i64: -1>} -> tensor<8x16xf32>
     ```
   }];
-  // Scalar code is written once, to see how ops read.
+  // The pass emits scalar code into a scratch module to see how ops read.
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::func::FuncDialect"];
 }
 
 def BufferizeTasks : Pass<"pp-bufferize-tasks", "::mlir::ModuleOp"> {
-  let summary = "Gives every tensor of a task a buffer";
+  let summary = "Assigns a buffer to every tensor of a task";
   let description = [{
-    Arguments become memrefs, results become arguments behind them; a tied argument and result are one. Temporaries
-    are `pp.temp` at offsets that are shared where lifetimes do not overlap; the attribute `temp_bytes` of the task is
-    their extent. A value that is returned is written to its destination; only an argument that is returned as it is is copied, by a
+    Arguments become memrefs. Results become arguments after them; a tied argument and result become one. Temporaries
+    become `pp.temp` at offsets that are shared where lifetimes do not overlap; the task's attribute `temp_bytes` is
+    their extent. A returned value is written directly to its destination. Only an argument that is returned unchanged is copied, by a
     kernel. Matmuls become `pp.gemm`.
 
     ```mlir
@@ -85,11 +86,11 @@ def BufferizeTasks : Pass<"pp-bufferize-tasks", "::mlir::ModuleOp"> {
 }
 
 def EmitKernels : Pass<"pp-emit-kernels", "::mlir::ModuleOp"> {
-  let summary = "Writes each kernel as loops over its buffers";
+  let summary = "Emits each kernel as loops over its buffers";
   let description = [{
-    For each `pp.kernel @k` two functions: `@k_loops(buffers..., begin, end)`, the loops of tiles [begin, end) of its space, and
-    `@k_tiles`, of the runtime's type `ppopt_kernel_fn`, that calls it. Each launch gets its number of tiles. The kernels stay, for
-    the program's tables.
+    Emits two functions for each `pp.kernel @k`: `@k_loops(buffers..., begin, end)` loops over tiles [begin, end) of its space, and
+    `@k_tiles`, of the runtime's type `ppopt_kernel_fn`, calls it. Sets the number of tiles of each launch. The kernels stay in
+    the module because the program's tables are built from them.
   }];
   let options = [Option<"vectorBytes", "vector-bytes", "int64_t", /*default=*/"16",
                         "bytes of the CPU's vector registers: 16, 32 or 64">];
@@ -99,10 +100,10 @@ def EmitKernels : Pass<"pp-emit-kernels", "::mlir::ModuleOp"> {
 }
 
 def ApproximateMath : Pass<"pp-approximate-math"> {
-  let summary = "f32 exp, log, tanh and erf as polynomials, which vectorise; bf16 as integers";
+  let summary = "Expands f32 exp, log, tanh and erf to polynomials, which vectorise, and bf16 casts to integer ops";
   let description = [{
-    f64 keeps the library's functions. Conversions between f32 and bf16 are shifts and adds on every CPU: few have the instruction, which
-    moreover flushes subnormal numbers, and elsewhere compilers call a library for each element.
+    f64 still calls the math library. Conversions between f32 and bf16 become shifts and adds on every CPU: few CPUs have the instruction, and
+    it flushes subnormal numbers; on the others compilers call a library function for each element.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }

@@ -1,7 +1,7 @@
 //===- ViewFolding.h - Views as strides of matmuls ------------------------===//
 //
-// Reshapes, transposes, slices and broadcasts in front of a matmul are folded
-// into the strides with which it reads its operands.
+// Reshapes, transposes, slices and broadcasts before a matmul are folded into
+// the strides with which it reads its operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace mlir::pp {
 
-/// A tensor as a strided part of another that lies in memory row-major.
+/// A tensor as a strided part of a row-major one.
 struct Layout {
   Value base;
   SmallVector<int64_t> sizes, strides; ///< in elements
@@ -29,42 +29,42 @@ struct MatmulShape {
   Layout a, b;
 };
 
-/// Whether an op is attention, which a form of kernel computes as it is.
+/// Returns whether an op is attention, which has a kernel of its own.
 inline bool isAttention(Operation &op) {
   return isa<AttentionOp, AttentionStepOp, AttentionGradOp>(op);
 }
 
-/// Whether an op only names elements of its operand in another order.
+/// Returns whether an op only reorders the elements of its operand.
 bool isView(Operation *op);
 
-/// The number, row-major in its operand, of the first element of a slice whose
-/// elements follow one another there; nothing for other slices.
+/// Returns the row-major number, in its operand, of the first element of a
+/// contiguous slice; nothing for other slices.
 std::optional<int64_t> getContiguousOffset(SliceOp op);
 
-/// The same of each operand of a concatenation in its result; nothing if their
-/// elements do not follow one another.
+/// Returns the same for each operand of a concatenation in its result; nothing
+/// if their elements are not contiguous.
 std::optional<SmallVector<int64_t>> getContiguousOffsets(ConcatOp op);
 
-/// The layout of `value` behind views; `isBase` says which views have memory of
-/// their own. Nothing where a reshape does not fold.
+/// Returns the layout of `value` after folding views; `isBase` says which views
+/// have memory of their own. Nothing if a reshape does not fold.
 std::optional<Layout> foldViews(Value value,
                                 llvm::function_ref<bool(Operation *)> isBase);
 
-/// The layout of `value` in what is written: behind the ops for which
-/// `isJoined` holds (reshapes, transposes, concatenations), each the only
-/// reader of what goes into it, and the last of which has memory of its own.
-/// Nothing where a reshape does not fold.
+/// Returns the layout of `value` in the buffer that is finally written: after
+/// the ops for which `isJoined` is true (reshapes, transposes, concatenations).
+/// Each is the only reader of its operand, and the last has memory of its own.
+/// Nothing if a reshape does not fold.
 std::optional<Layout>
 foldDestination(Value value, llvm::function_ref<bool(Operation *)> isJoined);
 
-/// Nothing if an operand's views do not fold or more than two batch dimensions
-/// remain; `failed` is then that operand.
+/// Returns nothing if an operand's views do not fold or more than two batch
+/// dimensions remain; `failed` is then that operand.
 std::optional<MatmulShape>
 foldMatmul(MatmulOp op, llvm::function_ref<bool(Operation *)> isBase,
            Value &failed);
 
-/// The accumulation that a matmul is written by: its only use, behind reshapes
-/// and a cast to the accumulator's wider type. Null if there is none.
+/// Returns the accumulation that a matmul is fused with: its only use, after
+/// reshapes and a cast to the accumulator's wider type. Null if there is none.
 AccumulateOp getAccumulation(MatmulOp op);
 
 } // namespace mlir::pp

@@ -1,6 +1,6 @@
 //===- Compile.h - From a model to an executable, phase by phase ----------===//
 //
-// What the driver needs of the compiler. Nothing here reads the command line.
+// The driver's interface to the compiler. Nothing here reads the command line.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,7 @@
 
 namespace mlir::pp {
 
-/// The phases in order; docs/architecture.md says what the module holds in
-/// each.
+/// The phases in order; docs/architecture.md describes the module in each.
 enum class Phase {
   Model,
   Placed,
@@ -31,32 +30,32 @@ enum class Phase {
   Native
 };
 
-/// All phases, in the order in which a module goes through them.
+/// Returns all phases, in the order in which a module goes through them.
 ArrayRef<Phase> getPhases();
-/// "model", "placed", …: as in --stop-after.
+/// Returns "model", "placed", …: the names that --stop-after takes.
 StringRef stringifyPhase(Phase phase);
 std::optional<Phase> symbolizePhase(StringRef name);
 
-/// The pp dialect and all dialects that phases use, with the interfaces that
-/// lowering to LLVM IR needs.
+/// Registers the pp dialect and all dialects that phases use, with the
+/// interfaces that lowering to LLVM IR needs.
 void registerCompilerDialects(DialectRegistry &registry);
 
-/// Every pass of ours, and upstream's canonicalize, cse, inline and such, under
-/// their command-line names.
+/// Registers every pass of ours, and upstream's canonicalize, cse, inline and
+/// others, under their command-line names.
 void registerCompilerPasses();
 
-/// Where whoever runs the phases may add passes to one: before its verifier, or
-/// at its end. In a phase without a verifier both are its end.
+/// The point at which a caller may add passes to a phase: before its verifier,
+/// or at its end. In a phase without a verifier both are its end.
 enum class PhasePoint { BeforeVerifier, End };
 
 /// Called at each point of each phase. `options.generates` says which of the
-/// two programs goes through the phase.
+/// two programs is compiled.
 using PhaseExtension =
     std::function<void(Phase phase, PhasePoint point,
                        const PlanOptions &options, OpPassManager &manager)>;
 
-/// Appends the passes that take a module from the phase before to `phase` (for
-/// Model: from what the parser gave), and the phase's verifier.
+/// Appends the passes that take a module from the preceding phase (for Model:
+/// from the parser) to `phase`, and the phase's verifier.
 void buildPhasePipeline(Phase phase, OpPassManager &manager,
                         const PlanOptions &options,
                         const PhaseExtension &extend = {});

@@ -1,4 +1,4 @@
-//===- ModelHash.h - What a model computes, as a number -------------------===//
+//===- ModelHash.h - A hash of what a model computes ----------------------===//
 
 #ifndef PPOPT_DRIVER_MODELHASH_H
 #define PPOPT_DRIVER_MODELHASH_H
@@ -9,10 +9,11 @@
 
 namespace mlir::pp {
 
-/// 32 hexadecimal digits that are the same for two modules of phase model that
-/// compute the same by the same ops on the same parameters, drawn alike. What a
-/// plan may change has no part in it: locations, marks of places and of what is
-/// worth keeping, and the batch where it can be told from the other sizes.
+/// Returns 32 hexadecimal digits. They are equal for two modules of phase model
+/// that compute the same by the same ops on the same parameters with the same
+/// initialization. Whatever a plan may change is excluded: locations, marks of
+/// places and checkpoints, and the batch if it can be told from the other
+/// sizes.
 std::string hashModel(ModuleOp model);
 
 } // namespace mlir::pp

@@ -1,7 +1,7 @@
-//===- PlanReport.h - What a plan comes to --------------------------------===//
+//===- PlanReport.h - Predicted time and memory of a plan -----------------===//
 //
-// Collected in two steps, because a task's time is estimated from its ops on
-// tensors and its memory is known when it is on buffers.
+// Collected in two steps: a task's time is estimated from its ops on tensors,
+// and its memory is known once it is on buffers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,43 +18,42 @@
 namespace mlir::pp {
 
 struct StageReport {
-  /// Ops of the forward, constants left out.
+  /// Ops of the forward, without constants.
   unsigned ops = 0;
-  /// What the backward of a microbatch takes from forwards: saved and received
-  /// values.
+  /// Bytes that the backward of a microbatch reads from forwards: saved and
+  /// received values.
   int64_t savedBytes = 0;
   ppopt::schedule::StageNote note;
 };
 
-/// Of a place's rank with coordinate 0 on all other axes, in a step of
-/// training.
+/// Figures of a place's rank with coordinate 0 on all other axes, in a training
+/// step.
 struct PlaceReport {
   SmallVector<int64_t> ranks; ///< of the place
   int inFlight = 0;           ///< Timeline::getInFlight
   double idleShare = 0;       ///< predicted
-  /// What its stages' backwards take of a microbatch's forwards.
+  /// Bytes that the backwards of its stages read from a microbatch's forwards.
   int64_t savedBytes = 0;
-  /// Of matmuls of a step that a backward computes again; by the ops' shapes,
-  /// so that all of a causal matmul counts.
+  /// FLOPs of the matmuls that backwards of a step recompute. They follow from
+  /// the ops' shapes, so a causal matmul counts in full.
   int64_t recomputedFlops = 0;
-  /// Bytes that transfers send, by the place that gets them.
+  /// Bytes that transfers send, by destination place.
   std::map<int64_t, int64_t> sentTo;
-  /// Bytes of the values that live in slots, over the predicted step.
+  /// Bytes of the values in slots, over the predicted step.
   std::vector<ppopt::schedule::MemoryStep> activations;
 
-  // With addMemory:
-  /// Bytes of the arena by kind (docs/program.md), in its order.
+  // With addMemory: bytes of the arena by kind (docs/program.md), in its order.
   llvm::MapVector<StringRef, int64_t> memory;
   int64_t arenaBytes = 0, temporaryBytes = 0;
-  /// Of the copy that a rank which saves makes of its share, beside the arena:
-  /// of the rank of the place with the most.
+  /// Bytes of the copy of its share that a saving rank makes, in addition to
+  /// the arena: the largest over the place's ranks.
   int64_t checkpointBytes = 0;
   int64_t flops = 0, launches = 0;
   int64_t bytesSent = 0; ///< transfers and sums
 };
 
-/// A bucket on its way to a place that borrows it, or its gradients on theirs
-/// back, once a step.
+/// A bucket that is sent to a place that borrows it, or its gradients on the
+/// way back, once per step.
 struct LoanReport {
   std::string name;
   int64_t from = 0, to = 0, bytes = 0;
@@ -73,10 +72,10 @@ struct PlanReport {
   std::vector<PlaceReport> places;
 };
 
-/// Everything but the memory, of a module of phase scheduled.
+/// Returns everything but the memory, for a module of phase scheduled.
 FailureOr<PlanReport> reportSchedule(ModuleOp module);
 
-/// Adds the memory and the counts, of the same module in phase kernels.
+/// Adds the memory and the counts, from the same module in phase kernels.
 LogicalResult addMemory(ModuleOp module, PlanReport &report);
 
 } // namespace mlir::pp

@@ -1,4 +1,4 @@
-//===- ArenaLayout.h - Where everything lies in a rank's arena ------------===//
+//===- ArenaLayout.h - Offsets in a rank's arena --------------------------===//
 
 #ifndef PPOPT_PROGRAM_ARENALAYOUT_H
 #define PPOPT_PROGRAM_ARENALAYOUT_H
@@ -9,43 +9,44 @@
 
 namespace mlir::pp {
 
-/// On a region: it lies in the memory of others, which hold nothing while it
-/// does.
+/// On a region: it reuses the memory of other regions while they hold nothing.
 inline constexpr llvm::StringLiteral kOverlaidAttr = "pp.overlaid";
 
-/// Name of the region of a scalar that tasks add to: a role loss, norm or
-/// global.
+/// Returns the name of the region of a scalar that tasks add to: a role loss,
+/// norm or global.
 std::string getScalarRegion(RoleAttr role);
-/// Name of the region of a bucket's parameters, gradients or a state: a role of
-/// a range.
+/// Returns the name of the region of a bucket's parameters, gradients or a
+/// state: a role of a range.
 std::string getRangeRegion(RoleAttr role);
-/// Name of the region of what is summed over ranks or places, as a pp.start or
-/// a pp.sum_places names it, and of a start's receive buffer.
+/// Returns the name of the region of what is summed over ranks or places, as a
+/// pp.start or a pp.sum_places names it, and of a start's receive buffer.
 std::string getSummedRegion(Attribute what);
 std::string getScratchRegion(StartOp start);
 
-/// Offsets (bytes) in the arena of a place's ranks, read off the place's
-/// pp.regions of a module of phase kernels.
+/// Offsets (bytes) in the arena of a place's ranks, from the place's pp.regions
+/// in a module of phase kernels.
 class ArenaLayout {
 public:
   ArenaLayout(ModuleOp module, int64_t place);
 
-  /// Offset of the buffer of a role for a run of a task. Roles are complete: a
-  /// role without a place is a bug of a pass, reported as an error on the run.
+  /// Returns the offset of the buffer of a role for a run of a task. Every role
+  /// has a region: a missing one is a bug of a pass, reported as an error on
+  /// the run.
   FailureOr<int64_t> getOffset(RunOp run, RoleAttr role, Type type) const;
-  /// Offset of a slot of one of the place's schedules. A slot that is missing,
-  /// or is on another place, is an error on the action.
+  /// Returns the offset of a slot of one of the place's schedules. Emits an
+  /// error on the action if the slot is missing or on another place.
   FailureOr<int64_t> getSlotOffset(Operation *action, int64_t slot) const;
-  /// Offset of a region by name; a region that is missing is an error at `loc`.
+  /// Returns the offset of a region by name; emits an error at `loc` if it is
+  /// missing.
   FailureOr<int64_t> getRegion(StringRef name, Location loc) const;
   bool hasRegion(StringRef name) const { return offsets.contains(name); }
-  /// Offset of a parameter, and of its gradient (-1: it has none) or state.
+  /// Return the offset of a parameter, and of its gradient (-1: none) or state.
   FailureOr<int64_t> getParam(ParamDeclOp param) const;
   int64_t getGradient(ParamDeclOp param) const;
   int64_t getState(ParamDeclOp param, StringRef state) const;
-  /// The place's, in order.
+  /// Returns the place's regions, in order.
   ArrayRef<RegionOp> getRegions() const { return regions; }
-  /// Size of the arena.
+  /// Returns the size of the arena.
   int64_t getBytes() const { return bytes; }
 
 private:
@@ -57,7 +58,7 @@ private:
   llvm::StringMap<int64_t> offsets;
   /// A parameter's bucket and its offset in it, in elements.
   llvm::StringMap<std::pair<BucketOp, int64_t>> bucketOf;
-  /// Of each schedule, its slots' offsets from the first's.
+  /// The offset of each slot of a schedule, relative to the first slot.
   DenseMap<Operation *, SmallVector<int64_t, 0>> slotOffsets;
   int64_t bytes = 0;
 };

@@ -9,8 +9,8 @@
 namespace mlir::pp {
 
 /// Adds to the rows of a simulated step what places do after their stages: they
-/// wait for sums over ranks, which began as soon as their gradients were there,
-/// and update. The module's schedules are those of ranks.
+/// wait for sums over ranks, which start as soon as their gradients are
+/// complete, and update. The module's schedules are those of ranks.
 void addEndOfStep(ModuleOp module, PlanOp plan,
                   ::ppopt::schedule::Timeline &timeline);
 

@@ -1,4 +1,4 @@
-//===- Passes.h - Passes to phase native ----------------------------------===//
+//===- Passes.h - Passes that build the program ---------------------------===//
 
 #ifndef PPOPT_PROGRAM_PASSES_H
 #define PPOPT_PROGRAM_PASSES_H

@@ -12,7 +12,7 @@
 
 namespace mlir::pp {
 
-/// What the parts of a program look up, each symbol once.
+/// Symbols that the parts of a program look up, each found once.
 struct ProgramIndex {
   explicit ProgramIndex(ModuleOp module)
       : tables(module), summed(findSummedBuffers(module)), uses(module) {}
@@ -22,15 +22,15 @@ struct ProgramIndex {
   SlotUses uses;
 };
 
-/// An entry of "places" in the document that docs/program.md describes: the
-/// arena, where everything lies in it, the actions and what they will count.
-/// `layouts` are those of all places, by number.
+/// Returns an entry of "places" in the document that docs/program.md describes:
+/// the arena and its layout, the actions and their predicted counts. `layouts`
+/// has one entry per place, by number.
 FailureOr<llvm::json::Object> describePlace(ModuleOp module, PlanOp plan,
                                             const PlaceContents &contents,
                                             const ProgramIndex &index,
                                             ArrayRef<ArenaLayout> layouts);
 
-/// "f32", "memref<4xf32>": as MLIR prints it.
+/// Returns "f32", "memref<4xf32>": the type as MLIR prints it.
 std::string spell(Type type);
 
 } // namespace mlir::pp

@@ -10,34 +10,37 @@
 
 namespace mlir::pp {
 
-/// What the ranks of a place hold and run, in the order of the module.
+/// What the ranks of a place hold and run, in module order.
 struct PlaceContents {
   int64_t place = 0;
   SmallVector<TaskOp> tasks;
   SmallVector<BucketOp> buckets;
   SmallVector<ParamDeclOp> params;
-  SmallVector<InputDeclOp> inputs; ///< those that a task of the place reads
-  /// The place's own, or those of all places.
+  SmallVector<InputDeclOp> inputs; ///< read by a task of the place
+  /// The place's own schedules, or those of all places.
   SmallVector<ScheduleOp> schedules;
 };
 
-/// One entry for each coordinate on the plan's axis pp.
+/// Returns one entry for each coordinate on the plan's axis pp.
 SmallVector<PlaceContents, 0> collectPlaces(ModuleOp module, PlanOp plan);
 
-/// The ranks whose coordinate on the axis pp is `place`, in order.
+/// Returns the ranks whose coordinate on the axis pp is `place`, in order.
 SmallVector<int64_t> findRanks(PlanOp plan, int64_t place);
 
-/// The scalars that tasks add to (loss, norm, globals) with their types. Every
-/// place has all of them: it may add nothing, but takes part in their sums.
+/// Returns the scalars that tasks add to (loss, norm, globals) with their
+/// types. Every place has all of them: even if it adds nothing, it takes part
+/// in their sums.
 llvm::MapVector<RoleAttr, ShapedType> findScalars(ModuleOp module);
 
-/// What can be summed over ranks: how many elements, of which type.
+/// A buffer that can be summed over ranks: its number of elements and their
+/// type.
 struct SummedBuffer {
   int64_t elements = 0;
   Type type;
 };
 
-/// By what a pp.start names: a bucket's symbol or a scalar's role.
+/// Returns them keyed by what a pp.start names: a bucket's symbol or a scalar's
+/// role.
 DenseMap<Attribute, SummedBuffer> findSummedBuffers(ModuleOp module);
 
 } // namespace mlir::pp

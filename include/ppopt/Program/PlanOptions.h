@@ -1,4 +1,4 @@
-//===- PlanOptions.h - What the user decides of a plan --------------------===//
+//===- PlanOptions.h - The user's decisions about a plan ------------------===//
 
 #ifndef PPOPT_PROGRAM_PLANOPTIONS_H
 #define PPOPT_PROGRAM_PLANOPTIONS_H
@@ -16,56 +16,56 @@ struct MeshAxis {
   int64_t size;
 };
 
-/// What the user decides of a plan, checked one by one; whether they fit the
-/// model is for the passes to say.
+/// The user's decisions about a plan, each valid by itself. Passes check
+/// whether they fit the model.
 struct PlanOptions {
   /// Major to minor. Always has an axis "dp".
   SmallVector<MeshAxis> mesh = {{"dp", 1}};
   int64_t microbatches = 1;
   /// Rows of the global batch; unset: the model's.
   std::optional<int64_t> batch;
-  /// A name of lib/Schedule's, or "table": that of `table`.
+  /// A name from lib/Schedule, or "table": the schedule in `table`.
   std::string schedule = "1f1b";
   std::string table;         ///< CSV
   std::string tablePath;     ///< the file that it was read from
-  std::optional<int> chunks; ///< stages a place, where the user said it
-  /// The model is cut into so many pieces, each on that place; empty: as it is
-  /// marked, or one a place.
+  std::optional<int> chunks; ///< stages per place, if given
+  /// The place of each piece that the model is cut into; empty: as marked in
+  /// the model, or one per place.
   SmallVector<int64_t> stagePlaces;
   std::string launch = "ranks";    ///< ranks, local
   std::string tied = "sum";        ///< sum, owner
   std::string recompute = "cheap"; ///< none, cheap, layer
   std::string precision = "model"; ///< model, bf16
   /// Intermediate values of tasks that take more bytes are computed one block
-  /// of rows after the other; unset: never.
+  /// of rows at a time; unset: never.
   std::optional<int64_t> blockBytes = int64_t(64) << 20;
-  /// Bytes that a rank has; unset: no limit.
+  /// Bytes of memory per rank; unset: no limit.
   std::optional<int64_t> deviceMemory;
   std::string optimizer = "adamw"; ///< sgd, adam, adamw
   bool nesterov = false;           ///< with sgd only
   std::string target = "cpu";
-  int64_t threads = 1; ///< of each rank
+  int64_t threads = 1; ///< per rank
   /// As LLVM names them; never "native".
   std::string cpu;
   std::string features; ///< "+avx2,-avx512f,…"
   /// Test only: thresholds, as in "kernel-ops=1" (Analysis/Thresholds.def).
   std::string thresholds;
-  /// The program that generates, instead of the one that trains.
+  /// Compile the program that generates, instead of the one that trains.
   bool generates = false;
-  /// What the user typed; the executable's --describe repeats it.
+  /// The user's command line; the executable's --describe repeats it.
   std::string command;
   /// The model's file and its stem.
   std::string source, model;
-  std::string modelHash; ///< hashModel of phase model's module
+  std::string modelHash; ///< hashModel of the module in phase model
 
-  /// The plan of the program that generates: one rank, whose threads and
-  /// processor are those of this plan.
+  /// Returns the plan of the program that generates: one rank, with this plan's
+  /// threads and CPU.
   PlanOptions forGenerator() const;
-  /// Size of a mesh axis; 1 if the mesh has none of that name.
+  /// Returns the size of a mesh axis; 1 if the mesh has none of that name.
   int64_t getAxisSize(StringRef axis) const;
-  /// Number of ranks: the product of the mesh's sizes.
+  /// Returns the number of ranks: the product of the mesh's sizes.
   int64_t getRanks() const;
-  /// What runs at a time: the ranks, or with launch local one process.
+  /// Returns the number of processes: the ranks, or one with launch local.
   int64_t getProcesses() const { return launch == "local" ? 1 : getRanks(); }
 };
 

@@ -1,4 +1,4 @@
-//===- PredictCounts.h - What a step will count ---------------------------===//
+//===- PredictCounts.h - Predicted counters of a training step ------------===//
 
 #ifndef PPOPT_PROGRAM_PREDICTCOUNTS_H
 #define PPOPT_PROGRAM_PREDICTCOUNTS_H
@@ -7,14 +7,14 @@
 
 namespace mlir::pp {
 
-/// What a rank does in a step of training, as the runtime's counters count it.
+/// The values of the runtime's counters for a training step of a rank.
 struct PredictedCounts {
   int64_t launches = 0;  ///< kernels and matmuls
-  int64_t flops = 0;     ///< of matmuls, those inside kernels too
+  int64_t flops = 0;     ///< of matmuls, also inside kernels
   int64_t bytesSent = 0; ///< transfers, and sums by the built-in collectives
 };
 
-/// Of the place's rank with coordinate 0 on all other axes.
+/// Predicts for the place's rank with coordinate 0 on all other axes.
 PredictedCounts predictCounts(PlanOp plan, const PlaceContents &contents,
                               const ProgramIndex &index);
 

@@ -12,21 +12,22 @@
 
 namespace mlir::pp {
 
-/// The document that docs/program.md describes, for a module of phase kernels.
+/// Returns the document that docs/program.md describes, for a module of phase
+/// kernels.
 FailureOr<llvm::json::Object> buildProgram(ModuleOp module,
                                            const PlanOptions &options);
 
-/// The program's JSON document (docs/program.md) that a module of phase native
-/// carries; empty if it has none.
+/// Returns the program's JSON document (docs/program.md) in a module of phase
+/// native; empty if it has none.
 StringRef getProgramJson(ModuleOp native);
 
-/// The module of phase native of an executable that cannot generate for this
-/// reason.
+/// Returns the module of phase native for an executable that cannot generate
+/// for this reason.
 OwningOpRef<ModuleOp> makeRefusedGeneration(MLIRContext *context,
                                             StringRef reason);
 
-/// Makes functions of the tasks of a module whose kernels are functions, and
-/// puts the program's JSON and tables into it.
+/// Creates the pass that turns the tasks of a module into functions and adds
+/// the program's JSON and tables. The module's kernels are functions already.
 std::unique_ptr<Pass> createEmitTasksPass(const PlanOptions &options);
 void registerEmitTasksPass();
 

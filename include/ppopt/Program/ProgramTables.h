@@ -10,7 +10,7 @@
 
 namespace mlir::pp {
 
-/// A matmul as the runtime's table has it; equal ones share an entry.
+/// A matmul in the runtime's table; equal ones share an entry.
 struct MatmulEntry {
   std::string name;
   GemmOp op; ///< the first of them
@@ -18,8 +18,8 @@ struct MatmulEntry {
 };
 
 /// Numbers that generated code passes to the runtime, and that the program's
-/// JSON lists in the same order. Both sides build them from the module of phase
-/// kernels, so that they agree.
+/// JSON lists in the same order. Both are built from the module of phase
+/// kernels, so they agree.
 struct ProgramTables {
   explicit ProgramTables(ModuleOp module);
 

@@ -1,6 +1,6 @@
 //===- Curves.h - Runs of executables as curves ---------------------------===//
 //
-// Reads what `--log` of an executable wrote (docs/running.md) and draws loss,
+// Reads the `--log` files of executables (docs/running.md) and draws loss,
 // gradient norm and throughput of one or several runs on one page.
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,7 @@
 
 namespace ppopt::curves {
 
-/// Numbers are NaN where the log has null: not finite, or not known.
+/// Numbers are NaN where the log has null: not finite, or unknown.
 struct Step {
   int64_t step; ///< from 1
   double loss, norm, perSecond, milliseconds;
@@ -29,22 +29,22 @@ struct Evaluation {
   double loss;
 };
 
-/// A training that was killed and resumed is one run: where a later start
-/// repeats steps, its records stand for them.
+/// A training run that was killed and resumed is one run: where a later start
+/// repeats steps, its entries replace the earlier ones.
 struct Run {
   std::string name;        ///< the file's path
-  std::string model;       ///< empty where the log does not say
+  std::string model;       ///< empty if the log does not say
   std::string plan;        ///< "dp=2,pp=2 · 4 ranks · adamw"
   std::string unit;        ///< of throughput: "tok", "samples"
-  std::vector<Step> steps; ///< rising
+  std::vector<Step> steps; ///< in increasing order
   std::vector<Evaluation> evaluations;
-  std::vector<int64_t> resumed; ///< steps done before a later start went on
+  std::vector<int64_t> resumed; ///< steps done before each later start
 };
 
-/// Errors name the file and the line.
+/// Reads a run. Errors name the file and the line.
 llvm::Expected<Run> readRun(llvm::StringRef path);
 
-/// The page.
+/// Returns the page.
 std::string writeCurves(llvm::ArrayRef<Run> runs);
 
 } // namespace ppopt::curves

@@ -1,9 +1,9 @@
 //===- PageText.h - Pages for a browser -----------------------------------===//
 //
-// A page is one file that needs no other: a document with its style, its script
-// and, as a JavaScript value, the data that the script draws. Parts that pages
-// share (base.css, base.js) and how parts get into a source: lib/Page and
-// cmake/PpoptPage.cmake.
+// A page is one self-contained file: a document with its style, its script and,
+// as a JavaScript value, the data that the script draws. The parts that pages
+// share (base.css, base.js) are in lib/Report/PageBase; cmake/PpoptPage.cmake
+// compiles parts into sources.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,11 +16,11 @@
 namespace ppopt {
 
 struct PageParts {
-  std::string_view document; ///< @TITLE@, @STYLE@, @DATA@, @SCRIPT@ in it
+  std::string_view document; ///< contains @TITLE@, @STYLE@, @DATA@, @SCRIPT@
   std::string_view style, script;
 };
 
-/// The page. `data` is JSON without a "<" in it.
+/// Returns the page. `data` is JSON without "<".
 std::string fillPage(const PageParts &parts, std::string_view title,
                      std::string_view data);
 

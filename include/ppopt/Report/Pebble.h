@@ -10,15 +10,15 @@
 namespace ppopt::schedule {
 
 struct PebbleOptions {
-  /// Columns, labels included. What does not fit is scaled; equal cells stay
+  /// Columns, labels included. A wider timeline is scaled; equal cells stay
   /// equal as long as each has two columns.
   int width = 100;
-  /// Of the timeline's times; 0: they have no unit.
+  /// Scale of the timeline's times; 0: they have no unit.
   double nanosecondsPerUnit = 1;
 };
 
-/// The pebble graph: time to the right, places down, a row for each stage of a
-/// place, and under it what the place sends; then the legend. Plain ASCII.
+/// Returns the pebble graph: time to the right, places down, one row per stage
+/// of a place, below it the place's transfers; then the legend. Plain ASCII.
 ///
 ///   place 0  F0F1F2......B0--F3......B1--  idle 38.1 %
 ///            >>>>>>          >>

@@ -1,4 +1,4 @@
-//===- Page.h - A plan as a page for a browser ----------------------------===//
+//===- SchedulePage.h - A plan as a page for a browser --------------------===//
 
 #ifndef PPOPT_REPORT_SCHEDULEPAGE_H
 #define PPOPT_REPORT_SCHEDULEPAGE_H
@@ -12,29 +12,29 @@
 
 namespace ppopt::schedule {
 
-/// From `time` on, until the next step's time.
+/// Bytes from `time` on, until the next step's time.
 struct MemoryStep {
   double time = 0; ///< in the timeline's unit
   int64_t bytes = 0;
 };
 
-/// Of one rank of a place.
+/// Memory of one rank of a place.
 struct PlaceMemory {
-  /// What is there all the time, by kind, in the order of the picture from
-  /// below: {"parameters", 4096}, {"gradients", 4096}, …
+  /// Bytes held throughout, by kind, in the order of the chart from the bottom:
+  /// {"parameters", 4096}, {"gradients", 4096}, …
   std::vector<std::pair<std::string, int64_t>> resident;
-  /// What comes and goes (the slots), on top of it. May be empty.
+  /// Bytes in slots over time, stacked on top. May be empty.
   std::vector<MemoryStep> activations;
 };
 
-/// A value that a stage takes from another place or gives to one.
+/// A value that a stage receives from another place or sends to one.
 struct Boundary {
   std::string name; ///< "x0"
   bool isReceived = false;
   bool isGradient = false;
   int peer = 0;      ///< the other stage
   std::string type;  ///< "4x32xf32"
-  int64_t bytes = 0; ///< of a microbatch
+  int64_t bytes = 0; ///< per microbatch
   bool requiresGrad = false;
 };
 
@@ -43,7 +43,7 @@ struct Parameter {
   int64_t bytes = 0;
 };
 
-/// What the page tells of a stage.
+/// The page's details of a stage.
 struct StageNote {
   std::vector<Parameter> parameters;
   std::vector<Boundary> boundaries;
@@ -56,18 +56,18 @@ struct Page {
   StageGraph graph;
   Timeline timeline;
   double nanosecondsPerUnit = 1; ///< of all times
-  /// For each place; or empty: the page is without memory.
+  /// One entry per place; empty: no memory chart.
   std::vector<PlaceMemory> memory;
   int64_t deviceMemory = 0; ///< the limit; 0: none
-  /// For each stage; or empty.
+  /// One entry per stage; may be empty.
   std::vector<StageNote> stages;
-  /// For each edge of the graph, "x0"; or empty: see TraceOptions.
+  /// One name per edge of the graph, "x0"; may be empty: see TraceOptions.
   std::vector<std::string> edgeNames;
-  /// A table under the figures, a row for each place: {"sent", {"1.2 MiB", …}}.
+  /// A table below the chart, one value per place: {"sent", {"1.2 MiB", …}}.
   std::vector<std::pair<std::string, std::vector<std::string>>> figures;
 };
 
-/// One HTML document that needs no network and no other file.
+/// Returns one HTML document that needs no network and no other file.
 std::string writePage(const Page &page);
 
 } // namespace ppopt::schedule

@@ -12,13 +12,14 @@ namespace ppopt::schedule {
 
 struct TraceOptions {
   double nanosecondsPerUnit = 1; ///< of the timeline's times
-  /// Of StageGraph::edges, as docs/trace.md has them: "x0". Edges that are not
+  /// Names of StageGraph::edges as in docs/trace.md: "x0". Edges that are not
   /// transferred need none; without names an edge is "s0>s1", a gradient
   /// "s1>s0".
   std::vector<std::string> edgeNames;
 };
 
-/// The JSON text of docs/trace.md, which the executable's --trace writes too.
+/// Returns the JSON text of docs/trace.md, which the executable's --trace
+/// writes too.
 std::string writeTrace(const Timeline &timeline, const StageGraph &graph,
                        const TraceOptions &options);
 

@@ -1,14 +1,14 @@
 //===- Rendezvous.h - Can a set of action lists deadlock? -----------------===//
 //
-// Every rank walks a list of actions. A start never blocks; a wait blocks until
-// its communication is complete. A communication is complete when all its
-// participants have started it and, on each of them, all that was started
-// before it on the same queue is complete: a queue is held until both (all)
-// ends have reached the communication (rendezvous).
+// Every rank executes a list of actions. A start never blocks; a wait blocks
+// until its communication is complete. A communication is complete when all its
+// participants have started it and, on each of them, everything started before
+// it on the same queue is complete: a queue is blocked until both (all) ends
+// have reached the communication (rendezvous).
 //
-// Nothing in this can race: what one rank does never takes a choice from
-// another. So one run that goes as far as it can decides for all orders; the
-// test holds this against all interleavings.
+// There are no races: no action of one rank takes a choice from another. So one
+// run that goes as far as it can decides for all orders; the test checks this
+// against all interleavings.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +21,10 @@
 namespace ppopt::schedule {
 
 struct Communication {
-  std::vector<int> ranks; ///< participants: two of a transfer
-  /// An ordered queue at each participant. A transfer's two ends belong to one
-  /// queue (one for each ordered pair of ranks), a collective's to one for each
-  /// group; the target may map several to one real queue.
+  std::vector<int> ranks; ///< participants: two for a transfer
+  /// An ordered queue at each participant. The two ends of a transfer belong to
+  /// one queue (one per ordered pair of ranks), those of a collective to one
+  /// per group; the target may map several to one real queue.
   int queue = 0;
   std::string text; ///< for messages: "h of microbatch 3, place 0 to 1"
 };
@@ -40,14 +40,14 @@ struct ActionLists {
   std::vector<std::vector<RankAction>> ranks;
 };
 
-/// Holds that every participant starts and waits for each of its
+/// Checks that every participant starts and waits for each of its
 /// communications once, the start first; that the ends of a queue agree on its
-/// order; and that no rank waits for ever. Empty, or what is wrong: one line
-/// for an end that is missing or a queue whose ends differ and, where some rank
-/// waits for ever, "deadlock:" and a line for each action of the shortest
-/// cycle, or of the shortest way to an end that is missing ("  rank 0 waits for
-/// h of microbatch 3 (action 7, behind ...), which rank 1 starts only after its
-/// wait for ..."). Actions are counted from 0.
+/// order; and that no rank waits forever. Returns an empty string, or the
+/// errors: one line for a missing end or a queue whose ends differ. If some
+/// rank waits forever, "deadlock:" follows with a line for each action of the
+/// shortest cycle, or of the shortest path to a missing end ("  rank 0 waits
+/// for h of microbatch 3 (action 7, after ...), which rank 1 starts only after
+/// its wait for ..."). Actions are counted from 0.
 std::string proveProgress(const ActionLists &lists);
 
 } // namespace ppopt::schedule

@@ -1,4 +1,4 @@
-//===- ReadFile.h - Files that a user names -------------------------------===//
+//===- ReadFile.h - Reads files that a user names -------------------------===//
 
 #ifndef PPOPT_SUPPORT_READFILE_H
 #define PPOPT_SUPPORT_READFILE_H
@@ -9,8 +9,8 @@
 
 namespace ppopt {
 
-/// The text of a file or a pipe; "-" is the standard input. A device is no
-/// file: one may be read without end.
+/// Reads a file or a pipe; "-" is the standard input. A device is rejected:
+/// reading one may never end.
 inline llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readTextFile(llvm::StringRef path) {
   llvm::sys::fs::file_status status;

@@ -1,4 +1,4 @@
-//===- AttentionCode.cpp - What kernels of attention have in common -------===//
+//===- AttentionCode.cpp - Shared code of attention kernels ---------------===//
 
 #include "EmitAttention.h"
 
@@ -46,9 +46,9 @@ AttentionCode::AttentionCode(OpBuilder &builder, Operation *op, KernelOp kernel,
 
 int64_t AttentionCode::chooseKeys(
     llvm::function_ref<int64_t(int64_t)> bytesOfKeys) const {
-  // Whole vectors, and whole groups of rows where keys are rows.
+  // A multiple of the vector width, and of the row group where keys are rows.
   int64_t least = std::max(width, groupRows);
-  // Enough to keep a group of a matmul in registers, few enough for the
+  // Large enough to keep a group of a matmul in registers, small enough for the
   // caches.
   int64_t most =
       getThreshold(Threshold::AttentionKeys) / (type.isF64() ? 2 : 1);
@@ -82,7 +82,8 @@ Layout AttentionCode::getLayout(Value value) {
                           [](Operation *user) { return !isa<ReturnOp>(user); });
 }
 
-/// The pointer of an argument of the kernel, or of a value that it returns.
+/// Returns the pointer of an argument of the kernel, or of a value that it
+/// returns.
 Value AttentionCode::getBuffer(Value base) {
   if (auto argument = dyn_cast<BlockArgument>(base))
     return buffers[argument.getArgNumber()];
@@ -92,7 +93,7 @@ Value AttentionCode::getBuffer(Value base) {
   return Value();
 }
 
-/// The address of [batch, head, row, 0]; nothing where the value is not
+/// Returns the address of [batch, head, row, 0]; nothing if the value is not
 /// returned.
 Value AttentionCode::addressOf(Value value, Value row, Layout &layout) {
   layout = getLayout(value);

@@ -94,7 +94,7 @@ Value BlockCode::fma(Value a, Value b, Value c) {
 }
 
 Value BlockCode::maxF(Value a, Value b) {
-  // Processors have this one; a NaN in `b` is what comes out.
+  // CPUs have this comparison as an instruction; a NaN in `b` is returned.
   Value isGreater =
       arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, a, b);
   return arith::SelectOp::create(builder, loc, isGreater, a, b);
@@ -126,12 +126,11 @@ Value BlockCode::combineEach(ArrayRef<Value> vectors,
 }
 
 /// 2^x = 2^n 2^f with n the nearest integer and f in [-1/2, 1/2]. The
-/// polynomial of 2^f, of least relative error (2e-9), was fitted by least
-/// squares with weights that grow where the error does; n is added to its
-/// exponent.
+/// polynomial of 2^f, with minimal relative error (2e-9), was fitted by least
+/// squares with weights that grow with the error; n is added to its exponent.
 Value BlockCode::exp2(Value x) {
   double least = -126;
-  // In this order a NaN stays.
+  // This operand order propagates a NaN.
   Value bounded = maxF(splat(least), x);
   Value n = math::RoundEvenOp::create(builder, loc, bounded);
   Value f = subF(bounded, n);
@@ -302,7 +301,7 @@ void BlockCode::pack(const StridedMatrix &from, const PackedMatrix &to,
   });
 }
 
-/// Exchanges blocks of 1, 2, 4, … between pairs of rows of a square.
+/// Swaps blocks of 1, 2, 4, … between pairs of rows of a square.
 void BlockCode::transposeVectors(MutableArrayRef<Value> rows) {
   for (int64_t size = 1; size < width; size *= 2) {
     SmallVector<int64_t> even, odd;
@@ -340,8 +339,8 @@ void BlockCode::transpose(const PackedMatrix &from, const PackedMatrix &to,
   });
 }
 
-/// One group of rows and `vectors` vectors of columns, in registers over all of
-/// k.
+/// Computes one group of rows and `vectors` vectors of columns, in registers
+/// over all of k.
 void BlockCode::matmulGroup(const BlockMatmul &matmul, Value row, Value column,
                             int64_t vectors) {
   auto getC = [&](int64_t r, int64_t v) {

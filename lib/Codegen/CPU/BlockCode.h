@@ -1,9 +1,9 @@
 //===- BlockCode.h - Vector code on blocks of matrices --------------------===//
 //
-// What kernels that compute matmuls themselves are written with. Blocks lie in
-// scratch memory on the stack, in the type of computation (f32 for bf16), row
-// by row, aligned, padded to whole vectors; operands of the kernel lie by
-// strides, in their own type.
+// Building blocks of kernels that compute matmuls themselves. Blocks are in
+// scratch memory on the stack, in the compute type (f32 for bf16), row-major,
+// aligned, padded to whole vectors. Operands of the kernel are strided, in
+// their own type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ struct PackedMatrix {
   int64_t stride; ///< elements from row to row, a multiple of a vector
 };
 
-/// A matrix of one of the kernel's buffers, from some row on. Columns are
+/// A matrix in one of the kernel's buffers, from some row on. Columns are
 /// contiguous.
 struct StridedMatrix {
   Value pointer;
@@ -34,26 +34,26 @@ struct StridedMatrix {
 /// C [rows × vectors · width] = A [rows × k] times B [k × vectors · width].
 struct BlockMatmul {
   PackedMatrix a, b, c;
-  /// How far A's element moves from row to row and along k: {stride, 1}, or {1,
-  /// stride} for a transposed A.
+  /// Strides of A from row to row and along k: {stride, 1}, or {1, stride} for
+  /// a transposed A.
   bool isATransposed = false;
   /// Rows [beginRow, endRow); whole groups are computed.
   Value beginRow, endRow;
-  /// The part of k for the rows from `row` on; by default all.
+  /// The range of k for the rows from `row` on; by default all.
   Value beginK, endK;
   std::function<Value(Value row)> beginKOfRow, endKOfRow;
-  /// Vectors of C's columns: a number, or what follows from the row.
+  /// Vectors of C's columns: a constant, or a function of the row.
   int64_t vectors = 0;
   std::function<Value(Value row)> vectorsOfRow;
-  /// What is added to, given C's vector there; by default zero.
+  /// The initial value, given C's vector there; by default zero.
   std::function<Value(Value row, Value old)> initial;
 };
 
 class BlockCode {
 public:
-  /// `type`: that of computation. `vectorBytes`: of the registers; 64 means
-  /// that there are 32 of them, else 16, and more than 16 that matmuls and
-  /// sums are one instruction.
+  /// `type`: the compute type. `vectorBytes`: bytes of a vector register; 64
+  /// means 32 registers, else 16, and more than 16 means that multiply and add
+  /// are one instruction.
   BlockCode(OpBuilder &builder, Location loc, Type type, int64_t vectorBytes);
 
   OpBuilder &builder;
@@ -61,10 +61,9 @@ public:
   Type type;
   int64_t width; ///< elements of a vector
   VectorType vector;
-  /// Rows of a group and vectors of its columns that matmuls keep in
-  /// registers.
+  /// Rows of a group and vectors of its columns that matmuls keep in registers.
   int64_t groupRows = 4, groupVectors;
-  /// Whether a matmul and a sum are one instruction.
+  /// Whether multiply and add are one instruction.
   bool hasFma;
 
   int64_t pad(int64_t columns) const { return llvm::alignTo(columns, width); }
@@ -89,15 +88,15 @@ public:
 
   // Arithmetic on scalars and vectors of `type`; may be contracted.
   Value addF(Value a, Value b);
-  /// a b + c, rounded once where the processor can; nothing else is contracted.
+  /// a b + c, rounded once if the CPU can; nothing else is contracted.
   Value fma(Value a, Value b, Value c);
   Value subF(Value a, Value b);
   Value mulF(Value a, Value b);
   Value maxF(Value a, Value b);
-  /// The sum of a vector's elements.
+  /// Returns the sum of a vector's elements.
   Value sumOf(Value vectorValue);
-  /// Of as many vectors as they have elements, a vector with one number of
-  /// each: its elements combined.
+  /// Takes as many vectors as they have elements. Returns a vector with one
+  /// element for each: its elements combined.
   Value combineEach(ArrayRef<Value> vectors,
                     llvm::function_ref<Value(Value, Value)> combine);
   /// 2^x of f32 vectors for x below 128; 0 from -126 on down.
@@ -121,7 +120,7 @@ public:
   Value loadScalar(Value address);
   Value loadBroadcast(Value address) { return broadcast(loadScalar(address)); }
   void storeScalar(Value value, Value address);
-  /// The first `count` elements of a vector, 0 behind them.
+  /// Loads the first `count` elements of a vector; the rest are 0.
   Value loadColumns(const StridedMatrix &matrix, Value row, Value column,
                     int64_t count);
   void storeColumns(Value value, const StridedMatrix &matrix, Value row,
@@ -134,7 +133,7 @@ public:
   // Blocks.
   void fill(const PackedMatrix &block, int64_t rows, int64_t columns,
             double value);
-  /// Rows [0, rows) of a matrix; zeros up to `paddedRows`.
+  /// Copies rows [0, rows) of a matrix; fills with zeros up to `paddedRows`.
   void pack(const StridedMatrix &from, const PackedMatrix &to, Value rows,
             int64_t paddedRows, std::optional<double> scale = {});
   /// Rows and columns are multiples of the width.

@@ -1,13 +1,15 @@
-//===- BufferizeTasks.cpp - Gives every tensor of a task a buffer ---------===//
+//===- BufferizeTasks.cpp - Assigns a buffer to every tensor of a task ----===//
 //
-// Before: launches of kernels in tensor form, matmuls, views. After: the same
-// on memrefs: arguments, destinations of results, temporaries.
+// Before: launches of kernels on tensors, matmuls, views. After: the same on
+// memrefs: arguments, destinations of results, temporaries.
 //
-//   %1 = pp.launch @relu ins(%0 : tensor<4x8xf32>) outs() ... ->
-//   tensor<4x8xf32> pp.return %1
+//   %1 = pp.launch @relu ins(%0 : tensor<4x8xf32>) outs() ...   // before
+//       -> tensor<4x8xf32>
+//   pp.return %1
 //
-//   pp.launch @relu ins(%0 : memref<4x8xf32>) outs(%result : memref<4x8xf32>)
-//   ... pp.return
+//   pp.launch @relu ins(%0 : memref<4x8xf32>)                   // after
+//       outs(%result : memref<4x8xf32>) ...
+//   pp.return
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +34,7 @@ using namespace mlir::pp;
 
 namespace {
 
-/// Where a value lies: from an element of another on.
+/// The storage of a value: from an element of another value on.
 struct Part {
   Value whole;
   int64_t offset; ///< in elements
@@ -40,7 +42,7 @@ struct Part {
 
 class TaskBufferizer {
 public:
-  /// `dying`: the roles of arguments whose values nobody reads after the task.
+  /// `dying`: the roles of arguments whose values are dead after the task.
   TaskBufferizer(TaskOp task, int64_t threads, const DenseSet<Attribute> &dying)
       : task(task), threads(threads), dying(dying),
         body(task.getBody().front()), ret(body.getTerminator()),
@@ -73,11 +75,11 @@ private:
   Block &body;
   Operation *ret;
   OpBuilder builder;
-  /// Of values that are computed in the place of a concatenation.
+  /// Values that are computed in place of a concatenation's operand.
   DenseMap<Value, Part> parts;
-  /// Of roots.
+  /// The buffers of roots; keyed by root value.
   DenseMap<Value, Value> buffers;
-  /// Of roots in a hole, the first element of the buffer that is theirs.
+  /// The first element in its buffer of each root that is in a hole.
   DenseMap<Value, int64_t> offsets;
   llvm::MapVector<Value, unsigned> firstWrites;
   DenseMap<Value, unsigned> lastUses;
@@ -86,8 +88,8 @@ private:
   int64_t tempBytes = 0, workspaceBytes = 0;
 };
 
-/// A matmul that goes to an accumulator of a wider type is written in that
-/// type: it is never rounded to its own.
+/// Computes a matmul that is accumulated in a wider type in that type: it is
+/// never rounded to its own.
 void TaskBufferizer::widenAccumulatedMatmuls() {
   for (auto matmul : body.getOps<MatmulOp>()) {
     AccumulateOp accumulate = getAccumulation(matmul);
@@ -108,7 +110,8 @@ void TaskBufferizer::widenAccumulatedMatmuls() {
   }
 }
 
-/// What is concatenated by now is computed in its place (form-kernels).
+/// The remaining concatenations have operands that are computed in place
+/// (form-kernels).
 void TaskBufferizer::findParts() {
   for (auto concat : body.getOps<ConcatOp>())
     for (auto [input, offset] :
@@ -116,9 +119,9 @@ void TaskBufferizer::findParts() {
       parts[getRoot(input)] = {concat.getResult(), offset};
 }
 
-/// The value whose buffer holds `value`: behind views, what is written in
-/// place, and what it is a part of; and where in it. Where a view's elements do
-/// not follow one another the offset means nothing.
+/// Returns the root whose buffer holds `value`, and the offset there. Looks
+/// through views, in-place results and parts of concatenations. The offset
+/// means nothing if a view's elements are not contiguous.
 Part TaskBufferizer::getStorage(Value value) const {
   Part storage{value, 0};
   while (true) {
@@ -146,7 +149,7 @@ Part TaskBufferizer::getStorage(Value value) const {
   }
 }
 
-/// Arguments become memrefs; results that are tied to none, arguments.
+/// Converts arguments to memrefs, and untied results to arguments.
 void TaskBufferizer::convertSignature() {
   SmallVector<Attribute> attrs;
   for (BlockArgument argument : body.getArguments()) {
@@ -173,8 +176,9 @@ void TaskBufferizer::convertSignature() {
   task.removeResAttrsAttr();
 }
 
-/// Of roots. An accumulating matmul runs where its accumulator is complete.
-/// The first part of a value that is written in parts begins its life.
+/// Finds the uses of roots. An accumulating matmul runs where its accumulator
+/// is complete. The life of a value that is written in parts begins with the
+/// first part.
 void TaskBufferizer::findUses() {
   for (Operation &op : body) {
     position[&op] = ops.size();
@@ -195,8 +199,9 @@ void TaskBufferizer::findUses() {
   }
 }
 
-/// Arguments that hold no value for a part of the task: what dies here behind
-/// its last reader, what is made here in front of the op that makes it.
+/// Finds arguments that are dead for a part of the task: those that die here,
+/// after their last reader; those that are made here, before the op that makes
+/// them.
 SmallVector<Hole> TaskBufferizer::findHoles(SmallVectorImpl<Value> &arguments) {
   SmallVector<Hole> holes;
   auto add = [&](Value buffer, unsigned first, unsigned last) {
@@ -205,7 +210,7 @@ SmallVector<Hole> TaskBufferizer::findHoles(SmallVectorImpl<Value> &arguments) {
                      getElementTypeOrSelf(buffer).getAsOpaquePointer()});
   };
   unsigned end = position[ret];
-  // Arguments of the task as it was: those that have types of tensors.
+  // The original arguments of the task: those with tensor types.
   for (BlockArgument argument : body.getArguments())
     if (isa<RankedTensorType>(argument.getType()) &&
         dying.contains(task.getArgRole(argument.getArgNumber())))
@@ -248,7 +253,7 @@ void TaskBufferizer::assignTemporaries() {
   }
 }
 
-/// The buffer of `value` under the value's shape.
+/// Returns the buffer of `value` with the value's shape.
 Value TaskBufferizer::getBuffer(Value value) {
   Part storage = getStorage(value);
   Value buffer = buffers.lookup(storage.whole);
@@ -287,7 +292,7 @@ static ppopt::MatmulType getMatmulType(Type type) {
   return type.isBF16() ? ppopt::MatmulType::bf16 : ppopt::MatmulType::f32;
 }
 
-/// Scratch memory behind all temporaries; matmuls use it one after the other.
+/// Returns scratch memory after all temporaries; matmuls use it one at a time.
 Value TaskBufferizer::getWorkspace(const ppopt::MatmulDescriptor &matmul,
                                    Location loc) {
   int64_t bytes = ppopt::matmulWorkspaceBytes(matmul, threads);
@@ -302,7 +307,7 @@ Value TaskBufferizer::getWorkspace(const ppopt::MatmulDescriptor &matmul,
 
 LogicalResult TaskBufferizer::convertMatmul(MatmulOp op) {
   Value failed;
-  // What has no memory of its own by now is folded.
+  // Everything still without memory is folded.
   std::optional<MatmulShape> shape =
       foldMatmul(op, [](Operation *) { return false; }, failed);
   if (!shape)
@@ -345,7 +350,7 @@ LogicalResult TaskBufferizer::convert(Operation &op) {
     return success();
   }
   if (auto matmul = dyn_cast<MatmulOp>(op)) {
-    // Written where the accumulator is complete.
+    // Emitted where the accumulator is complete.
     if (AccumulateOp accumulate = getAccumulation(matmul))
       builder.setInsertionPoint(accumulate);
     return convertMatmul(matmul);
@@ -374,7 +379,7 @@ LogicalResult TaskBufferizer::run() {
   ret->eraseOperands(0, ret->getNumOperands());
   for (Operation *op : llvm::reverse(old))
     op->erase();
-  // Up to here ops on tensors have used them.
+  // Until here ops on tensors have used them.
   for (BlockArgument argument : body.getArguments())
     if (isa<RankedTensorType>(argument.getType()))
       argument.setType(getBufferType(argument.getType()));

@@ -10,14 +10,14 @@
 
 namespace mlir::pp {
 
-/// Writes the code of tiles [begin, end) of a kernel whose body is views, a
-/// op that isAttention, and views. `buffers`: pointers for the
-/// kernel's arguments, then for its results. The number of tiles.
+/// Emits the code of tiles [begin, end) of a kernel whose body is views, an op
+/// for which isAttention is true, and views. `buffers`: pointers for the
+/// kernel's arguments, then for its results. Returns the number of tiles.
 int64_t emitAttention(OpBuilder &builder, KernelOp kernel, ValueRange buffers,
                       int64_t vectorBytes, Value begin, Value end);
 
-/// What the forward and the backward have in common: where operands and results
-/// lie, and scratch memory.
+/// The part shared by forward and backward: addresses of operands and results,
+/// and scratch memory.
 class AttentionCode : public BlockCode {
 public:
   AttentionCode(OpBuilder &builder, Operation *op, KernelOp kernel,
@@ -28,34 +28,36 @@ public:
   int64_t batch, heads, queries, keys, queryWidth, valueWidth;
   bool isCausal;
   double scale;
-  /// Scores are in units of which one is a factor of e^unit in probability:
-  /// those of f32 are powers of 2.
+  /// The unit of scores: a score of one means a factor of e^unit in
+  /// probability. f32 uses powers of 2.
   double unit;
 
   int64_t getElementBytes() const { return type.getIntOrFloatBitWidth() / 8; }
   int64_t getThreshold(Threshold threshold) const {
     return pp::getThreshold(kernel, threshold);
   }
-  /// Scratch memory of a thread that blocks are made to fit into.
+  /// Scratch memory of a thread, which blocks must fit into.
   int64_t getScratchBytes() const {
     return getThreshold(Threshold::ScratchBytes);
   }
-  /// Keys of a block where all blocks together have `bytesOfKeys(n)` bytes.
+  /// Returns the number of keys of a block if all blocks together have
+  /// `bytesOfKeys(n)` bytes.
   int64_t chooseKeys(llvm::function_ref<int64_t(int64_t)> bytesOfKeys) const;
   PackedMatrix allocate(int64_t rows, int64_t columns);
 
-  /// The matrix of one batch and head of an operand or a result, from `row` on;
-  /// nothing for a result that nobody needs.
+  /// Returns the matrix of one batch and head of an operand or a result, from
+  /// `row` on; nothing for an unused result.
   std::optional<StridedMatrix> getMatrix(Value value, Value row);
   Value loadStatistic(Value value, Value row);
   void storeStatistic(Value element, Value value, Value row);
-  /// The one element of an operand of positions.
+  /// Loads the only element of a position operand.
   Value loadPosition(Value operand);
 
-  /// The keys of the block from `key` on that row `query` sees, between 0 and
-  /// `count`.
+  /// Returns how many keys of the block from `key` on row `query` sees, between
+  /// 0 and `count`.
   Value countSeen(Value query, Value key, Value count);
-  /// `value` in the first lanes from `column` on, `outside` from `seen` on.
+  /// Returns `value` in the lanes before `seen`, counted from `column`, and
+  /// `outside` in the others.
   Value select(Value seen, Value column, Value value, double outside);
   /// e^(unit x).
   Value exp(Value x);

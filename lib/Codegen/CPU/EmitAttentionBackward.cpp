@@ -1,15 +1,15 @@
 //===- EmitAttentionBackward.cpp - Gradients of attention in blocks -------===//
 //
-// A tile is a head of one row of the batch. With D = rowsum(dO O), for each
+// A tile is one head of one row of the batch. With D = rowsum(dO O), for each
 // block of queries and each block of keys
 //
 //   P = exp(scale Q Kᵀ - lse),  dS = P (dO Vᵀ - D),
 //   dV += Pᵀ dO,  dK += scale dSᵀ Q,  dQ += scale dS K
 //
-// Blocks of keys are the outer loop: dK and dV of one stay in scratch memory,
-// and dQ is added up where it is written, or in scratch memory where its type
-// is narrower. If it is too long for that, a second pass with queries outside
-// computes it.
+// The outer loop is over blocks of keys: dK and dV of a block stay in scratch
+// memory. dQ is accumulated in the result, or in scratch memory if the result's
+// type is narrower. If dQ is too large for that, a second pass with queries in
+// the outer loop computes it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ public:
   int64_t emit(Value begin, Value end);
 
 private:
-  /// Where dQ is added up.
+  /// Where dQ is accumulated.
   enum class Sum { Nowhere, Result, Scratch, Block };
 
   void chooseBlocks();
@@ -57,16 +57,16 @@ private:
   AttentionCode &c;
   AttentionGradOp op;
   int64_t block; ///< keys, and queries, of a block
-  /// Whether scratch memory holds what is packed of all queries; else of one
+  /// Whether scratch memory holds the packed operands of all queries, or of one
   /// block.
   bool holdsQueries;
-  /// Of a block of keys.
+  /// For a block of keys.
   PackedMatrix k, kTransposed, vTransposed, dk, dv;
-  /// Of a block of queries, parts of what is packed; q and lse are in units of
-  /// scores.
+  /// For a block of queries, parts of the packed operands; q and lse are in
+  /// units of scores.
   PackedMatrix q, dout, dq, lse, delta;
   PackedMatrix packedQ, packedDout, packedLse, packedDelta;
-  /// Of both.
+  /// For a pair of blocks.
   PackedMatrix p, ds;
   /// dQ of all queries.
   PackedMatrix allDq;
@@ -75,7 +75,7 @@ private:
 
 } // namespace
 
-/// Whether a result is written.
+/// Returns whether a result is used.
 static bool isNeeded(Value value) { return !value.use_empty(); }
 
 BackwardEmitter::BackwardEmitter(AttentionCode &code, AttentionGradOp op)
@@ -122,7 +122,7 @@ void BackwardEmitter::packKeys(Value key) {
   c.transpose(dv, vTransposed, block, dv.stride);
 }
 
-/// The block of queries from `query` on, which is packed.
+/// Selects the block of queries from `query` on, which is packed.
 void BackwardEmitter::selectQueries(Value query) {
   firstQuery = query;
   queryCount = c.min(c.index(block), c.sub(c.index(c.queries), query));
@@ -156,7 +156,7 @@ void BackwardEmitter::packQueries(Value query) {
   });
 }
 
-/// Rows [0, count) of a block, to rows from `row` on of a result.
+/// Stores rows [0, count) of a block to rows from `row` on of a result.
 void BackwardEmitter::storeRows(const PackedMatrix &from, Value to, Value row,
                                 Value count, std::optional<double> factor) {
   std::optional<StridedMatrix> matrix = c.getMatrix(to, row);
@@ -197,8 +197,8 @@ void BackwardEmitter::emitScores(const PackedMatrix &a, const PackedMatrix &b,
   c.matmul(matmul);
 }
 
-/// Of scores in `p` and gradients of probabilities in `ds`, the probabilities
-/// and the gradients of scores.
+/// Replaces the scores in `p` by probabilities, and the gradients of
+/// probabilities in `ds` by gradients of scores.
 void BackwardEmitter::emitScoreGradients(bool isMasked) {
   c.loop(c.index(0), roundUp(queryCount), 1, [&](Value row) {
     Value seen = isMasked
@@ -219,7 +219,7 @@ void BackwardEmitter::emitScoreGradients(bool isMasked) {
       c.storeVector(grad, dsAt);
     };
     if (isMasked) {
-      // What the row's group of matmuls has computed.
+      // The columns that the row group's matmuls have computed.
       Value last = c.add(c.mul(c.divideDown(row, c.groupRows), c.groupRows),
                          c.groupRows - 1);
       c.loop(c.index(0),
@@ -254,7 +254,7 @@ void BackwardEmitter::emitOfKeys(const PackedMatrix &weights,
   c.matmul(matmul);
 }
 
-/// dQ of the block: this part of it, or added up in scratch memory.
+/// Computes dQ of the block: this part of it, or accumulated in scratch memory.
 void BackwardEmitter::emitOfQueries(Sum sum, bool isMasked) {
   BlockMatmul matmul;
   matmul.a = ds;
@@ -275,7 +275,7 @@ void BackwardEmitter::emitOfQueries(Sum sum, bool isMasked) {
   c.matmul(matmul);
 }
 
-/// Adds dQ of the block to the result; the first part is stored.
+/// Adds dQ of the block to the result; the first part is stored instead.
 void BackwardEmitter::addToResult() {
   std::optional<StridedMatrix> to = c.getMatrix(op.getDq(), firstQuery);
   auto isFirst = arith::CmpIOp::create(
@@ -330,7 +330,8 @@ void BackwardEmitter::emitKeysOutside(Sum sum) {
     packKeys(key);
     c.fill(dk, block, dk.stride, 0);
     c.fill(dv, block, dv.stride, 0);
-    // Blocks are of one size: those in front of the diagonal see nothing.
+    // Blocks have equal sizes: queries in blocks before the diagonal see
+    // nothing.
     Value begin = c.isCausal ? key : c.index(0);
     c.loop(begin, c.index(c.queries), block, [&](Value query) {
       if (holdsQueries)

@@ -5,9 +5,9 @@
 //   S = scale Q Kᵀ,  m' = max(m, rowmax S),  P = exp(S - m'),
 //   l = l exp(m - m') + rowsum P,  O = O exp(m - m') + P V
 //
-// and behind the last block out = O / l, lse = m + log l. Blocks of keys that
-// no query of the tile sees are not computed, and of those on the diagonal only
-// the vectors that a group of rows sees.
+// and after the last block out = O / l, lse = m + log l. Blocks of keys that no
+// query of the tile sees are not computed. In blocks on the diagonal only the
+// vectors that a group of rows sees are computed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Rows whose scores are computed at one time.
+/// Rows whose scores are computed at a time.
 static constexpr int64_t kStripRows = 16;
 
 namespace {
@@ -47,7 +47,8 @@ private:
   PackedMatrix rowsOf(const PackedMatrix &block, Value row) {
     return {c.at(block, row, c.index(0)), block.stride};
   }
-  /// Keys of the block that the last row of a group of the strip sees.
+  /// Returns how many keys of the block the last row of a group of the strip
+  /// sees.
   Value countSeenByGroup(Value strip, Value row) {
     Value last = c.add(c.add(strip, row), c.groupRows - 1);
     return c.countSeen(c.add(first, last), firstKey, keyCount);
@@ -56,14 +57,15 @@ private:
   AttentionCode &c;
   AttentionOp op;
   int64_t rows, keys; ///< of a block
-  /// Of all rows: the maximum so far, and by lanes the sum of exponentials.
+  /// For all rows: the maximum so far, and per lane the sum of exponentials.
   PackedMatrix q, out, maximum, sum;
-  /// Of a block of keys.
+  /// For a block of keys.
   PackedMatrix staged, kTransposed, v;
-  /// Of a strip: scores, then probabilities; maxima by lanes; what `out` is
-  /// multiplied by.
+  /// For a strip: scores, then probabilities; maxima per lane; the factor that
+  /// rescales `out`.
   PackedMatrix scores, partial, rescale;
-  /// The tile's first query and their number; the same of the block of keys.
+  /// The tile's first query and number of queries; the same for the block of
+  /// keys.
   Value first, rowCount, firstKey, keyCount;
 };
 
@@ -129,8 +131,8 @@ void ForwardEmitter::forScores(Value row, Value inStrip, bool isMasked,
   c.loop(c.index(0), countSeenByGroup(row, group), c.width, body);
 }
 
-/// Into `partial`, by lanes the most of the scores of each row; what a row does
-/// not see becomes -infinity.
+/// Writes the maximum of each row's scores, per lane, to `partial`; scores that
+/// a row does not see become -infinity.
 void ForwardEmitter::emitMost(Value row, bool isMasked) {
   double infinity = std::numeric_limits<double>::infinity();
   c.loop(0, kStripRows, 1, [&](Value inStrip) {
@@ -157,8 +159,8 @@ void ForwardEmitter::emitMost(Value row, bool isMasked) {
   });
 }
 
-/// The rows' new maxima, and what sums are multiplied by therefore; as many
-/// rows at a time as a vector has elements.
+/// Computes the rows' new maxima, and the factor that rescales their sums; as
+/// many rows at a time as a vector has elements.
 void ForwardEmitter::emitMaxima(Value row) {
   c.loop(0, kStripRows, c.width, [&](Value inStrip) {
     SmallVector<Value> rows;
@@ -227,7 +229,7 @@ void ForwardEmitter::emitStrip(Value row, bool isMasked) {
   emitWeighted(row, isMasked);
 }
 
-/// The block of keys from `key` on.
+/// Processes the block of keys from `key` on.
 void ForwardEmitter::emitKeys(Value key) {
   firstKey = key;
   keyCount = c.min(c.index(keys), c.sub(c.index(c.keys), key));
@@ -246,8 +248,8 @@ void ForwardEmitter::emitKeys(Value key) {
   });
 }
 
-/// Of as many rows at a time as a vector has elements: lse into `maximum`, and
-/// what `out` is multiplied by into the first lanes of `sum`.
+/// Writes lse into `maximum`, and the factor of `out` into the first lanes of
+/// `sum`; as many rows at a time as a vector has elements.
 void ForwardEmitter::emitSums() {
   c.loop(0, rows, c.width, [&](Value row) {
     SmallVector<Value> sums;

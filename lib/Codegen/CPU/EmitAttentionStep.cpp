@@ -6,8 +6,8 @@
 //   s = scale q Kᵀ,  m' = max(m, max s),  p = exp(s - m'),
 //   l = l exp(m - m') + sum p,  o = o exp(m - m') + p V
 //
-// and behind the last block out = o / l. Of the caches that is one read of the
-// rows up to the position.
+// and after the last block out = o / l. The caches are read once, up to the
+// position.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,10 +44,10 @@ private:
 
   AttentionCode &c;
   AttentionStepOp op;
-  /// Keys of a block: a context that is longer needs no more scratch memory.
+  /// Keys of a block; a longer context needs no more scratch memory.
   int64_t blockKeys;
   /// One row each: the scaled query; scores, then probabilities, of a block;
-  /// the sum of values; by lanes the most of the scores and the sum of
+  /// the sum of values; per lane, the maximum of the scores and the sum of
   /// probabilities.
   PackedMatrix q, scores, out, maximum, sum;
   Value position;
@@ -65,7 +65,7 @@ StepEmitter::StepEmitter(AttentionCode &code, AttentionStepOp op)
   sum = c.allocate(1, c.width);
 }
 
-/// The only row of `row` at the position of the cache.
+/// Stores the only row of `row` at the position of the cache.
 void StepEmitter::store(const StridedMatrix &row, const StridedMatrix &cache) {
   c.forColumns(row.columns, [&](Value column, int64_t count) {
     c.storeColumns(c.loadColumns(row, c.index(0), column, count), cache,
@@ -73,8 +73,9 @@ void StepEmitter::store(const StridedMatrix &row, const StridedMatrix &cache) {
   });
 }
 
-/// As many keys at a time as a vector has elements. Behind the position there
-/// are no keys: the last one is read instead, and its score does not count.
+/// Computes scores, as many keys at a time as a vector has elements. There are
+/// no keys after the position: the last one is read instead, and its score does
+/// not count.
 void StepEmitter::emitScores(Value firstKey, Value count) {
   StridedMatrix k = matrixOf(op.getKCache());
   double infinity = std::numeric_limits<double>::infinity();
@@ -100,7 +101,7 @@ void StepEmitter::emitScores(Value firstKey, Value count) {
   });
 }
 
-/// Into `scores`, of which all that are kept are not above `most`.
+/// Replaces `scores` by probabilities; all valid scores are at most `most`.
 void StepEmitter::emitProbabilities(Value count, Value most) {
   c.loop(c.index(0), count, c.width, [&](Value begin) {
     Value at = c.at(scores, c.index(0), begin);
@@ -110,7 +111,7 @@ void StepEmitter::emitProbabilities(Value count, Value most) {
   });
 }
 
-/// Adds the block's values to what there was, times `rescale`.
+/// Adds the block's values to the previous sum times `rescale`.
 void StepEmitter::emitWeighted(Value firstKey, Value count, Value rescale) {
   StridedMatrix v = matrixOf(op.getVCache());
   SmallVector<Value> sums;

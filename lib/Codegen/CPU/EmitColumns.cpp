@@ -1,7 +1,7 @@
 //===- EmitColumns.cpp - Kernels that reduce rows, and scatters -----------===//
 //
-// A tile is a run of columns. Rows are taken in order, so that sums have one
-// order whatever the number of threads.
+// A tile is a run of columns. Rows are processed in order, so the order of a
+// sum does not depend on the number of threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,9 +12,9 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Columns that a tile of columns has.
+/// Returns the number of columns of a tile.
 static int64_t getTileColumns(int64_t columns, int64_t most) {
-  // Loops of a constant length become straight vector code.
+  // Loops of constant length become straight-line vector code.
   for (int64_t quarters : {4, 3, 2, 1})
     if (int64_t width = most * quarters / 4; width && columns % width == 0)
       return width;
@@ -26,10 +26,10 @@ namespace {
 /// A run of columns of a tile.
 struct ColumnRange {
   Value first; ///< column
-  Value width; ///< a constant where all tiles are equal
+  Value width; ///< a constant if all tiles are equal
 };
 
-/// What emitters of column tiles share.
+/// The part that emitters of column tiles share.
 class ColumnTiles {
 public:
   ColumnTiles(ElementPuller &puller, int64_t columns)
@@ -91,13 +91,13 @@ private:
 
   SmallVector<ReduceOp> reductions;
   SmallVector<int64_t> sizes;
-  /// Positions in `sizes`; the last of `kept` is the column.
+  /// Indices into `sizes`; the last of `kept` is the column.
   SmallVector<unsigned> reduced, kept;
   SmallVector<Value> accumulators;
   SmallVector<Type> types;
 };
 
-/// The rows, dimension by dimension of those that are reduced.
+/// Loops over the rows, one reduced dimension after the other.
 void ColumnEmitter::emitRows(SmallVector<Value> index, unsigned depth,
                              ColumnRange range) {
   Value zero = puller.constant(0);
@@ -130,7 +130,7 @@ void ColumnEmitter::emitRows(SmallVector<Value> index, unsigned depth,
   });
 }
 
-/// What is computed of the reductions, and the results.
+/// Emits the values computed from the reductions, and stores the results.
 void ColumnEmitter::emitTail(Value outer, ArrayRef<Value> index,
                              ColumnRange range) {
   Position position;
@@ -215,7 +215,7 @@ public:
   int64_t emit(Value begin, Value end) {
     emitLoop(builder, loc, begin, end, [&](scf::ForOp, Value tile) {
       ColumnRange range = get(tile);
-      // An accumulation in place begins with what is there.
+      // An accumulation in place starts with the accumulator's value.
       if (op->use_empty() || !isa<AccumulateOp>(*op->user_begin()))
         emitZeros(range);
       emitRows(range);
@@ -270,8 +270,8 @@ private:
              });
   }
 
-  /// A row of the table, whatever the id is: that one is out of range is found
-  /// out elsewhere. Unsigned: a negative id is a large one.
+  /// Clamps an id to the rows of the table; ids out of range are reported
+  /// elsewhere. Unsigned: a negative id is a large one.
   Value clampToTable(Value id) {
     Value isInside = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::ult, id,

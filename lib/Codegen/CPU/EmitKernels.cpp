@@ -1,13 +1,13 @@
-//===- EmitKernels.cpp - Writes each kernel as loops over its buffers -----===//
+//===- EmitKernels.cpp - Emits each kernel as loops over its buffers ------===//
 //
 //   llvm.func internal @k_loops(%in: !llvm.ptr {llvm.noalias}, ..., %out,
-//   %begin: i64, %end: i64) llvm.func @k_tiles(%args: !llvm.ptr, %begin: i64,
-//   %end: i64)
+//                               %begin: i64, %end: i64)
+//   llvm.func @k_tiles(%args: !llvm.ptr, %begin: i64, %end: i64)
 //
 // The second, of the runtime's type ppopt_kernel_fn, reads the buffers from the
-// list of the launch (arguments, then results) and calls the first. A result in
-// place of an argument is one buffer of @k_loops: no two of them overlap. Each
-// is aligned, unless it is a microbatch's part of an input.
+// argument list of the launch (arguments, then results) and calls the first. A
+// result in place of an argument is one buffer of @k_loops: no two buffers
+// overlap. Each is aligned, unless it is a microbatch's part of an input.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,10 +31,10 @@ using namespace mlir::pp;
 
 namespace {
 
-/// Which argument each result of each kernel is written over.
+/// For each kernel, the argument that each result overwrites.
 using InplaceTable = DenseMap<StringAttr, DenseI64ArrayAttr>;
 
-/// Kernels' arguments that may begin anywhere, by number.
+/// For each kernel, the numbers of the arguments that may be unaligned.
 using UnalignedTable = DenseMap<StringAttr, DenseSet<unsigned>>;
 
 class KernelEmitter {
@@ -46,7 +46,7 @@ public:
         pointer(LLVM::LLVMPointerType::get(kernel.getContext())),
         i64(builder.getI64Type()) {}
 
-  /// The number of tiles.
+  /// Returns the number of tiles.
   int64_t emit();
 
 private:
@@ -78,7 +78,7 @@ static bool isAttentionKernel(KernelOp kernel) {
   return llvm::any_of(kernel.getBody().front(), isAttention);
 }
 
-/// What is added to is not copied.
+/// Accumulators are not copied.
 static LogicalResult checkOverwritten(KernelOp kernel,
                                       ArrayRef<int64_t> inplace) {
   for (auto step : kernel.getBody().getOps<AttentionStepOp>())
@@ -90,14 +90,14 @@ static LogicalResult checkOverwritten(KernelOp kernel,
       int64_t argument = inplace[use.getOperandNumber()];
       if (cache &&
           (argument < 0 || kernel.getBody().getArgument(argument) != cache))
-        return step.emitOpError("gives a cache another place than it takes it "
-                                "from; a task ties both");
+        return step.emitOpError("returns a cache in another buffer than it "
+                                "takes; a task must tie both");
     }
   return success();
 }
 
-/// Whether a buffer begins at a row of an input: a microbatch's part follows
-/// that of another, and rows may have any number of bytes.
+/// Returns whether a buffer begins at a row of an input: microbatches follow
+/// one another there, and rows may have any number of bytes.
 static bool isPartOfInput(Value buffer) {
   while (auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>())
     buffer = view.getSource();
@@ -209,7 +209,7 @@ struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
     DenseMap<StringAttr, int64_t> tiles;
     SmallVector<KernelOp> kernels(module.getOps<KernelOp>());
     for (KernelOp kernel : kernels) {
-      // A kernel that nobody launches writes all results apart.
+      // A kernel without launches overwrites no argument.
       SmallVector<int64_t> apart(kernel.getNumResults(), -1);
       auto it = inplace.find(kernel.getSymNameAttr());
       ArrayRef<int64_t> overwritten = it == inplace.end()

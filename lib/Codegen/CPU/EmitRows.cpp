@@ -1,12 +1,13 @@
 //===- EmitRows.cpp - Kernels over rows: sweeps over columns --------------===//
 //
-// A row's sweeps: each computes the reductions whose operands need nothing of
-// later sweeps, and writes the results that are complete by then. Without
-// reductions and with all reads at the same index the space is one flat range.
+// A row is processed in sweeps. Each computes the reductions whose operands
+// depend on no later sweep, and writes the results that are complete by then.
+// Without reductions, and if all reads are at the same index, the space is one
+// flat range.
 //
-// The order of a reduction follows from its type and the row's length, whatever
-// else the sweep computes: lane l takes the elements l, l + lanes, …, and lanes
-// are combined by halves.
+// The order of a reduction follows from its type and the row's length,
+// regardless of what else the sweep computes: lane l takes the elements l, l +
+// lanes, …, and lanes are combined by halves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +22,9 @@ using namespace mlir::pp;
 
 namespace {
 
-/// What a sweep gives.
+/// The reductions and results of a sweep.
 struct Sweep {
-  /// All of as many lanes.
+  /// All have the same number of lanes.
   SmallVector<ReduceOp> reductions;
   SmallVector<unsigned> results; ///< of the kernel, full in its space
 };
@@ -72,7 +73,7 @@ private:
   int64_t flatTile;
   Space space;
   SmallVector<int64_t> sizes;
-  /// Of each level one, or several where their reductions have other lanes.
+  /// One sweep per level, or several if the level's reductions differ in lanes.
   SmallVector<SmallVector<Sweep, 1>> sweeps;
   SmallVector<unsigned> rowResults;
   DenseMap<Value, unsigned> levels;
@@ -93,7 +94,7 @@ void RowEmitter::findSpace() {
     sizes.push_back(1);
 }
 
-/// The sweep in which an element of `value` can first be computed.
+/// Returns the first sweep in which an element of `value` can be computed.
 unsigned RowEmitter::getLevel(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
@@ -127,7 +128,7 @@ void RowEmitter::findSweeps() {
     sweep->reductions.push_back(reduce);
   }
   for (auto [i, value] : llvm::enumerate(returned)) {
-    // A result may be in place of what the level's other sweeps read.
+    // A result may overwrite what the level's other sweeps read.
     if (isFull(value))
       at(getLevel(value)).back().results.push_back(i);
     else
@@ -135,7 +136,8 @@ void RowEmitter::findSweeps() {
   }
 }
 
-/// Whether no element depends on where it is, but for reads at the same index.
+/// Returns whether no element depends on its index, except by reads at the same
+/// index.
 bool RowEmitter::isFlat() {
   AccessProbe probe(kernel.getContext());
   for (Operation &op : kernel.getBody().front().without_terminator()) {
@@ -194,7 +196,8 @@ Position RowEmitter::startRow(Value row) {
   return position;
 }
 
-/// A power of two: four registers of 64 bytes, or as many as divide the row.
+/// Returns a power of two: four registers of 64 bytes, or as many as divide the
+/// row.
 int64_t RowEmitter::countLanes(ReduceOp reduce) {
   Type type = getStatisticsType(getElementTypeOrSelf(reduce.getX()));
   int64_t lanes = getThreshold(kernel, Threshold::SumLanes);
@@ -209,8 +212,8 @@ int64_t RowEmitter::countLanes(ReduceOp reduce) {
   return lanes;
 }
 
-/// Memory for one element of each lane, which registers replace where LLVM
-/// unrolls the loop that fills it.
+/// Allocates memory for one element per lane; LLVM replaces it by registers if
+/// it unrolls the loop that fills it.
 Value RowEmitter::allocateLanes(VectorType type) {
   OpBuilder::InsertionGuard guard(builder);
   auto function = builder.getInsertionBlock()
@@ -250,7 +253,7 @@ void RowEmitter::emitReductions(Sweep &sweep, Position position) {
     return LLVM::LoadOp::create(builder, loc, initial[i].getType(), staged[i],
                                 /*alignment=*/64);
   };
-  // Columns [first, first + count), an element a lane.
+  // Columns [first, first + count), one element per lane.
   auto stage = [&](Value first, int64_t count, Operation *rowLevel) {
     emitLoop(builder, loc, puller.constant(0), puller.constant(count),
              [&](scf::ForOp, Value lane) {

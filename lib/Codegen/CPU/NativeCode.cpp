@@ -66,7 +66,7 @@ HostCpu pp::getHostCpu() {
   return {llvm::sys::getHostCPUName().str(), features.getString()};
 }
 
-/// A machine for this host's architecture and the given CPU.
+/// Creates a target machine for this host's architecture and the given CPU.
 static std::unique_ptr<llvm::TargetMachine>
 createMachine(ModuleOp module, StringRef cpu, StringRef features) {
   llvm::InitializeNativeTarget();
@@ -80,7 +80,7 @@ createMachine(ModuleOp module, StringRef cpu, StringRef features) {
     return nullptr;
   }
   llvm::TargetOptions options;
-  // Contraction would depend on what else a kernel computes.
+  // The result of contraction would depend on what else a kernel computes.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, cpu, features, options, llvm::Reloc::PIC_));
@@ -107,7 +107,7 @@ int64_t pp::getVectorBytes(StringRef cpu, StringRef features) {
   return info->checkFeatures("+avx2,+fma") ? 32 : 16;
 }
 
-/// Functions say for which CPU they are, and that wide vectors are wanted.
+/// Sets the CPU of functions, and their preference for wide vectors.
 static void setFunctionAttributes(llvm::Module &module, StringRef cpu,
                                   StringRef features,
                                   const llvm::TargetMachine &machine) {
@@ -143,7 +143,7 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
 
 namespace {
 
-/// A part on its way to its object file.
+/// A part that is being compiled to its object file.
 struct PartInLLVM {
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::TargetMachine> machine;
@@ -154,7 +154,7 @@ struct PartInLLVM {
 
 } // namespace
 
-/// The functions and the kernels' constants that a module defines.
+/// Returns the functions and the kernels' constants that a module defines.
 static llvm::StringSet<> findDefinitions(ModuleOp module) {
   llvm::StringSet<> names;
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
@@ -166,7 +166,7 @@ static llvm::StringSet<> findDefinitions(ModuleOp module) {
   return names;
 }
 
-/// Puts `prefix` before the names of the functions and constants in `defined`.
+/// Adds `prefix` to the names of the functions and constants in `defined`.
 static void rename(llvm::Module &module, const llvm::StringSet<> &defined,
                    StringRef prefix) {
   for (llvm::GlobalObject &symbol : module.global_objects())
@@ -195,7 +195,7 @@ static FailureOr<PartInLLVM> translate(NativePart part, StringRef cpu,
   return result;
 }
 
-/// Independent of all other parts: runs beside them.
+/// Depends on no other part: runs concurrently with them.
 static LogicalResult writeObject(PartInLLVM &part, Location loc) {
   if (!part.isUnoptimized)
     optimise(*part.module, *part.machine);
@@ -212,7 +212,7 @@ static LogicalResult writeObject(PartInLLVM &part, Location loc) {
   passes.run(*part.module);
   file.close();
   if (std::error_code failed = file.error()) {
-    file.clear_error(); // else it ends the process
+    file.clear_error(); // else it aborts the process
     return emitError(loc) << "can't write '" << part.path
                           << "': " << failed.message();
   }

@@ -1,4 +1,4 @@
-//===- NativeParts.cpp - A native module in parts of its own --------------===//
+//===- NativeParts.cpp - Divides a native module into parts ---------------===//
 
 #include "NativeParts.h"
 
@@ -21,7 +21,7 @@ struct Unit {
 
 } // namespace
 
-/// The symbols that ops of a region refer to, each once.
+/// Returns the symbols that ops of a region refer to, each once.
 static SetVector<StringAttr> getReferences(Region &region) {
   SetVector<StringAttr> names;
   if (auto uses = SymbolTable::getSymbolUses(&region))
@@ -30,7 +30,7 @@ static SetVector<StringAttr> getReferences(Region &region) {
   return names;
 }
 
-/// A private function goes with those that refer to it.
+/// A private function goes with the functions that refer to it.
 static SmallVector<Unit>
 findUnits(ArrayRef<LLVM::LLVMFuncOp> functions,
           const DenseMap<StringAttr, Operation *> &symbols) {
@@ -56,7 +56,7 @@ findUnits(ArrayRef<LLVM::LLVMFuncOp> functions,
       units, [](auto &entry) { return std::move(entry.second); });
 }
 
-/// Large ones first, each to the part that has the least.
+/// Assigns large units first, each to the smallest part.
 static SmallVector<SmallVector<LLVM::LLVMFuncOp>>
 balance(SmallVector<Unit> units, size_t mostParts) {
   llvm::sort(units, [](const Unit &a, const Unit &b) {
@@ -74,9 +74,9 @@ balance(SmallVector<Unit> units, size_t mostParts) {
   return parts;
 }
 
-/// Declares what the part refers to and does not hold. Constants of kernels,
-/// which one part defines, become visible to all parts of the executable, and
-/// to nobody else.
+/// Declares symbols that the part refers to and does not define. Constants of
+/// kernels, which one part defines, become visible to all parts of the
+/// executable, but not outside it.
 static void declareReferences(ModuleOp part,
                               const DenseMap<StringAttr, Operation *> &symbols,
                               const DenseSet<StringAttr> &held) {
@@ -113,8 +113,7 @@ SmallVector<NativePart> pp::divideIntoParts(ModuleOp module) {
   }
 
   SmallVector<SmallVector<Operation *>> contents = {others};
-  // As many as find work on the processors of today; an optimiser for each
-  // costs little.
+  // Enough parts to occupy today's CPUs; an optimiser per part costs little.
   size_t mostParts = getThreshold(module, Threshold::NativeParts);
   for (ArrayRef<LLVM::LLVMFuncOp> part :
        balance(findUnits(optimized, symbols), mostParts))

@@ -1,4 +1,4 @@
-//===- NativeParts.h - A native module in parts of its own ----------------===//
+//===- NativeParts.h - Divides a native module into parts -----------------===//
 
 #ifndef PPOPT_LIB_CODEGEN_CPU_NATIVEPARTS_H
 #define PPOPT_LIB_CODEGEN_CPU_NATIVEPARTS_H
@@ -7,16 +7,18 @@
 
 namespace mlir::pp {
 
-/// A module of which an object file is made, whatever becomes of the others.
+/// A module that is compiled to one object file, independent of the others.
 struct NativePart {
   OwningOpRef<ModuleOp> module;
-  /// Functions that optimize_none stands on, and all that is no function.
+  /// Whether it holds functions with optimize_none and everything that is not a
+  /// function.
   bool isUnoptimized = false;
 };
 
 /// Divides a module of the LLVM dialect, whose definitions move to the parts.
-/// What a part refers to and does not hold is declared in it. Depends on the
-/// module only, not on the machine: equal modules make equal executables.
+/// Each part declares the symbols that it uses and does not define. The result
+/// depends on the module only, not on the machine: equal modules make equal
+/// executables.
 SmallVector<NativePart> divideIntoParts(ModuleOp module);
 
 } // namespace mlir::pp

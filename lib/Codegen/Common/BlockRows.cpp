@@ -1,16 +1,16 @@
-//===- BlockRows.cpp - Wide intermediate values, block by block -----------===//
+//===- BlockRows.cpp - Computes wide intermediate values in blocks --------===//
 //
 // Before: tasks on local shapes, some of whose intermediate values take more
 // than the budget: the logits of a language model, and their gradient. After:
-// what makes and reads such a value is computed for one block of its rows after
-// the other, so that no more than a block of it exists at a time.
+// the ops that make and read such a value run on one block of its rows at a
+// time, so that only a block of it exists at a time.
 //
 //   %z = pp.matmul %h, %w                  %h0 = pp.slice %h [0, 0]
 //   %g = pp.relu %z                        %z0 = pp.matmul %h0, %w
 //   %y = pp.matmul %g, %v                  %g0 = pp.relu %z0
 //   %d = pp.matmul %g, %x {transpose_lhs}  %y0 = pp.matmul %g0, %v
 //                                          %d0 = pp.matmul %g0, %x0 {…}
-//                                          … the same of block 1 …
+//                                          … the same for block 1 …
 //                                          %d = pp.add %d0, %d1
 //                                          %y = pp.concat %y0, %y1 {dim = 0}
 //
@@ -34,14 +34,14 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Each block is ops of its own, and may be cut into blocks again; the passes
-/// behind take some ten seconds for so many ops.
+/// Each block has its own ops, and may be divided into blocks again; the later
+/// passes take some ten seconds for this number of ops.
 static constexpr int64_t kMostOps = 16384;
 
-/// Rows of a block of at most `most`; the last may have fewer. Equal blocks if
-/// less than twice as many as the fewest do. (More than kMostOps are refused.)
-/// Else rows are a multiple of `multiple` where that costs no further block:
-/// what a block reads and writes then begins at an aligned address.
+/// Returns the rows of a block, at most `most`; the last block may have fewer.
+/// Blocks are equal if that makes less than twice the fewest blocks. (More than
+/// kMostOps are refused.) Otherwise rows are a multiple of `multiple` if that
+/// needs no more blocks: accesses of a block then begin at an aligned address.
 static int64_t chooseBlock(int64_t rows, int64_t most, int64_t multiple) {
   int64_t fewest = llvm::divideCeil(rows, most);
   for (int64_t count = fewest; count < std::min(2 * fewest, kMostOps); ++count)
@@ -59,21 +59,21 @@ struct RowBlock {
   int64_t begin, size;
 };
 
-/// Ops of a task that are connected by wide values, all cut along one axis.
+/// Ops of a task that are connected by wide values, all tiled along one axis.
 class RowGroup {
 public:
   RowGroup(Block &body, int64_t budget) : body(body), budget(budget) {}
 
-  /// Collects the group around the wide result of `seed`. False if some op of
-  /// it can't be computed block by block.
+  /// Collects the group around the wide result of `seed`. Returns false if one
+  /// of its ops can't be computed block by block.
   bool grow(Operation *seed);
-  /// Whether the group is the same around the result of this matmul, as far as
-  /// it was collected.
+  /// Returns whether this group, as far as it was collected, is also that of
+  /// this matmul's result.
   bool isAround(Operation *seed) const;
   int64_t countBlocks() const { return llvm::divideCeil(rows, chooseSize()); }
   const llvm::SetVector<Operation *> &getOps() const { return ops; }
-  /// Replaces the group by its blocks. Fails, after an error, where a clone is
-  /// not what its op computes for the rows of a block.
+  /// Replaces the group by its blocks. Emits an error and fails if a clone does
+  /// not compute its op for the rows of a block.
   LogicalResult split();
 
 private:
@@ -100,24 +100,26 @@ private:
 
   Block &body;
   int64_t budget, rows = 0;
-  /// Values of more bytes belong to the group; what is much narrower than its
-  /// seed does not, though it may be over the budget: a model's activations
-  /// would then connect all of it.
+  /// Values of more bytes belong to the group. Values much narrower than its
+  /// seed do not, even over the budget: a model's activations would connect all
+  /// of it.
   int64_t widthOfGroup = 0;
-  /// Of the wide values, and of the results that follow from them row by row.
+  /// States of the wide values, and of the results that follow from them row by
+  /// row.
   llvm::MapVector<Value, BatchState> states;
   llvm::SetVector<Operation *> ops;
   DenseMap<Operation *, BatchLoop> cuts;
   SmallVector<Value> worklist;
-  /// While it is split: what stands for values of the block that is made now,
-  /// and what was made of each result.
+  /// During the split: the current block's copy of each value, and the copies
+  /// made of each result.
   std::unique_ptr<OpBuilder> builder;
   IRMapping map;
   DenseMap<std::pair<Value, std::pair<int64_t, int64_t>>, Value> cutOuts;
   DenseMap<Value, SmallVector<Value>> parts;
 };
 
-/// Notes how a wide value is cut. False if it is already cut otherwise.
+/// Records how a wide value is tiled. Returns false if it is already tiled
+/// differently.
 bool RowGroup::add(Value value, BatchState state) {
   auto [it, isNew] = states.insert({value, state});
   if (isNew)
@@ -125,7 +127,8 @@ bool RowGroup::add(Value value, BatchState state) {
   return it->second == state;
 }
 
-/// The loop along which the wide values that `op` reads and makes are cut.
+/// Returns the loop along which the wide values that `op` reads and makes are
+/// tiled.
 std::optional<BatchLoop> RowGroup::findCut(IterationSpaceOpInterface op,
                                            const IterationSpace &space) const {
   std::optional<BatchLoop> cut;
@@ -150,7 +153,7 @@ std::optional<BatchLoop> RowGroup::findCut(IterationSpaceOpInterface op,
   return cut;
 }
 
-/// Results are rows, wide ones part of the group, or sums over the rows.
+/// Results must be rows (wide ones join the group) or sums over the rows.
 bool RowGroup::addResults(Operation *op, const IterationSpace &space,
                           BatchLoop cut) {
   bool isSum = space.loops[cut.loop].kind == LoopKind::Sum;
@@ -164,8 +167,8 @@ bool RowGroup::addResults(Operation *op, const IterationSpace &space,
   return true;
 }
 
-/// Wide operands that the task computes are part of the group; of others a
-/// block of rows can be read.
+/// Wide operands that the task computes join the group; a block of rows of
+/// other operands can be read.
 bool RowGroup::addOperands(Operation *op, const IterationSpace &space,
                            BatchLoop cut) {
   for (auto [operand, loops] : llvm::zip(op->getOperands(), space.operands)) {
@@ -202,7 +205,7 @@ int64_t RowGroup::getWidthAround(Value result) const {
   return std::max(budget, getBytes(result) / 2);
 }
 
-/// The outermost dimension that has rows; the rank if there is none.
+/// Returns the outermost dimension that has rows; the rank if there is none.
 static int64_t getRowDim(ArrayRef<int64_t> shape) {
   return llvm::find_if(shape, [](int64_t size) { return size != 1; }) -
          shape.begin();
@@ -228,7 +231,7 @@ bool RowGroup::grow(Operation *seed) {
     Value value = worklist.pop_back_val();
     if (!visit(value.getDefiningOp()))
       return false;
-    // A narrow value is put together for its readers.
+    // A narrow value is concatenated for its readers.
     if (isWide(value) && !llvm::all_of(value.getUsers(), [&](Operation *user) {
           return visit(user);
         }))
@@ -237,8 +240,8 @@ bool RowGroup::grow(Operation *seed) {
   return isConsistent() && gather();
 }
 
-/// Whether all that the group's ops read of each other is cut as it is made,
-/// and no sum over the rows is among it.
+/// Returns whether the group's ops read each other's values as they are tiled,
+/// and none of them is a sum over the rows.
 bool RowGroup::isConsistent() const {
   return llvm::all_of(ops, [&](Operation *op) {
     auto interface = cast<IterationSpaceOpInterface>(op);
@@ -252,9 +255,9 @@ bool RowGroup::isConsistent() const {
   });
 }
 
-/// Brings the group's ops together, in their order: what stands between them
-/// goes behind if it reads their results. False if one of the group reads that
-/// in turn.
+/// Makes the group's ops contiguous, in their order. Ops in between move after
+/// them if they read their results. Returns false if an op of the group reads
+/// such an op in turn.
 bool RowGroup::gather() {
   auto sorted = llvm::to_vector(ops);
   llvm::sort(sorted,
@@ -298,7 +301,8 @@ RankedTensorType RowGroup::getTypeOf(Value value, BatchState state,
   return type.clone(shape);
 }
 
-/// An op on what a block reads, checked against the op's iteration space.
+/// Clones an op for the operands of a block, and checks the clone against the
+/// op's iteration space.
 FailureOr<Operation *> RowGroup::clone(Operation *op, ValueRange operands,
                                        ArrayRef<BatchState> states,
                                        BatchLoop cut, RowBlock block) {
@@ -316,7 +320,7 @@ FailureOr<Operation *> RowGroup::clone(Operation *op, ValueRange operands,
   return made;
 }
 
-/// A value of the block, or of outside as the block reads it.
+/// Returns a value of the block, or the block's part of an outside value.
 FailureOr<Value> RowGroup::getOperand(Value value, BatchState state,
                                       RowBlock block) {
   if (ops.contains(value.getDefiningOp()))
@@ -333,7 +337,7 @@ FailureOr<Value> RowGroup::getOperand(Value value, BatchState state,
   return made;
 }
 
-/// Whether no operand has rows itself.
+/// Returns whether no operand itself has rows.
 static bool isUniform(const IterationComputation &computation) {
   return llvm::all_of(
       computation.space.operands, [&](const TensorLoops &loops) {
@@ -343,8 +347,8 @@ static bool isUniform(const IterationComputation &computation) {
       });
 }
 
-/// The rows of a block: computed anew where that is cheap and no operand has
-/// rows itself, else cut out.
+/// Returns the rows of a block: recomputed if that is cheap and no operand
+/// itself has rows, else sliced.
 FailureOr<Value> RowGroup::cutOut(Value value, BatchState state,
                                   RowBlock block) {
   std::optional<IterationComputation> found =
@@ -364,7 +368,7 @@ FailureOr<Value> RowGroup::cutOut(Value value, BatchState state,
       .getResult();
 }
 
-/// Computes the rows of a block; sums over the rows are added up.
+/// Computes the rows of a block; accumulates sums over the rows.
 LogicalResult RowGroup::computeBlock(Operation *op, RowBlock block) {
   IterationSpace space =
       cast<IterationSpaceOpInterface>(op).getIterationSpace();
@@ -396,7 +400,7 @@ LogicalResult RowGroup::computeBlock(Operation *op, RowBlock block) {
   return success();
 }
 
-/// Rows are put together; sums are complete.
+/// Rows are concatenated; sums are complete.
 void RowGroup::replaceResults() {
   for (Operation *op : ops)
     for (Value result : op->getResults()) {
@@ -417,12 +421,12 @@ void RowGroup::replaceResults() {
     op->erase();
 }
 
-/// Rows of a block; the last may have fewer.
+/// Returns the rows of a block; the last may have fewer.
 int64_t RowGroup::chooseSize() const {
   int64_t widest = 0;
   for (auto &[value, state] : states)
     widest = std::max(widest, getBytes(value));
-  // Values of the group have as many rows each.
+  // All values of the group have the same number of rows.
   return chooseBlock(
       rows, std::max<int64_t>(1, budget / (widest / rows)),
       getThreshold(body.getParentOp(), Threshold::BlockRowMultiple));
@@ -457,13 +461,12 @@ struct BlockRows : pp::impl::BlockRowsBase<BlockRows> {
   }
 
 private:
-  /// Splits the widest group that can be; what is made of it may be split
-  /// again.
+  /// Splits the widest group that can be split; its blocks may be split again.
   FailureOr<bool> splitOne(Block &body);
 
-  int64_t opsInBlocks = 0; ///< of all tasks
-  /// Ops that are no wide matmuls, and matmuls around which no group can be
-  /// split; other groups have nothing to do with theirs.
+  int64_t opsInBlocks = 0; ///< in all tasks
+  /// Ops that are not wide matmuls, and matmuls around which no group can be
+  /// split; splitting other groups does not change that.
   DenseSet<Operation *> settled;
 };
 

@@ -3,7 +3,7 @@
 //   %0 = pp.add (pp.pad %dq [0, 0]), (pp.pad %dk [0, 8])
 //   %1 = pp.add %0, (pp.pad %dv [0, 16])
 //
-// is pp.concat %dq, %dk, %dv {dim = 1}: nothing is added where a part is zero.
+// becomes pp.concat %dq, %dk, %dv {dim = 1}: no zeros are added.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,8 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// The pads that `value` is a sum of; false if it is made of anything else.
+/// Collects the pads that `value` is a sum of. Returns false if it adds
+/// anything else.
 static bool collectPads(Value value, SmallVectorImpl<PadOp> &pads) {
   if (auto pad = value.getDefiningOp<PadOp>()) {
     pads.push_back(pad);
@@ -25,8 +26,8 @@ static bool collectPads(Value value, SmallVectorImpl<PadOp> &pads) {
          collectPads(add.getLhs(), pads) && collectPads(add.getRhs(), pads);
 }
 
-/// The only dimension in which the pads' operands are shorter; nothing if there
-/// are several.
+/// Returns the only dimension in which the pads' operands are shorter; nothing
+/// if there are several.
 static std::optional<int64_t> getCutDim(ArrayRef<PadOp> pads) {
   std::optional<int64_t> dim;
   for (PadOp pad : pads) {
@@ -70,7 +71,7 @@ static bool combine(AddOp add) {
 }
 
 void pp::combinePads(TaskOp task) {
-  // The whole of a sum comes behind its parts.
+  // A complete sum comes after its parts.
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(task.getBody().front()))) {
     auto add = dyn_cast<AddOp>(op);

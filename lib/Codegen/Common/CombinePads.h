@@ -7,8 +7,8 @@
 
 namespace mlir::pp {
 
-/// Replaces sums of pads that fill a tensor part by part along one dimension,
-/// as the gradients of slices do, by one concatenation of the parts.
+/// Replaces sums of pads that fill a tensor along one dimension, such as
+/// gradients of slices, by one concatenation of the parts.
 void combinePads(TaskOp task);
 
 } // namespace mlir::pp

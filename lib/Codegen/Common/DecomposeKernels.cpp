@@ -1,7 +1,7 @@
-//===- DecomposeKernels.cpp - Replaces compositions -----------------------===//
+//===- DecomposeKernels.cpp - Replaces composites -------------------------===//
 //
-// Before: tasks on local shapes hold composites. After: element ops, sums,
-// maxima, matmuls, and attention, which is a kernel of its own.
+// Before: tasks on local shapes contain composites. After: element ops, sums,
+// maxima, matmuls, and attention, which has a kernel of its own.
 //
 //===----------------------------------------------------------------------===//
 

@@ -28,7 +28,7 @@ Value ElementPuller::mul(Value a, int64_t b) {
                 : builder.createOrFold<arith::MulIOp>(getLoc(), a, constant(b));
 }
 
-/// The index in dimensions of `sizes` of the element of this number.
+/// Returns the index, in dimensions of `sizes`, of the element of this number.
 SmallVector<Value> ElementPuller::delinearize(Value number,
                                               ArrayRef<int64_t> sizes) {
   SmallVector<Value> index(sizes.size());
@@ -56,8 +56,8 @@ void ElementPuller::setPosition(const Position &next, Operation *newSweep) {
          SmallVector<Value>(ArrayRef(position.index).drop_back())});
 }
 
-/// The current position as an index of a tensor of this shape; nothing if the
-/// tensor is neither full nor of row level.
+/// Returns the current position as an index of a tensor of this shape; nothing
+/// if the tensor is neither full nor of row level.
 std::optional<SmallVector<Value>>
 ElementPuller::getIndex(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> sizes = dropUnitDims(shape);
@@ -71,8 +71,8 @@ ElementPuller::getIndex(ArrayRef<int64_t> shape) {
     if (count == space.getNumElements() && !sizes.empty() &&
         (sizes.back() == space.columns || space.rows == 1)) {
       if (sizes.back() == space.columns) {
-        // The index of a row is one, whatever asks for it: where values are
-        // known is looked up by it.
+        // The index of a row is one set of values for all readers: known
+        // elements are looked up by it.
         SmallVector<int64_t> rowSizes(ArrayRef(sizes).drop_back());
         auto *row = llvm::find_if(indices, [&](const auto &entry) {
           return entry.first == rowSizes;
@@ -87,11 +87,11 @@ ElementPuller::getIndex(ArrayRef<int64_t> shape) {
         }
         index.push_back(position.column());
       } else if (!isVisible(position.column())) {
-        // The tensor has as many elements as the row by chance: what is
-        // written before the sweep reads it elsewhere.
+        // The tensor has as many elements as the row by chance: code before the
+        // sweep reads it elsewhere.
         return std::nullopt;
       } else {
-        // A flat range: code that nobody needs unless it asks where it is.
+        // A flat range: the code is dead unless an op uses the index.
         index = delinearize(position.column(), sizes);
       }
     } else if (count == space.rows) {
@@ -135,7 +135,7 @@ Value ElementPuller::address(Value buffer, Type element, Value at) {
 }
 
 Value ElementPuller::load(Value buffer, Type element, Value at) {
-  // A truth value is a byte.
+  // An i1 is stored as a byte.
   bool isBool = element.isInteger(1);
   Type inMemory = isBool ? builder.getI8Type() : element;
   Value value = LLVM::LoadOp::create(builder, getLoc(), inMemory,
@@ -180,8 +180,8 @@ Value ElementPuller::loadAt(Value buffer, Value tensor, ArrayRef<Value> index,
 // Elements
 //===----------------------------------------------------------------------===//
 
-/// Whether code that is written now may use `element`: its block is this one or
-/// around it.
+/// Returns whether the code emitted next may use `element`: its block is the
+/// current one or encloses it.
 bool ElementPuller::isVisible(Value element) {
   Block *block = element.getParentBlock();
   for (Block *b = builder.getInsertionBlock(); b;
@@ -243,7 +243,7 @@ Value ElementPuller::emit(Value value, ArrayRef<Value> index, bool isHere) {
     return loadAt(getResultBuffer(it->second), value, index, isHere);
   Operation *op = value.getDefiningOp();
   if (auto view = dyn_cast<ReshapeOp>(op); view && isHere)
-    // The same place under another shape.
+    // The same element under another shape.
     if (getNumElements(view.getX()) == getNumElements(value))
       if (auto source = getIndex(getShape(view.getX())))
         return pullAt(view.getX(), *source);
@@ -253,14 +253,14 @@ Value ElementPuller::emit(Value value, ArrayRef<Value> index, bool isHere) {
         return read.emplace_back(
             pullAt(op->getOperand(operand), SmallVector<Value>(at)));
       });
-  // One of the operands' values has been rounded already.
+  // If it is an operand's value, it has been rounded already.
   if (!scalar || llvm::is_contained(read, scalar))
     return scalar;
   return roundToType(op->getLoc(), scalar, getElementTypeOrSelf(value));
 }
 
-/// Rounded here, not only where the element is stored: what a kernel holds must
-/// not depend on which ops are fused into it.
+/// Rounds at once, not only on stores: results must not depend on which ops are
+/// fused into a kernel.
 Value ElementPuller::roundToType(Location loc, Value scalar, Type type) {
   auto compute = dyn_cast<FloatType>(scalar.getType());
   auto stored = dyn_cast<FloatType>(type);

@@ -1,8 +1,8 @@
 //===- FormKernels.cpp - Groups ops of tasks into kernels -----------------===//
 //
 // Before: tasks of element ops, sums, maxima, matmuls, embedding gradients.
-// After: launches of kernels in tensor form, matmuls (some accumulating), and
-// views of what they read.
+// After: launches of kernels on tensors, matmuls (some accumulating), and views
+// of their operands.
 //
 //   %0 = pp.matmul %x, %w
 //   %1 = pp.launch @add_relu_8x16 ins(%0, %b : ...) outs() ... -> ...
@@ -31,8 +31,7 @@ using namespace mlir::pp;
 
 namespace {
 
-/// Rewrites one task cluster by cluster; the new body grows in front of the
-/// return.
+/// Rewrites one task cluster by cluster; the new body grows before the return.
 class TaskRewriter {
 public:
   TaskRewriter(TaskOp task, KernelOutliner &outliner)
@@ -54,7 +53,7 @@ private:
   DenseSet<Operation *> placed;
 };
 
-/// Puts the views behind `value` to their readers.
+/// Moves the views of `value` to their readers.
 void TaskRewriter::place(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || isa<LaunchOp>(op) || !placed.insert(op).second)
@@ -70,8 +69,8 @@ void TaskRewriter::placeMatmul(const Cluster &cluster) {
     place(cluster.ops.back()->getResult(0));
 }
 
-/// A returned value that no op writes to its destination is copied there: an
-/// argument, a second use of a result, what is tied to an argument that is read
+/// Copies a returned value that no op writes to its destination: an argument, a
+/// second use of a result, or a value that is tied to an argument that is read
 /// elsewhere.
 void TaskRewriter::copyWhatIsNotWritten() {
   auto getBase = [](Value value) {
@@ -79,7 +78,8 @@ void TaskRewriter::copyWhatIsNotWritten() {
       value = view.getX();
     return value;
   };
-  /// Whether the op writes its result over `argument`, at some remove.
+  /// Returns whether the op overwrites `argument` with its result, directly or
+  /// not.
   auto isWrittenOver = [](Value value, Value argument) {
     while (value != argument) {
       if (auto accumulate = value.getDefiningOp<AccumulateOp>()) {
@@ -97,7 +97,7 @@ void TaskRewriter::copyWhatIsNotWritten() {
     }
     return true;
   };
-  // Of each returned value: the argument that its result is tied to, or null.
+  // For each returned value: the argument that its result is tied to, or null.
   auto tiedArguments = llvm::map_to_vector(
       llvm::seq(task.getNumResults()), [&](unsigned result) -> Value {
         auto argument = task.getTiedArgument(result);
@@ -106,7 +106,7 @@ void TaskRewriter::copyWhatIsNotWritten() {
   auto getTied = [&](OpOperand *use) {
     return tiedArguments[use->getOperandNumber()];
   };
-  // A value written over an argument is that argument's result first.
+  // A value that overwrites an argument goes to that argument's result first.
   auto uses = llvm::map_to_vector(ret->getOpOperands(),
                                   [](OpOperand &use) { return &use; });
   llvm::sort(uses, [&](OpOperand *a, OpOperand *b) {
@@ -147,7 +147,7 @@ void TaskRewriter::rewrite() {
       op.erase();
 }
 
-/// What kernels are made of.
+/// Checks that a task contains only ops that kernels can contain.
 LogicalResult checkOps(TaskOp task) {
   for (Operation &op : task.getBody().front()) {
     auto reduce = dyn_cast<ReduceOp>(op);
@@ -155,9 +155,10 @@ LogicalResult checkOps(TaskOp task) {
         isa<ElementOpInterface, MatmulOp, EmbeddingGradOp, ReturnOp>(op) ||
         isAttention(op) || (reduce && reduce.getKind() != ReduceKind::Mean);
     if (!isKnown)
-      return op.emitOpError("is no part of a kernel: it has no scalar code and "
-                            "is neither a matmul nor a sum; run "
-                            "--pp-decompose-kernels first");
+      return op.emitOpError(
+          "can't be part of a kernel: it has no scalar code and "
+          "is neither a matmul nor a sum; run "
+          "--pp-decompose-kernels first");
   }
   return success();
 }

@@ -1,4 +1,4 @@
-//===- Fusion.cpp - Which ops of a task share a kernel --------------------===//
+//===- Fusion.cpp - Groups the ops of a task into kernels -----------------===//
 
 #include "Fusion.h"
 #include "ppopt/Codegen/ViewFolding.h"
@@ -25,8 +25,8 @@ TaskFusion::TaskFusion(TaskOp task)
 // Dependencies
 //===----------------------------------------------------------------------===//
 
-/// The ops with buffers whose values are read to compute `value`; those that
-/// are read through a memory view in `memorySources` too, once there is one.
+/// Collects the ops with buffers whose values are read to compute `value`. Adds
+/// those that are read through a memory view to `memorySources` too, if given.
 void TaskFusion::collectSources(Value value, SetVector<Operation *> &sources,
                                 SetVector<Operation *> *memorySources) const {
   Operation *def = value.getDefiningOp();
@@ -61,8 +61,8 @@ const SetVector<Operation *> &TaskFusion::getSources(Operation *op) const {
   return it->second;
 }
 
-/// Whether `op` reads, through a memory view, what a cluster writes: it must
-/// then stay behind it.
+/// Returns whether `op` reads, through a memory view, what a cluster writes: it
+/// must then stay after it.
 bool TaskFusion::readsMemoryOf(Operation *op, unsigned cluster) const {
   getSources(op);
   return llvm::any_of(memorySourcesOf.find(op)->second, [&](Operation *source) {
@@ -71,7 +71,8 @@ bool TaskFusion::readsMemoryOf(Operation *op, unsigned cluster) const {
   });
 }
 
-/// Whether no cluster of these reads another's results through a memory view.
+/// Returns whether no cluster of these reads another's results through a memory
+/// view.
 bool TaskFusion::canMerge(unsigned into, ArrayRef<unsigned> others) const {
   auto reads = [&](unsigned reader, unsigned written) {
     return llvm::any_of(clusters[reader].ops, [&](Operation *op) {
@@ -83,7 +84,7 @@ bool TaskFusion::canMerge(unsigned into, ArrayRef<unsigned> others) const {
   });
 }
 
-/// Of the ops that `op` reads: their clusters, each once.
+/// Returns the clusters of the ops that `op` reads, each once.
 SmallVector<unsigned> TaskFusion::getSourceClusters(Operation *op) const {
   SetVector<unsigned> found;
   for (Operation *source : getSources(op))
@@ -101,9 +102,10 @@ void TaskFusion::forEachReader(
       visit(user);
 }
 
-/// Whether joining `op` and `targets` would close a cycle: whether something
-/// else stands between two of them. Goes from the targets to what reads them,
-/// which is little: an op joins what was made shortly before it.
+/// Returns whether joining `op` and `targets` would close a cycle: whether
+/// another cluster is on a path between two of them. Searches from the targets
+/// to their readers, which are few: an op joins clusters made shortly before
+/// it.
 bool TaskFusion::hasPathThroughOthers(Operation *op,
                                       ArrayRef<unsigned> targets) const {
   SmallVector<unsigned> worklist(targets);
@@ -163,7 +165,7 @@ unsigned TaskFusion::newCluster(Operation *op, KernelForm form, Space space) {
   return clusters.size() - 1;
 }
 
-/// Puts `op` and all of `targets` into the first of them.
+/// Merges `op` and all of `targets` into the first of them.
 void TaskFusion::join(Operation *op, ArrayRef<unsigned> targets) {
   unsigned into = targets.front();
   for (unsigned target : targets.drop_front()) {
@@ -177,8 +179,8 @@ void TaskFusion::join(Operation *op, ArrayRef<unsigned> targets) {
   clusters[into].ops.push_back(op);
 }
 
-/// Whether `op` and the clusters make a kernel that is not too large, without a
-/// cycle.
+/// Returns whether `op` and the clusters make one kernel that is not too large,
+/// without a cycle.
 bool TaskFusion::canBeOne(Operation *op, ArrayRef<unsigned> targets) const {
   size_t ops = 1;
   for (unsigned target : targets)
@@ -186,15 +188,15 @@ bool TaskFusion::canBeOne(Operation *op, ArrayRef<unsigned> targets) const {
   return ops <= mostOps && !hasPathThroughOthers(op, targets);
 }
 
-/// Whether a value of a cluster in rows has an element a row.
+/// Returns whether a value of a cluster of form Rows has one element per row.
 bool TaskFusion::isRowLevel(Value value, const Cluster &cluster) const {
   return cluster.space.columns != 1 &&
          getNumElements(value) == cluster.space.rows;
 }
 
-/// Whether `op`, an element op or a row reduction over `space`, can be computed
-/// in the rows of a cluster: it reads the cluster's values where they are in
-/// hand.
+/// Returns whether `op`, an element op or a row reduction over `space`, can be
+/// computed in the rows of a cluster: it reads the cluster's values at the
+/// current position.
 bool TaskFusion::canJoin(Operation *op, Space space, unsigned index) {
   const Cluster &cluster = clusters[index];
   if (cluster.isMatmul || cluster.form != KernelForm::Rows ||
@@ -210,8 +212,8 @@ bool TaskFusion::canJoin(Operation *op, Space space, unsigned index) {
     return access == (isOfRowLevel ? Access::Identity : Access::Row);
   };
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
-    // Reads at the same index, unless reshapes in between change the columns.
-    // A lazy cast is as what it casts.
+    // Reads at the same index, unless reshapes in between change the columns. A
+    // lazy cast counts as its operand.
     for (Value x = reduce.getX();;) {
       Operation *def = x.getDefiningOp();
       if (!def)
@@ -233,7 +235,8 @@ bool TaskFusion::canJoin(Operation *op, Space space, unsigned index) {
   });
 }
 
-/// Adds an op to the clusters in rows that it reads, as far as they may be one.
+/// Adds an op to the clusters of form Rows that it reads, as far as they can be
+/// merged.
 void TaskFusion::addToRows(Operation *op, Space space) {
   SmallVector<unsigned> targets;
   for (unsigned source : getSourceClusters(op)) {
@@ -277,7 +280,7 @@ bool TaskFusion::joinTail(Operation *op) {
   return false;
 }
 
-/// Reductions over the same rows of the same value are one kernel.
+/// Merges reductions over the same rows of the same value into one kernel.
 void TaskFusion::addColumnReduction(ReduceOp op) {
   for (Operation *user : op.getX().getUsers()) {
     auto other = dyn_cast<ReduceOp>(user);
@@ -290,7 +293,7 @@ void TaskFusion::addColumnReduction(ReduceOp op) {
   newCluster(op, KernelForm::Columns, getSpace(op.getX()));
 }
 
-/// A matmul, with the accumulation in place that is its only use.
+/// Adds a matmul, with the accumulation in place that is its only use.
 void TaskFusion::addMatmul(Operation &op) {
   unsigned index = newCluster(&op, KernelForm::Rows, Space());
   clusters[index].isMatmul = true;
@@ -301,8 +304,8 @@ void TaskFusion::addMatmul(Operation &op) {
   clusters[index].ops.push_back(accumulate);
 }
 
-/// A scatter, with the accumulation in place that is its only use: rows are
-/// added to what is there, one by one.
+/// Adds a scatter, with the accumulation in place that is its only use: rows
+/// are added to the accumulator one by one.
 void TaskFusion::addScatter(EmbeddingGradOp op) {
   unsigned index =
       newCluster(op, KernelForm::Scatter, getSpace(op.getResult()));
@@ -316,7 +319,7 @@ void TaskFusion::addScatter(EmbeddingGradOp op) {
   clusters[index].ops.push_back(accumulate);
 }
 
-/// Attention, with the views that its results are written through.
+/// Adds attention, with the views through which its results are written.
 void TaskFusion::addAttention(Operation &op) {
   unsigned index =
       newCluster(&op, KernelForm::Attention, getSpace(op.getOperand(0)));
@@ -355,7 +358,7 @@ void TaskFusion::formClusters() {
 }
 
 SmallVector<const Cluster *> TaskFusion::getClusters() const {
-  // Of the clusters that can run, the one whose last op comes first.
+  // Of the clusters that can run, take the one whose last op comes first.
   SmallVector<unsigned> pending(clusters.size());
   SmallVector<SetVector<unsigned>> readers(clusters.size());
   for (auto [i, cluster] : llvm::enumerate(clusters)) {

@@ -1,4 +1,4 @@
-//===- Fusion.h - Which ops of a task share a kernel ----------------------===//
+//===- Fusion.h - Groups the ops of a task into kernels -------------------===//
 
 #ifndef PPOPT_LIB_CODEGEN_COMMON_FUSION_H
 #define PPOPT_LIB_CODEGEN_COMMON_FUSION_H
@@ -9,47 +9,47 @@
 
 namespace mlir::pp {
 
-/// How a kernel goes over its space.
+/// How a kernel iterates over its space.
 enum class KernelForm {
   Rows,     ///< tiles of rows (or of a flat range), sweeps over columns
   Columns,  ///< tiles of columns: a reduction over rows
-  Scatter,  ///< tiles of columns: rows are added where ids say
+  Scatter,  ///< tiles of columns: rows are added at ids
   Attention ///< tiles of queries of a head: matmuls in blocks
 };
 
-/// A kernel to be, or a matmul (which is a cluster of its own).
+/// A future kernel, or a matmul (which is a cluster of its own).
 struct Cluster {
   bool isMatmul = false;
   KernelForm form = KernelForm::Rows;
   Space space;
-  /// In the task's order once the fusion is complete. A matmul: the matmul,
-  /// and the accumulation that it writes into.
+  /// In the task's order once the fusion is complete. For a matmul: it, and the
+  /// accumulation that it is fused with.
   SmallVector<Operation *> ops;
   bool isEmpty() const { return ops.empty(); }
 };
 
-/// Divides the ops of a task, except the return and what is not computed for
-/// itself, into clusters between which dependencies have no cycle.
+/// Divides the ops of a task, except the return, lazy ops and views, into
+/// clusters without cyclic dependencies.
 class TaskFusion {
 public:
   explicit TaskFusion(TaskOp task);
 
-  /// Clusters in an order of execution.
+  /// Returns the clusters in an order of execution.
   SmallVector<const Cluster *> getClusters() const;
-  /// The cluster of an op; null for lazy ops and reshapes.
+  /// Returns the cluster of an op; null for lazy ops and reshapes.
   const Cluster *getCluster(Operation *op) const;
 
-  /// An op that has no buffer: each kernel that reads it computes it, and
-  /// matmuls fold it into strides.
+  /// Returns whether an op has no buffer: each kernel that reads it computes
+  /// it, and matmuls fold it into strides.
   bool isLazy(Operation *op) const { return lazy.contains(op); }
-  /// An op that names a range of a buffer: a slice of an argument, or what its
-  /// operands are parts of, each written there by who computes it.
+  /// Returns whether an op is a range of a buffer: a slice of an argument, or a
+  /// concatenation whose operands are computed in place.
   bool isMemoryView(Operation *op) const { return memoryViews.contains(op); }
-  /// Accumulations into the buffer of their accumulator.
+  /// Returns whether an accumulation is into its accumulator's buffer.
   bool isInPlace(AccumulateOp op) const { return inPlace.contains(op); }
-  /// Whether an op outside of `cluster` needs the value in memory.
+  /// Returns whether an op outside of `cluster` needs the value in memory.
   bool isUsedOutside(Value value, const Cluster &cluster) const;
-  /// Where an op reads; through lazy ops.
+  /// Returns where an op reads; looks through lazy ops.
   const OpReads &getReads(Operation *op);
 
 private:
@@ -92,18 +92,19 @@ private:
 
   TaskOp task;
   AccessProbe probe;
-  /// A kernel is compiled in time that grows faster than its ops: 1,000 gelu
-  /// and their gradients take 3 s in kernels of 64, 23 s of 256. GPT-2's have
-  /// up to 30, and 64 ops compute for longer than memory takes.
+  /// Compile time grows faster than a kernel's ops: 1,000 gelu and their
+  /// gradients take 3 s in kernels of 64, 23 s in kernels of 256. GPT-2's
+  /// kernels have up to 30 ops, and 64 ops take longer to compute than their
+  /// memory accesses.
   size_t mostOps;
   DenseSet<Operation *> lazy, inPlace, memoryViews;
-  /// What the results of an attention go through on their way to memory.
+  /// The views that the results of an attention pass through before memory.
   DenseMap<Operation *, SmallVector<Operation *>> attentionViews;
   DenseMap<Operation *, unsigned> position, clusterOf;
   SmallVector<Cluster, 0> clusters;
   DenseMap<Operation *, OpReads> reads;
   mutable DenseMap<Operation *, SetVector<Operation *>> sourcesOf;
-  /// Of the sources those that are read through a memory view.
+  /// The sources that are read through a memory view.
   mutable DenseMap<Operation *, SetVector<Operation *>> memorySourcesOf;
 };
 

@@ -16,7 +16,7 @@ KernelOutliner::KernelOutliner(ModuleOp module) : module(module) {
 
 namespace {
 
-/// The body of one kernel while it is built.
+/// The body of one kernel during construction.
 class KernelBody {
 public:
   KernelBody(const Cluster &cluster, TaskFusion &fusion, OpBuilder atModuleEnd)
@@ -46,8 +46,8 @@ public:
   SmallVector<Value> inputs, outputs;
 
 private:
-  /// Whether a value is computed in the kernel, from the cluster's values or by
-  /// lazy ops.
+  /// Returns whether a value is computed in the kernel, from the cluster's
+  /// values or by lazy ops.
   bool isComputedHere(Value value) {
     Operation *def = value.getDefiningOp();
     if (!def)
@@ -86,8 +86,8 @@ private:
 
 } // namespace
 
-/// All ops that end up reading `value`, through views and lazy ops, are of the
-/// cluster.
+/// Returns whether all ops that read `value`, also through views and lazy ops,
+/// are in the cluster.
 static bool isReadInClusterOnly(Value value, const Cluster &cluster,
                                 const TaskFusion &fusion) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
@@ -98,8 +98,8 @@ static bool isReadInClusterOnly(Value value, const Cluster &cluster,
   });
 }
 
-/// Whether a kernel takes the buffer of `value` once: buffers that it writes do
-/// not overlap others.
+/// Returns whether a kernel takes the buffer of `value` once: buffers that it
+/// writes do not overlap others.
 static bool isTakenOnce(Value value, ArrayRef<Value> inputs) {
   auto getBase = [](Value view) {
     while (auto reshape = view.getDefiningOp<ReshapeOp>())
@@ -111,8 +111,8 @@ static bool isTakenOnce(Value value, ArrayRef<Value> inputs) {
          }) == 1;
 }
 
-/// Whether each element of `value` that the cluster reads is read where the
-/// same element of its results is computed, before anything is reduced.
+/// Returns whether each element of `value` that the cluster reads is read where
+/// the same element of its results is computed, before any reduction.
 static bool isReadAtSameIndex(Value value, const Cluster &cluster,
                               TaskFusion &fusion) {
   for (Operation *op : cluster.ops) {
@@ -125,8 +125,8 @@ static bool isReadAtSameIndex(Value value, const Cluster &cluster,
   return true;
 }
 
-/// The argument of the task that `value`, a result of the cluster, is tied to,
-/// or the accumulator that stands for it: it may be overwritten.
+/// Returns the argument of the task that `value`, a result of the cluster, is
+/// tied to, or its accumulator: it may be overwritten.
 static Value getOverwritten(Value value, const Cluster &cluster,
                             TaskFusion &fusion) {
   if (auto step = value.getDefiningOp<AttentionStepOp>())
@@ -158,15 +158,15 @@ static Value getOverwritten(Value value, const Cluster &cluster,
 
 namespace {
 
-/// Which matmul a result of a cluster in rows may be written over, because the
-/// cluster is its only reader.
+/// Finds a matmul that a result of a cluster of form Rows may overwrite because
+/// the cluster is its only reader.
 class LastReads {
 public:
   LastReads(const Cluster &cluster, TaskFusion &fusion, ArrayRef<Value> inputs,
             ArrayRef<Value> outputs)
       : cluster(cluster), fusion(fusion), inputs(inputs), outputs(outputs) {}
 
-  /// Null if there is none. Each input is given once.
+  /// Returns null if there is none. Returns each input once.
   Value find(Value output) {
     if (cluster.form != KernelForm::Rows || isPlaced(output) || !isLast(output))
       return Value();
@@ -181,7 +181,7 @@ public:
   }
 
 private:
-  /// Whether somebody else says where the value lies.
+  /// Returns whether the value's buffer is determined elsewhere.
   bool isPlaced(Value output) const {
     return llvm::any_of(output.getUsers(), [&](Operation *user) {
       if (isa<ReshapeOp>(user))
@@ -190,7 +190,7 @@ private:
     });
   }
 
-  /// The sweep in which an element can first be computed.
+  /// Returns the first sweep in which an element can be computed.
   unsigned getSweep(Value value) {
     Operation *op = value.getDefiningOp();
     bool isComputedHere = op && (fusion.getCluster(op) == &cluster ||
@@ -205,7 +205,8 @@ private:
     return sweeps[value] = sweep + before;
   }
 
-  /// Whether nothing of the row is read after the sweep that writes the value.
+  /// Returns whether nothing of the row is read after the sweep that writes the
+  /// value.
   bool isLast(Value output) {
     unsigned last = getSweep(output);
     return llvm::all_of(cluster.ops,
@@ -217,8 +218,8 @@ private:
                         [&](Value other) { return getSweep(other) <= last; });
   }
 
-  /// Whether each element is read where the same element of the results is
-  /// computed.
+  /// Returns whether each element is read where the same element of the results
+  /// is computed.
   bool isReadInSweeps(Value input) {
     return llvm::all_of(cluster.ops, [&](Operation *op) {
       if (auto reduce = dyn_cast<ReduceOp>(op)) {
@@ -240,7 +241,7 @@ private:
 
 } // namespace
 
-/// "add_gelu_8x128x512": what is computed, up to four ops, and the space.
+/// Returns a name: "add_gelu_8x128x512" has up to four ops, and the space.
 static std::string describe(KernelOp kernel, const Cluster &cluster) {
   if (cluster.form == KernelForm::Attention) {
     Operation *op = cluster.ops.front();
@@ -266,18 +267,20 @@ static std::string describe(KernelOp kernel, const Cluster &cluster) {
          std::to_string(cluster.space.columns);
 }
 
-/// Keeps `kernel`, or erases it for an equal one. The name.
+/// Keeps `kernel`, or erases it if there is an equal one. Returns the name.
 StringRef KernelOutliner::share(KernelOp kernel, ArrayRef<int64_t> inplace) {
   std::string wanted = kernel.getSymName().str();
   kernel.setSymName("kernel");
   std::string key;
   llvm::raw_string_ostream os(key);
   OpPrintingFlags flags;
-  // Constants may have megabytes; attributes are unique, and so stand for them.
+  // Constants may have megabytes; attributes are unique, so their addresses
+  // identify them.
   flags.elideLargeElementsAttrs(/*largeElementLimit=*/0);
   flags.enableDebugInfo(false);
   flags.printGenericOpForm();
-  // Else each print numbers the values of the whole module, schedules included.
+  // Otherwise each print numbers the values of the whole module, schedules
+  // included.
   flags.useLocalScope();
   kernel->print(os, flags);
   for (auto constant : kernel.getBody().getOps<ConstantOp>())

@@ -9,23 +9,23 @@
 
 namespace mlir::pp {
 
-/// Outlines clusters into kernels of a module; equal ones are one.
+/// Outlines clusters into kernels of a module; equal kernels are shared.
 class KernelOutliner {
 public:
   explicit KernelOutliner(ModuleOp module);
 
-  /// The launch of a cluster, at `builder`. Results replace the uses of the
-  /// cluster's values outside of it.
+  /// Creates the launch of a cluster, at `builder`. Its results replace uses of
+  /// the cluster's values outside of it.
   LaunchOp outline(const Cluster &cluster, TaskFusion &fusion,
                    OpBuilder &builder);
-  /// The launch of a kernel that copies `value`.
+  /// Creates the launch of a kernel that copies `value`.
   LaunchOp outlineCopy(Value value, OpBuilder &builder);
 
 private:
   StringRef share(KernelOp kernel, ArrayRef<int64_t> inplace);
 
   ModuleOp module;
-  /// By how they print, without their names.
+  /// Keyed by their printed form without names.
   llvm::StringMap<std::string> kernels;
   llvm::StringMap<unsigned> names;
 };

@@ -56,7 +56,7 @@ AccessProbe::AccessProbe(MLIRContext *context)
 
 namespace {
 
-/// One emission of an op into the scratch block.
+/// Emits an op once into the scratch block.
 class Probe {
 public:
   Probe(Block *block, ElementOpInterface root,
@@ -91,7 +91,8 @@ private:
     SmallVector<Value> dims;
     for (unsigned dim : getNonUnitDims(shape))
       dims.push_back(at[dim]);
-    // A slice from 0 reads at the same index, but another element of a buffer.
+    // A slice at offset 0 reads at the same index, but another element of a
+    // buffer.
     SmallVector<int64_t> sizes = dropUnitDims(shape);
     if (dims == rootDims && sizes == rootSizes)
       return Access::Identity;
@@ -111,8 +112,8 @@ private:
       return emit(cast<ElementOpInterface>(def), at);
     Access access = classify(getShape(source), at);
     bool isSeen = readThroughReshapes(source, access);
-    // What lies behind the reshapes may be seen through as well; where it is
-    // read there is not followed.
+    // An op before the reshapes may be seen through as well; its own reads are
+    // not followed.
     if (isSeen)
       collect(source);
     else
@@ -120,8 +121,8 @@ private:
     return dummy(source);
   }
 
-  /// Moves `source` in front of reshapes. Whether an op that is seen through
-  /// was met.
+  /// Moves `source` before reshapes. Returns whether it met an op that is seen
+  /// through.
   bool readThroughReshapes(Value &source, Access &access) {
     while (auto reshape = source.getDefiningOp<ReshapeOp>()) {
       if (access == Access::Identity &&

@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// The value behind reshapes.
+/// Returns the value before reshapes.
 static Value skipReshapes(Value value) {
   while (auto view = value.getDefiningOp<ReshapeOp>())
     value = view.getX();
@@ -19,9 +19,8 @@ static Value skipReshapes(Value value) {
 // In place
 //===----------------------------------------------------------------------===//
 
-/// A chain of accumulations that begins with a tied argument and ends in the
-/// result that the argument is tied to, all of whose other members have one
-/// use.
+/// Finds chains of accumulations from a tied argument to the result that it is
+/// tied to, in which all other values have one use.
 void TaskFusion::findInPlaceAccumulations() {
   Operation *ret = task.getBody().front().getTerminator();
   for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
@@ -45,7 +44,8 @@ void TaskFusion::findInPlaceAccumulations() {
 // Memory views
 //===----------------------------------------------------------------------===//
 
-/// Values that must be in memory: what the task returns and accumulates.
+/// Returns whether a value must be in memory because the task returns or
+/// accumulates it.
 static bool hasUserInMemory(Operation *op) {
   return llvm::any_of(op->getUsers(), [&](Operation *user) {
     if (isa<ReshapeOp>(user))
@@ -54,14 +54,14 @@ static bool hasUserInMemory(Operation *op) {
   });
 }
 
-/// Whether a buffer may begin at an element of another.
+/// Returns whether a buffer may begin at this element of another.
 static bool isAligned(int64_t offset, Value value) {
   Type element = getElementTypeOrSelf(value.getType());
   return offset * getElementBytes(element) % kBufferAlignment == 0;
 }
 
-/// Whether an operand of a concatenation can be computed in its place: nothing
-/// else says where its buffer lies.
+/// Returns whether an operand of a concatenation can be computed in place:
+/// nothing else determines its buffer.
 bool TaskFusion::isPart(OpOperand &input, DenseSet<Value> &taken) const {
   Value value = skipReshapes(input.get());
   Operation *def = value.getDefiningOp();
@@ -72,7 +72,8 @@ bool TaskFusion::isPart(OpOperand &input, DenseSet<Value> &taken) const {
   return !(accumulate && isInPlace(accumulate)) && taken.insert(value).second;
 }
 
-/// Slices of arguments, and concatenations, whose elements follow one another.
+/// Finds contiguous slices of arguments, and concatenations of contiguous
+/// operands.
 void TaskFusion::findMemoryViews() {
   DenseSet<Value> taken; // parts of a concatenation
   for (Operation &op : task.getBody().front()) {
@@ -111,9 +112,9 @@ bool TaskFusion::isComputedFromNothing(Value value) const {
          });
 }
 
-/// Whether each reader may compute the op again: its operands are arguments or
-/// cheap themselves, or it is a narrow value under a wider type, which is read
-/// as it lies in memory.
+/// Returns whether each reader may recompute the op: its operands are arguments
+/// or cheap themselves, or it widens a narrower value, which is read from
+/// memory.
 bool TaskFusion::isCheap(Operation *op) const {
   if (isWideningCast(op))
     return true;
@@ -128,8 +129,8 @@ bool TaskFusion::isCheap(Operation *op) const {
          isa<CastOp, IotaOp>(op);
 }
 
-/// Whether a kernel reads the op through a reshape that merges columns: each
-/// element would cost a division.
+/// Returns whether a kernel reads the op through a reshape that merges columns:
+/// each element would cost a division.
 static bool hasMergingReader(Operation *op) {
   return llvm::any_of(op->getUsers(), [&](Operation *user) {
     auto view = dyn_cast<ReshapeOp>(user);
@@ -146,8 +147,8 @@ static bool hasMergingReader(Operation *op) {
   });
 }
 
-/// Takes the views behind the results of `op` for as long as one place in one
-/// buffer follows for each of them, whose rows are contiguous.
+/// Follows the views of the results of `op` as long as each result has one
+/// address in one buffer, with contiguous rows.
 void TaskFusion::findAttentionViews(Operation *op) {
   SmallVector<Operation *> &joined = attentionViews[op];
   auto isJoined = [&](Operation *view) {
@@ -177,7 +178,7 @@ void TaskFusion::findAttentionViews(Operation *op) {
     else
       joined.pop_back();
   }
-  // A reshape of what is in memory is no part of a kernel.
+  // A reshape of a value in memory is not part of a kernel.
   auto isLastReshape = [&](Operation *view) {
     return isa<ReshapeOp>(view) && llvm::none_of(view->getUsers(), isJoined);
   };
@@ -217,12 +218,12 @@ void TaskFusion::findLazyOps() {
         makeOperandFoldable(operand);
 }
 
-/// Gives the nearest lazy op behind `value` a buffer, if there is one.
+/// Gives the nearest lazy op before `value` a buffer, if there is one.
 bool TaskFusion::demote(Value value) {
   return lazy.erase(skipReshapes(value).getDefiningOp());
 }
 
-/// Gives memory to what is lazy behind the views of `operand`, if it is no
+/// Gives memory to the lazy op before the views of `operand`, if it is not a
 /// view.
 void TaskFusion::giveBaseMemory(Value operand) {
   Operation *def = operand.getDefiningOp();
@@ -232,7 +233,7 @@ void TaskFusion::giveBaseMemory(Value operand) {
     lazy.erase(def);
 }
 
-/// After it the matmul reads its operands by strides.
+/// Afterwards the matmul reads its operands by strides.
 void TaskFusion::makeOperandsFoldable(MatmulOp op) {
   for (Value operand : op->getOperands())
     giveBaseMemory(operand);
@@ -243,7 +244,7 @@ void TaskFusion::makeOperandsFoldable(MatmulOp op) {
       return;
 }
 
-/// After it attention reads rows of the operand by strides.
+/// Afterwards attention reads rows of the operand by strides.
 void TaskFusion::makeOperandFoldable(Value operand) {
   giveBaseMemory(operand);
   auto hasMemory = [&](Operation *view) { return isBase(view); };

@@ -1,4 +1,4 @@
-//===- ReductionForms.cpp - Rewrites that give kernels few forms ----------===//
+//===- ReductionForms.cpp - Normalizes reductions and accumulations -------===//
 
 #include "ReductionForms.h"
 #include "ppopt/Codegen/KernelSpace.h"
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Whether a flat sum of so many elements is one of partial sums.
+/// Returns whether a flat sum of this many elements is split into partial sums.
 static bool isLongSum(Operation *op, int64_t elements) {
   return elements >= getThreshold(op, Threshold::LongSum) &&
          elements > getThreshold(op, Threshold::PartialSums);
@@ -39,9 +39,8 @@ static Value slice(OpBuilder &builder, Location loc, Value x, int64_t from,
 
 namespace {
 
-/// Applies a view to a value, in front of the ops that compute it element by
-/// element for this use alone, so that they stay in the kernel of what reads
-/// the view.
+/// Applies a view to a value, before the ops that compute it element by element
+/// for this use alone, so that they stay in the kernel that reads the view.
 class ViewMover {
 public:
   ViewMover(OpBuilder &builder, ArrayRef<int64_t> shape,
@@ -70,7 +69,8 @@ public:
   }
 
 private:
-  /// Whether elements depend on elements at the same index, and scalars.
+  /// Returns whether elements depend only on elements at the same index, and on
+  /// scalars.
   bool isPointwise(Operation *op) {
     auto element = dyn_cast<ElementOpInterface>(op);
     if (!element || isa<ReshapeOp>(op) || op->getNumOperands() == 0)
@@ -92,7 +92,7 @@ private:
 
 } // namespace
 
-/// The sum of all elements of a flat x as a scalar.
+/// Returns the sum of all elements of a flat x as a scalar.
 static Value sumFlat(OpBuilder &builder, ReduceOp like, Value x) {
   int64_t count = getNumElements(x);
   if (!isLongSum(like, count) || like.getKind() != ReduceKind::Sum)
@@ -112,13 +112,13 @@ static Value sumFlat(OpBuilder &builder, ReduceOp like, Value x) {
   Value tail = ViewMover(builder, rest, [&](Value source) {
                  return slice(builder, loc, source, count - rest, rest);
                }).apply(x);
-  // A sum over one element has no dimension left to run over.
+  // A sum over one element has no dimension left to iterate over.
   tail = rest == 1 ? reshape(builder, loc, tail, {})
                    : reduce(builder, like, tail, {0});
   return AddOp::create(builder, loc, sum, tail);
 }
 
-/// Reduces `x`, whose dimensions are none of size 1, over `dims`.
+/// Reduces `x`, which has no dimension of size 1, over `dims`.
 static Value reduceNormalized(OpBuilder &builder, ReduceOp like, Value x,
                               SmallVector<int64_t> dims) {
   SmallVector<int64_t> shape(getShape(x));
@@ -137,7 +137,7 @@ static Value reduceNormalized(OpBuilder &builder, ReduceOp like, Value x,
   }
   shape.resize(first);
   if (first == 0)
-    // All of it: rows first, then what they give.
+    // All dimensions: first the rows, then their results.
     return reduceNormalized(builder, like,
                             reduceNormalized(builder, like, x, {rank - 1}),
                             llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)));
@@ -173,7 +173,7 @@ void pp::normalizeReductions(TaskOp task) {
   }
 }
 
-/// The op behind reshapes whose only uses these are.
+/// Returns the op before reshapes whose only uses these are.
 static Operation *getSoleProducer(Value value) {
   while (auto view = value.getDefiningOp<ReshapeOp>()) {
     if (!view->hasOneUse())
@@ -184,8 +184,8 @@ static Operation *getSoleProducer(Value value) {
   return def && def->hasOneUse() ? def : nullptr;
 }
 
-/// Whether adding `value` to an accumulator takes no temporary, or it is a sum
-/// of which a part is like that.
+/// Returns whether adding `value` to an accumulator needs no temporary, or it
+/// is a sum with such a part.
 static bool accumulatesItself(Value value) {
   Operation *def = getSoleProducer(value);
   if (auto sum = dyn_cast_or_null<AddOp>(def))
@@ -200,7 +200,7 @@ void pp::splitAccumulations(TaskOp task) {
       task.getBody().front().getOps<AccumulateOp>());
   while (!worklist.empty()) {
     AccumulateOp op = worklist.pop_back_val();
-    // A sum of narrow values is added up in the accumulator's type.
+    // A sum of narrow values is accumulated in the accumulator's type.
     auto widening = op.getValue().getDefiningOp<CastOp>();
     if (!isWideningCast(widening) || !widening->hasOneUse())
       widening = nullptr;
@@ -231,8 +231,8 @@ void pp::splitAccumulations(TaskOp task) {
 }
 
 void pp::hoistAccumulations(TaskOp task) {
-  // Places are kept here: a block numbers its ops anew after each move. An
-  // accumulation's is that of the op behind which it goes, and a count.
+  // Positions are cached here: a block renumbers its ops after each move. An
+  // accumulation's position is that of the op that it follows, and a count.
   Block &body = task.getBody().front();
   DenseMap<Operation *, std::pair<size_t, size_t>> places;
   SmallVector<Operation *> lastAt;

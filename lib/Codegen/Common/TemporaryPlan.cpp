@@ -16,8 +16,8 @@ namespace {
 /// Memory that lifetimes share.
 class SharedMemory {
 public:
-  /// The offset of the tightest gap that `next` fits in during its life; behind
-  /// all others where there is none.
+  /// Returns the offset of the tightest gap that `next` fits in during its
+  /// life; after all others if there is none.
   int64_t find(const Lifetime &next) const;
   void add(const Lifetime &placed) {
     lifetimes.push_back(&placed);
@@ -59,7 +59,7 @@ int64_t mlir::pp::planOffsets(llvm::MutableArrayRef<Lifetime> lifetimes,
   llvm::sort(order, [](const Lifetime *a, const Lifetime *b) {
     return a->bytes != b->bytes ? a->bytes > b->bytes : a < b;
   });
-  // The smallest first.
+  // Smallest first.
   auto bySize = llvm::to_vector(llvm::seq<unsigned>(0, holes.size()));
   llvm::sort(bySize, [&](unsigned a, unsigned b) {
     return std::make_pair(holes[a].bytes, a) <

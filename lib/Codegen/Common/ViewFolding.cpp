@@ -14,7 +14,7 @@ bool pp::isView(Operation *op) {
   return isa_and_nonnull<ReshapeOp, TransposeOp, SliceOp, BroadcastOp>(op);
 }
 
-/// Whether all dimensions in front of `dim` are 1.
+/// Returns whether all dimensions before `dim` are 1.
 static bool isLeading(ArrayRef<int64_t> shape, int64_t dim) {
   return llvm::all_of(shape.take_front(dim),
                       [](int64_t size) { return size == 1; });
@@ -22,7 +22,7 @@ static bool isLeading(ArrayRef<int64_t> shape, int64_t dim) {
 
 std::optional<int64_t> pp::getContiguousOffset(SliceOp op) {
   ArrayRef<int64_t> from = getShape(op.getX()), to = getShape(op.getResult());
-  // Behind the first dimension that is cut all are whole.
+  // After the first dimension that is sliced all are whole.
   int64_t offset = 0;
   SmallVector<int64_t> strides = computeStrides(from);
   for (auto [dim, size] : llvm::enumerate(from)) {
@@ -51,14 +51,14 @@ static Layout getContiguous(Value value) {
   return {value, llvm::to_vector(shape), computeStrides(shape), 0};
 }
 
-/// The layout under another shape: each run of dimensions of equally many
-/// elements in both shapes is merged and split again. Merging wants strides
-/// that follow from one another.
+/// Returns the layout under another shape: each run of dimensions with equally
+/// many elements in both shapes is merged and split again. Merged dimensions
+/// must have strides that follow from one another.
 static std::optional<Layout> reshapeLayout(const Layout &from,
                                            ArrayRef<int64_t> shape) {
   Layout to{from.base, llvm::to_vector(shape),
             SmallVector<int64_t>(shape.size(), 1), from.offset};
-  // Sizes of 1 have any stride.
+  // Sizes of 1 may have any stride.
   SmallVector<int64_t> sizes, strides;
   for (auto [size, stride] : llvm::zip(from.sizes, from.strides))
     if (size != 1) {
@@ -155,14 +155,14 @@ pp::foldDestination(Value value,
 }
 
 namespace {
-/// A loop over batches: how far each operand moves.
+/// A loop over batches: the stride of each operand.
 struct BatchLoop {
   int64_t size, a, b, c;
 };
 } // namespace
 
-/// Merges neighbours where all three operands allow it, and the last into the
-/// rows where B does not move.
+/// Merges neighbours if all three operands allow it, and the last into the rows
+/// if B does not move.
 static void mergeBatchLoops(SmallVectorImpl<BatchLoop> &loops,
                             MatmulShape &shape) {
   llvm::erase_if(loops, [](const BatchLoop &loop) { return loop.size == 1; });
@@ -216,7 +216,7 @@ pp::foldMatmul(MatmulOp op, llvm::function_ref<bool(Operation *)> isBase,
                      cStrides[i]});
   mergeBatchLoops(loops, shape);
   if (loops.size() > 2) {
-    // One of them lies scattered: contiguous operands merge.
+    // One of them is not contiguous: contiguous operands merge.
     failed = isView(op.getLhs().getDefiningOp()) &&
                      !isBase(op.getLhs().getDefiningOp())
                  ? op.getLhs()

@@ -1,7 +1,7 @@
-//===- DecompositionsModel.cpp - Compositions without a gradient ----------===//
+//===- DecompositionsModel.cpp - Composites without a gradient ------------===//
 //
-// Replaced in phase model, while shapes are global: a mean's count is that of
-// the global batch.
+// Replaced in phase model, while shapes are global: a mean divides by the count
+// of the global batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ DecomposeAt ReduceOp::getDecomposeAt() {
                                        : DecomposeAt::Never;
 }
 
-/// A sum times a constant of the count.
+/// A sum times a constant, one over the count.
 SmallVector<Value> ReduceOp::decompose(OpBuilder &builder) {
   TensorBuilder b(builder, getLoc());
   double count = 1;
@@ -64,7 +64,7 @@ PP_DECOMPOSE(MseOp, Model) {
   return {b.scale(sum, 1.0 / computeProduct(getShape(getX())))};
 }
 
-/// A form of kernel computes attention as it is.
+/// Attention has a kernel of its own.
 PP_DECOMPOSE(AttentionOp, Never) {
   (void)builder;
   return {getOut(), getLse()};

@@ -1,8 +1,8 @@
 //===- DecompositionsRows.cpp - Composites over the last dimension --------===//
 //
-// Replaced when kernels are formed, on local shapes: only the dimensions in
-// front of the row are split. Statistics, sums and exponentials of bf16 rows
-// are f32.
+// Replaced when kernels are formed, on local shapes: only the dimensions before
+// the row are partitioned. Statistics, sums and exponentials of bf16 rows are
+// f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,8 +64,9 @@ PP_DECOMPOSE(LogSoftmaxGradOp, Kernel) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A row, its mean subtracted where asked, and 1 / its deviation. The variance
-/// is that of the centered row (two passes): mean(x²) - mean(x)² cancels.
+/// A row, its mean subtracted if requested, and 1 / its standard deviation. The
+/// variance is that of the centered row (two passes): mean(x²) - mean(x)²
+/// cancels.
 struct RowStatistics {
   Value centered, rstd;
 };
@@ -104,7 +105,8 @@ PP_DECOMPOSE(NormalizeGradOp, Kernel) {
 // Losses over targets
 //===----------------------------------------------------------------------===//
 
-/// Where a row's target is: [..., V] from targets [..., 1].
+/// Returns whether each class is its row's target: [..., V] from targets [...,
+/// 1].
 static Value isTarget(TensorBuilder &b, Value targets, int64_t classes) {
   auto type = RankedTensorType::get({classes}, getElementTypeOrSelf(targets));
   Value iota = b.make<IotaOp>(type, /*key=*/Value(), /*dim=*/0,
@@ -112,7 +114,7 @@ static Value isTarget(TensorBuilder &b, Value targets, int64_t classes) {
   return b.compare(ComparePredicate::Eq, iota, targets);
 }
 
-/// `value`, but 0 in the rows whose target is ignored.
+/// Returns `value`, with 0 in the rows whose target is ignored.
 static Value zeroIgnored(TensorBuilder &b, Value value, Value targets,
                          std::optional<int64_t> ignored) {
   if (!ignored)
@@ -149,8 +151,8 @@ PP_DECOMPOSE(TokenLossGradOp, Kernel) {
       b.castLike(zeroIgnored(b, grad, targets, getIgnoreIndex()), getResult())};
 }
 
-/// The sign bit is flipped around the maximum, which is one of signed numbers:
-/// 0, the code of an id that is in range, is then less than all others.
+/// The sign bit is flipped around the maximum, which is signed: 0, the code of
+/// a valid id, is then less than all others.
 PP_DECOMPOSE(CheckIdsOp, Kernel) {
   TensorBuilder b(builder, getLoc());
   Value status = getStatus();

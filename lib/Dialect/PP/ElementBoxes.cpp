@@ -1,4 +1,4 @@
-//===- ElementBoxes.cpp - Which elements a view takes from where ----------===//
+//===- ElementBoxes.cpp - The source elements of views --------------------===//
 
 #include "ppopt/Dialect/PP/ElementBoxes.h"
 
@@ -19,9 +19,10 @@ static bool isFull(const ElementBox &box, ArrayRef<int64_t> shape,
   return true;
 }
 
-/// The box in the operand of a reshape. Runs of dimensions of equally many
-/// elements in both shapes are taken by themselves: those of which all is read,
-/// and single dimensions. Nothing for a part of dimensions that merge or split.
+/// Returns the box in the operand of a reshape. Handles each run of dimensions
+/// with equally many elements in both shapes separately: runs that are read in
+/// full, and single dimensions. Returns nothing for a part of dimensions that
+/// merge or split.
 static std::optional<ElementBox> throughReshape(ReshapeOp op,
                                                 const ElementBox &box) {
   ArrayRef<int64_t> to = getShape(op.getResult()), from = getShape(op.getX());
@@ -48,7 +49,8 @@ static std::optional<ElementBox> throughReshape(ReshapeOp op,
   return source;
 }
 
-/// The part of a box that lies in `inner`, at `offsets` in the box's value.
+/// Returns the part of a box that is in `inner`, at `offsets` in the box's
+/// value.
 static std::optional<ElementBox> intersect(const ElementBox &box, Value inner,
                                            ArrayRef<int64_t> offsets) {
   ElementBox part{inner, {}, {}};
@@ -96,7 +98,7 @@ std::optional<SmallVector<ElementBox>> pp::seeThrough(const ElementBox &box) {
     return Boxes{source};
   }
   if (auto pad = dyn_cast<PadOp>(op)) {
-    // The rest is 0, which every table has.
+    // The rest is 0, which is valid for every table.
     std::optional<ElementBox> source =
         intersect(box, pad.getX(), pad.getOffsets());
     return source ? Boxes{*source} : Boxes{};
@@ -124,7 +126,7 @@ std::optional<SmallVector<ElementBox>> pp::seeThrough(const ElementBox &box) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is known
+// Values known at compile time
 //===----------------------------------------------------------------------===//
 
 static bool isInRange(int64_t id, IndexRange range) {
@@ -134,7 +136,7 @@ static bool isInRange(int64_t id, IndexRange range) {
 FailureOr<std::optional<int64_t>> pp::findBadId(const ElementBox &box,
                                                 IndexRange range) {
   if (auto iota = box.value.getDefiningOp<IotaOp>()) {
-    // A tile lies anywhere in the whole.
+    // A tile may be anywhere in the whole.
     TileAttr tile = iota.getTileAttr();
     bool isTile = tile && tile.getDim() == iota.getDim();
     int64_t last =
@@ -148,7 +150,7 @@ FailureOr<std::optional<int64_t>> pp::findBadId(const ElementBox &box,
   auto elements = cast<DenseElementsAttr>(constant.getValue());
   if (elements.empty() || !isa<IntegerType>(elements.getElementType()))
     return failure();
-  // Walks the box, the last dimension first.
+  // Iterates over the box, the last dimension first.
   SmallVector<int64_t> index(box.begin), shape(getShape(box.value));
   auto values = elements.getValues<APInt>();
   while (true) {

@@ -1,4 +1,4 @@
-//===- ElementBuilder.cpp - Writes scalar code ----------------------------===//
+//===- ElementBuilder.cpp - Emits scalar code -----------------------------===//
 
 #include "ElementBuilder.h"
 
@@ -28,7 +28,7 @@ Value ElementBuilder::linearize(ValueRange index, ArrayRef<int64_t> shape) {
 SmallVector<Value> ElementBuilder::delinearize(Value linear,
                                                ArrayRef<int64_t> shape) {
   SmallVector<Value> index(shape.size());
-  // The dimension that no remainder is taken for: the first of size > 1.
+  // The dimension that needs no remainder: the first of size > 1.
   const int64_t *first =
       llvm::find_if(shape, [](int64_t size) { return size != 1; });
   for (int64_t i = shape.size() - 1; i >= 0; --i) {

@@ -1,7 +1,7 @@
-//===- ElementBuilder.h - Writes scalar code ------------------------------===//
+//===- ElementBuilder.h - Emits scalar code -------------------------------===//
 //
 // An op's element is a scalar formula in arith and math ops. An ElementBuilder
-// writes them at one place and one location.
+// emits them at one insertion point and one location.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 
 namespace mlir::pp {
 
-/// The type that elements of a tensor are computed in.
+/// Returns the type in which elements of a tensor are computed.
 inline Type getComputeType(Value tensor) {
   return getStatisticsType(getElementTypeOrSelf(tensor));
 }
@@ -25,13 +25,13 @@ public:
   ElementBuilder(OpBuilder &builder, Location loc)
       : builder(builder), loc(loc) {}
 
-  /// An op on indices, integers or truth values.
+  /// Creates an op on indices, integers or booleans.
   template <typename OpT, typename... Args> Value make(Args &&...args) {
     return builder.createOrFold<OpT>(loc, std::forward<Args>(args)...);
   }
-  /// A floating-point op. It has no fast-math flags and is not folded: an
-  /// element's bits follow from the op's formula, not from the kernel that it
-  /// is computed in.
+  /// Creates a floating-point op. It has no fast-math flags and is not folded:
+  /// an element's bits follow from the op's formula, not from the kernel that
+  /// it is computed in.
   template <typename OpT, typename... Args> Value makeFloat(Args... args) {
     return OpT::create(builder, loc, args...);
   }
@@ -72,9 +72,9 @@ public:
   Value scaleIndex(Value a, int64_t factor) {
     return factor == 1 ? a : make<arith::MulIOp>(a, indexConstant(factor));
   }
-  /// The row-major position of `index` in a tensor of `shape`.
+  /// Returns the row-major position of `index` in a tensor of `shape`.
   Value linearize(ValueRange index, ArrayRef<int64_t> shape);
-  /// The reverse.
+  /// Inverse of linearize.
   SmallVector<Value> delinearize(Value linear, ArrayRef<int64_t> shape);
 
   OpBuilder &builder;
@@ -83,7 +83,7 @@ public:
 
 } // namespace mlir::pp
 
-/// Opens the definition of an op's emitElement.
+/// Begins the definition of an op's emitElement.
 #define PP_ELEMENT(OpT)                                                        \
   Value OpT::emitElement(OpBuilder &builder, ValueRange index,                 \
                          ElementReader read)

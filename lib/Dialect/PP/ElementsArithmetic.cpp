@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mlir::pp;
 
 //===----------------------------------------------------------------------===//
-// Of one operand
+// Unary ops
 //===----------------------------------------------------------------------===//
 
 /// Defines an op's element as a formula of x, the operand's element.
@@ -26,13 +26,13 @@ static Value emitSigmoid(ElementBuilder &b, Value x) {
   return b.div(one, b.add(one, b.exp(b.neg(x))));
 }
 
-/// Negated, so that NaN stays NaN, and one machine instruction.
+/// Negated comparison: NaN stays NaN, and it is one machine instruction.
 static Value emitRelu(ElementBuilder &b, Value x) {
   Value zero = b.constant(x.getType(), 0);
   return b.select(b.lessThan(x, zero), zero, x);
 }
 
-/// max(x, 0) + log(1 + exp(-|x|)), in which nothing overflows.
+/// max(x, 0) + log(1 + exp(-|x|)), which cannot overflow.
 static Value emitSoftplus(ElementBuilder &b, Value x) {
   Value tail = b.exp(b.neg(b.makeFloat<math::AbsFOp>(x)));
   return b.add(emitRelu(b, x), b.makeFloat<math::Log1pOp>(tail));
@@ -57,7 +57,7 @@ PP_UNARY_ELEMENT(CheckpointOp, x)
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The factor of x in gelu and its derivative by x.
+/// The factor of x in gelu, and its derivative by x.
 struct GeluGate {
   Value value, derivative;
 };
@@ -73,8 +73,7 @@ static GeluGate emitNormalGate(ElementBuilder &b, Value x, bool derivative) {
   return gate;
 }
 
-/// (1 + tanh(u)) / 2, which is sigmoid(2u), of
-/// u = sqrt(2/pi) (x + 0.044715 x³).
+/// (1 + tanh(u)) / 2 = sigmoid(2u), with u = sqrt(2/pi) (x + 0.044715 x³).
 static GeluGate emitTanhGate(ElementBuilder &b, Value x, bool derivative) {
   constexpr double kCubic = 0.044715;
   constexpr double kFactor =
@@ -106,11 +105,11 @@ PP_ELEMENT(GeluGradOp) {
 }
 
 //===----------------------------------------------------------------------===//
-// Of broadcast operands
+// Ops with broadcasting
 //===----------------------------------------------------------------------===//
 
-/// Reads operand `i` where the element at `index` of the broadcast result needs
-/// it.
+/// Reads the element of operand `i` for the element at `index` of the broadcast
+/// result.
 static Value readBroadcast(ElementBuilder &b, Operation *op, unsigned i,
                            ValueRange index, ElementReader read) {
   ArrayRef<int64_t> shape = getShape(op->getOperand(i));
@@ -121,7 +120,7 @@ static Value readBroadcast(ElementBuilder &b, Operation *op, unsigned i,
   return read(i, at);
 }
 
-/// The floating-point or the integer op, by the type of its operands.
+/// Creates the floating-point or the integer op, by the type of its operands.
 template <typename FloatOp, typename IntOp>
 static Value emitBinary(Operation *op, OpBuilder &builder, ValueRange index,
                         ElementReader read) {
@@ -208,8 +207,8 @@ static Value emitFloatCast(ElementBuilder &b, Value x, FloatType to) {
   return arith::TruncFOp::create(b.builder, b.loc, to, x);
 }
 
-/// Toward zero; to the nearest integer that there is where x is too large, and
-/// NaN to 0.
+/// Rounds toward zero; x out of range becomes the nearest integer that fits,
+/// and NaN becomes 0.
 static Value emitToInt(ElementBuilder &b, Value x, IntegerType to) {
   unsigned width = to.getWidth();
   Value least = b.constant(x.getType(), -std::ldexp(1.0, width - 1));
@@ -257,7 +256,7 @@ PP_ELEMENT(CastOp) {
   auto compute = cast<FloatType>(getComputeType(getResult()));
   if (!isa<FloatType>(x.getType()))
     x = emitFromInt(b, x, compute);
-  // From f64 to bf16 through f32: no machine has the direct conversion, and
+  // From f64 to bf16 through f32: no CPU has the direct conversion, and
   // compilers call a library for it.
   return emitFloatCast(b, x, compute);
 }

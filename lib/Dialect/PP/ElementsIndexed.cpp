@@ -1,6 +1,6 @@
 //===- ElementsIndexed.cpp - Scalar code of constants, iota, dropout ------===//
 //
-// Elements that depend on where they lie, in the global tensor if the op has a
+// Elements that depend on their index, in the global tensor if the op has a
 // tile.
 //
 //===----------------------------------------------------------------------===//
@@ -17,7 +17,7 @@ using namespace mlir::pp;
 // constant
 //===----------------------------------------------------------------------===//
 
-/// A constant of the module with this value; made if there is none.
+/// Returns the module's constant with this value; creates it if there is none.
 static memref::GlobalOp getOrCreateGlobal(ElementBuilder &b, ElementsAttr value,
                                           MemRefType type) {
   Operation *scope = b.builder.getInsertionBlock()->getParentOp();
@@ -37,7 +37,7 @@ static memref::GlobalOp getOrCreateGlobal(ElementBuilder &b, ElementsAttr value,
       /*alignment=*/b.builder.getI64IntegerAttr(64));
 }
 
-/// A scalar if all elements are equal; else data of the module.
+/// A scalar if all elements are equal; else a constant of the module.
 PP_ELEMENT(ConstantOp) {
   ElementBuilder b(builder, getLoc());
   Type compute = getComputeType(getResult());
@@ -121,14 +121,14 @@ PP_ELEMENT(IotaOp) {
 
 namespace {
 
-/// Philox4x32-10 on scalars. Words are i32; matmuls of two are taken in i64 of
-/// extended words, which LLVM vectorises.
+/// Philox4x32-10 on scalars. Words are i32; products of two words are computed
+/// in i64 from extended words, which LLVM vectorises.
 class Philox {
 public:
   explicit Philox(ElementBuilder &b)
       : b(b), i32(b.builder.getI32Type()), i64(b.builder.getI64Type()) {}
 
-  /// The word of element `position` (i64) at (seed, stream, step).
+  /// Returns the word of element `position` (i64) at (seed, stream, step).
   Value word(Value seed, int64_t stream, Value step, Value position) {
     Value key = b.make<arith::XOrIOp>(seed, b.constantInt(i64, stream));
     Value group = b.make<arith::ShRUIOp>(position, b.constantInt(i64, 2));
@@ -179,7 +179,7 @@ private:
 
 } // namespace
 
-/// Whether the element at `index` is dropped: u < p.
+/// Returns whether the element at `index` is dropped: u < p.
 static Value emitDrops(ElementBuilder &b, DropoutOp op, ValueRange index,
                        const KeyReader &key) {
   Type i32 = b.builder.getI32Type(), f32 = b.builder.getF32Type();
@@ -191,8 +191,8 @@ static Value emitDrops(ElementBuilder &b, DropoutOp op, ValueRange index,
       b.builder.getI64Type(),
       b.linearize(global, tile ? tile.getShape() : getShape(op.getX())));
   Value word = Philox(b).word(key(Seed), *op.getStream(), key(Step), position);
-  // 24 bits: exact in f32, and not negative, so that the conversion may be the
-  // signed one, which vectorises.
+  // 24 bits: exact in f32, and not negative, so the signed conversion, which
+  // vectorises, is valid.
   Value bits = b.make<arith::ShRUIOp>(word, b.constantInt(i32, 8));
   Value u = b.scale(b.make<arith::SIToFPOp>(f32, bits), 0x1p-24);
   return b.lessThan(u, b.constant(f32, op.getP().convertToDouble()));

@@ -8,12 +8,12 @@ using namespace mlir;
 using namespace mlir::pp;
 
 //===----------------------------------------------------------------------===//
-// Elsewhere in the operand
+// Reads at another index
 //===----------------------------------------------------------------------===//
 
 /// Linearizes the index only where dimensions split or merge: runs of
-/// dimensions of equally many elements in both shapes are taken by themselves,
-/// so that a dimension that stays keeps its index.
+/// dimensions with equally many elements in both shapes are handled separately,
+/// so that an unchanged dimension keeps its index.
 PP_ELEMENT(ReshapeOp) {
   ElementBuilder b(builder, getLoc());
   ArrayRef<int64_t> to = getShape(getResult()), from = getShape(getX());
@@ -66,17 +66,17 @@ PP_ELEMENT(SliceOp) {
 }
 
 //===----------------------------------------------------------------------===//
-// In the operand or not
+// Reads that may be out of bounds
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An index that is read whether it lies inside or not: moved to 0 if not.
+/// An index that is read even if it is out of bounds: it is 0 then.
 struct Guarded {
   Value isInside, index;
 };
 } // namespace
 
-/// `index - offset`, which must lie in [0, size).
+/// Returns `index - offset`, which must be in [0, size).
 static Guarded guard(ElementBuilder &b, Value index, int64_t offset,
                      int64_t size) {
   Value shifted = b.addIndex(index, -offset);
@@ -86,8 +86,8 @@ static Guarded guard(ElementBuilder &b, Value index, int64_t offset,
   return {isInside, b.select(isInside, shifted, b.indexConstant(0))};
 }
 
-/// Row `ids[...]` of the table. Nothing outside of the table is read: that an
-/// id is out of range is found out elsewhere (docs/faults.md).
+/// Reads row `ids[...]` of the table. Never reads outside of the table: ids out
+/// of range are reported elsewhere (docs/faults.md).
 PP_ELEMENT(EmbeddingOp) {
   ElementBuilder b(builder, getLoc());
   Value id = read(1, index.drop_back());

@@ -18,8 +18,8 @@ void ConstantOp::build(OpBuilder &builder, OperationState &state,
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValueAttr(); }
 
-/// To its operand if the shape stays; of a constant, to a constant; a reshape
-/// of a reshape, to one.
+/// Folds to the operand if the shape is the same, a reshape of a constant to a
+/// constant, and a reshape of a reshape to one.
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   if (getX().getType() == getType())
     return getX();
@@ -32,8 +32,8 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   return {};
 }
 
-/// To its operand if no dimension moves; of a splat, to a splat; a transpose of
-/// a transpose, to one.
+/// Folds to the operand if no dimension moves, a transpose of a splat to a
+/// splat, and a transpose of a transpose to one.
 OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   ArrayRef<int64_t> perm = getPerm();
   if (llvm::equal(perm, llvm::seq<int64_t>(0, perm.size())))

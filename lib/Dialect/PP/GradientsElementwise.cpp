@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace mlir::pp;
 
 //===----------------------------------------------------------------------===//
-// Of one operand
+// Unary ops
 //===----------------------------------------------------------------------===//
 
 /// Defines the adjoint of `op y = OpT(x)`: dx from x, y and dy.
@@ -21,9 +21,9 @@ using namespace mlir::pp;
     return success();                                                          \
   }
 
-/// dy where y = f(x) is positive; where x is zero, zero.
+/// Returns dy where y = f(x) is positive, else zero.
 static Value reluGrad(TensorBuilder &b, Value y, Value dy) {
-  // Negated, so that a NaN in y keeps dy.
+  // Negated comparison, so that a NaN in y keeps dy.
   Value zero = b.scalar(y, 0);
   return b.select(b.compare(ComparePredicate::Le, y, zero), zero, dy);
 }
@@ -65,7 +65,7 @@ PP_ADJOINT(CastOp) {
 }
 
 //===----------------------------------------------------------------------===//
-// Of broadcast operands
+// Ops with broadcasting
 //===----------------------------------------------------------------------===//
 
 /// Sums a gradient over the dimensions along which an operand of `shape` was
@@ -81,8 +81,8 @@ static Value reduceToShape(TensorBuilder &b, Value grad,
   return b.sumTo(grad, dims, shape);
 }
 
-/// Sets the gradients of operands `first` and `first + 1`, which `lhs` and
-/// `rhs` build in the result's shape, if they are needed.
+/// Sets the gradients of operands `first` and `first + 1` that are needed;
+/// `lhs` and `rhs` build them in the result's shape.
 static void setBroadcastGrads(Operation *op, TensorBuilder &b, unsigned first,
                               ArrayRef<bool> needed,
                               MutableArrayRef<Value> operandGrads,
@@ -107,8 +107,8 @@ static void setBroadcastGrads(Operation *op, TensorBuilder &b, unsigned first,
     return success();                                                          \
   }
 
-/// dy where `self` was chosen because `lost` does not hold for it and `other`;
-/// half where both are equal.
+/// Returns dy where `self` was chosen because `lost` is false for it and
+/// `other`; half of dy where both are equal.
 static Value extremumGrad(TensorBuilder &b, ComparePredicate lost, Value self,
                           Value other, Value dy) {
   Value isEqual = b.compare(ComparePredicate::Eq, self, other);

@@ -1,4 +1,4 @@
-//===- GradientsMatmuls.cpp - Adjoints of reductions and composites --------===//
+//===- GradientsMatmuls.cpp - Adjoints of reductions and composites -------===//
 
 #include "TensorBuilder.h"
 
@@ -32,8 +32,8 @@ PP_ADJOINT(ReduceOp) {
     operandGrads[0] = b.make<BroadcastOp>(getX().getType(), dy, kept);
     return success();
   }
-  // Elements that equal the maximum share equally. Which do is decided where
-  // the maximum is: an operand that is computed again may be rounded otherwise.
+  // Elements that equal the maximum share its gradient equally. The comparison
+  // is placed at the maximum: a recomputed operand may be rounded differently.
   OpBuilder atMaximum(getOperation());
   atMaximum.setInsertionPointAfter(getOperation());
   TensorBuilder forward(atMaximum, getLoc());
@@ -48,20 +48,20 @@ PP_ADJOINT(ReduceOp) {
 }
 
 //===----------------------------------------------------------------------===//
-// matmuls
+// Matmuls
 //===----------------------------------------------------------------------===//
 
-/// `x` with all dimensions but the last made one.
+/// Returns `x` with all dimensions but the last merged.
 static Value flattenRows(TensorBuilder &b, Value x) {
   ArrayRef<int64_t> shape = getShape(x);
   return b.reshape(x, {computeProduct(shape.drop_back()), shape.back()});
 }
 
-/// With C = A·B, dA = dC·Bᵀ and dB = Aᵀ·dC, where A and B are the operands as
-/// their flags have them: of a transposed operand, both sides are.
+/// With C = A·B, dA = dC·Bᵀ and dB = Aᵀ·dC, where A and B are the operands
+/// after their transpose flags. If an operand is transposed, both sides are.
 static Value getRhsGradient(TensorBuilder &b, MatmulOp op, Value dy) {
   Value lhs = op.getLhs();
-  // One rhs for all batches: their rows are rows of one matmul.
+  // All batches share one rhs: their rows are rows of one matmul.
   if (getShape(op.getRhs()).size() == 2 && getShape(lhs).size() > 2) {
     lhs = flattenRows(b, lhs);
     dy = flattenRows(b, dy);
@@ -71,8 +71,8 @@ static Value getRhsGradient(TensorBuilder &b, MatmulOp op, Value dy) {
              : b.make<MatmulOp>(lhs, dy, !op.getTransposeLhs(), false);
 }
 
-/// The gradient of a weight comes first: an activation that is computed again
-/// for it is gone before the gradient of lhs, as large, needs room.
+/// The gradient of a weight comes first: an activation recomputed for it dies
+/// before the equally large gradient of lhs needs memory.
 PP_ADJOINT(MatmulOp) {
   TensorBuilder b(builder, getLoc());
   Value rhs = getRhs(), dy = resultGrads[0];
@@ -125,8 +125,8 @@ PP_ADJOINT(TokenLossOp) {
 PP_ADJOINT(AttentionOp) {
   if (resultGrads[1])
     return emitOpError("has no gradient for its second result, the log-sum-exp,"
-                       " and the loss depends on it; put a pp.detach behind it "
-                       "if that is meant");
+                       " and the loss depends on it; put a pp.detach after it "
+                       "if that is intended");
   auto grad = AttentionGradOp::create(
       builder, getLoc(), getQ().getType(), getK().getType(), getV().getType(),
       getQ(), getK(), getV(), getOut(), getLse(), resultGrads[0],

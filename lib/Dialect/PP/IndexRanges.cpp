@@ -1,4 +1,4 @@
-//===- IndexRanges.cpp - What integer operands may hold -------------------===//
+//===- IndexRanges.cpp - Valid values of integer operands -----------------===//
 
 #include "ppopt/Dialect/PP/PP.h"
 #include "ppopt/Dialect/PP/Shapes.h"

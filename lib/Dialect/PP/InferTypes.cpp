@@ -12,8 +12,8 @@ using namespace mlir::pp;
       DictionaryAttr attributes, OpaqueProperties properties,                  \
       RegionRange regions, SmallVectorImpl<Type> &results)
 
-/// An inherent attribute, or null: it lies in the properties, but in the
-/// dictionary as long as the op is being parsed.
+/// Returns an inherent attribute, or null. It is in the properties, or in the
+/// dictionary while the op is being parsed.
 #define PP_INHERENT(OpT, name)                                                 \
   inherent<decltype(OpT::Properties::name)>(                                   \
       properties ? properties.as<OpT::Properties *>()->name : nullptr,         \
@@ -33,8 +33,8 @@ static LogicalResult inferError(std::optional<Location> loc, Args &&...args) {
                            std::forward<Args>(args)...);
 }
 
-/// Ranked tensor types of the operands; an error if one is of another type
-/// (types are inferred before operands are verified).
+/// Returns the ranked tensor types of the operands. Emits an error if one has
+/// another type (types are inferred before operands are verified).
 template <typename OpT>
 static FailureOr<SmallVector<RankedTensorType>>
 getTensors(std::optional<Location> loc, ValueRange operands) {
@@ -64,7 +64,7 @@ static LogicalResult requireSameElements(std::optional<Location> loc,
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-/// The broadcast shape of operands of types `types`.
+/// Returns the broadcast shape of operands of types `types`.
 template <typename OpT>
 static FailureOr<SmallVector<int64_t>>
 inferBroadcast(std::optional<Location> loc, ArrayRef<RankedTensorType> types) {
@@ -300,8 +300,8 @@ PP_INFER(AttentionOp) {
   return success();
 }
 
-/// The shape of logits [..., V] without V; an error if the targets have
-/// another.
+/// Returns the shape of logits [..., V] without V. Emits an error if the
+/// targets have another shape.
 template <typename OpT>
 static FailureOr<ArrayRef<int64_t>> inferRows(std::optional<Location> loc,
                                               RankedTensorType logits,

@@ -10,10 +10,10 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// A loop for each dimension of the result; an operand's dimensions are aligned
-/// with them at the right, and are broadcast where they have size 1 and the
-/// result's has not. The last loop is of kind `lastKind`. `key` is not part of
-/// the loops.
+/// Returns one loop per dimension of the result. An operand's dimensions are
+/// aligned with them at the right, and are broadcast where they have size 1 and
+/// the result's do not. The last loop is of kind `lastKind`. `key` is not part
+/// of the loops.
 static IterationSpace elementwiseSpace(Operation *op,
                                        LoopKind lastKind = LoopKind::Parallel,
                                        Value key = Value()) {
@@ -106,8 +106,8 @@ PP_LINEAR(SoftmaxGradOp, 1)
 PP_LINEAR(LogSoftmaxGradOp, 1)
 PP_LINEAR(NormalizeGradOp, 1)
 
-/// Linear in both choices, and in one alone where the other is zero: the
-/// gradients of select, abs and max are so.
+/// Linear in both choices together, and in one alone if the other is zero: the
+/// gradients of select, abs and max have this form.
 bool SelectOp::isLinearIn(ArrayRef<unsigned> operands) {
   auto isZero = [](Value value) {
     return matchPattern(value, m_AnyZeroFloat());
@@ -123,7 +123,7 @@ bool CastOp::isLinearIn(ArrayRef<unsigned> operands) {
 }
 
 //===----------------------------------------------------------------------===//
-// Ops that know where their tile lies
+// Ops with a tile
 //===----------------------------------------------------------------------===//
 
 static TileAttr getTileAttr(MLIRContext *context, const TileInfo &tile) {
@@ -134,7 +134,7 @@ IterationSpace IotaOp::getIterationSpace() {
   return elementwiseSpace(getOperation(), LoopKind::Parallel, getKey());
 }
 bool IotaOp::isLinearIn(ArrayRef<unsigned>) { return false; }
-/// A tile along another dimension holds the same elements as the whole.
+/// A tile along another dimension has the same elements as the whole.
 void IotaOp::setTile(const TileInfo &tile) {
   if (tile.dim == getDim())
     setTileAttr(::getTileAttr(getContext(), tile));
@@ -174,9 +174,9 @@ IterationSpace TransposeOp::getIterationSpace() {
 }
 PP_LINEAR(TransposeOp, 0)
 
-/// Operands and the result agree in each dimension but those that are cut:
-/// where sizes differ, or `cutDim`. A cut dimension is whole, with a loop for
-/// each tensor.
+/// Operands and the result agree in every dimension except the cut ones: those
+/// whose sizes differ, and `cutDim`. A cut dimension is whole, with one loop
+/// per tensor.
 static IterationSpace cutSpace(Operation *op, int64_t cutDim = -1) {
   SpaceBuilder builder;
   Value result = op->getResult(0);

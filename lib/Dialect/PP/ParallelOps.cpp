@@ -11,7 +11,7 @@ using namespace mlir::pp;
 // pp.on, pp.place, pp.copy, pp.transfer, pp.add_grad
 //===----------------------------------------------------------------------===//
 
-/// A region on a place, whose yield gives its results.
+/// Verifies a region on a place, whose yield returns its results.
 template <typename OpT> static LogicalResult verifyOnPlace(OpT op) {
   auto yield = dyn_cast<YieldOp>(op.getBody().front().getTerminator());
   if (!yield)
@@ -69,8 +69,8 @@ LogicalResult AddGradOp::verify() {
 // Function-like ops
 //===----------------------------------------------------------------------===//
 
-/// `@name(args) -> (results) attributes {..} {body}` behind what the op itself
-/// has parsed.
+/// Parses `@name(args) -> (results) attributes {..} {body}` after what the op
+/// itself has parsed.
 template <typename OpT>
 static ParseResult parseFunctionLike(OpAsmParser &parser,
                                      OperationState &result) {
@@ -117,7 +117,7 @@ static void printFunctionLike(OpAsmPrinter &printer, OpT op,
                       /*printBlockTerminators=*/true);
 }
 
-/// The body returns what the signature says.
+/// Verifies that the body returns the types of the signature.
 template <typename OpT> static LogicalResult verifyReturn(OpT op) {
   if (op.getBody().empty())
     return op.emitOpError("has no body");
@@ -197,7 +197,8 @@ RoleAttr TaskOp::getResultRole(unsigned i) {
   return getResultAttrOfType<RoleAttr>(i, kRole);
 }
 
-/// Roles whose result updates the argument of the same role in place.
+/// Returns whether the result of a role updates the argument of the same role
+/// in place.
 static bool mustBeTied(RoleKind kind) {
   switch (kind) {
   case RoleKind::Grad:
@@ -225,7 +226,7 @@ std::optional<unsigned> TaskOp::getTiedArgument(unsigned resultNumber) {
   RoleAttr role = getResultRole(resultNumber);
   if (!mustBeTied(role.getKind()) || !getArgAttrs())
     return std::nullopt;
-  // Once for each result: a look at each argument must cost next to nothing.
+  // Runs once per result, over all arguments: each check must be cheap.
   auto name = StringAttr::get(getContext(), kRole);
   for (auto [i, attributes] :
        llvm::enumerate(getArgAttrs()->getAsRange<DictionaryAttr>()))
@@ -293,7 +294,7 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
       symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
   if (!kernel)
     return emitOpError("launches ")
-           << getKernelAttr() << ", which is no kernel";
+           << getKernelAttr() << ", which is not a kernel";
   unsigned results = getOuts().size() + getResults().size();
   if (kernel.getNumArguments() != getIns().size() ||
       kernel.getNumResults() != results || getInplace().size() != results)

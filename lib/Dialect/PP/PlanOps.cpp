@@ -77,37 +77,37 @@ LogicalResult BucketOp::verify() {
   if (getBorrowed() && getPlaces().size() < 2)
     return emitOpError("is borrowed, and no place but its owner holds it");
   if (!getOffsets().empty() && getOffsets().back() >= getElements())
-    return emitOpError("an offset lies beyond its ")
+    return emitOpError("an offset is beyond its ")
            << getElements() << " elements";
   return success();
 }
 
-/// Actions between ranks are of the schedules of places, actions between places
-/// of a local one.
+/// Actions between ranks belong to schedules of places, actions between places
+/// to a local schedule.
 LogicalResult ScheduleOp::verify() {
   for (Operation &action : getBody().front()) {
     bool isOfRanks = isa<StartOp, SendOp, RecvOp, WaitOp>(action);
     if (isLocal() && isOfRanks)
       return action.emitOpError("starts or waits for something in a local "
-                                "schedule, which has nobody to wait for");
+                                "schedule, which runs in one process");
     if (!isLocal() && isa<CopyValueOp, SumPlacesOp>(action))
       return action.emitOpError(
-          "reaches another place from the schedule of one");
+          "accesses another place in the schedule of one");
   }
   if (isLocal() != getSlotPlaces().has_value())
-    return emitOpError("has slot_places where it is local, and only there");
+    return emitOpError("must have slot_places if it is local, and only then");
   if (isLocal() && getSlotPlaces()->size() != getSlots().size())
     return emitOpError("has ") << getSlots().size() << " slots, and "
                                << getSlotPlaces()->size() << " slot_places";
   return success();
 }
 
-/// A transfer's end names a transfer.
+/// Verifies that the ends of a transfer name a transfer.
 template <typename OpT>
 static LogicalResult verifyTransfer(OpT op, SymbolTableCollection &symbols) {
   if (!symbols.lookupNearestSymbolFrom<TransferOp>(op, op.getTransferAttr()))
     return op.emitOpError("names ")
-           << op.getTransferAttr() << ", which is no transfer";
+           << op.getTransferAttr() << ", which is not a transfer";
   return success();
 }
 
@@ -134,6 +134,6 @@ int64_t StartOp::getGroupSize(PlanOp plan) {
 
 LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!symbols.lookupNearestSymbolFrom<TaskOp>(*this, getTaskAttr()))
-    return emitOpError("runs ") << getTaskAttr() << ", which is no task";
+    return emitOpError("runs ") << getTaskAttr() << ", which is not a task";
   return success();
 }

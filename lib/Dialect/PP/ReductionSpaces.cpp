@@ -9,7 +9,7 @@ using namespace mlir::pp;
 // Reductions and matmuls
 //===----------------------------------------------------------------------===//
 
-/// A mean is a sum here: it is one times a constant.
+/// A mean counts as a sum: it is a sum times a constant.
 IterationSpace ReduceOp::getIterationSpace() {
   SpaceBuilder builder;
   LoopKind kind = getKind() == ReduceKind::Max ? LoopKind::Max : LoopKind::Sum;
@@ -125,7 +125,7 @@ IterationSpace AttentionOp::getIterationSpace() {
   return builder.take();
 }
 
-/// The rows of this position are written, whatever else is read.
+/// Only this position's rows are written, whatever is read.
 IterationSpace AttentionStepOp::getIterationSpace() {
   SpaceBuilder builder;
   AttentionLoops loops(builder, getQ(), getVCache());
@@ -156,8 +156,8 @@ PP_LINEAR(AttentionGradOp, 5)
 
 namespace {
 
-/// The loops of ops on logits: one for each dimension of the rows, of kind
-/// `rows`, and a whole one over the classes.
+/// The loops of ops on logits: one per dimension of the rows, of kind `rows`,
+/// and a whole one over the classes.
 struct LogitsLoops {
   LogitsLoops(SpaceBuilder &builder, Value logits, LoopKind kind)
       : rows(builder.addLoops(getShape(logits).drop_back(), kind)),
@@ -197,7 +197,7 @@ IterationSpace CrossEntropyOp::getIterationSpace() {
   return builder.take();
 }
 
-/// All operands have one shape and are summed over all of it.
+/// All operands have one shape and are reduced over all dimensions.
 static IterationSpace sumSpace(Operation *op) {
   SpaceBuilder builder;
   SmallVector<unsigned> loops =

@@ -45,7 +45,8 @@ Type pp::getStatisticsType(Type element) {
 
 namespace {
 
-/// One of the two shapes, walked from its major dimension to its minor one.
+/// A position in one of the two shapes, from its major dimension to its minor
+/// one.
 class DimCursor {
 public:
   DimCursor(ArrayRef<int64_t> shape, TensorLoops &loops)
@@ -58,7 +59,7 @@ public:
   int64_t getLeft() const { return left; }
   bool isUnit() const { return !atEnd() && shape[dim] == 1; }
 
-  /// Loop `loop` covers `extent` of what is left of the dimension.
+  /// Loop `loop` covers `extent` of the rest of the dimension.
   void take(unsigned loop, int64_t extent) {
     loops[dim].push_back(loop);
     left /= extent;

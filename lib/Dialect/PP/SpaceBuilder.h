@@ -1,6 +1,6 @@
 //===- SpaceBuilder.h - Building iteration spaces -------------------------===//
 //
-// In every space the extents of the loops of a dimension multiply to its size,
+// In every space the product of the extents of a dimension's loops is its size,
 // unless the list is empty.
 //
 //===----------------------------------------------------------------------===//
@@ -13,21 +13,22 @@
 
 namespace mlir::pp {
 
-/// Collects the loops of an op and, tensor by tensor, who runs over them.
+/// Collects the loops of an op and, for each tensor, the loops of its
+/// dimensions.
 class SpaceBuilder {
 public:
   unsigned addLoop(int64_t extent, LoopKind kind) {
     space.loops.push_back({extent, kind});
     return space.loops.size() - 1;
   }
-  /// A new loop for each size.
+  /// Adds a loop for each size.
   SmallVector<unsigned> addLoops(ArrayRef<int64_t> shape, LoopKind kind) {
     SmallVector<unsigned> loops;
     for (int64_t size : shape)
       loops.push_back(addLoop(size, kind));
     return loops;
   }
-  /// Operand or result whose dimension i runs over loops[i].
+  /// Adds an operand or result whose dimension i runs over loops[i].
   void addOperand(ArrayRef<unsigned> loops) {
     space.operands.push_back(oneLoopEach(loops));
   }
@@ -40,7 +41,7 @@ public:
   void addResult(TensorLoops loops) {
     space.results.push_back(std::move(loops));
   }
-  /// Operand that is read as a whole by every iteration (a random key).
+  /// Adds an operand that every iteration reads in full (a random key).
   void addUniformOperand(unsigned rank) {
     space.operands.push_back(TensorLoops(rank));
   }
@@ -64,7 +65,7 @@ inline SmallVector<unsigned> joinLoops(ArrayRef<unsigned> lhs,
   return joined;
 }
 
-/// Whether `operands` are `expected`, as sets.
+/// Returns whether `operands` equals `expected` as a set.
 inline bool areExactly(ArrayRef<unsigned> operands,
                        ArrayRef<unsigned> expected) {
   auto contains = [](ArrayRef<unsigned> set) {

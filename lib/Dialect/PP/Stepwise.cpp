@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Dimension of attention's operands and results along which positions lie.
+/// The sequence dimension of attention's operands and results.
 static constexpr int64_t kAttentionTime = 2;
 
 //===----------------------------------------------------------------------===//
@@ -17,11 +17,13 @@ static constexpr int64_t kAttentionTime = 2;
 
 LogicalResult AttentionOp::checkStepwise(ArrayRef<int64_t> timeDims) {
   if (!getCausal())
-    return emitOpError("can't go position by position: it is not causal, so "
-                       "that each position sees those behind it");
+    return emitOpError(
+        "can't be computed one position at a time: it is not causal, so "
+        "each position sees later ones");
   for (auto [i, dim] : llvm::enumerate(timeDims))
     if (dim != kAttentionTime)
-      return emitOpError("can't go position by position: the sequence is not "
+      return emitOpError("can't be computed one position at a time: the "
+                         "sequence is not "
                          "dimension ")
              << kAttentionTime << " of operand " << i;
   return success();

@@ -1,4 +1,4 @@
-//===- TensorBuilder.cpp - Writes formulas as ops -------------------------===//
+//===- TensorBuilder.cpp - Builds formulas on tensors ---------------------===//
 
 #include "TensorBuilder.h"
 
@@ -12,7 +12,8 @@ Value TensorBuilder::scalar(Value like, double value) {
                           value);
 }
 
-/// Whether each value of the operand's float type is one of the result's.
+/// Returns whether the result's float type represents each value of the
+/// operand's.
 static bool isWidening(CastOp op) {
   auto from = dyn_cast<FloatType>(getElementTypeOrSelf(op.getX()));
   auto to = dyn_cast<FloatType>(getElementTypeOrSelf(op.getType()));

@@ -1,7 +1,7 @@
-//===- TensorBuilder.h - Writes formulas as ops ---------------------------===//
+//===- TensorBuilder.h - Builds formulas on tensors -----------------------===//
 //
-// Gradients and decompositions are formulas on tensors. A TensorBuilder writes
-// them as ops at one place and one location.
+// Gradients and decompositions are formulas on tensors. A TensorBuilder builds
+// their ops at one insertion point and one location.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@ public:
     return OpT::create(builder, loc, std::forward<Args>(args)...)->getResult(0);
   }
 
-  /// A scalar of the element type of `like`: broadcasting gives it any shape.
+  /// Returns a scalar of the element type of `like`: broadcasting gives it any
+  /// shape.
   Value scalar(Value like, double value);
 
   Value add(Value a, Value b) { return make<AddOp>(a, b); }
@@ -39,29 +40,29 @@ public:
     return make<SelectOp>(condition, a, b);
   }
 
-  /// `x` with another element type; `x` itself if it has it, and where `x` is a
-  /// value of that type under a wider one, that value.
+  /// Returns `x` with another element type; `x` itself if it has that type, and
+  /// the operand of a widening cast if that has it.
   Value cast(Value x, Type elementType);
   Value castLike(Value x, Value like) {
     return cast(x, getElementTypeOrSelf(like));
   }
-  /// `x` in the type of statistics: f32 for bf16.
+  /// Returns `x` in the type of statistics: f32 for bf16.
   Value castToStatistics(Value x) {
     return cast(x, getStatisticsType(getElementTypeOrSelf(x)));
   }
-  /// `x` under another shape; `x` itself if it has it.
+  /// Returns `x` with another shape; `x` itself if it has that shape.
   Value reshape(Value x, ArrayRef<int64_t> shape);
-  /// `x` [...] as [..., 1].
+  /// Returns `x` [...] as [..., 1].
   Value addUnitDim(Value x);
 
-  /// Over the last dimension, which stays with size 1.
+  /// Reduce over the last dimension, which stays with size 1.
   Value rowSum(Value x) { return reduceRow(ReduceKind::Sum, x); }
   Value rowMax(Value x) { return reduceRow(ReduceKind::Max, x); }
   Value rowMean(Value x) { return scale(rowSum(x), 1.0 / getShape(x).back()); }
-  /// Over all dimensions: a scalar.
+  /// Returns the sum over all dimensions: a scalar.
   Value sumAll(Value x);
-  /// Sums `x` over `dims` (increasing) and gives the result `shape`, which
-  /// differs from x's without `dims` by unit dimensions only.
+  /// Sums `x` over `dims` (increasing) and reshapes the result to `shape`,
+  /// which may differ only by unit dimensions.
   Value sumTo(Value x, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape);
 
   OpBuilder &builder;
@@ -73,13 +74,13 @@ private:
 
 } // namespace mlir::pp
 
-/// Opens the definition of an op's adjoint.
+/// Begins the definition of an op's adjoint.
 #define PP_ADJOINT(OpT)                                                        \
   LogicalResult OpT::buildAdjoint(                                             \
       OpBuilder &builder, ArrayRef<Value> resultGrads, ArrayRef<bool> needed,  \
       MutableArrayRef<Value> operandGrads)
 
-/// Opens the definition of an op's decomposition at `moment`.
+/// Begins the definition of an op's decomposition at `moment`.
 #define PP_DECOMPOSE(OpT, moment)                                              \
   DecomposeAt OpT::getDecomposeAt() { return DecomposeAt::moment; }            \
   SmallVector<Value> OpT::decompose(OpBuilder &builder)

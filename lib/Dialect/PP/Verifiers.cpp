@@ -1,4 +1,4 @@
-//===- Verifiers.cpp - What holds for model ops beyond their types --------===//
+//===- Verifiers.cpp - Verifiers of model ops -----------------------------===//
 
 #include "ppopt/Dialect/PP/PP.h"
 #include "ppopt/Dialect/PP/Shapes.h"
@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace mlir::pp;
 
 //===----------------------------------------------------------------------===//
-// What several ops ask
+// Shared checks
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifySameElements(Operation *op, Value lhs, Value rhs) {
@@ -18,8 +18,8 @@ static LogicalResult verifySameElements(Operation *op, Value lhs, Value rhs) {
          << " differ; pp.cast changes them";
 }
 
-/// The random key is (seed, step, row offset, training); the tile lies in the
-/// tensor and is placed by the key's row offset.
+/// Verifies that the random key is (seed, step, row offset, training), and that
+/// the tile is in the tensor; the key's row offset gives its position.
 static LogicalResult verifyTile(Operation *op, Value key, TileAttr tile,
                                 RankedTensorType type) {
   auto keyType =
@@ -97,7 +97,7 @@ LogicalResult ReshapeOp::verify() {
   return verifySameElements(*this, getX(), getResult());
 }
 
-/// `inner` lies at `offsets` in `outer`.
+/// Verifies that `inner` is within `outer` at `offsets`.
 static LogicalResult verifyWindow(Operation *op, Value inner, Value outer,
                                   ArrayRef<int64_t> offsets) {
   ArrayRef<int64_t> sizes = getShape(inner), bounds = getShape(outer);
@@ -175,7 +175,8 @@ LogicalResult NormalizeGradOp::verify() {
   return failed(verifyHasRows(*this)) ? failure() : verifyEps(*this, getEps());
 }
 
-/// `vector` has one element for each of the last dimension of `x`.
+/// Verifies that `vector` has one element per element of the last dimension of
+/// `x`.
 static LogicalResult verifyRowVector(Operation *op, StringRef name,
                                      Value vector, Value x) {
   if (failed(verifyHasRows(op)))
@@ -214,8 +215,8 @@ LogicalResult EmbeddingGradOp::verify() {
   return verifySameElements(*this, getDy(), getResult());
 }
 
-/// The forward op's results, from the operands that the gradient op shares with
-/// it, are what the gradient op reads.
+/// Verifies that the gradient op reads the forward op's results, as they follow
+/// from the operands that both share.
 template <typename ForwardOp>
 static LogicalResult verifyForward(Operation *op, ValueRange operands,
                                    typename ForwardOp::Properties properties,

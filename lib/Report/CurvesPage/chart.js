@@ -1,4 +1,4 @@
-// The canvas: charts one under the other over the same steps.
+// The canvas: charts one below the other with a common axis of steps.
 
 const left = 64, right = 16, headroom = 30, bottom = 26, between = 44;
 const section = find("charts"), canvas = find("canvas"), context = canvas.getContext("2d");
@@ -9,7 +9,7 @@ const view = {
   weight: runs.some((run) => run.steps.length >= 50) ? 0.9 : 0,
   showsRaw: true, isLogarithmic: false,
   pointed: null, // a step
-  dragged: null, // [from, to] while a part is chosen
+  dragged: null, // [from, to] during a selection
 };
 
 function getX(step) { return left + (step - view.start) / (view.end - view.start) * (view.width - left - right); }
@@ -26,7 +26,7 @@ function layOut() {
   }
 }
 
-// Calls `use(step, value)` for what is drawn of a run in a chart.
+// Calls `use(step, value)` for each value of a run that a chart draws.
 function forEachValue(run, chart, use) {
   const from = Math.max(0, findAbove(run.steps, "step", view.start) - 1);
   const smoothed = smooth(run, chart.field, view.weight);
@@ -41,7 +41,7 @@ function forEachValue(run, chart, use) {
     if (step >= view.start && step <= view.end) use(step, loss);
 }
 
-// The values between the chart's lower and upper edge.
+// Sets the range of values of the chart's vertical axis.
 function setRange(chart) {
   let low = Infinity, high = -Infinity;
   chart.isLogarithmic = chart.canBeLogarithmic && view.isLogarithmic;
@@ -109,8 +109,8 @@ function drawAxes(chart) {
   context.fillText(chart.name, left, chart.top - 12);
 }
 
-// A line through the values of steps; where one is not known it has a gap. Of
-// many in one pixel, the least and the greatest are enough.
+// Draws a line through the values of steps, with gaps where a value is unknown.
+// For many steps in one pixel it draws only the minimum and the maximum.
 function drawLine(run, chart, values) {
   context.beginPath();
   let isDown = false, drawn = 0, column = null, low = 0, high = 0;

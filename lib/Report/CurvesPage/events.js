@@ -1,4 +1,4 @@
-// What stands beside the charts, the pointer, keys and buttons.
+// The panel next to the charts, the pointer, keys and buttons.
 
 function makeSwatch(run) { return make("i", {style: `background: ${getRunColor(run.index)}`}); }
 
@@ -34,7 +34,7 @@ function showRuns() {
       ["run", "model", "plan", "steps", "last loss", "last evaluation", "best (after step)", "throughput", "time in steps"], rows));
 }
 
-// The step of a run that is nearest to another.
+// Returns the step of a run that is nearest to another.
 function findNearest(run, step) {
   const above = findAbove(run.steps, "step", step);
   const near = [run.steps[above - 1], run.steps[above]].filter((record) => record);
@@ -54,7 +54,7 @@ function showTip(event) {
   const tip = find("tip"), shown = runs.filter((run) => run.shown);
   tip.hidden = view.pointed === null || view.dragged !== null || shown.length === 0;
   if (tip.hidden) return;
-  const heads = ["", "step", "loss", ...(view.weight > 0 ? ["smoothed"] : []), "norm", "a second", "evaluation"];
+  const heads = ["", "step", "loss", ...(view.weight > 0 ? ["smoothed"] : []), "norm", "per second", "evaluation"];
   tip.replaceChildren(makeTable(heads, shown.map(describePointed)));
   placeTip(tip, event, section.getBoundingClientRect().right);
 }

@@ -1,5 +1,5 @@
-// The runs, unpacked. `logged` holds flat arrays of numbers: steps [step, loss,
-// norm, rate], evaluations [step, loss]; null where a number is not known.
+// Unpacks the runs. `logged` holds flat arrays of numbers: steps [step, loss,
+// norm, rate], evaluations [step, loss]; null where a number is unknown.
 
 const runs = logged.map((run, index) => ({
   ...run, index, shown: true,
@@ -14,15 +14,15 @@ const units = [...new Set(runs.filter((run) => run.steps.length).map((run) => ru
 const charts = [
   {field: "loss", name: "loss", part: 5, hasZero: false, canBeLogarithmic: true},
   {field: "norm", name: "norm of the gradient", part: 2.5, hasZero: false, canBeLogarithmic: true},
-  {field: "rate", name: `${units.join(" or ")} a second`, part: 2.5, hasZero: true, canBeLogarithmic: false},
+  {field: "rate", name: `${units.join(" or ")} per second`, part: 2.5, hasZero: true, canBeLogarithmic: false},
 ].filter((chart) => runs.some((run) => run.steps.some((step) => step[chart.field] !== null) ||
                                        (chart.field === "loss" && run.evaluations.length)));
 
-// The colours of the first eight runs are the page's; more go round the wheel.
+// The first eight runs have the page's colours; more get hues around the wheel.
 function getRunColor(index) { return index < 8 ? getColor(`run${index}`) : `hsl(${Math.round(index * 137.5) % 360} 60% 52%)`; }
 
-// A mean of all steps so far, the latest weighing most: `weight` to the power of
-// a step's age. Its start is not pulled towards zero.
+// A mean of all steps so far, with the highest weight on the latest: `weight`
+// to the power of a step's age. Its start is not biased towards zero.
 function smooth(run, field, weight) {
   const key = `${field} ${weight}`;
   run.cache ??= new Map();
@@ -38,7 +38,7 @@ function smooth(run, field, weight) {
   return run.cache.get(key);
 }
 
-// Four digits that count; thousands and millions are spelled.
+// Four significant digits; thousands and millions get a suffix.
 function spellValue(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);

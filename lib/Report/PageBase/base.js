@@ -1,8 +1,9 @@
-// What pages share: elements, records, numbers, ticks, the tip, light and dark.
+// Shared by the pages: elements, records, numbers, ticks, the tooltip, light
+// and dark.
 
 const find = (id) => document.getElementById(id);
 
-// An element with attributes and children; strings become text.
+// Creates an element with attributes and children; strings become text.
 function make(tag, attributes, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -17,7 +18,7 @@ function makeTable(heads, rows) {
       make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((content) => cell("td", content)))))));
 }
 
-// Records from a flat array, which keeps the file small.
+// Returns records from a flat array, which keeps the file small.
 function unflatten(flat, fields) {
   const records = [];
   for (let at = 0; at < flat.length; at += fields.length) {
@@ -28,7 +29,7 @@ function unflatten(flat, fields) {
   return records;
 }
 
-// The first index whose record has `field` above `value`.
+// Returns the first index whose record has `field` above `value`.
 function findAbove(records, field, value) {
   let low = 0, high = records.length;
   while (low < high) {
@@ -38,13 +39,13 @@ function findAbove(records, field, value) {
   return low;
 }
 
-// Three digits that count.
+// Three significant digits.
 function spellDigits(number) {
   const size = Math.abs(number);
   return number.toFixed(size >= 100 || Number.isInteger(number) ? 0 : size >= 10 ? 1 : 2);
 }
 
-// Round numbers of [start, end], about `most` of them.
+// Returns about `most` round numbers in [start, end].
 function pickTicks(start, end, most) {
   const wanted = (end - start) / most;
   let step = 10 ** Math.floor(Math.log10(wanted));
@@ -54,7 +55,7 @@ function pickTicks(start, end, most) {
   return ticks;
 }
 
-// Sharp on a screen with more than a pixel for each of the page's.
+// Scales the canvas for screens with more than one pixel per page pixel.
 function fitCanvas(canvas, context, width, height) {
   const ratio = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * ratio);
@@ -66,15 +67,15 @@ function fitCanvas(canvas, context, width, height) {
 
 function getColor(name) { return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim(); }
 
-// Puts the tip beside the pointer, left of `right`.
+// Places the tooltip next to the pointer, left of `right`.
 function placeTip(tip, event, right) {
   const x = event.clientX + 16, y = event.clientY + 18;
   tip.style.left = `${x + tip.offsetWidth > right - 8 ? event.clientX - tip.offsetWidth - 12 : x}px`;
   tip.style.top = `${y + tip.offsetHeight > innerHeight - 8 ? event.clientY - tip.offsetHeight - 12 : y}px`;
 }
 
-// Light or dark as the browser prefers it, until the button "theme" says
-// otherwise; `changed` is called for each, the first too.
+// Uses light or dark as the browser prefers, until the button "theme" selects
+// one; calls `changed` for each, including the first.
 function followTheme(changed) {
   const set = (theme) => {
     document.documentElement.dataset.theme = theme;

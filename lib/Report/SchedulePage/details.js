@@ -1,5 +1,5 @@
-// What the page tells beside the picture: tiles, legend, the stage under the
-// pointer, the table of places.
+// The details next to the timeline: tiles, legend, the stage under the pointer,
+// the table of places.
 
 function showTiles() {
   document.getElementById("title").textContent = plan.title;
@@ -51,7 +51,7 @@ function showStage() {
   const stage = plan.stages[index];
   const parts = [make("h2", {}, `Stage ${index}`, make("small", {}, `on place ${stage.place}` + (view.kept >= 0 ? ", kept" : "")))];
   parts.push(make("p", {}, `F ${spellTime(stage.forward)}` +
-      (stage.backward ? `, I ${spellTime(stage.input)}, W ${spellTime(stage.weight)}` : ", no backward") + " a microbatch"));
+      (stage.backward ? `, I ${spellTime(stage.input)}, W ${spellTime(stage.weight)}` : ", no backward") + " per microbatch"));
   if (stage.inputs.length) parts.push(make("h3", {}, "Reads the inputs"), make("p", {}, stage.inputs.join(", ")));
   if (stage.boundaries.length) {
     parts.push(make("h3", {}, "Boundaries"));
@@ -75,7 +75,8 @@ function describeBoundary(boundary) {
   return make("div", {}, line, make("code", {}, boundary.type));
 }
 
-// The figures of a place stand one under the other: side by side they would not fit.
+// The figures of a place are listed vertically: they would not fit side by
+// side.
 function showPlaces() {
   const rows = places.map((place, i) => {
     const figures = plan.figures.map(([name, values]) =>
@@ -92,7 +93,7 @@ function markPlace() {
   rows.forEach((row, i) => row.classList.toggle("chosen", view.chosen !== null && view.chosen.place === i));
 }
 
-// Why a place does nothing: what its next cell waits for.
+// Returns why a place is idle: what its next cell waits for.
 function describeIdle(place, time) {
   const next = place.cells.find((cell) => cell.start > time);
   if (!next) return ["idle until the end of the step"];

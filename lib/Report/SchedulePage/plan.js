@@ -1,6 +1,6 @@
-// The plan, unpacked. `plan` holds flat arrays of numbers to keep the file
-// small: cells [work, stage, microbatch, start, end], transfers [edge,
-// microbatch, start, end], memory [time, bytes]; times in the plan's own unit.
+// Unpacks the plan. `plan` holds flat arrays of numbers to keep the file small:
+// cells [work, stage, microbatch, start, end], transfers [edge, microbatch,
+// start, end], memory [time, bytes]; times in the plan's own unit.
 
 const works = [
   {letter: "F", name: "forward"},
@@ -45,13 +45,13 @@ function getUnit(time) {
   return {size: size / (plan.unit > 0 ? plan.unit : 1), name: name && ` ${name}`};
 }
 
-// A duration: three digits that count.
+// A duration, with three significant digits.
 function spellTime(time) {
   const {size, name} = getUnit(time);
   return spellDigits(time / size) + name;
 }
 
-// A moment, so exact that moments `apart` from each other differ.
+// A time, with enough digits to tell times apart that differ by `apart`.
 function spellMoment(time, apart) {
   if (time === 0) return "0";
   const {size, name} = getUnit(time);

@@ -1,5 +1,5 @@
-// The canvas: what is visible is drawn, and nothing else, so that a step of
-// many thousands of cells stays quick.
+// The canvas: only what is visible is drawn, so that a step of many thousands
+// of cells stays fast.
 
 const gutter = 128, ruler = 30, bar = 5, gap = 8;
 const timeline = document.getElementById("timeline");
@@ -10,7 +10,7 @@ const view = {
   start: 0, end: plan.end > 0 ? plan.end : 1, // the window of time
   row: 30, memory: 0,        // heights
   width: 0, height: 0,
-  chosen: null,              // what the pointer is on: {place, cell, transfer, microbatch, stage}
+  chosen: null,              // the item under the pointer: {place, cell, transfer, microbatch, stage}
   kept: -1,                  // the stage that was clicked
   showsTransfers: true, memoryKind: "all",
 };
@@ -42,7 +42,7 @@ function getTop(place) { return ruler + 6 + place * getPitch() - timeline.scroll
 function getX(time) { return gutter + (time - view.start) / (view.end - view.start) * (view.width - gutter - 12); }
 function getTime(x) { return view.start + (x - gutter) / (view.width - gutter - 12) * (view.end - view.start); }
 
-// Rows as high as the window allows, memory under them where there is room.
+// Rows as high as the window allows, with memory below if there is room.
 function chooseRows() {
   const room = (timeline.clientHeight - ruler - 14) / places.length, between = bar + 2 + gap;
   if (!hasMemory || room < between + 34) view.memoryKind = "off";
@@ -112,7 +112,7 @@ function drawRuler() {
     context.fillRect(Math.round(x), ruler - 6, 1, 5);
     context.fillText(text, Math.min(Math.max(x - width / 2, gutter - 2), view.width - width - 6), ruler / 2 - 2);
   }
-  // Which part of the step this is.
+  // The visible part of the step.
   const all = view.width - gutter - 12;
   if (view.end - view.start < plan.end * 0.999) {
     context.fillStyle = colors.line;
@@ -147,7 +147,7 @@ function drawGutter(place) {
   }
 }
 
-// The stages of a place differ in shade.
+// The stages of a place have different shades.
 function getFill(cell, place) {
   const rank = place.stages.indexOf(cell.stage);
   return mix(colors[works[cell.work].letter], colors.shade, Math.min(0.5, 0.24 * rank));
@@ -179,7 +179,7 @@ function drawLane(place) {
     drawn++;
     const x = Math.max(getX(cell.start), gutter - 4), end = Math.min(getX(cell.end), view.width + 4);
     const isChosen = view.chosen !== null && !isDimmed(cell) && view.chosen.microbatch >= 0;
-    if (end < covered && !isChosen) continue; // within a pixel that has been filled
+    if (end < covered && !isChosen) continue; // within a pixel that is filled already
     const width = end - x, space = width > 5 ? 1 : 0;
     context.globalAlpha = isDimmed(cell) ? 0.28 : 1;
     context.fillStyle = getFill(cell, place);
@@ -217,7 +217,7 @@ function drawLabel(cell, place, x, top, width) {
 
 function getLinkColor(transfer) { return plan.edges[transfer.edge].gradient ? colors.back : colors.give; }
 
-// Under the lane: when the place sends.
+// Bars below the lane: when the place sends.
 function drawBars(place) {
   const isSmall = view.row < 14, top = getTop(place.index) + view.row + (isSmall ? 0 : 2), height = isSmall ? 1.5 : bar - 2;
   for (const transfer of place.sends) {
@@ -231,8 +231,8 @@ function drawBars(place) {
   context.globalAlpha = 1;
 }
 
-// From the sender's lane to the receiver's: all where there is room, else those
-// of the chosen microbatch.
+// Links from the sender's lane to the receiver's: all if there is room, else
+// those of the selected microbatch.
 function drawLinks() {
   const isChosen = view.chosen !== null && view.chosen.microbatch >= 0;
   const first = transfers.filter((transfer) => transfer.end >= view.start && transfer.start <= view.end);

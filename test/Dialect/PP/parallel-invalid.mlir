@@ -19,14 +19,14 @@ pp.transfer @x1 "s1.g0" from 1 to 0 stage 1 to 0 {requires_grad, gradient_of = @
 // -----
 
 pp.schedule 0 attributes {slots = array<i64>} {
-  // expected-error @+1 {{names @x0, which is no transfer}}
+  // expected-error @+1 {{names @x0, which is not a transfer}}
   pp.send 0 @x0 microbatch 0 slot 0
 }
 
 // -----
 
 pp.schedule 0 attributes {slots = array<i64>} {
-  // expected-error @+1 {{names @x0, which is no transfer}}
+  // expected-error @+1 {{names @x0, which is not a transfer}}
   pp.recv 0 @x0 microbatch 0 slot 0
 }
 
@@ -122,27 +122,27 @@ func.func @yields_another_type(%x: tensor<4xf32>) {
 // -----
 
 pp.schedule local attributes {slots = array<i64>, slot_places = array<i64>} {
-  // expected-error @+1 {{names @x0, which is no transfer}}
+  // expected-error @+1 {{names @x0, which is not a transfer}}
   pp.copy_value @x0 microbatch 0 from slot 0 to slot 1
 }
 
 // -----
 
 pp.schedule local attributes {slots = array<i64>, slot_places = array<i64>} {
-  // expected-error @+1 {{starts or waits for something in a local schedule, which has nobody to wait for}}
+  // expected-error @+1 {{starts or waits for something in a local schedule, which runs in one process}}
   pp.wait 0
 }
 
 // -----
 
 pp.schedule 0 attributes {slots = array<i64>} {
-  // expected-error @+1 {{reaches another place from the schedule of one}}
+  // expected-error @+1 {{accesses another place in the schedule of one}}
   pp.sum_places @b0 over [0, 1]
 }
 
 // -----
 
-// expected-error @+1 {{has slot_places where it is local, and only there}}
+// expected-error @+1 {{must have slot_places if it is local, and only then}}
 pp.schedule local attributes {slots = array<i64>} {
 }
 

@@ -158,7 +158,7 @@ func.func @not_causal(%tokens: tensor<2x8xi32> {pp.input = "tokens"}, %next: ten
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<16x16xf32>
   %x = pp.embedding %w, %tokens : tensor<16x16xf32>, tensor<2x8xi32>
   %q = pp.reshape %x : tensor<2x8x16xf32> to tensor<2x1x8x16xf32>
-  // expected-error @below {{'pp.attention' op can't go position by position: it is not causal, so that each position sees those behind it}}
+  // expected-error @below {{'pp.attention' op can't be computed one position at a time: it is not causal, so each position sees later ones}}
   %o, %lse = pp.attention %q, %q, %q : tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>
   %y = pp.reshape %o : tensor<2x1x8x16xf32> to tensor<2x8x16xf32>
   %l = pp.cross_entropy %y, %next : tensor<2x8x16xf32>, tensor<2x8xi32>
@@ -173,7 +173,7 @@ func.func @learned_keys(%tokens: tensor<2x8xi32> {pp.input = "tokens"}, %next: t
   %x = pp.embedding %w, %tokens : tensor<16x16xf32>, tensor<2x8xi32>
   %q = pp.reshape %x : tensor<2x8x16xf32> to tensor<2x1x8x16xf32>
   %k = pp.broadcast %m [1, 2, 3] : tensor<1x8x16xf32> to tensor<2x1x8x16xf32>
-  // expected-error @below {{'pp.attention' op can't go position by position: the sequence is not dimension 2 of operand 1}}
+  // expected-error @below {{'pp.attention' op can't be computed one position at a time: the sequence is not dimension 2 of operand 1}}
   %o, %lse = pp.attention %q, %k, %q {causal} : tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>
   %y = pp.reshape %o : tensor<2x1x8x16xf32> to tensor<2x8x16xf32>
   %l = pp.cross_entropy %y, %next : tensor<2x8x16xf32>, tensor<2x8xi32>

@@ -71,7 +71,7 @@
 
 // RUN: sed '/^  pp.send 0 /d; /^  pp.wait 0$/d; /^  pp.run @F0 microbatch 1/d; /^  pp.send 1 /d; s/^  pp.recv 2 .*/  pp.recv 2 @x1 microbatch 0 slot 1/; s/^  pp.run @B0 microbatch 0.*/  pp.run @B0 microbatch 0 {x1 = 1 : i64}\n  pp.send 0 @x0 microbatch 0 slot 0\n  pp.run @F0 microbatch 1 {h = 1 : i64}\n  pp.send 1 @x0 microbatch 1 slot 1\n  pp.wait 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=CYCLE
 // CYCLE: error: the schedules of the places do not fit together (rank N stands for all of place N): deadlock:
-// CYCLE-NEXT: rank 0 waits for @x1 (g) of microbatch 0, place 1 to 0 (action 2, behind @F0 on microbatch 0), which rank 1 starts only after
+// CYCLE-NEXT: rank 0 waits for @x1 (g) of microbatch 0, place 1 to 0 (action 2, after @F0 on microbatch 0), which rank 1 starts only after
 // CYCLE-NEXT: rank 1 waits for @x0 (h) of microbatch 0, place 0 to 1
 
 // RUN: sed '/^  pp.send 0 /d; s/^  pp.send 1 .*/&\n  pp.send 0 @x0 microbatch 0 slot 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=ORDER

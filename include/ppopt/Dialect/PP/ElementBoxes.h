@@ -1,4 +1,4 @@
-//===- ElementBoxes.h - Which elements a view takes from where ------------===//
+//===- ElementBoxes.h - The source elements of views ----------------------===//
 
 #ifndef PPOPT_DIALECT_PP_ELEMENTBOXES_H
 #define PPOPT_DIALECT_PP_ELEMENTBOXES_H
@@ -13,13 +13,13 @@ struct ElementBox {
   SmallVector<int64_t> begin, end;
 };
 
-/// What the op that makes the box's value takes its elements from, unchanged.
-/// Nothing if it is no view and no cast to a wider integer, or where no boxes
-/// of the operands are these elements.
+/// Returns the boxes of operands whose elements the box's defining op passes on
+/// unchanged. Nothing if the op is neither a view nor a cast to a wider
+/// integer, or if no boxes of the operands have exactly these elements.
 std::optional<SmallVector<ElementBox>> seeThrough(const ElementBox &box);
 
-/// An element of a constant, or of positions, that is out of range. Nothing
-/// where there is none; failure where the elements are not known.
+/// Returns an element of a constant or an iota that is out of range; nothing if
+/// there is none. Fails if the elements are not known.
 FailureOr<std::optional<int64_t>> findBadId(const ElementBox &box,
                                             IndexRange range);
 

@@ -1,4 +1,4 @@
-//===- Interfaces.h - What an op tells the passes -------------------------===//
+//===- Interfaces.h - The interfaces of ops -------------------------------===//
 
 #ifndef PPOPT_DIALECT_PP_INTERFACES_H
 #define PPOPT_DIALECT_PP_INTERFACES_H
@@ -15,7 +15,7 @@ enum class LoopKind {
   Parallel, ///< tiles are independent
   Sum,      ///< tiles give partial results that are added
   Max,      ///< tiles give partial results whose maximum is taken
-  Whole,    ///< must not be split (the row of a softmax, a looked-up dimension)
+  Whole,    ///< must not be split (softmax rows, indexed dimensions)
 };
 
 struct Loop {
@@ -24,7 +24,7 @@ struct Loop {
 };
 
 /// The loops, major to minor, that one dimension of a tensor runs over. Empty:
-/// the dimension has size 1 or is read at a fixed place (a broadcast).
+/// the dimension has size 1 or is read at a fixed index (a broadcast).
 using DimLoops = SmallVector<unsigned, 1>;
 /// One entry for each dimension of a tensor.
 using TensorLoops = SmallVector<DimLoops, 4>;
@@ -37,10 +37,10 @@ struct IterationSpace {
   SmallVector<TensorLoops> results;
 };
 
-/// Where a tile of a result lies in the global tensor. Dimension `dim` of the
-/// local tensor begins at (first row of this tile) * `unit` of the global
-/// dimension, whose size is `globalShape[dim]`; the first row comes with the
-/// random key.
+/// The position of a tile of a result in the global tensor. Dimension `dim` of
+/// the local tensor begins at (first row of this tile) * `unit` of the global
+/// dimension, whose size is `globalShape[dim]`; the random key has the first
+/// row.
 struct TileInfo {
   int64_t dim;
   int64_t unit;
@@ -53,7 +53,7 @@ struct IndexRange {
   std::optional<int64_t> ignoreIndex;
 };
 
-/// `Never`: the op is elementary as it stands.
+/// `Never`: the op is elementary.
 enum class DecomposeAt { Model, Kernel, Never };
 
 /// Emits the read of operand `operand` at `index`.

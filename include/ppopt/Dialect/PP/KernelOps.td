@@ -8,7 +8,7 @@ include "ppopt/Dialect/PP/PlanOps.td"
 def PP_KernelOp : PP_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbol]> {
   let summary = "a fused kernel";
   let description = [{
-    Arguments and results are tensors. Each result is written to a buffer that the launch names. The body has element ops and
+    Arguments and results are tensors. Each result is written to a buffer of the launch's `outs`. The body contains element ops and
     reductions (composites are decomposed). Kernels are outlined once per shape and shared by launches.
 
     Example:
@@ -102,8 +102,8 @@ def PP_TempOp : PP_Op<"temp", [Pure]> {
 def PP_RegionOp : PP_Op<"region"> {
   let summary = "a range of the arena of a place's ranks";
   let description = [{
-    `kind` is one of docs/program.md's. `region_name` says what lies there: `param:NAME` or `params:BUCKET`, `grads:BUCKET`, `STATE:BUCKET`, `input:NAME`,
-    `slots`, `temps`, `record`, `loss`, `norm`, `global:NAME`, or `scratch:` and what is summed (a bucket or a scalar's region). The regions of a
+    `kind` is one of the kinds in docs/program.md. `region_name` names the contents: `param:NAME` or `params:BUCKET`, `grads:BUCKET`, `STATE:BUCKET`, `input:NAME`,
+    `slots`, `temps`, `record`, `loss`, `norm`, `global:NAME`, or `scratch:` and the name of what is summed (a bucket or a scalar's region). The regions of a
     place are contiguous, without gaps or overlap.
 
     Example:

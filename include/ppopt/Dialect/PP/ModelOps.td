@@ -1,6 +1,6 @@
 //===- ModelOps.td - What a model computes --------------- -*- tablegen -*-===//
 //
-// An op is its entry here and its interfaces (lib/Dialect/PP). No pass knows it by name.
+// An op is its entry here and its interfaces (lib/Dialect/PP). Passes do not refer to ops by name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,12 +11,12 @@ include "ppopt/Dialect/PP/PPBase.td"
 
 def PP_ModelOps : OpDocGroup {
   let summary = "Model ops";
-  let description = "What a model file may hold.";
+  let description = "The ops that a model file may contain.";
 }
 
 def PP_InternalOps : OpDocGroup {
   let summary = "Internal ops";
-  let description = "What the compiler makes.";
+  let description = "The ops that the compiler creates.";
 }
 
 class PP_Op<string mnemonic, list<Trait> traits = []>
@@ -45,7 +45,7 @@ defvar PP_Score = DeclareOpInterfaceMethods<PP_ScoreOpInterface>;
 // Leaves
 //===----------------------------------------------------------------------===//
 
-// An effect: a parameter without uses stays, as files of parameters name it.
+// It has an effect so that a parameter without uses is kept: parameter files contain it.
 def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
   let opDocGroup = PP_ModelOps;
   let summary = "a parameter";
@@ -90,7 +90,7 @@ def PP_ConstantOp : PP_ModelOp<"constant", [PP_Space, PP_Element, ConstantLike, 
 def PP_IotaOp : PP_ModelOp<"iota", [PP_TiledSpace, PP_Element]> {
   let summary = "each element is its global index along `dim`";
   let description = [{
-    In tasks `key` is the random key, whose row offset says where the tile lies, and `tile` says along which dimension.
+    In tasks `key` is the random key, whose row offset gives the position of the tile, and `tile` gives its dimension.
 
     Example:
 
@@ -256,7 +256,7 @@ def PP_SelectOp : PP_ModelOp<"select", [PP_Infer, PP_LinearSpace, PP_Element, PP
 def PP_CastOp : PP_ModelOp<"cast", [PP_LinearSpace, PP_Element, PP_Adjoint, SameOperandsAndResultShape]> {
   let summary = "another element type";
   let description = [{
-    A float that becomes an integer is rounded toward zero; NaN becomes 0, and what is too large the nearest integer that fits. i1 becomes 0 or 1.
+    A float that becomes an integer is rounded toward zero; NaN becomes 0, and a value out of range the nearest integer that fits. i1 becomes 0 or 1.
     Linear between floats.
 
     Example:
@@ -453,7 +453,7 @@ def PP_MatmulOp : PP_ModelOp<"matmul", [PP_Infer, PP_LinearSpace, PP_Adjoint]> {
   let summary = "matmul, with batch dimensions";
   let description = [{
     lhs is [batch..., M, K], or [batch..., K, M] with `transpose_lhs`. rhs is [batch..., K, N] or [K, N], with its last two dimensions swapped with
-    `transpose_rhs`. So a weight on the right lies as [inputs, outputs] (as GPT-2's do), or with `transpose_rhs` as [outputs, inputs] (as in PyTorch's
+    `transpose_rhs`. So a weight on the right has the layout [inputs, outputs] (as in GPT-2), or with `transpose_rhs` [outputs, inputs] (as in PyTorch's
     `nn.Linear`). Batch dimensions are not broadcast: any number in lhs if rhs has none and lhs is not transposed, else at most two, equal in both.
     bf16 accumulates in f32.
 
@@ -566,7 +566,7 @@ def PP_RmsNormOp : PP_ModelOp<"rms_norm", [PP_Space, PP_Decompose, AllTypesMatch
 def PP_EmbeddingOp : PP_ModelOp<"embedding", [PP_Infer, PP_IndexSpace, PP_Element, PP_Adjoint]> {
   let summary = "rows of a table [V, C] at ids [...]: [..., C]";
   let description = [{
-    Ids are in [0, V). The runtime checks ids that come unchanged from the model's inputs, the task all others; a step with an id that is out
+    Ids are in [0, V). The runtime checks ids that come unchanged from the model's inputs; the task checks all others. A step with an id that is out
     of range is non-finite. Linear in the table.
 
     Example:
@@ -749,7 +749,7 @@ def PP_CountOp : PP_ModelOp<"count", [PP_Space, PP_Decompose]> {
 }
 
 def PP_CheckIdsOp : PP_ModelOp<"check_ids", [PP_Decompose, AllTypesMatch<["status", "result"]>]> {
-  let summary = "notes an id that is out of range";
+  let summary = "records an id that is out of range";
   let opDocGroup = PP_InternalOps;
   let description = [{
     The result is the status, if that is not 0. Else it is the largest of the ids that are neither in [0, `size`) nor equal to `ignore_index`, where

@@ -6,8 +6,8 @@
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace mlir::pp {
-/// Declares isModelTensor(Type): whether it is what ops of a model take, a
-/// ranked tensor of static shape whose elements PP_Tensor lists (PPBase.td).
+/// Declares isModelTensor(Type), which returns whether model ops take the type:
+/// a ranked tensor of static shape whose elements PP_Tensor lists (PPBase.td).
 #include "ppopt/Dialect/PP/PPTypes.h.inc"
 } // namespace mlir::pp
 

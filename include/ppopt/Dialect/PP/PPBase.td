@@ -1,4 +1,4 @@
-//===- PPBase.td - The pp dialect, its types and attributes  -*- tablegen -*-===//
+//===- PPBase.td - The pp dialect, its types, attributes - -*- tablegen -*-===//
 
 #ifndef PPOPT_DIALECT_PP_BASE
 #define PPOPT_DIALECT_PP_BASE
@@ -47,7 +47,7 @@ class PP_Attr<string name, string mnemonic_> : AttrDef<PP_Dialect, name> {
   let mnemonic = mnemonic_;
 }
 
-/// MLIR's I64Attr, but signed in C++, as sizes, counts and numbers of places are everywhere else.
+/// MLIR's I64Attr, but signed in C++, like all sizes, counts and place numbers.
 def PP_I64Attr : TypedSignlessIntegerAttrBase<I64, "int64_t", "64-bit signless integer attribute"> {
   let convertFromStorage = "$_self.getInt()";
 }
@@ -58,7 +58,7 @@ class PP_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let genSpecializedAttr = 0;
 }
 
-def PP_InitKind : PP_Enum<"InitKind", "how a parameter begins", [
+def PP_InitKind : PP_Enum<"InitKind", "how a parameter is initialized", [
   I32EnumAttrCase<"Zeros", 0, "zeros">,
   I32EnumAttrCase<"Ones", 1, "ones">,
   I32EnumAttrCase<"Uniform", 2, "uniform">,
@@ -90,9 +90,9 @@ def PP_RoleKind : PP_Enum<"RoleKind", "what a task's argument or result is", [
   I32EnumAttrCase<"GradRange", 8, "grad_range">,   // a bucket's gradients, flat
   I32EnumAttrCase<"StateRange", 9, "state_range">, // "state:bucket": one optimizer state of a bucket, flat: tied
   I32EnumAttrCase<"Norm", 10, "norm">,         // the sum of squares of this rank's gradients: tied
-  I32EnumAttrCase<"Received", 11, "received">, // arrives from another place, by the transfer of that name
-  I32EnumAttrCase<"Cache", 12, "cache">,       // of a program that generates, what earlier positions left: tied
-  I32EnumAttrCase<"Logits", 13, "logits">,     // of a program that generates, the scores of the next token
+  I32EnumAttrCase<"Received", 11, "received">, // received from another place, by the transfer of that name
+  I32EnumAttrCase<"Cache", 12, "cache">,       // in a generating program, the values that earlier positions stored: tied
+  I32EnumAttrCase<"Logits", 13, "logits">,     // in a generating program, the scores of the next token
   I32EnumAttrCase<"Check", 14, "check">]>;     // the largest id that was out of range, or 0: tied; unique in the module
 
 def PP_RoleAttr : PP_Attr<"Role", "role"> {
@@ -102,7 +102,7 @@ def PP_RoleAttr : PP_Attr<"Role", "role"> {
 }
 
 def PP_TileAttr : PP_Attr<"Tile", "tile"> {
-  let summary = "where a tile lies in the global tensor";
+  let summary = "position of a tile in the global tensor";
   let description = [{
     Dimension `dim` of the local tensor begins at (row offset of the random key) * `unit` of the
     global tensor of shape `shape`.
@@ -112,9 +112,9 @@ def PP_TileAttr : PP_Attr<"Tile", "tile"> {
 }
 
 def PP_IdRangeAttr : PP_Attr<"IdRange", "id_range"> {
-  let summary = "what ids may be in a part of an input";
+  let summary = "the valid ids in a part of an input";
   let description = [{
-    In [`begin`, `end`) of the dimensions of one row of the batch, ids are in [0, `size`) or equal `ignored`. `source` is the op that they index.
+    In the box [`begin`, `end`) of one row of the batch, ids are in [0, `size`) or equal `ignored`. `source` is the op that uses them as indices.
   }];
   let parameters = (ins "::mlir::DenseI64ArrayAttr":$begin, "::mlir::DenseI64ArrayAttr":$end, "int64_t":$size,
                         OptionalParameter<"std::optional<int64_t>">:$ignored, StringRefParameter<>:$source);

@@ -17,8 +17,8 @@ def PP_OnOp : PP_Op<"on", [SingleBlock, RecursiveMemoryEffects, NoRegionArgument
   let summary = "marks ops with the place that they run on";
   let opDocGroup = PP_ModelOps;
   let description = [{
-    In models. It counts for all ops inside, those of called functions too, except where an inner mark says otherwise. The
-    region reads values from outside. What it yields is visible outside.
+    In models. It applies to all ops inside, including those of called functions, unless an inner `pp.on` overrides it. The
+    region reads values from outside. Its yielded values are visible outside.
 
     Example:
 
@@ -43,7 +43,7 @@ def PP_OnOp : PP_Op<"on", [SingleBlock, RecursiveMemoryEffects, NoRegionArgument
 def PP_PlaceOp : PP_Op<"place", [SingleBlock, RecursiveMemoryEffects, NoRegionArguments]> {
   let summary = "a stage: ops that run on one place";
   let description = [{
-    The region reads values from outside. What it yields is visible outside. From phase `placed` on every model op but `pp.param` and `pp.copy` is in
+    The region reads values from outside. Its yielded values are visible outside. From phase `placed` on every model op but `pp.param` and `pp.copy` is in
     one. Stages are numbered in topological order. `backward`: the stage's adjoint ops, in phase `train`. `evaluation`:
     forward ops of the stage that run in evaluation only, because training has them in the backward.
 
@@ -114,10 +114,10 @@ def PP_YieldOp : PP_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["Pla
 def PP_AddGradOp : PP_Op<"add_grad", [HasParent<"PlaceOp">, SameTypeOperands, MemoryEffects<[MemWrite]>]> {
   let summary = "adds to a parameter's gradient";
   let description = [{
-    `gradient` is a part of the gradient of the loss of the global batch with respect to `param`: what the uses of the parameter in one
-    stage give. Parts of several stages and microbatches add up. A parameter learns if some op adds to its gradient, and is never changed
-    otherwise. Autodiff puts the ops of a stage at the end of its backward region, in the order of the parameters. What a task adds goes
-    into the accumulator of its place. Where the gradient depends on no row of the batch, each of the batch's `tiles` computes the whole of
+    `gradient` is a part of the gradient of the loss of the global batch with respect to `param`: the contribution of the parameter's uses
+    in one stage. Parts of several stages and microbatches add up. A parameter learns if some op adds to its gradient, and is never changed
+    otherwise. Autodiff puts the ops of a stage at the end of its backward region, in the order of the parameters. A task adds to the accumulator of its
+    place. Where the gradient depends on no row of the batch, each of the batch's `tiles` computes the whole of
     it, and adds its share: the gradient divided by `tiles`.
 
     Example:
@@ -150,7 +150,7 @@ def PP_TaskKind : PP_Enum<"TaskKind", "what a task does", [
   I32EnumAttrCase<"BackwardWeight", 4, "backward_weight">,
   I32EnumAttrCase<"Norm", 5, "norm">,
   I32EnumAttrCase<"Update", 6, "update">,
-  I32EnumAttrCase<"Collect", 7, "collect">,    // adds the gradients of those who borrow a bucket
+  I32EnumAttrCase<"Collect", 7, "collect">,    // adds the gradients of places that borrow a bucket
   I32EnumAttrCase<"Loss", 8, "loss">]>;         // evaluation's part of a forward whose training's is in the backward
 def PP_TaskKindAttr : EnumAttr<PP_Dialect, PP_TaskKind, "task_kind"> {
   let assemblyFormat = "$value";
@@ -159,9 +159,9 @@ def PP_TaskKindAttr : EnumAttr<PP_Dialect, PP_TaskKind, "task_kind"> {
 def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> {
   let summary = "an isolated piece of a step";
   let description = [{
-    `pp.task KIND [stage N] [on P]`: of a stage, or (prologue, collect, norm, update: without a stage) of a place; P is 0 where it is not written.
-    Runs once a microbatch (prologue, forward, backward) or once a step (collect, norm, update). Each argument and result says by
-    its `pp.role` what it is; nothing else of outside can be referred to. Shapes are those of one microbatch on one rank.
+    `pp.task KIND [stage N] [on P]`: of a stage, or (prologue, collect, norm, update: without a stage) of a place; P defaults to 0.
+    Runs once per microbatch (prologue, forward, backward) or once per step (collect, norm, update). The `pp.role` of each argument and
+    result says what it is; the body can refer to nothing else outside. Shapes are those of one microbatch on one rank.
     From phase `kernels` on the arguments are buffers (memrefs), results have become arguments, a tied
     argument and result are one; `temp_bytes` is the size of the task's temporaries, the last `workspace_bytes` of which are
     library workspace.
@@ -190,7 +190,7 @@ def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> 
     ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
-    /// The role of an argument or a result; the verifier holds that each has one.
+    /// The role of an argument or a result; the verifier checks that each has one.
     ::mlir::pp::RoleAttr getArgRole(unsigned i);
     ::mlir::pp::RoleAttr getResultRole(unsigned i);
     /// The argument that result i is tied to (same role), or nothing.
@@ -219,7 +219,7 @@ def PP_ReturnOp : PP_Op<"return", [Pure, Terminator, ReturnLike, ParentOneOf<["T
 }
 
 def PP_TransferOp : PP_Op<"transfer", [Symbol]> {
-  let summary = "the contract of a value that goes from one place to another";
+  let summary = "declares a value that is sent from one place to another";
   let description = [{
     For every microbatch the saved value of that name on place `from` becomes the received value of this name on place `to`. `from_stage`
     makes it, `to_stage` is the first that reads it. `requires_grad` is set exactly if some transfer is the `gradient_of` this one: same type,

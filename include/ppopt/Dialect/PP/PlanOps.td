@@ -139,7 +139,7 @@ def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock, NoRegionArgume
     /// The place of a local schedule.
     static constexpr int64_t kAllPlaces = -1;
     bool isLocal() { return getPlace() == kAllPlaces; }
-    /// Whether actions of the place stand here.
+    /// Returns whether the schedule contains actions of the place.
     bool isOf(int64_t place) { return isLocal() || getPlace() == place; }
     /// The place that a slot is on.
     int64_t getSlotPlace(int64_t slot) { return isLocal() ? (*getSlotPlaces())[slot] : getPlace(); }

@@ -8,38 +8,38 @@
 
 namespace mlir::pp {
 
-/// The shape of a value that is a ranked tensor, as all values of model ops
-/// are.
+/// Returns the shape of a value that is a ranked tensor, as all values of model
+/// ops are.
 inline ArrayRef<int64_t> getShape(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// Elements that a tensor of a model may have: with so many, matmuls of sizes
-/// (bytes, FLOPs) still fit in 64 bits.
+/// The most elements that a tensor of a model may have. Up to this limit,
+/// products of sizes (bytes, FLOPs) fit in 64 bits.
 inline constexpr int64_t kMostElements = int64_t(1) << 40;
 
-/// Sizes may be any; their matmul need not fit in 64 bits.
+/// Takes any sizes; their product need not fit in 64 bits.
 bool hasTooManyElements(ArrayRef<int64_t> shape);
 
-/// The shape that both are broadcast to, aligned at the right as numpy does;
-/// nothing if two sizes differ and neither is 1.
+/// Returns the shape that both are broadcast to, aligned at the right as in
+/// numpy; nothing if two sizes differ and neither is 1.
 std::optional<SmallVector<int64_t>> broadcastShapes(ArrayRef<int64_t> lhs,
                                                     ArrayRef<int64_t> rhs);
 
-/// The element type of losses, statistics and accumulators of data of type
-/// `element`: f32 for bf16, else the same.
+/// Returns the element type of losses, statistics and accumulators for data of
+/// type `element`: f32 for bf16, else the same.
 Type getStatisticsType(Type element);
 
-/// The loops that a reshape's dimensions have in common.
+/// The loops that the dimensions of a reshape share.
 struct ReshapeLoops {
   SmallVector<Loop> loops;
   TensorLoops from, to;
 };
 
-/// Splits the dimensions of both shapes (of equally many elements) into common
-/// loops, major to minor: [8, 128] -> [1024] gives loops 8 and 128. Dimensions
-/// without common factors, as in [3, 4] -> [4, 3], get whole loops of their
-/// own. A size of 1 that has no counterpart has no loop.
+/// Splits the dimensions of both shapes (with equally many elements) into
+/// common loops, major to minor: [8, 128] -> [1024] gives loops 8 and 128.
+/// Dimensions without common factors, as in [3, 4] -> [4, 3], get whole loops
+/// of their own. A size of 1 without a counterpart has no loop.
 ReshapeLoops factorReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to);
 
 } // namespace mlir::pp

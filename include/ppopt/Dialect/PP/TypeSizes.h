@@ -11,18 +11,18 @@ namespace mlir::pp {
 /// Alignment in bytes of every buffer: PPOPT_ALIGNMENT of the runtime's ABI.
 inline constexpr int64_t kBufferAlignment = 64;
 
-/// Bytes of one element in memory; an i1 has a byte.
+/// Returns the bytes of one element in memory; an i1 takes a byte.
 inline int64_t getElementBytes(Type element) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
-/// Bytes of a tensor or memref of static shape.
+/// Returns the bytes of a tensor or memref of static shape.
 inline int64_t getBytes(Type type) {
   auto shaped = cast<ShapedType>(type);
   return shaped.getNumElements() * getElementBytes(shaped.getElementType());
 }
 
-/// The same, rounded up to the alignment of buffers.
+/// Returns the same, rounded up to the alignment of buffers.
 inline int64_t getAlignedBytes(Type type) {
   return llvm::alignTo(getBytes(type), kBufferAlignment);
 }
