@@ -102,23 +102,23 @@ private:
 };
 
 void Executor::setStepState(bool training) {
-  ppopt_step_state record;
-  record.lr = settings.learningRate;
-  record.weight_decay = settings.weightDecay;
-  record.beta1 = settings.beta1;
-  record.beta2 = settings.beta2;
-  record.eps = settings.eps;
-  record.momentum = settings.momentum;
-  record.bias_correction1 = 1 - std::pow(settings.beta1, settings.updates + 1);
-  record.bias_correction2 = 1 - std::pow(settings.beta2, settings.updates + 1);
-  record.clip_scale = 1;
-  record.seed = settings.seed;
-  record.step = settings.updates;
-  record.row_offset = rank.rowOffset(0);
-  record.training = training;
+  ppopt_step_state state;
+  state.lr = settings.learningRate;
+  state.weight_decay = settings.weightDecay;
+  state.beta1 = settings.beta1;
+  state.beta2 = settings.beta2;
+  state.eps = settings.eps;
+  state.momentum = settings.momentum;
+  state.bias_correction1 = 1 - std::pow(settings.beta1, settings.updates + 1);
+  state.bias_correction2 = 1 - std::pow(settings.beta2, settings.updates + 1);
+  state.clip_scale = 1;
+  state.seed = settings.seed;
+  state.step = settings.updates;
+  state.row_offset = rank.rowOffset(0);
+  state.training = training;
   for (const std::unique_ptr<PlaceMemory> &held : rank.memory)
     if (held)
-      held->record = record;
+      held->stepState = state;
 }
 
 void Executor::run(const std::vector<Action> &actions) {
@@ -184,7 +184,7 @@ void Executor::perform(const Action &action) {
 void Executor::runTask(const Action &action) {
   if (isBad && rank.program.tasks[action.task].kind == "update")
     return;
-  rank.memoryOf(action.place).record.row_offset =
+  rank.memoryOf(action.place).stepState.row_offset =
       rank.rowOffset(action.microbatch);
   for (size_t i = 0, e = action.arguments.size(); i < e; ++i)
     rank.arguments[i] = at(action, action.arguments[i]);
@@ -262,7 +262,7 @@ void Executor::takeNorm(const Action &action) {
   if (!isBad && settings.clip > 0 && *norm > settings.clip)
     for (const std::unique_ptr<PlaceMemory> &held : rank.memory)
       if (held)
-        held->record.clip_scale = settings.clip / *norm;
+        held->stepState.clip_scale = settings.clip / *norm;
 }
 
 void Executor::checkFinite() {

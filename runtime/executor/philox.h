@@ -23,11 +23,11 @@ using PhiloxBlock = std::array<uint32_t, 4>;
 philox4x32(PhiloxBlock counter, std::array<uint32_t, 2> key) {
 #pragma GCC unroll 10
   for (int round = 0; round < 10; ++round) {
-    uint64_t matmul0 = uint64_t{0xD2511F53} * counter[0];
-    uint64_t matmul1 = uint64_t{0xCD9E8D57} * counter[2];
-    counter = {uint32_t(matmul1 >> 32) ^ counter[1] ^ key[0], uint32_t(matmul1),
-               uint32_t(matmul0 >> 32) ^ counter[3] ^ key[1],
-               uint32_t(matmul0)};
+    uint64_t product0 = uint64_t{0xD2511F53} * counter[0];
+    uint64_t product1 = uint64_t{0xCD9E8D57} * counter[2];
+    counter = {
+        uint32_t(product1 >> 32) ^ counter[1] ^ key[0], uint32_t(product1),
+        uint32_t(product0 >> 32) ^ counter[3] ^ key[1], uint32_t(product0)};
     key[0] += 0x9E3779B9; // golden ratio
     key[1] += 0xBB67AE85; // sqrt(3) - 1
   }

@@ -38,14 +38,14 @@ struct Counters {
 struct PlaceMemory {
   explicit PlaceMemory(const Place &place)
       : place(place), arena(place.arenaBytes),
-        record(
+        stepState(
             *reinterpret_cast<ppopt_step_state *>(at(place.stepStateOffset))) {}
 
   char *at(int64_t offset) const { return arena.base() + offset; }
 
   const Place &place;
   Arena arena;
-  ppopt_step_state &record; ///< in the arena
+  ppopt_step_state &stepState; ///< in the arena
 };
 
 struct RankOptions {

@@ -14,6 +14,7 @@
 #include "ppopt/Transforms/Model/Entry.h"
 
 #include "mlir/IR/AsmState.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -186,7 +187,11 @@ LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
   for (pp::Phase phase : pp::getPhases().drop_front(phasesRun)) {
     PassManager manager(&context);
     pp::buildPhasePipeline(phase, manager, options, extend);
-    if (failed(manager.run(*module))) {
+    // The many conversions to LLVM are verified once, after the last.
+    bool isLowering = phase == pp::Phase::Native;
+    manager.enableVerifier(!isLowering);
+    if (failed(manager.run(*module)) ||
+        (isLowering && failed(verify(*module)))) {
       if (errorCount == 0)
         llvm::errs() << options.source << ": error: phase "
                      << pp::stringifyPhase(phase)

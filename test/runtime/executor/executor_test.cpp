@@ -211,13 +211,13 @@ TEST(Executor, RecordOfEachRun) {
     int64_t first = 18 * rank.index;
     EXPECT_EQ(rowOffsets, (std::vector<int64_t>{first, first + 6, first + 12}));
     EXPECT_EQ(trainings, (std::vector<int64_t>{1, 1, 1}));
-    EXPECT_EQ(rank.memoryOf(0).record.lr, 0.1);
-    EXPECT_EQ(rank.memoryOf(0).record.weight_decay, 0.25);
-    EXPECT_EQ(rank.memoryOf(0).record.bias_correction1, 1 - 0.125);
-    EXPECT_EQ(rank.memoryOf(0).record.bias_correction2, 1 - 0.421875);
-    EXPECT_EQ(rank.memoryOf(0).record.clip_scale, 1);
-    EXPECT_EQ(rank.memoryOf(0).record.seed, 42);
-    EXPECT_EQ(rank.memoryOf(0).record.step, 2);
+    EXPECT_EQ(rank.memoryOf(0).stepState.lr, 0.1);
+    EXPECT_EQ(rank.memoryOf(0).stepState.weight_decay, 0.25);
+    EXPECT_EQ(rank.memoryOf(0).stepState.bias_correction1, 1 - 0.125);
+    EXPECT_EQ(rank.memoryOf(0).stepState.bias_correction2, 1 - 0.421875);
+    EXPECT_EQ(rank.memoryOf(0).stepState.clip_scale, 1);
+    EXPECT_EQ(rank.memoryOf(0).stepState.seed, 42);
+    EXPECT_EQ(rank.memoryOf(0).stepState.step, 2);
   });
 }
 
