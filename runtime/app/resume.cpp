@@ -1,4 +1,4 @@
-//===- resume.cpp - Whether a run goes on from a checkpoint ---------------===//
+//===- resume.cpp - Opens the checkpoint to resume from -------------------===//
 
 #include "app/resume.h"
 
@@ -20,7 +20,8 @@ void makeFolder(const std::string &folder) {
                 error ? error.message() : "there is a file of that name");
 }
 
-/// What to do about the newest that is damaged: nothing is chosen silently.
+/// Returns advice if the newest checkpoint is damaged. An older one is never
+/// chosen silently.
 std::string adviceOn(const std::vector<CheckpointEntry> &all) {
   if (all.size() == 1)
     return "it is the only one; move it away to start anew";

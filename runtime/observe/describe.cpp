@@ -1,4 +1,4 @@
-//===- describe.cpp - What was compiled, for people -----------------------===//
+//===- describe.cpp - Prints a program for people -------------------------===//
 
 #include "observe/describe.h"
 
@@ -29,13 +29,13 @@ std::string describeParameters(const Program &program) {
   return text;
 }
 
-/// Features of a processor that are there: "+avx2", not "-avx2".
+/// Counts the features that the processor has: "+avx2", not "-avx2".
 size_t countPresent(const std::vector<std::string> &features) {
   return std::count_if(features.begin(), features.end(),
                        [](const auto &feature) { return feature[0] == '+'; });
 }
 
-/// What stands where and what goes between.
+/// Prints the places and the transfers between them.
 template <typename Line>
 void describePlaces(const Program &program, const Line &line) {
   for (const auto &transfer : program.transfers)
@@ -78,7 +78,8 @@ void describePlaces(const Program &program, const Line &line) {
 
 } // namespace
 
-/// ", values 0 to 255"; of several parts, each with where it lies in a row.
+/// Returns ", values 0 to 255"; if there are several parts, each with its
+/// position in a row.
 std::string describeParts(const runtime::Input &input) {
   std::string text;
   for (const runtime::IndexedPart &part : input.parts) {
