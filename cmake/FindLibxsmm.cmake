@@ -1,6 +1,6 @@
-# Finds libxsmm's code generator, which makes the kernels that our blocks of
-# matmuls are made of, and defines the target Libxsmm::generator: a static
-# library, without libxsmm's dispatcher and its optional BLAS.
+# Finds libxsmm's code generator, which generates the kernels for blocks of
+# matmuls, and defines the target Libxsmm::generator: a static library, without
+# libxsmm's dispatcher and its optional BLAS.
 find_library(Libxsmm_GENERATOR_LIBRARY NAMES xsmmgen)
 find_path(Libxsmm_INCLUDE_DIR NAMES libxsmm_generator.h)
 include(FindPackageHandleStandardArgs)

@@ -1,7 +1,7 @@
 # Finds oneDNN's library and header and defines the target OneDNN::dnnl.
 #
-# oneDNN's own dnnl-config.cmake is not used: where the library was built with a
-# GPU engine, as Debian's is, it asks for the development files of OpenCL, which
+# oneDNN's own dnnl-config.cmake is not used: if the library was built with a GPU
+# engine, as Debian's is, it requires the development files of OpenCL, which
 # nothing here needs.
 find_library(OneDNN_LIBRARY NAMES dnnl)
 find_path(OneDNN_INCLUDE_DIR NAMES oneapi/dnnl/dnnl.hpp)

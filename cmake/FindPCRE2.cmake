@@ -1,5 +1,6 @@
-# Finds PCRE2's static library of 8-bit code units and its header and defines the target
-# PCRE2::8bit: the tokenizer splits text by a regular expression over Unicode.
+# Finds PCRE2's header and its static library for 8-bit code units, and defines
+# the target PCRE2::8bit: the tokenizer splits text by a regular expression over
+# Unicode.
 find_library(PCRE2_STATIC_LIBRARY NAMES libpcre2-8.a)
 find_path(PCRE2_INCLUDE_DIR NAMES pcre2.h)
 include(FindPackageHandleStandardArgs)

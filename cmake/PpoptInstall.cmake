@@ -1,4 +1,4 @@
-# What `cmake --install` lays out, and the package that find_package(ppopt) reads.
+# Defines the install tree and the package that find_package(ppopt) reads.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS ppopt_runtime EXPORT ppoptTargets ARCHIVE DESTINATION lib)

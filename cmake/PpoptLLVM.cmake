@@ -1,8 +1,8 @@
-# Finds MLIR 22 and defines what the compiler's libraries are built with.
+# Finds MLIR 22 and defines functions that build the compiler's libraries.
 #
 # ppopt_add_library(NAME source... [DEPENDS target...] [LINK target...])
-#   a static library of compiler code. DEPENDS: the tablegen targets that must
-#   have run; LINK: other libraries of ours.
+#   adds a static library of compiler code. DEPENDS: the tablegen targets that
+#   must run before; LINK: other libraries of this project.
 #
 # Each source is compiled with lib/headers.h precompiled (by the library
 # PPHeaders): MLIR's headers and the dialect's take most of the time of a build.
@@ -25,7 +25,7 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 
-# Applies to one target what code that includes LLVM's headers needs.
+# Gives a target the options that code including LLVM's headers needs.
 function(ppopt_compiler_target name)
   target_include_directories(${name} PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
@@ -38,8 +38,8 @@ function(ppopt_compiler_target name)
   if(NOT LLVM_ENABLE_EH)
     target_compile_options(${name} PRIVATE -fno-exceptions)
   endif()
-  # The compiler spends its time in MLIR's and LLVM's own, optimised code: its
-  # own code is compiled for a quick build.
+  # ppopt spends its time in the optimised code of MLIR and LLVM: its own code is
+  # compiled for a quick build.
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     target_compile_options(${name} PRIVATE -O1)
   endif()

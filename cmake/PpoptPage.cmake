@@ -1,8 +1,8 @@
 # ppopt_page(TARGET FOLDER html css script...)
-#   a page for a browser, whose parts are files in the folder page/ beside the
-#   target's sources. They stand in "page.inc", which a source of the target
-#   includes; the style and script of lib/Page come before them. Scripts are in
-#   the order given.
+#   embeds a browser page whose parts are files in FOLDER, beside the target's
+#   sources. Writes pages/FOLDER.inc, which a source of the target includes. The
+#   style and script of lib/Report/PageBase come first, then the scripts in the
+#   order given.
 function(ppopt_page target folder html css)
   set(shared ${PROJECT_SOURCE_DIR}/lib/Report/PageBase)
   set(own ${CMAKE_CURRENT_SOURCE_DIR}/${folder})

@@ -1,6 +1,6 @@
 # ppopt_add_unit_test(NAME source... [LINK target...])
-#   a GoogleTest program; each of its tests is a test of ctest's, run by
-#   tools/check. Nothing where the tests are switched off.
+#   adds a GoogleTest program; each of its tests is a CTest test, run by
+#   tools/check. Does nothing if PPOPT_BUILD_TESTS is off.
 include(GoogleTest)
 if(PPOPT_BUILD_TESTS)
   find_package(GTest REQUIRED)

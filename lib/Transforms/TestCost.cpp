@@ -1,4 +1,4 @@
-//===- TestCost.cpp - A remark with each op's work ------------------------===//
+//===- TestCost.cpp - Emits a remark with each op's work ------------------===//
 
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Transforms/Passes.h"

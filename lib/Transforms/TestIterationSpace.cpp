@@ -54,7 +54,7 @@ void print(raw_ostream &os, const IterationSpace &space) {
   print(os, space.results);
 }
 
-/// Every set of operands that the op is linear in.
+/// Prints every set of operands that the op is linear in.
 void printLinear(raw_ostream &os, IterationSpaceOpInterface op) {
   StringRef separator = "; linear in ";
   for (unsigned bits = 1; bits < (1u << op->getNumOperands()); ++bits) {
@@ -71,7 +71,8 @@ void printLinear(raw_ostream &os, IterationSpaceOpInterface op) {
   }
 }
 
-/// Each tensor has an entry, each dimension is covered by its loops.
+/// Checks that each tensor has an entry and that its loops cover each
+/// dimension.
 LogicalResult check(Operation *op, const IterationSpace &space,
                     ValueRange values, ArrayRef<TensorLoops> tensors) {
   if (values.size() != tensors.size())

@@ -1,4 +1,4 @@
-//===- background_thread.cpp - Work beside the training -------------------===//
+//===- background_thread.cpp - Jobs that run beside the training ----------===//
 
 #include "base/background_thread.h"
 

@@ -1,4 +1,4 @@
-//===- background_thread.h - Work beside the training ---------------------===//
+//===- background_thread.h - Jobs that run beside the training ------------===//
 
 #ifndef PPOPT_RUNTIME_BASE_BACKGROUND_THREAD_H
 #define PPOPT_RUNTIME_BASE_BACKGROUND_THREAD_H
@@ -13,29 +13,30 @@
 
 namespace ppopt::train {
 
-/// A thread that does one job at a time. No signal is handled on it: writing
-/// beyond a limit of file sizes is an error there like a full disk.
+/// A thread that runs one job at a time. It blocks all signals. So writing
+/// beyond a file size limit (SIGXFSZ) is an error there, like a full disk.
 class BackgroundThread {
 public:
   BackgroundThread();
-  /// Tells a job that runs to stop, and waits for its end.
+  /// Asks a running job to stop and waits for it.
   ~BackgroundThread();
   BackgroundThread(const BackgroundThread &) = delete;
   BackgroundThread &operator=(const BackgroundThread &) = delete;
 
-  /// The one before must have ended.
+  /// Starts a job. The previous job must have ended.
   void start(std::function<void()> job);
 
   bool isBusy() const { return busy_; }
-  /// From now on `flag`, which must outlive the thread, is 1 while a job runs.
+  /// From now on sets `flag` to 1 while a job runs. `flag` must outlive the
+  /// thread.
   void publish(std::atomic<int64_t> &flag) { published_ = &flag; }
-  /// Until the job has ended. `check` is called now and then, and may throw.
+  /// Blocks until the job has ended. Calls `check` periodically; it may throw.
   void wait(const std::function<void()> &check);
 
-  /// What the last job threw; empty if it did not.
+  /// Returns what the last job threw; empty if it did not throw.
   const std::string &error() const { return error_; }
 
-  /// A job that takes long asks now and then, and throws.
+  /// A long job polls this and throws if it is true.
   bool shouldStop() const { return stop_; }
 
 private:
@@ -47,7 +48,7 @@ private:
   std::atomic<bool> busy_{false}, stop_{false};
   std::string error_;
   std::atomic<int64_t> *published_ = nullptr;
-  std::thread thread_; ///< last: it uses the others
+  std::thread thread_; ///< last: it uses the other members
 };
 
 } // namespace ppopt::train

@@ -2,7 +2,7 @@
 
 #include "base/checksum.h"
 
-// All of the library is in its header: executables need no other.
+// xxHash as a header only: executables need no library.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

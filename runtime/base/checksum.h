@@ -10,7 +10,7 @@
 
 namespace ppopt::train {
 
-/// XXH3 of 128 bits over bytes that come in pieces (`xxhsum -H128` computes the
+/// 128-bit XXH3 of bytes that arrive in pieces (`xxhsum -H128` computes the
 /// same).
 class Checksum {
 public:
@@ -20,7 +20,7 @@ public:
   Checksum &operator=(const Checksum &) = delete;
 
   void add(const void *data, uint64_t bytes);
-  /// Of all bytes so far: 32 hexadecimal digits.
+  /// Returns the checksum of all bytes so far: 32 hexadecimal digits.
   std::string hexadecimal() const;
 
   static std::string of(std::string_view bytes);

@@ -1,9 +1,9 @@
-//===- error.h - The one exception of the runtime -------------------------===//
+//===- error.h - The exception of the runtime -----------------------------===//
 //
-// Everything in the runtime that cannot go on throws `Error`. `main` prints the
-// message as one line after "error: " and exits with status 1; a rank that
-// throws takes the other ranks down with it (runtime/comm). The message says
-// what is wrong, where, and what to do about it.
+// Code in the runtime that cannot continue throws `Error`. `main` prints the
+// message as one line after "error: " and exits with status 1. A rank that
+// throws ends the other ranks too (runtime/comm). The message says what is
+// wrong, where, and what to do about it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
-//===- fmt_library.cpp - The functions of fmt that are not inline ---------===//
+//===- fmt_library.cpp - The non-inline functions of fmt ------------------===//
 //
-// fmt is compiled into the runtime: Debian has it as a shared library only, and
-// an executable is to run where that is not installed.
+// fmt is compiled into the runtime: Debian packages it as a shared library
+// only, and executables must run where it is not installed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,7 +9,8 @@
 
 FMT_BEGIN_NAMESPACE
 namespace detail {
-// What fmt/format.h declares as instantiated elsewhere, or uses as if it were.
+// The functions that fmt/format.h declares as instantiated elsewhere, or uses
+// as if they were.
 template FMT_API auto thousands_sep_impl<char>(locale_ref)
     -> thousands_sep_result<char>;
 template FMT_API auto decimal_point_impl(locale_ref) -> char;

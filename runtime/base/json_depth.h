@@ -1,4 +1,4 @@
-//===- json_depth.h - JSON that somebody else may have written ------------===//
+//===- json_depth.h - Parsing JSON from untrusted files -------------------===//
 
 #ifndef PPOPT_RUNTIME_BASE_JSON_DEPTH_H
 #define PPOPT_RUNTIME_BASE_JSON_DEPTH_H
@@ -14,9 +14,8 @@
 
 namespace ppopt::runtime {
 
-/// For json::parse of a file that somebody else may have written: throws Error
-/// where it is nested deeper than anything of ours, for what prints a document
-/// recurses.
+/// A callback for json::parse of an untrusted file. Throws Error if the file is
+/// nested deeper than any of ours: printing a document recurses.
 inline nlohmann::json::parser_callback_t limitDepth(const std::string &path) {
   return [path](int depth, nlohmann::json::parse_event_t, nlohmann::json &) {
     if (depth > 32)
@@ -25,9 +24,9 @@ inline nlohmann::json::parser_callback_t limitDepth(const std::string &path) {
   };
 }
 
-/// For json::parse, which would silently keep the last of two equal keys of an
-/// object: calls `found` with such a key and its depth (1 for
-/// those of the whole document's object).
+/// A callback for json::parse, which silently keeps the last of two equal keys
+/// of an object. Calls `found` with each repeated key and its depth (1 for the
+/// keys of the document's outermost object).
 inline nlohmann::json::parser_callback_t
 findRepeatedKeys(std::function<void(int depth, const std::string &key)> found) {
   // keys[d] holds the keys of the object that is open at depth d.
@@ -47,7 +46,7 @@ findRepeatedKeys(std::function<void(int depth, const std::string &key)> found) {
       };
 }
 
-/// What a parse error says, without the library's number of it.
+/// Returns the text of a parse error without the library's error number.
 inline std::string reasonOf(const nlohmann::json::exception &error) {
   // "[json.exception.parse_error.101] parse error at …" -> "parse error at …"
   std::string reason = error.what();

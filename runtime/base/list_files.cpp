@@ -1,4 +1,4 @@
-//===- list_files.cpp - The files that paths name -------------------------===//
+//===- list_files.cpp - Expands paths to files ----------------------------===//
 
 #include "base/list_files.h"
 
@@ -16,12 +16,12 @@ namespace {
 using runtime::Error;
 namespace fs = std::filesystem;
 
-/// Adds the files under a folder. Hidden files and folders (a version
-/// control's) are not data.
+/// Adds the files in a folder. Hidden files and folders (for example of version
+/// control) are not data.
 void listFolder(const std::string &folder, const std::string &flag,
                 const std::string &extension, std::vector<std::string> &files) {
   size_t before = files.size();
-  // Normal paths do not begin with "./".
+  // Normalized paths do not begin with "./".
   size_t cut = folder == "." ? 2 : 0;
   std::error_code error;
   fs::recursive_directory_iterator entries(folder, error), end;
@@ -42,7 +42,7 @@ void listFolder(const std::string &folder, const std::string &flag,
                 extension.empty() ? "" : extension + " ");
 }
 
-/// Without "./", "a/../" and a slash at the end.
+/// Removes "./", "a/../" and a trailing slash.
 fs::path normal(const std::string &path) {
   fs::path normal = fs::path(path).lexically_normal();
   return normal.has_filename() || !normal.has_relative_path()

@@ -1,4 +1,4 @@
-//===- list_files.h - The files that paths name ---------------------------===//
+//===- list_files.h - Expands paths to files ------------------------------===//
 
 #ifndef PPOPT_RUNTIME_BASE_LIST_FILES_H
 #define PPOPT_RUNTIME_BASE_LIST_FILES_H
@@ -9,19 +9,20 @@
 
 namespace ppopt::train {
 
-/// The files at these paths and, recursively, in these folders, as normal
-/// paths: sorted, however what was given is ordered. What begins with a dot is
-/// left out in folders, and so is what does not end in `extension`, if there is
-/// one. Throws Error that begins with `flag` where a path or a file is missing,
-/// or a file is there twice.
+/// Returns the files at these paths and, recursively, in these folders, as
+/// normalized paths. They are sorted, whatever the order of `paths`. In
+/// folders, skips names that begin with a dot and, if `extension` is given,
+/// files without it. Throws Error that begins with `flag` if a path is missing,
+/// a folder has no files, or a file occurs twice.
 std::vector<std::string> listFiles(const std::vector<std::string> &paths,
                                    const std::string &flag,
                                    const std::string &extension = "");
 
-/// Whether a folder that is listed so has a file of that path in it.
+/// Returns whether listing a folder this way includes a file of that path in
+/// it.
 bool isListed(std::string_view path, const std::string &extension);
 
-/// The paths as a user gave them, the first few: "a, b, c and 2 more".
+/// Returns the first few paths as the user gave them: "a, b, c and 2 more".
 std::string describePaths(const std::vector<std::string> &paths);
 
 } // namespace ppopt::train

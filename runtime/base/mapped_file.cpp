@@ -39,7 +39,7 @@ Descriptor &Descriptor::operator=(Descriptor &&other) noexcept {
 }
 
 Descriptor openToRead(const std::string &path) {
-  // Without O_NONBLOCK a pipe's opening would wait for who writes to it.
+  // Without O_NONBLOCK, opening a pipe blocks until it has a writer.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.isOpen())
     failWithErrno(path, "cannot open");
@@ -65,7 +65,7 @@ Mapping::Mapping(const Descriptor &file, uint64_t bytes,
                  const std::string &path)
     : size_(bytes) {
   if (size_ == 0)
-    return; // mmap refuses an empty mapping
+    return; // mmap rejects an empty mapping
   void *address =
       ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.value(), 0);
   if (address == MAP_FAILED)

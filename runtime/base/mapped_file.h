@@ -13,7 +13,7 @@ namespace ppopt::train {
 
 using runtime::Error;
 
-/// A descriptor, closed with the object.
+/// A file descriptor, closed by the destructor.
 class Descriptor {
 public:
   explicit Descriptor(int value = -1) : value_(value) {}
@@ -28,13 +28,13 @@ private:
   int value_;
 };
 
-/// Opens a file for reading. Throws Error with one line that names it.
+/// Opens a file for reading. Throws Error with one line that names the file.
 Descriptor openToRead(const std::string &path);
 
-/// By what a file is seen to have been changed.
+/// What detects that a file has changed.
 struct FileState {
   uint64_t bytes = 0;
-  int64_t written = 0; ///< when last, in ns since 1970
+  int64_t written = 0; ///< last modification, in ns since 1970
 
   bool operator==(const FileState &other) const {
     return bytes == other.bytes && written == other.written;
@@ -42,15 +42,15 @@ struct FileState {
   bool operator!=(const FileState &other) const { return !(*this == other); }
 };
 
-/// Throws Error, with one line that begins with `path`, where it is not a
-/// regular file.
+/// Throws Error, with one line that begins with `path`, if it is not a regular
+/// file.
 FileState stateOf(const Descriptor &file, const std::string &path);
 
-/// Bytes of a file, mapped read-only for as long as the object lives.
+/// The bytes of a file, mapped read-only for the lifetime of the object.
 class Mapping {
 public:
   Mapping() = default;
-  /// The first `bytes` bytes. Throws Error that names the file.
+  /// Maps the first `bytes` bytes. Throws Error that names the file.
   Mapping(const Descriptor &file, uint64_t bytes, const std::string &path);
   ~Mapping() { unmap(); }
   Mapping(Mapping &&other) noexcept;
@@ -66,7 +66,7 @@ private:
   uint64_t size_ = 0;
 };
 
-/// All of a regular file. Throws Error with one line that names the file.
+/// A whole regular file. Throws Error with one line that names the file.
 class MappedFile {
 public:
   explicit MappedFile(const std::string &path);

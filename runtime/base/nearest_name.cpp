@@ -1,4 +1,4 @@
-//===- nearest_name.cpp - What the user may have meant --------------------===//
+//===- nearest_name.cpp - Suggests a name for a misspelled one ------------===//
 
 #include "base/nearest_name.h"
 

@@ -1,4 +1,4 @@
-//===- nearest_name.h - What the user may have meant ----------------------===//
+//===- nearest_name.h - Suggests a name for a misspelled one --------------===//
 
 #ifndef PPOPT_RUNTIME_BASE_NEAREST_NAME_H
 #define PPOPT_RUNTIME_BASE_NEAREST_NAME_H
@@ -8,9 +8,8 @@
 
 namespace ppopt::train {
 
-/// The known name with the fewest insertions, deletions and replacements from
-/// `name`; the first of several. Empty where none is known or all are so far
-/// that naming one would not help.
+/// Returns the known name with the smallest edit distance to `name`; the first
+/// of several. Returns an empty string if none is close enough to help.
 std::string nearestName(const std::string &name,
                         const std::vector<std::string> &known);
 

@@ -1,4 +1,4 @@
-//===- output_file.cpp - A new file, written from its beginning -----------===//
+//===- output_file.cpp - A new file, written sequentially -----------------===//
 
 #include "base/output_file.h"
 

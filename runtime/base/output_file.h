@@ -1,4 +1,4 @@
-//===- output_file.h - A new file, written from its beginning -------------===//
+//===- output_file.h - A new file, written sequentially -------------------===//
 
 #ifndef PPOPT_RUNTIME_BASE_OUTPUT_FILE_H
 #define PPOPT_RUNTIME_BASE_OUTPUT_FILE_H
@@ -11,8 +11,7 @@ namespace ppopt::train {
 /// Every call throws Error with the path and the system's reason.
 class OutputFile {
 public:
-  /// Creates the file, or empties the one that is there. Messages name it as
-  /// `shown`.
+  /// Creates the file, or truncates an existing one. Messages call it `shown`.
   OutputFile(const std::string &path, const std::string &shown);
   explicit OutputFile(const std::string &path) : OutputFile(path, path) {}
   ~OutputFile();
@@ -20,7 +19,7 @@ public:
   OutputFile &operator=(const OutputFile &) = delete;
 
   void write(const void *data, uint64_t bytes);
-  /// What was written is on the disk on return.
+  /// Returns once all written data is on the disk.
   void sync();
   void close();
 

@@ -1,4 +1,4 @@
-//===- printed_output.cpp - What a program prints -------------------------===//
+//===- printed_output.cpp - Output to the terminal ------------------------===//
 
 #include "base/printed_output.h"
 
@@ -11,7 +11,7 @@ namespace ppopt::train {
 namespace {
 
 std::atomic<int> lost{0};             ///< errno of the first failure
-std::atomic<bool> isErrorLost{false}; ///< it was of standard error
+std::atomic<bool> isErrorLost{false}; ///< whether that was on standard error
 
 std::string describeLoss(int error) {
   return std::string("cannot write to standard ") +
@@ -31,14 +31,15 @@ void printOutput(std::string_view text, std::FILE *stream) {
     return;
   isErrorLost = stream == stderr;
   std::string warning = "warning: " + describeLoss(error) +
-                        "; what is printed is lost, all else goes on\n";
+                        "; printed output is lost, and the run continues\n";
   std::fwrite(warning.data(), 1, warning.size(), stderr);
 }
 
 std::string lostOutput() {
   int error = lost.load();
-  return error == 0 ? ""
-                    : describeLoss(error) + "; what was printed is incomplete";
+  return error == 0
+             ? ""
+             : describeLoss(error) + "; the printed output is incomplete";
 }
 
 } // namespace ppopt::train

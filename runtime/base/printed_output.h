@@ -1,4 +1,4 @@
-//===- printed_output.h - What a program prints ---------------------------===//
+//===- printed_output.h - Output to the terminal --------------------------===//
 
 #ifndef PPOPT_RUNTIME_BASE_PRINTED_OUTPUT_H
 #define PPOPT_RUNTIME_BASE_PRINTED_OUTPUT_H
@@ -9,12 +9,12 @@
 
 namespace ppopt::train {
 
-/// Prints to standard output, or error, at once. Where that fails (a full
-/// disk), a warning says so once, and all goes on: a run is worth more than its
-/// lines. A pipe that nobody reads any more is no failure.
+/// Prints to `stream` and flushes. On failure (for example a full disk), warns
+/// once and continues: a run is worth more than its output. A closed pipe is
+/// not a failure.
 void printOutput(std::string_view text, std::FILE *stream = stdout);
 
-/// Why something that was printed is lost; empty where nothing is.
+/// Returns why printed output was lost; empty if none was.
 std::string lostOutput();
 
 } // namespace ppopt::train

@@ -1,4 +1,4 @@
-//===- signals_blocked.h - Threads that leave signals to others -----------===//
+//===- signals_blocked.h - Threads that do not handle signals -------------===//
 
 #ifndef PPOPT_RUNTIME_BASE_SIGNALS_BLOCKED_H
 #define PPOPT_RUNTIME_BASE_SIGNALS_BLOCKED_H
@@ -7,9 +7,9 @@
 
 namespace ppopt::comm {
 
-/// While it lives, this thread and those that it starts, which keep its mask,
-/// leave signals to the process's other threads, but for those that a thread's
-/// own faults raise.
+/// While it lives, this thread and the threads that it starts, which inherit
+/// its mask, leave signals to the other threads of the process. Signals that a
+/// thread's own faults raise are not blocked.
 class SignalsBlocked {
 public:
   SignalsBlocked() {

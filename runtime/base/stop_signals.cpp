@@ -11,10 +11,10 @@ namespace {
 
 struct StopSignal {
   int number;
-  bool endsAtOnceLater; ///< the second of its kind
+  bool endsAtOnceLater; ///< whether a second one ends the process
 };
-// A terminal that goes away sends SIGHUP by the system and by the shell, and
-// each line to a pipe that nobody reads is a SIGPIPE.
+// When a terminal closes, both the system and the shell send SIGHUP. Each line
+// to a closed pipe raises SIGPIPE.
 constexpr StopSignal kSignals[] = {{SIGTERM, true},
                                    {SIGUSR1, true},
                                    {SIGINT, true},
@@ -27,8 +27,8 @@ static_assert(std::atomic<int>::is_always_lock_free,
 
 void noteSignal(int signal) { lastSignal.store(signal); }
 
-/// nohup's SIGHUP stays ignored, and so does SIGPIPE. The others are for this
-/// program, though shells ignore SIGINT for what they start in the background.
+/// Keeps SIGHUP (nohup) and SIGPIPE ignored if they are. Handles the others
+/// even if ignored: shells ignore SIGINT for what they start in the background.
 void setHandler(const StopSignal &signal, void (*handler)(int)) {
   struct sigaction action = {};
   if (!signal.endsAtOnceLater &&
@@ -37,7 +37,7 @@ void setHandler(const StopSignal &signal, void (*handler)(int)) {
     return;
   action = {};
   action.sa_handler = handler;
-  // Reading and writing files go on.
+  // Restart interrupted reads and writes of files.
   action.sa_flags = SA_RESTART | (signal.endsAtOnceLater ? SA_RESETHAND : 0);
   ::sigaction(signal.number, &action, nullptr);
 }
@@ -50,7 +50,8 @@ StopSignals::StopSignals() {
 }
 
 StopSignals::~StopSignals() {
-  // A late SIGPIPE or SIGHUP finds a run that has ended.
+  // Keep the handlers of SIGPIPE and SIGHUP: a late one finds a run that has
+  // ended.
   for (const StopSignal &signal : kSignals)
     if (signal.endsAtOnceLater)
       setHandler(signal, SIG_DFL);

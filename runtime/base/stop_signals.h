@@ -7,10 +7,11 @@
 
 namespace ppopt::train {
 
-/// While it lives, SIGTERM, SIGUSR1, SIGINT, SIGHUP and SIGPIPE are only noted:
-/// the run finishes its step. A second one of the same kind of the first three
-/// does what it always does: it ends the process at once. Those that were
-/// ignored when the program started stay ignored. One object a process.
+/// While it lives, SIGTERM, SIGUSR1, SIGINT, SIGHUP and SIGPIPE are only noted,
+/// so that the run finishes its step. A second SIGTERM, SIGUSR1 or SIGINT has
+/// its default effect: it ends the process at once. SIGHUP and SIGPIPE stay
+/// ignored if they were ignored when the program started. At most one object
+/// per process.
 class StopSignals {
 public:
   StopSignals();
@@ -18,14 +19,14 @@ public:
   StopSignals(const StopSignals &) = delete;
   StopSignals &operator=(const StopSignals &) = delete;
 
-  /// The last signal that this process got; 0 for none.
+  /// Returns the last of these signals that the process received; 0 for none.
   static int noted();
 };
 
-/// "SIGTERM".
+/// Returns a name such as "SIGTERM".
 std::string signalName(int signal);
 
-/// The exit status of a run that a signal stopped, as a shell counts.
+/// Returns the exit status of a run that a signal stopped, as shells report it.
 constexpr int stopStatus(int signal) { return 128 + signal; }
 
 } // namespace ppopt::train

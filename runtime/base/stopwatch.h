@@ -1,4 +1,4 @@
-//===- stopwatch.h - Time since a moment ----------------------------------===//
+//===- stopwatch.h - Measures elapsed time --------------------------------===//
 
 #ifndef PPOPT_RUNTIME_BASE_STOPWATCH_H
 #define PPOPT_RUNTIME_BASE_STOPWATCH_H
@@ -7,7 +7,7 @@
 
 namespace ppopt::train {
 
-/// Runs from its construction on.
+/// Starts when it is constructed.
 class Stopwatch {
 public:
   using Clock = std::chrono::steady_clock;

@@ -1,4 +1,4 @@
-//===- usage_error.h - A command line that cannot be meant ----------------===//
+//===- usage_error.h - An invalid command line ----------------------------===//
 
 #ifndef PPOPT_RUNTIME_BASE_USAGE_ERROR_H
 #define PPOPT_RUNTIME_BASE_USAGE_ERROR_H
@@ -9,7 +9,7 @@ namespace ppopt::train {
 
 using runtime::Error;
 
-/// A command line that cannot be meant; the executable exits with status 2.
+/// An invalid command line; the executable exits with status 2.
 class UsageError : public Error {
 public:
   using Error::Error;

@@ -1,4 +1,4 @@
-//===- activity.cpp - What a rank is doing, for those who watch it --------===//
+//===- activity.cpp - What a rank is doing, for the watch -----------------===//
 
 #include "comm/activity.h"
 
@@ -15,7 +15,7 @@ Activity::State Activity::read() const {
   state.waitsIn = waitsIn.load(std::memory_order_relaxed);
   state.operation = operation.load(std::memory_order_relaxed);
   state.waitsFor = waitsFor.load(std::memory_order_relaxed);
-  // Whoever waits long enough to be of interest stands still.
+  // A wait that is long enough to matter does not change while it is read.
   if (began == 0 || waitBegan.load(std::memory_order_acquire) != began)
     began = 0;
   state.waited = began == 0

@@ -1,8 +1,8 @@
-//===- activity.h - What a rank is doing, for those who watch it ----------===//
+//===- activity.h - What a rank is doing, for the watch -------------------===//
 //
-// A rank's own thread publishes where it is with a few plain stores; the watch
-// (watch.h) reads it from another thread, at any moment. Nothing waits for
-// anything, nothing is allocated in a step.
+// A rank's own thread publishes its state with a few plain stores. The watch
+// (watch.h) reads it from another thread, at any moment. Nothing blocks, and a
+// step allocates nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,21 +22,21 @@ class Activity {
 public:
   enum class Part : int32_t { Starting, Step, Evaluation, Between, Ending };
   enum class WaitsIn : int32_t { Nothing, Operation, Message, Barrier, End };
-  static constexpr int anyRank = -1; ///< it is not known for which
+  static constexpr int anyRank = -1; ///< the rank waited for is unknown
 
   /// What the rank was doing at one moment.
   struct State {
     Part part;
-    int64_t step;   ///< from 1: the one that runs, or the last one
+    int64_t step;   ///< from 1: the running step, or the last one
     int32_t action; ///< index in the list of the step or evaluation; or -1
     WaitsIn waitsIn;
-    int32_t operation; ///< of Channels, where it waits in one
+    int32_t operation; ///< the operation of Channels that it waits in
     int32_t waitsFor;  ///< a rank, or anyRank
-    double waited;     ///< seconds; 0 where it does not wait
+    double waited;     ///< seconds; 0 if it does not wait
   };
   using Describe = std::function<std::string(const State &)>;
 
-  // By the rank's own thread.
+  // Called by the rank's own thread.
   void enter(Part next, int64_t steps) {
     set(action, -1);
     set(step, steps);
@@ -44,7 +44,7 @@ public:
   }
   void enterAction(int64_t index) { set(action, static_cast<int32_t>(index)); }
 
-  /// While the rank stands. The clock is read where on() is first called.
+  /// The scope of a wait. Reads the clock in the first call of on().
   class Wait {
   public:
     explicit Wait(Activity &of) : of(of) {}
@@ -70,20 +70,20 @@ public:
     bool begun = false;
   };
 
-  /// How long a wait may take; 0: for ever.
+  /// Sets how long a wait may take, in seconds; 0: no limit.
   void setTimeout(double seconds) { set(timeoutSeconds, seconds); }
   double timeout() const {
     return timeoutSeconds.load(std::memory_order_relaxed);
   }
 
-  /// Says in words what a rank is doing, until the describer is set to null.
-  /// Called by another thread.
+  /// Sets the function that describes in words what the rank is doing, or null.
+  /// The watch calls it from another thread.
   void setDescriber(Describe newDescriber) {
     std::lock_guard<std::mutex> guard(lock);
     describer = std::move(newDescriber);
   }
 
-  // By those who watch.
+  // Called by the watch.
   State read() const;
   std::string describe(const State &state) const;
 
@@ -101,15 +101,16 @@ private:
   std::atomic<WaitsIn> waitsIn{WaitsIn::Nothing};
   std::atomic<int32_t> operation{-1};
   std::atomic<int32_t> waitsFor{anyRank};
-  std::atomic<int64_t> waitBegan{0}; ///< by the clock; 0: does not wait
+  std::atomic<int64_t> waitBegan{0}; ///< time of the clock; 0: does not wait
   std::atomic<double> timeoutSeconds{0};
-  mutable std::mutex lock; ///< of the describer
+  mutable std::mutex lock; ///< guards the describer
   Describe describer;
 };
 
-/// "step 12": the rank's part in words.
+/// Describes what part of the run the rank is in: "step 12".
 std::string describePart(const Activity::State &state);
-/// "waits 10.1 s for rank 1", "waits 3.0 s"; empty where it does not wait.
+/// Describes the wait: "waits 10.1 s for rank 1", "waits 3.0 s". Empty if the
+/// rank does not wait.
 std::string describeWait(const Activity::State &state);
 
 } // namespace ppopt::comm

@@ -1,8 +1,7 @@
-//===- add_elements.cpp - The additions of a reduction
-//----------------------===//
+//===- add_elements.cpp - The additions of a reduction --------------------===//
 //
-// The runtime is compiled for any x86-64; these loops exist once for each
-// vector width, chosen at the first call.
+// The runtime is compiled for baseline x86-64. These loops are compiled once
+// per vector width; the first call chooses one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +12,7 @@
 namespace ppopt::comm {
 namespace {
 
-/// Storage of one bf16.
+/// The storage of one bf16.
 struct BFloat16 {
   uint16_t bits;
 };
@@ -25,9 +24,9 @@ inline float widen(BFloat16 value) {
   return result;
 }
 
-/// To nearest even. A NaN stays one: that of a sum of two widened values has an
-/// empty low half (it is an operand's, or the processor's own), so that nothing
-/// is carried into its exponent.
+/// Rounds to nearest even. A NaN stays a NaN: a NaN sum of two widened values
+/// has an empty low half (it is an operand's NaN or the processor's default),
+/// so rounding carries nothing into its exponent.
 inline BFloat16 narrow(float sum) {
   uint32_t bits;
   std::memcpy(&bits, &sum, sizeof bits);
@@ -36,7 +35,7 @@ inline BFloat16 narrow(float sum) {
 
 inline float add(float a, float b) { return a + b; }
 inline double add(double a, double b) { return a + b; }
-/// Wraps around, as two's complement does.
+/// Wraps around in two's complement.
 inline uint32_t add(uint32_t a, uint32_t b) { return a + b; }
 inline uint64_t add(uint64_t a, uint64_t b) { return a + b; }
 inline BFloat16 add(BFloat16 a, BFloat16 b) {

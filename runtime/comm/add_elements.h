@@ -1,5 +1,4 @@
-//===- add_elements.h - The additions of a reduction
-//------------------------===//
+//===- add_elements.h - The additions of a reduction ----------------------===//
 
 #ifndef PPOPT_COMM_ADD_ELEMENTS_H
 #define PPOPT_COMM_ADD_ELEMENTS_H
@@ -10,9 +9,10 @@
 
 namespace ppopt::comm {
 
-/// sum[i] += other[i]. The buffers do not overlap and need no alignment beyond
-/// the element's. The bits are the same on every instruction set: one addition
-/// an element, bf16 in f32 and rounded to nearest even.
+/// Computes sum[i] += other[i]. The buffers do not overlap and need no
+/// alignment beyond the element's. The bits are the same on every instruction
+/// set: one addition per element; bf16 is added in f32 and rounded to nearest
+/// even.
 void addElements(void *sum, const void *other, int64_t elements,
                  ElementType type);
 

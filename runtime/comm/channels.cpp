@@ -1,5 +1,4 @@
-//===- channels.cpp - The actions start and wait
-//----------------------------===//
+//===- channels.cpp - The actions start and wait --------------------------===//
 
 #include "comm/channels.h"
 
@@ -12,8 +11,8 @@ namespace {
 
 enum class Stage { Idle, InFlight, Done };
 
-/// Numbers of operations in the order of their starts, without allocation once
-/// there is room for each collective of the channel once.
+/// Operation numbers in the order of their starts. Does not allocate once it
+/// has room for each collective of the channel.
 class Queue {
 public:
   void makeRoom() { slots.push_back(-1); }
@@ -44,9 +43,9 @@ std::string spellRanks(const Group &group) {
 
 struct Channels::Operation {
   std::string name;
-  const char *kind; ///< for messages: "collective", "transfer"
+  const char *kind; ///< "collective" or "transfer", for messages
   Stage stage = Stage::Idle;
-  Request request;            ///< of a transfer, or of the library's collective
+  Request request;            ///< of a transfer or a native collective
   Channel *channel = nullptr; ///< of a collective
   CollectiveSpec collective;
   TransferSpec transfer;
@@ -57,8 +56,8 @@ struct Channels::Channel {
   int number = 0;
   Group group;
   Queue queue;
-  Ring ring;            ///< runs the queue's front
-  int nativeGroup = -1; ///< of the library's collectives
+  Ring ring;            ///< runs the front of the queue
+  int nativeGroup = -1; ///< of native collectives
 };
 
 Channels::Channels(Transport &transport, Mesh mesh, Collectives collectives)
@@ -70,7 +69,7 @@ Channels::Channels(Transport &transport, Mesh mesh, Collectives collectives)
   if (mode == Collectives::Native && !transport.nativeCollectives())
     throw std::invalid_argument(
         std::string("--collectives=mpi: ranks that are ") + transport.kind() +
-        " have no MPI to hand collectives to; start the ranks with mpirun or "
+        " have no MPI collectives; start the ranks with mpirun or "
         "use --collectives=ring");
 }
 
@@ -170,8 +169,8 @@ int Channels::define(const TransferSpec &spec) {
   return static_cast<int>(operations.size()) - 1;
 }
 
-/// A group is opened by all its ranks together. Ranks of different places have
-/// different channels; one order by number keeps them from waiting in a circle.
+/// All ranks of a group open it together. Ranks of different places have
+/// different channels. Opening in ascending order avoids a cycle of waits.
 void Channels::open(int transfers) {
   transport.reserve(transfers);
   transfersInFlight.reserve(transfers);
@@ -258,7 +257,7 @@ void Channels::progressCollectives() {
     }
 }
 
-/// Looking at each is only worth while where something has completed.
+/// Testing each transfer is only worthwhile if something has completed.
 void Channels::progressTransfers(uint64_t completions) {
   if (transfersInFlight.empty() || completions == seenCompletions)
     return;
@@ -302,7 +301,7 @@ void Channels::wait(int number) {
   operation.stage = Stage::Idle;
 }
 
-/// A rank at whom it lies that the operation is not done.
+/// Returns a peer that blocks this operation, or anyRank if unknown.
 int Channels::waitsFor(const Operation &operation) const {
   if (!operation.channel)
     return operation.transfer.peer;

@@ -1,18 +1,16 @@
-//===- channels.h - The actions start and wait
-//------------------------------===//
+//===- channels.h - The actions start and wait ----------------------------===//
 //
-// A program's communication is defined once, before the first step: operations
-// that are started and waited for by number, as the actions say. An operation
-// is a collective or one end of a transfer.
+// All communication of a program is defined once, before the first step, as
+// numbered operations. The actions start and wait for them by number. An
+// operation is a collective or one end of a transfer.
 //
-// A channel of collectives is an ordered queue over one group of ranks: they
-// run one after another in the order of their starts, which is the same on all
-// ranks of the group; collectives on different channels run at the same time.
-// Transfers run as soon as both ends have started; those of one (sender,
-// receiver, channel) are matched in the order of their starts.
+// A channel of collectives is an ordered queue over one group of ranks. Its
+// collectives run one after another in the order of their starts, which is the
+// same on all ranks of the group. Collectives on different channels run
+// concurrently. A transfer runs as soon as both ends have started. Transfers of
+// one (sender, receiver, channel) match in the order of their starts.
 //
-// Everything is allocated by define(); start, progress and wait allocate
-// nothing.
+// define() allocates everything; start, progress and wait allocate nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,35 +26,37 @@
 
 namespace ppopt::comm {
 
-/// Who does the sums: our ring, one order on every transport, bytes counted; or
-/// the transport's library (`--collectives=mpi`), in an order of its own.
+/// Who computes the sums. Ring: our ring, with one order of additions on every
+/// transport, and bytes counted. Native: the transport's library
+/// (`--collectives=mpi`), in its own order.
 enum class Collectives { Ring, Native };
 
-/// One `start` action of the program. Pointers, not offsets: the arena exists.
+/// One `start` action of the program. Has pointers, not offsets, because the
+/// arena already exists.
 struct CollectiveSpec {
-  std::string name;              ///< for messages: the action's id
+  std::string name;              ///< the action's id, for messages
   std::vector<std::string> axes; ///< the group: see Mesh::group
   std::vector<int> among;
-  int channel = 0; ///< >= 0; one group a channel
+  int channel = 0; ///< >= 0; one group per channel
   void *data = nullptr;
   int64_t elements = 0;
   ElementType type = ElementType::F32;
   void *scratch = nullptr; ///< ringScratchElements(elements, group) elements
-  size_t scratchBytes = 0; ///< checked by define()
+  size_t scratchBytes = 0; ///< define() checks it
   RingOp op = RingOp::AllReduce;
 };
 
 /// One end of a transfer.
 struct TransferSpec {
-  std::string name; ///< for messages: the action's id
+  std::string name; ///< the action's id, for messages
   bool sends = false;
   int peer = 0;    ///< the rank at the other end
-  int channel = 0; ///< none that collectives have
+  int channel = 0; ///< must not be a channel of collectives
   void *data = nullptr;
   size_t bytes = 0;
 };
 
-/// Told when operations end; allocates nothing.
+/// Is notified when operations end. Must not allocate.
 class OperationObserver {
 public:
   virtual ~OperationObserver() = default;
@@ -66,50 +66,50 @@ public:
 
 class Channels {
 public:
-  /// Throws std::invalid_argument where the mesh has another number of ranks
-  /// than the transport, or the transport has no collectives of its own.
+  /// Throws std::invalid_argument if the mesh and the transport have different
+  /// numbers of ranks, or if the transport has no native collectives.
   Channels(Transport &transport, Mesh mesh,
            Collectives collectives = Collectives::Ring);
-  /// Gives up what is in flight: destroy before the arena is freed.
+  /// Cancels what is in flight: destroy it before the arena is freed.
   ~Channels();
 
-  /// Adds a collective and returns its number. All ranks define the same ones
-  /// in the same order, before the first step. Throws std::invalid_argument for
-  /// an unknown axis, a channel used with another group, or too little scratch.
+  /// Adds a collective and returns its number. All ranks define the same
+  /// collectives in the same order, before the first step. Throws
+  /// std::invalid_argument for an unknown axis, a channel used with another
+  /// group, or too little scratch.
   int define(const CollectiveSpec &spec);
 
-  /// Adds an end of a transfer and returns its number (one numbering for all
-  /// operations). Room for those in flight at once is taken by open(). Throws
-  /// std::invalid_argument for a peer or a channel that there is not, or a
-  /// channel of collectives.
+  /// Adds one end of a transfer and returns its number; collectives and
+  /// transfers share the numbering. open() makes room for those in flight.
+  /// Throws std::invalid_argument for a peer or channel that does not exist, or
+  /// a channel of collectives.
   int define(const TransferSpec &spec);
 
-  /// After the last define(), on all ranks: takes room for so many transfers in
-  /// flight at once, and opens what the library's collectives need.
+  /// Call on all ranks after the last define(). Makes room for `transfers`
+  /// transfers in flight at once, and opens the groups of native collectives.
   void open(int transfers);
 
   /// Queues a collective on its channel, or posts a transfer. The buffer
-  /// belongs to the operation until wait() has returned. Throws
-  /// std::logic_error if it has been started and not waited for.
+  /// belongs to the operation until wait() returns. Throws std::logic_error if
+  /// the operation was already started and not yet waited for.
   void start(int operation);
 
-  /// Does what can be done without waiting, for everything in flight. Cheap
-  /// when there is nothing; called between kernels. Throws RankFailure if a
-  /// rank failed.
+  /// Progresses everything in flight without blocking. Cheap if nothing is in
+  /// flight; called between kernels. Throws RankFailure if a rank has failed.
   void progress();
 
-  /// Blocks until the operation is done, progressing all others meanwhile.
-  /// Throws std::logic_error if it has not been started since its last wait.
+  /// Blocks until the operation is done, and progresses all others meanwhile.
+  /// Throws std::logic_error if it was not started since its last wait.
   void wait(int operation);
 
-  /// True when the operation is not in flight: wait() would not block.
+  /// Returns true if the operation is not in flight: wait() would not block.
   bool done(int operation) const;
 
-  /// Bytes that this rank sends for one run of the operation: what the
-  /// transport counts (zero where the library does the sums).
+  /// Returns the bytes that this rank sends in one run of the operation, as the
+  /// transport counts them (zero for native collectives).
   uint64_t bytesSent(int operation) const;
 
-  /// Tells `observer` (which may be null) of all that ends from now on.
+  /// Notifies `observer` (may be null) of all operations that end from now on.
   void observe(OperationObserver *observer) { theObserver = observer; }
 
   const Mesh &mesh() const { return theMesh; }
@@ -132,7 +132,7 @@ private:
   OperationObserver *theObserver = nullptr;
   int collectivesInFlight = 0;
   std::vector<int> transfersInFlight;
-  uint64_t seenCompletions = 0; ///< when the transfers were last looked at
+  uint64_t seenCompletions = 0; ///< the count when transfers were last tested
   std::vector<std::unique_ptr<Channel>> channels;
   std::vector<std::unique_ptr<Operation>> operations;
 };

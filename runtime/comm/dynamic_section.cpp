@@ -1,4 +1,4 @@
-//===- dynamic_section.cpp - What the executable asks of the linker -------===//
+//===- dynamic_section.cpp - The executable's dynamic linking -------------===//
 
 #include "comm/dynamic_section.h"
 
@@ -9,7 +9,7 @@
 namespace ppopt::comm {
 namespace {
 
-/// The C library writes addresses over the offsets of some entries.
+/// The C library replaces the offsets of some entries by addresses.
 const char *addressOf(ElfW(Addr) base, ElfW(Addr) value) {
   return reinterpret_cast<const char *>(value < base ? base + value : value);
 }
@@ -47,7 +47,7 @@ void readEntries(ElfW(Addr) base, const ElfW(Dyn) * entries,
   }
 }
 
-/// Called for the executable first, which is the only one to be read.
+/// Called for the executable first; stops there.
 int visit(dl_phdr_info *info, size_t, void *data) {
   for (int i = 0; i < info->dlpi_phnum; ++i)
     if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)

@@ -1,4 +1,4 @@
-//===- dynamic_section.h - What the executable asks of the dynamic linker -===//
+//===- dynamic_section.h - The executable's dynamic linking ---------------===//
 
 #ifndef PPOPT_COMM_DYNAMIC_SECTION_H
 #define PPOPT_COMM_DYNAMIC_SECTION_H
@@ -11,13 +11,13 @@
 namespace ppopt::comm {
 
 struct DynamicSection {
-  std::vector<std::string> needed;  ///< libraries, in the order of linking
-  std::vector<std::string> runpath; ///< where they are looked for first
-  /// Of some needed libraries, the versions of their symbols: GLIBC_2.34.
+  std::vector<std::string> needed;  ///< libraries, in link order
+  std::vector<std::string> runpath; ///< folders that are searched first
+  /// The symbol versions needed of some libraries: GLIBC_2.34.
   std::map<std::string, std::set<std::string>> versions;
 };
 
-/// Of the running executable.
+/// Reads the dynamic section of the running executable.
 DynamicSection readDynamicSection();
 
 } // namespace ppopt::comm

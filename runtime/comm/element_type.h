@@ -1,8 +1,7 @@
-//===- element_type.h - Types that collectives add
-//--------------------------===//
+//===- element_type.h - Element types of collectives ----------------------===//
 //
-// Spelled as in docs/program.md. bf16 is added in f32 and rounded to nearest
-// even after each addition.
+// The spellings are those of docs/program.md. bf16 is added in f32 and rounded
+// to nearest even after each addition.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +16,7 @@ namespace ppopt::comm {
 
 enum class ElementType { F32, F64, BF16, I32, I64 };
 
-/// Bytes of one element.
+/// Returns the bytes of one element.
 constexpr size_t sizeOf(ElementType type) {
   switch (type) {
   case ElementType::BF16:
@@ -48,7 +47,7 @@ constexpr const char *nameOf(ElementType type) {
   return "?";
 }
 
-/// The type spelled `name`; nothing for a name that no collective adds.
+/// Returns the type spelled `name`, or nullopt if collectives do not add it.
 inline std::optional<ElementType> parseElementType(std::string_view name) {
   for (ElementType type :
        {ElementType::F32, ElementType::F64, ElementType::BF16, ElementType::I32,

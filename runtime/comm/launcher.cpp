@@ -1,4 +1,4 @@
-//===- launcher.cpp - Who started this process, and how many --------------===//
+//===- launcher.cpp - Detects who started this process --------------------===//
 
 #include "comm/launcher.h"
 
@@ -9,20 +9,20 @@
 namespace ppopt::comm {
 namespace {
 
-/// What a launcher sets for the processes that it starts.
+/// The variables that a launcher sets for the processes that it starts.
 struct Variables {
   const char *launcher;
-  const char *present; ///< tells of the launcher
-  const char *ranks;   ///< how many processes it started
-  const char *here;    ///< how many of them on this machine
-  /// What starts one process, with {} for its cores. Null: the launcher speaks
-  /// MPI, and its processes load it.
+  const char *present; ///< set by this launcher
+  const char *ranks;   ///< the number of processes that it started
+  const char *here;    ///< the number of them on this machine
+  /// The command that starts one process, with {} for its cores. Null: the
+  /// launcher supports MPI, and its processes load it.
   const char *one;
 };
 
-/// A process may have the variables of several: of srun and, within its step,
-/// of mpirun, where srun's count mpirun's daemons; of srun and of PMIx, which
-/// has no number of its own. The first that is there counts.
+/// A process may have the variables of several launchers. Under mpirun within
+/// an srun step, srun's variables count mpirun's daemons. Under srun with PMIx,
+/// PMIx's variables have no number of processes. The first match wins.
 constexpr Variables table[] = {
     // Open MPI; MPICH, Intel MPI and srun --mpi=pmi2; Hydra; MVAPICH
     {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE",
@@ -34,7 +34,7 @@ constexpr Variables table[] = {
      "MV2_COMM_WORLD_LOCAL_SIZE", nullptr},
     // prun, srun --mpi=pmix, jsrun
     {"PMIx", "PMIX_RANK", nullptr, nullptr, nullptr},
-    // A batch script has no SLURM_STEP_NUM_TASKS: it is of a step.
+    // Only job steps have SLURM_STEP_NUM_TASKS; a batch script does not.
     {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NUM_TASKS", nullptr,
      "srun --ntasks=1 --cpus-per-task={} "},
     {"jsrun", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_SIZE", nullptr,
@@ -42,11 +42,11 @@ constexpr Variables table[] = {
     {"flux", "FLUX_JOB_SIZE", "FLUX_JOB_SIZE", nullptr,
      "flux run --ntasks=1 --cores-per-task={} "},
     {"aprun", "ALPS_APP_PE", nullptr, nullptr, "aprun -n 1 -d {} "},
-    // torchrun and who follows it: accelerate, deepspeed, Kubeflow
+    // torchrun and compatible launchers: accelerate, deepspeed, Kubeflow
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", ""},
 };
 
-/// An integer of at least `least`.
+/// Returns the variable's value if it is an integer of at least `least`.
 std::optional<int> numberIn(const char *variable, int least) {
   const char *text = variable ? std::getenv(variable) : nullptr;
   if (!text || !*text)
@@ -71,7 +71,7 @@ std::optional<Launcher> detectLauncher() {
       continue;
     const char *counted = row.ranks ? row.ranks : row.present;
     std::optional<int> ranks = numberIn(row.ranks, 1);
-    // aprun's only number is a rank: there are as many before it.
+    // aprun gives only a rank: at least that many processes precede it.
     if (!row.ranks && row.one)
       if (std::optional<int> rank = numberIn(row.present, 0))
         ranks = *rank + 1;

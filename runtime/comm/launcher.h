@@ -1,6 +1,6 @@
-//===- launcher.h - Who started this process, and how many ----------------===//
+//===- launcher.h - Detects who started this process ----------------------===//
 //
-// The one place that reads the environment variables of launchers.
+// The only place that reads the environment variables of launchers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,26 +12,27 @@
 
 namespace ppopt::comm {
 
-/// What the environment says of the launcher that started this process.
+/// What the environment says about the launcher that started this process.
 struct Launcher {
-  std::string name;     ///< as its users call it: "srun"
-  std::string variable; ///< the environment variable that gave it away
-  /// Whether its processes find each other through MPI. Else there are several
-  /// of them, and each is alone.
+  std::string name;     ///< the command that users know: "srun"
+  std::string variable; ///< the environment variable that identified it
+  /// Whether its processes find each other through MPI. Otherwise there are
+  /// several processes, each on its own.
   bool mpi;
-  std::optional<int> ranks; ///< how many it started at least, if known
-  std::string counted;      ///< the variable that told how many
-  /// Not mpi: what starts one process with so many cores.
+  std::optional<int> ranks; ///< lower bound of its processes, if known
+  std::string counted;      ///< the variable that gave the number
+  /// Without MPI: returns the command prefix that starts one process with this
+  /// many cores.
   std::string startOne(int cores) const;
 
-  const char *one; ///< not mpi: startOne, with {} for the cores
+  const char *one; ///< without MPI: startOne, with {} for the cores
 };
 
-/// Nothing where this process is the only one: started by hand, by a batch
+/// Returns nullopt if this process is the only one: started by hand, by a batch
 /// script, or alone by a launcher without MPI.
 std::optional<Launcher> detectLauncher();
 
-/// Whether ranks that are started from here may lie on several machines.
+/// Returns whether ranks that are started from here may be on several machines.
 bool onSeveralMachines();
 
 } // namespace ppopt::comm

@@ -1,5 +1,4 @@
-//===- mesh.cpp - Named axes and the groups of ranks along them
-//-------------===//
+//===- mesh.cpp - Named axes and groups of ranks --------------------------===//
 
 #include "comm/mesh.h"
 

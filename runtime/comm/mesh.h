@@ -1,5 +1,4 @@
-//===- mesh.h - Named axes and the groups of ranks along them
-//---------------===//
+//===- mesh.h - Named axes and groups of ranks ----------------------------===//
 
 #ifndef PPOPT_COMM_MESH_H
 #define PPOPT_COMM_MESH_H
@@ -16,7 +15,7 @@ struct MeshAxis {
   int size = 1;
 };
 
-/// Axes are major to minor: rank = ((c0·n1)+c1)·n2+…
+/// Axes are ordered major to minor: rank = ((c0·n1)+c1)·n2+…
 class Mesh {
 public:
   /// The axis whose coordinates are places.
@@ -25,28 +24,28 @@ public:
   /// Throws std::invalid_argument for a size below 1 or an axis named twice.
   explicit Mesh(std::vector<MeshAxis> axes);
 
-  /// The product of the sizes; 1 without axes.
+  /// Returns the product of the sizes; 1 without axes.
   int ranks() const { return rankCount; }
   const std::vector<MeshAxis> &axes() const { return theAxes; }
 
-  /// The coordinate of `rank` on `axis`. Throws std::invalid_argument for an
-  /// axis that the mesh has not.
+  /// Returns the coordinate of `rank` on `axis`. Throws std::invalid_argument
+  /// if the mesh does not have the axis.
   int coordinate(int rank, const std::string &axis) const;
 
-  /// The ranks that differ from `rank` in `axes` only, itself included,
-  /// ascending. With `among`, only those with one of these coordinates on
-  /// placeAxis. Throws std::invalid_argument for an axis that the mesh has not
-  /// and where `rank` is not among them.
+  /// Returns the ranks that differ from `rank` in `axes` only, including
+  /// `rank`, in ascending order. With `among`, keeps only ranks with one of
+  /// these coordinates on placeAxis. Throws std::invalid_argument if the mesh
+  /// does not have an axis, or if the group does not contain `rank`.
   Group group(int rank, const std::vector<std::string> &axes,
               const std::vector<int> &among = {}) const;
 
-  /// The rank of a place whose coordinates on all other axes are 0. A mesh
-  /// without placeAxis has one place.
+  /// Returns the rank of a place whose coordinates on all other axes are 0. A
+  /// mesh without placeAxis has one place.
   int firstRank(int place) const;
 
-  /// The rank whose coordinate on placeAxis is `place`, and whose others are
-  /// those of `rank`. Throws std::invalid_argument for one that the mesh has
-  /// not.
+  /// Returns the rank with coordinate `place` on placeAxis and the other
+  /// coordinates of `rank`. Throws std::invalid_argument if the mesh does not
+  /// have this place.
   int peer(int rank, int place) const;
 
 private:

@@ -1,5 +1,4 @@
-//===- mpi_module.cpp - MPI, loaded only under its launcher
-//-----------------===//
+//===- mpi_module.cpp - MPI, loaded only under its launcher ---------------===//
 
 #include "comm/mpi_module.h"
 
@@ -35,7 +34,7 @@ std::string executableDirectory() {
   return name.substr(0, name.rfind('/'));
 }
 
-/// Open MPI's own plugins look for its symbols among the global ones.
+/// Open MPI's own plugins look up its symbols in the global scope.
 constexpr int loadFlags = RTLD_NOW | RTLD_GLOBAL;
 
 [[noreturn]] void unavailable(const Launcher &launcher,
@@ -45,7 +44,8 @@ constexpr int loadFlags = RTLD_NOW | RTLD_GLOBAL;
                        "; without mpirun the ranks run as threads");
 }
 
-/// Whether a group is its owner's alone, as user and group of one name are.
+/// Returns whether the group contains only its owner, as with user private
+/// groups.
 bool isPrivate(gid_t group, uid_t owner) {
   const passwd *user = ::getpwuid(owner);
   const struct group *members = ::getgrgid(group);
@@ -57,7 +57,7 @@ bool isPrivate(gid_t group, uid_t owner) {
   return true;
 }
 
-/// Who else than root and the user of this process may change `path`; empty if
+/// Returns who besides root and this process's user may change `path`; empty if
 /// nobody.
 std::string whoElseMayChange(const std::string &path) {
   struct stat facts;
@@ -106,7 +106,8 @@ void *loadModule(const Launcher &launcher) {
     if (std::string who = whoElseMayChange(each); !who.empty())
       unavailable(
           launcher,
-          path + " is not loaded, for it may be another user's code: " + who +
+          path +
+              " is not loaded because it may be another user's code: " + who +
               "; copy it to a folder that only you can write to, and "
               "set PPOPT_MPI_MODULE to its path");
   void *handle = dlopen(path.c_str(), loadFlags);
@@ -125,7 +126,7 @@ bool synchronousSends() {
   return text == "1";
 }
 
-/// Until all ranks are through.
+/// Returns when all ranks are done.
 int runBody(Transport &transport, ProcessWatch &watch,
             const std::function<int(Transport &)> &body) {
   try {
@@ -178,7 +179,8 @@ void runMpiRank(const Launcher &launcher,
       open(synchronousSends(), &activity, error, sizeof error);
   if (!transport)
     unavailable(launcher, error);
-  // More are a job of several parts, each of which is counted by itself.
+  // A job of several parts may have more ranks: each part is counted
+  // separately.
   if (launcher.ranks && transport->size() < *launcher.ranks)
     throw MpiUnavailable(
         launcher.counted + " says " + std::to_string(*launcher.ranks) +

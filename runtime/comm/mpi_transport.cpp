@@ -1,9 +1,8 @@
-//===- mpi_transport.cpp - Ranks that are MPI processes
-//---------------------===//
+//===- mpi_transport.cpp - Ranks that are MPI processes -------------------===//
 //
-// The module libppopt_mpi.so: the only code that knows MPI, and of MPI only
-// what the standard says. A channel is a tag of one communicator of our own;
-// each group of the library's collectives has a communicator of its own.
+// The module libppopt_mpi.so: the only code that uses MPI, and only what the
+// standard specifies. A channel is a tag of one communicator of ours. Each
+// group of native collectives has its own communicator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,15 +28,15 @@
 namespace ppopt::comm {
 namespace {
 
-/// MPI counts with int. A message beyond `plainBytes` is sent as two: its whole
-/// blocks, and its rest in bytes.
+/// MPI counts are ints. A message larger than `plainBytes` is sent in two
+/// parts: its whole blocks, and the remaining bytes.
 constexpr size_t blockBytes = size_t(1) << 20;
 constexpr size_t plainBytes = size_t(1) << 26;
 constexpr int partsPerTransfer = 2;
 
-/// Waiting gets gentler with time: MPI's own blocking calls never sleep, and
-/// where ranks or other programs outnumber cores, who polls for long has used
-/// up its share of a core when the message comes.
+/// Polls less often the longer it waits. MPI's own blocking calls never sleep.
+/// If ranks or other programs outnumber cores, a rank that polls for long has
+/// used up its time slice when the message arrives.
 class Backoff {
 public:
   void pause() {
@@ -119,8 +118,8 @@ public:
   }
 
   uint64_t completions() override {
-    // MPI looks at every request that it is given: leave out the pool's idle
-    // end.
+    // MPI inspects every request that it is given: skip the idle end of the
+    // pool.
     while (used > 0 && unfinished[used - 1] == 0)
       --used;
     int finished = 0;
@@ -144,8 +143,8 @@ public:
       backoff.pause();
   }
 
-  /// A send that has begun cannot be taken back in MPI; the process is on its
-  /// way to its end.
+  /// MPI cannot cancel a send that has begun; the process is about to end
+  /// anyway.
   void cancel(Request &request) noexcept override {
     if (!request.pending())
       return;
@@ -256,7 +255,7 @@ protected:
 private:
   static constexpr int initialRequests = 64;
 
-  /// What a part must turn out to be.
+  /// What a completed part must match.
   struct Expected {
     int count = 0;
     MPI_Datatype type = MPI_BYTE;
@@ -359,14 +358,14 @@ private:
   std::vector<MPI_Comm> groups;
   int tagBound = 0;
 
-  // The pool. A transfer is an index; its parts lie side by side.
+  // The pool. A transfer is an index; its parts are adjacent.
   std::vector<int> freeTransfers;
-  std::vector<int> unfinished;       ///< by transfer: parts under way
-  int used = 0;                      ///< transfers from here on are idle
+  std::vector<int> unfinished;       ///< by transfer: parts in flight
+  int used = 0;                      ///< transfers from this index on are idle
   std::vector<MPI_Request> inFlight; ///< by part
   std::vector<Expected> expected;    ///< by part
-  std::vector<int> indices;          ///< MPI_Testsome's output
-  std::vector<MPI_Status> statuses;  ///< MPI_Testsome's output
+  std::vector<int> indices;          ///< output of MPI_Testsome
+  std::vector<MPI_Status> statuses;  ///< output of MPI_Testsome
   uint64_t completed = 0;
 };
 
@@ -384,10 +383,11 @@ ppopt_mpi_open(bool synchronousSends, ppopt::comm::Activity *activity,
   int provided = MPI_THREAD_SINGLE;
   int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   if (code != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED) {
-    std::snprintf(error, errorBytes,
-                  code != MPI_SUCCESS
-                      ? "MPI_Init_thread failed"
-                      : "this MPI does not allow threads beside its own");
+    std::snprintf(
+        error, errorBytes,
+        code != MPI_SUCCESS
+            ? "MPI_Init_thread failed"
+            : "this MPI does not support other threads in its processes");
     return nullptr;
   }
   int rank = 0;

@@ -1,5 +1,4 @@
-//===- ring.cpp - Ring collectives over point to point
-//----------------------===//
+//===- ring.cpp - Ring collectives over point to point --------------------===//
 
 #include "comm/ring.h"
 
@@ -9,11 +8,11 @@
 
 namespace ppopt::comm {
 
-/// A lane below this size costs more in messages than its overlap gains.
+/// Smaller lanes cost more in messages than their overlap saves.
 static constexpr int64_t laneBytes = 128 * 1024;
 
-/// Lanes begin at multiples of this many elements: whole cache lines of
-/// scratch.
+/// Lanes begin at multiples of this many elements, so that they are whole cache
+/// lines of scratch.
 static constexpr int64_t laneGranule = 64;
 
 static int wrap(int64_t chunk, int n) {
@@ -65,9 +64,9 @@ Ring::Piece Ring::piece(int64_t chunk, int lane) const {
           end - begin};
 }
 
-// Round s of reduce-scatter: send on the sum of chunk p-1-s, receive that of
-// chunk p-2-s; the last one received is chunk p. Round s of all-gather: send on
-// chunk p-s, receive chunk p-1-s.
+// Round s of reduce-scatter sends the sum of chunk p-1-s and receives that of
+// chunk p-2-s; the last chunk received is chunk p. Round s of all-gather sends
+// chunk p-s and receives chunk p-1-s.
 
 Ring::Piece Ring::sentPiece(int64_t transfer) const {
   int lane = static_cast<int>(transfer % lanes);
@@ -87,9 +86,9 @@ Ring::Piece Ring::receivedPiece(int64_t transfer) const {
 }
 
 // Called for the first transfer of each lane, then whenever the lane's previous
-// transfer has been used and its send has completed. So the lane's scratch is
-// free; what is sent is complete; and what an all-gather overwrites has long
-// been sent, because the reduce-scatter's transfers of the lane are over.
+// transfer has been consumed and its send has completed. So the lane's scratch
+// is free, and what is sent is complete. What an all-gather overwrites was sent
+// long before, because the lane's reduce-scatter transfers are done.
 void Ring::post(int64_t transfer) {
   const Group &group = *call.group;
   int n = group.size();

@@ -1,20 +1,19 @@
-//===- ring.h - Ring collectives over point to point
-//------------------------===//
+//===- ring.h - Ring collectives over point to point ----------------------===//
 //
-// Reduce-scatter, all-gather, and all-reduce made of both, in place, over any
-// group of ranks, as non-blocking state machines.
+// Reduce-scatter, all-gather, and all-reduce (both in sequence), in place, over
+// any group of ranks, as non-blocking state machines.
 //
-// The buffer of E elements is cut into n chunks, one a member: chunk i has
-// floor(E/n) elements, and one more where i < E mod n. Chunk i is summed in the
-// order of members i+1, i+2, …, i (mod n), each adding its own elements to what
-// it received, so that the bits depend on the members' values and order alone,
-// and are the same on every transport and, after an all-gather, on every rank.
+// The buffer of E elements is cut into n chunks, one per member: chunk i has
+// floor(E/n) elements, and one more if i < E mod n. Chunk i is summed in the
+// order of members i+1, i+2, …, i (mod n). Each member adds its own elements to
+// what it received. So the bits depend only on the members' values and order.
+// They are the same on every transport and, after an all-gather, on every rank.
 //
 // Elements that the member at position p sends:
 //   reduce-scatter  E - |chunk p|
 //   all-gather      E - |chunk p+1|
 //   all-reduce      2E - |chunk p| - |chunk p+1|
-// which is (n-1)/n·E, (n-1)/n·E and 2(n-1)/n·E where n divides E. Empty chunks
+// These are (n-1)/n·E, (n-1)/n·E and 2(n-1)/n·E if n divides E. Empty chunks
 // are not sent. With n = 1 nothing is sent.
 //
 //===----------------------------------------------------------------------===//
@@ -30,8 +29,9 @@ namespace ppopt::comm {
 
 enum class RingOp {
   AllReduce,     ///< data = the sum, on every member
-  ReduceScatter, ///< chunk p of data = the sum, on member p; the rest is spoilt
-  AllGather,     ///< every chunk = what its member had in it
+  ReduceScatter, ///< chunk p of data = the sum, on member p; the rest is
+                 ///< undefined
+  AllGather,     ///< every chunk = the data of its member
 };
 
 /// The members of a collective, in ring order, and this rank's position.
@@ -41,7 +41,7 @@ struct Group {
   int size() const { return static_cast<int>(ranks.size()); }
 };
 
-/// First element of chunk `i` of n; `i` = n gives `elements`.
+/// Returns the first element of chunk `i` of n; `i` = n gives `elements`.
 constexpr int64_t chunkBegin(int64_t elements, int n, int i) {
   int64_t remainder = elements % n;
   return elements / n * i + (i < remainder ? i : remainder);
@@ -51,13 +51,14 @@ constexpr int64_t chunkSize(int64_t elements, int n, int i) {
   return chunkBegin(elements, n, i + 1) - chunkBegin(elements, n, i);
 }
 
-/// Elements of scratch memory that AllReduce and ReduceScatter need: ceil(E/n).
-/// AllGather, and n = 1, need none.
+/// Returns the elements of scratch memory that AllReduce and ReduceScatter
+/// need: ceil(E/n). AllGather, and n = 1, need none.
 constexpr int64_t ringScratchElements(int64_t elements, int n) {
   return n == 1 ? 0 : (elements + n - 1) / n;
 }
 
-/// Elements that the member at `position` sends (the formula above).
+/// Returns the elements that the member at `position` sends (the formula
+/// above).
 constexpr int64_t ringElementsSent(RingOp op, int64_t elements, int n,
                                    int position) {
   if (n == 1)
@@ -75,8 +76,8 @@ constexpr int64_t ringElementsSent(RingOp op, int64_t elements, int n,
   return 0;
 }
 
-/// What one collective works on. The memory belongs to the caller and must stay
-/// until the collective is done; `scratch` does not overlap `data`.
+/// The arguments of one collective. The memory belongs to the caller and must
+/// live until the collective is done; `scratch` does not overlap `data`.
 struct RingCall {
   RingOp op = RingOp::AllReduce;
   const Group *group = nullptr;
@@ -87,25 +88,26 @@ struct RingCall {
   int channel = 0;
 };
 
-/// One collective at a time; reused for the next one when done. At most one
-/// collective is in flight on a channel of a group at a time (Channels queues
-/// them). Allocates nothing.
+/// Runs one collective at a time and can be reused when done. At most one
+/// collective is in flight per channel of a group (Channels queues them).
+/// Allocates nothing.
 class Ring {
 public:
-  /// Requests in flight of one ring at most: what to reserve() for each.
+  /// The most requests that one ring has in flight: reserve() this many for
+  /// each.
   static constexpr int maxLanes = 8;
   static constexpr int maxRequests = 2 * maxLanes;
 
   explicit Ring(Transport &transport) : transport(transport) {}
-  /// Gives up what is in flight, so that the caller may free its buffers.
+  /// Cancels what is in flight, so that the caller may free its buffers.
   ~Ring();
   Ring(const Ring &) = delete;
   Ring &operator=(const Ring &) = delete;
 
-  /// Posts the first messages. The ring must be done.
+  /// Posts the first messages. The previous collective must be done.
   void start(const RingCall &call);
 
-  /// Does what can be done without waiting; true when the collective is done.
+  /// Progresses without blocking; returns true when the collective is done.
   bool progress();
 
   /// Blocks until done, progressing this ring only.
@@ -113,14 +115,14 @@ public:
 
   bool done() const { return finished == transfers; }
 
-  /// Of a ring that is not done: a member that it waits for.
+  /// Returns a member that this ring waits for. The ring must not be done.
   int waitsFor() const;
 
 private:
-  // A collective is a sequence of transfers in pairs (one sent on, one
-  // received); transfer k is lane k mod `lanes` of round k / `lanes`. A lane is
-  // a piece of the chunk, so that adding one piece overlaps the transport of
-  // the others; each lane has one send and one receive in flight at most.
+  // A collective is a sequence of transfers, each a send and a receive.
+  // Transfer k is lane k mod `lanes` of round k / `lanes`. A lane is a piece of
+  // the chunk, so that the addition of one piece overlaps the transfer of the
+  // others. Each lane has at most one send and one receive in flight.
   struct Piece {
     char *data;
     int64_t elements;
@@ -135,9 +137,9 @@ private:
   RingCall call;
   int lanes = 1;
   int64_t laneElements = 0;
-  int64_t reduceTransfers = 0; ///< the first so many are reduce-scatter's
+  int64_t reduceTransfers = 0; ///< the first ones: transfers of reduce-scatter
   int64_t transfers = 0;
-  int64_t finished = 0; ///< transfers whose receive has been used
+  int64_t finished = 0; ///< transfers whose receive has been consumed
   std::array<Request, maxLanes> sends;
   std::array<Request, maxLanes> receives;
 };

@@ -1,9 +1,8 @@
-//===- thread_transport.cpp - Ranks that are threads of one process
-//---------===//
+//===- thread_transport.cpp - Ranks that are threads of one process -------===//
 //
-// For each ordered pair of ranks there is a list of transfers that one side has
-// posted and the other not yet. Whoever posts the second half takes the first
-// off the list, copies outside the lock, and marks both complete.
+// Each ordered pair of ranks has a list of transfers that only one side has
+// posted. The side that posts the second half takes the first off the list,
+// copies outside the lock, and marks both complete.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,20 +23,20 @@ namespace {
 
 enum class Kind { Send, Receive };
 
-/// `Posted` → `Copying` happens under the pair's lock; `Copying` → `Done` by
-/// the side that copies; the other changes by the owner.
+/// `Posted` → `Copying` happens under the pair's lock. The copying side sets
+/// `Copying` → `Done`. The owner makes the other changes.
 enum class State { Free, Posted, Copying, Done };
 
 struct Pair;
 
-/// One half of a transfer. Addresses are stable: the peer links to it.
+/// One half of a transfer. Its address is stable, because the peer links to it.
 struct Half {
   std::atomic<State> state{State::Free};
   Kind kind = Kind::Send;
   int owner = 0;
   int channel = 0;
   size_t bytes = 0;
-  char *data = nullptr; ///< only read of a Send
+  char *data = nullptr; ///< a Send only reads it
   Pair *pair = nullptr;
   Half *next = nullptr;
 };
@@ -48,7 +47,8 @@ struct Pair {
   Half *first = nullptr;
   Half *last = nullptr;
 
-  /// Takes off the oldest half of the other kind on the channel, or null.
+  /// Removes and returns the oldest half of kind `wanted` on the channel, or
+  /// null.
   Half *take(Kind wanted, int channel) {
     Half *before = nullptr;
     for (Half *half = first; half; before = half, half = half->next)
@@ -80,14 +80,14 @@ private:
   }
 };
 
-/// Leaves the core's resources to its other thread for a moment.
+/// Yields the core's resources to its other hardware thread for a moment.
 void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
 }
 
-/// What wakes a rank: its completions, counted.
+/// Counts a rank's completions and wakes it.
 struct Events {
   std::atomic<uint64_t> completions{0};
   std::atomic<bool> sleeping{false};
@@ -95,14 +95,14 @@ struct Events {
   std::condition_variable wake;
 };
 
-/// What the ranks share.
+/// The state that the ranks share.
 class World {
 public:
   explicit World(int size)
       : size(size), pairs(static_cast<size_t>(size) * size), events(size),
         finished(size), ownActivities(size) {}
 
-  /// By rank.
+  /// Returns the activities by rank.
   Activities activities() {
     Activities all;
     for (int rank = 0; rank < size; ++rank)
@@ -138,7 +138,7 @@ public:
     of.sleeping.store(false);
   }
 
-  /// The first failure stays; all ranks are woken.
+  /// Keeps the first failure and wakes all ranks.
   void fail(int rank, const std::string &why) {
     {
       std::lock_guard<std::mutex> guard(failureLock);
@@ -185,7 +185,7 @@ public:
       throwIfFailed();
   }
 
-  /// The rank's body has returned. Whoever waits for it, now or later, fails.
+  /// The rank's body has returned. Ranks that wait for it, now or later, fail.
   void finish(int rank) {
     finished[rank].store(true);
     for (int peer = 0; peer < size; ++peer) {
@@ -239,8 +239,8 @@ private:
   int arrived = 0;
   int finishedCount = 0;
 
-  /// Some 50 µs where each rank can have a core; none where spinning would
-  /// keep the awaited rank from running.
+  /// About 50 µs if each rank can have a core. None otherwise, because spinning
+  /// would keep the awaited rank from running.
   const int spins =
       static_cast<unsigned>(size) <= std::thread::hardware_concurrency() ? 1000
                                                                          : 0;
@@ -315,7 +315,7 @@ public:
   [[noreturn]] void abort(const std::string &reason) override {
     world.fail(rank(), reason);
     world.throwIfFailed();
-    std::terminate(); // not reached: a world that failed throws
+    std::terminate(); // unreachable: fail() makes throwIfFailed throw
   }
 
   void reserve(int requests) override {
@@ -359,8 +359,8 @@ private:
       std::lock_guard<std::mutex> guard(pair.lock);
       other = pair.take(sends ? Kind::Receive : Kind::Send, channel);
       if (other && other->bytes != bytes) {
-        // The other half stays `Posted`: its owner sees the failure, not an
-        // end.
+        // The other half stays `Posted`: its owner sees the failure, not a
+        // completion.
         wrong = sizesDiffer(kind, bytes, other->bytes, peer, channel);
       } else if (other) {
         other->state = State::Copying;
@@ -425,7 +425,7 @@ void runRank(World &world, int rank, int size,
     try {
       body(transport);
     } catch (...) {
-      // The others must stop before this rank's transport ends.
+      // The others must stop before this rank's transport is destroyed.
       std::string why = "unknown exception";
       try {
         throw;

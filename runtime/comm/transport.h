@@ -1,22 +1,20 @@
-//===- transport.h - Messages between the ranks of a job
-//--------------------===//
+//===- transport.h - Messages between the ranks of a job ------------------===//
 //
-// One Transport object a rank, used by one thread of that rank (the one that
-// runs the actions). Two implementations: ranks as threads of one process
+// One Transport object per rank, used by one thread of that rank: the one that
+// runs the actions. Two implementations: ranks as threads of one process
 // (thread_transport.h) and MPI (mpi_module.h).
 //
-//  - Messages on one (sender, receiver, channel) are matched in the order in
-//    which they were posted; messages on different channels are independent.
-//  - A send may complete only when its receive is posted (rendezvous): a caller
-//    that relies on buffering is wrong on every transport, and
-//    PPOPT_SYNC_SENDS=1 makes MPI behave so too.
-//  - The receive names exactly as many bytes as the send; anything else is an
-//    error that ends the job.
-//  - Nothing is allocated after reserve(): isend, irecv, test and wait draw on
-//  a
+//  - Messages on one (sender, receiver, channel) match in the order in which
+//    they are posted. Messages on different channels are independent.
+//  - A send may complete only when its receive is posted (rendezvous). A caller
+//    that relies on buffering is wrong on every transport; PPOPT_SYNC_SENDS=1
+//    makes MPI behave this way too.
+//  - The receive specifies exactly as many bytes as the send; anything else is
+//    an error that ends the job.
+//  - Nothing is allocated after reserve(): isend, irecv, test and wait use a
 //    pool of requests.
-//  - A rank that fails takes the others down, those that wait as well. Nobody
-//    waits for ever. docs/runtime-communication.md has the details.
+//  - A rank that fails ends the others too, including those that wait. No rank
+//    waits forever. docs/runtime-communication.md has the details.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,38 +46,37 @@ private:
   std::string text;
 };
 
-/// A transfer in flight; empty when it was never started, or when test() or
-/// wait() has seen its end. Belongs to the transport that returned it.
+/// A transfer in flight. Empty if it was never started, or after test() or
+/// wait() has seen its completion. Belongs to the transport that returned it.
 struct Request {
   int index = -1;
   int peer = Activity::anyRank; ///< the rank at the other end
   bool pending() const { return index >= 0; }
 };
 
-/// What a rank has put on the wire. Counted when a send is posted; what
-/// NativeCollectives move is not seen here.
+/// What a rank has sent. Counted when a send is posted; excludes
+/// NativeCollectives.
 struct TrafficCounters {
   uint64_t bytesSent = 0;
   uint64_t messagesSent = 0;
 };
 
-/// Collectives that a transport's library offers by itself
-/// (`--collectives=mpi`). Their order of additions is the library's.
+/// Collectives of a transport's library (`--collectives=mpi`). The library
+/// decides the order of additions.
 class NativeCollectives {
 public:
   virtual ~NativeCollectives() = default;
 
-  /// Opens an ordered queue over `ranks` and returns its number. Called before
-  /// the first step, by all of `ranks`, in one order on all ranks of the job.
+  /// Opens an ordered queue over `ranks` and returns its number. All of `ranks`
+  /// call it before the first step, in one order on all ranks of the job.
   virtual int openGroup(const std::vector<int> &ranks, int channel) = 0;
 
-  /// Starts a sum over the group, in place. Starts on one group happen in the
-  /// same order on all its ranks. Throws std::invalid_argument beyond
-  /// maxElements.
+  /// Starts an in-place sum over the group. All ranks of a group start its sums
+  /// in the same order. Throws std::invalid_argument beyond maxElements.
   virtual Request iallReduce(void *data, int64_t elements, ElementType type,
                              int group) = 0;
 
-  /// The most elements that one iallReduce takes.
+  /// Returns the most elements that one iallReduce accepts.
   virtual int64_t maxElements() const = 0;
 };
 
@@ -92,11 +89,11 @@ public:
   int rank() const { return myRank; }
   int size() const { return rankCount; }
 
-  /// "threads" or "mpi".
+  /// Returns "threads" or "mpi".
   virtual const char *kind() const = 0;
 
-  /// Starts sending `bytes` bytes to `peer`; the buffer must not change until
-  /// the request has completed. Counts the bytes.
+  /// Starts sending `bytes` bytes to `peer` and counts them. The buffer must
+  /// not change until the request has completed.
   Request isend(const void *data, size_t bytes, int peer, int channel) {
     checkPeer(peer, channel);
     Request request = postSend(data, bytes, peer, channel);
@@ -106,7 +103,7 @@ public:
     return request;
   }
 
-  /// Starts receiving `bytes` bytes from `peer`; the buffer belongs to the
+  /// Starts receiving `bytes` bytes from `peer`. The buffer belongs to the
   /// transport until the request has completed.
   Request irecv(void *data, size_t bytes, int peer, int channel) {
     checkPeer(peer, channel);
@@ -115,8 +112,8 @@ public:
     return request;
   }
 
-  /// True when the transfer has completed (then the request is empty), and for
-  /// an empty request. Progresses the transport.
+  /// Returns true if the transfer has completed (and empties the request), and
+  /// for an empty request. Progresses the transport.
   virtual bool test(Request &request) = 0;
 
   /// Blocks until the transfer has completed. Does not progress collectives
@@ -132,43 +129,45 @@ public:
     }
   }
 
-  /// Throws RankFailure if a rank has failed. Cheap. (Where ranks are processes
-  /// the watch has ended this one.)
+  /// Throws RankFailure if a rank has failed. Cheap. (If ranks are processes,
+  /// the watch has already ended this one.)
   virtual void throwIfFailed() = 0;
 
-  /// Progresses the transport; a count that has risen if any transfer of this
-  /// rank completed since the last call. Throws RankFailure if a rank failed.
+  /// Progresses the transport and returns a count that has increased if any
+  /// transfer of this rank completed since the last call. Throws RankFailure if
+  /// a rank has failed.
   virtual uint64_t completions() = 0;
 
-  /// Blocks until completions() differs from `seen`. With it a caller that
-  /// drives several state machines sleeps without missing an event: read
-  /// completions(), progress them all, then await with the count read.
+  /// Blocks until completions() differs from `seen`. A caller that drives
+  /// several state machines can sleep without missing an event: read
+  /// completions(), progress all of them, then await with the count read.
   virtual void awaitCompletion(uint64_t seen) = 0;
 
-  /// Gives up a transfer: afterwards the buffer is not touched any more. Only
-  /// on the way to a failure (destructors); the peer may never see the message.
+  /// Abandons a transfer: from then on the buffer is not accessed. Only for
+  /// destructors after a failure; the peer may never receive the message.
   virtual void cancel(Request &request) noexcept = 0;
 
   /// Returns when all ranks have called it.
   virtual void barrier() = 0;
 
-  /// This rank failed: `reason` is one line that says what is wrong. Throws
-  /// RankFailure, which ends the job where it leaves the rank's body.
+  /// Reports that this rank failed; `reason` is one line that says what is
+  /// wrong. Throws RankFailure, which ends the job when it leaves the rank's
+  /// body.
   [[noreturn]] virtual void abort(const std::string &reason) = 0;
 
   /// Makes room for `requests` more transfers in flight at once. Called before
-  /// the first step; a post that finds the pool full throws std::length_error.
+  /// the first step. A post that finds the pool full throws std::length_error.
   virtual void reserve(int requests) = 0;
 
-  /// The largest channel number that isend and irecv take.
+  /// Returns the largest channel number that isend and irecv accept.
   virtual int maxChannel() const = 0;
 
-  /// Null where the transport's library has none.
+  /// Returns null if the transport's library has no collectives.
   virtual NativeCollectives *nativeCollectives() { return nullptr; }
 
   const TrafficCounters &counters() const { return traffic; }
 
-  /// What this rank is doing.
+  /// Returns what this rank publishes about its state.
   Activity &activity() { return theActivity; }
 
 protected:

@@ -1,4 +1,4 @@
-//===- watch.cpp - Sees that a rank is gone or holds up the others --------===//
+//===- watch.cpp - Detects lost ranks and ranks that block others ---------===//
 
 #include "comm/watch.h"
 
@@ -18,20 +18,21 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How often waits are looked at.
+/// How often waits are checked.
 constexpr milliseconds kPeriod{250};
-/// For who is asked to answer, or to take note of the end.
+/// Time limits for ranks to answer, or to receive the end.
 constexpr milliseconds kForWords{2000}, kForRankZero{4000}, kForTheEnd{2000};
 
-/// Not by stdio: the thread that trains may hold its locks, in a write that
-/// nobody reads. What does not fit into standard error within a second is lost.
+/// Does not use stdio: the training thread may hold its locks in a write that
+/// nobody reads. Text that does not fit into standard error within a second is
+/// lost.
 void print(const std::string &text) {
   size_t written = 0;
   while (written < text.size()) {
     pollfd polled{STDERR_FILENO, POLLOUT, 0};
     if (::poll(&polled, 1, 1000) != 1)
       return;
-    // So much fits into a pipe that takes anything.
+    // A writable pipe accepts at least this much.
     size_t piece = std::min<size_t>(text.size() - written, PIPE_BUF);
     ssize_t bytes = ::write(STDERR_FILENO, text.data() + written, piece);
     if (bytes < 0 && errno != EINTR)
@@ -40,7 +41,7 @@ void print(const std::string &text) {
   }
 }
 
-/// Destructors and what runs at exit might wait for others.
+/// Skips destructors and exit handlers, which might wait for others.
 [[noreturn]] void endProcess() { ::_exit(1); }
 
 } // namespace
@@ -132,7 +133,7 @@ void ProcessWatch::run() {
   std::vector<pollfd> polled(1 + links.size(), {wakeUp, POLLIN, 0});
   while (true) {
     for (size_t i = 0; i < links.size(); ++i)
-      polled[1 + i].fd = links[i].socket(); // -1 is passed over
+      polled[1 + i].fd = links[i].socket(); // poll ignores -1
     ::poll(polled.data(), polled.size(), int(kPeriod.count()));
     for (WatchLink &link : links)
       receive(link);
@@ -190,7 +191,7 @@ void ProcessWatch::handle(const WatchNote &note) {
   }
 }
 
-/// The other end has closed, by itself or because its process is no more.
+/// The other end has closed: on purpose, or because its process ended.
 void ProcessWatch::lost(const WatchLink &link) {
   if (goodbyes[link.peer()])
     return;
@@ -201,7 +202,7 @@ void ProcessWatch::lost(const WatchLink &link) {
       link.peer(), rank, activity.describe(state)));
 }
 
-/// What fail() and leave() ask for.
+/// Handles the requests of fail() and leave().
 void ProcessWatch::obey() {
   std::unique_lock<std::mutex> guard(lock);
   if (fails) {
@@ -232,7 +233,7 @@ void ProcessWatch::announceFailure(int failing, const std::string &reason) {
   WatchNote note = noteOf(WatchNote::Failed);
   note.write(reason);
   bool isTold = links[0].send(note);
-  // Rank 0 prints, and its word to end comes.
+  // Rank 0 prints the line and replies with End.
   auto end = Clock::now() + kForRankZero;
   while (isTold && Clock::now() < end && links[0].isOpen()) {
     pollfd polled{links[0].socket(), POLLIN, 0};
@@ -265,7 +266,7 @@ void ProcessWatch::askAll(int stuck, double timeout) {
   stuckRank = stuck;
   stuckTimeout = timeout;
   for (int each = 0; each < ranks; ++each)
-    words[each]; // has not answered
+    words[each]; // has not answered yet
   words[rank] = wordsOf(activity);
   for (WatchLink &link : links)
     link.send(noteOf(WatchNote::Ask));
@@ -292,7 +293,7 @@ void ProcessWatch::checkDeadline() {
     report();
 }
 
-/// Asked, and has not answered.
+/// Returns whether the rank was asked and has not answered.
 bool ProcessWatch::isSilent(int other) const {
   auto said = words.find(other);
   return said != words.end() && !said->second.answered;
@@ -306,9 +307,8 @@ void ProcessWatch::report() {
   end(describeStandstill(stuckRank, stuckTimeout, words));
 }
 
-/// Says why and ends all processes of the job. Those that are able to are given
-/// the time to hear of it: what is under way when this process ends may be
-/// lost.
+/// Prints why and ends all processes of the job. Waits for the ranks that can
+/// receive the end, because data in flight may be lost when this process ends.
 void ProcessWatch::end(const std::string &text) {
   print(text);
   if (isCenter()) {

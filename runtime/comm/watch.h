@@ -1,17 +1,17 @@
-//===- watch.h - Sees that a rank is gone or holds up the others ----------===//
+//===- watch.h - Detects lost ranks and ranks that block others -----------===//
 //
-// A thread of its own in every process of a job, which needs nothing of the
-// thread that trains, of MPI or of its launcher. It ends this process where
-// the job cannot go on, after one rank has said why:
+// Each process of a job runs a watch thread. It does not depend on the training
+// thread, on MPI or on the launcher. It ends this process when the job cannot
+// continue, after one rank has said why:
 //
-//  - a process of the job has ended without good-bye (killed, out of memory,
-//    its machine lost);
-//  - a rank failed: it has a reason to give;
-//  - a rank has waited for longer than its activity's timeout: all are asked
-//    what they do, and the answers are printed.
+//  - A process of the job has ended without a goodbye (killed, out of memory,
+//    its machine lost).
+//  - A rank failed and has a reason to report.
+//  - A rank has waited for longer than its activity's timeout. Then all ranks
+//    are asked what they do, and the answers are printed.
 //
-// Rank 0 hears of everything and does the talking; where it is gone or does not
-// answer each of the others speaks for itself. docs/faults.md has the details.
+// Rank 0 receives all notes and prints. If rank 0 is gone or does not answer,
+// each other rank prints for itself. docs/faults.md has the details.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,14 +30,14 @@
 
 namespace ppopt::comm {
 
-/// What ranks of one process are doing, by rank.
+/// What the ranks of one process are doing, by rank.
 using Activities = std::map<int, Activity *>;
 
-/// Which waits are too long. A job that was stopped as a whole and goes on
-/// begins anew: what counts is the time in which the watch could run.
+/// Decides which waits are too long. Only counts time in which the watch could
+/// run: a job that was stopped as a whole and continued starts anew.
 class Patience {
 public:
-  /// Called every now and then, before isLost.
+  /// Called periodically, before isLost.
   void look();
   bool isLost(const Activity &activity) const;
 
@@ -46,8 +46,8 @@ private:
   Clock::time_point since = Clock::now(), last = since;
 };
 
-/// Where all ranks are threads of this process: only their waits are watched.
-/// The activities must outlive it.
+/// For ranks that are threads of this process: watches only their waits. The
+/// activities must outlive it.
 class ThreadWatch {
 public:
   explicit ThreadWatch(Activities activities);
@@ -64,20 +64,21 @@ private:
   std::thread thread;
 };
 
-/// In a process that is one rank of several. The thread blocks all signals.
+/// For a process that is one rank of several. The thread blocks all signals.
 class ProcessWatch {
 public:
-  /// `links` as connectWatch returns them; `activity` must outlive it.
+  /// `links` come from connectWatch; `activity` must outlive the watch.
   ProcessWatch(int rank, int ranks, std::vector<WatchLink> links,
                Activity &activity);
-  /// After leave().
+  /// Only after leave().
   ~ProcessWatch();
 
-  /// This rank failed. The reason is printed once, by rank 0 if it can, and all
-  /// processes end with status 1.
+  /// Reports that this rank failed. The reason is printed once, by rank 0 if
+  /// possible, and all processes end with status 1.
   [[noreturn]] void fail(const std::string &reason);
 
-  /// This rank is done. Returns when all are: from then on nobody is missed.
+  /// Reports that this rank is done. Returns when all ranks are; from then on
+  /// the end of a process is no failure.
   void leave();
 
 private:
@@ -102,22 +103,22 @@ private:
   const int rank, ranks;
   std::vector<WatchLink> links;
   Activity &activity;
-  int wakeUp; ///< an eventfd: there is something to obey
+  int wakeUp; ///< an eventfd: requests for the watch thread
 
-  // What the other threads want.
+  // Requests of the other threads.
   std::mutex lock;
   std::condition_variable left;
   std::string failure;
   bool fails = false, leaves = false, isDone = false;
 
-  // The watch's own.
+  // Used by the watch thread only.
   Patience patience;
   bool saidGoodbye = false;
-  std::vector<bool> goodbyes; ///< by rank: it is done
-  int stuckRank = -1;         ///< who has waited for too long
+  std::vector<bool> goodbyes; ///< by rank: whether it is done
+  int stuckRank = -1;         ///< the rank that has waited too long
   double stuckTimeout = 0;
   std::map<int, RankWords> words;
-  Clock::time_point deadline{}; ///< of answers; none where it is 0
+  Clock::time_point deadline{}; ///< for answers; none if it is 0
 
   std::thread thread;
 };

@@ -23,14 +23,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Before the first step nothing uses a channel.
+/// No channel is in use before the first step.
 constexpr int kChannel = 0;
 constexpr int kAddresses = 16;
 constexpr auto kPatience = std::chrono::seconds(30);
 constexpr auto kPatienceOfAnAddress = std::chrono::seconds(5);
 
-/// Processes with the same name reach each other at 127.0.0.1: they are of one
-/// machine, since it was started, and of one network namespace.
+/// Processes with the same name reach each other at 127.0.0.1: they share a
+/// machine, since its boot, and a network namespace.
 using MachineName = std::array<char, 128>;
 
 /// Where rank 0 listens.
@@ -69,7 +69,7 @@ void configure(int socket) {
   };
   ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) | O_NONBLOCK);
   set(IPPROTO_TCP, TCP_NODELAY, 1);
-  // A machine that is lost closes nothing.
+  // The loss of a machine closes no connection.
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
   set(IPPROTO_TCP, TCP_KEEPIDLE, 5);
   set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
@@ -84,7 +84,7 @@ int openSocket() {
   return socket;
 }
 
-/// Listens and writes down where.
+/// Listens and writes the addresses to `invitation`.
 int listenFor(int ranks, bool oneMachine, Invitation &invitation) {
   int socket = openSocket();
   sockaddr_in address{};
@@ -121,7 +121,7 @@ int millisecondsUntil(Clock::time_point end) {
   return int(std::max<int64_t>(left.count(), 0));
 }
 
-/// Connections whose first note has the token; others are closed.
+/// Accepts connections whose first note has the job's token; closes others.
 std::vector<WatchLink> acceptAll(int listening, int ranks,
                                  const Invitation &invitation) {
   std::vector<WatchLink> strangers, links;
@@ -165,7 +165,7 @@ std::vector<WatchLink> acceptAll(int listening, int ranks,
   return links;
 }
 
-/// -1 where nobody answers there.
+/// Returns -1 if nobody answers there.
 int connectTo(uint32_t number, uint16_t port) {
   int socket = openSocket();
   configure(socket);
@@ -244,7 +244,7 @@ void WatchLink::close() {
   descriptor = -1;
 }
 
-/// A note fits into what the system keeps for a connection many times.
+/// A note is many times smaller than the system's buffer of a connection.
 bool WatchLink::send(const WatchNote &note) {
   return isOpen() && ::send(descriptor, &note, sizeof note,
                             MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof note;

@@ -1,8 +1,8 @@
 //===- watch_links.h - Connections between the processes of a job ---------===//
 //
 // A star of TCP connections around rank 0, for the watch. When a process ends,
-// however it ends, the system closes its end: the other end sees it at once. A
-// machine that is lost shows after some 15 s.
+// for any reason, the system closes its end, and the other end sees it at once.
+// The loss of a machine is detected after about 15 s.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,30 +17,30 @@
 
 namespace ppopt::comm {
 
-/// What processes tell each other; all notes have one size.
+/// A message between processes; all notes have the same size.
 struct WatchNote {
   enum Kind : int32_t {
-    Hello,   ///< first of all, with the job's token
+    Hello,   ///< the first note, with the job's token
     Failed,  ///< to rank 0: `text` is the reason
-    End,     ///< from rank 0: end at once, all has been said
-    Stuck,   ///< to rank 0: this rank has waited for too long
-    Ask,     ///< from rank 0: what are you doing?
+    End,     ///< from rank 0: end at once, everything is reported
+    Stuck,   ///< to rank 0: this rank has waited too long
+    Ask,     ///< from rank 0: asks what the rank is doing
     Words,   ///< to rank 0: the answer
-    Goodbye, ///< to rank 0: all done; from rank 0: all ranks are
+    Goodbye, ///< to rank 0: this rank is done; from rank 0: all are
   };
   Kind kind = Hello;
-  int32_t rank = 0;     ///< whose note it is
+  int32_t rank = 0;     ///< the rank that the note is about
   int32_t waits = 0;    ///< Words: whether the rank waits
   int32_t waitsFor = 0; ///< Words
   double timeout = 0;   ///< Stuck
-  char text[4000] = {}; ///< cut where it does not fit
+  char text[4000] = {}; ///< truncated to fit
   void write(const std::string &words);
 };
 
 /// One end of a connection.
 class WatchLink {
 public:
-  /// Takes the socket, which never blocks from now on.
+  /// Takes ownership of the socket and makes it non-blocking.
   WatchLink(int socket, int peer);
   ~WatchLink();
   WatchLink(WatchLink &&other) noexcept : WatchLink() {
@@ -53,9 +53,10 @@ public:
   void setPeer(int rank) { peerRank = rank; }
   bool isOpen() const { return descriptor >= 0; }
 
-  /// False where the other end is not there or takes no more.
+  /// Returns false if the other end is closed or accepts no more data.
   bool send(const WatchNote &note);
-  /// The next note that has arrived whole. Closes where the other end did.
+  /// Returns the next note that has arrived completely. Closes the link if the
+  /// other end did.
   std::optional<WatchNote> receive();
 
 private:
@@ -68,10 +69,10 @@ private:
   size_t received = 0; ///< bytes of `incoming`
 };
 
-/// Connects all ranks of the job with rank 0, which tells them by `transport`
-/// where it listens and a token that strangers do not know. Called by all.
-/// Returns a link to each other rank on rank 0, elsewhere one to rank 0. Throws
-/// std::runtime_error where a rank cannot be reached.
+/// Connects all ranks of the job with rank 0. Called by all ranks. Rank 0 sends
+/// its address and a random token, which authenticates the connections, over
+/// `transport`. Returns a link per other rank on rank 0, elsewhere one link to
+/// rank 0. Throws std::runtime_error if a rank cannot be reached.
 std::vector<WatchLink> connectWatch(Transport &transport);
 
 } // namespace ppopt::comm

@@ -10,7 +10,7 @@
 namespace ppopt::comm {
 namespace {
 
-/// Follows who waits for whom to the one that waits for nobody.
+/// Follows the chain of waits to the rank that waits for nobody.
 std::string findCause(int rank, const std::map<int, RankWords> &words) {
   std::vector<int> silent;
   for (const auto &[each, said] : words)

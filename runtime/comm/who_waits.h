@@ -10,7 +10,7 @@
 
 namespace ppopt::comm {
 
-/// What a rank said when it was asked.
+/// A rank's answer to the question what it does.
 struct RankWords {
   bool answered = false;
   bool waits = false;
@@ -18,11 +18,12 @@ struct RankWords {
   std::string doing;
 };
 
-/// What this process knows of a rank of its own.
+/// Returns the answer of a rank of this process.
 RankWords wordsOf(const Activity &activity);
 
-/// What to print where `rank` has waited for longer than `timeout` seconds: a
-/// line for each rank, and who holds up the others. Ends with a line break.
+/// Returns what to print if `rank` has waited for longer than `timeout`
+/// seconds: one line per rank, and which rank holds up the others. Ends with a
+/// line break.
 std::string describeStandstill(int rank, double timeout,
                                const std::map<int, RankWords> &words);
 

@@ -12,7 +12,7 @@ namespace {
 
 using comm::Activity;
 
-/// "backward of stage 1, microbatch 3"
+/// Returns, for example, "backward of stage 1, microbatch 3".
 std::string describeRun(const ppopt_rank &rank, const Action &action) {
   const Task &task = rank.program.tasks[action.task];
   std::string text = task.kind;
@@ -40,7 +40,8 @@ std::string describeStart(const ppopt_rank &rank, const Action &start) {
              : text + fmt::format(" of microbatch {}", start.microbatch);
 }
 
-/// What the rank waits in, or does; empty for what takes no time.
+/// Returns what the rank waits for or runs; empty for actions that take no
+/// time.
 std::string describeAction(const ppopt_rank &rank,
                            const std::vector<Action> &actions,
                            const Activity::State &state) {
@@ -52,12 +53,12 @@ std::string describeAction(const ppopt_rank &rank,
   return action.kind == Action::run ? describeRun(rank, action) : "";
 }
 
-/// The last task that ran before the action.
+/// Returns the last task that ran before the action.
 std::string describeBefore(const ppopt_rank &rank,
                            const std::vector<Action> &actions, int64_t index) {
   while (--index >= 0)
     if (actions[index].kind == Action::run)
-      return ", behind " + describeRun(rank, actions[index]);
+      return ", after " + describeRun(rank, actions[index]);
   return {};
 }
 

@@ -11,13 +11,13 @@ struct ppopt_rank;
 
 namespace ppopt::runtime {
 
-/// "step 12, waits 10.1 s for rank 1: recv x0 (s0.v3) of microbatch 3 (action
-/// 17 of 40, behind backward of stage 1)". Reads what does not change while the
-/// rank is alive: any thread may ask.
+/// Returns, for example, "step 12, waits 10.1 s for rank 1: recv x0 (s0.v3) of
+/// microbatch 3 (action 17 of 40, after backward of stage 1)". Reads only what
+/// is constant while the rank lives, so any thread may call it.
 std::string describeActivity(const ppopt_rank &rank,
                              const comm::Activity::State &state);
 
-/// While it lives, who watches the rank is told in these words.
+/// While it lives, the watch describes the rank in these words.
 class ActivityWords {
 public:
   explicit ActivityWords(const ppopt_rank &rank);

@@ -1,4 +1,4 @@
-//===- arena.cpp - The one allocation of a rank ---------------------------===//
+//===- arena.cpp - The memory of a place on a rank ------------------------===//
 
 #include "executor/arena.h"
 
@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t hugePage = int64_t{2} << 20;
 } // namespace
 
-// The kernel gives huge pages only to parts that are aligned to them, and maps
-// at page granularity: a large arena is mapped one huge page longer and trimmed
+// The kernel uses huge pages only for aligned parts, and maps at page
+// granularity. So a large arena is mapped with one extra huge page and trimmed
 // at both ends.
 Arena::Arena(int64_t bytes) : bytes_(bytes) {
   bool large = bytes >= hugePage;
@@ -23,7 +23,7 @@ Arena::Arena(int64_t bytes) : bytes_(bytes) {
   void *mapped = mmap(nullptr, reserved, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED)
-    throw Error("no memory for the arena of {} bytes a rank ({}): use more "
+    throw Error("no memory for the arena of {} bytes per rank ({}): use more "
                 "microbatches, or a machine with more memory",
                 bytes, std::strerror(errno));
   base_ = static_cast<char *>(mapped);
@@ -39,7 +39,7 @@ Arena::Arena(int64_t bytes) : bytes_(bytes) {
   if (after)
     munmap(base_ + before + kept, after);
   base_ += before;
-  madvise(base_, kept, MADV_HUGEPAGE); // advice: a refusal costs speed only
+  madvise(base_, kept, MADV_HUGEPAGE); // a hint: failure only costs speed
 }
 
 Arena::~Arena() { munmap(base_, bytes_); }

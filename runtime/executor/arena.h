@@ -1,4 +1,4 @@
-//===- arena.h - The one allocation of a rank -----------------------------===//
+//===- arena.h - The memory of a place on a rank --------------------------===//
 
 #ifndef PPOPT_RUNTIME_EXECUTOR_ARENA_H
 #define PPOPT_RUNTIME_EXECUTOR_ARENA_H
@@ -8,12 +8,12 @@
 
 namespace ppopt::runtime {
 
-/// One anonymous mapping, zero-filled and aligned to a page (so also to
-/// PPOPT_ALIGNMENT); huge pages are advised where it is large enough for them.
-/// Memory is committed as it is touched.
+/// One anonymous mapping, zero-filled and page-aligned (so also aligned to
+/// PPOPT_ALIGNMENT). Requests huge pages if it is large enough for them. The
+/// system commits memory on first touch.
 class Arena {
 public:
-  /// Throws Error if the system refuses.
+  /// Throws Error if the mapping fails.
   explicit Arena(int64_t bytes);
   ~Arena();
   Arena(const Arena &) = delete;

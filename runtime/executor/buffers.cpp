@@ -1,4 +1,4 @@
-//===- buffers.cpp - Where the program's tensors lie in memory ------------===//
+//===- buffers.cpp - Addresses of the program's tensors -------------------===//
 
 #include "executor/buffers.h"
 

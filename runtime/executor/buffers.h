@@ -1,4 +1,4 @@
-//===- buffers.h - Where the program's tensors lie in memory --------------===//
+//===- buffers.h - Addresses of the program's tensors ---------------------===//
 
 #ifndef PPOPT_RUNTIME_EXECUTOR_BUFFERS_H
 #define PPOPT_RUNTIME_EXECUTOR_BUFFERS_H
@@ -12,14 +12,14 @@ namespace ppopt::runtime {
 
 /// A copy of an input or a parameter of the program.
 struct Buffer {
-  int64_t index; ///< in Program::inputs or Program::parameters
+  int64_t index; ///< of Program::inputs or Program::parameters
   char *data;
 };
 
-/// The inputs that a place reads, `arena` being its arena.
+/// Returns the inputs that a place reads from its `arena`.
 std::vector<Buffer> inputBuffers(const Place &place, char *arena);
 
-/// The parameters that a place holds.
+/// Returns the parameters that a place holds in its `arena`.
 std::vector<Buffer> parameterBuffers(const Place &place, char *arena);
 
 } // namespace ppopt::runtime

@@ -39,7 +39,7 @@ double readNumber(const char *address, ElementType type) {
     return as(int32_t());
   case ElementType::i64:
     return as(int64_t());
-  default: // Program::parse admits no other type for scalars
+  default: // Program::parse allows no other type for scalars
     return unknown;
   }
 }
@@ -58,7 +58,8 @@ public:
   void run(const std::vector<Action> &actions, StepObserver &observer);
   void checkFinite();
 
-  /// The loss after the last action; NaN where a zero count ended the executor.
+  /// Returns the loss after the last action; NaN if a zero count stopped the
+  /// step.
   double loss() const {
     return stopped ? unknown
                    : readNumber(rank.at(rank.place.lossOffset),
@@ -72,7 +73,7 @@ public:
   int64_t stepNumber() const { return settings.step + 1; }
 
   std::string skipped;
-  bool isBad = false; ///< not finite: tasks of kind "update" are off
+  bool isBad = false; ///< not finite: skip tasks of kind "update"
 
 private:
   char *at(const Action &action, int64_t offset) const {
@@ -93,10 +94,11 @@ private:
   const ExecutorOptions &options;
   StepTrace *const trace;
   PhaseBoard *const board;
-  comm::Activity *const activity; ///< null: nobody watches a rank alone
+  comm::Activity *const
+      activity; ///< null for a single rank, which has no watch
   Clock::duration waited{};
-  std::optional<double> norm; ///< once taken
-  bool stopped = false; ///< by check_counts: the remaining actions are off
+  std::optional<double> norm; ///< set by the action "norm"
+  bool stopped = false;       ///< by check_counts: skip the remaining actions
 };
 
 void Executor::setStepState(bool training) {
@@ -193,7 +195,7 @@ void Executor::runTask(const Action &action) {
 }
 
 void Executor::zero(const Action &action) {
-  // Below a page or so a thread costs more than it helps.
+  // Below this size, a thread costs more than it saves.
   constexpr int64_t piece = 64 * 1024;
   int64_t pieces = (action.bytes + piece - 1) / piece;
   char *base = at(action, action.offset);
@@ -205,7 +207,7 @@ void Executor::zero(const Action &action) {
 
 void Executor::start(const Action &action) {
   if (!rank.channels)
-    return; // one rank: the sum is there
+    return; // one rank: the sum is complete
   if (trace)
     trace->begin(action);
   rank.channels->start(int(action.operation));
@@ -220,7 +222,7 @@ void Executor::finish(int operation) {
   inFlight.erase(std::find(inFlight.begin(), inFlight.end(), operation));
 }
 
-/// In the order of the places that the action names.
+/// Adds in the order of the places that the action lists.
 void Executor::sum(const Action &action) {
   auto type = *comm::parseElementType(spelling(action.type));
   char *total = rank.at(action.at[0]);
@@ -231,9 +233,9 @@ void Executor::sum(const Action &action) {
                 action.elements * byteSize(action.type));
 }
 
-/// All ranks leave the actions with the same sums and no transfer in flight
-/// (Program::parse refuses others); these must end before their buffers are
-/// used again.
+/// Waits for the sums in flight before their buffers are reused. All ranks
+/// leave the actions with the same sums and no transfer in flight
+/// (Program::parse rejects others).
 void Executor::drain() {
   while (!rank.inFlight.empty())
     finish(rank.inFlight.front());
@@ -253,7 +255,7 @@ void Executor::checkCounts(const Action &action) {
   }
 }
 
-/// Loss and norm have the same bits on all ranks, so that all decide alike.
+/// Loss and norm have the same bits on all ranks, so all ranks decide alike.
 void Executor::takeNorm(const Action &action) {
   norm = std::sqrt(readNumber(at(action, action.offset), ElementType::f64));
   checkFinite();
@@ -294,8 +296,8 @@ void checkPredicted(const ppopt_rank &rank, const StepResult &result,
                  predicted.bytesSent);
 }
 
-/// A step in the trace, and its operations as they end. Evaluations have the
-/// same channels and are not traced.
+/// Records a step in the trace, and its operations as they end. Evaluations use
+/// the same channels and are not traced.
 class Tracing {
 public:
   Tracing(ppopt_rank &rank, StepTrace *trace, int64_t step)
@@ -332,7 +334,7 @@ StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
     Tracing tracing(rank, options.trace, executor.stepNumber());
     executor.run(rank.actions);
   }
-  executor.checkFinite(); // where nothing learns no action has
+  executor.checkFinite(); // a program without updates has no action "norm"
 
   StepResult result;
   result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();

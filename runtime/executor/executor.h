@@ -1,11 +1,10 @@
 //===- executor.h - Runs a rank's actions ---------------------------------===//
 //
-// One step of training is the rank's `actions`, one evaluation batch its
+// One training step runs the rank's `actions`, one evaluation batch its
 // `eval_actions` (docs/program.md). All ranks of a job call these functions the
 // same number of times in the same order, each from the thread that made its
-// ppopt_rank. Before a call the rank's inputs lie in the arena
-// (ppopt_rank::inputs). Nothing is allocated unless there is something to
-// report.
+// ppopt_rank. The rank's inputs must be in the arena before a call
+// (ppopt_rank::inputs). Allocates only to report something.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,47 +21,46 @@ namespace ppopt::runtime {
 class StepTrace;
 struct Action;
 
-/// What the actions of one step depend on besides the arena; goes into the
-/// ppopt_step_state. Adam's bias corrections follow from beta1, beta2 and
-/// updates.
+/// The inputs of a step besides the arena; stored in the ppopt_step_state.
+/// Adam's bias corrections follow from beta1, beta2 and updates.
 struct StepSettings {
-  double learningRate = 0; ///< of this step: warm-up and decay applied
+  double learningRate = 0; ///< of this step, after warm-up and decay
   double weightDecay = 0;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
   double momentum = 0;
-  double clip = 0;  ///< largest global gradient norm; 0: gradients stay as is
-  int64_t seed = 0; ///< of dropout
+  double clip = 0;     ///< largest global gradient norm; 0: no clipping
+  int64_t seed = 0;    ///< of dropout
   int64_t updates = 0; ///< optimizer steps finished before this one
-  int64_t step = 0;    ///< in training, from 0: names it in messages and traces
+  int64_t step = 0;    ///< from 0, in training; for messages and traces
 };
 
 struct ExecutorOptions {
   /// Compare the counters of every step that was not skipped with the program's
-  /// "predicted", and throw Error where they differ. (Bytes are compared with
-  /// the built-in collectives only.)
+  /// "predicted", and throw Error if they differ. (Compares bytes only with the
+  /// built-in collectives.)
   bool checkPredicted = false;
-  /// Overwrite what an action leaves dead with bytes 0xFF.
+  /// Fill what is dead after an action with bytes 0xFF.
   bool poison = false;
-  /// Where to record what ran when in steps; null: nowhere.
+  /// Where to record the timeline of steps; null: nowhere.
   StepTrace *trace = nullptr;
 };
 
 struct StepResult {
-  /// Of the global batch, exact: an f32 loss is the double that equals it, so
-  /// that "%a" of it names the bits. NaN if the step was skipped before its
-  /// loss was known (see `skipped`).
+  /// The loss of the global batch, exact: an f32 loss is converted to the equal
+  /// double, so that "%a" prints its bits. NaN if the step was skipped before
+  /// its loss was known (see `skipped`).
   double loss = 0;
-  /// Global, before clipping; NaN if the step has no action "norm" or was
-  /// skipped before it.
+  /// The global norm before clipping. NaN if the step has no action "norm" or
+  /// was skipped before it.
   double gradNorm = 0;
-  /// Empty if the parameters were updated, else why not: a sentence for the
+  /// Empty if the parameters were updated, else the reason in words, for the
   /// log. The same on all ranks.
   std::string skipped;
-  /// It was skipped because the loss or the norm is infinite or NaN.
+  /// The step was skipped because the loss or the norm is infinite or NaN.
   bool isBad = false;
   // Of this rank in this step.
   int64_t launches = 0, flops = 0, bytesSent = 0;
-  double seconds = 0, waitedSeconds = 0; ///< in all, and in waits of it
+  double seconds = 0, waitedSeconds = 0; ///< the whole step, and its waits
 };
 
 struct EvalResult {
@@ -71,29 +69,30 @@ struct EvalResult {
   bool isBad = false;  ///< skipped because of an id that is out of range
 };
 
-/// One step. Where the loss or the gradient norm is not finite no rank updates
-/// anything. Throws Error for counters that differ from the prediction.
+/// Runs one step. If the loss or the gradient norm is not finite, no rank
+/// updates anything. Throws Error if counters differ from the prediction.
 StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
                    const ExecutorOptions &options);
 
-/// Chooses what of a step is run again, and looks at it.
+/// Selects the actions of a replayed step and inspects their results.
 class StepObserver {
 public:
   virtual ~StepObserver() = default;
-  /// All ranks leave out both ends of a transfer, and all parts of a sum.
+  /// Returns whether to skip the action. All ranks must skip both ends of a
+  /// transfer, and all parts of a sum.
   virtual bool leavesOut(const Action &action) = 0;
   virtual void performed(const Action &action) = 0;
 };
 
-/// The actions of the last step once more, on the same inputs, called by all
-/// ranks. They compute the same as long as the observer leaves out the updates
-/// and nothing was updated in that step.
+/// Runs the actions of the last step again on the same inputs. Called by all
+/// ranks. Computes the same values if the observer skips the updates and that
+/// step updated nothing.
 void replayStep(ppopt_rank &rank, const StepSettings &settings,
                 StepObserver &observer);
 
-/// One evaluation batch: dropout off, parameters and optimizer untouched. Only
-/// `settings.seed` and `settings.updates` matter. A non-finite loss is returned
-/// as it is.
+/// Runs one evaluation batch: without dropout, and without changing parameters
+/// or optimizer states. Uses only `settings.seed` and `settings.updates`.
+/// Returns a non-finite loss unchanged.
 EvalResult runEvaluation(ppopt_rank &rank, const StepSettings &settings,
                          const ExecutorOptions &options);
 

@@ -15,8 +15,8 @@ namespace ppopt::runtime {
 namespace {
 
 uint16_t roundToBf16(double value) {
-  // Through f32: rounded to odd on the way, so that the second rounding sees
-  // whether the first was exact.
+  // Rounds to f32 first, to odd, so that the second rounding sees whether the
+  // first was exact.
   float single = float(value);
   uint32_t bits;
   std::memcpy(&bits, &single, sizeof bits);
@@ -24,7 +24,7 @@ uint16_t roundToBf16(double value) {
     return uint16_t(bits >> 16) | 0x40;
   if (double(single) != value && !std::isinf(single)) {
     if (std::fabs(double(single)) > std::fabs(value))
-      --bits; // the neighbour towards zero
+      --bits; // the neighbor towards zero
     bits |= 1;
   }
   return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;

@@ -1,8 +1,8 @@
 //===- initialize.h - Initial values of parameters ------------------------===//
 //
-// A value depends on the seed, the parameter's name and the element's index in
-// the whole (global, row-major) parameter, on nothing else: not on threads,
-// ranks, or the plan. docs/random-numbers.md has the formulas.
+// A value depends only on the seed, the parameter's name and the element's
+// index in the whole (global, row-major) parameter, not on threads, ranks or
+// the plan. docs/random-numbers.md has the formulas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,14 +15,14 @@
 
 namespace ppopt::runtime {
 
-/// Writes elements [first, first + count) of a parameter to `out`, as `type`
-/// (f32, f64, bf16; zeros and ones for the other types too).
+/// Writes elements [first, first + count) of a parameter to `out` as `type`
+/// (f32, f64, bf16; zeros and ones also for the other types).
 void initializeValues(const Initializer &init, ElementType type,
                       std::string_view name, int64_t seed, int64_t first,
                       int64_t count, void *out, int threads);
 
-/// Writes the initial values of these parameters of the program. (Gradients and
-/// optimizer states start as the zeros of a new arena.)
+/// Writes the initial values of these parameters. (Gradients and optimizer
+/// states start as the zeros of a new arena.)
 void initializeParameters(const Program &program,
                           const std::vector<Buffer> &parameters, int64_t seed,
                           int threads);

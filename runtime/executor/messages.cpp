@@ -1,4 +1,4 @@
-//===- messages.cpp - Messages of the runtime's own, between steps --------===//
+//===- messages.cpp - Messages between ranks outside of steps -------------===//
 
 #include "executor/messages.h"
 
@@ -45,8 +45,8 @@ void Messages::broadcast(void *data, int64_t bytes) {
     send(data, bytes, peer);
 }
 
-/// After round k a rank knows the greatest of itself and the 2^(k+1)-1 ranks
-/// before it.
+/// After round k, a rank knows the maximum of its own value and those of the
+/// 2^(k+1)-1 ranks before it.
 int32_t Messages::greatest(int32_t mine) {
   int rank = transport_.rank(), size = transport_.size();
   for (int distance = 1; distance < size; distance *= 2) {

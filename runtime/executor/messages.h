@@ -1,8 +1,8 @@
-//===- messages.h - Messages of the runtime's own, between steps ----------===//
+//===- messages.h - Messages between ranks outside of steps ---------------===//
 //
-// What ranks tell each other outside of a step: whether all could start, what
-// is exported, checked, reported. Blocking and in order; on one channel, which
-// no action of the program uses.
+// What ranks exchange outside of a step: whether all could start, exports,
+// checks, reports. Blocking and in order, on one channel that no action of the
+// program uses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,21 +20,21 @@ namespace ppopt::train {
 class Messages {
 public:
   Messages(comm::Transport &transport, int channel);
-  /// Of a rank that is not alone.
+  /// For a job with more than one rank.
   explicit Messages(const ppopt_rank &rank);
 
   void send(const void *data, int64_t bytes, int peer);
   void receive(void *data, int64_t bytes, int peer);
 
-  /// Called by all ranks: on rank 0 `all` gets `bytes` bytes of each rank, in
-  /// their order; elsewhere it is not touched.
+  /// Called by all ranks. On rank 0, `all` receives `bytes` bytes from each
+  /// rank, in rank order; other ranks ignore it.
   void gather(const void *mine, int64_t bytes, void *all);
 
-  /// Called by all ranks: what rank 0 has, all have.
+  /// Called by all ranks. Copies rank 0's data to all ranks.
   void broadcast(void *data, int64_t bytes);
 
-  /// Called by all ranks, gives all of them the greatest of their values, after
-  /// log2(ranks) rounds. A message goes each way at once.
+  /// Called by all ranks. Returns the maximum of their values on all of them,
+  /// after log2(ranks) rounds with one message in each direction.
   int32_t greatest(int32_t mine);
 
 private:

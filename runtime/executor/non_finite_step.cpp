@@ -1,4 +1,4 @@
-//===- non_finite_step.cpp - Who made a loss or a gradient infinite or NaN ===//
+//===- non_finite_step.cpp - Finds the origin of infinities and NaNs ------===//
 
 #include "executor/non_finite_step.h"
 
@@ -15,8 +15,8 @@ namespace ppopt::runtime {
 
 namespace {
 
-/// `exponent`: the bits that are all ones in what is not finite. Blocks are
-/// looked through without a branch, at the speed of memory.
+/// `exponent` is the mask of the bits that are all ones in non-finite values.
+/// Scans blocks without branches, at memory bandwidth.
 template <typename Bits, Bits exponent>
 int64_t firstNonFinite(const char *data, int64_t elements) {
   auto *bits = reinterpret_cast<const Bits *>(data);
@@ -51,7 +51,7 @@ double readHalf(const char *data, int64_t element) {
   return number;
 }
 
-/// Whether the tensor is bad and comes before the first so far.
+/// Updates `first` if the tensor is not finite and has a smaller index.
 void look(NonFiniteFindings::Tensor &first, int64_t index, const char *data,
           int64_t elements, ElementType type) {
   if (first.isBad() && first.index < index)
@@ -61,7 +61,7 @@ void look(NonFiniteFindings::Tensor &first, int64_t index, const char *data,
     first = {index, *bad};
 }
 
-/// Leaves out what ranks or places add up, and all behind it.
+/// Skips what ranks or places add up, and everything after it.
 class Search : public StepObserver {
 public:
   explicit Search(const ppopt_rank &rank);
@@ -78,7 +78,7 @@ private:
 
   const ppopt_rank &rank;
   std::vector<NonFiniteFindings> byPlace;
-  std::vector<const Action *> starts; ///< by operation; those of this list
+  std::vector<const Action *> starts; ///< by operation, of this list
 };
 
 Search::Search(const ppopt_rank &rank)
@@ -91,7 +91,7 @@ Search::Search(const ppopt_rank &rank)
 }
 
 bool Search::leavesOut(const Action &action) {
-  // The counts are what the tasks divide by.
+  // The tasks divide by the counts.
   auto isCount = [&](int64_t place, int64_t offset) {
     const std::vector<int64_t> &counts =
         rank.program.places[place].countOffsets;
@@ -153,7 +153,7 @@ void Search::lookAtTransfer(int64_t place, const Action &action, int64_t offset,
   found.microbatch = action.microbatch;
 }
 
-/// What the tasks of a place have noted.
+/// Finds the first id that the tasks of a place stored.
 void lookAtIds(const PlaceMemory &memory, NonFiniteFindings &found) {
   for (const PlaceCheck &held : memory.place.checks) {
     int64_t id;

@@ -1,8 +1,8 @@
-//===- non_finite_step.h - Who made a loss or a gradient infinite or NaN --===//
+//===- non_finite_step.h - Finds the origin of infinities and NaNs --------===//
 //
-// Behind the sums over ranks every gradient is bad, and behind transfers every
-// place. So the step is run again with what ranks add up left out, and each
-// looks at its own numbers: where a bad one first left the rank, or came in.
+// Sums over ranks make every gradient non-finite, and transfers every place. So
+// the step runs again without what ranks add up, and each rank inspects its own
+// numbers: where the first non-finite one left the rank or came in.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,47 +23,48 @@ namespace ppopt::runtime {
 
 struct StepSettings;
 
-/// "inf", "-inf" or "nan": the sign of a NaN means nothing.
+/// Returns "inf", "-inf" or "nan": the sign of a NaN has no meaning.
 const char *spellNonFinite(double value);
 
 struct NonFiniteElement {
-  int64_t element; ///< its number
+  int64_t element; ///< its index
   double value;    ///< infinite or NaN
 };
 
-/// The first element that is not finite; integers are.
+/// Returns the first element that is not finite; integers always are.
 std::optional<NonFiniteElement>
 findNonFiniteElement(const char *data, int64_t elements, ElementType type);
 
-/// "inf at [5, 17]". `firstRow`: of the whole tensor's rows, the one that
-/// element 0 is in.
+/// Returns, for example, "inf at [5, 17]". `firstRow` is the row of the whole
+/// tensor that contains element 0.
 std::string describeNonFinite(const NonFiniteElement &bad,
                               const std::vector<int64_t> &shape,
                               int64_t firstRow = 0);
 
-/// What a place of a rank found in its own numbers. Ranks tell it each other as
-/// bytes.
+/// What a place of a rank found in its own numbers. Trivially copyable: ranks
+/// exchange it as bytes.
 struct NonFiniteFindings {
   struct Tensor {
     int64_t index = -1; ///< of Program::parameters, inputs or transfers
     NonFiniteElement at{};
     bool isBad() const { return index >= 0; }
   };
-  /// In the program's order: the first parameter that was bad before the step,
-  /// the first non-finite input, the first parameter whose gradient is bad.
+  /// The first in the program's order: a parameter that was non-finite before
+  /// the step, a non-finite input, a parameter with a non-finite gradient.
   Tensor parameter, input, gradient;
   /// The first in the order of the actions.
   Tensor transfer;
-  /// The first of the place's checks that noted an id, of Program::checks.
+  /// The first of the place's checks that stored an id: an index of
+  /// Program::checks.
   int64_t check = -1;
   int64_t id = 0;
-  bool isReceived = false; ///< the transfer
+  bool isReceived = false; ///< whether the transfer was received
   int64_t microbatch = 0;  ///< of the transfer
-  double loss = 0;         ///< the part of these rows
+  double loss = 0;         ///< the part from this rank's rows
 
-  /// A task computed an id that is out of range: then its loss is NaN.
+  /// A task computed an id that is out of range; its loss is NaN.
   bool hasBadId() const { return check >= 0; }
-  /// Bad numbers were computed here from finite ones.
+  /// Non-finite numbers were computed here from finite ones.
   bool isOrigin() const {
     return hasBadId()         ? true
            : transfer.isBad() ? !isReceived
@@ -71,22 +72,23 @@ struct NonFiniteFindings {
   }
 };
 
-/// The first parameter of those that the rank holds and that learn, in the
-/// program's order, that is bad.
+/// Returns the first non-finite parameter, in the program's order, of those
+/// that the rank holds and that are updated.
 NonFiniteFindings::Tensor findNonFiniteParameter(const ppopt_rank &rank);
 
-/// What each place that this rank holds has noted of ids in the last run, and
+/// Returns the ids that each place of this rank stored in the last run, and
 /// nothing else.
 std::vector<NonFiniteFindings> findBadIds(const ppopt_rank &rank);
 
-/// "id 16 is out of range, 0 to 12 (pp.embedding at model.mlir:3:8)".
+/// Returns, for example, "id 16 is out of range, 0 to 12 (pp.embedding at
+/// model.mlir:3:8)".
 std::string describeBadId(const Program &program,
                           const NonFiniteFindings &found);
 
-/// Called by all ranks after a step that was skipped because it is bad, on the
-/// same inputs: the findings of each place that this rank holds, in their
-/// order. At least one rank's has an origin, unless it was a sum over ranks (or
-/// the gradient's squares) that exceeded what its type holds.
+/// Called by all ranks after a step that was skipped because it is not finite,
+/// on the same inputs. Returns the findings of each place that this rank holds,
+/// in order. At least one rank finds an origin, unless a sum over ranks (or of
+/// the gradient's squares) overflowed its type.
 std::vector<NonFiniteFindings> findNonFinite(ppopt_rank &rank,
                                              const StepSettings &settings);
 

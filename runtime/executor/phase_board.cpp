@@ -1,4 +1,4 @@
-//===- phase_board.cpp - What each rank is doing, for other processes -----===//
+//===- phase_board.cpp - Publishes a rank's phase to other processes ------===//
 
 #include "executor/phase_board.h"
 
@@ -34,7 +34,7 @@ PhaseBoard::PhaseBoard(const std::string &path, int64_t ranks, int64_t rank)
   OpenedOutput file = openOutput(path, O_RDWR | O_CREAT);
   if (file.descriptor < 0)
     fail(file.error);
-  // Where the disk is full a store to a page of the file would be a SIGBUS.
+  // Allocate the file: on a full disk, a store to a page would raise SIGBUS.
   int error = ::ftruncate(file.descriptor, off_t(bytes)) == 0
                   ? ::posix_fallocate(file.descriptor, 0, off_t(bytes))
                   : errno;
@@ -48,7 +48,7 @@ PhaseBoard::PhaseBoard(const std::string &path, int64_t ranks, int64_t rank)
   if (memory == MAP_FAILED)
     fail(fmt::format("cannot map {} bytes of it into memory: {}", bytes,
                      std::strerror(error)));
-  rows = static_cast<Row *>(memory); // zeros are Phase::start
+  rows = static_cast<Row *>(memory); // all zeros are Phase::start
   row().process.store(::getpid(), std::memory_order_relaxed);
 }
 

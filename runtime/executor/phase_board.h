@@ -1,8 +1,8 @@
-//===- phase_board.h - What each rank is doing, for other processes -------===//
+//===- phase_board.h - Publishes a rank's phase to other processes --------===//
 //
-// For tests that stop or kill a rank in a phase of their choice. Each rank
-// stores where it is to its row of a shared file: 8 integers of 8 bytes, of
-// which those of Row are used. A process that is stopped (SIGSTOP) is where its
+// For tests that stop or kill a rank in a chosen phase. Each rank stores its
+// phase in its row of a shared file: 8 integers of 8 bytes, of which Row uses
+// the first ones. A process that is stopped (SIGSTOP) is in the phase that its
 // row says.
 //
 //===----------------------------------------------------------------------===//
@@ -19,12 +19,12 @@
 namespace ppopt::runtime {
 
 enum class Phase : int64_t {
-  start, ///< until the first step
+  start, ///< before the first step
   forward,
   backward,
   allReduce, ///< waits for a sum over ranks
   transfer,  ///< waits for another place
-  update,    ///< the norm too
+  update,    ///< includes the norm
   evaluate,
   other, ///< between steps
 };
@@ -33,14 +33,14 @@ class PhaseBoard {
 public:
   using Value = std::atomic<int64_t>;
   struct alignas(64) Row {
-    Value process; ///< its id
+    Value process; ///< process id
     Value step;    ///< from 1; 0 before the first
     Value phase;
-    Value saving; ///< 1 while a thread beside writes a checkpoint
+    Value saving; ///< 1 while a background thread writes a checkpoint
   };
 
-  /// The row of a rank; the file is made, or kept where another rank has made
-  /// it. Throws Error.
+  /// Maps the row of a rank. Creates the file, or keeps it if another rank has
+  /// created it. Throws Error.
   PhaseBoard(const std::string &path, int64_t ranks, int64_t rank);
   ~PhaseBoard();
   PhaseBoard(const PhaseBoard &) = delete;
@@ -49,8 +49,8 @@ public:
   void enter(Phase phase) {
     row().phase.store(int64_t(phase), std::memory_order_relaxed);
   }
-  /// The phase of an action of a step. Those that take no time leave it as it
-  /// is.
+  /// Enters the phase of an action of a step. Actions that take no time do not
+  /// change it.
   void enter(const Program &program, const Action &action);
   void beginStep(int64_t step) {
     row().step.store(step, std::memory_order_relaxed);

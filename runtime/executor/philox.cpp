@@ -1,4 +1,4 @@
-//===- philox.cpp - Random numbers by counter -----------------------------===//
+//===- philox.cpp - Counter-based random numbers --------------------------===//
 
 #include "executor/philox.h"
 

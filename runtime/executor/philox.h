@@ -1,4 +1,4 @@
-//===- philox.h - Random numbers by counter -------------------------------===//
+//===- philox.h - Counter-based random numbers ----------------------------===//
 //
 // Philox4x32-10 of Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as
 // easy as 1, 2, 3" (SC 2011), and how ppopt keys it. docs/random-numbers.md
@@ -17,8 +17,8 @@ namespace ppopt::runtime {
 
 using PhiloxBlock = std::array<uint32_t, 4>;
 
-/// Ten rounds. `counter` and `key` least significant word first. (Here, to be
-/// vectorised where many are drawn.)
+/// Ten rounds. `counter` and `key` have the least significant word first. (In
+/// the header, so that bulk generation is vectorized.)
 [[gnu::always_inline]] inline PhiloxBlock
 philox4x32(PhiloxBlock counter, std::array<uint32_t, 2> key) {
 #pragma GCC unroll 10
@@ -34,10 +34,11 @@ philox4x32(PhiloxBlock counter, std::array<uint32_t, 2> key) {
   return counter;
 }
 
-/// FNV-1a, 64 bit, of the bytes of a parameter's name or a call path.
+/// Returns the 64-bit FNV-1a hash of a parameter's name or a call path.
 uint64_t streamOf(std::string_view name);
 
-/// key as 64 bit; counter = (group, step), each 64 bit, low word first.
+/// `key` has 64 bits; the counter is (group, step), 64 bits each, low word
+/// first.
 [[gnu::always_inline]] inline PhiloxBlock
 keyedBlock(uint64_t key, uint64_t group, uint64_t step) {
   return philox4x32({uint32_t(group), uint32_t(group >> 32), uint32_t(step),
@@ -45,21 +46,22 @@ keyedBlock(uint64_t key, uint64_t group, uint64_t step) {
                     {uint32_t(key), uint32_t(key >> 32)});
 }
 
-/// The block that holds elements 4·group .. 4·group+3 of a stream at a step:
+/// Returns the block with elements 4·group .. 4·group+3 of a stream at a step:
 /// key = seed xor stream.
 PhiloxBlock randomBlock(int64_t seed, uint64_t stream, uint64_t group,
                         uint64_t step);
 
-/// The 32 bits of element `index`: lane index mod 4 of block index / 4.
+/// Returns the 32 bits of element `index`: lane index mod 4 of block index / 4.
 uint32_t randomBits(int64_t seed, uint64_t stream, uint64_t index,
                     uint64_t step);
 
-/// Dropout's uniform number in [0, 1), a multiple of 2^-24: exact in f32.
+/// Returns dropout's uniform number in [0, 1), a multiple of 2^-24: exact in
+/// f32.
 float dropoutUniform(int64_t seed, uint64_t stream, uint64_t index,
                      uint64_t step);
 
-/// Whether dropout of probability `p` drops element `index`: u < p. The
-/// reference of the compiler's lowering.
+/// Returns whether dropout with probability `p` drops element `index`: u < p.
+/// The reference for the compiler's lowering.
 bool dropoutDrops(int64_t seed, uint64_t stream, uint64_t index, uint64_t step,
                   float p);
 

@@ -1,9 +1,10 @@
 //===- random_values.cpp - Uniform and normal numbers in bulk -------------===//
 //
-// Compiled without contraction of a·b + c (CMakeLists.txt): a machine with and
-// one without such instructions must round alike. The polynomials are those of
-// FreeBSD's msun, each within a unit in the last place (Sun Microsystems, 1993:
-// "freely granted"), without branches, so that compilers vectorise them.
+// Compiled without contraction of a·b + c (CMakeLists.txt): machines with and
+// without such instructions must round alike. The polynomials are those of
+// FreeBSD's msun, each accurate to one unit in the last place (Sun
+// Microsystems, 1993: "freely granted"), without branches, so that compilers
+// vectorize them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,13 +34,13 @@ constexpr int64_t count = blocksAtOnce;
   return value;
 }
 
-/// The exact double, by way of the mantissa of 2^52 + value: not all machines
-/// convert unsigned integers many at once.
+/// Converts exactly through the mantissa of 2^52 + value: not all machines have
+/// vector conversions of unsigned integers.
 [[gnu::always_inline]] inline double exact(uint64_t below2to52) {
   return ofBits(0x4330000000000000 | below2to52) - 0x1p52;
 }
 
-/// ln(x) of a normal x.
+/// Returns ln(x) of a normal x.
 [[gnu::always_inline]] inline double logarithm(double x) {
   // x = 2^k · (1 + f) with 1 + f between sqrt(1/2) and sqrt(2).
   constexpr uint64_t one = 0x3FF0000000000000, rootHalf = 0x3FE6A09E00000000;
@@ -81,7 +82,7 @@ constexpr int64_t count = blocksAtOnce;
   return near + (((1 - near) - half) + z * r);
 }
 
-/// A word of each block is a row: numbers[word][block].
+/// Words by row: numbers[word][block].
 template <typename Number> using Words = Number[4][count];
 
 PPOPT_CLONES void drawWords(uint64_t key, uint64_t firstBlock,
@@ -102,13 +103,13 @@ PPOPT_CLONES void makeUniform(double low, double width,
       out[4 * i + word] = low + width * (exact(words[word][i]) * 0x1p-32);
 }
 
-/// A Box-Muller pair of each block.
+/// Computes one Box-Muller pair per block.
 PPOPT_CLONES void makePairs(double mean, double std, const uint32_t *first,
                             const uint32_t *second, double *even, double *odd) {
   for (int64_t i = 0; i < count; ++i) {
     double radius = std::sqrt(-2 * logarithm((exact(first[i]) + 1) * 0x1p-32));
-    // The angle 2π·second·2⁻³² is a whole number of quarter turns and a rest of
-    // at most an eighth.
+    // The angle 2π·second·2⁻³² is a whole number of quarter turns plus a rest
+    // of at most an eighth.
     constexpr uint32_t eighth = uint32_t{1} << 29;
     uint32_t turned = second[i] + eighth;
     uint64_t quarter = turned >> 30;

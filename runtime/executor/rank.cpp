@@ -31,8 +31,8 @@ std::vector<std::unique_ptr<PlaceMemory>> allocate(const Program &program,
   return memory;
 }
 
-/// A matmul without room for the library's scratch memory would silently run
-/// many times slower.
+/// A matmul without workspace for the library would silently run many times
+/// slower.
 PreparedMatmul prepare(const Matmul &matmul, int threads) {
   PreparedMatmul prepared(matmul.descriptor, threads, matmul.workspace);
   std::string wanted = matmulImplementation(matmul.descriptor, threads,
@@ -40,7 +40,7 @@ PreparedMatmul prepare(const Matmul &matmul, int threads) {
   if (prepared.name() == "own loops" && wanted != "own loops")
     throw Error(
         "matmul {}: {} needs {} bytes of workspace on this machine with {} "
-        "threads a rank, and the program has {}: compile it for this machine "
+        "threads per rank, and the program has {}: compile it for this machine "
         "with --threads {}",
         matmul.name, wanted, matmulWorkspaceBytes(matmul.descriptor, threads),
         threads, matmul.workspace, threads);
@@ -107,9 +107,10 @@ int mostTransfersInFlight(const std::vector<Action> &actions) {
   return int(most);
 }
 
-/// What this rank's ring collectives send in a step, less what those of the
-/// place's rank with coordinate 0 on all other axes do, whom the prediction is
-/// of: they differ where elements do not divide by ranks.
+/// Returns the bytes that this rank's ring collectives send in a step, minus
+/// those of the rank that the prediction is for: the rank of the place with
+/// coordinate 0 on all other axes. They differ if the ranks do not divide the
+/// elements.
 int64_t bytesBeyondPredicted(const ppopt_rank &rank) {
   if (!rank.channels)
     return 0;

@@ -1,10 +1,10 @@
 //===- rank.h - One rank of the job ---------------------------------------===//
 //
 // The handle that tasks pass back through the C ABI (ppopt/runtime.h): program,
-// memory, threads, matmuls, communication, counters. Everything that a step
-// needs is made here, once. A rank belongs to the thread that made it: a
-// process has one, or one for each of several threads. It holds the memory of
-// its place or, where the launch is local, of all places.
+// memory, threads, matmuls, communication, counters. Makes everything that a
+// step needs once. A rank belongs to the thread that made it: a process has one
+// rank, or one per thread. It holds the memory of its place or, if the launch
+// is local, of all places.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,10 +28,10 @@
 
 namespace ppopt::runtime {
 
-/// Since the rank was made.
+/// Counted since the rank was made.
 struct Counters {
   int64_t launches = 0; ///< ppopt_launch and ppopt_matmul calls
-  int64_t flops = 0;    ///< of matmuls, those inside kernels too
+  int64_t flops = 0;    ///< of matmuls, including those in kernels
 };
 
 /// The memory of one place.
@@ -49,68 +49,69 @@ struct PlaceMemory {
 };
 
 struct RankOptions {
-  int threads = 1; ///< the rank's team, its own thread included
+  int threads = 1; ///< size of the rank's team, including its own thread
   comm::Collectives collectives = comm::Collectives::Ring;
 };
 
 } // namespace ppopt::runtime
 
 struct ppopt_rank {
-  /// Rank transport->rank() of the program. `tasks` is the executable's
-  /// ppopt_tasks. `program` and `transport` must outlive the rank; `transport`
-  /// may be null where the plan has one rank. Throws Error: no memory, another
-  /// number of ranks than the plan's, a matmul or a collective that cannot be
-  /// prepared.
+  /// Makes rank transport->rank() of the program. `tasks` is the executable's
+  /// ppopt_tasks. `program` and `transport` must outlive the rank. `transport`
+  /// may be null if the plan has one rank. Throws Error if there is no memory,
+  /// if the number of ranks differs from the plan's, or if a matmul or
+  /// collective cannot be prepared.
   ppopt_rank(const ppopt::runtime::Program &program, const ppopt_task_fn *tasks,
              ppopt::comm::Transport *transport,
              const ppopt::runtime::RankOptions &options);
   ppopt_rank(const ppopt_rank &) = delete;
   ppopt_rank &operator=(const ppopt_rank &) = delete;
 
-  /// The memory of a place that this rank holds.
+  /// Returns the memory of a place that this rank holds.
   const ppopt::runtime::PlaceMemory &memoryOf(int64_t place) const {
     return *memory[place];
   }
   char *at(const ppopt::runtime::Address &address) const {
     return memoryOf(address.place).at(address.offset);
   }
-  /// The address of an offset in the arena of `place`.
+  /// Returns the address of an offset in the arena of `place`.
   char *at(int64_t offset) const { return memoryOf(place.place).at(offset); }
 
-  /// Payload bytes that this rank's transport has sent so far. Counts all
-  /// collectives only where `options.collectives` is Ring.
+  /// Returns the payload bytes that this rank's transport has sent so far.
+  /// Includes all collectives only if `options.collectives` is Ring.
   int64_t bytesSent() const;
 
-  /// First row of the global batch of this rank's microbatch.
+  /// Returns the first row in the global batch of this rank's microbatch.
   int64_t rowOffset(int64_t microbatch) const;
 
   const ppopt::runtime::Program &program;
   const int index;                    ///< in [0, program.plan.ranks())
-  const ppopt::runtime::Place &place; ///< where it is; 0 if it holds all
+  const ppopt::runtime::Place &place; ///< the rank's place; 0 if it holds all
   const ppopt_task_fn *const tasks;
   ppopt::comm::Transport *const transport;
   const ppopt::runtime::RankOptions options;
-  /// By place; null where another rank holds it.
+  /// By place; null if another rank holds it.
   std::vector<std::unique_ptr<ppopt::runtime::PlaceMemory>> memory;
   const std::vector<ppopt::runtime::Action> &actions, &evalActions;
-  /// What the memory has of the program's tensors.
+  /// The program's tensors in this memory.
   std::vector<ppopt::runtime::Buffer> inputs, parameters;
   std::vector<ppopt::PreparedMatmul> matmuls;
-  std::optional<ppopt::comm::Channels> channels; ///< if there are other ranks
-  /// Of this rank in a step; bytes with the built-in collectives.
+  std::optional<ppopt::comm::Channels>
+      channels; ///< unless this is the only rank
+  /// For this rank in a step; bytes with the built-in collectives.
   ppopt::runtime::Predicted predicted{};
   ppopt::runtime::Counters counters;
-  /// Where to sum up times; null: nowhere.
+  /// Where to accumulate times; null: nowhere.
   ppopt::runtime::StepProfile *profile = nullptr;
-  /// Where to say what the rank is doing; null: nowhere.
+  /// Where to publish what the rank is doing; null: nowhere.
   ppopt::runtime::PhaseBoard *board = nullptr;
 
-  /// What went wrong inside a task: an exception must not pass through compiled
-  /// code. The launches that follow do nothing, and the executor rethrows it.
+  /// A failure in a task: exceptions must not pass through compiled code. Later
+  /// launches do nothing, and the executor rethrows it.
   std::exception_ptr failure;
 
-  // The executor's, sized once:
-  std::vector<void *> arguments; ///< of the task that runs
+  // Used by the executor, sized once:
+  std::vector<void *> arguments; ///< of the running task
   std::vector<int> inFlight;     ///< operations started and not waited for
 };
 

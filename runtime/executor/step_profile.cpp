@@ -1,4 +1,4 @@
-//===- step_profile.cpp - Where the time of steps went --------------------===//
+//===- step_profile.cpp - Where the time of steps goes --------------------===//
 
 #include "executor/step_profile.h"
 
@@ -11,8 +11,8 @@ namespace ppopt::runtime {
 
 namespace {
 
-/// Waits for all microbatches of a transfer, and for all sums of a group, are
-/// one line each.
+/// Waits for all microbatches of a transfer share one line; so do all sums of a
+/// group.
 std::string nameWait(const Program &program, const Action &start) {
   if (start.op == Action::allReduce)
     return start.among.empty()
@@ -45,7 +45,7 @@ StepProfile::StepProfile(const Program &program,
                         matmul.descriptor.flops(),
                         /*bytesOfCall=*/0, matmul.descriptor.type});
   firstOther = allLines.size();
-  // In the order of the functions that number them.
+  // The order must match the functions that index them.
   allLines.push_back({ProfileLine::other, "communication between launches"});
   allLines.push_back({ProfileLine::other, "samples"});
   allLines.push_back({ProfileLine::memory, "zero"});
@@ -91,7 +91,7 @@ void StepProfile::record(const Action &action, Clock::duration time) {
     return addMemory(zeros(), action.bytes);
   case Action::copy:
     return addMemory(copies(), 2 * action.bytes);
-  case Action::sum: // each added to the first, which is copied to each
+  case Action::sum: // each is added to the first, which is copied to each
     return addMemory(sums(), 5 * int64_t(action.at.size() - 1) *
                                  action.elements * byteSize(action.type));
   default:

@@ -1,8 +1,8 @@
-//===- step_profile.h - Where the time of steps went ----------------------===//
+//===- step_profile.h - Where the time of steps goes ----------------------===//
 //
-// Sums times over the steps for which it is given to a rank: for each kernel
-// and matmul, and for what a rank's thread does besides. Recording allocates
-// nothing; a rank without a profile pays a branch at each launch.
+// Accumulates times over the steps in which a rank has it: per kernel and
+// matmul, and for everything else that the rank's thread does. Recording
+// allocates nothing. A rank without a profile pays one branch per launch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,14 +18,14 @@
 
 namespace ppopt::runtime {
 
-/// Everything of one name. Times of different lines do not overlap.
+/// Everything under one name. Times of different lines do not overlap.
 struct ProfileLine {
   enum Kind { kernel, matmul, wait, memory, other } kind;
   std::string name;
   int64_t flopsOfCall = 0, bytesOfCall = 0; ///< of kernels and matmuls
-  MatmulType type = MatmulType::f32;        ///< of what has FLOPs
+  MatmulType type = MatmulType::f32;        ///< of lines with FLOPs
   int64_t calls = 0;
-  int64_t bytes = 0; ///< of memory's calls, which differ
+  int64_t bytes = 0; ///< total of memory lines, whose calls differ
   std::chrono::steady_clock::duration time{};
 
   void add(std::chrono::steady_clock::duration of) {
@@ -34,7 +34,7 @@ struct ProfileLine {
   }
 };
 
-/// Adds its own life to a line; does nothing where that is null.
+/// Adds its own lifetime to a line; does nothing if the line is null.
 class LineTimer {
 public:
   explicit LineTimer(ProfileLine *line) : line(line) {
@@ -53,7 +53,7 @@ private:
   std::chrono::steady_clock::time_point begin;
 };
 
-/// The runs of tasks of a kind, whose time is in the lines too.
+/// The runs of all tasks of a kind. Their time is also part of the lines.
 struct ProfiledTasks {
   std::string kind;
   int64_t runs = 0;
@@ -64,17 +64,17 @@ class StepProfile {
 public:
   using Clock = std::chrono::steady_clock;
 
-  /// Of a rank that runs these actions.
+  /// For a rank that runs these actions.
   StepProfile(const Program &program, const std::vector<Action> &actions);
 
   ProfileLine &kernel(int64_t number) { return allLines[number]; }
   ProfileLine &matmul(int64_t number) { return allLines[firstMatmul + number]; }
-  /// Communication that goes on between launches.
+  /// Communication that progresses between launches.
   ProfileLine &progress() { return allLines[firstOther]; }
-  /// The choice of samples.
+  /// The selection of samples.
   ProfileLine &samples() { return allLines[firstOther + 1]; }
 
-  /// Of a run, zero, wait, copy or sum.
+  /// Records a run, zero, wait, copy or sum.
   void record(const Action &action, Clock::duration time);
   void endStep(Clock::duration time) {
     ++stepCount;
@@ -82,12 +82,13 @@ public:
   }
 
   int64_t steps() const { return stepCount; }
-  /// Of all steps, from the choice of samples to the last action.
+  /// Returns the time of all steps, from the selection of samples to the last
+  /// action.
   Clock::duration time() const { return stepTime; }
-  /// Those that were called, the one with most time first; last the time of the
-  /// steps that no other line has.
+  /// Returns the lines that were called, by descending time. The last line is
+  /// the time of the steps that no other line covers.
   std::vector<ProfileLine> lines() const;
-  /// Those that ran, in the order of the program's tasks.
+  /// Returns the kinds that ran, in the order of the program's tasks.
   std::vector<ProfiledTasks> tasks() const;
 
 private:

@@ -1,4 +1,4 @@
-//===- step_trace.cpp - What ran when, in the last steps ------------------===//
+//===- step_trace.cpp - A timeline of the last steps ----------------------===//
 
 #include "executor/step_trace.h"
 

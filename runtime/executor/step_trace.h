@@ -1,8 +1,8 @@
-//===- step_trace.h - What ran when, in the last steps --------------------===//
+//===- step_trace.h - A timeline of the last steps ------------------------===//
 //
 // Records when each run, wait, transfer and sum of a rank's steps began and
-// ended. The room for it is taken before the first step: recording allocates
-// nothing, and where it is full the oldest step makes place.
+// ended. The memory is allocated before the first step, so recording allocates
+// nothing. When it is full, the oldest step is overwritten.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +25,12 @@ struct Span {
 };
 
 struct TracedAction : Span {
-  const Action *action; ///< a run, wait, copy or sum; or the start of what ran
+  const Action
+      *action; ///< a run, wait, copy or sum; or the start of an operation
 };
 
 struct TracedStep : Span {
-  int64_t number = 0;                ///< from 1; 0: nothing is recorded
+  int64_t number = 0;                ///< from 1; 0: empty
   std::vector<TracedAction> actions; ///< in the order of their ends or starts
 };
 
@@ -40,23 +41,23 @@ public:
 
   void beginStep(int64_t number);
   void endStep();
-  /// Of something that the rank's thread does itself.
+  /// Records an action of the rank's own thread.
   void record(const Action &action, Clock::time_point begin,
               Clock::time_point end);
-  /// Of an operation: its start, and that it is known to be complete.
+  /// Record the start of an operation, and when it is known to be complete.
   void begin(const Action &action);
   void ended(int operation) override;
 
-  /// From the oldest to the newest.
+  /// Returns the steps from the oldest to the newest.
   std::vector<const TracedStep *> steps() const;
-  /// The action that starts an operation of these actions.
+  /// Returns the action that starts an operation of these actions.
   const Action &startOf(int64_t operation) const { return *starts[operation]; }
 
 private:
   std::vector<TracedStep> ring;
   size_t current = 0;
   std::vector<const Action *> starts; ///< by operation
-  /// By operation: its number among the current step's actions.
+  /// By operation: its index in the actions of the current step.
   std::vector<size_t> inFlight;
 };
 

@@ -1,4 +1,4 @@
-//===- output_target.cpp - Where an output goes ---------------------------===//
+//===- output_target.cpp - Where an output is written ---------------------===//
 
 #include "files/output_target.h"
 
@@ -15,7 +15,7 @@
 namespace ppopt {
 namespace {
 
-/// Closes at the end, and leaves errno as it is.
+/// Closes the descriptor in the destructor and preserves errno.
 class Handle {
 public:
   explicit Handle(int descriptor) : descriptor_(descriptor) {}
@@ -88,7 +88,7 @@ OpenedOutput openOutput(const std::string &path, int flags) {
 
 OpenedOutput openAside(const std::string &path, unsigned mode,
                        std::string &aside) {
-  constexpr int kTries = 100; // a run that died may have left one
+  constexpr int kTries = 100; // an aborted run may have left one
   for (int i = 0; i < kTries; ++i) {
     aside = path + "." + std::to_string(::getpid()) +
             (i == 0 ? "" : "-" + std::to_string(i)) + ".part";
@@ -125,7 +125,8 @@ std::string whyNotWritable(const std::string &path, Writing writing) {
       status.st_uid != user && around.st_uid != user)
     return "belongs to another user (uid " + std::to_string(status.st_uid) +
            "), and in " + folder + " only its owner may replace it";
-  // To rename over it the folder would do; whoever protects a file means it.
+  // A rename needs write access to the folder only. But a write-protected file
+  // is protected on purpose.
   if (isThere &&
       ::faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) != 0)
     return describeFailure("cannot write");

@@ -1,8 +1,8 @@
-//===- output_target.h - Where an output goes -----------------------------===//
+//===- output_target.h - Where an output is written -----------------------===//
 //
-// In a folder that others may write to, a link of theirs could lead an output
-// to any file of this user. So the last name of an output's path may be a link
-// only where that belongs to this user or to root.
+// In a folder that other users can write to, a link of theirs could redirect an
+// output to any file of this user. So the last component of an output's path
+// may be a link only if this user or root owns it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,36 +13,38 @@
 
 namespace ppopt {
 
-/// "WHAT: why", from errno.
+/// Returns "WHAT: why", where errno gives the reason.
 std::string describeFailure(const char *what);
 
 struct OutputTarget {
-  std::string path; ///< after links
-  /// Leads to an open file, of which it is no path: /proc/self/fd/1.
+  std::string path; ///< with links followed
+  /// The path names an open descriptor, not a file: /proc/self/fd/1.
   bool isDescriptor = false;
-  std::string error = {}; ///< else empty
+  std::string error = {}; ///< empty on success
 };
 OutputTarget followLinks(const std::string &path);
 
 struct OpenedOutput {
   int descriptor = -1;
-  std::string error = {}; ///< where there is no descriptor
+  std::string error = {}; ///< set if there is no descriptor
 };
-/// Opens with `flags`, O_CLOEXEC and the mode 0666.
+/// Opens with `flags`, O_CLOEXEC and mode 0666.
 OpenedOutput openOutput(const std::string &path, int flags);
 
-/// How a file is written.
+/// How a file will be written.
 enum class Writing {
-  InPlace, ///< opened, made if it is not there
-  Whole,   ///< aside, then renamed (WholeFile)
+  InPlace, ///< opened in place, created if missing
+  Whole,   ///< written to a temporary file, then renamed (WholeFile)
 };
-/// Why that will fail; empty where nothing speaks against it. Changes nothing.
+/// Returns why writing will fail, or empty if nothing prevents it. Changes
+/// nothing.
 std::string whyNotWritable(const std::string &path, Writing writing);
 
-/// The folder that a path is in: "." for a name alone.
+/// Returns the folder of a path: "." for a bare name.
 std::string folderOf(const std::string &path);
 
-/// Makes a new file beside `path`, and says under what name in `aside`.
+/// Creates a temporary file in the folder of `path` and stores its name in
+/// `aside`.
 OpenedOutput openAside(const std::string &path, unsigned mode,
                        std::string &aside);
 

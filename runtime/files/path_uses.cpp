@@ -1,4 +1,4 @@
-//===- path_uses.cpp - What a command reads and what it writes ------------===//
+//===- path_uses.cpp - Paths that a command reads and writes --------------===//
 
 #include "files/path_uses.h"
 
@@ -12,10 +12,10 @@ using namespace ppopt;
 
 namespace {
 
-constexpr int kMostLinks = 40; // as Linux has it
+constexpr int kMostLinks = 40; // Linux's limit
 
-/// The path after links and "..", also of what is not there: a link may lead to
-/// a file that is still to be made.
+/// Returns the path with links and ".." resolved. The file may be missing: a
+/// link may lead to a file that is still to be created.
 fs::path resolve(const fs::path &path, int links = 0) {
   std::error_code error;
   fs::path whole = fs::absolute(path, error);
@@ -46,7 +46,7 @@ PathUses::Use PathUses::identify(Kind kind, bool isWritten,
     use.device = status.st_dev;
     use.inode = status.st_ino;
   }
-  // Found files are many, and are there.
+  // There are many found files, and all exist.
   if (kind != Kind::Found)
     use.real = resolve(path).string();
   return use;
@@ -104,7 +104,8 @@ bool PathUses::isSame(const Use &a, const Use &b) {
                    : a.real == b.real;
 }
 
-/// Whether a file, or `example` in a folder, is one that `folder` takes.
+/// Returns whether `folder` takes `inner`, or `example` in it if `inner` is a
+/// folder.
 bool PathUses::isInside(const Use &inner, const Use &folder,
                         std::string_view example) {
   if (inner.real.empty() || inner.isSpecial)
@@ -118,7 +119,7 @@ bool PathUses::isInside(const Use &inner, const Use &folder,
   return !folder.takes || folder.takes(path);
 }
 
-/// One line where what is written is, or is in, the other.
+/// Returns a one-line error if `written` is the same as `other` or inside it.
 std::string PathUses::compare(const Use &written, const Use &other) {
   bool areStreams = written.kind == Kind::Stream && other.kind == Kind::Stream;
   bool areFolders = written.kind == Kind::Folder && other.kind == Kind::Folder;
@@ -147,8 +148,8 @@ std::string PathUses::findConflict() const {
   for (size_t i = 0; i < uses_.size(); ++i)
     if (uses_[i].isWritten)
       for (size_t j = 0; j < uses_.size(); ++j) {
-        // Of two that are written the one that was told of first is `written`,
-        // save where the other is a folder that has it.
+        // Of two written paths, `written` is the one registered first, unless
+        // the other is a folder that contains it.
         bool isSecond =
             uses_[j].isWritten && j <= i && uses_[i].kind != Kind::Folder;
         if (i == j || isSecond)

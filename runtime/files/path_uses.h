@@ -1,9 +1,9 @@
-//===- path_uses.h - What a command reads and what it writes --------------===//
+//===- path_uses.h - Paths that a command reads and writes ----------------===//
 //
-// A command tells all its paths before it touches anything, and learns whether
-// one that it writes is one that it reads, or writes twice. What is there is
-// the same file where device and inode are the same, through whatever links;
-// what is not there yet, where the path is the same after links and "..".
+// A command registers all its paths before it touches anything. Then it learns
+// whether it would write a path that it reads, or write a path twice. Existing
+// files are the same if device and inode are equal, through any links. Missing
+// files are the same if the paths are equal after resolving links and "..".
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,28 +18,29 @@
 
 namespace ppopt {
 
-/// Whether a command reads, or writes, the file of that path in a folder.
+/// Returns whether a command reads, or writes, the file of that path in a
+/// folder.
 using InFolder = std::function<bool(std::string_view path)>;
 
-/// Each path comes with the flag, or the words, that a message names it by.
+/// Every path comes with the flag or the words that name it in messages.
 class PathUses {
 public:
-  /// A file, or a folder of whose files those are read that `takes` says; all
-  /// without it.
+  /// Registers a file, or a folder of which the files that `takes` accepts are
+  /// read; without `takes`, all.
   void reads(const std::string &name, const std::string &path,
              InFolder takes = nullptr);
-  /// A file that was found under a folder that is read.
+  /// Registers a file that was found in a folder that is read.
   void readsFound(const std::string &name, const std::string &path);
   void writes(const std::string &name, const std::string &path);
-  /// A folder in which files are made and removed whose first name `takes`
-  /// says; `example` is one of them.
+  /// Registers a folder in which files are created and removed whose first path
+  /// component `takes` accepts. `example` is one of them.
   void writesFolder(const std::string &name, const std::string &path,
                     const std::string &example, InFolder takes);
-  /// Standard input, output and error, as far as they are files.
+  /// Register standard input, output and error if they are regular files.
   void readsInput();
   void writesOutput();
 
-  /// One line about the first conflict; empty where there is none.
+  /// Returns one line about the first conflict, or empty if there is none.
   std::string findConflict() const;
 
 private:
@@ -50,10 +51,10 @@ private:
     std::string name, path;
     InFolder takes = nullptr;
     std::string example = {};
-    bool isThere = false, isSpecial = false; ///< special: a device, a pipe
+    bool isThere = false, isSpecial = false; ///< special: a device or a pipe
     dev_t device = 0;
     ino_t inode = 0;
-    std::string real = {}; ///< the path after links and ".."
+    std::string real = {}; ///< the path with links and ".." resolved
 
     std::string show() const { return path.empty() ? name : name + " " + path; }
   };

@@ -8,6 +8,6 @@
 void ppopt::openClosedStreams() {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream)
     if (::fcntl(stream, F_GETFD) < 0)
-      // The lowest number that is free: this one.
+      // open() returns the lowest free number: this one.
       (void)!::open("/dev/null", O_RDWR);
 }

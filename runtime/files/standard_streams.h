@@ -6,8 +6,8 @@
 namespace ppopt {
 
 /// Opens /dev/null for each of standard input, output and error that is closed
-/// (`>&-`): else the next file that is opened takes its number, and gets what
-/// is printed. Before anything else that opens files.
+/// (`>&-`). Otherwise the next file that is opened gets its number and receives
+/// what is printed. Call it before anything else that opens files.
 void openClosedStreams();
 
 } // namespace ppopt

@@ -1,4 +1,4 @@
-//===- whole_file.cpp - A file that is written as a whole -----------------===//
+//===- whole_file.cpp - A file that is replaced atomically ----------------===//
 
 #include "files/whole_file.h"
 
@@ -19,7 +19,7 @@ std::string WholeFile::open(const std::string &path, unsigned mode) {
   path_ = target.path;
   struct stat status;
   bool isThere = ::stat(path_.c_str(), &status) == 0;
-  // Whoever may not read the old file may not read the new one.
+  // The new file is not readable by anyone who could not read the old one.
   if (isThere && S_ISREG(status.st_mode))
     mode &= (status.st_mode & 0666) | 0111;
   OpenedOutput opened =

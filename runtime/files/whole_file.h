@@ -1,4 +1,4 @@
-//===- whole_file.h - A file that is written as a whole -------------------===//
+//===- whole_file.h - A file that is replaced atomically ------------------===//
 
 #ifndef PPOPT_FILES_WHOLE_FILE_H
 #define PPOPT_FILES_WHOLE_FILE_H
@@ -8,25 +8,25 @@
 
 namespace ppopt {
 
-/// Written under another name beside its own and renamed, so that at any moment
-/// the old file is there or the new one. What is no file but a device or a pipe
-/// is written to as it is. Every call returns why it failed, without the path;
-/// empty where it did not.
+/// Writes a temporary file in the same folder and renames it. So at any moment
+/// either the old file or the new one is there. Devices and pipes are written
+/// in place. Every call returns why it failed, without the path, or empty on
+/// success.
 class WholeFile {
 public:
   /// `mode` as for open(2).
   std::string open(const std::string &path, unsigned mode = 0666);
-  /// Removes what was not committed.
+  /// Removes the temporary file if it was not committed.
   ~WholeFile();
   WholeFile() = default;
   WholeFile(const WholeFile &) = delete;
   WholeFile &operator=(const WholeFile &) = delete;
 
   std::string write(const void *data, uint64_t bytes);
-  /// Under its name, and on the disk where `isDurable`.
+  /// Renames the file into place. If `isDurable`, it is on the disk on return.
   std::string commit(bool isDurable = true);
 
-  /// The other name; empty where it has none.
+  /// Returns the name of the temporary file; empty if there is none.
   const std::string &aside() const { return aside_; }
 
 private:
@@ -34,12 +34,12 @@ private:
   int descriptor_ = -1;
 };
 
-/// Writes all of it, however often that is interrupted. False where it failed,
-/// with errno.
+/// Writes all bytes, and continues after interruptions. Returns false on
+/// failure and sets errno.
 bool writeAll(int descriptor, const void *data, uint64_t bytes);
 
-/// What was created, renamed or removed in a folder is so after a crash, too.
-/// Some file systems cannot do this; nothing is said there.
+/// Makes creations, renames and removals in a folder survive a crash. Some file
+/// systems do not support this; such failures are ignored.
 void syncFolder(const std::string &folder);
 
 } // namespace ppopt

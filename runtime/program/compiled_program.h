@@ -1,4 +1,4 @@
-//===- compiled_program.h - What the compiler put into an executable ------===//
+//===- compiled_program.h - The programs in an executable -----------------===//
 
 #ifndef PPOPT_RUNTIME_PROGRAM_COMPILED_PROGRAM_H
 #define PPOPT_RUNTIME_PROGRAM_COMPILED_PROGRAM_H
@@ -12,7 +12,7 @@ namespace ppopt::train {
 struct CompiledProgram {
   std::string_view json;
   const ppopt_task_fn *tasks;
-  /// The program that generates, or why there is none.
+  /// The generation program, or why there is none.
   std::string_view generationJson;
   const ppopt_task_fn *generationTasks;
 };

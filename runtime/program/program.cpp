@@ -76,7 +76,7 @@ int64_t Plan::axisSize(std::string_view axis) const {
 
 int64_t Plan::coordinate(int64_t rank, std::string_view axis) const {
   if (launch == Launch::local)
-    return 0; // the one rank
+    return 0; // the only rank
   int64_t stride = ranks();
   for (const MeshAxis &candidate : mesh) {
     stride /= candidate.size;
@@ -160,7 +160,7 @@ private:
   Program &program;
 };
 
-/// Of so many elements that their bytes can be counted.
+/// Rejects shapes whose bytes would overflow.
 std::vector<int64_t> Reader::readShape(const Field &field) const {
   std::vector<int64_t> shape = field.integers(1);
   int64_t elements = 1;
@@ -243,11 +243,11 @@ void Reader::readIndexedPart(const Field &field, Input &input) {
                    readIdRange(field)};
   size_t dims = input.shape.size() - 1;
   if (part.begin.size() != dims || part.end.size() != dims)
-    field.fail(fmt::format("has not {} dimensions", dims));
+    field.fail(fmt::format("does not have {} dimensions", dims));
   for (size_t dim = 0; dim < dims; ++dim)
     if (part.begin[dim] >= part.end[dim] ||
         part.end[dim] > input.shape[dim + 1])
-      field.fail(fmt::format("is no part of {} elements in dimension {}",
+      field.fail(fmt::format("is not a range of {} elements in dimension {}",
                              input.shape[dim + 1], dim));
   input.parts.push_back(std::move(part));
 }
@@ -306,7 +306,7 @@ void Reader::readParameter(const Field &field) {
   parameter.places =
       field["places"].integers(0, program.plan.axisSize("pp") - 1);
   if (parameter.places.empty())
-    field["places"].fail("is empty: nobody holds the parameter");
+    field["places"].fail("is empty: no place holds the parameter");
   program.parameters.push_back(std::move(parameter));
 }
 
@@ -334,7 +334,7 @@ void Reader::readMatmul(const Field &field) {
   auto readStrides = [](const Field &operand, std::array<int64_t, 4> &strides) {
     std::vector<int64_t> read = operand["strides"].integers(0);
     if (read.size() != 4)
-      operand["strides"].fail("has not four strides");
+      operand["strides"].fail("does not have four strides");
     std::copy(read.begin(), read.end(), strides.begin());
   };
   Matmul matmul;
@@ -348,7 +348,7 @@ void Reader::readMatmul(const Field &field) {
   descriptor.k = field["k"].integer(1);
   std::vector<int64_t> batch = field["batch"].integers(1);
   if (batch.size() != 2)
-    field["batch"].fail("has not two sizes");
+    field["batch"].fail("does not have two sizes");
   descriptor.batch = {batch[0], batch[1]};
   readStrides(field["a"], descriptor.a);
   readStrides(field["b"], descriptor.b);
@@ -383,7 +383,7 @@ void Reader::readTransfer(const Field &field) {
   program.transfers.push_back(std::move(transfer));
 }
 
-/// When all transfers are known.
+/// Runs after all transfers are read.
 void Reader::readGradientOf(const Field &field, int64_t number) {
   if (field.isNull())
     return;
@@ -426,7 +426,7 @@ void Reader::readPlaces(const Field &field) {
   });
 }
 
-/// A place holds exactly the parameters that name it.
+/// Checks that a place holds exactly the parameters that list it.
 void Reader::checkHeld(const Field &field, const Place &place) const {
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     const Parameter &parameter = program.parameters[i];

@@ -1,10 +1,10 @@
 //===- program.h - The program document as plain structs ------------------===//
 //
 // The JSON document of an executable (docs/program.md), read once at start. A
-// field that is missing, has the wrong type or an impossible value throws an
-// `Error` that names it by path ("program: parameters[3].init.std: ...").
-// Fields that this version does not know are ignored; "abi" decides
-// compatibility. Offsets and sizes are bytes from the start of a place's arena.
+// field that is missing, of the wrong type or out of range throws an `Error`
+// that names its path ("program: parameters[3].init.std: ..."). Unknown fields
+// are ignored; "abi" decides compatibility. Offsets and sizes are in bytes from
+// the start of a place's arena.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +23,12 @@ namespace ppopt::runtime {
 
 enum class ElementType { f32, f64, bf16, i32, i64, i1 };
 
-/// Bytes of one element.
+/// Returns the bytes of one element.
 int64_t byteSize(ElementType type);
-/// The name that the document uses: "f32", ...
+/// Returns the document's name of the type: "f32", ...
 const char *spelling(ElementType type);
 
-/// Product of the dimensions.
+/// Returns the product of the dimensions.
 int64_t elementCount(const std::vector<int64_t> &shape);
 
 struct MeshAxis {
@@ -41,12 +41,12 @@ struct Plan {
   int64_t batch;              ///< rows of the global batch
   int64_t microbatches;
   std::string schedule;
-  /// `ranks`: by mpirun or as threads; `local`: all places on one rank.
+  /// `ranks`: one process or thread per rank; `local`: all places on one rank.
   enum class Launch { ranks, local } launch = Launch::ranks;
-  /// A parameter on several places is updated by its owner, and the others have
-  /// the one of the step before.
+  /// The owner updates a parameter that several places hold. The other places
+  /// use the value of the previous step.
   bool lendsTied = false;
-  std::string recompute; ///< what the backward computes again
+  std::string recompute; ///< what the backward pass recomputes
   std::string optimizer;
   std::string precision; ///< "model", "bf16"
   std::string target;
@@ -54,15 +54,16 @@ struct Plan {
   std::string cpu;
   std::vector<std::string> features; ///< "+avx512f", "-amx-tile"
 
-  /// Product of the mesh's sizes; 1 where the launch is local.
+  /// Returns the product of the mesh's sizes; 1 if the launch is local.
   int64_t ranks() const;
-  /// Size of an axis; 1 for one that the mesh does not have.
+  /// Returns the size of an axis; 1 if the mesh does not have it.
   int64_t axisSize(std::string_view axis) const;
-  /// Coordinate of a rank on an axis; 0 for one that the mesh does not have.
+  /// Returns the coordinate of a rank on an axis; 0 if the mesh does not have
+  /// it.
   int64_t coordinate(int64_t rank, std::string_view axis) const;
 };
 
-/// What ids may be: in [0, size), or `ignored`.
+/// The valid ids: [0, size) and `ignored`.
 struct IdRange {
   int64_t size;
   std::optional<int64_t> ignored;
@@ -73,9 +74,9 @@ struct IdRange {
   }
 };
 
-/// A part of each row of an input that indexes something.
+/// A part of each row of an input whose values are ids.
 struct IndexedPart {
-  std::vector<int64_t> begin, end; ///< in each dimension but the batch's
+  std::vector<int64_t> begin, end; ///< in each dimension except the batch
   IdRange range;
 };
 
@@ -97,10 +98,10 @@ struct Parameter {
   std::string name;
   std::vector<int64_t> shape;
   ElementType type;
-  ElementType gradientType; ///< f32 where the parameter is bf16
+  ElementType gradientType; ///< f32 if the parameter is bf16
   bool trained, decayed;
   Initializer init;
-  std::vector<int64_t> places; ///< that hold it; the first is the owner
+  std::vector<int64_t> places; ///< places that hold it; the first is the owner
 
   int64_t elements() const { return elementCount(shape); }
   int64_t bytes() const { return elements() * byteSize(type); }
@@ -112,17 +113,17 @@ struct Count {
   std::string name, source;
 };
 
-/// What goes from one place to another, once for every microbatch or, `step`,
-/// once a step.
+/// A value sent from one place to another, once per microbatch or, with `step`,
+/// once per step.
 struct Transfer {
   std::string name;
   std::string value;
   int64_t from, to;           ///< places
-  int64_t fromStage, toStage; ///< on them
+  int64_t fromStage, toStage; ///< the stages on these places
   int64_t bytes;
   ElementType type;
-  bool requiresGrad;                 ///< a gradient comes back
-  std::optional<int64_t> gradientOf; ///< index: of what it is the gradient
+  bool requiresGrad;                 ///< whether a gradient is sent back
+  std::optional<int64_t> gradientOf; ///< index of its forward transfer
   bool step;
 
   int64_t elements() const { return bytes / byteSize(type); }
@@ -136,15 +137,15 @@ struct Matmul {
 
 struct Kernel {
   std::string name;
-  // Of a launch.
-  int64_t bytes; ///< of what it reads and writes
-  int64_t flops; ///< of matmuls inside it
+  // Per launch.
+  int64_t bytes; ///< read and written
+  int64_t flops; ///< of matmuls in the kernel
 };
 
 struct Task {
   std::string name;
   std::string kind; ///< "prologue", "forward", "backward", "update", ...
-  int64_t stage;    ///< -1 for one of a place
+  int64_t stage;    ///< -1: belongs to the place, not to a stage
   int64_t place;
 };
 
@@ -152,40 +153,40 @@ struct DeadRange {
   int64_t offset, bytes;
 };
 
-/// Bytes in the arena of a place.
+/// A byte offset in the arena of a place.
 struct Address {
   int64_t place, offset;
 };
 
 struct Action {
   enum Kind { run, zero, start, wait, copy, sum, checkCounts, norm } kind;
-  int64_t place = 0; ///< whose arena offsets mean
-  // run
+  int64_t place = 0; ///< the place whose arena the offsets refer to
+  // For run:
   int64_t task = 0;               ///< index of Program::tasks
   int64_t microbatch = 0;         ///< in [0, Plan::microbatches)
   std::vector<int64_t> arguments; ///< offsets
   int64_t temporaries = 0;        ///< offset
-  // zero, start, norm
+  // For zero, start, norm:
   int64_t offset = 0;
   int64_t bytes = 0;
-  // start, wait (of which op, id and operation)
+  // For start; wait has only op, id and operation:
   enum Operation { allReduce, send, recv } op = allReduce;
   int64_t id = 0;
-  std::vector<std::string> axes; ///< ranks that differ in these only
-  std::vector<int64_t> among;    ///< if not empty: and whose place is here
+  std::vector<std::string> axes; ///< the group: ranks that differ only in these
+  std::vector<int64_t> among;    ///< if not empty: only ranks of these places
   int64_t channel = 0;
   int64_t elements = 0;
   ElementType type = ElementType::f32;
   int64_t scratch = 0, scratchBytes = 0;
-  /// Number of the operation among those of the place, counted over `actions`
-  /// and then `evalActions` by their starts.
+  /// The number of the operation on its place, in the order of the starts in
+  /// `actions`, then `evalActions`.
   int64_t operation = 0;
-  // start of a transfer, copy: microbatch, bytes and
+  // For start of a transfer and copy, with microbatch and bytes:
   int64_t transfer = 0; ///< index of Program::transfers
   int64_t peer = 0;     ///< the place at the other end
-  // copy: from, to; sum: the buffers, with elements and type
+  // For copy: from, to. For sum: the buffers, with elements and type.
   std::vector<Address> at;
-  /// Ranges that nobody reads after the action.
+  /// Ranges that nothing reads after the action.
   std::vector<DeadRange> dead;
 };
 
@@ -194,8 +195,7 @@ struct Region {
   int64_t offset, bytes;
 };
 
-/// Where a task notes an id that is out of range: an i64, 0 as long as there is
-/// none.
+/// Where a task stores an id that is out of range: an i64, 0 if there is none.
 struct PlaceCheck {
   int64_t check; ///< index of Program::checks
   int64_t offset;
@@ -203,7 +203,7 @@ struct PlaceCheck {
 
 struct PlaceInput {
   int64_t input;         ///< index of Program::inputs
-  int64_t offset, bytes; ///< of one rank's rows
+  int64_t offset, bytes; ///< the rows of one rank
 };
 
 struct OptimizerState {
@@ -214,7 +214,7 @@ struct OptimizerState {
 struct PlaceParameter {
   int64_t parameter; ///< index of Program::parameters
   int64_t offset;
-  int64_t gradient; ///< -1: has no gradient and is never updated
+  int64_t gradient; ///< -1: no gradient, never updated
   std::vector<OptimizerState> states;
 };
 
@@ -222,31 +222,31 @@ struct Predicted {
   int64_t launches, flops, bytesSent;
 };
 
-/// A coordinate on the axis "pp": what lies where in its arena, and what its
-/// ranks do.
+/// A coordinate on the axis "pp": the layout of its arena, and the actions of
+/// its ranks.
 struct Place {
   int64_t place;
   int64_t arenaBytes;
   std::vector<Region> regions;
   int64_t stepStateOffset;
   int64_t lossOffset;
-  std::vector<int64_t> countOffsets; ///< one for each of Program::counts
+  std::vector<int64_t> countOffsets; ///< one per entry of Program::counts
   std::vector<PlaceCheck> checks;
   std::vector<PlaceInput> inputs;
   std::vector<PlaceParameter> parameters;
   std::vector<Action> actions;
   std::vector<Action> evalActions;
-  Predicted predicted; ///< of the rank with coordinate 0 on all other axes
+  Predicted predicted; ///< for the rank with coordinate 0 on all other axes
 };
 
-/// What one rank does for all places.
+/// The actions of one rank that holds all places.
 struct LocalActions {
   std::vector<Action> actions;
   std::vector<Action> evalActions;
 };
 
-/// What a program that generates (docs/program.md) has beside the rest: where
-/// one run of its place's evalActions finds and leaves what.
+/// The additional part of a generation program (docs/program.md): the inputs
+/// and outputs of one run of its place's evalActions.
 struct Generation {
   struct Cache {
     std::string name;
@@ -265,49 +265,49 @@ struct Generation {
 
 struct Program {
   std::string model, source, command;
-  std::string modelHash; ///< of what the model computes, under any plan
+  std::string modelHash; ///< hash of what the model computes, under any plan
   Plan plan;
-  std::vector<int64_t> stagePlaces; ///< the place of each stage
+  std::vector<int64_t> stagePlaces; ///< the place per stage
   std::vector<Input> inputs;
   std::vector<Parameter> parameters;
   ElementType lossType; ///< f32 or f64
   std::vector<Count> counts;
-  std::vector<IdRange> checks; ///< of ids that tasks compute
+  std::vector<IdRange> checks; ///< ranges of ids that tasks compute
   std::vector<Transfer> transfers;
   std::vector<Matmul> matmuls;
   std::vector<Kernel> kernels;
   std::vector<Task> tasks;
   std::vector<Place> places;
-  std::optional<LocalActions> local;    ///< where the launch is local
-  std::optional<Generation> generation; ///< of a program that generates
+  std::optional<LocalActions> local;    ///< set if the launch is local
+  std::optional<Generation> generation; ///< set in a generation program
 
-  /// Throws Error. Everything that the runtime later relies on is checked here:
-  /// offsets are aligned and inside their arena, indices and ids exist, every
-  /// start has one wait after it and the reverse.
+  /// Parses and validates the document. Throws Error. Checks everything that
+  /// the runtime relies on: offsets are aligned and inside their arena, indices
+  /// and ids exist, and starts and waits match one to one.
   static Program parse(std::string_view json);
 
-  /// The place of a rank: its coordinate on the axis "pp".
+  /// Returns the place of a rank: its coordinate on the axis "pp".
   const Place &placeOf(int64_t rank) const;
 
-  /// A channel that no action uses.
+  /// Returns a channel that no action uses.
   int64_t unusedChannel() const;
 
-  /// Bytes of the largest place's arena.
+  /// Returns the bytes of the largest place's arena.
   int64_t largestArena() const;
 
-  /// What the place that owns a parameter holds of it.
+  /// Returns the entry of a parameter on the place that owns it.
   const PlaceParameter &ownedParameter(int64_t parameter) const;
-  /// Whether anything updates the parameter.
+  /// Returns whether anything updates the parameter.
   bool learns(int64_t parameter) const {
     return ownedParameter(parameter).gradient >= 0;
   }
 };
 
-/// The second document of an executable: a program that generates, or the
-/// reason why the compiler could not make one.
+/// The second document of an executable: a generation program, or the reason
+/// why the compiler could not make one.
 struct GenerationDocument {
   std::optional<Program> program; ///< has `generation`
-  std::string refused;            ///< where there is no program
+  std::string refused;            ///< the reason, if there is no program
 
   /// Throws Error, as Program::parse does.
   static GenerationDocument parse(std::string_view json);

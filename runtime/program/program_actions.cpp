@@ -27,7 +27,7 @@ int64_t readOffset(const Field &field, const Place &place, int64_t bytes,
 // Sums over ranks
 //===----------------------------------------------------------------------===//
 
-/// Ranks that a sum is over.
+/// Returns the number of ranks that a sum is over.
 int64_t ActionReader::groupSize(const Action &action) const {
   int64_t size = 1;
   for (const std::string &axis : action.axes)
@@ -43,7 +43,7 @@ void ActionReader::readGroup(const Field &field, Action &action) const {
         program.plan.mesh.begin(), program.plan.mesh.end(),
         [&](const MeshAxis &candidate) { return candidate.name == name; });
     if (!known)
-      axis.fail("is '" + name + "', which the mesh has not");
+      axis.fail("is '" + name + "', which the mesh does not have");
     if (std::count(action.axes.begin(), action.axes.end(), name))
       axis.fail("is '" + name + "' a second time");
     action.axes.push_back(name);
@@ -260,7 +260,7 @@ std::vector<Action> ActionReader::read(const Field &list) {
       action.op = started->second.op;
       inFlight.erase(started);
     } else if (action.kind == Action::checkCounts) {
-      // The other end may leave the step without having started.
+      // The other end may leave the step without having started the transfer.
       for (const auto &[id, started] : inFlight)
         if (started.op != Action::allReduce)
           element.fail(fmt::format("may end the step while the transfer {} is "
@@ -311,7 +311,7 @@ std::string describeMessage(const Program &program,
 void checkMatch(const Program &program, const char *list, Messages &sent,
                 Messages &received) {
   for (const auto &[queue, messages] : sent)
-    received[queue]; // where nothing is received
+    received[queue]; // also queues from which nothing is received
   for (const auto &[queue, receives] : received) {
     const std::vector<const Action *> &sends = sent[queue];
     for (size_t i = 0; i < std::max(sends.size(), receives.size()); ++i) {

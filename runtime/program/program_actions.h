@@ -11,22 +11,22 @@
 
 namespace ppopt::runtime {
 
-/// The offset of `bytes` bytes inside the arena of a place.
+/// Reads the offset of `bytes` bytes in the arena of a place.
 int64_t readOffset(const Field &field, const Place &place, int64_t bytes,
                    int64_t alignment);
 
-/// Reads the lists of one place, or those of the local launch.
+/// Reads the action lists of one place, or of the local launch.
 class ActionReader {
 public:
-  /// `program` has everything but its places, `place` all but its actions.
+  /// `program` is complete except its places, `place` except its actions.
   ActionReader(const Program &program, const Place &place)
       : program(program), own(&place) {}
 
-  /// For the local launch: `program` has all places.
+  /// For the local launch: all places of `program` are complete.
   explicit ActionReader(const Program &program)
       : program(program), own(nullptr) {}
 
-  /// Operations are numbered through all lists that one reader reads.
+  /// Operations are numbered across all lists that one reader reads.
   std::vector<Action> read(const Field &list);
 
 private:
@@ -52,8 +52,8 @@ private:
   int64_t operations = 0;
 };
 
-/// Throws Error unless what each place sends to another is, message by message,
-/// what the other receives from it.
+/// Throws Error unless sends and receives between each two places match,
+/// message by message.
 void checkTransfersMatch(const Program &program);
 
 } // namespace ppopt::runtime

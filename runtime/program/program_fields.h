@@ -1,7 +1,7 @@
 //===- program_fields.h - Reading a JSON document strictly ----------------===//
 //
-// A field knows its path in the document, and every way in which it can be
-// wrong is an Error that names the path.
+// A field knows its path in the document. Every check that fails throws an
+// Error that names the path.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +61,7 @@ public:
     return value.get<double>();
   }
 
-  /// An integer in [least, most].
+  /// Returns an integer in [least, most].
   int64_t integer(int64_t least = 0, int64_t most = INT64_MAX) const {
     bool fits = value.is_number_unsigned()
                     ? value.get<uint64_t>() <= uint64_t(INT64_MAX)

@@ -1,4 +1,4 @@
-//===- program_generation.cpp - Reading what generation needs -------------===//
+//===- program_generation.cpp - Reads the part for generation -------------===//
 
 #include "program/program_generation.h"
 
@@ -23,7 +23,7 @@ ElementType readTypeOf(const Field &field, ElementType one, ElementType other) {
 Generation readGeneration(const Field &field, const Program &program) {
   if (program.plan.ranks() != 1 || program.places.size() != 1 ||
       program.plan.batch != 1)
-    field.fail("stands in a program that is not one rank's for a batch of 1");
+    field.fail("is in a program that is not for one rank and a batch of 1");
   const Place &place = program.places.front();
   auto readOffset = [&](const Field &at, int64_t bytes) {
     return runtime::readOffset(at["offset"], place, bytes, PPOPT_ALIGNMENT);

@@ -1,4 +1,4 @@
-//===- program_generation.h - Reading what generation needs ---------------===//
+//===- program_generation.h - Reads the part for generation ---------------===//
 
 #ifndef PPOPT_RUNTIME_PROGRAM_PROGRAM_GENERATION_H
 #define PPOPT_RUNTIME_PROGRAM_PROGRAM_GENERATION_H
@@ -8,8 +8,8 @@
 
 namespace ppopt::runtime {
 
-/// Reads the field "generation" of a program that has it; `program` has all
-/// else.
+/// Reads the field "generation" of a program; the rest of `program` is
+/// complete.
 Generation readGeneration(const Field &field, const Program &program);
 
 } // namespace ppopt::runtime

@@ -1,4 +1,4 @@
-//===- program_places.cpp - Reading what a place is and does --------------===//
+//===- program_places.cpp - Reads the entries of "places" -----------------===//
 
 #include "program/program_places.h"
 
@@ -17,7 +17,7 @@ public:
   void read(const Field &field);
 
 private:
-  /// The offset of `bytes` bytes inside the arena.
+  /// Reads the offset of `bytes` bytes in the arena.
   int64_t readOffset(const Field &field, int64_t bytes,
                      int64_t alignment = PPOPT_ALIGNMENT) const {
     return runtime::readOffset(field, place, bytes, alignment);

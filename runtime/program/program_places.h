@@ -1,4 +1,4 @@
-//===- program_places.h - Reading what a place is and does ----------------===//
+//===- program_places.h - Reads the entries of "places" -------------------===//
 
 #ifndef PPOPT_RUNTIME_PROGRAM_PROGRAM_PLACES_H
 #define PPOPT_RUNTIME_PROGRAM_PROGRAM_PLACES_H
@@ -8,11 +8,11 @@
 
 namespace ppopt::runtime {
 
-/// "f32", ...
+/// Reads an element type: "f32", ...
 ElementType readType(const Field &field);
 
 /// Reads an entry of "places", which must be the one with this number.
-/// `program` has everything of the document but its places.
+/// `program` is complete except its places.
 Place readPlace(const Field &field, const Program &program, int64_t number);
 
 } // namespace ppopt::runtime

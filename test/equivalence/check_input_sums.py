@@ -26,7 +26,7 @@ from stage_plans import FACTORS  # noqa: E402
 
 TOLERANCE = 1e-9
 TAKES = ["--mesh", "dp=1", "--microbatches", "1"]
-ADVICE = "a --mesh without dp and --microbatches 1 split nothing and take it"
+ADVICE = "it compiles with --microbatches 1 and a --mesh without dp, which split nothing"
 
 
 def draw_plan(random):

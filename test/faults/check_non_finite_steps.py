@@ -116,7 +116,7 @@ class Checks:
         self.expect(line, "the loss is inf. It began on rank 3 ", "its gradients are finite; the loss of its rows is inf")
 
     def learning_rate(self):
-        self.expect(self.fail("both", samples(), ["--lr", "1e200"]), "It began on rank ", "bad gradient")
+        self.expect(self.fail("both", samples(), ["--lr", "1e200"]), "It began on rank ", "non-finite gradient")
 
     def keeps_the_last_good_checkpoint(self, launch):
         """An update that makes parameters infinite without a bad gradient: what it left is not saved, here and in the bad

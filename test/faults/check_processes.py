@@ -172,7 +172,7 @@ def cases(programs):
     yield "SIGKILL to rank 3, dp=2,pp=2", functools.partial(kill_rank, programs, "both", 3)
     saving = ["--checkpoint", "DIRECTORY/saved", "--checkpoint-every", "1"]
     yield "SIGKILL to rank 1, dp=2, saving", functools.partial(kill_rank, programs, "dp", 1, saving)
-    in_action = r"step \d+, waits .* \(action \d+ of \d+, behind [a-z ]+ of stage \d, microbatch \d\)"
+    in_action = r"step \d+, waits .* \(action \d+ of \d+, after [a-z ]+ of stage \d, microbatch \d\)"
     yield "SIGSTOP to rank 1, pp=2", functools.partial(
         stop_rank, programs, "pp", 1, [r"(recv|send) x\d+ \(s\d\..*\) of microbatch \d", in_action])
     yield "SIGSTOP to rank 0, pp=2", functools.partial(stop_rank, programs, "pp", 0, [])

@@ -1,11 +1,10 @@
-//===- Autodiff.cpp - Adds backward ops
-//-------------------------------------===//
+//===- Autodiff.cpp - Adds backward ops -----------------------------------===//
 //
 // Before (phase placed): forward pp.place regions and the loss. After (phase
-// train): for each of them that takes part a backward region after all forward
-// ones, in reverse order. It ends with a pp.add_grad for each parameter that
-// the stage gives a gradient. Forward regions yield what backward regions read.
-// No pp.detach is left.
+// train): for each region that a gradient reaches, a backward region after all
+// forward ones, in reverse order. It ends with a pp.add_grad for each parameter
+// that the stage gives a gradient. Forward regions yield the values that
+// backward regions read. No pp.detach is left.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +31,8 @@ bool isFloat(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
 
-/// Where `value` goes to directly: results of its users; through a place's
-/// yield to the place's result.
+/// Visits the values that use `value` directly: the results of its users and,
+/// for a place's yield, the result of the place.
 void forEachSuccessor(Value value,
                       llvm::function_ref<void(Operation *, Value)> visit) {
   for (OpOperand &use : value.getUses()) {
@@ -46,8 +45,8 @@ void forEachSuccessor(Value value,
   }
 }
 
-/// Values that follow from `roots`. `passes` says whether a step through an op
-/// to a result is taken.
+/// Returns the values that follow from `roots`. `passes` says whether to follow
+/// a step through an op to a result.
 template <typename PassesFn>
 DenseSet<Value> reachableFrom(ArrayRef<Value> roots, PassesFn passes) {
   DenseSet<Value> reached(roots.begin(), roots.end());
@@ -104,11 +103,11 @@ private:
   /// Values through which a trained parameter learns if their gradient is not
   /// zero.
   DenseSet<Value> active;
-  /// Within the region that is being differentiated.
+  /// Gradients inside the region that is being differentiated.
   DenseMap<Value, Value> gradients;
-  /// What each later stage, and each copy, adds to the gradient of a value
-  /// outside of regions. The backward of the stage that makes the value sums
-  /// them.
+  /// The parts that each later stage, and each copy, adds to the gradient of a
+  /// value outside of regions. The backward of the stage that makes the value
+  /// sums them.
   DenseMap<Value, SmallVector<Value>> parts;
   /// The parameters whose gradient some region adds to.
   DenseSet<Value> learning;
@@ -162,8 +161,8 @@ LogicalResult Differentiator::differentiate(Operation *op) {
   return success();
 }
 
-/// Values outside of the region that have a gradient now, in the order of the
-/// program (a DenseMap has none).
+/// Returns the values outside of the region that have a gradient now, in
+/// program order (a DenseMap has no order).
 SmallVector<Value> Differentiator::findOuter() {
   SmallVector<Value> outer;
   for (BlockArgument argument : block.getArguments())
@@ -177,7 +176,8 @@ SmallVector<Value> Differentiator::findOuter() {
 }
 
 /// A gradient that follows cheaply from constants alone belongs to no place:
-/// computes it outside of the regions, before the return. Null for others.
+/// computes it outside of the regions, before the return. Returns null for
+/// others.
 Value Differentiator::hoistConstant(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getNumResults() != 1)
@@ -224,15 +224,15 @@ LogicalResult Differentiator::differentiate(PlaceOp forward) {
                   ConstantOp::create(builder, value.getLoc(), type, 1.0));
     }
   }
-  // An adjoint may add to the region what is decided there.
+  // A copy of the list: an adjoint may add decisions to the forward region.
   auto ops = llvm::map_to_vector(forward.getBody().front().without_terminator(),
                                  [](Operation &op) { return &op; });
   for (Operation *op : llvm::reverse(ops))
     if (failed(differentiate(op)))
       return failure();
 
-  // What has a gradient and lives outside goes on from there. What was copied
-  // here sends one gradient back: the sum over the stages that read it.
+  // Gradients of values outside of the region continue there. The value of a
+  // copy sends one gradient back: the sum over the stages that read it.
   SmallVector<Value> outer = findOuter(), crossing, yielded;
   SmallVector<Type> types;
   for (Value value : outer) {
@@ -249,7 +249,7 @@ LogicalResult Differentiator::differentiate(PlaceOp forward) {
     yielded.push_back(gradients[value]);
     types.push_back(value.getType());
   }
-  // The gradient of a parameter stays, even where it is constant: a task has to
+  // The gradient of a parameter stays, even if it is constant: a task has to
   // add it.
   for (Value value : outer)
     if (auto param = value.getDefiningOp<ParamOp>())
@@ -265,7 +265,7 @@ LogicalResult Differentiator::differentiate(PlaceOp forward) {
   return success();
 }
 
-/// The adjoint of a copy is the copy back.
+/// The adjoint of a copy is a copy in the opposite direction.
 void Differentiator::differentiate(CopyOp copy) {
   auto known = parts.find(copy.getResult());
   if (known == parts.end() || !active.contains(copy.getX()))
@@ -304,7 +304,7 @@ void Differentiator::warnNeverLearns(ParamOp param) {
             "(integers, comparisons)";
     return;
   }
-  // In the order of the program: by region, then within it.
+  // Program order: by region, then inside it.
   auto position = [&](Operation *op) {
     return op->getBlock() == &block ? op : op->getParentOp();
   };

@@ -1,11 +1,12 @@
-//===- SinkLoss.cpp - The loss is computed where its gradient is ----------===//
+//===- SinkLoss.cpp - Moves the loss next to its gradient -----------------===//
 //
-// Before (phase train): the stage that makes the loss computes the last matmul
-// and what follows it in its forward region, its backward region reads them.
-// After: these ops stand at the beginning of the backward region, which yields
-// the loss of training; copies of them stand in an evaluation region, which
-// yields the loss of evaluation. The entry returns both, evaluation's first. So
-// what follows the last matmul (a language model's logits) outlives no task.
+// Before (phase train): the forward region of the stage that makes the loss
+// computes the last matmul and the ops after it, and the backward region reads
+// them. After: these ops are at the beginning of the backward region, which
+// yields the loss of training. Copies of them are in an evaluation region,
+// which yields the loss of evaluation. The entry returns both, evaluation's
+// first. So values after the last matmul (a language model's logits) do not
+// outlive their task.
 //
 //   %f:2 = pp.place 0 stage 0 { %z = pp.matmul %h, %w … pp.yield %loss, %z }
 //   %b = pp.place 0 stage 0 backward { … %f#1 … }
@@ -57,14 +58,15 @@ private:
   func::ReturnOp ret;
   PlaceOp forward, backward, evaluation;
   Block &forwardBody, &backwardBody;
-  /// In the order of the program.
+  /// The ops to move, in program order.
   llvm::SetVector<Operation *> sunk;
-  /// Ops from which only the loss, and its gradient, is reached.
+  /// Ops from which only the loss and its gradient are reached.
   DenseSet<Operation *> lossOnly;
 };
 
-/// Whether a use of a value of the forward region is one by the loss, or by
-/// ops that are for it alone; or by the backward region of the stage.
+/// Returns whether a use of a value of the forward region is for the loss only:
+/// by the loss, by ops that only the loss needs, or by the backward region of
+/// the stage.
 bool LossStage::isForLossOnly(OpOperand &use) {
   Operation *user = use.getOwner();
   if (!isa<YieldOp>(user))
@@ -75,7 +77,7 @@ bool LossStage::isForLossOnly(OpOperand &use) {
   });
 }
 
-/// The last matmuls and what follows them, as far as it is for the loss only.
+/// Finds the last matmuls and the ops after them that only the loss needs.
 void LossStage::findSunk() {
   DenseSet<Operation *> beforeMatmul;
   for (Operation &op : llvm::reverse(forwardBody.without_terminator())) {
@@ -98,7 +100,7 @@ void LossStage::findSunk() {
   }
 }
 
-/// Clones of the sunk ops, which still read values of the forward region.
+/// Clones the sunk ops, which still read values of the forward region.
 void LossStage::buildEvaluation(Value loss) {
   OpBuilder builder(forward->getContext());
   builder.setInsertionPointAfter(forward);
@@ -125,7 +127,7 @@ void LossStage::sink() {
   Operation *yield = forwardBody.getTerminator();
   Value loss =
       yield->getOperand(cast<OpResult>(ret.getOperand(0)).getResultNumber());
-  // Until the region yields again what is read, its values are read directly.
+  // The values are read directly until the region yields what is read.
   for (auto [result, value] :
        llvm::zip(forward.getResults(), yield->getOperands()))
     result.replaceAllUsesWith(value);

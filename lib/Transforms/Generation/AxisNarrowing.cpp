@@ -17,8 +17,9 @@ RankedTensorType AxisNarrowing::getNarrowType(Value value,
   return type.clone(shape);
 }
 
-/// The op on new operands, checked against its iteration space where it is cut.
-/// Null if it can't know where its iteration lies.
+/// Clones the op on new operands and checks the clone against the iteration
+/// space where it is cut. Returns null if the clone can't know the position of
+/// its iteration.
 Operation *AxisNarrowing::build(Operation &op, ArrayRef<Value> operands,
                                 ArrayRef<BatchState> states,
                                 std::optional<BatchLoop> cut) {
@@ -43,11 +44,11 @@ Operation *AxisNarrowing::build(Operation &op, ArrayRef<Value> operands,
 }
 
 //===----------------------------------------------------------------------===//
-// Whole values of which an op reads one iteration
+// One iteration of a whole value
 //===----------------------------------------------------------------------===//
 
-/// Computes a whole value again for the iteration, if nothing but leaves and
-/// parallel loops stand behind it.
+/// Computes one iteration of a whole value again, if the value depends only on
+/// leaves and parallel loops; else returns null.
 Value AxisNarrowing::compute(Value whole, BatchState state) {
   std::optional<IterationComputation> found =
       findIterationComputation(whole, state, extent);
@@ -70,7 +71,7 @@ Value AxisNarrowing::compute(Value whole, BatchState state) {
   return made ? made->getResult(0) : Value();
 }
 
-/// The iteration of a whole value; null if there is no way to it.
+/// Returns the iteration of a whole value; null if it can't be had.
 Value AxisNarrowing::demand(Value whole, BatchState state) {
   std::pair<Value, std::pair<int64_t, int64_t>> key{whole,
                                                     {state.dim, state.unit}};
@@ -86,7 +87,7 @@ Value AxisNarrowing::demand(Value whole, BatchState state) {
 // Propagation
 //===----------------------------------------------------------------------===//
 
-/// The loop of the op that the axis is, if it is one.
+/// Returns the loop of the op that is the axis, if there is one.
 FailureOr<std::optional<BatchLoop>>
 AxisNarrowing::findCut(Operation &op, const IterationSpace &space) {
   std::optional<BatchLoop> cut;

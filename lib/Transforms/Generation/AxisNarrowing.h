@@ -1,8 +1,8 @@
-//===- AxisNarrowing.h - A model on one iteration of an axis --------------===//
+//===- AxisNarrowing.h - A model on one iteration of an axis ----*- C++ -*-===//
 //
-// The propagation of split-batch, for one iteration in place of a tile: ops are
-// built anew on the shapes that they have when an axis, of `extent` iterations
-// in the old ones, has one.
+// Propagates like split-batch, for one iteration instead of a tile. An axis of
+// `extent` iterations gets one iteration, and ops are built anew on the
+// resulting shapes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,14 +22,14 @@ public:
       : builder(builder), extent(extent) {}
   virtual ~AxisNarrowing() = default;
 
-  /// What stands for an old value, of which dimension `state.dim` is the axis,
-  /// or which is the same on all of it.
+  /// Sets the new value for an old one. Dimension `state.dim` of the old value
+  /// is the axis, or the value is the same on all of it.
   void set(Value value, Value narrow, BatchState state = {}) {
     mapping.map(value, narrow);
     states[value] = state;
   }
-  /// Builds an op whose operands have been built. An error names an op that the
-  /// iterations of the axis can't compute each for itself.
+  /// Builds an op whose operands have been built. Emits an error on an op whose
+  /// iterations along the axis depend on each other.
   LogicalResult narrow(Operation &op);
 
   Value lookup(Value value) const { return mapping.lookup(value); }
@@ -40,18 +40,19 @@ public:
   RankedTensorType getNarrowType(Value value, BatchState state) const;
 
 protected:
-  /// Begins the error about an op; ends with what is wrong.
+  /// Begins an error about an op; the caller appends the reason.
   virtual InFlightDiagnostic refuse(Operation *op) = 0;
-  /// "rows of the batch", "positions".
+  /// Returns "rows of the batch" or "positions".
   virtual StringRef nameIterations() const = 0;
-  /// Tells a new op where its iteration lies, if it asks. False if it can't be
-  /// told.
+  /// Tells a new op the position of its iteration if it needs it. Returns false
+  /// if that is impossible.
   virtual bool locate(Operation *op, BatchState state,
                       ArrayRef<int64_t> shape) = 0;
-  /// The iteration of a whole value that no op computes there; null if it can't
-  /// be read.
+  /// Returns the iteration of a whole value that no op computes there; null if
+  /// it can't be read.
   virtual Value read(Value whole, BatchState state) = 0;
-  /// Builds an op that goes over the axis in an order of its own, if it does.
+  /// Builds an op that has its own way to run over the axis. Returns whether it
+  /// did.
   virtual FailureOr<bool> narrowSpecially(Operation &op) { return false; }
 
   OpBuilder &builder;

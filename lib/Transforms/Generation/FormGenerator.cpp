@@ -1,7 +1,7 @@
 //===- FormGenerator.cpp - The task of a program that generates -----------===//
 //
 // Before: the entry that pp-make-generator leaves. After: declarations, one
-// task with the entry's body, an evaluation schedule that runs it.
+// task with the entry's body, and an evaluation schedule that runs it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace {
 
 constexpr int64_t kOnlyPlace = 0;
 
-/// All of an input is in [0, range).
+/// Describes the range of a whole input: [0, range).
 IdRangeAttr describeRange(BlockArgument input, IntegerAttr range) {
   Builder builder(input.getContext());
   ArrayRef<int64_t> row = getShape(input).drop_front();
@@ -34,7 +34,7 @@ IdRangeAttr describeRange(BlockArgument input, IntegerAttr range) {
       builder.getDenseI64ArrayAttr(row), range.getInt(), std::nullopt, "");
 }
 
-/// Ids that are no token and no position are checked by the task.
+/// Marks ids that are neither tokens nor positions: the task checks them.
 LogicalResult markIds(func::FuncOp entry) {
   return markComputedIds(entry, [&](Operation *, BlockArgument input,
                                     const ElementBox &, IndexRange range) {
@@ -104,7 +104,8 @@ struct FormGenerator : pp::impl::FormGeneratorBase<FormGenerator> {
       return signalPassFailure();
     for (unsigned i = 0, e = entry->getNumArguments(); i < e; ++i)
       if (!entry->getArgAttrOfType<RoleAttr>(i, kRoleAttr)) {
-        entry->emitError("is no entry of a program that generates: argument ")
+        entry->emitError(
+            "is not the entry of a program that generates: argument ")
             << i << " has no " << kRoleAttr
             << "; run --pp-make-generator first";
         return signalPassFailure();

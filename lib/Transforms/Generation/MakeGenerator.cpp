@@ -1,8 +1,7 @@
-//===- MakeGenerator.cpp - The logits behind one token --------------------===//
+//===- MakeGenerator.cpp - Computes the logits after one token ------------===//
 //
 // Before: the model's entry on global shapes. After: an entry for one token at
-// a position, with caches of what earlier positions left. See Passes.td for
-// both.
+// a position, with caches of the earlier positions. See Passes.td for both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,10 +31,10 @@ using namespace mlir::pp;
 namespace {
 
 //===----------------------------------------------------------------------===//
-// What is generated
+// The source of the logits
 //===----------------------------------------------------------------------===//
 
-/// What a model computes the logits with.
+/// The part of a model that computes the logits.
 struct LogitsSource {
   Value logits;
   BlockArgument tokens; ///< [rows, positions]
@@ -49,14 +48,14 @@ int64_t getShift(BlockArgument input) {
   return shift ? shift.getInt() : 0;
 }
 
-/// The input that a value is, under another shape perhaps.
+/// Returns the input that a value is, looking through reshapes.
 BlockArgument findInput(Value value) {
   while (auto view = value.getDefiningOp<ReshapeOp>())
     value = view.getX();
   return dyn_cast<BlockArgument>(value);
 }
 
-/// The op that scores the classes of an input's tokens.
+/// Returns the op that scores the classes of an input's tokens.
 FailureOr<ScoreOpInterface> findScores(func::FuncOp entry) {
   ScoreOpInterface found;
   for (Operation &op : entry.getBody().front()) {
@@ -79,8 +78,8 @@ FailureOr<ScoreOpInterface> findScores(func::FuncOp entry) {
   return found;
 }
 
-/// All ops that the logits need, in the order of the program, and the one input
-/// that they need.
+/// Finds all ops that the logits need, in program order, and the one input that
+/// they need.
 FailureOr<LogitsSource> findSource(func::FuncOp entry, ScoreOpInterface score) {
   LogitsSource source;
   source.logits = score.getScores();
@@ -106,25 +105,27 @@ FailureOr<LogitsSource> findSource(func::FuncOp entry, ScoreOpInterface score) {
     source.tokens = argument;
   }
   if (!source.tokens)
-    return score.emitOpError("scores what does not depend on any input");
+    return score.emitOpError(
+        "scores a value that does not depend on any input");
   for (Operation &op : entry.getBody().front())
     if (needed.contains(&op) || isa<ParamOp>(op))
       source.ops.insert(&op);
   return source;
 }
 
-/// The scores are those of the token behind each token that the model reads.
+/// Checks that the scores are for the token after each token that the model
+/// reads.
 LogicalResult checkTokens(const LogitsSource &source, ScoreOpInterface score) {
   auto type = cast<RankedTensorType>(source.tokens.getType());
   if (type.getRank() != 2 || !isa<IntegerType>(type.getElementType()))
     return emitError(source.tokens.getLoc())
            << "the model can't generate: its input of " << type
-           << " is no tokens [rows, positions]";
+           << " is not tokens [rows, positions]";
   BlockArgument targets = findInput(score.getRightClasses());
   if (!targets || getShift(targets) != getShift(source.tokens) + 1) {
     InFlightDiagnostic diag = score.emitOpError(
-        "does not score the next token: its classes are no input of tokens one "
-        "behind those that the logits are made of (pp.shift)");
+        "does not score the next token: its classes are not an input of tokens "
+        "one after those that the logits are computed from (pp.shift)");
     diag.attachNote(source.tokens.getLoc()) << "these are here";
     return diag;
   }
@@ -161,7 +162,7 @@ private:
   }
   StringRef nameIterations() const override { return "rows of the batch"; }
 
-  /// A position that is counted along the rows.
+  /// Tells an op that counts along the rows its position.
   bool locate(Operation *op, BatchState state,
               ArrayRef<int64_t> shape) override {
     auto space = dyn_cast<IterationSpaceOpInterface>(op);
@@ -183,7 +184,7 @@ public:
                     Value position)
       : AxisNarrowing(builder, extent), entry(entry), position(position) {}
 
-  /// The caches, as they are when the position has been added.
+  /// The caches after the position has been added.
   SmallVector<Value> caches;
 
 private:
@@ -202,7 +203,7 @@ private:
   Value key;
 };
 
-/// A random key whose row is the position; nothing is trained.
+/// Returns a random key whose row is the position; nothing is trained.
 Value PositionNarrowing::getKey() {
   if (key)
     return key;
@@ -233,8 +234,7 @@ bool PositionNarrowing::locate(Operation *op, BatchState state,
   return true;
 }
 
-/// Looks the position up in a table of rows, each of which is what the value
-/// has for a position.
+/// Looks up the position in a table with one row per position of the value.
 Value PositionNarrowing::read(Value whole, BatchState state) {
   if (!isa<FloatType>(getElementTypeOrSelf(whole)))
     return Value();
@@ -247,7 +247,7 @@ Value PositionNarrowing::read(Value whole, BatchState state) {
                              cast<RankedTensorType>(x.getType()).clone(to), x);
   };
   Value rows = lookup(whole);
-  if (state.dim != 0) { // the positions in front of all else
+  if (state.dim != 0) { // move the positions to the front
     SmallVector<int64_t> parted(shape), order = {state.dim};
     parted[state.dim] = extent;
     parted.insert(parted.begin() + state.dim + 1, state.unit);
@@ -262,7 +262,7 @@ Value PositionNarrowing::read(Value whole, BatchState state) {
   return reshape(row, getNarrowType(whole, state).getShape());
 }
 
-/// An op that mixes positions, with the caches that it asks for.
+/// Builds an op that mixes positions, with the caches that it needs.
 FailureOr<bool> PositionNarrowing::narrowSpecially(Operation &op) {
   auto stepwise = dyn_cast<StepwiseOpInterface>(op);
   if (!stepwise)
@@ -295,7 +295,7 @@ FailureOr<bool> PositionNarrowing::narrowSpecially(Operation &op) {
        llvm::zip(op.getResults(), results, stepwise.getResultTimeDims())) {
     if (!made && !old.use_empty())
       return refuse(old.getUsers().begin().operator*())
-                 << "it reads what is not known for one position alone",
+                 << "it reads a value that is not known for one position alone",
              failure();
     if (made)
       set(old, made, BatchState::split(dim, 1));
@@ -307,7 +307,7 @@ FailureOr<bool> PositionNarrowing::narrowSpecially(Operation &op) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// The scores as [classes], in the type of statistics.
+/// Returns the scores as [classes], in the type of statistics.
 Value finishLogits(OpBuilder &builder, Value scores) {
   Location loc = scores.getLoc();
   auto type = cast<RankedTensorType>(scores.getType());
@@ -394,7 +394,8 @@ LogicalResult GeneratorBuilder::narrowToPosition(const LogitsSource &source) {
   int64_t classes = getShape(source.logits).back();
   if (!isForEach || computeProduct(getShape(logits)) != classes)
     return emitError(source.logits.getLoc())
-               << "the model can't generate: it has not one row of scores for "
+               << "the model can't generate: it does not have one row of "
+                  "scores for "
                   "each token",
            made.erase(), failure();
   finish(made, finishLogits(builder, logits), narrowing.caches, context);
@@ -426,7 +427,7 @@ void GeneratorBuilder::finish(func::FuncOp made, Value logits,
 }
 
 LogicalResult GeneratorBuilder::run() {
-  // Marks say nothing to one place.
+  // With one place, marks have no effect.
   if (failed(dissolveMarks(entry, std::numeric_limits<int64_t>::max())))
     return failure();
   FailureOr<ScoreOpInterface> score = findScores(entry);

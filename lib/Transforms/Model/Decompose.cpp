@@ -1,4 +1,4 @@
-//===- Decompose.cpp - Replaces ops by what they are made of --------------===//
+//===- Decompose.cpp - Replaces composite ops -----------------------------===//
 
 #include "ppopt/Transforms/Model/Decompose.h"
 

@@ -1,7 +1,7 @@
 //===- DecomposeModel.cpp - Replaces compositions -------------------------===//
 //
-// Before: phase model. After: no op is left that neither has a gradient nor
-// passes none on; means are sums times a constant of the global count.
+// Before: phase model. After: every op has a gradient or passes none on; means
+// are sums times a constant of the global count.
 //
 //===----------------------------------------------------------------------===//
 

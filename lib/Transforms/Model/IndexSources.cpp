@@ -1,4 +1,4 @@
-//===- IndexSources.cpp - Where the values that index come from -----------===//
+//===- IndexSources.cpp - Where index values come from --------------------===//
 
 #include "ppopt/Transforms/Model/IndexSources.h"
 
@@ -32,7 +32,7 @@ SmallVector<ElementBox> pp::findIndexSources(Value value) {
 
 std::string pp::describeSource(Operation *op) {
   std::string text = op->getName().getStringRef().str();
-  // The user wrote the op that the gradient is of.
+  // Names the op that the user wrote, not its gradient.
   if (StringRef(text).ends_with("_grad"))
     text.resize(text.size() - StringRef("_grad").size());
   std::string source = spellSource(op->getLoc());

@@ -1,8 +1,9 @@
 //===- InlineCalls.cpp - Inlines the functions that the entry calls -------===//
 //
 // Before: functions of a module call each other. After: one function without
-// calls; its ops' locations keep the chain of calls, an op that draws random
-// numbers knows its call path, and what a call returned is a checkpoint.
+// calls. The locations of its ops keep the chain of calls, an op that draws
+// random numbers knows its call path, and the results of each call are
+// checkpoints.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,11 +25,11 @@ namespace {
 
 constexpr llvm::StringLiteral kStream = "stream";
 
-/// Of a model with its calls inlined: functions that call each other twice
-/// double it at each level. GPT-2 124M has 435.
+/// The limit on ops after inlining: functions that call each other twice double
+/// the model at each level. GPT-2 124M has 435 ops.
 constexpr int64_t kMostOps = 100000;
 
-/// 64-bit FNV-1a, as docs/random-numbers.md says.
+/// 64-bit FNV-1a, as in docs/random-numbers.md.
 uint64_t hashPath(StringRef path) {
   uint64_t hash = 0xcbf29ce484222325;
   for (unsigned char c : path)
@@ -42,8 +43,8 @@ public:
   Inliner(SymbolTable &symbols, OpBuilder &builder)
       : symbols(symbols), builder(builder) {}
 
-  /// Clones the ops of `function` at the builder's insertion point; arguments
-  /// are mapped already. Sets `results` to what the function returns.
+  /// Clones the ops of `function` at the builder's insertion point; its
+  /// arguments are mapped already. Sets `results` to the function's results.
   LogicalResult cloneBody(func::FuncOp function, IRMapping &mapping,
                           std::optional<Location> caller, const Twine &path,
                           SmallVectorImpl<Value> &results) {
@@ -53,8 +54,8 @@ public:
   }
 
 private:
-  /// A block of a function, or of a mark in it: a mark doesn't change what is
-  /// drawn. `ordinal`: of the function's next call or draw.
+  /// Clones a block of a function, or of a mark in it: a mark doesn't change
+  /// the random numbers. `ordinal` is that of the function's next call or draw.
   LogicalResult cloneBlock(Block &block, IRMapping &mapping,
                            std::optional<Location> caller,
                            const std::string &pathText, unsigned &ordinal,
@@ -131,7 +132,8 @@ private:
     return success();
   }
 
-  /// What a layer returns is worth keeping. Integers need no gradient.
+  /// Marks a result of a layer as worth keeping, except integers, which need no
+  /// gradient.
   Value mark(Value value, Location loc) {
     if (!isa<FloatType>(getElementTypeOrSelf(value)) ||
         isa_and_nonnull<CheckpointOp>(value.getDefiningOp()))

@@ -1,6 +1,6 @@
 //===- InsertPlan.cpp - Writes the plan's options into the module ---------===//
 //
-// Before: a model. After: the same and a pp.plan, which all later passes read
+// Before: a model. After: the same with a pp.plan, which all later passes read
 // instead of options.
 //
 //===----------------------------------------------------------------------===//
@@ -42,7 +42,7 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
     FailureOr<ArrayAttr> axes = parseMesh(builder, entry->getLoc());
     if (failed(axes))
       return signalPassFailure();
-    // The verifier behind this pass says whether the batch can be divided.
+    // The verifier after this pass checks that the batch can be divided.
     PlanOp::create(
         builder, entry->getLoc(), *axes, input.getDimSize(0), microbatches,
         schedule, optimizer, nesterov, target, threads, cpu, features, launch,
@@ -55,7 +55,7 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
   }
 
 private:
-  /// The plan takes no notice of what is worth keeping.
+  /// Removes the checkpoints if the plan does not use them.
   static void dropCheckpoints(ModuleOp module) {
     module.walk([](CheckpointOp mark) {
       mark.replaceAllUsesWith(mark.getX());
@@ -67,7 +67,7 @@ private:
     return text.empty() ? StringAttr() : builder.getStringAttr(text);
   }
 
-  /// "dp=2,pp=4"; an axis dp of size 1 is added where there is none.
+  /// Parses "dp=2,pp=4"; adds an axis dp of size 1 if there is none.
   FailureOr<ArrayAttr> parseMesh(Builder &builder, Location loc) {
     SmallVector<Attribute> axes;
     bool hasDataParallel = false;

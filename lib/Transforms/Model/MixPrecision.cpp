@@ -2,8 +2,8 @@
 //
 // Before: the entry in the types of the model, compositions replaced, places
 // not chosen yet. After, if the plan's precision is bf16: ops that compute in
-// low precision take bf16; so are the values that only they read, directly or
-// through element ops. All else is f32.
+// low precision take bf16, and values that only they read, directly or through
+// element ops, are bf16. Everything else is f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,11 +26,11 @@ bool isFloat(Value value) {
 }
 bool isF32(Value value) { return getElementTypeOrSelf(value).isF32(); }
 
-/// An op whose time is that of matmuls: a matmul, or a composition
-/// that has some.
+/// Returns whether the op's time is that of matmuls: a matmul, or a composite
+/// op that contains some.
 bool isLowPrecision(Operation *op) { return estimateWork(op).flops > 0; }
 
-/// Rewrites the entry in the order of the program.
+/// Rewrites the entry in program order.
 class PrecisionMixer {
 public:
   explicit PrecisionMixer(MLIRContext *context) : builder(context) {}
@@ -57,16 +57,16 @@ private:
   Value widen(Value value);
 
   OpBuilder builder;
-  /// f32 values that only ops in low precision read, directly or through
-  /// element ops.
+  /// f32 values that only low-precision ops read, directly or through element
+  /// ops.
   DenseSet<Value> isNarrow;
-  /// The other form of a value that is computed in f32 and read in bf16, or the
-  /// other way around.
+  /// The bf16 form of a value computed in f32, and the f32 form of one computed
+  /// in bf16.
   DenseMap<Value, Value> narrowed, widened;
 };
 
-/// Whether the op computes the elements of its result from elements of the same
-/// type, so that it can do so in bf16 as well as in f32.
+/// Returns whether the op computes the elements of its result from elements of
+/// the same type, so that it can compute in bf16 as well as in f32.
 bool PrecisionMixer::isElementOp(Operation *op) const {
   auto isOther = [&](Value operand) {
     return isFloat(operand) && !wasF32(operand);
@@ -76,8 +76,8 @@ bool PrecisionMixer::isElementOp(Operation *op) const {
          llvm::none_of(op->getOperands(), isOther);
 }
 
-/// Whether who reads the value would take it in bf16. All its own readers have
-/// been asked before.
+/// Returns whether the reader of the value would take it in bf16. The reader's
+/// own readers have been decided before.
 bool PrecisionMixer::wantsNarrow(OpOperand &use) const {
   Operation *user = use.getOwner();
   if (isLowPrecision(user))
@@ -106,8 +106,9 @@ Value PrecisionMixer::cast(Value value, Type element) {
   return CastOp::create(builder, value.getLoc(), type.clone(element), value);
 }
 
-/// `value` in bf16. A value that all read in bf16 is cast where it is made, any
-/// other where it is read: its readers may be on other places.
+/// Returns `value` in bf16. If all readers read it in bf16, the cast follows
+/// the value; otherwise it precedes the reader, because readers may be on other
+/// places.
 Value PrecisionMixer::narrow(Value value, Operation *user) {
   if (!isF32(value))
     return value;
@@ -123,7 +124,7 @@ Value PrecisionMixer::narrow(Value value, Operation *user) {
   return known;
 }
 
-/// What was f32 in the model and is bf16 now, in f32.
+/// Returns in f32 a value that was f32 in the model and is bf16 now.
 Value PrecisionMixer::widen(Value value) {
   Value &known = widened[value];
   if (!known) {
@@ -139,7 +140,7 @@ void PrecisionMixer::widenOperands(Operation *op) {
       operand.set(widen(operand.get()));
 }
 
-/// Gives `result` the type `type` and notes that it was f32.
+/// Sets the type of `result` and notes that it was f32.
 static void setNarrow(Value result, Type type,
                       DenseMap<Value, Value> &widened) {
   if (result.getType() == type)
@@ -179,7 +180,7 @@ void PrecisionMixer::rewriteElementOp(Operation *op) {
             widened);
 }
 
-/// A value that is bf16 inside of a mark is so outside of it.
+/// A value that is bf16 inside a mark is bf16 outside of it too.
 void PrecisionMixer::rewriteYield(YieldOp yield) {
   for (auto [operand, result] :
        llvm::zip(yield->getOpOperands(), yield->getParentOp()->getResults())) {

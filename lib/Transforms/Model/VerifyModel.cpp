@@ -1,7 +1,7 @@
 //===- VerifyModel.cpp - Checks that the module is a model ----------------===//
 //
-// The contract of phase `model`, which all passes behind rely on. Nothing is
-// changed.
+// The contract of phase `model`, on which all later passes rely. Changes
+// nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
-/// The function named by the option, or the only one that no other calls.
+/// Returns the function named by the option, or the only one that no other
+/// calls.
 static FailureOr<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
   if (name.empty())
     return pp::findEntry(module);
@@ -36,8 +37,8 @@ static FailureOr<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
 // Functions and ops
 //===----------------------------------------------------------------------===//
 
-/// Calls name functions with a body and form no cycle. `path` holds the
-/// callers.
+/// Checks that calls name functions with a body and form no cycle. `path` holds
+/// the callers.
 static LogicalResult verifyCalls(func::FuncOp function, SymbolTable &symbols,
                                  SmallVectorImpl<func::FuncOp> &path,
                                  DenseSet<Operation *> &done) {
@@ -88,14 +89,14 @@ static LogicalResult verifyTypes(Location loc, TypeRange types) {
   return success();
 }
 
-/// Of a function, or of a mark in it.
+/// Checks a block of a function, or of a mark in it.
 static LogicalResult verifyBlock(Block &block) {
   for (Operation &op : block) {
     if (!isa<func::ReturnOp, func::CallOp, OnOp, YieldOp>(op) &&
         !isa<IterationSpaceOpInterface>(op))
       return op.emitError("'")
              << op.getName()
-             << "' is no op of a model; models are made of pp's model ops, "
+             << "' is not an op of a model; models consist of pp's model ops, "
                 "pp.on, func.call and func.return";
     if (failed(verifyTypes(op.getLoc(), op.getResultTypes())))
       return failure();
@@ -121,7 +122,7 @@ static LogicalResult verifyOps(func::FuncOp function) {
 // Parameters, inputs and the loss
 //===----------------------------------------------------------------------===//
 
-/// Files of parameters and the program's document are keyed by names.
+/// Parameter files and the program's document use names as keys.
 static LogicalResult verifyName(Location loc, StringRef what, StringRef name) {
   if (name == "__metadata__")
     return emitError(loc) << "no " << what
@@ -249,7 +250,7 @@ private:
     for (Operation &op : *module.getBody())
       if (!isa<func::FuncOp>(op))
         return op.emitError("'")
-               << op.getName() << "' is no function; a model's file holds "
+               << op.getName() << "' is not a function; a model's file holds "
                << "functions only";
     SymbolTable symbols(module);
     SmallVector<func::FuncOp> path;

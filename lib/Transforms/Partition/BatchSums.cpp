@@ -1,11 +1,11 @@
-//===- BatchSums.cpp - What prologues sum over the batch ------------------===//
+//===- BatchSums.cpp - Sums over the batch that prologues compute ---------===//
 
 #include "BatchSums.h"
 
 using namespace mlir;
 using namespace mlir::pp;
 
-/// How many sums over the batch, one inside of the other, `value` is made of.
+/// Returns the depth of nested sums over the batch that `value` depends on.
 static unsigned countNestedSums(Value value, DenseMap<Value, unsigned> &known) {
   value = throughCopies(value);
   Operation *op = value.getDefiningOp();
@@ -19,7 +19,7 @@ static unsigned countNestedSums(Value value, DenseMap<Value, unsigned> &known) {
   return known[value] = nested + isa<BatchSumOp>(op);
 }
 
-/// The sums that the loss and the gradients follow from.
+/// Returns the sums that the loss and the gradients depend on.
 static DenseSet<Operation *> findNeededSums(func::FuncOp entry) {
   DenseSet<Operation *> sums;
   DenseSet<Value> seen;

@@ -1,4 +1,4 @@
-//===- BatchSums.h - What prologues sum over the batch ----------*- C++ -*-===//
+//===- BatchSums.h - Sums over the batch in prologues -----------*- C++ -*-===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_PARTITION_BATCHSUMS_H
 #define PPOPT_LIB_TRANSFORMS_PARTITION_BATCHSUMS_H
@@ -10,19 +10,19 @@ namespace mlir::pp {
 /// A sum over the batch that a prologue computes before the first forward.
 struct BatchSum {
   BatchSumOp op;  ///< the first that sums it
-  int64_t place;  ///< the first place that wants it computes it for all
-  unsigned level; ///< how many other sums must be complete before
+  int64_t place;  ///< the first place that needs it computes it for all
+  unsigned level; ///< how many nested sums must be complete before
 };
 
-/// The sums without which there were no loss and no gradient, and the counts of
-/// targets, which are checked even where nothing reads them. Sums of one value
-/// are one, whatever copies it goes through.
+/// The sums that the loss and the gradients depend on, and the counts of
+/// targets, which are checked even if nothing reads them. Sums of one value are
+/// one sum, whatever copies the value goes through.
 class BatchSums {
 public:
   explicit BatchSums(EntryParts &parts);
 
   ArrayRef<BatchSum> getAll() const { return sums; }
-  /// "g0", "g1", …, in the order of the program.
+  /// Returns "g0", "g1", …, in program order.
   std::string getName(BatchSumOp sum) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- Crossings.cpp - What tasks hand to one another ---------------------===//
+//===- Crossings.cpp - Values that cross between tasks --------------------===//
 
 #include "Crossings.h"
 
@@ -62,7 +62,7 @@ private:
 
 } // namespace
 
-/// What the forward task is there for.
+/// Returns the values that the forward task has to compute.
 SmallVector<Value> CrossingFinder::getForwardRoots(StageParts &stage) {
   SmallVector<Value> roots(
       crossings.exports[stage.getForwardBlock()].getArrayRef());
@@ -71,7 +71,7 @@ SmallVector<Value> CrossingFinder::getForwardRoots(StageParts &stage) {
   return roots;
 }
 
-/// What the backward tasks are there for.
+/// Returns the values that the backward tasks have to compute.
 SmallVector<Value> CrossingFinder::getBackwardRoots(StageParts &stage) {
   Block *block = stage.getBackwardBlock();
   SmallVector<Value> roots(crossings.exports[block].getArrayRef());
@@ -95,9 +95,9 @@ void CrossingFinder::findSaved(StageParts &stage) {
   backward.saved = chooseSaved(needs.taken, recompute, getSources(blocks));
 }
 
-/// A task of `stage` takes `value`: somebody has to hand it on. What a copy
-/// brings is exported by the region that yields it, even if that only passes it
-/// on.
+/// Notes that a task of `stage` takes `value`, so that some region must export
+/// it. The value of a copy is exported by the region that yields it, even if
+/// that region only passes it on.
 void CrossingFinder::noteRead(StageParts &stage, Value value) {
   auto copy = value.getDefiningOp<CopyOp>();
   if (!copy) {
@@ -126,9 +126,9 @@ void CrossingFinder::nameExports(int64_t stage, PlaceOp place) {
         ("s" + Twine(stage) + kind + Twine(i)).str();
 }
 
-/// What the weight part takes. A value is computed again only from others that
-/// the weight part reads anyway: the gradient of an activation is handed on,
-/// not what it was made of.
+/// Returns the values that the weight part takes. A value is computed again
+/// only from others that the weight part reads anyway: it takes the gradient of
+/// an activation rather than the values that the gradient is computed from.
 SmallVector<Value> CrossingFinder::findHandedOn(StageParts &stage) {
   const BackwardCrossings &backward = crossings.backwards[stage.stage];
   Block *body = stage.getBackwardBlock();
@@ -167,8 +167,8 @@ void CrossingFinder::splitBackward(StageParts &stage) {
   }
 }
 
-/// From the last task of a step to the first, so that all that a task has to
-/// hand on is known before what it takes for that.
+/// Goes from the last task of a step to the first, so that everything that a
+/// task has to hand on is known before what it takes for that.
 Crossings CrossingFinder::find(bool splitsBackward) {
   for (StageParts &stage : parts.stages)
     if (stage.backward) {

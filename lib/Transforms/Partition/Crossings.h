@@ -1,4 +1,4 @@
-//===- Crossings.h - What tasks hand to one another -------------*- C++ -*-===//
+//===- Crossings.h - Values that cross between tasks ------------*- C++ -*-===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_PARTITION_CROSSINGS_H
 #define PPOPT_LIB_TRANSFORMS_PARTITION_CROSSINGS_H
@@ -8,37 +8,37 @@
 
 namespace mlir::pp {
 
-/// What the tasks of a stage's backward compute and take.
+/// The ops that the backward tasks of a stage compute and the values they take.
 struct BackwardCrossings {
-  /// The ops of the region that something needs.
+  /// The ops of the region whose results are needed.
   llvm::SetVector<Operation *> ops;
-  /// What the backward is given; what else it reads of the forward it computes
-  /// again.
+  /// The values that the backward is given; it computes again whatever else it
+  /// reads of the forward.
   SmallVector<Value> saved;
-  /// Where the schedule splits the backward, the ops among `ops` that make up
-  /// the weight part, and what the input part hands on to it.
+  /// If the schedule splits the backward: the ops among `ops` that make up the
+  /// weight part, and the values that the input part hands on to it.
   bool isSplit = false;
   llvm::SetVector<Operation *> weights;
   SmallVector<Value> handedOn;
 };
 
-/// The name of a copy's transfer, "x0".
+/// Returns the name of a copy's transfer, "x0".
 inline std::string spellTransfer(int64_t copy) {
   return "x" + std::to_string(copy);
 }
 
-/// What the tasks of an entry hand to one another.
+/// The values that the tasks of an entry hand to one another.
 struct Crossings {
   /// By stage; empty where nothing learns.
   SmallVector<BackwardCrossings> backwards;
-  /// For each region of a stage the values that other tasks read, in the order
-  /// of the program. Several regions may pass on one value.
+  /// For each region of a stage, the values that other tasks read, in program
+  /// order. Several regions may pass on one value.
   DenseMap<Block *, llvm::SetVector<Value>> exports;
-  /// For each copy that somebody reads, the stages that do.
+  /// For each copy that is read, the stages that read it.
   DenseMap<Value, SmallVector<int64_t>> readers;
-  /// The name, unique in the module, of a value that a region hands on:
-  /// "s0.v1" of the forward of stage 0, "s0.g1" of its backward, "s0.w1" if it
-  /// goes from the input to the weight part only.
+  /// The names, unique in the module, of the values that a region hands on:
+  /// "s0.v1" for the forward of stage 0, "s0.g1" for its backward, "s0.w1" if
+  /// the value goes from the input part to the weight part only.
   DenseMap<std::pair<Block *, Value>, std::string> names;
 
   RoleAttr getSavedRole(Block *block, Value value) const {
@@ -47,21 +47,22 @@ struct Crossings {
   }
 };
 
-/// Decides what crosses. `marked` is what is worth keeping where layers are
-/// computed again. Changes nothing.
+/// Decides which values cross. `marked` are the values worth keeping where
+/// layers are computed again. Changes nothing.
 Crossings findCrossings(EntryParts &parts, PlanOp plan,
                         const SharedValues &shared,
                         const DenseSet<Value> &marked);
 
-/// The gradients that a backward region adds to.
+/// The pp.add_grad ops of a backward region.
 class AddedGradients {
 public:
   explicit AddedGradients(Block &backward);
 
-  /// Those of a value that the region computes: it is added as it is made.
+  /// Returns the ops that add a value computed by the region: it is added as
+  /// soon as it is made.
   ArrayRef<AddGradOp> of(Value value) const;
-  /// Those of other values (a constant, a value of the forward), and of values
-  /// of which a tile adds a share.
+  /// The ops that add other values (a constant, a value of the forward) or a
+  /// tile's share of a value.
   SmallVector<AddGradOp> others;
 
 private:

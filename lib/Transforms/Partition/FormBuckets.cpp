@@ -1,11 +1,11 @@
 //===- FormBuckets.cpp - Orders parameters into buckets -------------------===//
 //
-// Before: tasks and parameter declarations. After: pp.buckets in the order in
-// which their gradients are ready, each of parameters that one set of places
-// holds; for each place a task that sums the squares of the gradients that it
-// owns, and an update task for each bucket that it updates; for each place that
-// borrows a bucket the transfers to it and back, and a task of the owner that
-// adds what comes back.
+// Before: tasks and parameter declarations. After: pp.buckets, in the order in
+// which their gradients are ready; one set of places holds all parameters of a
+// bucket. Each place has a task that sums the squares of the gradients that it
+// owns, and an update task per bucket that it updates. Each place that borrows
+// a bucket has the transfers to it and back, and the owner has a task that adds
+// the gradients that come back.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,8 @@ using namespace mlir::pp;
 
 namespace {
 
-/// Parameters and buckets begin at multiples of so many elements, so that every
-/// buffer is aligned to 64 bytes whatever its type.
+/// Parameters and buckets begin at multiples of this number of elements, so
+/// that every buffer is aligned to 64 bytes whatever its type.
 constexpr int64_t kElementAlignment = 32;
 
 struct OpenBucket {
@@ -43,8 +43,8 @@ struct OpenBucket {
   int64_t elements = 0;
 };
 
-/// The tasks whose results add to gradients, in the order in which a microbatch
-/// runs them: the last stage first.
+/// Returns the tasks whose results add to gradients, in the order in which a
+/// microbatch runs them: the last stage first.
 SmallVector<TaskOp> findBackwardTasks(ModuleOp module) {
   std::map<int64_t, SmallVector<TaskOp>, std::greater<int64_t>> byStage;
   for (auto task : module.getOps<TaskOp>())
@@ -59,8 +59,8 @@ SmallVector<TaskOp> findBackwardTasks(ModuleOp module) {
   return tasks;
 }
 
-/// The parameters whose gradient accumulates in some task, in the order in
-/// which the last addition to each is done.
+/// Returns the parameters whose gradient accumulates in some task, in the order
+/// in which the last addition to each is done.
 SmallVector<StringRef> orderByReadiness(ModuleOp module) {
   llvm::StringMap<unsigned> last;
   SmallVector<StringRef> additions;
@@ -120,7 +120,7 @@ private:
   SmallVector<BucketOp> formBuckets(PlanOp plan, OpBuilder &builder);
 };
 
-/// A place has one.
+/// Returns the first stage of a place; every place has one.
 int64_t FormBuckets::findFirstStage(int64_t place) {
   std::optional<int64_t> first;
   for (auto task : getOperation().getOps<TaskOp>())
@@ -129,7 +129,8 @@ int64_t FormBuckets::findFirstStage(int64_t place) {
   return *first;
 }
 
-/// To each borrower go the parameters, and its gradients come back.
+/// Adds the transfers of the parameters to each borrower and of the gradients
+/// back.
 void FormBuckets::lend(BucketOp bucket, OpBuilder &builder) {
   StringRef name = bucket.getSymName();
   int64_t owner = bucket.getPlaces().front();

@@ -1,6 +1,6 @@
-//===- OptimizerStep.cpp - The tasks of a place at a step's end -----------===//
+//===- OptimizerStep.cpp - The tasks of a place at the end of a step ------===//
 //
-// Formulas as in PyTorch 2 (torch.optim.SGD, Adam, AdamW), with momentum
+// The formulas of PyTorch 2 (torch.optim.SGD, Adam, AdamW), with momentum
 // buffers that begin at zero and no dampening.
 //
 //===----------------------------------------------------------------------===//
@@ -16,8 +16,8 @@ using namespace mlir::pp;
 
 namespace {
 
-/// Arithmetic on values of one bucket, in the type of its gradients; scalars
-/// come from the step's record.
+/// Arithmetic on values of one bucket, in the type of its gradients. Scalars
+/// come from the step state.
 class StepBuilder {
 public:
   StepBuilder(TaskBuilder &task, BucketOp bucket)
@@ -37,14 +37,14 @@ public:
     task.addResult(RoleAttr::get(builder.getContext(), kind, name.str()),
                    cast(value, type));
   }
-  /// A field of the record, f64.
+  /// Returns a field of the step state, in f64.
   Value wideField(StringRef name) {
     return task.getArgument(
         RoleAttr::get(builder.getContext(), RoleKind::StepState, name), f64,
         loc);
   }
-  /// A scalar in the type of the arithmetic. Coefficients are computed in f64
-  /// and rounded once.
+  /// Returns a scalar in the type of the arithmetic. Coefficients are computed
+  /// in f64 and rounded once.
   Value narrow(Value scalar) {
     return cast(scalar, RankedTensorType::get({}, getGradType(bucket)));
   }
@@ -72,8 +72,8 @@ private:
   RankedTensorType type, wide, f64;
 };
 
-/// The gradient as the optimizer sees it: clipped, and with L2 decay where the
-/// optimizer's decay is not decoupled.
+/// Returns the gradient as the optimizer sees it: clipped, and with L2 decay if
+/// the optimizer's decay is not decoupled.
 Value getGradient(StepBuilder &step, BucketOp bucket, Value param,
                   bool isDecoupled) {
   Value gradient =

@@ -5,7 +5,8 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// What a message says of a batch in which the count is zero.
+/// Returns the text that a message gives for a batch in which the count is
+/// zero.
 static StringAttr describeCount(BatchSumOp sum) {
   Builder builder(sum.getContext());
   auto count = throughCopies(sum.getPartial()).getDefiningOp<CountOp>();
@@ -15,7 +16,7 @@ static StringAttr describeCount(BatchSumOp sum) {
                                Twine(count.getIgnoreIndex()));
 }
 
-/// What the sums are made of is computed here, whichever stage it belongs to.
+/// Computes everything that the sums depend on, whichever stage it belongs to.
 static void buildPrologue(const TaskSources &sources, int64_t place,
                           unsigned level, OpBuilder &builder) {
   SmallVector<BatchSumOp> sums;
@@ -41,8 +42,9 @@ static void buildPrologue(const TaskSources &sources, int64_t place,
       made.setArgAttr(*made.getTiedArgument(i), kCountAttr, describeCount(sum));
 }
 
-/// A sum of what other sums are needed for has a prologue after theirs. Level
-/// by level: collectives are started in the order of the tasks.
+/// A sum that depends on other sums is in a prologue after theirs. Prologues
+/// are built level by level because collectives start in the order of the
+/// tasks.
 void pp::buildPrologues(const TaskSources &sources, OpBuilder &builder) {
   llvm::SetVector<int64_t> places;
   for (StageParts &stage : sources.parts.stages)

@@ -1,9 +1,9 @@
-//===- ReadThroughViews.cpp - Backwards read what lies in memory anyway ---===//
+//===- ReadThroughViews.cpp - Makes backwards read the saved layout -------===//
 //
-// Where a backward region reads what attention computes, and the forward goes
-// on with that value under other views alone (heads merged into rows), the
-// backward reads the value under these views and undoes them. So the value is
-// saved once: of several views of one value `chooseSaved` takes one.
+// Applies where a backward region reads a result of attention and the forward
+// uses that result through other views alone (heads merged into rows). The
+// backward then reads the value under these views and undoes them. So the value
+// is saved once: `chooseSaved` picks one of several views of a value.
 //
 //   %f:2 = pp.place 0 stage 0 { %a, %s = pp.attention … %t = pp.transpose %a …
 //                               pp.yield %y, %a }              // before
@@ -38,7 +38,7 @@ public:
       : forward(stage.getForwardBlock()), backward(stage.getBackwardBlock()),
         builder(OpBuilder::atBlockBegin(backward)) {}
 
-  /// Whether any was.
+  /// Returns whether any read was changed.
   bool readResultsOfAttention();
 
 private:
@@ -52,7 +52,7 @@ private:
 
 } // namespace
 
-/// What a value is through places and checkpoints.
+/// Looks through places and checkpoints.
 static Value throughMarks(Value value) {
   value = throughPlace(value);
   if (auto mark = value.getDefiningOp<CheckpointOp>())
@@ -60,7 +60,7 @@ static Value throughMarks(Value value) {
   return value;
 }
 
-/// Adds the ops of the block, but for its yield, that read a value.
+/// Adds the ops of the block, except its yield, that read a value.
 static void addReaders(Value value, Block *block,
                        llvm::SmallPtrSetImpl<Operation *> &readers) {
   for (Operation *user : value.getUsers())
@@ -70,7 +70,7 @@ static void addReaders(Value value, Block *block,
       readers.insert(user);
 }
 
-/// The forward's values that the backward reads, and where it does.
+/// Returns the values of the forward that the backward reads, with the uses.
 llvm::MapVector<Value, SmallVector<OpOperand *>> ViewReader::getReads() {
   llvm::MapVector<Value, SmallVector<OpOperand *>> reads;
   for (Operation &op : *backward)
@@ -82,7 +82,7 @@ llvm::MapVector<Value, SmallVector<OpOperand *>> ViewReader::getReads() {
   return reads;
 }
 
-/// `value` under the views with which alone the forward goes on.
+/// Returns `value` under the views through which alone the forward uses it.
 Value ViewReader::getContinuation(Value value) {
   llvm::SmallPtrSet<Operation *, 4> readers;
   addReaders(value, forward, readers);
@@ -94,8 +94,8 @@ Value ViewReader::getContinuation(Value value) {
   return getContinuation(only->getResult(0));
 }
 
-/// `value`, of which `continuation` is a view, made of `same`, which stands for
-/// that.
+/// Returns `value` computed from `same`, which equals `continuation`, a view of
+/// `value`.
 Value ViewReader::undoViews(Value value, Value continuation, Value same) {
   if (value == continuation)
     return same;

@@ -1,4 +1,4 @@
-//===- SavedValues.cpp - What is saved, and what computed again -----------===//
+//===- SavedValues.cpp - Chooses what is saved and what is recomputed -----===//
 
 #include "SavedValues.h"
 
@@ -19,7 +19,7 @@ Recompute pp::getRecompute(PlanOp plan) {
       .Default(Recompute::Cheap);
 }
 
-/// The op of `value`, if the backward may compute it again.
+/// Returns the op of `value` if the backward may compute it again, else null.
 static Operation *getOp(Value value, const ValueSources &sources) {
   Operation *op = value.getDefiningOp();
   return op && llvm::is_contained(sources.blocks, op->getBlock()) &&
@@ -28,8 +28,8 @@ static Operation *getOp(Value value, const ValueSources &sources) {
              : nullptr;
 }
 
-/// What a task is given, or a view of it: nothing that could be rounded
-/// otherwise in another task.
+/// Returns whether the task is given `value` or a value that it is a view of:
+/// such a value can't be rounded differently in another task.
 static bool isGiven(Value value, const ValueSources &sources) {
   Operation *op = getOp(value, sources);
   return sources.isAtHand(value) ||
@@ -38,8 +38,8 @@ static bool isGiven(Value value, const ValueSources &sources) {
           }));
 }
 
-/// A decision is made once: made again from values that were computed again, it
-/// might be another.
+/// A decision is made once: computed again from recomputed values, it might
+/// come out differently.
 static bool mayComputeAgain(Operation *op, const ValueSources &sources) {
   return !isDecision(op) || llvm::all_of(op->getOperands(), [&](Value x) {
     return isGiven(throughPlace(x), sources);
@@ -47,12 +47,12 @@ static bool mayComputeAgain(Operation *op, const ValueSources &sources) {
 }
 
 //===----------------------------------------------------------------------===//
-// What follows from what is kept
+// Values that follow from kept values
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Decides whether values can be had without more being kept.
+/// Decides whether values are available without keeping more.
 class Availability {
 public:
   Availability(Recompute recompute, const ValueSources &sources)
@@ -104,10 +104,11 @@ SmallVector<Value> pp::dropRecomputed(ArrayRef<Value> candidates,
 }
 
 //===----------------------------------------------------------------------===//
-// What is kept
+// Kept values
 //===----------------------------------------------------------------------===//
 
-/// What is marked, or not the backward's to compute again, behind `value`.
+/// Finds the values that `value` depends on and that are marked or that the
+/// backward may not compute again.
 static void findMarked(Value value, const ValueSources &sources,
                        llvm::SetVector<Value> &found, DenseSet<Value> &seen) {
   if (!seen.insert(value).second || sources.isAtHand(value))
@@ -121,7 +122,7 @@ static void findMarked(Value value, const ValueSources &sources,
     findMarked(throughPlace(operand), sources, found, seen);
 }
 
-/// The value that `value` is a view of.
+/// Returns the value that `value` is a view of.
 static Value findBase(Value value, const ValueSources &sources) {
   Operation *op = getOp(value, sources);
   if (!op || !isFree(op) || op->getNumOperands() != 1)

@@ -1,4 +1,4 @@
-//===- SavedValues.h - What is saved, and what computed again -------------===//
+//===- SavedValues.h - Chooses what is saved and what is recomputed -------===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_PARTITION_SAVEDVALUES_H
 #define PPOPT_LIB_TRANSFORMS_PARTITION_SAVEDVALUES_H
@@ -9,37 +9,38 @@
 
 namespace mlir::pp {
 
-/// What a backward computes again of the forward.
+/// The values of the forward that a backward computes again.
 enum class Recompute {
   None,  ///< views and constants: they cost nothing
-  Cheap, ///< what is cheap (isCheap)
+  Cheap, ///< cheap ops (isCheap)
   Layer, ///< everything
 };
 Recompute getRecompute(PlanOp plan);
 
-/// Where a backward's values come from.
+/// The sources of a backward's values.
 struct ValueSources {
   func::FuncOp entry;
   ArrayRef<Block *> blocks; ///< whose ops the backward may compute again
-  /// A parameter, an input: what is never saved.
+  /// Whether a value is at hand and so is never saved: a parameter, an input.
   llvm::function_ref<bool(Value)> isAtHand;
-  /// What is worth keeping where layers are computed again.
+  /// Values worth keeping where layers are computed again.
   const DenseSet<Value> &marked;
 };
 
-/// What must be kept of the forward for a backward that reads `candidates`.
-/// Where layers are computed again: what is marked, or made elsewhere, behind
-/// all that it reads. Of several views of one value, that value, if it is no
-/// larger than they are. Decisions (isDecision) are kept by each choice: the
-/// backward does not make them again.
+/// Returns the values of the forward that must be kept for a backward that
+/// reads `candidates`. Where layers are computed again, these are the values
+/// that the candidates depend on and that are marked or made elsewhere. Several
+/// views of one value are replaced by that value if it is no larger than all of
+/// them together. Every choice keeps decisions (isDecision): the backward does
+/// not make them again.
 SmallVector<Value> chooseSaved(const llvm::SetVector<Value> &candidates,
                                Recompute recompute,
                                const ValueSources &sources);
 
-/// Of `candidates`, in the order of the program, those that do not follow from
-/// the others and from what is at hand without more than `recompute` allows. A
-/// value may be dropped in favour of what it is made of, never the other way
-/// round.
+/// Returns the `candidates`, in program order, that do not follow from the
+/// others and from values at hand without more than `recompute` allows. A value
+/// may be dropped in favour of the values that it depends on, never the other
+/// way round.
 SmallVector<Value> dropRecomputed(ArrayRef<Value> candidates,
                                   Recompute recompute,
                                   const ValueSources &sources);

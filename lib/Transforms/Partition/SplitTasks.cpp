@@ -1,15 +1,16 @@
-//===- SplitTasks.cpp - Cuts the entry into isolated tasks ----------------===//
+//===- SplitTasks.cpp - Splits the entry into isolated tasks --------------===//
 //
-// Before: the entry on local shapes: a forward and, where something learns, a
-// backward region of each stage, copies between them. After: declarations of
-// the parameters; of each stage the tasks sS_F and sS_B (or sS_I and sS_W where
-// the schedule splits the backward), and pP_P where place P sums inputs over
-// the batch, whose signatures name all that they need; a pp.transfer for each
-// copy.
+// Before: the entry on local shapes, with a forward region per stage, a
+// backward region where something learns, and copies between them. After:
+// declarations of the parameters; tasks whose signatures name everything that
+// they need, sS_F and sS_B of stage S (or sS_I and sS_W if the schedule splits
+// the backward) and pP_P if place P sums inputs over the batch; a pp.transfer
+// for each copy.
 //
-// Pure functions decide: BatchSums what prologues sum, Crossings what tasks
-// hand to one another (SavedValues what is saved of the forward, WeightPart how
-// a backward is split). Then Prologues and StageTasks build the tasks.
+// Pure functions decide: BatchSums which sums prologues compute, Crossings
+// which values tasks hand to one another (SavedValues what is saved of the
+// forward, WeightPart how a backward is split). Then Prologues and StageTasks
+// build the tasks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,11 +34,11 @@ namespace {
 LogicalResult checkCopies(EntryParts &parts) {
   for (CopyOp copy : parts.copies)
     if (!copy.getX().getDefiningOp<PlaceOp>())
-      return copy.emitOpError("copies what no stage makes");
+      return copy.emitOpError("copies a value that no stage makes");
   return success();
 }
 
-/// Removes the checkpoints, and returns what they mark.
+/// Removes the checkpoints and returns the values that they mark.
 DenseSet<Value> takeMarks(func::FuncOp entry) {
   DenseSet<Value> marked;
   entry.walk([&](CheckpointOp mark) {
@@ -48,7 +49,7 @@ DenseSet<Value> takeMarks(func::FuncOp entry) {
   return marked;
 }
 
-/// Parameters as the module keeps them when the entry is gone.
+/// Declares the parameters for the module, which outlive the entry.
 void declareParameters(EntryParts &parts, OpBuilder &builder) {
   llvm::MapVector<StringRef, SmallVector<ParamOp>> copies;
   func::FuncOp entry = parts.entry;
@@ -73,7 +74,7 @@ void declareParameters(EntryParts &parts, OpBuilder &builder) {
   }
 }
 
-/// A transfer for each copy that somebody reads.
+/// Declares a transfer for each copy that is read.
 void declareTransfers(EntryParts &parts, const Crossings &crossings,
                       OpBuilder &builder) {
   auto isRead = [&](CopyOp copy) { return crossings.readers.contains(copy); };

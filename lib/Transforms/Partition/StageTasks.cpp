@@ -52,18 +52,18 @@ namespace {
 struct BackwardPart {
   StringRef suffix;
   TaskKind kind;
-  /// Computed in program order; what is computed again stands right before its
-  /// first use.
+  /// Computed in program order. Recomputed ops stand right before their first
+  /// use.
   ArrayRef<Operation *> ops;
-  /// Taken from other tasks as it is needed.
+  /// Taken from other tasks when needed.
   ArrayRef<Value> taken;
-  /// Returned, and what the region exports.
+  /// Returned, in addition to the region's exports.
   ArrayRef<Value> handedOn;
 };
 
 } // namespace
 
-/// FLOPs of what a task computes again.
+/// Returns the FLOPs of the ops that a task computes again.
 static double countRecomputed(ArrayRef<Operation *> ops) {
   double flops = 0;
   for (Operation *op : ops)
@@ -72,7 +72,7 @@ static double countRecomputed(ArrayRef<Operation *> ops) {
   return flops;
 }
 
-/// What one tile adds.
+/// Returns the share of a gradient that one tile adds.
 static Value getShare(TaskBuilder &task, TaskCloner &cloner, AddGradOp add) {
   Value gradient = cloner.get(add.getGradient());
   std::optional<int64_t> tiles = add.getTiles();
@@ -96,7 +96,8 @@ static void buildPart(const TaskSources &sources, StageParts &stage,
                     crossings);
   AddedGradients gradients(*body);
   for (Operation *op : part.ops) {
-    // A view is made where it is read: a layer may have to be computed for it.
+    // A view is computed where it is read: it may need a layer to be computed
+    // first.
     if (op->getNumOperands() > 0 && isFree(op) &&
         gradients.of(op->getResult(0)).empty())
       continue;
@@ -108,7 +109,7 @@ static void buildPart(const TaskSources &sources, StageParts &stage,
   if (stage.evaluation && part.kind != TaskKind::BackwardWeight)
     task.accumulate(getLossRole(builder.getContext()),
                     cloner.get(parts.trainingLoss));
-  // Weights are the last to be done: gradients that no op makes go there.
+  // The weight part is last: gradients that no op of the region makes go there.
   if (part.kind != TaskKind::BackwardInput)
     for (AddGradOp add : gradients.others)
       task.accumulate(getGradRole(add), getShare(task, cloner, add));

@@ -7,7 +7,7 @@
 
 namespace mlir::pp {
 
-/// What tasks are built of; nothing in it is changed.
+/// The inputs of task building; none of them is changed.
 struct TaskSources {
   EntryParts &parts;
   const BatchSums &sums;
@@ -18,7 +18,8 @@ struct TaskSources {
 /// Builds the tasks p0_P, p0_P1, …, p1_P, … that sum over the batch.
 void buildPrologues(const TaskSources &sources, OpBuilder &builder);
 
-/// Builds the task sS_F of a stage, and sS_L where its evaluation is apart.
+/// Builds the task sS_F of a stage, and sS_L if its evaluation has its own
+/// region.
 void buildForward(const TaskSources &sources, StageParts &stage,
                   OpBuilder &builder);
 

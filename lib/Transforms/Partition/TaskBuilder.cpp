@@ -63,9 +63,9 @@ void TaskBuilder::clone(Operation *op,
   ++ops;
 }
 
-/// A status for each value that marked ops index by. Where one is not 0 the
-/// loss becomes NaN, so that all ranks leave the step out; a task that
-/// generates has no loss, and its status is looked at.
+/// Computes a status for each value that marked ops index by. If a status is
+/// not 0 the loss becomes NaN, so that all ranks skip the step. A task that
+/// generates has no loss; its status is read instead.
 void TaskBuilder::checkIds() {
   MLIRContext *context = inner.getContext();
   auto i64 = RankedTensorType::get({}, inner.getI64Type());

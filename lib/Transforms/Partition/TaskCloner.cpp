@@ -1,4 +1,4 @@
-//===- TaskCloner.cpp - Clones into a task what it needs ------------------===//
+//===- TaskCloner.cpp - Clones ops into a task on demand ------------------===//
 
 #include "TaskCloner.h"
 
@@ -7,14 +7,15 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Several values may be one argument, as sums of the same over the batch are.
+/// Several values may be one argument, e.g. several sums of one value over the
+/// batch.
 Value TaskCloner::getArgument(RoleAttr role, Value value) {
   Value taken = task.getArgument(role, value.getType(), value.getLoc());
   task.map(value, taken);
   return taken;
 }
 
-/// A complete sum over the batch, in the type of what was summed.
+/// Returns a complete sum over the batch, in the type of the summed value.
 Value TaskCloner::getSum(BatchSumOp sum) {
   RankedTensorType type = sum.getType();
   Type wide = type.clone(getStatisticsType(type.getElementType()));

@@ -1,4 +1,4 @@
-//===- TaskCloner.h - Clones into a task what it needs ----------*- C++ -*-===//
+//===- TaskCloner.h - Clones ops into a task on demand ----------*- C++ -*-===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_PARTITION_TASKCLONER_H
 #define PPOPT_LIB_TRANSFORMS_PARTITION_TASKCLONER_H
@@ -9,8 +9,8 @@
 
 namespace mlir::pp {
 
-/// Makes values of the entry available in a task: by clones of ops, as far as
-/// its scope says that it computes them, and by arguments.
+/// Makes values of the entry available in a task: clones ops that the scope
+/// says the task computes, and adds arguments for other values.
 class TaskCloner {
 public:
   TaskCloner(TaskBuilder &task, TaskScope scope, const SharedValues &shared,
@@ -18,12 +18,12 @@ public:
       : task(task), scope(std::move(scope)), shared(shared),
         crossings(crossings) {}
 
-  /// The value in the task: an argument, a clone made before, or a clone made
-  /// now of the op and what it needs.
+  /// Returns the value in the task: an argument, an earlier clone, or a new
+  /// clone of the op and of the ops that it needs.
   Value get(Value outer);
-  /// Clones an op, after what it needs.
+  /// Clones an op, after the ops that it needs.
   void clone(Operation *op);
-  /// The ops that were cloned because something needs their result.
+  /// Returns the ops that were cloned because their result was needed.
   ArrayRef<Operation *> getOnDemand() const { return onDemand; }
 
 private:

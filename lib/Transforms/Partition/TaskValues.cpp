@@ -1,4 +1,4 @@
-//===- TaskValues.cpp - What a task takes, and what it computes -----------===//
+//===- TaskValues.cpp - Values that a task takes and computes -------------===//
 
 #include "TaskValues.h"
 
@@ -24,7 +24,8 @@ RoleAttr SharedValues::getRole(Value value) const {
   return {};
 }
 
-/// A task that computes what stands in some blocks, all but `taken`.
+/// Returns the scope of a task that computes everything in some blocks except
+/// `taken`.
 static TaskScope makeScope(SmallVector<Block *> blocks, ArrayRef<Value> taken) {
   DenseSet<Value> isTaken(taken.begin(), taken.end());
   return {throughPlace, [blocks = std::move(blocks),

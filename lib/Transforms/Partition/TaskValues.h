@@ -1,4 +1,4 @@
-//===- TaskValues.h - What a task takes, and what it computes ---*- C++ -*-===//
+//===- TaskValues.h - Values that a task takes and computes -----*- C++ -*-===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_PARTITION_TASKVALUES_H
 #define PPOPT_LIB_TRANSFORMS_PARTITION_TASKVALUES_H
@@ -16,7 +16,7 @@ public:
   SharedValues(func::FuncOp entry, const BatchSums &sums)
       : entry(entry), sums(sums) {}
 
-  /// Null for other values.
+  /// Returns the role of a shared value, null for other values.
   RoleAttr getRole(Value value) const;
 
 private:
@@ -24,36 +24,39 @@ private:
   const BatchSums &sums;
 };
 
-/// Where a task has its other values from.
+/// How a task obtains its other values.
 struct TaskScope {
-  /// The value that is meant where the task is: through places, perhaps copies.
+  /// Returns the value itself where it is made, looking through places and, for
+  /// some tasks, copies.
   std::function<Value(Value)> resolve;
-  /// Whether the task computes an op's result itself.
+  /// Returns whether the task computes an op's result itself.
   std::function<bool(Value)> isComputed;
 
-  /// Whether another task hands a resolved value on, here or on another place.
+  /// Returns whether another task, here or on another place, hands on a
+  /// resolved value.
   bool isTaken(Value value) const {
     return value.getDefiningOp<CopyOp>() || !isComputed(value);
   }
 };
 
 TaskScope getForwardScope(EntryParts &parts, StageParts &stage);
-/// Of the task of evaluation's loss. It is made from what the backward is given
-/// (`saved`): training saves nothing for it.
+/// Returns the scope of the task of evaluation's loss. It starts from `saved`,
+/// the values that the backward is given: training saves nothing for it.
 TaskScope getLossScope(EntryParts &parts, StageParts &stage,
                        ArrayRef<Value> saved);
-/// Of a backward that computes nothing of the forward again.
+/// Returns the scope of a backward that computes nothing of the forward again.
 TaskScope getSavingScope(EntryParts &parts, StageParts &stage);
-/// Of a task of the backward that computes all but `taken` of its stage.
+/// Returns the scope of a backward task that computes everything of its stage
+/// except `taken`.
 TaskScope getBackwardScope(EntryParts &parts, StageParts &stage,
                            ArrayRef<Value> taken);
 
-/// What a task computes and takes.
+/// The values that a task computes and takes.
 struct TaskNeeds {
   DenseSet<Value> computed;
   llvm::SetVector<Value> taken;
 
-  /// Adds what the task needs to have `roots`.
+  /// Adds the values that the task needs for `roots`.
   void add(ArrayRef<Value> roots, const TaskScope &scope,
            const SharedValues &shared);
 };

@@ -1,10 +1,10 @@
 //===- VerifyTasks.cpp - Checks the contract between tasks ----------------===//
 //
-// The contract of phase `partitioned`. Nothing is changed. What a task takes,
-// its place can supply: values saved by tasks of the place, transfers to it,
+// The contract of phase `partitioned`. Changes nothing. Each place can supply
+// what its tasks take: values saved by tasks of the place, transfers to it,
 // parameters and buckets that it holds, declared inputs, counts that a prologue
-// computes. A transfer sends what its place makes; it requires a gradient
-// exactly where one comes back.
+// computes. A transfer sends a value that its place makes; it requires a
+// gradient if and only if one comes back.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,14 +66,14 @@ private:
   llvm::StringSet<> received; ///< transfers that some task reads
   llvm::StringMap<Made> saved;
   llvm::StringMap<TaskOp> globals;
-  llvm::StringMap<TransferOp> transfers, gradients; // gradients: by what of
+  llvm::StringMap<TransferOp> transfers, gradients; // by gradient_of
   llvm::StringMap<ParamDeclOp> params;
-  llvm::StringMap<BucketOp> buckets, bucketOf; // bucketOf: by parameter
+  llvm::StringMap<BucketOp> buckets, bucketOf; // by parameter
   llvm::StringMap<InputDeclOp> inputs;
   DenseMap<int64_t, TaskOp> firstOfStage;
 };
 
-/// Values and counts have one maker each.
+/// Checks that a value or a count is made by one task only.
 LogicalResult TaskChecker::checkResult(TaskOp task, RoleAttr role, Type type) {
   TaskOp first;
   if (role.getKind() == RoleKind::Saved) {
@@ -123,7 +123,7 @@ LogicalResult TaskChecker::index() {
   return success();
 }
 
-/// A range of a bucket that the place holds: "b0", or "m:b0" of a state.
+/// Checks a range of a bucket that the place holds: "b0", or "m:b0" of a state.
 LogicalResult TaskChecker::checkRange(TaskOp task, RoleAttr role, Type type) {
   StringRef name = role.getName();
   if (role.getKind() == RoleKind::StateRange)
@@ -223,12 +223,13 @@ LogicalResult TaskChecker::check(TaskOp task) {
   return success();
 }
 
-/// The gradient of a value goes back the way that the value came.
+/// Checks that the gradient of a value goes in the opposite direction of the
+/// value.
 LogicalResult TaskChecker::checkGradient(TransferOp gradient) {
   TransferOp of = transfers.lookup(*gradient.getGradientOf());
   if (!of)
     return gradient.emitOpError("is the gradient of @")
-           << *gradient.getGradientOf() << ", which is no transfer";
+           << *gradient.getGradientOf() << ", which is not a transfer";
   auto refuse = [&](InFlightDiagnostic diag) -> LogicalResult {
     diag.attachNote(of.getLoc()) << "the value's transfer is here";
     return diag;
@@ -241,13 +242,14 @@ LogicalResult TaskChecker::checkGradient(TransferOp gradient) {
                   << gradient.getType() << ", but it is the gradient of "
                   << of.getType());
   if (of.getFrom() != gradient.getTo() || of.getTo() != gradient.getFrom())
-    return refuse(gradient.emitOpError("does not go the way back of @")
-                  << of.getSymName());
+    return refuse(
+        gradient.emitOpError("does not go in the opposite direction of @")
+        << of.getSymName());
   return success();
 }
 
-/// Once a step go the parameters of a bucket to a place that borrows it, and
-/// its gradients back to a task that adds them.
+/// Checks a transfer of the step: it brings the parameters of a bucket to a
+/// place that borrows it, or its gradients back to a task that adds them.
 LogicalResult TaskChecker::checkLoan(TransferOp transfer) {
   bool isGradient = transfer.getGradientOf().has_value();
   int64_t owner = transfer.getFrom();
@@ -271,7 +273,7 @@ LogicalResult TaskChecker::checkLoan(TransferOp transfer) {
   return success();
 }
 
-/// The value that a transfer of every microbatch sends.
+/// Checks the value that a transfer of each microbatch sends.
 LogicalResult TaskChecker::checkValue(TransferOp transfer) {
   Made made = saved.lookup(transfer.getValue());
   if (!made.task || made.task.getPlace() != transfer.getFrom())
@@ -292,7 +294,7 @@ LogicalResult TaskChecker::check(TransferOp transfer) {
     return failure();
   if (transfer.getRequiresGrad() && !gradients.lookup(transfer.getSymName()))
     return transfer.emitOpError("requires a gradient, but none comes back: "
-                                "what is before it on place ")
+                                "the ops before it on place ")
            << transfer.getFrom() << " would not learn";
   return transfer.getGradientOf() ? checkGradient(transfer) : success();
 }

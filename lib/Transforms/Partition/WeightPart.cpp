@@ -1,4 +1,4 @@
-//===- WeightPart.cpp - Which backward ops only weights need --------------===//
+//===- WeightPart.cpp - Backward ops that only weights need ---------------===//
 
 #include "WeightPart.h"
 
@@ -17,9 +17,9 @@ static bool sumsRows(Operation *op) {
 
 llvm::SetVector<Operation *> pp::findWeightPart(Block &backward,
                                                 ArrayRef<Value> outputs) {
-  // Last to first, so that all users of an op have been seen. An op is a
-  // candidate if it makes a weight's gradient, or hands its result, without
-  // having been summed, to ops of the weight part alone.
+  // Goes from last to first, so that all users of an op have been seen. An op
+  // is a candidate if it makes a weight's gradient, or if its result has not
+  // been summed and only ops of the weight part read it.
   DenseSet<Value> isOutput(outputs.begin(), outputs.end());
   DenseSet<Operation *> weights, ended;
   for (Operation &op : llvm::reverse(backward.without_terminator())) {
@@ -33,8 +33,8 @@ llvm::SetVector<Operation *> pp::findWeightPart(Block &backward,
           leadsToWeight |= !add.getTiles();
           continue;
         }
-        // The op that sums takes gradients of activations: they are the input
-        // part's.
+        // The op that sums reads gradients of activations, which belong to the
+        // input part.
         bool isWeight = weights.contains(user) && !ended.contains(user);
         leadsToWeight |= isWeight;
         leadsElsewhere |= !isWeight;

@@ -1,4 +1,4 @@
-//===- WeightPart.h - Which backward ops only weights need ----------------===//
+//===- WeightPart.h - Backward ops that only weights need -------*- C++ -*-===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_PARTITION_WEIGHTPART_H
 #define PPOPT_LIB_TRANSFORMS_PARTITION_WEIGHTPART_H
@@ -9,11 +9,11 @@
 
 namespace mlir::pp {
 
-/// The ops of a backward region that make up the weight part, in program order:
-/// those that lead to a pp.add_grad and to nothing else, from the op that sums
-/// over rows (the matmul, the reduction) on. The gradients of activations
-/// before it belong to the input part, as does what `outputs` need, and a
-/// gradient of which each tile adds a share.
+/// Returns the ops of a backward region that make up the weight part, in
+/// program order: those that lead to a pp.add_grad and to nothing else,
+/// starting at the op that sums over rows (the matmul, the reduction). The
+/// input part keeps the gradients of activations before that op, everything
+/// that `outputs` need, and gradients of which each tile adds a share.
 llvm::SetVector<Operation *> findWeightPart(Block &backward,
                                             ArrayRef<Value> outputs);
 

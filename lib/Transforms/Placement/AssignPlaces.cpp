@@ -1,4 +1,4 @@
-//===- AssignPlaces.cpp - Which op runs where -----------------------------===//
+//===- AssignPlaces.cpp - Assigns ops to places ---------------------------===//
 
 #include "ppopt/Transforms/Placement/AssignPlaces.h"
 
@@ -27,7 +27,7 @@ static LogicalResult checkRange(OnOp mark, int64_t places) {
 }
 
 FailureOr<Marks> pp::dissolveMarks(func::FuncOp entry, int64_t places) {
-  // Inner ones first: what they mark keeps their place.
+  // Inner marks first: their ops keep their place.
   SmallVector<OnOp> regions;
   entry.walk<WalkOrder::PostOrder>([&](OnOp on) { regions.push_back(on); });
   Marks marks;
@@ -47,12 +47,12 @@ FailureOr<Marks> pp::dissolveMarks(func::FuncOp entry, int64_t places) {
 }
 
 //===----------------------------------------------------------------------===//
-// By marks
+// Places by marks
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// Unmarked ops follow marked ones.
+/// Gives unmarked ops the places of marked ones.
 class MarkFollower {
 public:
   MarkFollower(const OpOrder &order, const Marks &marks) : order(order) {
@@ -70,7 +70,7 @@ public:
       assign(op, findLatestOperand(op));
     for (Operation *op : order.ops)
       assign(op, order.getAnchor(op));
-    // What no mark is connected with.
+    // Ops that are not connected to any mark.
     for (Operation *op : order.ops)
       groupOf.try_emplace(op, 0);
     return std::move(groupOf);

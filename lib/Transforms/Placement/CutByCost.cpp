@@ -24,7 +24,7 @@ private:
   std::vector<T> entries;
 };
 
-/// What a piece costs, before it is known which one it is.
+/// The cost of a piece, independent of its number.
 struct Range {
   double compute = 0, receives = 0, sends = 0;
   int64_t params = 0, saved = 0;
@@ -33,28 +33,28 @@ struct Range {
 class Cutter {
 public:
   Cutter(const CutProblem &problem, int maxCutPoints);
-  /// All of these return the cut's points, one more than pieces; none where no
-  /// piece may need more than `pieceMemory` and that can't be.
+  /// All of these return the points of the cut, one more than pieces; empty if
+  /// no cut keeps every piece within `pieceMemory`.
   std::vector<size_t> findFastest(int64_t pieceMemory);
-  /// The one whose largest piece needs least memory.
+  /// Returns the cut whose largest piece needs least memory.
   std::vector<size_t> findSmallest();
-  /// The piece with most bytes of parameters in the cut where these are fewest,
-  /// and how many.
+  /// Returns the piece with the most bytes of parameters in the cut where that
+  /// number is smallest, and the number.
   std::pair<int, int64_t> getUnavoidable();
 
   double getSlowest(const std::vector<size_t> &cut);
-  /// The place that needs most memory, and how much.
+  /// Returns the place that needs the most memory, and how much.
   std::pair<int, int64_t> getLargest(const std::vector<size_t> &cut);
   int getPosition(size_t point) const { return points[point]; }
 
 private:
   void choosePoints(int maxCutPoints);
   void measureFrom(size_t point);
-  /// Of the piece between two cut points.
+  /// Returns the time of the piece between two cut points.
   double getTime(size_t i, size_t j, size_t piece);
   int64_t getMemory(size_t i, size_t j, size_t piece);
-  /// The cut whose pieces' costs combine to the least value. No piece may
-  /// compute longer than `maxCompute`.
+  /// Returns the cut whose piece costs combine to the smallest value. No piece
+  /// may compute longer than `maxCompute`.
   template <typename CostFn, typename CombineFn>
   std::vector<size_t> minimize(CostFn cost, CombineFn combine,
                                double maxCompute);
@@ -64,7 +64,7 @@ private:
   size_t numPieces;
   std::vector<int> points; ///< cut points: item indices, from 0 to all
   Triangle<Range> ranges{0};
-  /// Of each value, the items that read it, in order.
+  /// For each value, the items that read it, in order.
   std::vector<std::vector<int>> readers;
   std::vector<std::vector<int>> paramReaders;
 };
@@ -92,7 +92,7 @@ void Cutter::choosePoints(int maxCutPoints) {
       points.push_back(item);
     return;
   }
-  // What crosses each position, by differences.
+  // The transfer time that crosses each position, by differences.
   std::vector<double> crossing(count + 1, 0);
   double total = 0;
   for (size_t value = 0; value < readers.size(); ++value) {
@@ -112,7 +112,8 @@ void Cutter::choosePoints(int maxCutPoints) {
   int best = 0, window = 0;
   for (int position = 1; position < count; ++position) {
     elapsed += problem.items[position - 1].time;
-    // An item without time still moves on a little: windows stay bounded.
+    // Position counts too, so that windows stay bounded where items take no
+    // time.
     int next = static_cast<int>((elapsed / std::max(total, 1e-30) +
                                  static_cast<double>(position) / count) /
                                 2 * maxCutPoints);
@@ -134,13 +135,13 @@ void Cutter::measureFrom(size_t point) {
   int begin = points[point];
   Range range;
   double compute = 0, receives = 0, sends = 0;
-  /// Readers that stand in front of `item`, of what it reads.
+  /// Whether `item` is the first reader in this range.
   auto isFirstReader = [&](const std::vector<int> &all, int item) {
     auto first = std::lower_bound(all.begin(), all.end(), begin);
     return *first == item;
   };
   std::vector<double> ends(problem.items.size() + 1, 0);
-  // Values by the item that makes them stand in order.
+  // Values are sorted by the item that makes them.
   size_t value =
       std::partition_point(
           problem.values.begin(), problem.values.end(),
@@ -175,8 +176,8 @@ void Cutter::measureFrom(size_t point) {
   }
 }
 
-/// Where the neighbour lies on the same place nothing is transferred. What
-/// comes from further away, past such a neighbour, is not counted either.
+/// A transfer to a neighbour on the same place costs nothing. A transfer from
+/// further away, past such a neighbour, is not counted either.
 double Cutter::getTime(size_t i, size_t j, size_t piece) {
   const Range &range = ranges.at(i, j);
   const std::vector<int> &place = problem.placeOf;
@@ -197,18 +198,18 @@ template <typename CostFn, typename CombineFn>
 std::vector<size_t> Cutter::minimize(CostFn cost, CombineFn combine,
                                      double maxCompute) {
   size_t count = points.size();
-  // Of the first pieces, which end at point j.
+  // The best value of the first pieces, which end at point j.
   std::vector<double> best(count, kInfinity), next(count);
   std::vector<std::vector<size_t>> from(numPieces,
                                         std::vector<size_t>(count, count));
   best[0] = 0;
   for (size_t piece = 0; piece < numPieces; ++piece) {
     std::fill(next.begin(), next.end(), kInfinity);
-    // As many points must be left as there are pieces behind.
+    // Every later piece needs a point.
     size_t behind = numPieces - piece - 1;
     for (size_t j = behind ? piece + 1 : count - 1; j + behind < count; ++j)
       for (size_t i = j; i-- > piece;) {
-        // A piece that begins earlier computes longer still.
+        // A piece that begins earlier computes even longer.
         if (ranges.at(i, j).compute > maxCompute)
           break;
         double value = best[i] == kInfinity
@@ -305,8 +306,8 @@ Cut mlir::pp::cutByCost(const CutProblem &problem, int maxCutPoints) {
   }
   Cutter cutter(problem, std::max(maxCutPoints, 2 * pieces + 2));
   std::vector<size_t> points = cutter.findFastest(problem.deviceMemory);
-  // What several pieces of a place need together is looked at afterwards; if it
-  // is too much each gets an equal share.
+  // The total of the pieces of a place is checked afterwards; if it is too
+  // large, each piece gets an equal share of the memory.
   if (!points.empty() &&
       cutter.getLargest(points).second > problem.deviceMemory) {
     int perPlace = 1;
@@ -316,8 +317,8 @@ Cut mlir::pp::cutByCost(const CutProblem &problem, int maxCutPoints) {
                                              problem.placeOf.end(), place));
     points = cutter.findFastest(problem.deviceMemory / perPlace);
   }
-  // What activations need is known when tasks have buffers: not fitting by the
-  // estimate refuses nothing.
+  // The memory of activations is known only when tasks have buffers, so a cut
+  // whose estimate does not fit is not an error.
   if (points.empty()) {
     auto [piece, bytes] = cutter.getUnavoidable();
     if (bytes > problem.deviceMemory) {

@@ -1,4 +1,4 @@
-//===- OpOrder.cpp - The ops of an entry that are to be placed ------------===//
+//===- OpOrder.cpp - The ops of an entry in placement order ---------------===//
 
 #include "OpOrder.h"
 
@@ -12,7 +12,7 @@ using namespace mlir::pp;
 bool OpOrder::isLeaf(Operation *op) const {
   if (op->hasTrait<OpTrait::ConstantLike>())
     return true;
-  // What the function returns comes from a place.
+  // The values that the function returns come from a place.
   return isCheap(op) &&
          llvm::none_of(
              op->getUsers(),
@@ -41,7 +41,7 @@ static Operation *earlier(Operation *a, Operation *b) {
   return a->isBeforeInBlock(b) ? a : b;
 }
 
-/// The first op that reads more than parameters.
+/// Returns the first reader of a parameter that reads other values too.
 Operation *OpOrder::findReader(ParamOp param) const {
   Operation *first = nullptr;
   for (Operation *user : param->getUsers())
@@ -65,9 +65,9 @@ void OpOrder::findAnchors(ArrayRef<Operation *> all) {
     }
     anchors[op] = latest;
   }
-  // ... but in front of the op's users. What a user reads of a parameter by
-  // cheap ops alone goes with it: a parameter on two places is summed once a
-  // step, its transpose would be sent for each microbatch.
+  // ... but before the op's users. Cheap ops between a parameter and their user
+  // move to the user: a parameter on two places is summed once per step, while
+  // its transpose would be sent for each microbatch.
   for (Operation *op : llvm::reverse(all)) {
     if (!fromParams.contains(op))
       continue;

@@ -1,4 +1,4 @@
-//===- OpOrder.h - The ops of an entry that are to be placed --------------===//
+//===- OpOrder.h - The ops of an entry in placement order -------*- C++ -*-===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_PLACEMENT_OPORDER_H
 #define PPOPT_LIB_TRANSFORMS_PLACEMENT_OPORDER_H
@@ -7,22 +7,23 @@
 
 namespace mlir::pp {
 
-/// The ops of an entry that run on one place, in an order in which each stands
-/// behind what it reads. Not among them: parameters, and leaves, which follow
-/// from inputs and constants by cheap ops alone. An op that follows from
-/// parameters alone stands before its anchor: a cheap one (a weight's
-/// transpose) before its first user; another (the sum of a penalty) before the
-/// first op that reads a parameter of it and more, else before its first user.
+/// The ops of an entry that run on one place, in an order in which each comes
+/// after what it reads. Parameters are not included, nor are leaves: ops that
+/// follow from inputs and constants by cheap ops alone. An op that follows from
+/// parameters alone comes before its anchor. For a cheap op (a weight's
+/// transpose) the anchor is its first user. For another (the sum of a penalty)
+/// it is the first op that reads one of its parameters and other values, else
+/// its first user.
 class OpOrder {
 public:
   explicit OpOrder(Block &block);
 
   SmallVector<Operation *> ops;
-  /// The same ops as they stand in the block.
+  /// The same ops in the order of the block.
   SmallVector<Operation *> inProgramOrder;
   int getIndex(Operation *op) const { return index.lookup(op); }
-  /// Null for an op that follows from an input too, or if nobody else reads the
-  /// parameters.
+  /// Returns null for an op that also follows from an input, or if no other op
+  /// reads the parameters.
   Operation *getAnchor(Operation *op) const { return anchors.lookup(op); }
 
 private:
@@ -32,7 +33,7 @@ private:
   void findAnchors(ArrayRef<Operation *> all);
 
   DenseMap<Operation *, int> index;
-  /// Computed wherever they are read.
+  /// Ops that are computed wherever they are read.
   DenseSet<Operation *> leaves;
   DenseSet<Operation *> fromParams;
   DenseMap<Operation *, Operation *> anchors;

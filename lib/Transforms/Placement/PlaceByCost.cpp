@@ -1,4 +1,4 @@
-//===- PlaceByCost.cpp - Places of ops that nobody has marked -------------===//
+//===- PlaceByCost.cpp - Places of unmarked ops, by cost ------------------===//
 
 #include "PlaceByCost.h"
 
@@ -16,8 +16,8 @@ using namespace mlir;
 using namespace mlir::pp;
 using namespace ppopt;
 
-/// How many microbatches each piece holds at once under the plan's schedule, if
-/// the pieces are an equal chain.
+/// Returns how many microbatches each piece holds at once under the plan's
+/// schedule, if the pieces are a chain of equal pieces.
 static std::vector<int> countInFlight(PlanOp plan,
                                       const std::vector<int> &placeOf) {
   int pieces = placeOf.size(), microbatches = plan.getMicrobatches();
@@ -27,7 +27,7 @@ static std::vector<int> countInFlight(PlanOp plan,
           : schedule::generate(plan.getSchedule().str(),
                                schedule::makeChain(placeOf), microbatches);
   std::vector<int> open(pieces), most(pieces);
-  // What has no table of its own yet (auto) is counted as 1f1b.
+  // A schedule that has no table yet (auto) is counted as 1f1b.
   if (!table)
     for (int piece = 0; piece < pieces; ++piece)
       most[piece] = std::min(microbatches, pieces - piece);
@@ -46,7 +46,7 @@ static std::vector<int> countInFlight(PlanOp plan,
 
 namespace {
 
-/// Writes the ops of an entry down as a problem of numbers.
+/// Describes the ops of an entry as a problem of numbers.
 class CutProblemBuilder {
 public:
   CutProblemBuilder(const OpOrder &order, PlanOp plan)
@@ -111,7 +111,7 @@ CutProblem::Item CutProblemBuilder::makeItem(Operation *op) {
   for (Value result : op->getResults())
     if (isOnPath && isa<FloatType>(getElementTypeOrSelf(result)))
       active.insert(result);
-  // Where layers are computed again, once more for the backward.
+  // Where layers are computed again, they run once more for the backward.
   double runs = isOnPath && recomputesLayers() ? 2 : 1;
   item.time = share(runs * estimateTime(op) +
                     estimateBackwardWork(op, needed).getTime());
@@ -120,7 +120,8 @@ CutProblem::Item CutProblemBuilder::makeItem(Operation *op) {
 
 CutProblem CutProblemBuilder::build(ArrayRef<int64_t> placeOf) {
   problem.placeOf.assign(placeOf.begin(), placeOf.end());
-  // More pieces than ops are refused; a schedule of them may be of any size.
+  // With more pieces than ops the cut is rejected, so the schedule, which may
+  // be of any size, is not built.
   if (placeOf.size() <= order.ops.size())
     problem.inFlight = countInFlight(plan, problem.placeOf);
   if (std::optional<int64_t> memory = plan.getDeviceMemory())

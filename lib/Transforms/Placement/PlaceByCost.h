@@ -1,4 +1,4 @@
-//===- PlaceByCost.h - Places of ops that nobody has marked ---------------===//
+//===- PlaceByCost.h - Places of unmarked ops, by cost ----------*- C++ -*-===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_PLACEMENT_PLACEBYCOST_H
 #define PPOPT_LIB_TRANSFORMS_PLACEMENT_PLACEBYCOST_H
@@ -8,8 +8,8 @@
 
 namespace mlir::pp {
 
-/// Cuts the ops into the plan's pieces, a group each, so that the slowest is as
-/// fast as can be. Emits an error where they can't be cut.
+/// Cuts the ops into the plan's pieces, one group each, so that the slowest
+/// piece is as fast as possible. Emits an error if they can't be cut.
 FailureOr<Placement> placeByCost(func::FuncOp entry, PlanOp plan,
                                  const OpOrder &order);
 

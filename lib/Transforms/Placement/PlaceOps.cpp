@@ -1,10 +1,10 @@
 //===- PlaceOps.cpp - Forms the stages of the entry -----------------------===//
 //
-// Before: the entry's ops stand side by side or in pp.on. After: parameters,
-// once for each place that uses them; a pp.place for each stage, in topological
-// order; a pp.copy behind it for each value and other place that reads it; the
-// return. What follows cheaply from inputs and constants stands in every stage
-// that reads it.
+// Before: the entry's ops, side by side or in pp.on. After: parameters, one per
+// place that uses them; a pp.place per stage, in topological order, each
+// followed by a pp.copy per value and other place that reads it; the return.
+// Values that follow cheaply from inputs and constants are computed in every
+// stage that reads them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ namespace {
 struct StagedOps {
   SmallVector<Operation *> ops; ///< in an order of the graph
   DenseMap<Operation *, int> stageOf;
-  SmallVector<int64_t> placeOf; ///< of each stage
+  SmallVector<int64_t> placeOf; ///< the place of each stage
 };
 
 StagedOps formStagesOf(const Placement &placement) {
@@ -73,14 +73,14 @@ private:
   void eraseLeaves();
   void buildRegion(int stage, ArrayRef<Operation *> ops);
   void replaceReaders(Value value, Value result, int stage);
-  /// The stage that an op is in; the loss is read by the last.
+  /// Returns the stage of an op; the last stage reads the loss.
   int getStage(Operation *op) const {
     return op == ret ? staged.placeOf.size() - 1 : stageOf.lookup(op);
   }
   int64_t getPlace(Operation *op) const { return staged.placeOf[getStage(op)]; }
 
   const StagedOps &staged;
-  DenseMap<Operation *, int> stageOf; ///< of the leaves' clones too
+  DenseMap<Operation *, int> stageOf; ///< with the clones of leaves
   SmallVector<SmallVector<Operation *>> opsOf;
   bool hasPlaces;
   func::ReturnOp ret;
@@ -89,7 +89,7 @@ private:
   int64_t nextCopy = 0;
 };
 
-/// The value in `stage`, computed there before `user`.
+/// Returns the value in `stage`, computed there before `user`.
 Value StageBuilder::cloneLeaf(Value value, int stage, Operation *user) {
   Operation *op = value.getDefiningOp();
   if (!op || isa<ParamOp>(op) || staged.stageOf.contains(op))
@@ -107,7 +107,7 @@ Value StageBuilder::cloneLeaf(Value value, int stage, Operation *user) {
   return leaves[{value, stage}] = clone->getResult(0);
 }
 
-/// Fills `opsOf`: a leaf stands in each stage before its first reader.
+/// Fills `opsOf`: a leaf is in each stage before its first reader.
 void StageBuilder::collectOps() {
   opsOf.resize(staged.placeOf.size());
   for (Operation *op : staged.ops) {
@@ -124,7 +124,7 @@ void StageBuilder::eraseLeaves() {
       op.erase();
 }
 
-/// A parameter stands once for each place, the first where it stood.
+/// Makes one parameter per place; the first stays where it is.
 void StageBuilder::replicateParams() {
   for (auto param :
        llvm::make_early_inc_range(ret->getBlock()->getOps<ParamOp>())) {
@@ -147,7 +147,7 @@ void StageBuilder::replicateParams() {
   }
 }
 
-/// Readers in other stages see the region's result, or a copy of it.
+/// Makes readers in other stages read the region's result, or a copy of it.
 void StageBuilder::replaceReaders(Value value, Value result, int stage) {
   llvm::MapVector<int64_t, SmallVector<OpOperand *>> readers;
   for (OpOperand &use : value.getUses())
@@ -177,7 +177,7 @@ void StageBuilder::buildRegion(int stage, ArrayRef<Operation *> ops) {
     for (Value result : op->getResults())
       if (llvm::any_of(result.getUsers(), isOutside))
         yielded.push_back(result);
-  // A loss that no op computes.
+  // The loss, if no op computes it.
   if (stage == getStage(ret))
     for (Value value : ret.getOperands())
       if (!stageOf.contains(value.getDefiningOp()))
@@ -218,7 +218,7 @@ struct PlaceOps : pp::impl::PlaceOpsBase<PlaceOps> {
     bool hasPlaces =
         llvm::any_of(plan->getMesh().getAsRange<MeshAxisAttr>(),
                      [](MeshAxisAttr axis) { return axis.getName() == "pp"; });
-    // A mesh without places is one device: marks say nothing about it.
+    // A mesh without places is one device: marks don't matter.
     FailureOr<Marks> marks =
         dissolveMarks(*entry, hasPlaces ? plan->getAxisSize("pp")
                                         : std::numeric_limits<int64_t>::max());

@@ -1,14 +1,15 @@
 //===- StageFormation.cpp - The fewest stages that leave no cycle ---------===//
 //
-// Stages in topological order are a sequence of groups; a stage may hold all
+// Stages in topological order are a sequence of groups. A stage may hold all
 // nodes of its group whose predecessors are in it or in earlier stages, and
-// holding more never hurts what follows. So a sequence of groups decides the
-// stages, and the shortest one that holds all nodes is looked for: A* over the
-// sets of nodes that are done. Two rules keep the search small:
-//   - a group whose remaining nodes are all ready now is taken now (any
-//     solution that takes it in more or later stages is no shorter);
-//   - what remains needs at least as many stages as it has groups, and as its
-//     longest chain of changing groups.
+// holding more never hurts later stages. So a sequence of groups determines the
+// stages. The search finds the shortest sequence that holds all nodes, by A*
+// over the sets of nodes that are done. Two rules keep it small:
+//
+//   - a group whose remaining nodes are all ready now is taken now (a solution
+//     that takes it in more or later stages is no shorter);
+//   - the remaining nodes need at least as many stages as they have groups, and
+//     as their longest chain of changing groups.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +26,7 @@ namespace {
 
 using NodeSet = std::vector<bool>;
 
-/// What is done after some stages, and how it came to be.
+/// The nodes that are done after some stages, and the state before.
 struct State {
   NodeSet done;
   int numStages = 0;
@@ -39,7 +40,7 @@ public:
   Stages run(size_t maxStates);
 
 private:
-  /// The nodes that a stage of `group` holds after `done`.
+  /// Returns the nodes that a stage of `group` holds after `done`.
   std::vector<int> collect(const NodeSet &done, int group) const;
   bool isRemainder(const NodeSet &done, int group, size_t collected) const;
   int lowerBound(const NodeSet &done) const;
@@ -56,9 +57,9 @@ private:
   const GroupedGraph &graph;
   int numGroups = 0;
   std::vector<std::vector<int>> predecessors;
-  std::vector<std::vector<int>> members; ///< of each group, in order
-  /// Of a node: the groups that the longest chain from it on passes, counted at
-  /// each change.
+  std::vector<std::vector<int>> members; ///< the nodes of each group, in order
+  /// For each node, the number of groups on the longest chain that starts at
+  /// it, counted at each change.
   std::vector<int> height;
   std::vector<std::unique_ptr<State>> states;
 };
@@ -95,7 +96,7 @@ std::vector<int> Search::collect(const NodeSet &done, int group) const {
   return nodes;
 }
 
-/// Whether `collected` nodes are all that remain of the group.
+/// Returns whether `collected` nodes are all that remain of the group.
 bool Search::isRemainder(const NodeSet &done, int group,
                          size_t collected) const {
   size_t remaining = std::count_if(members[group].begin(), members[group].end(),
@@ -129,7 +130,7 @@ const State *Search::extend(const State *from, int group,
   return states.back().get();
 }
 
-/// Takes, while there is one, the first group that can be done with.
+/// Takes, as long as there is one, the first group that can be finished.
 const State *Search::finishGroups(const State *from) {
   bool found = true;
   while (found) {
@@ -145,8 +146,8 @@ const State *Search::finishGroups(const State *from) {
   return from;
 }
 
-/// Always the group that leaves the smallest bound; of several, the one that
-/// does most.
+/// Always takes the group with the smallest resulting bound; among several, the
+/// one that finishes most nodes.
 const State *Search::finishGreedily(const State *from) {
   while (!isDone(from)) {
     int best = -1, bestBound = 0;
@@ -193,7 +194,7 @@ Stages Search::run(size_t maxStates) {
   states.push_back(std::move(initial));
   const State *first = finishGroups(states.back().get());
 
-  // The smallest bound first; of equal ones the furthest, then the oldest.
+  // The smallest bound first, then the most stages, then the oldest.
   struct Entry {
     int bound, numStages;
     size_t age;

@@ -1,8 +1,8 @@
 //===- AssignSlots.cpp - Colours lifetimes of values into slots -----------===//
 //
-// Before: runs name tasks, transfers name values. After: each says in which
-// slot the saved and received values lie that it uses; the schedule has the
-// slots' sizes and, where it is local, their places.
+// Before: runs name tasks, transfers name values. After: each action says in
+// which slots its saved and received values lie. The schedule has the sizes of
+// the slots and, if it is local, their places.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,16 +40,16 @@ private:
   SmallVector<int64_t> slots, places;
 };
 
-/// In order of birth. A slot frees after the last use of its value, for values
-/// of the same place and size only: there are then as many slots of a size as
-/// values of it live at once, and a step of many microbatches needs no more
-/// than one of few.
+/// Colours in order of birth. A slot is free again after the last use of its
+/// value, but only for values of the same place and size. So there are as many
+/// slots of a size as values of it live at once, and a step of many
+/// microbatches needs no more than one of few.
 void SlotAssigner::colour(ArrayRef<SlotLifetime> lifetimes) {
   SmallVector<std::pair<unsigned, const SlotLifetime *>> byEnd;
   for (const SlotLifetime &life : lifetimes)
     byEnd.push_back({life.end, &life});
   llvm::sort(byEnd);
-  // By place and size.
+  // Free slots by place and size.
   DenseMap<std::pair<int64_t, int64_t>, SmallVector<int64_t>> free;
   const auto *next = byEnd.begin();
   for (const SlotLifetime &life : lifetimes) {

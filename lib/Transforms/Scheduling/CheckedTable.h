@@ -1,4 +1,4 @@
-//===- CheckedTable.h - What the checkers of a table share ------*- C++ -*-===//
+//===- CheckedTable.h - State shared by the checkers of a table -----------===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_CHECKEDTABLE_H
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_CHECKEDTABLE_H
@@ -7,20 +7,20 @@
 
 namespace mlir::pp {
 
-/// The table of one place, or of all, and what is looked up for all tables. A
-/// checker is told the actions in their order, and then to check that nothing
-/// is missing.
+/// The table of one place, or of all places, and the index shared by all
+/// tables. A checker is given the actions in their order, and then checks that
+/// nothing is missing.
 struct CheckedTable {
   ScheduleOp schedule;
   const ScheduleIndex &index;
 };
 
-/// A task or a transfer on a microbatch.
+/// A task or a transfer, on a microbatch.
 using OnMicrobatch = std::pair<Operation *, int64_t>;
-/// A bucket, or something else that is summed over ranks, on a place.
+/// A bucket, or another value that is summed over ranks, on a place.
 using OnPlace = std::pair<int64_t, Attribute>;
 
-/// The symbol of the bucket whose range a role names.
+/// Returns the symbol of the bucket whose range a role names.
 inline Attribute getBucket(RoleAttr role) {
   return FlatSymbolRefAttr::get(role.getContext(), role.getName());
 }

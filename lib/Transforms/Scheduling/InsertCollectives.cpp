@@ -1,9 +1,9 @@
-//===- InsertCollectives.cpp - All-reduces of gradients, loss and counts --===//
+//===- InsertCollectives.cpp - All-reduces of gradients, loss, counts -----===//
 //
-// Before: schedules of runs and transfers. After: what is summed over ranks is
-// started, on each rank of its group, behind the last run that adds to it, and
+// Before: schedules of runs and transfers. After: each sum over ranks is
+// started, on each rank of its group, after the last run that adds to it, and
 // waited for before the first action that needs it. In a local schedule it is
-// one action there.
+// one action before that reader.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ using namespace mlir::pp;
 namespace {
 
 /// The ranks that differ in `axes` only and, if `among` is not empty, whose
-/// place is one of these.
+/// place is in `among`.
 struct Group {
   SmallVector<StringRef> axes;
   SmallVector<int64_t> among;
@@ -36,9 +36,9 @@ struct Group {
 
 /// A buffer that runs add to and that is summed over a group of ranks.
 struct Sum {
-  Attribute what; ///< a bucket's symbol, or the role of a scalar
+  Attribute what; ///< a bucket's symbol, or a scalar's role
   Group group;
-  /// The places that take part; empty: all.
+  /// The places that take part; all if empty.
   SmallVector<int64_t> places;
   int64_t channel = 0;
 
@@ -49,9 +49,8 @@ struct Sum {
   }
 };
 
-/// All sums of a module, in one order: that of the starts of what is summed
-/// over several places. The counts come first and the norm last, as on every
-/// rank.
+/// All sums of a module in one order: the order in which sums over several
+/// places start. Counts come first and the norm last, as on every rank.
 class SumList {
 public:
   SumList(ModuleOp module, PlanOp plan) : module(module), plan(plan) {
@@ -115,7 +114,7 @@ void SumList::find() {
   addScalars(RoleKind::Norm, {"pp"});
 }
 
-/// A channel for each group; channel 0 is that of transfers.
+/// Numbers a channel for each group; channel 0 is for transfers.
 void SumList::numberChannels() {
   std::map<Group, int64_t> channels;
   for (Sum &sum : sums)
@@ -123,14 +122,15 @@ void SumList::numberChannels() {
         channels.insert({sum.group, channels.size() + 1}).first->second;
 }
 
-/// What the runs of each task add to; a schedule has many runs of few tasks.
+/// The buffers that the runs of each task add to; a schedule has many runs of
+/// few tasks.
 class TaskSums {
 public:
   explicit TaskSums(ModuleOp module);
   ArrayRef<Attribute> of(RunOp run) const {
     return added.find(run.getTaskAttr().getAttr())->second;
   }
-  /// The complete sums that the runs of a prologue read.
+  /// Returns the complete sums that the runs of a prologue read.
   ArrayRef<Attribute> readByPrologue(RunOp run) const {
     return readFirst.find(run.getTaskAttr().getAttr())->second;
   }
@@ -144,7 +144,7 @@ private:
 };
 
 TaskSums::TaskSums(ModuleOp module) {
-  // A bucket of each place that holds the parameter has its gradient there.
+  // The bucket of each parameter; every place that holds it has the bucket.
   llvm::StringMap<Attribute> bucketOf;
   for (auto bucket : module.getOps<BucketOp>())
     for (auto name : bucket.getParams().getAsRange<StringAttr>())
@@ -176,7 +176,7 @@ TaskSums::TaskSums(ModuleOp module) {
   }
 }
 
-/// Places starts and waits in one schedule.
+/// Inserts starts and waits into one schedule.
 class CollectiveInserter {
 public:
   CollectiveInserter(ScheduleOp schedule, const TaskSums &tasks, int64_t places)
@@ -195,18 +195,18 @@ private:
   /// A sum that this place takes part in.
   struct Pending {
     const Sum *sum;
-    /// The action that its start stands behind, and its position.
+    /// The action after which it starts, and the action's position.
     Operation *behind;
     unsigned position;
   };
 
   ScheduleOp schedule;
   const TaskSums &tasks;
-  int64_t places; ///< of the plan
+  int64_t places; ///< in the plan
   OpBuilder builder;
-  /// Of each buffer the last run that adds to it.
+  /// The last run that adds to each buffer.
   DenseMap<Attribute, Operation *> lastAdd;
-  /// Of a count the first prologue that reads it, if one does.
+  /// The first prologue that reads a count, if one does.
   DenseMap<Attribute, Operation *> nestedReader;
   DenseMap<Operation *, unsigned> positions;
   Operation *zero = nullptr, *check = nullptr, *norm = nullptr;
@@ -215,7 +215,7 @@ private:
   int64_t nextId = 0;
 };
 
-/// Finds what the starts and waits are put behind and before.
+/// Finds the actions after and before which starts and waits are inserted.
 void CollectiveInserter::scan() {
   auto setFirst = [](Operation *&first, Operation *action) {
     if (!first)
@@ -244,17 +244,17 @@ void CollectiveInserter::scan() {
     else if (kind != TaskKind::Prologue)
       setFirst(globalReader, run);
   }
-  // The check of the counts, and the norm, stand before all that runs behind
-  // them: also on a place that has nothing of its own to read.
+  // The check of the counts and the norm come before all runs that follow them,
+  // even on a place that has nothing of its own to read.
   if (check)
     globalReader = check;
   if (norm && (!bucketReader || positions[norm] < positions[bucketReader]))
     bucketReader = norm;
 }
 
-/// The sums that this schedule takes part in. Where no run of it adds to one
-/// (its part stays zero), the start stands behind the zeroing of counts, or the
-/// check of the counts, which may skip the rest.
+/// Selects the sums that this schedule takes part in. If no run of it adds to
+/// one (its part stays zero), the sum starts after the zeroing of counts, or
+/// after the check of the counts, which may skip the rest.
 void CollectiveInserter::selectSums(ArrayRef<Sum> sums) {
   for (const Sum &sum : sums) {
     bool isOfTraining = sum.isBucket() || sum.isScalar(RoleKind::Norm);
@@ -271,10 +271,10 @@ void CollectiveInserter::selectSums(ArrayRef<Sum> sums) {
   }
 }
 
-/// Starts on one channel stand in one order on all ranks of its group. Within a
+/// Orders the starts of a channel equally on all ranks of its group. Within one
 /// place that is the order in which the sums become complete: all its ranks run
-/// this table. Over several places it is the list's, so a start waits with its
-/// place until those before it have theirs.
+/// this table. Over several places it is the order of the list, so a start may
+/// have to move after the starts that precede it in the list.
 void CollectiveInserter::orderStarts() {
   DenseMap<int64_t, Pending> last; // by channel
   for (Pending &each : pending) {
@@ -287,15 +287,15 @@ void CollectiveInserter::orderStarts() {
     }
     it->second = each;
   }
-  // Where two have one position, in the list's order: that of addresses.
+  // Addresses are in the order of the list.
   llvm::sort(pending, [](const Pending &a, const Pending &b) {
     return std::tie(a.position, a.sum) < std::tie(b.position, b.sum);
   });
 }
 
-/// The action that needs the complete sum; null if only the end of the list
-/// does. No parameter is updated where the loss is not finite: the norm, which
-/// decides that, needs it.
+/// Returns the action that needs the complete sum; null if only the end of the
+/// list does. The norm needs the loss: it decides that no parameter is updated
+/// if the loss is not finite.
 Operation *CollectiveInserter::getReader(const Sum &sum) const {
   if (sum.isBucket())
     return bucketReader;
@@ -310,7 +310,7 @@ void CollectiveInserter::insert(const Sum &sum, Operation *behind,
                                 Operation *reader) {
   Block &body = schedule.getBody().front();
   Block::iterator at = behind ? std::next(behind->getIterator()) : body.begin();
-  // Sends first: another place waits for them.
+  // Sends come first: another place waits for them.
   while (at != body.end() && isa<StartOp, SendOp>(*at))
     ++at;
   builder.setInsertionPoint(&body, at);
@@ -328,7 +328,7 @@ void CollectiveInserter::insert(const Sum &sum, Operation *behind,
   WaitOp::create(builder, loc, nextId++);
 }
 
-/// One action that nobody waits for.
+/// Inserts one action, which needs no wait.
 void CollectiveInserter::insertLocally(const Sum &sum, Operation *reader) {
   if (reader)
     builder.setInsertionPoint(reader);

@@ -1,9 +1,9 @@
 //===- InsertTransfers.cpp - Sends and receives between places ------------===//
 //
-// Before: schedules of runs. After: for each microbatch and each transfer that
-// some run reads, a pp.send behind the run that makes the value and a pp.recv
-// ahead of the run that reads it, and their waits (docs/stages.md); and both
-// ends of the transfers that are made once a step.
+// Before: schedules of runs. After, for each microbatch and each transfer that
+// some run reads: a pp.send after the run that makes the value, a pp.recv ahead
+// of the run that reads it, and their waits (docs/stages.md). Also both ends of
+// the transfers that are made once per step.
 //
 //   pp.run @s0_F microbatch 0          pp.recv 0 @x0 microbatch 0 slot -1
 //   pp.send 0 @x0 microbatch 0 …       pp.wait 0
@@ -33,31 +33,33 @@ using namespace mlir::pp;
 
 namespace {
 
-/// A run of a stage's task, in the order of its place.
+/// A run of a stage's task. Runs are in the order of their place.
 struct TimedRun {
   RunOp run;
   TaskOp task;
   int64_t place;
   unsigned position; ///< among the place's runs
-  double time = 0;   ///< when it starts, by simulation
+  double time = 0;   ///< simulated start
 };
 
-/// The way of one value of one microbatch.
+/// The transfer of one value of one microbatch.
 struct Transit {
   TransferOp transfer;
   int64_t microbatch;
   TimedRun *maker;
-  TimedRun *reader;      ///< the first
+  TimedRun *reader;      ///< the first reader
   unsigned receiveAhead; ///< position of the run that the receive starts before
 };
 
-/// What is put before a run, by position; at the end: behind the last one.
+/// What is inserted before the run at a position; the last gap is after the
+/// last run.
 struct Gap {
   SmallVector<std::pair<int64_t, Transit *>> receives;
   SmallVector<int64_t> waits;
 };
 
-/// Inserts into the schedules of all places, of training or of evaluation.
+/// Inserts into the schedules of all places, either of training or of
+/// evaluation.
 class TransferInserter {
 public:
   TransferInserter(ModuleOp module, const SlotUses &uses)
@@ -108,9 +110,9 @@ void TransferInserter::collectRuns(ScheduleOp schedule) {
   gaps[place].resize(rows[place].size() + 1);
 }
 
-/// When each run starts if transfers take no time: some order of all runs that
-/// respects what they read, and in which nobody runs far ahead of who reads
-/// its values.
+/// Computes when each run starts if transfers take no time. This gives an order
+/// of all runs that respects what they read, and in which no run is far ahead
+/// of the readers of its values.
 LogicalResult
 TransferInserter::findTimes(const ppopt::schedule::Table &table,
                             const ppopt::schedule::StageGraph &graph) {
@@ -119,8 +121,8 @@ TransferInserter::findTimes(const ppopt::schedule::Table &table,
   ppopt::schedule::Timeline timeline =
       ppopt::schedule::simulate(table, graph, ppopt::schedule::Link());
   for (auto &[place, row] : rows) {
-    // A run that is no cell of the table (evaluation's loss) belongs to the one
-    // before it.
+    // A run that is no cell of the table (evaluation's loss) has the time of
+    // the run before it.
     const auto *timed = timeline.rows[place].data();
     double start = 0;
     for (TimedRun *run : row) {
@@ -134,8 +136,8 @@ TransferInserter::findTimes(const ppopt::schedule::Table &table,
 
 void TransferInserter::findTransits() {
   std::map<Value, Transit *> known;
-  // By place and position: the first run that meets a received value reads it
-  // first.
+  // Runs are visited by place and position, so the first run found to read a
+  // received value is its first reader.
   for (auto &[place, row] : rows)
     for (TimedRun *run : row)
       for (const SlotUse &use : uses.of(run->run)) {
@@ -154,8 +156,8 @@ void TransferInserter::findTransits() {
       }
 }
 
-/// Receives of a queue start in the order of its sends: one may have to start
-/// earlier than its reader asks for, because a later one does.
+/// Starts the receives of a queue in the order of its sends. A receive may have
+/// to start earlier than its reader requires because a later one does.
 void TransferInserter::orderReceives() {
   std::map<std::pair<int64_t, int64_t>, SmallVector<Transit *>> queues;
   for (Transit &transit : transits)
@@ -178,7 +180,7 @@ void TransferInserter::orderReceives() {
       sends[transit->maker->run].push_back({sendId, transit});
       gaps[to][transit->receiveAhead].receives.push_back({receiveId, transit});
       gaps[to][transit->reader->position].waits.push_back(receiveId);
-      // The send's wait: where the receive is sure to have started.
+      // The send is waited for where the receive is sure to have started.
       double started = readers[transit->receiveAhead]->time;
       released = std::max(released, transit->maker->position + 1);
       while (released < senders.size() && senders[released]->time <= started)
@@ -227,7 +229,7 @@ LogicalResult TransferInserter::run(ArrayRef<ScheduleOp> schedules,
   return success();
 }
 
-/// The stages when nothing goes back.
+/// Returns the graph of the stages without backwards.
 ppopt::schedule::StageGraph keepForward(ppopt::schedule::StageGraph graph) {
   for (ppopt::schedule::Stage &stage : graph.stages)
     stage.hasBackward = false;
@@ -243,7 +245,7 @@ struct InsertTransfers : pp::impl::InsertTransfersBase<InsertTransfers> {
     FailureOr<PlanOp> plan = findPlan(module);
     if (failed(plan))
       return signalPassFailure();
-    // In a local schedule what crosses is copied.
+    // In a local schedule values are copied instead.
     if (module.getOps<TransferOp>().empty() || plan->getLaunch() == "local")
       return;
     SlotUses uses(module);

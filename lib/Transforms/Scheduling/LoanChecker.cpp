@@ -1,4 +1,4 @@
-//===- LoanChecker.cpp - Borrowed buckets come and go ---------------------===//
+//===- LoanChecker.cpp - Checks transfers of borrowed buckets -------------===//
 
 #include "LoanChecker.h"
 
@@ -11,7 +11,7 @@ LogicalResult LoanChecker::check(RunOp run) {
   for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
     RoleAttr role = task.getArgRole(i);
     if (role.getKind() == RoleKind::ParamRange) {
-      // Only updates have ranges of parameters.
+      // Only updates take ranges of parameters.
       Attribute bucket = getBucket(role);
       updated[{place, bucket}] = run;
       if (Operation *send = lending.lookup({place, bucket})) {
@@ -39,7 +39,7 @@ LogicalResult LoanChecker::checkSend(Operation *send, const SlotUse &use) {
   if (!update)
     return success();
   InFlightDiagnostic diag = send->emitOpError("sends ")
-                            << key.second << " behind its update";
+                            << key.second << " after its update";
   diag.attachNote(update->getLoc()) << "it is updated here";
   return diag;
 }

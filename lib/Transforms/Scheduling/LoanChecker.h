@@ -1,4 +1,4 @@
-//===- LoanChecker.h - Borrowed buckets come and go -------------*- C++ -*-===//
+//===- LoanChecker.h - Checks transfers of borrowed buckets -----*- C++ -*-===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_LOANCHECKER_H
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_LOANCHECKER_H
@@ -7,16 +7,16 @@
 
 namespace mlir::pp {
 
-/// Checks that parameters which a place borrows are read after their transfer,
-/// and that parameters which it lends are sent before they are updated.
+/// Checks that borrowed parameters are read after their transfer, and that lent
+/// parameters are sent before they are updated.
 class LoanChecker {
 public:
   explicit LoanChecker(CheckedTable table) : table(table) {}
 
   LogicalResult check(RunOp run);
-  // Transfers of the parameters of a bucket:
+  // Checks a transfer of a bucket's parameters.
   LogicalResult checkSend(Operation *send, const SlotUse &use);
-  /// A send that is done later: until then the parameters stay.
+  /// Starts a send: the parameters must not change until it is waited for.
   void start(SendOp send, const SlotUse &use);
   void finish(const SlotUse &use);
   void receive(const SlotUse &use);
@@ -25,7 +25,7 @@ private:
   CheckedTable table;
   /// Parameters that a transfer has brought.
   DenseSet<OnPlace> borrowed;
-  /// Parameters that are being sent; that a run has updated.
+  /// Parameters that are being sent; parameters that a run has updated.
   DenseMap<OnPlace, Operation *> lending, updated;
 };
 

@@ -1,11 +1,11 @@
-//===- ProgressProof.cpp - No rank of the schedules waits for ever --------===//
+//===- ProgressProof.cpp - No rank of the schedules waits forever ---------===//
 //
-// The ranks of a place differ in their other coordinates only. They run one
-// table, their transfers go to ranks of the same coordinates, and their sums
-// take in all of them or one of each. So what one rank of a place can do at a
-// moment, all of them can, and a sum over dp is complete when the one rank that
-// stands here for all has started it. The proof is therefore over one rank a
-// place, which is called by the place's number.
+// The ranks of a place differ only in their other coordinates. They run one
+// table, their transfers go to ranks with the same coordinates, and each sum
+// includes all of them or one of each place. So all ranks of a place can do at
+// a moment what one of them can, and a sum over dp is complete when the one
+// rank that represents the place has started it. The proof therefore uses one
+// rank per place, numbered as the place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace schedule = ppopt::schedule;
 
 namespace {
 
-/// Fills the lists that the proof is over.
+/// Fills the lists that the proof is about.
 class ListBuilder {
 public:
   explicit ListBuilder(const ScheduleIndex &index)
@@ -41,13 +41,13 @@ private:
   int64_t places;
   schedule::ActionLists lists;
   DenseMap<std::pair<Operation *, int64_t>, int> transfers;
-  /// By what is summed, its group, and the place where the group has but one.
+  /// By the summed value, its group, and the place if the group has only one.
   std::map<std::tuple<const void *, const void *, const void *, int64_t>, int>
       sums;
   DenseMap<int64_t, StartOp> firstOnChannel;
 };
 
-/// One queue for each ordered pair of places.
+/// Returns the number of a transfer; one queue per ordered pair of places.
 int ListBuilder::getTransfer(TransferOp transfer, int64_t microbatch) {
   auto [it, isNew] = transfers.try_emplace({transfer, microbatch},
                                            lists.communications.size());
@@ -63,10 +63,10 @@ int ListBuilder::getTransfer(TransferOp transfer, int64_t microbatch) {
   return it->second;
 }
 
-/// A channel is of one group; channel 0 is that of transfers.
+/// Checks that a channel belongs to one group; channel 0 is for transfers.
 LogicalResult ListBuilder::checkChannel(StartOp start) {
   if (start.getChannel() == 0)
-    return start.emitOpError("is on channel 0, which is that of transfers");
+    return start.emitOpError("is on channel 0, which is for transfers");
   auto [it, isNew] = firstOnChannel.insert({start.getChannel(), start});
   StartOp first = it->second;
   if (isNew || (first.getAxesAttr() == start.getAxesAttr() &&
@@ -74,12 +74,13 @@ LogicalResult ListBuilder::checkChannel(StartOp start) {
     return success();
   InFlightDiagnostic diag = start.emitOpError("is on channel ")
                             << start.getChannel()
-                            << ", which is that of another group";
+                            << ", which belongs to another group";
   diag.attachNote(first.getLoc()) << "that group's start is here";
   return diag;
 }
 
-/// Behind the queues of transfers one for each channel.
+/// Returns the number of a sum. The queues of channels come after those of
+/// transfers, one per channel.
 FailureOr<int> ListBuilder::getSum(StartOp start) {
   if (failed(checkChannel(start)))
     return failure();

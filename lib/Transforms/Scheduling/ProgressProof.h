@@ -1,4 +1,4 @@
-//===- ProgressProof.h - No rank of the schedules waits for ever ----------===//
+//===- ProgressProof.h - No rank of the schedules waits forever -----------===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_PROGRESSPROOF_H
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_PROGRESSPROOF_H
@@ -7,10 +7,10 @@
 
 namespace mlir::pp {
 
-/// Holds, on the tables of all places together, that all ends of a queue agree
-/// on its order and that no rank waits for ever, even if every communication
+/// Checks, on the tables of all places together, that all ends of a queue agree
+/// on its order and that no rank waits forever, even if every communication
 /// holds its queue until all its ranks have reached it. Each table must have
-/// been checked by itself. `schedules` are those of training, or those of
+/// been checked by itself before. `schedules` are those of training or those of
 /// evaluation.
 LogicalResult proveSchedules(ArrayRef<ScheduleOp> schedules,
                              const ScheduleIndex &index);

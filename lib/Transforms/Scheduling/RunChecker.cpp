@@ -1,17 +1,19 @@
-//===- RunChecker.cpp - Every task runs once ------------------------------===//
+//===- RunChecker.cpp - Checks that every task runs once ------------------===//
 
 #include "RunChecker.h"
 
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Kinds of tasks that run once for each microbatch; the others once a step.
+/// Returns whether tasks of a kind run once per microbatch; the others run once
+/// per step.
 static bool isPerMicrobatch(TaskKind kind) {
   return kind != TaskKind::Norm && kind != TaskKind::Update &&
          kind != TaskKind::Collect;
 }
 
-/// Whether the schedules of evaluation, or of training, run tasks of a kind.
+/// Returns whether the schedules of evaluation, or of training, run tasks of a
+/// kind.
 static bool isPartOf(TaskKind kind, bool isEvaluation) {
   if (kind == TaskKind::Prologue || kind == TaskKind::Forward)
     return true;

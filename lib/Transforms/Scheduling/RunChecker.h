@@ -1,4 +1,4 @@
-//===- RunChecker.h - Every task runs once ----------------------*- C++ -*-===//
+//===- RunChecker.h - Checks that every task runs once ----------*- C++ -*-===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_RUNCHECKER_H
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_RUNCHECKER_H
@@ -7,8 +7,8 @@
 
 namespace mlir::pp {
 
-/// Checks that the table runs the tasks of its place, each of them once, on
-/// every microbatch or once a step.
+/// Checks that the table runs each task of its place once, per microbatch or
+/// per step.
 class RunChecker {
 public:
   explicit RunChecker(CheckedTable table) : table(table) {}

@@ -1,8 +1,8 @@
 //===- Schedule.cpp - Orders the runs of every place ----------------------===//
 //
 // Before: tasks. After: for each place a pp.schedule of training and one of
-// evaluation with the runs of its tasks, in the order of the plan's schedule;
-// nothing is communicated yet.
+// evaluation, with the runs of its tasks in the order of the plan's schedule.
+// There is no communication yet.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using ppopt::schedule::Work;
 
 namespace {
 
-/// Forwards of all microbatches, one after the other.
+/// Returns the forwards of all microbatches, one after the other.
 std::vector<std::vector<Cell>>
 makeEvaluation(const ppopt::schedule::StageGraph &graph, int microbatches) {
   std::vector<std::vector<Cell>> rows(graph.places);
@@ -65,12 +65,12 @@ private:
   void build(PlanOp plan, int64_t place, ArrayRef<Cell> row, bool isEvaluation);
   SmallVector<TaskOp, 2> getTasks(const Cell &cell);
 
-  /// Tasks of a place, and those of a stage by kind.
+  /// The tasks of each place, and the tasks of each stage by kind.
   std::map<int64_t, SmallVector<TaskOp>> ofPlace;
   std::map<std::pair<int64_t, TaskKind>, TaskOp> ofStage;
 };
 
-/// A full backward is one task, or the input and the weight part.
+/// Returns one task for a full backward, or its input part and weight part.
 SmallVector<TaskOp, 2> Schedule::getTasks(const Cell &cell) {
   auto find = [&](TaskKind kind) {
     auto found = ofStage.find({cell.stage, kind});
@@ -111,7 +111,7 @@ void Schedule::build(PlanOp plan, int64_t place, ArrayRef<Cell> row,
         run(task, /*microbatch=*/0);
   };
   ZeroOp::create(builder, plan.getLoc());
-  // One of nested sums needs all microbatches of those inside.
+  // A nested sum needs all microbatches of the sums inside it.
   for (TaskOp task : ofPlace[place])
     for (int64_t i = 0, e = plan.getMicrobatches(); i < e; ++i)
       if (task.getKind() == TaskKind::Prologue)

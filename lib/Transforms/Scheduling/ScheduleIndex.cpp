@@ -1,4 +1,4 @@
-//===- ScheduleIndex.cpp - What the checks of all tables look up ----------===//
+//===- ScheduleIndex.cpp - Symbols used by the checks of all tables -------===//
 
 #include "ScheduleIndex.h"
 

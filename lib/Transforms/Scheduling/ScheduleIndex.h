@@ -1,4 +1,4 @@
-//===- ScheduleIndex.h - What the checks of all tables look up ------------===//
+//===- ScheduleIndex.h - Symbols used by the checks of all tables ---------===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_SCHEDULEINDEX_H
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_SCHEDULEINDEX_H
@@ -10,7 +10,7 @@
 
 namespace mlir::pp {
 
-/// Each symbol is looked up once.
+/// Looks up each symbol once.
 struct ScheduleIndex {
   ScheduleIndex(ModuleOp module, PlanOp plan);
 
@@ -20,17 +20,18 @@ struct ScheduleIndex {
   SmallVector<TaskOp> tasks;
   SmallVector<TransferOp> transfers;
   SmallVector<BucketOp> buckets;
-  /// The bucket's symbol of each parameter that learns.
+  /// The symbol of the bucket of each parameter that learns.
   llvm::StringMap<Attribute> bucketOf;
   /// The buckets that some places borrow from their owner, by symbol.
   DenseMap<Attribute, BucketOp> borrowed;
-  /// The counts of the module; what decides on the update: loss and norm.
+  /// The counts of the module; the values that decide the update: loss and
+  /// norm.
   llvm::SmallSetVector<Attribute, 4> globals, deciding;
-  /// The places that have a part of what is summed over ranks; empty: all.
+  /// The places that have a part of a sum over ranks; all if empty.
   DenseMap<Attribute, ArrayRef<int64_t>> placesOf;
 
-  /// The buffer, as starts name it, that a role belongs to; null if it is never
-  /// summed.
+  /// Returns the buffer, as starts name it, that a role belongs to; null if it
+  /// is never summed.
   Attribute getSummed(RoleAttr role) const;
 };
 

@@ -1,9 +1,9 @@
 //===- ScheduleLocal.cpp - One list of actions for all places -------------===//
 //
 // Before: tasks of a plan whose launch is local. After: one pp.schedule local
-// of training and one of evaluation: the tasks in the order of the program,
-// each run followed by the copies of what it makes. This is the reference for
-// all other orders and shares nothing with what makes them.
+// of training and one of evaluation: the tasks in program order, each run
+// followed by the copies of its results. This is the reference for all other
+// orders and shares no code with the passes that make them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,11 +44,11 @@ private:
   void run(TaskOp task, int64_t microbatch, const llvm::StringSet<> &received,
            OpBuilder &builder);
 
-  /// In the order of the program: stages up for forwards, down for backwards
-  /// (the parts of a split one in the order in which they are made).
+  /// In program order: stages up for forwards, down for backwards. The parts of
+  /// a split backward are in the order in which they are made.
   std::map<int64_t, SmallVector<TaskOp>> forwards, losses;
   std::map<int64_t, SmallVector<TaskOp>, std::greater<int64_t>> backwards;
-  /// Of places, in the order of the module.
+  /// Tasks of places, in the order of the module.
   SmallVector<TaskOp> prologues, collects, norms, updates;
 };
 
@@ -72,7 +72,7 @@ void ScheduleLocal::sortTasks() {
   }
 }
 
-/// The transfers that some of the tasks read.
+/// Finds the transfers that some of the tasks read.
 template <typename StagesT>
 void findReceived(StagesT &stages, llvm::StringSet<> &received) {
   for (auto &[stage, tasks] : stages)
@@ -89,8 +89,8 @@ void ScheduleLocal::copy(TransferOp transfer, int64_t microbatch,
                       microbatch, kNoSlot, kNoSlot);
 }
 
-/// What goes once a step: the parameters that places borrow, or the gradients
-/// that they give back.
+/// Copies what is transferred once per step: the parameters that places borrow,
+/// or the gradients that they give back.
 void ScheduleLocal::lend(bool isGradient, OpBuilder &builder) {
   for (auto transfer : getOperation().getOps<TransferOp>())
     if (transfer.getStep() &&
@@ -98,7 +98,7 @@ void ScheduleLocal::lend(bool isGradient, OpBuilder &builder) {
       copy(transfer, /*microbatch=*/0, builder);
 }
 
-/// A run, and the copies of what it makes to the places that read it.
+/// Adds a run and the copies of its results to the places that read them.
 void ScheduleLocal::run(TaskOp task, int64_t microbatch,
                         const llvm::StringSet<> &received, OpBuilder &builder) {
   RunOp::create(builder, task.getLoc(), task.getSymName(), microbatch,
@@ -131,7 +131,7 @@ void ScheduleLocal::build(PlanOp plan, bool isEvaluation) {
   };
   int64_t microbatches = plan.getMicrobatches();
   ZeroOp::create(builder, plan.getLoc());
-  // One of nested sums needs all microbatches of those inside.
+  // A nested sum needs all microbatches of the sums inside it.
   for (TaskOp prologue : prologues)
     for (int64_t i = 0; i < microbatches; ++i)
       run(prologue, i, received, builder);

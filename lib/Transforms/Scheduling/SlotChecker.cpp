@@ -1,4 +1,4 @@
-//===- SlotChecker.cpp - Slots hold what is read --------------------------===//
+//===- SlotChecker.cpp - Checks that slots hold what is read --------------===//
 
 #include "SlotChecker.h"
 
@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Whether there is such a slot on the place where it is used.
+/// Returns whether a slot of that number exists on the place of the use.
 bool SlotChecker::isSlot(int64_t number, const SlotUse &use) {
   return number >= 0 && number < static_cast<int64_t>(slots.size()) &&
          table.schedule.getSlotPlace(number) == use.place;

@@ -1,4 +1,4 @@
-//===- SlotChecker.h - Slots hold what is read ------------------*- C++ -*-===//
+//===- SlotChecker.h - Checks that slots hold what is read ------*- C++ -*-===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_SLOTCHECKER_H
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_SLOTCHECKER_H
@@ -16,7 +16,7 @@ public:
       : table(table), slots(table.schedule.getSlots().size()) {}
 
   LogicalResult check(RunOp run);
-  // Values that lie in slots:
+  // Checks a transfer of a value in a slot.
   LogicalResult checkSend(SendOp send, const SlotUse &use);
   LogicalResult checkReceive(RecvOp recv, const SlotUse &use);
   LogicalResult checkRead(Operation *action, const SlotUse &use,
@@ -29,12 +29,12 @@ public:
 private:
   /// Slot contents and pending transfers.
   struct Slot {
-    Attribute value; ///< the role; null: nothing yet
+    Attribute value; ///< the role; null: empty
     int64_t microbatch = 0;
     Operation *writer = nullptr;
-    Operation *receive = nullptr; ///< that is not waited for
+    Operation *receive = nullptr; ///< not waited for yet
     Operation *send = nullptr;    ///< the last of `sends`
-    unsigned sends = 0;           ///< that are not waited for
+    unsigned sends = 0;           ///< not waited for yet
   };
 
   bool isSlot(int64_t number, const SlotUse &use);

@@ -1,4 +1,4 @@
-//===- SlotUses.cpp - What actions do with the values in slots ------------===//
+//===- SlotUses.cpp - Which slots actions read and write ------------------===//
 
 #include "ppopt/Transforms/Scheduling/SlotUses.h"
 
@@ -20,7 +20,7 @@ SlotUses::SlotUses(ModuleOp module) {
     SmallVector<SlotUse, 0> &uses = ofTask[task];
     int64_t place = task.getPlace();
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
-      // From phase kernels on results are arguments.
+      // From phase kernels on, results are arguments too.
       if (liesInSlot(task.getArgRole(i)))
         uses.push_back({task.getArgRole(i), task.getArgumentTypes()[i], place});
     for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
@@ -68,7 +68,7 @@ SmallVector<SlotLifetime> pp::findLifetimes(ScheduleOp schedule,
   DenseMap<std::pair<Attribute, int64_t>, unsigned> known;
   DenseMap<int64_t, std::optional<unsigned>> inTransfer; // by id
   unsigned position = 0;
-  // Null for what is no slot.
+  // Returns null if the use is not of a slot.
   auto use = [&](const SlotUse &use,
                  int64_t microbatch) -> std::optional<unsigned> {
     if (!liesInSlot(use.role))

@@ -1,4 +1,4 @@
-//===- StepTransfers.cpp - What places borrow from each other -------------===//
+//===- StepTransfers.cpp - Transfers of borrowed buckets ------------------===//
 
 #include "StepTransfers.h"
 
@@ -26,8 +26,8 @@ private:
   const SlotUses &uses;
   OpBuilder builder;
   int64_t nextId = 0;
-  Operation *first = nullptr;   ///< behind the check of the counts
-  Operation *closing = nullptr; ///< behind the last run of a stage
+  Operation *first = nullptr;   ///< after the check of the counts
+  Operation *closing = nullptr; ///< after the last run of a stage
   Operation *norm = nullptr;
   /// The first run that reads a role.
   DenseMap<Attribute, Operation *> readers;
@@ -63,13 +63,13 @@ void StepInserter::scan() {
   }
 }
 
-/// The action before which an end of a transfer is waited for; null: at the
-/// end.
+/// Returns the action before which an end of a transfer is waited for; null for
+/// the end of the list.
 Operation *StepInserter::findReader(TransferOp transfer) {
   bool isGradient = transfer.getGradientOf().has_value();
   bool isSend = transfer.getFrom() == schedule.getPlace();
   if (isSend)
-    return isGradient ? nullptr : norm; // behind which parameters are updated
+    return isGradient ? nullptr : norm; // parameters are updated after it
   auto kind = isGradient ? RoleKind::Received : RoleKind::ParamRange;
   auto role =
       RoleAttr::get(schedule.getContext(), kind,
@@ -108,7 +108,7 @@ void StepInserter::run() {
       transfers.push_back(transfer);
   for (auto [i, transfer] : llvm::enumerate(transfers))
     start(transfer, nextId + i);
-  // Behind all starts, also where one is waited for at once.
+  // Waits come after all starts, even where one is waited for at once.
   for (auto [i, transfer] : llvm::enumerate(transfers)) {
     setBefore(findReader(transfer));
     WaitOp::create(builder, transfer.getLoc(), nextId + i);

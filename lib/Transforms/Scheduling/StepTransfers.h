@@ -1,4 +1,4 @@
-//===- StepTransfers.h - What places borrow from each other ---------------===//
+//===- StepTransfers.h - Transfers of borrowed buckets ----------*- C++ -*-===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_STEPTRANSFERS_H
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_STEPTRANSFERS_H
@@ -8,10 +8,10 @@
 namespace mlir::pp {
 
 /// Inserts into the schedule of a place its ends of the transfers that are made
-/// once a step. All start together, in the order of the module: those of
-/// parameters behind the check of the counts, before all of microbatches; those
-/// of gradients behind the last run of a stage. They are waited for where what
-/// they bring is read, and before what they send is overwritten.
+/// once per step. They start together, in the order of the module: transfers of
+/// parameters after the check of the counts and before all microbatches,
+/// transfers of gradients after the last run of a stage. Each is waited for
+/// where its value is read, and before the buffer that it sends is overwritten.
 void insertStepTransfers(ScheduleOp schedule, const SlotUses &uses);
 
 } // namespace mlir::pp

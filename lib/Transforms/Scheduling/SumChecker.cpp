@@ -1,4 +1,4 @@
-//===- SumChecker.cpp - Sums over ranks are complete when read ------------===//
+//===- SumChecker.cpp - Checks that sums are complete when read -----------===//
 
 #include "SumChecker.h"
 
@@ -20,7 +20,8 @@ ArrayRef<SumChecker::Use> SumChecker::getUses(TaskOp task) {
   return it->second;
 }
 
-/// Whether the place takes part in a sum: one that borrows a bucket does not.
+/// Returns whether the place takes part in a sum: a place that borrows a bucket
+/// does not.
 bool SumChecker::isSummedHere(Attribute what) {
   ArrayRef<int64_t> places = table.index.placesOf.lookup(what);
   return places.empty() || llvm::any_of(places, [&](int64_t place) {
@@ -28,12 +29,12 @@ bool SumChecker::isSummedHere(Attribute what) {
          });
 }
 
-/// Ranks that have a part of a sum.
+/// Returns the number of ranks that have a part of a sum.
 int64_t SumChecker::countRanks(Attribute what) {
   const ScheduleIndex &index = table.index;
   auto role = dyn_cast<RoleAttr>(what);
   if (role && role.getKind() == RoleKind::Norm)
-    return index.places; // over dp the gradients are summed already
+    return index.places; // gradients are summed over dp already
   ArrayRef<int64_t> some = index.placesOf.lookup(what);
   return index.dataParallel *
          (some.empty() ? index.places : static_cast<int64_t>(some.size()));
@@ -59,7 +60,7 @@ LogicalResult SumChecker::checkAddition(RunOp run, const Use &use,
   }
   if (Operation *reader = taken.lookup({place, use.what})) {
     InFlightDiagnostic diag = run.emitOpError("adds to ")
-                              << use.role << ", which is taken already";
+                              << use.role << ", which was read or sent already";
     diag.attachNote(reader->getLoc()) << "it is read or sent here";
     return diag;
   }
@@ -92,12 +93,13 @@ LogicalResult SumChecker::checkIsNotSummed(Operation *sum, Attribute what) {
   Operation *first = summed.lookup(what);
   if (!first)
     return success();
-  InFlightDiagnostic diag = sum->emitOpError("sums what is summed already");
+  InFlightDiagnostic diag =
+      sum->emitOpError("sums a value that is summed already");
   diag.attachNote(first->getLoc()) << "the sum is complete here";
   return diag;
 }
 
-/// The ranks of the group are those that have a part.
+/// Checks that the ranks of the group are those that have a part.
 LogicalResult SumChecker::checkGroup(StartOp start) {
   const ScheduleIndex &index = table.index;
   Attribute what = start.getWhat();
@@ -119,7 +121,7 @@ LogicalResult SumChecker::checkGroup(StartOp start) {
 LogicalResult SumChecker::check(StartOp start) {
   Attribute what = start.getWhat();
   if (summing.count(what))
-    return start.emitOpError("sums what is being summed already");
+    return start.emitOpError("sums a value that is being summed already");
   if (failed(checkIsNotSummed(start, what)))
     return failure();
   summing[what] = start;
@@ -131,7 +133,7 @@ void SumChecker::finish(StartOp start, WaitOp wait) {
   summed[start.getWhat()] = wait;
 }
 
-/// The places are those that have a part.
+/// Checks that the places are those that have a part.
 LogicalResult SumChecker::check(SumPlacesOp sum) {
   const ScheduleIndex &index = table.index;
   Attribute what = sum.getWhat();

@@ -1,4 +1,4 @@
-//===- SumChecker.h - Sums over ranks are complete when read ----*- C++ -*-===//
+//===- SumChecker.h - Checks that sums are complete when read ---*- C++ -*-===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_SUMCHECKER_H
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_SUMCHECKER_H
@@ -7,9 +7,9 @@
 
 namespace mlir::pp {
 
-/// Checks that what is summed over ranks is summed once, over all ranks that
-/// have a part, after the last addition and before the first reader; and that
-/// nothing is added to a sum that was read or sent.
+/// Checks that each value that is summed over ranks is summed once, over all
+/// ranks that have a part, after the last addition and before the first reader;
+/// and that nothing is added to a sum that was read or sent.
 class SumChecker {
 public:
   explicit SumChecker(CheckedTable table) : table(table) {}
@@ -18,9 +18,9 @@ public:
   LogicalResult check(StartOp start);
   void finish(StartOp start, WaitOp wait);
   LogicalResult check(SumPlacesOp sum);
-  /// `reader` reads all of `list`.
+  /// Checks that everything in `list`, which `reader` reads, is summed.
   LogicalResult checkAreSummed(Operation *reader, ArrayRef<Attribute> list);
-  /// The gradients of a bucket are sent to its owner.
+  /// Notes that the gradients of a bucket are sent to its owner.
   void take(Operation *send, const SlotUse &use) {
     taken.try_emplace({use.place, getBucket(use.role)}, send);
   }
@@ -29,11 +29,11 @@ public:
   }
 
 private:
-  /// How a task uses what is summed over ranks.
+  /// A task's use of a value that is summed over ranks.
   struct Use {
     RoleAttr role;
     Attribute what;
-    bool isAdded = false; ///< else it is only read
+    bool isAdded = false; ///< false: only read
   };
 
   ArrayRef<Use> getUses(TaskOp task);
@@ -47,9 +47,9 @@ private:
   DenseMap<Operation *, SmallVector<Use>> uses; ///< by task
   DenseMap<Attribute, StartOp> summing;
   DenseMap<Attribute, Operation *> summed; ///< the wait, or the sum
-  /// What runs of the place have added to.
+  /// The values that runs of the place have added to.
   llvm::SmallSetVector<Attribute, 8> added;
-  /// Sums that were read by a run or sent, and so must be complete.
+  /// Sums that a run has read or that were sent, and so must be complete.
   DenseMap<OnPlace, Operation *> taken;
 };
 

@@ -1,4 +1,4 @@
-//===- TransferChecker.cpp - Transfers are started and waited for ---------===//
+//===- TransferChecker.cpp - Checks starts and waits of transfers ---------===//
 
 #include "TransferChecker.h"
 
@@ -12,7 +12,7 @@ template <typename OpT> LogicalResult TransferChecker::checkId(OpT action) {
   return success();
 }
 
-/// Transfers of the step are of microbatch 0.
+/// Checks that an end starts once. Transfers of the step have microbatch 0.
 template <typename OpT>
 LogicalResult TransferChecker::checkOnce(OpT end, Ends &ends, StringRef verb) {
   TransferOp transfer = table.index.uses.getTransfer(end.getTransferAttr());
@@ -29,7 +29,7 @@ LogicalResult TransferChecker::checkOnce(OpT end, Ends &ends, StringRef verb) {
   return diag;
 }
 
-/// One end of a transfer, `verb` of which is done at `place`.
+/// Checks one end of a transfer, which `place` has to `verb`.
 template <typename OpT>
 LogicalResult TransferChecker::checkEnd(OpT end, int64_t place, Ends &ends,
                                         StringRef verb) {
@@ -62,7 +62,8 @@ LogicalResult TransferChecker::check(StartOp start) { return checkId(start); }
 FailureOr<Operation *> TransferChecker::check(WaitOp wait) {
   auto it = started.find(wait.getId());
   if (it == started.end())
-    return wait.emitOpError("waits for what was not started, or twice"),
+    return wait.emitOpError("waits for an id that was not started or was "
+                            "waited for already"),
            failure();
   Operation *action = it->second;
   started.erase(it);
@@ -79,7 +80,7 @@ LogicalResult TransferChecker::checkAllAreDone() {
 
 LogicalResult TransferChecker::checkComplete() {
   ScheduleOp schedule = table.schedule;
-  // What only the backward reads is not transferred in evaluation.
+  // Evaluation does not transfer values that only the backward reads.
   if (schedule.getEvaluation())
     return success();
   for (TransferOp transfer : table.index.transfers) {

@@ -1,4 +1,4 @@
-//===- TransferChecker.h - Transfers are started and waited for -*- C++ -*-===//
+//===- TransferChecker.h - Checks starts and waits of transfers -----------===//
 
 #ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_TRANSFERCHECKER_H
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_TRANSFERCHECKER_H
@@ -7,10 +7,9 @@
 
 namespace mlir::pp {
 
-/// Checks that each end of a transfer starts on its place, once for every
-/// microbatch, or once if the transfer is of the step; and that whatever is
-/// started, transfer or collective, has an id of its own and is waited for
-/// once.
+/// Checks that each end of a transfer starts on its place, once per microbatch,
+/// or once if the transfer is of the step; and that everything that is started,
+/// transfer or collective, has an id of its own and is waited for once.
 class TransferChecker {
 public:
   explicit TransferChecker(CheckedTable table) : table(table) {}
@@ -20,7 +19,7 @@ public:
   /// A copy is both ends of its transfer.
   LogicalResult check(CopyValueOp copy);
   LogicalResult check(StartOp start);
-  /// What is waited for.
+  /// Returns the action that is waited for.
   FailureOr<Operation *> check(WaitOp wait);
   LogicalResult checkAllAreDone();
   LogicalResult checkComplete();

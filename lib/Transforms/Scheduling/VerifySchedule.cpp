@@ -1,12 +1,12 @@
 //===- VerifySchedule.cpp - Proves that schedules compute the step --------===//
 //
-// The contract of phase `scheduled`. Nothing is changed. The table of each
-// place is walked once, and each of its actions is checked in these respects:
+// The contract of phase `scheduled`. Changes nothing. Goes through the table of
+// each place once and checks each action with:
 //
 //   RunChecker       tasks run once on every microbatch
 //   TransferChecker  transfers are made once, what is started is waited for
-//   SlotChecker      saved and received values are read from slots that hold
-//   them SumChecker       sums over ranks are complete when they are read
+//   SlotChecker      values in slots are read from slots that hold them
+//   SumChecker       sums over ranks are complete when they are read
 //   LoanChecker      borrowed parameters come before they are read or updated
 //
 // Then ProgressProof checks the tables of all places together.
@@ -35,7 +35,8 @@ using namespace mlir::pp;
 
 namespace {
 
-/// Every place has one table; a table is of a place that there is.
+/// Checks that every place has one table and that the plan has the place of
+/// every table.
 LogicalResult checkPlaces(ArrayRef<ScheduleOp> schedules, PlanOp plan) {
   int64_t places = plan.getAxisSize("pp");
   SmallVector<ScheduleOp> found(places);
@@ -49,7 +50,7 @@ LogicalResult checkPlaces(ArrayRef<ScheduleOp> schedules, PlanOp plan) {
              << place << ", and the plan has " << places;
     if (ScheduleOp first = found[place]) {
       InFlightDiagnostic diag =
-          schedule.emitOpError("is a second one of place ") << place;
+          schedule.emitOpError("is a second schedule of place ") << place;
       diag.attachNote(first.getLoc()) << "the first is here";
       return diag;
     }
@@ -61,19 +62,19 @@ LogicalResult checkPlaces(ArrayRef<ScheduleOp> schedules, PlanOp plan) {
   return success();
 }
 
-/// All places have one table together.
+/// Checks that all places have one table together.
 LogicalResult checkIsLocal(ArrayRef<ScheduleOp> schedules) {
   for (ScheduleOp schedule : schedules) {
     if (!schedule.isLocal())
       return schedule.emitOpError("is of place ")
              << schedule.getPlace() << ", and the plan's launch is local";
     if (schedule != schedules.front())
-      return schedule.emitOpError("is a second one of all places");
+      return schedule.emitOpError("is a second schedule of all places");
   }
   return success();
 }
 
-/// Walks one table.
+/// Checks one table.
 class TableWalk {
 public:
   explicit TableWalk(CheckedTable table)
@@ -106,7 +107,8 @@ LogicalResult TableWalk::check(RunOp run) {
                  succeeded(loans.check(run)) && succeeded(slots.check(run)));
 }
 
-/// A transfer of the step sends a bucket's parameters, or its gradients.
+/// Checks a transfer of the step, which sends a bucket's parameters or
+/// gradients.
 LogicalResult TableWalk::checkSendOfBucket(Operation *send,
                                            const SlotUse &use) {
   if (use.role.getKind() != RoleKind::GradRange)
@@ -133,7 +135,7 @@ LogicalResult TableWalk::check(RecvOp recv) {
   return liesInSlot(use.role) ? slots.checkReceive(recv, use) : success();
 }
 
-/// A send and a receive that are done at once.
+/// Checks a send and a receive that are done at once.
 LogicalResult TableWalk::check(CopyValueOp copy) {
   if (failed(transfers.check(copy)))
     return failure();

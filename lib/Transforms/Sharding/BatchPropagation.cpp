@@ -1,4 +1,4 @@
-//===- BatchPropagation.cpp - One sharded axis through a model ------------===//
+//===- BatchPropagation.cpp - Propagates one sharded axis -----------------===//
 
 #include "ppopt/Transforms/Sharding/BatchPropagation.h"
 
@@ -25,14 +25,14 @@ FailureOr<int64_t> mlir::pp::getModelBatch(func::FuncOp entry) {
          failure();
 }
 
-/// Says why, and which plan takes the op.
+/// Begins an error that says why, and which plan accepts the op.
 InFlightDiagnostic BatchPropagation::refuse(Operation *op,
                                             const Twine &why) const {
   return op->emitOpError("can't be split over the batch: ")
          << why
          << (isResize ? "; leave --batch out and change the model's shapes"
-                      : "; a --mesh without dp and --microbatches 1 split "
-                        "nothing and take it");
+                      : "; it compiles with --microbatches 1 and a --mesh "
+                        "without dp, which split nothing");
 }
 
 SmallVector<unsigned>
@@ -45,10 +45,11 @@ BatchPropagation::operandsIn(Operation *op, BatchState::Kind kind) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Making a value what its user needs
+// Converting a value to the state that its user needs
 //===----------------------------------------------------------------------===//
 
-/// Whether nobody has read the value, or a copy of it, as a whole one yet.
+/// Returns whether no op that reads the value, or a copy of it, has been
+/// propagated yet.
 bool BatchPropagation::canBecomeSplit(Value value) const {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     if (auto copy = dyn_cast<CopyOp>(user))
@@ -66,8 +67,8 @@ void BatchPropagation::becomeSplit(Value value, BatchState state) {
       becomeSplit(copy, state);
 }
 
-/// A region's result that is wanted split: the region yields it so, and what
-/// was copied to other places as it was is now copied so.
+/// Makes a region yield a result split. Copies of the result to other places
+/// are then split as well.
 bool BatchPropagation::splitInRegion(OpResult result, BatchState state) {
   if (!isComplete(result) || !canBecomeSplit(result))
     return false;
@@ -81,9 +82,9 @@ bool BatchPropagation::splitInRegion(OpResult result, BatchState state) {
   return true;
 }
 
-/// A whole value, or a sum of inputs, that a user wants split: computes it
-/// again on the tile, if nothing but leaves, complete sums and parallel loops
-/// stand behind it. Null if that can't be.
+/// Returns a whole value, or a sum of inputs, split for a user. Computes it
+/// again on the tile if it depends only on leaves, complete sums and parallel
+/// loops. Returns null if that is impossible.
 Value BatchPropagation::demandSplit(Value value, BatchState state) {
   if (stateOf(value) == state)
     return value;
@@ -142,7 +143,7 @@ Value BatchPropagation::divideByTiles(OpBuilder &builder, Value value) {
   return part;
 }
 
-/// Whether the value is a count of targets, wherever it was made.
+/// Returns whether the value is a count of targets, wherever it was made.
 static bool isCount(Value value) {
   return throughCopies(value).getDefiningOp<CountOp>() != nullptr;
 }
@@ -152,8 +153,9 @@ Value BatchPropagation::completeSum(OpBuilder &builder, Value partial) {
                             isCount(partial));
 }
 
-/// Each count of targets is known before the first forward, whatever the model
-/// makes of it and wherever it lies: a batch in which one is zero is skipped.
+/// Makes each count of targets known before the first forward, whatever the
+/// model does with it and wherever it is: a batch in which a count is zero is
+/// skipped.
 void BatchPropagation::completeCounts() {
   std::set<std::tuple<const void *, int64_t, const void *>> complete;
   auto isNew = [&](CountOp count) {
@@ -175,7 +177,8 @@ void BatchPropagation::completeCounts() {
   });
 }
 
-/// A whole value, or a sum of inputs, which is then completed. Null for others.
+/// Returns a whole value as it is and a sum of inputs completed; null for
+/// others.
 Value BatchPropagation::demandComplete(Value value) {
   if (stateOf(value).kind != BatchState::Partial)
     return value;
@@ -185,7 +188,7 @@ Value BatchPropagation::demandComplete(Value value) {
     return nullptr;
   Value &complete = demanded[{value, {-1, -1}}];
   if (!complete) {
-    // Other stages may want it too.
+    // Insert after the value: other stages may need the sum too.
     OpBuilder builder(entry.getContext());
     builder.setInsertionPointAfterValue(value);
     complete = completeSum(builder, value);
@@ -194,8 +197,8 @@ Value BatchPropagation::demandComplete(Value value) {
   return complete;
 }
 
-/// Completes those partial operands that follow from inputs alone, or of them
-/// the counts.
+/// Completes the partial operands that follow from inputs alone, or only the
+/// counts among them.
 void BatchPropagation::completeInputSums(Operation *op, bool countsOnly) {
   for (OpOperand &operand : op->getOpOperands())
     if (!countsOnly || isCount(operand.get()))
@@ -203,9 +206,9 @@ void BatchPropagation::completeInputSums(Operation *op, bool countsOnly) {
         operand.set(complete);
 }
 
-/// Whether the op reads what has no part for each tile and does not follow from
-/// inputs: a sum of inputs has to meet it complete, or what both make could be
-/// read by linear ops only.
+/// Returns whether the op reads a whole value that does not follow from inputs.
+/// A sum of inputs must be complete where it meets such a value; otherwise only
+/// linear ops could read the result.
 bool BatchPropagation::readsParameters(Operation *op) const {
   return llvm::any_of(op->getOperands(), [&](Value operand) {
     return stateOf(operand).kind == BatchState::Whole &&
@@ -213,7 +216,7 @@ bool BatchPropagation::readsParameters(Operation *op) const {
   });
 }
 
-/// A value of which each tile shall have a part of the sum.
+/// Makes an operand partial, so that each tile has its part of the sum.
 LogicalResult BatchPropagation::makePartial(OpOperand &operand) {
   if (tiles == 1)
     return success();
@@ -221,14 +224,14 @@ LogicalResult BatchPropagation::makePartial(OpOperand &operand) {
   if (state.kind == BatchState::Split)
     return refuse(operand.getOwner(),
                   "its operand has one value for each row of the batch, where "
-                  "a sum over the batch is wanted");
+                  "a sum over the batch is needed");
   OpBuilder builder(operand.getOwner());
   if (state.kind == BatchState::Whole)
     operand.set(divideByTiles(builder, operand.get()));
   return success();
 }
 
-/// A gradient that is whole on each tile counts once.
+/// A gradient that is whole on each tile counts once: each tile adds a share.
 LogicalResult BatchPropagation::shareAmongTiles(AddGradOp add) {
   if (tiles > 1 && stateOf(add.getGradient()).kind == BatchState::Whole) {
     add.setTiles(tiles);
@@ -278,7 +281,7 @@ LogicalResult BatchPropagation::cutWholeOperands(IterationSpaceOpInterface op,
 }
 
 /// The gradient of a value that has rows of the batch is sent with the rows of
-/// its tile, even where it is the same for all rows.
+/// its tile, even if it is the same for all rows.
 void BatchPropagation::splitLikeValue(CopyOp copy) {
   if (!copy.getGradientOf()) {
     copyOf[copy.getId()] = copy;
@@ -290,7 +293,7 @@ void BatchPropagation::splitLikeValue(CopyOp copy) {
       copy.getXMutable().set(split);
 }
 
-/// A sum over the batch that is not complete may pass through linear ops only.
+/// Checks that an incomplete sum over the batch passes through linear ops only.
 LogicalResult
 BatchPropagation::admitPartialOperands(IterationSpaceOpInterface op,
                                        bool isCut) {
@@ -326,7 +329,7 @@ BatchPropagation::admitPartialOperands(IterationSpaceOpInterface op,
   return diag;
 }
 
-/// The loop of the op along which its operands are cut, if one is.
+/// Returns the loop of the op along which its operands are cut, if any.
 FailureOr<std::optional<BatchLoop>>
 BatchPropagation::findCut(IterationSpaceOpInterface op,
                           const IterationSpace &space) const {
@@ -353,7 +356,7 @@ BatchPropagation::findCut(IterationSpaceOpInterface op,
   return cut;
 }
 
-/// The state of a result of an op of which the loop `cut` is.
+/// Returns the state of a result of an op whose loop `cut` is cut.
 FailureOr<BatchState> BatchPropagation::getCutState(Operation *op,
                                                     const IterationSpace &space,
                                                     const TensorLoops &result,
@@ -455,8 +458,8 @@ LogicalResult BatchPropagation::propagate() {
 // Local shapes
 //===----------------------------------------------------------------------===//
 
-/// The random key, an argument that the entry gets when the first op asks for
-/// it.
+/// Returns the random key, an argument that the entry gets when the first op
+/// needs it.
 Value BatchPropagation::getKey() {
   if (key)
     return key;

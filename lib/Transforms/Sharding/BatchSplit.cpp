@@ -12,8 +12,8 @@ using namespace mlir::pp;
 std::optional<BatchLoop> pp::getBatchLoop(const IterationSpace &space,
                                           const TensorLoops &tensor,
                                           BatchState state, int64_t batch) {
-  // The dimension's loops are major to minor: the cut is on the first that has
-  // more than one iteration, and each of its iterations stands for `minor`
+  // The dimension's loops are major to minor. The cut is on the first loop that
+  // has more than one iteration; each of its iterations stands for `minor`
   // elements.
   ArrayRef<unsigned> loops = tensor[state.dim];
   int64_t minor = 1;

@@ -1,9 +1,9 @@
-//===- SplitBatch.cpp - Proves the batch's split, makes shapes local ------===//
+//===- SplitBatch.cpp - Splits the batch, makes shapes local --------------===//
 //
 // Before (phase train): the entry on global shapes. After: the same ops on the
-// shapes of one microbatch of one rank; the sums over the batch that must be
-// known first are pp.batch_sum; updates and the loss are partial sums. What
-// can't be split is refused.
+// shapes of one microbatch of one rank. Sums over the batch that must be known
+// first are pp.batch_sum; gradients and the loss are partial sums. An op that
+// can't be split is an error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,10 +25,11 @@ using namespace mlir::pp;
 
 namespace {
 
-/// What the parts of each input index, by the input.
+/// For each input, the ranges of the ids in its parts.
 using InputRanges = DenseMap<BlockArgument, llvm::SetVector<Attribute>>;
 
-/// Takes a part of all rows of the batch: what the runtime can check.
+/// Adds the range of a part if the runtime can check it: one that includes all
+/// rows of the batch.
 bool addRange(InputRanges &ranges, Operation *op, BlockArgument input,
               const ElementBox &box, IndexRange range) {
   ArrayRef<int64_t> shape = getShape(input);
@@ -44,7 +45,8 @@ bool addRange(InputRanges &ranges, Operation *op, BlockArgument input,
   return true;
 }
 
-/// Declares the inputs with their global shapes before they become local.
+/// Declares the inputs with their global shapes, before the shapes become
+/// local.
 LogicalResult declareInputs(func::FuncOp entry) {
   InputRanges ranges;
   auto add = [&](Operation *op, BlockArgument input, const ElementBox &box,

@@ -1,4 +1,4 @@
-//===- loop_matmul.cpp - Matmuls by our own loops -------------------------===//
+//===- loop_matmul.cpp - Matmuls with our own loops -----------------------===//
 
 #include "device/cpu/loop_matmul.h"
 
@@ -35,7 +35,7 @@ void store(bf16 &element, float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
   if (value != value)
-    element.bits = uint16_t(bits >> 16) | 0x40; // keep it a NaN
+    element.bits = uint16_t(bits >> 16) | 0x40; // keeps it a NaN
   else
     element.bits = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
 }
@@ -46,8 +46,8 @@ void store(double &element, double value) { element = value; }
 // The inner loop
 //===----------------------------------------------------------------------===//
 
-// A micro tile of C is 4 rows x 128 bytes of columns: 8 AVX-512 or 16 AVX2
-// registers. Panels are packed along k: A 4 wide, B 128 bytes wide.
+// A micro tile of C has 4 rows and 128 bytes of columns: 8 AVX-512 or 16 AVX2
+// registers. Panels are packed along k: A's are 4 wide, B's 128 bytes.
 constexpr int microRows = 4;
 template <typename Acc> constexpr int microColumns = 128 / sizeof(Acc);
 constexpr int64_t blockRows = 64, blockDepth = 128;
@@ -150,7 +150,7 @@ private:
     int64_t columns = std::min(blockWidth, matmul.n - column);
 
     std::fill(sum, sum + rows * blockWidth, Acc(0));
-    // Rows of the micro tile beyond `rows` are written too.
+    // The kernel also writes the rows of the micro tile beyond `rows`.
     std::fill(sum + rows * blockWidth,
               sum + ceilDiv(rows, microRows) * microRows * blockWidth, Acc(0));
     for (int64_t p = 0; p < matmul.k; p += blockDepth) {

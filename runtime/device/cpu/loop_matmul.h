@@ -1,4 +1,4 @@
-//===- loop_matmul.h - Matmuls by our own loops ---------------------------===//
+//===- loop_matmul.h - Matmuls with our own loops -------------------------===//
 
 #ifndef PPOPT_RUNTIME_DEVICE_CPU_LOOP_MATMUL_H
 #define PPOPT_RUNTIME_DEVICE_CPU_LOOP_MATMUL_H
@@ -7,10 +7,10 @@
 
 namespace ppopt {
 
-/// Any valid matmul: f64 in f64; f32 and bf16 in f32. Blocked, without
-/// workspace. Tiles of C are shared out to the threads and each element is
-/// summed over k in one order, so that the bits do not depend on the number of
-/// threads.
+/// Supports every valid matmul. Computes f64 in f64, f32 and bf16 in f32.
+/// Blocked, without workspace. Threads share the tiles of C, and each element
+/// is summed over k in one fixed order. So the bits do not depend on the number
+/// of threads.
 std::unique_ptr<MatmulImplementation>
 makeLoopMatmul(const MatmulDescriptor &matmul, int threads);
 

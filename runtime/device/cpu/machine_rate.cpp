@@ -1,4 +1,4 @@
-//===- machine_rate.cpp - What this machine can do ------------------------===//
+//===- machine_rate.cpp - Peak rates of this machine ----------------------===//
 
 #include "ppopt/machine_rate.h"
 
@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int passes = 8;
 
-/// Of the fastest of several passes, after one that warms up.
+/// Returns the time of the fastest of several passes, after one warm-up pass.
 template <typename Pass> double leastSeconds(const Pass &pass) {
   pass();
   Clock::duration least = Clock::duration::max();
@@ -32,7 +32,7 @@ template <typename Pass> double leastSeconds(const Pass &pass) {
   return std::chrono::duration<double>(least).count();
 }
 
-/// Memory without numbers that slow a processor down: all bytes are zero.
+/// All bytes are zero: denormal numbers would slow the processor down.
 dnnl::memory zeros(const dnnl::memory::desc &descriptor,
                    const dnnl::engine &engine) {
   dnnl::memory memory(descriptor, engine);
@@ -74,12 +74,12 @@ double packedMatmulRate(MatmulType type, const MatmulSize &size, int threads) {
   try {
     return measure(type, size);
   } catch (const dnnl::error &) {
-    return 0; // this machine's oneDNN has no such matmul
+    return 0; // oneDNN has no such matmul on this machine
   }
 }
 
 double packedMatmulRate(MatmulType type, int threads) {
-  // Small enough for most second-level caches, large, and very large.
+  // Fits into most second-level caches, large, and very large.
   constexpr MatmulSize each[] = {{512, 512, 512},
                                  {1024, 1024, 256},
                                  {2048, 1536, 384},
@@ -91,9 +91,10 @@ double packedMatmulRate(MatmulType type, int threads) {
 }
 
 double streamingRate(int threads) {
-  constexpr int64_t count = int64_t{16} << 20; // 64 MiB an array
+  constexpr int64_t count = int64_t{16} << 20; // 64 MiB per array
   constexpr int64_t piece = int64_t{64} << 10;
-  // Not initialised here: the threads that read the pages touch them first.
+  // Not initialized here: the threads that read the pages must touch them
+  // first.
   std::unique_ptr<float[]> a(new float[count]), b(new float[count]),
       c(new float[count]);
   auto eachPiece = [&](auto &&body) {

@@ -1,9 +1,9 @@
-//===- matmul.h - matmuls on the CPU --------------------------------------===//
+//===- matmul.h - Matmuls on the CPU --------------------------------------===//
 //
-// A matmul is prepared once, at start, and then runs without an allocation of
-// ours. How it is computed is decided when it is prepared, from its descriptor,
-// the number of threads, the machine's instruction set and the workspace that
-// the program gives it; never by timing. The same decision gives the same bits.
+// A matmul is prepared once, at start. Then it runs without allocations of
+// ours. Preparation chooses the implementation from the descriptor, the number
+// of threads, the machine's instruction set and the workspace that the program
+// provides, never by timing. The same choice gives the same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 
 namespace ppopt {
 
-/// One way of computing one matmul.
+/// One implementation of one matmul.
 class MatmulImplementation {
 public:
   virtual ~MatmulImplementation() = default;
@@ -33,8 +33,8 @@ public:
   PreparedMatmul(const MatmulDescriptor &matmul, int threads,
                  size_t workspaceBytes);
 
-  /// To be called from the thread that prepared it. `workspace` may be null
-  /// where `workspaceBytes()` is 0.
+  /// Call it on the thread that prepared it. `workspace` may be null if
+  /// `workspaceBytes()` is 0.
   void run(const void *a, const void *b, void *c, void *workspace) const {
     implementation->run(a, b, c, workspace);
   }

@@ -1,7 +1,7 @@
-//===- matmul_kernel.cpp - Generated kernels of small matmuls -------------===//
+//===- matmul_kernel.cpp - Generated kernels for small matmuls ------------===//
 //
-// libxsmm's generator alone: its dispatcher would keep a table of 8 MiB in
-// every rank, of which a program needs some ten entries.
+// Uses libxsmm's generator only. Its dispatcher would keep a table of 8 MiB per
+// rank, of which a program needs about ten entries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace ppopt {
 
 namespace {
 
-/// A copy of `code` that can be executed and no longer written.
+/// Returns a copy of `code` that is executable and no longer writable.
 void *makeExecutable(const void *code, size_t bytes) {
   auto fail = [](const char *what) {
     throw std::runtime_error(std::string("no executable memory for kernels: ") +
@@ -57,7 +57,7 @@ void *generate(const libxsmm_gemm_descriptor *descriptor) {
   return makeExecutable(buffer.data(), code.code_size);
 }
 
-/// Kernels by their descriptors.
+/// Caches kernels by descriptor.
 void *findOrGenerate(const libxsmm_descriptor_blob &blob,
                      const libxsmm_gemm_descriptor *descriptor) {
   static std::mutex mutex;
@@ -72,13 +72,13 @@ void *findOrGenerate(const libxsmm_descriptor_blob &blob,
   return found->second;
 }
 
-/// The generator's matrices are column-major: its A is our panel of B, its B
+/// The generator's matrices are column-major: its A is our panel of B, its B is
 /// our A.
 template <typename Element, typename Describe>
 MatmulKernel<Element> make(const MatmulKernelShape &shape,
                            const Describe &describe) {
-  // Of a block larger than the matrix there is no kernel: the generator says so
-  // on standard error.
+  // There is no kernel for a block larger than the matrix; the generator would
+  // report that on standard error.
   if (shape.cStride < shape.columns ||
       shape.aStride < (shape.aIsTransposed ? shape.rows : shape.depth))
     return nullptr;

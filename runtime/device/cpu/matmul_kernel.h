@@ -1,4 +1,4 @@
-//===- matmul_kernel.h - Generated kernels of small matmuls ---------------===//
+//===- matmul_kernel.h - Generated kernels for small matmuls --------------===//
 
 #ifndef PPOPT_RUNTIME_DEVICE_CPU_MATMUL_KERNEL_H
 #define PPOPT_RUNTIME_DEVICE_CPU_MATMUL_KERNEL_H
@@ -7,9 +7,9 @@
 
 namespace ppopt {
 
-/// C = A·B, or C += A·B, where B [depth, columns] is packed, the columns of C
-/// [rows, columns] are contiguous, and the columns of A, or its rows where it
-/// is transposed, lie `aStride` apart. Strides are in elements.
+/// C = A·B, or C += A·B. B [depth, columns] is packed. The columns of C [rows,
+/// columns] are contiguous. The columns of A, or its rows if A is transposed,
+/// are `aStride` apart. Strides are in elements.
 struct MatmulKernelShape {
   int64_t rows, columns, depth;
   int64_t aStride;
@@ -21,10 +21,10 @@ struct MatmulKernelShape {
 template <typename Element>
 using MatmulKernel = void (*)(const Element *b, const Element *a, Element *c);
 
-/// The kernel of a shape for this machine, made by libxsmm's generator when it
-/// is first asked for and kept while the process lives; null where the
-/// generator has none. May be called by any thread. Throws std::runtime_error
-/// where the system gives no executable memory.
+/// Returns the kernel of a shape for this machine, or null if libxsmm's
+/// generator has none. The kernel is generated on first use and kept for the
+/// lifetime of the process. Thread-safe. Throws std::runtime_error if the
+/// system provides no executable memory.
 MatmulKernel<float> makeMatmulKernelF32(const MatmulKernelShape &shape);
 MatmulKernel<double> makeMatmulKernelF64(const MatmulKernelShape &shape);
 

@@ -1,4 +1,4 @@
-//===- matmuls.cpp - How a matmul is computed -----------------------------===//
+//===- matmuls.cpp - Validates matmuls and chooses implementations --------===//
 
 #include "ppopt/matmul.h"
 
@@ -15,8 +15,8 @@ namespace ppopt {
 
 namespace {
 
-/// Sizes and strides may be any numbers: whether what follows can be computed
-/// with them without an overflow.
+/// Returns whether the computations below cannot overflow. Sizes and strides
+/// may be any numbers.
 bool isCountable(const MatmulDescriptor &matmul) {
   constexpr int64_t most = int64_t(1) << 60;
   int64_t flops = 2;
@@ -37,7 +37,7 @@ bool isCountable(const MatmulDescriptor &matmul) {
          reaches(matmul.c, matmul.m, matmul.n);
 }
 
-/// Our panels and oneDNN count in 32 bits.
+/// Our panels and oneDNN use 32-bit sizes.
 bool fits32Bits(const MatmulDescriptor &matmul) {
   auto fits = [](const auto &numbers) {
     return *std::max_element(std::begin(numbers), std::end(numbers)) <=
@@ -69,8 +69,8 @@ std::string invalidMatmul(const MatmulDescriptor &matmul) {
   if (matmul.n > 1 && matmul.c[3] != 1)
     return "C's column stride is not 1";
 
-  // No two elements of C coincide: in the order of strides, each dimension
-  // steps over all smaller ones.
+  // No two elements of C alias: in the order of strides, each dimension steps
+  // over all smaller ones.
   std::array<std::pair<int64_t, int64_t>, 4> dims = {{{matmul.c[0], b0},
                                                       {matmul.c[1], b1},
                                                       {matmul.c[2], matmul.m},
@@ -88,9 +88,10 @@ std::string invalidMatmul(const MatmulDescriptor &matmul) {
 
 namespace {
 
-/// The same matmul with what the strides say made plain: two batch dimensions
-/// that are one become one; a batch of A over one B becomes rows; the strides
-/// of dimensions of size 1, which mean nothing, become those of dense matrices.
+/// Returns an equivalent matmul in canonical form. Merges two batch dimensions
+/// where they form one. Turns a batch of A with a single B into rows. Gives
+/// dimensions of size 1, whose strides mean nothing, the strides of dense
+/// matrices.
 MatmulDescriptor canonical(MatmulDescriptor matmul) {
   int64_t &b0 = matmul.batch[0], &b1 = matmul.batch[1];
   auto contiguous = [&](const std::array<int64_t, 4> &strides) {
@@ -107,7 +108,7 @@ MatmulDescriptor canonical(MatmulDescriptor matmul) {
       std::swap((*strides)[0], (*strides)[1]);
   };
   if (b1 == 1)
-    swapBatches(); // now b0 is the one of size 1
+    swapBatches(); // now b0 has size 1
   if (b0 > 1 && contiguous(matmul.a) && contiguous(matmul.b) &&
       contiguous(matmul.c)) {
     b1 *= b0;

@@ -1,4 +1,4 @@
-//===- onednn_matmul.cpp - Matmuls by oneDNN ------------------------------===//
+//===- onednn_matmul.cpp - Matmuls with oneDNN ----------------------------===//
 
 #include "device/cpu/onednn_matmul.h"
 
@@ -38,8 +38,8 @@ const dnnl::engine &cpuEngine() {
   return engine;
 }
 
-/// Batch dimensions of size 1 are left out, except that `batched` false leaves
-/// out both. A broadcast one has size 1 in the operand.
+/// Omits batch dimensions of size 1, and both if `batched` is false. A
+/// broadcast one has size 1 in the operand.
 memory::desc describe(const MatmulDescriptor &matmul,
                       const std::array<int64_t, 4> &strides, int64_t rows,
                       int64_t columns, MatmulType type, bool batched) {
@@ -70,20 +70,20 @@ choose(const MatmulDescriptor &matmul, bool batched, size_t workspaceBytes) {
     }
     dnnl::matmul::primitive_desc choice(operation, attributes, cpuEngine());
     do {
-      // The reference implementation is slower than our own loops by orders of
-      // magnitude; it is the last of the list.
+      // The reference implementation is orders of magnitude slower than our own
+      // loops. It is the last in the list.
       if (std::string_view(choice.impl_info_str()).substr(0, 3) == "ref")
         return std::nullopt;
       if (choice.scratchpad_desc().get_size() <= workspaceBytes)
         return choice;
     } while (choice.next_impl());
   } catch (const dnnl::error &) {
-    // A combination of types or strides that oneDNN does not take.
+    // oneDNN does not support this combination of types or strides.
   }
   return std::nullopt;
 }
 
-/// One caller's stream and memory objects; only the handles change in a run.
+/// The stream and memory objects of one caller; a run changes only the handles.
 class Execution {
 public:
   explicit Execution(const dnnl::matmul::primitive_desc &descriptor)
@@ -95,7 +95,7 @@ public:
                    {DNNL_ARG_DST, c.get()},
                    {DNNL_ARG_SCRATCHPAD, scratch.get()}}} {}
 
-  // The C interface: the C++ one takes a hash map of arguments.
+  // Uses the C interface: the C++ one takes a hash map of arguments.
   dnnl_status_t run(const dnnl::matmul &primitive, const char *aData,
                     const char *bData, char *cData, char *workspace) const {
     auto set = [](const memory &object, const void *data) {

@@ -1,4 +1,4 @@
-//===- onednn_matmul.h - Matmuls by oneDNN --------------------------------===//
+//===- onednn_matmul.h - Matmuls with oneDNN ------------------------------===//
 
 #ifndef PPOPT_RUNTIME_DEVICE_CPU_ONEDNN_MATMUL_H
 #define PPOPT_RUNTIME_DEVICE_CPU_ONEDNN_MATMUL_H
@@ -7,13 +7,13 @@
 
 namespace ppopt {
 
-/// The matmul as one oneDNN matmul over all batches, on `threads` threads;
-/// else as one two-dimensional matmul a batch, the batches shared out to the
-/// threads; null where oneDNN offers only its reference implementation, or
-/// none. A batch stride of 0 becomes oneDNN's broadcast dimension in the first
-/// form and a repeated address in the second.
+/// Returns one oneDNN matmul over all batches on `threads` threads. If oneDNN
+/// has none, returns one two-dimensional matmul per batch, with the batches
+/// shared among the threads. Returns null if oneDNN has only its reference
+/// implementation, or none. A batch stride of 0 becomes oneDNN's broadcast
+/// dimension in the first form and a repeated address in the second.
 ///
-/// Of oneDNN's implementations the first is taken whose scratch memory fits
+/// Chooses the first of oneDNN's implementations whose scratch memory fits into
 /// `workspaceBytes`; null if none fits.
 std::unique_ptr<MatmulImplementation>
 makeOneDnnMatmul(const MatmulDescriptor &matmul, int threads,

@@ -1,12 +1,13 @@
-//===- panel_matmul.cpp - Matmuls by panels of B --------------------------===//
+//===- panel_matmul.cpp - Matmuls with packed panels of B -----------------===//
 //
-// C is cut into panels of 64 columns, and these among the threads, by rows too
-// where there are too few panels. A thread packs a panel of B, a block of its
-// depth at a time, into its part of the workspace, where it stays in the cache
-// while all rows of A pass by. Kernels may sum in an order that depends on how
-// many rows and columns they are made for; which kernel computes an element
-// follows from the matmul alone, so that the bits do not depend on the number
-// of threads: parts of rows are whole blocks.
+// C is split into panels of 64 columns, which are shared among the threads. If
+// there are too few panels, rows are split too. A thread packs a panel of B
+// into its part of the workspace, one block of the depth at a time. The panel
+// stays in the cache while all rows of A are multiplied with it. The summation
+// order of a kernel may depend on the rows and columns that it is generated
+// for. Which kernel computes an element depends on the matmul alone, because
+// parts of rows are whole blocks. So the bits do not depend on the number of
+// threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,17 +30,17 @@ namespace ppopt {
 namespace {
 
 constexpr int64_t panelColumns = 64, blockRows = 64;
-/// Of f32, a block of rows of A that is this deep is 128 KiB. Packed panels are
-/// at least so many, and as many as fit the bytes: A is read once for each
-/// group of them.
+/// In f32, a block of rows of A of this depth is 128 KiB. A group has at least
+/// this many packed panels, and as many as fit into the bytes: A is read once
+/// per group.
 constexpr int64_t mostDepth = 512, fewestPanels = 3, packedBytes = 768 << 10;
-/// Deeper matmuls add up the sums of their parts in depth, each begun at zero:
-/// a large term is then followed by the additions of its own part and one for
-/// each later part, not by those of all that is left of the depth. So do
-/// matmuls that are added to C, of which many may follow one another, unless
-/// they are so shallow that the pass over C would show.
+/// Deeper matmuls sum parts of the depth, each starting at zero. A large term
+/// is then followed by the additions of its own part and one per later part,
+/// not by those of the whole remaining depth. Matmuls that accumulate into C do
+/// the same, because many may follow one another, unless they are so shallow
+/// that the extra pass over C would be noticeable.
 constexpr int64_t deepMatmul = 2 * mostDepth, deepAddition = 128;
-/// Below, packing B costs more than it saves.
+/// With fewer rows, packing B costs more than it saves.
 constexpr int64_t fewestRows = 32;
 
 template <typename Element>
@@ -50,7 +51,7 @@ MatmulKernel<Element> makeKernel(const MatmulKernelShape &shape) {
     return makeMatmulKernelF32(shape);
 }
 
-/// As many elements as are transposed at a time, in each direction.
+/// Elements that are transposed at a time, in each direction.
 template <typename Element> constexpr int64_t side = 32 / sizeof(Element);
 
 template <typename Element> using Row [[gnu::vector_size(32)]] = Element;
@@ -94,11 +95,12 @@ transposeColumns(const Element *from, int64_t columnStride, int64_t depth,
                  int64_t columns, Element *to) {
   constexpr int64_t n = side<Element>, line = 64 / sizeof(Element);
   int64_t wholeDepth = depth / n * n, wholeColumns = columns / n * n;
-  // A line of a column is read to its end before the next column's, which may
-  // lie in the same set of the cache.
+  // Read a cache line of a column to its end before the next column's line,
+  // which may map to the same cache set.
   for (int64_t begin = 0; begin < wholeDepth; begin += line)
     for (int64_t j = 0; j < wholeColumns; j += n) {
-      // The line after next: the hardware does not follow so many columns.
+      // Two lines ahead: the hardware prefetcher does not track so many
+      // columns.
       for (int64_t i = 0; i < n; ++i)
         __builtin_prefetch(from + (j + i) * columnStride + begin + 2 * line);
       for (int64_t p = begin; p < std::min(begin + line, wholeDepth); p += n) {
@@ -125,7 +127,8 @@ PPOPT_CLONES void packColumns(const double *from, int64_t columnStride,
   transposeColumns(from, columnStride, depth, columns, to);
 }
 
-/// `to` [depth][columns], of elements `depthStride` and `columnStride` apart.
+/// Packs into `to` [depth][columns] elements that are `depthStride` and
+/// `columnStride` apart.
 template <typename Element>
 void pack(const Element *from, int64_t depthStride, int64_t columnStride,
           int64_t depth, int64_t columns, Element *to) {
@@ -165,7 +168,7 @@ public:
         panelsAtATime(choosePanelsAtATime()), rowsOfPart(chooseRowsOfPart()),
         parts(ceilDiv(matmul.m, rowsOfPart)) {}
 
-  /// Generates the kernels; false where libxsmm has one of them not.
+  /// Generates the kernels; returns false if libxsmm lacks one of them.
   bool prepare() {
     bool isTransposed = matmul.a[3] != 1;
     int64_t aStride = matmul.a[isTransposed ? 3 : 2];
@@ -232,7 +235,8 @@ private:
     return std::max(fewestPanels, std::min(panels, packedBytes / panelBytes));
   }
 
-  /// In as few parts as leave the busiest thread the least to do; whole blocks.
+  /// Returns the rows of a part, in whole blocks: the fewest parts that
+  /// minimize the work of the busiest thread.
   int64_t chooseRowsOfPart() const {
     int64_t blocks = ceilDiv(matmul.m, blockRows);
     auto busiest = [&](int64_t blocksOfPart) {
@@ -247,8 +251,8 @@ private:
     return best * blockRows;
   }
 
-  /// Items count panels first, then parts of rows, then batches. What follows
-  /// one another in the same rows passes by A together.
+  /// Items are numbered by panel first, then part of rows, then batch.
+  /// Consecutive panels of the same rows share one pass over A.
   void compute(Share share, const Element *a, const Element *b, Element *c,
                Element *packed) const {
     for (int64_t item = share.begin; item < share.end;) {
@@ -258,7 +262,7 @@ private:
       int64_t part = rest % parts, batch = rest / parts;
       int64_t b0 = batch / matmul.batch[1], b1 = batch % matmul.batch[1];
       int64_t row = part * rowsOfPart, column = panel * panelColumns;
-      // What this thread packs next, where that is of the same rows.
+      // The panels that this thread packs next, if they are of the same rows.
       int64_t next = std::min(
           {panelsAtATime, share.end - item - count, panels - panel - count});
       multiply(
@@ -272,9 +276,10 @@ private:
     }
   }
 
-  /// What is packed after `columns` at depth p: their next depth, else the
-  /// columns behind them up to `columnsWithNext`. Nothing where B's rows are
-  /// contiguous: the hardware foresees that, and more requests are in its way.
+  /// Returns what is packed after `columns` at depth p: their next depth, else
+  /// the columns after them up to `columnsWithNext`. Empty if B's rows are
+  /// contiguous: the hardware prefetches those, and more requests would get in
+  /// its way.
   ReadAhead nextOfB(const Element *b, int64_t p, int64_t columns,
                     int64_t columnsWithNext, int64_t calls) const {
     p += depth;
@@ -289,8 +294,8 @@ private:
                      calls);
   }
 
-  /// The block of A that begins at `row`. Nothing where rows are read whole,
-  /// one after the other, which the hardware foresees.
+  /// Returns the block of A that begins at `row`. Empty if rows are read whole
+  /// and in order: the hardware prefetches those.
   ReadAhead nextOfA(const Element *a, int64_t row, int64_t allRows, int64_t k,
                     int64_t calls) const {
     int64_t rows = std::min(blockRows, allRows - row);
@@ -301,8 +306,8 @@ private:
                             : ReadAhead(a, matmul.a[3], k, rows, calls);
   }
 
-  /// C of `allRows` x `allColumns`, a group of panels. Meanwhile what is packed
-  /// next is read.
+  /// Computes `allRows` x `allColumns` of C, a group of panels, and prefetches
+  /// what is packed next.
   void multiply(const Element *a, const Element *b, Element *c, int64_t allRows,
                 int64_t allColumns, int64_t columnsWithNext,
                 Element *packed) const {
@@ -347,8 +352,8 @@ private:
   MatmulKernel<Element> kernels[2][2][2][2] = {};
 };
 
-/// Whether rows, or columns, are contiguous and the others as far apart as a
-/// kernel may be told.
+/// Returns whether rows or columns are contiguous and the other dimension has a
+/// stride that a kernel supports.
 bool isStrided(const std::array<int64_t, 4> &strides, int64_t rows,
                int64_t columns) {
   auto fits = [](int64_t stride, int64_t least) {

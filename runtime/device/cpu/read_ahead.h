@@ -1,4 +1,4 @@
-//===- read_ahead.h - Bring what comes next into the caches ---------------===//
+//===- read_ahead.h - Prefetches data that is used next -------------------===//
 
 #ifndef PPOPT_RUNTIME_DEVICE_CPU_READ_AHEAD_H
 #define PPOPT_RUNTIME_DEVICE_CPU_READ_AHEAD_H
@@ -7,18 +7,18 @@
 
 namespace ppopt {
 
-/// Asks for the cache lines of some rows, a share of them at each call of
-/// `advance`: memory is read while something else is computed.
+/// Prefetches the cache lines of some rows, a share of them in each call of
+/// `advance`, so that memory is read while something else is computed.
 class ReadAhead {
 public:
   ReadAhead() = default;
-  /// All of it by the end of `calls` calls.
+  /// Prefetches everything within `calls` calls.
   template <typename Element>
   ReadAhead(const Element *data, int64_t rowStride, int64_t rows,
             int64_t length, int64_t calls)
       : at(reinterpret_cast<const char *>(data)),
         stride(rowStride * int64_t(sizeof(Element))), rowsLeft(rows),
-        // One more where a row does not begin with a line.
+        // One more if a row does not begin at a cache line.
         linesOfRow((length * int64_t(sizeof(Element)) + kLine - 1) / kLine + 1),
         share((rows * linesOfRow + calls - 1) / calls) {}
 

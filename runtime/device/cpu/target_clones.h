@@ -1,16 +1,16 @@
-//===- target_clones.h - Functions for several widths of vectors ----------===//
+//===- target_clones.h - Functions for several vector widths --------------===//
 //
-// The runtime is built for baseline x86-64; a function that begins with
-// PPOPT_CLONES is compiled for wider machines too and chosen when the program
-// is loaded. What it calls must be inlined to have a part in that.
+// The runtime is built for baseline x86-64. A function that begins with
+// PPOPT_CLONES is also compiled for machines with wider vectors; the loader
+// chooses a version. Its callees must be inlined to be compiled with it.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_RUNTIME_DEVICE_CPU_TARGET_CLONES_H
 #define PPOPT_RUNTIME_DEVICE_CPU_TARGET_CLONES_H
 
-// (Not under the address sanitizer, which is not ready when that choice is
-// made.)
+// (Not with the address sanitizer, which is not initialized when the loader
+// chooses.)
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define PPOPT_CLONES

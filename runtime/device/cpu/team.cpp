@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <unistd.h>
 
-// The ABI of GNU OpenMP's runtime (libgomp.so.1), which gcc's -fopenmp calls.
+// The ABI of GNU OpenMP's runtime (libgomp.so.1), which gcc -fopenmp targets.
 extern "C" {
 void GOMP_parallel(void (*body)(void *), void *data, unsigned threads,
                    unsigned flags);

@@ -1,9 +1,9 @@
 //===- team.h - The threads of a rank -------------------------------------===//
 //
-// Teams of GNU OpenMP's runtime, called through its ABI rather than by pragmas:
-// oneDNN uses that runtime, and clang's -fopenmp would bring a second one with
-// a second pool of threads that competes for the same cores. The pool belongs
-// to the calling thread, so that ranks that are threads have one each.
+// Teams of GNU OpenMP's runtime, called through its ABI rather than by pragmas.
+// oneDNN uses that runtime; clang's -fopenmp would add a second one, whose
+// thread pool competes for the same cores. A pool belongs to the calling
+// thread, so ranks that are threads have one each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,29 +14,31 @@
 
 namespace ppopt {
 
-/// To be called first in main. GNU OpenMP's threads spin for milliseconds
-/// before they sleep, which takes the cores from whom they wait for where other
-/// programs want them too; how long they spin is read from the environment when
-/// the library is loaded. So, unless the environment says how to wait
-/// (OMP_WAIT_POLICY, GOMP_SPINCOUNT), this starts the program anew with the
-/// spinning limited to some 50 µs. A program that is watched from inside
-/// (LD_PRELOAD, as valgrind does) stays as it is.
+/// Call this first in main. GNU OpenMP's threads spin for milliseconds before
+/// they sleep. If other programs need the cores, the spinning takes time from
+/// the very threads that they wait for. The library reads the spin time from
+/// the environment when it is loaded. So this restarts the program with
+/// spinning limited to about 50 µs, unless the environment already sets it
+/// (OMP_WAIT_POLICY, GOMP_SPINCOUNT). A program that is instrumented
+/// (LD_PRELOAD, as valgrind does) is not restarted.
 void limitSpinning(char **argv);
 
 /// Calls `body(context, member, size)` on every member of a team of `threads`
-/// (the caller is member 0) and returns when all have returned. `size` is what
-/// the runtime granted, at most `threads`. Exceptions must not leave `body`.
+/// (the caller is member 0) and returns when all calls have returned. `size` is
+/// what the runtime granted, at most `threads`. Exceptions must not leave
+/// `body`.
 void runTeam(int threads, void (*body)(void *context, int member, int size),
              void *context);
 
-/// Team size that library calls from this thread use from now on.
+/// Sets the team size of library calls from this thread.
 void setTeamSize(int threads);
 
-/// The team size that `setTeamSize` last set in this thread (or the default).
+/// Returns the team size that `setTeamSize` last set in this thread, or the
+/// default.
 int teamSize();
 
-/// oneDNN plans for the calling thread's team size: sets it, and puts back what
-/// was there.
+/// Sets the calling thread's team size, for which oneDNN plans, and restores it
+/// in the destructor.
 class TeamSizeScope {
 public:
   explicit TeamSizeScope(int threads) : previous(teamSize()) {
@@ -50,8 +52,8 @@ private:
   int previous;
 };
 
-/// Member `member`'s share [begin, end) of `count` items: contiguous, sizes
-/// differ by at most one.
+/// The share [begin, end) of member `member` of `count` items. Shares are
+/// contiguous, and their sizes differ by at most one.
 struct Share {
   int64_t begin, end;
 };
@@ -61,8 +63,8 @@ inline Share shareOf(int64_t count, int member, int size) {
   return {begin, begin + quotient + (member < rest ? 1 : 0)};
 }
 
-/// Calls `body(begin, end)` for the shares of [0, count), in the caller alone
-/// where `threads` or `count` is 1.
+/// Calls `body(begin, end)` for the shares of [0, count). Uses the caller alone
+/// if `threads` or `count` is 1.
 template <typename Body>
 void parallelFor(int threads, int64_t count, const Body &body) {
   if (threads <= 1 || count <= 1) {

@@ -1,6 +1,6 @@
 //===- byte_amount.h - Amounts of bytes on command lines ------------------===//
 //
-// For the flags of `ppopt` and for those of the executables that it makes.
+// Shared by the flags of `ppopt` and those of the executables that it builds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +18,12 @@
 
 namespace ppopt {
 
-/// What messages give as examples.
+/// The examples that messages give.
 constexpr const char *byteAmountExamples = "8GiB, 512MB or 4096";
 
-/// "8GiB", "1.5GB", "4096", "100B": a decimal number and a unit, nothing
-/// between; a fraction of a byte is dropped. Nothing where the text is no such
-/// amount, or is one of 2^63 or more.
+/// Parses a decimal number followed directly by a unit: "8GiB", "1.5GB",
+/// "4096", "100B". A fraction of a byte is dropped. Returns nullopt for any
+/// other text and for 2^63 bytes or more.
 inline std::optional<int64_t> parseByteAmount(std::string_view text) {
   constexpr std::pair<std::string_view, int64_t> units[] = {
       {"", 1},
@@ -50,7 +50,7 @@ inline std::optional<int64_t> parseByteAmount(std::string_view text) {
   return std::nullopt;
 }
 
-/// Three digits that count: "1.50 MiB", "72 B".
+/// Formats with three significant digits: "1.50 MiB", "72 B".
 inline std::string spellByteAmount(int64_t bytes) {
   constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   auto amount = static_cast<double>(bytes);

@@ -1,8 +1,8 @@
-//===- launch.h - The mpirun line that we print ---------------------------===//
+//===- launch.h - The mpirun command line that we print -------------------===//
 //
-// The one place that knows how ranks are started as processes: for
-// `ppopt compile`, for the executable's messages and, held to it by a test, for
-// the documentation.
+// The only place that knows how to start ranks as processes. `ppopt compile`
+// and the executable's messages use it; a test checks that the documentation
+// agrees.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,21 +11,21 @@
 
 namespace ppopt {
 
-/// Open MPI refuses to start as root without both.
+/// Open MPI refuses to run as root unless both are set.
 constexpr const char *launchAsRoot =
     "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
 
-/// More ranks than cores are refused without the first; one or two ranks are
-/// pinned to a core each without the second. The third is a number of seconds:
-/// Open MPI 4.1 that is asked to end (SIGTERM, Ctrl-C) waits so long before it
+/// Without `--oversubscribe`, mpirun refuses more ranks than cores. Without
+/// `--bind-to none`, it pins one or two ranks to one core each. On SIGTERM or
+/// Ctrl-C, Open MPI 4.1 waits `odls_base_sigkill_timeout` seconds before it
 /// passes SIGTERM on, and as long again before SIGKILL. The default of one
 /// second leaves no time to finish a step and to save (docs/faults.md).
 constexpr const char *launchOversubscribed = "--oversubscribe";
 constexpr const char *launchFlags =
     "--bind-to none --mca odls_base_sigkill_timeout 10";
 
-/// For one machine: messages go through shared memory only. Otherwise Open MPI
-/// listens on every address of the machine, for other users too
+/// For a job on one machine: messages use shared memory only. Otherwise Open
+/// MPI listens on every address of the machine, which other users can reach
 /// (docs/running.md).
 constexpr const char *launchOnOneMachine = "--mca btl self,vader";
 

@@ -1,8 +1,8 @@
-//===- machine_rate.h - What this machine can do --------------------------===//
+//===- machine_rate.h - Peak rates of this machine ------------------------===//
 //
-// The rates that measured times are held against. Each takes a fraction of a
-// second and is the best of several passes; other programs on the same cores
-// lower it.
+// Peak rates to compare measured times with. Each measurement takes a fraction
+// of a second and returns the best of several passes. Other programs on the
+// same cores lower the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,16 +17,17 @@ struct MatmulSize {
   int64_t m, n, k;
 };
 
-/// FLOP/s of a matmul of this type and size by oneDNN on `threads` threads,
-/// all operands and the result packed as oneDNN likes best; 0 where oneDNN has
-/// no such matmul (f64).
+/// Returns the FLOP/s of oneDNN's matmul of this type and size on `threads`
+/// threads, with operands and result in oneDNN's preferred packed layouts.
+/// Returns 0 if oneDNN has no such matmul (f64).
 double packedMatmulRate(MatmulType type, const MatmulSize &size, int threads);
 
-/// That of the best of a few sizes.
+/// Returns the best rate over a few sizes.
 double packedMatmulRate(MatmulType type, int threads);
 
-/// Bytes/s of a[i] = b[i] + s·c[i] on `threads` threads over arrays that no
-/// cache holds: what is read and written by name, 12 bytes an element.
+/// Returns the bytes/s of a[i] = b[i] + s·c[i] on `threads` threads over arrays
+/// that exceed all caches. Counts the bytes that the expression names: 12 per
+/// element.
 double streamingRate(int threads);
 
 } // namespace ppopt

@@ -1,19 +1,19 @@
-//===- runtime.h - What generated code and the runtime know of each other -===//
+//===- runtime.h - The ABI between compiled code and the runtime ----------===//
 //
-// The whole contract between an executable that ppopt compiled and the runtime
-// library that it links. Plain C. Two directions:
+// The complete contract between an executable that ppopt compiled and the
+// runtime library that it links. Plain C, in two directions:
 //
-//  - the executable defines two programs: `ppopt_program_json`,
-//    `ppopt_program_json_size` and `ppopt_tasks`, which trains, and
+//  - The executable defines two programs. `ppopt_program_json`,
+//    `ppopt_program_json_size` and `ppopt_tasks` define the training program.
 //    `ppopt_generation_json`, `ppopt_generation_json_size` and
-//    `ppopt_generation_tasks`, which computes the logits of the next token; the
-//    runtime's `main` reads them;
-//  - the bodies of the tasks call `ppopt_launch` and `ppopt_matmul`.
+//    `ppopt_generation_tasks` define the program that computes the logits of
+//    the next token. The runtime's `main` reads both.
+//  - The bodies of the tasks call `ppopt_launch` and `ppopt_matmul`.
 //
-// The JSON's fields are documented in docs/program.md. Byte offsets in it are
-// relative to the arena of a place: one allocation of `arena.bytes` bytes on
-// each rank of the place, aligned to PPOPT_ALIGNMENT, made before the first
-// step. Nothing else is allocated in a step.
+// docs/program.md documents the fields of the JSON. Byte offsets are relative
+// to the arena of a place. Each rank of the place allocates one arena of
+// `arena.bytes` bytes, aligned to PPOPT_ALIGNMENT, before the first step. A
+// step allocates nothing else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,41 +30,41 @@ extern "C" {
 /// runtime refuses a program of another version.
 #define PPOPT_ABI_VERSION 4
 
-/// Alignment, in bytes, of the arena and of every buffer in it.
+/// Alignment in bytes of the arena and of every buffer in it.
 #define PPOPT_ALIGNMENT 64
 
 /// One rank of the job: its arena, its threads, its transport, its counters.
 typedef struct ppopt_rank ppopt_rank;
 
-/// The values that change from step to step, or from run to run of a task. It
-/// lies in the arena at `record.offset`; tasks read the fields by address.
-/// The runtime writes all fields before the first action of a step, `rows` and
-/// `row_offset` before each run of a task, `clip_scale` in the action "norm".
+/// The values that change per step or per run of a task. The struct is in the
+/// arena at `step_state.offset`; tasks load its fields by address. The runtime
+/// writes all fields before the first action of a step, `row_offset` before
+/// each run of a task, and `clip_scale` in the action "norm".
 typedef struct ppopt_step_state {
   // Hyperparameters of this step.
-  double lr;               ///< learning rate, warm-up and decay applied
-  double weight_decay;     ///< coefficient of decoupled (AdamW) or L2 decay
-  double beta1;            ///< Adam: decay of the first moment
-  double beta2;            ///< Adam: decay of the second moment
-  double eps;              ///< Adam: added to the root of the second moment
-  double momentum;         ///< SGD: decay of the velocity
-  double bias_correction1; ///< 1 - beta1^step, step counted from 1
+  double lr;           ///< learning rate, after warm-up and decay
+  double weight_decay; ///< coefficient of decoupled (AdamW) or L2 decay
+  double beta1;        ///< Adam: decay of the first moment
+  double beta2;        ///< Adam: decay of the second moment
+  double eps;          ///< Adam: added to the square root of the second moment
+  double momentum;     ///< SGD: decay of the velocity
+  double bias_correction1; ///< 1 - beta1^step, where the first step is 1
   double bias_correction2; ///< 1 - beta2^step
   double clip_scale;       ///< min(1, clip / norm); 1 without --clip
-  // The key of random numbers; a task reads the four as one tensor<4xi64>.
+  // The key of the random numbers; a task reads the four as one tensor<4xi64>.
   int64_t seed;       ///< --seed
   int64_t step;       ///< optimizer steps finished before this one
   int64_t row_offset; ///< global index of the first batch row of this run
   int64_t training;   ///< 1 in training, 0 in evaluation (dropout is off)
 } ppopt_step_state;
 
-/// A fused kernel: does the tiles [begin, end) of its space. What a tile is
-/// (rows, a range of elements) the compiler has fixed; tiles are independent.
-/// `args` are the kernel's buffers.
+/// A fused kernel: computes tiles [begin, end) of its iteration space. The
+/// compiler has fixed what a tile is (rows, a range of elements). Tiles are
+/// independent. `args` are the kernel's buffers.
 typedef void (*ppopt_kernel_fn)(void *const *args, int64_t begin, int64_t end);
 
-/// A task: `args` has one pointer for each argument and result of the task in
-/// the order of the program's "args" lists; `temps` is the base of the task's
+/// A task. `args` has one pointer per argument and result of the task, in the
+/// order of the program's "args" lists. `temps` is the base of the task's
 /// temporaries.
 typedef void (*ppopt_task_fn)(ppopt_rank *rank, void *const *args, char *temps);
 
@@ -74,22 +74,22 @@ typedef void (*ppopt_task_fn)(ppopt_rank *rank, void *const *args, char *temps);
 void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
                   void *const *args, int64_t tiles);
 
-/// C = A·B, or C += A·B where the matmul accumulates. `matmul` indexes the
-/// program's "matmuls", which holds sizes, strides and types; `workspace` has
-/// the bytes that the matmul's entry asks for (null if none). Progresses
+/// Computes C = A·B, or C += A·B if the matmul accumulates. `matmul` indexes
+/// the program's "matmuls", which holds sizes, strides and types. `workspace`
+/// has the bytes that this entry requires (null if none). Progresses
 /// communication and counts one launch and 2·b·m·n·k FLOPs.
 void ppopt_matmul(ppopt_rank *rank, int32_t matmul, const void *a,
                   const void *b, void *c, void *workspace);
 
 //===----------------------------------------------------------------------===//
-// What the executable defines
+// Symbols that the executable defines
 //===----------------------------------------------------------------------===//
 
 extern const char ppopt_program_json[];
 extern const uint64_t ppopt_program_json_size; ///< bytes, no terminating zero
 extern const ppopt_task_fn ppopt_tasks[];      ///< in the order of "tasks"
 
-/// The program that generates, or why there is none ("generation").
+/// The generation program, or why there is none ("generation").
 extern const char ppopt_generation_json[];
 extern const uint64_t ppopt_generation_json_size;
 extern const ppopt_task_fn ppopt_generation_tasks[];

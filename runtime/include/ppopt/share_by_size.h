@@ -1,6 +1,6 @@
-//===- share_by_size.h - Things shared out so that shares weigh alike -----===//
+//===- share_by_size.h - Distributes items into shares of similar size ----===//
 //
-// The compiler predicts what the runtime does: both call this.
+// The compiler predicts what the runtime does, so both call this.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +15,8 @@
 
 namespace ppopt {
 
-/// For each thing its share, in [0, shares): the largest first, each to the
-/// share that weighs least so far.
+/// Returns the share of each item, in [0, shares). Assigns the largest items
+/// first, each to the share with the least total size so far.
 inline std::vector<size_t> shareBySize(const std::vector<int64_t> &sizes,
                                        size_t shares) {
   std::vector<size_t> order(sizes.size());

@@ -1,5 +1,4 @@
-//===- version.h - Which runtime is linked
-//----------------------------------===//
+//===- version.h - Which runtime is linked --------------------------------===//
 
 #ifndef PPOPT_VERSION_H
 #define PPOPT_VERSION_H

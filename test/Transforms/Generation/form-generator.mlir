@@ -26,7 +26,7 @@ func.func @main(%token: tensor<1x1xi32> {pp.range = 16 : i64, pp.role = #pp.role
 
 // -----
 
-// expected-error @below {{is no entry of a program that generates: argument 0 has no pp.role; run --pp-make-generator first}}
+// expected-error @below {{is not the entry of a program that generates: argument 0 has no pp.role; run --pp-make-generator first}}
 func.func @model(%x: tensor<2x8xf32> {pp.input = "x"}) -> tensor<f32> {
   %l = pp.reduce sum %x [0, 1] : tensor<2x8xf32>
   return %l : tensor<f32>

@@ -38,7 +38,7 @@ func.func @another_input(
 
 func.func @no_input(%next: tensor<2xi32> {pp.input = "next", pp.shift = 1 : i64}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<2x16xf32>
-  // expected-error @below {{'pp.cross_entropy' op scores what does not depend on any input}}
+  // expected-error @below {{'pp.cross_entropy' op scores a value that does not depend on any input}}
   %l = pp.cross_entropy %w, %next : tensor<2x16xf32>, tensor<2xi32>
   return %l : tensor<f32>
 }
@@ -46,7 +46,7 @@ func.func @no_input(%next: tensor<2xi32> {pp.input = "next", pp.shift = 1 : i64}
 // -----
 
 func.func @no_tokens(
-    // expected-error @below {{the model can't generate: its input of 'tensor<2x8x16xf32>' is no tokens [rows, positions]}}
+    // expected-error @below {{the model can't generate: its input of 'tensor<2x8x16xf32>' is not tokens [rows, positions]}}
     %picture: tensor<2x8x16xf32> {pp.input = "picture"},
     %next: tensor<2x8xi32> {pp.input = "next", pp.shift = 1 : i64}) -> tensor<f32> {
   %l = pp.cross_entropy %picture, %next : tensor<2x8x16xf32>, tensor<2x8xi32>
@@ -60,7 +60,7 @@ func.func @not_next(
     %tokens: tensor<2x8xi32> {pp.input = "tokens"}, %masked: tensor<2x8xi32> {pp.input = "masked"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<16x16xf32>
   %x = pp.embedding %w, %tokens : tensor<16x16xf32>, tensor<2x8xi32>
-  // expected-error @below {{'pp.cross_entropy' op does not score the next token: its classes are no input of tokens one behind those that the logits are made of (pp.shift)}}
+  // expected-error @below {{'pp.cross_entropy' op does not score the next token: its classes are not an input of tokens one after those that the logits are computed from (pp.shift)}}
   %l = pp.cross_entropy %x, %masked : tensor<2x8x16xf32>, tensor<2x8xi32>
   return %l : tensor<f32>
 }
@@ -187,7 +187,7 @@ func.func @reads_statistics(%tokens: tensor<2x8xi32> {pp.input = "tokens"}, %nex
   %x = pp.embedding %w, %tokens : tensor<16x16xf32>, tensor<2x8xi32>
   %q = pp.reshape %x : tensor<2x8x16xf32> to tensor<2x1x8x16xf32>
   %o, %lse = pp.attention %q, %q, %q {causal} : tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>, tensor<2x1x8x16xf32>
-  // expected-error @below {{'pp.reshape' op can't be computed one position at a time: it reads what is not known for one position alone}}
+  // expected-error @below {{'pp.reshape' op can't be computed one position at a time: it reads a value that is not known for one position alone}}
   %s = pp.reshape %lse : tensor<2x1x8xf32> to tensor<2x8x1xf32>
   %y = pp.add %x, %s : tensor<2x8x16xf32>, tensor<2x8x1xf32>
   %l = pp.cross_entropy %y, %next : tensor<2x8x16xf32>, tensor<2x8xi32>
@@ -200,7 +200,7 @@ func.func @two_scores(%tokens: tensor<2x8xi32> {pp.input = "tokens"}, %next: ten
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<16x32xf32>
   %x = pp.embedding %w, %tokens : tensor<16x32xf32>, tensor<2x8xi32>
   // Two rows of scores for each token.
-  // expected-error @below {{the model can't generate: it has not one row of scores for each token}}
+  // expected-error @below {{the model can't generate: it does not have one row of scores for each token}}
   %y = pp.reshape %x : tensor<2x8x32xf32> to tensor<2x16x16xf32>
   %l = pp.cross_entropy %y, %next : tensor<2x16x16xf32>, tensor<2x16xi32>
   return %l : tensor<f32>

@@ -37,7 +37,7 @@ func.func @main(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
 
 func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
   %0 = pp.on 0 -> tensor<f32> {
-    // expected-error @below {{'builtin.unrealized_conversion_cast' is no op of a model}}
+    // expected-error @below {{'builtin.unrealized_conversion_cast' is not an op of a model}}
     %1 = builtin.unrealized_conversion_cast %x : tensor<4xf32> to tensor<f32>
     pp.yield %1 : tensor<f32>
   }
@@ -97,7 +97,7 @@ func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
 // -----
 
 func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
-  // expected-error @below {{'builtin.unrealized_conversion_cast' is no op of a model; models are made of pp's model ops, pp.on, func.call and func.return}}
+  // expected-error @below {{'builtin.unrealized_conversion_cast' is not an op of a model; models consist of pp's model ops, pp.on, func.call and func.return}}
   %0 = builtin.unrealized_conversion_cast %x : tensor<4xf32> to tensor<f32>
   return %0 : tensor<f32>
 }
@@ -105,7 +105,7 @@ func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
 // -----
 
 // A plan comes behind phase `model`.
-// expected-error @below {{'pp.plan' is no function; a model's file holds functions only}}
+// expected-error @below {{'pp.plan' is not a function; a model's file holds functions only}}
 pp.plan {batch = 4 : i64, mesh = [#pp.axis<"dp" = 1>], microbatches = 1 : i64, optimizer = "sgd", schedule = "1f1b", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
 func.func @main(%x: tensor<4xf32> {pp.input = "x"}) -> tensor<f32> {
   %0 = pp.reduce sum %x [0] : tensor<4xf32>

@@ -47,17 +47,17 @@
 // SENTAS: error: {{.*}}sends 's0.h' as 'tensor<8xf32>', but it is 'tensor<16xf32>'
 
 // RUN: sed 's/ {gradient_of = @x0}//' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=NEVER
-// NEVER: error: {{.*}}requires a gradient, but none comes back: what is before it on place 0 would not learn
+// NEVER: error: {{.*}}requires a gradient, but none comes back: the ops before it on place 0 would not learn
 
 // RUN: sed 's/ {requires_grad}//' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=UNASKED
 // UNASKED: error: {{.*}}is the gradient of @x0, which requires none
 // UNASKED: note: the value's transfer is here
 
 // RUN: sed 's/gradient_of = @x0/gradient_of = @x9/; s/ {requires_grad}//' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=WHICH
-// WHICH: error: {{.*}}is the gradient of @x9, which is no transfer
+// WHICH: error: {{.*}}is the gradient of @x9, which is not a transfer
 
 // RUN: sed 's/^pp.transfer @x2 .*/pp.transfer @x2 "s0.h" from 0 to 1 stage 0 to 1 {gradient_of = @x0} : tensor<16xf32>/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=WAY
-// WAY: error: {{.*}}does not go the way back of @x0
+// WAY: error: {{.*}}does not go in the opposite direction of @x0
 
 // RUN: sed 's/^!g = .*/!g = tensor<4x4xf32>/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=GRADIENT
 // GRADIENT: error: {{.*}}is of 'tensor<4x4xf32>', but it is the gradient of 'tensor<16xf32>'

@@ -124,7 +124,7 @@ pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64:
   pp.run @s1_F microbatch 0 {x0 = 1 : i64}
   // expected-note @+1 {{the sum is complete here}}
   pp.sum_places #pp.role<loss, "loss"> over [0, 1]
-  // expected-error @+1 {{sums what is summed already}}
+  // expected-error @+1 {{sums a value that is summed already}}
   pp.sum_places #pp.role<loss, "loss"> over [0, 1]
 }
 
@@ -192,7 +192,7 @@ pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64:
   pp.run @s1_F microbatch 0 {x0 = 1 : i64}
   pp.sum_places #pp.role<loss, "loss"> over [0, 1]
 }
-// expected-error @+1 {{is a second one of all places}}
+// expected-error @+1 {{is a second schedule of all places}}
 pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 192, 192>} {
   pp.run @s0_F microbatch 0 {s0.v0 = 0 : i64}
   pp.copy_value @x0 microbatch 0 from slot 0 to slot 1

@@ -156,7 +156,7 @@ pp.schedule 0 attributes {slots = array<i64: 256>} {
   pp.run @p0_N microbatch 0 {}
   // expected-note @+1 {{it is updated here}}
   pp.run @p0_U microbatch 0 {}
-  // expected-error @+1 {{sends @b0 behind its update}}
+  // expected-error @+1 {{sends @b0 after its update}}
   pp.send 0 @to microbatch 0 slot -1
   pp.wait 0
 }
@@ -207,7 +207,7 @@ pp.schedule 1 attributes {slots = array<i64>} {
   pp.run @s1_F microbatch 0 {}
   // expected-note @+1 {{it is read or sent here}}
   pp.send 1 @from microbatch 0 slot -1
-  // expected-error @+1 {{adds to #pp.role<grad, "w">, which is taken already}}
+  // expected-error @+1 {{adds to #pp.role<grad, "w">, which was read or sent already}}
   pp.run @s1_B microbatch 0 {}
   pp.wait 1
 }
@@ -241,7 +241,7 @@ pp.schedule 0 attributes {slots = array<i64: 256>} {
   pp.wait 1
   // expected-note @+1 {{it is read or sent here}}
   pp.run @p0_N microbatch 0 {}
-  // expected-error @+1 {{adds to #pp.role<grad_range, "b0">, which is taken already}}
+  // expected-error @+1 {{adds to #pp.role<grad_range, "b0">, which was read or sent already}}
   pp.run @p0_C microbatch 0 {from = 0 : i64}
   pp.wait 0
   pp.run @p0_U microbatch 0 {}

@@ -53,14 +53,14 @@
 // LATE: note: the sum is complete here
 
 // RUN: sed 's/^  pp.wait 4/&\n  pp.start 5 "all_reduce" over ["dp", "pp"] among [0, 1] channel 1 @b0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TWICE
-// TWICE: error: {{.*}}sums what is summed already
+// TWICE: error: {{.*}}sums a value that is summed already
 // TWICE: note: the sum is complete here
 
 // RUN: sed 's/^\(  pp.start 4 .* channel\) 1/\1 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=CHANNEL
-// CHANNEL: error: {{.*}}is on channel 0, which is that of transfers
+// CHANNEL: error: {{.*}}is on channel 0, which is for transfers
 
 // RUN: sed 's/^  pp.wait 4/&\n  pp.start 5 "all_reduce" over ["dp", "pp"] channel 1 #pp.role<loss, "loss">\n  pp.wait 5/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SHARED
-// SHARED: error: {{.*}}is on channel 1, which is that of another group
+// SHARED: error: {{.*}}is on channel 1, which belongs to another group
 // SHARED: note: that group's start is here
 
 // RUN: sed 's/^  pp.run @F0 microbatch 0.*/  pp.check_counts\n&/; s/^pp.task norm/pp.task prologue on 1 @P(%g: tensor<f32> {pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">}) {\n  pp.return %g : tensor<f32>\n}\n&/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=COUNT
@@ -81,7 +81,7 @@
 // RANGE: error: {{.*}}is of place 2, and the plan has 2
 
 // RUN: sed 's/^pp.schedule 1 /pp.schedule 0 /' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SECOND
-// SECOND: error: {{.*}}is a second one of place 0
+// SECOND: error: {{.*}}is a second schedule of place 0
 // SECOND: note: the first is here
 
 // RUN: sed '/^pp.schedule 1 /,$d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=MISSING

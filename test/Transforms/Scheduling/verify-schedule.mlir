@@ -253,7 +253,7 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 1 {v = 0 : i64}
   pp.run @B microbatch 1 {v = 0 : i64}
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
-  // expected-error @+1 {{sums what is being summed already}}
+  // expected-error @+1 {{sums a value that is being summed already}}
   pp.start 1 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 {}
@@ -308,7 +308,7 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @B microbatch 1 {v = 0 : i64}
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
-  // expected-error @+1 {{waits for what was not started, or twice}}
+  // expected-error @+1 {{waits for an id that was not started or was waited for already}}
   pp.wait 0
   pp.run @N microbatch 0 {}
 }

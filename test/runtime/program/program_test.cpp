@@ -123,7 +123,7 @@ const Wrong wrongs[] = {
     {"/parameters/0/trained", "1",
      "parameters[0].trained is not true or false"},
     {"/parameters/0/places", "[]",
-     "parameters[0].places is empty: nobody holds the parameter"},
+     "parameters[0].places is empty: no place holds the parameter"},
     {"/parameters/0/places/0", "1",
      "parameters[0].places[0] is 1, not in [0, 0]"},
     {"/stages/0/place", "1", "stages[0].place is 1, not in [0, 0]"},
@@ -133,7 +133,7 @@ const Wrong wrongs[] = {
     {"/counts/0/type", "\"i1\"",
      "counts[0].type is not one of f32, f64, i32, i64"},
     {"/matmuls/0/a/strides", "[0, 1]",
-     "matmuls[0].a.strides has not four strides"},
+     "matmuls[0].a.strides does not have four strides"},
     {"/matmuls/0/c_type", "\"bf16\"",
      "matmuls[0] ('forward') cannot be computed: C must have the type of A "
      "and B, or f32 where they are bf16"},
@@ -150,7 +150,7 @@ const Wrong wrongs[] = {
      "places[0].actions[5].op is 'all_gather', not one of all_reduce, send, "
      "recv"},
     {"/places/0/actions/5/axes/0", "\"tp\"",
-     "places[0].actions[5].axes[0] is 'tp', which the mesh has not"},
+     "places[0].actions[5].axes[0] is 'tp', which the mesh does not have"},
     {"/places/0/actions/5/scratch", "",
      "places[0].actions[5].scratch is missing"},
     {"/places/0/actions/6/id", "4",
@@ -324,10 +324,11 @@ TEST(Generation, Refused) {
 TEST(Generation, IsOfOneRank) {
   json document = least_squares::program(2, 1);
   document["generation"] = follow_sum::program()["generation"];
-  EXPECT_EQ(errorOf(document),
-            "program: generation stands in a program that is not one rank's "
-            "for a batch of 1; the executable does not fit its runtime: "
-            "compile it again");
+  EXPECT_EQ(
+      errorOf(document),
+      "program: generation is in a program that is not for one rank and a "
+      "batch of 1; the executable does not fit its runtime: "
+      "compile it again");
 }
 
 class GenerationErrors : public testing::TestWithParam<Wrong> {};

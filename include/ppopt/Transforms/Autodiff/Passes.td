@@ -6,14 +6,17 @@
 include "mlir/Pass/PassBase.td"
 
 def Autodiff : Pass<"pp-autodiff", "::mlir::ModuleOp"> {
-  let summary = "Adds the backward ops and the updates of the parameters that learn";
+  let summary = "Adds the backward ops and the gradients of the parameters that learn";
   let description = [{
-    Reverse mode, from the loss up to the parameters and the detaches; what needs no gradient gets none. Consumes every
-    `pp.detach`. Runs once. The gradient of a parameter is added by a `pp.add_grad` in the backward region that computes it. A trained
-    parameter that can receive no gradient is warned about with the reason and has none.
+    Reverse mode, from the loss to the parameters and the detaches. A value that needs no gradient
+    gets none. Every `pp.detach` is consumed. Runs once. A `pp.add_grad` adds the gradient of a
+    parameter, in the backward region that computes it. The pass warns about a trained parameter
+    that can receive no gradient, with the reason; that parameter has no gradient.
 
     ```mlir
-    %l, %h = pp.place 0 stage 0 -> ... { ... }       // yields what the backward reads
+    %l = pp.place 0 stage 0 -> ... { ... }           // before
+
+    %l, %h = pp.place 0 stage 0 -> ... { ... }       // after: yields what the backward reads
     pp.place 0 stage 0 backward {
       ...
       pp.add_grad %w, %dw : tensor<4x4xf32>
@@ -23,19 +26,21 @@ def Autodiff : Pass<"pp-autodiff", "::mlir::ModuleOp"> {
 }
 
 def SinkLoss : Pass<"pp-sink-loss", "::mlir::ModuleOp"> {
-  let summary = "Moves the last matmul and what follows it, up to the loss, into the backward";
+  let summary = "Moves the last matmul before the loss, and the ops after it, into the backward";
   let description = [{
-    Of the stage that makes the loss: a matmul (two operands are summed over a loop of both) behind which stands no other, and the ops behind
-    it, if they reach nothing but the loss and the backward of their stage. Training computes them where their gradient is computed, so
-    that they are no values between tasks; evaluation in a region of its own. The entry then returns the loss of evaluation, and that of training.
-    Where nothing learns, it changes nothing.
+    Applies to the stage that makes the loss. A matmul is an op that sums two operands over a loop
+    of both; a last matmul is one that no other matmul follows. It moves, with the ops after it, if
+    only the loss and the backward of their stage read what they compute. Training then computes
+    them where their gradient is computed, so that they are not values between tasks. Evaluation
+    computes them in a region of its own. Afterwards the entry returns the loss of evaluation and
+    the loss of training. Where nothing learns, the pass changes nothing.
 
     ```mlir
-    %f:2 = pp.place 0 stage 0 { %z = pp.matmul %h, %w ... pp.yield %loss, %z }   // before
+    %f:2 = pp.place 0 stage 0 { %z = pp.matmul %h, %w ... pp.yield %loss, %z }       // before
     %b = pp.place 0 stage 0 backward { ... %f#1 ... }
     return %f#0
 
-    %f = pp.place 0 stage 0 { ... pp.yield %h }                                  // after
+    %f = pp.place 0 stage 0 { ... pp.yield %h }                                      // after
     %e = pp.place 0 stage 0 evaluation { %z = pp.matmul %f, %w ... pp.yield %loss }
     %b:2 = pp.place 0 stage 0 backward { %z = pp.matmul %f, %w ... }
     return %e, %b#1

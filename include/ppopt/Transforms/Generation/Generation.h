@@ -1,4 +1,4 @@
-//===- Generation.h - What a program that generates is made of ------------===//
+//===- Generation.h - Attributes and inputs of a program that generates ---===//
 
 #ifndef PPOPT_TRANSFORMS_GENERATION_GENERATION_H
 #define PPOPT_TRANSFORMS_GENERATION_GENERATION_H
@@ -7,13 +7,13 @@
 
 namespace mlir::pp {
 
-/// On arguments and results of the entry that pp-make-generator leaves: what
-/// the task's will be.
+/// On arguments and results of the entry that pp-make-generator leaves: the
+/// role that they will have in the task.
 inline constexpr llvm::StringLiteral kRoleAttr = "pp.role";
-/// On its inputs: their values are in [0, range).
+/// On inputs of that entry: the values are in [0, range).
 inline constexpr llvm::StringLiteral kRangeAttr = "pp.range";
 
-/// Its inputs: one token, and the number of tokens in front of it.
+/// The inputs of that entry: one token, and the number of tokens before it.
 inline constexpr llvm::StringLiteral kTokenInput = "token";
 inline constexpr llvm::StringLiteral kPositionInput = "position";
 

@@ -1,4 +1,4 @@
-//===- Decompose.h - Replaces ops by what they are made of ----------------===//
+//===- Decompose.h - Replaces composite ops ---------------------*- C++ -*-===//
 
 #ifndef PPOPT_TRANSFORMS_MODEL_DECOMPOSE_H
 #define PPOPT_TRANSFORMS_MODEL_DECOMPOSE_H
@@ -7,8 +7,8 @@
 
 namespace mlir::pp {
 
-/// Replaces all ops under `root` that decompose at `when`, and what they
-/// decompose into, until none is left.
+/// Decomposes all ops under `root` that decompose at `when`, and the ops that
+/// they decompose into, until none is left.
 LogicalResult decomposeAll(Operation *root, DecomposeAt when);
 
 } // namespace mlir::pp

@@ -8,20 +8,21 @@
 
 namespace mlir::pp {
 
-/// Name of a model input: an attribute of an entry's argument.
+/// The name of a model input: an attribute of an entry argument.
 inline constexpr llvm::StringLiteral kInputAttr = "pp.input";
-/// How many tokens later than the window's first an input of tokens begins.
+/// The number of tokens by which an input starts after the first token of the
+/// window.
 inline constexpr llvm::StringLiteral kShiftAttr = "pp.shift";
 
-/// The one function that no other calls. Emits an error where there is none or
-/// more than one.
+/// Returns the one function that no other function calls. Emits an error if
+/// there is none or more than one.
 FailureOr<func::FuncOp> findEntry(ModuleOp module);
 
-/// The module's plan. Emits an error where there is none: passes behind phase
-/// `placed` need it.
+/// Returns the module's plan. Emits an error if there is none: passes after
+/// phase `placed` need it.
 FailureOr<PlanOp> findPlan(ModuleOp module);
 
-/// "model.mlir:3:8"; empty if the location is in no file.
+/// Returns "model.mlir:3:8", or an empty string if the location is in no file.
 std::string spellSource(Location loc);
 
 } // namespace mlir::pp

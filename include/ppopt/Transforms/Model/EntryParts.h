@@ -12,8 +12,8 @@ namespace mlir::pp {
 /// The regions of one stage.
 struct StageParts {
   int64_t stage, place;
-  PlaceOp forward, backward; ///< the latter null where nothing learns
-  /// Of the stage that makes the loss, if training makes it in the backward.
+  PlaceOp forward, backward; ///< backward is null where nothing learns
+  /// In the stage that makes the loss, if training makes it in the backward.
   PlaceOp evaluation;
 
   Block *getForwardBlock() { return &forward.getBody().front(); }
@@ -25,40 +25,43 @@ struct EntryParts {
   func::FuncOp entry;
   SmallVector<StageParts> stages; ///< by number
   SmallVector<CopyOp> copies;
-  Value loss; ///< within its stage
-  /// The loss of training, if a backward region makes it; `loss` is then that
-  /// of evaluation. Else null.
+  Value loss; ///< inside its stage
+  /// The loss of training, if a backward region makes it; `loss` is then the
+  /// loss of evaluation. Null otherwise.
   Value trainingLoss;
 
   Block *getBlock() { return &entry.getBody().front(); }
-  /// The stage one of whose regions the block is; null for others.
+  /// Returns the stage that `block` is a region of, or null.
   StageParts *getStageOf(Block *block);
-  /// The region that hands on what a copy brings: the one that makes it, or one
-  /// that only passes it on.
+  /// Returns the region that yields the value of a copy: the one that makes it,
+  /// or one that only passes it on.
   Block *getSender(CopyOp copy);
-  /// Whether the forward of `stage` makes the loss: it is made there, or no
-  /// region makes it (a constant one, or one that was scaled outside), and the
-  /// stage is the last.
+  /// Returns whether the forward of `stage` makes the loss. It does if it
+  /// contains the loss, or if no region makes the loss (a constant, or a value
+  /// scaled outside) and the stage is the last.
   bool makesLoss(StageParts &stage);
 };
 
-/// Emits an error where the entry is not in phase train.
+/// Splits an entry into its parts. Emits an error if it is not in phase train.
 FailureOr<EntryParts> findParts(func::FuncOp entry);
 
-/// Puts values in the order of the program.
+/// Sorts values into program order.
 void sortByPosition(func::FuncOp entry, llvm::SetVector<Value> &values);
 
-/// The place with results for all that its region yields now; replaces it.
-/// Results that have uses keep their number.
+/// Replaces a place by one with results for everything that its region yields
+/// now. Results that have uses keep their number.
 PlaceOp yieldAll(PlaceOp place);
 
-/// The same, after the region yields too what is read of it outside directly.
+/// Like yieldAll, after making the region yield its values that are read
+/// directly outside of it.
 PlaceOp yieldWhatIsRead(PlaceOp place);
 
-/// The value inside a region that a place's result stands for; else itself.
+/// Returns the value that a place's region yields for its result; other values
+/// are returned unchanged.
 Value throughPlace(Value value);
 
-/// The same, through copies too: what the value is, wherever.
+/// Like throughPlace, but looks through copies too: returns where the value is
+/// made.
 Value throughCopies(Value value);
 
 } // namespace mlir::pp

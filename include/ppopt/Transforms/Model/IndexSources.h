@@ -1,4 +1,4 @@
-//===- IndexSources.h - Where the values that index come from -------------===//
+//===- IndexSources.h - Where index values come from ------------*- C++ -*-===//
 
 #ifndef PPOPT_TRANSFORMS_MODEL_INDEXSOURCES_H
 #define PPOPT_TRANSFORMS_MODEL_INDEXSOURCES_H
@@ -9,22 +9,22 @@
 
 namespace mlir::pp {
 
-/// On an op that indexes by what is computed from inputs: its task checks that
+/// On an op that indexes by values computed from inputs: its task checks them
 /// (docs/faults.md).
 inline constexpr llvm::StringLiteral kCheckIdsAttr = "pp.check_ids";
 
-/// The elements that `value` consists of, unchanged, in what views, casts to
-/// wider integers, regions and copies take them from. Ends at whatever computes
-/// them.
+/// Returns the elements that `value` takes unchanged from other values, looking
+/// through views, casts to wider integers, regions and copies. Stops at the op
+/// that computes them.
 SmallVector<ElementBox> findIndexSources(Value value);
 
-/// "pp.embedding at model.mlir:3:8".
+/// Returns "pp.embedding at model.mlir:3:8".
 std::string describeSource(Operation *op);
 
-/// Finds out for every op of the entry that indexes where its ids come from.
-/// Those of inputs are given to `checkInput`, which says whether the runtime
-/// will check them there; constants and positions are checked here, with an
-/// error. An op of which other ids are left is marked with kCheckIdsAttr.
+/// Finds the source of the ids of every op of the entry that indexes. Passes
+/// ids of inputs to `checkInput`, which returns whether the runtime will check
+/// them. Checks constants and positions here and emits an error if they are out
+/// of range. Marks an op that reads any other ids with kCheckIdsAttr.
 LogicalResult markComputedIds(
     func::FuncOp entry,
     llvm::function_ref<bool(Operation *op, BlockArgument input,

@@ -8,19 +8,28 @@ include "mlir/Pass/PassBase.td"
 def VerifyModel : Pass<"pp-verify-model", "::mlir::ModuleOp"> {
   let summary = "Checks that the module is a model";
   let description = [{
-    Holds afterwards, or an error says what to change: there is one entry, the function that no other calls; parameters are in it only,
-    with unique names; its arguments are inputs with unique names and one first dimension, the batch; its result is the loss, one
-    float; no function calls itself; all ops are of `pp` or `func`; no tensor is empty.
+    Afterwards the following holds; otherwise an error says what to change:
+
+    - There is one entry: the function that no other function calls.
+    - Parameters are in the entry only and have unique names.
+    - The arguments of the entry are inputs with unique names and one first dimension, the batch.
+    - The result of the entry is the loss, one float.
+    - No function calls itself.
+    - All ops are of `pp` or `func`.
+    - No tensor is empty.
+
+    Changes nothing.
   }];
-  let options = [Option<"entry", "entry", "std::string", /*default=*/"\"\"", "the entry's name, where several functions are not called">];
+  let options = [Option<"entry", "entry", "std::string", /*default=*/"\"\"", "the entry's name, if several functions are not called">];
 }
 
 def InlineCalls : Pass<"pp-inline-calls", "::mlir::ModuleOp"> {
   let summary = "Inlines the functions that the entry calls";
   let description = [{
-    Afterwards the entry is the only function. A location keeps the chain of calls. Each `pp.dropout` gets a
-    `stream`: a hash of its call path, so that two calls of one layer draw differently and every plan draws the same. What a call
-    returned is marked by `pp.checkpoint`: functions are layers.
+    Afterwards the entry is the only function. A location keeps the chain of calls. Each
+    `pp.dropout` gets a `stream`, a hash of its call path: two calls of one layer draw differently,
+    and every plan draws the same. `pp.checkpoint` marks the results of each call, because functions
+    are layers.
 
     ```mlir
     %y = call @layer(%x, %w)       // before
@@ -32,22 +41,29 @@ def InlineCalls : Pass<"pp-inline-calls", "::mlir::ModuleOp"> {
 
 def InsertPlan : Pass<"pp-insert-plan", "::mlir::ModuleOp"> {
   let summary = "Writes the plan's options into the module as a pp.plan";
-  let description = "The batch is the model's. `pp.checkpoint` stays only where the plan's `recompute` is layer, and is folded into its operand elsewhere.";
+  let description = [{
+    The batch is the model's. If the plan's `recompute` is layer, `pp.checkpoint` stays; otherwise
+    it is folded into its operand.
+
+    ```mlir
+    pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, ...}   // after
+    ```
+  }];
   let options = [
     Option<"mesh", "mesh", "std::string", /*default=*/"\"dp=1\"", "axes, major to minor: dp=2">,
-    Option<"microbatches", "microbatches", "int64_t", /*default=*/"1", "microbatches of a step">,
+    Option<"microbatches", "microbatches", "int64_t", /*default=*/"1", "microbatches per step">,
     Option<"schedule", "schedule", "std::string", /*default=*/"\"1f1b\"", "the schedule's name">,
     Option<"table", "table", "std::string", /*default=*/"\"\"", "the schedule itself, as CSV, where its name is table">,
-    ListOption<"stagePlaces", "stage-places", "int64_t", "the place of each piece of the model; none: one piece a place">,
+    ListOption<"stagePlaces", "stage-places", "int64_t", "the place of each piece of the model; none: one piece per place">,
     Option<"launch", "launch", "std::string", /*default=*/"\"ranks\"", "ranks or local">,
     Option<"tied", "tied", "std::string", /*default=*/"\"sum\"", "sum or owner">,
     Option<"recompute", "recompute", "std::string", /*default=*/"\"cheap\"", "none, cheap or layer">,
     Option<"precision", "precision", "std::string", /*default=*/"\"model\"", "model or bf16">,
-    Option<"deviceMemory", "device-memory", "int64_t", /*default=*/"0", "bytes that a rank has; 0: no limit">,
+    Option<"deviceMemory", "device-memory", "int64_t", /*default=*/"0", "memory of a rank in bytes; 0: no limit">,
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"", "sgd, adam or adamw">,
     Option<"nesterov", "nesterov", "bool", /*default=*/"false", "Nesterov momentum, with sgd">,
     Option<"target", "target", "std::string", /*default=*/"\"cpu\"", "cpu">,
-    Option<"threads", "threads", "int64_t", /*default=*/"1", "threads of a rank">,
+    Option<"threads", "threads", "int64_t", /*default=*/"1", "threads per rank">,
     Option<"cpu", "cpu", "std::string", /*default=*/"\"x86-64-v3\"", "the CPU, as LLVM names it">,
     Option<"features", "features", "std::string", /*default=*/"\"\"", "its features, as LLVM spells them">];
 }
@@ -55,8 +71,8 @@ def InsertPlan : Pass<"pp-insert-plan", "::mlir::ModuleOp"> {
 def DecomposeModel : Pass<"pp-decompose-model", "::mlir::ModuleOp"> {
   let summary = "Replaces compositions that have no gradient of their own";
   let description = [{
-    Runs while shapes are global: the count of a mean is that of the global batch. Afterwards every op is
-    differentiable, or carries no gradient.
+    Runs while shapes are global: the count of a mean is that of the global batch. Afterwards every
+    op is differentiable or carries no gradient.
 
     ```mlir
     %l = pp.mse %x, %y : tensor<8x4xf32>, tensor<8x4xf32>      // before
@@ -72,11 +88,15 @@ def DecomposeModel : Pass<"pp-decompose-model", "::mlir::ModuleOp"> {
 def MixPrecision : Pass<"pp-mix-precision", "::mlir::ModuleOp"> {
   let summary = "With the plan's precision bf16: matmuls and attention take bf16, all else stays f32";
   let description = [{
-    Inserts casts in front of and behind the ops that do FLOPs of matmuls, themselves or by what they decompose into. What such an op gives is bf16, and so
-    is a value that only such ops read, directly or through element ops: those are written, saved and read in bf16. An element op all of whose
-    operands are bf16 is a bf16 op; any other op computes in f32, from bf16 operands cast up. Parameters stay f32, the masters: each use
-    that wants bf16 casts. Runs before places are chosen, so that every plan rounds the same values, and before differentiation, so that gradients
-    have the types of their values: the adjoint of a cast is the cast back. A model that computes in f64 is refused; with another precision nothing changes.
+    Inserts casts before and after the ops that do matmul FLOPs, themselves or through the ops they
+    decompose into. The result of such an op is bf16. A value that only such ops read, directly or
+    through element ops, is bf16 too: it is written, saved and read in bf16. An element op whose
+    operands are all bf16 computes in bf16; any other op computes in f32 and casts bf16 operands up.
+    Parameters stay f32, as master weights: each use that wants bf16 casts.
+
+    The pass runs before places are chosen, so that every plan rounds the same values, and before
+    differentiation, so that a gradient has the type of its value: the adjoint of a cast is the cast
+    back. It rejects a model that computes in f64. With another precision it changes nothing.
 
     ```mlir
     %m = pp.matmul %x, %w : tensor<4x8xf32>, tensor<8x8xf32>                 // before

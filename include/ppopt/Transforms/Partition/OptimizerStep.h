@@ -1,4 +1,4 @@
-//===- OptimizerStep.h - The tasks of a place at a step's end -------------===//
+//===- OptimizerStep.h - The tasks of a place at the end of a step --------===//
 
 #ifndef PPOPT_TRANSFORMS_PARTITION_OPTIMIZERSTEP_H
 #define PPOPT_TRANSFORMS_PARTITION_OPTIMIZERSTEP_H
@@ -8,17 +8,17 @@
 namespace mlir::pp {
 
 /// Builds the task @pP_N of a place: the sum of the squares of the gradients in
-/// the buckets that it owns, in f64. None where it owns none.
+/// the buckets that it owns, in f64. Builds none if it owns none.
 void buildNormTask(int64_t place, ArrayRef<BucketOp> buckets,
                    OpBuilder &builder);
 
-/// Builds the task @pP_C_<bucket> of a borrowed bucket's owner: adds the
+/// Builds the task @pP_C_<bucket> of the owner of a borrowed bucket: adds the
 /// gradients that the transfers bring.
 void buildCollectTask(BucketOp bucket, ArrayRef<TransferOp> transfers,
                       OpBuilder &builder);
 
 /// Builds the task @pP_U_<bucket> of a place: one step of the plan's optimizer
-/// on the bucket's ranges.
+/// on the ranges of the bucket.
 void buildUpdateTask(PlanOp plan, int64_t place, BucketOp bucket,
                      OpBuilder &builder);
 

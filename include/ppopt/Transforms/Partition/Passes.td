@@ -6,49 +6,97 @@
 include "mlir/Pass/PassBase.td"
 
 def ReadThroughViews : Pass<"pp-read-through-views", "::mlir::ModuleOp"> {
-  let summary = "Lets backwards read what attention computes as the forward goes on with it";
+  let summary = "Makes the backward read results of attention under the views that the forward uses";
   let description = [{
-    Where a backward region reads what attention computes, and the forward goes on with that value under views alone (heads merged into rows), the
-    backward reads the value under these views, and undoes them. `pp-split-tasks` then saves it once, as it lies in memory anyway.
+    Applies where a backward region reads a result of attention and the forward uses that result
+    through views alone (heads merged into rows). The backward then reads the value under these
+    views and undoes them. `pp-split-tasks` saves the value once, in the layout that the forward
+    needs anyway.
 
     ```mlir
-    %f:2 = pp.place 0 stage 0 { %a, %s = pp.attention ... pp.yield %y, %a }       // before
+    %f:2 = pp.place 0 stage 0 { %a, %s = pp.attention ... pp.yield %y, %a }          // before
     pp.place 0 stage 0 backward { ... %f#1 ... }
 
-    %f:3 = pp.place 0 stage 0 { %a, %s = pp.attention ... %t = pp.transpose %a [0, 2, 1, 3] ... pp.yield %y, %a, %t }   // after
+    %f:3 = pp.place 0 stage 0 {                                                      // after
+      %a, %s = pp.attention ...
+      %t = pp.transpose %a [0, 2, 1, 3] ...
+      pp.yield %y, %a, %t
+    }
     pp.place 0 stage 0 backward { %u = pp.transpose %f#2 [0, 2, 1, 3] ... %u ... }
     ```
   }];
 }
 
 def SplitTasks : Pass<"pp-split-tasks", "::mlir::ModuleOp"> {
-  let summary = "Cuts the entry into isolated tasks";
+  let summary = "Splits the entry into isolated tasks";
   let description = [{
-    Per stage: prologue (what must be known over the whole batch before the first forward), forward, backward. What the backward reads of
-    the forward is a saved value, or computed again right before its first use. The plan's `recompute` says what is: none (views and constants only), cheap (what follows
-    from saved values, parameters or inputs at no more than an elementwise cost) or layer (all but what `pp.checkpoint` marks and what the stage is given). Each `pp.add_grad`
-    becomes an accumulation, in place over microbatches. No `pp.checkpoint` is left.
+    Before: the entry on local shapes. After: for each stage a prologue (the values that the first
+    forward needs over the whole batch), a forward and a backward. A value of the forward that the
+    backward reads is saved, or computed again right before its first use. The plan's `recompute`
+    says which values are computed again:
+
+    - none: views and constants only.
+    - cheap: values that follow from saved values, parameters or inputs at no more than an
+      elementwise cost.
+    - layer: everything except the values that `pp.checkpoint` marks and those that the stage is
+      given.
+
+    Each `pp.add_grad` becomes an accumulation, in place over microbatches. No `pp.checkpoint` is
+    left.
+
+    ```mlir
+    %f:2 = pp.place 0 stage 0 { %m = pp.matmul %x, %w ... pp.yield %loss, %m }       // before
+    pp.place 0 stage 0 backward { ... %f#1 ... pp.add_grad %w, %dw : tensor<2x3xf32> }
+
+    pp.task forward stage 0 @s0_F(...)                                               // after
+        -> (tensor<f32> {pp.role = #pp.role<loss, "loss">},
+            tensor<2x3xf32> {pp.role = #pp.role<saved, "s0.v0">}) { ... }
+    pp.task backward stage 0 @s0_B(%m: tensor<2x3xf32> {pp.role = #pp.role<saved, "s0.v0">}, ...)
+        -> (tensor<2x3xf32> {pp.role = #pp.role<grad, "w">}) { ... pp.accumulate ... }
+    ```
   }];
 }
 
 def FormBuckets : Pass<"pp-form-buckets", "::mlir::ModuleOp"> {
   let summary = "Orders parameters into buckets and adds the norm and update tasks";
   let description = [{
-    Parameters that learn are ordered by when their gradient is ready, in buckets of one type, one treatment by weight decay and one set of
-    places that hold them; each bucket's range is padded so that dp divides it. The update is one elementwise task for each bucket and place, on
-    flat ranges. The norm task of a place sums the squares of what it owns: of each bucket that it is the first place of. Where the plan's `tied` is owner, that
-    place alone updates a bucket that several hold; to each other go transfers of the step, and a `collect` task adds the gradients that come back.
+    Parameters that learn are ordered by when their gradient is ready. All parameters of a bucket
+    have one type, one treatment by weight decay and one set of places that hold them. The range of
+    each bucket is padded so that dp divides it. There is one elementwise update task per bucket and
+    place, on flat ranges. The norm task of a place sums the squares of the gradients that the place
+    owns: those of each bucket whose first place it is.
+
+    If the plan's `tied` is owner and several places hold a bucket, its first place alone updates
+    it. Transfers of the step bring the parameters to each other place and the gradients back. A
+    `collect` task of the owner adds the gradients that come back.
+
+    ```mlir
+    pp.bucket @b0 {elements = 64 : i64, offsets = array<i64: 0>, params = ["w"], ...}
+    pp.task norm @p0_N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}, ...) ...
+    pp.task update @p0_U_b0(...) ...
+    pp.transfer @b0_to_1 "b0" from 0 to 1 stage 0 to 1 {requires_grad, step} : tensor<64xf32>
+    pp.transfer @b0_from_1 "b0" from 1 to 0 stage 1 to 0 {gradient_of = @b0_to_1, step} ...
+    pp.task collect @p0_C_b0(%r: tensor<64xf32> {pp.role = #pp.role<received, "b0_from_1">}, ...)
+    ```
   }];
-  let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"26214400", "a bucket is closed when it reaches so many bytes">];
+  let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"26214400", "a bucket is closed when it reaches this many bytes">];
 }
 
 def VerifyTasks : Pass<"pp-verify-tasks", "::mlir::ModuleOp"> {
-  let summary = "Checks that every task takes what its place can supply";
+  let summary = "Checks that each place can supply what its tasks take";
   let description = [{
-    A saved value is made by one task, and taken by tasks of the same place; a received one comes by a transfer to the place; parameters, gradients
-    and ranges are of what the place holds; a count is computed by one prologue; all tasks of a stage are on one place; types agree. A
-    transfer sends a saved value of its place; it requires a gradient exactly where some transfer is its gradient, of the same type, the way back.
-    A transfer of the step is between a bucket's owner and a place that borrows it, and what comes back is added by a task. Changes nothing.
+    - A saved value is made by one task and taken by tasks of the same place.
+    - A received value comes by a transfer to the place.
+    - The place holds the parameters, gradients and ranges that its tasks take.
+    - One prologue computes a count.
+    - All tasks of a stage are on one place.
+    - Types agree.
+    - A transfer sends a saved value of its place. It requires a gradient if and only if another
+      transfer brings its gradient back, with the same type, in the opposite direction.
+    - A transfer of the step connects the owner of a bucket and a place that borrows it; a task adds
+      the gradients that come back.
+
+    Changes nothing.
   }];
 }
 

@@ -1,4 +1,4 @@
-//===- Recompute.h - What a backward computes again -----------------------===//
+//===- Recompute.h - The cost of recomputation ------------------*- C++ -*-===//
 
 #ifndef PPOPT_TRANSFORMS_PARTITION_RECOMPUTE_H
 #define PPOPT_TRANSFORMS_PARTITION_RECOMPUTE_H
@@ -7,7 +7,7 @@
 
 namespace mlir::pp {
 
-/// On a task, the FLOPs of the matmuls of the forward that it computes again.
+/// On a task: the FLOPs of the forward's matmuls that it computes again.
 inline constexpr llvm::StringLiteral kRecomputedAttr = "pp.recomputed_flops";
 
 } // namespace mlir::pp

@@ -9,42 +9,42 @@
 
 namespace mlir::pp {
 
-/// On an argument of a prologue: it counts targets, and zero skips the step.
+/// On an argument of a prologue that counts targets: a zero skips the step.
 inline constexpr llvm::StringLiteral kCountAttr = "pp.count";
 
-/// On an argument of role `check`: what the ids may be that it is about.
+/// On an argument of role `check`: the range that its ids must be in.
 inline constexpr llvm::StringLiteral kIdRangeAttr = "pp.id_range";
 
-/// Builds a pp.task at the insertion point of a builder; arguments and results
-/// are added as they are found to be needed.
+/// Builds a pp.task at the insertion point of a builder. Arguments and results
+/// are added as the body turns out to need them.
 class TaskBuilder {
 public:
-  /// `loss`: the type of the loss, if there is one.
+  /// `loss` is the type of the loss, if there is one.
   TaskBuilder(OpBuilder &builder, StringRef name, TaskKind kind, int64_t stage,
               int64_t place, Location loc, Type loss = {});
 
-  /// A new argument of a role that the task has not yet.
+  /// Adds an argument of a role that the task does not have yet.
   Value addArgument(RoleAttr role, Type type, Location loc);
-  /// The argument of a role; added if there is none.
+  /// Returns the argument of a role; adds it if there is none.
   Value getArgument(RoleAttr role, Type type, Location loc);
   void addResult(RoleAttr role, Value value);
   /// Adds `value` to the accumulator of a role: an argument and a result tied
-  /// to it, in f32 where the value is bf16. May be called more than once for a
+  /// to it, in f32 if the value is bf16. May be called more than once for a
   /// role.
   void accumulate(RoleAttr role, Value value);
 
-  /// What stands for a value of outside; null if nothing does.
+  /// Returns the value in the task for a value outside, or null.
   Value lookup(Value outer) const { return mapping.lookupOrNull(outer); }
   void map(Value outer, Value inner) { mapping.map(outer, inner); }
-  /// Clones an op of outside; `resolve` gives the value that stands in the map
-  /// for an operand.
+  /// Clones an op from outside; `resolve` returns the mapped value for an
+  /// operand.
   void clone(Operation *op, llvm::function_ref<Value(Value)> resolve);
-  /// The builder inside the body.
+  /// Returns the builder inside the body.
   OpBuilder &getBuilder() { return inner; }
-  /// Number of ops so far.
+  /// Returns the number of ops so far.
   unsigned size() const { return ops; }
 
-  /// Checks computed ids, sets the signature and the return.
+  /// Checks computed ids and sets the signature and the return.
   TaskOp finish();
 
 private:
@@ -55,7 +55,7 @@ private:
   IRMapping mapping;
   SmallVector<RoleAttr> argRoles, resultRoles;
   SmallVector<Value> results;
-  /// Of arguments of role `check`, by their number.
+  /// The id ranges of arguments of role `check`, with argument numbers.
   SmallVector<std::pair<unsigned, IdRangeAttr>> checks;
   unsigned ops = 0;
 };

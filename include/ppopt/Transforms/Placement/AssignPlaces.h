@@ -1,4 +1,4 @@
-//===- AssignPlaces.h - Which op runs where -------------------------------===//
+//===- AssignPlaces.h - Assigns ops to places -------------------*- C++ -*-===//
 
 #ifndef PPOPT_TRANSFORMS_PLACEMENT_ASSIGNPLACES_H
 #define PPOPT_TRANSFORMS_PLACEMENT_ASSIGNPLACES_H
@@ -9,28 +9,28 @@
 
 namespace mlir::pp {
 
-/// The ops of an entry without marks, in groups: a group is a place, or a piece
+/// The ops of an entry without marks, in groups. A group is a place, or a piece
 /// of a cut by cost.
 struct Placement {
-  /// Ops that run once, in program order.
-  /// Not among them: parameters, and leaves, which follow from inputs and
-  /// constants by cheap ops alone and are computed wherever they are read.
+  /// Ops that run once, in program order. Parameters are not included, nor are
+  /// leaves: ops that follow from inputs and constants by cheap ops alone and
+  /// are computed wherever they are read.
   SmallVector<Operation *> ops;
   DenseMap<Operation *, unsigned> groupOf;
-  SmallVector<int64_t> placeOf; ///< of each group
+  SmallVector<int64_t> placeOf; ///< the place of each group
 };
 
-/// Places of ops, by the marks that held for them.
+/// The place of each marked op.
 using Marks = DenseMap<Operation *, int64_t>;
 
-/// Moves all ops out of the entry's pp.on regions. Of nested marks the
-/// innermost holds. Emits an error where a place is not in [0, places).
+/// Moves all ops out of the entry's pp.on regions. The innermost of nested
+/// marks applies. Emits an error if a place is not in [0, places).
 FailureOr<Marks> dissolveMarks(func::FuncOp entry, int64_t places);
 
-/// Gives every op that is no leaf a group. Marked ops have that of their place;
-/// unmarked ones follow the latest of their operands, else their first user.
-/// Without marks the ops are cut by cost into the plan's pieces. Emits an error
-/// where a place would be empty.
+/// Assigns a group to every op that is not a leaf. A marked op gets the group
+/// of its place; an unmarked op follows the latest of its operands, else its
+/// first user. Without marks the ops are cut by cost into the plan's pieces.
+/// Emits an error if a place would be empty.
 FailureOr<Placement> assignPlaces(func::FuncOp entry, PlanOp plan,
                                   const Marks &marks);
 

@@ -8,10 +8,13 @@ include "mlir/Pass/PassBase.td"
 def PlaceOps : Pass<"pp-place-ops", "::mlir::ModuleOp"> {
   let summary = "Puts every op of the entry into a stage on a place";
   let description = [{
-    Ops that `pp.on` marks run on that place; an unmarked op follows the latest of its operands, else its first user. Where nothing is
-    marked, the ops are cut by cost into the plan's pieces. Of the ops of a place (or a piece) as few stages are formed as leave no cycle.
-    On each edge that crosses places stands a `pp.copy`, one for each value and destination. Parameters stand outside, once for
-    each place that uses them; what follows cheaply from inputs and constants stands in every stage that reads it. In a mesh without an axis
+    An op that `pp.on` marks runs on that place. An unmarked op follows the latest of its operands,
+    else its first user. If nothing is marked, the ops are cut by cost into the plan's pieces. The
+    ops of a place (or a piece) form the fewest stages that leave no cycle.
+
+    Afterwards a `pp.copy` is on each edge that crosses places, one per value and destination.
+    Parameters are outside the regions, one per place that uses them. A value that follows cheaply
+    from inputs and constants is computed in every stage that reads it. In a mesh without an axis
     `pp` all ops are on place 0, whatever the marks say.
 
     ```mlir

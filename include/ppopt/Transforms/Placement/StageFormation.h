@@ -9,7 +9,7 @@
 
 namespace mlir::pp {
 
-/// Nodes of an acyclic graph, each of one group (a place, or a chunk of one).
+/// Nodes of an acyclic graph, each in one group (a place, or a chunk of one).
 struct GroupedGraph {
   /// In topological order: an edge goes from a smaller node to a larger one.
   std::vector<int> groupOf;
@@ -17,16 +17,17 @@ struct GroupedGraph {
 };
 
 struct Stages {
-  std::vector<int> stageOf; ///< of each node
-  std::vector<int> groupOf; ///< of each stage, in topological order
-  /// No number of stages is smaller. False where the search was given up.
+  std::vector<int> stageOf; ///< the stage of each node
+  std::vector<int> groupOf; ///< the group of each stage, in topological order
+  /// Whether no smaller number of stages exists. False if the search was
+  /// stopped.
   bool isFewest = true;
 };
 
-/// Cuts the groups into stages: all edges go from a stage to itself or a later
-/// one. Their number is the smallest there is, if `maxStates` states of the
-/// search suffice to know it; else that of a greedy choice. Of equally many,
-/// lower groups stand first.
+/// Cuts the groups into stages so that every edge goes from a stage to itself
+/// or a later one. The number of stages is the smallest possible if `maxStates`
+/// states of the search suffice to prove it, else that of a greedy choice.
+/// Among equally many stages, lower groups come first.
 Stages formStages(const GroupedGraph &graph, size_t maxStates = 20000);
 
 } // namespace mlir::pp

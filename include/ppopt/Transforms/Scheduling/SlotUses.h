@@ -1,4 +1,4 @@
-//===- SlotUses.h - What actions do with the values in slots --------------===//
+//===- SlotUses.h - Which slots actions read and write ----------*- C++ -*-===//
 
 #ifndef PPOPT_TRANSFORMS_SCHEDULING_SLOTUSES_H
 #define PPOPT_TRANSFORMS_SCHEDULING_SLOTUSES_H
@@ -11,37 +11,39 @@
 
 namespace mlir::pp {
 
-/// Whether a value of this role lies in a slot: one that is saved or received.
+/// Returns whether a value of this role lies in a slot: a saved or received
+/// value.
 bool liesInSlot(RoleAttr role);
 
-/// One use of a value that lies in a slot; with the microbatch of the action
-/// the role names the value on its place. What a transfer once a step reads or
-/// writes may be a range of a bucket instead.
+/// One use of a value in a slot. The role and the microbatch of the action name
+/// the value on its place. A transfer of the step may read or write a range of
+/// a bucket instead.
 struct SlotUse {
   RoleAttr role;
   Type type;
-  int64_t place = 0; ///< that the slot is on
+  int64_t place = 0; ///< the slot's place
   bool isWrite = false;
 };
 
-/// What runs and transfers of a module's schedules read and write in slots.
-/// Looks every symbol up once: a schedule has many actions of few tasks.
+/// The slots that runs and transfers of a module's schedules read and write.
+/// Looks up every symbol once: a schedule has many actions of few tasks.
 class SlotUses {
 public:
   explicit SlotUses(ModuleOp module);
 
-  /// What a task reads, then what it writes.
+  /// Returns what a task reads, then what it writes.
   ArrayRef<SlotUse> of(RunOp run) const {
     return ofTask.find(getTask(run))->second;
   }
-  /// A send reads the saved value, or the bucket, that its transfer names.
+  /// Returns the read of the saved value, or of the bucket, that the transfer
+  /// sends.
   SlotUse of(SendOp send) const;
-  /// A receive writes; it does so until it is waited for.
+  /// Returns the write of a receive, which lasts until its wait.
   SlotUse of(RecvOp recv) const;
-  /// A copy does both at once: a read, then a write.
+  /// Returns the read of a copy, then its write.
   std::array<SlotUse, 2> of(CopyValueOp copy) const;
 
-  /// Null where the module has no op of that name.
+  /// Returns null if the module has no op of that name.
   TaskOp getTask(RunOp run) const {
     return tasks.lookup(run.getTaskAttr().getAttr());
   }
@@ -58,8 +60,8 @@ private:
   DenseMap<Operation *, SmallVector<SlotUse, 0>> ofTask;
 };
 
-/// A value of one microbatch in a schedule. Positions count the schedule's
-/// actions.
+/// The lifetime of a value of one microbatch in a schedule. Positions count the
+/// schedule's actions.
 struct SlotLifetime {
   RoleAttr role;
   int64_t place = 0;
@@ -71,16 +73,16 @@ struct SlotLifetime {
   unsigned end = 0;
 };
 
-/// All of a schedule's, by begin.
+/// Returns all lifetimes of a schedule, sorted by begin.
 SmallVector<SlotLifetime> findLifetimes(ScheduleOp schedule,
                                         const SlotUses &uses);
 
-/// Of each task, the roles of the slots' values that it reads last, whenever
-/// it runs: it may write over them. None in a module without schedules.
+/// Returns for each task the roles of the slot values of which it is always the
+/// last reader: it may overwrite them. Empty in a module without schedules.
 DenseMap<Operation *, DenseSet<Attribute>> findDyingArguments(ModuleOp module);
 
-/// The slot of a value, as a run, a send, a receive or a copy of it says; -1 if
-/// it does not.
+/// Returns the slot of a value in a run, a send, a receive or a copy of it; -1
+/// if the action does not say.
 int64_t getSlot(Operation *action, RoleAttr role);
 
 } // namespace mlir::pp

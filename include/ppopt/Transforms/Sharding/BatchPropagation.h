@@ -1,4 +1,4 @@
-//===- BatchPropagation.h - One sharded axis through a model --------------===//
+//===- BatchPropagation.h - Propagates one sharded axis ---------*- C++ -*-===//
 
 #ifndef PPOPT_TRANSFORMS_SHARDING_BATCHPROPAGATION_H
 #define PPOPT_TRANSFORMS_SHARDING_BATCHPROPAGATION_H
@@ -9,32 +9,32 @@
 
 namespace mlir::pp {
 
-/// The size of the first dimension of the entry's first input. Emits an error
-/// if there is none.
+/// Returns the size of the first dimension of the entry's first input. Emits an
+/// error if there is none.
 FailureOr<int64_t> getModelBatch(func::FuncOp entry);
 
 /// Propagates the split of the batch from an entry's inputs through its ops,
-/// and then gives every value its local shape. Errors name the op that can't be
+/// then gives every value its local shape. Errors name the op that can't be
 /// split.
 class BatchPropagation {
 public:
-  /// `batch` rows, cut into `tiles` equal parts.
+  /// `batch` rows are cut into `tiles` equal parts.
   BatchPropagation(func::FuncOp entry, int64_t batch, int64_t tiles)
       : entry(entry), batch(batch), tiles(tiles) {}
 
-  /// Finds a state for every value; clones ops whose result is wanted both
+  /// Finds a state for every value. Clones ops whose result is needed both
   /// whole and split, completes sums of inputs, and divides what counts once.
   LogicalResult propagate();
 
-  /// Holds that with `rows` batch rows no value is too large (Shapes.h).
+  /// Checks that no value is too large with `rows` batch rows (Shapes.h).
   LogicalResult checkSizes(int64_t rows);
 
-  /// Sets the types of split values to `rows` batch rows, and tells ops that
-  /// depend on the global index where their tile lies.
+  /// Sets the types of split values to `rows` batch rows. Ops that depend on
+  /// the global index are given the position of their tile.
   void applyLocalShapes(int64_t rows);
 
-  /// Another batch size, not a split: sums over the batch are complete and rows
-  /// may mix.
+  /// The batch gets another size and is not split: sums over the batch are
+  /// complete and rows may mix.
   bool isResize = false;
 
 private:
@@ -66,13 +66,13 @@ private:
   Value getKey();
 
   BatchState stateOf(Value value) const { return states.lookup(value); }
-  /// Whether the value is known whole, or is a sum that can be completed.
+  /// Returns whether the value is whole, or is a sum that can be completed.
   bool isComplete(Value value) const {
     return stateOf(value).kind == BatchState::Whole ||
            (stateOf(value).kind == BatchState::Partial &&
             fromInputs.contains(value));
   }
-  /// Nothing is cut: rows may mix, and a sum is complete as it is.
+  /// Returns whether nothing is cut: rows may mix, and sums are complete.
   bool isUncut() const { return tiles == 1 && !isResize; }
 
   func::FuncOp entry;
@@ -81,9 +81,9 @@ private:
   /// Values that follow from model inputs and constants alone.
   DenseSet<Value> fromInputs;
   DenseMap<std::pair<Value, std::pair<int64_t, int64_t>>, Value> demanded;
-  /// Of a tile's share of a whole value, that value.
+  /// For a tile's share of a whole value, the whole value.
   DenseMap<Value, Value> undivided;
-  /// Copies of the forward by number.
+  /// Copies of the forward, by number.
   DenseMap<int64_t, Value> copyOf;
   Value key;
 };

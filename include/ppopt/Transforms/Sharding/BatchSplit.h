@@ -7,7 +7,7 @@
 
 namespace mlir::pp {
 
-/// How one value relates to the tiles of the batch.
+/// How a value relates to the tiles of the batch.
 struct BatchState {
   enum Kind {
     Whole,   ///< the same on every tile
@@ -29,50 +29,52 @@ struct BatchState {
   static BatchState partial() { return {Partial, 0, 1}; }
 };
 
-/// A loop of an iteration space that the batch cuts: each batch row owns `unit`
+/// A loop of an iteration space that the batch cuts. Each batch row owns `unit`
 /// of its iterations.
 struct BatchLoop {
   unsigned loop;
   int64_t unit;
 };
 
-/// The loop that a split of dimension `dim` with `unit` cuts, for a tensor
-/// that runs over `tensor` in `space`. Nothing if the cut does not fall on a
-/// loop (a reshape that mixes batch rows, a broadcast dimension).
+/// Returns the loop that a split of dimension `dim` with `unit` cuts, for a
+/// tensor that runs over `tensor` in `space`. Returns nothing if the cut is not
+/// on a loop (a reshape that mixes batch rows, a broadcast dimension).
 std::optional<BatchLoop> getBatchLoop(const IterationSpace &space,
                                       const TensorLoops &tensor,
                                       BatchState state, int64_t batch);
 
-/// The state of a tensor if `loop` is cut: Split if a dimension runs over it,
-/// else Whole. Nothing if the loop is a minor one of its dimension.
+/// Returns the state of a tensor if `loop` is cut: Split if a dimension runs
+/// over it, else Whole. Returns nothing if the loop is a minor one of its
+/// dimension.
 std::optional<BatchState> getStateFor(const IterationSpace &space,
                                       const TensorLoops &tensor,
                                       BatchLoop loop);
 
-/// How an op computes one iteration of its result alone.
+/// How an op computes a single iteration of its result.
 struct IterationComputation {
   IterationSpaceOpInterface op;
   IterationSpace space;
   BatchLoop cut; ///< a parallel loop
 };
 
-/// Whether the op is a constant of different elements, which has no smaller
-/// shape.
+/// Returns whether the op is a constant with differing elements, which can't be
+/// given a smaller shape.
 bool isTable(Operation *op);
 
-/// How a value that is whole is computed for one of the `extent` iterations
-/// that `state` cuts it into. Nothing for a parameter, one of several results,
-/// or where the cut falls on no parallel loop.
+/// Returns how to compute a whole value for one of the `extent` iterations that
+/// `state` cuts it into. Returns nothing for a parameter, for one of several
+/// results, or if the cut is on no parallel loop.
 std::optional<IterationComputation>
 findIterationComputation(Value value, BatchState state, int64_t extent);
 
-/// Whether a part of an op's first result, cut along `dim`, depends on where in
-/// the whole it lies: the op records what it is told of tiles.
+/// Returns whether a part of an op's first result, cut along `dim`, depends on
+/// its position in the whole: setTile changes the op.
 bool dependsOnPosition(Operation *op, int64_t dim);
 
 /// Checks that `part`, a clone of `whole` on other operands, computes `rows` of
-/// the rows that `cut` cuts: the loop may be cut, what runs over it has so many
-/// rows, all else is as it was, and the part is valid. Emits an error if not.
+/// the rows that `cut` cuts: the loop may be cut, dimensions that run over it
+/// have `rows` rows, all else is unchanged, and the part is valid. Emits an
+/// error if not.
 LogicalResult verifyPart(IterationSpaceOpInterface whole, Operation *part,
                          BatchLoop cut, int64_t rows);
 
