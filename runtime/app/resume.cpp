@@ -26,7 +26,7 @@ std::string adviceOn(const std::vector<CheckpointEntry> &all) {
   if (all.size() == 1)
     return "it is the only one; move it away to start anew";
   const CheckpointEntry &before = all[all.size() - 2];
-  return fmt::format("to go on from step {}, the one before, move {} away",
+  return fmt::format("to continue from step {}, the one before, move {} away",
                      before.step, all.back().path);
 }
 
@@ -43,8 +43,8 @@ std::unique_ptr<Checkpoint> openNewest(const runtime::Program &program,
     return nullptr;
   const std::string &newest = all.back().path;
   if (!options.resume)
-    throw Error("--checkpoint {}: has checkpoints, the newest of step {}: go "
-                "on from it with --resume, or give another folder",
+    throw Error("--checkpoint {}: has checkpoints, the newest of step {}: "
+                "continue from it with --resume, or give another folder",
                 options.checkpoint, all.back().step);
   std::unique_ptr<Checkpoint> checkpoint;
   try {

@@ -144,8 +144,8 @@ std::vector<std::string> compareRuns(const Manifest &saved, const Manifest &now,
     samples = fmt::format("its --seed was {}, {} now", saved.flags.at("seed"),
                           now.flags.at("seed"));
   if (!samples.empty())
-    throw Error("--resume: {} cannot be gone on with on other samples: {}; go "
-                "on with the same, or start anew from its parameters with "
+    throw Error("--resume: {} cannot continue with other samples: {}; use "
+                "the same samples, or start anew from its parameters with "
                 "--init {} instead of --resume",
                 path, samples, path);
   std::vector<std::string> notes;

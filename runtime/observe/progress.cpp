@@ -172,7 +172,7 @@ void Progress::start(const char *transport) {
   for (const auto &parameter : program_.parameters)
     elements += parameter.elements();
   note(fmt::format(
-      "{}: {} parameters | {} | {}, {} thread{} each | batch {} | {}{} a {}",
+      "{}: {} parameters | {} | {}, {} thread{} each | batch {} | {}{} per {}",
       program_.model, elements, plan.optimizer, describeWorkers(transport),
       plan.threads, plan.threads == 1 ? "" : "s", plan.batch,
       program_.places.size() > 1 ? "up to " : "",
@@ -347,7 +347,7 @@ void Progress::checkpoint(int64_t steps, const std::string &path,
 void Progress::checkpointFailed(int64_t steps, const std::string &error,
                                 const std::string &last) {
   note(fmt::format(
-      "warning: no checkpoint of step {}: {}; training goes on, {}", steps,
+      "warning: no checkpoint of step {}: {}; training continues, {}", steps,
       error, last.empty() ? "there is none before it" : "the last is " + last));
   if (log_ < 0)
     return;
