@@ -1,4 +1,4 @@
-//===- agreement.cpp - Whether all ranks were started alike ---------------===//
+//===- agreement.cpp - Checks that all ranks were started alike -----------===//
 
 #include "app/agreement.h"
 
@@ -66,7 +66,7 @@ std::string checksumOfExecutable() {
                        size_t(file.size())});
 }
 
-/// A length and as many bytes, for each text.
+/// Packs each text as its length followed by its bytes.
 std::string pack(const std::vector<CommonFact> &facts) {
   std::string packed;
   auto add = [&](const std::string &text) {
@@ -115,9 +115,9 @@ std::string fingerprint(const std::vector<SampleFile> &files) {
     total += file.bytes;
   }
   size_t file = 0;
-  uint64_t before = 0; // bytes of the files in front
+  uint64_t before = 0; // bytes of the files before this one
   for (uint64_t piece = 0; total > 0 && piece < kPieces; ++piece) {
-    // Not total * piece, which may be too much.
+    // Not total * piece, which may overflow.
     uint64_t offset =
         total / kPieces * piece + total % kPieces * piece / kPieces;
     while (offset - before >= files[file].bytes)

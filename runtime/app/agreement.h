@@ -1,8 +1,8 @@
-//===- agreement.h - Whether all ranks were started alike -----------------===//
+//===- agreement.h - Checks that all ranks were started alike -------------===//
 //
 // Each machine of a job may have its own copies of the executable and of the
-// files. Ranks that differ in them would wait for each other for ever, or train
-// on what nobody has chosen, unseen.
+// files. If these differed, ranks would deadlock or silently train on the wrong
+// data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,32 +18,32 @@
 
 namespace ppopt::train {
 
-/// What must be the same on all ranks, in words: {"--lr", "0.001"}.
+/// A fact that must be the same on all ranks: {"--lr", "0.001"}.
 struct CommonFact {
   std::string what, value;
 };
 
-/// A checksum of the files' sizes and of 64 pieces of 4 KiB, spaced evenly over
-/// all: enough to tell data sets apart without reading them. Throws Error where
-/// a file cannot be read.
+/// Returns a checksum of the files' sizes and of 64 pieces of 4 KiB, evenly
+/// spaced over all files. That distinguishes data sets without reading them in
+/// full. Throws Error if a file cannot be read.
 std::string fingerprint(const std::vector<SampleFile> &files);
 
-/// Of this process: its executable, its flags (of paths only that they are
-/// given), and what is in the files that it reads. `job`: null where there is
-/// nothing to train. Throws Error where a file cannot be read.
+/// Returns the facts of this process: its executable, its flags (for a path
+/// only that it is given), and the contents of its input files. `job` is null
+/// if there is nothing to train. Throws Error if a file cannot be read.
 std::vector<CommonFact> collectCommonFacts(const Options &options,
                                            const Job *job);
 
-/// The first in which two ranks differ, "--lr: 0.001 / 0.002", mine first;
-/// empty if there is none.
+/// Returns the first difference between two ranks, "--lr: 0.001 / 0.002" with
+/// mine first; empty if there is none.
 std::string findDifference(const std::vector<CommonFact> &mine,
                            const std::vector<CommonFact> &theirs);
 
-/// Called by all ranks. Throws Error on rank 0 where another differs from it.
+/// Called by all ranks. Throws Error on rank 0 if another rank differs from it.
 void checkAgreement(comm::Transport &transport,
                     const std::vector<CommonFact> &mine);
 
-/// Of the machine, as the system has it.
+/// Returns the host name of this machine.
 std::string hostName();
 
 } // namespace ppopt::train

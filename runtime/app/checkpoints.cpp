@@ -1,4 +1,4 @@
-//===- checkpoints.cpp - The checkpoints that a run writes ----------------===//
+//===- checkpoints.cpp - Saves checkpoints during a run -------------------===//
 
 #include "app/checkpoints.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kParts = std::size(kCheckpointParts);
 
-/// Cut where it does not fit.
+/// Copies the text, truncated to fit.
 template <size_t N> void copyText(char (&into)[N], const std::string &text) {
   size_t length = std::min(text.size(), N - 1);
   std::memcpy(into, text.data(), length);
@@ -26,10 +26,10 @@ template <size_t N> void copyText(char (&into)[N], const std::string &text) {
 
 } // namespace
 
-/// What a rank tells rank 0 of its share.
+/// The state of a rank's share, sent to rank 0.
 struct Checkpoints::Report {
   int32_t busy;
-  char error[1024]; ///< empty: written
+  char error[1024]; ///< empty: no error
   uint64_t bytes[kParts];
   char checksum[kParts][33];
 };
@@ -46,8 +46,8 @@ Checkpoints::Checkpoints(const ppopt_rank &rank, const Job &job,
     agreeOnStart();
 }
 
-/// Ranks look for themselves what the newest checkpoint is, and each writes its
-/// share to the folder as it sees it.
+/// Checks that all ranks see the same folder and the same newest checkpoint,
+/// because each rank looks for it and writes its share by itself.
 void Checkpoints::agreeOnStart() {
   const std::string &folder = job_.options.checkpoint;
   std::array<char, kMarkBytes> mark{};
@@ -94,7 +94,7 @@ void Checkpoints::begin(int64_t stepsDone, int64_t updates) {
   error_.clear();
   warning_.clear();
   bytes_ = 0;
-  // Rank 0's process names the folder for all.
+  // Rank 0 chooses the folder's name for all ranks.
   struct {
     int64_t writer;
     int32_t isThere;
@@ -125,7 +125,7 @@ void Checkpoints::poll() {
   mine.busy = writer_.thread().isBusy();
   if (!mine.busy) {
     copyText(mine.error, writer_.thread().error());
-    // Later jobs of rank 0's thread write no shares.
+    // The next jobs of rank 0's thread do not write shares.
     if (phase_ == Phase::Writing && mine.error[0] == '\0')
       for (size_t part = 0; part < kParts; ++part) {
         mine.bytes[part] = writer_.files()[part].bytes;
@@ -135,7 +135,7 @@ void Checkpoints::poll() {
   exchange(mine);
 }
 
-/// Rank 0 decides, and all do as it says.
+/// Rank 0 decides on the next phase and broadcasts it.
 void Checkpoints::exchange(const Report &mine) {
   std::vector<Report> reports(rank_.program.plan.ranks(), mine);
   if (rank_.transport)
@@ -177,7 +177,7 @@ Checkpoints::Phase Checkpoints::advance(const std::vector<Report> &reports) {
   return Phase::Committing;
 }
 
-/// On the thread that wrote rank 0's share.
+/// Commits on the thread that wrote rank 0's share.
 void Checkpoints::commit(const std::vector<Report> &reports) {
   Manifest manifest = describeRun(job_);
   manifest.step = step_;

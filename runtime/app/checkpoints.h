@@ -1,4 +1,4 @@
-//===- checkpoints.h - The checkpoints that a run writes ------------------===//
+//===- checkpoints.h - Saves checkpoints during a run ---------------------===//
 
 #ifndef PPOPT_RUNTIME_APP_CHECKPOINTS_H
 #define PPOPT_RUNTIME_APP_CHECKPOINTS_H
@@ -15,30 +15,30 @@
 
 namespace ppopt::train {
 
-/// Saves while training goes on. All ranks call the same functions with the
-/// same arguments, between steps. A save that fails is reported, leaves what
-/// was saved before, and is no reason to stop.
+/// Saves checkpoints while training continues. All ranks call the same
+/// functions with the same arguments, between steps. A failed save is reported,
+/// keeps earlier checkpoints, and does not stop the run.
 class Checkpoints {
 public:
-  /// `progress` is rank 0's, null elsewhere. Throws Error where the folder
-  /// cannot be had.
+  /// `progress` is null on all ranks but 0. Throws Error if the folder cannot
+  /// be locked or is not shared by all ranks.
   Checkpoints(const ppopt_rank &rank, const Job &job, Progress *progress);
 
-  /// After every step: ends what is written by now, and begins to save where a
-  /// save is due. `updates` are those of the optimizer so far.
+  /// Called after every step. Completes a save whose files are written, and
+  /// begins a save if one is due. `updates` counts optimizer updates so far.
   void afterStep(int64_t stepsDone, int64_t updates);
 
-  /// Begins to save, after waiting for a save in progress.
+  /// Begins a save, after waiting for a save in progress.
   void begin(int64_t stepsDone, int64_t updates);
-  /// Ends a save in progress if all ranks have written their share.
+  /// Completes a save in progress if all ranks have written their share.
   void poll();
   /// Waits for a save in progress.
   void finish();
-  /// Saves and waits; nothing where this step is saved, or was tried.
+  /// Saves and waits. Does nothing if this step was already saved or tried.
   void save(int64_t stepsDone, int64_t updates);
 
-  /// Rank 0 throws Error where the last save was not of this step, with the
-  /// reason: the end of a run is no time to go on.
+  /// Throws Error on rank 0, with the reason, if this step is not saved. At the
+  /// end of a run a failed save is an error.
   void expectSaved(int64_t stepsDone) const;
 
 private:
@@ -55,21 +55,21 @@ private:
   const ppopt_rank &rank_;
   const Job &job_;
   Progress *const progress_;
-  std::optional<FolderLock> lock_; ///< rank 0's
-  int64_t saved_ = -1;             ///< step of the newest that is complete
+  std::optional<FolderLock> lock_; ///< on rank 0
+  int64_t saved_ = -1;             ///< step of the newest complete checkpoint
 
-  // Of the save in progress, or the last.
+  // The save in progress, or the last one.
   Phase phase_ = Phase::Idle;
   int64_t step_ = -1, updates_ = 0;
   std::string partial_;
   Stopwatch sinceBegin_;
   double stoodMilliseconds_ = 0;
-  // Rank 0's:
+  // On rank 0 only:
   uint64_t bytes_ = 0;
-  std::string error_;   ///< why it failed
-  std::string warning_; ///< what failed after it
+  std::string error_;   ///< why the save failed
+  std::string warning_; ///< what failed after a successful save
 
-  ShareWriter writer_; ///< last: jobs of its thread use the others
+  ShareWriter writer_; ///< last: its thread uses the members above
 };
 
 } // namespace ppopt::train

@@ -31,7 +31,7 @@ bool isAdam(const Program &program) {
   return program.plan.optimizer.rfind("adam", 0) == 0;
 }
 
-/// Whether the update keeps a velocity.
+/// Returns whether the optimizer keeps a velocity.
 bool hasMomentum(const Program &program) {
   auto keepsStates = [](const runtime::Place &place) {
     return std::any_of(place.parameters.begin(), place.parameters.end(),
@@ -56,33 +56,34 @@ void addSampleFlags(Flags &flags, Options &options) {
   flags.setGroup("Samples");
   flags.paths(
       "--data", options.data,
-      "Train on windows of consecutive tokens of files, or of the files in "
-      "folders: llm.c's .bin by their header, anything else as bytes",
+      "Train on windows of consecutive tokens of these files, or of the files "
+      "in these folders: llm.c's .bin files are recognized by their header, "
+      "other files are read as bytes",
       takesAnyFile);
   flags.value("--tokens", "bytes|uint16",
-              "How to read --data and --eval-data without an llm.c header: "
-              "bytes (default), or uint16 (nanoGPT's .bin)",
+              "Format of --data and --eval-data files without an llm.c header: "
+              "bytes (default), or uint16 (nanoGPT's .bin files)",
               [&](const std::string &text) {
                 options.tokens = static_cast<TokenFormat>(
                     parseChoice("--tokens", text, {"bytes", "uint16"}));
               });
   flags.paths("--inputs", options.inputs,
-              "Train on the rows of safetensors files with one tensor for each "
+              "Train on the rows of safetensors files with one tensor per "
               "input",
               takesSafetensors);
   flags.toggle("--no-shuffle", options.shuffle, false,
-               "Take the samples in their order instead of a new permutation "
-               "every epoch");
-  flags.paths("--eval-data", options.evalData, "Evaluate on these tokens",
-              takesAnyFile);
-  flags.paths("--eval-inputs", options.evalInputs, "Evaluate on these rows",
-              takesSafetensors);
+               "Read the samples in order instead of shuffling them every "
+               "epoch");
+  flags.paths("--eval-data", options.evalData,
+              "Evaluate on these files, read like --data", takesAnyFile);
+  flags.paths("--eval-inputs", options.evalInputs,
+              "Evaluate on these files, read like --inputs", takesSafetensors);
   flags.integer("--eval-every", options.evalEvery, 1,
-                "Evaluate before the first step and after every N; without it "
-                "after the last step only");
+                "Evaluate before the first step and after every N steps "
+                "(default: only after the last step)");
   flags.integer("--eval-batches", options.evalBatches, 1,
-                "Batches of an evaluation, spaced evenly over its samples "
-                "(default: 8, or as many as the samples fill)");
+                "Batches per evaluation, evenly spaced over its samples "
+                "(default: 8, or fewer if there are not enough samples)");
 }
 
 void addTrainingFlags(Flags &flags, Options &options) {
@@ -93,22 +94,24 @@ void addTrainingFlags(Flags &flags, Options &options) {
       "--lr", options.learningRate.peak, 0, kNoLimit,
       fmt::format("Learning rate (default {})", options.learningRate.peak));
   flags.value("--lr-schedule", "constant|linear|cosine",
-              "How the learning rate goes on after the warm-up, to --min-lr at "
-              "the last step (default constant)",
+              "Learning rate after the warm-up; linear and cosine decay to "
+              "--min-lr at the last step (default constant)",
               [&](const std::string &text) {
                 options.learningRate.shape = static_cast<LearningRateShape>(
                     parseChoice("--lr-schedule", text,
                                 {"constant", "linear", "cosine"}));
               });
   flags.number("--min-lr", options.learningRate.least, 0, kNoLimit,
-               "Where a linear or cosine schedule ends (default 0)");
+               "Final learning rate of a linear or cosine schedule (default "
+               "0)");
   flags.integer("--warmup", options.learningRate.warmup, 0,
-                "Steps over which the learning rate rises (default 0)");
-  flags.number(
-      "--weight-decay", options.weightDecay, 0, kNoLimit,
-      fmt::format("Of decayed parameters (default {})", options.weightDecay));
+                "Warm-up steps, in which the learning rate rises linearly "
+                "(default 0)");
+  flags.number("--weight-decay", options.weightDecay, 0, kNoLimit,
+               fmt::format("Weight decay of decayed parameters (default {})",
+                           options.weightDecay));
   flags.value("--betas", "B1,B2",
-              "Adam's decay of the moments (default 0.9,0.999)",
+              "Adam's decay rates of the moments (default 0.9,0.999)",
               [&](const std::string &text) {
                 auto comma = text.find(',');
                 if (comma == std::string::npos)
@@ -123,7 +126,7 @@ void addTrainingFlags(Flags &flags, Options &options) {
                     "--betas", parseNumber("--betas", second), second, 0, 1);
               });
   flags.value("--eps", "X",
-              "Added to the root of Adam's second moment "
+              "Adam's epsilon, added to the root of the second moment "
               "(default 1e-8)",
               [&](const std::string &text) {
                 options.eps = parseNumber("--eps", text);
@@ -131,18 +134,19 @@ void addTrainingFlags(Flags &flags, Options &options) {
                   throw UsageError("--eps {}: must be more than 0", text);
               });
   flags.number("--momentum", options.momentum, 0, 1,
-               fmt::format("SGD's decay of the velocity (default {})",
-                           options.momentum));
-  flags.number("--clip", options.clip, 0, kNoLimit,
-               "Largest global norm of the gradient (default 0: not clipped)");
+               fmt::format("SGD's momentum (default {})", options.momentum));
+  flags.number(
+      "--clip", options.clip, 0, kNoLimit,
+      "Clip the gradient to this global norm (default 0: no clipping)");
   flags.integer(
       "--seed", options.seed, 0,
-      "Of initial values, samples, dropout and generated text (default 0)");
+      "Seed of initial values, sample order, dropout and generated text "
+      "(default 0)");
   flags
       .value("--skip-nonfinite-steps", "[N]",
-             "Go on after a step whose loss or gradient is infinite or NaN, "
-             "which updates nothing; stop after more than N in a row (default "
-             "10)",
+             "Skip the update of a step whose loss or gradient is infinite or "
+             "NaN, and continue; stop after more than N such steps in a row "
+             "(N defaults to 10)",
              [&](const std::string &text) {
                options.skipNonFiniteSteps =
                    text.empty()
@@ -155,43 +159,43 @@ void addTrainingFlags(Flags &flags, Options &options) {
 void addFileFlags(Flags &flags, Options &options) {
   flags.setGroup("Files");
   flags.path("--init", options.init,
-             "Start from these parameters: a safetensors file, by name, or a "
-             "checkpoint's folder");
+             "Initialize the parameters from a safetensors file, by name, or "
+             "from a checkpoint's folder");
   flags.path("--init-map", options.initMap,
-             "What the tensors of --init are called and which are transposed: "
-             "a map such as share/ppopt/maps/gpt2.json (docs/maps.md)");
+             "Map of the tensor names and layouts of --init, such as "
+             "share/ppopt/maps/gpt2.json (docs/maps.md)");
   flags.output(
       "--export", options.exportTo,
       "Write the parameters after the last step (safetensors, by name)",
       Writing::Whole);
   flags.path("--export-map", options.exportMap,
-             "Write --export with the names and the layout of this map");
+             "Write --export with the tensor names and layouts of this map");
   flags.output("--log", options.log,
-               "Write a line of JSON for each step and evaluation",
+               "Write one line of JSON per step and evaluation",
                Writing::InPlace);
   flags.integer("--log-every", options.logEvery, 1,
-                "Print a line of every Nth step (default: of each; on a "
-                "terminal, where one line shows the others, of some twenty and "
-                "one a minute)");
+                "Print every Nth step (default: every step; on a terminal, "
+                "about twenty steps and one per minute, while one line shows "
+                "the current step)");
 }
 
 void addCheckpointFlags(Flags &flags, Options &options) {
   flags.setGroup("Checkpoints");
   flags.outputFolder("--checkpoint", options.checkpoint,
-                     "Save parameters and optimizer there, after the last step "
-                     "at least",
+                     "Save parameters and optimizer states to this folder, "
+                     "after the last step and as --checkpoint-every says",
                      checkpointName(1) + "/x.safetensors", isNameInCheckpoints);
   flags.integer("--checkpoint-every", options.checkpointEvery, 1,
-                "Save after every N steps as well, while training goes on");
+                "Also save after every N steps, while training continues");
   flags.integer("--keep", options.keep, 1,
-                fmt::format("Checkpoints that stay, the newest (default {})",
+                fmt::format("Number of newest checkpoints to keep (default {})",
                             options.keep));
   flags.toggle("--resume", options.resume, true,
-               "Go on from the newest checkpoint in the folder, saved under "
-               "whatever plan; --steps stays the total");
+               "Resume from the newest checkpoint in the folder, saved under "
+               "any plan; --steps is still the total");
   flags.value("--checkpoint-memory", "BYTES",
-              "Of a rank for the copy that is written while training goes on "
-              "(default: all that the rank writes)",
+              "Memory per rank for the copy that is written while training "
+              "continues (default: enough for all that the rank writes)",
               [&](const std::string &text) {
                 options.checkpointMemory =
                     parseBytes("--checkpoint-memory", text);
@@ -201,41 +205,42 @@ void addCheckpointFlags(Flags &flags, Options &options) {
 void addGenerationFlags(Flags &flags, Options &options) {
   flags.setGroup("Generation");
   flags.integer("--generate", options.generate, 1,
-                "After the last step, print a text of so many tokens");
-  flags.value("--prompt", "TEXT", "What the text begins with",
+                "After the last step, generate and print N tokens");
+  flags.value("--prompt", "TEXT", "Beginning of the generated text",
               [&](const std::string &text) { options.prompt = text; });
   flags.number("--temperature", options.temperature, 0, kNoLimit,
-               "What scores are divided by before a token is drawn (default 1; "
-               "0: always the likeliest token)");
+               "Sampling temperature (default 1; 0: always the most likely "
+               "token)");
   flags.integer("--top-k", options.topK, 0,
-                "Draw among so many of the likeliest tokens (default 0: all)");
+                "Sample among the N most likely tokens (default 0: all)");
   flags.path("--tokenizer", options.tokenizer,
              "Folder with GPT-2's vocab.json and merges.txt, or encoder.json "
-             "and vocab.bpe (default: tokens are bytes)",
+             "and vocab.bpe (default: each byte is a token)",
              "FOLDER", isVocabularyFile);
 }
 
 void addRunningFlags(Flags &flags, Options &options) {
   flags.setGroup("Running");
   flags.optionalChoice("--describe", {"text", "json"},
-                       "Print what was compiled (json: the whole document) and "
-                       "exit",
+                       "Print the model, plan, inputs and memory (json: the "
+                       "full program description), and exit",
                        [&](size_t choice) {
                          options.mode =
                              choice == 0 ? Mode::Describe : Mode::DescribeJson;
                        });
   flags.toggle("--needs", options.needs, true,
-               "Print what this executable needs on another machine, and exit");
+               "Print the processor, libraries and packages that this "
+               "executable needs, and exit");
   flags.optionalChoice("--profile", {"first", "all"},
-                       "After the last step, print what the steps but the "
-                       "first spent their time on, of the first rank or of all",
+                       "After the last step, print a time profile of the steps "
+                       "after the first, of the first rank or of all",
                        [&](size_t choice) {
                          options.profile = choice == 0 ? Profiled::FirstRank
                                                        : Profiled::AllRanks;
                        });
   flags.value("--collectives", "ring|mpi",
-              "Who sums over ranks: the built-in ring (default), the same bits "
-              "on every transport; or MPI",
+              "Implementation of collectives: the built-in ring (default), "
+              "with the same bits on every transport, or MPI",
               [&](const std::string &text) {
                 options.collectives =
                     parseChoice("--collectives", text, {"ring", "mpi"}) == 0
@@ -243,44 +248,44 @@ void addRunningFlags(Flags &flags, Options &options) {
                         : comm::Collectives::Native;
               });
   flags.number("--timeout", options.timeout, 0, kNoLimit,
-               fmt::format("End the run, and say who waits for whom, where a "
-                           "rank has waited for others for so many seconds; 0: "
-                           "never (default {})",
+               fmt::format("Stop the run, and report which ranks wait for "
+                           "which, after a rank has waited this many seconds; "
+                           "0: no limit (default {})",
                            options.timeout));
   flags.integer("--check-replicas", options.checkReplicas, 1,
-                "Stop where two copies of a parameter differ, after every N "
-                "steps and after the last");
+                "Check after every N steps and after the last that all copies "
+                "of a parameter are equal, and stop if not");
   flags.output("--trace", options.trace,
-               "Write what ran when on all ranks in the last steps, for "
+               "Write a timeline of the last steps on all ranks, for "
                "ui.perfetto.dev",
                Writing::Whole);
-  flags.integer(
-      "--trace-steps", options.traceSteps, 1,
-      fmt::format("Steps that --trace keeps (default {})", options.traceSteps));
+  flags.integer("--trace-steps", options.traceSteps, 1,
+                fmt::format("Number of steps in --trace (default {})",
+                            options.traceSteps));
 }
 
 void addTestFlags(Flags &flags, Options &options) {
   flags.setGroup("For testing");
   flags.toggle("--check-counters", options.checkCounters, true,
-               "Stop where a step's launches, FLOPs or bytes sent differ from "
-               "the compiler's prediction");
+               "Stop if a step's launches, FLOPs or bytes sent differ from the "
+               "compiler's prediction");
   flags.output(
       "--dump-gradients", options.dumpGradients,
-      "Write the first step's gradients, summed over all ranks and not "
-      "clipped (safetensors, by name)",
+      "Write the first step's gradients, summed over all ranks and before "
+      "clipping (safetensors, by name)",
       Writing::Whole);
   flags.toggle("--poison", options.poison, true,
-               "Overwrite memory after its last use in a step: what is read "
-               "too late shows");
+               "Overwrite memory after its last use in a step, so that later "
+               "reads change the results");
   flags.output(
       "--publish-phases", options.publishPhases,
-      "Keep in this file which process is a rank and what it is doing: "
-      "for tests that stop or kill one",
+      "Write each rank's process id and current phase to this file, for tests "
+      "that stop or kill a rank",
       Writing::InPlace);
 }
 
 //===----------------------------------------------------------------------===//
-// Flags together
+// Checks of flag combinations
 //===----------------------------------------------------------------------===//
 
 void checkOptimizer(const Program &program, const CLI::App &app) {
@@ -327,7 +332,8 @@ void checkSamples(const Program &program, const Options &options,
                      }());
 }
 
-/// Without samples, a text comes from parameters that are given.
+/// Checks the flags of --generate. Without samples and --steps, the executable
+/// only generates, from existing parameters.
 void checkGeneration(Options &options, const CLI::App &app) {
   if (options.generate == 0) {
     for (const char *flag :
@@ -337,7 +343,7 @@ void checkGeneration(Options &options, const CLI::App &app) {
     return;
   }
   if (options.temperature == 0 && options.topK > 0)
-    throw UsageError("--top-k: without effect where --temperature is 0");
+    throw UsageError("--top-k: has no effect if --temperature is 0");
   if (!options.data.empty() || !options.inputs.empty() ||
       app.count("--steps") > 0)
     return;
@@ -357,7 +363,7 @@ void checkFiles(const Options &options, const CLI::App &app) {
   if (app.count("--trace-steps") > 0 && options.trace.empty())
     throw UsageError("--trace-steps: needs --trace");
   if (options.profile != Profiled::Nobody && options.steps < 2)
-    throw UsageError("--profile: leaves the first step out: needs --steps 2 or "
+    throw UsageError("--profile: excludes the first step: needs --steps 2 or "
                      "more");
 }
 
@@ -368,7 +374,7 @@ void checkCheckpoints(const Options &options, const CLI::App &app) {
       throw UsageError("{}: needs --checkpoint FOLDER", flag);
   if (options.resume && !options.init.empty())
     throw UsageError("--resume and --init: give one of them (a checkpoint "
-                     "holds the parameters)");
+                     "has the parameters)");
 }
 
 void checkLearningRate(const Options &options, const CLI::App &app) {
@@ -414,23 +420,23 @@ std::string examples(const Program &program, const std::string &executable) {
     if (input.shape.size() != 2 || (input.type != runtime::ElementType::i32 &&
                                     input.type != runtime::ElementType::i64))
       samples = "--inputs train.safetensors";
-  std::string text = fmt::format(
-      "\nExamples:\n"
-      "  {0} {1} --steps 200\n"
-      "      {2} in this process\n"
-      "  {4} mpirun {5} \\\n"
-      "      {6} {7} -np {3} {0} {1} --steps 200\n"
-      "      a process for each rank, on this machine (works as root, and with "
-      "fewer cores than\n      ranks)\n",
-      executable, samples,
-      program.plan.ranks() == 1 ? "the one rank runs"
-                                : "all ranks run as threads",
-      program.plan.ranks(), launchAsRoot, launchOversubscribed, launchFlags,
-      launchOnOneMachine);
+  std::string text =
+      fmt::format("\nExamples:\n"
+                  "  {0} {1} --steps 200\n"
+                  "      {2} in this process\n"
+                  "  {4} mpirun {5} \\\n"
+                  "      {6} {7} -np {3} {0} {1} --steps 200\n"
+                  "      one process per rank on this machine (also as root, "
+                  "and with fewer "
+                  "cores than\n      ranks)\n",
+                  executable, samples,
+                  program.plan.ranks() == 1 ? "the only rank runs"
+                                            : "all ranks run as threads",
+                  program.plan.ranks(), launchAsRoot, launchOversubscribed,
+                  launchFlags, launchOnOneMachine);
   text +=
-      "\nThe mesh, the batch, microbatches, the optimizer and the threads of "
-      "a rank are fixed\nwhen the program is compiled (--describe shows "
-      "them).\n";
+      "\nThe mesh, the batch, the microbatches, the optimizer and the threads "
+      "per rank are fixed\nat compile time (--describe shows them).\n";
   return text;
 }
 
@@ -443,9 +449,9 @@ Options parseCommandLine(const Program &program,
   CLI::App app(describeUse(program), arguments.at(0));
   app.footer(examples(program, arguments.at(0)));
   app.allow_extras();
-  app.set_help_flag("--help,-h", "Print this and exit");
+  app.set_help_flag("--help,-h", "Print this help and exit");
   app.set_version_flag("--version", "",
-                       "Print what compiled this, from which model, and exit");
+                       "Print the model and the compiler's version, and exit");
   Flags flags(app);
   addSampleFlags(flags, options);
   addTrainingFlags(flags, options);
@@ -456,7 +462,7 @@ Options parseCommandLine(const Program &program,
   addTestFlags(flags, options);
   flags.checkSpelling(arguments);
 
-  // The parser takes the arguments from the back of the list.
+  // The parser expects the arguments in reverse order.
   std::vector<std::string> reversed(arguments.rbegin(),
                                     std::prev(arguments.rend()));
   try {

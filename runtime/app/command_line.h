@@ -12,8 +12,8 @@
 
 namespace ppopt::train {
 
-/// Throws UsageError with one line for anything that is not understood, out of
-/// range, contradictory, or without effect on this program.
+/// Parses the command line. Throws UsageError (one line) for a flag that is
+/// unknown, out of range, contradictory, or without effect on this program.
 Options parseCommandLine(const runtime::Program &program,
                          const std::vector<std::string> &arguments);
 

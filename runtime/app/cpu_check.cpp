@@ -1,4 +1,4 @@
-//===- cpu_check.cpp - Whether this machine can run the plan --------------===//
+//===- cpu_check.cpp - Checks that this machine can run the program -------===//
 
 #include "app/cpu_check.h"
 
@@ -14,13 +14,13 @@
 namespace ppopt::train {
 namespace {
 
-/// A feature as the compiler names it and as the kernel lists it.
+/// A feature in the compiler's and in the kernel's spelling.
 struct Feature {
   const char *compiler, *kernel;
 };
 
-/// The instruction sets of which loops and matmuls are made, as far as every
-/// kernel of the last years lists them.
+/// The instruction sets that loops and matmuls use, as far as every kernel of
+/// recent years lists them.
 constexpr Feature kFeatures[] = {
     {"sse", "sse"},
     {"sse2", "sse2"},
@@ -99,8 +99,8 @@ void checkMachine(const std::string &cpu,
                   const std::vector<std::string> &features) {
   std::vector<std::string> machine = machineFeatures();
   if (machine.empty())
-    return; // not x86, or no /proc: the system will say at the first
-            // instruction that it does not know
+    return; // not x86, or no /proc: the first unknown instruction raises
+            // SIGILL
   std::vector<std::string> missing = missingFeatures(features, machine);
   if (!missing.empty())
     throw runtime::Error(

@@ -1,4 +1,4 @@
-//===- cpu_check.h - Whether this machine can run the plan ----------------===//
+//===- cpu_check.h - Checks that this machine can run the program ---------===//
 
 #ifndef PPOPT_RUNTIME_APP_CPU_CHECK_H
 #define PPOPT_RUNTIME_APP_CPU_CHECK_H
@@ -8,19 +8,19 @@
 
 namespace ppopt::train {
 
-/// The words that /proc/cpuinfo lists as this processor's flags (x86).
-/// Empty where the system does not say.
+/// Returns the flags of this processor (x86) from /proc/cpuinfo; empty if the
+/// system does not list them.
 std::vector<std::string> machineFeatures();
 
-/// Those of a plan's features ("+avx512f"; "-…" asks for nothing) that are not
-/// among the machine's, in the compiler's words. Looks only at instruction sets
-/// that Linux lists: the rest come with them or are no computation.
+/// Returns the features of a plan ("+avx512f"; "-…" is ignored) that the
+/// machine lacks, in the compiler's spelling. Checks only instruction sets that
+/// Linux lists; the others come with these or do not affect computation.
 std::vector<std::string>
 missingFeatures(const std::vector<std::string> &planned,
                 const std::vector<std::string> &machine);
 
-/// Throws Error, one line with the processor that the program was compiled for
-/// and what this one lacks.
+/// Throws Error if this machine lacks a feature. The one line names the
+/// processor that the program was compiled for and the missing features.
 void checkMachine(const std::string &cpu,
                   const std::vector<std::string> &features);
 

@@ -38,8 +38,8 @@ void printError(const std::string &message) {
 }
 
 /// Everything before the first step. Every rank of a job prepares by itself and
-/// mostly finds the same; what it finds is said once (agreeOnStart). `alone`:
-/// who started several processes that cannot agree on anything.
+/// usually finds the same errors, which are printed once (agreeOnStart).
+/// `alone` is the launcher of several processes that cannot communicate.
 class Startup {
 public:
   Startup(const CompiledProgram &compiled,
@@ -57,9 +57,9 @@ public:
 
   int status() const { return status_; }
   const std::string &message() const { return message_; }
-  /// What to print instead of training: help or a description.
+  /// The text to print instead of training: help or a description.
   const std::string &text() const { return text_; }
-  /// Null where there is nothing to train.
+  /// The job; null if there is nothing to train.
   const Job *job() const { return job_.get(); }
   const Program &program() const { return *program_; }
   const Options &options() const { return *options_; }
@@ -82,7 +82,7 @@ private:
   std::unique_ptr<Job> job_;
 };
 
-/// Several tasks that know nothing of each other.
+/// Throws because a launcher started several tasks that cannot communicate.
 [[noreturn]] void refuseTasks(const comm::Launcher &launcher,
                               const runtime::Plan &plan,
                               const std::vector<std::string> &arguments) {
@@ -154,13 +154,13 @@ void Startup::prepare(const CompiledProgram &compiled,
         std::make_unique<GenerationJob>(compiled, *program_, *options_);
 }
 
-/// Which ranks could not start.
+/// The ranks that could not start.
 struct FailedStarts {
   int32_t lowest; ///< -1: none
   int32_t count;
 };
 
-/// On every rank alike.
+/// Called by all ranks; returns the same on all of them.
 FailedStarts agreeOnStart(comm::Transport &transport, bool failed) {
   transport.reserve(1);
   Messages messages(transport, /*channel=*/0); // no step has begun
@@ -174,7 +174,7 @@ FailedStarts agreeOnStart(comm::Transport &transport, bool failed) {
   return failures;
 }
 
-/// One rank of an MPI job.
+/// Runs one rank of an MPI job.
 int runMpiProcess(const CompiledProgram &compiled,
                   const std::vector<std::string> &arguments,
                   comm::Transport &transport) {
@@ -195,7 +195,7 @@ int runMpiProcess(const CompiledProgram &compiled,
   if (startup.job()) {
     StopSignals signals;
     int status = trainRank(*startup.job(), compiled.tasks, &transport);
-    // A signal may have stopped what one rank does alone (--generate).
+    // A signal may have stopped work that only one rank does (--generate).
     transport.reserve(2);
     return Messages(transport, /*channel=*/0).greatest(status);
   }
@@ -204,7 +204,7 @@ int runMpiProcess(const CompiledProgram &compiled,
   return 0;
 }
 
-/// All ranks as threads of this process.
+/// Runs all ranks as threads of this process.
 int runThreads(const CompiledProgram &compiled,
                const std::vector<std::string> &arguments,
                const std::optional<comm::Launcher> &alone) {
@@ -231,7 +231,7 @@ int runThreads(const CompiledProgram &compiled,
   return status;
 }
 
-/// The status of a command whose own is `status`.
+/// Returns `status`, or kFailed if standard output could not be written.
 int expectOutput(int status) {
   std::string lost = lostOutput();
   if (lost.empty() || status != 0)
@@ -244,7 +244,7 @@ int expectOutput(int status) {
 
 int runExecutable(const CompiledProgram &compiled,
                   const std::vector<std::string> &arguments) {
-  openClosedStreams(); // before any file
+  openClosedStreams(); // before any file is opened
   try {
     std::optional<comm::Launcher> launcher = comm::detectLauncher();
     if (!launcher || !launcher->mpi)

@@ -10,9 +10,9 @@
 
 namespace ppopt::train {
 
-/// Runs the command and returns its exit status: 0; 1 for anything that went
-/// wrong; 2 for a command line that cannot be meant. An error is one line on
-/// standard error, printed by one rank.
+/// Runs the command and returns its exit status: 0 for success, 1 for an error,
+/// 2 for an invalid command line. An error is one line on standard error,
+/// printed by one rank.
 int runExecutable(const CompiledProgram &compiled,
                   const std::vector<std::string> &arguments);
 

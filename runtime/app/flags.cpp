@@ -114,7 +114,7 @@ CLI::Option *Flags::paths(const std::string &flag,
   CLI::Option *option =
       app_.add_option_function<std::vector<std::string>>(flag, read, help)
           ->expected(1, 1 << 20)
-          ->allow_extra_args(false) // else "[a]" would be a list that holds "a"
+          ->allow_extra_args(false) // otherwise "[a]" is the list of "a"
           ->type_name("PATH...")
           ->group(group_);
   paths_.emplace_back(option, [=](PathUses &uses, const std::string &path) {

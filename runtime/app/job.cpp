@@ -1,4 +1,4 @@
-//===- job.cpp - What the ranks of a process share ------------------------===//
+//===- job.cpp - The opened files and settings of a run -------------------===//
 
 #include "app/job.h"
 
@@ -18,7 +18,7 @@ using runtime::Program;
 
 constexpr int64_t kDefaultEvalBatches = 8;
 
-/// Throws where the samples do not fill one batch.
+/// Throws Error if the samples do not fill one batch.
 void checkFillsBatch(const Program &program, const SampleReader &reader,
                      const char *flag) {
   const runtime::Plan &plan = program.plan;
@@ -26,7 +26,8 @@ void checkFillsBatch(const Program &program, const SampleReader &reader,
       std::min<uint64_t>(reader.count(), static_cast<uint64_t>(INT64_MAX)));
   if (count >= plan.batch)
     return;
-  // Each data-parallel rank cuts its rows into as many microbatches.
+  // Each data-parallel rank splits its rows into the same number of
+  // microbatches.
   int64_t tiles = plan.axisSize("dp") * plan.microbatches;
   int64_t fits = count / tiles * tiles;
   throw Error("{}: {} {} do not fill one batch of {}: give at least {} more, "
@@ -59,7 +60,8 @@ std::optional<Sampler> openTraining(const Program &program,
   return Sampler(program, std::move(reader), std::move(order));
 }
 
-/// Batches of an evaluation; throws where the samples do not fill them.
+/// Returns the batches of an evaluation. Throws Error if there are not enough
+/// samples.
 int64_t chooseEvalBatches(const Program &program, const Options &options,
                           const SampleReader &reader, const char *flag) {
   int64_t batch = program.plan.batch;
@@ -74,8 +76,8 @@ int64_t chooseEvalBatches(const Program &program, const Options &options,
                                  : std::min(full, kDefaultEvalBatches);
 }
 
-/// Of all that the run reads and writes, before it writes anything. The files
-/// of samples are those that were found.
+/// Checks all paths that the run reads and writes for conflicts, before it
+/// writes anything. Includes the sample files that were found.
 void checkPaths(const Options &options, const std::optional<Sampler> &training,
                 const std::optional<Sampler> &evaluation) {
   if (options.outputs.empty() && options.checkpoint.empty())
@@ -96,7 +98,7 @@ void checkPaths(const Options &options, const std::optional<Sampler> &training,
     throw UsageError("{}", conflict);
 }
 
-/// A run must not end, hours later, in a file that cannot be written.
+/// Checks that outputs are writable, so that a run does not fail hours later.
 void checkWritable(const Options &options) {
   for (const OutputPath &output : options.outputs)
     if (std::string why = whyNotWritable(output.path, output.writing);

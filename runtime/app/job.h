@@ -1,4 +1,4 @@
-//===- job.h - What the ranks of a process share --------------------------===//
+//===- job.h - The opened files and settings of a run ---------------------===//
 
 #ifndef PPOPT_RUNTIME_APP_JOB_H
 #define PPOPT_RUNTIME_APP_JOB_H
@@ -15,26 +15,26 @@
 
 namespace ppopt::train {
 
-/// A training run before its first step: all files are open and checked. Ranks
-/// read it, nothing changes it.
+/// A training run before its first step, with all files opened and checked.
+/// Shared by the ranks of a process, which only read it.
 struct Job {
-  /// Throws Error for files that do not fit the program. `place`: the only one
-  /// that this process holds, nothing where it holds all.
+  /// Throws Error for files that do not fit the program. `place` is the place
+  /// of this process; nullopt if the process has all places.
   Job(const runtime::Program &program, const Options &options,
       std::optional<int64_t> place = std::nullopt);
 
   const runtime::Program &program;
   const Options &options;
-  std::optional<Sampler> training;   ///< nothing for a model without inputs
-  std::optional<Sampler> evaluation; ///< nothing where not asked for
+  std::optional<Sampler> training;   ///< none for a model without inputs
+  std::optional<Sampler> evaluation; ///< none if not requested
   int64_t evalBatches = 0;
   std::unique_ptr<InitialParameters> initial; ///< null: drawn from the seed
-  std::vector<ParameterTensor> exported;      ///< as what --export writes them
-  std::unique_ptr<GenerationJob> generation;  ///< null: not asked for
-  std::unique_ptr<Checkpoint> resumed;        ///< null: begins with step 0
+  std::vector<ParameterTensor> exported;      ///< tensors that --export writes
+  std::unique_ptr<GenerationJob> generation;  ///< null: not requested
+  std::unique_ptr<Checkpoint> resumed;        ///< null: starts at step 0
   std::vector<std::string> notes;             ///< for people
 
-  /// Steps that were done before, by the run that is resumed.
+  /// Returns the steps that the resumed run has completed; 0 without one.
   int64_t firstStep() const { return resumed ? resumed->manifest().step : 0; }
 };
 

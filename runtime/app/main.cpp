@@ -1,6 +1,6 @@
 //===- main.cpp - The entry of every compiled executable ------------------===//
 //
-// The executable itself holds the program's symbols only (ppopt/runtime.h).
+// The executable itself defines only the program's symbols (ppopt/runtime.h).
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- needs.cpp - What an executable needs on another machine ------------===//
+//===- needs.cpp - Requirements of an executable on another machine -------===//
 
 #include "app/needs.h"
 
@@ -13,8 +13,8 @@
 namespace ppopt::train {
 namespace {
 
-/// Debian's packages, also of other systems made from it.
-/// test/Driver/needs.test asks dpkg.
+/// A library and its package in Debian and derived systems.
+/// test/Driver/needs.test compares with dpkg.
 struct Library {
   const char *name, *package;
 };
@@ -33,8 +33,8 @@ std::string packageOf(const std::string &library) {
   return {};
 }
 
-/// The highest of the versions that differ in their numbers only: of GLIBC_2.4
-/// and GLIBC_2.34 the second.
+/// Returns, of versions that differ only in their numbers, the highest:
+/// GLIBC_2.34 of GLIBC_2.4 and GLIBC_2.34.
 std::vector<std::string> highest(const std::set<std::string> &versions) {
   std::map<std::string, std::string> of;
   for (const std::string &version : versions) {

@@ -1,4 +1,4 @@
-//===- needs.h - What an executable needs on another machine --------------===//
+//===- needs.h - Requirements of an executable on another machine ---------===//
 
 #ifndef PPOPT_RUNTIME_APP_NEEDS_H
 #define PPOPT_RUNTIME_APP_NEEDS_H
@@ -9,8 +9,8 @@
 
 namespace ppopt::train {
 
-/// Several lines: the processor, the libraries that the dynamic section of this
-/// executable names, MPI, and the Debian packages that have them.
+/// Returns several lines: the processor, the libraries in this executable's
+/// dynamic section, MPI, and the Debian packages that provide them.
 std::string describeNeeds(const runtime::Program &program);
 
 } // namespace ppopt::train

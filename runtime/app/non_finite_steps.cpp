@@ -20,7 +20,7 @@ using runtime::NonFiniteFindings;
 using runtime::Program;
 using runtime::spellNonFinite;
 
-/// "rank 1 (dp 1, pp 0)", or "place 1" where one rank holds all.
+/// Returns "rank 1 (dp 1, pp 0)", or "place 1" if one rank has all places.
 std::string describeHolder(const Program &program, int64_t holder) {
   if (program.local)
     return fmt::format("place {}", holder);
@@ -77,10 +77,11 @@ std::string describeOrigin(const Program &program, int64_t holder,
                      fmt::join(facts, "; "));
 }
 
-/// By holder: ranks, or places where one rank holds all.
+/// Describes where a non-finite step began. `all` has the findings per holder:
+/// per rank, or per place if one rank has all places.
 std::string describeOrigin(const Program &program,
                            const std::vector<NonFiniteFindings> &all) {
-  // Behind an id that is out of range other numbers may be bad too.
+  // An id that is out of range may make other numbers non-finite too.
   auto origin =
       std::find_if(all.begin(), all.end(), [](const NonFiniteFindings &each) {
         return each.hasBadId();
@@ -104,7 +105,7 @@ bool hasBadId(const std::vector<NonFiniteFindings> &all) {
 
 } // namespace
 
-/// Of all ranks, on rank 0.
+/// Returns the findings of all ranks on rank 0.
 std::vector<NonFiniteFindings>
 NonFiniteSteps::gather(std::vector<NonFiniteFindings> held) {
   if (rank_.program.plan.ranks() == 1)
@@ -162,7 +163,7 @@ void NonFiniteSteps::look(int64_t step, const runtime::StepSettings &settings,
                             inARow_, allowed_));
   }
   if (rank_.program.plan.ranks() > 1)
-    Messages(rank_).broadcast(&goesOn, sizeof goesOn); // or learn of the error
+    Messages(rank_).broadcast(&goesOn, sizeof goesOn); // or see the error
 }
 
 } // namespace ppopt::train

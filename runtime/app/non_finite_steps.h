@@ -13,25 +13,23 @@
 
 namespace ppopt::train {
 
-/// Ends the run after a non-finite step, or lets it go on until there are too
-/// many in a row. No rank has updated anything in such a step, so what was
-/// saved before it stays good.
+/// Ends the run after a non-finite step, or after too many in a row. No rank
+/// updates anything in such a step, so earlier checkpoints stay valid.
 class NonFiniteSteps {
 public:
-  /// `allowed` in a row; 0: the first ends the run.
+  /// `allowed` is the limit in a row; 0: the first ends the run.
   NonFiniteSteps(ppopt_rank &rank, int64_t allowed)
       : rank_(rank), allowed_(allowed) {}
 
-  /// Called by all ranks after every step, before the inputs change: `result`
-  /// is that of step `step` (from 0) with these settings. Where it is bad rank
-  /// 0 says in `result.skipped` who began it, or throws Error with that, and
-  /// the others see that rank 0 failed.
+  /// Called by all ranks after every step, before the inputs change. `result`
+  /// is that of step `step` (from 0) with these settings. If it is not finite,
+  /// rank 0 stores the origin in `result.skipped`, or throws Error with it; the
+  /// other ranks then see that rank 0 failed.
   void look(int64_t step, const runtime::StepSettings &settings,
             runtime::StepResult &result);
 
-  /// Called by all ranks after every batch of an evaluation. Where a task
-  /// computed an id that is out of range the batch is skipped, or rank 0 throws
-  /// Error.
+  /// Called by all ranks after every batch of an evaluation. If a task computed
+  /// an id that is out of range, skips the batch, or throws Error on rank 0.
   void look(int64_t batch, runtime::EvalResult &result);
 
 private:

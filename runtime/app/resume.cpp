@@ -1,4 +1,4 @@
-//===- resume.cpp - Whether a run goes on from a checkpoint ---------------===//
+//===- resume.cpp - Opens the checkpoint to resume from -------------------===//
 
 #include "app/resume.h"
 
@@ -20,12 +20,13 @@ void makeFolder(const std::string &folder) {
                 error ? error.message() : "there is a file of that name");
 }
 
-/// What to do about the newest that is damaged: nothing is chosen silently.
+/// Returns advice if the newest checkpoint is damaged. An older one is never
+/// chosen silently.
 std::string adviceOn(const std::vector<CheckpointEntry> &all) {
   if (all.size() == 1)
     return "it is the only one; move it away to start anew";
   const CheckpointEntry &before = all[all.size() - 2];
-  return fmt::format("to go on from step {}, the one before, move {} away",
+  return fmt::format("to continue from step {}, the one before, move {} away",
                      before.step, all.back().path);
 }
 
@@ -42,8 +43,8 @@ std::unique_ptr<Checkpoint> openNewest(const runtime::Program &program,
     return nullptr;
   const std::string &newest = all.back().path;
   if (!options.resume)
-    throw Error("--checkpoint {}: has checkpoints, the newest of step {}: go "
-                "on from it with --resume, or give another folder",
+    throw Error("--checkpoint {}: has checkpoints, the newest of step {}: "
+                "continue from it with --resume, or give another folder",
                 options.checkpoint, all.back().step);
   std::unique_ptr<Checkpoint> checkpoint;
   try {

@@ -1,4 +1,4 @@
-//===- resume.h - Whether a run goes on from a checkpoint -----------------===//
+//===- resume.h - Opens the checkpoint to resume from ---------------------===//
 
 #ifndef PPOPT_RUNTIME_APP_RESUME_H
 #define PPOPT_RUNTIME_APP_RESUME_H
@@ -11,11 +11,11 @@
 
 namespace ppopt::train {
 
-/// The newest checkpoint of the run's folder where the run is to go on from it,
-/// null where it starts. Makes the folder if there is none. Throws Error: the
-/// newest one is damaged or another model's; there are checkpoints, and the
-/// run is not to go on from them.
-/// `place`: the only one of the program that this process holds.
+/// Returns the newest checkpoint of the run's folder if the run resumes, null
+/// if it starts. Creates the folder if it does not exist. Throws Error if the
+/// newest checkpoint is damaged or of another model, or if there are
+/// checkpoints and the run does not resume. `place` is the place of this
+/// process; nullopt if the process has all places.
 std::unique_ptr<Checkpoint> openNewest(const runtime::Program &program,
                                        const Options &options,
                                        std::optional<int64_t> place);

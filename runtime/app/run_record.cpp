@@ -1,4 +1,4 @@
-//===- run_record.cpp - What a checkpoint records of its run --------------===//
+//===- run_record.cpp - The description of a run in a checkpoint ----------===//
 
 #include "app/run_record.h"
 
@@ -11,7 +11,7 @@
 namespace ppopt::train {
 namespace {
 
-/// The shortest text that reads back as the same number.
+/// Returns the shortest text that parses to the same number.
 template <typename Number> std::string textOf(Number number) {
   return fmt::format("{}", number);
 }
@@ -75,7 +75,8 @@ SampleRecord describeSamples(const Job &job) {
   return samples;
 }
 
-/// How the samples of two runs differ, and what to do; empty if they do not.
+/// Returns how the samples of two runs differ, and what to do; empty if they do
+/// not differ.
 std::string differenceOf(const SampleRecord &saved, const SampleRecord &now) {
   auto differs = [](const char *what, const auto &then, const auto &today) {
     return fmt::format("{} {}, {} now", what, then, today);
@@ -99,8 +100,8 @@ std::string differenceOf(const SampleRecord &saved, const SampleRecord &now) {
   return "";
 }
 
-/// Files of the same size that were written since: copied, or with other
-/// contents. Empty if there are none; else a note for people.
+/// Returns a note about files of the same size that were written since the
+/// checkpoint: copied, or with other contents. Empty if there are none.
 std::string describeRewritten(const SampleRecord &saved,
                               const SampleRecord &now) {
   std::vector<std::string> rewritten;
@@ -143,8 +144,8 @@ std::vector<std::string> compareRuns(const Manifest &saved, const Manifest &now,
     samples = fmt::format("its --seed was {}, {} now", saved.flags.at("seed"),
                           now.flags.at("seed"));
   if (!samples.empty())
-    throw Error("--resume: {} cannot be gone on with on other samples: {}; go "
-                "on with the same, or start anew from its parameters with "
+    throw Error("--resume: {} cannot continue with other samples: {}; use "
+                "the same samples, or start anew from its parameters with "
                 "--init {} instead of --resume",
                 path, samples, path);
   std::vector<std::string> notes;

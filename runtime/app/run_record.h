@@ -1,4 +1,4 @@
-//===- run_record.h - What a checkpoint records of its run ----------------===//
+//===- run_record.h - The description of a run in a checkpoint ------------===//
 
 #ifndef PPOPT_RUNTIME_APP_RUN_RECORD_H
 #define PPOPT_RUNTIME_APP_RUN_RECORD_H
@@ -11,12 +11,13 @@
 
 namespace ppopt::train {
 
-/// The manifest of a run's checkpoints, but for steps, updates and files.
+/// Returns the manifest of a run's checkpoints, without steps, updates and
+/// files.
 Manifest describeRun(const Job &job);
 
-/// A line for each flag and fact of the plan that differs, for people. Throws
-/// Error where the run that was saved cannot be gone on with: other samples,
-/// another seed, no steps left.
+/// Returns a line for each flag and plan option that differs, for people.
+/// Throws Error if the saved run cannot be resumed: other samples, another
+/// seed, or no steps left.
 std::vector<std::string> compareRuns(const Manifest &saved, const Manifest &now,
                                      const std::string &path);
 

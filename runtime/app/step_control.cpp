@@ -1,4 +1,4 @@
-//===- step_control.cpp - Whether the run goes on -------------------------===//
+//===- step_control.cpp - Agrees on when the run stops --------------------===//
 
 #include "app/step_control.h"
 

@@ -95,7 +95,7 @@ private:
     if (board_)
       board_->enter(phase);
   }
-  /// For who watches the ranks; after `steps` steps, or in that one.
+  /// Publishes the activity of this rank, in or after step `steps`.
   void enter(comm::Activity::Part part, int64_t steps) {
     if (rank_.transport)
       rank_.transport->activity().enter(part, steps);
@@ -107,9 +107,9 @@ private:
     return stepsDone == last_ ||
            (options_.evalEvery > 0 && stepsDone % options_.evalEvery == 0);
   }
-  /// False where the run is to stop: then nothing is reported.
+  /// Returns false, and reports nothing, if the run stops.
   bool evaluate(int64_t stepsDone);
-  /// Lets the samples be read that come next.
+  /// Starts reading the next samples.
   void prefetch(int64_t stepsDone);
   void prefetchTraining(int64_t step);
   int stop(int64_t stepsDone);
@@ -124,7 +124,7 @@ private:
   runtime::ActivityWords words_;
   SampleFeed samples_;
   const int64_t first_;            ///< the first step
-  const int64_t last_;             ///< steps done at the end
+  const int64_t last_;             ///< total steps at the end
   runtime::StepSettings settings_; ///< `step` counts the updates made so far
   runtime::ExecutorOptions executorOptions_;
   NonFiniteSteps nonFiniteSteps_;
@@ -132,9 +132,9 @@ private:
   StepControl control_;
   std::optional<ReplicaCheck> replicas_;
   std::optional<runtime::StepTrace> trace_;
-  std::optional<CommonClock> clock_; ///< of the trace
+  std::optional<CommonClock> clock_; ///< for the trace
   std::optional<runtime::StepProfile> profile_;
-  std::optional<Progress> progress_; ///< rank 0's
+  std::optional<Progress> progress_; ///< on rank 0
   std::optional<Checkpoints> checkpoints_;
 };
 
@@ -201,12 +201,12 @@ void TrainingLoop::train(int64_t step) {
   if (rank_.profile)
     rank_.profile->endStep(watch.elapsed());
   rank_.profile = nullptr;
-  // An update reads gradients and leaves them as they are.
+  // The update does not change gradients.
   if (step == first_ && !options_.dumpGradients.empty())
     exportGradients(rank_, options_.dumpGradients);
   nonFiniteSteps_.look(step, settings_, result);
   if (step == first_ + 1)
-    report_ = {}; // the first touches memory for the first time
+    report_ = {}; // the first step touches memory for the first time
   report_.seconds += result.seconds;
   report_.waitedSeconds += result.waitedSeconds;
   if (result.skipped.empty())
@@ -254,8 +254,8 @@ bool TrainingLoop::evaluate(int64_t stepsDone) {
   return true;
 }
 
-/// What comes after the last step (parameters, trace, profile) is left out: who
-/// asks a run to stop may not wait for long.
+/// Stops after a signal. Skips the outputs that follow the last step
+/// (parameters, trace, profile), because the sender may not wait for long.
 int TrainingLoop::stop(int64_t stepsDone) {
   if (progress_)
     progress_->stopped(control_.signal(), stepsDone);
@@ -289,7 +289,7 @@ void TrainingLoop::finish() {
     if (progress_)
       progress_->note("parameters written to " + options_.exportTo);
   }
-  reportMemory(report_); // the profile takes some of its own
+  reportMemory(report_); // before the profile, which allocates memory
   if (profile_)
     reportProfile(rank_, *profile_, options_.profile,
                   progress_ ? &*progress_ : nullptr);

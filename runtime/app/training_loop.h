@@ -9,9 +9,9 @@
 
 namespace ppopt::train {
 
-/// Trains one rank to the end of the job, or until a signal (StopSignals) asks
-/// to stop. Rank 0 prints, logs and writes files. `transport` may be null where
-/// the plan has one rank. Returns the exit status, the same on all ranks: 0, or
+/// Trains one rank to the end of the job, or until a stop signal (StopSignals).
+/// Rank 0 prints, logs and writes files. `transport` may be null if the plan
+/// has one rank. Returns the exit status, the same on all ranks: 0, or
 /// stopStatus of the signal. Throws Error.
 int trainRank(const Job &job, const ppopt_task_fn *tasks,
               comm::Transport *transport);

@@ -1,4 +1,4 @@
-//===- checkpoint.cpp - A checkpoint that was written ---------------------===//
+//===- checkpoint.cpp - Reads a complete checkpoint -----------------------===//
 
 #include "checkpoint/checkpoint.h"
 
@@ -29,7 +29,7 @@ Manifest readManifest(const std::string &folder) {
 
 using Names = std::set<std::string>;
 
-/// The tensors of a checkpoint that a place holds.
+/// Returns the names of a checkpoint's tensors that a place holds.
 Names heldBy(const Program &program, int64_t place) {
   Names names;
   for (const auto &held : program.places[place].parameters) {
@@ -49,8 +49,8 @@ bool hasAny(const std::string &path, const Names &names) {
   return false;
 }
 
-/// The paths of the files of a part, which have the bytes that were written:
-/// all of them, or those that have some of the tensors `read`.
+/// Checks the files of a part and returns their paths: all of them, or those
+/// with any of the tensors `read`.
 std::vector<std::string> openPart(const std::string &folder,
                                   const Manifest &manifest, CheckpointPart part,
                                   const std::optional<Names> &read) {
@@ -119,7 +119,7 @@ void Checkpoint::checkFits() const {
 void Checkpoint::load(const ppopt_rank &rank) {
   for (const auto &memory : rank.memory) {
     if (!memory)
-      continue; // another rank's
+      continue; // of another rank
     for (const runtime::PlaceParameter &held : memory->place.parameters) {
       const std::string &name = rank.program.parameters[held.parameter].name;
       auto copy = [&](const StoredTensor &tensor, int64_t offset) {

@@ -1,4 +1,4 @@
-//===- checkpoint.h - A checkpoint that was written -----------------------===//
+//===- checkpoint.h - Reads a complete checkpoint -------------------------===//
 
 #ifndef PPOPT_RUNTIME_CHECKPOINT_CHECKPOINT_H
 #define PPOPT_RUNTIME_CHECKPOINT_CHECKPOINT_H
@@ -17,25 +17,25 @@ struct ppopt_rank;
 
 namespace ppopt::train {
 
-/// A checkpoint that is whole, under whatever plan it was written. Its files
-/// are mapped.
+/// A complete checkpoint with its files mapped. It may have been written under
+/// any plan.
 class Checkpoint {
 public:
-  /// `path` is the checkpoint's own folder. Throws Error that names the file
-  /// that is missing, has other bytes than were written, or another format.
-  /// With a place of the program, the bytes of tensors are only looked at in
-  /// files that have some of those that the place holds.
+  /// `path` is the checkpoint's own folder. Throws Error that names a file that
+  /// is missing, is corrupt, or has another format. If `place` is given, only
+  /// the files with tensors of that place are read in full.
   Checkpoint(const std::string &path, const runtime::Program &program,
              std::optional<int64_t> place);
 
-  /// Throws Error where it is not of the program's model and optimizer.
+  /// Throws Error if the checkpoint is of another model or optimizer than the
+  /// program.
   void checkFits() const;
 
   const std::string &path() const { return path_; }
   const Manifest &manifest() const { return manifest_; }
 
-  /// Writes the parameters and optimizer states that this rank holds; the
-  /// checkpoint fits. Once for each rank of this process, from its thread.
+  /// Writes the parameters and optimizer states of this rank. Requires
+  /// checkFits. Called once per rank of this process, from the rank's thread.
   void load(const ppopt_rank &rank);
 
 private:
@@ -46,11 +46,12 @@ private:
   std::string path_;
   Manifest manifest_;
   std::optional<TensorSet> parameters_, optimizer_;
-  std::atomic<int64_t> readers_; ///< ranks that have not loaded it
+  std::atomic<int64_t> readers_; ///< ranks that have not called load yet
 };
 
-/// The safetensors files of initial parameters: `path` itself, or those of a
-/// checkpoint whose folder it is. Throws Error for one that is damaged.
+/// Returns the safetensors files of initial parameters: `path` itself, or the
+/// parameter files of the checkpoint in the folder `path`. Throws Error if the
+/// checkpoint is damaged.
 std::vector<std::string> parameterFiles(const std::string &path);
 
 } // namespace ppopt::train

@@ -31,10 +31,10 @@ using runtime::Error;
 
 constexpr std::string_view kPrefix = "step-";
 constexpr const char *kLock = "/.lock";
-/// What stands behind the step in a name that begins with a dot.
+/// Follows the step in a name that begins with a dot.
 constexpr const char *kPartial = ".partial-", *kRemoved = ".removed-";
 
-/// The step in "step-00000100", nothing in any other name.
+/// Returns the step in "step-00000100"; nullopt for any other name.
 std::optional<int64_t> stepOf(const std::string &name) {
   if (name.rfind(kPrefix, 0) != 0)
     return std::nullopt;
@@ -48,7 +48,8 @@ std::optional<int64_t> stepOf(const std::string &name) {
   return step;
 }
 
-/// What a run leaves behind that dies while it writes or removes one.
+/// Returns whether `name` is a leftover of a run that died while it wrote or
+/// removed a checkpoint.
 bool isLeftOver(const std::string &name) {
   return name.rfind("." + std::string(kPrefix), 0) == 0 &&
          (name.find(kPartial) != std::string::npos ||
@@ -104,14 +105,15 @@ std::vector<CheckpointEntry> listCheckpoints(const std::string &folder) {
 
 FolderLock::FolderLock(const std::string &folder) : folder_(folder) {
   std::string path = folder + kLock;
-  // Who can open it can hold it: nobody else. Earlier versions let all read it.
+  // Whoever can open the file can lock it, so only the owner may open it. With
+  // earlier versions, everybody could read it.
   descriptor_ =
       ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (descriptor_ < 0)
     throw Error("--checkpoint {}: cannot write to the folder: {}", folder,
                 std::strerror(errno));
   ::fchmod(descriptor_, 0600);
-  // A file system without locks has no second run held off, and saves.
+  // On a file system without locks, save without excluding a second run.
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
     return;
   ::close(descriptor_);
@@ -125,7 +127,7 @@ std::string FolderLock::mark() {
   std::string mark;
   while (mark.size() < kMarkBytes)
     mark += fmt::format("{:08x}", random());
-  // Whatever was there: the others read all of it.
+  // Truncate first, because the others read the whole file.
   if (::ftruncate(descriptor_, 0) != 0 ||
       ::pwrite(descriptor_, mark.data(), kMarkBytes, 0) != ssize_t(kMarkBytes))
     throw Error("--checkpoint {}: cannot write to the folder: {}", folder_,
@@ -134,7 +136,7 @@ std::string FolderLock::mark() {
 }
 
 bool seesMark(const std::string &folder, const std::string &mark) {
-  // A network's file system may show it late.
+  // A network file system may show the mark late.
   for (int tries = 0; tries < 100; ++tries) {
     std::string seen;
     if (std::getline(std::ifstream(folder + kLock), seen) && seen == mark)
@@ -174,7 +176,7 @@ void removePartial(const std::string &partial) {
 void removeOlder(const std::string &folder, int64_t keep, int64_t newest) {
   std::vector<CheckpointEntry> checkpoints = listCheckpoints(folder);
   while (!checkpoints.empty() && checkpoints.back().step > newest)
-    checkpoints.pop_back(); // renamed by somebody
+    checkpoints.pop_back(); // renamed by someone else
   for (size_t i = 0; i + keep < checkpoints.size(); ++i) {
     std::string aside =
         fmt::format("{}/.{}{}{}", folder, checkpointName(checkpoints[i].step),

@@ -1,9 +1,9 @@
 //===- checkpoint_folder.h - The folder of a run's checkpoints ------------===//
 //
-// A checkpoint is a folder `step-00000100` with a manifest in it. It is written
-// under another name, which begins with a dot, and renamed when it is complete;
-// one that is removed is renamed first. So whatever has the name of a
-// checkpoint is whole, at any moment. docs/checkpoints.md has the rest.
+// A checkpoint is a folder `step-00000100` with a manifest. It is written under
+// another name, which begins with a dot, and renamed once it is complete. A
+// checkpoint is renamed before it is removed. So a folder with the name of a
+// checkpoint is complete at any moment. See docs/checkpoints.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +17,11 @@
 
 namespace ppopt::train {
 
-/// "step-00000100".
+/// Returns "step-00000100".
 std::string checkpointName(int64_t step);
 
-/// Whether a path in a folder of checkpoints is, or is in, what runs keep
-/// there.
+/// Returns whether a path, relative to a folder of checkpoints, is one that
+/// runs create there, or is inside one.
 bool isNameInCheckpoints(std::string_view path);
 
 struct CheckpointEntry {
@@ -29,8 +29,8 @@ struct CheckpointEntry {
   std::string path;
 };
 
-/// The checkpoints in a folder, oldest first; none where there is no folder.
-/// A folder without a manifest is none.
+/// Returns the checkpoints in a folder, oldest first; none if the folder does
+/// not exist. A subfolder without a manifest is not a checkpoint.
 std::vector<CheckpointEntry> listCheckpoints(const std::string &folder);
 
 constexpr size_t kMarkBytes = 32;
@@ -38,14 +38,15 @@ constexpr size_t kMarkBytes = 32;
 /// Held by the process that saves to a folder, for as long as it lives.
 class FolderLock {
 public:
-  /// Throws Error where another process holds it or nothing can be written.
+  /// Throws Error if another process holds the lock or the folder is not
+  /// writable.
   explicit FolderLock(const std::string &folder);
   ~FolderLock();
   FolderLock(const FolderLock &) = delete;
   FolderLock &operator=(const FolderLock &) = delete;
 
-  /// What seesMark looks for: kMarkBytes letters that no other lock has.
-  /// Throws Error where nothing can be written.
+  /// Writes and returns the mark that seesMark looks for: kMarkBytes letters,
+  /// unique to this lock. Throws Error if the folder is not writable.
   std::string mark();
 
 private:
@@ -53,28 +54,29 @@ private:
   int descriptor_;
 };
 
-/// Whether this process sees the folder that was marked so: another machine may
-/// have one of its own of that name. Waits for some seconds until it does.
+/// Returns whether this process sees the folder with this mark. It does not if
+/// the path is a local folder of another machine. Waits a few seconds for the
+/// mark to appear.
 bool seesMark(const std::string &folder, const std::string &mark);
 
-/// The name under which a checkpoint is written. `writer` tells those of
-/// different processes apart.
+/// Returns the path under which a checkpoint is written. `writer` distinguishes
+/// processes.
 std::string partialPath(const std::string &folder, int64_t step,
                         int64_t writer);
 
-/// Makes the folder of that name after removing what earlier runs left behind
-/// when they died while saving. Throws Error.
+/// Creates the folder `partial`, and first removes leftovers of earlier runs
+/// that died while saving. Throws Error.
 void createPartial(const std::string &folder, const std::string &partial);
 
-/// Makes a checkpoint of what was written under `partial`. Throws Error.
+/// Turns `partial` into the checkpoint of step `step`. Throws Error.
 void commitPartial(const std::string &partial, const std::string &folder,
                    int64_t step);
 
-/// As far as that is possible.
+/// Removes `partial`; ignores errors.
 void removePartial(const std::string &partial);
 
-/// Removes all but `keep` checkpoints, the newest up to that of step `newest`.
-/// Throws Error.
+/// Removes all checkpoints but the newest `keep`, counted from step `newest`
+/// down. Throws Error.
 void removeOlder(const std::string &folder, int64_t keep, int64_t newest);
 
 } // namespace ppopt::train

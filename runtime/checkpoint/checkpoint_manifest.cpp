@@ -1,4 +1,4 @@
-//===- checkpoint_manifest.cpp - What a checkpoint says of itself ---------===//
+//===- checkpoint_manifest.cpp - The manifest of a checkpoint -------------===//
 
 #include "checkpoint/checkpoint_manifest.h"
 
@@ -49,14 +49,14 @@ json describe(const Manifest &manifest) {
           {"files", files}};
 }
 
-/// As it lies in the file: of the same object always the same bytes.
+/// Returns the text of the file: the same object always has the same bytes.
 std::string textOf(const json &document) {
   return document.dump(1, ' ', /*ensure_ascii=*/false,
                        json::error_handler_t::replace) +
          "\n";
 }
 
-/// `document` without its checksum.
+/// Returns the checksum of `document` without its checksum field.
 std::string checksumOf(json document) {
   document.erase("checksum");
   return Checksum::of(textOf(document));
@@ -67,14 +67,14 @@ void expect(bool holds, const char *what) {
     throw std::invalid_argument(what);
 }
 
-/// A whole number from 0 on that has a sign bit to spare.
+/// Reads a whole number >= 0 that fits int64_t.
 int64_t readCount(const json &value) {
   expect(value.is_number_unsigned() && value.get<uint64_t>() <= INT64_MAX,
          "a count is not a whole number from 0 on");
   return value.get<int64_t>();
 }
 
-/// A whole number, before 1970 or after.
+/// Reads a whole number, negative before 1970.
 int64_t readTime(const json &value) {
   expect(value.is_number_integer(), "a time is not a whole number");
   return value.get<int64_t>();
@@ -93,7 +93,7 @@ SampleRecord readSamples(const json &object) {
   return samples;
 }
 
-/// What is read is relied on: a name is not a way out of the folder.
+/// Checks what readers rely on, such as that no file name leaves the folder.
 void check(const Manifest &manifest) {
   expect(manifest.updates <= manifest.step, "updates are more than steps");
   int64_t position;

@@ -1,6 +1,6 @@
-//===- checkpoint_manifest.h - What a checkpoint says of itself -----------===//
+//===- checkpoint_manifest.h - The manifest of a checkpoint ---------------===//
 //
-// manifest.json of a checkpoint's folder: docs/checkpoints.md has the fields.
+// manifest.json of a checkpoint's folder; docs/checkpoints.md lists the fields.
 // Its text is canonical, and a checksum covers every byte of it.
 //
 //===----------------------------------------------------------------------===//
@@ -18,15 +18,15 @@
 namespace ppopt::train {
 
 inline constexpr const char *kManifestName = "manifest.json";
-/// Of the format. A manifest of another one is refused.
+/// The version of the format. A manifest of another version is rejected.
 inline constexpr int64_t kManifestVersion = 1;
 
 /// The samples that a run trains on.
 struct SampleRecord {
   std::string order;  ///< "shuffled", "sequential", "none"
   std::string format; ///< "bytes", "uint16", "tensors", "none"
-  int64_t batch = 0;  ///< samples of a step
-  uint64_t count = 0; ///< of samples
+  int64_t batch = 0;  ///< samples per step
+  uint64_t count = 0; ///< number of samples
   std::vector<SampleFile> files;
 };
 
@@ -38,19 +38,20 @@ struct ManifestFile {
 
 struct Manifest {
   std::string model, modelHash;
-  int64_t step = 0;    ///< steps that were done
-  int64_t updates = 0; ///< of the optimizer in these steps
-  /// What changes the numbers, by the flag's name without its dashes, as text
-  /// that reads back as the same number.
+  int64_t step = 0;    ///< completed steps
+  int64_t updates = 0; ///< optimizer updates in these steps
+  /// The flags that affect the numbers, by name without dashes. The values are
+  /// text that parses to the same number.
   std::map<std::string, std::string> flags;
   SampleRecord samples;
-  std::map<std::string, std::string> plan; ///< for people
+  std::map<std::string, std::string> plan; ///< for people to read
   std::vector<ManifestFile> files;
 };
 
 std::string printManifest(const Manifest &manifest);
 
-/// Reads the text of the file `path`. Throws Error that starts with the path.
+/// Parses `text`, read from the file `path`. Throws Error that starts with the
+/// path.
 Manifest parseManifest(const std::string &path, const std::string &text);
 
 } // namespace ppopt::train

@@ -1,4 +1,4 @@
-//===- checkpoint_shares.cpp - Who writes what of a checkpoint ------------===//
+//===- checkpoint_shares.cpp - Assigns a checkpoint's tensors to ranks ----===//
 
 #include "checkpoint/checkpoint_shares.h"
 
@@ -15,7 +15,7 @@ std::string prefixOf(CheckpointPart part) {
   return part == CheckpointPart::Parameters ? "parameters-" : "optimizer-";
 }
 
-/// The ranks that have the memory of a place.
+/// Returns the ranks that have the memory of a place.
 std::vector<int64_t> ranksOf(const Program &program, int64_t place) {
   if (program.local)
     return {0};
@@ -26,7 +26,7 @@ std::vector<int64_t> ranksOf(const Program &program, int64_t place) {
   return ranks;
 }
 
-/// What a place owns, nobody being its writer yet.
+/// Returns the tensors that a place owns, without writers.
 std::vector<CheckpointTensor> ownedBy(const Program &program, int64_t place) {
   std::vector<WantedTensor> wanted = wantedParameters(program);
   std::vector<CheckpointTensor> tensors;

@@ -1,9 +1,9 @@
-//===- checkpoint_shares.h - Who writes what of a checkpoint --------------===//
+//===- checkpoint_shares.h - Assigns a checkpoint's tensors to ranks ------===//
 //
-// The tensors are the parameters and the optimizer's states, under global names
-// with global shapes; each is written by one rank. Those that a place owns are
-// shared out among its ranks, so that these write about as much each; the same
-// program is always shared out alike.
+// The tensors are the parameters and the optimizer states, with global names
+// and global shapes. One rank writes each tensor. The tensors that a place owns
+// are divided among its ranks, about the same number of bytes each. The
+// assignment depends only on the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,29 +18,29 @@
 
 namespace ppopt::train {
 
-/// The kinds of a checkpoint's files. A rank writes one of each kind, if it has
-/// tensors of it.
+/// The kinds of a checkpoint's files. A rank writes one file per kind of which
+/// it writes tensors.
 enum class CheckpointPart { Parameters, Optimizer };
 inline constexpr CheckpointPart kCheckpointParts[] = {
     CheckpointPart::Parameters, CheckpointPart::Optimizer};
 
-/// "parameters-0003.safetensors": of that part, written by rank 3.
+/// Returns "parameters-0003.safetensors" for the parameters of rank 3.
 std::string checkpointFileName(CheckpointPart part, int64_t rank);
-/// Whether a file of a checkpoint has that part.
+/// Returns whether a file of a checkpoint is of this kind.
 bool isCheckpointFileOf(CheckpointPart part, const std::string &name);
 
-/// A state of a parameter: "m/layers.0.w".
+/// Returns the tensor name of a parameter's optimizer state: "m/layers.0.w".
 std::string stateName(const std::string &state, const std::string &parameter);
 
 struct CheckpointTensor {
   WantedTensor tensor;
   CheckpointPart part;
-  runtime::Address address; ///< where the owning place has it
+  runtime::Address address; ///< on the owning place
   int64_t bytes;
   int64_t writer; ///< a rank
 };
 
-/// All tensors of a checkpoint of the program.
+/// Returns all tensors of a checkpoint of the program.
 std::vector<CheckpointTensor> shareCheckpoint(const runtime::Program &program);
 
 } // namespace ppopt::train

@@ -1,4 +1,4 @@
-//===- name_pattern.cpp - Names with numbers in them ----------------------===//
+//===- name_pattern.cpp - Name patterns with numeric placeholders ---------===//
 
 #include "checkpoint/name_pattern.h"
 
@@ -17,7 +17,8 @@ bool isWord(const std::string &text) {
   });
 }
 
-/// The digits at `at` that are a whole number without leading zeros.
+/// Returns the whole number without leading zeros at `at`; empty if none is
+/// there.
 std::string numberAt(const std::string &name, size_t at) {
   size_t end = at;
   while (end < name.size() && isDigit(name[end]))

@@ -1,4 +1,4 @@
-//===- name_pattern.h - Names with numbers in them ------------------------===//
+//===- name_pattern.h - Name patterns with numeric placeholders -----------===//
 
 #ifndef PPOPT_RUNTIME_CHECKPOINT_NAME_PATTERN_H
 #define PPOPT_RUNTIME_CHECKPOINT_NAME_PATTERN_H
@@ -11,11 +11,11 @@
 
 namespace ppopt::train {
 
-/// "h.{i}.ln_1.weight": a placeholder in braces stands for a whole number
-/// without leading zeros, the same one wherever it is repeated.
+/// A pattern such as "h.{i}.ln_1.weight". A placeholder in braces matches a
+/// whole number without leading zeros, and the same number at each occurrence.
 class NamePattern {
 public:
-  /// What each placeholder stands for, as it is spelled in the name.
+  /// The number of each placeholder, as spelled in the name.
   using Numbers = std::map<std::string, std::string>;
 
   /// Throws std::invalid_argument that says what is wrong with the text.
@@ -24,10 +24,11 @@ public:
   const std::string &text() const { return text_; }
   std::set<std::string> placeholders() const;
 
-  /// The numbers with which the pattern is `name`; nothing where it is not.
+  /// Returns the numbers with which the pattern equals `name`; nullopt if it
+  /// does not match.
   std::optional<Numbers> match(const std::string &name) const;
 
-  /// The name that these numbers make; they are those of all placeholders.
+  /// Returns the name with these numbers, which must include all placeholders.
   std::string fill(const Numbers &numbers) const;
 
 private:

@@ -37,8 +37,8 @@ InitialParameters::InitialParameters(const Program &program,
 
 namespace {
 
-/// The names that the tensors of a map have in these files: all or none of them
-/// have the optional prefix.
+/// The names of a map's tensors in these files. Either all or none have the
+/// optional prefix.
 class NamesInFiles {
 public:
   NamesInFiles(const ParameterMap &map, const TensorSet &files) : map_(map) {
@@ -61,11 +61,11 @@ public:
 
 private:
   const ParameterMap &map_;
-  std::string lacking_; ///< the prefix, where the files do without
+  std::string lacking_; ///< the prefix, if the files omit it
 };
 
-/// A copy is left aside only where it is one: else values would be lost that
-/// the file's model computes with.
+/// Checks that a tied tensor is an exact copy. Otherwise ignoring it would lose
+/// values that the file's model uses.
 void checkCopy(const std::string &path, const ParameterMap &map,
                const StoredTensor &copy, const StoredTensor &original) {
   if (copy.dtype != original.dtype || copy.shape != original.shape ||
@@ -117,8 +117,8 @@ InitialParameters::InitialParameters(const Program &program,
 
 namespace {
 
-/// Elements [first, first + count) of the transpose of the matrix `from`, which
-/// has so many rows and columns and need not be aligned.
+/// Copies elements [first, first + count) of the transpose of the matrix
+/// `from`, which has `rows` rows and `columns` columns and may be unaligned.
 template <typename Element>
 void copyTransposed(const char *from, int64_t rows, int64_t columns,
                     int64_t first, int64_t count, char *to) {
@@ -163,25 +163,26 @@ void InitialParameters::load(const std::vector<Buffer> &parameters) const {
 
 namespace {
 
-/// What is exported of one parameter: bytes on the rank that owns it.
+/// The bytes to export for one parameter, on the rank that owns it.
 struct Exported {
-  int owner; ///< a rank
+  int owner; ///< rank
   runtime::Address address;
   int64_t bytes;
-  /// Where it is not empty, the matrix whose transpose is exported.
+  /// If not empty, the shape of the matrix whose transpose is exported.
   std::vector<int64_t> transposed = {};
   int64_t elementSize = 1;
 };
 
 constexpr int64_t kPiece = int64_t{4} << 20;
 
-/// One message a piece, so that nobody needs room for a whole tensor.
+/// Calls `use` for each piece, which is one message, so that no rank needs
+/// memory for a whole tensor.
 template <typename Use> void forEachPiece(int64_t bytes, const Use &use) {
   for (int64_t offset = 0; offset < bytes; offset += kPiece)
     use(offset, std::min(kPiece, bytes - offset));
 }
 
-/// On the owner.
+/// Writes the bytes; called on the owner.
 void writeOwn(const ppopt_rank &rank, const Exported &exported,
               std::vector<char> &piece, const WriteBytes &write) {
   const char *data = rank.at(exported.address);
@@ -218,14 +219,15 @@ int ownerOf(const ppopt_rank &rank, const Parameter &parameter) {
   return alone ? 0 : rank.channels->mesh().firstRank(place);
 }
 
-/// `offset` is in the arena of the owner's place.
+/// Describes bytes at `offset` in the arena of the owner's place.
 Exported exportedAt(const ppopt_rank &rank, const Parameter &parameter,
                     int64_t offset, int64_t bytes) {
   return {ownerOf(rank, parameter), {parameter.places.front(), offset}, bytes};
 }
 
-/// `inFile` says under which names and how; `select` gives the offset of what
-/// is exported of a parameter, or -1; `typeOf` its type.
+/// Exports one tensor per parameter with the names and layouts in `inFile`.
+/// `select` returns a parameter's offset, or -1 to skip it; `typeOf` returns
+/// its type.
 template <typename Select, typename TypeOf>
 void exportTensors(const ppopt_rank &rank, const std::string &path,
                    const std::vector<ParameterTensor> &inFile,

@@ -20,18 +20,19 @@ struct ppopt_rank;
 
 namespace ppopt::train {
 
-/// Exactly the parameters of a program, from a file or from a checkpoint.
+/// Initial parameters from a file or a checkpoint, which has exactly the
+/// parameters of the program.
 class InitialParameters {
 public:
-  /// Throws Error that lists the names of what is missing or not a parameter,
-  /// or of what has another type or shape. `path` may be a checkpoint's folder.
+  /// Throws Error that lists the tensors that are missing, are not parameters,
+  /// or have another type or shape. `path` may be a checkpoint's folder.
   InitialParameters(const runtime::Program &program, const std::string &path);
 
-  /// The same of a file that has the names and the layout of a map.
+  /// The same for a file with the names and layouts of a map.
   InitialParameters(const runtime::Program &program, const std::string &path,
                     const ParameterMap &map);
 
-  /// Writes these parameters.
+  /// Copies the file's values into these parameters.
   void load(const std::vector<runtime::Buffer> &parameters) const;
 
 private:
@@ -40,21 +41,21 @@ private:
   std::vector<ParameterTensor> tensors_; ///< by parameter, named as in the file
 };
 
-/// Writes the parameters as the tensors of a file that `tensors` names, one for
-/// each. Each is as its owner holds it: the rank of the parameter's first place
-/// with coordinate 0 on all other axes. Called by all ranks; rank 0 writes what
-/// the owners send it, piece by piece.
+/// Writes the parameters to a file, named and laid out as in `tensors` (one per
+/// parameter). The values are those of the parameter's owner: the rank of its
+/// first place with coordinate 0 on all other axes. Called by all ranks; the
+/// owners send the bytes in pieces to rank 0, which writes them.
 void exportParameters(const ppopt_rank &rank, const std::string &path,
                       const std::vector<ParameterTensor> &tensors);
 
-/// Under their own names.
+/// Writes the parameters under their own names.
 void exportParameters(const ppopt_rank &rank, const std::string &path);
 
-/// The same with the gradients, under their parameters' names.
+/// Writes the gradients, under their parameters' names.
 void exportGradients(const ppopt_rank &rank, const std::string &path);
 
-/// Called by all ranks: rank 0 takes the parameters, each from its owner, to
-/// `into`, which has room for all; elsewhere `into` is not used.
+/// Gathers the parameters from their owners into `into` on rank 0. Called by
+/// all ranks; other ranks ignore `into`.
 void gatherParameters(const ppopt_rank &rank,
                       const std::vector<runtime::Buffer> &into);
 

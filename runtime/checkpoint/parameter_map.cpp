@@ -1,4 +1,4 @@
-//===- parameter_map.cpp - Parameters as other programs name them ---------===//
+//===- parameter_map.cpp - Names of parameters in other programs' files ---===//
 
 #include "checkpoint/parameter_map.h"
 
@@ -38,7 +38,7 @@ json parse(const std::string &path, std::string_view text) {
   }
 }
 
-/// Refuses keys that mean nothing here.
+/// Throws Error for unknown keys.
 void checkKeys(const std::string &where, const json &object,
                const std::vector<std::string> &known) {
   for (const auto &[key, value] : object.items()) {

@@ -1,7 +1,7 @@
-//===- parameter_map.h - Parameters as other programs name them -----------===//
+//===- parameter_map.h - Names of parameters in other programs' files -----===//
 //
-// The file that says which tensor of another program's files is which parameter
-// of ours (docs/maps.md), and what that makes of a program's parameters.
+// A map file (docs/maps.md) says which tensor of another program's files is
+// which parameter of ours.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,41 +18,43 @@
 
 namespace ppopt::train {
 
-/// Where a parameter lies in a file.
+/// The tensor of a file that stores a parameter.
 struct ParameterTensor {
   std::string name;
-  bool transposed = false; ///< the file has [b, a] of a matrix [a, b]
+  bool transposed = false; ///< the file stores a matrix [a, b] as [b, a]
 };
 
-/// The parameters of `program` under their own names, as they lie in memory.
+/// Returns the parameters of `program` under their own names, not transposed.
 std::vector<ParameterTensor> ownTensors(const runtime::Program &program);
 
-/// The shape that a tensor has in the file.
+/// Returns the shape of a parameter's tensor in the file.
 std::vector<int64_t> shapeInFile(const runtime::Parameter &parameter,
                                  const ParameterTensor &tensor);
 
 class ParameterMap {
 public:
-  /// Throws Error with one line that begins with the path.
+  /// Reads a map file. Throws Error: one line that begins with the path.
   static ParameterMap read(const std::string &path);
-  /// From the text of such a file.
+  /// Parses the text of a map file; `path` is only for messages.
   ParameterMap(const std::string &path, std::string_view text);
 
   const std::string &path() const { return path_; }
 
-  /// The tensor of each parameter, in the program's order. Throws Error:
-  /// a parameter that no entry or more than one takes, a tensor that is taken
-  /// twice or is ignored as well, a transposed parameter that is no matrix.
+  /// Returns the tensor of each parameter, in the program's order. Throws Error
+  /// for a parameter that matches no entry or more than one, a tensor that is
+  /// used twice or is also ignored, and a transposed parameter that is not a
+  /// matrix.
   std::vector<ParameterTensor> tensorsOf(const runtime::Program &program) const;
 
-  /// What names of tensors may lack, all or none of a file; may be empty.
+  /// A prefix that either all tensor names of a file have or none. May be
+  /// empty.
   const std::string &optionalPrefix() const { return prefix_; }
 
-  /// Tensors that are no parameters.
+  /// Returns whether the map ignores a tensor, because it is not a parameter.
   bool ignores(const std::string &tensor) const;
 
-  /// Tensors that may stand in a file as copies of another: that one's name by
-  /// theirs. Only where no parameter takes them.
+  /// Tensors that a file may have as copies of another tensor, and the name of
+  /// that tensor. They apply only if no parameter uses them.
   const std::map<std::string, std::string> &tied() const { return tied_; }
 
 private:

@@ -15,12 +15,13 @@
 namespace ppopt::train {
 namespace {
 
-/// Between two looks at whether to stop.
+/// Bytes between two checks of whether to stop.
 constexpr int64_t kPiece = int64_t{4} << 20;
-/// Written, and not yet sent to the disk: what a rank that fails waits for.
+/// The limit on bytes written but not yet synced; a failing rank waits for
+/// these.
 constexpr int64_t kUnsynced = int64_t{64} << 20;
 
-/// A file with its checksum, which stops between pieces where it must.
+/// A file with its checksum. Writing can be stopped between pieces.
 class SharedFile {
 public:
   SharedFile(const std::string &path, const BackgroundThread &thread)
@@ -44,7 +45,7 @@ public:
     }
   }
 
-  /// Bytes and checksum.
+  /// Completes the file and returns its bytes and checksum.
   ManifestFile finish(const std::string &name) {
     file_.sync();
     file_.close();
@@ -86,7 +87,9 @@ void ShareWriter::takeTensors() {
   }
 }
 
-/// What is written first is not copied: it keeps the rank for the least time.
+/// Divides the tensors into bytes to copy and bytes to write directly. The
+/// first bytes of the files are the direct ones, so the rank waits for the
+/// shortest time.
 void ShareWriter::divide(int64_t memory) {
   directBytes_ = std::max<int64_t>(bytes_ - memory, 0);
   if (bytes_ > directBytes_)
@@ -107,8 +110,8 @@ void ShareWriter::divide(int64_t memory) {
     }
 }
 
-/// Nobody can go on from a parameter that an update made infinite or NaN: what
-/// was saved before it is better.
+/// Describes a parameter that an update made infinite or NaN, if any. Such a
+/// state is not saved, because it would replace better checkpoints.
 std::string ShareWriter::describeNonFiniteParameter() const {
   runtime::NonFiniteFindings::Tensor bad =
       runtime::findNonFiniteParameter(rank_);
@@ -145,7 +148,7 @@ void ShareWriter::throwIfFailed() const {
     rank_.transport->throwIfFailed();
 }
 
-/// Until what is not copied is written.
+/// Waits until the bytes that are not copied are written.
 void ShareWriter::awaitRelease() {
   constexpr std::chrono::milliseconds kCheckEvery{50};
   std::unique_lock<std::mutex> lock(mutex_);
@@ -157,7 +160,7 @@ void ShareWriter::awaitRelease() {
   }
 }
 
-/// On the rank's threads.
+/// Calls `use` for each piece, on the rank's threads.
 template <typename Use> void ShareWriter::forEachPiece(const Use &use) {
   parallelFor(rank_.options.threads, int64_t(pieces_.size()),
               [&](int64_t begin, int64_t end) {
@@ -166,7 +169,8 @@ template <typename Use> void ShareWriter::forEachPiece(const Use &use) {
               });
 }
 
-/// The system gives memory when it is touched, which takes longer than to copy.
+/// Touches the copy's memory in advance, because page faults take longer than
+/// the copy itself.
 void ShareWriter::touch() {
   forEachPiece(
       [](const Piece &piece) { std::memset(piece.to, 0, piece.bytes); });
@@ -202,7 +206,7 @@ ManifestFile ShareWriter::writeFile(const std::string &folder,
         const Item &item = file.items[index];
         if (item.direct > 0) {
           write(item.data, item.direct);
-          // Only this thread changes it.
+          // Only this thread changes directLeft_.
           if (directLeft_ == item.direct)
             releaseRank();
           else

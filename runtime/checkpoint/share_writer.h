@@ -19,39 +19,40 @@
 
 namespace ppopt::train {
 
-/// Files are written by a thread of the rank's from a copy in memory that is
-/// taken once; what the copy has no room for, from the rank's own memory, while
-/// the rank stands.
+/// A background thread of the rank writes the files from a copy in memory. The
+/// memory of the copy is allocated once. Tensors that do not fit in it are
+/// written from the rank's own memory while the rank waits.
 class ShareWriter {
 public:
-  /// The copy takes at most `memory` bytes.
+  /// The copy uses at most `memory` bytes.
   ShareWriter(const ppopt_rank &rank, int64_t memory);
-  /// Gives up a file that is being written.
+  /// Abandons a file that is being written.
   ~ShareWriter();
 
-  /// Starts to write what the rank holds now to files in `folder`; where a
-  /// parameter is not finite that is an error of the thread. On return the
-  /// rank's memory may change again.
+  /// Starts writing the rank's current state to files in `folder`. A parameter
+  /// that is not finite is an error of the thread. On return the rank's memory
+  /// may change again.
   void begin(const std::string &folder);
 
   BackgroundThread &thread() { return thread_; }
-  /// Until the thread's job has ended. Throws RankFailure if a rank fails.
+  /// Waits until the thread's job has ended. Throws RankFailure if a rank
+  /// fails.
   void wait();
-  /// What was written, one for each CheckpointPart (no bytes: no file); when
-  /// the thread has ended without an error.
+  /// The files that were written, one per CheckpointPart (0 bytes: no file).
+  /// Valid once the thread has ended without an error.
   const std::vector<ManifestFile> &files() const { return files_; }
 
 private:
-  /// A tensor: its first `direct` bytes are not copied.
+  /// A tensor. Its first `direct` bytes are written without a copy.
   struct Item {
     const char *data;
     int64_t bytes, direct;
-    char *copy; ///< of the others
+    char *copy; ///< copy of the other bytes
   };
   struct File {
     std::string name;
     std::vector<TensorToStore> tensors;
-    std::vector<Item> items; ///< of the tensors, in their order
+    std::vector<Item> items; ///< one per tensor, in the same order
   };
   struct Piece {
     const char *from;
@@ -72,17 +73,17 @@ private:
   void throwIfFailed() const;
 
   const ppopt_rank &rank_;
-  int64_t bytes_ = 0;       ///< of the tensors that this rank writes
-  int64_t directBytes_ = 0; ///< of them, not copied
-  std::vector<File> plan_;  ///< one for each CheckpointPart
+  int64_t bytes_ = 0;       ///< bytes that this rank writes
+  int64_t directBytes_ = 0; ///< those of them that are not copied
+  std::vector<File> plan_;  ///< one per CheckpointPart
   std::optional<runtime::Arena> copy_;
-  std::vector<Piece> pieces_; ///< of the copy, small ones
+  std::vector<Piece> pieces_; ///< small pieces of the copy
   std::vector<ManifestFile> files_;
 
   std::mutex mutex_;
   std::condition_variable released_;
   std::atomic<int64_t> directLeft_{0}; ///< bytes that the rank waits for
-  BackgroundThread thread_;            ///< last: it uses the others
+  BackgroundThread thread_;            ///< last: it uses the members above
 };
 
 } // namespace ppopt::train

@@ -1,4 +1,4 @@
-//===- tensor_set.cpp - The tensors of one or several files ---------------===//
+//===- tensor_set.cpp - The tensors of one or more files ------------------===//
 
 #include "checkpoint/tensor_set.h"
 
@@ -29,7 +29,7 @@ std::vector<int64_t> swapped(std::vector<int64_t> shape) {
   return shape;
 }
 
-/// "h.w for w (file F32 [2, 3], model F32 [4, 2] transposed)"
+/// Returns "h.w for w (file F32 [2, 3], model F32 [4, 2] transposed)".
 std::string describeDifference(const StoredTensor &stored,
                                const WantedTensor &wanted) {
   bool looksTransposed = stored.shape.size() == 2 && !wanted.transposed &&

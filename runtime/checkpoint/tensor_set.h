@@ -1,4 +1,4 @@
-//===- tensor_set.h - The tensors of one or several files -----------------===//
+//===- tensor_set.h - The tensors of one or more files --------------------===//
 
 #ifndef PPOPT_RUNTIME_CHECKPOINT_TENSOR_SET_H
 #define PPOPT_RUNTIME_CHECKPOINT_TENSOR_SET_H
@@ -13,38 +13,40 @@
 
 namespace ppopt::train {
 
-/// What a program asks of a tensor.
+/// A tensor that a program needs.
 struct WantedTensor {
   std::string name, dtype;
   std::vector<int64_t> shape; ///< in the program
-  /// What the program calls it, where that is another name.
+  /// Its name in the program, if different.
   std::string parameter = {};
-  bool transposed = false; ///< of a matrix the file has the sizes swapped
+  bool transposed = false; ///< the file stores the matrix transposed
 };
 
-/// The first names of a list, and how many more there are.
+/// Returns the first names of a list, and the number of the others.
 std::string listNames(const std::vector<std::string> &names);
 
-/// The program's parameters under their own names, in its order.
+/// Returns the program's parameters under their own names, in its order.
 std::vector<WantedTensor> wantedParameters(const runtime::Program &program);
 
-/// Open safetensors files, each tensor in one of them.
+/// Open safetensors files. Each tensor is in exactly one of them.
 class TensorSet {
 public:
-  /// Throws Error: a file that is not readable as one, a tensor that is in two.
+  /// Throws Error for a file that is not valid and for a tensor that is in two
+  /// files.
   explicit TensorSet(const std::vector<std::string> &paths);
 
-  /// By name.
+  /// The tensors by name.
   const std::map<std::string, const StoredTensor *> &tensors() const {
     return tensors_;
   }
 
-  /// Null where no file has a tensor of that name.
+  /// Returns null if no file has a tensor of that name.
   const StoredTensor *find(const std::string &name) const;
 
-  /// How the files differ from exactly these tensors: "missing: a; extra: b",
-  /// lists of names. Empty if they do not. `extra` names what is not wanted
-  /// ("not a parameter") and not left aside either.
+  /// Returns how the files differ from exactly these tensors: lists of names,
+  /// "missing: a; extra: b"; empty if they do not differ. `extra` is the
+  /// heading
+  /// ("not a parameter") of tensors that are neither wanted nor left aside.
   std::string differencesFrom(
       const std::vector<WantedTensor> &wanted, const std::string &extra,
       const std::function<bool(const std::string &name)> &isLeftAside =

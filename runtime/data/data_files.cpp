@@ -15,7 +15,7 @@
 namespace ppopt::train {
 namespace {
 
-/// To the second, local.
+/// Returns the local time, to the second.
 std::string describeTime(int64_t nanoseconds) {
   std::time_t seconds = nanoseconds / 1000000000;
   std::tm parts;
@@ -57,7 +57,8 @@ void DataFiles::read(size_t file, uint64_t offset, uint64_t bytes, void *into,
     ~Release() { files.release(slot); }
   } atEnd{*this, slot};
   bool copied = guardedCopy(into, slot.mapping.data() + offset, bytes);
-  // After the copy: the rest of a file's last page reads as zeros.
+  // Check after the copy, because the rest of a file's last page reads as
+  // zeros.
   checkUnchanged(files_[file], slot.descriptor, sample);
   if (!copied)
     throw Error("{}: bytes {} to {} cannot be read: input/output error "
@@ -85,7 +86,7 @@ void DataFiles::checkUnchanged(const File &file, const Descriptor &descriptor,
 
 DataFiles::Slot &DataFiles::acquire(size_t file, uint64_t sample) {
   std::unique_lock<std::mutex> lock(mutex_);
-  // While one waits for a slot, another may map the file.
+  // While this thread waits for a slot, another may map the file.
   while (files_[file].slot < 0) {
     Slot *slot = findFree();
     if (slot)

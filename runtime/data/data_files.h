@@ -1,9 +1,8 @@
 //===- data_files.h - The files that samples are read from ----------------===//
 //
-// Any number of files, of which a few are open and mapped at a time: those that
-// were read last. A file is what it was when it was added: one that has been
-// changed since is not read any more, for nobody could then say what the run
-// was trained on.
+// Any number of files. Only the most recently read ones are open and mapped. A
+// file that has changed since it was added is no longer read, because nobody
+// could then say what the run was trained on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,15 +21,15 @@
 
 namespace ppopt::train {
 
-/// Shared by the ranks of a process: `read` may be called by any thread.
+/// Shared by the ranks of a process. Any thread may call `read`.
 class DataFiles {
 public:
-  /// How many files are mapped at a time. (A process has some 1024 descriptors
-  /// and 65530 mappings, and reads up to two sets of files.)
+  /// The number of files that are mapped at a time. (A process has about 1024
+  /// descriptors and 65530 mappings, and reads up to two sets of files.)
   static constexpr size_t kMapped = 128;
 
-  /// Adds a file; it is number count() - 1 from now on. Its first bytes, as
-  /// many as there are of `headBytes`, are written to `head`. Throws Error.
+  /// Adds a file, with the index count() - 1 after the call. Copies its first
+  /// `headBytes` bytes, or all if it has fewer, to `head`. Throws Error.
   void add(const std::string &path, unsigned char *head = nullptr,
            uint64_t headBytes = 0);
 
@@ -39,9 +38,9 @@ public:
   uint64_t bytes(size_t file) const { return files_[file].state.bytes; }
   SampleFile describe(size_t file) const;
 
-  /// Copies bytes of a file. Throws Error where the file is not any more what
-  /// it was when it was added, or cannot be read; `sample`, which needs it, is
-  /// named in the message. Allocates nothing otherwise.
+  /// Copies bytes of a file. Throws Error if the file has changed since it was
+  /// added or cannot be read. The message names `sample`, the sample that needs
+  /// the bytes. Allocates nothing otherwise.
   void read(size_t file, uint64_t offset, uint64_t bytes, void *into,
             uint64_t sample);
 
@@ -59,11 +58,11 @@ private:
     uint64_t lastUse = 0;
   };
 
-  /// The slot that maps a file. It stays so until it is released.
+  /// Returns the slot that maps a file. The mapping stays until `release`.
   Slot &acquire(size_t file, uint64_t sample);
   void release(Slot &slot);
-  /// Of those that nobody reads, the one whose last use is longest ago; null
-  /// where all are read.
+  /// Returns the least recently used slot without readers; null if all have
+  /// readers.
   Slot *findFree();
   void map(size_t file, Slot &slot, uint64_t sample);
   void unmap(Slot &slot);
@@ -71,7 +70,7 @@ private:
                       uint64_t sample) const;
 
   std::vector<File> files_;
-  std::mutex mutex_; ///< of the slots, and of the files' `slot`
+  std::mutex mutex_; ///< guards the slots and File::slot
   std::condition_variable released_;
   std::array<Slot, kMapped> slots_;
   uint64_t uses_ = 0;

@@ -13,7 +13,7 @@
 namespace ppopt::train {
 namespace {
 
-/// The copy that a thread is making.
+/// The current copy of a thread.
 struct Copy {
   const char *from;
   size_t bytes;
@@ -25,16 +25,18 @@ struct Copy {
 };
 
 thread_local Copy *volatile current = nullptr;
-struct sigaction earlier; ///< who handled SIGBUS before
+struct sigaction earlier; ///< the previous handler of SIGBUS
 
-/// As if this handler had never been. Only calls that are safe in a handler.
+/// Handles the signal as if this handler were not installed. Uses only calls
+/// that are safe in a signal handler.
 void passOn(int signal, siginfo_t *info, void *context) {
   if (earlier.sa_flags & SA_SIGINFO) {
     earlier.sa_sigaction(signal, info, context);
   } else if (earlier.sa_handler != SIG_DFL && earlier.sa_handler != SIG_IGN) {
     earlier.sa_handler(signal);
   } else {
-    // On return what failed fails again; a signal that was sent does not.
+    // On return, a faulting access faults again; a signal that was sent does
+    // not recur.
     ::sigaction(signal, &earlier, nullptr);
     if (info->si_code <= 0)
       ::raise(signal);
@@ -65,8 +67,8 @@ bool guardedCopy(void *to, const void *from, size_t bytes) {
   Copy copy;
   copy.from = static_cast<const char *>(from);
   copy.bytes = bytes;
-  // With the mask of signals: those that are blocked while one is handled must
-  // not stay so, for the handler does not return.
+  // Save the signal mask: the handler does not return, so signals that are
+  // blocked in it must be unblocked.
   if (sigsetjmp(copy.failed, /*savemask=*/1) != 0) {
     current = nullptr;
     return false;

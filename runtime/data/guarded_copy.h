@@ -1,7 +1,7 @@
 //===- guarded_copy.h - Copying from a file that may shrink ---------------===//
 //
-// A mapped page that lies past the end of its file cannot be read: the system
-// sends SIGBUS, which ends a process. Here it ends a copy.
+// Reading a mapped page past the end of its file raises SIGBUS, which would
+// terminate the process. Here it only makes the copy fail.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,9 +12,9 @@
 
 namespace ppopt::train {
 
-/// Copies bytes of a mapped file. False where some of them could not be read;
-/// `to` then has some of the others. Bus errors that are no such copy's go to
-/// whoever handled them before.
+/// Copies bytes of a mapped file. Returns false if some of them could not be
+/// read; `to` is then partly written. Other bus errors go to the handler that
+/// was installed before.
 bool guardedCopy(void *to, const void *from, size_t bytes);
 
 } // namespace ppopt::train

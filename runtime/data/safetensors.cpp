@@ -17,7 +17,7 @@ namespace {
 
 using json = nlohmann::json;
 
-/// The format's own limit; a longer header is a sign of another kind of file.
+/// The format's limit. A longer header suggests another kind of file.
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 
 struct DtypeSize {
@@ -132,7 +132,7 @@ Range readTensor(const std::string &path, const std::string &name,
   return range;
 }
 
-/// Every byte of data must belong to exactly one tensor.
+/// Checks that every byte of data belongs to exactly one tensor.
 void checkCoverage(const std::string &path,
                    std::vector<std::pair<Range, std::string>> ranges,
                    uint64_t dataBytes) {
@@ -230,7 +230,7 @@ const StoredTensor *SafetensorsFile::find(const std::string &name) const {
 // Writing
 //===----------------------------------------------------------------------===//
 
-// Wide elements first: every tensor is then aligned to its element.
+// Wide elements come first, so every tensor is aligned to its element size.
 std::vector<size_t> orderInFile(const std::vector<TensorToStore> &tensors) {
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -21,20 +21,20 @@ namespace ppopt::train {
 
 constexpr const char *kTensorExtension = ".safetensors";
 
-/// Bytes of one element of a dtype as the format spells it ("F32", "I64"); 0
-/// for one that the format does not know.
+/// Returns the bytes of one element of a dtype in the format's spelling ("F32",
+/// "I64"); 0 if the format has no such dtype.
 uint64_t safetensorsElementSize(const std::string &dtype);
 
-/// The format's spelling of a program's type ("f32" -> "F32", "i1" -> "BOOL").
-/// Throws std::invalid_argument for a type that programs do not have.
+/// Returns the format's spelling of a program's type ("f32" -> "F32", "i1" ->
+/// "BOOL"). Throws std::invalid_argument for a type that programs do not have.
 std::string safetensorsDtype(const std::string &programType);
 
-/// "F32 [2, 3]", for messages.
+/// Returns "F32 [2, 3]", for messages.
 std::string describeTensor(const std::string &dtype,
                            const std::vector<int64_t> &shape);
 
-/// A tensor of a file that is being read. `data` points into the mapping and
-/// may be unaligned: copy, do not dereference.
+/// A tensor of an open file. `data` points into the mapping and may be
+/// unaligned: copy it, do not dereference it.
 struct StoredTensor {
   std::string name;
   std::string dtype;
@@ -43,20 +43,20 @@ struct StoredTensor {
   uint64_t bytes = 0;
 };
 
-/// A file whose header has been checked as a whole: every tensor lies in the
-/// file, has as many bytes as its shape asks for, and no byte belongs to two
-/// tensors or to none.
+/// A file with a fully checked header: every tensor is inside the file and has
+/// the number of bytes that its shape needs, and every byte of data belongs to
+/// exactly one tensor.
 class SafetensorsFile {
 public:
-  /// Throws Error with one line that starts with the path.
+  /// Throws Error: one line that starts with the path.
   explicit SafetensorsFile(const std::string &path);
 
   const std::string &path() const { return file_.path(); }
-  /// In the order of their names.
+  /// The tensors, sorted by name.
   const std::vector<StoredTensor> &tensors() const { return tensors_; }
-  /// Null where the file has no tensor of that name.
+  /// Returns null if the file has no tensor of that name.
   const StoredTensor *find(const std::string &name) const;
-  /// Where one of its tensors begins, in bytes from the file's start.
+  /// The offset of one of the file's tensors, in bytes from the file's start.
   uint64_t offsetOf(const StoredTensor &tensor) const {
     return static_cast<uint64_t>(tensor.data - file_.data());
   }
@@ -70,8 +70,8 @@ private:
   std::map<std::string, std::string> metadata_;
 };
 
-/// A tensor to be written. `data` must stay valid during the call; null where
-/// its bytes come from a source.
+/// A tensor to write. `data` must stay valid during the call; it is null if a
+/// TensorSource provides the bytes.
 struct TensorToStore {
   std::string name;
   std::string dtype;
@@ -79,26 +79,27 @@ struct TensorToStore {
   const void *data = nullptr;
 };
 
-/// The order in which a file holds tensors: indices of `tensors`.
+/// Returns the order of the tensors in a file, as indices into `tensors`.
 std::vector<size_t> orderInFile(const std::vector<TensorToStore> &tensors);
 
-/// Gives the bytes of tensor `index`, in pieces, to `write`.
+/// A TensorSource passes the bytes of tensor `index`, in pieces, to `write`.
 using WriteBytes = std::function<void(const void *data, uint64_t bytes)>;
 using TensorSource = std::function<void(size_t index, const WriteBytes &write)>;
 
-/// Gives a file's bytes to `write`, in their order, asking `source` for each
-/// tensor's.
+/// Passes a file's bytes to `write` in order, and takes each tensor's bytes
+/// from `source`.
 void streamSafetensors(const std::vector<TensorToStore> &tensors,
                        const std::map<std::string, std::string> &metadata,
                        const TensorSource &source, const WriteBytes &write);
 
-/// Writes a WholeFile: a crash leaves either the old one or the new one. Throws
-/// Error.
+/// Writes a file atomically (WholeFile): a crash leaves either the old file or
+/// the new one. Throws Error.
 void writeSafetensors(const std::string &path,
                       const std::vector<TensorToStore> &tensors,
                       const std::map<std::string, std::string> &metadata = {});
 
-/// The same, asking `source` for each tensor's bytes in the order of the file.
+/// The same with the bytes from `source`, which is called for each tensor in
+/// the order of the file.
 void writeSafetensors(const std::string &path,
                       const std::vector<TensorToStore> &tensors,
                       const std::map<std::string, std::string> &metadata,

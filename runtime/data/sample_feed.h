@@ -1,8 +1,8 @@
 //===- sample_feed.h - Reading samples while a step computes --------------===//
 //
-// A thread of the rank reads the next batch into memory of its own; the step
-// that wants it copies it into the arena. Which samples a batch has, and in
-// which step an error of reading arises, is the same as without.
+// A background thread of the rank reads the next batch into a staging buffer.
+// The step that uses the batch copies it into the arena. Prefetching changes
+// neither the samples of a batch nor the step in which a read error is thrown.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,24 +20,24 @@
 
 namespace ppopt::train {
 
-/// Fills the inputs of one rank. Used by the rank's thread; all memory is taken
-/// at the start, as much as the inputs have.
+/// Fills the inputs of one rank. Used by the rank's thread only. Allocates
+/// staging memory of the inputs' size at construction, and none later.
 class SampleFeed {
 public:
-  /// `inputs`: of the rank with this coordinate on dp. Those of one index,
-  /// which the places of a local program have, get the same.
+  /// `inputs` are those of the rank with this coordinate on dp. Inputs with the
+  /// same index (a local program has one per place) get the same rows.
   SampleFeed(const runtime::Program &program,
              const std::vector<runtime::Buffer> &inputs, int64_t dpCoordinate);
   ~SampleFeed();
   SampleFeed(const SampleFeed &) = delete;
   SampleFeed &operator=(const SampleFeed &) = delete;
 
-  /// Begins to read a batch. `sampler` must outlive the feed. What was read
-  /// before, and not taken, is lost.
+  /// Starts reading a batch. `sampler` must outlive the feed. Discards a batch
+  /// that was prefetched earlier and not used.
   void prefetch(const Sampler &sampler, int64_t batch);
 
-  /// Puts a batch into the inputs: the one that was prefetched, or one that it
-  /// reads now. Throws what reading it threw.
+  /// Copies a batch into the inputs, and reads it now if it was not prefetched.
+  /// Rethrows an error from reading it.
   void fill(const Sampler &sampler, int64_t batch);
 
 private:
@@ -54,18 +54,18 @@ private:
 
   const std::vector<runtime::Buffer> inputs_;
   const int64_t dpCoordinate_;
-  /// One buffer for each input that the rank has.
+  /// One buffer per input of the rank.
   std::vector<std::vector<char>> memory_;
   std::vector<runtime::Buffer> staged_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  // Guarded by the mutex. The reader has the memory while `wanted_` is not
-  // `read_`, the rank's thread otherwise.
+  // Guarded by the mutex. The reader thread owns `memory_` while `wanted_` and
+  // `read_` differ, the rank's thread otherwise.
   Batch wanted_, read_;
-  std::exception_ptr failure_; ///< of reading `read_`
+  std::exception_ptr failure_; ///< from reading `read_`
   bool stopped_ = false;
-  std::thread reader_; ///< last: it uses all others
+  std::thread reader_; ///< last: it uses all members above
 };
 
 } // namespace ppopt::train

@@ -8,11 +8,11 @@
 
 namespace ppopt::train {
 
-/// As checkpoints tell of it.
+/// The description of a data file that checkpoints store.
 struct SampleFile {
   std::string path;
   uint64_t bytes;
-  int64_t written; ///< when last, in ns since 1970
+  int64_t written; ///< time of the last write, in ns since 1970
 };
 
 } // namespace ppopt::train

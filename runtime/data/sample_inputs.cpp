@@ -1,4 +1,4 @@
-//===- sample_inputs.cpp - What readers ask of a program's inputs ---------===//
+//===- sample_inputs.cpp - Range checks and names of a program's inputs ---===//
 
 #include "data/sample_inputs.h"
 
@@ -28,7 +28,7 @@ std::optional<BadId> findIn(const Input &input, const IndexedPart &part,
     int64_t element = 0;
     for (size_t dim = 0; dim < index.size(); ++dim)
       element = element * input.shape[dim + 1] + index[dim];
-    // The last dimension follows in memory.
+    // The last dimension is contiguous in memory.
     int64_t run = index.empty() ? 1 : part.end.back() - part.begin.back();
     for (int64_t i = element; i < element + run; ++i)
       if (!part.range.holds(row[i]))

@@ -1,4 +1,4 @@
-//===- sample_inputs.h - What readers ask of a program's inputs -----------===//
+//===- sample_inputs.h - Range checks and names of a program's inputs -----===//
 
 #ifndef PPOPT_RUNTIME_DATA_SAMPLE_INPUTS_H
 #define PPOPT_RUNTIME_DATA_SAMPLE_INPUTS_H
@@ -11,26 +11,27 @@
 
 namespace ppopt::train {
 
-/// What all of the input's values must be, if that is one range; then nothing
-/// else is to be checked.
+/// Returns the range of all values of the input, if there is a single one. In
+/// that case it is the only check that the values need.
 TokenRange rangeOf(const runtime::Input &input);
 
-/// A value of a row that is out of the range of a part of the input.
+/// A value of a row that is outside the id range of its part of the input.
 struct BadId {
   int64_t element, value;
   const runtime::IdRange &range;
 };
 
-/// The first one. `row`: the elements of one sample, of the input's type.
+/// Returns the first bad id of a row, if any. `row` points to the elements of
+/// one sample, in the input's type.
 std::optional<BadId> findBadId(const runtime::Input &input, const char *row);
 
-/// ": 'user' sample 3 element 1: 12 is outside ..." is what the caller begins.
+/// Returns "12 is outside the model's range of 10 (0 to 9)", for messages.
 std::string describeBadId(const BadId &bad);
 
-/// Of one sample.
+/// Returns the number of elements of one sample.
 int64_t rowElements(const runtime::Input &input);
 
-/// "'tokens' is i32 [12, 8]", for messages.
+/// Returns "'tokens' is i32 [12, 8]", for messages.
 std::string describeInput(const runtime::Input &input);
 
 } // namespace ppopt::train

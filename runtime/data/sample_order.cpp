@@ -17,8 +17,8 @@ uint64_t ShuffledOrder::at(uint64_t position) const {
   constexpr uint64_t kRounds = 6;
   const uint64_t epoch = position / count_;
   const uint64_t mask = (uint64_t{1} << halfBits_) - 1;
-  // A Feistel network permutes [0, 4^halfBits_); walking along its cycle until
-  // the value is a sample permutes the samples. Four steps at most on average.
+  // A Feistel network permutes [0, 4^halfBits_). Following its cycle until the
+  // value is a sample permutes the samples, in at most four steps on average.
   uint64_t value = position % count_;
   do {
     uint64_t left = value >> halfBits_, right = value & mask;

@@ -1,8 +1,8 @@
 //===- sample_order.h - Which samples a batch has -------------------------===//
 //
-// Row i of batch s is at position s·B + i, B the global batch. The sample at a
-// position depends on the seed and the position alone: never on ranks,
-// microbatches or threads. All orders answer without state or allocation.
+// Row i of batch s has position s·B + i, where B is the global batch size. The
+// sample at a position depends only on the seed and the position, never on
+// ranks, microbatches or threads. Orders are stateless and allocate nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ public:
   virtual uint64_t at(uint64_t position) const = 0;
 };
 
-/// Epoch after epoch, each a permutation of all samples that depends on the
-/// seed and the epoch.
+/// One permutation of all samples per epoch, which depends on the seed and the
+/// epoch.
 class ShuffledOrder final : public SampleOrder {
 public:
   ShuffledOrder(int64_t seed, uint64_t count);
@@ -33,7 +33,7 @@ private:
   unsigned halfBits_; ///< 4^halfBits_ >= count_
 };
 
-/// The samples in order, again and again.
+/// The samples in order, repeated without end.
 class SequentialOrder final : public SampleOrder {
 public:
   explicit SequentialOrder(uint64_t count) : count_(count) {}
@@ -43,7 +43,7 @@ private:
   uint64_t count_;
 };
 
-/// `positions` samples evenly spaced over all; positions <= count.
+/// `positions` samples, evenly spaced over all; positions <= count.
 class SpacedOrder final : public SampleOrder {
 public:
   SpacedOrder(uint64_t count, uint64_t positions)

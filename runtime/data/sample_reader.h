@@ -13,36 +13,36 @@
 
 namespace ppopt::train {
 
-/// A set of samples. Shared by the ranks of a process; `read` may be called by
-/// any thread.
+/// A set of samples. Shared by the ranks of a process. Any thread may call
+/// `read`.
 class SampleReader {
 public:
   virtual ~SampleReader() = default;
   virtual uint64_t count() const = 0;
-  /// What a sample is called in messages: "windows", "samples".
+  /// The plural noun for samples in messages: "windows", "samples".
   virtual const char *unit() const = 0;
-  /// One line for the log: where the samples come from.
+  /// Returns one line for the log that says where the samples come from.
   virtual std::string describe() const = 0;
-  /// Those that samples are read from, in the order of the samples.
+  /// Returns the files that samples are read from, in sample order.
   virtual std::vector<SampleFile> files() const = 0;
   /// Writes sample `sample` into row `row` (of the rank) of these inputs.
-  /// Throws Error for a value that the model cannot look up, and for a file
-  /// that is not what it was when it was opened; allocates nothing else.
+  /// Throws Error for a value outside an id range of the model, and for a file
+  /// that has changed since it was opened. Allocates nothing otherwise.
   virtual void read(uint64_t sample, int64_t row,
                     const std::vector<runtime::Buffer> &inputs) const = 0;
 };
 
-/// Windows of consecutive tokens; every input holds the window from its shift
-/// on, and the next window begins as many tokens later as the longest input
-/// takes. Throws Error where an input is not an integer tensor of rank 2.
+/// Returns a reader of windows of consecutive tokens. Each input holds the
+/// window from the input's shift on. Windows are spaced by the length of the
+/// longest input. Throws Error if an input is not an integer tensor of rank 2.
 std::unique_ptr<SampleReader>
 makeTokenReader(const runtime::Program &program,
                 const std::vector<std::string> &paths, TokenFormat format,
                 const std::string &flag);
 
-/// Rows of named tensors, one for each input, in safetensors files (in folders
-/// those that are named so). Throws Error where a tensor is missing, not an
-/// input, or of another type or shape.
+/// Returns a reader of the rows of named tensors, one per input, in safetensors
+/// files (in a folder, its *.safetensors files). Throws Error if a tensor is
+/// missing, is not an input, or has another type or shape.
 std::unique_ptr<SampleReader>
 makeTensorReader(const runtime::Program &program,
                  const std::vector<std::string> &paths,

@@ -1,4 +1,4 @@
-//===- sampler.cpp - Which samples a rank's rows of a batch are -----------===//
+//===- sampler.cpp - Fills a rank's rows of a batch with samples ----------===//
 
 #include "data/sampler.h"
 

@@ -1,4 +1,4 @@
-//===- sampler.h - Which samples a rank's rows of a batch are -------------===//
+//===- sampler.h - Fills a rank's rows of a batch with samples ------------===//
 
 #ifndef PPOPT_RUNTIME_DATA_SAMPLER_H
 #define PPOPT_RUNTIME_DATA_SAMPLER_H
@@ -13,7 +13,7 @@
 
 namespace ppopt::train {
 
-/// Fills batches from a reader in an order.
+/// Fills batches with a reader's samples, in a SampleOrder.
 class Sampler {
 public:
   Sampler(const runtime::Program &program,
@@ -22,8 +22,8 @@ public:
 
   const SampleReader &reader() const { return *reader_; }
 
-  /// Writes the rows of global batch `batch` that belong to the rank with this
-  /// coordinate on dp into these inputs.
+  /// Writes the rows of global batch `batch` of the rank with this coordinate
+  /// on dp into these inputs.
   void fill(int64_t batch, int64_t dpCoordinate,
             const std::vector<runtime::Buffer> &inputs) const;
 

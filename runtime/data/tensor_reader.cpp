@@ -79,10 +79,10 @@ private:
     Input input;
     uint64_t rowBytes;
   };
-  /// What a file has.
+  /// The contents of a file.
   struct Part {
     uint64_t firstSample;
-    std::vector<uint64_t> tensors; ///< where each column begins
+    std::vector<uint64_t> tensors; ///< offset of each column
   };
 
   void add(const Program &program, const std::string &path) {
@@ -122,7 +122,7 @@ private:
                 file.path(), fmt::join(wrong, "; "));
   }
 
-  /// `samples`: of the file's tensors before, if there is one.
+  /// `samples` is the number in the file's previous tensor, if there is one.
   void checkTensor(const Input &input, const StoredTensor &tensor,
                    const SafetensorsFile &file,
                    std::optional<uint64_t> samples) const {
@@ -145,10 +145,10 @@ private:
 
   const std::vector<std::string> paths_;
   const std::string flag_;
-  mutable DataFiles files_; ///< which of them are mapped changes
+  mutable DataFiles files_; ///< mutable: reading maps and unmaps files
   uint64_t count_ = 0;
-  std::vector<Column> columns_; ///< one for each input of the program
-  std::vector<Part> parts_;     ///< one for each file
+  std::vector<Column> columns_; ///< one per input of the program
+  std::vector<Part> parts_;     ///< one per file
 };
 
 } // namespace

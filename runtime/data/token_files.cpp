@@ -31,7 +31,7 @@ int64_t tokenAt(const unsigned char *bytes, uint32_t width) {
   return littleEndian32(bytes);
 }
 
-/// Of a file that begins with one of llm.c's magic numbers.
+/// Returns the span of a file that begins with one of llm.c's magic numbers.
 TokenSpan readHeader(const std::string &path, uint32_t magic,
                      const unsigned char *head, uint64_t fileBytes) {
   if (fileBytes < kHeaderBytes)

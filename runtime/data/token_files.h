@@ -2,11 +2,11 @@
 //
 // Each file is one span of tokens in one of these formats:
 //
-//  - llm.c's .bin files, known by their header (256 int32: magic, version,
-//    number of tokens): 20240520 version 1 holds uint16 (GPT-2), 20240801
-//    version 7 uint32 (Llama 3);
-//  - raw little-endian uint16 (nanoGPT's) where the user asks for it;
-//  - anything else is bytes, one token each.
+//  - llm.c's .bin files, recognized by their header (256 int32: magic, version,
+//    number of tokens): magic 20240520, version 1: uint16 tokens (GPT-2); magic
+//    20240801, version 7: uint32 tokens (Llama 3);
+//  - raw little-endian uint16 (nanoGPT), if the user asks for it;
+//  - otherwise bytes, one token per byte.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,61 +21,61 @@
 
 namespace ppopt::train {
 
-/// How files without an llm.c header are read.
+/// The format of files without an llm.c header.
 enum class TokenFormat { Bytes, Uint16 };
 
-/// Where a file has its tokens.
+/// The position of the tokens in a file.
 struct TokenSpan {
   uint64_t firstByte = 0;
   uint64_t tokens = 0;
-  uint32_t width = 1; ///< bytes a token
+  uint32_t width = 1; ///< bytes per token
 };
 
-/// What tells the format of a file.
+/// The number of leading bytes that determine the format of a file.
 inline constexpr uint64_t kTokenHeadBytes = 12;
 
-/// Of a file of so many bytes that begins with these. Throws Error with one
-/// line where the header is wrong.
+/// Returns the span of a file of `fileBytes` bytes that begins with `head`.
+/// Throws Error (one line) if the header is wrong.
 TokenSpan findTokens(const std::string &path, TokenFormat format,
                      const unsigned char *head, uint64_t fileBytes);
 
-/// Values of an input that a model can look up.
+/// The values of an input that a model can look up.
 struct TokenRange {
   bool bounded = false;
-  int64_t size = 0; ///< values are in [0, size) where bounded
+  int64_t size = 0; ///< if bounded: values are in [0, size)
   bool hasIgnored = false;
-  int64_t ignored = 0; ///< allowed besides, where hasIgnored
+  int64_t ignored = 0; ///< if hasIgnored: a value that is also allowed
 };
 
-/// How files are cut into samples: window k of a file is its tokens
-/// [k·stride, k·stride + tokens), where these lie within the file.
+/// How files are split into samples. Window k of a file has its tokens
+/// [k·stride, k·stride + tokens); a window never extends past the end.
 struct WindowShape {
   uint64_t tokens, stride;
 };
 
-/// All windows of some files, numbered by file, in the order of their paths,
-/// and then by their first token.
+/// All windows of a set of files, numbered in the order of the paths and, in a
+/// file, of their first token.
 class TokenWindows {
 public:
-  /// `paths` as in listFiles. Throws Error where there is no data or no file
-  /// holds a window; `flag` ("--data") is named in the message.
+  /// `paths` as in listFiles. Throws Error if there is no data or no file is
+  /// long enough for a window; the message names `flag` ("--data").
   TokenWindows(const std::vector<std::string> &paths, TokenFormat format,
                WindowShape shape, const std::string &flag);
 
   uint64_t count() const { return count_; }
-  /// Of the files that are read.
+  /// The tokens of the files that are read.
   uint64_t tokens() const { return tokens_; }
   uint64_t files() const { return spans_.size(); }
-  /// Files that are shorter than a window and are never read.
+  /// The number of files that are shorter than a window and thus never read.
   uint64_t skippedFiles() const { return skippedFiles_; }
   uint64_t skippedTokens() const { return skippedTokens_; }
-  /// Those that windows are in.
+  /// Returns the files that have windows.
   std::vector<SampleFile> describeFiles() const;
 
-  /// Copies `length` tokens of a window from its token `shift` on. Throws
-  /// Error with file, offset and value for a token that is not in `range`, and
-  /// for a file that was changed; allocates nothing otherwise. `Int` is int32_t
-  /// or int64_t.
+  /// Copies `length` tokens of a window, starting at its token `shift`. Throws
+  /// Error with file, offset and value for a token outside `range`, and for a
+  /// file that has changed. Allocates nothing otherwise. `Int` is int32_t or
+  /// int64_t.
   template <typename Int>
   void copy(uint64_t window, uint64_t shift, uint64_t length,
             const TokenRange &range, Int *into) const;
@@ -92,7 +92,7 @@ private:
                                        const std::string &flag) const;
 
   const WindowShape shape_;
-  mutable DataFiles files_; ///< which of them are mapped changes
+  mutable DataFiles files_; ///< mutable: reading maps and unmaps files
   std::vector<Span> spans_;
   uint64_t count_ = 0, tokens_ = 0;
   uint64_t skippedFiles_ = 0, skippedTokens_ = 0;

@@ -18,7 +18,7 @@ using runtime::ElementType;
 using runtime::Input;
 using runtime::Program;
 
-/// "1 file", "2 files".
+/// Returns "1 file", "2 files".
 std::string counted(uint64_t count, const char *what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
@@ -101,7 +101,7 @@ private:
   const std::vector<std::string> paths_;
   const WindowShape shape_;
   TokenWindows windows_;
-  std::vector<Column> columns_; ///< one for each input of the program
+  std::vector<Column> columns_; ///< one per input of the program
 };
 
 } // namespace

@@ -24,8 +24,9 @@ std::string utf8(uint32_t character) { // below U+0800
           static_cast<char>(0x80 | (character & 0x3F))};
 }
 
-/// How each byte is spelled: the visible characters of Latin-1 as themselves,
-/// the others as U+0100 and on, in order (GPT-2's bytes_to_unicode).
+/// Returns the spelling of each byte: visible characters of Latin-1 as
+/// themselves, the others as U+0100 and up, in order (GPT-2's
+/// bytes_to_unicode).
 std::array<std::string, 256> spellBytes() {
   auto isVisible = [](uint32_t byte) {
     return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) ||
@@ -38,8 +39,8 @@ std::array<std::string, 256> spellBytes() {
   return spelled;
 }
 
-/// The bytes that a token's spelling means; nothing where a character of it
-/// spells no byte.
+/// Returns the bytes of a token's spelling; nullopt if one of its characters
+/// does not spell a byte.
 std::optional<std::string>
 bytesOf(const std::string &spelling,
         const std::unordered_map<std::string, char> &byteOf) {
@@ -192,8 +193,8 @@ std::vector<int32_t> BpeTokenizer::encode(std::string_view text) const {
   }
 }
 
-/// Merges the pair of the lowest rank, wherever it stands, until no pair can
-/// be.
+/// Merges the pair with the lowest rank anywhere in the piece, until no pair
+/// can be merged.
 void BpeTokenizer::encodePiece(std::string_view piece,
                                std::vector<int32_t> &tokens) const {
   std::vector<int32_t> parts;

@@ -1,9 +1,9 @@
 //===- bpe_tokenizer.h - GPT-2's byte-pair encoding -----------------------===//
 //
 // The byte-level encoding of Radford et al., "Language Models are Unsupervised
-// Multitask Learners" (2019), from the two files that come with such a model:
-// the vocabulary (JSON: a token's spelling to its number) and the merges (a
-// line each, the best first), in which every byte is spelled as one visible
+// Multitask Learners" (2019). It reads the two files that come with such a
+// model: the vocabulary (JSON: from a token's spelling to its number) and the
+// merges (one per line, the best first). Both spell each byte as one visible
 // character.
 //
 //===----------------------------------------------------------------------===//
@@ -22,17 +22,17 @@ namespace ppopt::train {
 
 class BpeTokenizer : public Tokenizer {
 public:
-  /// From a folder that has vocab.json and merges.txt, or encoder.json and
-  /// vocab.bpe. Throws Error that names the file and line.
+  /// Reads vocab.json and merges.txt, or encoder.json and vocab.bpe, from a
+  /// folder. Throws Error that names the file and line.
   explicit BpeTokenizer(const std::string &folder);
 
   int64_t size() const override { return int64_t(bytes_.size()); }
-  /// <|endoftext|> in the text is that one token, where the vocabulary has it.
+  /// Encodes <|endoftext|> as that one token if the vocabulary has it.
   std::vector<int32_t> encode(std::string_view text) const override;
   std::string_view decode(int32_t token) const override {
     return bytes_[token];
   }
-  /// <|endoftext|>, or a new line where the vocabulary has none.
+  /// Returns <|endoftext|>, or a newline if the vocabulary lacks it.
   int32_t first() const override;
 
 private:
@@ -50,12 +50,12 @@ private:
   TextPieces pieces_;
   std::vector<std::string> bytes_;                  ///< by token
   std::unordered_map<std::string, int32_t> tokens_; ///< by spelling
-  std::array<int32_t, 256> ofByte_{};               ///< -1: has no token
-  std::unordered_map<uint64_t, Merge> merges_;      ///< by the pair of tokens
+  std::array<int32_t, 256> ofByte_{};               ///< -1: no token
+  std::unordered_map<uint64_t, Merge> merges_;      ///< by pair of tokens
   std::optional<int32_t> endOfText_;
 };
 
-/// Whether a file of that name in its folder may be one that is read.
+/// Returns whether a BpeTokenizer may read the file `name` in its folder.
 bool isVocabularyFile(std::string_view name);
 
 } // namespace ppopt::train

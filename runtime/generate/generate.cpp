@@ -1,4 +1,4 @@
-//===- generate.cpp - Text from a trained model ---------------------------===//
+//===- generate.cpp - Generates text with a trained model -----------------===//
 
 #include "generate/generate.h"
 
@@ -35,7 +35,8 @@ Program parseProgram(std::string_view json) {
   return std::move(*document.program);
 }
 
-/// Parameters are passed on by their numbers.
+/// Checks that both programs have the same parameters, which are passed by
+/// index.
 void checkParameters(const Program &generates, const Program &trained) {
   auto same = [](const Parameter &a, const Parameter &b) {
     return a.name == b.name && a.shape == b.shape && a.type == b.type;
@@ -103,7 +104,7 @@ GenerationJob::GenerationJob(const CompiledProgram &compiled,
 
 namespace {
 
-/// The model that reads a text token by token.
+/// Feeds a text to the model, token by token.
 class TextReader {
 public:
   explicit TextReader(const GenerationJob &job)
@@ -116,8 +117,8 @@ public:
     return rank_.parameters;
   }
 
-  /// Where its context is full, the model goes on as if the text had begun with
-  /// the last half of it.
+  /// Adds a token. If the context is full, the model continues as if the text
+  /// had begun with the last half of it.
   void read(int32_t token) {
     if (int64_t(context_.size()) == model_.context) {
       std::vector<int32_t> half(context_.end() - model_.context / 2,
@@ -129,7 +130,7 @@ public:
     run(token);
   }
 
-  /// Of the token that follows: of those only that the tokenizer has.
+  /// Returns the scores of the next token, only for tokens of the tokenizer.
   const std::vector<double> &scores() {
     if (model_.logitsType == ElementType::f64)
       copyScores<double>();
@@ -169,7 +170,7 @@ private:
   std::vector<double> scores_;
 };
 
-/// Standard output has the text and nothing else.
+/// Prints to standard output, which has only the text.
 void show(const std::string &text) { printOutput(text); }
 
 int generate(const GenerationJob &job, TextReader &reader) {
@@ -210,7 +211,7 @@ int generateText(const ppopt_rank &trained, const GenerationJob &job) {
     reader.emplace(job);
   gatherParameters(trained, reader ? reader->parameters()
                                    : std::vector<runtime::Buffer>());
-  // From here on the others wait for rank 0, as long as the text is.
+  // The other ranks now wait for rank 0 until the text is complete.
   if (trained.transport)
     trained.transport->activity().setTimeout(0);
   return reader ? generate(job, *reader) : 0;

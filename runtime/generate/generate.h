@@ -1,7 +1,7 @@
-//===- generate.h - Text from a trained model -----------------------------===//
+//===- generate.h - Generates text with a trained model -------------------===//
 //
-// The executable's second program (docs/program.md) scores one token after the
-// other on rank 0, with the parameters that training has left.
+// The executable's second program (docs/program.md) computes the scores of one
+// token after another on rank 0, with the trained parameters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,26 +21,25 @@ struct ppopt_rank;
 
 namespace ppopt::train {
 
-/// What --generate asks for, checked before the first step.
+/// The settings of --generate, checked before the first step.
 struct GenerationJob {
-  /// Throws Error: a model that cannot generate, a tokenizer that is not its, a
-  /// prompt that does not fit. `trained` is the program that trains.
+  /// Throws Error if the model cannot generate, the tokenizer is not the
+  /// model's, or the prompt is too long. `trained` is the program that trains.
   GenerationJob(const CompiledProgram &compiled,
                 const runtime::Program &trained, const Options &options);
 
   runtime::Program program; ///< has `generation`
   const ppopt_task_fn *tasks;
   std::unique_ptr<Tokenizer> tokenizer;
-  std::vector<int32_t> prompt; ///< one token at least
-  std::string shownPrompt;     ///< what of it is printed
+  std::vector<int32_t> prompt; ///< at least one token
+  std::string shownPrompt;     ///< the part of it that is printed
   int64_t count;               ///< tokens to generate
   ChoiceSettings choice;
 };
 
-/// Prints the prompt and what follows, and then how fast. Called by all ranks
-/// of the program that trained, after the last step; rank 0 takes the
-/// parameters of all and generates. Returns the exit status: a signal that asks
-/// the run to stop ends the text.
+/// Prints the prompt, the generated text and the speed. Called by all ranks of
+/// the program that trained, after the last step. Rank 0 gathers the parameters
+/// and generates. A stop signal ends the text. Returns the exit status.
 int generateText(const ppopt_rank &trained, const GenerationJob &job);
 
 } // namespace ppopt::train

@@ -1,4 +1,4 @@
-//===- text_pieces.cpp - The pieces of text that GPT-2 tokenizes apart ----===//
+//===- text_pieces.cpp - Splits text as GPT-2's encoder does --------------===//
 
 #include "generate/text_pieces.h"
 
@@ -12,8 +12,8 @@ namespace {
 
 using runtime::Error;
 
-/// GPT-2's, with \s spelled as the characters that are White_Space to Unicode:
-/// PCRE2's own \s takes in others.
+/// GPT-2's pattern, with \s spelled as the characters that are White_Space in
+/// Unicode, because PCRE2's \s includes others.
 constexpr char kPattern[] =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\t-\r\x{85}\p{Z}\p{L}\p{N}]+)"
     R"(|[\t-\r\x{85}\p{Z}]+(?![^\t-\r\x{85}\p{Z}])|[\t-\r\x{85}\p{Z}]+)";
@@ -31,7 +31,7 @@ public:
       : code_(code), data_(pcre2_match_data_create_from_pattern(code, nullptr),
                            pcre2_match_data_free) {}
 
-  /// Bytes in front of the first that is not UTF-8.
+  /// Returns the number of bytes before the first that is not UTF-8.
   size_t validBytes(std::string_view text) {
     int found = match(text, 0, 0);
     bool isInvalid =
@@ -39,9 +39,9 @@ public:
     return isInvalid ? pcre2_get_startchar(data_.get()) : text.size();
   }
 
-  /// Of the piece that begins at `begin` of valid text.
+  /// Returns the end of the piece that begins at `begin` in valid text.
   size_t endOfPiece(std::string_view text, size_t begin) {
-    // Without the option each call would look at all of the text.
+    // Without the option each call would validate the whole text.
     int found = match(text, begin, PCRE2_NO_UTF_CHECK);
     const PCRE2_SIZE *range = pcre2_get_ovector_pointer(data_.get());
     if (found < 0 || range[0] != begin || range[1] <= begin)

@@ -1,4 +1,4 @@
-//===- text_pieces.h - The pieces of text that GPT-2 tokenizes apart ------===//
+//===- text_pieces.h - Splits text as GPT-2's encoder does ----------------===//
 
 #ifndef PPOPT_RUNTIME_GENERATE_TEXT_PIECES_H
 #define PPOPT_RUNTIME_GENERATE_TEXT_PIECES_H
@@ -9,14 +9,14 @@
 
 namespace ppopt::train {
 
-/// Cuts text into words, numbers, punctuation and space, by the regular
-/// expression of GPT-2's encoder; letters and digits are Unicode's.
+/// Splits text into words, numbers, punctuation and space with the regular
+/// expression of GPT-2's encoder. Letters and digits are those of Unicode.
 class TextPieces {
 public:
   TextPieces();
 
-  /// Calls `use` for each piece of `text`, in order; together they are the
-  /// text. Bytes that are not UTF-8 are pieces of their own.
+  /// Calls `use` for each piece of `text`, in order. Concatenated, the pieces
+  /// are `text`. Bytes that are not UTF-8 are separate pieces.
   void forEach(std::string_view text,
                const std::function<void(std::string_view)> &use) const;
 

@@ -1,4 +1,4 @@
-//===- token_choice.cpp - Which token follows -----------------------------===//
+//===- token_choice.cpp - Samples the next token --------------------------===//
 
 #include "generate/token_choice.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 using runtime::Error;
 
-/// Of [0, 1), a multiple of 2^-53.
+/// Returns a random number in [0, 1), a multiple of 2^-53.
 double uniform(int64_t seed, uint64_t index) {
   static const uint64_t stream = runtime::streamOf("--generate");
   runtime::PhiloxBlock block = runtime::randomBlock(seed, stream, index, 0);
@@ -62,7 +62,7 @@ int32_t TokenChoice::choose(const std::vector<double> &scores, uint64_t index) {
     double weight = weigh(token);
     if (weight == 0)
       continue;
-    chosen = token; // the last one, should rounding leave something
+    chosen = token; // the last one if rounding leaves a remainder
     if (left < weight)
       break;
     left -= weight;

@@ -1,4 +1,4 @@
-//===- tokenizer.cpp - Bytes as tokens, characters of bytes ---------------===//
+//===- tokenizer.cpp - Byte tokens and whole characters -------------------===//
 
 #include "generate/tokenizer.h"
 
@@ -27,7 +27,8 @@ std::string_view ByteTokenizer::decode(int32_t token) const {
 
 namespace {
 
-/// Bytes of the character that begins so; 1 where none does.
+/// Returns the length of the UTF-8 character that begins with `lead`; 1 if none
+/// does.
 size_t lengthAfter(unsigned char lead) {
   if (lead >= 0xC2 && lead < 0xE0)
     return 2;
@@ -38,7 +39,8 @@ size_t lengthAfter(unsigned char lead) {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) >> 6) == 2; }
 
-/// Bytes at the end of the text that begin a character and do not complete it.
+/// Returns the number of bytes of an incomplete character at the end of the
+/// text.
 size_t incompleteBytes(const std::string &text) {
   for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
     unsigned char byte = text[text.size() - back];

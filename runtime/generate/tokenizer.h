@@ -1,4 +1,4 @@
-//===- tokenizer.h - Text as tokens and back ------------------------------===//
+//===- tokenizer.h - Converts text to tokens and back ---------------------===//
 
 #ifndef PPOPT_RUNTIME_GENERATE_TOKENIZER_H
 #define PPOPT_RUNTIME_GENERATE_TOKENIZER_H
@@ -15,25 +15,24 @@ namespace ppopt::train {
 
 using runtime::Error;
 
-/// Tokens are the numbers [0, size()); each stands for some bytes.
+/// Tokens are the numbers [0, size()). Each represents a string of bytes.
 class Tokenizer {
 public:
   virtual ~Tokenizer();
 
   virtual int64_t size() const = 0;
 
-  /// Any bytes, those that are not UTF-8 too. Throws Error where a byte has no
-  /// token.
+  /// Encodes any bytes, not only UTF-8. Throws Error if a byte has no token.
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
 
-  /// The bytes of a token; they may be a part of a character only.
+  /// Returns the bytes of a token, which may be only part of a character.
   virtual std::string_view decode(int32_t token) const = 0;
 
-  /// What a text without a beginning begins with.
+  /// Returns the first token of a text without a prompt.
   virtual int32_t first() const = 0;
 };
 
-/// A token is a byte; a text begins with a new line.
+/// Each byte is a token. A text without a prompt begins with a newline.
 class ByteTokenizer : public Tokenizer {
 public:
   ByteTokenizer();
@@ -43,18 +42,17 @@ public:
   int32_t first() const override { return '\n'; }
 
 private:
-  std::string bytes_; ///< all, in order
+  std::string bytes_; ///< all byte values, in order
 };
 
-/// Passes text on in whole characters: the bytes of a character that is not
-/// complete yet are kept until it is. Bytes that cannot be UTF-8 pass as they
-/// are.
+/// Splits a byte stream at character boundaries. Keeps the bytes of an
+/// incomplete character until it is complete. Invalid UTF-8 passes unchanged.
 class WholeCharacters {
 public:
-  /// What can be shown once `bytes` have come.
+  /// Adds `bytes` and returns the text that can be shown now.
   std::string add(std::string_view bytes);
 
-  /// What is left at the end of the text.
+  /// Returns the remaining bytes at the end of the text.
   std::string finish();
 
 private:

@@ -1,4 +1,4 @@
-//===- describe.cpp - What was compiled, for people -----------------------===//
+//===- describe.cpp - Prints a program for people -------------------------===//
 
 #include "observe/describe.h"
 
@@ -29,18 +29,18 @@ std::string describeParameters(const Program &program) {
   return text;
 }
 
-/// Features of a processor that are there: "+avx2", not "-avx2".
+/// Counts the features that the processor has: "+avx2", not "-avx2".
 size_t countPresent(const std::vector<std::string> &features) {
   return std::count_if(features.begin(), features.end(),
                        [](const auto &feature) { return feature[0] == '+'; });
 }
 
-/// What stands where and what goes between.
+/// Prints the places and the transfers between them.
 template <typename Line>
 void describePlaces(const Program &program, const Line &line) {
   for (const auto &transfer : program.transfers)
     line("transfer",
-         fmt::format("{}: {} from place {} to {}, {} bytes a {}{}",
+         fmt::format("{}: {} from place {} to {}, {} bytes per {}{}",
                      transfer.name, transfer.value, transfer.from, transfer.to,
                      transfer.bytes, transfer.step ? "step" : "microbatch",
                      transfer.requiresGrad ? ", its gradient comes back"
@@ -64,7 +64,7 @@ void describePlaces(const Program &program, const Line &line) {
                place.parameters.size(), place.parameters.size() == 1 ? "" : "s",
                inputs.empty() ? "no input"
                               : fmt::format("{}", fmt::join(inputs, ", "))));
-    line("memory", fmt::format("{} a {}", describeBytes(place.arenaBytes),
+    line("memory", fmt::format("{} per {}", describeBytes(place.arenaBytes),
                                program.local ? "place" : "rank"));
     for (const auto &region : place.regions)
       line("", fmt::format("{:<15}{:>14} bytes", region.kind, region.bytes));
@@ -78,7 +78,8 @@ void describePlaces(const Program &program, const Line &line) {
 
 } // namespace
 
-/// ", values 0 to 255"; of several parts, each with where it lies in a row.
+/// Returns ", values 0 to 255"; if there are several parts, each with its
+/// position in a row.
 std::string describeParts(const runtime::Input &input) {
   std::string text;
   for (const runtime::IndexedPart &part : input.parts) {
@@ -126,12 +127,12 @@ std::string describeProgram(const Program &program,
   line("model", fmt::format("{} ({})", program.model, program.source));
   line("compiled by", program.command);
   line("mesh",
-       fmt::format("{}: {} rank{}, {} thread{} a rank", describeMesh(plan),
+       fmt::format("{}: {} rank{}, {} thread{} per rank", describeMesh(plan),
                    plan.ranks(), plan.ranks() == 1 ? "" : "s", plan.threads,
                    plan.threads == 1 ? "" : "s"));
   if (program.local)
     line("launch", "local: one process runs all places");
-  line("batch", fmt::format("{} rows, {} microbatch{} a rank, schedule {}",
+  line("batch", fmt::format("{} rows, {} microbatch{} per rank, schedule {}",
                             plan.batch, plan.microbatches,
                             plan.microbatches == 1 ? "" : "es", plan.schedule));
   line("recompute", plan.recompute);

@@ -1,4 +1,4 @@
-//===- live_line.cpp - One line of a terminal, written again and again ----===//
+//===- live_line.cpp - A terminal line that is rewritten in place ---------===//
 
 #include "observe/live_line.h"
 
@@ -32,7 +32,7 @@ Descriptor terminalOf(std::FILE *stream) {
   int descriptor = ::fileno(stream);
   if (!canWriteAgain() || !::isatty(descriptor))
     return Descriptor();
-  // One without columns is mpirun's, which started this process.
+  // A terminal without columns is a pseudo-terminal of mpirun.
   std::string path = columnsOf(descriptor) > 0
                          ? "/proc/self/fd/"
                          : "/proc/" + std::to_string(::getppid()) + "/fd/";
@@ -53,7 +53,7 @@ LiveLine::~LiveLine() {
 
 void LiveLine::show(std::string_view text) {
   std::fputs(kToStart, stream_);
-  // A line that is full would move the cursor to the next.
+  // A full line would move the cursor to the next line.
   int columns = std::max(columnsOf(terminal_.value()), 2);
   std::string_view fits = text.substr(0, static_cast<size_t>(columns - 1));
   std::fwrite(fits.data(), 1, fits.size(), stream_);

@@ -1,4 +1,4 @@
-//===- live_line.h - One line of a terminal, written again and again ------===//
+//===- live_line.h - A terminal line that is rewritten in place -----------===//
 
 #ifndef PPOPT_RUNTIME_OBSERVE_LIVE_LINE_H
 #define PPOPT_RUNTIME_OBSERVE_LIVE_LINE_H
@@ -11,13 +11,14 @@
 
 namespace ppopt::train {
 
-/// The terminal that `stream` (standard output or error) goes to, if it can
-/// write a line again; closed where it goes to none. Open MPI gives each rank a
-/// terminal of its own, whatever mpirun writes to: then it is mpirun's output
-/// that counts.
+/// Returns the terminal that `stream` (standard output or error) is connected
+/// to, if it can rewrite a line; a closed descriptor otherwise. Open MPI gives
+/// each rank a pseudo-terminal, whatever mpirun writes to, so under it mpirun's
+/// own output decides.
 Descriptor terminalOf(std::FILE *stream);
 
-/// The last line of a stream, as long as nothing else is written.
+/// The last line of a stream. Nothing else may write to the stream while the
+/// line is shown.
 class LiveLine {
 public:
   explicit LiveLine(std::FILE *stream)
@@ -26,18 +27,17 @@ public:
   LiveLine(const LiveLine &) = delete;
   LiveLine &operator=(const LiveLine &) = delete;
 
-  /// False where there is no terminal: then nothing is to be shown.
+  /// Returns false if there is no terminal; then show nothing.
   bool exists() const { return terminal_.isOpen(); }
 
-  /// Whether what is shown has been there for a tenth of a second: often enough
-  /// for people, and too seldom to slow the fastest steps.
+  /// Returns whether the current text has been shown for a tenth of a second.
+  /// That is often enough for people and rare enough not to slow fast steps.
   bool isDue() const;
 
-  /// Shows the text in place of what was shown, cut where the line ends now:
-  /// windows change their width.
+  /// Replaces the line by `text`, cut to the terminal's current width.
   void show(std::string_view text);
 
-  /// Takes it away, for another line.
+  /// Erases the line, so that another can be printed.
   void clear();
 
 private:

@@ -27,7 +27,7 @@ double milliseconds(StepProfile::Clock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-/// Of this rank's threads, per second.
+/// The machine's speed for this rank's threads, per second.
 struct MachineRates {
   std::array<double, 3> flops{}; ///< by MatmulType; 0: not measured
   double bytes = 0;
@@ -35,7 +35,7 @@ struct MachineRates {
   double flopsOf(MatmulType type) const { return flops[size_t(type)]; }
 };
 
-/// f32's and those of the program's matmuls.
+/// Measures the rates of f32 and of the program's matmul types.
 MachineRates measureRates(const ppopt_rank &rank) {
   MachineRates rates;
   auto measure = [&](MatmulType type) {
@@ -78,7 +78,7 @@ const char *kindOf(const ProfileLine &line) {
   return "";
 }
 
-/// What a line reached, and what the machine can do; 0: not known.
+/// The achieved rate of a line and the machine's rate; 0: unknown.
 struct LineRate {
   const char *unit = "", *key = "";
   double reached = 0, possible = 0;
@@ -214,7 +214,7 @@ std::string receiveText(Messages &messages, int peer) {
   return text;
 }
 
-/// Returns on all ranks when all have called it.
+/// A barrier over all ranks.
 void meet(const ppopt_rank &rank) {
   Messages messages(rank);
   std::vector<char> all(rank.program.plan.ranks());

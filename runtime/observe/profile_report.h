@@ -15,9 +15,9 @@ namespace ppopt::train {
 
 class Progress;
 
-/// Called by all ranks after the last step: all measure together what the
-/// machine gives to each of them, and rank 0, which alone has `progress`,
-/// prints its table or, where `which` is all, everybody's.
+/// Called by all ranks after the last step. All ranks measure the machine's
+/// speed at the same time. Rank 0 prints its own table, or those of all ranks
+/// if `which` says so. `progress` is null on all other ranks.
 void reportProfile(const ppopt_rank &rank, const runtime::StepProfile &profile,
                    Profiled which, Progress *progress);
 

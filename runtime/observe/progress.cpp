@@ -1,4 +1,4 @@
-//===- progress.cpp - What a run tells: lines and the log -----------------===//
+//===- progress.cpp - The progress lines and the log of a run -------------===//
 
 #include "observe/progress.h"
 
@@ -29,8 +29,8 @@ namespace {
 
 using runtime::Program;
 
-/// Text on the stack; longer lines than this do not occur, save for a skipped
-/// step's reason, which may allocate.
+/// Text on the stack. Only a line with the reason of a skipped step can be
+/// longer, and then allocates.
 using Line = fmt::memory_buffer;
 
 template <typename... Args>
@@ -38,7 +38,7 @@ void append(Line &line, fmt::format_string<Args...> format, Args &&...args) {
   fmt::format_to(std::back_inserter(line), format, std::forward<Args>(args)...);
 }
 
-/// A JSON number that reads back as the same double; JSON has no NaN.
+/// Appends a JSON number that parses to the same double; JSON has no NaN.
 void appendNumber(Line &line, const char *key, double value) {
   if (std::isfinite(value))
     append(line, ",\"{}\":{:.17g}", key, value);
@@ -46,14 +46,14 @@ void appendNumber(Line &line, const char *key, double value) {
     append(line, ",\"{}\":null", key);
 }
 
-/// The bits of a double, as printf's %a writes them.
+/// Appends a double in the format of printf's %a, which is exact.
 void appendHex(Line &line, const char *key, double value) {
   char text[40];
   std::snprintf(text, sizeof(text), "%a", value);
   append(line, ",\"{}\":\"{}\"", key, text);
 }
 
-/// 49.7k, 1.25M.
+/// Appends a count as "49.7k" or "1.25M".
 void appendCount(Line &line, double count) {
   if (count >= 1e6)
     append(line, "{:.2f}M", count / 1e6);
@@ -68,7 +68,7 @@ void appendClock(Line &line, double seconds) {
   append(line, "{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-/// Of each rank; of many the least and the most.
+/// Describes the value of each rank, or the range if there are many ranks.
 template <typename Value, typename Describe>
 std::string describeEach(const std::vector<Value> &values,
                          const Describe &describe) {
@@ -103,13 +103,13 @@ WorkUnit workUnitOf(const Program &program) {
 
 namespace {
 
-/// Leaves whole lines in a log that a run wrote until it died.
+/// Removes an incomplete last line from the log of a run that died.
 void cutTornLine(int log) {
   off_t end = ::lseek(log, 0, SEEK_END);
   for (char last = 0; end > 0; --end)
     if (::pread(log, &last, 1, end - 1) != 1 || last == '\n')
       break;
-  // What can't be cut stays.
+  // If truncation fails, the line stays.
   [[maybe_unused]] int ignored = ::ftruncate(log, end);
 }
 
@@ -139,7 +139,7 @@ Progress::~Progress() {
 void Progress::logLine(const char *text, size_t size) {
   if (writeAll(log_, text, size))
     return;
-  // Who read a pipe has gone: the run stops, and saves.
+  // The reader of a pipe has exited: the run saves and stops.
   if (errno == EPIPE && StopSignals::noted() == SIGPIPE)
     return;
   throw Error("--log {}: cannot write: {}", options_.log, std::strerror(errno));
@@ -172,7 +172,7 @@ void Progress::start(const char *transport) {
   for (const auto &parameter : program_.parameters)
     elements += parameter.elements();
   note(fmt::format(
-      "{}: {} parameters | {} | {}, {} thread{} each | batch {} | {}{} a {}",
+      "{}: {} parameters | {} | {}, {} thread{} each | batch {} | {}{} per {}",
       program_.model, elements, plan.optimizer, describeWorkers(transport),
       plan.threads, plan.threads == 1 ? "" : "s", plan.batch,
       program_.places.size() > 1 ? "up to " : "",
@@ -202,8 +202,9 @@ void Progress::start(const char *transport) {
   logLine(line.data(), line.size());
 }
 
-/// The first, the last, and every so many that --log-every says; without it
-/// all, or on a terminal some twenty in round numbers, and one a minute.
+/// Returns whether a step's line stays: the first, the last, and every Nth with
+/// --log-every N. Without --log-every, all lines; on a terminal, about twenty
+/// (at round numbers) and one per minute.
 bool Progress::isKept(int64_t step) const {
   if (step == first_ || step + 1 == options_.steps)
     return true;
@@ -221,8 +222,8 @@ bool Progress::isKept(int64_t step) const {
          std::chrono::steady_clock::now() - kept_ > std::chrono::minutes(1);
 }
 
-/// The line of a step. Where it is live, how far the run is comes first, for
-/// what comes last is cut on a narrow terminal.
+/// Shows the line of a step. A live line begins with the progress of the run,
+/// because a narrow terminal cuts its end.
 void Progress::showStep(int64_t step, Line &line, double secondsLeft,
                         bool keeps) {
   if (keeps || isKept(step)) {
@@ -346,7 +347,7 @@ void Progress::checkpoint(int64_t steps, const std::string &path,
 void Progress::checkpointFailed(int64_t steps, const std::string &error,
                                 const std::string &last) {
   note(fmt::format(
-      "warning: no checkpoint of step {}: {}; training goes on, {}", steps,
+      "warning: no checkpoint of step {}: {}; training continues, {}", steps,
       error, last.empty() ? "there is none before it" : "the last is " + last));
   if (log_ < 0)
     return;
@@ -376,7 +377,8 @@ void Progress::profile(const std::string &table, const std::string &records) {
     logLine(records.data(), records.size());
 }
 
-/// What one of the system's files says in KiB; 0 where it does not say it.
+/// Returns, in bytes, a value that a system file gives in KiB; 0 if the file
+/// does not have it.
 static int64_t readBytes(const char *path, const char *name) {
   constexpr int64_t kibibyte = 1024;
   std::ifstream file(path);
@@ -387,7 +389,7 @@ static int64_t readBytes(const char *path, const char *name) {
 }
 
 void reportMemory(RankReport &report) {
-  // Not getrusage: its maximum includes the program that started this one.
+  // Not getrusage, whose maximum includes the program that started this one.
   report.peakBytes = readBytes("/proc/self/status", "VmHWM:");
   report.hugePageBytes = readBytes("/proc/self/smaps_rollup", "AnonHugePages:");
 }

@@ -1,10 +1,10 @@
-//===- progress.h - What a run tells: lines and the log -------------------===//
+//===- progress.h - The progress lines and the log of a run ---------------===//
 //
-// Lines for people on standard output, or where that is for a generated text on
-// standard error, and JSON lines for programs in a file;
-// docs/running.md has the fields. Used by rank 0 only. Writing a step allocates
-// nothing and leaves both complete up to that step if the process dies. On a
-// terminal a step's line takes the place of the one before; some are kept.
+// Writes lines for people to standard output (to standard error if standard
+// output is for generated text), and JSON lines for programs to a file;
+// docs/running.md lists the fields. Used by rank 0 only. Writing a step
+// allocates nothing. If the process dies, both are complete up to the last
+// step. On a terminal a step's line replaces the previous one; some are kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,37 +25,38 @@
 
 namespace ppopt::train {
 
-/// Counts what a step processes, for "tok/s" and "samples/s".
+/// The unit of throughput: "tok/s" or "samples/s".
 struct WorkUnit {
   const char *name; ///< "tok" or "samples"
   int64_t perStep;
 };
 
-/// Tokens where an input is integers of rank 2, else rows of the batch.
+/// Returns tokens if an input is an integer tensor of rank 2, otherwise rows of
+/// the batch.
 WorkUnit workUnitOf(const runtime::Program &program);
 
-/// What a rank tells of itself at the end.
+/// The totals of one rank at the end of a run.
 struct RankReport {
-  double seconds = 0, waitedSeconds = 0; ///< of timed steps; in waits of it
-  // Of its process.
-  int64_t peakBytes = 0;     ///< resident at most
-  int64_t hugePageBytes = 0; ///< of anonymous memory in huge pages now
+  double seconds = 0, waitedSeconds = 0; ///< timed steps; waits in them
+  // Of the rank's process.
+  int64_t peakBytes = 0;     ///< peak resident memory
+  int64_t hugePageBytes = 0; ///< anonymous memory in huge pages now
 };
 
-/// Fills in what the report has of this process.
+/// Fills in the memory of this process.
 void reportMemory(RankReport &report);
 
 class Progress {
 public:
-  /// Opens the log, if one is asked for: a new one, or where a run is resumed
-  /// from step `first`, the one that is there. Throws Error.
+  /// Opens the log if --log is given. Appends to the existing log if the run is
+  /// resumed from step `first`. Throws Error.
   Progress(const runtime::Program &program, const Options &options,
            int64_t first);
   ~Progress();
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
-  /// A line for people only.
+  /// Prints a line for people only.
   void note(const std::string &text);
   /// `transport`: "threads", "mpi" or "local".
   void start(const char *transport);
@@ -66,18 +67,19 @@ public:
   void evaluation(int64_t steps, double loss, int64_t batches,
                   int64_t skippedBatches, int64_t badBatches,
                   double milliseconds);
-  /// That one was written: `milliseconds` after it was begun, of which
-  /// training stood `stood`.
+  /// Reports a written checkpoint. It took `milliseconds`, and training was
+  /// paused for `stood` of them.
   void checkpoint(int64_t steps, const std::string &path, uint64_t bytes,
                   double milliseconds, double stood);
-  /// That one could not be written; `last` is the newest, or empty.
+  /// Reports a checkpoint that could not be written. `last` is the path of the
+  /// newest one, or empty.
   void checkpointFailed(int64_t steps, const std::string &error,
                         const std::string &last);
-  /// A signal ended the run after `steps` steps.
+  /// Reports that a signal ended the run after `steps` steps.
   void stopped(int signal, int64_t steps);
-  /// Of a rank: a table for people, and lines of JSON for the log.
+  /// Prints the table of a rank's profile and logs its JSON lines.
   void profile(const std::string &table, const std::string &records);
-  /// `ranks`: of all ranks, in their order.
+  /// `ranks` has one report per rank, in rank order.
   void summary(const std::vector<RankReport> &ranks);
 
 private:
@@ -97,10 +99,10 @@ private:
   int log_ = -1;
   std::FILE *const out_; ///< for people
   LiveLine live_;
-  /// When a step's line was kept.
+  /// The time of the last step line that was kept.
   std::chrono::steady_clock::time_point kept_ =
       std::chrono::steady_clock::now();
-  // Of all steps but the first, which touches memory for the first time.
+  // All steps except the first, which touches memory for the first time.
   int64_t timedSteps_ = 0;
   double timedMilliseconds_ = 0, leastMilliseconds_ = 0;
   double firstMilliseconds_ = 0;

@@ -1,4 +1,4 @@
-//===- replica_check.cpp - Whether copies of parameters agree -------------===//
+//===- replica_check.cpp - Checks that copies of parameters agree ---------===//
 
 #include "observe/replica_check.h"
 
@@ -15,7 +15,7 @@
 namespace ppopt::train {
 namespace {
 
-/// Eight bytes at a time; never 0.
+/// Returns a hash of the data, eight bytes at a time; never 0.
 uint64_t hashBytes(const char *data, int64_t bytes) {
   uint64_t hash = 0xcbf29ce484222325;
   auto mix = [&](uint64_t word) {
@@ -33,7 +33,7 @@ uint64_t hashBytes(const char *data, int64_t bytes) {
   return hash | 1;
 }
 
-/// "ranks 0, 2 / rank 1": those with the same bits together.
+/// Returns "ranks 0, 2 / rank 1", where holders of equal bits are grouped.
 std::string describeGroups(
     const std::vector<std::pair<uint64_t, std::vector<int64_t>>> &groups,
     const char *holder) {
@@ -45,7 +45,8 @@ std::string describeGroups(
   return fmt::format("{}", fmt::join(parts, " / "));
 }
 
-/// Who borrows a parameter gets it anew at the start of the next step.
+/// Returns whether the place's copy is up to date. A place that borrows a
+/// parameter receives it at the start of the next step.
 bool isUpToDate(const runtime::Program &program, int64_t parameter,
                 int64_t place) {
   return !program.plan.lendsTied || !program.learns(parameter) ||

@@ -1,10 +1,9 @@
-//===- replica_check.h - Whether copies of parameters agree ---------------===//
+//===- replica_check.h - Checks that copies of parameters agree -----------===//
 //
-// Data-parallel ranks hold the same parameters, and a tied parameter stands on
-// several places: every copy must have the same bits after every step (where
-// tied parameters are lent, those of the owner's ranks). Ranks tell rank 0 a
-// hash of each; what is exchanged has a fixed size, 8 bytes for each parameter
-// and rank.
+// Data-parallel ranks hold the same parameters, and a tied parameter is on
+// several places. All copies must have the same bits after every step (if tied
+// parameters are lent, those of the owner's ranks). Ranks send rank 0 a hash
+// of each parameter: 8 bytes per parameter and rank.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +21,9 @@ class ReplicaCheck {
 public:
   explicit ReplicaCheck(const ppopt_rank &rank);
 
-  /// Called by all ranks after `steps` steps. Rank 0 throws Error where the
-  /// copies of a parameter differ, naming it and who has which.
+  /// Called by all ranks after `steps` steps. Rank 0 throws Error if the copies
+  /// of a parameter differ. The message names the parameter and groups its
+  /// holders by value.
   void run(int64_t steps);
 
 private:
@@ -31,9 +31,9 @@ private:
 
   const ppopt_rank &rank_;
   const int64_t parameters_;
-  /// Who has a copy: ranks, or places where one rank holds all.
+  /// The number of holders: ranks, or places if one rank holds all of them.
   const int64_t holders_;
-  /// By holder, then parameter; 0 for one that the holder has not.
+  /// Hashes by holder, then parameter; 0 if the holder lacks the parameter.
   std::vector<uint64_t> own_, all_;
 };
 

@@ -1,4 +1,4 @@
-//===- trace_file.cpp - What ran when, for Perfetto -----------------------===//
+//===- trace_file.cpp - Writes a timeline for Perfetto --------------------===//
 
 #include "observe/trace_file.h"
 
@@ -26,9 +26,10 @@ using runtime::TracedAction;
 using runtime::TracedStep;
 
 constexpr int kCompute = 1;
-constexpr int64_t kLanes = 1000000; ///< apart: sends, receives, sums
+constexpr int64_t kLanes = 1000000; ///< offset between kinds of lanes
 
-/// Of the machine since it was started; ranks with the same have one clock.
+/// Returns an identifier of this boot of the machine. Ranks with the same
+/// identifier share a clock.
 uint64_t identifyMachine() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string text;
@@ -36,7 +37,7 @@ uint64_t identifyMachine() {
   return std::hash<std::string>()(text);
 }
 
-/// The lines of one rank.
+/// The events of one rank.
 class RankEvents {
 public:
   RankEvents(const ppopt_rank &rank, const runtime::StepTrace &trace,
@@ -52,7 +53,7 @@ public:
 private:
   struct Lane {
     std::string name;
-    double end = 0; ///< of its last event
+    double end = 0; ///< end of the last event
   };
   struct Interval {
     double begin, end;
@@ -64,7 +65,8 @@ private:
   void addOperation(const TracedAction &traced, const TracedStep &step);
   void addCopy(const TracedAction &traced);
   void addLocalSum(const TracedAction &traced);
-  /// As the lane serves it: not before what is in front of it has ended.
+  /// Returns the interval of a span in its lane: it begins no earlier than the
+  /// previous event ends.
   Interval serve(Lane &lane, const runtime::Span &span) const;
 
   Interval intervalOf(const runtime::Span &span) const {
@@ -212,7 +214,7 @@ void RankEvents::addOperation(const TracedAction &traced,
 }
 
 //===----------------------------------------------------------------------===//
-// What the thread does
+// Actions of the thread
 //===----------------------------------------------------------------------===//
 
 void RankEvents::addRun(const TracedAction &traced) {
@@ -278,7 +280,7 @@ void RankEvents::addStep(const TracedStep &step) {
       addLocalSum(traced);
       break;
     default:
-      break; // StepTrace records no other
+      break; // StepTrace records no others
     }
 }
 
@@ -307,7 +309,7 @@ void CommonClock::setZero(const ppopt_rank &rank, Clock::time_point own) {
   messages.broadcast(&ofRank0, sizeof ofRank0);
   zero_ = ofRank0.machine == machine_ ? Clock::time_point(ofRank0.steady)
                                       : barrier_ + ofRank0.sinceBarrier;
-  // Another rank may have begun before rank 0.
+  // A rank may have begun before rank 0.
   int64_t before = std::chrono::nanoseconds(own - zero_).count();
   std::vector<int64_t> all(rank.transport->size(), before);
   messages.gather(&before, sizeof before, all.data());

@@ -1,6 +1,6 @@
-//===- trace_file.h - What ran when, for Perfetto -------------------------===//
+//===- trace_file.h - Writes a timeline for Perfetto ----------------------===//
 //
-// docs/trace.md has the form.
+// docs/trace.md describes the format.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,15 +15,15 @@
 
 namespace ppopt::train {
 
-/// A moment that all ranks know of, to compare their clocks by. Ranks of one
-/// machine have one clock; those of others are as near as a barrier allows.
+/// A time base that all ranks share. Ranks of one machine have the same clock.
+/// The clocks of different machines are aligned at a barrier.
 class CommonClock {
 public:
-  /// Called by all ranks, once: waits for all.
+  /// Called once by all ranks. Waits for all of them.
   explicit CommonClock(const ppopt_rank &rank);
 
-  /// Called by all ranks, each with a moment of its own: afterwards the
-  /// earliest of them is 0 on all.
+  /// Called by all ranks, each with a time of its own. The earliest of these
+  /// times becomes 0 on all ranks.
   void setZero(const ppopt_rank &rank, runtime::Clock::time_point own);
 
   double microseconds(runtime::Clock::time_point moment) const;
@@ -33,7 +33,7 @@ private:
   runtime::Clock::time_point barrier_, zero_;
 };
 
-/// Called by all ranks: rank 0 writes what all have recorded. Throws Error.
+/// Called by all ranks. Rank 0 writes the traces of all ranks. Throws Error.
 void writeTrace(const ppopt_rank &rank, const runtime::StepTrace &trace,
                 CommonClock &clock, const std::string &path);
 

@@ -15,7 +15,7 @@
 
 namespace ppopt::train {
 
-/// As a shell reads it.
+/// Returns the argument quoted for a shell.
 static std::string quoted(const std::string &argument) {
   bool plain = !argument.empty() &&
                std::all_of(argument.begin(), argument.end(), [](char c) {

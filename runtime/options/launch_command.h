@@ -9,8 +9,8 @@
 
 namespace ppopt::train {
 
-/// A command that starts the program with the right number of ranks on this
-/// machine, as this user. `arguments` as in argv, the executable first.
+/// Returns a command that starts the program with `ranks` ranks on this
+/// machine, as this user. `arguments` is as in argv: the executable first.
 std::string launchCommand(int64_t ranks,
                           const std::vector<std::string> &arguments);
 

@@ -9,18 +9,19 @@ namespace ppopt::train {
 
 enum class LearningRateShape { Constant, Linear, Cosine };
 
-/// Rises linearly to `peak` over `warmup` steps, then falls to `least`, which
-/// the last of `steps` has.
+/// A rate that rises linearly to `peak` over `warmup` steps and then falls to
+/// `least` at the last of `steps` steps.
 struct LearningRateSchedule {
   LearningRateShape shape = LearningRateShape::Constant;
   double peak = 0, least = 0;
   int64_t warmup = 0, steps = 0;
 
-  /// Of step `step`, counted from 0. Step s of the warm-up has
-  /// peak·(s+1)/warmup, so that its last step h = max(warmup-1, 0) has the
-  /// peak. Afterwards t = (s-h)/(steps-1-h) and the rate is least +
-  /// (peak-least)·(1-t) (linear) or least + (peak-least)·(1+cos πt)/2. If h is
-  /// the last step, that has the peak.
+  /// Returns the rate of step `step`, counted from 0. In step s of the warm-up
+  /// it is peak·(s+1)/warmup, so its last step h = max(warmup-1, 0) has the
+  /// peak. After that, with t = (s-h)/(steps-1-h), it is
+  /// least + (peak-least)·(1-t) (linear) or
+  /// least + (peak-least)·(1+cos πt)/2 (cosine). If h is the last step, that
+  /// step has the peak.
   double at(int64_t step) const;
 };
 

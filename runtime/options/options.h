@@ -1,4 +1,4 @@
-//===- options.h - What the command line asked of a run -------------------===//
+//===- options.h - The parsed command line of a run -----------------------===//
 
 #ifndef PPOPT_RUNTIME_OPTIONS_OPTIONS_H
 #define PPOPT_RUNTIME_OPTIONS_OPTIONS_H
@@ -17,27 +17,27 @@
 
 namespace ppopt::train {
 
-/// A file that a flag says is to be written.
+/// An output file that a flag names.
 struct OutputPath {
   std::string flag, path;
   Writing writing;
 };
 
-/// What the executable was asked to do.
+/// What the executable does.
 enum class Mode { Train, Help, Version, Describe, DescribeJson, Needs };
 
-/// Whose profiles are printed.
+/// The ranks whose profiles are printed.
 enum class Profiled { Nobody, FirstRank, AllRanks };
 
-/// All flags, checked against each other and against the program. Paths are
-/// empty where the flag was not given.
+/// All flags, checked against each other and against the program. A path is
+/// empty if its flag was not given.
 struct Options {
   Mode mode = Mode::Train;
   bool needs = false; ///< --needs, as given
-  std::string help;   ///< the text, where mode is Help
-  /// The flags that are given, with their values; those of paths without.
+  std::string help;   ///< the text, if mode is Help
+  /// The given flags and their values; the value of a path flag is empty.
   std::map<std::string, std::string> given;
-  /// What the flags' paths are for, and the files that are written.
+  /// The uses of the flags' paths, and the files that are written.
   PathUses paths;
   std::vector<OutputPath> outputs;
 
@@ -56,8 +56,7 @@ struct Options {
   double momentum = 0;
   double clip = 0; ///< 0: off
   int64_t seed = 0;
-  int64_t skipNonFiniteSteps =
-      0; ///< so many in a row; 0: the first ends the run
+  int64_t skipNonFiniteSteps = 0; ///< limit in a row; 0: the first ends the run
 
   // Files.
   std::string init, initMap, exportTo, exportMap, log, dumpGradients, trace;
@@ -65,22 +64,22 @@ struct Options {
   int64_t logEvery = 0; ///< 0: the default
 
   // Checkpoints.
-  std::string checkpoint;      ///< the folder; empty: none are written
+  std::string checkpoint;      ///< the folder; empty: no checkpoints
   int64_t checkpointEvery = 0; ///< 0: only after the last step
   int64_t keep = 3;
-  int64_t checkpointMemory = std::numeric_limits<int64_t>::max(); ///< a rank
+  int64_t checkpointMemory = std::numeric_limits<int64_t>::max(); ///< per rank
   bool resume = false;
 
   // Generation.
   int64_t generate = 0;       ///< tokens; 0: none
-  bool onlyGenerates = false; ///< without samples: `steps` is 0
+  bool onlyGenerates = false; ///< no training: `steps` is 0
   std::string prompt, tokenizer;
   double temperature = 1;
   int64_t topK = 0; ///< 0: all tokens
 
   // Running.
   comm::Collectives collectives = comm::Collectives::Ring;
-  double timeout = 600; ///< seconds that a rank may wait; 0: for ever
+  double timeout = 600; ///< seconds that a rank may wait; 0: no limit
   bool checkCounters = false;
   bool poison = false;
   int64_t checkReplicas = 0; ///< 0: off

@@ -20,7 +20,7 @@ def expect_goes_on(run, straight, reason, steps, last):
     failures = [r for r in run.of("checkpoint") if "error" in r]
     assert failures and all(reason in r["error"] for r in failures), run.of("checkpoint")
     for record in failures:
-        line = f"warning: no checkpoint of step {record['step']}: {record['error']}; training goes on, {last}"
+        line = f"warning: no checkpoint of step {record['step']}: {record['error']}; training continues, {last}"
         expect_text(run.output, line)
     expect_text(run.errors, f"the run has ended without a checkpoint of step {steps}: ", reason)
     return [r["step"] for r in failures]
@@ -102,7 +102,7 @@ def check_vanished(bench, model):
     assert child.returncode == 1, output[-2000:] + errors
     expect_text(errors, f"the run has ended without a checkpoint of step {steps}: {folder}/.step-00002000.partial-",
                 "cannot create the folder: Not a directory")
-    expect_text(output, "warning: no checkpoint of step 2000: ", "training goes on, the last is " + folder)
+    expect_text(output, "warning: no checkpoint of step 2000: ", "training continues, the last is " + folder)
     with open(log) as file:
         assert sum('"event":"step"' in line for line in file) == steps
 
@@ -149,4 +149,4 @@ def check_read_only(bench, model):
     os.chmod(os.path.join(folder, ".lock"), 0o666)
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment(), cwd="/", **how)
     assert done.returncode == 1, done.stdout
-    expect_text(done.stdout, "warning: no checkpoint of step 4: ", "Permission denied; training goes on, there is none before it")
+    expect_text(done.stdout, "warning: no checkpoint of step 4: ", "Permission denied; training continues, there is none before it")

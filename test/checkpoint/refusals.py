@@ -57,7 +57,7 @@ def check_damage(bench, model, launch):
     program = bench.program(model, "--mesh", "dp=2,pp=2", "--microbatches", "2")
     saved = Saved(bench, "damage_" + launch, program, launch)
     latest = step_folder(saved.folder, 8)
-    advice = f"to go on from step 4, the one before, move {latest} away"
+    advice = f"to continue from step 4, the one before, move {latest} away"
     manifest, file = f"{latest}/manifest.json", f"{latest}/parameters-0002.safetensors"
     state = f"{latest}/optimizer-0001.safetensors"
     saved.refuse(lambda c: cut(file, 100), file, "has 100 bytes", "damaged", advice)
@@ -73,7 +73,7 @@ def check_damage(bench, model, launch):
                  "a checkpoint of format 0, and this program reads format 1", advice)
     saved.refuse(lambda c: shutil.rmtree(step_folder(saved.folder, 4)) or cut(file, 9), file,
                  "it is the only one; move it away to start anew")
-    saved.refuse(lambda c: None, f"--checkpoint {saved.folder}: has checkpoints, the newest of step 8: go on from it "
+    saved.refuse(lambda c: None, f"--checkpoint {saved.folder}: has checkpoints, the newest of step 8: continue from it "
                  "with --resume, or give another folder", flags=())
 
 

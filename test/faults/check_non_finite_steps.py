@@ -137,7 +137,7 @@ class Checks:
         assert "exit status 1: " in text and "ended without a checkpoint of step 5: parameter 'w' is" in text, text
         for step in (3, 4, 5):
             assert re.search(rf"step {step}/5 \| {'loss' if step == 3 else 'skipped'}", text), text
-            assert re.search(rf"warning: no checkpoint of step {step}: parameter 'w' is \S+ at \[0, 0\]; training goes on, the last is "
+            assert re.search(rf"warning: no checkpoint of step {step}: parameter 'w' is \S+ at \[0, 0\]; training continues, the last is "
                              rf"{folder}/step-00000002", text), text
         assert sorted(os.listdir(folder)) == [".lock", "step-00000002"], os.listdir(folder)
 

@@ -1,4 +1,4 @@
-//===- auto_recompute.cpp - What to compute again where memory is short ---===//
+//===- auto_recompute.cpp - Chooses --recompute under --device-memory -----===//
 
 #include "auto_recompute.h"
 
@@ -29,7 +29,7 @@ void ppopt::chooseRecompute(Compilation &compilation,
               << choice << refused << "\n";
       break;
     }
-    // What is wrong with every choice is no matter of memory.
+    // An error that does not depend on the choice is not about memory.
     if (reason == reasonBefore) {
       plan.recompute = choices[0].str();
       break;

@@ -1,4 +1,4 @@
-//===- auto_recompute.h - What to compute again where memory is short -----===//
+//===- auto_recompute.h - Chooses --recompute under --device-memory -------===//
 
 #ifndef PPOPT_TOOLS_AUTO_RECOMPUTE_H
 #define PPOPT_TOOLS_AUTO_RECOMPUTE_H
@@ -8,11 +8,10 @@
 
 namespace ppopt {
 
-/// Under --device-memory, and unless the user gave --recompute: sets it to the
-/// cheapest choice with which some schedule of the plan fits, or where none
-/// does to the one that needs least. Writes one line to `notes`: what was
-/// taken, and what each choice before it would need. Other plans stay as they
-/// are.
+/// With --device-memory and without --recompute, sets it to the cheapest choice
+/// with which some schedule of the plan fits; if none fits, to the choice that
+/// needs least. Writes one line to `notes` with the choice and what each choice
+/// tried before would need. Leaves other plans unchanged.
 void chooseRecompute(Compilation &compilation, const Arguments &arguments,
                      mlir::pp::PlanOptions &plan, llvm::raw_ostream &notes);
 

@@ -16,12 +16,12 @@ using mlir::pp::Phase;
 using mlir::pp::PlanOptions;
 using schedule::Candidate;
 
-/// One schedule for each way to cut the model: the others take its stages. It
-/// splits backwards, so that their parts' times are known.
+/// One schedule per way to split the model into stages; other schedules use the
+/// same stages. It splits backwards, so the times of both parts are known.
 static constexpr StringRef ways[] = {"zb-h1", "interleaved", "zb-v"};
 
-/// The schedules that take the stages of `plan`; none if it cannot be compiled
-/// as far as that.
+/// Returns the schedules that can use the stages of `plan`; none if the plan
+/// does not compile up to phase partitioned.
 static std::vector<Candidate> simulatePlan(Compilation &compilation,
                                            const PlanOptions &plan) {
   auto module = compilation.tryPlan(plan, Phase::Partitioned);
@@ -35,7 +35,8 @@ static std::vector<Candidate> simulatePlan(Compilation &compilation,
                                mlir::pp::getLink());
 }
 
-/// The first that fits, of all that were simulated, the fastest first.
+/// Returns the first candidate that fits. `candidates` is sorted, fastest
+/// first.
 static std::string findFitting(Compilation &compilation,
                                const PlanOptions &plan,
                                ArrayRef<Candidate> candidates) {
@@ -46,7 +47,7 @@ static std::string findFitting(Compilation &compilation,
     if (!plan.deviceMemory || compilation.tryPlan(with, Phase::Kernels))
       return candidate.name;
   }
-  // Compiling says why nothing fits, of the schedule that holds least.
+  // Nothing fits. Compiling reports why, for the schedule that needs least.
   return "1f1b";
 }
 

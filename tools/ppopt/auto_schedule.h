@@ -7,11 +7,11 @@
 
 namespace ppopt {
 
-/// Replaces the schedule "auto" of a plan by the built-in schedule that is
-/// predicted to be fastest, the barrier before the update included, among those
-/// that the model's stages admit and that fit in the plan's device memory.
-/// Writes one line to `notes`: what was taken, and the time of each. A plan
-/// with another schedule stays as it is.
+/// Replaces the schedule "auto" of a plan by the built-in schedule with the
+/// shortest predicted step, including the barrier before the update. Considers
+/// the schedules that the model's stages allow and that fit in the plan's
+/// device memory. Writes one line to `notes` with the choice and the time of
+/// each. Leaves a plan with another schedule unchanged.
 void chooseSchedule(Compilation &compilation, mlir::pp::PlanOptions &plan,
                     llvm::raw_ostream &notes);
 

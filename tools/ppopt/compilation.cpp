@@ -1,4 +1,4 @@
-//===- compilation.cpp - A model on its way through the phases ------------===//
+//===- compilation.cpp - Runs the phases on a model -----------------------===//
 
 #include "compilation.h"
 
@@ -31,7 +31,7 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
-/// Warns of places that have next to nothing to do.
+/// Warns about places that have almost no work.
 static void warnOfIdlePlaces(ModuleOp module) {
   FailureOr<pp::PlanOp> plan = pp::findPlan(module);
   if (failed(plan) || plan->getLaunch() == "local" ||
@@ -40,7 +40,7 @@ static void warnOfIdlePlaces(ModuleOp module) {
   FailureOr<pp::PlanReport> report = pp::reportSchedule(module);
   if (failed(report))
     return;
-  // So little that a step without the place is hardly slower.
+  // With less work than this share, a step without the place is hardly slower.
   constexpr double least = 0.1;
   auto busiest = llvm::min_element(
       report->places, [](const pp::PlaceReport &a, const pp::PlaceReport &b) {
@@ -73,7 +73,7 @@ static void warnOfIdlePlaces(ModuleOp module) {
       << ", or move work there (pp.on)";
 }
 
-/// The schedule's file, where an error is about that.
+/// Returns the schedule file if the location is in it, null otherwise.
 static StringAttr getOtherFile(Location loc) {
   auto named = dyn_cast<NameLoc>(loc);
   return named && isa<UnknownLoc>(named.getChildLoc()) ? named.getName()
@@ -86,10 +86,10 @@ Compilation::Compilation(const pp::PlanOptions &options, bool isStrict,
       diagnostics(std::make_unique<SourceMgrDiagnosticHandler>(
           sources, &context, llvm::errs())),
       isStrict(isStrict), extend(std::move(extend)) {
-  // One line for the user, who did not write the op as it is by then.
+  // The user did not write the op in its current form: do not print it.
   context.printOpOnDiagnostic(false);
-  // Registered last, so called first: counts, and leaves the printing to the
-  // other, of another text where a name is unknown.
+  // Registered last, so called first. It counts, and leaves printing to the
+  // other handler. It replaces the text of an error about an unknown name.
   counter = context.getDiagEngine().registerHandler([this](Diagnostic &found) {
     errorCount += found.getSeverity() == DiagnosticSeverity::Error;
     warningCount += found.getSeverity() == DiagnosticSeverity::Warning;
@@ -112,8 +112,8 @@ Compilation::Compilation(const pp::PlanOptions &options, bool isStrict,
 
 Compilation::~Compilation() { context.getDiagEngine().eraseHandler(counter); }
 
-/// Where brackets are nested deeper than `most`: a recursive parser would run
-/// out of stack. Strings and comments do not count.
+/// Returns the offset where brackets are nested deeper than `most`, where a
+/// recursive parser would run out of stack. Ignores strings and comments.
 static std::optional<size_t> findTooDeep(StringRef text, unsigned most) {
   unsigned depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -136,7 +136,7 @@ static std::optional<size_t> findTooDeep(StringRef text, unsigned most) {
   return std::nullopt;
 }
 
-/// Of brackets in a model's text.
+/// The limit on nested brackets in a model's text.
 static constexpr unsigned mostNesting = 256;
 
 LogicalResult Compilation::parse() {
@@ -196,7 +196,7 @@ LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
         llvm::errs() << options.source << ": error: phase "
                      << pp::stringifyPhase(phase)
                      << " failed without a reason; please report this model\n";
-      // The model may be refused for what the table makes of it.
+      // The cause may be the plan that the schedule table implies.
       if (phase <= pp::Phase::Scheduled && !options.tablePath.empty() &&
           !citesTable)
         llvm::errs() << options.tablePath
@@ -226,7 +226,7 @@ LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
   return success();
 }
 
-/// An error as one line, with the user's file in front.
+/// Returns an error as one line that begins with the user's file.
 static std::string describe(Diagnostic &found, StringRef source) {
   std::string text = source.str();
   if (auto at = found.getLocation()->findInstanceOf<FileLineColLoc>())

@@ -1,4 +1,4 @@
-//===- compilation.h - A model on its way through the phases --------------===//
+//===- compilation.h - Runs the phases on a model -------------------------===//
 
 #ifndef PPOPT_TOOLS_COMPILATION_H
 #define PPOPT_TOOLS_COMPILATION_H
@@ -14,11 +14,11 @@
 
 namespace ppopt {
 
-/// Owns a module and the diagnostics about it, which point into the user's file
-/// in every phase. Every failure has printed at least one error.
+/// Owns a module and its diagnostics, which point into the user's file in every
+/// phase. Every failure has printed at least one error.
 class Compilation {
 public:
-  /// With `isStrict` a phase that warns fails. `extend` adds passes to phases.
+  /// If `isStrict`, a phase that warns fails. `extend` adds passes to phases.
   Compilation(const mlir::pp::PlanOptions &options, bool isStrict,
               mlir::pp::PhaseExtension extend = {});
   ~Compilation();
@@ -26,34 +26,35 @@ public:
   /// Reads, parses and verifies the model file of the options.
   llvm::LogicalResult parse();
 
-  /// The plan of all phases that are still to run.
+  /// Sets the plan for the phases that have not run yet.
   void setPlan(const mlir::pp::PlanOptions &plan) { options = plan; }
 
-  /// With the model's hash, once phase model has run.
+  /// Returns the plan; it has the model's hash once phase model has run.
   const mlir::pp::PlanOptions &getPlan() const { return options; }
 
-  /// A copy of the parsed module, taken through the phases up to and including
-  /// `last` under another plan; null where that fails. Nothing is reported:
-  /// `reason` is the error's first line.
+  /// Returns a copy of the parsed module after the phases up to and including
+  /// `last` under another plan; null if a phase fails. Reports nothing; sets
+  /// `reason` to the error's first line.
   mlir::OwningOpRef<mlir::ModuleOp> tryPlan(const mlir::pp::PlanOptions &plan,
                                             mlir::pp::Phase last,
                                             std::string *reason = nullptr);
 
-  /// Runs the phases that have not run, up to and including `last`. With a
-  /// folder, writes the module after each phase to
+  /// Runs the phases that have not run, up to and including `last`. If a folder
+  /// is given, writes the module after each phase to
   /// "<folder>/<number>-<phase>.mlir", with locations.
   llvm::LogicalResult run(mlir::pp::Phase last,
                           llvm::StringRef dumpFolder = "");
 
-  /// A copy of the parsed module as the program that generates, of phase
-  /// native. Where the model can't generate, a module that says why. With a
-  /// folder, writes the phases to "<folder>/generator-<number>-<phase>.mlir".
+  /// Returns the generating program, compiled from a copy of the parsed module
+  /// up to phase native. If the model cannot generate, returns a module that
+  /// says why. If a folder is given, writes the phases to
+  /// "<folder>/generator-<number>-<phase>.mlir".
   mlir::OwningOpRef<mlir::ModuleOp>
   makeGenerator(llvm::StringRef dumpFolder = "");
 
   mlir::ModuleOp getModule() { return *module; }
 
-  /// Whether anything was reported as an error.
+  /// Returns whether an error was reported.
   bool hasErrors() const { return errorCount > 0; }
 
 private:
@@ -66,10 +67,10 @@ private:
   std::unique_ptr<mlir::SourceMgrDiagnosticHandler> diagnostics;
   bool isStrict;
   mlir::pp::PhaseExtension extend;
-  /// How many phases the module went through.
+  /// The number of phases that have run.
   size_t phasesRun = 0;
   unsigned errorCount = 0, warningCount = 0;
-  /// Whether an error was about the schedule's file.
+  /// Whether an error was about the schedule file.
   bool citesTable = false;
   mlir::DiagnosticEngine::HandlerID counter = 0;
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -30,14 +30,14 @@ static constexpr Flag outputFlags[] = {
     {"o", ValueKind::Output, "FILE", "",
      "the executable; with --stop-after the IR (default: standard output)"},
     {"stop-after", ValueKind::Choice, "PHASE", "",
-     "print the IR of a phase instead", phaseNames},
+     "stop after a phase and print its IR", phaseNames},
     {"generator", ValueKind::Switch, "", "",
-     "with --stop-after: of the program that generates"},
+     "with --stop-after: print the IR of the generating program"},
     {"dump-phases", ValueKind::OutputFolder, "FOLDER", "",
-     "also write the IR after each phase there, numbered, with locations"},
+     "also write the IR after each phase to this folder, with locations"},
 };
 
-/// The folder that holds bin/ppopt and lib/libppopt_runtime.a.
+/// Returns the folder that contains bin/ppopt and lib/libppopt_runtime.a.
 static std::string getPrefix(const DriverSetup &setup) {
   if (!setup.prefix.empty())
     return setup.prefix;
@@ -54,7 +54,7 @@ static int printModule(const Command &command, mlir::ModuleOp module,
   return failed(writeFile(command, path.empty() ? "-" : path, text));
 }
 
-/// What the program reads, as its --help says it.
+/// Returns the flag for the program's samples, as in its --help.
 static StringRef getSamples(const json::Object &program) {
   const json::Array *inputs = program.getArray("inputs");
   bool areTokens = inputs && all_of(*inputs, [](const json::Value &input) {
@@ -66,7 +66,7 @@ static StringRef getSamples(const json::Object &program) {
   return areTokens ? "--data corpus/" : "--inputs train.safetensors";
 }
 
-/// Says how to train with the executable: a line to copy for each way.
+/// Prints the commands that train with the executable, one per way to run it.
 static void printLaunch(StringRef executable, const mlir::pp::PlanOptions &plan,
                         StringRef program) {
   json::Value parsed = cantFail(json::parse(program));
@@ -99,8 +99,8 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
   if (arguments.has("generator")) {
     if (!stop)
       return failUsage(compileCommand,
-                       "--generator shows a phase of the program "
-                       "that generates: say which, --stop-after");
+                       "--generator shows a phase of the generating "
+                       "program: choose one with --stop-after PHASE");
     plan = plan->forGenerator();
   }
   Compilation compilation(*plan, arguments.has("werror"), setup.extend);
@@ -133,7 +133,7 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
       return 1;
     paths.append(*written);
   }
-  // Only one that is linked replaces the one that is there.
+  // Replace an existing executable only if linking succeeds.
   std::string linked = folder.path("linked");
   if (failed(mlir::pp::linkExecutable(paths, getPrefix(setup), linked)))
     return 1;
@@ -154,10 +154,10 @@ const Command ppopt::compileCommand = {
     "compile",
     "writes an executable that trains the model",
     "MODEL",
-    R"(Compiles the model in the file MODEL (pp dialect; 'ppopt model' writes some) under
-a parallel plan to one executable that trains it. The executable has its own
---help; started under mpirun its ranks are processes, started alone they are
-threads. Every plan of a model computes the same training step.
+    R"(Compiles the model in the file MODEL (pp dialect; see 'ppopt model') with a
+parallel plan to one executable that trains it. Under mpirun, the ranks of the
+executable are processes. Started alone, it runs them as threads. It has its own
+--help. Every plan of a model computes the same training step.
 
   ppopt compile gpt.mlir --mesh dp=2 --microbatches 4 -o train
   ppopt compile gpt.mlir --mesh dp=2 --stop-after=scheduled

@@ -30,7 +30,7 @@ static constexpr StringRef overviewFlags[] = {"--help", "--version"};
 
 static void printOverview(raw_ostream &out) {
   out << "ppopt " PPOPT_VERSION
-         ": from a model and a parallel plan to an executable that trains it\n"
+         ": compiles a model and a parallel plan to a training executable\n"
          "\n"
          "usage:\n"
          "  ppopt compile MODEL -o FILE [flags]   "
@@ -42,15 +42,17 @@ static void printOverview(raw_ostream &out) {
          "  ppopt plot RUN.jsonl... -o FILE       "
       << plotCommand.summary
       << "\n"
-         "  ppopt opt FILE [passes]               runs passes, one by one, as "
-         "mlir-opt does\n"
+         "  ppopt opt FILE [passes]               runs single passes, like "
+         "mlir-opt\n"
          "  ppopt model gpt|mlp [flags]           writes a model file\n"
          "\n"
-         "'ppopt COMMAND --help' lists the flags of each; --version prints the "
-         "version. The exit\n"
-         "status is 2 for a command line that cannot be meant, 1 for whatever "
-         "else goes wrong. A first run:\n"
+         "'ppopt COMMAND --help' lists the flags of a command. 'ppopt "
+         "--version' prints the\n"
+         "version. The exit status is 0 for success, 2 for an invalid command "
+         "line and 1\n"
+         "for any other error.\n"
          "\n"
+         "Example:\n"
          "  ppopt model gpt --preset byte-gpt -o gpt.mlir\n"
          "  ppopt compile gpt.mlir --mesh dp=2 -o train\n"
          "  ./train --data FILE-OR-FOLDER --steps 100\n";
@@ -60,7 +62,7 @@ static void printVersion(raw_ostream &out) {
   out << "ppopt " PPOPT_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
 }
 
-/// Runs a command on the words after its name.
+/// Runs a command with the arguments after its name.
 static int run(const Command &command, ArrayRef<const char *> words,
                const DriverSetup &setup) {
   for (StringRef word : words)
@@ -106,7 +108,7 @@ static int runModel(ArrayRef<const char *> words, const DriverSetup &setup) {
   return kUsage;
 }
 
-/// The exit status.
+/// Returns the exit status.
 static int runMain(int argc, char **argv, const DriverSetup &setup) {
   StringRef name = argc > 1 ? argv[1] : "";
   ArrayRef<const char *> words(argv + std::min(argc, 2), argv + argc);
@@ -142,8 +144,8 @@ static int runMain(int argc, char **argv, const DriverSetup &setup) {
   return kUsage;
 }
 
-/// What parses and transforms models recurses over them: stacks do not depend
-/// on `ulimit -s`. Pages that are not touched take no memory.
+/// Parsing and transforming a model is recursive, so the stack size must not
+/// depend on `ulimit -s`. Untouched pages take no memory.
 static constexpr unsigned mainStack = 512 << 20, workerStack = 64 << 20;
 
 int ppopt::runDriver(int argc, char **argv, const DriverSetup &setup) {

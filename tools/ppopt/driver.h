@@ -9,17 +9,17 @@
 
 namespace ppopt {
 
-/// What a tool around this driver changes. ppopt itself changes nothing.
+/// Settings for other tools that use this driver. ppopt itself uses none.
 struct DriverSetup {
-  /// The folder with lib/libppopt_runtime.a; empty: the parent of the folder
-  /// that the tool is in.
+  /// The folder with lib/libppopt_runtime.a; empty: the parent of the tool's
+  /// folder.
   std::string prefix;
-  /// Adds passes to the phases of `compile` and `plan`; empty: none. `opt` runs
-  /// every pass that is registered.
+  /// Adds passes to the phases of `compile` and `plan`; empty: none. `opt` can
+  /// run every registered pass.
   mlir::pp::PhaseExtension extend;
 };
 
-/// What main does. Returns the exit status.
+/// The body of main. Returns the exit status.
 int runDriver(int argc, char **argv, const DriverSetup &setup = {});
 
 } // namespace ppopt

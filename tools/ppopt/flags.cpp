@@ -37,7 +37,7 @@ std::string ppopt::suggest(StringRef word, ArrayRef<StringRef> known) {
   }
   if (known.empty())
     return "";
-  // Half of a short word is no longer a slip of the finger.
+  // More edits than half of the word are not a typo.
   if (distance <= std::max<size_t>(1, nearest.ltrim('-').size() / 2))
     return ("; did you mean '" + nearest + "'?").str();
   return "; it takes " + quotedList(known);
@@ -47,7 +47,7 @@ std::string ppopt::suggest(StringRef word, ArrayRef<StringRef> known) {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// Why `value` is no value of the flag; empty if it is one.
+/// Returns why `value` is not valid for the flag; empty if it is.
 static std::string checkMesh(const Flag &flag, StringRef value) {
   SmallVector<StringRef> axes, seen;
   value.split(axes, ',');
@@ -63,7 +63,7 @@ static std::string checkMesh(const Flag &flag, StringRef value) {
     if (!is_contained(flag.values, name))
       return ("unknown axis '" + name + "'" + suggest(name, flag.values)).str();
     if (is_contained(seen, name))
-      return ("the axis '" + name + "' is there twice").str();
+      return ("the axis '" + name + "' is given twice").str();
     if (size.getAsInteger(10, number) || number < 1 || number > 65536)
       return ("the size of '" + name +
               "' must be a whole number from 1 to 65536, not '" + size + "'")
@@ -92,8 +92,8 @@ static std::string checkValue(const Flag &flag, StringRef value) {
   case ValueKind::Counts:
     for (StringRef part : split(value, ','))
       if (part.getAsInteger(10, number) || number < 1)
-        return ("must be whole numbers of at least 1 with commas between, e.g. "
-                "64,128,10, not '" +
+        return ("must be whole numbers of at least 1, separated by commas, "
+                "e.g. 64,128,10, not '" +
                 value + "'")
             .str();
     return "";
@@ -203,7 +203,7 @@ std::optional<Arguments> ppopt::parseArguments(const Command &command,
       if (command.positional.empty())
         return reject("'" + word + "' is not expected: flags begin with '--'");
       if (!arguments.positionals.empty() && !command.takesSeveral)
-        return reject("two times " + command.positional + ": '" +
+        return reject(command.positional + " is given twice: '" +
                       arguments.positional + "' and '" + word + "'");
       arguments.positionals.push_back(word.str());
       arguments.positional = arguments.positionals.front();
@@ -253,7 +253,7 @@ std::optional<Arguments> ppopt::parseArguments(const Command &command,
 // Help
 //===----------------------------------------------------------------------===//
 
-/// Writes `text` from column 26 on, in lines of at most 80 columns.
+/// Writes `text` at column 26, in lines of at most 80 columns.
 static void printWrapped(StringRef text, raw_ostream &out) {
   constexpr unsigned indent = 26, width = 80;
   SmallVector<StringRef> words;
@@ -290,7 +290,7 @@ static void printFlag(const Flag &flag, raw_ostream &out) {
   if (flag.kind == ValueKind::Choice && flag.later.empty())
     help += ": " + join(flag.values, ", ");
   else if (flag.kind == ValueKind::Choice)
-    help += "; this version takes " + join(flag.values, ", ") + " only";
+    help += "; this version supports only " + join(flag.values, ", ");
   if (!flag.fallback.empty())
     help += (" (default " + flag.fallback + ")").str();
   printWrapped(help, out);

@@ -1,8 +1,8 @@
 //===- flags.h - Commands, their flags and positional arguments -----------===//
 //
-// A subcommand is a row of a table: its flags are rows too, with the kind of
-// value, the default and the help. Parsing checks names and values completely,
-// so that a command that runs has only values that make sense on their own.
+// A subcommand is a row of a table, and so is each of its flags, with the kind
+// of value, the default and the help. Parsing checks all names and values, so a
+// command that runs has only values that are valid on their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +22,11 @@ namespace ppopt {
 enum class ValueKind {
   Switch,       ///< no value: there or not
   Text,         ///< anything but the empty string
-  Schedule,     ///< a name, or the path of a file that is read (isScheduleFile)
+  Schedule,     ///< a name, or the path of an input file (isScheduleFile)
   Output,       ///< the path of a file that is written; "-": standard output
   OutputFolder, ///< the path of a folder in which files are written
   Count,        ///< a whole number >= 1
-  Counts,       ///< such numbers with commas between
+  Counts,       ///< such numbers, separated by commas
   Integer,      ///< any whole number
   Probability,  ///< 0 <= p < 1
   Choice,       ///< one of `values`
@@ -37,18 +37,18 @@ enum class ValueKind {
 struct Flag {
   llvm::StringRef name; ///< without dashes
   ValueKind kind;
-  llvm::StringRef placeholder; ///< what --help shows for the value
-  llvm::StringRef fallback;    ///< value where the flag is absent; "" for none
+  llvm::StringRef placeholder; ///< the value's name in --help
+  llvm::StringRef fallback;    ///< the default value; "" for none
   llvm::StringRef help;
   /// Choice: the values; Mesh: the axes.
   llvm::ArrayRef<llvm::StringRef> values = {};
-  /// Values, or axes, of the design that this version refuses by name; "*"
-  /// stands for every other value.
+  /// Planned values or axes, which this version rejects by name; "*" stands for
+  /// every other value.
   llvm::ArrayRef<llvm::StringRef> later = {};
   bool isForTests = false; ///< --help shows it last, under "For testing"
 };
 
-/// Whether --schedule names a file: with a dot or a slash.
+/// Returns whether --schedule names a file: it has a dot or a slash.
 inline bool isScheduleFile(llvm::StringRef schedule) {
   return schedule.contains('.') || schedule.contains('/');
 }
@@ -66,21 +66,21 @@ struct Command {
   bool takesSeveral = false; ///< positional arguments
 };
 
-/// The values of a command's flags, defaults filled in.
+/// The values of a command's flags, including defaults.
 class Arguments {
 public:
   bool has(llvm::StringRef flag) const { return given.count(flag); }
-  /// Empty if absent and without a default.
+  /// Returns the value; empty if the flag is absent and has no default.
   llvm::StringRef get(llvm::StringRef flag) const;
-  /// Of a Count or Integer that is given or has a default.
+  /// Returns the value of a Count or Integer that is given or has a default.
   int64_t getInteger(llvm::StringRef flag) const;
   double getReal(llvm::StringRef flag) const;
-  /// Of Bytes; nothing where the value is a word.
+  /// Returns the value of a Bytes flag; nullopt if the value is a word.
   std::optional<int64_t> getBytes(llvm::StringRef flag) const;
 
   std::string positional;               ///< the first
   std::vector<std::string> positionals; ///< all
-  /// The command line as typed, for records of it.
+  /// The command line as typed, to be recorded in outputs.
   std::string line;
 
 private:
@@ -91,28 +91,28 @@ private:
   llvm::StringMap<std::string> defaults;
 };
 
-/// Parses what follows the command's name. On an error, writes one line that
-/// says what is wrong and what to do instead, and returns nothing.
+/// Parses the arguments after the command's name. On an error, writes one line
+/// that says what is wrong and what to do instead, and returns nullopt.
 std::optional<Arguments> parseArguments(const Command &command,
                                         llvm::ArrayRef<const char *> words,
                                         llvm::raw_ostream &errors);
 
-/// Writes what --help shows.
+/// Writes the text of --help.
 void printHelp(const Command &command, llvm::raw_ostream &out);
 
-/// "; did you mean 'x'?" with the nearest of `known`, or the list of them where
-/// none is near.
+/// Returns "; did you mean 'x'?" with the nearest of `known`, or a list of all
+/// if none is near.
 std::string suggest(llvm::StringRef word,
                     llvm::ArrayRef<llvm::StringRef> known);
 
-/// The exit status of a command line that cannot be meant, as executables have
-/// it. Whatever else goes wrong is 1.
+/// The exit status for an invalid command line, also in executables. Other
+/// errors exit with 1.
 constexpr int kUsage = 2;
 
 /// Writes "ppopt NAME: error: " and the message, and returns 1.
 int fail(const Command &command, const llvm::Twine &message);
 
-/// The same for a command line that cannot be meant; returns kUsage.
+/// The same for an invalid command line; returns kUsage.
 int failUsage(const Command &command, const llvm::Twine &message);
 
 } // namespace ppopt

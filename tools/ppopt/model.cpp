@@ -14,8 +14,7 @@ static constexpr StringRef activations[] = {"relu", "gelu", "tanh"};
 static constexpr StringRef gelus[] = {"tanh", "exact"};
 
 static constexpr Flag outputFlags[] = {
-    {"o", ValueKind::Output, "FILE", "-",
-     "where to write; - is standard output"},
+    {"o", ValueKind::Output, "FILE", "-", "output file; - is standard output"},
 };
 
 /// Writes `text` to the file of -o.
@@ -50,30 +49,31 @@ static constexpr StringRef presetNames[] = {presets[0].name, presets[1].name,
 
 static constexpr Flag gptFlags[] = {
     {"preset", ValueKind::Choice, "NAME", "byte-gpt",
-     "sizes to begin with; the flags below change single ones", presetNames},
-    {"layers", ValueKind::Count, "N", "", "blocks"},
+     "initial sizes; the flags below override them", presetNames},
+    {"layers", ValueKind::Count, "N", "", "transformer blocks"},
     {"width", ValueKind::Count, "N", "", "size of the residual stream"},
     {"heads", ValueKind::Count, "N", "",
-     "attention heads; they divide the width"},
+     "attention heads; must divide the width"},
     {"mlp-width", ValueKind::Count, "N", "",
-     "size within each MLP (default: four times the width)"},
+     "hidden size of each MLP (default: four times the width)"},
     {"gelu", ValueKind::Choice, "FORM", "tanh",
-     "of the MLPs: its tanh form, as in GPT-2, or exact, with erf", gelus},
-    {"vocab", ValueKind::Count, "N", "", "token ids are from 0 to below N"},
-    {"seq", ValueKind::Count, "N", "", "tokens of a row"},
+     "form of GELU: the tanh approximation, as in GPT-2, or exact, with erf",
+     gelus},
+    {"vocab", ValueKind::Count, "N", "",
+     "vocabulary size; token ids are 0 to N-1"},
+    {"seq", ValueKind::Count, "N", "", "tokens per row"},
     {"batch", ValueKind::Count, "N", "", "rows of the global batch"},
-    {"dtype", ValueKind::Choice, "TYPE", "f32", "type of all numbers", types},
+    {"dtype", ValueKind::Choice, "TYPE", "f32", "floating-point type", types},
     {"dropout", ValueKind::Probability, "P", "0",
-     "dropout of the embeddings and of what each attention and MLP adds"},
+     "dropout of the embeddings and of each attention's and MLP's output"},
     {"tied", ValueKind::Switch, "", "",
-     "the head is the token embedding (as without --untied)"},
+     "use the token embedding as the head (the default)"},
     {"untied", ValueKind::Switch, "", "",
-     "the head has a parameter of its own, lm_head.weight"},
+     "give the head its own parameter, lm_head.weight"},
     {"no-attention", ValueKind::Switch, "", "",
-     "multiply the attention's output by zero: the control of a model that "
-     "should attend"},
+     "multiply the attention's output by zero, as a control for experiments"},
     {"ignore-index", ValueKind::Integer, "ID", "",
-     "targets with this id are not counted in the loss"},
+     "exclude targets with this id from the loss"},
 };
 
 static int runGpt(const Arguments &arguments, const DriverSetup &) {
@@ -111,7 +111,7 @@ static int runGpt(const Arguments &arguments, const DriverSetup &) {
   if (model.ignoreIndex &&
       (*model.ignoreIndex > INT32_MAX || *model.ignoreIndex < INT32_MIN))
     return failUsage(modelGptCommand, "--ignore-index: token ids have 32 bits");
-  // Far above any machine, far below what overflows.
+  // Far more than any machine can hold, and far from overflow.
   constexpr double limit = 1e13;
   if (double(model.layers) * model.width * model.width > limit ||
       double(model.layers) * model.width * model.mlpWidth > limit ||
@@ -131,13 +131,14 @@ const Command ppopt::modelGptCommand = {
     "model gpt",
     "writes a GPT",
     "",
-    R"(Writes GPT-2's architecture as a model file: token and position embeddings; blocks
-of layer norm, causal attention with fused queries, keys and values, layer norm
-and an MLP four times as wide with the tanh form of gelu; a last layer norm; a
-head tied to the token embedding; mean cross entropy. Matrices begin normal with
-deviation 0.02 (0.02/sqrt(2 layers) where they add to the residual stream) and
-are decayed; biases and layer norms are not. Weights lie as [inputs, outputs].
-An executable's --init-map loads GPT-2's checkpoints from Hugging Face.
+    R"(Writes a model file with GPT-2's architecture: token and position embeddings;
+blocks of layer norm, causal attention with fused queries, keys and values,
+layer norm and an MLP with GELU; a final layer norm; a head tied to the token
+embedding; mean cross entropy. Matrices are initialized from a normal
+distribution with standard deviation 0.02 (0.02/sqrt(2 layers) for those that
+write to the residual stream). Weight decay applies to matrices, not to biases
+and layer norms. Weights have the layout [inputs, outputs]. To load GPT-2
+checkpoints from Hugging Face, use the executable's --init-map.
 
   ppopt model gpt --preset gpt2-124m --seq 256 -o gpt2.mlir
   ppopt model gpt --layers 6 --width 384 --heads 6 -o small.mlir
@@ -151,11 +152,11 @@ An executable's --init-map loads GPT-2's checkpoints from Hugging Face.
 
 static constexpr Flag mlpFlags[] = {
     {"widths", ValueKind::Counts, "N,N,…", "16,64,64,4",
-     "sizes from the input to the output"},
+     "layer sizes, from the input to the output"},
     {"activation", ValueKind::Choice, "NAME", "relu",
-     "after each layer but the last", activations},
+     "activation after each layer but the last", activations},
     {"batch", ValueKind::Count, "N", "32", "rows of the global batch"},
-    {"dtype", ValueKind::Choice, "TYPE", "f32", "type of all numbers", types},
+    {"dtype", ValueKind::Choice, "TYPE", "f32", "floating-point type", types},
 };
 
 static int runMlp(const Arguments &arguments, const DriverSetup &) {
@@ -169,7 +170,7 @@ static int runMlp(const Arguments &arguments, const DriverSetup &) {
   }
   if (model.widths.size() < 2)
     return failUsage(modelMlpCommand,
-                     "--widths: an input and an output at least, "
+                     "--widths: at least an input and an output, "
                      "e.g. 16,4");
   model.batch = arguments.getInteger("batch");
   if (model.batch > 1000000000)
@@ -186,9 +187,10 @@ const Command ppopt::modelMlpCommand = {
     "model mlp",
     "writes a multi-layer perceptron",
     "",
-    R"(Writes a multi-layer perceptron with biases as a model file. It reads "x", is
-trained towards "y" (mean squared error); weights begin normal with deviation
-1/sqrt(inputs). Its data come with the executable's --inputs.
+    R"(Writes a model file with a multi-layer perceptron with biases. Its input is "x"
+and its target "y" (mean squared error). Weights are initialized from a normal
+distribution with standard deviation 1/sqrt(inputs). The executable reads
+samples with --inputs.
 
   ppopt model mlp --widths 64,256,256,10 --activation gelu -o mlp.mlir
 )",

@@ -13,7 +13,7 @@
 using namespace llvm;
 using namespace ppopt;
 
-/// A literal that the parser takes as floating point and reads back exactly.
+/// Returns a floating-point literal that the parser reads back exactly.
 static std::string literal(double value) {
   char text[40];
   for (int digits = 1; digits <= 17; ++digits) {
@@ -37,7 +37,7 @@ static std::string tensorOf(ArrayRef<int64_t> shape, StringRef type) {
 
 namespace {
 
-/// A parameter of a model: how it is declared, and as what it is passed on.
+/// A parameter of a model: its declaration and its name in functions.
 struct Parameter {
   std::string name;  ///< "attn.qkv.weight"
   std::string value; ///< the SSA name in a function, "%qkv_w"
@@ -134,8 +134,8 @@ private:
     out << "\n";
   }
 
-  /// Writes "%to = dropout of %from" or nothing; returns the value to go on
-  /// with.
+  /// Writes "%to = dropout of %from" if there is dropout. Returns the name of
+  /// the result.
   std::string dropout(StringRef from, StringRef to) {
     if (model.dropout == 0)
       return from.str();

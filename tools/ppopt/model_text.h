@@ -13,13 +13,13 @@ namespace ppopt {
 struct GptModel {
   int64_t layers, width, heads, vocabulary, length, batch;
   int64_t mlpWidth;
-  bool exactGelu = false; ///< else its tanh form
+  bool exactGelu = false; ///< false: its tanh form
   std::string type;       ///< f32 or f64
   double dropout = 0;
   bool tied = true;
   bool attends = true; ///< false: the attention's output is multiplied by zero
   std::optional<int64_t> ignoreIndex;
-  std::string command; ///< repeated in the file's heading
+  std::string command; ///< quoted in the file's header comment
 };
 
 struct MlpModel {

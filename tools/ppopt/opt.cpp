@@ -1,4 +1,4 @@
-//===- opt.cpp - `ppopt opt`: any pass alone ------------------------------===//
+//===- opt.cpp - `ppopt opt`: runs single passes --------------------------===//
 
 #include "commands.h"
 #include "flags.h"
@@ -18,15 +18,15 @@
 using namespace llvm;
 using namespace ppopt;
 
-/// Keeps the flags that are registered by now, of LLVM's back ends mostly, out
-/// of --help; they still work.
+/// Hides the flags that are registered so far, mostly of LLVM's back ends, from
+/// --help. They still work.
 static void hideLibraryFlags() {
   for (auto &[name, option] : cl::getRegisteredOptions())
     if (name != "help")
       option->setHiddenFlag(cl::ReallyHidden);
 }
 
-/// The first flag that is not known, with what may have been meant; empty where
+/// Returns an error for the first unknown flag, with a suggestion; empty if
 /// there is none.
 static std::string findUnknownFlag(ArrayRef<char *> words) {
   auto &options = cl::getRegisteredOptions();
@@ -37,7 +37,7 @@ static std::string findUnknownFlag(ArrayRef<char *> words) {
       continue;
     auto found = options.find(name);
     if (found != options.end()) {
-      // The next word is its value, whatever that looks like.
+      // The next word is the flag's value, even if it looks like a flag.
       i += found->second->getValueExpectedFlag() == cl::ValueRequired &&
            !word.contains('=');
       continue;
@@ -61,7 +61,7 @@ int ppopt::runOpt(int argc, char **argv) {
   mlir::pp::registerCompilerDialects(registry);
   mlir::pp::registerCompilerPasses();
 
-  // As mlir::registerAndParseCLIOptions, which exits with status 1.
+  // Does what mlir::registerAndParseCLIOptions does, but that exits with 1.
   hideLibraryFlags();
   static cl::opt<std::string> input(cl::Positional, cl::desc("<input file>"),
                                     cl::init("-"));
@@ -84,7 +84,7 @@ int ppopt::runOpt(int argc, char **argv) {
                                   "runs ppopt's passes on a module\n", &errors);
   StringRef line = StringRef(wrong).split('\n').first;
   line.consume_front("ppopt opt: ");
-  if (!line.empty()) // else LLVM's option has said it
+  if (!line.empty()) // otherwise LLVM's option has printed the error
     errs() << "ppopt opt: error: " << line << "\n";
   if (!isRight)
     return kUsage;

@@ -1,4 +1,4 @@
-//===- paths.cpp - What a command reads and writes ------------------------===//
+//===- paths.cpp - Checks the paths of a command --------------------------===//
 
 #include "paths.h"
 
@@ -11,7 +11,7 @@
 using namespace llvm;
 using namespace ppopt;
 
-/// Calls `use` with the flag as it is spelled, its value and its row.
+/// Calls `use` with each flag's spelling, value and table row.
 template <typename Use>
 static void forEachFlag(const Command &command, const Arguments &arguments,
                         const Use &use) {
@@ -21,7 +21,8 @@ static void forEachFlag(const Command &command, const Arguments &arguments,
         use((flag.name.size() > 1 ? "--" : "-") + flag.name.str(), value, flag);
 }
 
-/// Where this lies in the folder, it is written again: "0-model.mlir".
+/// Returns whether --dump-phases writes this file in its folder:
+/// "0-model.mlir".
 static bool isPhaseFile(std::string_view path) {
   StringRef name(path);
   name.consume_front("generator-");
@@ -50,7 +51,7 @@ std::string ppopt::findPathConflict(const Command &command,
         uses.writes(name, value);
         writesStream |= followLinks(value).isDescriptor;
       });
-  if (!writesStream) // /dev/stdout in place of it
+  if (!writesStream) // unless an output is /dev/stdout
     uses.writesOutput();
   static int anchor;
   uses.reads("this program", sys::fs::getMainExecutable("ppopt", &anchor));

@@ -1,4 +1,4 @@
-//===- paths.h - What a command reads and writes --------------------------===//
+//===- paths.h - Checks the paths of a command ----------------------------===//
 
 #ifndef PPOPT_TOOLS_PATHS_H
 #define PPOPT_TOOLS_PATHS_H
@@ -7,15 +7,15 @@
 
 namespace ppopt {
 
-/// Why the command must not run with these paths: an output is an input, or
-/// another output. Empty where it may.
+/// Returns why the command must not run with these paths: an output is also an
+/// input or another output. Empty if there is no conflict.
 std::string findPathConflict(const Command &command,
                              const Arguments &arguments);
 
-/// The same of a command with one input and one output.
+/// The same for a command with one input and one output.
 std::string findPathConflict(llvm::StringRef input, llvm::StringRef output);
 
-/// Why an output cannot be written; empty where nothing speaks against it.
+/// Returns why an output cannot be written; empty if no reason is found.
 std::string findUnwritable(const Command &command, const Arguments &arguments);
 
 } // namespace ppopt

@@ -23,21 +23,22 @@ static constexpr StringRef emitted[] = {"schedule.csv"};
 
 static constexpr Flag outputFlags[] = {
     {"html", ValueKind::Output, "FILE", "",
-     "also write the plan as a page for a browser: the pebble graph, memory "
-     "over time, stages"},
+     "also write the plan as an HTML page: the pebble graph, memory over time, "
+     "stages"},
     {"trace", ValueKind::Output, "FILE", "",
      "also write the predicted step as a Perfetto trace (docs/trace.md)"},
     {"emit", ValueKind::Choice, "WHAT", "",
-     "write this instead: schedule.csv is the table of each place's runs, in "
-     "PyTorch's format",
+     "write this instead of the text: schedule.csv is the schedule table of "
+     "all "
+     "places, in PyTorch's format",
      emitted},
-    {"o", ValueKind::Output, "FILE", "-", "where --emit writes"},
+    {"o", ValueKind::Output, "FILE", "-", "output file of --emit"},
     {"json", ValueKind::Switch, "", "",
-     "print the whole program's description, as the executable's "
-     "--describe=json does"},
+     "print the full description of the program, like the executable's "
+     "--describe=json"},
 };
 
-/// The files that go with the text.
+/// Writes the files that the user requests in addition to the text.
 static LogicalResult writeFiles(const Arguments &arguments,
                                 const mlir::pp::PlanOptions &plan,
                                 const PlanReport &report) {
@@ -65,7 +66,7 @@ static int printProgram(mlir::ModuleOp module,
 static int run(const Arguments &arguments, const DriverSetup &setup) {
   if (arguments.has("o") && !arguments.has("emit"))
     return failUsage(planCommand,
-                     "-o says where --emit writes; give --emit, or "
+                     "-o is the output file of --emit; give --emit, or "
                      "--html FILE or --trace FILE");
   FailureOr<mlir::pp::PlanOptions> plan = makePlan(planCommand, arguments);
   if (failed(plan))
@@ -104,12 +105,12 @@ static const ArrayRef<Flag> groups[] = {outputFlags, getPlanFlags()};
 
 const Command ppopt::planCommand = {
     "plan",
-    "prints memory, work and traffic of a plan; runs nothing",
+    "prints a plan's memory, work and traffic",
     "MODEL",
-    R"(Compiles the model in the file MODEL under a parallel plan as far as the layout of
-memory, and prints stages, transfers, the bytes of a rank by kind, what a step
-computes and sends, and the step as it is predicted. The executable's own
-counters agree with bytes and launches exactly.
+    R"(Compiles the model in the file MODEL with a parallel plan up to memory layout,
+and prints its stages and transfers, each rank's memory by kind, the work and
+traffic of a step, and the predicted step time. Bytes and launches are exact:
+they equal the executable's counters.
 
   ppopt plan gpt.mlir --mesh dp=2,pp=2 --microbatches 4
   ppopt plan gpt.mlir --mesh pp=4 --schedule auto --microbatches 8 --html plan.html

@@ -1,4 +1,4 @@
-//===- plan_flags.cpp - The flags that make a plan ------------------------===//
+//===- plan_flags.cpp - The flags of a plan -------------------------------===//
 
 #include "plan_flags.h"
 
@@ -21,7 +21,7 @@
 using namespace llvm;
 using namespace ppopt;
 
-// What the flags take, and the words of the design that this version refuses.
+// The values that flags take, and planned values that this version rejects.
 static constexpr StringRef axes[] = {"dp", "pp"};
 static constexpr StringRef laterAxes[] = {"tp", "cp", "ep"};
 static constexpr StringRef launches[] = {"ranks", "local"};
@@ -44,79 +44,80 @@ static constexpr StringRef unlimited[] = {"unlimited"};
 
 static constexpr Flag planFlags[] = {
     {"mesh", ValueKind::Mesh, "dp=D,pp=P", "dp=1",
-     "ranks along each axis of the mesh: dp ranks split the batch's rows, pp "
-     "places the model",
+     "ranks along each axis of the mesh: dp splits the rows of the batch, pp "
+     "splits the model into places",
      axes, laterAxes},
     {"batch", ValueKind::Count, "N", "",
-     "rows of the global batch, in place of the model's"},
+     "rows of the global batch; overrides the model's"},
     {"microbatches", ValueKind::Count, "N", "1",
-     "parts into which each rank cuts its rows; gradients add up over them"},
-    {"optimizer", ValueKind::Choice, "NAME", "adamw", "the update", optimizers},
+     "microbatches per rank and step; gradients accumulate over them"},
+    {"optimizer", ValueKind::Choice, "NAME", "adamw", "optimizer", optimizers},
     {"nesterov", ValueKind::Switch, "", "",
-     "Nesterov's form of momentum, with --optimizer sgd"},
+     "use Nesterov momentum, with --optimizer sgd"},
     {"threads", ValueKind::Count, "N", "",
-     "threads of each rank (default: this machine's cores shared by the "
-     "ranks)"},
+     "threads per rank (default: this machine's cores divided by the ranks)"},
     {"cpu", ValueKind::Text, "NAME", "native",
-     "the processor to compile for, as clang's -march names it; native is this "
+     "processor to compile for, named as in clang's -march; native is this "
      "machine's"},
-    {"target", ValueKind::Choice, "NAME", "cpu", "what ranks run on", targets,
-     laterTargets},
+    {"target", ValueKind::Choice, "NAME", "cpu", "device that ranks run on",
+     targets, laterTargets},
     {"schedule", ValueKind::Schedule, "NAME|FILE.csv", "1f1b",
-     "order of the microbatches' forwards and backwards on the places: naive, "
-     "gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe-v, auto (the fastest by "
-     "simulation), or a table in PyTorch's format"},
+     "pipeline schedule, the order of forwards and backwards on each place: "
+     "naive, gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe-v, auto (the "
+     "fastest in simulation), or a table in PyTorch's format"},
     {"chunks", ValueKind::Count, "N", "",
-     "stages of a place (default: as many as the schedule wants)"},
+     "stages per place (default: as the schedule requires)"},
     {"launch", ValueKind::Choice, "HOW", "ranks",
-     "a rank for each place, or local: one process that walks all places in "
-     "program order",
+     "ranks: one rank per place and data-parallel replica; local: one process "
+     "that executes all places in program order",
      launches},
     {"tied", ValueKind::Choice, "HOW", "sum",
-     "a parameter that several places use: each updates a copy with the sum of "
-     "their gradients, or the first updates it and lends it to the others",
+     "update of a parameter that several places use; sum: each place updates a "
+     "copy with the sum of all gradients; owner: the first place updates it "
+     "and lends it to the others",
      ties},
     {"zero", ValueKind::Choice, "STAGE", "0",
-     "how much of the state data-parallel ranks share out; nothing at 0",
+     "ZeRO stage: the state that is sharded over data-parallel ranks; 0: "
+     "nothing",
      zeroStages, laterZeroStages},
     {"shard", ValueKind::Choice, "WHAT", "none", "tensors to shard", none,
      laterShards},
     {"recompute", ValueKind::Choice, "WHAT", "",
-     "activations that the backward computes again: none, cheap (what costs "
-     "no matmul), layer (all but what layers return); default: cheap, or with "
-     "--device-memory the first of cheap and layer that fits",
+     "activations to recompute in the backward: none, cheap (those that need "
+     "no matmul), layer (all but the results of layers); default: cheap, or "
+     "with --device-memory the first of cheap and layer that fits",
      recomputes, laterRecompute},
     {"precision", ValueKind::Choice, "NAME", "model",
-     "types of the computation: those that the model is written in, or bf16 "
-     "for "
-     "matmuls and attention of a model in f32",
+     "types of the computation: model for those of the model, or bf16 for "
+     "matmuls and attention of an f32 model",
      precisions, laterPrecisions},
     {"sync", ValueKind::Choice, "WHEN", "step",
-     "when gradients are summed over ranks", syncs, laterSyncs},
+     "when to sum gradients over ranks", syncs, laterSyncs},
     {"device-memory", ValueKind::Bytes, "BYTES", "unlimited",
-     "limit on a rank's memory, e.g. 8GiB; a plan that needs more is refused",
+     "memory limit per rank, e.g. 8GiB; a plan that needs more is an error",
      unlimited},
     {"block-bytes", ValueKind::Bytes, "BYTES", "64MiB",
-     "values inside of a task that take more, such as the logits of a large "
-     "vocabulary, are computed one block of rows after the other",
+     "chunk size: a larger value inside a task, such as the logits of a large "
+     "vocabulary, is computed in blocks of rows",
      unlimited},
     {"werror", ValueKind::Switch, "", "",
-     "makes warnings about the model errors: nothing is written"},
+     "treat warnings about the model as errors"},
     {"threshold", ValueKind::Text, "NAME=N,…", "",
-     "sets constants at which the compiled code changes its form",
+     "override thresholds at which the compiler generates different code",
      /*values=*/{},
      /*later=*/{},
      /*isForTests=*/true},
 };
 
-/// Every run of a schedule is an op in the IR and an action in the program.
+/// Each action of a schedule is an op in the IR and an action in the program.
 static constexpr int64_t kMostMicrobatches = 4096;
 static constexpr int64_t kMostRows = int64_t(1) << 40;
 static constexpr int64_t kMostRanks = int64_t(1) << 20;
 
 ArrayRef<Flag> ppopt::getPlanFlags() { return planFlags; }
 
-/// Sets cpu and features, or says why `name` is no processor of this target.
+/// Sets cpu and features. Returns an error if `name` is not a processor of this
+/// target, empty otherwise.
 static std::string setCpu(StringRef name, mlir::pp::PlanOptions &plan) {
   if (name == "native") {
     mlir::pp::HostCpu host = mlir::pp::getHostCpu();
@@ -147,7 +148,8 @@ static std::string setCpu(StringRef name, mlir::pp::PlanOptions &plan) {
   return "";
 }
 
-/// Whether the plan's processor multiplies bf16 matrices faster than f32 ones.
+/// Returns whether the plan's processor multiplies bf16 matrices faster than
+/// f32 matrices.
 static bool hasFastBF16(const mlir::pp::PlanOptions &plan) {
   InitializeNativeTarget();
   std::string error;

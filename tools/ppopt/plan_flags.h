@@ -1,4 +1,4 @@
-//===- plan_flags.h - The flags that make a plan --------------------------===//
+//===- plan_flags.h - The flags of a plan ---------------------------------===//
 
 #ifndef PPOPT_TOOLS_PLAN_FLAGS_H
 #define PPOPT_TOOLS_PLAN_FLAGS_H
@@ -9,12 +9,12 @@
 
 namespace ppopt {
 
-/// The table that `compile` and `plan` share.
+/// Returns the flags that `compile` and `plan` share.
 llvm::ArrayRef<Flag> getPlanFlags();
 
-/// The plan that the flags describe, for the model in `arguments.positional`;
-/// "native" and the default number of threads are replaced by what this machine
-/// has. Reports flags that exclude each other and returns failure.
+/// Returns the plan of the flags for the model in `arguments.positional`.
+/// Resolves "native" and the default number of threads for this machine. For
+/// flags that contradict each other, reports an error and returns failure.
 llvm::FailureOr<mlir::pp::PlanOptions> makePlan(const Command &command,
                                                 const Arguments &arguments);
 

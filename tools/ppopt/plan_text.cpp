@@ -1,4 +1,4 @@
-//===- plan_text.cpp - A plan's report as text and as a page --------------===//
+//===- plan_text.cpp - Prints a plan's report as text and as HTML ---------===//
 
 #include "plan_text.h"
 
@@ -19,7 +19,7 @@ using mlir::pp::PlanReport;
 using mlir::pp::StageReport;
 using schedule::Boundary;
 
-/// 1234567 as "1,234,567".
+/// Returns "1,234,567" for 1234567.
 static std::string spellCount(int64_t count) {
   std::string digits = std::to_string(count);
   for (int at = int(digits.size()) - 3; at > (count < 0); at -= 3)
@@ -62,7 +62,7 @@ static void printStage(size_t number, int place, const StageReport &stage,
   size_t count = stage.note.parameters.size();
   for (auto [i, parameter] : enumerate(stage.note.parameters)) {
     bytes += parameter.bytes;
-    // All but the last of a long list may be left out.
+    // Of a long list, print the first names and the last.
     if (i < shown - 1 || i + 1 == count)
       names += " " + parameter.name;
     else if (i == shown - 1)
@@ -81,7 +81,7 @@ static void printStage(size_t number, int place, const StageReport &stage,
         << " kept from a microbatch's forward for its backward\n";
 }
 
-/// In the order of the module: values, then the gradients that come back.
+/// Transfers in module order: values, then the gradients that come back.
 static void printTransfers(const PlanReport &report, raw_ostream &out) {
   StringMap<const Boundary *> sent;
   for (const StageReport &stage : report.stages)
@@ -127,8 +127,8 @@ static void printStages(const PlanReport &report, raw_ostream &out) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A table of numbers with a column for each place, in blocks that fit a
-/// screen.
+/// A table of numbers with one column per place, printed in blocks of columns
+/// that fit a screen.
 class PlaceTable {
 public:
   explicit PlaceTable(const PlanReport &report) : report(report) {}
@@ -144,7 +144,7 @@ public:
     add(label, [&](const PlaceReport &of) { return spellCount(count(of)); });
   }
 
-  /// One place needs no heads.
+  /// A single place needs no column heading.
   void print(StringRef title, raw_ostream &out) const {
     size_t places = report.places.size();
     for (size_t begin = 0; begin < places; begin += kColumns) {
@@ -203,13 +203,13 @@ static void printMemory(const PlanReport &report, raw_ostream &out) {
     });
   }
   table.addCount("all", [](const PlaceReport &p) { return p.arenaBytes; });
-  // Beside the arena: what the runtime reads and saves while a step computes.
+  // Memory besides the arena: buffers for prefetching and for checkpoints.
   table.addCount("inputs read ahead", [](const PlaceReport &place) {
     return place.memory.lookup("inputs");
   });
   table.addCount("checkpoint copy",
                  [](const PlaceReport &p) { return p.checkpointBytes; });
-  table.addCount("saved a microbatch",
+  table.addCount("saved / microbatch",
                  [](const PlaceReport &p) { return p.savedBytes; });
   table.print("bytes of a rank", out);
 }
@@ -237,7 +237,7 @@ static void printWork(const PlanReport &report, bool isLocal,
       return p.bytesSent - sumSent(p);
     });
   }
-  // One process that walks all places has no schedule of its own for each.
+  // With --launch local, places have no schedules of their own.
   if (report.places.size() > 1 && !isLocal)
     table.addCount("in flight",
                    [](const PlaceReport &p) { return p.inFlight; });
@@ -282,7 +282,7 @@ schedule::Page ppopt::makePage(const PlanOptions &plan,
   std::vector<std::string> sent, sums, inFlight, memory;
   for (const PlaceReport &place : report.places) {
     schedule::PlaceMemory &of = page.memory.emplace_back();
-    // So that the most that the picture shows is what a rank allocates.
+    // Makes the peak of the chart equal to what a rank allocates.
     int64_t others = place.arenaBytes, most = 0;
     for (auto &[kind, bytes] : place.memory)
       if (kind == "parameters" || kind == "gradients" || kind == "optimizer") {

@@ -1,4 +1,4 @@
-//===- plan_text.h - A plan's report as text and as a page ----------------===//
+//===- plan_text.h - Prints a plan's report as text and as HTML -----------===//
 
 #ifndef PPOPT_TOOLS_PLAN_TEXT_H
 #define PPOPT_TOOLS_PLAN_TEXT_H
@@ -10,16 +10,17 @@
 
 namespace ppopt {
 
-/// "dp=2 pp=4, batch 8, microbatches 4, 1f1b, adamw, threads 1, znver3"
+/// Returns "dp=2 pp=4, batch 8, microbatches 4, 1f1b, adamw, threads 1,
+/// znver3".
 std::string describePlan(const mlir::pp::PlanOptions &plan,
                          const mlir::pp::PlanReport &report);
 
-/// What `ppopt plan` prints: stages, transfers and the pebble graph where there
-/// are several, then each place's memory and work.
+/// Prints the output of `ppopt plan`: stages, transfers and the pebble graph if
+/// there is more than one, then each place's memory and work.
 void printReport(const mlir::pp::PlanOptions &plan,
                  const mlir::pp::PlanReport &report, llvm::raw_ostream &out);
 
-/// What `ppopt plan --html` writes.
+/// Returns the page of `ppopt plan --html`.
 schedule::Page makePage(const mlir::pp::PlanOptions &plan,
                         const mlir::pp::PlanReport &report);
 

@@ -9,7 +9,7 @@ using namespace llvm;
 using namespace ppopt;
 
 static constexpr Flag plotFlags[] = {
-    {"o", ValueKind::Output, "FILE", "curves.html", "the page"},
+    {"o", ValueKind::Output, "FILE", "curves.html", "the HTML page"},
 };
 
 static int run(const Arguments &arguments, const DriverSetup &) {
@@ -28,10 +28,10 @@ static const ArrayRef<Flag> groups[] = {plotFlags};
 
 const Command ppopt::plotCommand = {
     "plot",
-    "draws the losses of runs as a page for a browser",
+    "plots the losses of runs as an HTML page",
     "RUN.jsonl...",
-    R"(Reads the logs that executables write with --log, and draws loss, gradient norm and
-throughput of all these runs over their steps: one page that needs no network. A
+    R"(Reads logs that executables wrote with --log, and plots loss, gradient norm and
+throughput of these runs over their steps, as one self-contained HTML page. A
 run that was killed and resumed is one curve.
 
   ppopt plot run.jsonl -o curves.html

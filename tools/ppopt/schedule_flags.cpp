@@ -11,11 +11,11 @@
 using namespace llvm;
 using namespace ppopt;
 
-/// A table has a row of each microbatch for each stage.
+/// A table has an entry per microbatch and stage.
 static constexpr int64_t kMostStages = int64_t(1) << 20;
 
-/// Takes places and microbatches from the file's table, where the user has not
-/// said them, and holds that they agree where he has.
+/// Takes places and microbatches from the file's table. If the user gave them
+/// too, checks that they agree.
 static std::string setTable(StringRef path, const Arguments &arguments,
                             mlir::pp::PlanOptions &plan) {
   auto file = readTextFile(path);
@@ -39,7 +39,7 @@ static std::string setTable(StringRef path, const Arguments &arguments,
     plan.mesh.push_back({"pp", rows});
   else if (axis->size != rows)
     return (path + ": has " + Twine(rows) +
-            " rows, one a place, but --mesh pp=" + Twine(axis->size))
+            " rows, one per place, but --mesh pp=" + Twine(axis->size))
         .str();
   if (arguments.has("chunks"))
     return (path + ": says which stages a place has; leave --chunks out").str();
@@ -52,10 +52,10 @@ static std::string setTable(StringRef path, const Arguments &arguments,
   return "";
 }
 
-/// Says what --schedule takes, where it is given a word that it does not.
+/// Returns an error that lists the schedules if `name` is not one of them.
 static std::string checkName(StringRef name) {
   const std::vector<std::string> &names = schedule::getScheduleNames();
-  // What getShape knows to be no name, and says why.
+  // getShape rejects dualpipe with a reason.
   if (name == "auto" || is_contained(names, name) || name == "dualpipe")
     return "";
   if (sys::fs::exists(name))

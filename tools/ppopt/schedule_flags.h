@@ -9,14 +9,15 @@
 
 namespace ppopt {
 
-/// Sets the plan's schedule, microbatches and places of stages, and its axis pp
-/// where a schedule file alone says how many places there are. Empty, or one
-/// line that says what is wrong.
+/// Sets the plan's schedule, its microbatches and the places of its stages.
+/// Also sets the axis pp if only the schedule file gives the number of places.
+/// Returns an error (one line), empty on success.
 std::string setSchedule(const Arguments &arguments,
                         mlir::pp::PlanOptions &plan);
 
-/// Sets a built-in schedule, and where its stages live if it wants several a
-/// place; `plan.chunks` is what the user asked for. Empty, or what is wrong.
+/// Sets a built-in schedule, and the places of its stages if it has several per
+/// place. `plan.chunks` is the user's choice. Returns an error, empty on
+/// success.
 std::string setNamedSchedule(llvm::StringRef name, mlir::pp::PlanOptions &plan);
 
 } // namespace ppopt

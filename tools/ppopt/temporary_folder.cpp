@@ -1,4 +1,4 @@
-//===- temporary_folder.cpp - A folder that goes with the process ---------===//
+//===- temporary_folder.cpp - A folder that is removed at exit ------------===//
 
 #include "temporary_folder.h"
 
@@ -14,7 +14,7 @@ using namespace ppopt;
 
 static constexpr int endingSignals[] = {SIGTERM, SIGINT, SIGHUP};
 
-/// Where the handler writes. A handler may do little more.
+/// The pipe that the signal handler writes to; a handler may do little more.
 static volatile int signalPipe = -1;
 
 static void passOn(int signal) {
@@ -33,7 +33,7 @@ std::error_code TemporaryFolder::create() {
   watcher = std::thread([this] { awaitSignal(); });
   for (int signal : endingSignals) {
     struct sigaction action = {};
-    // What nohup ignores stays ignored.
+    // Signals that nohup ignores stay ignored.
     if (::sigaction(signal, nullptr, &action) == 0 &&
         action.sa_handler == SIG_IGN)
       continue;
@@ -56,7 +56,7 @@ void TemporaryFolder::awaitSignal() {
   ::kill(::getpid(), signal);
 }
 
-/// Other threads may still make files in it.
+/// Retries, because other threads may still create files in the folder.
 void TemporaryFolder::remove() {
   constexpr int tries = 100;
   for (int i = 0; i < tries && sys::fs::exists(folder); ++i)
@@ -65,7 +65,7 @@ void TemporaryFolder::remove() {
 
 TemporaryFolder::~TemporaryFolder() {
   if (watcher.joinable()) {
-    passOn(0); // a signal that came before is served before
+    passOn(0); // an earlier signal is handled first
     watcher.join();
   }
   if (!folder.empty())

@@ -1,4 +1,4 @@
-//===- temporary_folder.h - A folder that goes with the process -----------===//
+//===- temporary_folder.h - A folder that is removed at exit --------------===//
 
 #ifndef PPOPT_TOOLS_TEMPORARY_FOLDER_H
 #define PPOPT_TOOLS_TEMPORARY_FOLDER_H
@@ -11,8 +11,8 @@
 
 namespace ppopt {
 
-/// Removed at the end, and where SIGTERM, SIGINT or SIGHUP ends the process.
-/// One object a process.
+/// A temporary folder that the destructor removes. It is also removed if
+/// SIGTERM, SIGINT or SIGHUP ends the process. At most one object per process.
 class TemporaryFolder {
 public:
   TemporaryFolder() = default;
@@ -31,7 +31,7 @@ private:
   void awaitSignal();
 
   llvm::SmallString<128> folder;
-  int pipe[2] = {-1, -1}; ///< signals, by their handler
+  int pipe[2] = {-1, -1}; ///< carries signals from their handler
   std::thread watcher;
 };
 

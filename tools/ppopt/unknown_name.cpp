@@ -1,4 +1,4 @@
-//===- unknown_name.cpp - Names in a model that nothing has ---------------===//
+//===- unknown_name.cpp - Explains unknown names in a model ---------------===//
 
 #include "unknown_name.h"
 
@@ -12,8 +12,8 @@
 using namespace mlir;
 using namespace ppopt;
 
-/// What stands in `text` between `before` and the next `after`; empty where
-/// `before` does not.
+/// Returns the part of `text` between `before` and the next `after`; empty if
+/// `before` is not found.
 static StringRef getBetween(StringRef text, StringRef before, StringRef after) {
   size_t at = text.find(before);
   if (at == StringRef::npos)
@@ -21,8 +21,8 @@ static StringRef getBetween(StringRef text, StringRef before, StringRef after) {
   return text.substr(at + before.size()).split(after).first;
 }
 
-/// The name in quotes that ends where the error is: of an op in generic form,
-/// which the parser's message does not repeat.
+/// Returns the quoted name that ends at the error: the name of an op in generic
+/// form, which the parser's message does not include.
 static StringRef getQuotedName(Location loc, const llvm::SourceMgr &sources) {
   auto at = loc->findInstanceOf<FileLineColLoc>();
   if (!at || sources.getNumBuffers() == 0)
@@ -36,8 +36,8 @@ static StringRef getQuotedName(Location loc, const llvm::SourceMgr &sources) {
   return before.consume_back("\"") ? before.rsplit('"').second : "";
 }
 
-/// The op of a model that is nearest to `name`, whose dialect may be left out
-/// or be another's; empty where none is near.
+/// Returns the model op that is nearest to `name`; empty if none is near. The
+/// dialect of `name` may be missing or wrong.
 static std::string findNearestOp(StringRef name, MLIRContext &context) {
   context.loadAllAvailableDialects();
   auto stem = [](StringRef full) {
@@ -63,10 +63,9 @@ static std::string findNearestOp(StringRef name, MLIRContext &context) {
 static std::string explainOp(StringRef name, MLIRContext &context) {
   std::string nearest = findNearestOp(name, context);
   return ("unknown op '" + name + "'" +
-          (nearest.empty()
-               ? "; a model is made of the pp ops in docs/reference, "
-                 "func.func, func.call and func.return"
-               : "; did you mean '" + nearest + "'?"))
+          (nearest.empty() ? "; a model may have the pp ops in docs/reference, "
+                             "func.func, func.call and func.return"
+                           : "; did you mean '" + nearest + "'?"))
       .str();
 }
 
@@ -82,7 +81,7 @@ std::string ppopt::explainUnknownName(Diagnostic &error,
     return explainOp(getQuotedName(error.getLocation(), sources), context);
   if (!StringRef(text).contains("created with unregistered dialect"))
     return "";
-  // As MLIR spells what it does not know: #"dialect"<"text">, !"dialect"<"…">.
+  // MLIR's spelling of unknown names: #"dialect"<"text">, !"dialect"<"text">.
   if (StringRef dialect = getBetween(text, "!\"", "\""); !dialect.empty())
     return ("unknown type !" + dialect + "." +
             getBetween(text, "\"<\"", "\">") +
@@ -90,6 +89,6 @@ std::string ppopt::explainUnknownName(Diagnostic &error,
         .str();
   return ("unknown attribute #" + getBetween(text, "#\"", "\"") + "." +
           getBetween(text, "\"<\"", "\">") +
-          "; those of models are the dialect pp's, e.g. #pp.init<zeros>")
+          "; the attributes of a model are those of pp, e.g. #pp.init<zeros>")
       .str();
 }

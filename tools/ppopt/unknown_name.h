@@ -1,4 +1,4 @@
-//===- unknown_name.h - Names in a model that nothing has -----------------===//
+//===- unknown_name.h - Explains unknown names in a model -----------------===//
 
 #ifndef PPOPT_TOOLS_UNKNOWN_NAME_H
 #define PPOPT_TOOLS_UNKNOWN_NAME_H
@@ -10,9 +10,9 @@
 
 namespace ppopt {
 
-/// What to say in place of the parser's error about an op, an attribute or a
-/// type that no dialect here has: the parser's advice is about mlir-opt, and
-/// names nothing that may have been meant. Empty for any other error.
+/// Returns a replacement for the parser's error about an unknown op, attribute
+/// or type; empty for any other error. The parser's advice is about mlir-opt
+/// and suggests no similar name.
 std::string explainUnknownName(mlir::Diagnostic &error,
                                const llvm::SourceMgr &sources);
 

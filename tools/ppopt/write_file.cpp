@@ -1,4 +1,4 @@
-//===- write_file.cpp - What commands write to files ----------------------===//
+//===- write_file.cpp - Writes a command's output -------------------------===//
 
 #include "write_file.h"
 

@@ -1,4 +1,4 @@
-//===- write_file.h - What commands write to files ------------------------===//
+//===- write_file.h - Writes a command's output ---------------------------===//
 
 #ifndef PPOPT_TOOLS_WRITE_FILE_H
 #define PPOPT_TOOLS_WRITE_FILE_H
@@ -10,13 +10,13 @@
 
 namespace ppopt {
 
-/// Writes the whole file, or standard output where `path` is "-". An error is
-/// one line of the command's, and leaves the file as it was.
+/// Writes the whole file, or standard output if `path` is "-". On an error,
+/// prints one line for the command and leaves the file unchanged.
 mlir::LogicalResult writeFile(const Command &command, llvm::StringRef path,
                               llvm::StringRef text);
 
-/// The same of a file, with a mode as for open(2). Returns why it failed, with
-/// the path; empty where it did not.
+/// Writes a whole file, with a mode as for open(2). Returns an error that
+/// begins with the path; empty on success.
 std::string writeWhole(llvm::StringRef path, llvm::StringRef text,
                        unsigned mode = 0666);
 

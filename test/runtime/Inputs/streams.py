@@ -209,7 +209,7 @@ def renamed(directory):
     run("--steps", "3", "--checkpoint", folder, "--checkpoint-every", "1")
     os.rename(folder + "/step-00000002", folder + "/step-99999999")
     expect(f"{folder}/step-99999999: its manifest says step 2: the folder was renamed, and its name was step-00000002; "
-           f"to go on from step 3, the one before, move {folder}/step-99999999 away",
+           f"to continue from step 3, the one before, move {folder}/step-99999999 away",
            "--steps", "4", "--checkpoint", folder, "--resume")
     os.rename(folder + "/step-99999999", folder + "/step-00000002")
     assert f"resumed from {folder}/step-00000003" in run("--steps", "4", "--checkpoint", folder, "--resume").stdout
