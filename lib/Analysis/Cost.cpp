@@ -86,7 +86,7 @@ bool pp::isFree(Operation *op) {
 
 /// Returns whether the op sums over a loop that two operands share. Indices are
 /// not multiplied.
-static bool sumsMatmuls(Operation *op, const IterationSpace &space) {
+static bool sumsProducts(Operation *op, const IterationSpace &space) {
   for (auto [i, loop] : llvm::enumerate(space.loops)) {
     if (loop.kind != LoopKind::Sum)
       continue;
@@ -102,7 +102,7 @@ static bool sumsMatmuls(Operation *op, const IterationSpace &space) {
 
 bool pp::isMatmul(Operation *op) {
   auto space = dyn_cast<IterationSpaceOpInterface>(op);
-  return space && sumsMatmuls(op, space.getIterationSpace());
+  return space && sumsProducts(op, space.getIterationSpace());
 }
 
 /// Returns whether an op computes nothing.
@@ -215,7 +215,7 @@ static Work getWorkOfAttention(Operation *op) {
 static void addComputation(Operation *op, const IterationSpace &space,
                            Work &work) {
   work += getWorkOfAttention(op);
-  if (sumsMatmuls(op, space)) {
+  if (sumsProducts(op, space)) {
     double iterations = 1;
     for (const Loop &loop : space.loops)
       iterations *= static_cast<double>(loop.extent);

@@ -265,7 +265,7 @@ bool RowGroup::gather() {
   ops.clear();
   ops.insert_range(sorted);
   DenseSet<Operation *> readsResults;
-  SmallVector<Operation *> behind;
+  SmallVector<Operation *> later;
   for (Operation &op : llvm::make_range(ops.front()->getIterator(),
                                         std::next(ops.back()->getIterator()))) {
     bool isBehind = llvm::any_of(op.getOperands(), [&](Value operand) {
@@ -278,10 +278,10 @@ bool RowGroup::gather() {
     if (ops.contains(&op))
       return false;
     readsResults.insert(&op);
-    behind.push_back(&op);
+    later.push_back(&op);
   }
   Operation *last = ops.back();
-  for (Operation *op : behind) {
+  for (Operation *op : later) {
     op->moveAfter(last);
     last = op;
   }

@@ -41,11 +41,11 @@ void TaskFusion::collectSources(Value value, SetVector<Operation *> &sources,
       collectSources(operand, sources, memorySources);
     return;
   }
-  SetVector<Operation *> behind;
+  SetVector<Operation *> ofOperand;
   for (Value operand : def->getOperands())
-    collectSources(operand, behind, nullptr);
-  memorySources->insert_range(behind);
-  sources.insert_range(behind);
+    collectSources(operand, ofOperand, nullptr);
+  memorySources->insert_range(ofOperand);
+  sources.insert_range(ofOperand);
 }
 
 const SetVector<Operation *> &TaskFusion::getSources(Operation *op) const {

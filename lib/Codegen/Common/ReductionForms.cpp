@@ -247,10 +247,10 @@ void pp::hoistAccumulations(TaskOp task) {
         last = std::max(last, std::optional(places.lookup(def)));
     if (!last)
       continue;
-    Operation *&behind = lastAt[last->first];
-    places[op] = {last->first, places.lookup(behind).second + 1};
-    op->moveAfter(behind);
-    behind = op;
+    Operation *&previous = lastAt[last->first];
+    places[op] = {last->first, places.lookup(previous).second + 1};
+    op->moveAfter(previous);
+    previous = op;
   }
 }
 

@@ -206,8 +206,9 @@ std::vector<size_t> Cutter::minimize(CostFn cost, CombineFn combine,
   for (size_t piece = 0; piece < numPieces; ++piece) {
     std::fill(next.begin(), next.end(), kInfinity);
     // Every later piece needs a point.
-    size_t behind = numPieces - piece - 1;
-    for (size_t j = behind ? piece + 1 : count - 1; j + behind < count; ++j)
+    size_t remaining = numPieces - piece - 1;
+    for (size_t j = remaining ? piece + 1 : count - 1; j + remaining < count;
+         ++j)
       for (size_t i = j; i-- > piece;) {
         // A piece that begins earlier computes even longer.
         if (ranges.at(i, j).compute > maxCompute)

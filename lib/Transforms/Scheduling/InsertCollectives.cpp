@@ -189,14 +189,14 @@ private:
   void selectSums(ArrayRef<Sum> sums);
   void orderStarts();
   Operation *getReader(const Sum &sum) const;
-  void insert(const Sum &sum, Operation *behind, Operation *reader);
+  void insert(const Sum &sum, Operation *after, Operation *reader);
   void insertLocally(const Sum &sum, Operation *reader);
 
   /// A sum that this place takes part in.
   struct Pending {
     const Sum *sum;
     /// The action after which it starts, and the action's position.
-    Operation *behind;
+    Operation *after;
     unsigned position;
   };
 
@@ -264,10 +264,10 @@ void CollectiveInserter::selectSums(ArrayRef<Sum> sums) {
           return schedule.isOf(place);
         }))
       continue;
-    Operation *behind = lastAdd.lookup(sum.what);
-    if (!behind)
-      behind = sum.isScalar(RoleKind::Global) || !check ? zero : check;
-    pending.push_back({&sum, behind, behind ? positions.lookup(behind) : 0});
+    Operation *after = lastAdd.lookup(sum.what);
+    if (!after)
+      after = sum.isScalar(RoleKind::Global) || !check ? zero : check;
+    pending.push_back({&sum, after, after ? positions.lookup(after) : 0});
   }
 }
 
@@ -282,7 +282,7 @@ void CollectiveInserter::orderStarts() {
       continue;
     auto [it, isNew] = last.insert({each.sum->channel, each});
     if (!isNew && it->second.position > each.position) {
-      each.behind = it->second.behind;
+      each.after = it->second.after;
       each.position = it->second.position;
     }
     it->second = each;
@@ -306,15 +306,15 @@ Operation *CollectiveInserter::getReader(const Sum &sum) const {
   return norm; // null in evaluation
 }
 
-void CollectiveInserter::insert(const Sum &sum, Operation *behind,
+void CollectiveInserter::insert(const Sum &sum, Operation *after,
                                 Operation *reader) {
   Block &body = schedule.getBody().front();
-  Block::iterator at = behind ? std::next(behind->getIterator()) : body.begin();
+  Block::iterator at = after ? std::next(after->getIterator()) : body.begin();
   // Sends come first: another place waits for them.
   while (at != body.end() && isa<StartOp, SendOp>(*at))
     ++at;
   builder.setInsertionPoint(&body, at);
-  Location loc = behind ? behind->getLoc() : schedule.getLoc();
+  Location loc = after ? after->getLoc() : schedule.getLoc();
   StartOp::create(builder, loc, nextId, "all_reduce",
                   builder.getStrArrayAttr(sum.group.axes),
                   sum.group.among.empty()
@@ -349,7 +349,7 @@ void CollectiveInserter::run(ArrayRef<Sum> sums) {
     if (schedule.isLocal())
       insertLocally(*each.sum, getReader(*each.sum));
     else
-      insert(*each.sum, each.behind, getReader(*each.sum));
+      insert(*each.sum, each.after, getReader(*each.sum));
 }
 
 struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {

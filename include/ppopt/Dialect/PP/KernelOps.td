@@ -103,7 +103,7 @@ def PP_RegionOp : PP_Op<"region"> {
   let summary = "a range of the arena of a place's ranks";
   let description = [{
     `kind` is one of the kinds in docs/program.md. `region_name` names the contents: `param:NAME` or `params:BUCKET`, `grads:BUCKET`, `STATE:BUCKET`, `input:NAME`,
-    `slots`, `temps`, `record`, `loss`, `norm`, `global:NAME`, or `scratch:` and the name of what is summed (a bucket or a scalar's region). The regions of a
+    `slots`, `temps`, `step_state`, `loss`, `norm`, `global:NAME`, or `scratch:` and the name of what is summed (a bucket or a scalar's region). The regions of a
     place are contiguous, without gaps or overlap.
 
     Example:
