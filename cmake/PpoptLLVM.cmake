@@ -53,8 +53,11 @@ function(ppopt_reuse_headers name)
     return()
   endif()
   file(RELATIVE_PATH pch ${CMAKE_BINARY_DIR} ${PPOPT_HEADERS_PCH})
-  # Ninja runs compilers in the build folder.
-  target_compile_options(${name} PRIVATE "SHELL:-include-pch ${pch}" -Winvalid-pch -Xclang -fno-pch-timestamp)
+  # Ninja runs compilers in the build folder, and knows from which headers this is
+  # made. A compiler cache may have made it in another clone: clang must not look
+  # there whether headers are still the same.
+  target_compile_options(${name} PRIVATE "SHELL:-include-pch ${pch}" -Winvalid-pch
+    "SHELL:-Xclang -fno-pch-timestamp" "SHELL:-Xclang -fno-validate-pch")
   add_dependencies(${name} PPHeaders)
   get_target_property(sources ${name} SOURCES)
   set_property(SOURCE ${sources} APPEND PROPERTY OBJECT_DEPENDS ${PPOPT_HEADERS_PCH})

@@ -183,7 +183,7 @@ TEST(CommandLine, RefusesWhatCannotBeMeant) {
       {"--data d --generate 0", "--generate 0: must be at least 1"},
       {"--data d --generate 1 --temperature -1", "must be at least 0"},
       {"--data d --generate 1 --top-k -1", "--top-k -1: must be at least 0"},
-      {"--data d --generate 1 --temperature 0 --top-k 2", "without effect"},
+      {"--data d --generate 1 --temperature 0 --top-k 2", "has no effect"},
       {"--generate 1", "--generate: no parameters to generate with"},
       {"--init p --generate 1 --steps 3", "no samples to train on"},
       {"", "no samples to train on"},
