@@ -162,6 +162,18 @@ LogicalResult Compilation::parse() {
   return success(bool(module));
 }
 
+LogicalResult Compilation::runPhase(ModuleOp module, pp::Phase phase,
+                                    const pp::PlanOptions &plan) {
+  PassManager manager(&context);
+  pp::buildPhasePipeline(phase, manager, plan, extend);
+  // The many conversions to LLVM are verified once, after the last.
+  bool isLowering = phase == pp::Phase::Native;
+  manager.enableVerifier(!isLowering);
+  if (failed(manager.run(module)))
+    return failure();
+  return isLowering ? verify(module) : success();
+}
+
 OwningOpRef<ModuleOp> Compilation::tryPlan(const pp::PlanOptions &plan,
                                            pp::Phase last,
                                            std::string *reason) {
@@ -173,9 +185,7 @@ OwningOpRef<ModuleOp> Compilation::tryPlan(const pp::PlanOptions &plan,
   });
   OwningOpRef<ModuleOp> copy = module->clone();
   for (pp::Phase phase : pp::getPhases()) {
-    PassManager manager(&context);
-    pp::buildPhasePipeline(phase, manager, plan, extend);
-    if (failed(manager.run(*copy)))
+    if (failed(runPhase(*copy, phase, plan)))
       return nullptr;
     if (phase == last)
       break;
@@ -185,13 +195,7 @@ OwningOpRef<ModuleOp> Compilation::tryPlan(const pp::PlanOptions &plan,
 
 LogicalResult Compilation::run(pp::Phase last, StringRef dumpFolder) {
   for (pp::Phase phase : pp::getPhases().drop_front(phasesRun)) {
-    PassManager manager(&context);
-    pp::buildPhasePipeline(phase, manager, options, extend);
-    // The many conversions to LLVM are verified once, after the last.
-    bool isLowering = phase == pp::Phase::Native;
-    manager.enableVerifier(!isLowering);
-    if (failed(manager.run(*module)) ||
-        (isLowering && failed(verify(*module)))) {
+    if (failed(runPhase(*module, phase, options))) {
       if (errorCount == 0)
         llvm::errs() << options.source << ": error: phase "
                      << pp::stringifyPhase(phase)
@@ -245,9 +249,7 @@ OwningOpRef<ModuleOp> Compilation::makeGenerator(StringRef dumpFolder) {
   pp::PlanOptions plan = options.forGenerator();
   OwningOpRef<ModuleOp> copy = module->clone();
   for (pp::Phase phase : pp::getPhases()) {
-    PassManager manager(&context);
-    pp::buildPhasePipeline(phase, manager, plan, extend);
-    if (failed(manager.run(*copy)))
+    if (failed(runPhase(*copy, phase, plan)))
       return pp::makeRefusedGeneration(&context, refused);
     if (phase == pp::Phase::Model)
       plan.modelHash = pp::hashModel(*copy);

@@ -58,6 +58,9 @@ public:
   bool hasErrors() const { return errorCount > 0; }
 
 private:
+  /// Runs the passes of one phase on `module`.
+  llvm::LogicalResult runPhase(mlir::ModuleOp module, mlir::pp::Phase phase,
+                               const mlir::pp::PlanOptions &plan);
   llvm::LogicalResult dump(mlir::ModuleOp module, mlir::pp::Phase phase,
                            llvm::StringRef folder, llvm::StringRef prefix);
 
