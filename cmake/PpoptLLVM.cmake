@@ -63,6 +63,14 @@ function(ppopt_reuse_headers name)
   set_property(SOURCE ${sources} APPEND PROPERTY OBJECT_DEPENDS ${PPOPT_HEADERS_PCH})
 endfunction()
 
+# Generates the declarations of the passes in this folder's Passes.td, with a
+# function register<NAME>Passes; the target is <NAME>IncGen.
+function(ppopt_add_passes name)
+  set(LLVM_TARGET_DEFINITIONS Passes.td)
+  mlir_tablegen(Passes.h.inc -gen-pass-decls -name ${name})
+  add_public_tablegen_target(${name}IncGen)
+endfunction()
+
 function(ppopt_add_library name)
   cmake_parse_arguments(arg "" "" "DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
