@@ -67,7 +67,7 @@ LogicalResult verifyArenas(ModuleOp module) {
                << ", but the regions before it end at " << end;
       continue;
     }
-    if (static_cast<int64_t>(region.getOffset()) != end)
+    if (region.getOffset() != end)
       return region.emitOpError("begins at ")
              << region.getOffset() << ", but the one before ends at " << end;
     if (region.getBytes() % kBufferAlignment != 0)

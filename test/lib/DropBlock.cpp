@@ -1,5 +1,4 @@
-//===- DropBlock.cpp - Keeps the first of the matmuls that add to a buffer
-//===//
+//===- DropBlock.cpp - Keeps the first of the matmuls that add to a buffer ===//
 #include "Mutations.h"
 
 namespace mlir::pp {

@@ -43,7 +43,7 @@ private:
   unsigned findLastRun(const SlotLifetime &life) {
     for (unsigned i = life.end; i > life.begin; --i)
       if (auto run = dyn_cast<RunOp>(actions[i]);
-          run && static_cast<int64_t>(run.getMicrobatch()) == life.microbatch &&
+          run && run.getMicrobatch() == life.microbatch &&
           getSlot(run, life.role) >= 0)
         return i;
     return 0;
@@ -56,7 +56,7 @@ private:
     };
     for (Operation *action : actions) {
       if (auto run = dyn_cast<RunOp>(action)) {
-        if (static_cast<int64_t>(run.getMicrobatch()) != life.microbatch ||
+        if (run.getMicrobatch() != life.microbatch ||
             getSlot(run, life.role) < 0)
           continue;
         NamedAttrList slots(run.getSlots());

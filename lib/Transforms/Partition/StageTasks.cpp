@@ -17,12 +17,21 @@ static RoleAttr getGradRole(AddGradOp add) {
                        add.getParam().getDefiningOp<ParamOp>().getParamName());
 }
 
+/// Begins the task of a stage, "s0_F".
+static TaskBuilder beginTask(const TaskSources &sources,
+                             const StageParts &stage, StringRef suffix,
+                             TaskKind kind, PlaceOp region,
+                             OpBuilder &builder) {
+  return TaskBuilder(builder, ("s" + Twine(stage.stage) + "_" + suffix).str(),
+                     kind, stage.stage, stage.place, region.getLoc(),
+                     sources.parts.loss.getType());
+}
+
 static void buildLoss(const TaskSources &sources, StageParts &stage,
                       OpBuilder &builder) {
   auto &[parts, sums, shared, crossings] = sources;
-  TaskBuilder task(builder, ("s" + Twine(stage.stage) + "_L").str(),
-                   TaskKind::Loss, stage.stage, stage.place,
-                   stage.evaluation.getLoc(), parts.loss.getType());
+  TaskBuilder task =
+      beginTask(sources, stage, "L", TaskKind::Loss, stage.evaluation, builder);
   ArrayRef<Value> saved = crossings.backwards[stage.stage].saved;
   TaskCloner cloner(task, getLossScope(parts, stage, saved), shared, crossings);
   task.accumulate(getLossRole(builder.getContext()), cloner.get(parts.loss));
@@ -33,9 +42,8 @@ void pp::buildForward(const TaskSources &sources, StageParts &stage,
                       OpBuilder &builder) {
   auto &[parts, sums, shared, crossings] = sources;
   Block *block = stage.getForwardBlock();
-  TaskBuilder task(builder, ("s" + Twine(stage.stage) + "_F").str(),
-                   TaskKind::Forward, stage.stage, stage.place,
-                   stage.forward.getLoc(), parts.loss.getType());
+  TaskBuilder task =
+      beginTask(sources, stage, "F", TaskKind::Forward, stage.forward, builder);
   TaskCloner cloner(task, getForwardScope(parts, stage), shared, crossings);
   if (parts.makesLoss(stage))
     task.accumulate(getLossRole(builder.getContext()), cloner.get(parts.loss));
@@ -89,9 +97,8 @@ static void buildPart(const TaskSources &sources, StageParts &stage,
                       const BackwardPart &part, OpBuilder &builder) {
   auto &[parts, sums, shared, crossings] = sources;
   Block *body = stage.getBackwardBlock();
-  TaskBuilder task(
-      builder, ("s" + Twine(stage.stage) + "_" + part.suffix).str(), part.kind,
-      stage.stage, stage.place, stage.backward.getLoc(), parts.loss.getType());
+  TaskBuilder task = beginTask(sources, stage, part.suffix, part.kind,
+                               stage.backward, builder);
   TaskCloner cloner(task, getBackwardScope(parts, stage, part.taken), shared,
                     crossings);
   AddedGradients gradients(*body);
