@@ -1,7 +1,8 @@
 # ppopt_page(TARGET FOLDER html css script...)
 #   Compiles a page for a browser from its parts, files in FOLDER next to the
-#   target's sources, into "pages/FOLDER.inc", which a source of the target includes. The
-#   style and script of lib/Report/PageBase come first; scripts keep their order.
+#   target's sources, into "pages/FOLDER.inc", which a source of the target
+#   includes. The style and script of lib/Report/PageBase come first; scripts keep
+#   their order.
 function(ppopt_page target folder html css)
   set(shared ${PROJECT_SOURCE_DIR}/lib/Report/PageBase)
   set(own ${CMAKE_CURRENT_SOURCE_DIR}/${folder})

@@ -1,3 +1,5 @@
+//===- version.cpp - The version of the runtime ---------------------------===//
+
 #include "ppopt/version.h"
 #include "ppopt/runtime.h"
 

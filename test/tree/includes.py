@@ -103,9 +103,6 @@ def main():
     cycle = find_cycle({folder: set(others) for folder, others in used.items()})
     if cycle:
         problems.append("cycle: " + " -> ".join(cycle))
-    if "--print" in sys.argv:
-        for folder in sorted(folders):
-            print(folder, sorted(used.get(folder, {})))
     for problem in problems:
         print(problem)
     return 1 if problems else 0

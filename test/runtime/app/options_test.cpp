@@ -1,4 +1,4 @@
-//===- train_options_test.cpp - Flags, rates, parameters, processors ------===//
+//===- options_test.cpp - Flags, rates, parameters, processors ------------===//
 
 #include "app/command_line.h"
 #include "app/cpu_check.h"

@@ -1,4 +1,4 @@
-//===- train_checkpoint_test.cpp - What checkpoints are made of -----------===//
+//===- checkpoint_test.cpp - What checkpoints are made of -----------------===//
 
 #include "app/checkpoints.h"
 #include "base/background_thread.h"

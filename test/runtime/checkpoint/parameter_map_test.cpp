@@ -1,4 +1,4 @@
-//===- train_parameter_map_test.cpp - Parameters as others name them ------===//
+//===- parameter_map_test.cpp - Parameters as others name them ------------===//
 
 #include "checkpoint/parameter_file.h"
 #include "checkpoint/parameter_map.h"

@@ -1,5 +1,4 @@
-//===- comm_add_elements_test.cpp
-//-------------------------------------------===//
+//===- add_elements_test.cpp - Sums of elements of every type -------------===//
 
 #include "comm/add_elements.h"
 

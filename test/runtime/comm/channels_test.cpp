@@ -1,5 +1,4 @@
-//===- comm_channels_test.cpp - The actions start and wait
-//------------------===//
+//===- channels_test.cpp - The actions start and wait ---------------------===//
 
 #include "comm/channels.h"
 #include "comm/thread_transport.h"

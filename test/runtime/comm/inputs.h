@@ -1,5 +1,4 @@
-//===- comm_inputs.h - Buffers that collectives are tested on
-//---------------===//
+//===- inputs.h - Buffers that collectives are tested on ------------------===//
 
 #ifndef PPOPT_TEST_RUNTIME_COMM_INPUTS_H
 #define PPOPT_TEST_RUNTIME_COMM_INPUTS_H

@@ -1,5 +1,4 @@
-//===- comm_mpi_module_test.cpp - Telling launchers apart
-//-------------------===//
+//===- mpi_module_test.cpp - Telling launchers apart ----------------------===//
 
 #include "comm/mpi_module.h"
 

@@ -1,5 +1,4 @@
-//===- comm_ranks.cpp - A job of ranks, by mpirun or as threads
-//-------------===//
+//===- ranks.cpp - A job of ranks, by mpirun or as threads ----------------===//
 //
 // comm_ranks MODE [RANKS]. Under mpirun its processes are the ranks; otherwise
 // RANKS threads are. What it prints depends on MODE and the number of ranks,

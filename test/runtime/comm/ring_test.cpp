@@ -1,5 +1,4 @@
-//===- comm_ring_test.cpp - Ring collectives, ranks as threads
-//--------------===//
+//===- ring_test.cpp - Ring collectives, ranks as threads -----------------===//
 
 #include "comm/ring.h"
 #include "comm/thread_transport.h"

@@ -1,4 +1,4 @@
-//===- comm_transfers_test.cpp - Transfers beside collectives -------------===//
+//===- transfers_test.cpp - Transfers beside collectives ------------------===//
 
 #include "comm/channels.h"
 #include "comm/thread_transport.h"

@@ -1,5 +1,4 @@
-//===- comm_transport_test.cpp - Messages and failures, ranks as threads
-//----===//
+//===- transport_test.cpp - Messages and failures, ranks as threads -------===//
 
 #include "comm/thread_transport.h"
 

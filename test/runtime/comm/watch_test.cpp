@@ -1,4 +1,4 @@
-//===- comm_watch_test.cpp - Processes that watch each other --------------===//
+//===- watch_test.cpp - Processes that watch each other -------------------===//
 //
 // Each test forks a job of processes, connected by socket pairs, does something
 // to one of them, and looks at what was said and how all ended.

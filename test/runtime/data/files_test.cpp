@@ -1,4 +1,4 @@
-//===- train_files_test.cpp - safetensors and token files -----------------===//
+//===- files_test.cpp - safetensors and token files -----------------------===//
 
 #include "app/agreement.h"
 #include "data/guarded_copy.h"

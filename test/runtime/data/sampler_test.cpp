@@ -1,4 +1,4 @@
-//===- train_sampler_test.cpp - Samples depend on seed and step alone -----===//
+//===- sampler_test.cpp - Samples depend on seed and step alone -----------===//
 
 #include "data/safetensors.h"
 #include "data/sample_feed.h"

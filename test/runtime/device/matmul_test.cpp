@@ -1,4 +1,4 @@
-//===- core_matmuls_test.cpp - Matmuls against a triple loop --------------===//
+//===- matmul_test.cpp - Matmuls against a triple loop --------------------===//
 
 #include "device/cpu/loop_matmul.h"
 #include "device/cpu/matmul.h"

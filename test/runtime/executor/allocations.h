@@ -1,4 +1,4 @@
-//===- core_allocations.h - Allocations of this thread --------------------===//
+//===- allocations.h - Allocations of this thread -------------------------===//
 
 #ifndef PPOPT_TEST_RUNTIME_EXECUTOR_ALLOCATIONS_H
 #define PPOPT_TEST_RUNTIME_EXECUTOR_ALLOCATIONS_H

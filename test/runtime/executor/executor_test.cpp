@@ -1,4 +1,4 @@
-//===- core_executor_test.cpp - Steps of a hand-written program -----------===//
+//===- executor_test.cpp - Steps of a hand-written program ----------------===//
 
 #include "allocations.h"
 #include "base/error.h"

@@ -1,4 +1,4 @@
-//===- core_phase_board_test.cpp - What ranks publish of themselves -------===//
+//===- phase_board_test.cpp - What ranks publish of themselves ------------===//
 
 #include "executor/phase_board.h"
 

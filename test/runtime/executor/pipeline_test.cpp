@@ -1,4 +1,4 @@
-//===- core_pipeline_test.cpp - Steps of a program on two places ----------===//
+//===- pipeline_test.cpp - Steps of a program on two places ---------------===//
 
 #include "allocations.h"
 #include "base/error.h"

@@ -1,4 +1,4 @@
-//===- core_programs.h - A hand-written program ---------------------------===//
+//===- programs.h - A hand-written program --------------------------------===//
 //
 // Least squares on 36 rows of three features, written as the compiler writes
 // programs: prologue (counts targets), forward and backward, norm, update,
@@ -17,7 +17,7 @@ inline constexpr int rows = 36, features = 3;
 
 /// Offsets in the arena; all numbers are f64 but `mask`.
 enum Offset : int {
-  record = 0,
+  stepState = 0,
   loss = 128,
   count = 192,
   normSquared = 256,
@@ -52,13 +52,13 @@ inline nlohmann::json program(int ranks, int microbatches) {
                    weights,
                    loss,
                    gradient,
-                   record};
+                   stepState};
       break;
     case norm:
       arguments = {gradient, normSquared};
       break;
     case update:
-      arguments = {weights, gradient, record};
+      arguments = {weights, gradient, stepState};
       break;
     }
     return program_document::run(task, microbatch, arguments, temporaries);
@@ -127,7 +127,7 @@ inline nlohmann::json program(int ranks, int microbatches) {
   result["places"] = {
       {{"place", 0},
        {"arena", arena(bytes)},
-       {"step_state", {{"offset", record}}},
+       {"step_state", {{"offset", stepState}}},
        {"loss", {{"offset", loss}}},
        {"counts", {{{"offset", count}}}},
        {"checks", json::array()},

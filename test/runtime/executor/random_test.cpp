@@ -1,4 +1,4 @@
-//===- core_random_test.cpp - Philox, dropout, initial values -------------===//
+//===- random_test.cpp - Philox, dropout, initial values ------------------===//
 
 #include "executor/initialize.h"
 #include "executor/philox.h"

@@ -1,4 +1,4 @@
-//===- core_ranks.cpp - The hand-written program, by mpirun or as threads -===//
+//===- ranks.cpp - The hand-written program, by mpirun or as threads ------===//
 //
 // core_ranks RANKS [native]. Under mpirun its processes are the ranks,
 // otherwise RANKS threads are. Rank 0 prints a line a step, with the loss, the

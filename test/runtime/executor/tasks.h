@@ -1,4 +1,4 @@
-//===- core_tasks.h - The tasks of the hand-written program ---------------===//
+//===- tasks.h - The tasks of the hand-written program --------------------===//
 
 #ifndef PPOPT_TEST_RUNTIME_EXECUTOR_TASKS_H
 #define PPOPT_TEST_RUNTIME_EXECUTOR_TASKS_H
@@ -43,9 +43,9 @@ inline void residualKernel(void *const *args, int64_t begin, int64_t end) {
 }
 
 inline void forwardPart(ppopt_rank *rank, void *const *args, double *residual) {
-  auto *record = static_cast<ppopt_step_state *>(args[7]);
-  rowOffsets.push_back(record->row_offset);
-  trainings.push_back(record->training);
+  auto *stepState = static_cast<ppopt_step_state *>(args[7]);
+  rowOffsets.push_back(stepState->row_offset);
+  trainings.push_back(stepState->training);
   ppopt_matmul(rank, 0, args[0], args[4], residual, nullptr);
   void *const kernelArgs[] = {residual, args[1], args[2]};
   for (int i = 0; i < superfluousLaunches; ++i)
@@ -78,9 +78,9 @@ inline void normTask(ppopt_rank *, void *const *args, char *) {
 inline void updateTask(ppopt_rank *, void *const *args, char *) {
   auto *weights = static_cast<double *>(args[0]);
   auto *gradient = static_cast<double *>(args[1]);
-  auto *record = static_cast<ppopt_step_state *>(args[2]);
+  auto *stepState = static_cast<ppopt_step_state *>(args[2]);
   for (int i = 0; i < features; ++i)
-    weights[i] -= record->lr * record->clip_scale * gradient[i];
+    weights[i] -= stepState->lr * stepState->clip_scale * gradient[i];
 }
 
 inline const ppopt_task_fn tasks[] = {prologueTask, forwardTask, backwardTask,

@@ -1,4 +1,4 @@
-//===- train_token_choice_test.cpp - Which token follows ------------------===//
+//===- token_choice_test.cpp - Which token follows ------------------------===//
 
 #include "generate/token_choice.h"
 #include "train_files.h"

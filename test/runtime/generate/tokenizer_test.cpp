@@ -1,4 +1,4 @@
-//===- train_tokenizer_test.cpp - Text as tokens and back -----------------===//
+//===- tokenizer_test.cpp - Text as tokens and back -----------------------===//
 //
 // Inputs/tokenizer holds a vocabulary and texts with their tokens, both made by
 // Hugging Face's `tokenizers` (make.py there).

@@ -1,4 +1,4 @@
-//===- core_program_test.cpp - The document, right and wrong --------------===//
+//===- program_test.cpp - The document, right and wrong -------------------===//
 
 #include "base/error.h"
 #include "executor/programs.h"
