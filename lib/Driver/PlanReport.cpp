@@ -266,9 +266,9 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
       continue;
     PlaceReport &place = report.places[region.getPlace()];
     int64_t bytes = region.getBytes();
-    place.memory[region.getKind()] += bytes;
+    place.memory[stringifyMemoryKind(region.getKind())] += bytes;
     place.arenaBytes += bytes;
-    if (region.getRegionName() == "temps")
+    if (region.getBuffer().getKind() == BufferKind::Temps)
       place.temporaryBytes = bytes;
   }
   ProgramIndex index(module);

@@ -35,6 +35,11 @@ private:
   LogicalResult findDead();
   void add(json::Object action, int64_t place);
   void addZeros(int64_t place);
+  /// False if nothing of the program learns.
+  bool hasNorm(int64_t place) {
+    return layouts[place].hasRegion(
+        BufferAttr::get(plan.getContext(), BufferKind::Norm));
+  }
 
   ScheduleOp schedule;
   PlanOp plan;
@@ -66,7 +71,7 @@ FailureOr<int64_t> ActionWriter::getOffset(Operation *action,
   const ArenaLayout &layout = layouts[use.place];
   if (liesInSlot(use.role))
     return layout.getSlotOffset(action, getSlot(action, use.role));
-  return layout.getRegion(getRangeRegion(use.role), action->getLoc());
+  return layout.getRegion(getWholeBuffer(use.role), action->getLoc());
 }
 
 FailureOr<json::Object> ActionWriter::describeRun(RunOp run, int64_t place) {
@@ -81,7 +86,7 @@ FailureOr<json::Object> ActionWriter::describeRun(RunOp run, int64_t place) {
       return failure();
     args.push_back(*offset);
   }
-  FailureOr<int64_t> temps = layout.getRegion("temps", run.getLoc());
+  FailureOr<int64_t> temps = layout.getRegion(BufferKind::Temps, run.getLoc());
   if (failed(temps))
     return failure();
   return json::Object{{"do", "run"},
@@ -95,9 +100,9 @@ FailureOr<json::Object> ActionWriter::describeStart(StartOp start) {
   const ArenaLayout &layout = layouts[schedule.getPlace()];
   const SummedBuffer buffer = index.summed.lookup(start.getWhat());
   FailureOr<int64_t> offset =
-      layout.getRegion(getSummedRegion(start.getWhat()), start.getLoc());
+      layout.getRegion(getSummedBuffer(start.getWhat()), start.getLoc());
   FailureOr<int64_t> scratch =
-      layout.getRegion(getScratchRegion(start), start.getLoc());
+      layout.getRegion(getScratchBuffer(start.getWhat()), start.getLoc());
   if (failed(offset) || failed(scratch))
     return failure();
   json::Array axes;
@@ -168,7 +173,7 @@ FailureOr<json::Object> ActionWriter::describeSum(SumPlacesOp sum) {
   json::Array at;
   for (int64_t place : sum.getPlaces()) {
     FailureOr<int64_t> offset =
-        layouts[place].getRegion(getSummedRegion(sum.getWhat()), sum.getLoc());
+        layouts[place].getRegion(getSummedBuffer(sum.getWhat()), sum.getLoc());
     if (failed(offset))
       return failure();
     at.push_back(json::Object{{"place", place}, {"offset", *offset}});
@@ -196,9 +201,9 @@ void ActionWriter::addZeros(int64_t place) {
           place);
   };
   for (RegionOp region : layouts[place].getRegions()) {
-    bool isScalar = region.getKind() == "step_state" &&
-                    region.getRegionName() != "step_state";
-    if (!isScalar && region.getKind() != "gradients")
+    bool isScalar = region.getKind() == MemoryKind::StepState &&
+                    region.getBuffer().getKind() != BufferKind::StepState;
+    if (!isScalar && region.getKind() != MemoryKind::Gradients)
       continue;
     int64_t offset = region.getOffset();
     if (offset != end) {
@@ -233,7 +238,7 @@ FailureOr<json::Object> ActionWriter::describe(Operation &action,
     return json::Object{{"do", "check_counts"}};
   if (isa<NormOp>(action)) {
     FailureOr<int64_t> offset =
-        layouts[place].getRegion("norm", action.getLoc());
+        layouts[place].getRegion(BufferKind::Norm, action.getLoc());
     if (failed(offset))
       return failure();
     return json::Object{{"do", "norm"}, {"offset", *offset}};
@@ -262,7 +267,7 @@ LogicalResult ActionWriter::findDead() {
   for (auto run : schedule.getOps<RunOp>()) {
     int64_t bytes = index.uses.getTask(run).getTempBytes().value_or(0);
     FailureOr<int64_t> temps =
-        layouts[getPlace(*run)].getRegion("temps", run.getLoc());
+        layouts[getPlace(*run)].getRegion(BufferKind::Temps, run.getLoc());
     if (failed(temps))
       return failure();
     if (bytes > 0)
@@ -282,8 +287,8 @@ FailureOr<json::Array> ActionWriter::write() {
           addZeros(each);
       continue;
     }
-    if (isa<NormOp>(op) && !layouts[place].hasRegion("norm"))
-      continue; // nothing learns: there is no norm
+    if (isa<NormOp>(op) && !hasNorm(place))
+      continue;
     FailureOr<json::Object> action = describe(op, place);
     if (failed(action))
       return failure();

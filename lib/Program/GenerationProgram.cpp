@@ -21,8 +21,8 @@ FailureOr<json::Object> pp::describeGeneration(ModuleOp module,
   json::Object generation;
   json::Array caches;
   int64_t context = 1, cacheBytes = 0;
-  auto add = [&](StringRef field, StringRef region, Type type) {
-    FailureOr<int64_t> offset = layout.getRegion(region, module.getLoc());
+  auto add = [&](StringRef field, BufferAttr buffer, Type type) {
+    FailureOr<int64_t> offset = layout.getRegion(buffer, module.getLoc());
     if (succeeded(offset))
       generation[field] =
           json::Object{{"offset", *offset}, {"type", spellElement(type)}};
@@ -35,7 +35,8 @@ FailureOr<json::Object> pp::describeGeneration(ModuleOp module,
     (isToken ? generation["vocabulary"] : generation["context"]) = size;
     if (!isToken)
       context = size;
-    if (failed(add(name, ("input:" + name).str(), input.getType())))
+    auto buffer = BufferAttr::get(module.getContext(), BufferKind::Input, name);
+    if (failed(add(name, buffer, input.getType())))
       return failure();
   }
   for (auto task : module.getOps<TaskOp>())
@@ -43,11 +44,11 @@ FailureOr<json::Object> pp::describeGeneration(ModuleOp module,
       RoleAttr role = task.getArgRole(i);
       Type type = task.getArgumentTypes()[i];
       if (role.getKind() == RoleKind::Logits) {
-        if (failed(add("logits", role.getName(), type)))
+        if (failed(add("logits", getWholeBuffer(role), type)))
           return failure();
       } else if (role.getKind() == RoleKind::Cache) {
         FailureOr<int64_t> offset =
-            layout.getRegion(role.getName(), task.getLoc());
+            layout.getRegion(getWholeBuffer(role), task.getLoc());
         if (failed(offset))
           return failure();
         int64_t bytes = pp::getBytes(type);

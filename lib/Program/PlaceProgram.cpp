@@ -43,12 +43,13 @@ private:
 /// Merges neighbouring regions of one kind.
 json::Object PlaceWriter::describeArena() {
   json::Array regions;
-  StringRef kind;
+  std::optional<MemoryKind> kind;
   int64_t begin = 0, end = 0;
   auto flush = [&] {
     if (end > begin)
-      regions.push_back(json::Object{
-          {"kind", kind}, {"offset", begin}, {"bytes", end - begin}});
+      regions.push_back(json::Object{{"kind", stringifyMemoryKind(*kind)},
+                                     {"offset", begin},
+                                     {"bytes", end - begin}});
   };
   for (RegionOp region : layout.getRegions()) {
     if (region->hasAttr(kOverlaidAttr))
@@ -71,8 +72,9 @@ FailureOr<json::Array> PlaceWriter::describeInputs() {
   for (auto [number, input] : llvm::enumerate(module.getOps<InputDeclOp>())) {
     if (!llvm::is_contained(contents.inputs, input))
       continue;
-    std::string name = ("input:" + input.getInputName()).str();
-    FailureOr<int64_t> offset = layout.getRegion(name, input.getLoc());
+    auto buffer = BufferAttr::get(input.getContext(), BufferKind::Input,
+                                  input.getInputName());
+    FailureOr<int64_t> offset = layout.getRegion(buffer, input.getLoc());
     if (failed(offset))
       return failure();
     inputs.push_back(json::Object{
@@ -114,7 +116,7 @@ FailureOr<json::Array> PlaceWriter::describeCounts() {
       if (!task.getArgAttr(i, kCountAttr))
         continue;
       FailureOr<int64_t> offset =
-          layout.getRegion(getScalarRegion(task.getArgRole(i)), task.getLoc());
+          layout.getRegion(getWholeBuffer(task.getArgRole(i)), task.getLoc());
       if (failed(offset))
         return failure();
       counts.push_back(json::Object{{"offset", *offset}});
@@ -134,7 +136,7 @@ FailureOr<json::Array> PlaceWriter::describeChecks() {
       if (task.getPlace() != contents.place)
         continue;
       FailureOr<int64_t> offset =
-          layout.getRegion(getScalarRegion(task.getArgRole(i)), task.getLoc());
+          layout.getRegion(getWholeBuffer(task.getArgRole(i)), task.getLoc());
       if (failed(offset))
         return failure();
       checks.push_back(json::Object{{"check", check}, {"offset", *offset}});
@@ -143,8 +145,9 @@ FailureOr<json::Array> PlaceWriter::describeChecks() {
 }
 
 FailureOr<json::Object> PlaceWriter::write() {
-  FailureOr<int64_t> record = layout.getRegion("step_state", plan.getLoc());
-  FailureOr<int64_t> loss = layout.getRegion("loss", plan.getLoc());
+  FailureOr<int64_t> record =
+      layout.getRegion(BufferKind::StepState, plan.getLoc());
+  FailureOr<int64_t> loss = layout.getRegion(BufferKind::Loss, plan.getLoc());
   FailureOr<json::Array> counts = describeCounts();
   FailureOr<json::Array> checks = describeChecks();
   FailureOr<json::Array> inputs = describeInputs();

@@ -23,6 +23,11 @@ pp.task norm @p0_N() {
   pp.return
 }
 
+// CHECK: pp.region <state, "b0", "m"> at 0 bytes 64
+pp.region <state, "b0", "m"> at 0 bytes 64
+// CHECK: pp.region <scratch of <grads, "b0">> at 64 bytes 64 {place = 1 : i64}
+pp.region <scratch of <grads, "b0">> at 64 bytes 64 {place = 1 : i64}
+
 // CHECK: pp.schedule 1
 pp.schedule 1 attributes {slots = array<i64: 128>} {
   // CHECK: pp.recv 0 @x0 microbatch 1 slot 0
