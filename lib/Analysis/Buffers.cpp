@@ -76,9 +76,9 @@ void BufferIndex::addBucket(BucketOp bucket, ArrayRef<StringRef> states) {
 }
 
 void BufferIndex::addWholeBuffers(TaskOp task) {
-  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
-    if (BufferAttr buffer = getWholeBuffer(task.getArgRole(i)))
-      bytes.try_emplace(buffer, pp::getBytes(task.getArgumentTypes()[i]));
+  for (const TaskOperand &operand : task.getBoundOperands())
+    if (BufferAttr buffer = getWholeBuffer(operand.role))
+      bytes.try_emplace(buffer, pp::getBytes(operand.type));
 }
 
 BufferIndex::BufferIndex(ModuleOp module) {

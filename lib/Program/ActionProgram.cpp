@@ -64,24 +64,18 @@ int64_t ActionWriter::getPlace(Operation &action) {
   return 0;
 }
 
-/// Returns where a transfer reads or writes a value: in a slot, or in a
-/// bucket's range.
+/// Returns where a transfer reads or writes a value.
 FailureOr<int64_t> ActionWriter::getOffset(Operation *action,
                                            const SlotUse &use) {
-  const ArenaLayout &layout = layouts[use.place];
-  if (liesInSlot(use.role))
-    return layout.getSlotOffset(action, getSlot(action, use.role));
-  return layout.getRegion(getWholeBuffer(use.role), action->getLoc());
+  return layouts[use.place].getOffset(action, getBinding(action, use));
 }
 
 FailureOr<json::Object> ActionWriter::describeRun(RunOp run, int64_t place) {
   const ArenaLayout &layout = layouts[place];
   unsigned number = index.tables.getTask(run.getTask());
-  TaskOp task = index.tables.tasks[number];
   json::Array args;
-  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
-    FailureOr<int64_t> offset =
-        layout.getOffset(run, task.getArgRole(i), task.getArgumentTypes()[i]);
+  for (Attribute binding : run.getBindingsAttr()) {
+    FailureOr<int64_t> offset = layout.getOffset(run, binding);
     if (failed(offset))
       return failure();
     args.push_back(*offset);
@@ -255,9 +249,8 @@ LogicalResult ActionWriter::findDead() {
     dead[action].push_back(json::Array{offset, bytes});
   };
   for (const SlotLifetime &life : findLifetimes(schedule, index.uses)) {
-    Operation *first = list[life.begin];
-    FailureOr<int64_t> offset =
-        layouts[life.place].getSlotOffset(first, getSlot(first, life.role));
+    FailureOr<int64_t> offset = layouts[life.place].getOffset(
+        list[life.begin], SlotAttr::get(plan.getContext(), life.slot));
     if (failed(offset))
       return failure();
     // A value that is copied and never read dies on another place.
@@ -277,6 +270,11 @@ LogicalResult ActionWriter::findDead() {
 }
 
 FailureOr<json::Array> ActionWriter::write() {
+  for (auto run : schedule.getOps<RunOp>())
+    if (!run.getBindings())
+      return run.emitOpError("binds no operands; run --pp-bind-operands "
+                             "before"),
+             failure();
   if (failed(findDead()))
     return failure();
   for (Operation &op : schedule.getBody().front()) {

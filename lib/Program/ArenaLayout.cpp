@@ -2,8 +2,6 @@
 
 #include "ppopt/Program/ArenaLayout.h"
 
-#include "ppopt/Transforms/Scheduling/SlotUses.h"
-
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -84,13 +82,9 @@ FailureOr<int64_t> ArenaLayout::getSlotOffset(Operation *action,
   return *base + found->second[slot];
 }
 
-FailureOr<int64_t> ArenaLayout::getOffset(RunOp run, RoleAttr role,
-                                          Type type) const {
-  if (liesInSlot(role))
-    return getSlotOffset(run, getSlot(run, role));
-  FailureOr<AddressAttr> address =
-      buffers.getAddress(run, role, type, run.getMicrobatch());
-  if (failed(address))
-    return failure();
-  return getOffset(*address, run.getLoc());
+FailureOr<int64_t> ArenaLayout::getOffset(Operation *action,
+                                          Attribute binding) const {
+  if (auto slot = dyn_cast<SlotAttr>(binding))
+    return getSlotOffset(action, slot.getNumber());
+  return getOffset(cast<AddressAttr>(binding), action->getLoc());
 }

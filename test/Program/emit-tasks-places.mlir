@@ -1,4 +1,6 @@
 // RUN: ppopt opt %s --pp-plan-arena --pp-emit-tasks | sed 's/\\22/"/g' | grep ppopt_program_json | sed 's/}[]},]*/&\n/g' | FileCheck %s
+// RUN: sed 's/@s0_F microbatch 0 (.*/@s0_F microbatch 0/' %s | not ppopt opt --pp-plan-arena --pp-emit-tasks 2>&1 | FileCheck %s --check-prefix=UNBOUND
+// UNBOUND: error: 'pp.run' op binds no operands; run --pp-bind-operands before
 
 // Each place has its own part of the document: its memory, its actions, and what its rank with dp coordinate 0 will send: a place's
 // position in the group of a sum decides of which chunks (101 elements over 4 ranks: 26, 25, 25, 25). Every place knows the
@@ -53,7 +55,7 @@ pp.task forward stage 2 on 2 @s2_F(%y: memref<4x8xf32> {pp.role = #pp.role<input
 }
 pp.schedule 0 attributes {slots = array<i64: 64, 128>} {
   pp.zero
-  pp.run @s0_F microbatch 0 {s0.h = 1 : i64}
+  pp.run @s0_F microbatch 0 (<input, "x">, slot 1)
   pp.send 0 @x0 microbatch 0 slot 1
   pp.wait 0
   pp.start 1 "all_reduce" over ["dp", "pp"] among [0, 2] channel 1 @b0
@@ -63,7 +65,7 @@ pp.schedule 1 attributes {slots = array<i64: 128>} {
   pp.zero
   pp.recv 0 @x0 microbatch 0 slot 0
   pp.wait 0
-  pp.run @s1_F microbatch 0 {x0 = 0 : i64}
+  pp.run @s1_F microbatch 0 (slot 0, <loss>)
 }
 pp.schedule 2 attributes {slots = array<i64>} {
   pp.zero

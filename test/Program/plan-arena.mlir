@@ -102,7 +102,7 @@ pp.task forward stage 0 @s0_F(%v: memref<64xf32> {pp.role = #pp.role<saved, "s0.
 }
 pp.schedule 0 attributes {slots = array<i64: 256>} {
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b1
-  pp.run @s0_F microbatch 0 {s0.v0 = 0 : i64}
+  pp.run @s0_F microbatch 0 (slot 0)
   pp.send 1 @x0 microbatch 0 slot 0
   pp.start 2 "all_reduce" over ["dp"] channel 2 @b0
   pp.start 3 "all_reduce" over ["dp"] channel 3 @b2

@@ -16,13 +16,9 @@ class ArenaLayout {
 public:
   ArenaLayout(ModuleOp module, int64_t place);
 
-  /// Returns the offset of the buffer of a role for a run of a task. Every role
-  /// has a region: a missing one is a bug of a pass, reported as an error on
-  /// the run.
-  FailureOr<int64_t> getOffset(RunOp run, RoleAttr role, Type type) const;
-  /// Returns the offset of a slot of one of the place's schedules. Emits an
-  /// error on the action if the slot is missing or on another place.
-  FailureOr<int64_t> getSlotOffset(Operation *action, int64_t slot) const;
+  /// Returns the offset of what an action binds: a slot of its schedule or an
+  /// address. Emits an error on the action if the place does not have it.
+  FailureOr<int64_t> getOffset(Operation *action, Attribute binding) const;
   /// Returns the offset of the region of a buffer; emits an error at `loc` if
   /// it is missing.
   FailureOr<int64_t> getRegion(BufferAttr buffer, Location loc) const;
@@ -41,6 +37,7 @@ public:
 
 private:
   FailureOr<int64_t> getOffset(AddressAttr address, Location loc) const;
+  FailureOr<int64_t> getSlotOffset(Operation *action, int64_t slot) const;
   int64_t findOffset(AddressAttr address) const;
 
   int64_t place;

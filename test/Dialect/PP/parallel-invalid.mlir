@@ -210,3 +210,22 @@ pp.region <scratch> at 0 bytes 64
 
 // expected-error @+1 {{loss has no buffer that is summed}}
 pp.region <loss of <norm>> at 0 bytes 64
+
+// -----
+
+pp.task forward stage 0 @s0_F(%x: tensor<4xf32> {pp.role = #pp.role<input, "x">}, %l: tensor<f64> {pp.role = #pp.role<loss, "loss">})
+    -> (tensor<f64> {pp.role = #pp.role<loss, "loss">}, tensor<4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+  pp.return %l, %x : tensor<f64>, tensor<4xf32>
+}
+pp.schedule 0 attributes {slots = array<i64: 64>} {
+  pp.run @s0_F microbatch 0 (<input, "x">, <loss>, slot 0)
+  // expected-error @+1 {{binds 2 operands, and @s0_F has 3}}
+  pp.run @s0_F microbatch 0 (<input, "x">, <loss>)
+}
+
+// -----
+
+pp.schedule 0 attributes {slots = array<i64>} {
+  // expected-error @+1 {{expected '<'}}
+  pp.run @s0_F microbatch 0 (gathered 1)
+}

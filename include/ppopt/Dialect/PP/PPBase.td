@@ -161,6 +161,20 @@ def PP_AddressAttr : PP_Attr<"Address", "address"> {
   let assemblyFormat = "`<` $buffer `+` $offset `>`";
 }
 
+def PP_SlotAttr : PP_Attr<"Slot", "slot"> {
+  let summary = "a slot of the schedule, by number";
+  let parameters = (ins "int64_t":$number);
+  let assemblyFormat = "`<` $number `>`";
+  let extraClassDeclaration = [{
+    /// The number before pp-assign-slots.
+    static constexpr int64_t kUnassigned = -1;
+  }];
+}
+
+/// Where an operand of an action is: one attribute for each way to say it. Ops print `slot 3`, `<params, "b0"> + 64`.
+def PP_Binding : AnyAttrOf<[PP_SlotAttr, PP_AddressAttr], "a slot or an address">;
+def PP_Bindings : TypedArrayAttrBase<PP_Binding, "slots and addresses">;
+
 def PP_TileAttr : PP_Attr<"Tile", "tile"> {
   let summary = "position of a tile in the global tensor";
   let description = [{
