@@ -48,6 +48,11 @@ inline json allReduce(int id, const json &axes, int channel, int offset,
           {"scratch", {{"offset", scratch}, {"bytes", 64}}}};
 }
 
+/// A range that nothing reads after an action.
+inline json dead(int offset, int bytes) {
+  return {{"offset", offset}, {"bytes", bytes}};
+}
+
 inline json wait(int id) { return {{"do", "wait"}, {"id", id}}; }
 
 /// One end of a transfer; `op` is "send" or "recv".
@@ -122,11 +127,12 @@ inline json heldInput(int input, int offset, int bytes) {
   return {{"input", input}, {"offset", offset}, {"bytes", bytes}};
 }
 
+/// `gradient` is -1 for a parameter that has none.
 inline json heldParameter(int parameter, int offset, int gradient,
                           const json &states = json::array()) {
   return {{"parameter", parameter},
           {"offset", offset},
-          {"gradient", gradient},
+          {"gradient", gradient < 0 ? json() : json(gradient)},
           {"states", states}};
 }
 

@@ -21,8 +21,8 @@
 using namespace ppopt;
 
 static void train(comm::Transport &transport, comm::Collectives collectives) {
-  auto program = runtime::Program::parse(
-      least_squares::program(transport.size(), 3).dump());
+  auto program =
+      runtime::readProgram(least_squares::program(transport.size(), 3).dump());
   runtime::RankOptions rankOptions;
   rankOptions.collectives = collectives;
   ppopt_rank rank(program, least_squares::tasks, &transport, rankOptions);
