@@ -34,18 +34,28 @@ inline json zero(int offset, int bytes) {
   return {{"do", "zero"}, {"offset", offset}, {"bytes", bytes}};
 }
 
-/// A sum of f64, with 64 bytes of scratch.
-inline json allReduce(int id, const json &axes, int channel, int offset,
-                      int elements, int scratch) {
+/// A collective on f64, with 64 bytes of scratch.
+inline json collective(const char *op, int id, const json &axes, int channel,
+                       int offset, int elements, int scratch) {
   return {{"do", "start"},
           {"id", id},
-          {"op", "all_reduce"},
+          {"op", op},
           {"axes", axes},
           {"channel", channel},
           {"offset", offset},
           {"elements", elements},
           {"type", "f64"},
           {"scratch", {{"offset", scratch}, {"bytes", 64}}}};
+}
+
+inline json allReduce(int id, const json &axes, int channel, int offset,
+                      int elements, int scratch) {
+  return collective("all_reduce", id, axes, channel, offset, elements, scratch);
+}
+
+/// Another address on each coordinate of an axis.
+inline json address(int base, const char *axis, int stride) {
+  return {{"base", base}, {"strides", {{{"axis", axis}, {"stride", stride}}}}};
 }
 
 /// A range that nothing reads after an action.

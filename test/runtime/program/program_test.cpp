@@ -5,9 +5,11 @@
 #include "generation_program.h"
 #include "pipeline_program.h"
 #include "program/program.h"
+#include "schema/write.h"
 
 #include <gtest/gtest.h>
 
+namespace schema = ppopt::schema;
 using namespace ppopt::runtime;
 using nlohmann::json;
 
@@ -46,6 +48,58 @@ TEST(Program, UnknownFieldsAreIgnored) {
   json document = least_squares::program(1, 1);
   document["remark"] = 1;
   EXPECT_NO_THROW(readProgram(document.dump()));
+}
+
+TEST(Program, AddressesOfARank) {
+  Program program =
+      readProgram(least_squares::program(3, 1, /*sharded=*/true).dump());
+  auto updates = [](const Place &place) {
+    for (const Action &action : place.actions)
+      if (action.kind == ActionKind::run &&
+          action.task == least_squares::update)
+        return action.arguments;
+    return std::vector<Address>();
+  };
+  ASSERT_EQ(updates(program.places[0]).size(), 3u);
+  EXPECT_EQ(schema::greatestOffset(updates(program.places[0])[0], program.plan),
+            least_squares::weights + 16);
+  for (int rank : {0, 1, 2}) {
+    Place place = program.places[0];
+    schema::resolve(place, program.plan, rank);
+    EXPECT_EQ(updates(place)[0].offset(), least_squares::weights + 8 * rank);
+    EXPECT_EQ(updates(place)[1].offset(), least_squares::gradient + 8 * rank);
+    EXPECT_EQ(updates(place)[2].offset(), least_squares::stepState);
+  }
+}
+
+/// Drops what may be absent because it is the default.
+json withoutDefaults(const json &document) {
+  if (!document.is_structured())
+    return document;
+  json kept = document.is_array() ? json::array() : json::object();
+  for (const auto &[key, value] : document.items())
+    if (document.is_array())
+      kept.push_back(withoutDefaults(value));
+    else if (value != 0 && value != false && value != json::array())
+      kept[key] = withoutDefaults(value);
+  return kept;
+}
+
+TEST(Program, IsWrittenAsItIsRead) {
+  for (const json &document : {least_squares::program(3, 2, /*sharded=*/true),
+                               next_token_pipeline::program(2, 3),
+                               next_token_pipeline::program(1, 2,
+                                                            /*local=*/true),
+                               follow_sum::program()}) {
+    std::string written = schema::writeProgram(readProgram(document.dump()));
+    EXPECT_EQ(schema::writeProgram(readProgram(written)), written);
+    json again = json::parse(written);
+    for (json &place : again["places"]) // reading tells actions their place
+      for (const char *list : {"actions", "eval_actions"})
+        for (json &action : place[list])
+          action.erase("place");
+    EXPECT_EQ(withoutDefaults(again), withoutDefaults(document));
+  }
 }
 
 TEST(Plan, Coordinates) {
@@ -182,6 +236,36 @@ const Wrong wrongs[] = {
     {"/places/0/predicted/flops", "", "places[0].predicted.flops is missing"},
 };
 INSTANTIATE_TEST_SUITE_P(All, ProgramErrors, testing::ValuesIn(wrongs));
+
+class AddressErrors : public testing::TestWithParam<Wrong> {};
+
+TEST_P(AddressErrors, NameTheField) {
+  expectMessage(least_squares::program(2, 1, /*sharded=*/true), GetParam());
+}
+
+// 17 runs the update.
+const Wrong wrongAddresses[] = {
+    {"/places/0/actions/17/args/0/base", "",
+     "places[0].actions[17].args[0].base is missing"},
+    {"/places/0/actions/17/args/0", "\"weights\"",
+     "places[0].actions[17].args[0] is not an integer"},
+    {"/places/0/actions/17/args/0/strides/0/axis", "\"tp\"",
+     "places[0].actions[17].args[0].strides[0].axis is 'tp', which the mesh "
+     "does not have"},
+    {"/places/0/actions/17/args/0/strides/0/stride", "0",
+     "places[0].actions[17].args[0].strides[0].stride is 0, less than 1"},
+    {"/places/0/actions/17/args/0/strides",
+     R"([{"axis": "dp", "stride": 8}, {"axis": "dp", "stride": 8}])",
+     "places[0].actions[17].args[0].strides[1].axis is 'dp' a second time"},
+    {"/places/0/actions/17/args/0/strides/0/stride", "4096",
+     "places[0].actions[17].args[0] is 4416 on the last rank: 0 bytes there "
+     "end outside the arena of 2240"},
+    {"/places/0/parameters/0/offset",
+     R"({"base": 320, "strides": [{"axis": "dp", "stride": 8}]})",
+     "places[0].parameters[0].offset.strides[0].stride is 8, not a multiple of "
+     "64"},
+};
+INSTANTIATE_TEST_SUITE_P(All, AddressErrors, testing::ValuesIn(wrongAddresses));
 
 // Of a place's actions in training: 4 zeros, (place 1: the prologue), start and
 // wait, check_counts; place 0: 7 recv, 8 run, 9 send, ...; place 1: 8 recv, ...
