@@ -182,10 +182,6 @@ FailureOr<AddressAttr> BufferIndex::getAddress(Operation *run, RoleAttr role,
     return run->emitOpError("the step state has no field '") << name << "'",
            failure();
   default:
-    return run->emitOpError("has ")
-               << role
-               << " in a slot, which has no address before "
-                  "slots have been assigned",
-           failure();
+    llvm_unreachable("in a slot, or a whole buffer");
   }
 }
