@@ -7,8 +7,8 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-SmallVector<StringRef> pp::getOptimizerStates(StringRef optimizer) {
-  if (optimizer == "sgd")
+SmallVector<StringRef> pp::getOptimizerStates(Optimizer optimizer) {
+  if (optimizer == Optimizer::sgd)
     return {"momentum"};
   return {"m", "v"};
 }

@@ -27,17 +27,11 @@ static InsertPlanOptions makePlanOptions(const PlanOptions &options) {
   plan.schedule = options.schedule;
   plan.table = options.table;
   plan.stagePlaces = options.stagePlaces;
-  plan.launch = options.launch;
-  plan.tied = options.tied;
-  plan.recompute = options.recompute;
-  plan.precision = options.precision;
   plan.deviceMemory = options.deviceMemory.value_or(0);
-  plan.optimizer = options.optimizer;
-  plan.nesterov = options.nesterov;
-  plan.target = options.target;
-  plan.threads = options.threads;
-  plan.cpu = options.cpu;
-  plan.features = options.features;
+  plan.target = options.target.name;
+  plan.threads = options.target.threads;
+  plan.cpu = options.target.cpu;
+  plan.features = options.target.features;
   return plan;
 }
 
@@ -49,7 +43,7 @@ static void addGeneratorPasses(Phase phase, OpPassManager &manager,
   switch (phase) {
   case Phase::Placed:
     manager.addPass(createInlineCalls());
-    manager.addPass(createInsertPlan(makePlanOptions(options)));
+    manager.addPass(createInsertPlan(makePlanOptions(options), options));
     manager.addPass(createDecomposeModel());
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createMixPrecision());
@@ -78,7 +72,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createInlineCalls());
     if (options.batch)
       manager.addPass(createResizeBatch({*options.batch}));
-    manager.addPass(createInsertPlan(makePlanOptions(options)));
+    manager.addPass(createInsertPlan(makePlanOptions(options), options));
     manager.addPass(createDecomposeModel());
     // Marks are regions until ops have places: equal ops on two places stay
     // two.
@@ -120,8 +114,8 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createPlanArena());
     return;
   case Phase::Native:
-    manager.addPass(
-        createEmitKernels({getVectorBytes(options.cpu, options.features)}));
+    manager.addPass(createEmitKernels(
+        {getVectorBytes(options.target.cpu, options.target.features)}));
     buildLowerKernelsPipeline(manager);
     manager.addPass(createEmitTasksPass(options));
     buildLowerToLLVMPipeline(manager);

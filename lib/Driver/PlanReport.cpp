@@ -196,7 +196,7 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   report.table = readTable(module, *plan, /*isEvaluation=*/false);
   SlotUses uses(module);
   // One process in program order has no timeline of places.
-  bool isLocal = plan->getLaunch() == "local";
+  bool isLocal = plan->getLaunch() == Launch::local;
   report.timeline.rows.resize(report.graph.places);
   if (!isLocal) {
     report.timeline =
@@ -280,7 +280,7 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
     place.bytesSent = counts.bytesSent;
     place.checkpointBytes = findCheckpointBytes(
         module, *plan, contents.place,
-        plan->getLaunch() == "local" ? 1 : place.ranks.size());
+        plan->getLaunch() == Launch::local ? 1 : place.ranks.size());
   }
   return success();
 }

@@ -54,8 +54,8 @@ static SmallVector<std::string> suggest(const PlaceMemory &place, PlanOp plan) {
       bytesOf(MemoryKind::Activations) + bytesOf(MemoryKind::Workspace);
   SmallVector<std::string> hints;
   if (activations > state) {
-    if (plan.getRecompute() != "layer")
-      hints.push_back(plan.getRecompute() == "none"
+    if (plan.getRecompute() != Recompute::layer)
+      hints.push_back(plan.getRecompute() == Recompute::none
                           ? "--recompute cheap, or layer"
                           : "--recompute layer, which keeps only what layers "
                             "return");
@@ -72,7 +72,7 @@ static SmallVector<std::string> suggest(const PlaceMemory &place, PlanOp plan) {
     if (rows > 1)
       hints.push_back("more ranks for the rows: --mesh dp=" +
                       std::to_string(plan.getAxisSize("dp") * 2));
-  if (state > activations && plan.getOptimizer() != "sgd")
+  if (state > activations && plan.getOptimizer() != Optimizer::sgd)
     hints.push_back("--optimizer sgd, which has one state in place of two");
   return hints;
 }

@@ -25,11 +25,8 @@ PlanOptions PlanOptions::forGenerator() const {
   plan.generates = true;
   plan.precision = precision;
   plan.optimizer = optimizer;
-  plan.recompute = "none";
+  plan.recompute = Recompute::none;
   plan.target = target;
-  plan.threads = threads;
-  plan.cpu = cpu;
-  plan.features = features;
   plan.thresholds = thresholds;
   plan.command = command;
   plan.source = source;

@@ -68,17 +68,17 @@ void ProgramWriter::addPlan() {
   described.batch = plan.getBatch();
   described.microbatches = plan.getMicrobatches();
   described.schedule = plan.getSchedule();
-  described.launch = toSchema<schema::Launch>(plan.getLaunch());
-  described.tied = toSchema<schema::Tied>(plan.getTied());
-  described.recompute = plan.getRecompute();
-  described.precision = plan.getPrecision();
-  described.optimizer = plan.getOptimizer();
-  described.target = plan.getTarget();
-  described.threads = plan.getThreads();
-  described.cpu = plan.getCpu();
-  for (StringRef feature : llvm::split(plan.getFeatures(), ','))
+  PlanChoices choices = plan.getChoices();
+#define PLAN_CHOICE(FIELD, ...) described.FIELD = choices.FIELD;
+#define PLAN_SWITCH(FIELD, ...) described.FIELD = choices.FIELD;
+#include "schema/plan_options.def"
+  TargetAttr target = plan.getTarget();
+  described.target.name = target.getName();
+  described.target.threads = target.getThreads();
+  described.target.cpu = target.getCpu();
+  for (StringRef feature : llvm::split(target.getFeatures(), ','))
     if (!feature.empty())
-      described.features.push_back(feature.str());
+      described.target.features.push_back(feature.str());
 }
 
 void ProgramWriter::addStages() {

@@ -28,7 +28,7 @@ using runtime::Program;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 bool isAdam(const Program &program) {
-  return program.plan.optimizer.rfind("adam", 0) == 0;
+  return program.plan.optimizer != schema::Optimizer::sgd;
 }
 
 /// Returns whether the optimizer keeps a velocity.
@@ -44,7 +44,8 @@ bool hasMomentum(const Program &program) {
 void setDefaults(const Program &program, Options &options) {
   options.learningRate.peak = isAdam(program) ? 3e-4 : 1e-2;
   options.momentum = hasMomentum(program) ? 0.9 : 0.0;
-  options.weightDecay = program.plan.optimizer == "adamw" ? 0.01 : 0.0;
+  options.weightDecay =
+      program.plan.optimizer == schema::Optimizer::adamw ? 0.01 : 0.0;
 }
 
 bool takesAnyFile(std::string_view path) { return isListed(path, ""); }
@@ -289,7 +290,7 @@ void addTestFlags(Flags &flags, Options &options) {
 //===----------------------------------------------------------------------===//
 
 void checkOptimizer(const Program &program, const CLI::App &app) {
-  const std::string &optimizer = program.plan.optimizer;
+  const std::string optimizer = spell(program.plan.optimizer);
   for (const char *flag : {"--betas", "--eps"})
     if (app.count(flag) > 0 && !isAdam(program))
       throw UsageError("{}: this executable's optimizer is {}, which does not "
@@ -410,8 +411,8 @@ std::string describeUse(const Program &program) {
       "Trains '{}' ({}), compiled for {} rank{} ({}) of {} thread{} with {}.",
       program.model, program.source, program.plan.ranks(),
       program.plan.ranks() == 1 ? "" : "s", fmt::join(axes, ","),
-      program.plan.threads, program.plan.threads == 1 ? "" : "s",
-      program.plan.optimizer);
+      program.plan.target.threads, program.plan.target.threads == 1 ? "" : "s",
+      spell(program.plan.optimizer));
 }
 
 std::string examples(const Program &program, const std::string &executable) {

@@ -91,7 +91,7 @@ private:
       "start {}: {}{}",
       one ? "one task"
           : fmt::format("its {} ranks as threads of one task", plan.ranks()),
-      launcher.startOne(int(plan.ranks() * plan.threads)),
+      launcher.startOne(int(plan.ranks() * plan.target.threads)),
       launchCommand(1, arguments));
   if (!one)
     ways += fmt::format("; or each as a process, without {}: {}", launcher.name,
@@ -144,7 +144,7 @@ void Startup::prepare(const CompiledProgram &compiled,
     throw UsageError(
         "--collectives=mpi: needs MPI; run: {}",
         launchCommand(std::max<int64_t>(plan.ranks(), 2), arguments));
-  checkMachine(plan.cpu, plan.features);
+  checkMachine(plan.target.cpu, plan.target.features);
   std::optional<int64_t> place;
   if (transport && !program_->local)
     place = program_->placeOf(transport->rank()).place;

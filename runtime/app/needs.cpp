@@ -49,10 +49,11 @@ std::vector<std::string> highest(const std::set<std::string> &versions) {
 }
 
 std::string describeProcessor(const runtime::Plan &plan) {
-  if (plan.cpu.rfind("x86-64", 0) == 0)
-    return plan.cpu;
-  return plan.cpu + " or one that has its instructions (ppopt compile --cpu "
-                    "x86-64-v3: most since 2013)";
+  if (plan.target.cpu.rfind("x86-64", 0) == 0)
+    return plan.target.cpu;
+  return plan.target.cpu +
+         " or one that has its instructions (ppopt compile --cpu "
+         "x86-64-v3: most since 2013)";
 }
 
 } // namespace

@@ -46,19 +46,18 @@ std::map<std::string, std::string> describeFlags(const Options &options) {
 
 std::map<std::string, std::string> describePlan(const Job &job) {
   const runtime::Plan &plan = job.program.plan;
-  return {{"mesh", describeMesh(plan)},
-          {"microbatches", textOf(plan.microbatches)},
-          {"schedule", plan.schedule},
-          {"launch", job.program.local ? "local" : "ranks"},
-          {"tied", spell(plan.tied)},
-          {"recompute", plan.recompute},
-          {"optimizer", plan.optimizer},
-          {"precision", plan.precision},
-          {"threads", textOf(plan.threads)},
-          {"cpu", plan.cpu},
-          {"collectives", job.options.collectives == comm::Collectives::Ring
-                              ? "ring"
-                              : "mpi"}};
+  std::map<std::string, std::string> facts = {
+      {"mesh", describeMesh(plan)},
+      {"microbatches", textOf(plan.microbatches)},
+      {"schedule", plan.schedule},
+      {"threads", textOf(plan.target.threads)},
+      {"cpu", plan.target.cpu},
+      {"collectives",
+       job.options.collectives == comm::Collectives::Ring ? "ring" : "mpi"}};
+#define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, ...)                    \
+  facts[FLAG] = spell(plan.FIELD);
+#include "schema/plan_options.def"
+  return facts;
 }
 
 SampleRecord describeSamples(const Job &job) {

@@ -36,7 +36,7 @@ public:
                comm::Transport *transport)
       : job_(job), program_(job.program), options_(job.options),
         rank_(job.program, tasks, transport,
-              {static_cast<int>(job.program.plan.threads),
+              {static_cast<int>(job.program.plan.target.threads),
                job.options.collectives}),
         words_(rank_), samples_(job.program, rank_.inputs,
                                 job.program.plan.coordinate(rank_.index, "dp")),

@@ -113,7 +113,7 @@ void Checkpoint::checkFits() const {
   if (!wrong.empty())
     throw Error("{}: a checkpoint of another optimizer than this program's {}; "
                 "{}",
-                path_, program_.plan.optimizer, wrong);
+                path_, spell(program_.plan.optimizer), wrong);
 }
 
 void Checkpoint::load(const ppopt_rank &rank) {

@@ -110,7 +110,7 @@ public:
       : program_(job.program), model_(*job.program.generation),
         scored_(std::min(model_.vocabulary, job.tokenizer->size())),
         rank_(job.program, job.tasks, /*transport=*/nullptr,
-              {static_cast<int>(job.program.plan.threads)}) {}
+              {static_cast<int>(job.program.plan.target.threads)}) {}
 
   const std::vector<runtime::Buffer> &parameters() const {
     return rank_.parameters;

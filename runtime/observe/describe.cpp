@@ -129,24 +129,25 @@ std::string describeProgram(const Program &program,
   line("compiled by", program.command);
   line("mesh",
        fmt::format("{}: {} rank{}, {} thread{} per rank", describeMesh(plan),
-                   plan.ranks(), plan.ranks() == 1 ? "" : "s", plan.threads,
-                   plan.threads == 1 ? "" : "s"));
+                   plan.ranks(), plan.ranks() == 1 ? "" : "s",
+                   plan.target.threads, plan.target.threads == 1 ? "" : "s"));
   if (program.local)
     line("launch", "local: one process runs all places");
   line("batch", fmt::format("{} rows, {} microbatch{} per rank, schedule {}",
                             plan.batch, plan.microbatches,
                             plan.microbatches == 1 ? "" : "es", plan.schedule));
-  line("recompute", plan.recompute);
-  line("optimizer", plan.optimizer);
-  if (plan.precision != "model")
+  line("recompute", spell(plan.recompute));
+  line("optimizer", spell(plan.optimizer));
+  if (plan.precision != schema::Precision::model)
     line("precision",
-         fmt::format("{} matmuls, f32 parameters", plan.precision));
-  line("target", fmt::format("{}, {}{}", plan.target, plan.cpu,
-                             plan.features.empty()
-                                 ? ""
-                                 : fmt::format(" with {} features"
-                                               " (--describe=json lists them)",
-                                               countPresent(plan.features))));
+         fmt::format("{} matmuls, f32 parameters", spell(plan.precision)));
+  line("target",
+       fmt::format("{}, {}{}", plan.target.name, plan.target.cpu,
+                   plan.target.features.empty()
+                       ? ""
+                       : fmt::format(" with {} features"
+                                     " (--describe=json lists them)",
+                                     countPresent(plan.target.features))));
   for (const auto &input : program.inputs)
     line("input",
          fmt::format("{}: {} [{}]{}", input.name, spell(input.type),

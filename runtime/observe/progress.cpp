@@ -173,8 +173,9 @@ void Progress::start(const char *transport) {
     elements += parameter.elements();
   note(fmt::format(
       "{}: {} parameters | {} | {}, {} thread{} each | batch {} | {}{} per {}",
-      program_.model, elements, plan.optimizer, describeWorkers(transport),
-      plan.threads, plan.threads == 1 ? "" : "s", plan.batch,
+      program_.model, elements, spell(plan.optimizer),
+      describeWorkers(transport), plan.target.threads,
+      plan.target.threads == 1 ? "" : "s", plan.batch,
       program_.places.size() > 1 ? "up to " : "",
       describeBytes(program_.largestArena()),
       program_.local ? "place" : "rank"));
@@ -187,11 +188,11 @@ void Progress::start(const char *transport) {
                                     {"model", program_.model},
                                     {"mesh", mesh},
                                     {"ranks", plan.ranks()},
-                                    {"threads", plan.threads},
+                                    {"threads", plan.target.threads},
                                     {"transport", transport},
                                     {"batch", plan.batch},
                                     {"microbatches", plan.microbatches},
-                                    {"optimizer", plan.optimizer},
+                                    {"optimizer", spell(plan.optimizer)},
                                     {"parameters", elements},
                                     {"arena_bytes", program_.largestArena()},
                                     {"first_step", first_ + 1},

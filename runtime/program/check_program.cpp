@@ -111,9 +111,9 @@ void Checker::checkPlan(const Path &path) const {
         "is {}, which {} data-parallel ranks x {} microbatches do not divide",
         plan.batch, plan.axisSize("dp"), plan.microbatches));
   checkLaunch(path["launch"]);
-  if (plan.target != "cpu")
-    path["target"].fail("is '" + plan.target +
-                        "', and this runtime has only cpu");
+  if (plan.target.name != "cpu")
+    path["target"]["name"].fail("is '" + plan.target.name +
+                                "', and this runtime has only cpu");
 }
 
 void Checker::checkLaunch(const Path &path) const {

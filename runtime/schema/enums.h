@@ -37,4 +37,21 @@ template <typename E> std::string listWords() {
 
 } // namespace ppopt::schema
 
+/// PPOPT_WORDS((a, b)) is "a", "b".
+#define PPOPT_WORDS(LIST) PPOPT_WORDS_OF LIST
+#define PPOPT_WORDS_OF(...)                                                    \
+  PPOPT_SIXTH(__VA_ARGS__, PPOPT_WORDS_5, PPOPT_WORDS_4, PPOPT_WORDS_3,        \
+              PPOPT_WORDS_2, PPOPT_WORDS_1)                                    \
+  (__VA_ARGS__)
+#define PPOPT_SIXTH(A, B, C, D, E, CHOSEN, ...) CHOSEN
+#define PPOPT_WORDS_1(A) #A
+#define PPOPT_WORDS_2(A, B) #A, #B
+#define PPOPT_WORDS_3(A, B, C) #A, #B, #C
+#define PPOPT_WORDS_4(A, B, C, D) #A, #B, #C, #D
+#define PPOPT_WORDS_5(A, B, C, D, E) #A, #B, #C, #D, #E
+
+/// PPOPT_UNWRAP((a, b)) is a, b.
+#define PPOPT_UNWRAP(LIST) PPOPT_UNWRAP_OF LIST
+#define PPOPT_UNWRAP_OF(...) __VA_ARGS__
+
 #endif // PPOPT_RUNTIME_SCHEMA_ENUMS_H

@@ -13,15 +13,13 @@
 
 namespace ppopt::schema {
 
-enum class Launch { ranks, local };
-template <> struct Words<Launch> {
-  static constexpr const char *words[] = {"ranks", "local"};
-};
-
-enum class Tied { sum, owner };
-template <> struct Words<Tied> {
-  static constexpr const char *words[] = {"sum", "owner"};
-};
+// The enumeration of each choice (plan_options.def).
+#define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, ...)                          \
+  enum class TYPE { PPOPT_UNWRAP(WORDS) };                                     \
+  template <> struct Words<TYPE> {                                             \
+    static constexpr const char *words[] = {PPOPT_WORDS(WORDS)};               \
+  };
+#include "schema/plan_options.def"
 
 struct MeshAxis {
   static constexpr const char *title = "Axis";
@@ -34,21 +32,32 @@ struct MeshAxis {
   }
 };
 
+/// What compiled code needs of a machine.
+struct Target {
+  static constexpr const char *title = "Target";
+  std::string name;
+  int64_t threads = 1; ///< per rank
+  std::string cpu;
+  std::vector<std::string> features; ///< "+avx512f", "-amx-tile"
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("name", self.name, "the kind of device that ranks run on: `cpu`");
+    f("threads", self.threads, "per rank", Limits{1, 1 << 16});
+    f("cpu", self.cpu, "the processor, as LLVM names it");
+    f("features", self.features, "its features, such as `+avx512f`");
+  }
+};
+
 struct Plan {
   static constexpr const char *title = "Plan";
   std::vector<MeshAxis> mesh; ///< major to minor
   int64_t batch = 1;          ///< rows of the global batch
   int64_t microbatches = 1;
   std::string schedule;
-  Launch launch = Launch::ranks;
-  Tied tied = Tied::sum;
-  std::string recompute;
-  std::string precision;
-  std::string optimizer;
-  std::string target;
-  int64_t threads = 1; ///< per rank
-  std::string cpu;
-  std::vector<std::string> features; ///< "+avx512f", "-amx-tile"
+#define PLAN_CHOICE(FIELD, TYPE, DEFAULT, ...) TYPE FIELD = TYPE::DEFAULT;
+#define PLAN_SWITCH(FIELD, ...) bool FIELD = false;
+#include "schema/plan_options.def"
+  Target target;
 
   /// Returns the product of the mesh's sizes; 1 if the launch is local.
   int64_t ranks() const;
@@ -66,20 +75,13 @@ struct Plan {
     f("microbatches", self.microbatches, "per rank and step",
       Limits{1, mostRanks});
     f("schedule", self.schedule, "its name, or `table`");
-    f("launch", self.launch,
-      "`ranks`: by mpirun or as threads; `local`: one process that runs the "
-      "actions of `local`");
-    f("tied", self.tied,
-      "`sum`: all copies of a parameter are equal between steps; `owner`: all "
-      "but the owner's are out of date until they are sent again, at the start "
-      "of a step or an evaluation batch");
-    f("recompute", self.recompute, "what the backward computes again");
-    f("precision", self.precision, "`model` or `bf16`");
-    f("optimizer", self.optimizer, "`sgd`, `momentum`, `adam`, `adamw`, …");
-    f("target", self.target, "the device that ranks run on");
-    f("threads", self.threads, "per rank", Limits{1, 1 << 16});
-    f("cpu", self.cpu, "the processor, as LLVM names it");
-    f("features", self.features, "its features, such as `+avx512f`");
+#define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, LATER, PLACEHOLDER,     \
+                    FALLBACK, HELP, MEANING)                                   \
+  f(#FIELD, self.FIELD, MEANING);
+#define PLAN_SWITCH(FIELD, NAME, FLAG, HELP, MEANING)                          \
+  f.optional(#FIELD, self.FIELD, MEANING);
+#include "schema/plan_options.def"
+    f("target", self.target, "what it is compiled for");
   }
 };
 

@@ -7,7 +7,7 @@
 // CHECK: pp.task collect @p0_C_b0(%[[ONE:.*]]: tensor<64xf32> {pp.role = #pp.role<received, "b0_from_1">}, %[[SUM:[^:]*]]: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) ->
 // CHECK-NEXT: %[[D:.*]] = pp.accumulate %[[SUM]], %[[ONE]]
 // CHECK-NEXT: pp.return %[[D]]
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.transfer @b0_from_1 "b0" from 1 to 0 stage 1 to 0 {step} : tensor<64xf32>
 pp.transfer @b0_from_2 "b0" from 2 to 0 stage 2 to 0 {step} : tensor<64xf32>
 pp.task collect @p0_C_b0(%a: tensor<64xf32> {pp.role = #pp.role<received, "b0_from_1">}, %d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}, %b: tensor<64xf32> {pp.role = #pp.role<received, "b0_from_2">})

@@ -9,7 +9,7 @@
 // CHECK: %[[PARTS:.*]] = pp.constant dense<4.000000e+00>
 // CHECK: %[[OWN:.*]] = pp.mul %[[COUNT]], %[[PARTS]]
 // CHECK: pp.div %{{.*}}, %[[OWN]]
-pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 1>], batch = 12 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 1>], batch = 12 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.input_decl "targets" {shift = 1 : i64, type = tensor<12xi32>}
 pp.task prologue @p0_P(%t: tensor<3xi32> {pp.role = #pp.role<input, "targets">}, %g: tensor<f32> {pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">}) {
   %0 = pp.count %t {ignore_index = -1 : i64} : tensor<3xi32> to tensor<f32>

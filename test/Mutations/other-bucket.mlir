@@ -6,7 +6,7 @@
 // CHECK: pp.run @B microbatch 0 (<grads, "b1">, <grads, "b1"> + 256)
 // CHECK-NEXT: pp.run @B microbatch 1 (<grads, "b1">, <grads, "b1"> + 256)
 // CHECK-NEXT: pp.run @N microbatch 0 (<grads, "b0">)
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.bucket @b2 {params = ["e"], offsets = array<i64: 0>, elements = 128 : i64, type = f32, decayed = false, places = array<i64: 1>}
 pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true}
 pp.bucket @b1 {params = ["d", "c"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = false}

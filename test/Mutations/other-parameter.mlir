@@ -6,7 +6,7 @@
 // CHECK: pp.run @F microbatch 0 (<params, "b0"> + 256, <params, "b0"> + 256, <params, "b0"> + 512)
 // CHECK-NEXT: pp.run @F microbatch 1 (<params, "b0"> + 256, <params, "b0"> + 256, <params, "b0"> + 512)
 // CHECK-NEXT: pp.run @G microbatch 0 (<params, "b0">, <params, "b0"> + 256)
-pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.bucket @b0 {params = ["v", "w", "b"], offsets = array<i64: 0, 64, 128>, elements = 192 : i64, type = f32, decayed = true}
 pp.task forward stage 0 @F(%v: tensor<40xf32> {pp.role = #pp.role<param, "v">}, %w: tensor<40xf32> {pp.role = #pp.role<param, "w">}, %b: tensor<8xf32> {pp.role = #pp.role<param, "b">}) {
   pp.return

@@ -9,7 +9,7 @@
 // CHECK: %[[LESS:.*]] = pp.mul %[[X]], %[[PART]]
 // CHECK: pp.accumulate %[[D]], %[[LESS]]
 // CHECK-NOT: pp.mul
-pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 1>], batch = 12 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 1>], batch = 12 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.task backward stage 0 @s0_B(%d: tensor<4xf32> {pp.role = #pp.role<grad, "w">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">})
     -> (tensor<4xf32> {pp.role = #pp.role<grad, "w">}, tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
   %0 = pp.constant dense<3.0> : tensor<4xf32>

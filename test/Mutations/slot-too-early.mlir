@@ -13,7 +13,7 @@
 // CHECK-NEXT: pp.wait 1
 // CHECK-NEXT: pp.run @s0_B microbatch 0 (slot 1)
 // CHECK-NEXT: pp.run @s0_B microbatch 1 (slot 1)
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.transfer @x0 "s0.h" from 0 to 1 stage 0 to 1 : tensor<40xf32>
 pp.task forward stage 0 @s0_F(%x: tensor<40xf32> {pp.role = #pp.role<param, "w">}, %y: tensor<f32> {pp.role = #pp.role<param, "c">})
     -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.h">}, tensor<f32> {pp.role = #pp.role<saved, "s0.v">}) {

@@ -37,7 +37,7 @@
 // CHECK-NEXT: {"place":1},
 // CHECK-NEXT: {"place":2}],
 // CHECK: "transfers":[{"bytes":128,"from":0,"from_stage":0,"gradient_of":null,"name":"x0","requires_grad":false,"to":1,"to_stage":1,"type":"f32","value":"s0.h"}]
-pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.input_decl "x" {type = tensor<8x8xf32>, shift = 0 : i64}
 pp.input_decl "y" {type = tensor<8x8xf32>, shift = 0 : i64}
 pp.param_decl "v" {type = tensor<3xf32>, init = #pp.init<zeros>, frozen, places = array<i64: 1>}

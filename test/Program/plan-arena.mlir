@@ -14,7 +14,7 @@
 // CHECK-NEXT: pp.region <workspace> at 3136 bytes 128
 // CHECK-NEXT: pp.region <scratch of <grads, "b0">> at 3264 bytes 256
 // CHECK-NEXT: pp.region <scratch of <loss>> at 3520 bytes 64
-pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.input_decl "x" {type = tensor<8x8xf32>, shift = 0 : i64}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "frozen" {type = tensor<3xf32>, init = #pp.init<zeros>, frozen}
@@ -60,7 +60,7 @@ pp.schedule 0 attributes {evaluation, slots = array<i64: 128>} {
 // CHECK-NEXT: pp.region <workspace> at 2176 bytes 0 {place = 1 : i64}
 // CHECK-NEXT: pp.region <scratch of <grads, "b0">> at 2176 bytes 128 {place = 1 : i64}
 // CHECK-NEXT: }
-pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.input_decl "x" {type = tensor<8x8xf32>, shift = 0 : i64}
 pp.input_decl "y" {type = tensor<8x8xf32>, shift = 0 : i64}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 1>}
@@ -89,7 +89,7 @@ pp.schedule 1 attributes {slots = array<i64: 64, 128>} {
 // CHECK-NEXT: pp.region <scratch of <grads, "b1">> at {{[0-9]+}} bytes 64{{$}}
 // CHECK-NEXT: pp.region <scratch of <grads, "b0">> at [[TEMPS]] bytes 256 {pp.overlaid}
 // CHECK-NEXT: pp.region <scratch of <grads, "b2">> at {{[0-9]+}} bytes 2048{{$}}
-pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "a" {type = tensor<100xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0>}
 pp.param_decl "b" {type = tensor<32xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0>}
 pp.param_decl "c" {type = tensor<1024xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0>}

@@ -92,7 +92,7 @@ static void checkReport(Compilation &compilation,
   require(succeeded(mlir::pp::addMemory(compilation.getModule(), report)),
           "the plan's memory can't be told");
   printReport(plan, report, nulls());
-  if (plan.launch == "ranks") {
+  if (plan.launch == ppopt::schema::Launch::ranks) {
     schedule::writePage(makePage(plan, report));
     schedule::writeTrace(report.timeline, report.graph, {1, report.edgeNames});
   }

@@ -65,7 +65,7 @@ void score(const std::vector<std::string> &arguments) {
     throw std::runtime_error("refused: " + document.refused);
   ppopt_rank rank(*document.program, ppopt_generation_tasks,
                   /*transport=*/nullptr,
-                  {static_cast<int>(document.program->plan.threads)});
+                  {static_cast<int>(document.program->plan.target.threads)});
   ppopt::train::InitialParameters(*document.program, arguments[5])
       .load(rank.parameters);
   size_t rows = std::stoul(arguments[3]), positions = std::stoul(arguments[4]);

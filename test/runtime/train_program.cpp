@@ -71,7 +71,7 @@ int main(int argc, char **argv) {
       cut ? next_token_pipeline::program(dp, microbatches, local)
           : next_token::program(dp, microbatches, optimizer);
   if (!feature.empty())
-    program["plan"]["features"] = {feature};
+    program["plan"]["target"]["features"] = {feature};
   if (!patch.empty())
     program = program.patch(nlohmann::json::parse(patch));
   std::string text = program.dump();

@@ -8,9 +8,10 @@ using namespace llvm;
 using namespace ppopt;
 using mlir::pp::Phase;
 using mlir::pp::PlanOptions;
+using mlir::pp::Recompute;
 
 /// From the least computation to the least memory.
-static constexpr StringRef choices[] = {"cheap", "layer"};
+static constexpr Recompute choices[] = {Recompute::cheap, Recompute::layer};
 
 void ppopt::chooseRecompute(Compilation &compilation,
                             const Arguments &arguments, PlanOptions &plan,
@@ -18,24 +19,25 @@ void ppopt::chooseRecompute(Compilation &compilation,
   if (!plan.deviceMemory || arguments.has("recompute"))
     return;
   std::string refused, reasonBefore;
-  for (StringRef choice : choices) {
-    plan.recompute = choice.str();
+  for (Recompute choice : choices) {
+    StringRef word = schema::spell(choice);
+    plan.recompute = choice;
     PlanOptions with = plan;
     chooseSchedule(compilation, with, nulls());
     std::string reason;
     if (compilation.tryPlan(with, Phase::Kernels, &reason)) {
       if (!refused.empty())
         notes << plan.source << ": note: --device-memory takes --recompute "
-              << choice << refused << "\n";
+              << word << refused << "\n";
       break;
     }
     // An error that does not depend on the choice is not about memory.
     if (reason == reasonBefore) {
-      plan.recompute = choices[0].str();
+      plan.recompute = choices[0];
       break;
     }
     reasonBefore = reason;
-    refused += ("; with " + choice + ", " + reason).str();
+    refused += ("; with " + word + ", " + reason).str();
     if (choice == choices[std::size(choices) - 1])
       notes << plan.source << ": note: no --recompute fits" << refused << "\n";
   }

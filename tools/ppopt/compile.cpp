@@ -127,8 +127,9 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
   for (auto [part, stem, prefix] :
        {std::make_tuple(module, "training", ""),
         std::make_tuple(*generator, "generation", "generation.")}) {
-    auto written = mlir::pp::writeObjects(part, plan->cpu, plan->features,
-                                          folder.path(stem), prefix);
+    auto written =
+        mlir::pp::writeObjects(part, plan->target.cpu, plan->target.features,
+                               folder.path(stem), prefix);
     if (failed(written))
       return 1;
     paths.append(*written);

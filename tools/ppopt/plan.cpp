@@ -10,9 +10,8 @@
 #include "write_file.h"
 
 #include "ppopt/Program/Program.h"
-#include "schema/write.h"
 #include "ppopt/Report/Trace.h"
-
+#include "schema/write.h"
 
 using namespace llvm;
 using namespace ppopt;
@@ -72,7 +71,7 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
   if (failed(plan))
     return kUsage;
   for (StringRef flag : {"html", "trace", "emit"})
-    if (plan->launch == "local" && arguments.has(flag))
+    if (plan->launch == ppopt::schema::Launch::local && arguments.has(flag))
       return failUsage(planCommand,
                        "--" + flag +
                            " shows the schedules of ranks, and --launch "

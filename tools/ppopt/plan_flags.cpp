@@ -24,23 +24,23 @@ using namespace ppopt;
 // The values that flags take, and planned values that this version rejects.
 static constexpr StringRef axes[] = {"dp", "pp"};
 static constexpr StringRef laterAxes[] = {"tp", "cp", "ep"};
-static constexpr StringRef launches[] = {"ranks", "local"};
-static constexpr StringRef ties[] = {"sum", "owner"};
 static constexpr StringRef zeroStages[] = {"0"};
 static constexpr StringRef laterZeroStages[] = {"1", "2", "3"};
 static constexpr StringRef none[] = {"none"};
 static constexpr StringRef laterShards[] = {"parameters", "gradients",
                                             "optimizer"};
-static constexpr StringRef recomputes[] = {"none", "cheap", "layer"};
-static constexpr StringRef laterRecompute[] = {"full", "attention"};
-static constexpr StringRef precisions[] = {"model", "bf16"};
-static constexpr StringRef laterPrecisions[] = {"f32", "f16", "fp8"};
-static constexpr StringRef optimizers[] = {"sgd", "adam", "adamw"};
 static constexpr StringRef syncs[] = {"step"};
 static constexpr StringRef laterSyncs[] = {"async", "stale", "local"};
 static constexpr StringRef targets[] = {"cpu"};
 static constexpr StringRef laterTargets[] = {"cuda"};
 static constexpr StringRef unlimited[] = {"unlimited"};
+
+// The words of each choice of plan_options.def, and its planned words.
+#define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, LATER, ...)             \
+  static constexpr StringRef FIELD##Words[] = {PPOPT_WORDS(WORDS)};            \
+  static constexpr std::initializer_list<StringRef> FIELD##Later = {           \
+      PPOPT_UNWRAP(LATER)};
+#include "schema/plan_options.def"
 
 static constexpr Flag planFlags[] = {
     {"mesh", ValueKind::Mesh, "dp=D,pp=P", "dp=1",
@@ -51,9 +51,6 @@ static constexpr Flag planFlags[] = {
      "rows of the global batch; overrides the model's"},
     {"microbatches", ValueKind::Count, "N", "1",
      "microbatches per rank and step; gradients accumulate over them"},
-    {"optimizer", ValueKind::Choice, "NAME", "adamw", "optimizer", optimizers},
-    {"nesterov", ValueKind::Switch, "", "",
-     "use Nesterov momentum, with --optimizer sgd"},
     {"threads", ValueKind::Count, "N", "",
      "threads per rank (default: this machine's cores divided by the ranks)"},
     {"cpu", ValueKind::Text, "NAME", "native",
@@ -67,30 +64,24 @@ static constexpr Flag planFlags[] = {
      "fastest in simulation), or a table in PyTorch's format"},
     {"chunks", ValueKind::Count, "N", "",
      "stages per place (default: as the schedule requires)"},
-    {"launch", ValueKind::Choice, "HOW", "ranks",
-     "ranks: one rank per place and data-parallel replica; local: one process "
-     "that executes all places in program order",
-     launches},
-    {"tied", ValueKind::Choice, "HOW", "sum",
-     "update of a parameter that several places use; sum: each place updates a "
-     "copy with the sum of all gradients; owner: the first place updates it "
-     "and lends it to the others",
-     ties},
+#define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, LATER, PLACEHOLDER,     \
+                    FALLBACK, HELP, MEANING)                                   \
+  {FLAG,                                                                       \
+   ValueKind::Choice,                                                          \
+   PLACEHOLDER,                                                                \
+   FALLBACK,                                                                   \
+   HELP,                                                                       \
+   FIELD##Words,                                                               \
+   ArrayRef<StringRef>(FIELD##Later)},
+#define PLAN_SWITCH(FIELD, NAME, FLAG, HELP, MEANING)                          \
+  {FLAG, ValueKind::Switch, "", "", HELP},
+#include "schema/plan_options.def"
     {"zero", ValueKind::Choice, "STAGE", "0",
      "ZeRO stage: the state that is sharded over data-parallel ranks; 0: "
      "nothing",
      zeroStages, laterZeroStages},
     {"shard", ValueKind::Choice, "WHAT", "none", "tensors to shard", none,
      laterShards},
-    {"recompute", ValueKind::Choice, "WHAT", "",
-     "activations to recompute in the backward: none, cheap (those that need "
-     "no matmul), layer (all but the results of layers); default: cheap, or "
-     "with --device-memory the first of cheap and layer that fits",
-     recomputes, laterRecompute},
-    {"precision", ValueKind::Choice, "NAME", "model",
-     "types of the computation: model for those of the model, or bf16 for "
-     "matmuls and attention of an f32 model",
-     precisions, laterPrecisions},
     {"sync", ValueKind::Choice, "WHEN", "step",
      "when to sum gradients over ranks", syncs, laterSyncs},
     {"device-memory", ValueKind::Bytes, "BYTES", "unlimited",
@@ -121,8 +112,8 @@ ArrayRef<Flag> ppopt::getPlanFlags() { return planFlags; }
 static std::string setCpu(StringRef name, mlir::pp::PlanOptions &plan) {
   if (name == "native") {
     mlir::pp::HostCpu host = mlir::pp::getHostCpu();
-    plan.cpu = host.name;
-    plan.features = host.features;
+    plan.target.cpu = host.name;
+    plan.target.features = host.features;
     return "";
   }
   InitializeNativeTarget();
@@ -144,7 +135,7 @@ static std::string setCpu(StringRef name, mlir::pp::PlanOptions &plan) {
                                                   : "; 'native' is this one"))
         .str();
   }
-  plan.cpu = name.str();
+  plan.target.cpu = name.str();
   return "";
 }
 
@@ -156,10 +147,21 @@ static bool hasFastBF16(const mlir::pp::PlanOptions &plan) {
   Triple triple(sys::getDefaultTargetTriple());
   const Target *target = TargetRegistry::lookupTarget(triple, error);
   std::unique_ptr<MCSubtargetInfo> info(
-      target ? target->createMCSubtargetInfo(triple, plan.cpu, plan.features)
+      target ? target->createMCSubtargetInfo(triple, plan.target.cpu,
+                                             plan.target.features)
              : nullptr);
   return info && (info->checkFeatures("+avx512bf16") ||
                   info->checkFeatures("+amx-bf16"));
+}
+
+/// Sets the options of plan_options.def. The parser allows only their words.
+static void setChoices(const Arguments &arguments,
+                       mlir::pp::PlanChoices &choices) {
+#define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, ...)                    \
+  if (StringRef word = arguments.get(FLAG); !word.empty())                     \
+    choices.FIELD = *mlir::pp::parseChoice<schema::TYPE>(word);
+#define PLAN_SWITCH(FIELD, NAME, FLAG, ...) choices.FIELD = arguments.has(FLAG);
+#include "schema/plan_options.def"
 }
 
 FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
@@ -180,15 +182,12 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
   std::string wrong = setSchedule(arguments, plan);
   if (!wrong.empty())
     return reject(wrong);
-  plan.launch = arguments.get("launch").str();
-  if (plan.launch == "local" && plan.getAxisSize("dp") > 1)
+  setChoices(arguments, plan);
+  if (plan.launch == schema::Launch::local && plan.getAxisSize("dp") > 1)
     return reject("--launch local is one process without data-parallel ranks; "
                   "leave dp=" +
                   Twine(plan.getAxisSize("dp")) +
                   " out of --mesh, or --launch local");
-  plan.tied = arguments.get("tied").str();
-  if (arguments.has("recompute"))
-    plan.recompute = arguments.get("recompute").str();
   plan.deviceMemory = arguments.getBytes("device-memory");
   plan.blockBytes = arguments.getBytes("block-bytes");
   if (arguments.has("batch"))
@@ -209,13 +208,10 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
                   " data-parallel ranks times " + Twine(plan.microbatches) +
                   " microbatches; the next that does is " +
                   Twine((*plan.batch / tiles + 1) * tiles));
-  plan.optimizer = arguments.get("optimizer").str();
-  plan.precision = arguments.get("precision").str();
-  plan.nesterov = arguments.has("nesterov");
-  if (plan.nesterov && plan.optimizer != "sgd")
-    return reject("--nesterov goes with --optimizer sgd, not " +
-                  plan.optimizer);
-  plan.target = arguments.get("target").str();
+  if (plan.nesterov && plan.optimizer != schema::Optimizer::sgd)
+    return reject(Twine("--nesterov goes with --optimizer sgd, not ") +
+                  schema::spell(plan.optimizer));
+  plan.target.name = arguments.get("target").str();
   plan.thresholds = arguments.get("threshold").str();
   wrong = mlir::pp::checkThresholds(plan.thresholds);
   if (!wrong.empty())
@@ -223,19 +219,19 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
 
   // Ranks of one machine share its cores.
   int64_t cores = std::max(1u, hardware_concurrency().compute_thread_count());
-  plan.threads = arguments.has("threads")
-                     ? arguments.getInteger("threads")
-                     : std::max<int64_t>(1, cores / plan.getProcesses());
-  if (plan.threads > 1024)
-    return reject("--threads: at most 1024, not " + Twine(plan.threads));
+  plan.target.threads = arguments.has("threads")
+                            ? arguments.getInteger("threads")
+                            : std::max<int64_t>(1, cores / plan.getProcesses());
+  if (plan.target.threads > 1024)
+    return reject("--threads: at most 1024, not " + Twine(plan.target.threads));
 
   wrong = setCpu(arguments.get("cpu"), plan);
   if (!wrong.empty())
     return reject("--cpu: " + wrong);
-  if (plan.precision == "bf16" && !hasFastBF16(plan))
+  if (plan.precision == schema::Precision::bf16 && !hasFastBF16(plan))
     errs() << "ppopt " << command.name
            << ": warning: --precision bf16 will be slower than f32 on "
-           << plan.cpu
+           << plan.target.cpu
            << ", which has neither AMX-BF16 nor AVX512-BF16; leave it out, or "
               "name the processor that the program will run on with --cpu\n";
 

@@ -43,10 +43,10 @@ std::string ppopt::describePlan(const PlanOptions &plan,
     out << axis.name << "=" << axis.size << " ";
   text.pop_back();
   out << ", batch " << report.batch << ", microbatches " << plan.microbatches
-      << ", " << plan.schedule << ", recompute " << plan.recompute << ", "
-      << plan.optimizer
-      << (plan.precision == "model" ? "" : ", " + plan.precision)
-      << ", threads " << plan.threads << ", " << plan.cpu;
+      << ", " << plan.schedule << ", recompute "
+      << schema::spell(plan.recompute) << ", " << schema::spell(plan.optimizer)
+      << (plan.precision == schema::Precision::model ? "" : ", bf16")
+      << ", threads " << plan.target.threads << ", " << plan.target.cpu;
   return text;
 }
 
@@ -257,7 +257,7 @@ void ppopt::printReport(const PlanOptions &plan, const PlanReport &report,
     printLoans(report, out);
   }
   printMemory(report, out);
-  bool isLocal = plan.launch == "local";
+  bool isLocal = plan.launch == schema::Launch::local;
   printWork(report, isLocal, out);
   if (isLocal)
     return;

@@ -9,7 +9,7 @@ namespace mlir::pp {
 
 /// Returns the names of an optimizer's states, each as large as the parameters:
 /// m and v for adam and adamw, momentum for sgd.
-SmallVector<StringRef> getOptimizerStates(StringRef optimizer);
+SmallVector<StringRef> getOptimizerStates(Optimizer optimizer);
 
 /// Returns the element type of a bucket's gradients, which are sums over
 /// microbatches and ranks: f32 if the parameters are bf16.

@@ -4,6 +4,7 @@
 #define PPOPT_PROGRAM_PLANOPTIONS_H
 
 #include "mlir/Support/LLVM.h"
+#include "ppopt/Dialect/PP/PlanChoices.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
@@ -18,7 +19,7 @@ struct MeshAxis {
 
 /// The user's decisions about a plan, each valid by itself. Passes check
 /// whether they fit the model.
-struct PlanOptions {
+struct PlanOptions : PlanChoices {
   /// Major to minor. Always has an axis "dp".
   SmallVector<MeshAxis> mesh = {{"dp", 1}};
   int64_t microbatches = 1;
@@ -32,22 +33,19 @@ struct PlanOptions {
   /// The place of each piece that the model is cut into; empty: as marked in
   /// the model, or one per place.
   SmallVector<int64_t> stagePlaces;
-  std::string launch = "ranks";    ///< ranks, local
-  std::string tied = "sum";        ///< sum, owner
-  std::string recompute = "cheap"; ///< none, cheap, layer
-  std::string precision = "model"; ///< model, bf16
   /// Intermediate values of tasks that take more bytes are computed one block
   /// of rows at a time; unset: never.
   std::optional<int64_t> blockBytes = int64_t(64) << 20;
   /// Bytes of memory per rank; unset: no limit.
   std::optional<int64_t> deviceMemory;
-  std::string optimizer = "adamw"; ///< sgd, adam, adamw
-  bool nesterov = false;           ///< with sgd only
-  std::string target = "cpu";
-  int64_t threads = 1; ///< per rank
-  /// As LLVM names them; never "native".
-  std::string cpu;
-  std::string features; ///< "+avx2,-avx512f,…"
+  /// What code is compiled for.
+  struct Target {
+    std::string name = "cpu";
+    int64_t threads = 1; ///< per rank
+    /// As LLVM names them; never "native".
+    std::string cpu;
+    std::string features; ///< "+avx2,-avx512f,…"
+  } target;
   /// Test only: thresholds, as in "kernel-ops=1" (Analysis/Thresholds.def).
   std::string thresholds;
   /// Compile the program that generates, instead of the one that trains.
@@ -66,7 +64,9 @@ struct PlanOptions {
   /// Returns the number of ranks: the product of the mesh's sizes.
   int64_t getRanks() const;
   /// Returns the number of processes: the ranks, or one with launch local.
-  int64_t getProcesses() const { return launch == "local" ? 1 : getRanks(); }
+  int64_t getProcesses() const {
+    return launch == Launch::local ? 1 : getRanks();
+  }
 };
 
 } // namespace mlir::pp

@@ -393,7 +393,7 @@ struct BufferizeTasksPass : pp::impl::BufferizeTasksBase<BufferizeTasksPass> {
   void runOnOperation() override {
     int64_t threads = 1;
     for (auto plan : getOperation().getOps<PlanOp>())
-      threads = plan.getThreads();
+      threads = plan.getTarget().getThreads();
     auto dying = findDyingArguments(getOperation());
     for (auto task : getOperation().getOps<TaskOp>()) {
       TaskBufferizer bufferizer(task, threads, dying[task]);

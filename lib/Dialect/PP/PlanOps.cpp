@@ -15,31 +15,66 @@ int64_t PlanOp::getAxisSize(StringRef axis) {
   return 1;
 }
 
-static LogicalResult verifyWord(PlanOp plan, StringRef name, StringRef word,
-                                ArrayRef<StringRef> words) {
-  if (llvm::is_contained(words, word))
-    return success();
-  return plan.emitOpError(name)
-         << " is '" << word << "', not one of " << llvm::join(words, ", ");
+PlanChoices PlanOp::getChoices() {
+  PlanChoices choices;
+#define PLAN_CHOICE(FIELD, TYPE, ...)                                          \
+  if (auto word = (*this)->getAttrOfType<StringAttr>(#FIELD))                  \
+    choices.FIELD = parseChoice<TYPE>(word.getValue()).value_or(choices.FIELD);
+#define PLAN_SWITCH(FIELD, ...) choices.FIELD = (*this)->hasAttr(#FIELD);
+#include "schema/plan_options.def"
+  return choices;
 }
 
-static LogicalResult verifyWords(PlanOp plan) {
-  return success(
-      succeeded(verifyWord(plan, "tied", plan.getTied(), {"sum", "owner"})) &&
-      succeeded(verifyWord(plan, "recompute", plan.getRecompute(),
-                           {"none", "cheap", "layer"})) &&
-      succeeded(verifyWord(plan, "precision", plan.getPrecision(),
-                           {"model", "bf16"})));
+void PlanOp::setChoices(const PlanChoices &choices) {
+  Builder builder(getContext());
+  const PlanChoices defaults;
+  auto set = [&](StringRef name, bool isDefault, Attribute value) {
+    if (isDefault)
+      (*this)->removeAttr(name);
+    else
+      (*this)->setAttr(name, value);
+  };
+#define PLAN_CHOICE(FIELD, ...)                                                \
+  set(#FIELD, choices.FIELD == defaults.FIELD,                                 \
+      builder.getStringAttr(schema::spell(choices.FIELD)));
+#define PLAN_SWITCH(FIELD, ...)                                                \
+  set(#FIELD, !choices.FIELD, builder.getUnitAttr());
+#include "schema/plan_options.def"
+}
+
+template <typename E>
+static LogicalResult verifyChoice(PlanOp plan, NamedAttribute attr) {
+  auto word = dyn_cast<StringAttr>(attr.getValue());
+  if (word && parseChoice<E>(word.getValue()))
+    return success();
+  return plan.emitOpError()
+         << attr.getName().getValue() << " is " << attr.getValue()
+         << ", not one of " << schema::listWords<E>();
+}
+
+/// Verifies an attribute that ODS does not know.
+static LogicalResult verifyOption(PlanOp plan, NamedAttribute attr) {
+  StringRef name = attr.getName().getValue();
+#define PLAN_CHOICE(FIELD, TYPE, ...)                                          \
+  if (name == #FIELD)                                                          \
+    return verifyChoice<TYPE>(plan, attr);
+#define PLAN_SWITCH(FIELD, ...)                                                \
+  if (name == #FIELD)                                                          \
+    return isa<UnitAttr>(attr.getValue())                                      \
+               ? success()                                                     \
+               : plan.emitOpError() << name << " takes no value";
+#include "schema/plan_options.def"
+  if (name.contains('.'))
+    return success(); // of another dialect
+  return plan.emitOpError() << "has no option '" << name << "'";
 }
 
 /// A local launch runs one copy of each place.
 static LogicalResult verifyLaunch(PlanOp plan) {
-  StringRef launch = plan.getLaunch();
-  if (launch != "ranks" && launch != "local")
-    return plan.emitOpError("launch is '")
-           << launch << "', not one of ranks, local";
+  if (plan.getLaunch() != Launch::local)
+    return success();
   for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>())
-    if (launch == "local" && axis.getName() != "pp" && axis.getSize() > 1)
+    if (axis.getName() != "pp" && axis.getSize() > 1)
       return plan.emitOpError("--launch local runs all places in one process, "
                               "each of them once, and the mesh has ")
              << axis.getName() << "=" << axis.getSize() << "; leave "
@@ -57,15 +92,17 @@ LogicalResult PlanOp::verify() {
     if (!names.insert(axis.getName()).second)
       return emitOpError("names mesh axis '") << axis.getName() << "' twice";
   }
-  if (getBatch() < 1 || getMicrobatches() < 1 || getThreads() < 1)
+  if (getBatch() < 1 || getMicrobatches() < 1 || getTarget().getThreads() < 1)
     return emitOpError("batch, microbatches and threads are at least 1");
   if (getBatch() % getBatchTiles() != 0)
     return emitOpError("batch of ")
            << getBatch() << " rows is not divided by dp " << getAxisSize("dp")
            << " x microbatches " << getMicrobatches()
            << "; choose --batch a multiple of " << getBatchTiles();
-  return success(succeeded(verifyLaunch(*this)) &&
-                 succeeded(verifyWords(*this)));
+  for (NamedAttribute attr : (*this)->getDiscardableAttrs())
+    if (failed(verifyOption(*this, attr)))
+      return failure();
+  return verifyLaunch(*this);
 }
 
 LogicalResult BucketOp::verify() {

@@ -20,6 +20,14 @@ namespace {
 
 struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
   using InsertPlanBase::InsertPlanBase;
+  InsertPlan() = default;
+  InsertPlan(const InsertPlan &other) : InsertPlanBase(other) {}
+  InsertPlan(InsertPlanOptions options, const PlanChoices &choices)
+      : InsertPlanBase(std::move(options)) {
+#define PLAN_CHOICE(FIELD, ...) FIELD = schema::spell(choices.FIELD);
+#define PLAN_SWITCH(FIELD, ...) FIELD = choices.FIELD;
+#include "schema/plan_options.def"
+  }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -42,15 +50,20 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
     FailureOr<ArrayAttr> axes = parseMesh(builder, entry->getLoc());
     if (failed(axes))
       return signalPassFailure();
+    FailureOr<PlanChoices> choices = parseChoices(entry->getLoc());
+    if (failed(choices))
+      return signalPassFailure();
     // The verifier after this pass checks that the batch can be divided.
     PlanOp::create(
         builder, entry->getLoc(), *axes, input.getDimSize(0), microbatches,
-        schedule, optimizer, nesterov, target, threads, cpu, features, launch,
-        tied, recompute, precision, getText(builder, table),
+        schedule,
+        TargetAttr::get(&getContext(), target, threads, cpu, features),
+        getText(builder, table),
         stagePlaces.empty() ? DenseI64ArrayAttr()
                             : builder.getDenseI64ArrayAttr(stagePlaces),
-        deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr());
-    if (recompute != "layer")
+        deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr())
+        .setChoices(*choices);
+    if (choices->recompute != Recompute::layer)
       dropCheckpoints(module);
   }
 
@@ -62,6 +75,35 @@ private:
       mark.erase();
     });
   }
+
+  /// Reads the options of plan_options.def.
+  FailureOr<PlanChoices> parseChoices(Location loc) {
+    PlanChoices choices;
+    auto parse = [&](auto &choice, StringRef flag, StringRef word) {
+      using E = std::decay_t<decltype(choice)>;
+      std::optional<E> parsed = parseChoice<E>(word);
+      if (!parsed)
+        return LogicalResult(emitError(loc)
+                             << flag << " is '" << word << "', not one of "
+                             << schema::listWords<E>());
+      choice = *parsed;
+      return success();
+    };
+#define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, ...)                    \
+  if (failed(parse(choices.FIELD, FLAG, FIELD)))                               \
+    return failure();
+#define PLAN_SWITCH(FIELD, ...) choices.FIELD = FIELD;
+#include "schema/plan_options.def"
+    return choices;
+  }
+
+#define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, LATER, PLACEHOLDER,     \
+                    FALLBACK, HELP, MEANING)                                   \
+  Option<std::string> FIELD{*this, FLAG, llvm::cl::desc(HELP),                 \
+                            llvm::cl::init(schema::spell(TYPE::DEFAULT))};
+#define PLAN_SWITCH(FIELD, NAME, FLAG, HELP, MEANING)                          \
+  Option<bool> FIELD{*this, FLAG, llvm::cl::desc(HELP), llvm::cl::init(false)};
+#include "schema/plan_options.def"
 
   static StringAttr getText(Builder &builder, StringRef text) {
     return text.empty() ? StringAttr() : builder.getStringAttr(text);
@@ -91,3 +133,8 @@ private:
 };
 
 } // namespace
+
+std::unique_ptr<Pass> pp::createInsertPlan(InsertPlanOptions options,
+                                           const PlanChoices &choices) {
+  return std::make_unique<InsertPlan>(std::move(options), choices);
+}

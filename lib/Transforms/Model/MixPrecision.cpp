@@ -218,7 +218,7 @@ struct MixPrecision : pp::impl::MixPrecisionBase<MixPrecision> {
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(entry) || failed(plan))
       return signalPassFailure();
-    if (plan->getPrecision() != "bf16")
+    if (plan->getPrecision() != Precision::bf16)
       return;
     PrecisionMixer mixer(&getContext());
     if (failed(mixer.run(*entry)))

@@ -29,7 +29,7 @@ class CrossingFinder {
 public:
   CrossingFinder(EntryParts &parts, PlanOp plan, const SharedValues &shared,
                  const DenseSet<Value> &marked)
-      : parts(parts), recompute(getRecompute(plan)), shared(shared),
+      : parts(parts), recompute(plan.getRecompute()), shared(shared),
         marked(marked) {
     crossings.backwards.resize(parts.stages.size());
   }

@@ -168,7 +168,8 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
         builder.getStrArrayAttr(bucket.params), bucket.offsets,
         llvm::alignTo(bucket.elements, padding), bucket.type, bucket.decayed,
         bucket.places,
-        /*borrowed=*/plan.getTied() == "owner" && bucket.places.size() > 1));
+        /*borrowed=*/plan.getTied() == Tied::owner &&
+            bucket.places.size() > 1));
   };
   for (StringRef name : orderByReadiness(getOperation())) {
     ParamDeclOp param = declared.lookup(name);

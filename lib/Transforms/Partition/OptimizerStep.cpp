@@ -187,9 +187,10 @@ void pp::buildUpdateTask(PlanOp plan, int64_t place, BucketOp bucket,
   TaskBuilder task(builder, name, TaskKind::Update, TaskOp::kNoStage, place,
                    bucket.getLoc());
   StepBuilder step(task, bucket);
-  if (plan.getOptimizer() == "sgd")
+  if (plan.getOptimizer() == Optimizer::sgd)
     buildSgd(step, bucket, plan.getNesterov());
   else
-    buildAdam(step, bucket, /*isDecoupled=*/plan.getOptimizer() == "adamw");
+    buildAdam(step, bucket,
+              /*isDecoupled=*/plan.getOptimizer() == Optimizer::adamw);
   task.finish();
 }

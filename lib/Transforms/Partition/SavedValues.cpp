@@ -7,17 +7,9 @@
 #include "ppopt/Analysis/Cost.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace mlir::pp;
-
-Recompute pp::getRecompute(PlanOp plan) {
-  return llvm::StringSwitch<Recompute>(plan.getRecompute())
-      .Case("none", Recompute::None)
-      .Case("layer", Recompute::Layer)
-      .Default(Recompute::Cheap);
-}
 
 /// Returns the op of `value` if the backward may compute it again, else null.
 static Operation *getOp(Value value, const ValueSources &sources) {
@@ -72,7 +64,7 @@ private:
       return it->second;
     Operation *op = getOp(value, sources);
     bool result = op && mayComputeAgain(op, sources) &&
-                  (recompute == Recompute::None ? isFree(op) : isCheap(op)) &&
+                  (recompute == Recompute::none ? isFree(op) : isCheap(op)) &&
                   llvm::all_of(op->getOperands(), [&](Value operand) {
                     return isAvailable(throughPlace(operand), kept);
                   });
@@ -155,7 +147,7 @@ SmallVector<Value> pp::chooseSaved(const llvm::SetVector<Value> &candidates,
                                    Recompute recompute,
                                    const ValueSources &sources) {
   llvm::SetVector<Value> wanted = candidates;
-  if (recompute == Recompute::Layer) {
+  if (recompute == Recompute::layer) {
     wanted.clear();
     DenseSet<Value> seen;
     for (Value value : candidates)

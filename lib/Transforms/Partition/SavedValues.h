@@ -9,14 +9,6 @@
 
 namespace mlir::pp {
 
-/// The values of the forward that a backward computes again.
-enum class Recompute {
-  None,  ///< views and constants: they cost nothing
-  Cheap, ///< cheap ops (isCheap)
-  Layer, ///< everything
-};
-Recompute getRecompute(PlanOp plan);
-
 /// The sources of a backward's values.
 struct ValueSources {
   func::FuncOp entry;

@@ -59,7 +59,7 @@ private:
   CutProblem::Item makeItem(Operation *op);
   int getParam(ParamOp param);
   bool isActive(Value value) const { return active.contains(value); }
-  bool recomputesLayers() { return plan.getRecompute() == "layer"; }
+  bool recomputesLayers() { return plan.getRecompute() == Recompute::layer; }
   double share(double wholeBatch) {
     return wholeBatch / static_cast<double>(plan.getBatchTiles());
   }

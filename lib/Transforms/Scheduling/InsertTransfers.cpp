@@ -246,7 +246,8 @@ struct InsertTransfers : pp::impl::InsertTransfersBase<InsertTransfers> {
     if (failed(plan))
       return signalPassFailure();
     // In a local schedule values are copied instead.
-    if (module.getOps<TransferOp>().empty() || plan->getLaunch() == "local")
+    if (module.getOps<TransferOp>().empty() ||
+        plan->getLaunch() == Launch::local)
       return;
     SlotUses uses(module);
     ppopt::schedule::StageGraph graph = makeStageGraph(module, *plan);

@@ -42,7 +42,7 @@ struct Schedule : pp::impl::ScheduleBase<Schedule> {
     FailureOr<PlanOp> plan = findPlan(module);
     if (failed(plan))
       return signalPassFailure();
-    if (plan->getLaunch() == "local")
+    if (plan->getLaunch() == Launch::local)
       return; // schedule-local orders the runs
     ppopt::schedule::StageGraph graph = makeStageGraph(module, *plan);
     FailureOr<ppopt::schedule::Table> table = makeTable(*plan, graph);

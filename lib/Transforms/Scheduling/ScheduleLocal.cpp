@@ -30,7 +30,7 @@ struct ScheduleLocal : pp::impl::ScheduleLocalBase<ScheduleLocal> {
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(plan))
       return signalPassFailure();
-    if (plan->getLaunch() != "local")
+    if (plan->getLaunch() != Launch::local)
       return;
     sortTasks();
     build(*plan, /*isEvaluation=*/false);

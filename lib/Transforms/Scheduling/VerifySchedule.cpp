@@ -45,7 +45,7 @@ LogicalResult checkPlaces(ArrayRef<ScheduleOp> schedules, PlanOp plan) {
   for (ScheduleOp schedule : schedules) {
     if (schedule.isLocal())
       return schedule.emitOpError("is of all places, and the plan's launch is ")
-             << plan.getLaunch();
+             << schema::spell(plan.getLaunch());
     int64_t place = schedule.getPlace();
     if (place < 0 || place >= places)
       return schedule.emitOpError("is of place ")
@@ -229,7 +229,7 @@ private:
   LogicalResult check(ArrayRef<ScheduleOp> schedules,
                       const ScheduleIndex &index) {
     PlanOp plan = index.plan;
-    bool isLocal = plan.getLaunch() == "local";
+    bool isLocal = plan.getLaunch() == Launch::local;
     if (failed(isLocal ? checkIsLocal(schedules)
                        : checkPlaces(schedules, plan)))
       return failure();

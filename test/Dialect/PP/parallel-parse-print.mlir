@@ -2,7 +2,7 @@
 // RUN: %ppopt opt %s --mlir-print-op-generic | %ppopt opt | FileCheck %s
 
 // CHECK: pp.plan {{.*}}device_memory = 1024 : i64{{.*}}launch = "local"{{.*}}stage_places = array<i64: 0, 1, 1, 0>{{.*}}table = "0F0"
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "table", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "local", table = "0F0", stage_places = array<i64: 0, 1, 1, 0>, device_memory = 1024 : i64}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "table", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local", table = "0F0", stage_places = array<i64: 0, 1, 1, 0>, device_memory = 1024 : i64}
 // CHECK: pp.param_decl "w" {{.*}}places = array<i64: 0, 3>
 pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 3>}
 // CHECK: pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 {requires_grad} : tensor<4x8xf32>

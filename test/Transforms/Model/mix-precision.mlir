@@ -22,7 +22,7 @@
 // CHECK-NEXT: %[[R:.*]] = pp.add %[[X]], %[[YW]] : tensor<4x8xf32>, tensor<4x8xf32>
 // CHECK-NEXT: pp.reduce sum %[[R]] [0, 1] : tensor<4x8xf32>
 // CHECK-NOT: pp.cast
-pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 4 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v4", features = "", precision = "bf16"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 4 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v4", features = "">, precision = "bf16"}
 func.func @mlp(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<8x8xf32>
   %v = pp.param "v" {init = #pp.init<zeros>} : tensor<8x8xf32>
@@ -55,7 +55,7 @@ func.func @mlp(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
 // CHECK-NEXT: pp.matmul %[[TN]], %{{.*}} {transpose_rhs}
 // CHECK: pp.reduce sum %[[T]] [0, 1, 2, 3] : tensor<2x1x4x4xf32>
 // CHECK-NEXT: pp.reduce sum %[[LSE]] [0, 1, 2] : tensor<2x1x4xf32>
-pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v4", features = "", precision = "bf16"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v4", features = "">, precision = "bf16"}
 func.func @attention(%x: tensor<2x1x4x8xf32> {pp.input = "x"}) -> tensor<f32> {
   %n = pp.exp %x : tensor<2x1x4x8xf32>
   %q = pp.slice %n [0, 0, 0, 0] : tensor<2x1x4x8xf32> to tensor<2x1x4x4xf32>
@@ -80,7 +80,7 @@ func.func @attention(%x: tensor<2x1x4x8xf32> {pp.input = "x"}) -> tensor<f32> {
 // CHECK-NEXT: %[[U:.*]] = pp.cast %[[SUM]] : tensor<4x8xf32> to tensor<4x8xbf16>
 // CHECK-NEXT: pp.yield %[[U]] : tensor<4x8xbf16>
 // CHECK: pp.relu %[[ON]] : tensor<4x8xbf16>
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 4 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v4", features = "", precision = "bf16"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 4 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v4", features = "">, precision = "bf16"}
 func.func @marks(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<8x8xf32>
   %b = pp.param "b" {init = #pp.init<zeros>} : tensor<8xf32>
@@ -104,7 +104,7 @@ func.func @marks(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
 // CHECK-LABEL: @written_so(
 // CHECK-NOT: pp.cast
 // CHECK: return
-pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 4 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v4", features = "", precision = "bf16"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 4 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v4", features = "">, precision = "bf16"}
 func.func @written_so(%x: tensor<4x8xbf16> {pp.input = "x"}, %t: tensor<4xi32> {pp.input = "t"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<8x8xbf16>
   %m = pp.matmul %x, %w : tensor<4x8xbf16>, tensor<8x8xbf16>
@@ -119,7 +119,7 @@ func.func @written_so(%x: tensor<4x8xbf16> {pp.input = "x"}, %t: tensor<4xi32> {
 // CHECK-LABEL: @as_written(
 // CHECK-NOT: pp.cast
 // CHECK: return
-pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 4 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v4", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 4 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v4", features = "">}
 func.func @as_written(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<8x8xf32>
   %m = pp.matmul %x, %w : tensor<4x8xf32>, tensor<8x8xf32>
@@ -129,7 +129,7 @@ func.func @as_written(%x: tensor<4x8xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // -----
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 4 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v4", features = "", precision = "bf16"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 4 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v4", features = "">, precision = "bf16"}
 func.func @in_f64(%x: tensor<4x8xf64> {pp.input = "x"}) -> tensor<f64> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<8x8xf64>
   // expected-error @below {{computes in f64, and --precision=bf16 is for models in f32; write the model in f32, or leave --precision out}}

@@ -17,7 +17,7 @@
 // CHECK: pp.task norm on 2 @p2_N(%{{.*}}: tensor<64xf32> {pp.role = #pp.role<grad_range, "[[V]]">}
 // CHECK: pp.task update on 2 @p2_U_[[V]]
 // CHECK-NOT: pp.task
-pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", tied = "owner"}
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, tied = "owner"}
 pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 1, 2>}
 pp.param_decl "v" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 2>}
 pp.task backward stage 0 @s0_B(%a: tensor<40xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">}) {

@@ -63,7 +63,7 @@
 // GRADIENT: error: {{.*}}is of 'tensor<4x4xf32>', but it is the gradient of 'tensor<16xf32>'
 
 !g = tensor<16xf32>
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 4 : i64, microbatches = 2 : i64, schedule = "gpipe", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 4 : i64, microbatches = 2 : i64, schedule = "gpipe", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.input_decl "x" {type = tensor<4x8xf32>, shift = 0 : i64}
 pp.param_decl "w" {type = tensor<16xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "c" {type = !g, init = #pp.init<zeros>, frozen, places = array<i64: 1>}

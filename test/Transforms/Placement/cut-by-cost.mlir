@@ -13,7 +13,7 @@
 // CHECK: pp.copy
 // CHECK-NOT: pp.copy
 // CHECK: pp.place 1 stage 1 -> tensor<f32>
-pp.plan {batch = 512 : i64, cpu = "", features = "", mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], microbatches = 2 : i64, optimizer = "sgd", schedule = "1f1b", target = "cpu", threads = 1 : i64}
+pp.plan {batch = 512 : i64, mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], microbatches = 2 : i64, optimizer = "sgd", schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
 func.func @equal(%x: !x {pp.input = "x"}) -> tensor<f32> {
   %w0 = pp.param "w0" {init = #pp.init<zeros>} : !w
   %w1 = pp.param "w1" {init = #pp.init<zeros>} : !w
@@ -45,7 +45,7 @@ func.func @equal(%x: !x {pp.input = "x"}) -> tensor<f32> {
 // CHECK: pp.place 1 stage 1
 // CHECK-NEXT: pp.matmul
 // CHECK-NEXT: pp.token_loss
-pp.plan {batch = 512 : i64, cpu = "", features = "", mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], microbatches = 2 : i64, optimizer = "sgd", schedule = "1f1b", target = "cpu", threads = 1 : i64}
+pp.plan {batch = 512 : i64, mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], microbatches = 2 : i64, optimizer = "sgd", schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
 func.func @head(%x: !x {pp.input = "x"}, %ids: tensor<512xi32> {pp.input = "ids"}) -> tensor<f32> {
   %w0 = pp.param "w0" {init = #pp.init<zeros>} : !w
   %w1 = pp.param "w1" {init = #pp.init<zeros>} : !w
@@ -72,7 +72,7 @@ func.func @head(%x: !x {pp.input = "x"}, %ids: tensor<512xi32> {pp.input = "ids"
 // CHECK-LABEL: func.func @narrow
 // CHECK: pp.copy %{{.*}} : tensor<512x64xf32>
 // CHECK-NOT: pp.copy
-pp.plan {batch = 512 : i64, cpu = "", features = "", mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], microbatches = 2 : i64, optimizer = "sgd", schedule = "1f1b", target = "cpu", threads = 1 : i64}
+pp.plan {batch = 512 : i64, mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], microbatches = 2 : i64, optimizer = "sgd", schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
 func.func @narrow(%x: !x {pp.input = "x"}) -> tensor<f32> {
   %u0 = pp.param "up0" {init = #pp.init<zeros>} : !up
   %d0 = pp.param "down0" {init = #pp.init<zeros>} : !down
@@ -105,7 +105,7 @@ func.func @narrow(%x: !x {pp.input = "x"}) -> tensor<f32> {
 // CHECK: pp.place 1 stage 2
 // CHECK: pp.copy %{{.*}} from 1 to 0
 // CHECK: pp.place 0 stage 3
-pp.plan {batch = 512 : i64, cpu = "", features = "", mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], microbatches = 2 : i64, optimizer = "sgd", schedule = "zb-v", stage_places = array<i64: 0, 1, 1, 0>, target = "cpu", threads = 1 : i64}
+pp.plan {batch = 512 : i64, mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], microbatches = 2 : i64, optimizer = "sgd", schedule = "zb-v", stage_places = array<i64: 0, 1, 1, 0>, target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
 func.func @chunks(%x: !x {pp.input = "x"}) -> tensor<f32> {
   %w0 = pp.param "w0" {init = #pp.init<zeros>} : !w
   %w1 = pp.param "w1" {init = #pp.init<zeros>} : !w
@@ -128,7 +128,7 @@ func.func @chunks(%x: !x {pp.input = "x"}) -> tensor<f32> {
 // CHECK-LABEL: func.func @frozen
 // CHECK: pp.param "w2" {{.*}}place = 0
 // CHECK: pp.param "w3" {{.*}}place = 1
-pp.plan {batch = 512 : i64, cpu = "", features = "", mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], microbatches = 2 : i64, optimizer = "sgd", schedule = "1f1b", target = "cpu", threads = 1 : i64}
+pp.plan {batch = 512 : i64, mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], microbatches = 2 : i64, optimizer = "sgd", schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
 func.func @frozen(%x: !x {pp.input = "x"}) -> tensor<f32> {
   %w0 = pp.param "w0" {init = #pp.init<zeros>, frozen} : !w
   %w1 = pp.param "w1" {init = #pp.init<zeros>, frozen} : !w
@@ -148,7 +148,7 @@ func.func @frozen(%x: !x {pp.input = "x"}) -> tensor<f32> {
 !w = tensor<256x256xf32>
 
 // Each parameter with its gradient and two states of adam: 1 MiB. Two don't fit on either place.
-pp.plan {batch = 4 : i64, cpu = "", device_memory = 1500000 : i64, features = "", mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], microbatches = 2 : i64, optimizer = "adamw", schedule = "1f1b", target = "cpu", threads = 1 : i64}
+pp.plan {batch = 4 : i64, device_memory = 1500000 : i64, mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], microbatches = 2 : i64, optimizer = "adamw", schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
 // expected-error @below {{can't be cut for --mesh pp=2: no cut fits: in the one that needs least, place 0 has 2.00 MiB of parameters, gradients and optimizer state, and --device-memory allows 1.43 MiB; use more places}}
 func.func @memory(%x: !x {pp.input = "x"}) -> tensor<f32> {
   %w0 = pp.param "w0" {init = #pp.init<zeros>} : !w

@@ -19,7 +19,7 @@
 // CHECK-NEXT: pp.send 3 @x0 microbatch 2 slot 2
 // CHECK-NEXT: pp.wait 3
 // CHECK: pp.schedule 0 attributes {evaluation, slots = array<i64: 192, 64>}
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 3 : i64, microbatches = 3 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 3 : i64, microbatches = 3 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.transfer @x0 "s0.h" from 0 to 1 stage 0 to 1 {requires_grad} : tensor<40xf32>
 pp.transfer @x1 "s1.g" from 1 to 0 stage 1 to 0 {gradient_of = @x0} : tensor<40xf32>
 pp.task forward stage 0 @s0_F(%x: tensor<40xf32> {pp.role = #pp.role<param, "w">}, %y: tensor<f32> {pp.role = #pp.role<param, "c">})

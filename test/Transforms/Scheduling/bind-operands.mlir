@@ -12,7 +12,7 @@
 // CHECK-NEXT: pp.run @F microbatch 1 (<input, "x"> + 64, <params, "b0"> + 128, <param, "frozen">, <step_state> + {{[0-9]+}}, <loss>, slot -1)
 // CHECK-NEXT: pp.run @B microbatch 0 (slot -1, <grads, "b0"> + 256)
 // CHECK-NEXT: pp.run @U microbatch 0 (<params, "b0">, <grads, "b0">, <state, "b0", "m">, <norm>, <global, "g0">, <step_state> + {{[0-9]+}})
-pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "adamw", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "adamw", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.bucket @b0 {params = ["v", "w"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = bf16, decayed = true}
 pp.task forward stage 0 @F(
     %x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">}, %w: tensor<40xbf16> {pp.role = #pp.role<param, "w">},

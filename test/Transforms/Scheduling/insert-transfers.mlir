@@ -40,7 +40,7 @@
 // CHECK: pp.wait [[R1]]
 // CHECK: pp.run @s1_F microbatch 1
 // CHECK: pp.norm
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 6 : i64, microbatches = 3 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 6 : i64, microbatches = 3 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.task forward stage 0 @s0_F(%x: tensor<40xf32> {pp.role = #pp.role<input, "x">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
   %0 = pp.neg %x : tensor<40xf32>
   pp.return %0 : tensor<40xf32>

@@ -50,7 +50,7 @@
 // CHECK-NOT: pp.schedule
 
 // RANKS-NOT: pp.schedule
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "local"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
 pp.transfer @x0 "s0.v1" from 0 to 1 stage 0 to 1 {requires_grad} : tensor<40xf32>
 pp.transfer @x1 "s1.v0" from 1 to 0 stage 1 to 2 {requires_grad} : tensor<20xf32>
 pp.transfer @x2 "s2.g0" from 0 to 1 stage 2 to 1 {gradient_of = @x1} : tensor<20xf32>

@@ -25,7 +25,7 @@
 // RECV: error: 'pp.recv' op writes #pp.address<<params, "b1"> + 0>, but the transfer is of #pp.buffer<params, "b0">
 // RUN: sed 's/pp.send 1 @h microbatch 0 slot 0/pp.send 1 @h microbatch 0 <loss>/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SLOT
 // SLOT: error: 'pp.send' op reads #pp.address<<loss> + 0>, but 'v' is in a slot
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", tied = "owner"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, tied = "owner"}
 pp.input_decl "x" {type = tensor<8x4xf32>, shift = 0 : i64}
 pp.bucket @b0 {borrowed, params = ["u", "w"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
 pp.bucket @b1 {params = ["c"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = false}

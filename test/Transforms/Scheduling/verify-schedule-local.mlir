@@ -1,7 +1,7 @@
 // RUN: %ppopt opt %s --pp-verify-schedule --split-input-file --verify-diagnostics
 
 // The list of all places is held to what those of each are: a copy is a send and a receive at once.
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "local"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
 pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
 pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
 pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
@@ -19,7 +19,7 @@ pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64:
 
 // -----
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "local"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
 pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
 pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
 pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
@@ -38,7 +38,7 @@ pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64:
 
 // -----
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "local"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
 pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
 pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
 pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
@@ -57,7 +57,7 @@ pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64:
 
 // -----
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "local"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
 pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
 pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
 pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
@@ -78,7 +78,7 @@ pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64:
 
 // -----
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "local"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
 pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
 pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
 pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
@@ -97,7 +97,7 @@ pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64:
 
 // -----
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "local"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
 pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
 pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
 pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
@@ -116,7 +116,7 @@ pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64:
 
 // -----
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "local"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
 pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
 pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
 pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
@@ -137,7 +137,7 @@ pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64:
 
 // -----
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "local"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
 pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
 pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
 pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
@@ -155,7 +155,7 @@ pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64:
 
 // -----
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "local"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
 pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
 pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
 pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
@@ -173,7 +173,7 @@ pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64:
 
 // -----
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "local"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
 pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
 pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
 pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
@@ -188,7 +188,7 @@ pp.schedule 0 attributes {slots = array<i64>} {
 
 // -----
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "local"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "local"}
 pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
 pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
 pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
@@ -213,7 +213,7 @@ pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64:
 
 // -----
 
-pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = "", launch = "ranks"}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "ranks"}
 pp.input_decl "a" {type = tensor<40xf32>, shift = 0 : i64}
 pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
 pp.task forward stage 0 @s0_F(%a: tensor<40xf32> {pp.role = #pp.role<input, "a">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {

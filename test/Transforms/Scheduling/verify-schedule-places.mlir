@@ -87,7 +87,7 @@
 // RUN: sed '/^pp.schedule 1 /,$d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=MISSING
 // MISSING: error: {{.*}}has place 1 without a schedule
 
-pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "gpipe", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "gpipe", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.transfer @x0 "h" from 0 to 1 stage 0 to 1 {requires_grad} : tensor<16xf32>
 pp.transfer @x1 "g" from 1 to 0 stage 1 to 0 {gradient_of = @x0} : tensor<16xf32>
 pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 16 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}

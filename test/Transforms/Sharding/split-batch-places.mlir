@@ -10,7 +10,7 @@
 // CHECK: pp.copy %[[S]] from 0 to 2 {id = 1 : i64} : tensor<4x2xf32>
 // CHECK: pp.mul %arg0, %{{.*}} : tensor<4x2xf32>, tensor<4x2xf32>
 // CHECK: pp.mul %arg0, %{{.*}} : tensor<4x2xf32>, tensor<4x2xf32>
-pp.plan {batch = 8 : i64, cpu = "", features = "", mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 3>], microbatches = 2 : i64, optimizer = "sgd", schedule = "1f1b", target = "cpu", threads = 1 : i64}
+pp.plan {batch = 8 : i64, mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 3>], microbatches = 2 : i64, optimizer = "sgd", schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
 func.func @main(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>, place = 0 : i64} : tensor<2xf32>
   %0 = pp.place 0 stage 0 -> tensor<8x2xf32> {

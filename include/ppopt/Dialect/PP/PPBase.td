@@ -195,6 +195,15 @@ def PP_IdRangeAttr : PP_Attr<"IdRange", "id_range"> {
   let assemblyFormat = "`<` $begin `,` $end `,` $size (`or` $ignored^)? `,` $source `>`";
 }
 
+def PP_TargetAttr : PP_Attr<"Target", "target"> {
+  let summary = "what code is compiled for";
+  let description = [{
+    `name` is the kind of device. `threads` per rank. `cpu` and `features` as LLVM names them.
+  }];
+  let parameters = (ins StringRefParameter<>:$name, "int64_t":$threads, StringRefParameter<>:$cpu, StringRefParameter<>:$features);
+  let assemblyFormat = "`<` $name `,` `threads` `=` $threads `,` `cpu` `=` $cpu `,` `features` `=` $features `>`";
+}
+
 def PP_MeshAxisAttr : PP_Attr<"MeshAxis", "axis"> {
   let parameters = (ins StringRefParameter<>:$name, "int64_t":$size);
   let assemblyFormat = "`<` $name `=` $size `>`";

@@ -10,25 +10,22 @@ def PP_PlanOp : PP_Op<"plan", []> {
   let description = [{
     One per module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor. `schedule` is a name, or
     "table" if the user gave a `table` (CSV). `stage_places`: the model is cut into that many pieces, each on that place; without it every
-    place has one. `recompute`: which activations the backward computes again: none, cheap (what follows by little work from what is kept) or
-    layer (all but what `pp.checkpoint` marks). `precision`: model (the types that it is written in) or bf16. `launch`: ranks (a process or a thread per
-    coordinate of the mesh) or local (one process for all places; no axis but `pp` has more than one). `tied`: sum or owner. `device_memory` in bytes.
+    place has one. `device_memory` in bytes.
+
+    The options of `runtime/schema/plan_options.def` are attributes too, each left out where it is the default: a word (`tied = "owner"`), or
+    nothing (`nesterov`). [program.md](program.md#plan) says what they mean.
 
     Example:
 
     ```mlir
     pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b",
-             optimizer = "adamw", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+             recompute = "layer", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
     ```
   }];
   let arguments = (ins
     TypedArrayAttrBase<PP_MeshAxisAttr, "mesh axes">:$mesh,
     PP_I64Attr:$batch, PP_I64Attr:$microbatches, StrAttr:$schedule,
-    StrAttr:$optimizer, UnitAttr:$nesterov, StrAttr:$target, PP_I64Attr:$threads,
-    StrAttr:$cpu, StrAttr:$features,
-    DefaultValuedStrAttr<StrAttr, "ranks">:$launch, DefaultValuedStrAttr<StrAttr, "sum">:$tied,
-    DefaultValuedStrAttr<StrAttr, "cheap">:$recompute, DefaultValuedStrAttr<StrAttr, "model">:$precision,
-    OptionalAttr<StrAttr>:$table, OptionalAttr<DenseI64ArrayAttr>:$stage_places,
+    PP_TargetAttr:$target, OptionalAttr<StrAttr>:$table, OptionalAttr<DenseI64ArrayAttr>:$stage_places,
     OptionalAttr<PP_I64Attr>:$device_memory);
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
@@ -37,6 +34,13 @@ def PP_PlanOp : PP_Op<"plan", []> {
     int64_t getAxisSize(::llvm::StringRef axis);
     /// Number of tiles that a batch is cut into: dp × microbatches.
     int64_t getBatchTiles() { return getAxisSize("dp") * getMicrobatches(); }
+
+    /// The options of plan_options.def; those that are not there have their defaults.
+    ::mlir::pp::PlanChoices getChoices();
+    void setChoices(const ::mlir::pp::PlanChoices &choices);
+#define PLAN_CHOICE(FIELD, TYPE, ...) TYPE get##TYPE() { return getChoices().FIELD; }
+#define PLAN_SWITCH(FIELD, NAME, ...) bool get##NAME() { return getChoices().FIELD; }
+#include "schema/plan_options.def"
   }];
 }
 

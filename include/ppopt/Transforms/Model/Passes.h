@@ -14,6 +14,10 @@ namespace mlir::pp {
 #define GEN_PASS_REGISTRATION
 #include "ppopt/Transforms/Model/Passes.h.inc"
 
+/// Creates the pass insert-plan with all of its options.
+std::unique_ptr<Pass> createInsertPlan(InsertPlanOptions options,
+                                       const PlanChoices &choices);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_TRANSFORMS_MODEL_PASSES_H

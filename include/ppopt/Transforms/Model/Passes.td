@@ -43,7 +43,8 @@ def InsertPlan : Pass<"pp-insert-plan", "::mlir::ModuleOp"> {
   let summary = "Writes the plan's options into the module as a pp.plan";
   let description = [{
     The batch is the model's. If the plan's `recompute` is layer, `pp.checkpoint` stays; otherwise
-    it is folded into its operand.
+    it is folded into its operand. The options of `runtime/schema/plan_options.def` are options of
+    this pass too: `tied=owner`, `nesterov`.
 
     ```mlir
     pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, ...}   // after
@@ -55,13 +56,7 @@ def InsertPlan : Pass<"pp-insert-plan", "::mlir::ModuleOp"> {
     Option<"schedule", "schedule", "std::string", /*default=*/"\"1f1b\"", "the schedule's name">,
     Option<"table", "table", "std::string", /*default=*/"\"\"", "the schedule itself, as CSV, where its name is table">,
     ListOption<"stagePlaces", "stage-places", "int64_t", "the place of each piece of the model; none: one piece per place">,
-    Option<"launch", "launch", "std::string", /*default=*/"\"ranks\"", "ranks or local">,
-    Option<"tied", "tied", "std::string", /*default=*/"\"sum\"", "sum or owner">,
-    Option<"recompute", "recompute", "std::string", /*default=*/"\"cheap\"", "none, cheap or layer">,
-    Option<"precision", "precision", "std::string", /*default=*/"\"model\"", "model or bf16">,
     Option<"deviceMemory", "device-memory", "int64_t", /*default=*/"0", "memory of a rank in bytes; 0: no limit">,
-    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"", "sgd, adam or adamw">,
-    Option<"nesterov", "nesterov", "bool", /*default=*/"false", "Nesterov momentum, with sgd">,
     Option<"target", "target", "std::string", /*default=*/"\"cpu\"", "cpu">,
     Option<"threads", "threads", "int64_t", /*default=*/"1", "threads per rank">,
     Option<"cpu", "cpu", "std::string", /*default=*/"\"x86-64-v3\"", "the CPU, as LLVM names it">,
