@@ -26,10 +26,10 @@ std::string describeRun(const ppopt_rank &rank, const Action &action) {
 
 std::string describeStart(const ppopt_rank &rank, const Action &start) {
   if (start.op == Action::allReduce) {
-    comm::Group group = rank.channels->mesh().group(
-        rank.index, start.axes, {start.among.begin(), start.among.end()});
+    geometry::Members members =
+        rank.program.plan.mesh.members(start.group(), rank.index);
     return fmt::format("the sum of {} elements over ranks {}", start.elements,
-                       fmt::join(group.ranks, ", "));
+                       fmt::join(members.ranks, ", "));
   }
   const Transfer &transfer = rank.program.transfers[start.transfer];
   std::string text =

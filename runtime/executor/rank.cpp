@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "device/cpu/team.h"
+#include "geometry/collective.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -47,18 +48,10 @@ PreparedMatmul prepare(const Matmul &matmul, int threads) {
   return prepared;
 }
 
-comm::Mesh meshOf(const Plan &plan) {
-  std::vector<comm::MeshAxis> axes;
-  for (const MeshAxis &axis : plan.mesh)
-    axes.push_back({axis.name, int(axis.size)});
-  return comm::Mesh(std::move(axes));
-}
-
 int defineAllReduce(ppopt_rank &rank, const Action &action) {
   comm::CollectiveSpec spec;
   spec.name = std::to_string(action.id);
-  spec.axes = action.axes;
-  spec.among.assign(action.among.begin(), action.among.end());
+  spec.group = action.group();
   spec.channel = int(action.channel);
   spec.data = rank.at(action.offset);
   spec.elements = action.elements;
@@ -75,7 +68,11 @@ int defineTransfer(ppopt_rank &rank, const Action &action) {
   spec.name =
       fmt::format("{} {} of microbatch {}", spec.sends ? "send" : "recv",
                   transfer.name, action.microbatch);
-  spec.peer = rank.channels->mesh().peer(rank.index, int(action.peer));
+  std::optional<int64_t> peer =
+      rank.program.plan.mesh.peer(rank.index, action.peer);
+  if (!peer)
+    throw Error("program: the mesh has no place {}", action.peer);
+  spec.peer = int(*peer);
   spec.channel = int(action.channel);
   spec.data = rank.at(action.offset);
   spec.bytes = size_t(action.bytes);
@@ -114,17 +111,17 @@ int mostTransfersInFlight(const std::vector<Action> &actions) {
 int64_t bytesBeyondPredicted(const ppopt_rank &rank) {
   if (!rank.channels)
     return 0;
-  const comm::Mesh &mesh = rank.channels->mesh();
-  int first = mesh.firstRank(int(rank.place.place));
+  const geometry::Mesh &mesh = rank.program.plan.mesh;
+  int64_t first = mesh.firstRank(rank.place.place).value_or(rank.index);
   int64_t bytes = 0;
   for (const Action &action : rank.actions) {
     if (action.kind != Action::start || action.op != Action::allReduce)
       continue;
-    auto sent = [&](int member) {
-      comm::Group group = mesh.group(
-          member, action.axes, {action.among.begin(), action.among.end()});
-      return comm::ringElementsSent(comm::RingOp::AllReduce, action.elements,
-                                    group.size(), group.position);
+    geometry::Group group = action.group();
+    auto sent = [&](int64_t member) {
+      return geometry::elementsSent(geometry::Collective::AllReduce,
+                                    action.elements, mesh.size(group),
+                                    mesh.position(group, member).value_or(0));
     };
     bytes += (sent(rank.index) - sent(first)) * byteSize(action.type);
   }
@@ -167,7 +164,7 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
 
   if (transport && !program.local) {
     try {
-      channels.emplace(*transport, meshOf(program.plan), options.collectives);
+      channels.emplace(*transport, program.plan.mesh, options.collectives);
     } catch (const std::invalid_argument &error) {
       throw Error("communication: {}", error.what());
     }

@@ -59,31 +59,14 @@ int64_t elementCount(const std::vector<int64_t> &shape) {
 }
 
 int64_t Plan::ranks() const {
-  if (launch == Launch::local)
-    return 1;
-  int64_t count = 1;
-  for (const MeshAxis &axis : mesh)
-    count *= axis.size;
-  return count;
+  return launch == Launch::local ? 1 : mesh.ranks();
 }
 
-int64_t Plan::axisSize(std::string_view axis) const {
-  for (const MeshAxis &candidate : mesh)
-    if (candidate.name == axis)
-      return candidate.size;
-  return 1;
-}
+int64_t Plan::axisSize(std::string_view axis) const { return mesh.size(axis); }
 
 int64_t Plan::coordinate(int64_t rank, std::string_view axis) const {
-  if (launch == Launch::local)
-    return 0; // the only rank
-  int64_t stride = ranks();
-  for (const MeshAxis &candidate : mesh) {
-    stride /= candidate.size;
-    if (candidate.name == axis)
-      return rank / stride % candidate.size;
-  }
-  return 0;
+  // A local launch has one rank.
+  return launch == Launch::local ? 0 : mesh.coordinate(rank, axis);
 }
 
 const Place &Program::placeOf(int64_t rank) const {
@@ -176,10 +159,11 @@ void Reader::readPlan(const Field &field) {
   std::set<std::string> names;
   int64_t ranks = 1;
   field["mesh"].forEach([&](const Field &axis) {
-    MeshAxis read{axis["axis"].text(), axis["size"].integer(1, kMostRanks)};
+    geometry::Axis read{axis["axis"].text(),
+                        axis["size"].integer(1, kMostRanks)};
     if (!names.insert(read.name).second)
       axis["axis"].fail("names the axis " + read.name + " again");
-    plan.mesh.push_back(read);
+    plan.mesh.add(read);
     ranks *= read.size;
     if (ranks > kMostRanks)
       axis["size"].fail(
@@ -223,7 +207,7 @@ void Reader::readLaunch(const Field &field) {
   if (launch != "ranks" && launch != "local")
     field.fail("is '" + launch + "', not one of ranks, local");
   plan.launch = launch == "local" ? Plan::Launch::local : Plan::Launch::ranks;
-  for (const MeshAxis &axis : plan.mesh)
+  for (const geometry::Axis &axis : plan.mesh)
     if (launch == "local" && axis.name != "pp" && axis.size > 1)
       field.fail("is local, and the mesh has " + axis.name + "=" +
                  std::to_string(axis.size));

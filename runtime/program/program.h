@@ -11,6 +11,7 @@
 #ifndef PPOPT_RUNTIME_PROGRAM_PROGRAM_H
 #define PPOPT_RUNTIME_PROGRAM_PROGRAM_H
 
+#include "geometry/mesh.h"
 #include "ppopt/matmul.h"
 
 #include <cstdint>
@@ -31,14 +32,9 @@ const char *spelling(ElementType type);
 /// Returns the product of the dimensions.
 int64_t elementCount(const std::vector<int64_t> &shape);
 
-struct MeshAxis {
-  std::string name;
-  int64_t size;
-};
-
 struct Plan {
-  std::vector<MeshAxis> mesh; ///< major to minor; always has "dp"
-  int64_t batch;              ///< rows of the global batch
+  geometry::Mesh mesh; ///< always has geometry::batchAxis
+  int64_t batch;       ///< rows of the global batch
   int64_t microbatches;
   std::string schedule;
   /// `ranks`: one process or thread per rank; `local`: all places on one rank.
@@ -174,6 +170,7 @@ struct Action {
   int64_t id = 0;
   std::vector<std::string> axes; ///< the group: ranks that differ only in these
   std::vector<int64_t> among;    ///< if not empty: only ranks of these places
+  geometry::Group group() const { return {axes, among}; }
   int64_t channel = 0;
   int64_t elements = 0;
   ElementType type = ElementType::f32;

@@ -29,20 +29,13 @@ int64_t readOffset(const Field &field, const Place &place, int64_t bytes,
 
 /// Returns the number of ranks that a sum is over.
 int64_t ActionReader::groupSize(const Action &action) const {
-  int64_t size = 1;
-  for (const std::string &axis : action.axes)
-    size *= axis == "pp" && !action.among.empty() ? int64_t(action.among.size())
-                                                  : program.plan.axisSize(axis);
-  return size;
+  return program.plan.mesh.size(action.group());
 }
 
 void ActionReader::readGroup(const Field &field, Action &action) const {
   field["axes"].forEach([&](const Field &axis) {
     std::string name = axis.text();
-    bool known = std::any_of(
-        program.plan.mesh.begin(), program.plan.mesh.end(),
-        [&](const MeshAxis &candidate) { return candidate.name == name; });
-    if (!known)
+    if (!program.plan.mesh.has(name))
       axis.fail("is '" + name + "', which the mesh does not have");
     if (std::count(action.axes.begin(), action.axes.end(), name))
       axis.fail("is '" + name + "' a second time");
