@@ -28,7 +28,9 @@ include(AddMLIR)
 # Gives a target the options that code including LLVM's headers needs.
 function(ppopt_compiler_target name)
   target_include_directories(${name} PUBLIC
-    ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include
+    # For runtime/geometry and runtime/files, which the runtime shares.
+    ${PROJECT_SOURCE_DIR}/runtime)
   target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
   separate_arguments(definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
   target_compile_options(${name} PRIVATE ${definitions} -fvisibility-inlines-hidden)

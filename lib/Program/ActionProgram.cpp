@@ -96,28 +96,30 @@ FailureOr<json::Object> ActionWriter::describeStart(StartOp start) {
   const SummedBuffer buffer = index.summed.lookup(start.getWhat());
   FailureOr<int64_t> offset =
       layout.getRegion(getSummedRegion(start.getWhat()), start.getLoc());
-  FailureOr<int64_t> scratch =
-      layout.getRegion(getScratchRegion(start), start.getLoc());
-  if (failed(offset) || failed(scratch))
+  if (failed(offset))
     return failure();
   json::Array axes;
-  for (StringRef axis : start.getAxes().getAsValueRange<StringAttr>())
-    axes.push_back(axis);
-  int64_t scratchBytes =
-      llvm::divideCeil(buffer.elements, start.getGroupSize(plan)) *
-      getElementBytes(buffer.type);
-  json::Object action{
-      {"do", "start"},
-      {"id", start.getId()},
-      {"op", start.getCollective()},
-      {"axes", std::move(axes)},
-      {"channel", start.getChannel()},
-      {"offset", *offset},
-      {"elements", buffer.elements},
-      {"type", spell(buffer.type)},
-      {"scratch", json::Object{{"offset", *scratch}, {"bytes", scratchBytes}}}};
-  if (start.getAmong())
-    action["among"] = json::Array(*start.getAmong());
+  for (StringAttr axis : start.getGroup().getAxes())
+    axes.push_back(axis.getValue());
+  json::Object action{{"do", "start"},
+                      {"id", start.getId()},
+                      {"op", stringifyCollectiveKind(start.getCollective())},
+                      {"axes", std::move(axes)},
+                      {"channel", start.getChannel()},
+                      {"offset", *offset},
+                      {"elements", buffer.elements},
+                      {"type", spell(buffer.type)}};
+  if (ArrayRef<int64_t> among = start.getGroup().getAmong(); !among.empty())
+    action["among"] = json::Array(among);
+  int64_t scratchBytes = getScratchBytes(start, plan, buffer);
+  if (scratchBytes == 0)
+    return action;
+  FailureOr<int64_t> scratch =
+      layout.getRegion(getScratchRegion(start), start.getLoc());
+  if (failed(scratch))
+    return failure();
+  action["scratch"] =
+      json::Object{{"offset", *scratch}, {"bytes", scratchBytes}};
   return action;
 }
 

@@ -78,7 +78,7 @@ FailureOr<json::Array> PlaceWriter::describeInputs() {
     inputs.push_back(json::Object{
         {"input", static_cast<int64_t>(number)},
         {"offset", *offset},
-        {"bytes", getBytes(input.getType()) / plan.getAxisSize("dp")}});
+        {"bytes", getBytes(input.getType()) / plan.getBatchParts()}});
   }
   return inputs;
 }

@@ -258,7 +258,7 @@ json::Array ProgramWriter::describeKernels() {
 FailureOr<json::Object> ProgramWriter::write() {
   json::Array places;
   SmallVector<ArenaLayout, 0> layouts;
-  for (int64_t place = 0, e = plan.getAxisSize("pp"); place < e; ++place)
+  for (int64_t place = 0, e = plan.getPlaces(); place < e; ++place)
     layouts.emplace_back(module, place);
   for (const PlaceContents &contents : collectPlaces(module, plan)) {
     FailureOr<json::Object> place =

@@ -34,8 +34,7 @@ static DialectRegistry makeRegistry() {
 /// Warns about places that have almost no work.
 static void warnOfIdlePlaces(ModuleOp module) {
   FailureOr<pp::PlanOp> plan = pp::findPlan(module);
-  if (failed(plan) || plan->getLaunch() == "local" ||
-      plan->getAxisSize("pp") == 1)
+  if (failed(plan) || plan->getLaunch() == "local" || plan->getPlaces() == 1)
     return;
   FailureOr<pp::PlanReport> report = pp::reportSchedule(module);
   if (failed(report))
