@@ -192,8 +192,8 @@ int64_t ppopt_rank::bytesSent() const {
 }
 
 int64_t ppopt_rank::rowOffset(int64_t microbatch) const {
-  int64_t rows = program.plan.batch / program.plan.axisSize("dp");
-  return program.plan.coordinate(index, "dp") * rows +
+  int64_t rows = program.plan.rowsOfPart();
+  return program.plan.batchPart(index) * rows +
          microbatch * (rows / program.plan.microbatches);
 }
 

@@ -70,7 +70,7 @@ int64_t Plan::coordinate(int64_t rank, std::string_view axis) const {
 }
 
 const Place &Program::placeOf(int64_t rank) const {
-  return places[plan.coordinate(rank, "pp")];
+  return places[plan.placeOf(rank)];
 }
 
 int64_t Program::unusedChannel() const {

@@ -57,6 +57,18 @@ struct Plan {
   /// Returns the coordinate of a rank on an axis; 0 if the mesh does not have
   /// it.
   int64_t coordinate(int64_t rank, std::string_view axis) const;
+  int64_t places() const { return mesh.places(); }
+  int64_t placeOf(int64_t rank) const {
+    return coordinate(rank, geometry::placeAxis);
+  }
+  /// Returns the number of parts that ranks split the rows of a batch into.
+  int64_t batchParts() const { return mesh.batchParts(); }
+  /// Returns the part that a rank has.
+  int64_t batchPart(int64_t rank) const {
+    return launch == Launch::local ? 0 : mesh.batchPart(rank);
+  }
+  /// Returns the rows of a part, in all microbatches.
+  int64_t rowsOfPart() const { return batch / batchParts(); }
 };
 
 /// The valid ids: [0, size) and `ignored`.
@@ -219,7 +231,7 @@ struct Predicted {
   int64_t launches, flops, bytesSent;
 };
 
-/// A coordinate on the axis "pp": the layout of its arena, and the actions of
+/// A coordinate on placeAxis: the layout of its arena, and the actions of
 /// its ranks.
 struct Place {
   int64_t place;
@@ -283,7 +295,7 @@ struct Program {
   /// and ids exist, and starts and waits match one to one.
   static Program parse(std::string_view json);
 
-  /// Returns the place of a rank: its coordinate on the axis "pp".
+  /// Returns the place of a rank: its coordinate on placeAxis.
   const Place &placeOf(int64_t rank) const;
 
   /// Returns a channel that no action uses.
