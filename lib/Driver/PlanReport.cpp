@@ -275,7 +275,7 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
   ProgramIndex index(module);
   for (const PlaceContents &contents : collectPlaces(module, *plan)) {
     PlaceReport &place = report.places[contents.place];
-    PredictedCounts counts = predictCounts(*plan, contents, index);
+    schema::Predicted counts = predictCounts(*plan, contents, index);
     place.flops = counts.flops;
     place.launches = counts.launches;
     place.bytesSent = counts.bytesSent;

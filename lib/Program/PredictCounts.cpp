@@ -20,9 +20,9 @@ static int64_t countSent(StartOp start, const SummedBuffer &buffer,
          getElementBytes(buffer.type);
 }
 
-static PredictedCounts
+static schema::Predicted
 countTask(TaskOp task, const DenseMap<StringAttr, int64_t> &ofKernel) {
-  PredictedCounts counts;
+  schema::Predicted counts;
   task.walk([&](Operation *op) {
     if (auto matmul = dyn_cast<GemmOp>(op)) {
       int64_t flops = 2 * matmul.getM() * matmul.getN() * matmul.getK();
@@ -38,11 +38,11 @@ countTask(TaskOp task, const DenseMap<StringAttr, int64_t> &ofKernel) {
   return counts;
 }
 
-PredictedCounts pp::predictCounts(PlanOp plan, const PlaceContents &contents,
-                                  const ProgramIndex &index) {
-  PredictedCounts counts;
+schema::Predicted pp::predictCounts(PlanOp plan, const PlaceContents &contents,
+                                    const ProgramIndex &index) {
+  schema::Predicted counts;
   geometry::Mesh mesh = plan.getGeometry();
-  DenseMap<StringAttr, PredictedCounts> ofTask;
+  DenseMap<StringAttr, schema::Predicted> ofTask;
   DenseMap<StringAttr, int64_t> ofKernel;
   for (auto kernel : plan->getParentOfType<ModuleOp>().getOps<KernelOp>())
     ofKernel[kernel.getSymNameAttr()] = getMatmulFlops(kernel);
@@ -53,7 +53,7 @@ PredictedCounts pp::predictCounts(PlanOp plan, const PlaceContents &contents,
       continue;
     for (Operation &action : schedule.getBody().front()) {
       if (auto run = dyn_cast<RunOp>(action)) {
-        const PredictedCounts &own = ofTask[run.getTaskAttr().getAttr()];
+        const schema::Predicted &own = ofTask[run.getTaskAttr().getAttr()];
         counts.launches += own.launches;
         counts.flops += own.flops;
       } else if (auto send = dyn_cast<SendOp>(action)) {

@@ -25,7 +25,7 @@ std::string describeHolder(const Program &program, int64_t holder) {
   if (program.local)
     return fmt::format("place {}", holder);
   std::vector<std::string> coordinates;
-  for (const geometry::Axis &axis : program.plan.mesh)
+  for (const runtime::MeshAxis &axis : program.plan.mesh)
     if (axis.size > 1)
       coordinates.push_back(fmt::format(
           "{} {}", axis.name, program.plan.coordinate(holder, axis.name)));

@@ -19,7 +19,7 @@ std::string prefixOf(CheckpointPart part) {
 std::vector<int64_t> ranksOf(const Program &program, int64_t place) {
   if (program.local)
     return {0};
-  return program.plan.mesh.ranksOf(place);
+  return program.plan.getMesh().ranksOf(place);
 }
 
 /// Returns the tensors that a place owns, without writers.
@@ -33,14 +33,14 @@ std::vector<CheckpointTensor> ownedBy(const Program &program, int64_t place) {
     const runtime::PlaceParameter &held = program.ownedParameter(i);
     tensors.push_back({wanted[i],
                        CheckpointPart::Parameters,
-                       {place, held.offset},
+                       {place, held.address},
                        parameter.bytes(),
                        -1});
     for (const runtime::OptimizerState &state : held.states)
       tensors.push_back({{stateName(state.name, parameter.name),
                           wanted[i].dtype, wanted[i].shape},
                          CheckpointPart::Optimizer,
-                         {place, state.offset},
+                         {place, state.address},
                          parameter.bytes(),
                          -1});
   }

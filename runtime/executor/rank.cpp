@@ -24,12 +24,22 @@ int indexOf(const Program &program, comm::Transport *transport) {
 }
 
 std::vector<std::unique_ptr<PlaceMemory>> allocate(const Program &program,
-                                                   const Place &own) {
+                                                   int64_t rank) {
   std::vector<std::unique_ptr<PlaceMemory>> memory(program.places.size());
-  for (const Place &place : program.places)
-    if (program.local || &place == &own)
-      memory[place.place] = std::make_unique<PlaceMemory>(place);
+  for (Place place : program.places)
+    if (program.local || place.place == program.placeOf(rank).place) {
+      schema::resolve(place, program.plan, rank);
+      memory[place.place] = std::make_unique<PlaceMemory>(std::move(place));
+    }
   return memory;
+}
+
+std::optional<schema::LocalActions> resolveLocal(const Program &program,
+                                                 int64_t rank) {
+  std::optional<schema::LocalActions> local = program.local;
+  if (local)
+    schema::resolve(*local, program.plan, rank);
+  return local;
 }
 
 /// A matmul without workspace for the library would silently run many times
@@ -48,14 +58,15 @@ PreparedMatmul prepare(const Matmul &matmul, int threads) {
   return prepared;
 }
 
-int defineAllReduce(ppopt_rank &rank, const Action &action) {
+int defineCollective(ppopt_rank &rank, const Action &action) {
   comm::CollectiveSpec spec;
   spec.name = std::to_string(action.id);
   spec.group = action.group();
   spec.channel = int(action.channel);
-  spec.data = rank.at(action.offset);
+  spec.kind = action.collective();
+  spec.data = rank.at(action.address);
   spec.elements = action.elements;
-  spec.type = *comm::parseElementType(spelling(action.type));
+  spec.type = *comm::parseElementType(spell(action.type));
   spec.scratch = rank.at(action.scratch);
   spec.scratchBytes = action.scratchBytes;
   return rank.channels->define(spec);
@@ -64,25 +75,25 @@ int defineAllReduce(ppopt_rank &rank, const Action &action) {
 int defineTransfer(ppopt_rank &rank, const Action &action) {
   const Transfer &transfer = rank.program.transfers[action.transfer];
   comm::TransferSpec spec;
-  spec.sends = action.op == Action::send;
+  spec.sends = action.op == Operation::send;
   spec.name =
       fmt::format("{} {} of microbatch {}", spec.sends ? "send" : "recv",
                   transfer.name, action.microbatch);
   std::optional<int64_t> peer =
-      rank.program.plan.mesh.peer(rank.index, action.peer);
+      rank.program.plan.getMesh().peer(rank.index, action.peer);
   if (!peer)
     throw Error("program: the mesh has no place {}", action.peer);
   spec.peer = int(*peer);
   spec.channel = int(action.channel);
-  spec.data = rank.at(action.offset);
+  spec.data = rank.at(action.address);
   spec.bytes = size_t(action.bytes);
   return rank.channels->define(spec);
 }
 
 void defineOperation(ppopt_rank &rank, const Action &action) {
   try {
-    int number = action.op == Action::allReduce ? defineAllReduce(rank, action)
-                                                : defineTransfer(rank, action);
+    int number = isTransfer(action.op) ? defineTransfer(rank, action)
+                                       : defineCollective(rank, action);
     if (number != action.operation)
       throw Error("program: operation {} was defined as {}", action.operation,
                   number);
@@ -95,9 +106,9 @@ int mostTransfersInFlight(const std::vector<Action> &actions) {
   std::set<int64_t> inFlight;
   size_t most = 0;
   for (const Action &action : actions) {
-    if (action.kind == Action::start && action.op != Action::allReduce)
+    if (action.startsTransfer())
       inFlight.insert(action.operation);
-    else if (action.kind == Action::wait)
+    else if (action.kind == ActionKind::wait)
       inFlight.erase(action.operation);
     most = std::max(most, inFlight.size());
   }
@@ -111,16 +122,16 @@ int mostTransfersInFlight(const std::vector<Action> &actions) {
 int64_t bytesBeyondPredicted(const ppopt_rank &rank) {
   if (!rank.channels)
     return 0;
-  const geometry::Mesh &mesh = rank.program.plan.mesh;
+  geometry::Mesh mesh = rank.program.plan.getMesh();
   int64_t first = mesh.firstRank(rank.place.place).value_or(rank.index);
   int64_t bytes = 0;
   for (const Action &action : rank.actions) {
-    if (action.kind != Action::start || action.op != Action::allReduce)
+    if (!action.startsCollective())
       continue;
     geometry::Group group = action.group();
     auto sent = [&](int64_t member) {
-      return geometry::elementsSent(geometry::Collective::AllReduce,
-                                    action.elements, mesh.size(group),
+      return geometry::elementsSent(action.collective(), action.elements,
+                                    mesh.size(group),
                                     mesh.position(group, member).value_or(0));
     };
     bytes += (sent(rank.index) - sent(first)) * byteSize(action.type);
@@ -140,11 +151,14 @@ void progress(ppopt_rank &rank) {
 ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
                        comm::Transport *transport, const RankOptions &options)
     : program(program), index(indexOf(program, transport)),
-      place(program.placeOf(index)), tasks(tasks), transport(transport),
-      options(options), memory(allocate(program, place)),
-      actions(program.local ? program.local->actions : place.actions),
-      evalActions(program.local ? program.local->evalActions
-                                : place.evalActions) {
+      firstRow(program.plan.batchPart(index) * program.plan.rowsOfPart()),
+      microbatchRows(program.plan.rowsOfPart() / program.plan.microbatches),
+      tasks(tasks), transport(transport), options(options),
+      memory(allocate(program, index)),
+      place(memory[program.placeOf(index).place]->place),
+      local(resolveLocal(program, index)),
+      actions(local ? local->actions : place.actions),
+      evalActions(local ? local->evalActions : place.evalActions) {
   for (const std::unique_ptr<PlaceMemory> &held : memory) {
     if (!held)
       continue;
@@ -164,7 +178,7 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
 
   if (transport && !program.local) {
     try {
-      channels.emplace(*transport, program.plan.mesh, options.collectives);
+      channels.emplace(*transport, program.plan.getMesh(), options.collectives);
     } catch (const std::invalid_argument &error) {
       throw Error("communication: {}", error.what());
     }
@@ -173,7 +187,7 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
   for (const auto *list : {&actions, &evalActions})
     for (const Action &action : *list) {
       mostArguments = std::max(mostArguments, action.arguments.size());
-      if (action.kind != Action::start)
+      if (action.kind != ActionKind::start)
         continue;
       ++operations;
       if (channels)
@@ -192,9 +206,7 @@ int64_t ppopt_rank::bytesSent() const {
 }
 
 int64_t ppopt_rank::rowOffset(int64_t microbatch) const {
-  int64_t rows = program.plan.rowsOfPart();
-  return program.plan.batchPart(index) * rows +
-         microbatch * (rows / program.plan.microbatches);
+  return firstRow + microbatch * microbatchRows;
 }
 
 void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
