@@ -85,7 +85,7 @@ BufferIndex::BufferIndex(ModuleOp module) {
   int64_t dataParallel = 1;
   SmallVector<StringRef> states;
   for (auto plan : module.getOps<PlanOp>()) {
-    dataParallel = plan.getAxisSize("dp");
+    dataParallel = plan.getBatchParts();
     states = getOptimizerStates(plan.getOptimizer());
   }
   MLIRContext *context = module.getContext();

@@ -34,7 +34,7 @@ namespace {
 class GraphBuilder {
 public:
   GraphBuilder(ModuleOp module, PlanOp plan) : module(module) {
-    graph.places = plan.getAxisSize("pp");
+    graph.places = plan.getPlaces();
   }
   StageGraph run();
 
@@ -168,7 +168,7 @@ Table pp::readTable(ModuleOp module, PlanOp plan, bool isEvaluation) {
     tasks[task.getSymName()] = task;
   Table table;
   table.microbatches = static_cast<int>(plan.getMicrobatches());
-  table.rows.resize(plan.getAxisSize("pp"));
+  table.rows.resize(plan.getPlaces());
   for (auto schedule : module.getOps<ScheduleOp>()) {
     if (schedule.getEvaluation() != isEvaluation)
       continue;

@@ -17,12 +17,12 @@ using namespace mlir::pp;
 /// Returns the options that the module carries on as its pp.plan.
 static InsertPlanOptions makePlanOptions(const PlanOptions &options) {
   InsertPlanOptions plan;
-  plan.mesh = llvm::join(llvm::map_range(options.mesh,
-                                         [](const MeshAxis &axis) {
-                                           return axis.name + "=" +
-                                                  std::to_string(axis.size);
-                                         }),
-                         ",");
+  plan.mesh = llvm::join(
+      llvm::map_range(options.mesh,
+                      [](const ::ppopt::geometry::Axis &axis) {
+                        return axis.name + "=" + std::to_string(axis.size);
+                      }),
+      ",");
   plan.microbatches = options.microbatches;
   plan.schedule = options.schedule;
   plan.table = options.table;

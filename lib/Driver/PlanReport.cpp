@@ -217,7 +217,8 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
       if (auto flops = task->getAttrOfType<IntegerAttr>(kRecomputedAttr))
         place.recomputedFlops += flops.getInt() * report.microbatches;
     auto number = static_cast<int>(contents.place);
-    place.ranks = findRanks(*plan, contents.place);
+    for (int64_t rank : plan->getGeometry().ranksOf(contents.place))
+      place.ranks.push_back(rank);
     place.idleShare = report.timeline.getIdleShare(number);
     place.inFlight =
         report.timeline.getInFlight(report.table, report.graph, number);

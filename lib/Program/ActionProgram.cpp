@@ -95,26 +95,28 @@ FailureOr<schema::Action> ActionWriter::describeStart(StartOp start) {
   const SummedBuffer buffer = index.summed.lookup(start.getWhat());
   FailureOr<int64_t> offset =
       layout.getRegion(getSummedBuffer(start.getWhat()), start.getLoc());
-  FailureOr<int64_t> scratch =
-      layout.getRegion(getScratchBuffer(start.getWhat()), start.getLoc());
-  if (failed(offset) || failed(scratch))
+  if (failed(offset))
     return failure();
   schema::Action action;
   action.kind = schema::ActionKind::start;
   action.id = start.getId();
-  action.op = toSchema<schema::Operation>(start.getCollective());
-  for (StringRef axis : start.getAxes().getAsValueRange<StringAttr>())
-    action.axes.push_back(axis.str());
-  if (start.getAmong())
-    action.among.assign(start.getAmong()->begin(), start.getAmong()->end());
+  action.op = toSchema<schema::Operation>(
+      stringifyCollectiveKind(start.getCollective()));
+  auto [axes, among] = start.getGroup().getGeometry();
+  action.axes = std::move(axes);
+  action.among = std::move(among);
   action.channel = start.getChannel();
   action.address = *offset;
   action.elements = buffer.elements;
   action.type = getSchemaType(buffer.type);
+  action.scratchBytes = getScratchBytes(start, plan, buffer);
+  if (action.scratchBytes == 0)
+    return action;
+  FailureOr<int64_t> scratch =
+      layout.getRegion(getScratchBuffer(start.getWhat()), start.getLoc());
+  if (failed(scratch))
+    return failure();
   action.scratch = *scratch;
-  action.scratchBytes =
-      llvm::divideCeil(buffer.elements, start.getGroupSize(plan)) *
-      getElementBytes(buffer.type);
   return action;
 }
 

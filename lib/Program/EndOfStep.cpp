@@ -10,10 +10,10 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <map>
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
 using ppopt::schedule::TimedCell;
 using ppopt::schedule::Timeline;
 using Kind = ppopt::schedule::Work;
@@ -43,7 +43,7 @@ struct Walk {
 class EndOfStep {
 public:
   EndOfStep(ModuleOp module, PlanOp plan, Timeline &timeline)
-      : plan(plan), timeline(timeline) {
+      : mesh(plan.getGeometry()), timeline(timeline) {
     for (auto task : module.getOps<TaskOp>())
       tasks[task.getSymName()] = task;
     for (auto bucket : module.getOps<BucketOp>())
@@ -96,16 +96,10 @@ private:
     return true;
   }
 
-  /// Sums of one channel and the same places run one after the other.
+  /// Collectives of one channel and the same places run one after the other.
   void begin(Walk &walk, StartOp start) {
-    std::vector<int64_t> places = {walk.schedule.getPlace()};
-    if (llvm::is_contained(start.getAxes().getAsValueRange<StringAttr>(),
-                           "pp")) {
-      places.resize(plan.getAxisSize("pp"));
-      std::iota(places.begin(), places.end(), 0);
-      if (start.getAmong())
-        places.assign(start.getAmong()->begin(), start.getAmong()->end());
-    }
+    std::vector<int64_t> places =
+        mesh.placesOf(start.getGroup().getGeometry(), walk.schedule.getPlace());
     int64_t channel = start.getChannel();
     int64_t number = walk.count[channel][places]++;
     auto [found, isNew] = collectives.try_emplace({channel, places, number});
@@ -118,16 +112,16 @@ private:
       return;
     double &free = freeAt[{channel, places}];
     free = collective.end =
-        std::max(collective.start, free) + estimateSum(start);
+        std::max(collective.start, free) + estimateTime(start);
   }
 
-  /// A ring has one part per rank, and sends each part around twice.
-  double estimateSum(StartOp start) {
-    int64_t ranks = start.getGroupSize(plan);
+  /// A ring has one chunk per rank.
+  double estimateTime(StartOp start) {
+    int64_t ranks = mesh.size(start.getGroup().getGeometry());
     auto bucket = dyn_cast<FlatSymbolRefAttr>(start.getWhat());
     int64_t size = bucket ? bytes.lookup(bucket.getValue()) : sizeof(double);
-    return 2.0 * static_cast<double>(ranks - 1) *
-           estimateTransferTime(size / ranks);
+    auto rounds = static_cast<double>(geometry::rounds(start.getKind(), ranks));
+    return rounds * estimateTransferTime(size / ranks);
   }
 
   static void add(std::vector<TimedCell> &row, Walk &walk, Kind work,
@@ -142,7 +136,7 @@ private:
     walk.now = end;
   }
 
-  PlanOp plan;
+  geometry::Mesh mesh;
   Timeline &timeline;
   llvm::StringMap<TaskOp> tasks;
   llvm::StringMap<int64_t> bytes; ///< by bucket

@@ -20,7 +20,7 @@ struct PlaceMemory {
 };
 
 static SmallVector<PlaceMemory> measure(ModuleOp module, PlanOp plan) {
-  SmallVector<PlaceMemory> places(plan.getAxisSize("pp"));
+  SmallVector<PlaceMemory> places(plan.getPlaces());
   for (auto [i, place] : llvm::enumerate(places))
     place.place = i;
   for (auto region : module.getOps<RegionOp>()) {
@@ -34,11 +34,10 @@ static SmallVector<PlaceMemory> measure(ModuleOp module, PlanOp plan) {
   return places;
 }
 
-/// Returns "rank 2", "ranks 1, 3": the ranks with this coordinate on the axis
-/// pp.
+/// Returns "rank 2", "ranks 1, 3": the ranks of a place.
 static std::string nameRanks(PlanOp plan, int64_t place) {
   SmallVector<std::string> names;
-  for (int64_t rank : findRanks(plan, place))
+  for (int64_t rank : plan.getGeometry().ranksOf(place))
     names.push_back(std::to_string(rank));
   return (names.size() == 1 ? "rank " : "ranks ") + llvm::join(names, ", ");
 }
@@ -67,11 +66,11 @@ static SmallVector<std::string> suggest(const PlaceMemory &place, PlanOp plan) {
                       "flight than gpipe");
   }
   hints.push_back("more places: --mesh pp=" +
-                  std::to_string(plan.getAxisSize("pp") + 1));
+                  std::to_string(plan.getPlaces() + 1));
   if (bytesOf(MemoryKind::Inputs) > place.bytes / 4 || activations > state)
     if (rows > 1)
       hints.push_back("more ranks for the rows: --mesh dp=" +
-                      std::to_string(plan.getAxisSize("dp") * 2));
+                      std::to_string(plan.getBatchParts() * 2));
   if (state > activations && plan.getOptimizer() != Optimizer::sgd)
     hints.push_back("--optimizer sgd, which has one state in place of two");
   return hints;

@@ -81,7 +81,7 @@ LogicalResult PlaceWriter::addInputs() {
       continue;
     schema::PlaceInput held;
     held.input = number;
-    held.bytes = getBytes(input.getType()) / plan.getAxisSize("dp");
+    held.bytes = getBytes(input.getType()) / plan.getBatchParts();
     auto buffer = BufferAttr::get(input.getContext(), BufferKind::Input,
                                   input.getInputName());
     if (failed(find(buffer, input.getLoc(), held.address)))

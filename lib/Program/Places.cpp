@@ -1,12 +1,15 @@
 //===- Places.cpp - What each place holds and runs ------------------------===//
 
 #include "ppopt/Program/Places.h"
+
 #include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
 
 static llvm::StringSet<> findInputs(ArrayRef<TaskOp> tasks) {
   llvm::StringSet<> names;
@@ -18,7 +21,7 @@ static llvm::StringSet<> findInputs(ArrayRef<TaskOp> tasks) {
 }
 
 SmallVector<PlaceContents, 0> pp::collectPlaces(ModuleOp module, PlanOp plan) {
-  SmallVector<PlaceContents, 0> places(plan.getAxisSize("pp"));
+  SmallVector<PlaceContents, 0> places(plan.getPlaces());
   for (auto [i, place] : llvm::enumerate(places))
     place.place = i;
   for (auto task : module.getOps<TaskOp>())
@@ -40,21 +43,6 @@ SmallVector<PlaceContents, 0> pp::collectPlaces(ModuleOp module, PlanOp plan) {
         place.inputs.push_back(input);
   }
   return places;
-}
-
-SmallVector<int64_t> pp::findRanks(PlanOp plan, int64_t place) {
-  int64_t ranks = 1, stride = 1;
-  bool isBehindPlaces = false;
-  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>()) {
-    ranks *= axis.getSize();
-    stride *= isBehindPlaces ? axis.getSize() : 1;
-    isBehindPlaces |= axis.getName() == "pp";
-  }
-  SmallVector<int64_t> found;
-  for (int64_t rank = 0; rank < ranks; ++rank)
-    if (!isBehindPlaces || rank / stride % plan.getAxisSize("pp") == place)
-      found.push_back(rank);
-  return found;
 }
 
 llvm::MapVector<RoleAttr, ShapedType> pp::findScalars(ModuleOp module) {
@@ -79,4 +67,12 @@ DenseMap<Attribute, SummedBuffer> pp::findSummedBuffers(ModuleOp module) {
   for (auto &[role, type] : findScalars(module))
     buffers[role] = {type.getNumElements(), type.getElementType()};
   return buffers;
+}
+
+int64_t pp::getScratchBytes(StartOp start, PlanOp plan,
+                            const SummedBuffer &buffer) {
+  return geometry::scratchElements(
+             start.getKind(), buffer.elements,
+             plan.getGeometry().size(start.getGroup().getGeometry())) *
+         getElementBytes(buffer.type);
 }

@@ -174,9 +174,10 @@ std::optional<int64_t> ArenaPlanner::findQuiet(StartOp start) {
   return hasSlots ? tempsBegin : slotsBegin;
 }
 
-/// Adds the receive buffer of each sum. Sums of different channels run
-/// concurrently, and a start makes no copy: each needs its own buffer. A
-/// bucket's buffer reuses the memory of activations if these are dead.
+/// Adds a receive buffer for everything that collectives sum. Those of
+/// different channels run concurrently, and a start makes no copy: each buffer
+/// that is summed needs its own. A bucket's reuses the memory of activations if
+/// these are dead.
 LogicalResult ArenaPlanner::addScratch() {
   struct Scratch {
     int64_t bytes = 0;
@@ -187,12 +188,14 @@ LogicalResult ArenaPlanner::addScratch() {
     for (auto start : schedule.getOps<StartOp>()) {
       auto summed = shared.summed.find(start.getWhat());
       if (summed == shared.summed.end())
-        return start.emitOpError("sums ")
+        return start.emitOpError(ppopt::geometry::reduces(start.getKind())
+                                     ? "sums "
+                                     : "gathers ")
                << start.getWhat()
                << ", which is neither a bucket nor a scalar of a task";
-      int64_t bytes =
-          llvm::divideCeil(summed->second.elements, start.getGroupSize(plan)) *
-          getElementBytes(summed->second.type);
+      int64_t bytes = getScratchBytes(start, plan, summed->second);
+      if (bytes == 0)
+        continue;
       Scratch &scratch = buffers[start.getWhat()];
       scratch.bytes = std::max(scratch.bytes, bytes);
       std::optional<int64_t> quiet = isa<FlatSymbolRefAttr>(start.getWhat())

@@ -7,38 +7,16 @@
 
 using namespace mlir;
 using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
 
-/// Returns the index of the rank in the group, whose ranks are in ascending
-/// order: the number that its coordinates on the group's axes form.
-static int64_t getPosition(StartOp start, PlanOp plan, int64_t place) {
-  int64_t position = 0;
-  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>()) {
-    if (!llvm::is_contained(start.getAxes().getAsValueRange<StringAttr>(),
-                            axis.getName()))
-      continue;
-    bool isPlaces = axis.getName() == "pp";
-    int64_t size = axis.getSize(), coordinate = isPlaces ? place : 0;
-    if (isPlaces && start.getAmong()) {
-      ArrayRef<int64_t> among = *start.getAmong();
-      size = among.size();
-      coordinate = llvm::find(among, place) - among.begin();
-    }
-    position = position * size + coordinate;
-  }
-  return position;
-}
-
-/// Returns the bytes that the member at `position` sends in a ring all-reduce
-/// of `elements` over `ranks` (docs/runtime-communication.md): it sends every
-/// chunk twice, but its own and its successor's only once. Chunk i has one more
-/// element if i < elements mod ranks.
-static int64_t ringBytes(const SummedBuffer &buffer, int64_t ranks,
-                         int64_t position) {
-  auto chunk = [&](int64_t i) {
-    return buffer.elements / ranks + (i < buffer.elements % ranks ? 1 : 0);
-  };
-  return (2 * buffer.elements - chunk(position) -
-          chunk((position + 1) % ranks)) *
+/// Returns the bytes that the first rank of a place sends in a collective.
+static int64_t countSent(StartOp start, const SummedBuffer &buffer,
+                         const geometry::Mesh &mesh, int64_t place) {
+  geometry::Group group = start.getGroup().getGeometry();
+  int64_t rank = mesh.firstRank(place).value_or(0);
+  return geometry::elementsSent(start.getKind(), buffer.elements,
+                                mesh.size(group),
+                                mesh.position(group, rank).value_or(0)) *
          getElementBytes(buffer.type);
 }
 
@@ -63,6 +41,7 @@ countTask(TaskOp task, const DenseMap<StringAttr, int64_t> &ofKernel) {
 schema::Predicted pp::predictCounts(PlanOp plan, const PlaceContents &contents,
                                     const ProgramIndex &index) {
   schema::Predicted counts;
+  geometry::Mesh mesh = plan.getGeometry();
   DenseMap<StringAttr, schema::Predicted> ofTask;
   DenseMap<StringAttr, int64_t> ofKernel;
   for (auto kernel : plan->getParentOfType<ModuleOp>().getOps<KernelOp>())
@@ -80,9 +59,8 @@ schema::Predicted pp::predictCounts(PlanOp plan, const PlaceContents &contents,
       } else if (auto send = dyn_cast<SendOp>(action)) {
         counts.bytesSent += getBytes(index.uses.of(send).type);
       } else if (auto start = dyn_cast<StartOp>(action)) {
-        counts.bytesSent += ringBytes(index.summed.lookup(start.getWhat()),
-                                      start.getGroupSize(plan),
-                                      getPosition(start, plan, contents.place));
+        counts.bytesSent += countSent(
+            start, index.summed.lookup(start.getWhat()), mesh, contents.place);
       }
     }
   }

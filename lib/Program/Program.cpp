@@ -231,7 +231,7 @@ void ProgramWriter::addTasks() {
 /// Adds the places, and what all of them have together.
 LogicalResult ProgramWriter::addPlaces() {
   SmallVector<ArenaLayout, 0> layouts;
-  for (int64_t place = 0, e = plan.getAxisSize("pp"); place < e; ++place)
+  for (int64_t place = 0, e = plan.getPlaces(); place < e; ++place)
     layouts.emplace_back(module, place);
   for (const PlaceContents &contents : collectPlaces(module, plan)) {
     FailureOr<schema::Place> place =

@@ -26,9 +26,9 @@ void checkFillsBatch(const Program &program, const SampleReader &reader,
       std::min<uint64_t>(reader.count(), static_cast<uint64_t>(INT64_MAX)));
   if (count >= plan.batch)
     return;
-  // Each data-parallel rank splits its rows into the same number of
+  // Each part of the batch splits its rows into the same number of
   // microbatches.
-  int64_t tiles = plan.axisSize("dp") * plan.microbatches;
+  int64_t tiles = plan.batchParts() * plan.microbatches;
   int64_t fits = count / tiles * tiles;
   throw Error("{}: {} {} do not fill one batch of {}: give at least {} more, "
               "or compile "

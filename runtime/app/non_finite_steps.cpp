@@ -67,11 +67,11 @@ std::string describeOrigin(const Program &program, int64_t holder,
   }
   if (found.input.isBad()) {
     const auto &input = program.inputs[found.input.index];
-    int64_t rows = program.plan.batch / program.plan.axisSize("dp");
-    facts.push_back(fmt::format(
-        "input '{}' is {}", input.name,
-        describeNonFinite(found.input.at, input.shape,
-                          rows * program.plan.coordinate(holder, "dp"))));
+    facts.push_back(
+        fmt::format("input '{}' is {}", input.name,
+                    describeNonFinite(found.input.at, input.shape,
+                                      program.plan.rowsOfPart() *
+                                          program.plan.batchPart(holder))));
   }
   return fmt::format("It began on {}: {}", describeHolder(program, holder),
                      fmt::join(facts, "; "));

@@ -39,7 +39,7 @@ public:
               {static_cast<int>(job.program.plan.target.threads),
                job.options.collectives}),
         words_(rank_), samples_(job.program, rank_.inputs,
-                                job.program.plan.coordinate(rank_.index, "dp")),
+                                job.program.plan.batchPart(rank_.index)),
         first_(job.firstStep()), last_(std::max(first_, options_.steps)),
         nonFiniteSteps_(rank_, job.options.skipNonFiniteSteps),
         control_(rank_) {

@@ -19,11 +19,7 @@ std::string prefixOf(CheckpointPart part) {
 std::vector<int64_t> ranksOf(const Program &program, int64_t place) {
   if (program.local)
     return {0};
-  std::vector<int64_t> ranks;
-  for (int64_t rank = 0; rank < program.plan.ranks(); ++rank)
-    if (program.plan.coordinate(rank, "pp") == place)
-      ranks.push_back(rank);
-  return ranks;
+  return program.plan.getMesh().ranksOf(place);
 }
 
 /// Returns the tensors that a place owns, without writers.

@@ -214,9 +214,11 @@ void receiveFromOwner(const ppopt_rank &rank, const Exported &exported,
 }
 
 int ownerOf(const ppopt_rank &rank, const Parameter &parameter) {
-  bool alone = rank.program.plan.ranks() == 1;
-  int place = int(parameter.places.front());
-  return alone ? 0 : rank.channels->mesh().firstRank(place);
+  const runtime::Plan &plan = rank.program.plan;
+  if (plan.ranks() == 1)
+    return 0;
+  // The program's places are those of its mesh.
+  return int(*plan.getMesh().firstRank(parameter.places.front()));
 }
 
 /// Describes bytes at `address` in the arena of the owner's place.

@@ -7,6 +7,8 @@
 
 namespace ppopt::comm {
 
+using namespace geometry;
+
 namespace {
 
 enum class Stage { Idle, InFlight, Done };
@@ -32,7 +34,7 @@ private:
   size_t count = 0;
 };
 
-std::string spellRanks(const Group &group) {
+std::string spellRanks(const Members &group) {
   std::string text;
   for (int rank : group.ranks)
     text += (text.empty() ? "" : ", ") + std::to_string(rank);
@@ -54,7 +56,7 @@ struct Channels::Operation {
 struct Channels::Channel {
   Channel(Transport &transport) : ring(transport) {}
   int number = 0;
-  Group group;
+  Members group;
   Queue queue;
   Ring ring;            ///< runs the front of the queue
   int nativeGroup = -1; ///< of native collectives
@@ -62,6 +64,8 @@ struct Channels::Channel {
 
 Channels::Channels(Transport &transport, Mesh mesh, Collectives collectives)
     : transport(transport), theMesh(std::move(mesh)), mode(collectives) {
+  if (std::string wrong = theMesh.check(); !wrong.empty())
+    throw std::invalid_argument(wrong);
   if (theMesh.ranks() != transport.size())
     throw std::invalid_argument(
         "the mesh has " + std::to_string(theMesh.ranks()) + " ranks, the job " +
@@ -79,7 +83,10 @@ Channels::~Channels() {
 }
 
 Channels::Channel &Channels::channelOf(const CollectiveSpec &spec) {
-  Group group = theMesh.group(transport.rank(), spec.axes, spec.among);
+  std::string wrong = theMesh.check(spec.group, transport.rank());
+  if (!wrong.empty())
+    throw std::invalid_argument(wrong);
+  Members group = theMesh.members(spec.group, transport.rank());
   for (const std::unique_ptr<Channel> &channel : channels) {
     if (channel->number != spec.channel)
       continue;
@@ -121,16 +128,14 @@ int Channels::define(const CollectiveSpec &spec) {
   Channel &channel = channelOf(spec);
   int members = channel.group.size();
   if (mode == Collectives::Ring) {
-    int64_t needed = spec.op == RingOp::AllGather
-                         ? 0
-                         : ringScratchElements(spec.elements, members) *
-                               static_cast<int64_t>(sizeOf(spec.type));
+    int64_t needed = scratchElements(spec.kind, spec.elements, members) *
+                     static_cast<int64_t>(sizeOf(spec.type));
     if (needed > 0 &&
         (!spec.scratch || spec.scratchBytes < static_cast<size_t>(needed)))
       refuse("it has " + std::to_string(spec.scratchBytes) +
              " bytes of scratch memory and needs " + std::to_string(needed));
   } else {
-    if (spec.op != RingOp::AllReduce)
+    if (spec.kind != Collective::AllReduce)
       refuse("--collectives=mpi does all-reduce only; use --collectives=ring");
     int64_t most = transport.nativeCollectives()->maxElements();
     if (spec.elements > most)
@@ -222,7 +227,7 @@ void Channels::start(int number) {
 void Channels::startRing(Channel &channel) {
   const CollectiveSpec &spec = operations[channel.queue.front()]->collective;
   RingCall call;
-  call.op = spec.op;
+  call.kind = spec.kind;
   call.group = &channel.group;
   call.data = spec.data;
   call.elements = spec.elements;
@@ -320,9 +325,9 @@ uint64_t Channels::bytesSent(int number) const {
   if (mode == Collectives::Native)
     return 0;
   const CollectiveSpec &spec = operation.collective;
-  const Group &group = operation.channel->group;
-  return static_cast<uint64_t>(ringElementsSent(spec.op, spec.elements,
-                                                group.size(), group.position)) *
+  const Members &group = operation.channel->group;
+  return static_cast<uint64_t>(elementsSent(spec.kind, spec.elements,
+                                            group.size(), group.position)) *
          sizeOf(spec.type);
 }
 

@@ -17,7 +17,6 @@
 #ifndef PPOPT_COMM_CHANNELS_H
 #define PPOPT_COMM_CHANNELS_H
 
-#include "comm/mesh.h"
 #include "comm/ring.h"
 
 #include <memory>
@@ -34,16 +33,15 @@ enum class Collectives { Ring, Native };
 /// One `start` action of the program. Has pointers, not offsets, because the
 /// arena already exists.
 struct CollectiveSpec {
-  std::string name;              ///< the action's id, for messages
-  std::vector<std::string> axes; ///< the group: see Mesh::group
-  std::vector<int> among;
+  std::string name; ///< the action's id, for messages
+  geometry::Group group;
   int channel = 0; ///< >= 0; one group per channel
   void *data = nullptr;
   int64_t elements = 0;
   ElementType type = ElementType::F32;
-  void *scratch = nullptr; ///< ringScratchElements(elements, group) elements
+  void *scratch = nullptr; ///< geometry::scratchElements() elements
   size_t scratchBytes = 0; ///< define() checks it
-  RingOp op = RingOp::AllReduce;
+  geometry::Collective kind = geometry::Collective::AllReduce;
 };
 
 /// One end of a transfer.
@@ -66,9 +64,9 @@ public:
 
 class Channels {
 public:
-  /// Throws std::invalid_argument if the mesh and the transport have different
-  /// numbers of ranks, or if the transport has no native collectives.
-  Channels(Transport &transport, Mesh mesh,
+  /// Throws std::invalid_argument if the mesh is none, or has another number of
+  /// ranks than the transport, or if the transport has no native collectives.
+  Channels(Transport &transport, geometry::Mesh mesh,
            Collectives collectives = Collectives::Ring);
   /// Cancels what is in flight: destroy it before the arena is freed.
   ~Channels();
@@ -112,8 +110,6 @@ public:
   /// Notifies `observer` (may be null) of all operations that end from now on.
   void observe(OperationObserver *observer) { theObserver = observer; }
 
-  const Mesh &mesh() const { return theMesh; }
-
 private:
   struct Operation;
   struct Channel;
@@ -127,7 +123,7 @@ private:
   void checkChannel(const std::string &name, int channel) const;
 
   Transport &transport;
-  Mesh theMesh;
+  geometry::Mesh theMesh;
   Collectives mode;
   OperationObserver *theObserver = nullptr;
   int collectivesInFlight = 0;

@@ -8,6 +8,8 @@
 
 namespace ppopt::comm {
 
+using namespace geometry;
+
 /// Smaller lanes cost more in messages than their overlap saves.
 static constexpr int64_t laneBytes = 128 * 1024;
 
@@ -32,7 +34,7 @@ void Ring::start(const RingCall &newCall) {
                            "was in flight in the same object");
   call = newCall;
   int n = call.group->size();
-  int64_t largest = (call.elements + n - 1) / n;
+  int64_t largest = largestChunk(call.elements, n);
   int64_t bytes = largest * static_cast<int64_t>(sizeOf(call.type));
   int64_t wanted = std::clamp<int64_t>(bytes / laneBytes, 1, maxLanes);
   laneElements = (largest + wanted - 1) / wanted;
@@ -43,9 +45,8 @@ void Ring::start(const RingCall &newCall) {
               : static_cast<int>((largest + laneElements - 1) / laneElements);
 
   int64_t perPhase = static_cast<int64_t>(n - 1) * lanes;
-  reduceTransfers = call.op == RingOp::AllGather ? 0 : perPhase;
-  transfers =
-      reduceTransfers + (call.op == RingOp::ReduceScatter ? 0 : perPhase);
+  reduceTransfers = reduces(call.kind) ? perPhase : 0;
+  transfers = reduceTransfers + (gathers(call.kind) ? perPhase : 0);
   finished = 0;
   for (int64_t transfer = 0; transfer < std::min<int64_t>(lanes, transfers);
        ++transfer)
@@ -71,7 +72,7 @@ Ring::Piece Ring::piece(int64_t chunk, int lane) const {
 Ring::Piece Ring::sentPiece(int64_t transfer) const {
   int lane = static_cast<int>(transfer % lanes);
   int64_t round = transfer / lanes;
-  if (reduces(transfer))
+  if (isReduced(transfer))
     return piece(call.group->position - 1 - round, lane);
   return piece(call.group->position - (round - reduceTransfers / lanes), lane);
 }
@@ -79,7 +80,7 @@ Ring::Piece Ring::sentPiece(int64_t transfer) const {
 Ring::Piece Ring::receivedPiece(int64_t transfer) const {
   int lane = static_cast<int>(transfer % lanes);
   int64_t round = transfer / lanes;
-  if (reduces(transfer))
+  if (isReduced(transfer))
     return piece(call.group->position - 2 - round, lane);
   return piece(call.group->position - 1 - (round - reduceTransfers / lanes),
                lane);
@@ -90,16 +91,16 @@ Ring::Piece Ring::receivedPiece(int64_t transfer) const {
 // is free, and what is sent is complete. What an all-gather overwrites was sent
 // long before, because the lane's reduce-scatter transfers are done.
 void Ring::post(int64_t transfer) {
-  const Group &group = *call.group;
+  const Members &group = *call.group;
   int n = group.size();
   int lane = static_cast<int>(transfer % lanes);
   int64_t elementBytes = static_cast<int64_t>(sizeOf(call.type));
 
   Piece in = receivedPiece(transfer);
   if (in.elements > 0) {
-    void *into = reduces(transfer) ? static_cast<char *>(call.scratch) +
-                                         lane * laneElements * elementBytes
-                                   : in.data;
+    void *into = isReduced(transfer) ? static_cast<char *>(call.scratch) +
+                                           lane * laneElements * elementBytes
+                                     : in.data;
     receives[lane] =
         transport.irecv(into, in.elements * elementBytes,
                         group.ranks[wrap(group.position - 1, n)], call.channel);
@@ -116,7 +117,7 @@ bool Ring::progress() {
     int lane = static_cast<int>(finished % lanes);
     if (!transport.test(receives[lane]) || !transport.test(sends[lane]))
       return false;
-    if (reduces(finished)) {
+    if (isReduced(finished)) {
       Piece sum = receivedPiece(finished);
       addElements(sum.data,
                   static_cast<char *>(call.scratch) +
@@ -133,7 +134,7 @@ bool Ring::progress() {
 }
 
 int Ring::waitsFor() const {
-  const Group &group = *call.group;
+  const Members &group = *call.group;
   bool lacksData = receives[static_cast<size_t>(finished % lanes)].pending();
   return group.ranks[wrap(group.position + (lacksData ? -1 : 1), group.size())];
 }

@@ -3,18 +3,11 @@
 // Reduce-scatter, all-gather, and all-reduce (both in sequence), in place, over
 // any group of ranks, as non-blocking state machines.
 //
-// The buffer of E elements is cut into n chunks, one per member: chunk i has
-// floor(E/n) elements, and one more if i < E mod n. Chunk i is summed in the
-// order of members i+1, i+2, …, i (mod n). Each member adds its own elements to
-// what it received. So the bits depend only on the members' values and order.
-// They are the same on every transport and, after an all-gather, on every rank.
-//
-// Elements that the member at position p sends:
-//   reduce-scatter  E - |chunk p|
-//   all-gather      E - |chunk p+1|
-//   all-reduce      2E - |chunk p| - |chunk p+1|
-// These are (n-1)/n·E, (n-1)/n·E and 2(n-1)/n·E if n divides E. Empty chunks
-// are not sent. With n = 1 nothing is sent.
+// geometry/collective.h defines the chunks and what each member sends. Chunk i
+// is summed in the order of members i+1, i+2, …, i (mod n). Each member adds
+// its own elements to what it received. So the bits depend only on the members'
+// values and order. They are the same on every transport and, after an
+// all-gather, on every rank.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,65 +15,19 @@
 #define PPOPT_COMM_RING_H
 
 #include "comm/transport.h"
+#include "geometry/collective.h"
+#include "geometry/mesh.h"
 
 #include <array>
 
 namespace ppopt::comm {
 
-enum class RingOp {
-  AllReduce,     ///< data = the sum, on every member
-  ReduceScatter, ///< chunk p of data = the sum, on member p; the rest is
-                 ///< undefined
-  AllGather,     ///< every chunk = the data of its member
-};
-
-/// The members of a collective, in ring order, and this rank's position.
-struct Group {
-  std::vector<int> ranks;
-  int position = 0;
-  int size() const { return static_cast<int>(ranks.size()); }
-};
-
-/// Returns the first element of chunk `i` of n; `i` = n gives `elements`.
-constexpr int64_t chunkBegin(int64_t elements, int n, int i) {
-  int64_t remainder = elements % n;
-  return elements / n * i + (i < remainder ? i : remainder);
-}
-
-constexpr int64_t chunkSize(int64_t elements, int n, int i) {
-  return chunkBegin(elements, n, i + 1) - chunkBegin(elements, n, i);
-}
-
-/// Returns the elements of scratch memory that AllReduce and ReduceScatter
-/// need: ceil(E/n). AllGather, and n = 1, need none.
-constexpr int64_t ringScratchElements(int64_t elements, int n) {
-  return n == 1 ? 0 : (elements + n - 1) / n;
-}
-
-/// Returns the elements that the member at `position` sends (the formula
-/// above).
-constexpr int64_t ringElementsSent(RingOp op, int64_t elements, int n,
-                                   int position) {
-  if (n == 1)
-    return 0;
-  int64_t scatter = elements - chunkSize(elements, n, position);
-  int64_t gather = elements - chunkSize(elements, n, (position + 1) % n);
-  switch (op) {
-  case RingOp::AllReduce:
-    return scatter + gather;
-  case RingOp::ReduceScatter:
-    return scatter;
-  case RingOp::AllGather:
-    return gather;
-  }
-  return 0;
-}
-
 /// The arguments of one collective. The memory belongs to the caller and must
 /// live until the collective is done; `scratch` does not overlap `data`.
 struct RingCall {
-  RingOp op = RingOp::AllReduce;
-  const Group *group = nullptr;
+  geometry::Collective kind = geometry::Collective::AllReduce;
+  /// In ring order; the memory belongs to the caller.
+  const geometry::Members *group = nullptr;
   void *data = nullptr;
   int64_t elements = 0;
   ElementType type = ElementType::F32;
@@ -130,7 +77,7 @@ private:
   Piece piece(int64_t chunk, int lane) const;
   Piece sentPiece(int64_t transfer) const;
   Piece receivedPiece(int64_t transfer) const;
-  bool reduces(int64_t transfer) const { return transfer < reduceTransfers; }
+  bool isReduced(int64_t transfer) const { return transfer < reduceTransfers; }
   void post(int64_t transfer);
 
   Transport &transport;

@@ -17,9 +17,9 @@ using runtime::Program;
 } // namespace
 
 SampleFeed::SampleFeed(const Program &program,
-                       const std::vector<Buffer> &inputs, int64_t dpCoordinate)
-    : inputs_(inputs), dpCoordinate_(dpCoordinate) {
-  int64_t rows = program.plan.batch / program.plan.axisSize("dp");
+                       const std::vector<Buffer> &inputs, int64_t batchPart)
+    : inputs_(inputs), batchPart_(batchPart) {
+  int64_t rows = program.plan.rowsOfPart();
   for (const Buffer &input : inputs) {
     if (std::any_of(staged_.begin(), staged_.end(), [&](const Buffer &staged) {
           return staged.index == input.index;
@@ -85,7 +85,7 @@ void SampleFeed::readBatches() {
     lock.unlock();
     std::exception_ptr failure;
     try {
-      batch.sampler->fill(batch.number, dpCoordinate_, staged_);
+      batch.sampler->fill(batch.number, batchPart_, staged_);
     } catch (...) {
       failure = std::current_exception();
     }

@@ -27,7 +27,7 @@ public:
   /// `inputs` are those of the rank with this coordinate on dp. Inputs with the
   /// same index (a local program has one per place) get the same rows.
   SampleFeed(const runtime::Program &program,
-             const std::vector<runtime::Buffer> &inputs, int64_t dpCoordinate);
+             const std::vector<runtime::Buffer> &inputs, int64_t batchPart);
   ~SampleFeed();
   SampleFeed(const SampleFeed &) = delete;
   SampleFeed &operator=(const SampleFeed &) = delete;
@@ -53,7 +53,7 @@ private:
   void readBatches();
 
   const std::vector<runtime::Buffer> inputs_;
-  const int64_t dpCoordinate_;
+  const int64_t batchPart_;
   /// One buffer per input of the rank.
   std::vector<std::vector<char>> memory_;
   std::vector<runtime::Buffer> staged_;

@@ -24,7 +24,7 @@ public:
 
   /// Writes the rows of global batch `batch` of the rank with this coordinate
   /// on dp into these inputs.
-  void fill(int64_t batch, int64_t dpCoordinate,
+  void fill(int64_t batch, int64_t batchPart,
             const std::vector<runtime::Buffer> &inputs) const;
 
 private:

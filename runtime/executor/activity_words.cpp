@@ -27,11 +27,11 @@ std::string describeRun(const ppopt_rank &rank, const Action &action) {
 
 std::string describeStart(const ppopt_rank &rank, const Action &start) {
   if (!isTransfer(start.op)) {
-    comm::Group group = rank.channels->mesh().group(
-        rank.index, start.axes, {start.among.begin(), start.among.end()});
+    geometry::Members members =
+        rank.program.plan.getMesh().members(start.group(), rank.index);
     return fmt::format("the {} of {} elements over ranks {}",
                        describeCollective(start.op), start.elements,
-                       fmt::join(group.ranks, ", "));
+                       fmt::join(members.ranks, ", "));
   }
   const Transfer &transfer = rank.program.transfers[start.transfer];
   std::string text =

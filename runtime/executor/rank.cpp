@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "device/cpu/team.h"
+#include "geometry/collective.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -57,31 +58,12 @@ PreparedMatmul prepare(const Matmul &matmul, int threads) {
   return prepared;
 }
 
-comm::Mesh meshOf(const Plan &plan) {
-  std::vector<comm::MeshAxis> axes;
-  for (const MeshAxis &axis : plan.mesh)
-    axes.push_back({axis.name, int(axis.size)});
-  return comm::Mesh(std::move(axes));
-}
-
-comm::RingOp ringOpOf(Operation operation) {
-  switch (operation) {
-  case Operation::allGather:
-    return comm::RingOp::AllGather;
-  case Operation::reduceScatter:
-    return comm::RingOp::ReduceScatter;
-  default:
-    return comm::RingOp::AllReduce;
-  }
-}
-
 int defineCollective(ppopt_rank &rank, const Action &action) {
   comm::CollectiveSpec spec;
   spec.name = std::to_string(action.id);
-  spec.axes = action.axes;
-  spec.among.assign(action.among.begin(), action.among.end());
+  spec.group = action.group();
   spec.channel = int(action.channel);
-  spec.op = ringOpOf(action.op);
+  spec.kind = action.collective();
   spec.data = rank.at(action.address);
   spec.elements = action.elements;
   spec.type = *comm::parseElementType(spell(action.type));
@@ -97,7 +79,11 @@ int defineTransfer(ppopt_rank &rank, const Action &action) {
   spec.name =
       fmt::format("{} {} of microbatch {}", spec.sends ? "send" : "recv",
                   transfer.name, action.microbatch);
-  spec.peer = rank.channels->mesh().peer(rank.index, int(action.peer));
+  std::optional<int64_t> peer =
+      rank.program.plan.getMesh().peer(rank.index, action.peer);
+  if (!peer)
+    throw Error("program: the mesh has no place {}", action.peer);
+  spec.peer = int(*peer);
   spec.channel = int(action.channel);
   spec.data = rank.at(action.address);
   spec.bytes = size_t(action.bytes);
@@ -136,17 +122,17 @@ int mostTransfersInFlight(const std::vector<Action> &actions) {
 int64_t bytesBeyondPredicted(const ppopt_rank &rank) {
   if (!rank.channels)
     return 0;
-  const comm::Mesh &mesh = rank.channels->mesh();
-  int first = mesh.firstRank(int(rank.place.place));
+  geometry::Mesh mesh = rank.program.plan.getMesh();
+  int64_t first = mesh.firstRank(rank.place.place).value_or(rank.index);
   int64_t bytes = 0;
   for (const Action &action : rank.actions) {
     if (!action.startsCollective())
       continue;
-    auto sent = [&](int member) {
-      comm::Group group = mesh.group(
-          member, action.axes, {action.among.begin(), action.among.end()});
-      return comm::ringElementsSent(ringOpOf(action.op), action.elements,
-                                    group.size(), group.position);
+    geometry::Group group = action.group();
+    auto sent = [&](int64_t member) {
+      return geometry::elementsSent(action.collective(), action.elements,
+                                    mesh.size(group),
+                                    mesh.position(group, member).value_or(0));
     };
     bytes += (sent(rank.index) - sent(first)) * byteSize(action.type);
   }
@@ -164,8 +150,11 @@ void progress(ppopt_rank &rank) {
 
 ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
                        comm::Transport *transport, const RankOptions &options)
-    : program(program), index(indexOf(program, transport)), tasks(tasks),
-      transport(transport), options(options), memory(allocate(program, index)),
+    : program(program), index(indexOf(program, transport)),
+      firstRow(program.plan.batchPart(index) * program.plan.rowsOfPart()),
+      microbatchRows(program.plan.rowsOfPart() / program.plan.microbatches),
+      tasks(tasks), transport(transport), options(options),
+      memory(allocate(program, index)),
       place(memory[program.placeOf(index).place]->place),
       local(resolveLocal(program, index)),
       actions(local ? local->actions : place.actions),
@@ -189,7 +178,7 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
 
   if (transport && !program.local) {
     try {
-      channels.emplace(*transport, meshOf(program.plan), options.collectives);
+      channels.emplace(*transport, program.plan.getMesh(), options.collectives);
     } catch (const std::invalid_argument &error) {
       throw Error("communication: {}", error.what());
     }
@@ -217,9 +206,7 @@ int64_t ppopt_rank::bytesSent() const {
 }
 
 int64_t ppopt_rank::rowOffset(int64_t microbatch) const {
-  int64_t rows = program.plan.batch / program.plan.axisSize("dp");
-  return program.plan.coordinate(index, "dp") * rows +
-         microbatch * (rows / program.plan.microbatches);
+  return firstRow + microbatch * microbatchRows;
 }
 
 void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,

@@ -89,7 +89,8 @@ struct ppopt_rank {
   int64_t rowOffset(int64_t microbatch) const;
 
   const ppopt::runtime::Program &program;
-  const int index; ///< in [0, program.plan.ranks())
+  const int index;                        ///< in [0, program.plan.ranks())
+  const int64_t firstRow, microbatchRows; ///< of the global batch
   const ppopt_task_fn *const tasks;
   ppopt::comm::Transport *const transport;
   const ppopt::runtime::RankOptions options;

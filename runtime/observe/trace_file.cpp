@@ -166,9 +166,7 @@ std::string RankEvents::describeGroup(const Action &sum) const {
 
 /// A sum over one rank moves nothing.
 bool RankEvents::isAlone(const Action &sum) const {
-  return rank_.channels->mesh()
-             .group(rank_.index, sum.axes, {sum.among.begin(), sum.among.end()})
-             .size() == 1;
+  return program_.plan.getMesh().size(sum.group()) == 1;
 }
 
 std::string RankEvents::describeOperation(const Action &start) const {
@@ -213,7 +211,8 @@ void RankEvents::addOperation(const TracedAction &traced,
   if (sends)
     return addFlow("\"ph\":\"s\"", action, number, interval.begin, step.number,
                    rank_.index);
-  int sender = rank_.channels->mesh().peer(rank_.index, int(action.peer));
+  // The program's places are those of its mesh.
+  int64_t sender = *program_.plan.getMesh().peer(rank_.index, action.peer);
   addFlow("\"ph\":\"f\",\"bp\":\"e\"", action, number,
           std::max(interval.begin, interval.end - 0.001), step.number, sender);
 }

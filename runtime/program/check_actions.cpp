@@ -2,6 +2,7 @@
 
 #include "program/check_program.h"
 
+#include "geometry/axes.h"
 #include "ppopt/runtime.h"
 
 #include <algorithm>
@@ -80,20 +81,18 @@ void ActionChecker::checkGroup(const Action &action, const Path &path) const {
   Path list = path["axes"], among = path["among"];
   for (size_t i = 0; i < action.axes.size(); ++i) {
     const std::string &name = action.axes[i];
-    bool known =
-        std::any_of(program.plan.mesh.begin(), program.plan.mesh.end(),
-                    [&](const MeshAxis &axis) { return axis.name == name; });
-    if (!known)
+    if (!program.plan.getMesh().has(name))
       list[i].fail("is '" + name + "', which the mesh does not have");
     if (!axes.insert(name).second)
       list[i].fail("is '" + name + "' a second time");
   }
   if (action.among.empty())
     return;
-  if (!axes.count("pp"))
-    among.fail("is there, and pp is not one of the axes");
+  if (!axes.count(std::string(geometry::placeAxis)))
+    among.fail(fmt::format("is there, and {} is not one of the axes",
+                           geometry::placeAxis));
   for (size_t i = 0; i < action.among.size(); ++i) {
-    checkIndex(action.among[i], program.plan.axisSize("pp"), among[i]);
+    checkIndex(action.among[i], program.plan.places(), among[i]);
     if (i > 0 && action.among[i] <= action.among[i - 1])
       among[i].fail(
           fmt::format("is {}, not in ascending order", action.among[i]));
@@ -125,7 +124,7 @@ void ActionChecker::checkTransfer(const Action &action,
                                       action.transfer, transfer.name, here,
                                       sends ? "sends" : "receives"));
   checkMicrobatch(action, path);
-  checkIndex(action.peer, program.plan.axisSize("pp"), path["peer"]);
+  checkIndex(action.peer, program.plan.places(), path["peer"]);
   if (action.peer != there)
     path["peer"].fail(fmt::format("is {}, and the other end of '{}' is {}",
                                   action.peer, transfer.name, there));

@@ -2,6 +2,7 @@
 
 #include "program/check_program.h"
 
+#include "geometry/axes.h"
 #include "ppopt/runtime.h"
 
 #include <algorithm>
@@ -24,10 +25,7 @@ static void checkStrides(const Program &program, const Address &address,
   for (size_t i = 0; i < address.strides.size(); ++i) {
     const AxisStride &each = address.strides[i];
     Path stride = list[i];
-    bool known = std::any_of(
-        program.plan.mesh.begin(), program.plan.mesh.end(),
-        [&](const MeshAxis &axis) { return axis.name == each.axis; });
-    if (!known)
+    if (!program.plan.getMesh().has(each.axis))
       stride["axis"].fail("is '" + each.axis +
                           "', which the mesh does not have");
     if (!axes.insert(each.axis).second)
@@ -62,7 +60,7 @@ namespace {
 class Checker {
 public:
   explicit Checker(Program &program)
-      : program(program), places(program.plan.axisSize("pp")) {}
+      : program(program), places(program.plan.places()) {}
 
   void check();
 
@@ -104,12 +102,12 @@ void Checker::checkPlan(const Path &path) const {
       axis["size"].fail(
           fmt::format("makes {} ranks, more than {}", ranks, mostRanks));
   });
-  if (!names.count("dp"))
-    path["mesh"].fail("has no axis dp");
-  if (plan.batch % (plan.axisSize("dp") * plan.microbatches) != 0)
+  if (!names.count(std::string(geometry::batchAxis)))
+    path["mesh"].fail(fmt::format("has no axis {}", geometry::batchAxis));
+  if (plan.batch % (plan.batchParts() * plan.microbatches) != 0)
     path["batch"].fail(fmt::format(
         "is {}, which {} data-parallel ranks x {} microbatches do not divide",
-        plan.batch, plan.axisSize("dp"), plan.microbatches));
+        plan.batch, plan.batchParts(), plan.microbatches));
   checkLaunch(path["launch"]);
   if (plan.target.name != "cpu")
     path["target"]["name"].fail("is '" + plan.target.name +
@@ -118,8 +116,8 @@ void Checker::checkPlan(const Path &path) const {
 
 void Checker::checkLaunch(const Path &path) const {
   for (const MeshAxis &axis : program.plan.mesh)
-    if (program.plan.launch == Launch::local && axis.name != "pp" &&
-        axis.size > 1)
+    if (program.plan.launch == Launch::local &&
+        axis.name != geometry::placeAxis && axis.size > 1)
       path.fail("is local, and the mesh has " + axis.name + "=" +
                 std::to_string(axis.size));
 }
@@ -289,7 +287,7 @@ void PlaceChecker::checkInput(size_t number, const Path &field) const {
   const Input &global = program.inputs[input.input];
   checkAt(input.address, input.bytes, field["offset"]);
   int64_t bytes = elementCount(global.shape) * byteSize(global.type) /
-                  program.plan.axisSize("dp");
+                  program.plan.batchParts();
   if (input.bytes != bytes)
     field["bytes"].fail(
         fmt::format("is {}, and one rank's rows are {}", input.bytes, bytes));

@@ -3,6 +3,8 @@
 #ifndef PPOPT_RUNTIME_SCHEMA_ACTION_H
 #define PPOPT_RUNTIME_SCHEMA_ACTION_H
 
+#include "geometry/collective.h"
+#include "geometry/mesh.h"
 #include "schema/address.h"
 #include "schema/element_type.h"
 
@@ -83,6 +85,18 @@ struct Action {
   /// order of the starts in `actions`, then `evalActions`.
   int64_t operation = 0;
 
+  geometry::Group group() const { return {axes, among}; }
+  /// Of a collective.
+  geometry::Collective collective() const {
+    switch (op) {
+    case Operation::allGather:
+      return geometry::Collective::AllGather;
+    case Operation::reduceScatter:
+      return geometry::Collective::ReduceScatter;
+    default:
+      return geometry::Collective::AllReduce;
+    }
+  }
   bool startsCollective() const {
     return kind == ActionKind::start && !isTransfer(op);
   }

@@ -3,6 +3,7 @@
 #ifndef PPOPT_RUNTIME_SCHEMA_PLAN_H
 #define PPOPT_RUNTIME_SCHEMA_PLAN_H
 
+#include "geometry/mesh.h"
 #include "schema/enums.h"
 #include "schema/fields.h"
 
@@ -59,6 +60,8 @@ struct Plan {
 #include "schema/plan_options.def"
   Target target;
 
+  /// Returns the mesh with what follows from it. Allocates.
+  geometry::Mesh getMesh() const;
   /// Returns the product of the mesh's sizes; 1 if the launch is local.
   int64_t ranks() const;
   /// Returns the size of an axis; 1 if the mesh does not have it.
@@ -66,6 +69,14 @@ struct Plan {
   /// Returns the coordinate of a rank on an axis; 0 if the mesh does not have
   /// it.
   int64_t coordinate(int64_t rank, std::string_view axis) const;
+  int64_t places() const;
+  int64_t placeOf(int64_t rank) const;
+  /// Returns the number of parts that ranks split the rows of a batch into.
+  int64_t batchParts() const;
+  /// Returns the part that a rank has.
+  int64_t batchPart(int64_t rank) const;
+  /// Returns the rows of a part, in all microbatches.
+  int64_t rowsOfPart() const { return batch / batchParts(); }
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("mesh", self.mesh,

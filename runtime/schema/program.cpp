@@ -41,33 +41,43 @@ int64_t Address::offset() const {
 // The mesh
 //===----------------------------------------------------------------------===//
 
-int64_t Plan::ranks() const {
-  if (launch == Launch::local)
-    return 1;
-  int64_t count = 1;
+geometry::Mesh Plan::getMesh() const {
+  geometry::Mesh result;
   for (const MeshAxis &axis : mesh)
-    count *= axis.size;
-  return count;
+    result.add({axis.name, axis.size});
+  return result;
+}
+
+int64_t Plan::ranks() const {
+  // Tasks call it in a step, which allocates nothing.
+  int64_t ranks = 1;
+  if (launch != Launch::local)
+    for (const MeshAxis &axis : mesh)
+      ranks *= axis.size;
+  return ranks;
 }
 
 int64_t Plan::axisSize(std::string_view axis) const {
-  for (const MeshAxis &candidate : mesh)
-    if (candidate.name == axis)
-      return candidate.size;
-  return 1;
+  return getMesh().size(axis);
 }
 
+// The only rank of a local launch has coordinates 0.
+
 int64_t Plan::coordinate(int64_t rank, std::string_view axis) const {
-  if (launch == Launch::local)
-    return 0; // the only rank
-  int64_t stride = ranks();
-  for (const MeshAxis &candidate : mesh) {
-    stride /= candidate.size;
-    if (candidate.name == axis)
-      return rank / stride % candidate.size;
-  }
-  return 0;
+  return launch == Launch::local ? 0 : getMesh().coordinate(rank, axis);
 }
+
+int64_t Plan::placeOf(int64_t rank) const {
+  return launch == Launch::local ? 0 : getMesh().placeOf(rank);
+}
+
+int64_t Plan::batchPart(int64_t rank) const {
+  return launch == Launch::local ? 0 : getMesh().batchPart(rank);
+}
+
+int64_t Plan::places() const { return getMesh().places(); }
+
+int64_t Plan::batchParts() const { return getMesh().batchParts(); }
 
 //===----------------------------------------------------------------------===//
 // Addresses of a rank
@@ -154,7 +164,7 @@ int64_t greatestOffset(const Address &address, const Plan &plan) {
 //===----------------------------------------------------------------------===//
 
 const Place &Program::placeOf(int64_t rank) const {
-  return places[plan.coordinate(rank, "pp")];
+  return places[plan.placeOf(rank)];
 }
 
 int64_t Program::unusedChannel() const {

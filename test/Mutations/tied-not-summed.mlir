@@ -6,19 +6,19 @@
 
 // Place 2 sums over its own ranks, the others without it; each group has a channel of its own.
 // CHECK-LABEL: pp.schedule 0
-// CHECK: over ["dp"] channel 1 @only
-// CHECK: over ["dp", "pp"] among [0, 1] channel 4 @tied
+// CHECK: over <["dp"]> channel 1 @only
+// CHECK: over <["dp", "pp"] among [0, 1]> channel 4 @tied
 // CHECK-LABEL: pp.schedule 1
-// CHECK: over ["dp", "pp"] among [0, 1] channel 4 @tied
+// CHECK: over <["dp", "pp"] among [0, 1]> channel 4 @tied
 // CHECK-LABEL: pp.schedule 2
-// CHECK: over ["dp"] channel 5 @tied
+// CHECK: over <["dp"]> channel 5 @tied
 
 // It is one rank: nothing to sum.
 // ALONE-LABEL: pp.schedule 1
-// ALONE: among [0, 1] channel 4 @tied
+// ALONE: among [0, 1]> channel 4 @tied
 // ALONE-LABEL: pp.schedule 2
 // ALONE-NEXT: pp.zero
-// ALONE-NEXT: pp.start 1 "all_reduce" over ["pp"] channel 3 #pp.role<norm, "norm">
+// ALONE-NEXT: pp.start 1 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.bucket @only {params = ["a"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0>}
 pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1, 2>}
@@ -39,12 +39,12 @@ pp.task update on 2 @p2_U_tied() {
 }
 pp.schedule 0 attributes {slots = array<i64>} {
   pp.zero
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @only
-  pp.start 1 "all_reduce" over ["dp", "pp"] among [0, 1, 2] channel 2 @tied
+  pp.start 0 all_reduce over <["dp"]> channel 1 @only
+  pp.start 1 all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
   pp.wait 0
   pp.wait 1
   pp.run @p0_N microbatch 0 (<norm>)
-  pp.start 2 "all_reduce" over ["pp"] channel 3 #pp.role<norm, "norm">
+  pp.start 2 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
   pp.wait 2
   pp.norm
   pp.run @p0_U_only microbatch 0 ()
@@ -52,18 +52,18 @@ pp.schedule 0 attributes {slots = array<i64>} {
 }
 pp.schedule 1 attributes {slots = array<i64>} {
   pp.zero
-  pp.start 0 "all_reduce" over ["dp", "pp"] among [0, 1, 2] channel 2 @tied
+  pp.start 0 all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
   pp.wait 0
-  pp.start 1 "all_reduce" over ["pp"] channel 3 #pp.role<norm, "norm">
+  pp.start 1 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
   pp.wait 1
   pp.norm
   pp.run @p1_U_tied microbatch 0 ()
 }
 pp.schedule 2 attributes {slots = array<i64>} {
   pp.zero
-  pp.start 0 "all_reduce" over ["dp", "pp"] among [0, 1, 2] channel 2 @tied
+  pp.start 0 all_reduce over <["dp", "pp"] among [0, 1, 2]> channel 2 @tied
   pp.wait 0
-  pp.start 1 "all_reduce" over ["pp"] channel 3 #pp.role<norm, "norm">
+  pp.start 1 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
   pp.wait 1
   pp.norm
   pp.run @p2_U_tied microbatch 0 ()

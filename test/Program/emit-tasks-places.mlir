@@ -61,7 +61,7 @@ pp.schedule 0 attributes {slots = array<i64: 64, 128>} {
   pp.run @s0_F microbatch 0 (<input, "x">, slot 1)
   pp.send 0 @x0 microbatch 0 slot 1
   pp.wait 0
-  pp.start 1 "all_reduce" over ["dp", "pp"] among [0, 2] channel 1 @b0
+  pp.start 1 all_reduce over <["dp", "pp"] among [0, 2]> channel 1 @b0
   pp.wait 1
 }
 pp.schedule 1 attributes {slots = array<i64: 128>} {
@@ -72,6 +72,6 @@ pp.schedule 1 attributes {slots = array<i64: 128>} {
 }
 pp.schedule 2 attributes {slots = array<i64>} {
   pp.zero
-  pp.start 1 "all_reduce" over ["dp", "pp"] among [0, 2] channel 1 @b0
+  pp.start 1 all_reduce over <["dp", "pp"] among [0, 2]> channel 1 @b0
   pp.wait 1
 }

@@ -26,8 +26,8 @@ pp.task backward stage 0 @s0_B(%l: memref<100xf32> {pp.role = #pp.role<grad, "w"
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 64, 256>} {
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
-  pp.start 1 "all_reduce" over ["dp"] channel 1 #pp.role<loss, "loss">
+  pp.start 0 all_reduce over <["dp"]> channel 1 @b0
+  pp.start 1 all_reduce over <["dp"]> channel 1 #pp.role<loss, "loss">
 }
 pp.schedule 0 attributes {evaluation, slots = array<i64: 128>} {
 }
@@ -73,10 +73,10 @@ pp.task forward stage 1 on 1 @s1_F(%y: memref<2x8xf32> {pp.role = #pp.role<input
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 64>} {
-  pp.start 0 "all_reduce" over ["dp", "pp"] among [0, 1] channel 1 @b0
+  pp.start 0 all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
 }
 pp.schedule 1 attributes {slots = array<i64: 64, 128>} {
-  pp.start 0 "all_reduce" over ["dp", "pp"] among [0, 1] channel 1 @b0
+  pp.start 0 all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
 }
 
 // -----
@@ -101,11 +101,11 @@ pp.task forward stage 0 @s0_F(%v: memref<64xf32> {pp.role = #pp.role<saved, "s0.
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 256>} {
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @b1
+  pp.start 0 all_reduce over <["dp"]> channel 1 @b1
   pp.run @s0_F microbatch 0 (slot 0)
   pp.send 1 @x0 microbatch 0 slot 0
-  pp.start 2 "all_reduce" over ["dp"] channel 2 @b0
-  pp.start 3 "all_reduce" over ["dp"] channel 3 @b2
+  pp.start 2 all_reduce over <["dp"]> channel 2 @b0
+  pp.start 3 all_reduce over <["dp"]> channel 3 @b2
   pp.wait 0
   pp.wait 2
   pp.wait 3

@@ -22,7 +22,7 @@ struct TiedNotSummed : pp::impl::TiedNotSummedBase<TiedNotSummed> {
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(plan))
       return signalPassFailure();
-    dataParallel = plan->getAxisSize("dp");
+    dataParallel = plan->getBatchParts();
     getOperation().walk([&](StartOp start) {
       nextChannel = std::max<int64_t>(nextChannel, start.getChannel() + 1);
     });
@@ -55,10 +55,15 @@ private:
       return local.setPlaces(group);
     auto start = cast<StartOp>(sum.actions.front());
     if (isOnePlace) {
-      start.setAxesAttr(Builder(start).getStrArrayAttr({"dp"}));
-      start.removeAmongAttr();
+      SmallVector<StringAttr> axes(start.getGroup().getAxes());
+      llvm::erase_if(axes, [](StringAttr axis) {
+        return ppopt::geometry::useOf(axis.getValue()) ==
+               ppopt::geometry::AxisUse::Places;
+      });
+      start.setGroupAttr(GroupAttr::get(&getContext(), axes, {}));
     } else {
-      start.setAmong(group);
+      start.setGroupAttr(
+          GroupAttr::get(&getContext(), start.getGroup().getAxes(), group));
     }
     auto [channel, isNew] = channels.try_emplace(group.vec(), nextChannel);
     nextChannel += isNew;

@@ -56,7 +56,7 @@ void ppopt::chooseSchedule(Compilation &compilation, PlanOptions &plan,
   if (plan.schedule != "auto")
     return;
   std::vector<Candidate> candidates;
-  if (plan.getAxisSize("pp") > 1)
+  if (plan.mesh.places() > 1)
     for (StringRef way : ways) {
       PlanOptions with = plan;
       if (!setNamedSchedule(way, with).empty())

@@ -35,7 +35,7 @@ static DialectRegistry makeRegistry() {
 static void warnOfIdlePlaces(ModuleOp module) {
   FailureOr<pp::PlanOp> plan = pp::findPlan(module);
   if (failed(plan) || plan->getLaunch() == pp::Launch::local ||
-      plan->getAxisSize("pp") == 1)
+      plan->getPlaces() == 1)
     return;
   FailureOr<pp::PlanReport> report = pp::reportSchedule(module);
   if (failed(report))

@@ -4,6 +4,7 @@
 
 #include "schedule_flags.h"
 
+#include "geometry/axes.h"
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/NativeCode.h"
 
@@ -16,14 +17,13 @@
 #include "llvm/Support/Threading.h"
 #include "llvm/TargetParser/Host.h"
 
+#include <array>
 #include <memory>
 
 using namespace llvm;
 using namespace ppopt;
 
 // The values that flags take, and planned values that this version rejects.
-static constexpr StringRef axes[] = {"dp", "pp"};
-static constexpr StringRef laterAxes[] = {"tp", "cp", "ep"};
 static constexpr StringRef zeroStages[] = {"0"};
 static constexpr StringRef laterZeroStages[] = {"1", "2", "3"};
 static constexpr StringRef none[] = {"none"};
@@ -41,6 +41,25 @@ static constexpr StringRef unlimited[] = {"unlimited"};
   static constexpr std::initializer_list<StringRef> FIELD##Later = {           \
       PPOPT_UNWRAP(LATER)};
 #include "schema/plan_options.def"
+
+static constexpr size_t countAxes(bool isPlanned) {
+  size_t count = 0;
+  for (const geometry::KnownAxis &axis : geometry::knownAxes)
+    count += (axis.use == geometry::AxisUse::Planned) == isPlanned;
+  return count;
+}
+
+template <bool isPlanned> static constexpr auto listAxes() {
+  std::array<StringRef, countAxes(isPlanned)> names;
+  size_t count = 0;
+  for (const geometry::KnownAxis &axis : geometry::knownAxes)
+    if ((axis.use == geometry::AxisUse::Planned) == isPlanned)
+      names[count++] = axis.name;
+  return names;
+}
+
+static constexpr auto axes = listAxes</*isPlanned=*/false>();
+static constexpr auto laterAxes = listAxes</*isPlanned=*/true>();
 
 static constexpr Flag planFlags[] = {
     {"mesh", ValueKind::Mesh, "dp=D,pp=P", "dp=1",
@@ -172,28 +191,28 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
   };
 
   mlir::pp::PlanOptions plan;
-  plan.mesh.clear();
+  plan.mesh = {};
   for (StringRef axis : split(arguments.get("mesh"), ',')) {
     auto [name, size] = axis.split('=');
     int64_t ranks = 1;
     size.getAsInteger(10, ranks);
-    plan.mesh.push_back({name.str(), ranks});
+    plan.mesh.add({name.str(), ranks});
   }
   std::string wrong = setSchedule(arguments, plan);
   if (!wrong.empty())
     return reject(wrong);
   setChoices(arguments, plan);
-  if (plan.launch == schema::Launch::local && plan.getAxisSize("dp") > 1)
+  if (plan.launch == schema::Launch::local && plan.mesh.batchParts() > 1)
     return reject("--launch local is one process without data-parallel ranks; "
                   "leave dp=" +
-                  Twine(plan.getAxisSize("dp")) +
+                  Twine(plan.mesh.batchParts()) +
                   " out of --mesh, or --launch local");
   plan.deviceMemory = arguments.getBytes("device-memory");
   plan.blockBytes = arguments.getBytes("block-bytes");
   if (arguments.has("batch"))
     plan.batch = arguments.getInteger("batch");
-  if (plan.getRanks() > kMostRanks)
-    return reject("--mesh: makes " + Twine(plan.getRanks()) +
+  if (plan.mesh.ranks() > kMostRanks)
+    return reject("--mesh: makes " + Twine(plan.mesh.ranks()) +
                   " ranks, more than " + Twine(kMostRanks));
   if (plan.microbatches > kMostMicrobatches)
     return reject("--microbatches: at most " + Twine(kMostMicrobatches) +
@@ -201,10 +220,10 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
   if (plan.batch && *plan.batch > kMostRows)
     return reject("--batch: at most " + Twine(kMostRows) + " rows, not " +
                   Twine(*plan.batch));
-  int64_t tiles = plan.getAxisSize("dp") * plan.microbatches;
+  int64_t tiles = plan.mesh.batchParts() * plan.microbatches;
   if (plan.batch && *plan.batch % tiles != 0)
     return reject("--batch " + Twine(*plan.batch) + " does not divide by " +
-                  Twine(plan.getAxisSize("dp")) +
+                  Twine(plan.mesh.batchParts()) +
                   " data-parallel ranks times " + Twine(plan.microbatches) +
                   " microbatches; the next that does is " +
                   Twine((*plan.batch / tiles + 1) * tiles));

@@ -39,7 +39,7 @@ std::string ppopt::describePlan(const PlanOptions &plan,
                                 const PlanReport &report) {
   std::string text;
   raw_string_ostream out(text);
-  for (const mlir::pp::MeshAxis &axis : plan.mesh)
+  for (const geometry::Axis &axis : plan.mesh)
     out << axis.name << "=" << axis.size << " ";
   text.pop_back();
   out << ", batch " << report.batch << ", microbatches " << plan.microbatches

@@ -2,6 +2,7 @@
 
 #include "schedule_flags.h"
 
+#include "geometry/mesh.h"
 #include "ppopt/Schedule/Table.h"
 #include "ppopt/Support/ReadFile.h"
 
@@ -34,12 +35,12 @@ static std::string setTable(StringRef path, const Arguments &arguments,
     return (path + ": " + placeOf.error).str();
 
   auto rows = static_cast<int64_t>(table->rows.size());
-  auto *axis = find_if(plan.mesh, [](auto &axis) { return axis.name == "pp"; });
-  if (axis == plan.mesh.end())
-    plan.mesh.push_back({"pp", rows});
-  else if (axis->size != rows)
+  if (!plan.mesh.has(geometry::placeAxis))
+    plan.mesh.add({std::string(geometry::placeAxis), rows});
+  else if (plan.mesh.places() != rows)
     return (path + ": has " + Twine(rows) +
-            " rows, one per place, but --mesh pp=" + Twine(axis->size))
+            " rows, one per place, but --mesh " + geometry::placeAxis + "=" +
+            Twine(plan.mesh.places()))
         .str();
   if (arguments.has("chunks"))
     return (path + ": says which stages a place has; leave --chunks out").str();
@@ -77,7 +78,7 @@ std::string ppopt::setNamedSchedule(StringRef name,
   plan.stagePlaces.clear();
   if (shape->chunks == 1)
     return "";
-  auto places = static_cast<int>(plan.getAxisSize("pp"));
+  auto places = static_cast<int>(plan.mesh.places());
   if (places == 1)
     return ("--schedule " + name +
             " puts several stages on each of several places; say how many "
@@ -98,7 +99,7 @@ std::string ppopt::setSchedule(const Arguments &arguments,
     return wrong;
   if (arguments.has("chunks")) {
     int64_t chunks = arguments.getInteger("chunks");
-    int64_t places = plan.getAxisSize("pp");
+    int64_t places = plan.mesh.places();
     if (chunks > kMostStages / places)
       return ("--chunks " + Twine(chunks) + ": makes more than " +
               Twine(kMostStages) + " stages on the " + Twine(places) +

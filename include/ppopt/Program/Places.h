@@ -21,11 +21,8 @@ struct PlaceContents {
   SmallVector<ScheduleOp> schedules;
 };
 
-/// Returns one entry for each coordinate on the plan's axis pp.
+/// Returns one entry for each place of the plan.
 SmallVector<PlaceContents, 0> collectPlaces(ModuleOp module, PlanOp plan);
-
-/// Returns the ranks whose coordinate on the axis pp is `place`, in order.
-SmallVector<int64_t> findRanks(PlanOp plan, int64_t place);
 
 /// Returns the scalars that tasks add to (loss, norm, globals) with their
 /// types. Every place has all of them: even if it adds nothing, it takes part
@@ -42,6 +39,9 @@ struct SummedBuffer {
 /// Returns them keyed by what a pp.start names: a bucket's symbol or a scalar's
 /// role.
 DenseMap<Attribute, SummedBuffer> findSummedBuffers(ModuleOp module);
+
+/// Returns the bytes of a start's receive buffer on each rank.
+int64_t getScratchBytes(StartOp start, PlanOp plan, const SummedBuffer &buffer);
 
 } // namespace mlir::pp
 

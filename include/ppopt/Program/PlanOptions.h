@@ -3,6 +3,7 @@
 #ifndef PPOPT_PROGRAM_PLANOPTIONS_H
 #define PPOPT_PROGRAM_PLANOPTIONS_H
 
+#include "geometry/mesh.h"
 #include "mlir/Support/LLVM.h"
 #include "ppopt/Dialect/PP/PlanChoices.h"
 #include "llvm/ADT/SmallVector.h"
@@ -12,16 +13,12 @@
 
 namespace mlir::pp {
 
-struct MeshAxis {
-  std::string name;
-  int64_t size;
-};
-
 /// The user's decisions about a plan, each valid by itself. Passes check
 /// whether they fit the model.
 struct PlanOptions : PlanChoices {
-  /// Major to minor. Always has an axis "dp".
-  SmallVector<MeshAxis> mesh = {{"dp", 1}};
+  /// Always has geometry::batchAxis.
+  ::ppopt::geometry::Mesh mesh = {
+      {std::string(::ppopt::geometry::batchAxis), 1}};
   int64_t microbatches = 1;
   /// Rows of the global batch; unset: the model's.
   std::optional<int64_t> batch;
@@ -59,13 +56,9 @@ struct PlanOptions : PlanChoices {
   /// Returns the plan of the program that generates: one rank, with this plan's
   /// threads and CPU.
   PlanOptions forGenerator() const;
-  /// Returns the size of a mesh axis; 1 if the mesh has none of that name.
-  int64_t getAxisSize(StringRef axis) const;
-  /// Returns the number of ranks: the product of the mesh's sizes.
-  int64_t getRanks() const;
   /// Returns the number of processes: the ranks, or one with launch local.
   int64_t getProcesses() const {
-    return launch == Launch::local ? 1 : getRanks();
+    return launch == Launch::local ? 1 : mesh.ranks();
   }
 };
 

@@ -181,3 +181,35 @@ MemoryKind BufferAttr::getMemoryKind() const {
   }
   llvm_unreachable("all kinds are listed");
 }
+
+//===----------------------------------------------------------------------===//
+// #pp.group
+//===----------------------------------------------------------------------===//
+
+LogicalResult GroupAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                ArrayRef<StringAttr> axes,
+                                ArrayRef<int64_t> among) {
+  for (auto [i, axis] : llvm::enumerate(axes))
+    if (llvm::is_contained(axes.take_front(i), axis))
+      return emitError() << "names the axis " << axis << " twice";
+  bool spansPlaces = llvm::any_of(axes, [](StringAttr axis) {
+    return ppopt::geometry::useOf(axis.getValue()) ==
+           ppopt::geometry::AxisUse::Places;
+  });
+  if (!among.empty() && !spansPlaces)
+    return emitError() << "selects places, and '" << ppopt::geometry::placeAxis
+                       << "' is not one of its axes";
+  for (size_t i = 1; i < among.size(); ++i)
+    if (among[i - 1] >= among[i])
+      return emitError() << "has place " << among[i] << " after "
+                         << among[i - 1] << ": places are in ascending order";
+  return success();
+}
+
+ppopt::geometry::Group GroupAttr::getGeometry() const {
+  ppopt::geometry::Group group;
+  for (StringAttr axis : getAxes())
+    group.axes.push_back(axis.str());
+  group.among.assign(getAmong().begin(), getAmong().end());
+  return group;
+}

@@ -3,16 +3,16 @@
 #include "ppopt/Dialect/PP/PP.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
 
-int64_t PlanOp::getAxisSize(StringRef axis) {
-  for (Attribute attr : getMesh())
-    if (cast<MeshAxisAttr>(attr).getName() == axis)
-      return cast<MeshAxisAttr>(attr).getSize();
-  return 1;
+geometry::Mesh PlanOp::getGeometry() {
+  geometry::Mesh mesh;
+  for (auto axis : getMesh().getAsRange<MeshAxisAttr>())
+    mesh.add({axis.getName().str(), axis.getSize()});
+  return mesh;
 }
 
 PlanChoices PlanOp::getChoices() {
@@ -74,7 +74,8 @@ static LogicalResult verifyLaunch(PlanOp plan) {
   if (plan.getLaunch() != Launch::local)
     return success();
   for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>())
-    if (axis.getName() != "pp" && axis.getSize() > 1)
+    if (axis.getSize() > 1 &&
+        geometry::useOf(axis.getName()) != geometry::AxisUse::Places)
       return plan.emitOpError("--launch local runs all places in one process, "
                               "each of them once, and the mesh has ")
              << axis.getName() << "=" << axis.getSize() << "; leave "
@@ -83,21 +84,14 @@ static LogicalResult verifyLaunch(PlanOp plan) {
 }
 
 LogicalResult PlanOp::verify() {
-  llvm::StringSet<> names;
-  for (Attribute attr : getMesh()) {
-    auto axis = cast<MeshAxisAttr>(attr);
-    if (axis.getSize() < 1)
-      return emitOpError("mesh axis '")
-             << axis.getName() << "' has size " << axis.getSize();
-    if (!names.insert(axis.getName()).second)
-      return emitOpError("names mesh axis '") << axis.getName() << "' twice";
-  }
+  if (std::string wrong = getGeometry().check(); !wrong.empty())
+    return emitOpError(wrong);
   if (getBatch() < 1 || getMicrobatches() < 1 || getTarget().getThreads() < 1)
     return emitOpError("batch, microbatches and threads are at least 1");
   if (getBatch() % getBatchTiles() != 0)
     return emitOpError("batch of ")
-           << getBatch() << " rows is not divided by dp " << getAxisSize("dp")
-           << " x microbatches " << getMicrobatches()
+           << getBatch() << " rows is not divided by " << geometry::batchAxis
+           << " " << getBatchParts() << " x microbatches " << getMicrobatches()
            << "; choose --batch a multiple of " << getBatchTiles();
   for (NamedAttribute attr : (*this)->getDiscardableAttrs())
     if (failed(verifyOption(*this, attr)))
@@ -160,13 +154,16 @@ LogicalResult CopyValueOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyTransfer(*this, symbols);
 }
 
-int64_t StartOp::getGroupSize(PlanOp plan) {
-  int64_t ranks = 1;
-  for (auto axis : getAxes().getAsRange<StringAttr>())
-    ranks *= axis.getValue() == "pp" && getAmong()
-                 ? static_cast<int64_t>(getAmong()->size())
-                 : plan.getAxisSize(axis.getValue());
-  return ranks;
+geometry::Collective StartOp::getKind() {
+  switch (getCollective()) {
+  case CollectiveKind::AllReduce:
+    return geometry::Collective::AllReduce;
+  case CollectiveKind::AllGather:
+    return geometry::Collective::AllGather;
+  case CollectiveKind::ReduceScatter:
+    return geometry::Collective::ReduceScatter;
+  }
+  llvm_unreachable("unknown collective");
 }
 
 LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &symbols) {

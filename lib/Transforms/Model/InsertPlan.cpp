@@ -15,6 +15,7 @@ namespace mlir::pp {
 
 using namespace mlir;
 using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
 
 namespace {
 
@@ -109,10 +110,11 @@ private:
     return text.empty() ? StringAttr() : builder.getStringAttr(text);
   }
 
-  /// Parses "dp=2,pp=4"; adds an axis dp of size 1 if there is none.
+  /// Parses "dp=2,pp=4"; adds the axis of the batch, of size 1, if there is
+  /// none.
   FailureOr<ArrayAttr> parseMesh(Builder &builder, Location loc) {
     SmallVector<Attribute> axes;
-    bool hasDataParallel = false;
+    bool hasBatchAxis = false;
     SmallVector<StringRef> parts;
     StringRef(mesh).split(parts, ',', -1, /*KeepEmpty=*/false);
     for (StringRef part : parts) {
@@ -122,12 +124,12 @@ private:
         return emitError(loc, "mesh '")
                    << mesh << "' is not a list like dp=2,pp=4",
                failure();
-      hasDataParallel |= name == "dp";
+      hasBatchAxis |= name == StringRef(geometry::batchAxis);
       axes.push_back(MeshAxisAttr::get(builder.getContext(), name, size));
     }
-    if (!hasDataParallel)
-      axes.insert(axes.begin(),
-                  MeshAxisAttr::get(builder.getContext(), "dp", 1));
+    if (!hasBatchAxis)
+      axes.insert(axes.begin(), MeshAxisAttr::get(builder.getContext(),
+                                                  geometry::batchAxis, 1));
     return builder.getArrayAttr(axes);
   }
 };

@@ -162,7 +162,7 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
   SmallVector<BucketOp> buckets;
   SmallVector<OpenBucket> open;
   auto close = [&](OpenBucket &bucket) {
-    int64_t padding = kElementAlignment * plan.getAxisSize("dp");
+    int64_t padding = kElementAlignment * plan.getBatchParts();
     buckets.push_back(BucketOp::create(
         builder, bucket.loc, "b" + std::to_string(buckets.size()),
         builder.getStrArrayAttr(bucket.params), bucket.offsets,

@@ -27,7 +27,7 @@ namespace {
 class TaskChecker {
 public:
   TaskChecker(ModuleOp module, PlanOp plan)
-      : module(module), places(plan.getAxisSize("pp")) {}
+      : module(module), places(plan.getPlaces()) {}
 
   LogicalResult check();
 

@@ -127,7 +127,7 @@ static LogicalResult checkFilled(func::FuncOp entry,
 FailureOr<Placement> pp::assignPlaces(func::FuncOp entry, PlanOp plan,
                                       const Marks &marks) {
   OpOrder order(entry.getBody().front());
-  int64_t places = plan.getAxisSize("pp");
+  int64_t places = plan.getPlaces();
   if (marks.empty() && places > 1)
     return placeByCost(entry, plan, order);
   Placement placement;

@@ -148,7 +148,7 @@ CutProblem CutProblemBuilder::build(ArrayRef<int64_t> placeOf) {
 static SmallVector<int64_t> getPieces(PlanOp plan) {
   if (std::optional<ArrayRef<int64_t>> places = plan.getStagePlaces())
     return SmallVector<int64_t>(*places);
-  return llvm::to_vector(llvm::seq<int64_t>(0, plan.getAxisSize("pp")));
+  return llvm::to_vector(llvm::seq<int64_t>(0, plan.getPlaces()));
 }
 
 FailureOr<Placement> pp::placeByCost(func::FuncOp entry, PlanOp plan,
@@ -159,7 +159,7 @@ FailureOr<Placement> pp::placeByCost(func::FuncOp entry, PlanOp plan,
   Cut cut = pp::cutByCost(problem);
   if (!cut.error.empty()) {
     InFlightDiagnostic diag = entry.emitError("can't be cut for --mesh pp=")
-                              << plan.getAxisSize("pp") << ": " << cut.error;
+                              << plan.getPlaces() << ": " << cut.error;
     if (std::optional<int64_t> memory = plan.getDeviceMemory())
       diag << ", and --device-memory allows "
            << ::ppopt::spellByteAmount(*memory) << "; use more places";

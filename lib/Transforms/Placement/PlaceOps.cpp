@@ -215,12 +215,10 @@ struct PlaceOps : pp::impl::PlaceOpsBase<PlaceOps> {
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(entry) || failed(plan))
       return signalPassFailure();
-    bool hasPlaces =
-        llvm::any_of(plan->getMesh().getAsRange<MeshAxisAttr>(),
-                     [](MeshAxisAttr axis) { return axis.getName() == "pp"; });
+    bool hasPlaces = plan->getGeometry().has(::ppopt::geometry::placeAxis);
     // A mesh without places is one device: marks don't matter.
     FailureOr<Marks> marks =
-        dissolveMarks(*entry, hasPlaces ? plan->getAxisSize("pp")
+        dissolveMarks(*entry, hasPlaces ? plan->getPlaces()
                                         : std::numeric_limits<int64_t>::max());
     if (failed(marks))
       return signalPassFailure();

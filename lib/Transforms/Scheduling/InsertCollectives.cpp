@@ -19,25 +19,15 @@ namespace mlir::pp {
 
 using namespace mlir;
 using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
+using geometry::AxisUse;
 
 namespace {
-
-/// The ranks that differ in `axes` only and, if `among` is not empty, whose
-/// place is in `among`.
-struct Group {
-  SmallVector<StringRef> axes;
-  SmallVector<int64_t> among;
-
-  bool spansPlaces() const { return llvm::is_contained(axes, "pp"); }
-  friend bool operator<(const Group &a, const Group &b) {
-    return std::tie(a.axes, a.among) < std::tie(b.axes, b.among);
-  }
-};
 
 /// A buffer that runs add to and that is summed over a group of ranks.
 struct Sum {
   Attribute what; ///< a bucket's symbol, or a scalar's role
-  Group group;
+  GroupAttr group;
   /// The places that take part; all if empty.
   SmallVector<int64_t> places;
   int64_t channel = 0;
@@ -61,9 +51,9 @@ public:
 
 private:
   void find();
-  void addScalars(RoleKind kind, ArrayRef<StringRef> axes);
+  void addScalars(RoleKind kind, ArrayRef<AxisUse> uses);
   void addBucket(BucketOp bucket);
-  void add(Attribute what, ArrayRef<StringRef> axes, ArrayRef<int64_t> among,
+  void add(Attribute what, ArrayRef<AxisUse> uses, ArrayRef<int64_t> among,
            ArrayRef<int64_t> places);
   void numberChannels();
 
@@ -72,51 +62,55 @@ private:
   SmallVector<Sum> sums;
 };
 
-/// Adds a sum, if its group has several ranks.
-void SumList::add(Attribute what, ArrayRef<StringRef> axes,
+/// Adds a sum over the axes of `uses`, if several ranks differ on them: each
+/// has a part of the value. Along all other axes ranks have the same.
+void SumList::add(Attribute what, ArrayRef<AxisUse> uses,
                   ArrayRef<int64_t> among, ArrayRef<int64_t> places) {
-  Group group;
+  Builder builder(module.getContext());
+  SmallVector<StringAttr> present;
   for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>())
-    if (axis.getSize() > 1 && llvm::is_contained(axes, axis.getName()))
-      group.axes.push_back(axis.getName());
-  if (group.axes.empty())
+    if (axis.getSize() > 1 &&
+        llvm::is_contained(uses, geometry::useOf(axis.getName())))
+      present.push_back(builder.getStringAttr(axis.getName()));
+  if (present.empty())
     return;
-  if (group.spansPlaces())
-    group.among.assign(among.begin(), among.end());
-  sums.push_back({what, std::move(group), SmallVector<int64_t>(places), 0});
+  if (plan.getPlaces() == 1)
+    among = {};
+  auto group = GroupAttr::get(builder.getContext(), present, among);
+  sums.push_back({what, group, SmallVector<int64_t>(places), 0});
 }
 
-void SumList::addScalars(RoleKind kind, ArrayRef<StringRef> axes) {
+void SumList::addScalars(RoleKind kind, ArrayRef<AxisUse> uses) {
   llvm::SetVector<Attribute> roles;
   for (auto task : module.getOps<TaskOp>())
     for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
       if (task.getResultRole(i).getKind() == kind)
         roles.insert(task.getResultRole(i));
   for (Attribute role : roles)
-    add(role, axes, /*among=*/{}, /*places=*/{});
+    add(role, uses, /*among=*/{}, /*places=*/{});
 }
 
 void SumList::addBucket(BucketOp bucket) {
   auto what = FlatSymbolRefAttr::get(bucket.getSymNameAttr());
   ArrayRef<int64_t> places = bucket.getUpdatePlaces();
   if (places.size() > 1)
-    add(what, {"dp", "pp"}, places, places);
+    add(what, {AxisUse::Batch, AxisUse::Places}, places, places);
   else
-    add(what, {"dp"}, /*among=*/{}, places);
+    add(what, AxisUse::Batch, /*among=*/{}, places);
 }
 
 void SumList::find() {
-  addScalars(RoleKind::Global, {"dp", "pp"});
-  addScalars(RoleKind::Loss, {"dp", "pp"});
+  addScalars(RoleKind::Global, {AxisUse::Batch, AxisUse::Places});
+  addScalars(RoleKind::Loss, {AxisUse::Batch, AxisUse::Places});
   for (auto bucket : module.getOps<BucketOp>())
     addBucket(bucket);
-  // Over dp the gradients are summed already.
-  addScalars(RoleKind::Norm, {"pp"});
+  // The gradients are summed over the parts of the batch already.
+  addScalars(RoleKind::Norm, AxisUse::Places);
 }
 
 /// Numbers a channel for each group; channel 0 is for transfers.
 void SumList::numberChannels() {
-  std::map<Group, int64_t> channels;
+  DenseMap<GroupAttr, int64_t> channels;
   for (Sum &sum : sums)
     sum.channel =
         channels.insert({sum.group, channels.size() + 1}).first->second;
@@ -179,8 +173,9 @@ TaskSums::TaskSums(ModuleOp module) {
 /// Inserts starts and waits into one schedule.
 class CollectiveInserter {
 public:
-  CollectiveInserter(ScheduleOp schedule, const TaskSums &tasks, int64_t places)
-      : schedule(schedule), tasks(tasks), places(places), builder(schedule) {}
+  CollectiveInserter(ScheduleOp schedule, const TaskSums &tasks,
+                     const geometry::Mesh &mesh)
+      : schedule(schedule), tasks(tasks), mesh(mesh), builder(schedule) {}
 
   void run(ArrayRef<Sum> sums);
 
@@ -202,7 +197,7 @@ private:
 
   ScheduleOp schedule;
   const TaskSums &tasks;
-  int64_t places; ///< in the plan
+  const geometry::Mesh &mesh;
   OpBuilder builder;
   /// The last run that adds to each buffer.
   DenseMap<Attribute, Operation *> lastAdd;
@@ -278,7 +273,8 @@ void CollectiveInserter::selectSums(ArrayRef<Sum> sums) {
 void CollectiveInserter::orderStarts() {
   DenseMap<int64_t, Pending> last; // by channel
   for (Pending &each : pending) {
-    if (!each.sum->group.spansPlaces())
+    geometry::Group group = each.sum->group.getGeometry();
+    if (mesh.placesOf(group, schedule.getPlace()).size() == 1)
       continue;
     auto [it, isNew] = last.insert({each.sum->channel, each});
     if (!isNew && it->second.position > each.position) {
@@ -315,11 +311,7 @@ void CollectiveInserter::insert(const Sum &sum, Operation *after,
     ++at;
   builder.setInsertionPoint(&body, at);
   Location loc = after ? after->getLoc() : schedule.getLoc();
-  StartOp::create(builder, loc, nextId, "all_reduce",
-                  builder.getStrArrayAttr(sum.group.axes),
-                  sum.group.among.empty()
-                      ? DenseI64ArrayAttr()
-                      : builder.getDenseI64ArrayAttr(sum.group.among),
+  StartOp::create(builder, loc, nextId, CollectiveKind::AllReduce, sum.group,
                   sum.channel, sum.what);
   if (reader)
     builder.setInsertionPoint(reader);
@@ -334,10 +326,8 @@ void CollectiveInserter::insertLocally(const Sum &sum, Operation *reader) {
     builder.setInsertionPoint(reader);
   else
     builder.setInsertionPointToEnd(&schedule.getBody().front());
-  SmallVector<int64_t> among = sum.group.among;
-  if (among.empty())
-    among = llvm::to_vector(llvm::seq(places));
-  SumPlacesOp::create(builder, schedule.getLoc(), sum.what, among);
+  SumPlacesOp::create(builder, schedule.getLoc(), sum.what,
+                      mesh.placesOf(sum.group.getGeometry(), /*place=*/0));
 }
 
 void CollectiveInserter::run(ArrayRef<Sum> sums) {
@@ -361,9 +351,9 @@ struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {
     if (sums.get().empty())
       return;
     TaskSums tasks(getOperation());
+    geometry::Mesh mesh = plan->getGeometry();
     for (auto schedule : getOperation().getOps<ScheduleOp>())
-      CollectiveInserter(schedule, tasks, plan->getAxisSize("pp"))
-          .run(sums.get());
+      CollectiveInserter(schedule, tasks, mesh).run(sums.get());
   }
 };
 

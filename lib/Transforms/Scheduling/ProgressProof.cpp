@@ -1,11 +1,11 @@
 //===- ProgressProof.cpp - No rank of the schedules waits forever ---------===//
 //
 // The ranks of a place differ only in their other coordinates. They run one
-// table, their transfers go to ranks with the same coordinates, and each sum
-// includes all of them or one of each place. So all ranks of a place can do at
-// a moment what one of them can, and a sum over dp is complete when the one
-// rank that represents the place has started it. The proof therefore uses one
-// rank per place, numbered as the place.
+// table, their transfers go to ranks with the same coordinates, and each
+// collective includes all of them or one of each place. So all ranks of a place
+// can do at a moment what one of them can, and a sum over dp is complete when
+// the one rank that represents the place has started it. The proof therefore
+// uses one rank per place, numbered as the place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,16 +34,17 @@ public:
 
 private:
   int getTransfer(TransferOp transfer, int64_t microbatch);
-  FailureOr<int> getSum(StartOp start);
+  FailureOr<int> getCollective(StartOp start);
   LogicalResult checkChannel(StartOp start);
 
   const ScheduleIndex &index;
   int64_t places;
   schedule::ActionLists lists;
   DenseMap<std::pair<Operation *, int64_t>, int> transfers;
-  /// By the summed value, its group, and the place if the group has only one.
-  std::map<std::tuple<const void *, const void *, const void *, int64_t>, int>
-      sums;
+  /// By the value, the group, the kind, and the place if the group has only
+  /// one.
+  std::map<std::tuple<const void *, const void *, CollectiveKind, int64_t>, int>
+      collectives;
   DenseMap<int64_t, StartOp> firstOnChannel;
 };
 
@@ -69,8 +70,7 @@ LogicalResult ListBuilder::checkChannel(StartOp start) {
     return start.emitOpError("is on channel 0, which is for transfers");
   auto [it, isNew] = firstOnChannel.insert({start.getChannel(), start});
   StartOp first = it->second;
-  if (isNew || (first.getAxesAttr() == start.getAxesAttr() &&
-                first.getAmongAttr() == start.getAmongAttr()))
+  if (isNew || first.getGroup() == start.getGroup())
     return success();
   InFlightDiagnostic diag = start.emitOpError("is on channel ")
                             << start.getChannel()
@@ -79,34 +79,28 @@ LogicalResult ListBuilder::checkChannel(StartOp start) {
   return diag;
 }
 
-/// Returns the number of a sum. The queues of channels come after those of
-/// transfers, one per channel.
-FailureOr<int> ListBuilder::getSum(StartOp start) {
+/// Returns the number of a collective. The queues of channels come after those
+/// of transfers, one per channel.
+FailureOr<int> ListBuilder::getCollective(StartOp start) {
   if (failed(checkChannel(start)))
     return failure();
   int64_t place = start->getParentOfType<ScheduleOp>().getPlace();
-  bool spansPlaces = llvm::is_contained(
-      start.getAxes().getAsValueRange<StringAttr>(), StringRef("pp"));
+  std::vector<int64_t> members =
+      index.mesh.placesOf(start.getGroup().getGeometry(), place);
+  bool spansPlaces = members.size() > 1;
   auto key = std::make_tuple(start.getWhat().getAsOpaquePointer(),
-                             start.getAxesAttr().getAsOpaquePointer(),
-                             start.getAmongAttr()
-                                 ? start.getAmongAttr().getAsOpaquePointer()
-                                 : nullptr,
-                             spansPlaces ? -1 : place);
-  auto [it, isNew] = sums.try_emplace(key, lists.communications.size());
+                             start.getGroup().getAsOpaquePointer(),
+                             start.getCollective(), spansPlaces ? -1 : place);
+  auto [it, isNew] = collectives.try_emplace(key, lists.communications.size());
   if (!isNew)
     return it->second;
-  schedule::Communication sum;
-  sum.queue = places * places + start.getChannel();
-  if (!spansPlaces)
-    sum.ranks = {static_cast<int>(place)};
-  else if (start.getAmong())
-    sum.ranks.assign(start.getAmong()->begin(), start.getAmong()->end());
-  else
-    for (int64_t each = 0; each < places; ++each)
-      sum.ranks.push_back(each);
-  llvm::raw_string_ostream(sum.text) << "the sum of " << start.getWhat();
-  lists.communications.push_back(std::move(sum));
+  schedule::Communication communication;
+  communication.queue = places * places + start.getChannel();
+  communication.ranks.assign(members.begin(), members.end());
+  llvm::raw_string_ostream(communication.text)
+      << "the " << stringifyCollectiveKind(start.getCollective()) << " of "
+      << start.getWhat();
+  lists.communications.push_back(std::move(communication));
   return it->second;
 }
 
@@ -132,10 +126,10 @@ LogicalResult ListBuilder::add(ScheduleOp schedule) {
             getTransfer(index.uses.getTransfer(recv.getTransferAttr()),
                         recv.getMicrobatch()));
     } else if (auto collective = dyn_cast<StartOp>(action)) {
-      FailureOr<int> sum = getSum(collective);
-      if (failed(sum))
+      FailureOr<int> number = getCollective(collective);
+      if (failed(number))
         return failure();
-      start(collective.getId(), *sum);
+      start(collective.getId(), *number);
     } else if (auto wait = dyn_cast<WaitOp>(action)) {
       actions.push_back({RankAction::Wait, started.lookup(wait.getId()), ""});
     }

@@ -6,9 +6,9 @@ using namespace mlir;
 using namespace mlir::pp;
 
 ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
-    : plan(plan), microbatches(plan.getMicrobatches()),
-      places(plan.getAxisSize("pp")), dataParallel(plan.getAxisSize("dp")),
-      uses(module), operandBuffers(module),
+    : plan(plan), mesh(plan.getGeometry()),
+      microbatches(plan.getMicrobatches()), places(plan.getPlaces()),
+      batchParts(plan.getBatchParts()), uses(module), operandBuffers(module),
       tasks(llvm::to_vector(module.getOps<TaskOp>())),
       transfers(llvm::to_vector(module.getOps<TransferOp>())) {
   for (auto bucket : module.getOps<BucketOp>()) {

@@ -16,7 +16,8 @@ struct ScheduleIndex {
   ScheduleIndex(ModuleOp module, PlanOp plan);
 
   PlanOp plan;
-  int64_t microbatches, places, dataParallel;
+  ppopt::geometry::Mesh mesh;
+  int64_t microbatches, places, batchParts;
   SlotUses uses;
   BufferIndex operandBuffers;
   SmallVector<TaskOp> tasks;

@@ -4,6 +4,10 @@
 
 using namespace mlir;
 using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
+
+/// Returns whether it adds the parts of ranks; otherwise it gathers chunks.
+static bool isSum(StartOp start) { return geometry::reduces(start.getKind()); }
 
 ArrayRef<SumChecker::Use> SumChecker::getUses(TaskOp task) {
   auto [it, isNew] = uses.try_emplace(task);
@@ -34,25 +38,34 @@ int64_t SumChecker::countRanks(Attribute what) {
   const ScheduleIndex &index = table.index;
   auto role = dyn_cast<RoleAttr>(what);
   if (role && role.getKind() == RoleKind::Norm)
-    return index.places; // gradients are summed over dp already
+    return index.places; // gradients are summed over the parts of the batch
   ArrayRef<int64_t> some = index.placesOf.lookup(what);
-  return index.dataParallel *
+  return index.batchParts *
          (some.empty() ? index.places : static_cast<int64_t>(some.size()));
 }
 
 LogicalResult SumChecker::checkAreSummed(Operation *reader,
                                          ArrayRef<Attribute> list) {
-  for (Attribute what : list)
-    if (!summed.count(what) && countRanks(what) > 1 && isSummedHere(what))
-      return reader->emitOpError("needs ")
-             << what << " of all ranks, which is not summed yet";
+  for (Attribute what : list) {
+    if (summed.count(what) || countRanks(what) == 1 || !isSummedHere(what))
+      continue;
+    InFlightDiagnostic diag = reader->emitOpError("needs ")
+                              << what << " of all ranks, which is not ";
+    Operation *scatter = scattered.lookup(what);
+    diag << (scatter ? "gathered yet" : "summed yet");
+    if (scatter)
+      diag.attachNote(scatter->getLoc())
+          << "from here on each rank has its chunk of the sum";
+    return diag;
+  }
   return success();
 }
 
 LogicalResult SumChecker::checkAddition(RunOp run, const Use &use,
                                         int64_t place) {
   added.insert(use.what);
-  if (Operation *sum = summed.lookup(use.what)) {
+  Operation *chunks = scattered.lookup(use.what);
+  if (Operation *sum = chunks ? chunks : summed.lookup(use.what)) {
     InFlightDiagnostic diag = run.emitOpError("adds to ")
                               << use.role << ", which is summed already";
     diag.attachNote(sum->getLoc()) << "the sum is complete here";
@@ -70,10 +83,11 @@ LogicalResult SumChecker::checkAddition(RunOp run, const Use &use,
 LogicalResult SumChecker::check(RunOp run) {
   TaskOp task = table.index.uses.getTask(run);
   for (const Use &use : getUses(task)) {
-    if (StartOp start = summing.lookup(use.what)) {
-      InFlightDiagnostic diag = run.emitOpError("uses ")
-                                << use.role
-                                << " while it is being summed over ranks";
+    if (StartOp start = underWay.lookup(use.what)) {
+      InFlightDiagnostic diag =
+          run.emitOpError("uses ")
+          << use.role << " while it is being "
+          << (isSum(start) ? "summed over ranks" : "gathered from ranks");
       diag.attachNote(start.getLoc()) << "this start is not waited for";
       return diag;
     }
@@ -103,34 +117,62 @@ LogicalResult SumChecker::checkIsNotSummed(Operation *sum, Attribute what) {
 LogicalResult SumChecker::checkGroup(StartOp start) {
   const ScheduleIndex &index = table.index;
   Attribute what = start.getWhat();
-  int64_t ranks = start.getGroupSize(index.plan);
+  geometry::Group group = start.getGroup().getGeometry();
+  std::optional<int64_t> rank = index.mesh.firstRank(table.schedule.getPlace());
+  if (std::string wrong = index.mesh.check(group, *rank); !wrong.empty())
+    return start.emitOpError(wrong);
+  int64_t ranks = index.mesh.size(group);
   if (ranks == 1)
-    return start.emitOpError("sums over ")
-           << start.getAxes() << ", which is one rank";
+    return start.emitOpError(isSum(start) ? "sums" : "gathers")
+           << " over " << start.getGroup() << ", which is one rank";
   ArrayRef<int64_t> places = index.placesOf.lookup(what);
-  bool isAmong = places.size() > 1
-                     ? start.getAmong() && *start.getAmong() == places
-                     : !start.getAmong();
-  if (ranks != countRanks(what) || !isAmong)
-    return start.emitOpError("sums ")
+  if (places.size() == 1)
+    places = {};
+  if (ranks != countRanks(what) || start.getGroup().getAmong() != places)
+    return start.emitOpError(isSum(start) ? "sums " : "gathers ")
            << what << " over " << ranks << " ranks, and not the "
            << countRanks(what) << " that have a part of it";
   return success();
 }
 
+/// Checks that parts are summed once, and that what is gathered are chunks of a
+/// sum.
+LogicalResult SumChecker::checkIsDue(StartOp start) {
+  Attribute what = start.getWhat();
+  Operation *scatter = scattered.lookup(what);
+  if (isSum(start)) {
+    if (!scatter)
+      return checkIsNotSummed(start, what);
+    InFlightDiagnostic diag =
+        start.emitOpError("sums a value that is summed already");
+    diag.attachNote(scatter->getLoc()) << "each rank has its chunk here";
+    return diag;
+  }
+  if (scatter)
+    return success();
+  return start.emitOpError("gathers ")
+         << what << ", of which ranks do not have chunks; put a "
+         << stringifyCollectiveKind(CollectiveKind::ReduceScatter)
+         << " before it";
+}
+
 LogicalResult SumChecker::check(StartOp start) {
   Attribute what = start.getWhat();
-  if (summing.count(what))
-    return start.emitOpError("sums a value that is being summed already");
-  if (failed(checkIsNotSummed(start, what)))
+  if (StartOp first = underWay.lookup(what))
+    return start.emitOpError(isSum(start) ? "sums" : "gathers")
+           << " a value that is being "
+           << (isSum(first) ? "summed" : "gathered") << " already";
+  if (failed(checkIsDue(start)))
     return failure();
-  summing[what] = start;
+  underWay[what] = start;
   return checkGroup(start);
 }
 
 void SumChecker::finish(StartOp start, WaitOp wait) {
-  summing.erase(start.getWhat());
-  summed[start.getWhat()] = wait;
+  Attribute what = start.getWhat();
+  underWay.erase(what);
+  scattered.erase(what);
+  (geometry::gathers(start.getKind()) ? summed : scattered)[what] = wait;
 }
 
 /// Checks that the places are those that have a part.

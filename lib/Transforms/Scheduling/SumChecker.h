@@ -9,7 +9,8 @@ namespace mlir::pp {
 
 /// Checks that each value that is summed over ranks is summed once, over all
 /// ranks that have a part, after the last addition and before the first reader;
-/// and that nothing is added to a sum that was read or sent.
+/// and that nothing is added to a sum that was read or sent. A reduce-scatter
+/// and then an all-gather are one sum.
 class SumChecker {
 public:
   explicit SumChecker(CheckedTable table) : table(table) {}
@@ -41,11 +42,14 @@ private:
   int64_t countRanks(Attribute what);
   LogicalResult checkAddition(RunOp run, const Use &use, int64_t place);
   LogicalResult checkIsNotSummed(Operation *sum, Attribute what);
+  LogicalResult checkIsDue(StartOp start);
   LogicalResult checkGroup(StartOp start);
 
   CheckedTable table;
   DenseMap<Operation *, SmallVector<Use>> uses; ///< by task
-  DenseMap<Attribute, StartOp> summing;
+  DenseMap<Attribute, StartOp> underWay;
+  /// The waits of reduce-scatters whose chunks are not gathered yet.
+  DenseMap<Attribute, Operation *> scattered;
   DenseMap<Attribute, Operation *> summed; ///< the wait, or the sum
   /// The values that runs of the place have added to.
   llvm::SmallSetVector<Attribute, 8> added;

@@ -40,7 +40,7 @@ namespace {
 /// Checks that every place has one table and that the plan has the place of
 /// every table.
 LogicalResult checkPlaces(ArrayRef<ScheduleOp> schedules, PlanOp plan) {
-  int64_t places = plan.getAxisSize("pp");
+  int64_t places = plan.getPlaces();
   SmallVector<ScheduleOp> found(places);
   for (ScheduleOp schedule : schedules) {
     if (schedule.isLocal())

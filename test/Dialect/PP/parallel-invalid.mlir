@@ -229,3 +229,42 @@ pp.schedule 0 attributes {slots = array<i64>} {
   // expected-error @+1 {{expected '<'}}
   pp.run @s0_F microbatch 0 (gathered 1)
 }
+
+// -----
+
+// expected-error @+1 {{mesh axis 'dp' has size 0}}
+pp.plan {mesh = [#pp.axis<"dp" = 0>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+
+// -----
+
+// expected-error @+1 {{mesh axis 'pp' is named twice}}
+pp.plan {mesh = [#pp.axis<"pp" = 1>, #pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+
+// -----
+
+pp.schedule 0 attributes {slots = array<i64>} {
+  // expected-error @+1 {{names the axis "dp" twice}}
+  pp.start 0 all_reduce over <["dp", "dp"]> channel 1 @b0
+}
+
+// -----
+
+pp.schedule 0 attributes {slots = array<i64>} {
+  // expected-error @+1 {{selects places, and 'pp' is not one of its axes}}
+  pp.start 0 all_reduce over <["dp"] among [0, 1]> channel 1 @b0
+}
+
+// -----
+
+pp.schedule 0 attributes {slots = array<i64>} {
+  // expected-error @+1 {{has place 1 after 1: places are in ascending order}}
+  pp.start 0 all_reduce over <["dp", "pp"] among [0, 1, 1]> channel 1 @b0
+}
+
+// -----
+
+pp.schedule 0 attributes {slots = array<i64>} {
+  // expected-error @+2 {{expected ::mlir::pp::CollectiveKind to be one of: all_reduce, all_gather, reduce_scatter}}
+  // expected-error @+1 {{failed to parse}}
+  pp.start 0 broadcast over <["dp"]> channel 1 @b0
+}

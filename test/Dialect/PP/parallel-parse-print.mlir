@@ -44,8 +44,12 @@ pp.schedule 1 attributes {slots = array<i64: 128>} {
   pp.recv 0 @x0 microbatch 1 slot 0
   // CHECK: pp.send 1 @x1 microbatch 1 slot -1
   pp.send 1 @x1 microbatch 1 slot -1
-  // CHECK: pp.start 2 "all_reduce" over ["dp", "pp"] among [0, 3] channel 4 @b0
-  pp.start 2 "all_reduce" over ["dp", "pp"] among [0, 3] channel 4 @b0
+  // CHECK: pp.start 2 all_reduce over <["dp", "pp"] among [0, 3]> channel 4 @b0
+  pp.start 2 all_reduce over <["dp", "pp"] among [0, 3]> channel 4 @b0
+  // CHECK: pp.start 3 reduce_scatter over <["dp"]> channel 5 @b0
+  pp.start 3 reduce_scatter over <["dp"]> channel 5 @b0
+  // CHECK: pp.start 4 all_gather over <["dp"]> channel 5 @b0
+  pp.start 4 all_gather over <["dp"]> channel 5 @b0
   // CHECK: pp.wait 0
   pp.wait 0
 }

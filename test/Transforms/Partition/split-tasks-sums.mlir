@@ -83,11 +83,11 @@ func.func @scaled(%x: tensor<8x3xf64> {pp.input = "x"}) -> tensor<f64> {
 // CHECK: pp.schedule
 // CHECK: pp.run @p0_P microbatch 0
 // CHECK: pp.run @p0_P microbatch 1
-// CHECK: pp.start 0 "all_reduce" {{.*}}#pp.role<global, "g0">
+// CHECK: pp.start 0 all_reduce {{.*}}#pp.role<global, "g0">
 // CHECK: pp.wait 0
 // CHECK: pp.run @p0_P1 microbatch 0
 // CHECK: pp.run @p0_P1 microbatch 1
-// CHECK: pp.start 1 "all_reduce" {{.*}}#pp.role<global, "g1">
+// CHECK: pp.start 1 all_reduce {{.*}}#pp.role<global, "g1">
 // CHECK: pp.wait 1
 // CHECK: pp.check_counts
 func.func @nested(%x: tensor<8x3xf64> {pp.input = "x"}) -> tensor<f64> {

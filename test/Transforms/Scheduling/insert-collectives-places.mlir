@@ -5,20 +5,20 @@
 // Every group has a channel of its own; the norm is summed over the places only.
 // CHECK-LABEL: pp.schedule 0 attributes {slots
 // CHECK-NEXT: pp.zero
-// CHECK-NEXT: pp.start 0 "all_reduce" over ["dp", "pp"] channel [[ALL:[0-9]+]] #pp.role<global, "g0">
+// CHECK-NEXT: pp.start 0 all_reduce over <["dp", "pp"]> channel [[ALL:[0-9]+]] #pp.role<global, "g0">
 // CHECK-NEXT: pp.wait 0
 // CHECK-NEXT: pp.check_counts
-// CHECK-NEXT: pp.start 1 "all_reduce" over ["dp", "pp"] channel [[ALL]] #pp.role<loss, "loss">
+// CHECK-NEXT: pp.start 1 all_reduce over <["dp", "pp"]> channel [[ALL]] #pp.role<loss, "loss">
 // CHECK-NEXT: pp.run @s0_F
 // CHECK-NEXT: pp.run @s0_B
-// CHECK-NEXT: pp.start 2 "all_reduce" over ["dp"] channel [[DP:[0-9]+]] @only
-// CHECK-NEXT: pp.start 3 "all_reduce" over ["dp", "pp"] among [0, 1] channel [[COPIES:[0-9]+]] @tied
-// CHECK-NEXT: pp.start 4 "all_reduce" over ["dp", "pp"] among [0, 1] channel [[COPIES]] @more
+// CHECK-NEXT: pp.start 2 all_reduce over <["dp"]> channel [[DP:[0-9]+]] @only
+// CHECK-NEXT: pp.start 3 all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES:[0-9]+]] @tied
+// CHECK-NEXT: pp.start 4 all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES]] @more
 // CHECK-NEXT: pp.wait 2
 // CHECK-NEXT: pp.wait 3
 // CHECK-NEXT: pp.wait 4
 // CHECK-NEXT: pp.run @p0_N
-// CHECK-NEXT: pp.start 5 "all_reduce" over ["pp"] channel [[PP:[0-9]+]] #pp.role<norm, "norm">
+// CHECK-NEXT: pp.start 5 all_reduce over <["pp"]> channel [[PP:[0-9]+]] #pp.role<norm, "norm">
 // CHECK-NEXT: pp.wait 1
 // CHECK-NEXT: pp.wait 5
 // CHECK-NEXT: pp.norm
@@ -29,16 +29,16 @@
 // CHECK-LABEL: pp.schedule 1 attributes {slots
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.run @p1_P
-// CHECK-NEXT: pp.start 0 "all_reduce" over ["dp", "pp"] channel [[ALL]] #pp.role<global, "g0">
+// CHECK-NEXT: pp.start 0 all_reduce over <["dp", "pp"]> channel [[ALL]] #pp.role<global, "g0">
 // CHECK-NEXT: pp.wait 0
 // CHECK-NEXT: pp.check_counts
-// CHECK-NEXT: pp.start 1 "all_reduce" over ["pp"] channel [[PP]] #pp.role<norm, "norm">
+// CHECK-NEXT: pp.start 1 all_reduce over <["pp"]> channel [[PP]] #pp.role<norm, "norm">
 // CHECK-NEXT: pp.run @s1_F
-// CHECK-NEXT: pp.start 2 "all_reduce" over ["dp", "pp"] channel [[ALL]] #pp.role<loss, "loss">
+// CHECK-NEXT: pp.start 2 all_reduce over <["dp", "pp"]> channel [[ALL]] #pp.role<loss, "loss">
 // CHECK-NEXT: pp.run @s1_B
 // CHECK-NEXT: pp.run @s2_B
-// CHECK-NEXT: pp.start 3 "all_reduce" over ["dp", "pp"] among [0, 1] channel [[COPIES]] @tied
-// CHECK-NEXT: pp.start 4 "all_reduce" over ["dp", "pp"] among [0, 1] channel [[COPIES]] @more
+// CHECK-NEXT: pp.start 3 all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES]] @tied
+// CHECK-NEXT: pp.start 4 all_reduce over <["dp", "pp"] among [0, 1]> channel [[COPIES]] @more
 // CHECK-NEXT: pp.wait 1
 // CHECK-NEXT: pp.wait 2
 // CHECK-NEXT: pp.wait 3

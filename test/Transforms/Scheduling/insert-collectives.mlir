@@ -2,13 +2,13 @@
 
 // A sum starts behind the last addition and is complete before its first reader: the loss before the norm, which decides on the update.
 // CHECK: pp.run @p0_P microbatch 1
-// CHECK-NEXT: pp.start 0 "all_reduce" over ["dp"] channel 1 #pp.role<global, "g0">
+// CHECK-NEXT: pp.start 0 all_reduce over <["dp"]> channel 1 #pp.role<global, "g0">
 // CHECK-NEXT: pp.wait 0
 // CHECK-NEXT: pp.check_counts
 // CHECK: pp.run @s0_F microbatch 1
-// CHECK-NEXT: pp.start 1 "all_reduce" over ["dp"] channel 1 #pp.role<loss, "loss">
+// CHECK-NEXT: pp.start 1 all_reduce over <["dp"]> channel 1 #pp.role<loss, "loss">
 // CHECK-NEXT: pp.run @s0_B microbatch 1
-// CHECK-NEXT: pp.start 2 "all_reduce" over ["dp"] channel 1 @b0
+// CHECK-NEXT: pp.start 2 all_reduce over <["dp"]> channel 1 @b0
 // CHECK-NEXT: pp.wait 2
 // CHECK-NEXT: pp.run @p0_N
 // CHECK-NEXT: pp.wait 1

@@ -14,7 +14,7 @@
 // CHECK: pp.recv [[G:[0-9]+]] @b0_from_1 microbatch 0 slot 2
 // CHECK-NEXT: pp.wait [[G]]
 // CHECK-NEXT: pp.run @p0_C_b0 microbatch 0 (<grads, "b0">, slot 2)
-// CHECK-NEXT: pp.start [[S:[0-9]+]] "all_reduce" over ["dp"] channel {{[0-9]+}} @b0
+// CHECK-NEXT: pp.start [[S:[0-9]+]] all_reduce over <["dp"]> channel {{[0-9]+}} @b0
 // CHECK-NEXT: pp.wait [[S]]
 // CHECK-NEXT: pp.run @p0_N
 // CHECK: pp.wait [[P]]

@@ -42,7 +42,7 @@
 // RUN: sed 's/^  pp.run @F1 microbatch 0.*/  pp.run @F0 microbatch 0 (<params, "b0">, slot 0)/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=FOREIGN
 // FOREIGN: error: {{.*}}runs a task of place 0 on place 1
 
-// RUN: sed 's/^  pp.start 4 .*/  pp.start 4 "all_reduce" over ["pp"] among [0, 1] channel 1 @b0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=GROUP
+// RUN: sed 's/^  pp.start 4 .*/  pp.start 4 all_reduce over <["pp"] among [0, 1]> channel 1 @b0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=GROUP
 // GROUP: error: {{.*}}sums @b0 over 2 ranks, and not the 4 that have a part of it
 
 // RUN: sed '/^  pp.start 4 /d; /^  pp.wait 4/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNSUMMED
@@ -52,14 +52,14 @@
 // LATE: error: {{.*}}adds to #pp.role<grad, "w">, which is summed already
 // LATE: note: the sum is complete here
 
-// RUN: sed 's/^  pp.wait 4/&\n  pp.start 5 "all_reduce" over ["dp", "pp"] among [0, 1] channel 1 @b0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: sed 's/^  pp.wait 4/&\n  pp.start 5 all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: {{.*}}sums a value that is summed already
 // TWICE: note: the sum is complete here
 
 // RUN: sed 's/^\(  pp.start 4 .* channel\) 1/\1 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=CHANNEL
 // CHANNEL: error: {{.*}}is on channel 0, which is for transfers
 
-// RUN: sed 's/^  pp.wait 4/&\n  pp.start 5 "all_reduce" over ["dp", "pp"] channel 1 #pp.role<loss, "loss">\n  pp.wait 5/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SHARED
+// RUN: sed 's/^  pp.wait 4/&\n  pp.start 5 all_reduce over <["dp", "pp"]> channel 1 #pp.role<loss, "loss">\n  pp.wait 5/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SHARED
 // SHARED: error: {{.*}}is on channel 1, which belongs to another group
 // SHARED: note: that group's start is here
 
@@ -119,7 +119,7 @@ pp.schedule 0 attributes {slots = array<i64: 64, 64>} {
   pp.recv 3 @x1 microbatch 1 slot 1
   pp.wait 3
   pp.run @B0 microbatch 1 (slot 1, <grads, "b0">)
-  pp.start 4 "all_reduce" over ["dp", "pp"] among [0, 1] channel 1 @b0
+  pp.start 4 all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
   pp.wait 4
   pp.run @N microbatch 0 (<grads, "b0">)
 }
@@ -136,6 +136,6 @@ pp.schedule 1 attributes {slots = array<i64: 64, 64>} {
   pp.run @B1 microbatch 1 (slot 0, <grads, "b0">, slot 1)
   pp.send 13 @x1 microbatch 1 slot 1
   pp.wait 13
-  pp.start 14 "all_reduce" over ["dp", "pp"] among [0, 1] channel 1 @b0
+  pp.start 14 all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
   pp.wait 14
 }

@@ -19,7 +19,7 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @B microbatch 0 (slot 0, <grads, "b0">)
   pp.run @F microbatch 1 (<params, "b0">, slot 0)
   pp.run @B microbatch 1 (slot 0, <grads, "b0">)
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
+  pp.start 0 all_reduce over <["dp"]> channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 (<grads, "b0">)
 }
@@ -45,7 +45,7 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 (<params, "b0">, slot 0)
   pp.run @F microbatch 1 (<params, "b0">, slot 0)
   pp.run @B microbatch 1 (slot 0, <grads, "b0">)
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
+  pp.start 0 all_reduce over <["dp"]> channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 (<grads, "b0">)
 }
@@ -72,7 +72,7 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   // expected-error @+1 {{reads 'v' from a slot that does not hold it}}
   pp.run @B microbatch 0 (slot 0, <grads, "b0">)
   pp.run @B microbatch 1 (slot 0, <grads, "b0">)
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
+  pp.start 0 all_reduce over <["dp"]> channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 (<grads, "b0">)
 }
@@ -98,7 +98,7 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 1 (<params, "b0">, slot 1)
   pp.run @B microbatch 0 (slot 0, <grads, "b0">)
   pp.run @B microbatch 1 (slot 1, <grads, "b0">)
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
+  pp.start 0 all_reduce over <["dp"]> channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 (<grads, "b0">)
 }
@@ -126,7 +126,7 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 (<params, "b0">, slot 0)
   pp.run @F microbatch 1 (<params, "b0">, slot 0)
   pp.run @B microbatch 1 (slot 0, <grads, "b0">)
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
+  pp.start 0 all_reduce over <["dp"]> channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 (<grads, "b0">)
 }
@@ -151,7 +151,7 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 0 (<params, "b0">, slot 0)
   pp.run @B microbatch 0 (slot 0, <grads, "b0">)
   pp.run @F microbatch 1 (<params, "b0">, slot 0)
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
+  pp.start 0 all_reduce over <["dp"]> channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 (<grads, "b0">)
 }
@@ -199,7 +199,7 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 1 (<params, "b0">, slot 0)
   pp.run @B microbatch 1 (slot 0, <grads, "b0">)
   // expected-note @+1 {{this start is not waited for}}
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
+  pp.start 0 all_reduce over <["dp"]> channel 1 @b0
   // expected-error @+1 {{while it is being summed over ranks}}
   pp.run @N microbatch 0 (<grads, "b0">)
   pp.wait 0
@@ -225,7 +225,7 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @B microbatch 0 (slot 0, <grads, "b0">)
   pp.run @F microbatch 1 (<params, "b0">, slot 0)
   // expected-note @+1 {{this start is not waited for}}
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
+  pp.start 0 all_reduce over <["dp"]> channel 1 @b0
   // expected-error @+1 {{while it is being summed over ranks}}
   pp.run @B microbatch 1 (slot 0, <grads, "b0">)
   pp.wait 0
@@ -252,9 +252,9 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @B microbatch 0 (slot 0, <grads, "b0">)
   pp.run @F microbatch 1 (<params, "b0">, slot 0)
   pp.run @B microbatch 1 (slot 0, <grads, "b0">)
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
+  pp.start 0 all_reduce over <["dp"]> channel 1 @b0
   // expected-error @+1 {{sums a value that is being summed already}}
-  pp.start 1 "all_reduce" over ["dp"] channel 1 @b0
+  pp.start 1 all_reduce over <["dp"]> channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 (<grads, "b0">)
 }
@@ -279,10 +279,10 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @B microbatch 0 (slot 0, <grads, "b0">)
   pp.run @F microbatch 1 (<params, "b0">, slot 0)
   pp.run @B microbatch 1 (slot 0, <grads, "b0">)
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
+  pp.start 0 all_reduce over <["dp"]> channel 1 @b0
   pp.wait 0
   // expected-error @+1 {{has the id of an earlier start}}
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
+  pp.start 0 all_reduce over <["dp"]> channel 1 @b0
   pp.run @N microbatch 0 (<grads, "b0">)
 }
 
@@ -306,7 +306,7 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @B microbatch 0 (slot 0, <grads, "b0">)
   pp.run @F microbatch 1 (<params, "b0">, slot 0)
   pp.run @B microbatch 1 (slot 0, <grads, "b0">)
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
+  pp.start 0 all_reduce over <["dp"]> channel 1 @b0
   pp.wait 0
   // expected-error @+1 {{waits for an id that was not started or was waited for already}}
   pp.wait 0
@@ -334,7 +334,7 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @F microbatch 1 (<params, "b0">, slot 0)
   pp.run @B microbatch 1 (slot 0, <grads, "b0">)
   // expected-error @+1 {{is never waited for}}
-  pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
+  pp.start 0 all_reduce over <["dp"]> channel 1 @b0
 }
 
 // -----
@@ -357,8 +357,8 @@ pp.schedule 0 attributes {slots = array<i64: 192>} {
   pp.run @B microbatch 0 (slot 0, <grads, "b0">)
   pp.run @F microbatch 1 (<params, "b0">, slot 0)
   pp.run @B microbatch 1 (slot 0, <grads, "b0">)
-  // expected-error @+1 {{sums over ["tp"], which is one rank}}
-  pp.start 0 "all_reduce" over ["tp"] channel 1 @b0
+  // expected-error @+1 {{the mesh has no axis 'tp'; its axes are: dp}}
+  pp.start 0 all_reduce over <["tp"]> channel 1 @b0
   pp.wait 0
   pp.run @N microbatch 0 (<grads, "b0">)
 }

@@ -12,6 +12,7 @@
 #include <new>
 
 using namespace ppopt::comm;
+using namespace ppopt::geometry;
 using namespace ppopt::comm::test;
 
 // The thread sanitizer's own operator new cannot be replaced.
@@ -43,7 +44,8 @@ namespace {
 struct Buffer {
   Buffer(int rank, int64_t elements, ElementType type, int n)
       : data(makeBuffer(rank, elements, type, exactValue)),
-        scratch(static_cast<size_t>(ringScratchElements(elements, n)) *
+        scratch(static_cast<size_t>(
+                    scratchElements(Collective::AllReduce, elements, n)) *
                 sizeOf(type)) {}
   std::vector<char> data;
   std::vector<char> scratch;
@@ -54,7 +56,7 @@ CollectiveSpec specOf(Buffer &buffer, const char *name,
                       int64_t elements, ElementType type) {
   CollectiveSpec spec;
   spec.name = name;
-  spec.axes = std::move(axes);
+  spec.group.axes = std::move(axes);
   spec.channel = channel;
   spec.data = buffer.data.data();
   spec.elements = elements;
@@ -65,44 +67,6 @@ CollectiveSpec specOf(Buffer &buffer, const char *name,
 }
 
 } // namespace
-
-TEST(Mesh, GroupsDifferInOneAxis) {
-  Mesh mesh({{"dp", 2}, {"pp", 3}, {"tp", 2}});
-  EXPECT_EQ(mesh.ranks(), 12);
-  // Rank 7 = ((1·3)+0)·2+1.
-  EXPECT_EQ(mesh.coordinate(7, "dp"), 1);
-  EXPECT_EQ(mesh.coordinate(7, "pp"), 0);
-  EXPECT_EQ(mesh.coordinate(7, "tp"), 1);
-  EXPECT_EQ(mesh.group(7, {"dp"}).ranks, (std::vector<int>{1, 7}));
-  EXPECT_EQ(mesh.group(7, {"dp"}).position, 1);
-  EXPECT_EQ(mesh.group(7, {"pp"}).ranks, (std::vector<int>{7, 9, 11}));
-  EXPECT_EQ(mesh.group(7, {"tp"}).ranks, (std::vector<int>{6, 7}));
-  EXPECT_EQ(mesh.group(7, {"dp", "pp", "tp"}).size(), 12);
-  EXPECT_EQ(mesh.group(7, {"dp", "pp", "tp"}).position, 7);
-  EXPECT_EQ(mesh.group(7, {"pp", "tp"}, {0, 2}).ranks,
-            (std::vector<int>{6, 7, 10, 11}));
-  EXPECT_EQ(mesh.peer(7, 2), 11);
-  EXPECT_EQ(mesh.peer(11, 0), 7);
-  EXPECT_EQ(mesh.firstRank(2), 4);
-  EXPECT_EQ(Mesh({{"dp", 2}}).firstRank(0), 0);
-}
-
-TEST(Mesh, RefusesWhatIsNoMesh) {
-  auto message = [](std::vector<MeshAxis> axes) {
-    return messageOf<std::invalid_argument>([&] { Mesh mesh(axes); });
-  };
-  EXPECT_EQ(message({{"dp", 0}}), "mesh axis 'dp' has size 0");
-  EXPECT_EQ(message({{"dp", 1}, {"dp", 2}}), "mesh axis 'dp' is named twice");
-  EXPECT_EQ(messageOf<std::invalid_argument>(
-                [] { Mesh({{"dp", 1}, {"pp", 2}}).group(0, {"tp"}); }),
-            "the mesh has no axis 'tp'; its axes are: dp, pp");
-  EXPECT_EQ(messageOf<std::invalid_argument>(
-                [] { Mesh({{"pp", 3}}).group(1, {"pp"}, {0, 2}); }),
-            "rank 1 is not in a group of its own");
-  EXPECT_EQ(messageOf<std::invalid_argument>(
-                [] { Mesh({{"dp", 1}, {"pp", 2}}).peer(0, 2); }),
-            "the mesh has no place 2");
-}
 
 TEST(Channels, SumsAlongEachAxis) {
   // Rank = 3·dp + pp.
@@ -222,7 +186,7 @@ TEST(Channels, OneRankNeedsNoScratchAndSendsNothing) {
     float value = 3;
     Channels channels(transport, Mesh({{"dp", 1}}));
     CollectiveSpec spec;
-    spec.axes = {"dp"};
+    spec.group.axes = {"dp"};
     spec.data = &value;
     spec.elements = 1;
     int sum = channels.define(spec);
@@ -247,12 +211,12 @@ TEST(Channels, RefuseWrongDefinitions) {
     EXPECT_EQ(message(bad), "collective 'g0': it has 19 bytes of scratch "
                             "memory and needs 20");
     bad = good;
-    bad.axes = {"pp"};
+    bad.group.axes = {"pp"};
     EXPECT_EQ(message(bad), "collective 'g0' uses channel 0 over the ranks " +
                                 std::to_string(transport.rank()) +
                                 ", but the channel belongs to the ranks 0, 1");
     bad = good;
-    bad.axes = {"tp"};
+    bad.group.axes = {"tp"};
     bad.channel = 1;
     EXPECT_EQ(message(bad), "the mesh has no axis 'tp'; its axes are: dp, pp");
     bad.channel = -1;
@@ -260,6 +224,9 @@ TEST(Channels, RefuseWrongDefinitions) {
     EXPECT_EQ(messageOf<std::invalid_argument>(
                   [&] { Channels(transport, Mesh({{"dp", 3}})); }),
               "the mesh has 3 ranks, the job 2");
+    EXPECT_EQ(messageOf<std::invalid_argument>(
+                  [&] { Channels(transport, Mesh({{"dp", 2}, {"dp", 1}})); }),
+              "mesh axis 'dp' is named twice");
     EXPECT_NE(messageOf<std::invalid_argument>([&] {
                 Channels(transport, Mesh({{"dp", 2}}), Collectives::Native);
               }).find("use --collectives=ring"),
@@ -273,7 +240,7 @@ TEST(Channels, RefuseStartAndWaitOutOfTurn) {
     Channels channels(transport, Mesh({{"dp", 1}}));
     CollectiveSpec spec;
     spec.name = "g0";
-    spec.axes = {"dp"};
+    spec.group.axes = {"dp"};
     spec.data = &value;
     spec.elements = 1;
     int sum = channels.define(spec);

@@ -29,6 +29,7 @@
 #include <thread>
 
 using namespace ppopt::comm;
+using namespace ppopt::geometry;
 using namespace ppopt::comm::test;
 
 static uint64_t hashOf(const std::vector<char> &data) {
@@ -59,24 +60,25 @@ static void report(Transport &transport, const std::string &text,
 
 static void sums(Transport &transport) {
   int n = transport.size();
-  Group group;
+  Members group;
   for (int rank = 0; rank < n; ++rank)
     group.ranks.push_back(rank);
   group.position = transport.rank();
   for (ElementType type : allTypes)
     for (int64_t elements : {0, 1, 2, 5, 64, 1001, 300007}) {
       auto data = makeBuffer(transport.rank(), elements, type, roughValue);
-      std::vector<char> scratch(
-          static_cast<size_t>(ringScratchElements(elements, n)) * sizeOf(type));
+      std::vector<char> scratch(static_cast<size_t>(scratchElements(
+                                    Collective::AllReduce, elements, n)) *
+                                sizeOf(type));
       uint64_t before = transport.counters().bytesSent;
       Ring ring(transport);
-      ring.start({RingOp::AllReduce, &group, data.data(), elements, type,
+      ring.start({Collective::AllReduce, &group, data.data(), elements, type,
                   scratch.data(), 5});
       ring.wait();
       uint64_t sent = transport.counters().bytesSent - before;
       uint64_t formula =
           sizeOf(type) *
-          ringElementsSent(RingOp::AllReduce, elements, n, group.position);
+          elementsSent(Collective::AllReduce, elements, n, group.position);
       if (sent != formula)
         transport.abort("sent " + std::to_string(sent) + " bytes, not " +
                         std::to_string(formula));
@@ -108,7 +110,7 @@ static void channels(Transport &transport, Collectives collectives) {
   for (int i = 0; i < 10; ++i) {
     CollectiveSpec spec;
     spec.name = std::to_string(i);
-    spec.axes = {i % 2 ? "tp" : "dp"};
+    spec.group.axes = {i % 2 ? "tp" : "dp"};
     spec.channel = i % 4;
     spec.data = buffers[i].data.data();
     spec.type = allTypes[i % 5];
@@ -123,7 +125,7 @@ static void channels(Transport &transport, Collectives collectives) {
   for (int i = 0; i < 10; ++i)
     channels.wait(rank % 2 ? 9 - i : i);
   for (int i = 0; i < 10; ++i) {
-    Group group = mesh.group(rank, {i % 2 ? "tp" : "dp"});
+    Members group = mesh.members({{i % 2 ? "tp" : "dp"}, {}}, rank);
     for (int64_t j = 0; j < 1000 * i + 7; ++j) {
       double sum = 0;
       for (int member : group.ranks)
@@ -215,7 +217,7 @@ static void abortOne(Transport &transport) {
   std::vector<float> data(100), scratch(100);
   Channels channels(transport, Mesh({{"dp", transport.size()}}));
   CollectiveSpec spec;
-  spec.axes = {"dp"};
+  spec.group.axes = {"dp"};
   spec.data = data.data();
   spec.elements = 100;
   spec.scratch = scratch.data();

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 using namespace ppopt::comm;
+using namespace ppopt::geometry;
 using namespace ppopt::comm::test;
 
 namespace {
@@ -15,8 +16,8 @@ namespace {
 /// Sizes that n does not divide, below n, zero, and with several lanes.
 constexpr int64_t sizes[] = {0, 1, 2, 3, 4, 5, 7, 60, 61, 1000, 500009};
 
-Group wholeGroup(const Transport &transport) {
-  Group group;
+Members wholeGroup(const Transport &transport) {
+  Members group;
   for (int i = 0; i < transport.size(); ++i)
     group.ranks.push_back(i);
   group.position = transport.rank();
@@ -26,7 +27,8 @@ Group wholeGroup(const Transport &transport) {
 /// Scratch memory of exactly the promised size, so that a sanitizer sees more.
 std::vector<char> makeScratch(int64_t elements, int n, ElementType type) {
   return std::vector<char>(
-      static_cast<size_t>(ringScratchElements(elements, n)) * sizeOf(type));
+      static_cast<size_t>(scratchElements(Collective::AllReduce, elements, n)) *
+      sizeOf(type));
 }
 
 struct Outcome {
@@ -35,18 +37,18 @@ struct Outcome {
 };
 
 template <typename Value>
-std::vector<Outcome> run(RingOp op, int n, int64_t elements, ElementType type,
-                         Value value) {
+std::vector<Outcome> run(Collective kind, int n, int64_t elements,
+                         ElementType type, Value value) {
   std::vector<Outcome> outcomes(n);
   runThreadRanks(n, [&](Transport &transport) {
     transport.reserve(Ring::maxRequests);
-    Group group = wholeGroup(transport);
+    Members group = wholeGroup(transport);
     Outcome &outcome = outcomes[transport.rank()];
     outcome.data = makeBuffer(transport.rank(), elements, type, value);
     std::vector<char> scratch = makeScratch(elements, n, type);
     Ring ring(transport);
-    ring.start({op, &group, outcome.data.data(), elements, type,
-                op == RingOp::AllGather ? nullptr : scratch.data(),
+    ring.start({kind, &group, outcome.data.data(), elements, type,
+                kind == Collective::AllGather ? nullptr : scratch.data(),
                 /*channel=*/3});
     ring.wait();
     outcome.bytesSent = transport.counters().bytesSent;
@@ -69,7 +71,7 @@ TEST_P(Ranks, AllReduceSums) {
   int n = GetParam();
   for (ElementType type : allTypes)
     for (int64_t elements : sizes) {
-      auto outcomes = run(RingOp::AllReduce, n, elements, type, exactValue);
+      auto outcomes = run(Collective::AllReduce, n, elements, type, exactValue);
       for (int rank = 0; rank < n; ++rank)
         for (int64_t i = 0; i < elements; ++i)
           ASSERT_EQ(get(outcomes[rank].data, i, type), exactSum(n, i))
@@ -82,7 +84,8 @@ TEST_P(Ranks, ReduceScatterLeavesTheSumOfChunkPOnMemberP) {
   int n = GetParam();
   for (ElementType type : allTypes)
     for (int64_t elements : sizes) {
-      auto outcomes = run(RingOp::ReduceScatter, n, elements, type, exactValue);
+      auto outcomes =
+          run(Collective::ReduceScatter, n, elements, type, exactValue);
       for (int rank = 0; rank < n; ++rank)
         for (int64_t i = chunkBegin(elements, n, rank);
              i < chunkBegin(elements, n, rank + 1); ++i)
@@ -94,7 +97,7 @@ TEST_P(Ranks, AllGatherSpreadsChunks) {
   int n = GetParam();
   for (ElementType type : allTypes)
     for (int64_t elements : sizes) {
-      auto outcomes = run(RingOp::AllGather, n, elements, type, exactValue);
+      auto outcomes = run(Collective::AllGather, n, elements, type, exactValue);
       for (int rank = 0; rank < n; ++rank)
         for (int owner = 0; owner < n; ++owner)
           for (int64_t i = chunkBegin(elements, n, owner);
@@ -107,7 +110,7 @@ TEST_P(Ranks, AddsInTheOrderOfTheRing) {
   int n = GetParam();
   int64_t elements = 500009;
   auto outcomes =
-      run(RingOp::AllReduce, n, elements, ElementType::F32, roughValue);
+      run(Collective::AllReduce, n, elements, ElementType::F32, roughValue);
   for (int rank = 1; rank < n; ++rank)
     EXPECT_EQ(outcomes[rank].data, outcomes[0].data) << "rank " << rank;
   for (int chunk = 0; chunk < n; ++chunk)
@@ -122,18 +125,18 @@ TEST_P(Ranks, AddsInTheOrderOfTheRing) {
 
 TEST_P(Ranks, SendsTheBytesOfTheFormula) {
   int n = GetParam();
-  for (RingOp op :
-       {RingOp::AllReduce, RingOp::ReduceScatter, RingOp::AllGather})
+  for (Collective kind : {Collective::AllReduce, Collective::ReduceScatter,
+                          Collective::AllGather})
     for (int64_t elements : sizes) {
-      auto outcomes = run(op, n, elements, ElementType::F32, exactValue);
+      auto outcomes = run(kind, n, elements, ElementType::F32, exactValue);
       for (int rank = 0; rank < n; ++rank)
         EXPECT_EQ(outcomes[rank].bytesSent,
-                  4 * ringElementsSent(op, elements, n, rank))
+                  4 * elementsSent(kind, elements, n, rank))
             << elements << " elements, rank " << rank;
     }
   int64_t divisible = 60 * 4096;
   auto outcomes =
-      run(RingOp::AllReduce, n, divisible, ElementType::F32, exactValue);
+      run(Collective::AllReduce, n, divisible, ElementType::F32, exactValue);
   for (const Outcome &outcome : outcomes)
     EXPECT_EQ(outcome.bytesSent, 2 * (n - 1) * (divisible * 4) / n);
 }
@@ -146,13 +149,13 @@ TEST(Ring, RunsOverASubsetInAnyOrder) {
     int rank = transport.rank();
     if (rank == 1)
       return;
-    Group group;
+    Members group;
     group.ranks = {3, 0, 2};
     group.position = rank == 3 ? 0 : rank == 0 ? 1 : 2;
     data[rank] = makeBuffer(rank, 100, ElementType::I64, exactValue);
     std::vector<char> scratch = makeScratch(100, 3, ElementType::I64);
     Ring ring(transport);
-    ring.start({RingOp::AllReduce, &group, data[rank].data(), 100,
+    ring.start({Collective::AllReduce, &group, data[rank].data(), 100,
                 ElementType::I64, scratch.data(), 0});
     ring.wait();
   });
@@ -165,10 +168,10 @@ TEST(Ring, RunsOverASubsetInAnyOrder) {
 TEST(Ring, RefusesASecondStartInFlight) {
   EXPECT_THROW(runThreadRanks(2,
                               [&](Transport &transport) {
-                                Group group = wholeGroup(transport);
+                                Members group = wholeGroup(transport);
                                 std::vector<char> data(8), scratch(4);
                                 Ring ring(transport);
-                                RingCall call{RingOp::AllReduce,
+                                RingCall call{Collective::AllReduce,
                                               &group,
                                               data.data(),
                                               2,

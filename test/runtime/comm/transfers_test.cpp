@@ -11,6 +11,7 @@
 
 using namespace ppopt::comm;
 using ppopt::comm::test::messageOf;
+using ppopt::geometry::Mesh;
 
 // A sanitizer's own memcpy cannot be replaced.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -128,7 +129,7 @@ TEST(Transfers, AWaitMovesCollectivesToo) {
     Channels channels(transport, chain(2));
     int end = channels.define(endOf(buffer, rank == 0, 1 - rank));
     CollectiveSpec spec;
-    spec.axes = {"pp"};
+    spec.group.axes = {"pp"};
     spec.channel = 1;
     spec.data = summed.data();
     spec.elements = 1000;
@@ -192,7 +193,7 @@ TEST(Transfers, RefuseWrongDefinitions) {
     int end = channels.define(endOf(buffer, true, 1 - rank, 3));
     CollectiveSpec sum;
     sum.name = "g0";
-    sum.axes = {"dp"};
+    sum.group.axes = {"dp"};
     sum.channel = 3;
     EXPECT_EQ(message(sum), "collective 'g0': channel 3 has transfers");
     sum.channel = 4;

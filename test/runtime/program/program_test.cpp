@@ -114,6 +114,20 @@ TEST(Plan, Coordinates) {
   EXPECT_EQ(plan.axisSize("tp"), 1);
 }
 
+TEST(Plan, OnlySomeAxesSplitTheBatch) {
+  Plan plan;
+  plan.mesh = {{"dp", 2}, {"rows", 3}, {"pp", 2}};
+  plan.batch = 8;
+  EXPECT_EQ(plan.batchParts(), 2);
+  EXPECT_EQ(plan.rowsOfPart(), 4);
+  EXPECT_EQ(plan.batchPart(5), 0);
+  EXPECT_EQ(plan.batchPart(6), 1);
+  EXPECT_EQ(plan.places(), 2);
+  EXPECT_EQ(plan.placeOf(5), 1);
+  plan.launch = schema::Launch::local;
+  EXPECT_EQ(plan.placeOf(0), 0);
+}
+
 std::string errorOf(const json &document) {
   try {
     readProgram(document.dump());

@@ -3,6 +3,8 @@
 #ifndef PPOPT_DIALECT_PP_PP_H
 #define PPOPT_DIALECT_PP_PP_H
 
+#include "geometry/collective.h"
+#include "geometry/mesh.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinTypes.h"

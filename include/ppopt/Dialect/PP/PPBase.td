@@ -209,4 +209,27 @@ def PP_MeshAxisAttr : PP_Attr<"MeshAxis", "axis"> {
   let assemblyFormat = "`<` $name `=` $size `>`";
 }
 
+def PP_GroupAttr : PP_Attr<"Group", "group"> {
+  let summary = "which ranks take part in a collective";
+  let description = [{
+    Ranks that differ on `axes` only are one group. With `among`, only those whose place is one of these take part. Example:
+    `#pp.group<["dp", "pp"] among [0, 2]>`.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$axes, OptionalArrayRefParameter<"int64_t">:$among);
+  let assemblyFormat = "`<` `[` $axes `]` (`among` ` ` `[` $among^ `]`)? `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The group as the runtime sees it.
+    ::ppopt::geometry::Group getGeometry() const;
+  }];
+}
+
+def PP_CollectiveKind : PP_Enum<"CollectiveKind", "what a collective does", [
+  I32EnumAttrCase<"AllReduce", 0, "all_reduce">,          // every rank has the sum
+  I32EnumAttrCase<"AllGather", 1, "all_gather">,          // every rank has the chunks of all
+  I32EnumAttrCase<"ReduceScatter", 2, "reduce_scatter">]>; // every rank has its chunk of the sum
+def PP_CollectiveKindAttr : EnumAttr<PP_Dialect, PP_CollectiveKind, "collective"> {
+  let assemblyFormat = "$value";
+}
+
 #endif // PPOPT_DIALECT_PP_BASE

@@ -8,8 +8,9 @@ include "ppopt/Dialect/PP/ParallelOps.td"
 def PP_PlanOp : PP_Op<"plan", []> {
   let summary = "how a model is put on devices";
   let description = [{
-    One per module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor. `schedule` is a name, or
-    "table" if the user gave a `table` (CSV). `stage_places`: the model is cut into that many pieces, each on that place; without it every
+    One per module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor: `dp` splits the rows of the batch,
+    `pp` the model into places; ranks along any other axis are replicas that compute the same. `schedule` is a name, or "table" if the user gave a
+    `table` (CSV). `stage_places`: the model is cut into that many pieces, each on that place; without it every
     place has one. `device_memory` in bytes.
 
     The options of `runtime/schema/plan_options.def` are attributes too, each left out where it is the default: a word (`tied = "owner"`), or
@@ -30,10 +31,14 @@ def PP_PlanOp : PP_Op<"plan", []> {
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Size of a mesh axis; 1 if the mesh has none of that name.
-    int64_t getAxisSize(::llvm::StringRef axis);
-    /// Number of tiles that a batch is cut into: dp × microbatches.
-    int64_t getBatchTiles() { return getAxisSize("dp") * getMicrobatches(); }
+    /// The mesh as the runtime sees it: ranks, places, groups.
+    ::ppopt::geometry::Mesh getGeometry();
+    /// Number of places.
+    int64_t getPlaces() { return getGeometry().places(); }
+    /// Number of parts that ranks split a batch into; each has microbatches.
+    int64_t getBatchParts() { return getGeometry().batchParts(); }
+    /// Number of tiles that a batch is cut into.
+    int64_t getBatchTiles() { return getBatchParts() * getMicrobatches(); }
 
     /// The options of plan_options.def; those that are not there have their defaults.
     ::mlir::pp::PlanChoices getChoices();
@@ -199,24 +204,24 @@ def PP_ZeroOp : PP_Action<"zero"> {
 def PP_StartOp : PP_Action<"start"> {
   let summary = "starts a collective";
   let description = [{
-    `what` is a bucket (its gradients), or a role (loss, global, norm). Starts on one channel happen in one order on
-    all ranks of the group: those that differ in `axes` only and, with `among`, are on these places.
+    `what` is a bucket (its gradients), or a role (loss, global, norm). A buffer is cut into one chunk per rank. `all_reduce` leaves
+    the sum on every rank, `reduce_scatter` each rank's chunk of it, which `all_gather` then collects on every rank. Starts on one
+    channel happen in one order on all ranks of the group.
 
     Example:
 
     ```mlir
     pp.schedule 0 attributes {slots = array<i64: 128>} {
-      pp.start 0 "all_reduce" over ["dp", "pp"] channel 1 #pp.role<loss, "loss">
+      pp.start 0 all_reduce over <["dp", "pp"]> channel 1 #pp.role<loss, "loss">
       pp.wait 0
     }
     ```
   }];
-  let arguments = (ins PP_I64Attr:$id, StrAttr:$collective, StrArrayAttr:$axes, OptionalAttr<DenseI64ArrayAttr>:$among,
-                       PP_I64Attr:$channel, AnyAttr:$what);
-  let assemblyFormat = "$id $collective `over` $axes (`among` $among^)? `channel` $channel $what attr-dict";
+  let arguments = (ins PP_I64Attr:$id, PP_CollectiveKindAttr:$collective, PP_GroupAttr:$group, PP_I64Attr:$channel, AnyAttr:$what);
+  let assemblyFormat = "$id $collective `over` $group `channel` $channel $what attr-dict";
   let extraClassDeclaration = [{
-    /// Number of ranks that take part.
-    int64_t getGroupSize(::mlir::pp::PlanOp plan);
+    /// The collective as the runtime sees it.
+    ::ppopt::geometry::Collective getKind();
   }];
 }
 

@@ -85,7 +85,7 @@ def InsertCollectives : Pass<"pp-insert-collectives", "::mlir::ModuleOp"> {
 
     ```mlir
     pp.run @s0_B microbatch 1
-    pp.start 4 "all_reduce" over ["dp", "pp"] among [0, 1] channel 1 @b0
+    pp.start 4 all_reduce over <["dp", "pp"] among [0, 1]> channel 1 @b0
     pp.wait 4
     pp.run @p0_N microbatch 0
     ```

@@ -1,0 +1,53 @@
+//===- axes.h - What the axes of a mesh split -----------------------------===//
+
+#ifndef PPOPT_GEOMETRY_AXES_H
+#define PPOPT_GEOMETRY_AXES_H
+
+#include <string_view>
+
+namespace ppopt::geometry {
+
+/// What the ranks along an axis have parts of.
+enum class AxisUse {
+  Batch,   ///< the rows of the batch
+  Places,  ///< the model: a coordinate is a place
+  Planned, ///< nothing: this version rejects the axis by name
+  None,    ///< nothing: the ranks are replicas that compute the same
+};
+
+struct KnownAxis {
+  std::string_view name;
+  AxisUse use;
+};
+
+/// The one declaration of the axes' names.
+inline constexpr KnownAxis knownAxes[] = {
+    {"dp", AxisUse::Batch},   {"pp", AxisUse::Places},
+    {"tp", AxisUse::Planned}, {"cp", AxisUse::Planned},
+    {"ep", AxisUse::Planned},
+};
+
+/// Returns the first axis of a use, which exists.
+constexpr std::string_view axisOf(AxisUse use) {
+  const KnownAxis *axis = knownAxes;
+  while (axis->use != use)
+    ++axis;
+  return axis->name;
+}
+
+/// The axis that every plan has.
+inline constexpr std::string_view batchAxis = axisOf(AxisUse::Batch);
+/// The axis whose coordinates are places.
+inline constexpr std::string_view placeAxis = axisOf(AxisUse::Places);
+
+/// Any name is an axis; one that is not known has no use.
+constexpr AxisUse useOf(std::string_view name) {
+  for (const KnownAxis &axis : knownAxes)
+    if (axis.name == name)
+      return axis.use;
+  return AxisUse::None;
+}
+
+} // namespace ppopt::geometry
+
+#endif // PPOPT_GEOMETRY_AXES_H

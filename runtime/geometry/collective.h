@@ -1,0 +1,79 @@
+//===- collective.h - Chunks and messages of ring collectives -------------===//
+//
+// A collective over n ranks cuts a buffer of E elements into n chunks, one per
+// member: chunk i has floor(E/n) elements, and one more if i < E mod n.
+//
+// Elements that the member at position p sends:
+//   reduce-scatter  E - |chunk p|
+//   all-gather      E - |chunk p+1|
+//   all-reduce      2E - |chunk p| - |chunk p+1|
+// These are (n-1)/n·E, (n-1)/n·E and 2(n-1)/n·E if n divides E. Empty chunks
+// are not sent. With n = 1 nothing is sent.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_GEOMETRY_COLLECTIVE_H
+#define PPOPT_GEOMETRY_COLLECTIVE_H
+
+#include <cstdint>
+
+namespace ppopt::geometry {
+
+enum class Collective {
+  AllReduce,     ///< data = the sum, on every member
+  ReduceScatter, ///< chunk p of data = the sum, on member p; the rest is
+                 ///< undefined
+  AllGather,     ///< every chunk = the data of its member
+};
+
+constexpr bool reduces(Collective kind) {
+  return kind != Collective::AllGather;
+}
+constexpr bool gathers(Collective kind) {
+  return kind != Collective::ReduceScatter;
+}
+
+/// Returns the first element of chunk `i` of n; `i` = n gives `elements`.
+constexpr int64_t chunkBegin(int64_t elements, int64_t n, int64_t i) {
+  int64_t remainder = elements % n;
+  return elements / n * i + (i < remainder ? i : remainder);
+}
+
+constexpr int64_t chunkSize(int64_t elements, int64_t n, int64_t i) {
+  return chunkBegin(elements, n, i + 1) - chunkBegin(elements, n, i);
+}
+
+/// Returns the elements of the largest chunk.
+constexpr int64_t largestChunk(int64_t elements, int64_t n) {
+  return chunkSize(elements, n, 0);
+}
+
+/// Returns the elements of scratch memory that a member needs: one chunk if the
+/// collective adds what it receives.
+constexpr int64_t scratchElements(Collective kind, int64_t elements,
+                                  int64_t n) {
+  return n > 1 && reduces(kind) ? largestChunk(elements, n) : 0;
+}
+
+/// Returns the elements that the member at `position` sends.
+constexpr int64_t elementsSent(Collective kind, int64_t elements, int64_t n,
+                               int64_t position) {
+  if (n == 1)
+    return 0;
+  int64_t sent = 0;
+  if (reduces(kind))
+    sent += elements - chunkSize(elements, n, position);
+  if (gathers(kind))
+    sent += elements - chunkSize(elements, n, (position + 1) % n);
+  return sent;
+}
+
+/// Returns the rounds that follow one another, in each of which every member
+/// sends one chunk.
+constexpr int64_t rounds(Collective kind, int64_t n) {
+  return (reduces(kind) + gathers(kind)) * (n - 1);
+}
+
+} // namespace ppopt::geometry
+
+#endif // PPOPT_GEOMETRY_COLLECTIVE_H
