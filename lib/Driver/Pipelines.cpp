@@ -60,6 +60,9 @@ static void addGeneratorPasses(Phase phase, OpPassManager &manager,
   case Phase::Partitioned:
     manager.addPass(createFormGenerator());
     return;
+  case Phase::Scheduled:
+    manager.addPass(createBindOperands());
+    return;
   default:
     return;
   }
@@ -104,6 +107,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createScheduleLocal());
     manager.addPass(createInsertTransfers());
     manager.addPass(createInsertCollectives());
+    manager.addPass(createBindOperands());
     manager.addPass(createAssignSlots());
     return;
   case Phase::Kernels:

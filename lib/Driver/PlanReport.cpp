@@ -266,15 +266,15 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
       continue;
     PlaceReport &place = report.places[region.getPlace()];
     int64_t bytes = region.getBytes();
-    place.memory[region.getKind()] += bytes;
+    place.memory[stringifyMemoryKind(region.getKind())] += bytes;
     place.arenaBytes += bytes;
-    if (region.getRegionName() == "temps")
+    if (region.getBuffer().getKind() == BufferKind::Temps)
       place.temporaryBytes = bytes;
   }
   ProgramIndex index(module);
   for (const PlaceContents &contents : collectPlaces(module, *plan)) {
     PlaceReport &place = report.places[contents.place];
-    PredictedCounts counts = predictCounts(*plan, contents, index);
+    schema::Predicted counts = predictCounts(*plan, contents, index);
     place.flops = counts.flops;
     place.launches = counts.launches;
     place.bytesSent = counts.bytesSent;

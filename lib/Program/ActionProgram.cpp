@@ -1,4 +1,4 @@
-//===- ActionProgram.cpp - The actions of the JSON document ---------------===//
+//===- ActionProgram.cpp - The actions of the program ---------------------===//
 
 #include "ActionProgram.h"
 
@@ -6,7 +6,6 @@
 
 using namespace mlir;
 using namespace mlir::pp;
-namespace json = llvm::json;
 
 namespace {
 
@@ -20,29 +19,35 @@ public:
                ArrayRef<ArenaLayout> layouts)
       : schedule(schedule), plan(plan), index(index), layouts(layouts) {}
 
-  FailureOr<json::Array> write();
+  FailureOr<std::vector<schema::Action>> write();
 
 private:
   int64_t getPlace(Operation &action);
   FailureOr<int64_t> getOffset(Operation *action, const SlotUse &use);
-  FailureOr<json::Object> describe(Operation &action, int64_t place);
-  FailureOr<json::Object> describeRun(RunOp run, int64_t place);
-  FailureOr<json::Object> describeStart(StartOp start);
+  FailureOr<schema::Action> describe(Operation &action, int64_t place);
+  FailureOr<schema::Action> describeRun(RunOp run, int64_t place);
+  FailureOr<schema::Action> describeStart(StartOp start);
   template <typename OpT>
-  FailureOr<json::Object> describeTransfer(OpT end, StringRef op, int64_t peer);
-  FailureOr<json::Object> describeCopy(CopyValueOp copy);
-  FailureOr<json::Object> describeSum(SumPlacesOp sum);
+  FailureOr<schema::Action> describeTransfer(OpT end, schema::Operation op,
+                                             int64_t peer);
+  FailureOr<schema::Action> describeCopy(CopyValueOp copy);
+  FailureOr<schema::Action> describeSum(SumPlacesOp sum);
   LogicalResult findDead();
-  void add(json::Object action, int64_t place);
+  void add(schema::Action action, int64_t place);
   void addZeros(int64_t place);
+  /// False if nothing of the program learns.
+  bool hasNorm(int64_t place) {
+    return layouts[place].hasRegion(
+        BufferAttr::get(plan.getContext(), BufferKind::Norm));
+  }
 
   ScheduleOp schedule;
   PlanOp plan;
   const ProgramIndex &index;
   ArrayRef<ArenaLayout> layouts;
-  json::Array actions;
-  /// Memory that is dead after an action: [offset, bytes] on its place.
-  DenseMap<Operation *, json::Array> dead;
+  std::vector<schema::Action> actions;
+  /// Memory on its place that is dead after an action.
+  DenseMap<Operation *, std::vector<schema::DeadRange>> dead;
 };
 
 /// Returns the place whose arena the offsets of an action refer to: the first
@@ -59,129 +64,115 @@ int64_t ActionWriter::getPlace(Operation &action) {
   return 0;
 }
 
-/// Returns where a transfer reads or writes a value: in a slot, or in a
-/// bucket's range.
+/// Returns where a transfer reads or writes a value.
 FailureOr<int64_t> ActionWriter::getOffset(Operation *action,
                                            const SlotUse &use) {
-  const ArenaLayout &layout = layouts[use.place];
-  if (liesInSlot(use.role))
-    return layout.getSlotOffset(action, getSlot(action, use.role));
-  return layout.getRegion(getRangeRegion(use.role), action->getLoc());
+  return layouts[use.place].getOffset(action, getBinding(action, use));
 }
 
-FailureOr<json::Object> ActionWriter::describeRun(RunOp run, int64_t place) {
+FailureOr<schema::Action> ActionWriter::describeRun(RunOp run, int64_t place) {
   const ArenaLayout &layout = layouts[place];
   unsigned number = index.tables.getTask(run.getTask());
-  TaskOp task = index.tables.tasks[number];
-  json::Array args;
-  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
-    FailureOr<int64_t> offset =
-        layout.getOffset(run, task.getArgRole(i), task.getArgumentTypes()[i]);
+  schema::Action action;
+  action.kind = schema::ActionKind::run;
+  action.task = number;
+  action.microbatch = run.getMicrobatch();
+  for (Attribute binding : run.getBindingsAttr()) {
+    FailureOr<int64_t> offset = layout.getOffset(run, binding);
     if (failed(offset))
       return failure();
-    args.push_back(*offset);
+    action.arguments.push_back(*offset);
   }
-  FailureOr<int64_t> temps = layout.getRegion("temps", run.getLoc());
+  FailureOr<int64_t> temps = layout.getRegion(BufferKind::Temps, run.getLoc());
   if (failed(temps))
     return failure();
-  return json::Object{{"do", "run"},
-                      {"task", static_cast<int64_t>(number)},
-                      {"microbatch", run.getMicrobatch()},
-                      {"args", std::move(args)},
-                      {"temps", *temps}};
+  action.temporaries = *temps;
+  return action;
 }
 
-FailureOr<json::Object> ActionWriter::describeStart(StartOp start) {
+FailureOr<schema::Action> ActionWriter::describeStart(StartOp start) {
   const ArenaLayout &layout = layouts[schedule.getPlace()];
   const SummedBuffer buffer = index.summed.lookup(start.getWhat());
   FailureOr<int64_t> offset =
-      layout.getRegion(getSummedRegion(start.getWhat()), start.getLoc());
+      layout.getRegion(getSummedBuffer(start.getWhat()), start.getLoc());
   FailureOr<int64_t> scratch =
-      layout.getRegion(getScratchRegion(start), start.getLoc());
+      layout.getRegion(getScratchBuffer(start.getWhat()), start.getLoc());
   if (failed(offset) || failed(scratch))
     return failure();
-  json::Array axes;
+  schema::Action action;
+  action.kind = schema::ActionKind::start;
+  action.id = start.getId();
+  action.op = toSchema<schema::Operation>(start.getCollective());
   for (StringRef axis : start.getAxes().getAsValueRange<StringAttr>())
-    axes.push_back(axis);
-  int64_t scratchBytes =
+    action.axes.push_back(axis.str());
+  if (start.getAmong())
+    action.among.assign(start.getAmong()->begin(), start.getAmong()->end());
+  action.channel = start.getChannel();
+  action.address = *offset;
+  action.elements = buffer.elements;
+  action.type = getSchemaType(buffer.type);
+  action.scratch = *scratch;
+  action.scratchBytes =
       llvm::divideCeil(buffer.elements, start.getGroupSize(plan)) *
       getElementBytes(buffer.type);
-  json::Object action{
-      {"do", "start"},
-      {"id", start.getId()},
-      {"op", start.getCollective()},
-      {"axes", std::move(axes)},
-      {"channel", start.getChannel()},
-      {"offset", *offset},
-      {"elements", buffer.elements},
-      {"type", spell(buffer.type)},
-      {"scratch", json::Object{{"offset", *scratch}, {"bytes", scratchBytes}}}};
-  if (start.getAmong())
-    action["among"] = json::Array(*start.getAmong());
   return action;
 }
 
 /// Describes a send or a receive.
 template <typename OpT>
-FailureOr<json::Object> ActionWriter::describeTransfer(OpT end, StringRef op,
-                                                       int64_t peer) {
+FailureOr<schema::Action>
+ActionWriter::describeTransfer(OpT end, schema::Operation op, int64_t peer) {
   FailureOr<int64_t> offset = getOffset(end, index.uses.of(end));
   if (failed(offset))
     return failure();
-  return json::Object{
-      {"do", "start"},
-      {"id", end.getId()},
-      {"op", op},
-      {"transfer",
-       static_cast<int64_t>(index.tables.getTransfer(end.getTransfer()))},
-      {"microbatch", end.getMicrobatch()},
-      {"peer", peer},
-      {"channel", kTransferChannel},
-      {"offset", *offset},
-      {"bytes", getBytes(index.uses.of(end).type)}};
+  schema::Action action;
+  action.kind = schema::ActionKind::start;
+  action.id = end.getId();
+  action.op = op;
+  action.transfer = index.tables.getTransfer(end.getTransfer());
+  action.microbatch = end.getMicrobatch();
+  action.peer = peer;
+  action.channel = kTransferChannel;
+  action.address = *offset;
+  action.bytes = getBytes(index.uses.of(end).type);
+  return action;
 }
 
-FailureOr<json::Object> ActionWriter::describeCopy(CopyValueOp copy) {
+FailureOr<schema::Action> ActionWriter::describeCopy(CopyValueOp copy) {
   auto [read, write] = index.uses.of(copy);
-  auto describeEnd = [&](const SlotUse &use) -> FailureOr<json::Object> {
-    FailureOr<int64_t> offset = getOffset(copy, use);
-    if (failed(offset))
-      return failure();
-    return json::Object{{"place", use.place}, {"offset", *offset}};
-  };
-  FailureOr<json::Object> from = describeEnd(read);
-  FailureOr<json::Object> to = describeEnd(write);
+  FailureOr<int64_t> from = getOffset(copy, read);
+  FailureOr<int64_t> to = getOffset(copy, write);
   if (failed(from) || failed(to))
     return failure();
-  return json::Object{
-      {"do", "copy"},
-      {"transfer",
-       static_cast<int64_t>(index.tables.getTransfer(copy.getTransfer()))},
-      {"microbatch", copy.getMicrobatch()},
-      {"from", std::move(*from)},
-      {"to", std::move(*to)},
-      {"bytes", getBytes(read.type)}};
+  schema::Action action;
+  action.kind = schema::ActionKind::copy;
+  action.transfer = index.tables.getTransfer(copy.getTransfer());
+  action.microbatch = copy.getMicrobatch();
+  action.from = {read.place, *from};
+  action.to = {write.place, *to};
+  action.bytes = getBytes(read.type);
+  return action;
 }
 
-FailureOr<json::Object> ActionWriter::describeSum(SumPlacesOp sum) {
+FailureOr<schema::Action> ActionWriter::describeSum(SumPlacesOp sum) {
   const SummedBuffer buffer = index.summed.lookup(sum.getWhat());
-  json::Array at;
+  schema::Action action;
+  action.kind = schema::ActionKind::sum;
+  action.elements = buffer.elements;
+  action.type = getSchemaType(buffer.type);
   for (int64_t place : sum.getPlaces()) {
     FailureOr<int64_t> offset =
-        layouts[place].getRegion(getSummedRegion(sum.getWhat()), sum.getLoc());
+        layouts[place].getRegion(getSummedBuffer(sum.getWhat()), sum.getLoc());
     if (failed(offset))
       return failure();
-    at.push_back(json::Object{{"place", place}, {"offset", *offset}});
+    action.buffers.push_back({place, *offset});
   }
-  return json::Object{{"do", "sum"},
-                      {"at", std::move(at)},
-                      {"elements", buffer.elements},
-                      {"type", spell(buffer.type)}};
+  return action;
 }
 
-void ActionWriter::add(json::Object action, int64_t place) {
+void ActionWriter::add(schema::Action action, int64_t place) {
   if (schedule.isLocal())
-    action["place"] = place;
+    action.place = place;
   actions.push_back(std::move(action));
 }
 
@@ -189,16 +180,18 @@ void ActionWriter::add(json::Object action, int64_t place) {
 void ActionWriter::addZeros(int64_t place) {
   int64_t begin = 0, end = 0;
   auto flush = [&] {
-    if (end > begin)
-      add(json::Object{{"do", "zero"},
-                       {"offset", begin},
-                       {"bytes", end - begin}},
-          place);
+    if (end == begin)
+      return;
+    schema::Action zero;
+    zero.kind = schema::ActionKind::zero;
+    zero.address = begin;
+    zero.bytes = end - begin;
+    add(zero, place);
   };
   for (RegionOp region : layouts[place].getRegions()) {
-    bool isScalar = region.getKind() == "step_state" &&
-                    region.getRegionName() != "step_state";
-    if (!isScalar && region.getKind() != "gradients")
+    bool isScalar = region.getKind() == MemoryKind::StepState &&
+                    region.getBuffer().getKind() != BufferKind::StepState;
+    if (!isScalar && region.getKind() != MemoryKind::Gradients)
       continue;
     int64_t offset = region.getOffset();
     if (offset != end) {
@@ -211,32 +204,42 @@ void ActionWriter::addZeros(int64_t place) {
 }
 
 /// Describes an action that is one action of the program.
-FailureOr<json::Object> ActionWriter::describe(Operation &action,
-                                               int64_t place) {
+FailureOr<schema::Action> ActionWriter::describe(Operation &action,
+                                                 int64_t place) {
   if (auto run = dyn_cast<RunOp>(action))
     return describeRun(run, place);
   if (auto start = dyn_cast<StartOp>(action))
     return describeStart(start);
   if (auto send = dyn_cast<SendOp>(action))
     return describeTransfer(
-        send, "send", index.uses.getTransfer(send.getTransferAttr()).getTo());
+        send, schema::Operation::send,
+        index.uses.getTransfer(send.getTransferAttr()).getTo());
   if (auto recv = dyn_cast<RecvOp>(action))
     return describeTransfer(
-        recv, "recv", index.uses.getTransfer(recv.getTransferAttr()).getFrom());
-  if (auto wait = dyn_cast<WaitOp>(action))
-    return json::Object{{"do", "wait"}, {"id", wait.getId()}};
+        recv, schema::Operation::recv,
+        index.uses.getTransfer(recv.getTransferAttr()).getFrom());
   if (auto copy = dyn_cast<CopyValueOp>(action))
     return describeCopy(copy);
   if (auto sum = dyn_cast<SumPlacesOp>(action))
     return describeSum(sum);
-  if (isa<CheckCountsOp>(action))
-    return json::Object{{"do", "check_counts"}};
+  schema::Action described;
+  if (auto wait = dyn_cast<WaitOp>(action)) {
+    described.kind = schema::ActionKind::wait;
+    described.id = wait.getId();
+    return described;
+  }
+  if (isa<CheckCountsOp>(action)) {
+    described.kind = schema::ActionKind::checkCounts;
+    return described;
+  }
   if (isa<NormOp>(action)) {
     FailureOr<int64_t> offset =
-        layouts[place].getRegion("norm", action.getLoc());
+        layouts[place].getRegion(BufferKind::Norm, action.getLoc());
     if (failed(offset))
       return failure();
-    return json::Object{{"do", "norm"}, {"offset", *offset}};
+    described.kind = schema::ActionKind::norm;
+    described.address = *offset;
+    return described;
   }
   return action.emitOpError("is not an action of a program"), failure();
 }
@@ -247,12 +250,11 @@ LogicalResult ActionWriter::findDead() {
   for (Operation &action : schedule.getBody().front())
     list.push_back(&action);
   auto add = [&](Operation *action, int64_t offset, int64_t bytes) {
-    dead[action].push_back(json::Array{offset, bytes});
+    dead[action].push_back({offset, bytes});
   };
   for (const SlotLifetime &life : findLifetimes(schedule, index.uses)) {
-    Operation *first = list[life.begin];
-    FailureOr<int64_t> offset =
-        layouts[life.place].getSlotOffset(first, getSlot(first, life.role));
+    FailureOr<int64_t> offset = layouts[life.place].getOffset(
+        list[life.begin], SlotAttr::get(plan.getContext(), life.slot));
     if (failed(offset))
       return failure();
     // A value that is copied and never read dies on another place.
@@ -262,7 +264,7 @@ LogicalResult ActionWriter::findDead() {
   for (auto run : schedule.getOps<RunOp>()) {
     int64_t bytes = index.uses.getTask(run).getTempBytes().value_or(0);
     FailureOr<int64_t> temps =
-        layouts[getPlace(*run)].getRegion("temps", run.getLoc());
+        layouts[getPlace(*run)].getRegion(BufferKind::Temps, run.getLoc());
     if (failed(temps))
       return failure();
     if (bytes > 0)
@@ -271,7 +273,12 @@ LogicalResult ActionWriter::findDead() {
   return success();
 }
 
-FailureOr<json::Array> ActionWriter::write() {
+FailureOr<std::vector<schema::Action>> ActionWriter::write() {
+  for (auto run : schedule.getOps<RunOp>())
+    if (!run.getBindings())
+      return run.emitOpError("binds no operands; run --pp-bind-operands "
+                             "before"),
+             failure();
   if (failed(findDead()))
     return failure();
   for (Operation &op : schedule.getBody().front()) {
@@ -282,14 +289,14 @@ FailureOr<json::Array> ActionWriter::write() {
           addZeros(each);
       continue;
     }
-    if (isa<NormOp>(op) && !layouts[place].hasRegion("norm"))
-      continue; // nothing learns: there is no norm
-    FailureOr<json::Object> action = describe(op, place);
+    if (isa<NormOp>(op) && !hasNorm(place))
+      continue;
+    FailureOr<schema::Action> action = describe(op, place);
     if (failed(action))
       return failure();
     auto ranges = dead.find(&op);
     if (ranges != dead.end())
-      (*action)["dead"] = std::move(ranges->second);
+      action->dead = std::move(ranges->second);
     add(std::move(*action), place);
   }
   return std::move(actions);
@@ -297,19 +304,17 @@ FailureOr<json::Array> ActionWriter::write() {
 
 } // namespace
 
-LogicalResult pp::describeActions(ArrayRef<ScheduleOp> schedules, PlanOp plan,
-                                  const ProgramIndex &index,
-                                  ArrayRef<ArenaLayout> layouts,
-                                  json::Object &object) {
-  object["actions"] = json::Array();
-  object["eval_actions"] = json::Array();
+FailureOr<schema::LocalActions>
+pp::describeActions(ArrayRef<ScheduleOp> schedules, PlanOp plan,
+                    const ProgramIndex &index, ArrayRef<ArenaLayout> layouts) {
+  schema::LocalActions lists;
   for (ScheduleOp schedule : schedules) {
-    FailureOr<json::Array> actions =
+    FailureOr<std::vector<schema::Action>> actions =
         ActionWriter(schedule, plan, index, layouts).write();
     if (failed(actions))
       return failure();
-    object[schedule.getEvaluation() ? "eval_actions" : "actions"] =
+    (schedule.getEvaluation() ? lists.evalActions : lists.actions) =
         std::move(*actions);
   }
-  return success();
+  return lists;
 }

@@ -1,4 +1,4 @@
-//===- ActionProgram.h - The actions of the JSON document -----------------===//
+//===- ActionProgram.h - The actions of the program -----------------------===//
 
 #ifndef PPOPT_LIB_PROGRAM_ACTIONPROGRAM_H
 #define PPOPT_LIB_PROGRAM_ACTIONPROGRAM_H
@@ -7,13 +7,12 @@
 
 namespace mlir::pp {
 
-/// Sets the fields "actions" and "eval_actions" (docs/program.md) of `object`
-/// from the schedules of training and of evaluation; they are empty without
-/// such a schedule. `layouts` has one entry per place, by number.
-LogicalResult describeActions(ArrayRef<ScheduleOp> schedules, PlanOp plan,
-                              const ProgramIndex &index,
-                              ArrayRef<ArenaLayout> layouts,
-                              llvm::json::Object &object);
+/// Returns the actions of the schedules of training and of evaluation; they are
+/// empty without such a schedule. `layouts` has one entry per place, by number.
+FailureOr<schema::LocalActions> describeActions(ArrayRef<ScheduleOp> schedules,
+                                                PlanOp plan,
+                                                const ProgramIndex &index,
+                                                ArrayRef<ArenaLayout> layouts);
 
 } // namespace mlir::pp
 

@@ -13,6 +13,7 @@
 #include "ppopt/Program/Passes.h"
 #include "ppopt/Program/Program.h"
 #include "ppopt/Program/ProgramTables.h"
+#include "schema/write.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -197,11 +198,10 @@ public:
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    FailureOr<llvm::json::Object> program = buildProgram(module, options);
+    FailureOr<schema::Program> program = buildProgram(module, options);
     if (failed(program))
       return signalPassFailure();
-    std::string text;
-    llvm::raw_string_ostream(text) << llvm::json::Value(std::move(*program));
+    std::string text = schema::writeProgram(*program);
 
     ProgramTables tables(module);
     SmallVector<std::string> names;

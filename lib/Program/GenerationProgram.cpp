@@ -1,4 +1,4 @@
-//===- GenerationProgram.cpp - The JSON document's part for generation ----===//
+//===- GenerationProgram.cpp - The program's part for generation ----------===//
 
 #include "GenerationProgram.h"
 
@@ -8,55 +8,45 @@
 
 using namespace mlir;
 using namespace mlir::pp;
-namespace json = llvm::json;
 
-static std::string spellElement(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << getElementTypeOrSelf(type);
-  return text;
-}
-
-FailureOr<json::Object> pp::describeGeneration(ModuleOp module,
-                                               const ArenaLayout &layout) {
-  json::Object generation;
-  json::Array caches;
-  int64_t context = 1, cacheBytes = 0;
-  auto add = [&](StringRef field, StringRef region, Type type) {
-    FailureOr<int64_t> offset = layout.getRegion(region, module.getLoc());
+FailureOr<schema::Generation>
+pp::describeGeneration(ModuleOp module, const ArenaLayout &layout) {
+  schema::Generation generation;
+  auto find = [&](BufferAttr held, Type type, schema::TypedBuffer &buffer) {
+    FailureOr<int64_t> offset = layout.getRegion(held, module.getLoc());
     if (succeeded(offset))
-      generation[field] =
-          json::Object{{"offset", *offset}, {"type", spellElement(type)}};
+      buffer = {*offset, getSchemaType(type)};
     return LogicalResult(offset);
   };
   for (auto input : module.getOps<InputDeclOp>()) {
     StringRef name = input.getInputName();
     bool isToken = name == kTokenInput;
-    int64_t size = cast<IdRangeAttr>(input.getRanges()[0]).getSize();
-    (isToken ? generation["vocabulary"] : generation["context"]) = size;
-    if (!isToken)
-      context = size;
-    if (failed(add(name, ("input:" + name).str(), input.getType())))
+    (isToken ? generation.vocabulary : generation.context) =
+        cast<IdRangeAttr>(input.getRanges()[0]).getSize();
+    auto held = BufferAttr::get(module.getContext(), BufferKind::Input, name);
+    if (failed(find(held, input.getType(),
+                    isToken ? generation.token : generation.position)))
       return failure();
   }
+  int64_t cacheBytes = 0;
   for (auto task : module.getOps<TaskOp>())
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
       RoleAttr role = task.getArgRole(i);
       Type type = task.getArgumentTypes()[i];
       if (role.getKind() == RoleKind::Logits) {
-        if (failed(add("logits", role.getName(), type)))
+        if (failed(find(getWholeBuffer(role), type, generation.logits)))
           return failure();
       } else if (role.getKind() == RoleKind::Cache) {
         FailureOr<int64_t> offset =
-            layout.getRegion(role.getName(), task.getLoc());
+            layout.getRegion(getWholeBuffer(role), task.getLoc());
         if (failed(offset))
           return failure();
-        int64_t bytes = pp::getBytes(type);
-        caches.push_back(json::Object{
-            {"name", role.getName()}, {"offset", *offset}, {"bytes", bytes}});
-        cacheBytes += bytes;
+        generation.caches.push_back(
+            {role.getName().str(), *offset, pp::getBytes(type)});
+        cacheBytes += generation.caches.back().bytes;
       }
     }
-  generation["caches"] = std::move(caches);
-  generation["bytes_per_position"] = cacheBytes / context;
+  generation.bytesPerPosition =
+      cacheBytes / std::max<int64_t>(1, generation.context);
   return generation;
 }

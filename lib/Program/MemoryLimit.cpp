@@ -16,7 +16,7 @@ using ::ppopt::spellByteAmount;
 /// A place's bytes, in total and by kind.
 struct PlaceMemory {
   int64_t place = 0, bytes = 0;
-  llvm::MapVector<StringRef, int64_t> kinds;
+  llvm::MapVector<MemoryKind, int64_t> kinds;
 };
 
 static SmallVector<PlaceMemory> measure(ModuleOp module, PlanOp plan) {
@@ -45,11 +45,13 @@ static std::string nameRanks(PlanOp plan, int64_t place) {
 
 /// Returns options that reduce the place's largest parts.
 static SmallVector<std::string> suggest(const PlaceMemory &place, PlanOp plan) {
-  auto bytesOf = [&](StringRef kind) { return place.kinds.lookup(kind); };
+  auto bytesOf = [&](MemoryKind kind) { return place.kinds.lookup(kind); };
   int64_t rows = plan.getBatch() / plan.getBatchTiles();
-  int64_t state =
-      bytesOf("parameters") + bytesOf("gradients") + bytesOf("optimizer");
-  int64_t activations = bytesOf("activations") + bytesOf("workspace");
+  int64_t state = bytesOf(MemoryKind::Parameters) +
+                  bytesOf(MemoryKind::Gradients) +
+                  bytesOf(MemoryKind::Optimizer);
+  int64_t activations =
+      bytesOf(MemoryKind::Activations) + bytesOf(MemoryKind::Workspace);
   SmallVector<std::string> hints;
   if (activations > state) {
     if (plan.getRecompute() != "layer")
@@ -66,7 +68,7 @@ static SmallVector<std::string> suggest(const PlaceMemory &place, PlanOp plan) {
   }
   hints.push_back("more places: --mesh pp=" +
                   std::to_string(plan.getAxisSize("pp") + 1));
-  if (bytesOf("inputs") > place.bytes / 4 || activations > state)
+  if (bytesOf(MemoryKind::Inputs) > place.bytes / 4 || activations > state)
     if (rows > 1)
       hints.push_back("more ranks for the rows: --mesh dp=" +
                       std::to_string(plan.getAxisSize("dp") * 2));
@@ -91,8 +93,9 @@ LogicalResult pp::checkMemoryLimit(ModuleOp module, PlanOp plan) {
        << ") needs " << spellByteAmount(largest.bytes) << ", "
        << spellByteAmount(largest.bytes - limit) << " more than the "
        << spellByteAmount(limit) << " that --device-memory allows";
-  SmallVector<std::pair<StringRef, int64_t>> kinds(largest.kinds.begin(),
-                                                   largest.kinds.end());
+  SmallVector<std::pair<StringRef, int64_t>> kinds;
+  for (auto [kind, bytes] : largest.kinds)
+    kinds.push_back({stringifyMemoryKind(kind), bytes});
   llvm::sort(kinds, [](const auto &a, const auto &b) {
     return std::tie(b.second, a.first) < std::tie(a.second, b.first);
   });

@@ -1,4 +1,4 @@
-//===- PlaceProgram.cpp - A place's part of the JSON document -------------===//
+//===- PlaceProgram.cpp - A place's part of the program -------------------===//
 
 #include "ppopt/Program/PlaceProgram.h"
 
@@ -11,11 +11,10 @@
 
 using namespace mlir;
 using namespace mlir::pp;
-namespace json = llvm::json;
 
 namespace {
 
-/// Builds the entry of one place part by part.
+/// Fills the entry of one place part by part.
 class PlaceWriter {
 public:
   PlaceWriter(ModuleOp module, PlanOp plan, const PlaceContents &contents,
@@ -23,14 +22,24 @@ public:
       : plan(plan), contents(contents), index(index), module(module),
         layouts(layouts), layout(layouts[contents.place]) {}
 
-  FailureOr<json::Object> write();
+  FailureOr<schema::Place> write();
 
 private:
-  json::Object describeArena();
-  FailureOr<json::Array> describeInputs();
-  FailureOr<json::Array> describeParameters();
-  FailureOr<json::Array> describeCounts();
-  FailureOr<json::Array> describeChecks();
+  LogicalResult addScalars();
+  void addArena();
+  LogicalResult addInputs();
+  LogicalResult addParameters();
+  LogicalResult addCounts();
+  LogicalResult addChecks();
+  LogicalResult addActions();
+  /// Finds a buffer's offset; emits an error at `loc` if the place has none.
+  LogicalResult find(BufferAttr buffer, Location loc,
+                     schema::Address &address) {
+    FailureOr<int64_t> offset = layout.getRegion(buffer, loc);
+    if (succeeded(offset))
+      address = *offset;
+    return offset;
+  }
 
   PlanOp plan;
   const PlaceContents &contents;
@@ -38,93 +47,87 @@ private:
   ModuleOp module;
   ArrayRef<ArenaLayout> layouts;
   const ArenaLayout &layout;
+  schema::Place place;
 };
 
-/// Merges neighbouring regions of one kind.
-json::Object PlaceWriter::describeArena() {
-  json::Array regions;
-  StringRef kind;
-  int64_t begin = 0, end = 0;
-  auto flush = [&] {
-    if (end > begin)
-      regions.push_back(json::Object{
-          {"kind", kind}, {"offset", begin}, {"bytes", end - begin}});
+LogicalResult PlaceWriter::addScalars() {
+  auto get = [&](BufferKind kind) {
+    return BufferAttr::get(plan.getContext(), kind);
   };
-  for (RegionOp region : layout.getRegions()) {
-    if (region->hasAttr(kOverlaidAttr))
-      continue;
-    if (region.getKind() != kind) {
-      flush();
-      kind = region.getKind();
-      begin = region.getOffset();
-    }
-    end = region.getOffset() + region.getBytes();
-  }
-  flush();
-  return json::Object{{"bytes", layout.getBytes()},
-                      {"regions", std::move(regions)}};
+  return success(
+      succeeded(
+          find(get(BufferKind::StepState), plan.getLoc(), place.stepState)) &&
+      succeeded(find(get(BufferKind::Loss), plan.getLoc(), place.loss)));
 }
 
-/// Describes the inputs that the place holds; numbers index the program's list.
-FailureOr<json::Array> PlaceWriter::describeInputs() {
-  json::Array inputs;
+/// Merges neighbouring regions of one kind.
+void PlaceWriter::addArena() {
+  place.arenaBytes = layout.getBytes();
+  for (RegionOp region : layout.getRegions()) {
+    if (region->hasAttr(kOverlaidAttr) || region.getBytes() == 0)
+      continue;
+    auto kind =
+        toSchema<schema::RegionKind>(stringifyMemoryKind(region.getKind()));
+    if (place.regions.empty() || place.regions.back().kind != kind)
+      place.regions.push_back({kind, region.getOffset(), 0});
+    place.regions.back().bytes += region.getBytes();
+  }
+}
+
+/// Numbers index the program's list.
+LogicalResult PlaceWriter::addInputs() {
   for (auto [number, input] : llvm::enumerate(module.getOps<InputDeclOp>())) {
     if (!llvm::is_contained(contents.inputs, input))
       continue;
-    std::string name = ("input:" + input.getInputName()).str();
-    FailureOr<int64_t> offset = layout.getRegion(name, input.getLoc());
-    if (failed(offset))
+    schema::PlaceInput held;
+    held.input = number;
+    held.bytes = getBytes(input.getType()) / plan.getAxisSize("dp");
+    auto buffer = BufferAttr::get(input.getContext(), BufferKind::Input,
+                                  input.getInputName());
+    if (failed(find(buffer, input.getLoc(), held.address)))
       return failure();
-    inputs.push_back(json::Object{
-        {"input", static_cast<int64_t>(number)},
-        {"offset", *offset},
-        {"bytes", getBytes(input.getType()) / plan.getAxisSize("dp")}});
+    place.inputs.push_back(std::move(held));
   }
-  return inputs;
+  return success();
 }
 
-FailureOr<json::Array> PlaceWriter::describeParameters() {
-  json::Array parameters;
+LogicalResult PlaceWriter::addParameters() {
   for (auto [number, param] : llvm::enumerate(module.getOps<ParamDeclOp>())) {
     if (!llvm::is_contained(param.getPlaces(), contents.place))
       continue;
     FailureOr<int64_t> offset = layout.getParam(param);
     if (failed(offset))
       return failure();
-    json::Array states;
+    schema::PlaceParameter held;
+    held.parameter = number;
+    held.address = *offset;
+    if (int64_t gradient = layout.getGradient(param); gradient >= 0)
+      held.gradient = gradient;
     // There are none if nothing updates the parameter.
     for (StringRef state : getOptimizerStates(plan.getOptimizer()))
       if (int64_t at = layout.getState(param, state); at >= 0)
-        states.push_back(json::Object{{"name", state}, {"offset", at}});
-    parameters.push_back(
-        json::Object{{"parameter", static_cast<int64_t>(number)},
-                     {"offset", *offset},
-                     {"gradient", layout.getGradient(param)},
-                     {"states", std::move(states)}});
+        held.states.push_back({state.str(), at});
+    place.parameters.push_back(std::move(held));
   }
-  return parameters;
+  return success();
 }
 
-/// Describes all counts of the program: every place knows each count, whichever
+/// Adds all counts of the program: every place knows each count, whichever
 /// place computes it.
-FailureOr<json::Array> PlaceWriter::describeCounts() {
-  json::Array counts;
+LogicalResult PlaceWriter::addCounts() {
   for (TaskOp task : index.tables.tasks)
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
       if (!task.getArgAttr(i, kCountAttr))
         continue;
-      FailureOr<int64_t> offset =
-          layout.getRegion(getScalarRegion(task.getArgRole(i)), task.getLoc());
-      if (failed(offset))
+      if (failed(find(getWholeBuffer(task.getArgRole(i)), task.getLoc(),
+                      place.counts.emplace_back().address)))
         return failure();
-      counts.push_back(json::Object{{"offset", *offset}});
     }
-  return counts;
+  return success();
 }
 
-/// Describes the checks of the place's tasks; numbers index the program's list.
-FailureOr<json::Array> PlaceWriter::describeChecks() {
-  json::Array checks;
+/// Adds the checks of the place's tasks; numbers index the program's list.
+LogicalResult PlaceWriter::addChecks() {
   int64_t number = 0;
   for (TaskOp task : index.tables.tasks)
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
@@ -133,51 +136,43 @@ FailureOr<json::Array> PlaceWriter::describeChecks() {
       int64_t check = number++;
       if (task.getPlace() != contents.place)
         continue;
-      FailureOr<int64_t> offset =
-          layout.getRegion(getScalarRegion(task.getArgRole(i)), task.getLoc());
-      if (failed(offset))
+      schema::PlaceCheck &added = place.checks.emplace_back();
+      added.check = check;
+      if (failed(find(getWholeBuffer(task.getArgRole(i)), task.getLoc(),
+                      added.address)))
         return failure();
-      checks.push_back(json::Object{{"check", check}, {"offset", *offset}});
     }
-  return checks;
+  return success();
 }
 
-FailureOr<json::Object> PlaceWriter::write() {
-  FailureOr<int64_t> record = layout.getRegion("step_state", plan.getLoc());
-  FailureOr<int64_t> loss = layout.getRegion("loss", plan.getLoc());
-  FailureOr<json::Array> counts = describeCounts();
-  FailureOr<json::Array> checks = describeChecks();
-  FailureOr<json::Array> inputs = describeInputs();
-  FailureOr<json::Array> parameters = describeParameters();
-  if (failed(record) || failed(loss) || failed(counts) || failed(checks) ||
-      failed(inputs) || failed(parameters))
-    return failure();
-  PredictedCounts counted = predictCounts(plan, contents, index);
-  json::Object place{
-      {"place", contents.place},
-      {"arena", describeArena()},
-      {"step_state", json::Object{{"offset", *record}}},
-      {"loss", json::Object{{"offset", *loss}}},
-      {"counts", std::move(*counts)},
-      {"checks", std::move(*checks)},
-      {"inputs", std::move(*inputs)},
-      {"parameters", std::move(*parameters)},
-      {"predicted", json::Object{{"launches", counted.launches},
-                                 {"flops", counted.flops},
-                                 {"bytes_sent", counted.bytesSent}}}};
-  // Actions for all places together do not belong to the place.
+/// Actions for all places together do not belong to the place.
+LogicalResult PlaceWriter::addActions() {
   SmallVector<ScheduleOp> own = contents.schedules;
   llvm::erase_if(own, [](ScheduleOp schedule) { return schedule.isLocal(); });
-  if (failed(describeActions(own, plan, index, layouts, place)))
+  FailureOr<schema::LocalActions> lists =
+      describeActions(own, plan, index, layouts);
+  if (failed(lists))
     return failure();
-  return place;
+  place.actions = std::move(lists->actions);
+  place.evalActions = std::move(lists->evalActions);
+  return success();
+}
+
+FailureOr<schema::Place> PlaceWriter::write() {
+  place.place = contents.place;
+  addArena();
+  if (failed(addScalars()) || failed(addCounts()) || failed(addChecks()) ||
+      failed(addInputs()) || failed(addParameters()) || failed(addActions()))
+    return failure();
+  place.predicted = predictCounts(plan, contents, index);
+  return std::move(place);
 }
 
 } // namespace
 
-FailureOr<json::Object> pp::describePlace(ModuleOp module, PlanOp plan,
-                                          const PlaceContents &contents,
-                                          const ProgramIndex &index,
-                                          ArrayRef<ArenaLayout> layouts) {
+FailureOr<schema::Place> pp::describePlace(ModuleOp module, PlanOp plan,
+                                           const PlaceContents &contents,
+                                           const ProgramIndex &index,
+                                           ArrayRef<ArenaLayout> layouts) {
   return PlaceWriter(module, plan, contents, index, layouts).write();
 }

@@ -15,7 +15,6 @@
 #include "ppopt/Program/Places.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/SlotUses.h"
-#include "ppopt/runtime.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_PLANARENA
@@ -29,6 +28,7 @@ namespace {
 
 /// The parts that are the same on all places.
 struct SharedParts {
+  BufferIndex buffers;
   llvm::MapVector<RoleAttr, ShapedType> scalars;
   DenseMap<Attribute, SummedBuffer> summed;
 };
@@ -43,16 +43,15 @@ public:
   LogicalResult run();
 
 private:
-  void add(StringRef kind, const Twine &name, int64_t bytes) {
+  void add(BufferAttr buffer, int64_t bytes) {
     bytes = llvm::alignTo(bytes, kBufferAlignment);
-    RegionOp::create(builder, plan.getLoc(), kind, name.str(), end, bytes,
-                     place.place);
+    RegionOp::create(builder, plan.getLoc(), buffer, end, bytes, place.place);
     end += bytes;
   }
-  /// Returns the bytes of a bucket's parameters, gradients or one of its
-  /// states.
-  int64_t bucketBytes(BucketOp bucket, Type element) {
-    return bucket.getElements() * getElementBytes(element);
+  /// Adds a buffer whose size follows from the module's declarations.
+  void add(BufferAttr buffer) { add(buffer, *shared.buffers.getBytes(buffer)); }
+  BufferAttr get(BufferKind kind, StringRef name = "", StringRef state = "") {
+    return BufferAttr::get(builder.getContext(), kind, name, state);
   }
   void addScalars();
   void addParameters();
@@ -61,9 +60,8 @@ private:
   void addActivations();
   LogicalResult addScratch();
   std::optional<int64_t> findQuiet(StartOp start);
-  void addOverlaid(StringRef kind, const Twine &name, int64_t offset,
-                   int64_t bytes) {
-    RegionOp::create(builder, plan.getLoc(), kind, name.str(), offset,
+  void addOverlaid(BufferAttr buffer, int64_t offset, int64_t bytes) {
+    RegionOp::create(builder, plan.getLoc(), buffer, offset,
                      llvm::alignTo(bytes, kBufferAlignment), place.place)
         ->setAttr(kOverlaidAttr, builder.getUnitAttr());
   }
@@ -80,9 +78,9 @@ private:
 
 /// Adds the step state, and every scalar that tasks add to.
 void ArenaPlanner::addScalars() {
-  add("step_state", "step_state", sizeof(ppopt_step_state));
+  add(get(BufferKind::StepState));
   for (auto &[role, type] : shared.scalars)
-    add("step_state", getScalarRegion(role), getBytes(type));
+    add(getWholeBuffer(role));
 }
 
 /// Adds what a generating program keeps from position to position, and its
@@ -91,39 +89,33 @@ void ArenaPlanner::addGeneration() {
   for (TaskOp task : place.tasks)
     for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
       RoleAttr role = task.getArgRole(i);
-      int64_t bytes = getBytes(task.getArgumentTypes()[i]);
       if (role.getKind() == RoleKind::Cache) {
-        add("caches", role.getName(), bytes);
+        add(getWholeBuffer(role));
       } else if (role.getKind() == RoleKind::Logits) {
-        add("activations", role.getName(), bytes);
-        add("step_state", "loss", sizeof(double));
+        add(getWholeBuffer(role));
+        add(get(BufferKind::Loss), sizeof(double));
       }
     }
 }
 
 void ArenaPlanner::addParameters() {
   for (BucketOp bucket : place.buckets)
-    add("parameters", "params:" + bucket.getSymName(),
-        bucketBytes(bucket, bucket.getType()));
+    add(get(BufferKind::Params, bucket.getSymName()));
   for (ParamDeclOp param : place.params)
     if (!param.getLearns())
-      add("parameters", "param:" + param.getParamName(),
-          getBytes(param.getType()));
+      add(get(BufferKind::Param, param.getParamName()));
   for (BucketOp bucket : place.buckets)
-    add("gradients", "grads:" + bucket.getSymName(),
-        bucketBytes(bucket, getGradType(bucket)));
+    add(get(BufferKind::Grads, bucket.getSymName()));
   for (StringRef state : getOptimizerStates(plan.getOptimizer()))
     for (BucketOp bucket : place.buckets)
       if (llvm::is_contained(bucket.getUpdatePlaces(), place.place))
-        add("optimizer", state + ":" + bucket.getSymName(),
-            bucketBytes(bucket, bucket.getType()));
+        add(get(BufferKind::State, bucket.getSymName(), state));
 }
 
 /// Adds a rank's rows of every input, for all microbatches.
 void ArenaPlanner::addInputs() {
   for (InputDeclOp input : place.inputs)
-    add("inputs", "input:" + input.getInputName(),
-        getBytes(input.getType()) / plan.getAxisSize("dp"));
+    add(get(BufferKind::Input, input.getInputName()));
 }
 
 /// Training and evaluation do not run at the same time: they share slots and
@@ -143,12 +135,12 @@ void ArenaPlanner::addActivations() {
     workspace = std::max(workspace, taskWorkspace);
   }
   slotsBegin = end;
-  add("activations", "slots", slots);
+  add(get(BufferKind::Slots), slots);
   tempsBegin = end;
   // A task's workspace is the end of its temporaries; the largest workspace is
   // a region of its own.
-  add("activations", "temps", temps - workspace);
-  add("workspace", "workspace", workspace);
+  add(get(BufferKind::Temps), temps - workspace);
+  add(get(BufferKind::Workspace), workspace);
   activationsEnd = end;
 }
 
@@ -187,7 +179,6 @@ std::optional<int64_t> ArenaPlanner::findQuiet(StartOp start) {
 /// bucket's buffer reuses the memory of activations if these are dead.
 LogicalResult ArenaPlanner::addScratch() {
   struct Scratch {
-    std::string name;
     int64_t bytes = 0;
     std::optional<int64_t> quiet = 0;
   };
@@ -203,7 +194,6 @@ LogicalResult ArenaPlanner::addScratch() {
           llvm::divideCeil(summed->second.elements, start.getGroupSize(plan)) *
           getElementBytes(summed->second.type);
       Scratch &scratch = buffers[start.getWhat()];
-      scratch.name = getScratchRegion(start);
       scratch.bytes = std::max(scratch.bytes, bytes);
       std::optional<int64_t> quiet = isa<FlatSymbolRefAttr>(start.getWhat())
                                          ? findQuiet(start)
@@ -216,10 +206,10 @@ LogicalResult ArenaPlanner::addScratch() {
   for (auto &[what, scratch] : buffers) {
     int64_t offset = std::max(next, scratch.quiet.value_or(next));
     if (scratch.quiet && offset + scratch.bytes <= activationsEnd) {
-      addOverlaid("communication", scratch.name, offset, scratch.bytes);
+      addOverlaid(getScratchBuffer(what), offset, scratch.bytes);
       next = offset + llvm::alignTo(scratch.bytes, kBufferAlignment);
     } else {
-      add("communication", scratch.name, scratch.bytes);
+      add(getScratchBuffer(what), scratch.bytes);
     }
   }
   return success();
@@ -240,7 +230,8 @@ struct PlanArena : pp::impl::PlanArenaBase<PlanArena> {
     FailureOr<PlanOp> plan = findPlan(module);
     if (failed(plan))
       return signalPassFailure();
-    SharedParts shared{findScalars(module), findSummedBuffers(module)};
+    SharedParts shared{BufferIndex(module), findScalars(module),
+                       findSummedBuffers(module)};
     SlotUses uses(module);
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     for (const PlaceContents &place : collectPlaces(module, *plan))

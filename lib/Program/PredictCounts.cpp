@@ -42,9 +42,9 @@ static int64_t ringBytes(const SummedBuffer &buffer, int64_t ranks,
          getElementBytes(buffer.type);
 }
 
-static PredictedCounts
+static schema::Predicted
 countTask(TaskOp task, const DenseMap<StringAttr, int64_t> &ofKernel) {
-  PredictedCounts counts;
+  schema::Predicted counts;
   task.walk([&](Operation *op) {
     if (auto matmul = dyn_cast<GemmOp>(op)) {
       int64_t flops = 2 * matmul.getM() * matmul.getN() * matmul.getK();
@@ -60,10 +60,10 @@ countTask(TaskOp task, const DenseMap<StringAttr, int64_t> &ofKernel) {
   return counts;
 }
 
-PredictedCounts pp::predictCounts(PlanOp plan, const PlaceContents &contents,
-                                  const ProgramIndex &index) {
-  PredictedCounts counts;
-  DenseMap<StringAttr, PredictedCounts> ofTask;
+schema::Predicted pp::predictCounts(PlanOp plan, const PlaceContents &contents,
+                                    const ProgramIndex &index) {
+  schema::Predicted counts;
+  DenseMap<StringAttr, schema::Predicted> ofTask;
   DenseMap<StringAttr, int64_t> ofKernel;
   for (auto kernel : plan->getParentOfType<ModuleOp>().getOps<KernelOp>())
     ofKernel[kernel.getSymNameAttr()] = getMatmulFlops(kernel);
@@ -74,7 +74,7 @@ PredictedCounts pp::predictCounts(PlanOp plan, const PlaceContents &contents,
       continue;
     for (Operation &action : schedule.getBody().front()) {
       if (auto run = dyn_cast<RunOp>(action)) {
-        const PredictedCounts &own = ofTask[run.getTaskAttr().getAttr()];
+        const schema::Predicted &own = ofTask[run.getTaskAttr().getAttr()];
         counts.launches += own.launches;
         counts.flops += own.flops;
       } else if (auto send = dyn_cast<SendOp>(action)) {

@@ -1,4 +1,4 @@
-//===- Program.cpp - The JSON document of an executable -------------------===//
+//===- Program.cpp - The program of an executable -------------------------===//
 
 #include "ppopt/Program/Program.h"
 
@@ -12,299 +12,272 @@
 #include "ppopt/Transforms/Partition/TaskBuilder.h"
 #include "ppopt/runtime.h"
 
-#include <map>
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::pp;
-namespace json = llvm::json;
-
-std::string pp::spell(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
 
 namespace {
 
-json::Value optional(std::optional<int64_t> value) {
-  if (!value)
-    return nullptr;
-  return *value;
+std::vector<int64_t> toVector(ArrayRef<int64_t> list) {
+  return {list.begin(), list.end()};
 }
 
-/// Builds the document part by part.
+/// Fills the program part by part.
 class ProgramWriter {
 public:
   ProgramWriter(ModuleOp module, PlanOp plan, const PlanOptions &options)
       : module(module), plan(plan), options(options), index(module),
         tables(index.tables) {}
 
-  FailureOr<json::Object> write();
+  FailureOr<schema::Program> write();
 
 private:
-  json::Object describePlan();
-  json::Array describeStages();
-  json::Array describeInputs();
-  json::Array describeParameters();
-  json::Array describeCounts();
-  json::Array describeChecks();
-  json::Array describeTransfers();
-  json::Array describeMatmuls();
-  json::Array describeKernels();
-  json::Array describeTasks();
-  std::string describeLossType();
+  void addNames();
+  void addPlan();
+  void addStages();
+  void addInputs();
+  void addParameters();
+  void addScalars();
+  void addTransfers();
+  void addMatmuls();
+  void addKernels();
+  void addTasks();
+  LogicalResult addPlaces();
 
   ModuleOp module;
   PlanOp plan;
   const PlanOptions &options;
   ProgramIndex index;
   const ProgramTables &tables;
+  schema::Program program;
 };
 
-json::Object ProgramWriter::describePlan() {
-  json::Array mesh;
+void ProgramWriter::addNames() {
+  program.abi = PPOPT_ABI_VERSION;
+  program.model = options.model;
+  program.modelHash = options.modelHash;
+  program.source = options.source;
+  program.command = options.command;
+}
+
+void ProgramWriter::addPlan() {
+  schema::Plan &described = program.plan;
   for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>())
-    mesh.push_back(
-        json::Object{{"axis", axis.getName()}, {"size", axis.getSize()}});
-  json::Array features;
-  SmallVector<StringRef> list;
-  plan.getFeatures().split(list, ',', -1, /*KeepEmpty=*/false);
-  for (StringRef feature : list)
-    features.push_back(feature);
-  return json::Object{{"mesh", std::move(mesh)},
-                      {"batch", plan.getBatch()},
-                      {"microbatches", plan.getMicrobatches()},
-                      {"schedule", plan.getSchedule()},
-                      {"launch", plan.getLaunch()},
-                      {"tied", plan.getTied()},
-                      {"recompute", plan.getRecompute()},
-                      {"precision", plan.getPrecision()},
-                      {"optimizer", plan.getOptimizer()},
-                      {"target", plan.getTarget()},
-                      {"threads", plan.getThreads()},
-                      {"cpu", plan.getCpu()},
-                      {"features", std::move(features)}};
+    described.mesh.push_back({axis.getName().str(), axis.getSize()});
+  described.batch = plan.getBatch();
+  described.microbatches = plan.getMicrobatches();
+  described.schedule = plan.getSchedule();
+  described.launch = toSchema<schema::Launch>(plan.getLaunch());
+  described.tied = toSchema<schema::Tied>(plan.getTied());
+  described.recompute = plan.getRecompute();
+  described.precision = plan.getPrecision();
+  described.optimizer = plan.getOptimizer();
+  described.target = plan.getTarget();
+  described.threads = plan.getThreads();
+  described.cpu = plan.getCpu();
+  for (StringRef feature : llvm::split(plan.getFeatures(), ','))
+    if (!feature.empty())
+      described.features.push_back(feature.str());
 }
 
-/// Describes the valid indices of its parts.
-json::Array describeRanges(InputDeclOp input) {
-  json::Array ranges;
-  for (auto range : input.getRanges().getAsRange<IdRangeAttr>())
-    ranges.push_back(
-        json::Object{{"begin", json::Array(range.getBegin().asArrayRef())},
-                     {"end", json::Array(range.getEnd().asArrayRef())},
-                     {"size", range.getSize()},
-                     {"ignore_index", optional(range.getIgnored())},
-                     {"source", range.getSource()}});
-  return ranges;
+void ProgramWriter::addStages() {
+  for (TaskOp task : tables.tasks) {
+    if (task.getStage() == TaskOp::kNoStage)
+      continue;
+    size_t stage = task.getStage();
+    if (program.stages.size() <= stage)
+      program.stages.resize(stage + 1);
+    program.stages[stage].place = task.getPlace();
+  }
 }
 
-json::Array ProgramWriter::describeInputs() {
-  json::Array inputs;
+schema::IdRange describeRange(IdRangeAttr range) {
+  return {range.getSize(), range.getIgnored(), range.getSource().str()};
+}
+
+void ProgramWriter::addInputs() {
   for (auto input : module.getOps<InputDeclOp>()) {
     auto type = cast<RankedTensorType>(input.getType());
-    inputs.push_back(json::Object{{"name", input.getInputName()},
-                                  {"shape", json::Array(type.getShape())},
-                                  {"type", spell(type.getElementType())},
-                                  {"shift", input.getShift()},
-                                  {"ranges", describeRanges(input)}});
+    schema::Input described;
+    described.name = input.getInputName();
+    described.shape = toVector(type.getShape());
+    described.type = getSchemaType(type);
+    described.shift = input.getShift();
+    for (auto range : input.getRanges().getAsRange<IdRangeAttr>())
+      described.parts.push_back({toVector(range.getBegin().asArrayRef()),
+                                 toVector(range.getEnd().asArrayRef()),
+                                 describeRange(range)});
+    program.inputs.push_back(std::move(described));
   }
-  return inputs;
 }
 
-json::Object describeInit(InitAttr init) {
-  json::Object object{{"kind", stringifyInitKind(init.getKind())}};
+schema::Initializer describeInit(InitAttr init) {
+  schema::Initializer described;
+  described.kind =
+      toSchema<schema::InitialValues>(stringifyInitKind(init.getKind()));
   double first = init.getFirst().convertToDouble();
   double second = init.getSecond().convertToDouble();
   if (init.getKind() == InitKind::Uniform) {
-    object["low"] = first;
-    object["high"] = second;
+    described.low = first;
+    described.high = second;
   } else if (init.getKind() == InitKind::Normal) {
-    object["mean"] = first;
-    object["std"] = second;
+    described.mean = first;
+    described.std = second;
   }
-  return object;
+  return described;
 }
 
-json::Array ProgramWriter::describeParameters() {
-  json::Array parameters;
+void ProgramWriter::addParameters() {
   for (auto param : module.getOps<ParamDeclOp>()) {
     auto type = cast<RankedTensorType>(param.getType());
-    parameters.push_back(json::Object{
-        {"name", param.getParamName()},
-        {"shape", json::Array(type.getShape())},
-        {"type", spell(type.getElementType())},
-        {"gradient_type", spell(getStatisticsType(type.getElementType()))},
-        {"trained", !param.getFrozen()},
-        {"decayed", !param.getNoDecay()},
-        {"init", describeInit(param.getInit())},
-        {"places", json::Array(param.getPlaces())}});
+    schema::Parameter described;
+    described.name = param.getParamName();
+    described.shape = toVector(type.getShape());
+    described.type = getSchemaType(type);
+    described.gradientType =
+        getSchemaType(getStatisticsType(type.getElementType()));
+    described.trained = !param.getFrozen();
+    described.decayed = !param.getNoDecay();
+    described.init = describeInit(param.getInit());
+    described.places = toVector(param.getPlaces());
+    program.parameters.push_back(std::move(described));
   }
-  return parameters;
 }
 
-/// Element s is the place of stage s.
-json::Array ProgramWriter::describeStages() {
-  std::map<int64_t, int64_t> placeOf;
+/// Adds the loss' type, the counts, and the checks of ids. The loss of a
+/// program that generates stays zero.
+void ProgramWriter::addScalars() {
+  program.lossType = schema::ElementType::f64;
   for (TaskOp task : tables.tasks)
-    if (task.getStage() != TaskOp::kNoStage)
-      placeOf[task.getStage()] = task.getPlace();
-  json::Array stages;
-  for (auto &[stage, place] : placeOf)
-    stages.push_back(json::Object{{"place", place}});
-  return stages;
-}
-
-json::Array ProgramWriter::describeCounts() {
-  json::Array counts;
-  for (TaskOp task : tables.tasks)
-    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
-      if (auto name = task.getArgAttrOfType<StringAttr>(i, kCountAttr))
-        counts.push_back(json::Object{
-            {"type", spell(getElementTypeOrSelf(task.getArgumentTypes()[i]))},
-            {"name", name.getValue()},
-            {"source", spellSource(task.getArgument(i).getLoc())}});
-  return counts;
-}
-
-json::Array ProgramWriter::describeChecks() {
-  json::Array checks;
-  for (TaskOp task : tables.tasks)
-    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+      schema::ElementType type;
+      bool isLoss = task.getArgRole(i).getKind() == RoleKind::Loss;
+      auto count = task.getArgAttrOfType<StringAttr>(i, kCountAttr);
+      if (isLoss || count)
+        type = getSchemaType(task.getArgumentTypes()[i]);
+      if (isLoss)
+        program.lossType = type;
+      if (count)
+        program.counts.push_back({type, count.getValue().str(),
+                                  spellSource(task.getArgument(i).getLoc())});
       if (auto range = task.getArgAttrOfType<IdRangeAttr>(i, kIdRangeAttr))
-        checks.push_back(
-            json::Object{{"size", range.getSize()},
-                         {"ignore_index", optional(range.getIgnored())},
-                         {"source", range.getSource()}});
-  return checks;
+        program.checks.push_back(describeRange(range));
+    }
 }
 
-json::Array ProgramWriter::describeMatmuls() {
-  json::Array matmuls;
+void ProgramWriter::addTransfers() {
+  for (TransferOp transfer : tables.transfers) {
+    schema::Transfer described;
+    described.name = transfer.getSymName();
+    described.value = transfer.getValue();
+    described.from = transfer.getFrom();
+    described.to = transfer.getTo();
+    described.fromStage = transfer.getFromStage();
+    described.toStage = transfer.getToStage();
+    described.bytes = getBytes(transfer.getType());
+    described.type = getSchemaType(transfer.getType());
+    described.step = transfer.getStep();
+    described.requiresGrad = transfer.getRequiresGrad();
+    if (transfer.getGradientOf())
+      described.gradientOf = tables.getTransfer(*transfer.getGradientOf());
+    program.transfers.push_back(std::move(described));
+  }
+}
+
+void ProgramWriter::addMatmuls() {
   for (const MatmulEntry &entry : tables.matmuls) {
     GemmOp op = entry.op;
-    auto strides = [](ArrayRef<int64_t> list) {
-      return json::Object{{"strides", json::Array(list)}};
+    auto typeOf = [](Value value) {
+      std::string word;
+      llvm::raw_string_ostream(word) << getElementTypeOrSelf(value);
+      return toSchema<::ppopt::MatmulType>(word);
     };
-    matmuls.push_back(json::Object{
-        {"name", entry.name},
-        {"type", spell(op.getA().getType().getElementType())},
-        {"c_type", spell(op.getC().getType().getElementType())},
-        {"accumulate", op.getAccumulate()},
-        {"m", op.getM()},
-        {"n", op.getN()},
-        {"k", op.getK()},
-        {"batch", json::Array(op.getBatch())},
-        {"a", strides(op.getAStrides())},
-        {"b", strides(op.getBStrides())},
-        {"c", strides(op.getCStrides())},
-        {"workspace",
-         op.getWorkspace() ? getBytes(op.getWorkspace().getType()) : 0}});
+    schema::Matmul described;
+    described.name = entry.name;
+    ::ppopt::MatmulDescriptor &descriptor = described.descriptor;
+    descriptor.type = typeOf(op.getA());
+    descriptor.cType = typeOf(op.getC());
+    descriptor.accumulate = op.getAccumulate();
+    descriptor.m = op.getM();
+    descriptor.n = op.getN();
+    descriptor.k = op.getK();
+    llvm::copy(op.getBatch(), descriptor.batch.begin());
+    llvm::copy(op.getAStrides(), descriptor.a.begin());
+    llvm::copy(op.getBStrides(), descriptor.b.begin());
+    llvm::copy(op.getCStrides(), descriptor.c.begin());
+    described.workspace =
+        op.getWorkspace() ? getBytes(op.getWorkspace().getType()) : 0;
+    program.matmuls.push_back(std::move(described));
   }
-  return matmuls;
 }
 
-json::Array ProgramWriter::describeTransfers() {
-  json::Array transfers;
-  for (TransferOp transfer : tables.transfers)
-    transfers.push_back(
-        json::Object{{"name", transfer.getSymName()},
-                     {"value", transfer.getValue()},
-                     {"from", transfer.getFrom()},
-                     {"to", transfer.getTo()},
-                     {"from_stage", transfer.getFromStage()},
-                     {"to_stage", transfer.getToStage()},
-                     {"bytes", getBytes(transfer.getType())},
-                     {"type", spell(getElementTypeOrSelf(transfer.getType()))},
-                     {"step", transfer.getStep()},
-                     {"requires_grad", transfer.getRequiresGrad()},
-                     {"gradient_of",
-                      transfer.getGradientOf()
-                          ? json::Value(static_cast<int64_t>(
-                                tables.getTransfer(*transfer.getGradientOf())))
-                          : json::Value(nullptr)}});
-  return transfers;
+void ProgramWriter::addKernels() {
+  for (KernelOp kernel : tables.kernels)
+    program.kernels.push_back(
+        {kernel.getSymName().str(),
+         static_cast<int64_t>(estimateKernelWork(kernel).bytes),
+         getMatmulFlops(kernel)});
 }
 
-json::Array ProgramWriter::describeTasks() {
-  json::Array list;
+void ProgramWriter::addTasks() {
   for (TaskOp task : tables.tasks)
-    list.push_back(json::Object{{"name", task.getSymName()},
-                                {"kind", stringifyTaskKind(task.getKind())},
-                                {"stage", task.getStage()},
-                                {"place", task.getPlace()}});
-  return list;
+    program.tasks.push_back(
+        {task.getSymName().str(),
+         toSchema<schema::TaskKind>(stringifyTaskKind(task.getKind())),
+         task.getStage(), task.getPlace()});
 }
 
-std::string ProgramWriter::describeLossType() {
-  for (TaskOp task : tables.tasks)
-    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
-      if (task.getArgRole(i).getKind() == RoleKind::Loss)
-        return spell(getElementTypeOrSelf(task.getArgumentTypes()[i]));
-  return "f64"; // a generating program's loss, which stays zero
-}
-
-json::Array ProgramWriter::describeKernels() {
-  json::Array kernels;
-  for (KernelOp kernel : tables.kernels) {
-    Work work = estimateKernelWork(kernel);
-    kernels.push_back(json::Object{{"name", kernel.getSymName()},
-                                   {"bytes", static_cast<int64_t>(work.bytes)},
-                                   {"flops", getMatmulFlops(kernel)}});
-  }
-  return kernels;
-}
-
-FailureOr<json::Object> ProgramWriter::write() {
-  json::Array places;
+/// Adds the places, and what all of them have together.
+LogicalResult ProgramWriter::addPlaces() {
   SmallVector<ArenaLayout, 0> layouts;
   for (int64_t place = 0, e = plan.getAxisSize("pp"); place < e; ++place)
     layouts.emplace_back(module, place);
   for (const PlaceContents &contents : collectPlaces(module, plan)) {
-    FailureOr<json::Object> place =
+    FailureOr<schema::Place> place =
         describePlace(module, plan, contents, index, layouts);
     if (failed(place))
       return failure();
-    places.push_back(std::move(*place));
+    program.places.push_back(std::move(*place));
   }
-  json::Object program{{"abi", PPOPT_ABI_VERSION},
-                       {"model", json::fixUTF8(options.model)},
-                       {"model_hash", options.modelHash},
-                       {"source", json::fixUTF8(options.source)},
-                       {"command", json::fixUTF8(options.command)},
-                       {"plan", describePlan()},
-                       {"stages", describeStages()},
-                       {"inputs", describeInputs()},
-                       {"parameters", describeParameters()},
-                       {"loss", json::Object{{"type", describeLossType()}}},
-                       {"counts", describeCounts()},
-                       {"checks", describeChecks()},
-                       {"transfers", describeTransfers()},
-                       {"matmuls", describeMatmuls()},
-                       {"kernels", describeKernels()},
-                       {"tasks", describeTasks()},
-                       {"places", std::move(places)}};
   if (options.generates) {
-    FailureOr<json::Object> generation =
+    FailureOr<schema::Generation> generation =
         describeGeneration(module, layouts.front());
     if (failed(generation))
       return failure();
-    program["generation"] = std::move(*generation);
+    program.generation = std::move(*generation);
   }
-  if (plan.getLaunch() == "local") {
-    json::Object local;
+  if (program.plan.launch == schema::Launch::local) {
     auto schedules = llvm::to_vector(module.getOps<ScheduleOp>());
-    if (failed(describeActions(schedules, plan, index, layouts, local)))
+    FailureOr<schema::LocalActions> local =
+        describeActions(schedules, plan, index, layouts);
+    if (failed(local))
       return failure();
-    program["local"] = std::move(local);
+    program.local = std::move(*local);
   }
-  return program;
+  return success();
+}
+
+FailureOr<schema::Program> ProgramWriter::write() {
+  addNames();
+  addPlan();
+  addStages();
+  addInputs();
+  addParameters();
+  addScalars();
+  addTransfers();
+  addMatmuls();
+  addKernels();
+  addTasks();
+  if (failed(addPlaces()))
+    return failure();
+  return std::move(program);
 }
 
 } // namespace
 
-FailureOr<json::Object> pp::buildProgram(ModuleOp module,
-                                         const PlanOptions &options) {
+FailureOr<schema::Program> pp::buildProgram(ModuleOp module,
+                                            const PlanOptions &options) {
   FailureOr<PlanOp> plan = findPlan(module);
   if (failed(plan))
     return failure();

@@ -6,7 +6,7 @@
 #include "ppopt/runtime.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "llvm/Support/JSON.h"
+#include "schema/write.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -65,10 +65,8 @@ OwningOpRef<ModuleOp> pp::makeRefusedGeneration(MLIRContext *context,
                                                 StringRef reason) {
   context->getOrLoadDialect<LLVM::LLVMDialect>();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context));
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::json::Value(llvm::json::Object{
-      {"abi", PPOPT_ABI_VERSION},
-      {"generation", llvm::json::Object{{"refused", reason}}}});
-  emitProgramSymbols(*module, /*generates=*/true, {}, text);
+  emitProgramSymbols(
+      *module, /*generates=*/true, {},
+      schema::writeRefusedGeneration(PPOPT_ABI_VERSION, reason.str()));
   return module;
 }

@@ -107,7 +107,7 @@ void Startup::prepare(const CompiledProgram &compiled,
                       const std::vector<std::string> &arguments,
                       const std::optional<comm::Launcher> &alone,
                       const comm::Transport *transport) {
-  program_ = Program::parse(compiled.json);
+  program_ = runtime::readProgram(compiled.json);
   options_ = parseCommandLine(*program_, arguments);
   switch (options_->mode) {
   case Mode::Help:

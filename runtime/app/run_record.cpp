@@ -50,7 +50,7 @@ std::map<std::string, std::string> describePlan(const Job &job) {
           {"microbatches", textOf(plan.microbatches)},
           {"schedule", plan.schedule},
           {"launch", job.program.local ? "local" : "ranks"},
-          {"tied", plan.lendsTied ? "owner" : "sum"},
+          {"tied", spell(plan.tied)},
           {"recompute", plan.recompute},
           {"optimizer", plan.optimizer},
           {"precision", plan.precision},

@@ -122,12 +122,13 @@ void Checkpoint::load(const ppopt_rank &rank) {
       continue; // of another rank
     for (const runtime::PlaceParameter &held : memory->place.parameters) {
       const std::string &name = rank.program.parameters[held.parameter].name;
-      auto copy = [&](const StoredTensor &tensor, int64_t offset) {
-        std::memcpy(memory->at(offset), tensor.data, tensor.bytes);
+      auto copy = [&](const StoredTensor &tensor,
+                      const runtime::Address &address) {
+        std::memcpy(memory->at(address), tensor.data, tensor.bytes);
       };
-      copy(*parameters_->find(name), held.offset);
+      copy(*parameters_->find(name), held.address);
       for (const runtime::OptimizerState &state : held.states)
-        copy(*optimizer_->find(stateName(state.name, name)), state.offset);
+        copy(*optimizer_->find(stateName(state.name, name)), state.address);
     }
   }
   if (--readers_ > 0)

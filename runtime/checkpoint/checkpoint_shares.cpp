@@ -37,14 +37,14 @@ std::vector<CheckpointTensor> ownedBy(const Program &program, int64_t place) {
     const runtime::PlaceParameter &held = program.ownedParameter(i);
     tensors.push_back({wanted[i],
                        CheckpointPart::Parameters,
-                       {place, held.offset},
+                       {place, held.address},
                        parameter.bytes(),
                        -1});
     for (const runtime::OptimizerState &state : held.states)
       tensors.push_back({{stateName(state.name, parameter.name),
                           wanted[i].dtype, wanted[i].shape},
                          CheckpointPart::Optimizer,
-                         {place, state.offset},
+                         {place, state.address},
                          parameter.bytes(),
                          -1});
   }

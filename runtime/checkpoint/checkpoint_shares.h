@@ -35,7 +35,7 @@ std::string stateName(const std::string &state, const std::string &parameter);
 struct CheckpointTensor {
   WantedTensor tensor;
   CheckpointPart part;
-  runtime::Address address; ///< on the owning place
+  runtime::PlaceAddress address; ///< on the owning place
   int64_t bytes;
   int64_t writer; ///< a rank
 };

@@ -166,7 +166,7 @@ namespace {
 /// The bytes to export for one parameter, on the rank that owns it.
 struct Exported {
   int owner; ///< rank
-  runtime::Address address;
+  runtime::PlaceAddress address;
   int64_t bytes;
   /// If not empty, the shape of the matrix whose transpose is exported.
   std::vector<int64_t> transposed = {};
@@ -219,15 +219,15 @@ int ownerOf(const ppopt_rank &rank, const Parameter &parameter) {
   return alone ? 0 : rank.channels->mesh().firstRank(place);
 }
 
-/// Describes bytes at `offset` in the arena of the owner's place.
+/// Describes bytes at `address` in the arena of the owner's place.
 Exported exportedAt(const ppopt_rank &rank, const Parameter &parameter,
-                    int64_t offset, int64_t bytes) {
-  return {ownerOf(rank, parameter), {parameter.places.front(), offset}, bytes};
+                    const runtime::Address &address, int64_t bytes) {
+  return {ownerOf(rank, parameter), {parameter.places.front(), address}, bytes};
 }
 
 /// Exports one tensor per parameter with the names and layouts in `inFile`.
-/// `select` returns a parameter's offset, or -1 to skip it; `typeOf` returns
-/// its type.
+/// `select` returns where a parameter's tensor lies, or nothing to skip it;
+/// `typeOf` returns its type.
 template <typename Select, typename TypeOf>
 void exportTensors(const ppopt_rank &rank, const std::string &path,
                    const std::vector<ParameterTensor> &inFile,
@@ -237,13 +237,13 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
   std::vector<Exported> exported;
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     const Parameter &parameter = program.parameters[i];
-    int64_t offset = select(program.ownedParameter(i));
-    if (offset < 0)
+    std::optional<runtime::Address> address = select(program.ownedParameter(i));
+    if (!address)
       continue;
     runtime::ElementType type = typeOf(parameter);
-    tensors.push_back({inFile[i].name, safetensorsDtype(spelling(type)),
+    tensors.push_back({inFile[i].name, safetensorsDtype(spell(type)),
                        shapeInFile(parameter, inFile[i])});
-    exported.push_back(exportedAt(rank, parameter, offset,
+    exported.push_back(exportedAt(rank, parameter, *address,
                                   parameter.elements() * byteSize(type)));
     exported.back().elementSize = byteSize(type);
     if (inFile[i].transposed)
@@ -272,7 +272,9 @@ void exportParameters(const ppopt_rank &rank, const std::string &path,
                       const std::vector<ParameterTensor> &tensors) {
   exportTensors(
       rank, path, tensors,
-      [](const runtime::PlaceParameter &held) { return held.offset; },
+      [](const runtime::PlaceParameter &held) {
+        return std::optional(held.address);
+      },
       [](const Parameter &parameter) { return parameter.type; });
 }
 
@@ -296,7 +298,7 @@ void gatherParameters(const ppopt_rank &rank, const std::vector<Buffer> &into) {
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     const Parameter &parameter = program.parameters[i];
     Exported wanted = exportedAt(
-        rank, parameter, program.ownedParameter(i).offset, parameter.bytes());
+        rank, parameter, program.ownedParameter(i).address, parameter.bytes());
     if (rank.index != 0) {
       if (wanted.owner == rank.index)
         sendToRank0(rank, wanted, piece);

@@ -47,8 +47,7 @@ std::string describeDifference(const StoredTensor &stored,
 std::vector<WantedTensor> wantedParameters(const runtime::Program &program) {
   std::vector<WantedTensor> wanted;
   for (const runtime::Parameter &parameter : program.parameters)
-    wanted.push_back({parameter.name,
-                      safetensorsDtype(spelling(parameter.type)),
+    wanted.push_back({parameter.name, safetensorsDtype(spell(parameter.type)),
                       parameter.shape});
   return wanted;
 }

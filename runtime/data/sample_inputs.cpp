@@ -84,7 +84,7 @@ int64_t rowElements(const Input &input) {
 }
 
 std::string describeInput(const Input &input) {
-  return fmt::format("'{}' is {} [{}]", input.name, spelling(input.type),
+  return fmt::format("'{}' is {} [{}]", input.name, spell(input.type),
                      fmt::join(input.shape, ", "));
 }
 

@@ -131,9 +131,8 @@ private:
                   describeInput(input),
                   describeTensor(tensor.dtype, tensor.shape), what);
     };
-    if (tensor.dtype != safetensorsDtype(spelling(input.type)))
-      fail(fmt::format("store it as {}",
-                       safetensorsDtype(spelling(input.type))));
+    if (tensor.dtype != safetensorsDtype(spell(input.type)))
+      fail(fmt::format("store it as {}", safetensorsDtype(spell(input.type))));
     if (tensor.shape.size() != input.shape.size() ||
         !std::equal(tensor.shape.begin() + 1, tensor.shape.end(),
                     input.shape.begin() + 1))

@@ -2,6 +2,7 @@
 
 #include "executor/activity_words.h"
 
+#include "executor/collective_words.h"
 #include "executor/rank.h"
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@ using comm::Activity;
 /// Returns, for example, "backward of stage 1, microbatch 3".
 std::string describeRun(const ppopt_rank &rank, const Action &action) {
   const Task &task = rank.program.tasks[action.task];
-  std::string text = task.kind;
+  std::string text = spell(task.kind);
   for (char &letter : text)
     letter = letter == '_' ? ' ' : letter;
   if (task.stage >= 0)
@@ -25,15 +26,16 @@ std::string describeRun(const ppopt_rank &rank, const Action &action) {
 }
 
 std::string describeStart(const ppopt_rank &rank, const Action &start) {
-  if (start.op == Action::allReduce) {
+  if (!isTransfer(start.op)) {
     comm::Group group = rank.channels->mesh().group(
         rank.index, start.axes, {start.among.begin(), start.among.end()});
-    return fmt::format("the sum of {} elements over ranks {}", start.elements,
+    return fmt::format("the {} of {} elements over ranks {}",
+                       describeCollective(start.op), start.elements,
                        fmt::join(group.ranks, ", "));
   }
   const Transfer &transfer = rank.program.transfers[start.transfer];
   std::string text =
-      fmt::format("{} {} ({})", start.op == Action::send ? "send" : "recv",
+      fmt::format("{} {} ({})", start.op == Operation::send ? "send" : "recv",
                   transfer.name, transfer.value);
   return transfer.step
              ? text
@@ -47,17 +49,18 @@ std::string describeAction(const ppopt_rank &rank,
                            const Activity::State &state) {
   if (state.waitsIn == Activity::WaitsIn::Operation)
     for (const Action &action : actions)
-      if (action.kind == Action::start && action.operation == state.operation)
+      if (action.kind == ActionKind::start &&
+          action.operation == state.operation)
         return describeStart(rank, action);
   const Action &action = actions[state.action];
-  return action.kind == Action::run ? describeRun(rank, action) : "";
+  return action.kind == ActionKind::run ? describeRun(rank, action) : "";
 }
 
 /// Returns the last task that ran before the action.
 std::string describeBefore(const ppopt_rank &rank,
                            const std::vector<Action> &actions, int64_t index) {
   while (--index >= 0)
-    if (actions[index].kind == Action::run)
+    if (actions[index].kind == ActionKind::run)
       return ", after " + describeRun(rank, actions[index]);
   return {};
 }

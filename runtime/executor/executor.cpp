@@ -39,7 +39,7 @@ double readNumber(const char *address, ElementType type) {
     return as(int32_t());
   case ElementType::i64:
     return as(int64_t());
-  default: // Program::parse allows no other type for scalars
+  default: // readProgram allows no other type for scalars
     return unknown;
   }
 }
@@ -61,9 +61,9 @@ public:
   /// Returns the loss after the last action; NaN if a zero count stopped the
   /// step.
   double loss() const {
-    return stopped ? unknown
-                   : readNumber(rank.at(rank.place.lossOffset),
-                                rank.program.lossType);
+    return stopped
+               ? unknown
+               : readNumber(rank.at(rank.place.loss), rank.program.lossType);
   }
   double gradNorm() const { return norm.value_or(unknown); }
   double waitedSeconds() const {
@@ -76,8 +76,8 @@ public:
   bool isBad = false; ///< not finite: skip tasks of kind "update"
 
 private:
-  char *at(const Action &action, int64_t offset) const {
-    return rank.memoryOf(action.place).at(offset);
+  char *at(const Action &action, const Address &address) const {
+    return rank.memoryOf(action.place).at(address);
   }
   void perform(const Action &action);
   void runTask(const Action &action);
@@ -127,13 +127,14 @@ void Executor::run(const std::vector<Action> &actions) {
       board->enter(rank.program, action);
     if (activity)
       activity->enterAction(&action - actions.data());
-    bool spans = action.kind == Action::run || action.kind == Action::wait ||
-                 action.kind == Action::copy || action.kind == Action::sum;
-    if (action.kind == Action::wait || (trace && spans) || rank.profile) {
+    bool spans =
+        action.kind == ActionKind::run || action.kind == ActionKind::wait ||
+        action.kind == ActionKind::copy || action.kind == ActionKind::sum;
+    if (action.kind == ActionKind::wait || (trace && spans) || rank.profile) {
       Clock::time_point begin = Clock::now();
       perform(action);
       Clock::time_point end = Clock::now();
-      if (action.kind == Action::wait)
+      if (action.kind == ActionKind::wait)
         waited += end - begin;
       if (trace && spans)
         trace->record(action, begin, end);
@@ -144,7 +145,7 @@ void Executor::run(const std::vector<Action> &actions) {
     }
     if (options.poison)
       for (const DeadRange &dead : action.dead)
-        std::memset(at(action, dead.offset), 0xFF, dead.bytes);
+        std::memset(at(action, dead.begin), 0xFF, dead.bytes);
     if (stopped)
       return drain();
   }
@@ -161,28 +162,28 @@ void Executor::run(const std::vector<Action> &actions, StepObserver &observer) {
 
 void Executor::perform(const Action &action) {
   switch (action.kind) {
-  case Action::run:
+  case ActionKind::run:
     return runTask(action);
-  case Action::zero:
+  case ActionKind::zero:
     return zero(action);
-  case Action::start:
+  case ActionKind::start:
     return start(action);
-  case Action::wait:
+  case ActionKind::wait:
     return finish(int(action.operation));
-  case Action::copy:
-    std::memcpy(rank.at(action.at[1]), rank.at(action.at[0]), action.bytes);
+  case ActionKind::copy:
+    std::memcpy(rank.at(action.to), rank.at(action.from), action.bytes);
     return;
-  case Action::sum:
+  case ActionKind::sum:
     return sum(action);
-  case Action::checkCounts:
+  case ActionKind::checkCounts:
     return checkCounts(action);
-  case Action::norm:
+  case ActionKind::norm:
     return takeNorm(action);
   }
 }
 
 void Executor::runTask(const Action &action) {
-  if (isBad && rank.program.tasks[action.task].kind == "update")
+  if (isBad && rank.program.tasks[action.task].kind == TaskKind::update)
     return;
   rank.memoryOf(action.place).stepState.row_offset =
       rank.rowOffset(action.microbatch);
@@ -198,7 +199,7 @@ void Executor::zero(const Action &action) {
   // Below this size, a thread costs more than it saves.
   constexpr int64_t piece = 64 * 1024;
   int64_t pieces = (action.bytes + piece - 1) / piece;
-  char *base = at(action, action.offset);
+  char *base = at(action, action.address);
   parallelFor(rank.options.threads, pieces, [&](int64_t begin, int64_t end) {
     std::memset(base + begin * piece, 0,
                 std::min(end * piece, action.bytes) - begin * piece);
@@ -224,29 +225,28 @@ void Executor::finish(int operation) {
 
 /// Adds in the order of the places that the action lists.
 void Executor::sum(const Action &action) {
-  auto type = *comm::parseElementType(spelling(action.type));
-  char *total = rank.at(action.at[0]);
-  for (size_t i = 1; i < action.at.size(); ++i)
-    comm::addElements(total, rank.at(action.at[i]), action.elements, type);
-  for (size_t i = 1; i < action.at.size(); ++i)
-    std::memcpy(rank.at(action.at[i]), total,
+  auto type = *comm::parseElementType(spell(action.type));
+  char *total = rank.at(action.buffers[0]);
+  for (size_t i = 1; i < action.buffers.size(); ++i)
+    comm::addElements(total, rank.at(action.buffers[i]), action.elements, type);
+  for (size_t i = 1; i < action.buffers.size(); ++i)
+    std::memcpy(rank.at(action.buffers[i]), total,
                 action.elements * byteSize(action.type));
 }
 
 /// Waits for the sums in flight before their buffers are reused. All ranks
 /// leave the actions with the same sums and no transfer in flight
-/// (Program::parse rejects others).
+/// (readProgram rejects others).
 void Executor::drain() {
   while (!rank.inFlight.empty())
     finish(rank.inFlight.front());
 }
 
 void Executor::checkCounts(const Action &action) {
-  const std::vector<int64_t> &offsets =
-      rank.program.places[action.place].countOffsets;
+  const Place &place = rank.memoryOf(action.place).place;
   for (size_t i = 0; i < rank.program.counts.size(); ++i) {
     const Count &count = rank.program.counts[i];
-    if (readNumber(at(action, offsets[i]), count.type) != 0)
+    if (readNumber(at(action, place.counts[i].address), count.type) != 0)
       continue;
     stopped = true;
     skipped =
@@ -257,7 +257,7 @@ void Executor::checkCounts(const Action &action) {
 
 /// Loss and norm have the same bits on all ranks, so all ranks decide alike.
 void Executor::takeNorm(const Action &action) {
-  norm = std::sqrt(readNumber(at(action, action.offset), ElementType::f64));
+  norm = std::sqrt(readNumber(at(action, action.address), ElementType::f64));
   checkFinite();
   if (!isBad && settings.clip > 0 && *norm > settings.clip)
     for (const std::unique_ptr<PlaceMemory> &held : rank.memory)

@@ -11,6 +11,8 @@
 #ifndef PPOPT_RUNTIME_EXECUTOR_EXECUTOR_H
 #define PPOPT_RUNTIME_EXECUTOR_EXECUTOR_H
 
+#include "program/program.h"
+
 #include <cstdint>
 #include <string>
 
@@ -19,7 +21,6 @@ struct ppopt_rank;
 namespace ppopt::runtime {
 
 class StepTrace;
-struct Action;
 
 /// The inputs of a step besides the arena; stored in the ppopt_step_state.
 /// Adam's bias corrections follow from beta1, beta2 and updates.

@@ -71,7 +71,7 @@ void initializeValues(const Initializer &init, ElementType type,
                       int64_t count, void *out, int threads) {
   uint64_t stream = streamOf(name);
   bool isDrawn =
-      init.kind == Initializer::uniform || init.kind == Initializer::normal;
+      init.kind == InitialValues::uniform || init.kind == InitialValues::normal;
   int64_t firstPiece = first / elementsAtOnce;
   int64_t pieces =
       count == 0 ? 0 : (first + count - 1) / elementsAtOnce - firstPiece + 1;
@@ -79,7 +79,7 @@ void initializeValues(const Initializer &init, ElementType type,
     double values[elementsAtOnce];
     if (!isDrawn)
       std::fill_n(values, elementsAtOnce,
-                  init.kind == Initializer::ones ? 1.0 : 0.0);
+                  init.kind == InitialValues::ones ? 1.0 : 0.0);
     for (int64_t piece = firstPiece + begin; piece < firstPiece + end;
          ++piece) {
       if (isDrawn)

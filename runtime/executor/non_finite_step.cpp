@@ -73,7 +73,7 @@ public:
 
 private:
   void lookAtTensors(const PlaceMemory &memory, NonFiniteFindings &found) const;
-  void lookAtTransfer(int64_t place, const Action &action, int64_t offset,
+  void lookAtTransfer(const PlaceAddress &at, const Action &action,
                       bool isReceived);
 
   const ppopt_rank &rank;
@@ -84,7 +84,7 @@ private:
 Search::Search(const ppopt_rank &rank)
     : rank(rank), byPlace(rank.memory.size()) {
   for (const Action &action : rank.actions)
-    if (action.kind == Action::start) {
+    if (action.kind == ActionKind::start) {
       starts.resize(std::max(starts.size(), size_t(action.operation) + 1));
       starts[action.operation] = &action;
     }
@@ -92,60 +92,62 @@ Search::Search(const ppopt_rank &rank)
 
 bool Search::leavesOut(const Action &action) {
   // The tasks divide by the counts.
-  auto isCount = [&](int64_t place, int64_t offset) {
-    const std::vector<int64_t> &counts =
-        rank.program.places[place].countOffsets;
-    return std::find(counts.begin(), counts.end(), offset) != counts.end();
+  auto isCount = [&](int64_t place, const Address &address) {
+    const std::vector<schema::PlaceCount> &counts =
+        rank.memoryOf(place).place.counts;
+    return std::any_of(counts.begin(), counts.end(), [&](const auto &count) {
+      return count.address.offset() == address.offset();
+    });
   };
   auto gathersGradients = [&](const Action &moved) {
     const Transfer &transfer = rank.program.transfers[moved.transfer];
     return transfer.step && transfer.gradientOf;
   };
   switch (action.kind) {
-  case Action::run: {
-    const std::string &kind = rank.program.tasks[action.task].kind;
-    return kind == "collect" || kind == "norm" || kind == "update";
+  case ActionKind::run: {
+    TaskKind kind = rank.program.tasks[action.task].kind;
+    return kind == TaskKind::collect || kind == TaskKind::norm ||
+           kind == TaskKind::update;
   }
-  case Action::start:
-    return action.op == Action::allReduce
-               ? !isCount(action.place, action.offset)
-               : gathersGradients(action);
-  case Action::wait:
+  case ActionKind::start:
+    return isTransfer(action.op) ? gathersGradients(action)
+                                 : !isCount(action.place, action.address);
+  case ActionKind::wait:
     return leavesOut(*starts[action.operation]);
-  case Action::sum:
-    return !isCount(action.at[0].place, action.at[0].offset);
-  case Action::copy:
+  case ActionKind::sum:
+    return !isCount(action.buffers[0].place, action.buffers[0].address);
+  case ActionKind::copy:
     return gathersGradients(action);
-  case Action::norm:
+  case ActionKind::norm:
     return true;
-  case Action::zero:
-  case Action::checkCounts:
+  case ActionKind::zero:
+  case ActionKind::checkCounts:
     return false;
   }
   return false;
 }
 
 void Search::performed(const Action &action) {
-  if (action.kind == Action::copy) {
-    lookAtTransfer(action.at[0].place, action, action.at[0].offset, false);
-    lookAtTransfer(action.at[1].place, action, action.at[1].offset, true);
-  } else if (action.kind == Action::start && action.op == Action::send) {
-    lookAtTransfer(action.place, action, action.offset, false);
-  } else if (action.kind == Action::wait) {
+  if (action.kind == ActionKind::copy) {
+    lookAtTransfer(action.from, action, false);
+    lookAtTransfer(action.to, action, true);
+  } else if (action.kind == ActionKind::start && action.op == Operation::send) {
+    lookAtTransfer({action.place, action.address}, action, false);
+  } else if (action.kind == ActionKind::wait) {
     const Action &start = *starts[action.operation];
-    if (start.op == Action::recv)
-      lookAtTransfer(start.place, start, start.offset, true);
+    if (start.op == Operation::recv)
+      lookAtTransfer({start.place, start.address}, start, true);
   }
 }
 
-void Search::lookAtTransfer(int64_t place, const Action &action, int64_t offset,
+void Search::lookAtTransfer(const PlaceAddress &at, const Action &action,
                             bool isReceived) {
-  NonFiniteFindings &found = byPlace[place];
+  NonFiniteFindings &found = byPlace[at.place];
   if (found.transfer.isBad())
     return;
   const Transfer &transfer = rank.program.transfers[action.transfer];
-  std::optional<NonFiniteElement> bad = findNonFiniteElement(
-      rank.memoryOf(place).at(offset), transfer.elements(), transfer.type);
+  std::optional<NonFiniteElement> bad =
+      findNonFiniteElement(rank.at(at), transfer.elements(), transfer.type);
   if (!bad)
     return;
   found.transfer = {action.transfer, *bad};
@@ -157,7 +159,7 @@ void Search::lookAtTransfer(int64_t place, const Action &action, int64_t offset,
 void lookAtIds(const PlaceMemory &memory, NonFiniteFindings &found) {
   for (const PlaceCheck &held : memory.place.checks) {
     int64_t id;
-    std::memcpy(&id, memory.at(held.offset), sizeof id);
+    std::memcpy(&id, memory.at(held.address), sizeof id);
     if (id == 0)
       continue;
     found.check = held.check;
@@ -170,18 +172,18 @@ void Search::lookAtTensors(const PlaceMemory &memory,
                            NonFiniteFindings &found) const {
   for (const PlaceParameter &held : memory.place.parameters) {
     const Parameter &parameter = rank.program.parameters[held.parameter];
-    look(found.parameter, held.parameter, memory.at(held.offset),
+    look(found.parameter, held.parameter, memory.at(held.address),
          parameter.elements(), parameter.type);
-    if (held.gradient >= 0)
-      look(found.gradient, held.parameter, memory.at(held.gradient),
+    if (held.gradient)
+      look(found.gradient, held.parameter, memory.at(*held.gradient),
            parameter.elements(), parameter.gradientType);
   }
   for (const PlaceInput &held : memory.place.inputs) {
     ElementType type = rank.program.inputs[held.input].type;
-    look(found.input, held.input, memory.at(held.offset),
+    look(found.input, held.input, memory.at(held.address),
          held.bytes / byteSize(type), type);
   }
-  if (auto bad = findNonFiniteElement(memory.at(memory.place.lossOffset), 1,
+  if (auto bad = findNonFiniteElement(memory.at(memory.place.loss), 1,
                                       rank.program.lossType))
     found.loss = bad->value;
 }
@@ -248,8 +250,8 @@ NonFiniteFindings::Tensor findNonFiniteParameter(const ppopt_rank &rank) {
     if (memory)
       for (const PlaceParameter &held : memory->place.parameters) {
         const Parameter &parameter = rank.program.parameters[held.parameter];
-        if (held.gradient >= 0)
-          look(first, held.parameter, memory->at(held.offset),
+        if (held.gradient)
+          look(first, held.parameter, memory->at(held.address),
                parameter.elements(), parameter.type);
       }
   return first;

@@ -17,10 +17,22 @@ static_assert(PhaseBoard::Value::is_always_lock_free);
 
 namespace {
 
-Phase phaseOf(const std::string &taskKind) {
-  if (taskKind == "prologue" || taskKind == "forward")
+Phase phaseOf(TaskKind kind) {
+  switch (kind) {
+  case TaskKind::prologue:
+  case TaskKind::forward:
     return Phase::forward;
-  return taskKind.rfind("backward", 0) == 0 ? Phase::backward : Phase::update;
+  case TaskKind::backward:
+  case TaskKind::backwardInput:
+  case TaskKind::backwardWeight:
+    return Phase::backward;
+  case TaskKind::loss:
+  case TaskKind::collect:
+  case TaskKind::norm:
+  case TaskKind::update:
+    return Phase::update;
+  }
+  return Phase::update;
 }
 
 } // namespace
@@ -56,19 +68,18 @@ PhaseBoard::~PhaseBoard() { ::munmap(rows, ranks * sizeof(Row)); }
 
 void PhaseBoard::enter(const Program &program, const Action &action) {
   switch (action.kind) {
-  case Action::run:
+  case ActionKind::run:
     return enter(phaseOf(program.tasks[action.task].kind));
-  case Action::wait:
-    return enter(action.op == Action::allReduce ? Phase::allReduce
-                                                : Phase::transfer);
-  case Action::sum:
+  case ActionKind::wait:
+    return enter(isTransfer(action.op) ? Phase::transfer : Phase::allReduce);
+  case ActionKind::sum:
     return enter(Phase::allReduce);
-  case Action::copy:
+  case ActionKind::copy:
     return enter(Phase::transfer);
-  case Action::zero:
-  case Action::start:
-  case Action::checkCounts:
-  case Action::norm:
+  case ActionKind::zero:
+  case ActionKind::start:
+  case ActionKind::checkCounts:
+  case ActionKind::norm:
     return;
   }
 }

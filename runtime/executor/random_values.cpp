@@ -142,7 +142,7 @@ void drawValues(const Initializer &init, int64_t seed, uint64_t stream,
                 uint64_t firstBlock, double *out) {
   Words<uint32_t> words;
   drawWords(uint64_t(seed) ^ stream, firstBlock, words);
-  if (init.kind == Initializer::uniform)
+  if (init.kind == InitialValues::uniform)
     return makeUniform(init.low, init.high - init.low, words, out);
   makeNormal(init.mean, init.std, words, out);
 }

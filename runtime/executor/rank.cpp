@@ -23,12 +23,22 @@ int indexOf(const Program &program, comm::Transport *transport) {
 }
 
 std::vector<std::unique_ptr<PlaceMemory>> allocate(const Program &program,
-                                                   const Place &own) {
+                                                   int64_t rank) {
   std::vector<std::unique_ptr<PlaceMemory>> memory(program.places.size());
-  for (const Place &place : program.places)
-    if (program.local || &place == &own)
-      memory[place.place] = std::make_unique<PlaceMemory>(place);
+  for (Place place : program.places)
+    if (program.local || place.place == program.placeOf(rank).place) {
+      schema::resolve(place, program.plan, rank);
+      memory[place.place] = std::make_unique<PlaceMemory>(std::move(place));
+    }
   return memory;
+}
+
+std::optional<schema::LocalActions> resolveLocal(const Program &program,
+                                                 int64_t rank) {
+  std::optional<schema::LocalActions> local = program.local;
+  if (local)
+    schema::resolve(*local, program.plan, rank);
+  return local;
 }
 
 /// A matmul without workspace for the library would silently run many times
@@ -54,15 +64,27 @@ comm::Mesh meshOf(const Plan &plan) {
   return comm::Mesh(std::move(axes));
 }
 
-int defineAllReduce(ppopt_rank &rank, const Action &action) {
+comm::RingOp ringOpOf(Operation operation) {
+  switch (operation) {
+  case Operation::allGather:
+    return comm::RingOp::AllGather;
+  case Operation::reduceScatter:
+    return comm::RingOp::ReduceScatter;
+  default:
+    return comm::RingOp::AllReduce;
+  }
+}
+
+int defineCollective(ppopt_rank &rank, const Action &action) {
   comm::CollectiveSpec spec;
   spec.name = std::to_string(action.id);
   spec.axes = action.axes;
   spec.among.assign(action.among.begin(), action.among.end());
   spec.channel = int(action.channel);
-  spec.data = rank.at(action.offset);
+  spec.op = ringOpOf(action.op);
+  spec.data = rank.at(action.address);
   spec.elements = action.elements;
-  spec.type = *comm::parseElementType(spelling(action.type));
+  spec.type = *comm::parseElementType(spell(action.type));
   spec.scratch = rank.at(action.scratch);
   spec.scratchBytes = action.scratchBytes;
   return rank.channels->define(spec);
@@ -71,21 +93,21 @@ int defineAllReduce(ppopt_rank &rank, const Action &action) {
 int defineTransfer(ppopt_rank &rank, const Action &action) {
   const Transfer &transfer = rank.program.transfers[action.transfer];
   comm::TransferSpec spec;
-  spec.sends = action.op == Action::send;
+  spec.sends = action.op == Operation::send;
   spec.name =
       fmt::format("{} {} of microbatch {}", spec.sends ? "send" : "recv",
                   transfer.name, action.microbatch);
   spec.peer = rank.channels->mesh().peer(rank.index, int(action.peer));
   spec.channel = int(action.channel);
-  spec.data = rank.at(action.offset);
+  spec.data = rank.at(action.address);
   spec.bytes = size_t(action.bytes);
   return rank.channels->define(spec);
 }
 
 void defineOperation(ppopt_rank &rank, const Action &action) {
   try {
-    int number = action.op == Action::allReduce ? defineAllReduce(rank, action)
-                                                : defineTransfer(rank, action);
+    int number = isTransfer(action.op) ? defineTransfer(rank, action)
+                                       : defineCollective(rank, action);
     if (number != action.operation)
       throw Error("program: operation {} was defined as {}", action.operation,
                   number);
@@ -98,9 +120,9 @@ int mostTransfersInFlight(const std::vector<Action> &actions) {
   std::set<int64_t> inFlight;
   size_t most = 0;
   for (const Action &action : actions) {
-    if (action.kind == Action::start && action.op != Action::allReduce)
+    if (action.startsTransfer())
       inFlight.insert(action.operation);
-    else if (action.kind == Action::wait)
+    else if (action.kind == ActionKind::wait)
       inFlight.erase(action.operation);
     most = std::max(most, inFlight.size());
   }
@@ -118,12 +140,12 @@ int64_t bytesBeyondPredicted(const ppopt_rank &rank) {
   int first = mesh.firstRank(int(rank.place.place));
   int64_t bytes = 0;
   for (const Action &action : rank.actions) {
-    if (action.kind != Action::start || action.op != Action::allReduce)
+    if (!action.startsCollective())
       continue;
     auto sent = [&](int member) {
       comm::Group group = mesh.group(
           member, action.axes, {action.among.begin(), action.among.end()});
-      return comm::ringElementsSent(comm::RingOp::AllReduce, action.elements,
+      return comm::ringElementsSent(ringOpOf(action.op), action.elements,
                                     group.size(), group.position);
     };
     bytes += (sent(rank.index) - sent(first)) * byteSize(action.type);
@@ -142,12 +164,12 @@ void progress(ppopt_rank &rank) {
 
 ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
                        comm::Transport *transport, const RankOptions &options)
-    : program(program), index(indexOf(program, transport)),
-      place(program.placeOf(index)), tasks(tasks), transport(transport),
-      options(options), memory(allocate(program, place)),
-      actions(program.local ? program.local->actions : place.actions),
-      evalActions(program.local ? program.local->evalActions
-                                : place.evalActions) {
+    : program(program), index(indexOf(program, transport)), tasks(tasks),
+      transport(transport), options(options), memory(allocate(program, index)),
+      place(memory[program.placeOf(index).place]->place),
+      local(resolveLocal(program, index)),
+      actions(local ? local->actions : place.actions),
+      evalActions(local ? local->evalActions : place.evalActions) {
   for (const std::unique_ptr<PlaceMemory> &held : memory) {
     if (!held)
       continue;
@@ -176,7 +198,7 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
   for (const auto *list : {&actions, &evalActions})
     for (const Action &action : *list) {
       mostArguments = std::max(mostArguments, action.arguments.size());
-      if (action.kind != Action::start)
+      if (action.kind != ActionKind::start)
         continue;
       ++operations;
       if (channels)

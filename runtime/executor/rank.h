@@ -36,14 +36,15 @@ struct Counters {
 
 /// The memory of one place.
 struct PlaceMemory {
-  explicit PlaceMemory(const Place &place)
-      : place(place), arena(place.arenaBytes),
-        stepState(
-            *reinterpret_cast<ppopt_step_state *>(at(place.stepStateOffset))) {}
+  explicit PlaceMemory(Place resolved)
+      : place(std::move(resolved)), arena(place.arenaBytes),
+        stepState(*reinterpret_cast<ppopt_step_state *>(at(place.stepState))) {}
 
-  char *at(int64_t offset) const { return arena.base() + offset; }
+  char *at(const Address &address) const {
+    return arena.base() + address.offset();
+  }
 
-  const Place &place;
+  const Place place; ///< its addresses are those of this rank
   Arena arena;
   ppopt_step_state &stepState; ///< in the arena
 };
@@ -71,11 +72,14 @@ struct ppopt_rank {
   const ppopt::runtime::PlaceMemory &memoryOf(int64_t place) const {
     return *memory[place];
   }
-  char *at(const ppopt::runtime::Address &address) const {
-    return memoryOf(address.place).at(address.offset);
+  char *at(const ppopt::runtime::PlaceAddress &at) const {
+    return memoryOf(at.place).at(
+        ppopt::schema::offsetOn(at.address, program.plan, index));
   }
-  /// Returns the address of an offset in the arena of `place`.
-  char *at(int64_t offset) const { return memoryOf(place.place).at(offset); }
+  /// Returns where an address in the arena of `place` is.
+  char *at(const ppopt::runtime::Address &address) const {
+    return memoryOf(place.place).at(address);
+  }
 
   /// Returns the payload bytes that this rank's transport has sent so far.
   /// Includes all collectives only if `options.collectives` is Ring.
@@ -85,13 +89,15 @@ struct ppopt_rank {
   int64_t rowOffset(int64_t microbatch) const;
 
   const ppopt::runtime::Program &program;
-  const int index;                    ///< in [0, program.plan.ranks())
-  const ppopt::runtime::Place &place; ///< the rank's place; 0 if it holds all
+  const int index; ///< in [0, program.plan.ranks())
   const ppopt_task_fn *const tasks;
   ppopt::comm::Transport *const transport;
   const ppopt::runtime::RankOptions options;
   /// By place; null if another rank holds it.
   std::vector<std::unique_ptr<ppopt::runtime::PlaceMemory>> memory;
+  const ppopt::runtime::Place &place; ///< the rank's place; 0 if it holds all
+  /// Set if the launch is local: the actions of this rank.
+  const std::optional<ppopt::schema::LocalActions> local;
   const std::vector<ppopt::runtime::Action> &actions, &evalActions;
   /// The program's tensors in this memory.
   std::vector<ppopt::runtime::Buffer> inputs, parameters;

@@ -2,6 +2,8 @@
 
 #include "executor/step_profile.h"
 
+#include "executor/collective_words.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,12 +16,14 @@ namespace {
 /// Waits for all microbatches of a transfer share one line; so do all sums of a
 /// group.
 std::string nameWait(const Program &program, const Action &start) {
-  if (start.op == Action::allReduce)
+  if (!isTransfer(start.op)) {
+    const char *word = describeCollective(start.op);
     return start.among.empty()
-               ? fmt::format("sum {}", fmt::join(start.axes, " "))
-               : fmt::format("sum {} {{{}}}", fmt::join(start.axes, " "),
+               ? fmt::format("{} {}", word, fmt::join(start.axes, " "))
+               : fmt::format("{} {} {{{}}}", word, fmt::join(start.axes, " "),
                              fmt::join(start.among, ","));
-  return fmt::format("{} {}", start.op == Action::send ? "send" : "receive",
+  }
+  return fmt::format("{} {}", start.op == Operation::send ? "send" : "receive",
                      program.transfers[start.transfer].name);
 }
 
@@ -52,7 +56,7 @@ StepProfile::StepProfile(const Program &program,
   allLines.push_back({ProfileLine::memory, "copies between places"});
   allLines.push_back({ProfileLine::memory, "sums over places"});
   for (const Action &action : actions)
-    if (action.kind == Action::start)
+    if (action.kind == ActionKind::start)
       addWait(program, action);
   for (const Task &task : program.tasks)
     kindOfTask.push_back(findOrAdd(
@@ -79,20 +83,20 @@ void StepProfile::record(const Action &action, Clock::duration time) {
     line.bytes += bytes;
   };
   switch (action.kind) {
-  case Action::run: {
+  case ActionKind::run: {
     ProfiledTasks &tasks = taskKinds[kindOfTask[action.task]];
     ++tasks.runs;
     tasks.time += time;
     return;
   }
-  case Action::wait:
+  case ActionKind::wait:
     return allLines[waitLines[action.operation]].add(time);
-  case Action::zero:
+  case ActionKind::zero:
     return addMemory(zeros(), action.bytes);
-  case Action::copy:
+  case ActionKind::copy:
     return addMemory(copies(), 2 * action.bytes);
-  case Action::sum: // each is added to the first, which is copied to each
-    return addMemory(sums(), 5 * int64_t(action.at.size() - 1) *
+  case ActionKind::sum: // each is added to the first, which is copied to each
+    return addMemory(sums(), 5 * int64_t(action.buffers.size() - 1) *
                                  action.elements * byteSize(action.type));
   default:
     return;

@@ -55,7 +55,7 @@ private:
 
 /// The runs of all tasks of a kind. Their time is also part of the lines.
 struct ProfiledTasks {
-  std::string kind;
+  TaskKind kind = TaskKind::forward;
   int64_t runs = 0;
   std::chrono::steady_clock::duration time{};
 };

@@ -9,7 +9,7 @@ namespace ppopt::runtime {
 StepTrace::StepTrace(const std::vector<Action> &actions, int64_t steps)
     : ring(std::max<int64_t>(steps, 1)) {
   for (const Action &action : actions)
-    if (action.kind == Action::start) {
+    if (action.kind == ActionKind::start) {
       starts.resize(action.operation + 1, nullptr);
       starts[action.operation] = &action;
     }

@@ -28,8 +28,7 @@ using runtime::Parameter;
 using runtime::Program;
 
 Program parseProgram(std::string_view json) {
-  runtime::GenerationDocument document =
-      runtime::GenerationDocument::parse(json);
+  runtime::GenerationDocument document = runtime::readGeneration(json);
   if (!document.program)
     throw Error("--generate: {}", document.refused);
   return std::move(*document.program);
@@ -132,7 +131,7 @@ public:
 
   /// Returns the scores of the next token, only for tokens of the tokenizer.
   const std::vector<double> &scores() {
-    if (model_.logitsType == ElementType::f64)
+    if (model_.logits.type == ElementType::f64)
       copyScores<double>();
     else
       copyScores<float>();
@@ -142,12 +141,12 @@ public:
 private:
   void run(int32_t token) {
     auto position = static_cast<int64_t>(context_.size());
-    std::memcpy(rank_.at(model_.positionOffset), &position, sizeof position);
+    std::memcpy(rank_.at(model_.position.address), &position, sizeof position);
     int64_t wide = token;
-    if (model_.tokenType == ElementType::i64)
-      std::memcpy(rank_.at(model_.tokenOffset), &wide, sizeof wide);
+    if (model_.token.type == ElementType::i64)
+      std::memcpy(rank_.at(model_.token.address), &wide, sizeof wide);
     else
-      std::memcpy(rank_.at(model_.tokenOffset), &token, sizeof token);
+      std::memcpy(rank_.at(model_.token.address), &token, sizeof token);
     runtime::runEvaluation(rank_, {}, {});
     runtime::NonFiniteFindings noted = runtime::findBadIds(rank_).front();
     if (noted.hasBadId())
@@ -158,7 +157,7 @@ private:
 
   template <typename Float> void copyScores() {
     const auto *logits =
-        reinterpret_cast<const Float *>(rank_.at(model_.logitsOffset));
+        reinterpret_cast<const Float *>(rank_.at(model_.logits.address));
     scores_.assign(logits, logits + scored_);
   }
 

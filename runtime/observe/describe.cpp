@@ -53,8 +53,8 @@ void describePlaces(const Program &program, const Line &line) {
     for (const auto &input : place.inputs)
       inputs.push_back(program.inputs[input.input].name);
     std::vector<size_t> stages;
-    for (size_t i = 0; i < program.stagePlaces.size(); ++i)
-      if (program.stagePlaces[i] == place.place)
+    for (size_t i = 0; i < program.stages.size(); ++i)
+      if (program.stages[i].place == place.place)
         stages.push_back(i);
     if (program.places.size() > 1)
       line(fmt::format("place {}", place.place).c_str(),
@@ -67,7 +67,8 @@ void describePlaces(const Program &program, const Line &line) {
     line("memory", fmt::format("{} per {}", describeBytes(place.arenaBytes),
                                program.local ? "place" : "rank"));
     for (const auto &region : place.regions)
-      line("", fmt::format("{:<15}{:>14} bytes", region.kind, region.bytes));
+      line("",
+           fmt::format("{:<15}{:>14} bytes", spell(region.kind), region.bytes));
     line("a step",
          fmt::format("{} launches, {} FLOPs in matmuls, {} bytes sent "
                      "(each rank)",
@@ -148,7 +149,7 @@ std::string describeProgram(const Program &program,
                                                countPresent(plan.features))));
   for (const auto &input : program.inputs)
     line("input",
-         fmt::format("{}: {} [{}]{}", input.name, spelling(input.type),
+         fmt::format("{}: {} [{}]{}", input.name, spell(input.type),
                      fmt::join(input.shape, ", "), describeParts(input)));
   line("parameters", describeParameters(program));
   describePlaces(program, line);

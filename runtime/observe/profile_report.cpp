@@ -190,10 +190,10 @@ void Reporter::writeLine(const ProfileLine &line) {
 void Reporter::writeTasks() {
   std::string separator = "by task: ";
   for (const runtime::ProfiledTasks &tasks : profile.tasks()) {
-    append("{}{} {:.2f}%", separator, tasks.kind, share(tasks.time));
+    append("{}{} {:.2f}%", separator, spell(tasks.kind), share(tasks.time));
     separator = ", ";
     record({{"event", "profile_tasks"},
-            {"kind", tasks.kind},
+            {"kind", spell(tasks.kind)},
             {"ms_per_step", perStep(tasks.time)},
             {"runs_per_step", static_cast<double>(tasks.runs) /
                                   static_cast<double>(profile.steps())}});

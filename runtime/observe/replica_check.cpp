@@ -49,7 +49,7 @@ std::string describeGroups(
 /// parameter receives it at the start of the next step.
 bool isUpToDate(const runtime::Program &program, int64_t parameter,
                 int64_t place) {
-  return !program.plan.lendsTied || !program.learns(parameter) ||
+  return program.plan.tied == schema::Tied::sum || !program.learns(parameter) ||
          program.parameters[parameter].places.front() == place;
 }
 
@@ -72,7 +72,7 @@ void ReplicaCheck::hashOwn() {
     for (const runtime::PlaceParameter &held : memory->place.parameters)
       if (isUpToDate(rank_.program, held.parameter, memory->place.place))
         hashes[held.parameter] =
-            hashBytes(memory->at(held.offset),
+            hashBytes(memory->at(held.address),
                       rank_.program.parameters[held.parameter].bytes());
     hashes += parameters_;
   }

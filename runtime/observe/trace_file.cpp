@@ -3,6 +3,7 @@
 #include "observe/trace_file.h"
 
 #include "base/error.h"
+#include "executor/collective_words.h"
 #include "executor/messages.h"
 #include "files/whole_file.h"
 
@@ -20,8 +21,11 @@ namespace {
 
 using nlohmann::json;
 using runtime::Action;
+using runtime::ActionKind;
 using runtime::Clock;
+using runtime::Operation;
 using runtime::Program;
+using runtime::TaskKind;
 using runtime::TracedAction;
 using runtime::TracedStep;
 
@@ -168,12 +172,11 @@ bool RankEvents::isAlone(const Action &sum) const {
 }
 
 std::string RankEvents::describeOperation(const Action &start) const {
-  return start.op == Action::allReduce ? describeGroup(start)
-                                       : describeTransfer(start);
+  return isTransfer(start.op) ? describeTransfer(start) : describeGroup(start);
 }
 
 json RankEvents::argsOf(const Action &start) const {
-  if (start.op == Action::allReduce)
+  if (!isTransfer(start.op))
     return {{"bytes", start.elements * byteSize(start.type)}};
   return transferArgs(start);
 }
@@ -191,14 +194,16 @@ void RankEvents::addOperation(const TracedAction &traced,
                               const TracedStep &step) {
   const Action &action = *traced.action;
   std::string name = describeOperation(action);
-  if (action.op == Action::allReduce) {
+  if (!isTransfer(action.op)) {
     if (isAlone(action))
       return;
+    const char *word = runtime::describeCollective(action.op);
     int64_t number = 3 * kLanes + action.channel;
     Lane &lane = laneOf(number, "sum " + name);
-    return add(name, "sum", number, serve(lane, traced), argsOf(action));
+    return add(action.op == Operation::allReduce ? name : word + (" " + name),
+               word, number, serve(lane, traced), argsOf(action));
   }
-  bool sends = action.op == Action::send;
+  bool sends = action.op == Operation::send;
   int64_t number = (sends ? 1 : 2) * kLanes + action.peer;
   Lane &lane =
       laneOf(number, fmt::format("{} {}", sends ? "send to" : "receive from",
@@ -217,25 +222,42 @@ void RankEvents::addOperation(const TracedAction &traced,
 // Actions of the thread
 //===----------------------------------------------------------------------===//
 
+/// Returns null for tasks of a place.
+static const char *letterOf(TaskKind kind) {
+  switch (kind) {
+  case TaskKind::forward:
+    return "F";
+  case TaskKind::backward:
+    return "B";
+  case TaskKind::backwardInput:
+    return "I";
+  case TaskKind::backwardWeight:
+    return "W";
+  case TaskKind::loss:
+    return "L";
+  case TaskKind::prologue:
+  case TaskKind::collect:
+  case TaskKind::norm:
+  case TaskKind::update:
+    return nullptr;
+  }
+  return nullptr;
+}
+
 void RankEvents::addRun(const TracedAction &traced) {
   const Action &action = *traced.action;
   const runtime::Task &task = program_.tasks[action.task];
-  const char *letter = task.kind == "forward"           ? "F"
-                       : task.kind == "backward"        ? "B"
-                       : task.kind == "backward_input"  ? "I"
-                       : task.kind == "backward_weight" ? "W"
-                       : task.kind == "loss"            ? "L"
-                                                        : nullptr;
+  const char *letter = letterOf(task.kind);
   std::string name = task.name;
   json args = json::object();
   if (letter) {
     name = fmt::format("{} s{} mb{}", letter, task.stage, action.microbatch);
     args = {{"stage", task.stage}, {"microbatch", action.microbatch}};
-  } else if (task.kind == "prologue") {
+  } else if (task.kind == TaskKind::prologue) {
     name = fmt::format("prologue mb{}", action.microbatch);
     args = {{"microbatch", action.microbatch}};
   }
-  add(name, task.kind.c_str(), kCompute, intervalOf(traced), args);
+  add(name, spell(task.kind), kCompute, intervalOf(traced), args);
 }
 
 void RankEvents::addWait(const TracedAction &traced) {
@@ -264,19 +286,19 @@ void RankEvents::addStep(const TracedStep &step) {
       {{"step", step.number}});
   for (const TracedAction &traced : step.actions)
     switch (traced.action->kind) {
-    case Action::run:
+    case ActionKind::run:
       addRun(traced);
       break;
-    case Action::wait:
+    case ActionKind::wait:
       addWait(traced);
       break;
-    case Action::start:
+    case ActionKind::start:
       addOperation(traced, step);
       break;
-    case Action::copy:
+    case ActionKind::copy:
       addCopy(traced);
       break;
-    case Action::sum:
+    case ActionKind::sum:
       addLocalSum(traced);
       break;
     default:

@@ -121,6 +121,6 @@ pp.task backward stage 1 @again(%y: tensor<64x64xf32> {pp.role = #pp.role<saved,
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 16384, 16384, 16384>} {
-  pp.run @within microbatch 0 {g = 2 : i64, x = 0 : i64, y = 1 : i64}
-  pp.run @again microbatch 0 {y = 1 : i64}
+  pp.run @within microbatch 0 (slot 0, slot 1, slot 2)
+  pp.run @again microbatch 0 (slot 1)
 }

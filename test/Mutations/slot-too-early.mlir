@@ -5,14 +5,14 @@
 // v of microbatch 1 is written over that of microbatch 0, which the backward still reads. A value that no other of its kind
 // overlaps stays.
 // CHECK: pp.schedule 0
-// CHECK-NEXT: pp.run @s0_F microbatch 0 {s0.h = 0 : i64, s0.v = 1 : i64}
+// CHECK-NEXT: pp.run @s0_F microbatch 0 (<param, "w">, <param, "c">, slot 0, slot 1)
 // CHECK-NEXT: pp.send 0 @x0 microbatch 0 slot 0
 // CHECK-NEXT: pp.wait 0
-// CHECK-NEXT: pp.run @s0_F microbatch 1 {s0.h = 0 : i64, s0.v = 1 : i64}
+// CHECK-NEXT: pp.run @s0_F microbatch 1 (<param, "w">, <param, "c">, slot 0, slot 1)
 // CHECK-NEXT: pp.send 1 @x0 microbatch 1 slot 0
 // CHECK-NEXT: pp.wait 1
-// CHECK-NEXT: pp.run @s0_B microbatch 0 {s0.v = 1 : i64}
-// CHECK-NEXT: pp.run @s0_B microbatch 1 {s0.v = 1 : i64}
+// CHECK-NEXT: pp.run @s0_B microbatch 0 (slot 1)
+// CHECK-NEXT: pp.run @s0_B microbatch 1 (slot 1)
 pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 2 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
 pp.transfer @x0 "s0.h" from 0 to 1 stage 0 to 1 : tensor<40xf32>
 pp.task forward stage 0 @s0_F(%x: tensor<40xf32> {pp.role = #pp.role<param, "w">}, %y: tensor<f32> {pp.role = #pp.role<param, "c">})
@@ -23,12 +23,12 @@ pp.task backward stage 0 @s0_B(%v: tensor<f32> {pp.role = #pp.role<saved, "s0.v"
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 192, 64, 64>} {
-  pp.run @s0_F microbatch 0 {s0.h = 0 : i64, s0.v = 1 : i64}
+  pp.run @s0_F microbatch 0 (<param, "w">, <param, "c">, slot 0, slot 1)
   pp.send 0 @x0 microbatch 0 slot 0
   pp.wait 0
-  pp.run @s0_F microbatch 1 {s0.h = 0 : i64, s0.v = 2 : i64}
+  pp.run @s0_F microbatch 1 (<param, "w">, <param, "c">, slot 0, slot 2)
   pp.send 1 @x0 microbatch 1 slot 0
   pp.wait 1
-  pp.run @s0_B microbatch 0 {s0.v = 1 : i64}
-  pp.run @s0_B microbatch 1 {s0.v = 2 : i64}
+  pp.run @s0_B microbatch 0 (slot 1)
+  pp.run @s0_B microbatch 1 (slot 2)
 }

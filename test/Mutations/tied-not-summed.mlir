@@ -43,12 +43,12 @@ pp.schedule 0 attributes {slots = array<i64>} {
   pp.start 1 "all_reduce" over ["dp", "pp"] among [0, 1, 2] channel 2 @tied
   pp.wait 0
   pp.wait 1
-  pp.run @p0_N microbatch 0 {}
+  pp.run @p0_N microbatch 0 (<norm>)
   pp.start 2 "all_reduce" over ["pp"] channel 3 #pp.role<norm, "norm">
   pp.wait 2
   pp.norm
-  pp.run @p0_U_only microbatch 0 {}
-  pp.run @p0_U_tied microbatch 0 {}
+  pp.run @p0_U_only microbatch 0 ()
+  pp.run @p0_U_tied microbatch 0 ()
 }
 pp.schedule 1 attributes {slots = array<i64>} {
   pp.zero
@@ -57,7 +57,7 @@ pp.schedule 1 attributes {slots = array<i64>} {
   pp.start 1 "all_reduce" over ["pp"] channel 3 #pp.role<norm, "norm">
   pp.wait 1
   pp.norm
-  pp.run @p1_U_tied microbatch 0 {}
+  pp.run @p1_U_tied microbatch 0 ()
 }
 pp.schedule 2 attributes {slots = array<i64>} {
   pp.zero
@@ -66,5 +66,5 @@ pp.schedule 2 attributes {slots = array<i64>} {
   pp.start 1 "all_reduce" over ["pp"] channel 3 #pp.role<norm, "norm">
   pp.wait 1
   pp.norm
-  pp.run @p2_U_tied microbatch 0 {}
+  pp.run @p2_U_tied microbatch 0 ()
 }

@@ -1,4 +1,6 @@
-// RUN: ppopt opt %s --pp-plan-arena --pp-emit-tasks | sed 's/\\22/"/g' | grep ppopt_program_json | sed 's/}[]},]*/&\n/g' | FileCheck %s
+// RUN: ppopt opt %s --pp-plan-arena --pp-emit-tasks | %python %S/Inputs/sorted_program.py | FileCheck %s
+// RUN: sed 's/@s0_F microbatch 0 (.*/@s0_F microbatch 0/' %s | not ppopt opt --pp-plan-arena --pp-emit-tasks 2>&1 | FileCheck %s --check-prefix=UNBOUND
+// UNBOUND: error: 'pp.run' op binds no operands; run --pp-bind-operands before
 
 // Each place has its own part of the document: its memory, its actions, and what its rank with dp coordinate 0 will send: a place's
 // position in the group of a sum decides of which chunks (101 elements over 4 ranks: 26, 25, 25, 25). Every place knows the
@@ -10,9 +12,11 @@
 // CHECK: "name":"w","places":[0,2]
 // CHECK: "places":[{"actions":[{"bytes":128,"do":"zero","offset":128},
 // CHECK-NEXT: {"bytes":448,"do":"zero","offset":704},
-// CHECK-NEXT: {"args":[1600,1792],"dead":{{\[\[}}1920,64]],"do":"run","microbatch":0,"task":1,"temps":1920},
+// CHECK-NEXT: {"args":[1600,1792],"dead":{{\[}}{"bytes":64,"offset":1920}],
+// CHECK-NEXT: "do":"run","microbatch":0,"task":1,"temps":1920},
 // CHECK-NEXT: {"bytes":128,"channel":0,"do":"start","id":0,"microbatch":0,"offset":1792,"op":"send","peer":1,"transfer":0},
-// CHECK-NEXT: {"dead":{{\[\[}}1792,128]],"do":"wait","id":0},
+// CHECK-NEXT: {"dead":{{\[}}{"bytes":128,"offset":1792}],
+// CHECK-NEXT: "do":"wait","id":0},
 // CHECK-NEXT: {"among":[0,2],"axes":["dp","pp"],"channel":1,"do":"start","elements":101,"id":1,"offset":704,"op":"all_reduce","scratch":{"bytes":104,"offset":1728},
 // CHECK: "counts":[{"offset":128}],
 // CHECK-NEXT: "inputs":[{"bytes":128,"input":0,"offset":1600}],
@@ -20,18 +24,19 @@
 // CHECK: "place":0,"predicted":{"bytes_sent":732,
 // CHECK: {"bytes":128,"channel":0,"do":"start","id":0,"microbatch":0,"offset":320,"op":"recv","peer":0,"transfer":0},
 // CHECK-NEXT: {"do":"wait","id":0},
-// CHECK-NEXT: {"args":[320,192],"dead":{{\[\[}}320,128]],"do":"run"
+// CHECK-NEXT: {"args":[320,192],"dead":{{\[}}{"bytes":128,"offset":320}],
+// CHECK-NEXT: "do":"run"
 // CHECK: "arena":{"bytes":448
 // CHECK: "counts":[{"offset":128}],
 // CHECK-NEXT: "inputs":[]
-// CHECK: "parameters":[{"gradient":-1,"offset":256,"parameter":0,"states":[]}],
+// CHECK: "parameters":[{"gradient":null,"offset":256,"parameter":0,"states":[]}],
 // CHECK-NEXT: "place":1,"predicted":{"bytes_sent":0,
 // CHECK: "inputs":[{"bytes":128,"input":1,
 // CHECK: "place":2,"predicted":{"bytes_sent":608,
 // CHECK: "stages":[{"place":0},
 // CHECK-NEXT: {"place":1},
 // CHECK-NEXT: {"place":2}],
-// CHECK: "transfers":[{"bytes":128,"from":0,"from_stage":0,"gradient_of":null,"name":"x0","requires_grad":false,"step":false,"to":1,"to_stage":1,"type":"f32","value":"s0.h"}]
+// CHECK: "transfers":[{"bytes":128,"from":0,"from_stage":0,"gradient_of":null,"name":"x0","requires_grad":false,"to":1,"to_stage":1,"type":"f32","value":"s0.h"}]
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
 pp.input_decl "x" {type = tensor<8x8xf32>, shift = 0 : i64}
 pp.input_decl "y" {type = tensor<8x8xf32>, shift = 0 : i64}
@@ -53,7 +58,7 @@ pp.task forward stage 2 on 2 @s2_F(%y: memref<4x8xf32> {pp.role = #pp.role<input
 }
 pp.schedule 0 attributes {slots = array<i64: 64, 128>} {
   pp.zero
-  pp.run @s0_F microbatch 0 {s0.h = 1 : i64}
+  pp.run @s0_F microbatch 0 (<input, "x">, slot 1)
   pp.send 0 @x0 microbatch 0 slot 1
   pp.wait 0
   pp.start 1 "all_reduce" over ["dp", "pp"] among [0, 2] channel 1 @b0
@@ -63,7 +68,7 @@ pp.schedule 1 attributes {slots = array<i64: 128>} {
   pp.zero
   pp.recv 0 @x0 microbatch 0 slot 0
   pp.wait 0
-  pp.run @s1_F microbatch 0 {x0 = 0 : i64}
+  pp.run @s1_F microbatch 0 (slot 0, <loss>)
 }
 pp.schedule 2 attributes {slots = array<i64>} {
   pp.zero

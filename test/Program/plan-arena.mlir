@@ -2,18 +2,18 @@
 
 // One range after the other, aligned to 64 bytes; a rank has its share of the inputs; training and evaluation share the slots;
 // the largest task's temporaries, the largest workspace at their end; a receive buffer of half a bucket for two ranks.
-// CHECK: pp.region "step_state" "step_state" at 0 bytes 128
-// CHECK-NEXT: pp.region "step_state" "loss" at 128 bytes 64
-// CHECK-NEXT: pp.region "parameters" "params:b0" at 192 bytes 512
-// CHECK-NEXT: pp.region "parameters" "param:frozen" at 704 bytes 64
-// CHECK-NEXT: pp.region "gradients" "grads:b0" at 768 bytes 512
-// CHECK-NEXT: pp.region "optimizer" "momentum:b0" at 1280 bytes 512
-// CHECK-NEXT: pp.region "inputs" "input:x" at 1792 bytes 128
-// CHECK-NEXT: pp.region "activations" "slots" at 1920 bytes 320
-// CHECK-NEXT: pp.region "activations" "temps" at 2240 bytes 896
-// CHECK-NEXT: pp.region "workspace" "workspace" at 3136 bytes 128
-// CHECK-NEXT: pp.region "communication" "scratch:b0" at 3264 bytes 256
-// CHECK-NEXT: pp.region "communication" "scratch:loss" at 3520 bytes 64
+// CHECK: pp.region <step_state> at 0 bytes 128
+// CHECK-NEXT: pp.region <loss> at 128 bytes 64
+// CHECK-NEXT: pp.region <params, "b0"> at 192 bytes 512
+// CHECK-NEXT: pp.region <param, "frozen"> at 704 bytes 64
+// CHECK-NEXT: pp.region <grads, "b0"> at 768 bytes 512
+// CHECK-NEXT: pp.region <state, "b0", "momentum"> at 1280 bytes 512
+// CHECK-NEXT: pp.region <input, "x"> at 1792 bytes 128
+// CHECK-NEXT: pp.region <slots> at 1920 bytes 320
+// CHECK-NEXT: pp.region <temps> at 2240 bytes 896
+// CHECK-NEXT: pp.region <workspace> at 3136 bytes 128
+// CHECK-NEXT: pp.region <scratch of <grads, "b0">> at 3264 bytes 256
+// CHECK-NEXT: pp.region <scratch of <loss>> at 3520 bytes 64
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
 pp.input_decl "x" {type = tensor<8x8xf32>, shift = 0 : i64}
 pp.param_decl "w" {type = tensor<100xf32>, init = #pp.init<zeros>, learns}
@@ -36,29 +36,29 @@ pp.schedule 0 attributes {evaluation, slots = array<i64: 128>} {
 
 // Each place has an arena of its own with what its tasks need and its buckets hold; every place has every scalar. A receive
 // buffer is a part of the bucket for each rank of the group.
-// CHECK: pp.region "step_state" "step_state" at 0 bytes 128
-// CHECK-NEXT: pp.region "step_state" "loss" at 128 bytes 64
-// CHECK-NEXT: pp.region "step_state" "norm" at 192 bytes 64
-// CHECK-NEXT: pp.region "parameters" "params:b0" at 256 bytes 512
-// CHECK-NEXT: pp.region "gradients" "grads:b0" at 768 bytes 512
-// CHECK-NEXT: pp.region "optimizer" "momentum:b0" at 1280 bytes 512
-// CHECK-NEXT: pp.region "inputs" "input:x" at 1792 bytes 128
-// CHECK-NEXT: pp.region "activations" "slots" at 1920 bytes 64
-// CHECK-NEXT: pp.region "activations" "temps" at 1984 bytes 1024
-// CHECK-NEXT: pp.region "workspace" "workspace" at 3008 bytes 0
-// CHECK-NEXT: pp.region "communication" "scratch:b0" at 3008 bytes 128
-// CHECK-NEXT: pp.region "step_state" "step_state" at 0 bytes 128 {place = 1 : i64}
-// CHECK-NEXT: pp.region "step_state" "loss" at 128 bytes 64 {place = 1 : i64}
-// CHECK-NEXT: pp.region "step_state" "norm" at 192 bytes 64 {place = 1 : i64}
-// CHECK-NEXT: pp.region "parameters" "params:b0" at 256 bytes 512 {place = 1 : i64}
-// CHECK-NEXT: pp.region "parameters" "param:frozen" at 768 bytes 64 {place = 1 : i64}
-// CHECK-NEXT: pp.region "gradients" "grads:b0" at 832 bytes 512 {place = 1 : i64}
-// CHECK-NEXT: pp.region "optimizer" "momentum:b0" at 1344 bytes 512 {place = 1 : i64}
-// CHECK-NEXT: pp.region "inputs" "input:y" at 1856 bytes 128 {place = 1 : i64}
-// CHECK-NEXT: pp.region "activations" "slots" at 1984 bytes 192 {place = 1 : i64}
-// CHECK-NEXT: pp.region "activations" "temps" at 2176 bytes 0 {place = 1 : i64}
-// CHECK-NEXT: pp.region "workspace" "workspace" at 2176 bytes 0 {place = 1 : i64}
-// CHECK-NEXT: pp.region "communication" "scratch:b0" at 2176 bytes 128 {place = 1 : i64}
+// CHECK: pp.region <step_state> at 0 bytes 128
+// CHECK-NEXT: pp.region <loss> at 128 bytes 64
+// CHECK-NEXT: pp.region <norm> at 192 bytes 64
+// CHECK-NEXT: pp.region <params, "b0"> at 256 bytes 512
+// CHECK-NEXT: pp.region <grads, "b0"> at 768 bytes 512
+// CHECK-NEXT: pp.region <state, "b0", "momentum"> at 1280 bytes 512
+// CHECK-NEXT: pp.region <input, "x"> at 1792 bytes 128
+// CHECK-NEXT: pp.region <slots> at 1920 bytes 64
+// CHECK-NEXT: pp.region <temps> at 1984 bytes 1024
+// CHECK-NEXT: pp.region <workspace> at 3008 bytes 0
+// CHECK-NEXT: pp.region <scratch of <grads, "b0">> at 3008 bytes 128
+// CHECK-NEXT: pp.region <step_state> at 0 bytes 128 {place = 1 : i64}
+// CHECK-NEXT: pp.region <loss> at 128 bytes 64 {place = 1 : i64}
+// CHECK-NEXT: pp.region <norm> at 192 bytes 64 {place = 1 : i64}
+// CHECK-NEXT: pp.region <params, "b0"> at 256 bytes 512 {place = 1 : i64}
+// CHECK-NEXT: pp.region <param, "frozen"> at 768 bytes 64 {place = 1 : i64}
+// CHECK-NEXT: pp.region <grads, "b0"> at 832 bytes 512 {place = 1 : i64}
+// CHECK-NEXT: pp.region <state, "b0", "momentum"> at 1344 bytes 512 {place = 1 : i64}
+// CHECK-NEXT: pp.region <input, "y"> at 1856 bytes 128 {place = 1 : i64}
+// CHECK-NEXT: pp.region <slots> at 1984 bytes 192 {place = 1 : i64}
+// CHECK-NEXT: pp.region <temps> at 2176 bytes 0 {place = 1 : i64}
+// CHECK-NEXT: pp.region <workspace> at 2176 bytes 0 {place = 1 : i64}
+// CHECK-NEXT: pp.region <scratch of <grads, "b0">> at 2176 bytes 128 {place = 1 : i64}
 // CHECK-NEXT: }
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
 pp.input_decl "x" {type = tensor<8x8xf32>, shift = 0 : i64}
@@ -83,12 +83,12 @@ pp.schedule 1 attributes {slots = array<i64: 64, 128>} {
 
 // The receive buffers of the buckets lie where activations were, if no task runs from the start to the wait: of @b0 in the
 // temporaries, since a slot is still being sent; @b1's begins while a task is to run; @b2 is too large for what is left.
-// CHECK: pp.region "activations" "slots" at {{[0-9]+}} bytes 256
-// CHECK-NEXT: pp.region "activations" "temps" at [[TEMPS:[0-9]+]] bytes 1024
-// CHECK-NEXT: pp.region "workspace" "workspace"
-// CHECK-NEXT: pp.region "communication" "scratch:b1" at {{[0-9]+}} bytes 64{{$}}
-// CHECK-NEXT: pp.region "communication" "scratch:b0" at [[TEMPS]] bytes 256 {pp.overlaid}
-// CHECK-NEXT: pp.region "communication" "scratch:b2" at {{[0-9]+}} bytes 2048{{$}}
+// CHECK: pp.region <slots> at {{[0-9]+}} bytes 256
+// CHECK-NEXT: pp.region <temps> at [[TEMPS:[0-9]+]] bytes 1024
+// CHECK-NEXT: pp.region <workspace>
+// CHECK-NEXT: pp.region <scratch of <grads, "b1">> at {{[0-9]+}} bytes 64{{$}}
+// CHECK-NEXT: pp.region <scratch of <grads, "b0">> at [[TEMPS]] bytes 256 {pp.overlaid}
+// CHECK-NEXT: pp.region <scratch of <grads, "b2">> at {{[0-9]+}} bytes 2048{{$}}
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
 pp.param_decl "a" {type = tensor<100xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0>}
 pp.param_decl "b" {type = tensor<32xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0>}
@@ -102,7 +102,7 @@ pp.task forward stage 0 @s0_F(%v: memref<64xf32> {pp.role = #pp.role<saved, "s0.
 }
 pp.schedule 0 attributes {slots = array<i64: 256>} {
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b1
-  pp.run @s0_F microbatch 0 {s0.v0 = 0 : i64}
+  pp.run @s0_F microbatch 0 (slot 0)
   pp.send 1 @x0 microbatch 0 slot 0
   pp.start 2 "all_reduce" over ["dp"] channel 2 @b0
   pp.start 3 "all_reduce" over ["dp"] channel 3 @b2

@@ -1,8 +1,8 @@
 // RUN: ppopt opt %s --pp-verify-kernels --split-input-file --verify-diagnostics
 
-pp.region "step_state" "step_state" at 0 bytes 128
-pp.region "step_state" "loss" at 128 bytes 64
-pp.region "step_state" "step_state" at 0 bytes 128 {place = 1 : i64}
+pp.region <step_state> at 0 bytes 128
+pp.region <loss> at 128 bytes 64
+pp.region <step_state> at 0 bytes 128 {place = 1 : i64}
 pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}) attributes {temp_bytes = 64 : i64} {
   %0 = pp.temp 0 : memref<16xf32>
   pp.return
@@ -10,14 +10,14 @@ pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}
 
 // -----
 
-pp.region "step_state" "step_state" at 0 bytes 128
+pp.region <step_state> at 0 bytes 128
 // expected-error @+1 {{begins at 192, but the one before ends at 128}}
-pp.region "step_state" "loss" at 192 bytes 64
+pp.region <loss> at 192 bytes 64
 
 // -----
 
 // expected-error @+1 {{is of 100 bytes, not a multiple of 64}}
-pp.region "step_state" "step_state" at 0 bytes 100
+pp.region <step_state> at 0 bytes 100
 
 // -----
 
@@ -38,11 +38,11 @@ pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}
 // -----
 
 // A range that lies in the memory of others counts for no other; it must be theirs.
-pp.region "activations" "slots" at 0 bytes 128
-pp.region "communication" "scratch:b0" at 64 bytes 64 {pp.overlaid}
-pp.region "communication" "scratch:loss" at 128 bytes 64
+pp.region <slots> at 0 bytes 128
+pp.region <scratch of <grads, "b0">> at 64 bytes 64 {pp.overlaid}
+pp.region <scratch of <loss>> at 128 bytes 64
 // expected-error @+1 {{is overlaid and ends at 256, but the regions before it end at 192}}
-pp.region "communication" "scratch:b1" at 128 bytes 128 {pp.overlaid}
+pp.region <scratch of <grads, "b1">> at 128 bytes 128 {pp.overlaid}
 
 // -----
 

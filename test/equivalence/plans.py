@@ -99,4 +99,6 @@ MUTATED = [("local-clip-norm", "losses", Plan(2, 2), "sgd clipped"),
            ("scale-twice", "skip", Plan(2, 2), "sgd"),
            ("mean-of-means", "lm", Plan(2, 1), "sgd"),
            ("gradient-not-summed", "skip", Plan(2, 1), "sgd"),
+           ("other-parameter", "skip", Plan(2, 1), "sgd"),
+           ("other-bucket", "losses", Plan(2, 1), "sgd"),
            ("drop-block", "lm", Plan(1, 1, THREADS, 12000), "sgd")]

@@ -13,7 +13,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   using namespace ppopt;
   static const runtime::Program program =
-      runtime::Program::parse(next_token::program(2, 1, "momentum").dump());
+      runtime::readProgram(next_token::program(2, 1, "momentum").dump());
   std::vector<std::string> words = {"./train"};
   std::istringstream lines({reinterpret_cast<const char *>(data), size});
   for (std::string word; std::getline(lines, word);)

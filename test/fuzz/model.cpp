@@ -24,6 +24,7 @@
 #include "ppopt/Driver/PlanReport.h"
 #include "ppopt/Program/Program.h"
 #include "ppopt/Report/Trace.h"
+#include "schema/write.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringExtras.h"
@@ -31,7 +32,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -96,12 +96,10 @@ static void checkReport(Compilation &compilation,
     schedule::writePage(makePage(plan, report));
     schedule::writeTrace(report.timeline, report.graph, {1, report.edgeNames});
   }
-  FailureOr<json::Object> program =
+  FailureOr<ppopt::schema::Program> program =
       mlir::pp::buildProgram(compilation.getModule(), plan);
   require(succeeded(program), "the program's document can't be made");
-  std::string text;
-  raw_string_ostream(text) << json::Value(std::move(*program));
-  std::string wrong = checkProgram(text);
+  std::string wrong = checkProgram(ppopt::schema::writeProgram(*program));
   require(wrong.empty(), wrong);
 }
 

@@ -18,7 +18,7 @@ using namespace ppopt;
 
 /// Parameters of a GPT, twelve layers of some.
 static runtime::Program makeProgram() {
-  auto program = runtime::Program::parse(next_token::program(1, 1).dump());
+  auto program = runtime::readProgram(next_token::program(1, 1).dump());
   runtime::Parameter model = program.parameters[0];
   program.parameters.clear();
   auto add = [&](const std::string &name, std::vector<int64_t> shape) {

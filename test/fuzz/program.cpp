@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   using namespace ppopt;
   try {
     runtime::Program program =
-        runtime::Program::parse({reinterpret_cast<const char *>(data), size});
+        runtime::readProgram({reinterpret_cast<const char *>(data), size});
     train::describeProgram(program, {"./train"});
     program.unusedChannel();
     program.largestArena();

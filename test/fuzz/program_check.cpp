@@ -7,7 +7,7 @@
 
 std::string checkProgram(std::string_view json) {
   try {
-    ppopt::runtime::Program::parse(json);
+    ppopt::runtime::readProgram(json);
   } catch (const ppopt::runtime::Error &error) {
     return error.what();
   }

@@ -47,7 +47,7 @@ template <typename Read> static void expectError(const Read &read) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const runtime::Program program =
-      runtime::Program::parse(next_token::program(1, 1).dump());
+      runtime::readProgram(next_token::program(1, 1).dump());
   InputFile file(data, size);
   expectError([&] { readAll(file.path()); });
   expectError([&] { loadParameters(program, file.path()); });

@@ -40,18 +40,18 @@ std::vector<int64_t> readTokens(const std::string &path, size_t count) {
 void writeToken(ppopt_rank &rank, const Generation &model, int64_t token,
                 int64_t position) {
   auto narrow = static_cast<int32_t>(token);
-  if (model.tokenType == ElementType::i64)
-    std::memcpy(rank.at(model.tokenOffset), &token, sizeof token);
+  if (model.token.type == ElementType::i64)
+    std::memcpy(rank.at(model.token.address), &token, sizeof token);
   else
-    std::memcpy(rank.at(model.tokenOffset), &narrow, sizeof narrow);
-  std::memcpy(rank.at(model.positionOffset), &position, sizeof position);
+    std::memcpy(rank.at(model.token.address), &narrow, sizeof narrow);
+  std::memcpy(rank.at(model.position.address), &position, sizeof position);
 }
 
 void writeLogits(std::ofstream &out, const ppopt_rank &rank,
                  const Generation &model) {
-  const char *logits = rank.at(model.logitsOffset);
+  const char *logits = rank.at(model.logits.address);
   for (int64_t i = 0; i < model.vocabulary; ++i) {
-    double score = model.logitsType == ElementType::f64
+    double score = model.logits.type == ElementType::f64
                        ? reinterpret_cast<const double *>(logits)[i]
                        : reinterpret_cast<const float *>(logits)[i];
     out.write(reinterpret_cast<const char *>(&score), sizeof score);
@@ -59,7 +59,7 @@ void writeLogits(std::ofstream &out, const ppopt_rank &rank,
 }
 
 void score(const std::vector<std::string> &arguments) {
-  auto document = ppopt::runtime::GenerationDocument::parse(
+  auto document = ppopt::runtime::readGeneration(
       {ppopt_generation_json, ppopt_generation_json_size});
   if (!document.program)
     throw std::runtime_error("refused: " + document.refused);

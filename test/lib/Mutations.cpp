@@ -18,11 +18,19 @@ ArrayRef<Mutation> pp::getMutations() {
       {"gradient-not-summed", Phase::Scheduled, createGradientNotSummed},
       {"local-clip-norm", Phase::Scheduled, createLocalClipNorm},
       {"slot-too-early", Phase::Scheduled, createSlotTooEarly},
+      {"other-parameter", Phase::Scheduled, createOtherParameter},
+      {"other-bucket", Phase::Scheduled, createOtherBucket},
       {"skip-update", Phase::Scheduled, createSkipUpdate},
       {"drop-block", Phase::Kernels, createDropBlock},
       {"temporary-too-early", Phase::Kernels, createTemporaryTooEarly},
   };
   return mutations;
+}
+
+void pp::rebind(RunOp run, unsigned operand, Attribute binding) {
+  SmallVector<Attribute> bindings(run.getBindings()->getValue());
+  bindings[operand] = binding;
+  run.setBindingsAttr(ArrayAttr::get(run.getContext(), bindings));
 }
 
 LogicalResult pp::requireChange(bool isChanged, ModuleOp module,

@@ -29,6 +29,9 @@ struct Mutation {
 
 ArrayRef<Mutation> getMutations();
 
+/// Binds one operand of a run to something else.
+void rebind(RunOp run, unsigned operand, Attribute binding);
+
 /// Where a mutation found nothing to change, emits "has no `what` to change"
 /// and fails: a bug that is not there would be a check that can't fail.
 LogicalResult requireChange(bool isChanged, ModuleOp module, StringRef what);

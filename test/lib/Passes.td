@@ -104,6 +104,22 @@ def SlotTooEarly : Pass<"mutate-slot-too-early", "::mlir::ModuleOp"> {
   }];
 }
 
+def OtherParameter : Pass<"mutate-other-parameter", "::mlir::ModuleOp"> {
+  let summary = "A task reads another parameter than its own";
+  let description = [{
+    In one task of each place, the largest operand that can be is bound to the address of another parameter of the task that is
+    at least as large. verify-schedule must refuse it, else the comparison of gradients must fail.
+  }];
+}
+
+def OtherBucket : Pass<"mutate-other-bucket", "::mlir::ModuleOp"> {
+  let summary = "A task adds a gradient to another bucket";
+  let description = [{
+    In one task of each place, a gradient is bound to the first bytes of another bucket's gradients. verify-schedule must refuse it, else
+    the comparison of gradients must fail.
+  }];
+}
+
 def SkipUpdate : Pass<"mutate-skip-update", "::mlir::ModuleOp"> {
   let summary = "Place 0 does not update its parameters";
   let description = "verify-schedule must refuse it, else the comparison of parameters must fail.";

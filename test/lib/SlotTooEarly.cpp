@@ -32,42 +32,43 @@ public:
             later.begin < findLastRun(held) &&
             isa<RunOp>(actions[held.begin]) &&
             isa<RunOp>(actions[later.begin])) {
-          move(later, getSlot(actions[held.begin], held.role));
+          move(later, held.slot);
           return true;
         }
     return false;
   }
 
 private:
+  /// Whether the use is of the value of that life.
+  static bool isOf(const SlotUse &use, int64_t microbatch,
+                   const SlotLifetime &life) {
+    return use.role == life.role && use.place == life.place &&
+           microbatch == life.microbatch;
+  }
+
   /// The position of the last run that reads a value; 0 if none does.
   unsigned findLastRun(const SlotLifetime &life) {
     for (unsigned i = life.end; i > life.begin; --i)
-      if (auto run = dyn_cast<RunOp>(actions[i]);
-          run && run.getMicrobatch() == life.microbatch &&
-          getSlot(run, life.role) >= 0)
-        return i;
+      if (auto run = dyn_cast<RunOp>(actions[i]))
+        for (const SlotUse &use : uses.of(run))
+          if (isOf(use, run.getMicrobatch(), life))
+            return i;
     return 0;
   }
 
-  void move(const SlotLifetime &life, int64_t slot) {
-    auto isOf = [&](const SlotUse &use, int64_t microbatch) {
-      return use.role == life.role && use.place == life.place &&
-             microbatch == life.microbatch;
-    };
+  void move(const SlotLifetime &life, int64_t number) {
+    auto slot = SlotAttr::get(schedule.getContext(), number);
     for (Operation *action : actions) {
       if (auto run = dyn_cast<RunOp>(action)) {
-        if (run.getMicrobatch() != life.microbatch ||
-            getSlot(run, life.role) < 0)
-          continue;
-        NamedAttrList slots(run.getSlots());
-        slots.set(life.role.getName(), Builder(run).getI64IntegerAttr(slot));
-        run.setSlotsAttr(slots.getDictionary(run.getContext()));
+        for (const SlotUse &use : uses.of(run))
+          if (isOf(use, run.getMicrobatch(), life))
+            rebind(run, use.operand, slot);
       } else if (auto send = dyn_cast<SendOp>(action)) {
-        if (isOf(uses.of(send), send.getMicrobatch()))
-          send.setSlot(slot);
+        if (isOf(uses.of(send), send.getMicrobatch(), life))
+          send.setBindingAttr(slot);
       } else if (auto copy = dyn_cast<CopyValueOp>(action)) {
-        if (isOf(uses.of(copy)[0], copy.getMicrobatch()))
-          copy.setFromSlot(slot);
+        if (isOf(uses.of(copy)[0], copy.getMicrobatch(), life))
+          copy.setSourceAttr(slot);
       }
     }
   }

@@ -78,7 +78,7 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
     int passed = at.passed + passedPart * microbatch;
     int returned = at.returned + passedPart * microbatch;
     json arguments;
-    json dead = json::array({{at.temporaries, 64}});
+    json dead = json::array({program_document::dead(at.temporaries, 64)});
     switch (task) {
     case targetsCounted:
       arguments = {input, at.count};
@@ -88,13 +88,13 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
       break;
     case backward0:
       arguments = {input, returned, at.count, at.gradient};
-      dead.push_back({returned, passedPart});
+      dead.push_back(program_document::dead(returned, passedPart));
       break;
     case forward1:
     case both1:
       arguments = {passed,  input,       at.count, at.weights,
                    at.loss, at.gradient, returned};
-      dead.push_back({passed, passedPart});
+      dead.push_back(program_document::dead(passed, passedPart));
       break;
     case norm0:
       arguments = {at.gradient, at.normSquared};

@@ -34,18 +34,33 @@ inline json zero(int offset, int bytes) {
   return {{"do", "zero"}, {"offset", offset}, {"bytes", bytes}};
 }
 
-/// A sum of f64, with 64 bytes of scratch.
-inline json allReduce(int id, const json &axes, int channel, int offset,
-                      int elements, int scratch) {
+/// A collective on f64, with 64 bytes of scratch.
+inline json collective(const char *op, int id, const json &axes, int channel,
+                       int offset, int elements, int scratch) {
   return {{"do", "start"},
           {"id", id},
-          {"op", "all_reduce"},
+          {"op", op},
           {"axes", axes},
           {"channel", channel},
           {"offset", offset},
           {"elements", elements},
           {"type", "f64"},
           {"scratch", {{"offset", scratch}, {"bytes", 64}}}};
+}
+
+inline json allReduce(int id, const json &axes, int channel, int offset,
+                      int elements, int scratch) {
+  return collective("all_reduce", id, axes, channel, offset, elements, scratch);
+}
+
+/// Another address on each coordinate of an axis.
+inline json address(int base, const char *axis, int stride) {
+  return {{"base", base}, {"strides", {{{"axis", axis}, {"stride", stride}}}}};
+}
+
+/// A range that nothing reads after an action.
+inline json dead(int offset, int bytes) {
+  return {{"offset", offset}, {"bytes", bytes}};
 }
 
 inline json wait(int id) { return {{"do", "wait"}, {"id", id}}; }
@@ -122,11 +137,12 @@ inline json heldInput(int input, int offset, int bytes) {
   return {{"input", input}, {"offset", offset}, {"bytes", bytes}};
 }
 
+/// `gradient` is -1 for a parameter that has none.
 inline json heldParameter(int parameter, int offset, int gradient,
                           const json &states = json::array()) {
   return {{"parameter", parameter},
           {"offset", offset},
-          {"gradient", gradient},
+          {"gradient", gradient < 0 ? json() : json(gradient)},
           {"states", states}};
 }
 

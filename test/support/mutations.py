@@ -20,6 +20,8 @@ VERIFIER = {"position-off-by-one": None,
             "gradient-not-summed": r"needs @b\d+ of all ranks, which is not summed yet",
             "local-clip-norm": "needs .* of all ranks, which is not summed yet",
             "slot-too-early": "from a slot that does not hold it|which a transfer still uses",
+            "other-parameter": r"binds operand \d+, #pp.role<param, .*>, to .*, but it is at",
+            "other-bucket": r"binds operand \d+, #pp.role<grad, .*>, to .*, but it is at",
             "skip-update": r"never runs @p0_U_b\d+ on microbatch 0",
             "drop-block": None,
             "temporary-too-early": "of the same memory as another operand"}

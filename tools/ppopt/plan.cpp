@@ -10,9 +10,9 @@
 #include "write_file.h"
 
 #include "ppopt/Program/Program.h"
+#include "schema/write.h"
 #include "ppopt/Report/Trace.h"
 
-#include "llvm/Support/JSON.h"
 
 using namespace llvm;
 using namespace ppopt;
@@ -56,10 +56,10 @@ static LogicalResult writeFiles(const Arguments &arguments,
 
 static int printProgram(mlir::ModuleOp module,
                         const mlir::pp::PlanOptions &plan) {
-  FailureOr<json::Object> program = mlir::pp::buildProgram(module, plan);
+  FailureOr<schema::Program> program = mlir::pp::buildProgram(module, plan);
   if (failed(program))
     return 1;
-  outs() << json::Value(std::move(*program)) << "\n";
+  outs() << schema::writeProgram(*program) << "\n";
   return 0;
 }
 

@@ -3,25 +3,12 @@
 #ifndef PPOPT_PROGRAM_ARENALAYOUT_H
 #define PPOPT_PROGRAM_ARENALAYOUT_H
 
-#include "ppopt/Dialect/PP/PP.h"
-
-#include "llvm/ADT/StringMap.h"
+#include "ppopt/Analysis/Buffers.h"
 
 namespace mlir::pp {
 
 /// On a region: it reuses the memory of other regions while they hold nothing.
 inline constexpr llvm::StringLiteral kOverlaidAttr = "pp.overlaid";
-
-/// Returns the name of the region of a scalar that tasks add to: a role loss,
-/// norm or global.
-std::string getScalarRegion(RoleAttr role);
-/// Returns the name of the region of a bucket's parameters, gradients or a
-/// state: a role of a range.
-std::string getRangeRegion(RoleAttr role);
-/// Returns the name of the region of what is summed over ranks or places, as a
-/// pp.start or a pp.sum_places names it, and of a start's receive buffer.
-std::string getSummedRegion(Attribute what);
-std::string getScratchRegion(StartOp start);
 
 /// Offsets (bytes) in the arena of a place's ranks, from the place's pp.regions
 /// in a module of phase kernels.
@@ -29,17 +16,16 @@ class ArenaLayout {
 public:
   ArenaLayout(ModuleOp module, int64_t place);
 
-  /// Returns the offset of the buffer of a role for a run of a task. Every role
-  /// has a region: a missing one is a bug of a pass, reported as an error on
-  /// the run.
-  FailureOr<int64_t> getOffset(RunOp run, RoleAttr role, Type type) const;
-  /// Returns the offset of a slot of one of the place's schedules. Emits an
-  /// error on the action if the slot is missing or on another place.
-  FailureOr<int64_t> getSlotOffset(Operation *action, int64_t slot) const;
-  /// Returns the offset of a region by name; emits an error at `loc` if it is
-  /// missing.
-  FailureOr<int64_t> getRegion(StringRef name, Location loc) const;
-  bool hasRegion(StringRef name) const { return offsets.contains(name); }
+  /// Returns the offset of what an action binds: a slot of its schedule or an
+  /// address. Emits an error on the action if the place does not have it.
+  FailureOr<int64_t> getOffset(Operation *action, Attribute binding) const;
+  /// Returns the offset of the region of a buffer; emits an error at `loc` if
+  /// it is missing.
+  FailureOr<int64_t> getRegion(BufferAttr buffer, Location loc) const;
+  FailureOr<int64_t> getRegion(BufferKind kind, Location loc) const {
+    return getRegion(BufferAttr::get(loc.getContext(), kind), loc);
+  }
+  bool hasRegion(BufferAttr buffer) const { return offsets.contains(buffer); }
   /// Return the offset of a parameter, and of its gradient (-1: none) or state.
   FailureOr<int64_t> getParam(ParamDeclOp param) const;
   int64_t getGradient(ParamDeclOp param) const;
@@ -50,14 +36,14 @@ public:
   int64_t getBytes() const { return bytes; }
 
 private:
-  int64_t getInBucket(StringRef prefix, StringRef param,
-                      bool isGradient = false) const;
+  FailureOr<int64_t> getOffset(AddressAttr address, Location loc) const;
+  FailureOr<int64_t> getSlotOffset(Operation *action, int64_t slot) const;
+  int64_t findOffset(AddressAttr address) const;
 
   int64_t place;
+  BufferIndex buffers;
   SmallVector<RegionOp> regions;
-  llvm::StringMap<int64_t> offsets;
-  /// A parameter's bucket and its offset in it, in elements.
-  llvm::StringMap<std::pair<BucketOp, int64_t>> bucketOf;
+  DenseMap<BufferAttr, int64_t> offsets;
   /// The offset of each slot of a schedule, relative to the first slot.
   DenseMap<Operation *, SmallVector<int64_t, 0>> slotOffsets;
   int64_t bytes = 0;

@@ -14,8 +14,8 @@ def PlanArena : Pass<"pp-plan-arena", "::mlir::ModuleOp"> {
     regions, and what would reduce them.
 
     ```mlir
-    pp.region "parameters" "params:b0" at 320 bytes 4096
-    pp.region "parameters" "params:b1" at 320 bytes 8192 {place = 1 : i64}
+    pp.region <params, "b0"> at 320 bytes 4096
+    pp.region <params, "b1"> at 320 bytes 8192 {place = 1 : i64}
     ```
   }];
 }

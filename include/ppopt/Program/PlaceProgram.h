@@ -1,4 +1,4 @@
-//===- PlaceProgram.h - A place's part of the JSON document ---------------===//
+//===- PlaceProgram.h - A place's part of the program ---------------------===//
 
 #ifndef PPOPT_PROGRAM_PLACEPROGRAM_H
 #define PPOPT_PROGRAM_PLACEPROGRAM_H
@@ -6,9 +6,8 @@
 #include "ppopt/Program/ArenaLayout.h"
 #include "ppopt/Program/Places.h"
 #include "ppopt/Program/ProgramTables.h"
+#include "ppopt/Program/SchemaWords.h"
 #include "ppopt/Transforms/Scheduling/SlotUses.h"
-
-#include "llvm/Support/JSON.h"
 
 namespace mlir::pp {
 
@@ -22,16 +21,13 @@ struct ProgramIndex {
   SlotUses uses;
 };
 
-/// Returns an entry of "places" in the document that docs/program.md describes:
-/// the arena and its layout, the actions and their predicted counts. `layouts`
-/// has one entry per place, by number.
-FailureOr<llvm::json::Object> describePlace(ModuleOp module, PlanOp plan,
-                                            const PlaceContents &contents,
-                                            const ProgramIndex &index,
-                                            ArrayRef<ArenaLayout> layouts);
-
-/// Returns "f32", "memref<4xf32>": the type as MLIR prints it.
-std::string spell(Type type);
+/// Returns the program's entry of a place: the arena and its layout, the
+/// actions and their predicted counts. `layouts` has one entry per place, by
+/// number.
+FailureOr<schema::Place> describePlace(ModuleOp module, PlanOp plan,
+                                       const PlaceContents &contents,
+                                       const ProgramIndex &index,
+                                       ArrayRef<ArenaLayout> layouts);
 
 } // namespace mlir::pp
 

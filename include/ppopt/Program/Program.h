@@ -1,21 +1,20 @@
-//===- Program.h - The JSON document of an executable ---------------------===//
+//===- Program.h - The program of an executable ---------------------------===//
 
 #ifndef PPOPT_PROGRAM_PROGRAM_H
 #define PPOPT_PROGRAM_PROGRAM_H
 
 #include "ppopt/Program/PlanOptions.h"
+#include "ppopt/Program/SchemaWords.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/Pass.h"
-#include "llvm/Support/JSON.h"
 
 namespace mlir::pp {
 
-/// Returns the document that docs/program.md describes, for a module of phase
-/// kernels.
-FailureOr<llvm::json::Object> buildProgram(ModuleOp module,
-                                           const PlanOptions &options);
+/// Returns the program (docs/program.md) of a module of phase kernels.
+FailureOr<schema::Program> buildProgram(ModuleOp module,
+                                        const PlanOptions &options);
 
 /// Returns the program's JSON document (docs/program.md) in a module of phase
 /// native; empty if it has none.

@@ -87,3 +87,97 @@ LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << second.convertToDouble();
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// #pp.role, #pp.buffer
+//===----------------------------------------------------------------------===//
+
+/// Verifies that an attribute of a kind has a part if the kind needs it, and
+/// only then.
+static LogicalResult verifyPart(function_ref<InFlightDiagnostic()> emitError,
+                                StringRef kind, StringRef article,
+                                StringRef part, bool isThere, bool isNeeded) {
+  if (isThere == isNeeded)
+    return success();
+  InFlightDiagnostic diag = emitError() << kind;
+  if (isNeeded)
+    return diag << " needs " << article << " " << part;
+  return diag << " has no " << part;
+}
+
+LogicalResult RoleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               RoleKind kind, StringRef, StringRef state) {
+  return verifyPart(emitError, stringifyRoleKind(kind), "an", "optimizer state",
+                    !state.empty(), kind == RoleKind::StateRange);
+}
+
+/// Returns whether a rank may have several buffers of a kind, told apart by
+/// name.
+static bool isNamed(BufferKind kind) {
+  switch (kind) {
+  case BufferKind::Params:
+  case BufferKind::Param:
+  case BufferKind::Grads:
+  case BufferKind::State:
+  case BufferKind::Input:
+  case BufferKind::Global:
+  case BufferKind::Check:
+  case BufferKind::Cache:
+    return true;
+  case BufferKind::Slots:
+  case BufferKind::Temps:
+  case BufferKind::Workspace:
+  case BufferKind::StepState:
+  case BufferKind::Loss:
+  case BufferKind::Norm:
+  case BufferKind::Logits:
+  case BufferKind::Scratch:
+    return false;
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+LogicalResult BufferAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 BufferKind kind, StringRef name,
+                                 StringRef state, BufferAttr of) {
+  StringRef word = stringifyBufferKind(kind);
+  return success(
+      succeeded(verifyPart(emitError, word, "a", "name", !name.empty(),
+                           isNamed(kind))) &&
+      succeeded(verifyPart(emitError, word, "an", "optimizer state",
+                           !state.empty(), kind == BufferKind::State)) &&
+      succeeded(verifyPart(emitError, word, "a", "buffer that is summed",
+                           static_cast<bool>(of),
+                           kind == BufferKind::Scratch)));
+}
+
+MemoryKind BufferAttr::getMemoryKind() const {
+  switch (getKind()) {
+  case BufferKind::Params:
+  case BufferKind::Param:
+    return MemoryKind::Parameters;
+  case BufferKind::Grads:
+    return MemoryKind::Gradients;
+  case BufferKind::State:
+    return MemoryKind::Optimizer;
+  case BufferKind::Input:
+    return MemoryKind::Inputs;
+  case BufferKind::Slots:
+  case BufferKind::Temps:
+  case BufferKind::Logits:
+    return MemoryKind::Activations;
+  case BufferKind::Workspace:
+    return MemoryKind::Workspace;
+  case BufferKind::StepState:
+  case BufferKind::Loss:
+  case BufferKind::Norm:
+  case BufferKind::Global:
+  case BufferKind::Check:
+    return MemoryKind::StepState;
+  case BufferKind::Cache:
+    return MemoryKind::Caches;
+  case BufferKind::Scratch:
+    return MemoryKind::Communication;
+  }
+  llvm_unreachable("all kinds are listed");
+}

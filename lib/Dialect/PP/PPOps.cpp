@@ -1,6 +1,6 @@
 //===- PPOps.cpp - Generated definitions of the ops -----------------------===//
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "Bindings.h"
 
 using namespace mlir;
 using namespace mlir::pp;

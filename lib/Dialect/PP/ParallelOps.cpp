@@ -235,6 +235,24 @@ std::optional<unsigned> TaskOp::getTiedArgument(unsigned resultNumber) {
   return std::nullopt;
 }
 
+SmallVector<TaskOperand> TaskOp::getBoundOperands() {
+  SmallVector<TaskOperand> operands;
+  for (unsigned i = 0, e = getNumArguments(); i < e; ++i)
+    operands.push_back({getArgRole(i), getArgumentTypes()[i]});
+  for (unsigned i = 0, e = getNumResults(); i < e; ++i)
+    if (!mustBeTied(getResultRole(i).getKind()))
+      operands.push_back(
+          {getResultRole(i), getResultTypes()[i], /*isResult=*/true});
+  return operands;
+}
+
+unsigned TaskOp::getNumBoundOperands() {
+  unsigned number = getNumArguments();
+  for (unsigned i = 0, e = getNumResults(); i < e; ++i)
+    number += !mustBeTied(getResultRole(i).getKind());
+  return number;
+}
+
 LogicalResult TaskOp::verify() {
   if (failed(verifyReturn(*this)))
     return failure();

@@ -133,7 +133,13 @@ int64_t StartOp::getGroupSize(PlanOp plan) {
 }
 
 LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  if (!symbols.lookupNearestSymbolFrom<TaskOp>(*this, getTaskAttr()))
+  auto task = symbols.lookupNearestSymbolFrom<TaskOp>(*this, getTaskAttr());
+  if (!task)
     return emitOpError("runs ") << getTaskAttr() << ", which is not a task";
+  // A task that lacks a role is an error of its own.
+  if (getBindings() && getBindings()->size() != task.getNumBoundOperands())
+    return emitOpError("binds ")
+           << getBindings()->size() << " operands, and " << getTaskAttr()
+           << " has " << task.getNumBoundOperands();
   return success();
 }

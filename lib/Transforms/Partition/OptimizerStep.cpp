@@ -27,15 +27,21 @@ public:
         wide(type.clone(getGradType(bucket))),
         f64(RankedTensorType::get({}, builder.getF64Type())) {}
 
-  Value range(RoleKind kind, const Twine &name) {
+  /// Returns the bucket's range of a role: parameters, gradients or a state.
+  Value range(RoleAttr role) {
     return cast(
-        task.addArgument(RoleAttr::get(builder.getContext(), kind, name.str()),
-                         kind == RoleKind::GradRange ? wide : type, loc),
+        task.addArgument(
+            role, role.getKind() == RoleKind::GradRange ? wide : type, loc),
         wide);
   }
-  void result(RoleKind kind, const Twine &name, Value value) {
-    task.addResult(RoleAttr::get(builder.getContext(), kind, name.str()),
-                   cast(value, type));
+  Value param() { return range(role(RoleKind::ParamRange)); }
+  Value gradient() { return range(role(RoleKind::GradRange)); }
+  Value state(StringRef name) {
+    return range(role(RoleKind::StateRange, name));
+  }
+  void setParam(Value value) { result(role(RoleKind::ParamRange), value); }
+  void setState(StringRef name, Value value) {
+    result(role(RoleKind::StateRange, name), value);
   }
   /// Returns a field of the step state, in f64.
   Value wideField(StringRef name) {
@@ -59,6 +65,13 @@ public:
   Value sqrt(Value a) { return SqrtOp::create(builder, loc, a); }
 
 private:
+  RoleAttr role(RoleKind kind, StringRef state = "") {
+    return RoleAttr::get(builder.getContext(), kind, bucket.getSymName(),
+                         state);
+  }
+  void result(RoleAttr role, Value value) {
+    task.addResult(role, cast(value, type));
+  }
   Value cast(Value value, RankedTensorType to) {
     if (value.getType() == to)
       return value;
@@ -76,34 +89,29 @@ private:
 /// the optimizer's decay is not decoupled.
 Value getGradient(StepBuilder &step, BucketOp bucket, Value param,
                   bool isDecoupled) {
-  Value gradient =
-      step.mul(step.range(RoleKind::GradRange, bucket.getSymName()),
-               step.field("clip_scale"));
+  Value gradient = step.mul(step.gradient(), step.field("clip_scale"));
   if (bucket.getDecayed() && !isDecoupled)
     gradient = step.add(gradient, step.mul(step.field("weight_decay"), param));
   return gradient;
 }
 
 void buildSgd(StepBuilder &step, BucketOp bucket, bool isNesterov) {
-  std::string state = ("momentum:" + bucket.getSymName()).str();
-  Value param = step.range(RoleKind::ParamRange, bucket.getSymName());
-  Value velocity = step.range(RoleKind::StateRange, state);
+  Value param = step.param();
+  Value velocity = step.state("momentum");
   Value gradient = getGradient(step, bucket, param, /*isDecoupled=*/false);
   Value momentum = step.field("momentum");
   velocity = step.add(step.mul(momentum, velocity), gradient);
   Value direction =
       isNesterov ? step.add(gradient, step.mul(momentum, velocity)) : velocity;
   param = step.sub(param, step.mul(step.field("lr"), direction));
-  step.result(RoleKind::ParamRange, bucket.getSymName(), param);
-  step.result(RoleKind::StateRange, state, velocity);
+  step.setParam(param);
+  step.setState("momentum", velocity);
 }
 
 void buildAdam(StepBuilder &step, BucketOp bucket, bool isDecoupled) {
-  std::string first = ("m:" + bucket.getSymName()).str();
-  std::string second = ("v:" + bucket.getSymName()).str();
-  Value param = step.range(RoleKind::ParamRange, bucket.getSymName());
-  Value m = step.range(RoleKind::StateRange, first);
-  Value v = step.range(RoleKind::StateRange, second);
+  Value param = step.param();
+  Value m = step.state("m");
+  Value v = step.state("v");
   Value gradient = getGradient(step, bucket, param, isDecoupled);
   auto decay = [&](StringRef beta, Value average, Value value) {
     Value rest = step.narrow(step.oneMinus(step.wideField(beta)));
@@ -119,9 +127,9 @@ void buildAdam(StepBuilder &step, BucketOp bucket, bool isDecoupled) {
                                 step.mul(lr, step.wideField("weight_decay")))));
   Value rate = step.narrow(step.div(lr, step.wideField("bias_correction1")));
   param = step.sub(param, step.mul(rate, direction));
-  step.result(RoleKind::ParamRange, bucket.getSymName(), param);
-  step.result(RoleKind::StateRange, first, m);
-  step.result(RoleKind::StateRange, second, v);
+  step.setParam(param);
+  step.setState("m", m);
+  step.setState("v", v);
 }
 
 } // namespace

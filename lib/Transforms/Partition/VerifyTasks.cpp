@@ -123,12 +123,9 @@ LogicalResult TaskChecker::index() {
   return success();
 }
 
-/// Checks a range of a bucket that the place holds: "b0", or "m:b0" of a state.
+/// Checks a range of a bucket that the place holds.
 LogicalResult TaskChecker::checkRange(TaskOp task, RoleAttr role, Type type) {
-  StringRef name = role.getName();
-  if (role.getKind() == RoleKind::StateRange)
-    name = name.split(':').second;
-  BucketOp bucket = buckets.lookup(name);
+  BucketOp bucket = buckets.lookup(role.getName());
   if (!bucket || !llvm::is_contained(bucket.getPlaces(), task.getPlace()))
     return task.emitOpError("takes ")
            << role << ", but place " << task.getPlace()

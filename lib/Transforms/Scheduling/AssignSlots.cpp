@@ -1,8 +1,8 @@
 //===- AssignSlots.cpp - Colours lifetimes of values into slots -----------===//
 //
-// Before: runs name tasks, transfers name values. After: each action says in
-// which slots its saved and received values lie. The schedule has the sizes of
-// the slots and, if it is local, their places.
+// Before: runs and transfers bind saved and received values to slots without
+// number. After: to numbered slots. The schedule has the sizes of the slots
+// and, if it is local, their places.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,10 +28,13 @@ public:
 private:
   void colour(ArrayRef<SlotLifetime> lifetimes);
   void setSlots();
-  int64_t slotOf(const SlotUse &use, int64_t microbatch) const {
-    constexpr int64_t kNoSlot = -1;
-    return liesInSlot(use.role) ? colours.lookup({use.role, microbatch})
-                                : kNoSlot;
+  void setSlots(RunOp run);
+  /// Returns the binding of a use, whose value may lie elsewhere.
+  Attribute bind(const SlotUse &use, int64_t microbatch) const {
+    if (!liesInSlot(use))
+      return makeBinding(use);
+    return SlotAttr::get(use.role.getContext(),
+                         colours.lookup({use.role, microbatch}));
   }
 
   ScheduleOp schedule;
@@ -70,24 +73,25 @@ void SlotAssigner::colour(ArrayRef<SlotLifetime> lifetimes) {
   }
 }
 
+void SlotAssigner::setSlots(RunOp run) {
+  SmallVector<Attribute> bindings(run.getBindings()->getValue());
+  for (const SlotUse &use : uses.of(run))
+    bindings[use.operand] = bind(use, run.getMicrobatch());
+  run.setBindingsAttr(ArrayAttr::get(run.getContext(), bindings));
+}
+
 void SlotAssigner::setSlots() {
-  Builder builder(schedule.getContext());
   for (Operation &action : schedule.getBody().front()) {
     if (auto run = dyn_cast<RunOp>(action)) {
-      SmallVector<NamedAttribute> named;
-      for (const SlotUse &use : uses.of(run))
-        named.push_back(builder.getNamedAttr(
-            use.role.getName(),
-            builder.getI64IntegerAttr(slotOf(use, run.getMicrobatch()))));
-      run.setSlotsAttr(builder.getDictionaryAttr(named));
+      setSlots(run);
     } else if (auto send = dyn_cast<SendOp>(action)) {
-      send.setSlot(slotOf(uses.of(send), send.getMicrobatch()));
+      send.setBindingAttr(bind(uses.of(send), send.getMicrobatch()));
     } else if (auto recv = dyn_cast<RecvOp>(action)) {
-      recv.setSlot(slotOf(uses.of(recv), recv.getMicrobatch()));
+      recv.setBindingAttr(bind(uses.of(recv), recv.getMicrobatch()));
     } else if (auto copy = dyn_cast<CopyValueOp>(action)) {
       auto [read, write] = uses.of(copy);
-      copy.setFromSlot(slotOf(read, copy.getMicrobatch()));
-      copy.setToSlot(slotOf(write, copy.getMicrobatch()));
+      copy.setSourceAttr(bind(read, copy.getMicrobatch()));
+      copy.setTargetAttr(bind(write, copy.getMicrobatch()));
     }
   }
 }
@@ -104,7 +108,19 @@ struct AssignSlots : pp::impl::AssignSlotsBase<AssignSlots> {
   void runOnOperation() override {
     SlotUses uses(getOperation());
     for (auto schedule : getOperation().getOps<ScheduleOp>())
+      if (failed(checkBound(schedule)))
+        return signalPassFailure();
+    for (auto schedule : getOperation().getOps<ScheduleOp>())
       SlotAssigner(schedule, uses).run();
+  }
+
+private:
+  static LogicalResult checkBound(ScheduleOp schedule) {
+    for (auto run : schedule.getOps<RunOp>())
+      if (!run.getBindings())
+        return run.emitOpError("binds no operands; run --pp-bind-operands "
+                               "before --pp-assign-slots");
+    return success();
   }
 };
 

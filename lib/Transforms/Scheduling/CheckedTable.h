@@ -20,9 +20,13 @@ using OnMicrobatch = std::pair<Operation *, int64_t>;
 /// A bucket, or another value that is summed over ranks, on a place.
 using OnPlace = std::pair<int64_t, Attribute>;
 
-/// Returns the symbol of the bucket whose range a role names.
+/// Return the symbol of the bucket whose range a role or a buffer names.
 inline Attribute getBucket(RoleAttr role) {
   return FlatSymbolRefAttr::get(role.getContext(), role.getName());
+}
+
+inline Attribute getBucket(BufferAttr buffer) {
+  return FlatSymbolRefAttr::get(buffer.getContext(), buffer.getName());
 }
 
 } // namespace mlir::pp

@@ -191,14 +191,14 @@ void TransferInserter::orderReceives() {
 }
 
 void TransferInserter::insert(ScheduleOp schedule) {
-  constexpr int64_t kNoSlot = -1; // assign-slots gives one
+  auto noSlot = SlotAttr::get(module.getContext(), SlotAttr::kUnassigned);
   int64_t place = schedule.getPlace();
   std::vector<TimedRun *> &row = rows[place];
   auto fill = [&](const Gap &gap) {
     for (auto [id, transit] : gap.receives)
       RecvOp::create(builder, transit->transfer.getLoc(), id,
                      transit->transfer.getSymName(), transit->microbatch,
-                     kNoSlot);
+                     noSlot);
     for (int64_t id : gap.waits)
       WaitOp::create(builder, schedule.getLoc(), id);
   };
@@ -209,7 +209,7 @@ void TransferInserter::insert(ScheduleOp schedule) {
     for (auto [id, transit] : sends.lookup(run->run))
       SendOp::create(builder, transit->transfer.getLoc(), id,
                      transit->transfer.getSymName(), transit->microbatch,
-                     kNoSlot);
+                     noSlot);
   }
   if (!row.empty())
     fill(gaps[place].back());

@@ -34,7 +34,7 @@ LogicalResult LoanChecker::check(RunOp run) {
 }
 
 LogicalResult LoanChecker::checkSend(Operation *send, const SlotUse &use) {
-  OnPlace key = {use.place, getBucket(use.role)};
+  OnPlace key = {use.place, getBucket(use.buffer)};
   Operation *update = updated.lookup(key);
   if (!update)
     return success();
@@ -45,13 +45,13 @@ LogicalResult LoanChecker::checkSend(Operation *send, const SlotUse &use) {
 }
 
 void LoanChecker::start(SendOp send, const SlotUse &use) {
-  lending[{use.place, getBucket(use.role)}] = send;
+  lending[{use.place, getBucket(use.buffer)}] = send;
 }
 
 void LoanChecker::finish(const SlotUse &use) {
-  lending.erase({use.place, getBucket(use.role)});
+  lending.erase({use.place, getBucket(use.buffer)});
 }
 
 void LoanChecker::receive(const SlotUse &use) {
-  borrowed.insert({use.place, getBucket(use.role)});
+  borrowed.insert({use.place, getBucket(use.buffer)});
 }

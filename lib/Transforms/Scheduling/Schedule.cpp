@@ -103,7 +103,7 @@ void Schedule::build(PlanOp plan, int64_t place, ArrayRef<Cell> row,
   builder.createBlock(&schedule.getBody());
   auto run = [&](TaskOp task, int64_t microbatch) {
     RunOp::create(builder, task.getLoc(), task.getSymName(), microbatch,
-                  builder.getDictionaryAttr({}));
+                  /*bindings=*/ArrayAttr());
   };
   auto runOnce = [&](TaskKind kind) {
     for (TaskOp task : ofPlace[place])

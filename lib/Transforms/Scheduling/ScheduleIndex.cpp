@@ -8,7 +8,8 @@ using namespace mlir::pp;
 ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
     : plan(plan), microbatches(plan.getMicrobatches()),
       places(plan.getAxisSize("pp")), dataParallel(plan.getAxisSize("dp")),
-      uses(module), tasks(llvm::to_vector(module.getOps<TaskOp>())),
+      uses(module), operandBuffers(module),
+      tasks(llvm::to_vector(module.getOps<TaskOp>())),
       transfers(llvm::to_vector(module.getOps<TransferOp>())) {
   for (auto bucket : module.getOps<BucketOp>()) {
     auto symbol = FlatSymbolRefAttr::get(bucket.getSymNameAttr());

@@ -3,6 +3,7 @@
 #ifndef PPOPT_LIB_TRANSFORMS_SCHEDULING_SCHEDULEINDEX_H
 #define PPOPT_LIB_TRANSFORMS_SCHEDULING_SCHEDULEINDEX_H
 
+#include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Transforms/Scheduling/SlotUses.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -17,6 +18,7 @@ struct ScheduleIndex {
   PlanOp plan;
   int64_t microbatches, places, dataParallel;
   SlotUses uses;
+  BufferIndex operandBuffers;
   SmallVector<TaskOp> tasks;
   SmallVector<TransferOp> transfers;
   SmallVector<BucketOp> buckets;

@@ -9,6 +9,7 @@
 
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"
+#include "ppopt/Transforms/Scheduling/SlotUses.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -84,9 +85,9 @@ void findReceived(StagesT &stages, llvm::StringSet<> &received) {
 
 void ScheduleLocal::copy(TransferOp transfer, int64_t microbatch,
                          OpBuilder &builder) {
-  constexpr int64_t kNoSlot = -1; // assign-slots gives one
   CopyValueOp::create(builder, transfer.getLoc(), transfer.getSymName(),
-                      microbatch, kNoSlot, kNoSlot);
+                      microbatch, makeBinding(SlotUses::getRead(transfer)),
+                      makeBinding(SlotUses::getWrite(transfer)));
 }
 
 /// Copies what is transferred once per step: the parameters that places borrow,
@@ -102,7 +103,7 @@ void ScheduleLocal::lend(bool isGradient, OpBuilder &builder) {
 void ScheduleLocal::run(TaskOp task, int64_t microbatch,
                         const llvm::StringSet<> &received, OpBuilder &builder) {
   RunOp::create(builder, task.getLoc(), task.getSymName(), microbatch,
-                builder.getDictionaryAttr({}));
+                /*bindings=*/ArrayAttr());
   llvm::StringSet<> made;
   for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
     if (task.getResultRole(i).getKind() == RoleKind::Saved)

@@ -15,7 +15,7 @@ bool SlotChecker::isSlot(int64_t number, const SlotUse &use) {
 
 LogicalResult SlotChecker::checkRead(Operation *action, const SlotUse &use,
                                      int64_t microbatch) {
-  int64_t number = getSlot(action, use.role);
+  int64_t number = getSlot(action, use);
   bool isHere = isSlot(number, use);
   const Slot &slot = isHere ? slots[number] : Slot();
   if (!isHere || slot.value != use.role || slot.microbatch != microbatch) {
@@ -41,7 +41,7 @@ LogicalResult SlotChecker::checkRead(Operation *action, const SlotUse &use,
 
 LogicalResult SlotChecker::checkWrite(Operation *action, const SlotUse &use,
                                       int64_t microbatch) {
-  int64_t number = getSlot(action, use.role);
+  int64_t number = getSlot(action, use);
   if (!isSlot(number, use))
     return action->emitOpError("has no slot on place ")
            << use.place << " for '" << use.role.getName() << "'";
@@ -68,7 +68,7 @@ LogicalResult SlotChecker::check(RunOp run) {
   llvm::SmallDenseSet<int64_t, 8> used;
   // Reads come first.
   for (const SlotUse &use : table.index.uses.of(run)) {
-    int64_t slot = getSlot(run, use.role);
+    int64_t slot = getSlot(run, use);
     if (!use.isWrite) {
       if (failed(checkRead(run, use, microbatch)))
         return failure();
@@ -89,7 +89,7 @@ LogicalResult SlotChecker::check(RunOp run) {
 LogicalResult SlotChecker::checkSend(SendOp send, const SlotUse &use) {
   if (failed(checkRead(send, use, send.getMicrobatch())))
     return failure();
-  Slot &slot = slots[send.getSlot()];
+  Slot &slot = slots[getSlot(send, use)];
   slot.send = send;
   ++slot.sends;
   return success();
@@ -98,12 +98,14 @@ LogicalResult SlotChecker::checkSend(SendOp send, const SlotUse &use) {
 LogicalResult SlotChecker::checkReceive(RecvOp recv, const SlotUse &use) {
   if (failed(checkWrite(recv, use, recv.getMicrobatch())))
     return failure();
-  slots[recv.getSlot()].receive = recv;
+  slots[getSlot(recv, use)].receive = recv;
   return success();
 }
 
-void SlotChecker::finish(SendOp send) { --slots[send.getSlot()].sends; }
+void SlotChecker::finish(SendOp send, const SlotUse &use) {
+  --slots[getSlot(send, use)].sends;
+}
 
-void SlotChecker::finish(RecvOp recv) {
-  slots[recv.getSlot()].receive = nullptr;
+void SlotChecker::finish(RecvOp recv, const SlotUse &use) {
+  slots[getSlot(recv, use)].receive = nullptr;
 }

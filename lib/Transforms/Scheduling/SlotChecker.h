@@ -23,8 +23,8 @@ public:
                           int64_t microbatch);
   LogicalResult checkWrite(Operation *action, const SlotUse &use,
                            int64_t microbatch);
-  void finish(SendOp send);
-  void finish(RecvOp recv);
+  void finish(SendOp send, const SlotUse &use);
+  void finish(RecvOp recv, const SlotUse &use);
 
 private:
   /// Slot contents and pending transfers.

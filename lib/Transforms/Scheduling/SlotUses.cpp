@@ -18,35 +18,45 @@ SlotUses::SlotUses(ModuleOp module) {
   for (auto task : module.getOps<TaskOp>()) {
     tasks[task.getSymNameAttr()] = task;
     SmallVector<SlotUse, 0> &uses = ofTask[task];
-    int64_t place = task.getPlace();
-    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
-      // From phase kernels on, results are arguments too.
-      if (liesInSlot(task.getArgRole(i)))
-        uses.push_back({task.getArgRole(i), task.getArgumentTypes()[i], place});
-    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
-      if (liesInSlot(task.getResultRole(i)))
-        uses.push_back({task.getResultRole(i), task.getResultTypes()[i], place,
-                        /*isWrite=*/true});
+    operands[task] = task.getBoundOperands();
+    for (auto [i, operand] : llvm::enumerate(operands[task]))
+      if (liesInSlot(operand.role))
+        uses.push_back({operand.role, operand.type, task.getPlace(),
+                        operand.isResult, static_cast<unsigned>(i)});
   }
 }
 
+/// Returns the use of a bucket's buffer by an end of a transfer of the step.
+static SlotUse useBuffer(TransferOp transfer, BufferKind kind, int64_t place,
+                         bool isWrite) {
+  SlotUse use;
+  use.type = transfer.getType();
+  use.place = place;
+  use.isWrite = isWrite;
+  use.buffer =
+      BufferAttr::get(transfer.getContext(), kind, transfer.getValue());
+  return use;
+}
+
 SlotUse SlotUses::getRead(TransferOp transfer) {
-  RoleKind kind = RoleKind::Saved;
   if (transfer.getStep())
-    kind =
-        transfer.getGradientOf() ? RoleKind::GradRange : RoleKind::ParamRange;
-  return {RoleAttr::get(transfer.getContext(), kind, transfer.getValue()),
+    return useBuffer(transfer,
+                     transfer.getGradientOf() ? BufferKind::Grads
+                                              : BufferKind::Params,
+                     transfer.getFrom(), /*isWrite=*/false);
+  return {RoleAttr::get(transfer.getContext(), RoleKind::Saved,
+                        transfer.getValue()),
           transfer.getType(), transfer.getFrom()};
 }
 
 SlotUse SlotUses::getWrite(TransferOp transfer) {
-  bool isBorrowed = transfer.getStep() && !transfer.getGradientOf();
-  return {
-      RoleAttr::get(transfer.getContext(),
-                    isBorrowed ? RoleKind::ParamRange : RoleKind::Received,
-                    isBorrowed ? transfer.getValue() : transfer.getSymName()),
-      transfer.getType(), transfer.getTo(),
-      /*isWrite=*/true};
+  if (transfer.getStep() && !transfer.getGradientOf())
+    return useBuffer(transfer, BufferKind::Params, transfer.getTo(),
+                     /*isWrite=*/true);
+  return {RoleAttr::get(transfer.getContext(), RoleKind::Received,
+                        transfer.getSymName()),
+          transfer.getType(), transfer.getTo(),
+          /*isWrite=*/true};
 }
 
 SlotUse SlotUses::of(SendOp send) const {
@@ -69,29 +79,30 @@ SmallVector<SlotLifetime> pp::findLifetimes(ScheduleOp schedule,
   DenseMap<int64_t, std::optional<unsigned>> inTransfer; // by id
   unsigned position = 0;
   // Returns null if the use is not of a slot.
-  auto use = [&](const SlotUse &use,
+  auto use = [&](Operation *action, const SlotUse &use,
                  int64_t microbatch) -> std::optional<unsigned> {
-    if (!liesInSlot(use.role))
+    if (!liesInSlot(use))
       return std::nullopt;
     auto [it, isNew] =
         known.try_emplace({use.role, microbatch}, lifetimes.size());
     if (isNew)
       lifetimes.push_back({use.role, use.place, microbatch,
-                           getAlignedBytes(use.type), position, position});
+                           getAlignedBytes(use.type), getSlot(action, use),
+                           position, position});
     lifetimes[it->second].end = position;
     return it->second;
   };
   for (Operation &action : schedule.getBody().front()) {
     if (auto run = dyn_cast<RunOp>(action)) {
       for (const SlotUse &each : uses.of(run))
-        use(each, run.getMicrobatch());
+        use(run, each, run.getMicrobatch());
     } else if (auto send = dyn_cast<SendOp>(action)) {
-      inTransfer[send.getId()] = use(uses.of(send), send.getMicrobatch());
+      inTransfer[send.getId()] = use(send, uses.of(send), send.getMicrobatch());
     } else if (auto recv = dyn_cast<RecvOp>(action)) {
-      inTransfer[recv.getId()] = use(uses.of(recv), recv.getMicrobatch());
+      inTransfer[recv.getId()] = use(recv, uses.of(recv), recv.getMicrobatch());
     } else if (auto copy = dyn_cast<CopyValueOp>(action)) {
       for (const SlotUse &each : uses.of(copy))
-        use(each, copy.getMicrobatch());
+        use(copy, each, copy.getMicrobatch());
     } else if (auto wait = dyn_cast<WaitOp>(action)) {
       auto found = inTransfer.find(wait.getId());
       if (found != inTransfer.end() && found->second)
@@ -130,14 +141,24 @@ pp::findDyingArguments(ModuleOp module) {
   return dying;
 }
 
-int64_t pp::getSlot(Operation *action, RoleAttr role) {
+Attribute pp::getBinding(Operation *action, const SlotUse &use) {
   if (auto send = dyn_cast<SendOp>(action))
-    return send.getSlot();
+    return send.getBinding();
   if (auto recv = dyn_cast<RecvOp>(action))
-    return recv.getSlot();
+    return recv.getBinding();
   if (auto copy = dyn_cast<CopyValueOp>(action))
-    return role.getKind() == RoleKind::Saved ? copy.getFromSlot()
-                                             : copy.getToSlot();
-  auto slot = cast<RunOp>(action).getSlots().getAs<IntegerAttr>(role.getName());
-  return slot ? slot.getInt() : -1;
+    return use.isWrite ? copy.getTarget() : copy.getSource();
+  std::optional<ArrayAttr> bindings = cast<RunOp>(action).getBindings();
+  return bindings ? (*bindings)[use.operand] : Attribute();
+}
+
+int64_t pp::getSlot(Operation *action, const SlotUse &use) {
+  auto slot = dyn_cast_or_null<SlotAttr>(getBinding(action, use));
+  return slot ? slot.getNumber() : SlotAttr::kUnassigned;
+}
+
+Attribute pp::makeBinding(const SlotUse &use) {
+  if (liesInSlot(use))
+    return SlotAttr::get(use.role.getContext(), SlotAttr::kUnassigned);
+  return AddressAttr::get(use.buffer.getContext(), use.buffer, 0);
 }

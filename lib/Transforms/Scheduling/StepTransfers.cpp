@@ -86,14 +86,13 @@ void StepInserter::setBefore(Operation *action) {
 }
 
 void StepInserter::start(TransferOp transfer, int64_t id) {
-  constexpr int64_t kNoSlot = -1; // assign-slots gives one, where it is needed
   setBefore(transfer.getGradientOf() ? closing : first);
   if (transfer.getFrom() == schedule.getPlace())
     SendOp::create(builder, transfer.getLoc(), id, transfer.getSymName(),
-                   /*microbatch=*/0, kNoSlot);
+                   /*microbatch=*/0, makeBinding(SlotUses::getRead(transfer)));
   else
     RecvOp::create(builder, transfer.getLoc(), id, transfer.getSymName(),
-                   /*microbatch=*/0, kNoSlot);
+                   /*microbatch=*/0, makeBinding(SlotUses::getWrite(transfer)));
 }
 
 void StepInserter::run() {

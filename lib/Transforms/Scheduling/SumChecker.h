@@ -22,7 +22,7 @@ public:
   LogicalResult checkAreSummed(Operation *reader, ArrayRef<Attribute> list);
   /// Notes that the gradients of a bucket are sent to its owner.
   void take(Operation *send, const SlotUse &use) {
-    taken.try_emplace({use.place, getBucket(use.role)}, send);
+    taken.try_emplace({use.place, getBucket(use.buffer)}, send);
   }
   LogicalResult checkComplete() {
     return checkAreSummed(table.schedule, added.getArrayRef());

@@ -4,6 +4,7 @@
 // each place once and checks each action with:
 //
 //   RunChecker       tasks run once on every microbatch
+//   BindingChecker   operands are bound to where their values are
 //   TransferChecker  transfers are made once, what is started is waited for
 //   SlotChecker      values in slots are read from slots that hold them
 //   SumChecker       sums over ranks are complete when they are read
@@ -13,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BindingChecker.h"
 #include "LoanChecker.h"
 #include "ProgressProof.h"
 #include "RunChecker.h"
@@ -78,8 +80,8 @@ LogicalResult checkIsLocal(ArrayRef<ScheduleOp> schedules) {
 class TableWalk {
 public:
   explicit TableWalk(CheckedTable table)
-      : table(table), runs(table), transfers(table), slots(table), sums(table),
-        loans(table) {}
+      : table(table), runs(table), bindings(table), transfers(table),
+        slots(table), sums(table), loans(table) {}
 
   LogicalResult check();
 
@@ -96,6 +98,7 @@ private:
 
   CheckedTable table;
   RunChecker runs;
+  BindingChecker bindings;
   TransferChecker transfers;
   SlotChecker slots;
   SumChecker sums;
@@ -103,15 +106,16 @@ private:
 };
 
 LogicalResult TableWalk::check(RunOp run) {
-  return success(succeeded(runs.check(run)) && succeeded(sums.check(run)) &&
-                 succeeded(loans.check(run)) && succeeded(slots.check(run)));
+  return success(succeeded(runs.check(run)) && succeeded(bindings.check(run)) &&
+                 succeeded(sums.check(run)) && succeeded(loans.check(run)) &&
+                 succeeded(slots.check(run)));
 }
 
 /// Checks a transfer of the step, which sends a bucket's parameters or
 /// gradients.
 LogicalResult TableWalk::checkSendOfBucket(Operation *send,
                                            const SlotUse &use) {
-  if (use.role.getKind() != RoleKind::GradRange)
+  if (use.buffer.getKind() != BufferKind::Grads)
     return loans.checkSend(send, use);
   sums.take(send, use);
   return success();
@@ -121,9 +125,11 @@ LogicalResult TableWalk::check(SendOp send) {
   if (failed(transfers.check(send)))
     return failure();
   SlotUse use = table.index.uses.of(send);
-  if (liesInSlot(use.role))
+  if (failed(bindings.check(send, use)))
+    return failure();
+  if (liesInSlot(use))
     return slots.checkSend(send, use);
-  if (use.role.getKind() == RoleKind::ParamRange)
+  if (use.buffer.getKind() == BufferKind::Params)
     loans.start(send, use);
   return checkSendOfBucket(send, use);
 }
@@ -132,7 +138,9 @@ LogicalResult TableWalk::check(RecvOp recv) {
   if (failed(transfers.check(recv)))
     return failure();
   SlotUse use = table.index.uses.of(recv);
-  return liesInSlot(use.role) ? slots.checkReceive(recv, use) : success();
+  if (failed(bindings.check(recv, use)))
+    return failure();
+  return liesInSlot(use) ? slots.checkReceive(recv, use) : success();
 }
 
 /// Checks a send and a receive that are done at once.
@@ -141,10 +149,12 @@ LogicalResult TableWalk::check(CopyValueOp copy) {
     return failure();
   int64_t microbatch = copy.getMicrobatch();
   auto [read, write] = table.index.uses.of(copy);
-  if (failed(liesInSlot(read.role) ? slots.checkRead(copy, read, microbatch)
-                                   : checkSendOfBucket(copy, read)))
+  if (failed(bindings.check(copy, read)) || failed(bindings.check(copy, write)))
     return failure();
-  if (liesInSlot(write.role))
+  if (failed(liesInSlot(read) ? slots.checkRead(copy, read, microbatch)
+                              : checkSendOfBucket(copy, read)))
+    return failure();
+  if (liesInSlot(write))
     return slots.checkWrite(copy, write, microbatch);
   loans.receive(write);
   return success();
@@ -163,11 +173,11 @@ LogicalResult TableWalk::check(WaitOp wait) {
     sums.finish(start, wait);
   } else if (auto send = dyn_cast<SendOp>(*action)) {
     SlotUse use = table.index.uses.of(send);
-    liesInSlot(use.role) ? slots.finish(send) : loans.finish(use);
+    liesInSlot(use) ? slots.finish(send, use) : loans.finish(use);
   } else {
     auto recv = cast<RecvOp>(*action);
     SlotUse use = table.index.uses.of(recv);
-    liesInSlot(use.role) ? slots.finish(recv) : loans.receive(use);
+    liesInSlot(use) ? slots.finish(recv, use) : loans.receive(use);
   }
   return success();
 }

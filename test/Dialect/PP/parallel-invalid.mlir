@@ -171,3 +171,61 @@ pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 8 : i64, microbatches = 2 : i64, s
 
 // expected-error @+1 {{is borrowed, and no place but its owner holds it}}
 pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 1>}
+
+// -----
+
+// expected-error @+1 {{state_range needs an optimizer state}}
+pp.task norm @p0_N(%m: tensor<8xf32> {pp.role = #pp.role<state_range, "b0">}) {
+  pp.return
+}
+
+// -----
+
+// expected-error @+1 {{param has no optimizer state}}
+pp.task norm @p0_N(%w: tensor<8xf32> {pp.role = #pp.role<param, "w", "m">}) {
+  pp.return
+}
+
+// -----
+
+// expected-error @+1 {{grads needs a name}}
+pp.region <grads> at 0 bytes 64
+
+// -----
+
+// expected-error @+1 {{slots has no name}}
+pp.region <slots, "b0"> at 0 bytes 64
+
+// -----
+
+// expected-error @+1 {{state needs an optimizer state}}
+pp.region <state, "b0"> at 0 bytes 64
+
+// -----
+
+// expected-error @+1 {{scratch needs a buffer that is summed}}
+pp.region <scratch> at 0 bytes 64
+
+// -----
+
+// expected-error @+1 {{loss has no buffer that is summed}}
+pp.region <loss of <norm>> at 0 bytes 64
+
+// -----
+
+pp.task forward stage 0 @s0_F(%x: tensor<4xf32> {pp.role = #pp.role<input, "x">}, %l: tensor<f64> {pp.role = #pp.role<loss, "loss">})
+    -> (tensor<f64> {pp.role = #pp.role<loss, "loss">}, tensor<4xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
+  pp.return %l, %x : tensor<f64>, tensor<4xf32>
+}
+pp.schedule 0 attributes {slots = array<i64: 64>} {
+  pp.run @s0_F microbatch 0 (<input, "x">, <loss>, slot 0)
+  // expected-error @+1 {{binds 2 operands, and @s0_F has 3}}
+  pp.run @s0_F microbatch 0 (<input, "x">, <loss>)
+}
+
+// -----
+
+pp.schedule 0 attributes {slots = array<i64>} {
+  // expected-error @+1 {{expected '<'}}
+  pp.run @s0_F microbatch 0 (gathered 1)
+}

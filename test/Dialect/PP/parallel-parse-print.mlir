@@ -23,8 +23,23 @@ pp.task norm @p0_N() {
   pp.return
 }
 
+// CHECK: pp.region <state, "b0", "m"> at 0 bytes 64
+pp.region <state, "b0", "m"> at 0 bytes 64
+// CHECK: pp.region <scratch of <grads, "b0">> at 64 bytes 64 {place = 1 : i64}
+pp.region <scratch of <grads, "b0">> at 64 bytes 64 {place = 1 : i64}
+
 // CHECK: pp.schedule 1
 pp.schedule 1 attributes {slots = array<i64: 128>} {
+  // CHECK: pp.run @s1_F microbatch 0{{$}}
+  pp.run @s1_F microbatch 0
+  // CHECK: pp.run @s1_F microbatch 1 (slot 0)
+  pp.run @s1_F microbatch 1 (slot 0)
+  // CHECK: pp.run @s1_F microbatch 2 (<params, "b0"> + 64)
+  pp.run @s1_F microbatch 2 (<params, "b0"> + 64)
+  // CHECK: pp.run @p1_N microbatch 0 ()
+  pp.run @p1_N microbatch 0 ()
+  // CHECK: pp.send 3 @x1 microbatch 1 <grads, "b0">
+  pp.send 3 @x1 microbatch 1 <grads, "b0">
   // CHECK: pp.recv 0 @x0 microbatch 1 slot 0
   pp.recv 0 @x0 microbatch 1 slot 0
   // CHECK: pp.send 1 @x1 microbatch 1 slot -1

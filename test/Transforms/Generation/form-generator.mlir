@@ -11,7 +11,7 @@
 // CHECK-NEXT: pp.embedding %arg3, %arg0
 // CHECK: pp.return %{{.*}}, %arg2
 // CHECK: pp.schedule 0 attributes {evaluation, slots = array<i64>} {
-// CHECK-NEXT: pp.run @generate microbatch 0 {}
+// CHECK-NEXT: pp.run @generate microbatch 0
 // CHECK-NEXT: }
 // CHECK-NOT: func.func
 func.func @main(%token: tensor<1x1xi32> {pp.range = 16 : i64, pp.role = #pp.role<input, "token">}, %at: tensor<1xi64> {pp.range = 8 : i64, pp.role = #pp.role<input, "position">},

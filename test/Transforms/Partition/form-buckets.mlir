@@ -7,7 +7,7 @@
 // CHECK: pp.task norm @p0_N(%{{.*}}: tensor<128xf32> {pp.role = #pp.role<grad_range, "b0">}
 // CHECK: pp.cast %{{.*}} : tensor<128xf32> to tensor<128xf64>
 // CHECK: pp.task update @p0_U_b0
-// CHECK-SAME: #pp.role<state_range, "m:b0">
+// CHECK-SAME: #pp.role<state_range, "b0", "m">
 // CHECK-SAME: #pp.role<step_state, "weight_decay">
 // CHECK: pp.task update @p0_U_b2
 // CHECK-NOT: weight_decay

@@ -89,6 +89,6 @@ pp.task backward_weight stage 0 @s0_W(%g: !g {pp.role = #pp.role<received, "x1">
 pp.task norm @p0_N(%g: tensor<16xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
-pp.task update @p0_U_b0(%p: tensor<16xf32> {pp.role = #pp.role<param_range, "b0">}, %s: tensor<16xf32> {pp.role = #pp.role<state_range, "momentum:b0">}) -> (tensor<16xf32> {pp.role = #pp.role<param_range, "b0">}, tensor<16xf32> {pp.role = #pp.role<state_range, "momentum:b0">}) {
+pp.task update @p0_U_b0(%p: tensor<16xf32> {pp.role = #pp.role<param_range, "b0">}, %s: tensor<16xf32> {pp.role = #pp.role<state_range, "b0", "momentum">}) -> (tensor<16xf32> {pp.role = #pp.role<param_range, "b0">}, tensor<16xf32> {pp.role = #pp.role<state_range, "b0", "momentum">}) {
   pp.return %p, %s : tensor<16xf32>, tensor<16xf32>
 }

@@ -1,19 +1,21 @@
-// RUN: ppopt opt %s --pp-assign-slots | FileCheck %s
+// RUN: ppopt opt %s --pp-bind-operands --pp-assign-slots | FileCheck %s
+// RUN: not ppopt opt %s --pp-assign-slots 2>&1 | FileCheck %s --check-prefix=UNBOUND
+// UNBOUND: error: 'pp.run' op binds no operands; run --pp-bind-operands before --pp-assign-slots
 
 // A received value has its slot from the receive's start to its last reader, a saved one from its run to its last reader or to
 // the wait of its send, whichever is later. Only values of one size share: h of microbatch 1 is made while h of microbatch 0 is
 // still being sent; that of microbatch 2 takes its slot.
 // CHECK: pp.schedule 0 attributes {slots = array<i64: 192, 64, 192, 64>}
-// CHECK-NEXT: pp.run @s0_F microbatch 0 {s0.h = 0 : i64, s0.v = 1 : i64}
+// CHECK-NEXT: pp.run @s0_F microbatch 0 (<param, "w">, <param, "c">, slot 0, slot 1)
 // CHECK-NEXT: pp.send 0 @x0 microbatch 0 slot 0
-// CHECK-NEXT: pp.run @s0_F microbatch 1 {s0.h = 2 : i64, s0.v = 3 : i64}
+// CHECK-NEXT: pp.run @s0_F microbatch 1 (<param, "w">, <param, "c">, slot 2, slot 3)
 // CHECK-NEXT: pp.send 1 @x0 microbatch 1 slot 2
 // CHECK-NEXT: pp.wait 0
 // CHECK-NEXT: pp.recv 2 @x1 microbatch 0 slot 0
 // CHECK-NEXT: pp.wait 2
-// CHECK-NEXT: pp.run @s0_B microbatch 0 {s0.v = 1 : i64, x1 = 0 : i64}
+// CHECK-NEXT: pp.run @s0_B microbatch 0 (slot 1, slot 0)
 // CHECK-NEXT: pp.wait 1
-// CHECK-NEXT: pp.run @s0_F microbatch 2 {s0.h = 2 : i64, s0.v = 1 : i64}
+// CHECK-NEXT: pp.run @s0_F microbatch 2 (<param, "w">, <param, "c">, slot 2, slot 1)
 // CHECK-NEXT: pp.send 3 @x0 microbatch 2 slot 2
 // CHECK-NEXT: pp.wait 3
 // CHECK: pp.schedule 0 attributes {evaluation, slots = array<i64: 192, 64>}
@@ -28,22 +30,22 @@ pp.task backward stage 0 @s0_B(%v: tensor<f32> {pp.role = #pp.role<saved, "s0.v"
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64>} {
-  pp.run @s0_F microbatch 0 {}
+  pp.run @s0_F microbatch 0
   pp.send 0 @x0 microbatch 0 slot -1
-  pp.run @s0_F microbatch 1 {}
+  pp.run @s0_F microbatch 1
   pp.send 1 @x0 microbatch 1 slot -1
   pp.wait 0
   pp.recv 2 @x1 microbatch 0 slot -1
   pp.wait 2
-  pp.run @s0_B microbatch 0 {}
+  pp.run @s0_B microbatch 0
   pp.wait 1
-  pp.run @s0_F microbatch 2 {}
+  pp.run @s0_F microbatch 2
   pp.send 3 @x0 microbatch 2 slot -1
   pp.wait 3
 }
 pp.schedule 0 attributes {evaluation, slots = array<i64>} {
-  pp.run @s0_F microbatch 0 {}
+  pp.run @s0_F microbatch 0
   pp.send 0 @x0 microbatch 0 slot -1
   pp.wait 0
-  pp.run @s0_F microbatch 1 {}
+  pp.run @s0_F microbatch 1
 }

@@ -100,27 +100,27 @@ pp.task update on 1 @p1_U_more() {
 pp.schedule 0 attributes {slots = array<i64>} {
   pp.zero
   pp.check_counts
-  pp.run @s0_F microbatch 0 {}
-  pp.run @s0_B microbatch 0 {}
-  pp.run @p0_N microbatch 0 {}
+  pp.run @s0_F microbatch 0
+  pp.run @s0_B microbatch 0
+  pp.run @p0_N microbatch 0
   pp.norm
-  pp.run @p0_U_only microbatch 0 {}
-  pp.run @p0_U_tied microbatch 0 {}
-  pp.run @p0_U_more microbatch 0 {}
+  pp.run @p0_U_only microbatch 0
+  pp.run @p0_U_tied microbatch 0
+  pp.run @p0_U_more microbatch 0
 }
 pp.schedule 1 attributes {slots = array<i64>} {
   pp.zero
-  pp.run @p1_P microbatch 0 {}
+  pp.run @p1_P microbatch 0
   pp.check_counts
-  pp.run @s1_F microbatch 0 {}
-  pp.run @s1_B microbatch 0 {}
-  pp.run @s2_B microbatch 0 {}
+  pp.run @s1_F microbatch 0
+  pp.run @s1_B microbatch 0
+  pp.run @s2_B microbatch 0
   pp.norm
-  pp.run @p1_U_tied microbatch 0 {}
-  pp.run @p1_U_more microbatch 0 {}
+  pp.run @p1_U_tied microbatch 0
+  pp.run @p1_U_more microbatch 0
 }
 pp.schedule 0 attributes {evaluation, slots = array<i64>} {
   pp.zero
   pp.check_counts
-  pp.run @s0_F microbatch 0 {}
+  pp.run @s0_F microbatch 0
 }

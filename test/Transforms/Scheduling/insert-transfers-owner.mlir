@@ -1,5 +1,5 @@
-// RUN: ppopt opt %s --pp-schedule --pp-insert-transfers --pp-insert-collectives --pp-assign-slots | FileCheck %s
-// RUN: sed -e 's/launch = "ranks"/launch = "local"/' -e 's/"dp" = 2/"dp" = 1/' %s | ppopt opt --pp-schedule-local --pp-insert-collectives --pp-assign-slots | FileCheck %s --check-prefix=LOCAL
+// RUN: ppopt opt %s --pp-schedule --pp-insert-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots | FileCheck %s
+// RUN: sed -e 's/launch = "ranks"/launch = "local"/' -e 's/"dp" = 2/"dp" = 1/' %s | ppopt opt --pp-schedule-local --pp-insert-collectives --pp-bind-operands --pp-assign-slots | FileCheck %s --check-prefix=LOCAL
 
 // What place 1 borrows comes once a step, before all that is sent for microbatches, and is waited for before the first run that reads
 // it; the owner may update it when it has gone. The gradients go back behind the last run of a stage, and are in a slot until the
@@ -7,13 +7,13 @@
 // CHECK-LABEL: pp.schedule 0 attributes {slots = array<i64: 192, 192, 256>} {
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.check_counts
-// CHECK-NEXT: pp.send [[P:[0-9]+]] @b0_to_1 microbatch 0 slot -1
+// CHECK-NEXT: pp.send [[P:[0-9]+]] @b0_to_1 microbatch 0 <params, "b0">
 // CHECK: pp.run @s0_F microbatch 0
 // CHECK: pp.send {{.*}} @x0 microbatch 0 slot 0
 // CHECK: pp.run @s0_B microbatch 1
 // CHECK: pp.recv [[G:[0-9]+]] @b0_from_1 microbatch 0 slot 2
 // CHECK-NEXT: pp.wait [[G]]
-// CHECK-NEXT: pp.run @p0_C_b0 microbatch 0 {b0_from_1 = 2 : i64}
+// CHECK-NEXT: pp.run @p0_C_b0 microbatch 0 (<grads, "b0">, slot 2)
 // CHECK-NEXT: pp.start [[S:[0-9]+]] "all_reduce" over ["dp"] channel {{[0-9]+}} @b0
 // CHECK-NEXT: pp.wait [[S]]
 // CHECK-NEXT: pp.run @p0_N
@@ -27,12 +27,12 @@
 // CHECK-LABEL: pp.schedule 1 attributes {slots
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.check_counts
-// CHECK: pp.recv [[P:[0-9]+]] @b0_to_1 microbatch 0 slot -1
+// CHECK: pp.recv [[P:[0-9]+]] @b0_to_1 microbatch 0 <params, "b0">
 // CHECK-NEXT: pp.recv {{.*}} @x0 microbatch 0
 // CHECK: pp.wait [[P]]
 // CHECK-NEXT: pp.run @s1_F microbatch 0
 // CHECK: pp.run @s1_B microbatch 1
-// CHECK: pp.send [[G:[0-9]+]] @b0_from_1 microbatch 0 slot -1
+// CHECK: pp.send [[G:[0-9]+]] @b0_from_1 microbatch 0 <grads, "b0">
 // CHECK: pp.norm
 // CHECK-NOT: pp.run
 // CHECK: pp.wait [[G]]
@@ -41,11 +41,11 @@
 // CHECK-NOT: @b0_from_1
 
 // LOCAL: pp.check_counts
-// LOCAL-NEXT: pp.copy_value @b0_to_1 microbatch 0 from slot -1 to slot -1
+// LOCAL-NEXT: pp.copy_value @b0_to_1 microbatch 0 from <params, "b0"> to <params, "b0">
 // LOCAL-NEXT: pp.run @s0_F microbatch 0
 // LOCAL: pp.run @s0_B microbatch 1
-// LOCAL-NEXT: pp.copy_value @b0_from_1 microbatch 0 from slot -1 to slot [[G:[0-9]+]]
-// LOCAL-NEXT: pp.run @p0_C_b0 microbatch 0 {b0_from_1 = [[G]] : i64}
+// LOCAL-NEXT: pp.copy_value @b0_from_1 microbatch 0 from <grads, "b0"> to slot [[G:[0-9]+]]
+// LOCAL-NEXT: pp.run @p0_C_b0 microbatch 0 (<grads, "b0">, slot [[G]])
 // LOCAL-NEXT: pp.run @p0_N
 // LOCAL: pp.schedule local attributes {evaluation
 // LOCAL: pp.copy_value @b0_to_1

@@ -1,4 +1,4 @@
-// RUN: ppopt opt %s --pp-schedule --pp-schedule-local --pp-insert-transfers --pp-insert-collectives --pp-assign-slots | FileCheck %s
+// RUN: ppopt opt %s --pp-schedule --pp-schedule-local --pp-insert-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots | FileCheck %s
 // RUN: sed 's/launch = "local"/launch = "ranks"/' %s | ppopt opt --pp-schedule-local | FileCheck %s --check-prefix=RANKS
 
 // Three stages on two places, there and back. One list in the order of the program: what a run makes is copied right behind it, to a
@@ -10,17 +10,17 @@
 // CHECK-NEXT: pp.run @p1_P microbatch 1
 // CHECK-NEXT: pp.sum_places #pp.role<global, "g0"> over [0, 1]
 // CHECK-NEXT: pp.check_counts
-// CHECK-NEXT: pp.run @s0_F microbatch 0 {s0.v0 = 0 : i64, s0.v1 = 1 : i64}
+// CHECK-NEXT: pp.run @s0_F microbatch 0 (<input, "a">, <input, "b">, slot 0, slot 1)
 // CHECK-NEXT: pp.copy_value @x0 microbatch 0 from slot 1 to slot 2
-// CHECK-NEXT: pp.run @s1_F microbatch 0 {s1.v0 = 3 : i64, x0 = 2 : i64}
+// CHECK-NEXT: pp.run @s1_F microbatch 0 (slot 2, <input, "c">, slot 3)
 // CHECK-NEXT: pp.copy_value @x1 microbatch 0 from slot 3 to slot 4
-// CHECK-NEXT: pp.run @s2_F microbatch 0 {x1 = 4 : i64}
-// CHECK-NEXT: pp.run @s2_B microbatch 0 {s2.g0 = [[G2:[0-9]+]] : i64}
+// CHECK-NEXT: pp.run @s2_F microbatch 0 (slot 4, <loss>)
+// CHECK-NEXT: pp.run @s2_B microbatch 0 (<input, "c">, <grads, "b0">, slot [[G2:[0-9]+]])
 // CHECK-NEXT: pp.copy_value @x2 microbatch 0 from slot [[G2]] to slot [[X2:[0-9]+]]
-// CHECK-NEXT: pp.run @s1_I microbatch 0 {s1.g0 = [[G1:[0-9]+]] : i64, x0 = 2 : i64, x2 = [[X2]] : i64}
+// CHECK-NEXT: pp.run @s1_I microbatch 0 (slot 2, slot [[X2]], slot [[G1:[0-9]+]])
 // CHECK-NEXT: pp.copy_value @x3 microbatch 0 from slot [[G1]] to slot [[X3:[0-9]+]]
-// CHECK-NEXT: pp.run @s1_W microbatch 0 {x2 = [[X2]] : i64}
-// CHECK-NEXT: pp.run @s0_B microbatch 0 {s0.v0 = 0 : i64, x3 = [[X3]] : i64}
+// CHECK-NEXT: pp.run @s1_W microbatch 0 (slot [[X2]], <grads, "b0">)
+// CHECK-NEXT: pp.run @s0_B microbatch 0 (slot 0, slot [[X3]])
 // CHECK-NEXT: pp.run @s0_F microbatch 1
 // CHECK: pp.run @s0_B microbatch 1
 // CHECK-NEXT: pp.sum_places @b0 over [0, 1]

@@ -24,20 +24,20 @@ pp.task update @p0_U(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">})
   pp.return %p : tensor<64xf32>
 }
 pp.schedule 0 attributes {slots = array<i64: 256>} {
-  pp.send 0 @to microbatch 0 slot -1
+  pp.send 0 @to microbatch 0 <params, "b0">
   pp.recv 1 @from microbatch 0 slot 0
   pp.wait 1
-  pp.run @p0_C microbatch 0 {from = 0 : i64}
-  pp.run @p0_N microbatch 0 {}
+  pp.run @p0_C microbatch 0 (<grads, "b0">, slot 0)
+  pp.run @p0_N microbatch 0 (<grads, "b0">)
   pp.wait 0
-  pp.run @p0_U microbatch 0 {}
+  pp.run @p0_U microbatch 0 (<params, "b0">)
 }
 pp.schedule 1 attributes {slots = array<i64>} {
-  pp.recv 0 @to microbatch 0 slot -1
+  pp.recv 0 @to microbatch 0 <params, "b0">
   pp.wait 0
-  pp.run @s1_F microbatch 0 {}
-  pp.run @s1_B microbatch 0 {}
-  pp.send 1 @from microbatch 0 slot -1
+  pp.run @s1_F microbatch 0 (<params, "b0">)
+  pp.run @s1_B microbatch 0 (<grads, "b0">)
+  pp.send 1 @from microbatch 0 <grads, "b0">
   pp.wait 1
 }
 
@@ -65,21 +65,21 @@ pp.task update @p0_U(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">})
   pp.return %p : tensor<64xf32>
 }
 pp.schedule 0 attributes {slots = array<i64: 256>} {
-  pp.send 0 @to microbatch 0 slot -1
+  pp.send 0 @to microbatch 0 <params, "b0">
   pp.recv 1 @from microbatch 0 slot 0
   pp.wait 1
-  pp.run @p0_C microbatch 0 {from = 0 : i64}
-  pp.run @p0_N microbatch 0 {}
+  pp.run @p0_C microbatch 0 (<grads, "b0">, slot 0)
+  pp.run @p0_N microbatch 0 (<grads, "b0">)
   pp.wait 0
-  pp.run @p0_U microbatch 0 {}
+  pp.run @p0_U microbatch 0 (<params, "b0">)
 }
 pp.schedule 1 attributes {slots = array<i64>} {
-  pp.recv 0 @to microbatch 0 slot -1
+  pp.recv 0 @to microbatch 0 <params, "b0">
   // expected-error @+1 {{reads 'w', which its owner has not lent to this place yet}}
-  pp.run @s1_F microbatch 0 {}
+  pp.run @s1_F microbatch 0 (<params, "b0">)
   pp.wait 0
-  pp.run @s1_B microbatch 0 {}
-  pp.send 1 @from microbatch 0 slot -1
+  pp.run @s1_B microbatch 0 (<grads, "b0">)
+  pp.send 1 @from microbatch 0 <grads, "b0">
   pp.wait 1
 }
 
@@ -108,21 +108,21 @@ pp.task update @p0_U(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">})
 }
 pp.schedule 0 attributes {slots = array<i64: 256>} {
   // expected-note @+1 {{this send is not waited for}}
-  pp.send 0 @to microbatch 0 slot -1
+  pp.send 0 @to microbatch 0 <params, "b0">
   pp.recv 1 @from microbatch 0 slot 0
   pp.wait 1
-  pp.run @p0_C microbatch 0 {from = 0 : i64}
-  pp.run @p0_N microbatch 0 {}
+  pp.run @p0_C microbatch 0 (<grads, "b0">, slot 0)
+  pp.run @p0_N microbatch 0 (<grads, "b0">)
   // expected-error @+1 {{updates @b0 while it is being sent}}
-  pp.run @p0_U microbatch 0 {}
+  pp.run @p0_U microbatch 0 (<params, "b0">)
   pp.wait 0
 }
 pp.schedule 1 attributes {slots = array<i64>} {
-  pp.recv 0 @to microbatch 0 slot -1
+  pp.recv 0 @to microbatch 0 <params, "b0">
   pp.wait 0
-  pp.run @s1_F microbatch 0 {}
-  pp.run @s1_B microbatch 0 {}
-  pp.send 1 @from microbatch 0 slot -1
+  pp.run @s1_F microbatch 0 (<params, "b0">)
+  pp.run @s1_B microbatch 0 (<grads, "b0">)
+  pp.send 1 @from microbatch 0 <grads, "b0">
   pp.wait 1
 }
 
@@ -152,20 +152,20 @@ pp.task update @p0_U(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">})
 pp.schedule 0 attributes {slots = array<i64: 256>} {
   pp.recv 1 @from microbatch 0 slot 0
   pp.wait 1
-  pp.run @p0_C microbatch 0 {from = 0 : i64}
-  pp.run @p0_N microbatch 0 {}
+  pp.run @p0_C microbatch 0 (<grads, "b0">, slot 0)
+  pp.run @p0_N microbatch 0 (<grads, "b0">)
   // expected-note @+1 {{it is updated here}}
-  pp.run @p0_U microbatch 0 {}
+  pp.run @p0_U microbatch 0 (<params, "b0">)
   // expected-error @+1 {{sends @b0 after its update}}
-  pp.send 0 @to microbatch 0 slot -1
+  pp.send 0 @to microbatch 0 <params, "b0">
   pp.wait 0
 }
 pp.schedule 1 attributes {slots = array<i64>} {
-  pp.recv 0 @to microbatch 0 slot -1
+  pp.recv 0 @to microbatch 0 <params, "b0">
   pp.wait 0
-  pp.run @s1_F microbatch 0 {}
-  pp.run @s1_B microbatch 0 {}
-  pp.send 1 @from microbatch 0 slot -1
+  pp.run @s1_F microbatch 0 (<params, "b0">)
+  pp.run @s1_B microbatch 0 (<grads, "b0">)
+  pp.send 1 @from microbatch 0 <grads, "b0">
   pp.wait 1
 }
 
@@ -193,22 +193,22 @@ pp.task update @p0_U(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">})
   pp.return %p : tensor<64xf32>
 }
 pp.schedule 0 attributes {slots = array<i64: 256>} {
-  pp.send 0 @to microbatch 0 slot -1
+  pp.send 0 @to microbatch 0 <params, "b0">
   pp.recv 1 @from microbatch 0 slot 0
   pp.wait 1
-  pp.run @p0_C microbatch 0 {from = 0 : i64}
-  pp.run @p0_N microbatch 0 {}
+  pp.run @p0_C microbatch 0 (<grads, "b0">, slot 0)
+  pp.run @p0_N microbatch 0 (<grads, "b0">)
   pp.wait 0
-  pp.run @p0_U microbatch 0 {}
+  pp.run @p0_U microbatch 0 (<params, "b0">)
 }
 pp.schedule 1 attributes {slots = array<i64>} {
-  pp.recv 0 @to microbatch 0 slot -1
+  pp.recv 0 @to microbatch 0 <params, "b0">
   pp.wait 0
-  pp.run @s1_F microbatch 0 {}
+  pp.run @s1_F microbatch 0 (<params, "b0">)
   // expected-note @+1 {{it is read or sent here}}
-  pp.send 1 @from microbatch 0 slot -1
+  pp.send 1 @from microbatch 0 <grads, "b0">
   // expected-error @+1 {{adds to #pp.role<grad, "w">, which was read or sent already}}
-  pp.run @s1_B microbatch 0 {}
+  pp.run @s1_B microbatch 0 (<grads, "b0">)
   pp.wait 1
 }
 
@@ -236,22 +236,22 @@ pp.task update @p0_U(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">})
   pp.return %p : tensor<64xf32>
 }
 pp.schedule 0 attributes {slots = array<i64: 256>} {
-  pp.send 0 @to microbatch 0 slot -1
+  pp.send 0 @to microbatch 0 <params, "b0">
   pp.recv 1 @from microbatch 0 slot 0
   pp.wait 1
   // expected-note @+1 {{it is read or sent here}}
-  pp.run @p0_N microbatch 0 {}
+  pp.run @p0_N microbatch 0 (<grads, "b0">)
   // expected-error @+1 {{adds to #pp.role<grad_range, "b0">, which was read or sent already}}
-  pp.run @p0_C microbatch 0 {from = 0 : i64}
+  pp.run @p0_C microbatch 0 (<grads, "b0">, slot 0)
   pp.wait 0
-  pp.run @p0_U microbatch 0 {}
+  pp.run @p0_U microbatch 0 (<params, "b0">)
 }
 pp.schedule 1 attributes {slots = array<i64>} {
-  pp.recv 0 @to microbatch 0 slot -1
+  pp.recv 0 @to microbatch 0 <params, "b0">
   pp.wait 0
-  pp.run @s1_F microbatch 0 {}
-  pp.run @s1_B microbatch 0 {}
-  pp.send 1 @from microbatch 0 slot -1
+  pp.run @s1_F microbatch 0 (<params, "b0">)
+  pp.run @s1_B microbatch 0 (<grads, "b0">)
+  pp.send 1 @from microbatch 0 <grads, "b0">
   pp.wait 1
 }
 
@@ -279,22 +279,22 @@ pp.task update @p0_U(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">})
   pp.return %p : tensor<64xf32>
 }
 pp.schedule 0 attributes {slots = array<i64: 256>} {
-  pp.send 0 @to microbatch 0 slot -1
+  pp.send 0 @to microbatch 0 <params, "b0">
   // expected-note @+1 {{the receive starts here}}
   pp.recv 1 @from microbatch 0 slot 0
   // expected-error @+1 {{reads 'from' before its receive is waited for}}
-  pp.run @p0_C microbatch 0 {from = 0 : i64}
+  pp.run @p0_C microbatch 0 (<grads, "b0">, slot 0)
   pp.wait 1
-  pp.run @p0_N microbatch 0 {}
+  pp.run @p0_N microbatch 0 (<grads, "b0">)
   pp.wait 0
-  pp.run @p0_U microbatch 0 {}
+  pp.run @p0_U microbatch 0 (<params, "b0">)
 }
 pp.schedule 1 attributes {slots = array<i64>} {
-  pp.recv 0 @to microbatch 0 slot -1
+  pp.recv 0 @to microbatch 0 <params, "b0">
   pp.wait 0
-  pp.run @s1_F microbatch 0 {}
-  pp.run @s1_B microbatch 0 {}
-  pp.send 1 @from microbatch 0 slot -1
+  pp.run @s1_F microbatch 0 (<params, "b0">)
+  pp.run @s1_B microbatch 0 (<grads, "b0">)
+  pp.send 1 @from microbatch 0 <grads, "b0">
   pp.wait 1
 }
 
@@ -322,20 +322,20 @@ pp.task update @p0_U(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">})
   pp.return %p : tensor<64xf32>
 }
 pp.schedule 0 attributes {slots = array<i64: 256>} {
-  pp.send 0 @to microbatch 0 slot -1
+  pp.send 0 @to microbatch 0 <params, "b0">
   pp.recv 1 @from microbatch 0 slot 0
   pp.wait 1
-  pp.run @p0_C microbatch 0 {from = 0 : i64}
-  pp.run @p0_N microbatch 0 {}
+  pp.run @p0_C microbatch 0 (<grads, "b0">, slot 0)
+  pp.run @p0_N microbatch 0 (<grads, "b0">)
   pp.wait 0
-  pp.run @p0_U microbatch 0 {}
+  pp.run @p0_U microbatch 0 (<params, "b0">)
 }
 // expected-error @+1 {{never sends @from of microbatch 0}}
 pp.schedule 1 attributes {slots = array<i64>} {
-  pp.recv 0 @to microbatch 0 slot -1
+  pp.recv 0 @to microbatch 0 <params, "b0">
   pp.wait 0
-  pp.run @s1_F microbatch 0 {}
-  pp.run @s1_B microbatch 0 {}
+  pp.run @s1_F microbatch 0 (<params, "b0">)
+  pp.run @s1_B microbatch 0 (<grads, "b0">)
 }
 
 // -----
@@ -362,17 +362,17 @@ pp.task update @p0_U(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">})
   pp.return %p : tensor<64xf32>
 }
 pp.schedule 0 attributes {slots = array<i64: 256>} {
-  pp.send 0 @to microbatch 0 slot -1
+  pp.send 0 @to microbatch 0 <params, "b0">
   pp.wait 0
   // expected-error @+1 {{sends microbatch 1 of 1}}
-  pp.send 5 @to microbatch 1 slot -1
+  pp.send 5 @to microbatch 1 <params, "b0">
   pp.wait 5
 }
 pp.schedule 1 attributes {slots = array<i64>} {
-  pp.recv 0 @to microbatch 0 slot -1
+  pp.recv 0 @to microbatch 0 <params, "b0">
   pp.wait 0
-  pp.run @s1_F microbatch 0 {}
-  pp.run @s1_B microbatch 0 {}
-  pp.send 1 @from microbatch 0 slot -1
+  pp.run @s1_F microbatch 0 (<params, "b0">)
+  pp.run @s1_B microbatch 0 (<grads, "b0">)
+  pp.send 1 @from microbatch 0 <grads, "b0">
   pp.wait 1
 }

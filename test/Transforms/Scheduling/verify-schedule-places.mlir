@@ -10,11 +10,11 @@
 // HELD: error: {{.*}}reads 'g' from a slot that does not hold it
 // HELD: note: the slot was last written here
 
-// RUN: sed 's/^  pp.run @F0 microbatch 1.*/  pp.run @F0 microbatch 1 {h = 0 : i64}/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=BUSY
+// RUN: sed 's/^  pp.run @F0 microbatch 1.*/  pp.run @F0 microbatch 1 (<params, "b0">, slot 0)/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=BUSY
 // BUSY: error: {{.*}}writes 'h' to slot 0, which a transfer still uses
 // BUSY: note: this transfer is not waited for
 
-// RUN: sed 's/^  pp.run @B1 microbatch 0.*/  pp.run @B1 microbatch 0 {x0 = 0 : i64, g = 0 : i64}/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SAME
+// RUN: sed 's/^  pp.run @B1 microbatch 0.*/  pp.run @B1 microbatch 0 (slot 0, <grads, "b0">, slot 0)/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SAME
 // SAME: error: {{.*}}writes 'g' to slot 0, which it reads
 
 // RUN: sed 's/^pp.schedule 0 .*/pp.schedule 0 attributes {slots = array<i64: 32, 64>} {/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=SMALL
@@ -39,7 +39,7 @@
 // RUN: sed 's/^  pp.recv 10 .*/  pp.recv 10 @x0 microbatch 2 slot 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=BEYOND
 // BEYOND: error: {{.*}}receives microbatch 2 of 2
 
-// RUN: sed 's/^  pp.run @F1 microbatch 0.*/  pp.run @F0 microbatch 0 {h = 0 : i64}/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=FOREIGN
+// RUN: sed 's/^  pp.run @F1 microbatch 0.*/  pp.run @F0 microbatch 0 (<params, "b0">, slot 0)/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=FOREIGN
 // FOREIGN: error: {{.*}}runs a task of place 0 on place 1
 
 // RUN: sed 's/^  pp.start 4 .*/  pp.start 4 "all_reduce" over ["pp"] among [0, 1] channel 1 @b0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=GROUP
@@ -48,7 +48,7 @@
 // RUN: sed '/^  pp.start 4 /d; /^  pp.wait 4/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNSUMMED
 // UNSUMMED: error: {{.*}}needs @b0 of all ranks, which is not summed yet
 
-// RUN: sed '/^  pp.run @B0 microbatch 1/d; s/^  pp.wait 4/&\n  pp.run @B0 microbatch 1 {x1 = 1 : i64}/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=LATE
+// RUN: sed '/^  pp.run @B0 microbatch 1/d; s/^  pp.wait 4/&\n  pp.run @B0 microbatch 1 (slot 1, <grads, "b0">)/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=LATE
 // LATE: error: {{.*}}adds to #pp.role<grad, "w">, which is summed already
 // LATE: note: the sum is complete here
 
@@ -69,7 +69,7 @@
 // RUN: sed 's/^  pp.run @N .*/&\n  pp.norm/; s/^pp.task norm/pp.task prologue on 1 @P(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {\n  pp.return %l : tensor<f32>\n}\n&/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=LOSS
 // LOSS: error: 'pp.norm' op needs #pp.role<loss, "loss"> of all ranks, which is not summed yet
 
-// RUN: sed '/^  pp.send 0 /d; /^  pp.wait 0$/d; /^  pp.run @F0 microbatch 1/d; /^  pp.send 1 /d; s/^  pp.recv 2 .*/  pp.recv 2 @x1 microbatch 0 slot 1/; s/^  pp.run @B0 microbatch 0.*/  pp.run @B0 microbatch 0 {x1 = 1 : i64}\n  pp.send 0 @x0 microbatch 0 slot 0\n  pp.run @F0 microbatch 1 {h = 1 : i64}\n  pp.send 1 @x0 microbatch 1 slot 1\n  pp.wait 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=CYCLE
+// RUN: sed '/^  pp.send 0 /d; /^  pp.wait 0$/d; /^  pp.run @F0 microbatch 1/d; /^  pp.send 1 /d; s/^  pp.recv 2 .*/  pp.recv 2 @x1 microbatch 0 slot 1/; s/^  pp.run @B0 microbatch 0.*/  pp.run @B0 microbatch 0 (slot 1, <grads, "b0">)\n  pp.send 0 @x0 microbatch 0 slot 0\n  pp.run @F0 microbatch 1 (<params, "b0">, slot 1)\n  pp.send 1 @x0 microbatch 1 slot 1\n  pp.wait 0/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=CYCLE
 // CYCLE: error: the schedules of the places do not fit together (rank N stands for all of place N): deadlock:
 // CYCLE-NEXT: rank 0 waits for @x1 (g) of microbatch 0, place 1 to 0 (action 2, after @F0 on microbatch 0), which rank 1 starts only after
 // CYCLE-NEXT: rank 1 waits for @x0 (h) of microbatch 0, place 0 to 1
@@ -107,33 +107,33 @@ pp.task norm @N(%g: tensor<16xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 64, 64>} {
-  pp.run @F0 microbatch 0 {h = 0 : i64}
+  pp.run @F0 microbatch 0 (<params, "b0">, slot 0)
   pp.send 0 @x0 microbatch 0 slot 0
-  pp.run @F0 microbatch 1 {h = 1 : i64}
+  pp.run @F0 microbatch 1 (<params, "b0">, slot 1)
   pp.send 1 @x0 microbatch 1 slot 1
   pp.wait 0
   pp.recv 2 @x1 microbatch 0 slot 0
   pp.wait 2
-  pp.run @B0 microbatch 0 {x1 = 0 : i64}
+  pp.run @B0 microbatch 0 (slot 0, <grads, "b0">)
   pp.wait 1
   pp.recv 3 @x1 microbatch 1 slot 1
   pp.wait 3
-  pp.run @B0 microbatch 1 {x1 = 1 : i64}
+  pp.run @B0 microbatch 1 (slot 1, <grads, "b0">)
   pp.start 4 "all_reduce" over ["dp", "pp"] among [0, 1] channel 1 @b0
   pp.wait 4
-  pp.run @N microbatch 0 {}
+  pp.run @N microbatch 0 (<grads, "b0">)
 }
 pp.schedule 1 attributes {slots = array<i64: 64, 64>} {
   pp.recv 10 @x0 microbatch 0 slot 0
   pp.wait 10
-  pp.run @F1 microbatch 0 {x0 = 0 : i64}
-  pp.run @B1 microbatch 0 {x0 = 0 : i64, g = 1 : i64}
+  pp.run @F1 microbatch 0 (slot 0)
+  pp.run @B1 microbatch 0 (slot 0, <grads, "b0">, slot 1)
   pp.send 11 @x1 microbatch 0 slot 1
   pp.recv 12 @x0 microbatch 1 slot 0
   pp.wait 12
-  pp.run @F1 microbatch 1 {x0 = 0 : i64}
+  pp.run @F1 microbatch 1 (slot 0)
   pp.wait 11
-  pp.run @B1 microbatch 1 {x0 = 0 : i64, g = 1 : i64}
+  pp.run @B1 microbatch 1 (slot 0, <grads, "b0">, slot 1)
   pp.send 13 @x1 microbatch 1 slot 1
   pp.wait 13
   pp.start 14 "all_reduce" over ["dp", "pp"] among [0, 1] channel 1 @b0

@@ -15,13 +15,13 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 192>} {
-  pp.run @F microbatch 0 {v = 0 : i64}
-  pp.run @B microbatch 0 {v = 0 : i64}
-  pp.run @F microbatch 1 {v = 0 : i64}
-  pp.run @B microbatch 1 {v = 0 : i64}
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
+  pp.run @B microbatch 0 (slot 0, <grads, "b0">)
+  pp.run @F microbatch 1 (<params, "b0">, slot 0)
+  pp.run @B microbatch 1 (slot 0, <grads, "b0">)
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
-  pp.run @N microbatch 0 {}
+  pp.run @N microbatch 0 (<grads, "b0">)
 }
 
 // -----
@@ -41,13 +41,13 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
 }
 pp.schedule 0 attributes {slots = array<i64: 192>} {
   // expected-error @+1 {{reads 'v' from a slot that does not hold it}}
-  pp.run @B microbatch 0 {v = 0 : i64}
-  pp.run @F microbatch 0 {v = 0 : i64}
-  pp.run @F microbatch 1 {v = 0 : i64}
-  pp.run @B microbatch 1 {v = 0 : i64}
+  pp.run @B microbatch 0 (slot 0, <grads, "b0">)
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
+  pp.run @F microbatch 1 (<params, "b0">, slot 0)
+  pp.run @B microbatch 1 (slot 0, <grads, "b0">)
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
-  pp.run @N microbatch 0 {}
+  pp.run @N microbatch 0 (<grads, "b0">)
 }
 
 // -----
@@ -66,15 +66,15 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 192>} {
-  pp.run @F microbatch 0 {v = 0 : i64}
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
   // expected-note @+1 {{the slot was last written here}}
-  pp.run @F microbatch 1 {v = 0 : i64}
+  pp.run @F microbatch 1 (<params, "b0">, slot 0)
   // expected-error @+1 {{reads 'v' from a slot that does not hold it}}
-  pp.run @B microbatch 0 {v = 0 : i64}
-  pp.run @B microbatch 1 {v = 0 : i64}
+  pp.run @B microbatch 0 (slot 0, <grads, "b0">)
+  pp.run @B microbatch 1 (slot 0, <grads, "b0">)
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
-  pp.run @N microbatch 0 {}
+  pp.run @N microbatch 0 (<grads, "b0">)
 }
 
 // -----
@@ -93,14 +93,14 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 192>} {
-  pp.run @F microbatch 0 {v = 0 : i64}
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
   // expected-error @+1 {{has no slot on place 0 for 'v'}}
-  pp.run @F microbatch 1 {v = 1 : i64}
-  pp.run @B microbatch 0 {v = 0 : i64}
-  pp.run @B microbatch 1 {v = 1 : i64}
+  pp.run @F microbatch 1 (<params, "b0">, slot 1)
+  pp.run @B microbatch 0 (slot 0, <grads, "b0">)
+  pp.run @B microbatch 1 (slot 1, <grads, "b0">)
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
-  pp.run @N microbatch 0 {}
+  pp.run @N microbatch 0 (<grads, "b0">)
 }
 
 // -----
@@ -120,15 +120,15 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
 }
 pp.schedule 0 attributes {slots = array<i64: 192>} {
   // expected-note @+1 {{the first is here}}
-  pp.run @F microbatch 0 {v = 0 : i64}
-  pp.run @B microbatch 0 {v = 0 : i64}
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
+  pp.run @B microbatch 0 (slot 0, <grads, "b0">)
   // expected-error @+1 {{runs the task a second time on this microbatch}}
-  pp.run @F microbatch 0 {v = 0 : i64}
-  pp.run @F microbatch 1 {v = 0 : i64}
-  pp.run @B microbatch 1 {v = 0 : i64}
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
+  pp.run @F microbatch 1 (<params, "b0">, slot 0)
+  pp.run @B microbatch 1 (slot 0, <grads, "b0">)
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
-  pp.run @N microbatch 0 {}
+  pp.run @N microbatch 0 (<grads, "b0">)
 }
 
 // -----
@@ -148,12 +148,12 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
 }
 // expected-error @+1 {{never runs @B on microbatch 1}}
 pp.schedule 0 attributes {slots = array<i64: 192>} {
-  pp.run @F microbatch 0 {v = 0 : i64}
-  pp.run @B microbatch 0 {v = 0 : i64}
-  pp.run @F microbatch 1 {v = 0 : i64}
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
+  pp.run @B microbatch 0 (slot 0, <grads, "b0">)
+  pp.run @F microbatch 1 (<params, "b0">, slot 0)
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
-  pp.run @N microbatch 0 {}
+  pp.run @N microbatch 0 (<grads, "b0">)
 }
 
 // -----
@@ -172,10 +172,10 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 192>} {
-  pp.run @F microbatch 0 {v = 0 : i64}
-  pp.run @B microbatch 0 {v = 0 : i64}
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
+  pp.run @B microbatch 0 (slot 0, <grads, "b0">)
   // expected-error @+1 {{runs microbatch 2 of 2}}
-  pp.run @F microbatch 2 {v = 0 : i64}
+  pp.run @F microbatch 2 (<params, "b0">, slot 0)
 }
 
 // -----
@@ -194,14 +194,14 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 192>} {
-  pp.run @F microbatch 0 {v = 0 : i64}
-  pp.run @B microbatch 0 {v = 0 : i64}
-  pp.run @F microbatch 1 {v = 0 : i64}
-  pp.run @B microbatch 1 {v = 0 : i64}
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
+  pp.run @B microbatch 0 (slot 0, <grads, "b0">)
+  pp.run @F microbatch 1 (<params, "b0">, slot 0)
+  pp.run @B microbatch 1 (slot 0, <grads, "b0">)
   // expected-note @+1 {{this start is not waited for}}
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   // expected-error @+1 {{while it is being summed over ranks}}
-  pp.run @N microbatch 0 {}
+  pp.run @N microbatch 0 (<grads, "b0">)
   pp.wait 0
 }
 
@@ -221,15 +221,15 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 192>} {
-  pp.run @F microbatch 0 {v = 0 : i64}
-  pp.run @B microbatch 0 {v = 0 : i64}
-  pp.run @F microbatch 1 {v = 0 : i64}
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
+  pp.run @B microbatch 0 (slot 0, <grads, "b0">)
+  pp.run @F microbatch 1 (<params, "b0">, slot 0)
   // expected-note @+1 {{this start is not waited for}}
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   // expected-error @+1 {{while it is being summed over ranks}}
-  pp.run @B microbatch 1 {v = 0 : i64}
+  pp.run @B microbatch 1 (slot 0, <grads, "b0">)
   pp.wait 0
-  pp.run @N microbatch 0 {}
+  pp.run @N microbatch 0 (<grads, "b0">)
 }
 
 // -----
@@ -248,15 +248,15 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 192>} {
-  pp.run @F microbatch 0 {v = 0 : i64}
-  pp.run @B microbatch 0 {v = 0 : i64}
-  pp.run @F microbatch 1 {v = 0 : i64}
-  pp.run @B microbatch 1 {v = 0 : i64}
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
+  pp.run @B microbatch 0 (slot 0, <grads, "b0">)
+  pp.run @F microbatch 1 (<params, "b0">, slot 0)
+  pp.run @B microbatch 1 (slot 0, <grads, "b0">)
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   // expected-error @+1 {{sums a value that is being summed already}}
   pp.start 1 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
-  pp.run @N microbatch 0 {}
+  pp.run @N microbatch 0 (<grads, "b0">)
 }
 
 // -----
@@ -275,15 +275,15 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 192>} {
-  pp.run @F microbatch 0 {v = 0 : i64}
-  pp.run @B microbatch 0 {v = 0 : i64}
-  pp.run @F microbatch 1 {v = 0 : i64}
-  pp.run @B microbatch 1 {v = 0 : i64}
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
+  pp.run @B microbatch 0 (slot 0, <grads, "b0">)
+  pp.run @F microbatch 1 (<params, "b0">, slot 0)
+  pp.run @B microbatch 1 (slot 0, <grads, "b0">)
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
   // expected-error @+1 {{has the id of an earlier start}}
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
-  pp.run @N microbatch 0 {}
+  pp.run @N microbatch 0 (<grads, "b0">)
 }
 
 // -----
@@ -302,15 +302,15 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 192>} {
-  pp.run @F microbatch 0 {v = 0 : i64}
-  pp.run @B microbatch 0 {v = 0 : i64}
-  pp.run @F microbatch 1 {v = 0 : i64}
-  pp.run @B microbatch 1 {v = 0 : i64}
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
+  pp.run @B microbatch 0 (slot 0, <grads, "b0">)
+  pp.run @F microbatch 1 (<params, "b0">, slot 0)
+  pp.run @B microbatch 1 (slot 0, <grads, "b0">)
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
   pp.wait 0
   // expected-error @+1 {{waits for an id that was not started or was waited for already}}
   pp.wait 0
-  pp.run @N microbatch 0 {}
+  pp.run @N microbatch 0 (<grads, "b0">)
 }
 
 // -----
@@ -329,10 +329,10 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 192>} {
-  pp.run @F microbatch 0 {v = 0 : i64}
-  pp.run @B microbatch 0 {v = 0 : i64}
-  pp.run @F microbatch 1 {v = 0 : i64}
-  pp.run @B microbatch 1 {v = 0 : i64}
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
+  pp.run @B microbatch 0 (slot 0, <grads, "b0">)
+  pp.run @F microbatch 1 (<params, "b0">, slot 0)
+  pp.run @B microbatch 1 (slot 0, <grads, "b0">)
   // expected-error @+1 {{is never waited for}}
   pp.start 0 "all_reduce" over ["dp"] channel 1 @b0
 }
@@ -353,12 +353,12 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 192>} {
-  pp.run @F microbatch 0 {v = 0 : i64}
-  pp.run @B microbatch 0 {v = 0 : i64}
-  pp.run @F microbatch 1 {v = 0 : i64}
-  pp.run @B microbatch 1 {v = 0 : i64}
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
+  pp.run @B microbatch 0 (slot 0, <grads, "b0">)
+  pp.run @F microbatch 1 (<params, "b0">, slot 0)
+  pp.run @B microbatch 1 (slot 0, <grads, "b0">)
   // expected-error @+1 {{sums over ["tp"], which is one rank}}
   pp.start 0 "all_reduce" over ["tp"] channel 1 @b0
   pp.wait 0
-  pp.run @N microbatch 0 {}
+  pp.run @N microbatch 0 (<grads, "b0">)
 }

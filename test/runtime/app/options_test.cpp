@@ -25,7 +25,7 @@ Program program(const std::string &optimizer) {
       next_token::program(2, 1, optimizer == "momentum" ? "momentum" : "sgd");
   if (optimizer != "momentum")
     document["plan"]["optimizer"] = optimizer;
-  return Program::parse(document.dump());
+  return ppopt::runtime::readProgram(document.dump());
 }
 
 Options parse(const std::string &line, const std::string &optimizer = "adamw") {
@@ -266,7 +266,7 @@ TEST(CpuCheck, NamesWhatIsMissing) {
 
 TEST(InitialParameters, MustBeTheModels) {
   TemporaryFolder folder;
-  Program sgd = Program::parse(next_token::program(1, 1).dump());
+  Program sgd = ppopt::runtime::readProgram(next_token::program(1, 1).dump());
   std::string path = folder.path("p.safetensors");
   ppopt_rank rank(sgd, next_token::Tasks<1, 1>::list, nullptr, {});
   ppopt_rank loaded(sgd, next_token::Tasks<1, 1>::list, nullptr, {});
@@ -302,7 +302,7 @@ TEST(InitialParameters, MustBeTheModels) {
 TEST(ExportGradients, WritesThoseThatExist) {
   TemporaryFolder folder;
   std::string path = folder.path("g.safetensors");
-  Program sgd = Program::parse(next_token::program(1, 1).dump());
+  Program sgd = ppopt::runtime::readProgram(next_token::program(1, 1).dump());
   ppopt_rank rank(sgd, next_token::Tasks<1, 1>::list, nullptr, {});
   double gradient[2] = {3, 4};
   std::memcpy(rank.at(next_token::gradient), gradient, sizeof(gradient));

@@ -354,7 +354,7 @@ extern "C" int fsync(int descriptor) {
 TEST(Checkpoints, MayEndWhileOneIsCommitted) {
   TemporaryFolder folder;
   ppopt::runtime::Program program =
-      ppopt::runtime::Program::parse(least_squares::program(1, 1).dump());
+      ppopt::runtime::readProgram(least_squares::program(1, 1).dump());
   ppopt_rank rank(program, nullptr, nullptr, {});
   Options options;
   options.checkpoint = folder.path("a-folder-with-a-long-name");

@@ -21,7 +21,8 @@ using Shape = std::vector<int64_t>;
 
 /// A program with these parameters, f64 vectors unless they have a shape.
 Program programOf(const std::vector<std::pair<std::string, Shape>> &wanted) {
-  Program program = Program::parse(next_token::program(1, 1).dump());
+  Program program =
+      ppopt::runtime::readProgram(next_token::program(1, 1).dump());
   auto model = program.parameters[0];
   program.parameters.clear();
   for (const auto &[name, shape] : wanted) {
@@ -249,7 +250,8 @@ TEST_F(MappedFiles, MayHoldCopiesOfTiedTensors) {
 TEST(ExportParameters, WritesTheNamesAndTheLayoutOfAMap) {
   TemporaryFolder folder;
   std::string path = folder.path("p.safetensors");
-  Program program = Program::parse(next_token::program(1, 1).dump());
+  Program program =
+      ppopt::runtime::readProgram(next_token::program(1, 1).dump());
   ppopt_rank rank(program, next_token::Tasks<1, 1>::list, nullptr, {});
   ppopt_rank loaded(program, next_token::Tasks<1, 1>::list, nullptr, {});
   for (int i = 0; i < next_token::bytes; ++i)

@@ -20,7 +20,8 @@ using ppopt::runtime::Program;
 namespace {
 
 Program program(int ranks, int microbatches = 1) {
-  return Program::parse(next_token::program(ranks, microbatches).dump());
+  return ppopt::runtime::readProgram(
+      next_token::program(ranks, microbatches).dump());
 }
 
 /// `tokens` then `targets` of all rows of a batch, gathered from all ranks.

@@ -65,13 +65,14 @@ struct Reference {
 
 /// Runs `body` on every rank, each with the data and initial weights in place.
 void onRanks(const nlohmann::json &document, int threads,
-             const std::function<void(ppopt_rank &)> &body) {
-  Program program = Program::parse(document.dump());
+             const std::function<void(ppopt_rank &)> &body,
+             const ppopt_task_fn *taskList = tasks) {
+  Program program = readProgram(document.dump());
   comm::runThreadRanks(int(program.plan.ranks()), [&](comm::Transport &t) {
     rowOffsets.clear(), trainings.clear(), superfluousLaunches = 0;
     RankOptions options;
     options.threads = threads;
-    ppopt_rank rank(program, tasks, &t, options);
+    ppopt_rank rank(program, taskList, &t, options);
     fillInputs(rank, makeData());
     initializeParameters(program, rank.parameters, 1, threads);
     body(rank);
@@ -124,8 +125,34 @@ INSTANTIATE_TEST_SUITE_P(All, Plans,
                                           testing::Values(1, 3),
                                           testing::Values(1, 2)));
 
+/// The shards follow from the program, so all ranks share one.
+TEST(Executor, UpdatesShards) {
+  for (int ranks : {1, 2, 3, 4}) {
+    std::vector<double> losses, norms;
+    onRanks(ls::program(ranks, 3), 1, [&](ppopt_rank &rank) {
+      for (int step = 0; step < 5; ++step) {
+        StepResult result = runStep(rank, settings(step), checked());
+        if (rank.index == 0) {
+          losses.push_back(result.loss);
+          norms.push_back(result.gradNorm);
+        }
+      }
+    });
+    onRanks(
+        ls::program(ranks, 3, /*sharded=*/true), 1,
+        [&](ppopt_rank &rank) {
+          for (int step = 0; step < 5; ++step) {
+            StepResult result = runStep(rank, settings(step), checked());
+            EXPECT_EQ(result.loss, losses[step]) << ranks << " ranks";
+            EXPECT_NEAR(result.gradNorm, norms[step], 1e-14);
+          }
+        },
+        ls::shardedTasks);
+  }
+}
+
 TEST(Executor, OneRankNeedsNoTransport) {
-  Program program = Program::parse(ls::program(1, 1).dump());
+  Program program = readProgram(ls::program(1, 1).dump());
   ppopt_rank rank(program, tasks, nullptr, {});
   fillInputs(rank, makeData());
   EXPECT_GT(runStep(rank, settings(0), checked()).loss, 0);
@@ -195,7 +222,7 @@ TEST(Executor, ProfileHasAllTimeOnce) {
     EXPECT_EQ(profile.lines().back().name, "everything else");
     std::map<std::string, int64_t> runs;
     for (const ProfiledTasks &tasks : profile.tasks())
-      runs[tasks.kind] = tasks.runs;
+      runs[spell(tasks.kind)] = tasks.runs;
     EXPECT_EQ(
         runs,
         (std::map<std::string, int64_t>{
@@ -355,7 +382,7 @@ TEST(Executor, AFailedRankTakesTheOthersDown) {
 }
 
 TEST(Rank, WrongNumberOfRanks) {
-  Program program = Program::parse(ls::program(2, 1).dump());
+  Program program = readProgram(ls::program(2, 1).dump());
   EXPECT_EQ(failureOf([&] { ppopt_rank rank(program, tasks, nullptr, {}); }),
             "the plan has 2 ranks, and the job 1");
 }
@@ -379,7 +406,7 @@ TEST(Rank, ArenaIsZeroAndAligned) {
 }
 
 TEST(Launch, SharesAreContiguousAndEqual) {
-  Program program = Program::parse(ls::program(1, 1).dump());
+  Program program = readProgram(ls::program(1, 1).dump());
   RankOptions options;
   options.threads = 3;
   ppopt_rank rank(program, tasks, nullptr, options);

@@ -35,7 +35,7 @@ std::vector<NonFiniteFindings>
 findingsOf(const nlohmann::json &document, const ppopt_task_fn *tasks,
            const std::function<void(ppopt_rank &)> &spoil,
            bool poison = false) {
-  Program program = Program::parse(document.dump());
+  Program program = readProgram(document.dump());
   size_t ranks = program.plan.ranks();
   std::vector<std::vector<NonFiniteFindings>> found(ranks);
   comm::runThreadRanks(int(ranks), [&](comm::Transport &transport) {
@@ -120,7 +120,7 @@ std::vector<NonFiniteFindings> pipelineFindings(bool local, int64_t holder,
       for (const Buffer &input : inputBuffers(place, memory->arena.base()))
         std::memset(input.data, 1, 4); // a token of 2^24 + ...
       auto *w =
-          reinterpret_cast<double *>(memory->at(place.parameters[0].offset));
+          reinterpret_cast<double *>(memory->at(place.parameters[0].address));
       if ((local ? place.place : rank.index) == holder)
         w[weight] = INFINITY;
     }

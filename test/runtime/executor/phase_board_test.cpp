@@ -53,7 +53,7 @@ const ppopt_task_fn lookingTasks[] = {
 
 TEST(PhaseBoard, HasARowForEachRank) {
   std::remove(path.c_str());
-  Program program = Program::parse(ls::program(2, 1).dump());
+  Program program = readProgram(ls::program(2, 1).dump());
   comm::runThreadRanks(2, [&](comm::Transport &transport) {
     seen.clear();
     ppopt_rank rank(program, lookingTasks, &transport, {});
@@ -78,7 +78,7 @@ TEST(PhaseBoard, HasARowForEachRank) {
 }
 
 TEST(PhaseBoard, TellsSumsFromTransfers) {
-  Program program = Program::parse(pipeline::program(1, 1).dump());
+  Program program = readProgram(pipeline::program(1, 1).dump());
   std::vector<int64_t> waits;
   comm::runThreadRanks(2, [&](comm::Transport &transport) {
     ppopt_rank rank(program, pipeline::Tasks<1, 1>::list, &transport, {});
@@ -86,7 +86,7 @@ TEST(PhaseBoard, TellsSumsFromTransfers) {
       return;
     PhaseBoard board(path, 2, 0);
     for (const Action &action : rank.actions)
-      if (action.kind == Action::wait) {
+      if (action.kind == ActionKind::wait) {
         board.enter(program, action);
         waits.push_back(publishedBy(rank, 2));
       }

@@ -52,7 +52,7 @@ void fillInputs(ppopt_rank &rank, const Data &data) {
 /// Runs `body` on every rank, with data and initial weights in place.
 void onRanks(const json &document, const ppopt_task_fn *tasks,
              const std::function<void(ppopt_rank &)> &body) {
-  Program program = Program::parse(document.dump());
+  Program program = readProgram(document.dump());
   auto run = [&](comm::Transport *transport) {
     ppopt_rank rank(program, tasks, transport, {});
     fillInputs(rank, makeData());
@@ -155,14 +155,16 @@ TEST(Pipeline, PoisonShowsWhatIsReadTooLate) {
   std::vector<Numbers> before = steps();
   for (json &action : document["local"]["actions"])
     if (action["do"] == "copy" && action["transfer"] == 1)
-      action = {{"do", "copy"},
-                {"place", 0},
-                {"from", action["from"]},
-                {"to", action["to"]},
-                {"transfer", 1},
-                {"microbatch", 0},
-                {"bytes", action["bytes"]},
-                {"dead", {{action["to"]["offset"], action["bytes"]}}}};
+      action = {
+          {"do", "copy"},
+          {"place", 0},
+          {"from", action["from"]},
+          {"to", action["to"]},
+          {"transfer", 1},
+          {"microbatch", 0},
+          {"bytes", action["bytes"]},
+          {"dead",
+           {program_document::dead(action["to"]["offset"], action["bytes"])}}};
   EXPECT_EQ(steps(), before);
   onRanks(document, pipeline::Tasks<1, 1>::list, [](ppopt_rank &rank) {
     EXPECT_EQ(runStep(rank, settings(0), checked(/*poison=*/true)).skipped,

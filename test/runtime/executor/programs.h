@@ -33,9 +33,21 @@ enum Offset : int {
 
 enum Task : int { prologue, forward, backward, norm, update };
 
-inline nlohmann::json program(int ranks, int microbatches) {
+/// Of the weights that each of `ranks` owns, where they are sharded; the last
+/// ranks own padding too.
+inline int shardOf(int ranks) { return (features + ranks - 1) / ranks; }
+
+/// `sharded`: each rank updates its shard of the weights. Instead of the
+/// all-reduce of the gradient there is a reduce-scatter before the update, and
+/// an all-gather of the weights after it.
+inline nlohmann::json program(int ranks, int microbatches,
+                              bool sharded = false) {
   using namespace program_document;
+  const int shard = shardOf(ranks), padded = shard * ranks;
   int mine = rows / ranks, part = mine / microbatches;
+  auto ownPart = [&](int base) {
+    return sharded ? address(base, "dp", 8 * shard) : json(base);
+  };
   auto run = [&](Task task, int microbatch) {
     int first = microbatch * part;
     json arguments;
@@ -55,10 +67,10 @@ inline nlohmann::json program(int ranks, int microbatches) {
                    stepState};
       break;
     case norm:
-      arguments = {gradient, normSquared};
+      arguments = {ownPart(gradient), normSquared};
       break;
     case update:
-      arguments = {weights, gradient, stepState};
+      arguments = {ownPart(weights), ownPart(gradient), stepState};
       break;
     }
     return program_document::run(task, microbatch, arguments, temporaries);
@@ -84,12 +96,23 @@ inline nlohmann::json program(int ranks, int microbatches) {
     eval.push_back(run(forward, i));
   }
   step.push_back(start(1, loss, 1));
-  step.push_back(start(2, gradient, features));
+  step.push_back(sharded ? collective("reduce_scatter", 2, {"dp"}, 0, gradient,
+                                      padded, scratch)
+                         : start(2, gradient, features));
   step.push_back(wait(2));
   step.push_back(run(norm, 0));
+  if (sharded) {
+    step.push_back(start(3, normSquared, 1));
+    step.push_back(wait(3));
+  }
   step.push_back(wait(1));
   step.push_back({{"do", "norm"}, {"offset", normSquared}});
   step.push_back(run(update, 0));
+  if (sharded) {
+    step.push_back(
+        collective("all_gather", 4, {"dp"}, 0, weights, padded, scratch));
+    step.push_back(wait(4));
+  }
   eval.push_back(start(7, loss, 1));
   eval.push_back(wait(7));
 
@@ -140,7 +163,9 @@ inline nlohmann::json program(int ranks, int microbatches) {
        {"predicted",
         {{"launches", 3 * microbatches},
          {"flops", 4 * features * part * microbatches},
-         {"bytes_sent", 8 * sentElements(ranks, {1, 1, features})}}}}};
+         {"bytes_sent",
+          8 * (sharded ? sentElements(ranks, {1, 1, 1}) + 2 * (padded - shard)
+                       : sentElements(ranks, {1, 1, features}))}}}}};
   return result;
 }
 

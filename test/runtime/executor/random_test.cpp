@@ -71,7 +71,7 @@ std::vector<float> draw(const Initializer &init, const char *name, int64_t seed,
 }
 
 Initializer normal(double mean, double std) {
-  Initializer init{Initializer::normal};
+  Initializer init{InitialValues::normal};
   init.mean = mean, init.std = std;
   return init;
 }
@@ -96,7 +96,7 @@ TEST(Initialize, Normal) {
 }
 
 TEST(Initialize, Uniform) {
-  Initializer init{Initializer::uniform};
+  Initializer init{InitialValues::uniform};
   init.low = -1, init.high = 3;
   constexpr int count = 400000;
   double sum = 0, squares = 0;
@@ -116,8 +116,8 @@ TEST(Initialize, ValuesAsDocumented) {
   std::vector<float> values = draw(normal(0, 1), "w", 9, 10, 2, 1);
   EXPECT_FLOAT_EQ(values[0], r * std::cos(angle));
   EXPECT_FLOAT_EQ(values[1], r * std::sin(angle));
-  EXPECT_EQ(draw({Initializer::zeros}, "w", 9, 3, 1, 1)[0], 0.0f);
-  EXPECT_EQ(draw({Initializer::ones}, "w", 9, 3, 1, 1)[0], 1.0f);
+  EXPECT_EQ(draw({InitialValues::zeros}, "w", 9, 3, 1, 1)[0], 0.0f);
+  EXPECT_EQ(draw({InitialValues::ones}, "w", 9, 3, 1, 1)[0], 1.0f);
 }
 
 std::vector<double> drawExactly(const Initializer &init, int64_t count) {
@@ -161,7 +161,7 @@ TEST(Initialize, SameBitsOnAllMachines) {
     return hash;
   };
   EXPECT_EQ(hash(drawExactly(normal(0.5, 2), 100000)), 0xdf87d1b932ef22adu);
-  Initializer uniform{Initializer::uniform};
+  Initializer uniform{InitialValues::uniform};
   uniform.low = -0.1, uniform.high = 0.3;
   EXPECT_EQ(hash(drawExactly(uniform, 100000)), 0x47f832272dba42b9u);
 }
@@ -194,7 +194,7 @@ TEST(Initialize, OtherTypesRoundTheSameValue) {
     EXPECT_LE(std::fabs(value - f64[i]), std::fabs(f64[i]) / 256);
   }
   int64_t one = 0;
-  initializeValues({Initializer::ones}, ElementType::i64, "n", 1, 0, 1, &one,
+  initializeValues({InitialValues::ones}, ElementType::i64, "n", 1, 0, 1, &one,
                    1);
   EXPECT_EQ(one, 1);
 }

@@ -69,22 +69,41 @@ inline void backwardTask(ppopt_rank *rank, void *const *args, char *temps) {
   ppopt_matmul(rank, 1, args[0], residual, args[6], nullptr);
 }
 
-inline void normTask(ppopt_rank *, void *const *args, char *) {
+inline void addSquares(void *const *args, int elements) {
   auto *gradient = static_cast<double *>(args[0]);
-  for (int i = 0; i < features; ++i)
+  for (int i = 0; i < elements; ++i)
     *static_cast<double *>(args[1]) += gradient[i] * gradient[i];
 }
 
-inline void updateTask(ppopt_rank *, void *const *args, char *) {
+inline void normTask(ppopt_rank *, void *const *args, char *) {
+  addSquares(args, features);
+}
+
+inline void shardNormTask(ppopt_rank *rank, void *const *args, char *) {
+  addSquares(args, shardOf(int(rank->program.plan.ranks())));
+}
+
+inline void descend(void *const *args, int elements) {
   auto *weights = static_cast<double *>(args[0]);
   auto *gradient = static_cast<double *>(args[1]);
   auto *stepState = static_cast<ppopt_step_state *>(args[2]);
-  for (int i = 0; i < features; ++i)
+  for (int i = 0; i < elements; ++i)
     weights[i] -= stepState->lr * stepState->clip_scale * gradient[i];
+}
+
+inline void updateTask(ppopt_rank *, void *const *args, char *) {
+  descend(args, features);
+}
+
+inline void shardUpdateTask(ppopt_rank *rank, void *const *args, char *) {
+  descend(args, shardOf(int(rank->program.plan.ranks())));
 }
 
 inline const ppopt_task_fn tasks[] = {prologueTask, forwardTask, backwardTask,
                                       normTask, updateTask};
+/// Of the program whose weights are sharded.
+inline const ppopt_task_fn shardedTasks[] = {
+    prologueTask, forwardTask, backwardTask, shardNormTask, shardUpdateTask};
 
 //===----------------------------------------------------------------------===//
 // Data

@@ -102,19 +102,20 @@ def PP_TempOp : PP_Op<"temp", [Pure]> {
 def PP_RegionOp : PP_Op<"region"> {
   let summary = "a range of the arena of a place's ranks";
   let description = [{
-    `kind` is one of the kinds in docs/program.md. `region_name` names the contents: `param:NAME` or `params:BUCKET`, `grads:BUCKET`, `STATE:BUCKET`, `input:NAME`,
-    `slots`, `temps`, `step_state`, `loss`, `norm`, `global:NAME`, or `scratch:` and the name of what is summed (a bucket or a scalar's region). The regions of a
-    place are contiguous, without gaps or overlap.
+    Holds a buffer (`#pp.buffer`). The regions of a place are contiguous, without gaps or overlap.
 
     Example:
 
     ```mlir
-    pp.region "parameters" "params:b0" at 64 bytes 512
+    pp.region <params, "b0"> at 64 bytes 512
     ```
   }];
-  let arguments = (ins StrAttr:$kind, StrAttr:$region_name, PP_I64Attr:$offset, PP_I64Attr:$bytes,
-                       DefaultValuedAttr<PP_I64Attr, "0">:$place);
-  let assemblyFormat = "$kind $region_name `at` $offset `bytes` $bytes attr-dict";
+  let arguments = (ins PP_BufferAttr:$buffer, PP_I64Attr:$offset, PP_I64Attr:$bytes, DefaultValuedAttr<PP_I64Attr, "0">:$place);
+  let assemblyFormat = "$buffer `at` $offset `bytes` $bytes attr-dict";
+  let extraClassDeclaration = [{
+    /// What the range is for: one of the kinds in docs/program.md.
+    ::mlir::pp::MemoryKind getKind() { return getBuffer().getMemoryKind(); }
+  }];
 }
 
 #endif // PPOPT_DIALECT_PP_KERNEL_OPS

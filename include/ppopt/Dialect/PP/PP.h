@@ -22,6 +22,15 @@
 #define GET_ATTRDEF_CLASSES
 #include "ppopt/Dialect/PP/PPAttrs.h.inc"
 
+namespace mlir::pp {
+/// An argument of a task, or a result that is tied to none.
+struct TaskOperand {
+  RoleAttr role;
+  Type type;
+  bool isResult = false;
+};
+} // namespace mlir::pp
+
 #define GET_OP_CLASSES
 #include "ppopt/Dialect/PP/PPOps.h.inc"
 

@@ -88,7 +88,7 @@ def PP_RoleKind : PP_Enum<"RoleKind", "what a task's argument or result is", [
   I32EnumAttrCase<"StepState", 6, "step_state">,      // a field of the step state, by name
   I32EnumAttrCase<"ParamRange", 7, "param_range">, // a bucket's parameters, flat: tied
   I32EnumAttrCase<"GradRange", 8, "grad_range">,   // a bucket's gradients, flat
-  I32EnumAttrCase<"StateRange", 9, "state_range">, // "state:bucket": one optimizer state of a bucket, flat: tied
+  I32EnumAttrCase<"StateRange", 9, "state_range">, // one optimizer state of a bucket, flat: tied
   I32EnumAttrCase<"Norm", 10, "norm">,         // the sum of squares of this rank's gradients: tied
   I32EnumAttrCase<"Received", 11, "received">, // received from another place, by the transfer of that name
   I32EnumAttrCase<"Cache", 12, "cache">,       // in a generating program, the values that earlier positions stored: tied
@@ -97,9 +97,83 @@ def PP_RoleKind : PP_Enum<"RoleKind", "what a task's argument or result is", [
 
 def PP_RoleAttr : PP_Attr<"Role", "role"> {
   let summary = "what a task's argument or result is, and its name";
-  let parameters = (ins EnumParameter<PP_RoleKind>:$kind, StringRefParameter<>:$name);
-  let assemblyFormat = "`<` $kind `,` $name `>`";
+  let description = [{
+    `#pp.role<state_range, "b0", "m">` names a bucket and one of the optimizer's states; every other role has one name.
+  }];
+  let parameters = (ins EnumParameter<PP_RoleKind>:$kind, StringRefParameter<>:$name, StringRefParameter<"", [{""}]>:$state);
+  let builders = [AttrBuilder<(ins "::mlir::pp::RoleKind":$kind, "::llvm::StringRef":$name),
+                              [{ return $_get($_ctxt, kind, name, ""); }]>];
+  let assemblyFormat = "`<` $kind `,` $name (`,` $state^)? `>`";
+  let genVerifyDecl = 1;
 }
+
+def PP_MemoryKind : PP_Enum<"MemoryKind", "what memory of an arena is for", [
+  I32EnumAttrCase<"StepState", 0, "step_state">,         // and the scalars that tasks add to
+  I32EnumAttrCase<"Parameters", 1, "parameters">,
+  I32EnumAttrCase<"Gradients", 2, "gradients">,
+  I32EnumAttrCase<"Optimizer", 3, "optimizer">,
+  I32EnumAttrCase<"Inputs", 4, "inputs">,
+  I32EnumAttrCase<"Caches", 5, "caches">,
+  I32EnumAttrCase<"Activations", 6, "activations">,      // slots, temporaries, logits
+  I32EnumAttrCase<"Workspace", 7, "workspace">,
+  I32EnumAttrCase<"Communication", 8, "communication">]>;
+
+def PP_BufferKind : PP_Enum<"BufferKind", "what a buffer of a rank's arena holds", [
+  I32EnumAttrCase<"Params", 0, "params">,        // a bucket's parameters, by the bucket's name
+  I32EnumAttrCase<"Param", 1, "param">,          // a parameter that no bucket holds, by name
+  I32EnumAttrCase<"Grads", 2, "grads">,          // a bucket's gradients
+  I32EnumAttrCase<"State", 3, "state">,          // one optimizer state of a bucket, by the names of both
+  I32EnumAttrCase<"Input", 4, "input">,          // a rank's rows of an input, of all microbatches
+  I32EnumAttrCase<"Slots", 5, "slots">,          // the slots of a schedule
+  I32EnumAttrCase<"Temps", 6, "temps">,          // the temporaries of a task
+  I32EnumAttrCase<"Workspace", 7, "workspace">,  // the end of a task's temporaries, for library calls
+  I32EnumAttrCase<"StepState", 8, "step_state">, // ppopt_step_state
+  I32EnumAttrCase<"Loss", 9, "loss">,
+  I32EnumAttrCase<"Norm", 10, "norm">,
+  I32EnumAttrCase<"Global", 11, "global">,       // a sum over the batch, by name
+  I32EnumAttrCase<"Check", 12, "check">,         // the status of a check of ids, by name
+  I32EnumAttrCase<"Cache", 13, "cache">,         // in a generating program, by name
+  I32EnumAttrCase<"Logits", 14, "logits">,
+  I32EnumAttrCase<"Scratch", 15, "scratch">]>;   // the receive buffer of a sum of another buffer
+
+def PP_BufferAttr : PP_Attr<"Buffer", "buffer"> {
+  let summary = "a buffer of a rank's arena";
+  let description = [{
+    What it holds and, where there are several of the kind, which: `#pp.buffer<params, "b0">` of bucket @b0, `#pp.buffer<state, "b0", "m">`,
+    `#pp.buffer<input, "x">`, `#pp.buffer<slots>`, `#pp.buffer<scratch of <grads, "b0">>`.
+  }];
+  let parameters = (ins EnumParameter<PP_BufferKind>:$kind, StringRefParameter<"", [{""}]>:$name,
+                        StringRefParameter<"", [{""}]>:$state, OptionalParameter<"::mlir::pp::BufferAttr">:$of);
+  let builders = [AttrBuilder<(ins "::mlir::pp::BufferKind":$kind, CArg<"::llvm::StringRef", [{""}]>:$name,
+                                   CArg<"::llvm::StringRef", [{""}]>:$state),
+                              [{ return $_get($_ctxt, kind, name, state, nullptr); }]>];
+  let assemblyFormat = "`<` $kind (`,` $name^)? (`,` $state^)? (`of` $of^)? `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// What the memory is for.
+    ::mlir::pp::MemoryKind getMemoryKind() const;
+  }];
+}
+
+def PP_AddressAttr : PP_Attr<"Address", "address"> {
+  let summary = "a byte of a buffer";
+  let parameters = (ins "::mlir::pp::BufferAttr":$buffer, "int64_t":$offset);
+  let assemblyFormat = "`<` $buffer `+` $offset `>`";
+}
+
+def PP_SlotAttr : PP_Attr<"Slot", "slot"> {
+  let summary = "a slot of the schedule, by number";
+  let parameters = (ins "int64_t":$number);
+  let assemblyFormat = "`<` $number `>`";
+  let extraClassDeclaration = [{
+    /// The number before pp-assign-slots.
+    static constexpr int64_t kUnassigned = -1;
+  }];
+}
+
+/// Where an operand of an action is: one attribute for each way to say it. Ops print `slot 3`, `<params, "b0"> + 64`.
+def PP_Binding : AnyAttrOf<[PP_SlotAttr, PP_AddressAttr], "a slot or an address">;
+def PP_Bindings : TypedArrayAttrBase<PP_Binding, "slots and addresses">;
 
 def PP_TileAttr : PP_Attr<"Tile", "tile"> {
   let summary = "position of a tile in the global tensor";

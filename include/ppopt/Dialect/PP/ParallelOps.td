@@ -195,6 +195,9 @@ def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> 
     ::mlir::pp::RoleAttr getResultRole(unsigned i);
     /// The argument that result i is tied to (same role), or nothing.
     std::optional<unsigned> getTiedArgument(unsigned resultNumber);
+    /// What a run of the task binds: the arguments, then the results that are tied to none. These results become arguments in phase kernels.
+    ::llvm::SmallVector<::mlir::pp::TaskOperand> getBoundOperands();
+    unsigned getNumBoundOperands();
   }];
 }
 

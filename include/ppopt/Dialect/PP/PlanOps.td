@@ -124,7 +124,7 @@ def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock, NoRegionArgume
     pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<4x8xf32>
     pp.schedule 0 attributes {slots = array<i64: 128>} {
       pp.zero
-      pp.run @s0_F microbatch 0 {s0.v0 = 0 : i64}
+      pp.run @s0_F microbatch 0 (<input, "x">, slot 0)
       pp.send 0 @x0 microbatch 0 slot 0
       pp.wait 0
     }
@@ -152,7 +152,9 @@ class PP_Action<string mnemonic, list<Trait> traits = []>
 def PP_RunOp : PP_Action<"run", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a task on a microbatch";
   let description = [{
-    `slots`: for each saved value of the task, by name, the slot that holds it.
+    Binds each operand of the task to where its value is: the arguments in order, then the results that are tied to no argument. A binding is a
+    slot of the schedule, or a buffer and the bytes before the value. A task does not know where its operands are. Before
+    `pp-bind-operands` a run has no bindings.
 
     Example:
 
@@ -165,14 +167,14 @@ def PP_RunOp : PP_Action<"run", [DeclareOpInterfaceMethods<SymbolUserOpInterface
     pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<4x8xf32>
     pp.schedule 0 attributes {slots = array<i64: 128>} {
       pp.zero
-      pp.run @s0_F microbatch 0 {s0.v0 = 0 : i64}
-      pp.send 0 @x0 microbatch 0 slot 0
+      pp.run @s0_F microbatch 1 (<input, "x"> + 128, slot 0)
+      pp.send 0 @x0 microbatch 1 slot 0
       pp.wait 0
     }
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$task, PP_I64Attr:$microbatch, DictionaryAttr:$slots);
-  let assemblyFormat = "$task `microbatch` $microbatch $slots attr-dict";
+  let arguments = (ins FlatSymbolRefAttr:$task, PP_I64Attr:$microbatch, OptionalAttr<PP_Bindings>:$bindings);
+  let assemblyFormat = "$task `microbatch` $microbatch (custom<Bindings>($bindings)^)? attr-dict";
 }
 
 def PP_ZeroOp : PP_Action<"zero"> {
@@ -217,11 +219,11 @@ def PP_StartOp : PP_Action<"start"> {
 class PP_TransferAction<string mnemonic>
     : PP_Action<mnemonic, [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let description = [{
-    Does not wait: `pp.wait` of its `id` does. `slot` holds the value. Transfers from one place to another are matched in the order of
-    their starts at both ends.
+    Does not wait: `pp.wait` of its `id` does. `binding` says where the value is: in a slot or, if a transfer of the step sends it, in a
+    bucket's buffer. Transfers from one place to another are matched in the order of their starts at both ends.
   }];
-  let arguments = (ins PP_I64Attr:$id, FlatSymbolRefAttr:$transfer, PP_I64Attr:$microbatch, PP_I64Attr:$slot);
-  let assemblyFormat = "$id $transfer `microbatch` $microbatch `slot` $slot attr-dict";
+  let arguments = (ins PP_I64Attr:$id, FlatSymbolRefAttr:$transfer, PP_I64Attr:$microbatch, PP_Binding:$binding);
+  let assemblyFormat = "$id $transfer `microbatch` $microbatch custom<Binding>($binding) attr-dict";
 }
 def PP_SendOp : PP_TransferAction<"send"> {
   let summary = "starts sending a value of a microbatch";
@@ -276,7 +278,7 @@ def PP_WaitOp : PP_Action<"wait"> {
 def PP_CopyValueOp : PP_Action<"copy_value", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "copies a value of a microbatch from one place to another";
   let description = [{
-    From a slot on the place that the transfer comes from to a slot on the place that it goes to. The copy is complete when the action is done.
+    `source` is on the place that the transfer comes from, `target` on the place that it goes to. The copy is complete when the action is done.
 
     Example:
 
@@ -287,8 +289,8 @@ def PP_CopyValueOp : PP_Action<"copy_value", [DeclareOpInterfaceMethods<SymbolUs
     }
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$transfer, PP_I64Attr:$microbatch, PP_I64Attr:$from_slot, PP_I64Attr:$to_slot);
-  let assemblyFormat = "$transfer `microbatch` $microbatch `from` `slot` $from_slot `to` `slot` $to_slot attr-dict";
+  let arguments = (ins FlatSymbolRefAttr:$transfer, PP_I64Attr:$microbatch, PP_Binding:$source, PP_Binding:$target);
+  let assemblyFormat = "$transfer `microbatch` $microbatch `from` custom<Binding>($source) `to` custom<Binding>($target) attr-dict";
 }
 
 def PP_SumPlacesOp : PP_Action<"sum_places"> {

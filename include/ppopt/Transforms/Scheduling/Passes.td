@@ -16,13 +16,13 @@ def Schedule : Pass<"pp-schedule", "::mlir::ModuleOp"> {
     ```mlir
     pp.schedule 0 attributes {slots = array<i64>} {
       pp.zero
-      pp.run @p0_P microbatch 0 {}
+      pp.run @p0_P microbatch 0
       pp.check_counts
-      pp.run @s0_F microbatch 0 {}
-      pp.run @s0_B microbatch 0 {}
-      pp.run @p0_N microbatch 0 {}
+      pp.run @s0_F microbatch 0
+      pp.run @s0_B microbatch 0
+      pp.run @p0_N microbatch 0
       pp.norm
-      pp.run @p0_U_b0 microbatch 0 {}
+      pp.run @p0_U_b0 microbatch 0
     }
     ```
   }];
@@ -39,9 +39,9 @@ def ScheduleLocal : Pass<"pp-schedule-local", "::mlir::ModuleOp"> {
 
     ```mlir
     pp.schedule local attributes {slot_places = array<i64>, slots = array<i64>} {
-      pp.run @s0_F microbatch 0 {}
+      pp.run @s0_F microbatch 0
       pp.copy_value @x0 microbatch 0 from slot -1 to slot -1
-      pp.run @s1_F microbatch 0 {}
+      pp.run @s1_F microbatch 0
     ```
   }];
 }
@@ -59,7 +59,7 @@ def InsertTransfers : Pass<"pp-insert-transfers", "::mlir::ModuleOp"> {
     place's last run of a stage. Slots are not assigned yet (-1).
 
     ```mlir
-    pp.run @s0_F microbatch 0 {}
+    pp.run @s0_F microbatch 0
     pp.send 0 @x0 microbatch 0 slot -1
     ```
   }];
@@ -84,10 +84,25 @@ def InsertCollectives : Pass<"pp-insert-collectives", "::mlir::ModuleOp"> {
     one action, a `pp.sum_places` before its first reader.
 
     ```mlir
-    pp.run @s0_B microbatch 1 {}
+    pp.run @s0_B microbatch 1
     pp.start 4 "all_reduce" over ["dp", "pp"] among [0, 1] channel 1 @b0
     pp.wait 4
-    pp.run @p0_N microbatch 0 {}
+    pp.run @p0_N microbatch 0
+    ```
+  }];
+}
+
+def BindOperands : Pass<"pp-bind-operands", "::mlir::ModuleOp"> {
+  let summary = "Says where the operands of runs are";
+  let description = [{
+    Binds every operand of the task that a run names, the arguments and then the results that are
+    tied to none. The role of an operand says what it is; buckets and declarations say in which
+    buffer that is, and at which byte. A microbatch's rows of an input follow those of the
+    microbatches before. Saved and received values are in slots, which have no number yet (-1).
+
+    ```mlir
+    pp.run @s0_F microbatch 1                                                      // before
+    pp.run @s0_F microbatch 1 (<input, "x"> + 128, <params, "b0"> + 64, slot -1)   // after
     ```
   }];
 }
@@ -98,13 +113,13 @@ def AssignSlots : Pass<"pp-assign-slots", "::mlir::ModuleOp"> {
     A saved value lives from the run that makes it, a received value from the start of its receive.
     Both live to the last run that reads them or to the wait of their last send. A copy is a read on
     one place and a write on the other. Values of one place and size whose lifetimes do not overlap
-    share a slot.
+    share a slot. Runs have bindings (`pp-bind-operands`).
 
     ```mlir
-    pp.run @s0_F microbatch 0 {}                       // before
+    pp.run @s0_F microbatch 0 (<input, "x">, slot -1)   // before
     pp.send 0 @x0 microbatch 0 slot -1
 
-    pp.run @s0_F microbatch 0 {s0.h = 0 : i64}         // after
+    pp.run @s0_F microbatch 0 (<input, "x">, slot 0)    // after
     pp.send 0 @x0 microbatch 0 slot 0
     ```
   }];
@@ -116,6 +131,8 @@ def VerifySchedule : Pass<"pp-verify-schedule", "::mlir::ModuleOp"> {
     On the table of each place:
 
     - Every task of the place runs once on every microbatch (in evaluation: prologue and forward).
+    - Every operand of a run, and every end of a transfer, is bound to where its value is: to a slot,
+      or to the address that buckets and declarations give it, inside of its buffer.
     - A saved or received value is read from a slot that still holds it; a received value is read
       after the wait of its receive.
     - No slot is written while it is being sent or received.

@@ -16,14 +16,19 @@ namespace mlir::pp {
 bool liesInSlot(RoleAttr role);
 
 /// One use of a value in a slot. The role and the microbatch of the action name
-/// the value on its place. A transfer of the step may read or write a range of
-/// a bucket instead.
+/// the value on its place. A transfer of the step may read or write a buffer
+/// instead.
 struct SlotUse {
-  RoleAttr role;
+  RoleAttr role; ///< null if the value is in a buffer
   Type type;
   int64_t place = 0; ///< the slot's place
   bool isWrite = false;
+  unsigned operand = 0; ///< of a run: the number of the operand
+  BufferAttr buffer;    ///< null if the value lies in a slot
 };
+
+/// Returns whether the value of a use lies in a slot.
+inline bool liesInSlot(const SlotUse &use) { return !use.buffer; }
 
 /// The slots that runs and transfers of a module's schedules read and write.
 /// Looks up every symbol once: a schedule has many actions of few tasks.
@@ -43,6 +48,14 @@ public:
   /// Returns the read of a copy, then its write.
   std::array<SlotUse, 2> of(CopyValueOp copy) const;
 
+  /// Return the uses of both ends of a transfer.
+  static SlotUse getRead(TransferOp transfer);
+  static SlotUse getWrite(TransferOp transfer);
+
+  /// Returns the operands that runs of the task bind.
+  ArrayRef<TaskOperand> getOperands(TaskOp task) const {
+    return operands.find(task)->second;
+  }
   /// Returns null if the module has no op of that name.
   TaskOp getTask(RunOp run) const {
     return tasks.lookup(run.getTaskAttr().getAttr());
@@ -52,11 +65,9 @@ public:
   }
 
 private:
-  static SlotUse getRead(TransferOp transfer);
-  static SlotUse getWrite(TransferOp transfer);
-
   DenseMap<StringAttr, TaskOp> tasks;
   DenseMap<StringAttr, TransferOp> transfers;
+  DenseMap<Operation *, SmallVector<TaskOperand>> operands; ///< by task
   DenseMap<Operation *, SmallVector<SlotUse, 0>> ofTask;
 };
 
@@ -67,6 +78,7 @@ struct SlotLifetime {
   int64_t place = 0;
   int64_t microbatch = 0;
   int64_t bytes = 0; ///< aligned
+  int64_t slot = SlotAttr::kUnassigned;
   /// The run that makes it, the start of its receive, or its copy.
   unsigned begin = 0;
   /// The last run or copy that reads it, or the wait of its last send.
@@ -81,9 +93,13 @@ SmallVector<SlotLifetime> findLifetimes(ScheduleOp schedule,
 /// last reader: it may overwrite them. Empty in a module without schedules.
 DenseMap<Operation *, DenseSet<Attribute>> findDyingArguments(ModuleOp module);
 
-/// Returns the slot of a value in a run, a send, a receive or a copy of it; -1
-/// if the action does not say.
-int64_t getSlot(Operation *action, RoleAttr role);
+/// Returns where an action says that the value of a use is; null if it is a run
+/// without bindings.
+Attribute getBinding(Operation *action, const SlotUse &use);
+/// Returns the number of the slot that getBinding returns, or kUnassigned.
+int64_t getSlot(Operation *action, const SlotUse &use);
+/// Returns the binding of an end of a transfer before slots are assigned.
+Attribute makeBinding(const SlotUse &use);
 
 } // namespace mlir::pp
 

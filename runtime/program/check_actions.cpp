@@ -1,0 +1,319 @@
+//===- check_actions.cpp - Whether a program's actions are right ----------===//
+
+#include "program/check_program.h"
+
+#include "ppopt/runtime.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace ppopt::runtime {
+
+using namespace schema;
+
+namespace {
+
+/// Checks the lists of one place, or of the local launch.
+class ActionChecker {
+public:
+  ActionChecker(const Program &program, const Place *own)
+      : program(program), own(own) {}
+
+  void check(std::vector<Action> &actions, const Path &list);
+
+private:
+  void checkAction(Action &action, const Path &path) const;
+  void checkKind(const Action &action, const Path &path) const;
+  void checkRun(const Action &action, const Path &path) const;
+  void checkGroup(const Action &action, const Path &path) const;
+  void checkCollective(const Action &action, const Path &path) const;
+  void checkTransfer(const Action &action, const Path &path) const;
+  void checkCopy(const Action &action, const Path &path) const;
+  void checkSum(const Action &action, const Path &path) const;
+  void checkDead(const Action &action, const Path &path) const;
+  void checkMicrobatch(const Action &action, const Path &path) const {
+    checkIndex(action.microbatch, program.plan.microbatches,
+               path["microbatch"]);
+  }
+  void checkAt(const Action &action, const Address &address, int64_t bytes,
+               int64_t alignment, const Path &path) const {
+    checkAddress(program, placeOf(action), address, bytes, alignment, path);
+  }
+  const Place &placeOf(const Action &action) const {
+    return program.places[action.place];
+  }
+
+  const Program &program;
+  const Place *own; ///< null for the local launch
+  int64_t operations = 0;
+};
+
+void ActionChecker::checkKind(const Action &action, const Path &path) const {
+  bool isBetweenRanks =
+      action.kind == ActionKind::start || action.kind == ActionKind::wait;
+  bool isBetweenPlaces =
+      action.kind == ActionKind::copy || action.kind == ActionKind::sum;
+  if (own ? isBetweenPlaces : isBetweenRanks)
+    path["do"].fail(fmt::format("is '{}', which only {} has",
+                                spell(action.kind),
+                                own ? "`local`" : "a place's list"));
+}
+
+void ActionChecker::checkRun(const Action &action, const Path &path) const {
+  checkIndex(action.task, program.tasks.size(), path["task"]);
+  const Task &task = program.tasks[action.task];
+  if (task.place != action.place)
+    path["task"].fail(fmt::format("is {} ('{}'), which belongs to place {}",
+                                  action.task, task.name, task.place));
+  checkMicrobatch(action, path);
+  Path arguments = path["args"];
+  for (size_t i = 0; i < action.arguments.size(); ++i)
+    checkAt(action, action.arguments[i], 0, 1, arguments[i]);
+  checkAt(action, action.temporaries, 0, PPOPT_ALIGNMENT, path["temps"]);
+}
+
+/// Checks the group of a collective.
+void ActionChecker::checkGroup(const Action &action, const Path &path) const {
+  std::set<std::string> axes;
+  Path list = path["axes"], among = path["among"];
+  for (size_t i = 0; i < action.axes.size(); ++i) {
+    const std::string &name = action.axes[i];
+    bool known =
+        std::any_of(program.plan.mesh.begin(), program.plan.mesh.end(),
+                    [&](const MeshAxis &axis) { return axis.name == name; });
+    if (!known)
+      list[i].fail("is '" + name + "', which the mesh does not have");
+    if (!axes.insert(name).second)
+      list[i].fail("is '" + name + "' a second time");
+  }
+  if (action.among.empty())
+    return;
+  if (!axes.count("pp"))
+    among.fail("is there, and pp is not one of the axes");
+  for (size_t i = 0; i < action.among.size(); ++i) {
+    checkIndex(action.among[i], program.plan.axisSize("pp"), among[i]);
+    if (i > 0 && action.among[i] <= action.among[i - 1])
+      among[i].fail(
+          fmt::format("is {}, not in ascending order", action.among[i]));
+  }
+  if (!std::count(action.among.begin(), action.among.end(), action.place))
+    among.fail(fmt::format("lacks {}, the place itself", action.place));
+}
+
+void ActionChecker::checkCollective(const Action &action,
+                                    const Path &path) const {
+  checkGroup(action, path);
+  if (action.type == ElementType::i1)
+    path["type"].fail("is i1, which cannot be summed");
+  int64_t size = byteSize(action.type);
+  checkAt(action, action.address, action.elements * size, size, path["offset"]);
+  checkAt(action, action.scratch, action.scratchBytes, size,
+          path["scratch"]["offset"]);
+}
+
+void ActionChecker::checkTransfer(const Action &action,
+                                  const Path &path) const {
+  bool sends = action.op == Operation::send;
+  checkIndex(action.transfer, program.transfers.size(), path["transfer"]);
+  const Transfer &transfer = program.transfers[action.transfer];
+  int64_t here = sends ? transfer.from : transfer.to;
+  int64_t there = sends ? transfer.to : transfer.from;
+  if (here != action.place)
+    path["transfer"].fail(fmt::format("is {} ('{}'), which place {} {}",
+                                      action.transfer, transfer.name, here,
+                                      sends ? "sends" : "receives"));
+  checkMicrobatch(action, path);
+  checkIndex(action.peer, program.plan.axisSize("pp"), path["peer"]);
+  if (action.peer != there)
+    path["peer"].fail(fmt::format("is {}, and the other end of '{}' is {}",
+                                  action.peer, transfer.name, there));
+  if (action.bytes != transfer.bytes)
+    path["bytes"].fail(fmt::format("is {}, and '{}' has {}", action.bytes,
+                                   transfer.name, transfer.bytes));
+  checkAt(action, action.address, action.bytes, PPOPT_ALIGNMENT,
+          path["offset"]);
+}
+
+void ActionChecker::checkCopy(const Action &action, const Path &path) const {
+  checkIndex(action.transfer, program.transfers.size(), path["transfer"]);
+  const Transfer &transfer = program.transfers[action.transfer];
+  checkMicrobatch(action, path);
+  if (action.bytes != transfer.bytes)
+    path["bytes"].fail(fmt::format("is {}, and '{}' has {}", action.bytes,
+                                   transfer.name, transfer.bytes));
+  if (action.from.place != transfer.from || action.to.place != transfer.to)
+    path.fail(fmt::format("goes from place {} to {}, and '{}' from {} to {}",
+                          action.from.place, action.to.place, transfer.name,
+                          transfer.from, transfer.to));
+  for (auto [name, end] :
+       {std::pair("from", &action.from), std::pair("to", &action.to)})
+    checkAddress(program, program.places[end->place], end->address,
+                 action.bytes, PPOPT_ALIGNMENT, path[name]["offset"]);
+}
+
+void ActionChecker::checkSum(const Action &action, const Path &path) const {
+  if (action.type == ElementType::i1)
+    path["type"].fail("is i1, which cannot be summed");
+  int64_t size = byteSize(action.type);
+  Path buffers = path["at"];
+  for (size_t i = 0; i < action.buffers.size(); ++i) {
+    Path buffer = buffers[i];
+    checkIndex(action.buffers[i].place, program.places.size(), buffer["place"]);
+    checkAddress(program, program.places[action.buffers[i].place],
+                 action.buffers[i].address, action.elements * size, size,
+                 buffer["offset"]);
+  }
+  if (action.buffers.empty())
+    buffers.fail("is empty");
+}
+
+void ActionChecker::checkDead(const Action &action, const Path &path) const {
+  for (size_t i = 0; i < action.dead.size(); ++i)
+    checkAt(action, action.dead[i].begin, action.dead[i].bytes, 1,
+            path[i]["offset"]);
+}
+
+void ActionChecker::checkAction(Action &action, const Path &path) const {
+  if (own)
+    action.place = own->place;
+  else
+    checkIndex(action.place, program.places.size(), path["place"]);
+  checkKind(action, path);
+  switch (action.kind) {
+  case ActionKind::run:
+    checkRun(action, path);
+    break;
+  case ActionKind::zero:
+    checkAt(action, action.address, action.bytes, 1, path["offset"]);
+    break;
+  case ActionKind::start:
+    if (isTransfer(action.op))
+      checkTransfer(action, path);
+    else
+      checkCollective(action, path);
+    break;
+  case ActionKind::copy:
+    checkCopy(action, path);
+    break;
+  case ActionKind::sum:
+    checkSum(action, path);
+    break;
+  case ActionKind::norm:
+    checkAt(action, action.address, sizeof(double), sizeof(double),
+            path["offset"]);
+    break;
+  case ActionKind::wait:
+  case ActionKind::checkCounts:
+    break;
+  }
+  checkDead(action, path["dead"]);
+}
+
+void ActionChecker::check(std::vector<Action> &actions, const Path &list) {
+  std::map<int64_t, const Action *> inFlight; // by id
+  std::set<int64_t> seen;
+  for (size_t i = 0; i < actions.size(); ++i) {
+    Action &action = actions[i];
+    Path path = list[i];
+    checkAction(action, path);
+    if (action.kind == ActionKind::start) {
+      if (!seen.insert(action.id).second)
+        path["id"].fail(fmt::format("is {} a second time", action.id));
+      action.operation = operations++;
+      inFlight[action.id] = &action;
+    } else if (action.kind == ActionKind::wait) {
+      auto started = inFlight.find(action.id);
+      if (started == inFlight.end())
+        path["id"].fail(
+            fmt::format("is {}, which is not in flight", action.id));
+      action.operation = started->second->operation;
+      action.op = started->second->op;
+      inFlight.erase(started);
+    } else if (action.kind == ActionKind::checkCounts) {
+      // The other end may leave the step without having started the transfer.
+      for (const auto &[id, started] : inFlight)
+        if (isTransfer(started->op))
+          path.fail(fmt::format("may end the step while the transfer {} is in "
+                                "flight",
+                                id));
+    }
+  }
+  if (!inFlight.empty())
+    list.fail(fmt::format("starts {} and never waits for it",
+                          inFlight.begin()->first));
+}
+
+//===----------------------------------------------------------------------===//
+// Both ends
+//===----------------------------------------------------------------------===//
+
+/// (from, to, channel) -> the messages in the order of their starts.
+using Messages = std::map<std::tuple<int64_t, int64_t, int64_t>,
+                          std::vector<const Action *>>;
+
+void collect(const Place &place, const std::vector<Action> &actions,
+             Messages &sent, Messages &received) {
+  for (const Action &action : actions) {
+    if (!action.startsTransfer())
+      continue;
+    if (action.op == Operation::send)
+      sent[{place.place, action.peer, action.channel}].push_back(&action);
+    else
+      received[{action.peer, place.place, action.channel}].push_back(&action);
+  }
+}
+
+std::string describeMessage(const Program &program,
+                            const std::vector<const Action *> &messages,
+                            size_t number) {
+  if (number >= messages.size())
+    return "nothing";
+  const Action &action = *messages[number];
+  return fmt::format("{} of microbatch {}",
+                     program.transfers[action.transfer].name,
+                     action.microbatch);
+}
+
+void checkMatch(const Program &program, const char *list, Messages &sent,
+                Messages &received) {
+  for (const auto &[queue, messages] : sent)
+    received[queue]; // also queues from which nothing is received
+  for (const auto &[queue, receives] : received) {
+    const std::vector<const Action *> &sends = sent[queue];
+    for (size_t i = 0; i < std::max(sends.size(), receives.size()); ++i) {
+      std::string left = describeMessage(program, sends, i);
+      std::string right = describeMessage(program, receives, i);
+      if (left != right)
+        throw Error(
+            "program: {}: message {} from place {} to place {} on channel "
+            "{} is {} where it is sent and {} where it is received; "
+            "the executable does not fit its runtime: compile it again",
+            list, i, std::get<0>(queue), std::get<1>(queue), std::get<2>(queue),
+            left, right);
+    }
+  }
+}
+
+} // namespace
+
+void checkActions(const Program &program, const Place *own,
+                  std::vector<Action> &actions,
+                  std::vector<Action> &evalActions, const Path &path) {
+  ActionChecker checker(program, own);
+  checker.check(actions, path["actions"]);
+  checker.check(evalActions, path["eval_actions"]);
+}
+
+void checkTransfersMatch(const Program &program) {
+  Messages sent, received, evalSent, evalReceived;
+  for (const Place &place : program.places) {
+    collect(place, place.actions, sent, received);
+    collect(place, place.evalActions, evalSent, evalReceived);
+  }
+  checkMatch(program, "actions", sent, received);
+  checkMatch(program, "eval_actions", evalSent, evalReceived);
+}
+
+} // namespace ppopt::runtime

@@ -1,0 +1,38 @@
+//===- check_program.h - Whether a program contradicts itself -------------===//
+
+#ifndef PPOPT_RUNTIME_PROGRAM_CHECK_PROGRAM_H
+#define PPOPT_RUNTIME_PROGRAM_CHECK_PROGRAM_H
+
+#include "program/path.h"
+#include "schema/program.h"
+
+namespace ppopt::runtime {
+
+/// Checks what the fields' types and limits do not say, and completes the
+/// actions: numbers the operations, and tells waits what they wait for. Throws
+/// Error.
+void checkProgram(schema::Program &program);
+
+/// Checks the lists of a place, or of the local launch (`own` is null), and
+/// numbers their operations through both.
+void checkActions(const schema::Program &program, const schema::Place *own,
+                  std::vector<schema::Action> &actions,
+                  std::vector<schema::Action> &evalActions, const Path &path);
+
+/// Checks that sends and receives between each two places match, message by
+/// message.
+void checkTransfersMatch(const schema::Program &program);
+
+/// Checks the address of `bytes` bytes in the arena of a place, on all its
+/// ranks.
+void checkAddress(const schema::Program &program, const schema::Place &place,
+                  const schema::Address &address, int64_t bytes,
+                  int64_t alignment, const Path &path);
+
+/// Checks an index of a list of `count` elements.
+void checkIndex(int64_t index, size_t count, const Path &path,
+                int64_t least = 0);
+
+} // namespace ppopt::runtime
+
+#endif // PPOPT_RUNTIME_PROGRAM_CHECK_PROGRAM_H

@@ -1,0 +1,50 @@
+//===- path.h - Where in the document a check fails -----------------------===//
+
+#ifndef PPOPT_RUNTIME_PROGRAM_PATH_H
+#define PPOPT_RUNTIME_PROGRAM_PATH_H
+
+#include "base/error.h"
+
+#include <cstddef>
+#include <string>
+
+namespace ppopt::runtime {
+
+/// The path of a field in the program's document, "places[0].actions[4].task".
+/// Refers to the outer path, which must outlive it; makes no text until
+/// something fails.
+class Path {
+public:
+  Path() = default;
+
+  Path operator[](const char *name) const { return {this, name, 0}; }
+  Path operator[](size_t index) const { return {this, nullptr, index}; }
+
+  std::string text() const {
+    if (!outer)
+      return "";
+    std::string text = outer->text();
+    if (!name)
+      return text + "[" + std::to_string(index) + "]";
+    return text.empty() ? name : text + "." + name;
+  }
+
+  [[noreturn]] void fail(const std::string &what) const {
+    std::string where = text();
+    throw Error("program: {} {}; the executable does not fit its runtime: "
+                "compile it again",
+                where.empty() ? "the document" : where, what);
+  }
+
+private:
+  Path(const Path *outer, const char *name, size_t index)
+      : outer(outer), name(name), index(index) {}
+
+  const Path *outer = nullptr;
+  const char *name = nullptr; ///< null: an element of a list
+  size_t index = 0;
+};
+
+} // namespace ppopt::runtime
+
+#endif // PPOPT_RUNTIME_PROGRAM_PATH_H

@@ -1,0 +1,212 @@
+//===- action.h - What a rank does, one after another ---------------------===//
+
+#ifndef PPOPT_RUNTIME_SCHEMA_ACTION_H
+#define PPOPT_RUNTIME_SCHEMA_ACTION_H
+
+#include "schema/address.h"
+#include "schema/element_type.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ppopt::schema {
+
+enum class ActionKind { run, zero, start, wait, copy, sum, checkCounts, norm };
+template <> struct Words<ActionKind> {
+  static constexpr const char *words[] = {
+      "run", "zero", "start", "wait", "copy", "sum", "check_counts", "norm"};
+};
+
+/// What `start` starts: a collective over a group, or one end of a transfer.
+enum class Operation { allReduce, allGather, reduceScatter, send, recv };
+template <> struct Words<Operation> {
+  static constexpr const char *words[] = {"all_reduce", "all_gather",
+                                          "reduce_scatter", "send", "recv"};
+};
+constexpr bool isTransfer(Operation operation) {
+  return operation == Operation::send || operation == Operation::recv;
+}
+
+/// An address in the arena of a place of the same rank.
+struct PlaceAddress {
+  static constexpr const char *title = "Address on a place";
+  int64_t place = 0;
+  Address address;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("place", self.place, "a place");
+    f("offset", self.address, "in its arena");
+  }
+};
+
+struct DeadRange {
+  static constexpr const char *title = "Dead range";
+  Address begin;
+  int64_t bytes = 0;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("offset", self.begin, "where it begins");
+    f("bytes", self.bytes, "its size");
+  }
+};
+
+struct Action {
+  static constexpr const char *title = "Action";
+  ActionKind kind = ActionKind::run;
+  int64_t place = 0; ///< the place whose arena the offsets refer to
+  std::vector<DeadRange> dead;
+  // run
+  int64_t task = 0;       ///< index of Program::tasks
+  int64_t microbatch = 0; ///< also of copy and of start of a transfer
+  std::vector<Address> arguments;
+  Address temporaries;
+  // zero, start, norm
+  Address address;
+  int64_t bytes = 0; ///< also of copy
+  // start; a wait has the same `op` and `operation` once it is read
+  int64_t id = 0;
+  Operation op = Operation::allReduce;
+  std::vector<std::string> axes; ///< the group: ranks that differ only in these
+  std::vector<int64_t> among;    ///< if not empty: only ranks of these places
+  int64_t channel = 0;
+  int64_t elements = 0;
+  ElementType type = ElementType::f32;
+  Address scratch;
+  int64_t scratchBytes = 0;
+  int64_t transfer = 0; ///< index of Program::transfers; also of copy
+  int64_t peer = 0;     ///< the place at the other end
+  // copy, sum
+  PlaceAddress from, to;
+  std::vector<PlaceAddress> buffers;
+  /// Not in the document: the number of the operation on its place, in the
+  /// order of the starts in `actions`, then `evalActions`.
+  int64_t operation = 0;
+
+  bool startsCollective() const {
+    return kind == ActionKind::start && !isTransfer(op);
+  }
+  bool startsTransfer() const {
+    return kind == ActionKind::start && isTransfer(op);
+  }
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    auto of = [&](ActionKind kind, const char *label, auto declare) {
+      f.when(self.kind == kind, label, [&](auto &g) { declare(g, self); });
+    };
+    f("do", self.kind, "what to do");
+    f.optional("place", self.place,
+               "in `local` only: the place whose arena the offsets mean");
+    of(ActionKind::run,
+       "`run`: sets `row_offset` of the step state to that of the microbatch "
+       "on this rank, and calls the task",
+       [](auto &g, T &run) { visitRun(g, run); });
+    of(ActionKind::zero, "`zero`: fills with zeros",
+       [](auto &g, T &zero) { visitZero(g, zero); });
+    of(ActionKind::start,
+       "`start`: begins a collective or one end of a transfer",
+       [](auto &g, T &start) { visitStart(g, start); });
+    of(ActionKind::wait,
+       "`wait`: afterwards the collective's buffer holds its result; a sent "
+       "value may be overwritten; a received value is there",
+       [](auto &g, T &wait) { g("id", wait.id, "that of the start"); });
+    of(ActionKind::copy,
+       "`copy` (in `local` only): from one place's arena to another's",
+       [](auto &g, T &copy) { visitCopy(g, copy); });
+    of(ActionKind::sum,
+       "`sum` (in `local` only): sums the buffers of several places into each "
+       "of them",
+       [](auto &g, T &sum) { visitSum(g, sum); });
+    of(ActionKind::checkCounts,
+       "`check_counts`: skips the rest of the step if a count is zero. No "
+       "transfer of this place is in flight here",
+       [](auto &, T &) {});
+    of(ActionKind::norm,
+       "`norm`: takes the root, which is the global norm, for the log; "
+       "computes "
+       "`clip_scale` of the step state; checks that norm and loss are finite. "
+       "If not, tasks of kind `update` are not run, on any rank. It "
+       "communicates nothing",
+       [](auto &g, T &norm) {
+         g("offset", norm.address,
+           "one f64: the sum of squares of all gradients, each parameter "
+           "counted once");
+       });
+    f.optional("dead", self.dead,
+               "memory that nobody reads after the action. With `--poison` the "
+               "runtime overwrites it with bytes 0xFF (floats: NaN)");
+  }
+
+private:
+  template <typename V, typename T> static void visitRun(V &f, T &self) {
+    f("task", self.task, "index of `tasks`");
+    f("microbatch", self.microbatch, "its number");
+    f("args", self.arguments, "where each operand of the task lies");
+    f("temps", self.temporaries, "where its temporaries lie");
+  }
+
+  template <typename V, typename T> static void visitZero(V &f, T &self) {
+    f("offset", self.address, "of the range");
+    f("bytes", self.bytes, "its size");
+  }
+
+  template <typename V, typename T> static void visitStart(V &f, T &self) {
+    f("id", self.id, "unique on the place");
+    f("op", self.op, "what begins");
+    f("channel", self.channel,
+      "an ordered queue: starts on one channel happen in the same order on all "
+      "ranks of its group",
+      Limits{0, INT32_MAX});
+    f("offset", self.address, "of the buffer, which it works on in place");
+    f.when(!isTransfer(self.op), "a collective",
+           [&](auto &g) { visitCollective(g, self); });
+    f.when(isTransfer(self.op), "a transfer",
+           [&](auto &g) { visitTransfer(g, self); });
+  }
+
+  template <typename V, typename T> static void visitCollective(V &f, T &self) {
+    f("axes", self.axes, "its group: the ranks that differ in these axes only");
+    f.optional("among", self.among,
+               "coordinates on `pp`: only ranks of these places");
+    f("elements", self.elements,
+      "of the whole buffer. Member p of n owns chunk p "
+      "(runtime/geometry): what a reduce-scatter leaves there, and what an "
+      "all-gather takes from there",
+      Limits{1, int64_t{1} << 56});
+    f("type", self.type, "of its elements");
+    f.nested("scratch", "a receive buffer of ceil(elements/n) elements",
+             [&](auto &g) {
+               g("offset", self.scratch,
+                 "in region `communication` or, if no task runs until the "
+                 "wait, in memory of activations that nobody reads then");
+               g("bytes", self.scratchBytes, "its size");
+             });
+  }
+
+  template <typename V, typename T> static void visitTransfer(V &f, T &self) {
+    f("transfer", self.transfer, "index of `transfers`");
+    f("microbatch", self.microbatch, "its number");
+    f("peer", self.peer,
+      "the place at the other end: of its ranks the one with this rank's other "
+      "coordinates");
+    f("bytes", self.bytes, "of the value");
+  }
+
+  template <typename V, typename T> static void visitCopy(V &f, T &self) {
+    f("from", self.from, "where the value lies");
+    f("to", self.to, "where it goes");
+    f("transfer", self.transfer, "index of `transfers`");
+    f("microbatch", self.microbatch, "its number");
+    f("bytes", self.bytes, "of the value");
+  }
+
+  template <typename V, typename T> static void visitSum(V &f, T &self) {
+    f("at", self.buffers, "the buffers, in the order of the additions");
+    f("elements", self.elements, "of each buffer", Limits{1, int64_t{1} << 56});
+    f("type", self.type, "of the elements");
+  }
+};
+
+} // namespace ppopt::schema
+
+#endif // PPOPT_RUNTIME_SCHEMA_ACTION_H

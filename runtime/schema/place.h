@@ -1,0 +1,184 @@
+//===- place.h - What the ranks of a place hold and do --------------------===//
+
+#ifndef PPOPT_RUNTIME_SCHEMA_PLACE_H
+#define PPOPT_RUNTIME_SCHEMA_PLACE_H
+
+#include "schema/action.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ppopt::schema {
+
+enum class RegionKind {
+  stepState,
+  parameters,
+  gradients,
+  optimizer,
+  inputs,
+  caches,
+  activations,
+  workspace,
+  communication
+};
+template <> struct Words<RegionKind> {
+  static constexpr const char *words[] = {
+      "step_state", "parameters",  "gradients", "optimizer",    "inputs",
+      "caches",     "activations", "workspace", "communication"};
+};
+
+struct Region {
+  static constexpr const char *title = "Region";
+  RegionKind kind = RegionKind::stepState;
+  int64_t offset = 0, bytes = 0;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("kind", self.kind,
+      "`activations`: slots and temporaries; `caches`: keys and values of a "
+      "program that generates; `step_state`: with loss and counts");
+    f("offset", self.offset, "where it begins");
+    f("bytes", self.bytes, "its size");
+  }
+};
+
+struct PlaceCount {
+  static constexpr const char *title = "Count of a place";
+  Address address;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("offset", self.address, "of the count");
+  }
+};
+
+/// Where a task stores an id that is out of range: an i64, 0 if there is none.
+struct PlaceCheck {
+  static constexpr const char *title = "Check of a place";
+  int64_t check = 0; ///< index of Program::checks
+  Address address;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("check", self.check, "index of the program's `checks`");
+    f("offset", self.address, "an i64, which the actions zero");
+  }
+};
+
+struct PlaceInput {
+  static constexpr const char *title = "Input of a place";
+  int64_t input = 0; ///< index of Program::inputs
+  Address address;
+  int64_t bytes = 0; ///< the rows of one rank
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("input", self.input, "index of the program's `inputs`");
+    f("offset", self.address,
+      "of one rank's rows: all microbatches, contiguous");
+    f("bytes", self.bytes, "of these rows");
+  }
+};
+
+struct OptimizerState {
+  static constexpr const char *title = "Optimizer state";
+  std::string name;
+  Address address;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("name", self.name, "its name");
+    f("offset", self.address, "of its elements, in the parameter's order");
+  }
+};
+
+struct PlaceParameter {
+  static constexpr const char *title = "Parameter of a place";
+  int64_t parameter = 0; ///< index of Program::parameters
+  Address address;
+  std::optional<Address> gradient; ///< none: never updated
+  std::vector<OptimizerState> states;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("parameter", self.parameter, "index of the program's `parameters`");
+    f("offset", self.address, "of its elements, which are contiguous");
+    f("gradient", self.gradient,
+      "offset of its gradient; null for one without (frozen, or cannot learn): "
+      "then nothing updates it");
+    f("states", self.states, "those of the optimizer");
+  }
+};
+
+/// What the runtime's counters must show per step, exactly.
+struct Predicted {
+  static constexpr const char *title = "Predicted";
+  int64_t launches = 0, flops = 0, bytesSent = 0;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("launches", self.launches, "of kernels and library matmuls");
+    f("flops", self.flops, "of matmuls, library calls and those in kernels");
+    f("bytes_sent", self.bytesSent,
+      "with the built-in collectives. If a collective's elements do not divide "
+      "by its ranks, those of other ranks differ by the uneven chunks, which "
+      "the runtime takes into account");
+  }
+};
+
+/// A coordinate on the axis of places: the layout of its arena, and the actions
+/// of its ranks.
+struct Place {
+  static constexpr const char *title = "Place";
+  int64_t place = 0;
+  int64_t arenaBytes = 0;
+  std::vector<Region> regions;
+  Address stepState, loss;
+  std::vector<PlaceCount> counts; ///< one per entry of Program::counts
+  std::vector<PlaceCheck> checks;
+  std::vector<PlaceInput> inputs;
+  std::vector<PlaceParameter> parameters;
+  std::vector<Action> actions, evalActions;
+  Predicted predicted; ///< for the rank with coordinate 0 on all other axes
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("place", self.place, "its number");
+    f.nested("arena",
+             "the memory of each of its ranks, filled with zeros "
+             "before parameters are initialized",
+             [&](auto &g) {
+               g("bytes", self.arenaBytes, "its size", positive);
+               g("regions", self.regions,
+                 "cover the arena without gap or overlap");
+             });
+    f.nested("step_state", "the `ppopt_step_state`",
+             [&](auto &g) { g("offset", self.stepState, "where it lies"); });
+    f.nested("loss",
+             "one element. The actions zero it, tasks add to it, and an "
+             "all-reduce makes it global. At `norm`, and after the last action "
+             "of an evaluation, it is the loss of the global batch, on every "
+             "rank",
+             [&](auto &g) { g("offset", self.loss, "where it lies"); });
+    f("counts", self.counts, "one per count of the program, in their order");
+    f("checks", self.checks, "those of the place's tasks");
+    f("inputs", self.inputs, "those that the place reads");
+    f("parameters", self.parameters, "those that the place holds");
+    f("actions", self.actions, "a step, in order; empty if there is a `local`");
+    f("eval_actions", self.evalActions,
+      "one evaluation batch: prologue, forwards, the `loss` task after the "
+      "forward of its stage, the loss's all-reduce");
+    f("predicted", self.predicted,
+      "per step, for the rank of this place with coordinate 0 on all other "
+      "axes");
+  }
+};
+
+/// The actions of one rank that holds all places.
+struct LocalActions {
+  static constexpr const char *title = "Local actions";
+  std::vector<Action> actions, evalActions;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("actions", self.actions, "a step, in order");
+    f("eval_actions", self.evalActions, "one evaluation batch");
+  }
+};
+
+} // namespace ppopt::schema
+
+#endif // PPOPT_RUNTIME_SCHEMA_PLACE_H

@@ -1,0 +1,184 @@
+//===- program.cpp - What follows from a program's fields -----------------===//
+
+#include "schema/program.h"
+
+#include "schema/visit.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace ppopt::schema {
+
+int64_t byteSize(ElementType type) {
+  switch (type) {
+  case ElementType::f64:
+  case ElementType::i64:
+    return 8;
+  case ElementType::f32:
+  case ElementType::i32:
+    return 4;
+  case ElementType::bf16:
+    return 2;
+  case ElementType::i1:
+    return 1;
+  }
+  return 0;
+}
+
+int64_t elementCount(const std::vector<int64_t> &shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    count *= size;
+  return count;
+}
+
+int64_t Address::offset() const {
+  assert(strides.empty() && "the address is not of a rank yet");
+  return base;
+}
+
+//===----------------------------------------------------------------------===//
+// The mesh
+//===----------------------------------------------------------------------===//
+
+int64_t Plan::ranks() const {
+  if (launch == Launch::local)
+    return 1;
+  int64_t count = 1;
+  for (const MeshAxis &axis : mesh)
+    count *= axis.size;
+  return count;
+}
+
+int64_t Plan::axisSize(std::string_view axis) const {
+  for (const MeshAxis &candidate : mesh)
+    if (candidate.name == axis)
+      return candidate.size;
+  return 1;
+}
+
+int64_t Plan::coordinate(int64_t rank, std::string_view axis) const {
+  if (launch == Launch::local)
+    return 0; // the only rank
+  int64_t stride = ranks();
+  for (const MeshAxis &candidate : mesh) {
+    stride /= candidate.size;
+    if (candidate.name == axis)
+      return rank / stride % candidate.size;
+  }
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Addresses of a rank
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Calls `change` for every address among the fields of a struct.
+template <typename Change> class AddressVisitor {
+public:
+  explicit AddressVisitor(const Change &change) : change(change) {}
+
+  template <typename T>
+  void operator()(const char *, T &value, const char *, Limits = {}) {
+    visit(value);
+  }
+  template <typename T>
+  void optional(const char *, T &value, const char *, Limits = {}) {
+    visit(value);
+  }
+  template <typename Declare>
+  void nested(const char *, const char *, const Declare &declare) {
+    declare(*this);
+  }
+  template <typename Declare>
+  void when(bool condition, const char *, const Declare &declare) {
+    if (condition)
+      declare(*this);
+  }
+
+  template <typename T> void visit(T &value) {
+    constexpr Shape shape = shapeOf<T>();
+    if constexpr (shape == Shape::address) {
+      change(value);
+    } else if constexpr (shape == Shape::list) {
+      for (auto &element : value)
+        visit(element);
+    } else if constexpr (shape == Shape::orNull) {
+      if (value)
+        visit(*value);
+    } else if constexpr (shape == Shape::object) {
+      T::visit(*this, value);
+    }
+  }
+
+private:
+  const Change &change;
+};
+
+template <typename T>
+void resolveFields(T &value, const Plan &plan, int64_t rank) {
+  auto change = [&](Address &address) {
+    address = Address(offsetOn(address, plan, rank));
+  };
+  AddressVisitor<decltype(change)>(change).visit(value);
+}
+
+} // namespace
+
+void resolve(Place &place, const Plan &plan, int64_t rank) {
+  resolveFields(place, plan, rank);
+}
+
+void resolve(LocalActions &local, const Plan &plan, int64_t rank) {
+  resolveFields(local, plan, rank);
+}
+
+int64_t offsetOn(const Address &address, const Plan &plan, int64_t rank) {
+  int64_t offset = address.base;
+  for (const AxisStride &each : address.strides)
+    offset += plan.coordinate(rank, each.axis) * each.stride;
+  return offset;
+}
+
+int64_t greatestOffset(const Address &address, const Plan &plan) {
+  int64_t offset = address.base;
+  for (const AxisStride &each : address.strides)
+    offset += (plan.axisSize(each.axis) - 1) * each.stride;
+  return offset;
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+const Place &Program::placeOf(int64_t rank) const {
+  return places[plan.coordinate(rank, "pp")];
+}
+
+int64_t Program::unusedChannel() const {
+  int64_t unused = 0;
+  for (const Place &place : places)
+    for (const auto *actions : {&place.actions, &place.evalActions})
+      for (const Action &action : *actions)
+        if (action.kind == ActionKind::start)
+          unused = std::max(unused, action.channel + 1);
+  return unused;
+}
+
+int64_t Program::largestArena() const {
+  int64_t largest = 0;
+  for (const Place &place : places)
+    largest = std::max(largest, place.arenaBytes);
+  return largest;
+}
+
+const PlaceParameter &Program::ownedParameter(int64_t parameter) const {
+  const Place &owner = places[parameters[parameter].places.front()];
+  return *std::find_if(
+      owner.parameters.begin(), owner.parameters.end(),
+      [&](const PlaceParameter &held) { return held.parameter == parameter; });
+}
+
+} // namespace ppopt::schema

@@ -1,0 +1,122 @@
+//===- tensors.h - Inputs and parameters ----------------------------------===//
+
+#ifndef PPOPT_RUNTIME_SCHEMA_TENSORS_H
+#define PPOPT_RUNTIME_SCHEMA_TENSORS_H
+
+#include "schema/element_type.h"
+#include "schema/fields.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ppopt::schema {
+
+enum class InitialValues { zeros, ones, uniform, normal };
+template <> struct Words<InitialValues> {
+  static constexpr const char *words[] = {"zeros", "ones", "uniform", "normal"};
+};
+
+/// The valid ids: [0, size) and `ignored`.
+struct IdRange {
+  static constexpr const char *title = "Ids";
+  int64_t size = 0;
+  std::optional<int64_t> ignored;
+  std::string source; ///< the op that they index
+
+  bool holds(int64_t id) const {
+    return (id >= 0 && id < size) || (ignored && id == *ignored);
+  }
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("size", self.size, "ids are in [0, `size`)", positive);
+    f("ignore_index", self.ignored, "one more valid id, or null", anyInteger);
+    f("source", self.source, "the op that the ids index");
+  }
+};
+
+/// A part of each row of an input whose values are ids.
+struct IndexedPart {
+  static constexpr const char *title = "Part of an input";
+  std::vector<int64_t> begin, end; ///< in each dimension except the batch
+  IdRange range;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("begin", self.begin, "first index in each dimension but the batch");
+    f("end", self.end, "the index after the last");
+    IdRange::visit(f, self.range);
+  }
+};
+
+struct Input {
+  static constexpr const char *title = "Input";
+  std::string name;
+  std::vector<int64_t> shape; ///< of the global batch
+  ElementType type = ElementType::f32;
+  int64_t shift = 0;
+  std::vector<IndexedPart> parts;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("name", self.name, "its name");
+    f("shape", self.shape, "that of the global batch", positive);
+    f("type", self.type, "of its elements");
+    f("shift", self.shift,
+      "with `--data`, a sample is a window of consecutive tokens, and the "
+      "input, an integer input of rank 2, holds the window's tokens from here "
+      "on (targets have 1)");
+    f("ranges", self.parts,
+      "parts of each row whose values are ids. They may overlap, and values "
+      "outside of all parts may be anything");
+  }
+};
+
+struct Initializer {
+  static constexpr const char *title = "Initial values";
+  InitialValues kind = InitialValues::zeros;
+  double low = 0, high = 0; ///< uniform
+  double mean = 0, std = 0; ///< normal
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("kind", self.kind, "the distribution");
+    f.when(self.kind == InitialValues::uniform, "`uniform`", [&](auto &g) {
+      g("low", self.low, "included");
+      g("high", self.high, "not included");
+    });
+    f.when(self.kind == InitialValues::normal, "`normal`", [&](auto &g) {
+      g("mean", self.mean, "of the distribution");
+      g("std", self.std, "its standard deviation");
+    });
+  }
+};
+
+struct Parameter {
+  static constexpr const char *title = "Parameter";
+  std::string name;
+  std::vector<int64_t> shape;
+  ElementType type = ElementType::f32;
+  ElementType gradientType = ElementType::f32;
+  bool trained = false, decayed = false;
+  Initializer init;
+  std::vector<int64_t> places; ///< places that hold it; the first is the owner
+
+  int64_t elements() const { return elementCount(shape); }
+  int64_t bytes() const { return elements() * byteSize(type); }
+  int64_t gradientBytes() const { return elements() * byteSize(gradientType); }
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("name", self.name, "its name");
+    f("shape", self.shape, "row-major", positive);
+    f("type", self.type, "of its elements");
+    f("gradient_type", self.gradientType, "f32 if `type` is bf16, else `type`");
+    f("trained", self.trained, "it is not frozen");
+    f("decayed", self.decayed, "weight decay applies to it");
+    f("init", self.init, "its initial values. States start at zero");
+    f("places", self.places,
+      "hold a copy each; the first is the owner, whose copy is exported");
+  }
+};
+
+} // namespace ppopt::schema
+
+#endif // PPOPT_RUNTIME_SCHEMA_TENSORS_H

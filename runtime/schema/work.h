@@ -1,0 +1,151 @@
+//===- work.h - What a program computes and sends -------------------------===//
+
+#ifndef PPOPT_RUNTIME_SCHEMA_WORK_H
+#define PPOPT_RUNTIME_SCHEMA_WORK_H
+
+#include "schema/element_type.h"
+#include "schema/fields.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace ppopt::schema {
+
+enum class TaskKind {
+  prologue,
+  forward,
+  loss,
+  backward,
+  backwardInput,
+  backwardWeight,
+  collect,
+  norm,
+  update
+};
+template <> struct Words<TaskKind> {
+  static constexpr const char *words[] = {
+      "prologue",        "forward", "loss", "backward", "backward_input",
+      "backward_weight", "collect", "norm", "update"};
+};
+
+struct Stage {
+  static constexpr const char *title = "Stage";
+  int64_t place = 0;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("place", self.place, "where the stage lives");
+  }
+};
+
+/// A sum over the batch of what the inputs say, such as counted targets.
+struct Count {
+  static constexpr const char *title = "Count";
+  ElementType type = ElementType::f32;
+  std::string name, source;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("type", self.type, "of its one element");
+    f("name", self.name, "what is counted");
+    f("source", self.source, "where in the model");
+  }
+};
+
+/// A value sent from one place to another, once per microbatch or, with `step`,
+/// once per step.
+struct Transfer {
+  static constexpr const char *title = "Transfer";
+  std::string name;
+  std::string value;
+  int64_t from = 0, to = 0;           ///< places
+  int64_t fromStage = 0, toStage = 0; ///< the stages on these places
+  int64_t bytes = 0;
+  ElementType type = ElementType::f32;
+  bool requiresGrad = false;         ///< whether a gradient is sent back
+  std::optional<int64_t> gradientOf; ///< index of its forward transfer
+  bool step = false;
+
+  int64_t elements() const { return bytes / byteSize(type); }
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("name", self.name, "its name");
+    f("value", self.value, "what is sent");
+    f("from", self.from, "a place");
+    f("to", self.to, "another place");
+    f("from_stage", self.fromStage, "the stage that makes the value");
+    f("to_stage", self.toStage, "the stage that reads it");
+    f("bytes", self.bytes, "per microbatch, or per step", positive);
+    f("type", self.type, "of its elements");
+    f.optional("step", self.step,
+               "sent once per step (as microbatch 0): the parameters of the "
+               "bucket `value` or, in a `gradient_of`, its gradients");
+    f("requires_grad", self.requiresGrad,
+      "some other transfer is `gradient_of` this one");
+    f("gradient_of", self.gradientOf,
+      "index of the transfer whose gradient this is, or null");
+  }
+};
+
+struct Matmul {
+  static constexpr const char *title = "Matmul";
+  std::string name;
+  MatmulDescriptor descriptor;
+  int64_t workspace = 0;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    auto &d = self.descriptor;
+    f("name", self.name, "its name");
+    f("type", d.type, "of A and B");
+    f("c_type", d.cType, "of C: f32 if `type` is bf16, or `type`");
+    f("accumulate", d.accumulate, "C += A·B");
+    f("m", d.m, "rows of C", positive);
+    f("n", d.n, "columns of C", positive);
+    f("k", d.k, "terms of each sum", positive);
+    f("batch", d.batch, "sizes of b₀, b₁", positive);
+    f.nested("a", "the operand A", [&](auto &g) {
+      g("strides", d.a, "in elements: of b₀, b₁, row, column");
+    });
+    f.nested("b", "the operand B",
+             [&](auto &g) { g("strides", d.b, "likewise"); });
+    f.nested("c", "the result C", [&](auto &g) {
+      g("strides", d.c, "likewise; the column's is 1");
+    });
+    f("workspace", self.workspace,
+      "bytes of scratch memory that the library asks for");
+  }
+};
+
+struct Kernel {
+  static constexpr const char *title = "Kernel";
+  std::string name;
+  int64_t bytes = 0, flops = 0; ///< per launch
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("name", self.name, "its name");
+    f("bytes", self.bytes,
+      "per launch: read of its arguments and written of its results (a look-up "
+      "reads the rows that it takes; what lies in a cache counts too)");
+    f("flops", self.flops, "per launch: of the matmuls inside it");
+  }
+};
+
+struct Task {
+  static constexpr const char *title = "Task";
+  std::string name;
+  TaskKind kind = TaskKind::forward;
+  int64_t stage = 0; ///< -1: belongs to the place, not to a stage
+  int64_t place = 0;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("name", self.name, "its name");
+    f("kind", self.kind, "`loss` runs in evaluation only");
+    f("stage", self.stage,
+      "−1 for those of a place: prologue, collect, norm, update",
+      Limits{-1, INT64_MAX});
+    f("place", self.place, "where it runs");
+  }
+};
+
+} // namespace ppopt::schema
+
+#endif // PPOPT_RUNTIME_SCHEMA_WORK_H
