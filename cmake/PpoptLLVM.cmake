@@ -6,7 +6,6 @@
 #
 # Each source is compiled with lib/headers.h precompiled (by the library
 # PPHeaders): MLIR's headers and the dialect's take most of the time of a build.
-# Sources still include what they use: the presets for sanitizers build without.
 #
 # Everything links the shared libraries `MLIR` and `LLVM`. Naming any MLIRxxx or
 # LLVMxxx archive as well would put a second copy of MLIR's type ids and of
@@ -47,24 +46,6 @@ function(ppopt_compiler_target name)
   endif()
 endfunction()
 
-# Compiles with the headers that PPHeaders has precompiled. Not CMake's
-# target_precompile_headers: its absolute paths make a compiler cache miss in
-# every other clone.
-function(ppopt_reuse_headers name)
-  if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
-    return()
-  endif()
-  file(RELATIVE_PATH pch ${CMAKE_BINARY_DIR} ${PPOPT_HEADERS_PCH})
-  # Ninja runs compilers in the build folder, and knows from which headers this is
-  # made. A compiler cache may have made it in another clone: clang must not look
-  # there whether headers are still the same.
-  target_compile_options(${name} PRIVATE "SHELL:-include-pch ${pch}" -Winvalid-pch
-    "SHELL:-Xclang -fno-pch-timestamp" "SHELL:-Xclang -fno-validate-pch")
-  add_dependencies(${name} PPHeaders)
-  get_target_property(sources ${name} SOURCES)
-  set_property(SOURCE ${sources} APPEND PROPERTY OBJECT_DEPENDS ${PPOPT_HEADERS_PCH})
-endfunction()
-
 # Generates the declarations of the passes in this folder's Passes.td, with a
 # function register<NAME>Passes; the target is <NAME>IncGen.
 function(ppopt_add_passes name)
@@ -77,7 +58,7 @@ function(ppopt_add_library name)
   cmake_parse_arguments(arg "" "" "DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
   ppopt_compiler_target(${name})
-  ppopt_reuse_headers(${name})
+  ppopt_reuse_headers(${name} PPHeaders)
   target_link_libraries(${name} PUBLIC ${arg_LINK} MLIR LLVM)
   if(arg_DEPENDS)
     add_dependencies(${name} ${arg_DEPENDS})

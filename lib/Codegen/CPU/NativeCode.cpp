@@ -178,6 +178,7 @@ static FailureOr<PartInLLVM> translate(NativePart part, StringRef cpu,
                                        StringRef features, std::string path) {
   PartInLLVM result;
   result.context = std::make_unique<llvm::LLVMContext>();
+  result.context->setDiscardValueNames(true);
   result.machine = createMachine(*part.module, cpu, features);
   if (!result.machine)
     return failure();

@@ -56,15 +56,25 @@ findUnits(ArrayRef<LLVM::LLVMFuncOp> functions,
       units, [](auto &entry) { return std::move(entry.second); });
 }
 
+/// Returns how many parts units are divided into: enough to occupy today's
+/// CPUs, and none so small that its own optimiser costs more than it does.
+static size_t countParts(ArrayRef<Unit> units, ModuleOp module) {
+  size_t ops = 0;
+  for (const Unit &unit : units)
+    ops += unit.ops;
+  size_t most = getThreshold(module, Threshold::NativeParts);
+  size_t worth = ops / getThreshold(module, Threshold::PartOps);
+  return std::min({most, std::max<size_t>(worth, 1), units.size()});
+}
+
 /// Assigns large units first, each to the smallest part.
 static SmallVector<SmallVector<LLVM::LLVMFuncOp>>
-balance(SmallVector<Unit> units, size_t mostParts) {
+balance(SmallVector<Unit> units, size_t count) {
   llvm::sort(units, [](const Unit &a, const Unit &b) {
     return std::make_pair(b.ops, a.position) <
            std::make_pair(a.ops, b.position);
   });
-  SmallVector<SmallVector<LLVM::LLVMFuncOp>> parts(
-      std::min(mostParts, units.size()));
+  SmallVector<SmallVector<LLVM::LLVMFuncOp>> parts(count);
   SmallVector<size_t> ops(parts.size());
   for (const Unit &unit : units) {
     size_t least = llvm::min_element(ops) - ops.begin();
@@ -113,10 +123,9 @@ SmallVector<NativePart> pp::divideIntoParts(ModuleOp module) {
   }
 
   SmallVector<SmallVector<Operation *>> contents = {others};
-  // Enough parts to occupy today's CPUs; an optimiser per part costs little.
-  size_t mostParts = getThreshold(module, Threshold::NativeParts);
-  for (ArrayRef<LLVM::LLVMFuncOp> part :
-       balance(findUnits(optimized, symbols), mostParts))
+  SmallVector<Unit> units = findUnits(optimized, symbols);
+  size_t count = countParts(units, module);
+  for (ArrayRef<LLVM::LLVMFuncOp> part : balance(std::move(units), count))
     contents.push_back(llvm::to_vector_of<Operation *>(part));
   SmallVector<NativePart> parts;
   for (ArrayRef<Operation *> ops : contents) {
