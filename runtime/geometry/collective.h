@@ -15,20 +15,53 @@
 #ifndef PPOPT_GEOMETRY_COLLECTIVE_H
 #define PPOPT_GEOMETRY_COLLECTIVE_H
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string_view>
 
 namespace ppopt::geometry {
 
 enum class Collective {
-  AllReduce,     ///< data = the sum, on every member
-  ReduceScatter, ///< chunk p of data = the sum, on member p; the rest is
-                 ///< undefined
-  AllGather,     ///< every chunk = the data of its member
+#define COLLECTIVE(NAME, ...) NAME,
+#include "geometry/collectives.def"
 };
 
-constexpr bool reduces(Collective kind) {
-  return kind != Collective::AllGather;
+/// How the IR and documents spell each kind, and what people read.
+inline constexpr const char *collectiveWords[] = {
+#define COLLECTIVE(NAME, WORD, ...) #WORD,
+#include "geometry/collectives.def"
+};
+inline constexpr const char *collectiveNouns[] = {
+#define COLLECTIVE(NAME, WORD, NOUN, ...) NOUN,
+#include "geometry/collectives.def"
+};
+
+constexpr const char *wordOf(Collective kind) {
+  return collectiveWords[static_cast<int>(kind)];
 }
+constexpr const char *nounOf(Collective kind) {
+  return collectiveNouns[static_cast<int>(kind)];
+}
+
+/// Returns the kind that a word spells.
+constexpr std::optional<Collective> parseCollective(std::string_view word) {
+  for (size_t i = 0; i < std::size(collectiveWords); ++i)
+    if (word == collectiveWords[i])
+      return static_cast<Collective>(i);
+  return std::nullopt;
+}
+
+/// Returns whether members add what they receive.
+constexpr bool reduces(Collective kind) {
+  constexpr bool adds[] = {
+#define COLLECTIVE(NAME, WORD, NOUN, REDUCES) REDUCES,
+#include "geometry/collectives.def"
+  };
+  return adds[static_cast<int>(kind)];
+}
+/// Returns whether chunks go round from the members that own them.
 constexpr bool gathers(Collective kind) {
   return kind != Collective::ReduceScatter;
 }

@@ -3,7 +3,6 @@
 #include "observe/trace_file.h"
 
 #include "base/error.h"
-#include "executor/collective_words.h"
 #include "executor/messages.h"
 #include "files/whole_file.h"
 
@@ -195,10 +194,12 @@ void RankEvents::addOperation(const TracedAction &traced,
   if (!isTransfer(action.op)) {
     if (isAlone(action))
       return;
-    const char *word = runtime::describeCollective(action.op);
+    const char *word = geometry::nounOf(action.collective());
     int64_t number = 3 * kLanes + action.channel;
     Lane &lane = laneOf(number, "sum " + name);
-    return add(action.op == Operation::allReduce ? name : word + (" " + name),
+    return add(action.collective() == geometry::Collective::AllReduce
+                   ? name
+                   : word + (" " + name),
                word, number, serve(lane, traced), argsOf(action));
   }
   bool sends = action.op == Operation::send;

@@ -21,6 +21,9 @@ PlanChoices PlanOp::getChoices() {
   if (auto word = (*this)->getAttrOfType<StringAttr>(#FIELD))                  \
     choices.FIELD = parseChoice<TYPE>(word.getValue()).value_or(choices.FIELD);
 #define PLAN_SWITCH(FIELD, ...) choices.FIELD = (*this)->hasAttr(#FIELD);
+#define PLAN_BYTES(FIELD, NAME, KEY, ...)                                      \
+  if (auto bytes = (*this)->getAttrOfType<IntegerAttr>(#KEY))                  \
+    choices.FIELD = bytes.getInt();
 #include "schema/plan_options.def"
   return choices;
 }
@@ -39,6 +42,9 @@ void PlanOp::setChoices(const PlanChoices &choices) {
       builder.getStringAttr(schema::spell(choices.FIELD)));
 #define PLAN_SWITCH(FIELD, ...)                                                \
   set(#FIELD, !choices.FIELD, builder.getUnitAttr());
+#define PLAN_BYTES(FIELD, NAME, KEY, ...)                                      \
+  set(#KEY, choices.FIELD == defaults.FIELD,                                   \
+      builder.getI64IntegerAttr(choices.FIELD));
 #include "schema/plan_options.def"
 }
 
@@ -63,6 +69,14 @@ static LogicalResult verifyOption(PlanOp plan, NamedAttribute attr) {
     return isa<UnitAttr>(attr.getValue())                                      \
                ? success()                                                     \
                : plan.emitOpError() << name << " takes no value";
+#define PLAN_BYTES(FIELD, NAME, KEY, ...)                                      \
+  if (name == #KEY) {                                                          \
+    auto bytes = dyn_cast<IntegerAttr>(attr.getValue());                       \
+    return bytes && bytes.getType().isSignlessInteger(64) &&                   \
+                   bytes.getInt() > 0                                          \
+               ? success()                                                     \
+               : plan.emitOpError() << name << " is not a positive i64";       \
+  }
 #include "schema/plan_options.def"
   if (name.contains('.'))
     return success(); // of another dialect
@@ -152,18 +166,6 @@ LogicalResult RecvOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 LogicalResult CopyValueOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyTransfer(*this, symbols);
-}
-
-geometry::Collective StartOp::getKind() {
-  switch (getCollective()) {
-  case CollectiveKind::AllReduce:
-    return geometry::Collective::AllReduce;
-  case CollectiveKind::AllGather:
-    return geometry::Collective::AllGather;
-  case CollectiveKind::ReduceScatter:
-    return geometry::Collective::ReduceScatter;
-  }
-  llvm_unreachable("unknown collective");
 }
 
 LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &symbols) {

@@ -311,8 +311,10 @@ void CollectiveInserter::insert(const Sum &sum, Operation *after,
     ++at;
   builder.setInsertionPoint(&body, at);
   Location loc = after ? after->getLoc() : schedule.getLoc();
-  StartOp::create(builder, loc, nextId, CollectiveKind::AllReduce, sum.group,
-                  sum.channel, sum.what);
+  StartOp::create(builder, loc, nextId,
+                  CollectiveAttr::get(builder.getContext(),
+                                      geometry::Collective::AllReduce),
+                  sum.group, sum.channel, sum.what);
   if (reader)
     builder.setInsertionPoint(reader);
   else
