@@ -186,6 +186,7 @@ inline json document(const std::string &model, const json &mesh, int batch,
   for (int place = 0; place < places; ++place)
     stages.push_back({{"place", place}});
   json document = {{"abi", PPOPT_ABI_VERSION},
+                   {"compiler", "1.2.3"},
                    {"model", model},
                    {"model_hash", "of " + model},
                    {"source", model + ".mlir"},
