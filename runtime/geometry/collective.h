@@ -7,8 +7,9 @@
 //   reduce-scatter  E - |chunk p|
 //   all-gather      E - |chunk p+1|
 //   all-reduce      2E - |chunk p| - |chunk p+1|
-// These are (n-1)/n·E, (n-1)/n·E and 2(n-1)/n·E if n divides E. Empty chunks
-// are not sent. With n = 1 nothing is sent.
+//   broadcast       E, and the last member nothing
+// The first three are (n-1)/n·E, (n-1)/n·E and 2(n-1)/n·E if n divides E. Empty
+// chunks are not sent. With n = 1 nothing is sent.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,7 +64,7 @@ constexpr bool reduces(Collective kind) {
 }
 /// Returns whether chunks go round from the members that own them.
 constexpr bool gathers(Collective kind) {
-  return kind != Collective::ReduceScatter;
+  return kind == Collective::AllReduce || kind == Collective::AllGather;
 }
 
 /// Returns the first element of chunk `i` of n; `i` = n gives `elements`.
@@ -93,6 +94,8 @@ constexpr int64_t elementsSent(Collective kind, int64_t elements, int64_t n,
                                int64_t position) {
   if (n == 1)
     return 0;
+  if (kind == Collective::Broadcast)
+    return position + 1 < n ? elements : 0;
   int64_t sent = 0;
   if (reduces(kind))
     sent += elements - chunkSize(elements, n, position);
@@ -102,8 +105,10 @@ constexpr int64_t elementsSent(Collective kind, int64_t elements, int64_t n,
 }
 
 /// Returns the rounds that follow one another, in each of which every member
-/// sends one chunk.
+/// sends at most one chunk.
 constexpr int64_t rounds(Collective kind, int64_t n) {
+  if (kind == Collective::Broadcast)
+    return 2 * (n - 1);
   return (reduces(kind) + gathers(kind)) * (n - 1);
 }
 

@@ -264,6 +264,6 @@ pp.schedule 0 attributes {slots = array<i64>} {
 // -----
 
 pp.schedule 0 attributes {slots = array<i64>} {
-  // expected-error @+1 {{unknown collective 'all_to_all'; use all_reduce, all_gather, reduce_scatter}}
+  // expected-error @+1 {{unknown collective 'all_to_all'; use all_reduce, all_gather, reduce_scatter, broadcast}}
   pp.start 0 all_to_all over <["dp"]> channel 1 @b0
 }
