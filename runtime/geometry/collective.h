@@ -31,7 +31,7 @@ enum class Collective {
 
 /// How the IR and documents spell each kind, and what people read.
 inline constexpr const char *collectiveWords[] = {
-#define COLLECTIVE(NAME, WORD, ...) #WORD,
+#define COLLECTIVE(NAME, WORD, ...) WORD,
 #include "geometry/collectives.def"
 };
 inline constexpr const char *collectiveNouns[] = {

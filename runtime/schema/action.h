@@ -29,7 +29,7 @@ enum class Operation {
 };
 template <> struct Words<Operation> {
   static constexpr const char *words[] = {
-#define COLLECTIVE(NAME, WORD, ...) #WORD,
+#define COLLECTIVE(NAME, WORD, ...) WORD,
 #include "geometry/collectives.def"
       "send", "recv"};
 };
