@@ -77,7 +77,7 @@ struct Generation {
 
 struct Program {
   static constexpr const char *title = "The document";
-  int64_t abi = 0; ///< PPOPT_ABI_VERSION of the compiler
+  int64_t abi = 0;      ///< PPOPT_ABI_VERSION of the compiler
   std::string compiler; ///< its version
   std::string model, modelHash, source, command;
   Plan plan;

@@ -53,9 +53,13 @@ static LogicalResult verifyChoice(PlanOp plan, NamedAttribute attr) {
   auto word = dyn_cast<StringAttr>(attr.getValue());
   if (word && parseChoice<E>(word.getValue()))
     return success();
-  return plan.emitOpError()
-         << attr.getName().getValue() << " is " << attr.getValue()
-         << ", not one of " << schema::listWords<E>();
+  InFlightDiagnostic diag = plan.emitOpError();
+  diag << attr.getName().getValue() << " is ";
+  if (word)
+    diag << "'" << word.getValue() << "'";
+  else
+    diag << attr.getValue();
+  return diag << ", not one of " << schema::listWords<E>();
 }
 
 /// Verifies an attribute that ODS does not know.

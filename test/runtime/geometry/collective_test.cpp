@@ -12,9 +12,9 @@ using namespace ppopt::geometry;
 namespace {
 
 constexpr int64_t sizes[] = {0, 1, 2, 3, 5, 7, 8, 60, 61, 1001};
-constexpr Collective kinds[] = {
-    Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather,
-    Collective::Broadcast};
+constexpr Collective kinds[] = {Collective::AllReduce,
+                                Collective::ReduceScatter,
+                                Collective::AllGather, Collective::Broadcast};
 
 /// The definition: deals the elements out one by one.
 std::vector<int64_t> dealOut(int64_t elements, int64_t n) {
