@@ -131,16 +131,16 @@ std::string describeProgram(const Program &program,
        fmt::format("{}: {} rank{}, {} thread{} per rank", describeMesh(plan),
                    plan.ranks(), plan.ranks() == 1 ? "" : "s",
                    plan.target.threads, plan.target.threads == 1 ? "" : "s"));
-  if (program.local)
-    line("launch", "local: one process runs all places");
   line("batch", fmt::format("{} rows, {} microbatch{} per rank, schedule {}",
                             plan.batch, plan.microbatches,
                             plan.microbatches == 1 ? "" : "es", plan.schedule));
-  line("recompute", spell(plan.recompute));
-  line("optimizer", spell(plan.optimizer));
-  if (plan.precision != schema::Precision::model)
-    line("precision",
-         fmt::format("{} matmuls, f32 parameters", spell(plan.precision)));
+#define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, ...)                    \
+  line(FLAG, spell(plan.FIELD));
+#define PLAN_SWITCH(FIELD, NAME, FLAG, ...)                                    \
+  line(FLAG, plan.FIELD ? "yes" : "no");
+#define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, ...)                       \
+  line(FLAG, describeBytes(plan.FIELD));
+#include "schema/plan_options.def"
   line("target",
        fmt::format("{}, {}{}", plan.target.name, plan.target.cpu,
                    plan.target.features.empty()
