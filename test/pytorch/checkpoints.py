@@ -125,7 +125,7 @@ def check_linear_layers(ppopt, scratch):
     inputs = os.path.join(scratch, "linear.inputs.safetensors")
     safetensors_io.write(inputs, {"x": np.zeros((2, 3), np.float32), "y": np.zeros((2, 2), np.float32)})
     for mesh in ("dp=1", "pp=3"):
-        executable = compile_model(ppopt, model, model + mesh, ["--mesh", mesh, "--threads", "1"])
+        executable = compile_model(ppopt, model, model + mesh, ["--mesh", mesh, "--threads", "1"], generates=True)
         command = [executable.path, "--steps", "0", "--inputs", inputs, "--init", path, "--init-map", map_file, "--export"]
         checked([*command, exported, "--export-map", map_file])
         checked([*command, native])

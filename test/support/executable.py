@@ -60,9 +60,9 @@ def checked(command, timeout=300, env=None):
     return done
 
 
-def compile_model(ppopt, model, output, flags=()):
-    """Compiles the file `model` to the executable `output`."""
-    checked([ppopt, "compile", model, "-o", output, *flags])
+def compile_model(ppopt, model, output, flags=(), generates=False):
+    """Compiles the file `model` to the executable `output`, without the program that generates unless a test needs it."""
+    checked([ppopt, "compile", model, "-o", output, *flags, *([] if generates else ["--no-generation"])])
     return Executable(output)
 
 

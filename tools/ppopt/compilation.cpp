@@ -259,6 +259,12 @@ OwningOpRef<ModuleOp> Compilation::makeGenerator(StringRef dumpFolder) {
   return copy;
 }
 
+OwningOpRef<ModuleOp> Compilation::omitGenerator() {
+  return pp::makeRefusedGeneration(
+      &context, "the executable was compiled without the program that "
+                "generates: compile the model again, without --no-generation");
+}
+
 LogicalResult Compilation::dump(ModuleOp module, pp::Phase phase,
                                 StringRef folder, StringRef prefix) {
   size_t number = llvm::find(pp::getPhases(), phase) - pp::getPhases().begin();

@@ -51,6 +51,8 @@ public:
   /// "<folder>/generator-<number>-<phase>.mlir".
   mlir::OwningOpRef<mlir::ModuleOp>
   makeGenerator(llvm::StringRef dumpFolder = "");
+  /// Returns a module that says that the user left the program out.
+  mlir::OwningOpRef<mlir::ModuleOp> omitGenerator();
 
   mlir::ModuleOp getModule() { return *module; }
 

@@ -33,6 +33,9 @@ static constexpr Flag outputFlags[] = {
      "stop after a phase and print its IR", phaseNames},
     {"generator", ValueKind::Switch, "", "",
      "with --stop-after: print the IR of the generating program"},
+    {"no-generation", ValueKind::Switch, "", "",
+     "leave out the program that generates text, which compiles faster; the "
+     "executable's --generate is refused"},
     {"dump-phases", ValueKind::OutputFolder, "FOLDER", "",
      "also write the IR after each phase to this folder, with locations"},
 };
@@ -101,6 +104,10 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
       return failUsage(compileCommand,
                        "--generator shows a phase of the generating "
                        "program: choose one with --stop-after PHASE");
+    if (arguments.has("no-generation"))
+      return failUsage(compileCommand,
+                       "--generator shows the generating program, and "
+                       "--no-generation leaves it out: give one of them");
     plan = plan->forGenerator();
   }
   Compilation compilation(*plan, arguments.has("werror"), setup.extend);
@@ -108,7 +115,9 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
     return 1;
   mlir::OwningOpRef<mlir::ModuleOp> generator;
   if (!stop)
-    generator = compilation.makeGenerator(arguments.get("dump-phases"));
+    generator = arguments.has("no-generation")
+                    ? compilation.omitGenerator()
+                    : compilation.makeGenerator(arguments.get("dump-phases"));
   chooseRecompute(compilation, arguments, *plan, errs());
   chooseSchedule(compilation, *plan, errs());
   if (failed(compilation.run(stop.value_or(Phase::Native),
