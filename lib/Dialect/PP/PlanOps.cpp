@@ -113,17 +113,15 @@ LogicalResult BucketOp::verify() {
   return success();
 }
 
-/// Actions between ranks belong to schedules of places, actions between places
-/// to a local schedule.
+/// A start of a local schedule says of which place it is.
 LogicalResult ScheduleOp::verify() {
-  for (Operation &action : getBody().front()) {
-    bool isOfRanks = isa<StartOp, SendOp, RecvOp, WaitOp>(action);
-    if (isLocal() && isOfRanks)
-      return action.emitOpError("starts or waits for something in a local "
-                                "schedule, which runs in one process");
-    if (!isLocal() && isa<CopyValueOp, SumPlacesOp>(action))
-      return action.emitOpError(
-          "accesses another place in the schedule of one");
+  for (auto start : getOps<StartOp>()) {
+    if (start.getPlace().has_value() == isLocal())
+      continue;
+    return isLocal() ? start.emitOpError("says not on which place it is, in "
+                                         "the schedule of all places")
+                     : start.emitOpError("is on place ")
+                           << *start.getPlace() << " in the schedule of one";
   }
   if (isLocal() != getSlotPlaces().has_value())
     return emitOpError("must have slot_places if it is local, and only then");
@@ -147,10 +145,6 @@ LogicalResult SendOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult RecvOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyTransfer(*this, symbols);
-}
-
-LogicalResult CopyValueOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyTransfer(*this, symbols);
 }
 

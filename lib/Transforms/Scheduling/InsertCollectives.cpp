@@ -3,7 +3,7 @@
 // Before: schedules of runs and transfers. After: each sum over ranks is
 // started, on each rank of its group, after the last run that adds to it, and
 // waited for before the first action that needs it. In a local schedule it is
-// one action before that reader.
+// started on each of its places just before that reader.
 //
 //===----------------------------------------------------------------------===//
 
@@ -186,6 +186,7 @@ private:
   Operation *getReader(const Sum &sum) const;
   void insert(const Sum &sum, Operation *after, Operation *reader);
   void insertLocally(const Sum &sum, Operation *reader);
+  void setBefore(Operation *action);
 
   /// A sum that this place takes part in.
   struct Pending {
@@ -302,6 +303,14 @@ Operation *CollectiveInserter::getReader(const Sum &sum) const {
   return norm; // null in evaluation
 }
 
+/// Inserts before the action; at the end of the list if it is null.
+void CollectiveInserter::setBefore(Operation *action) {
+  if (action)
+    builder.setInsertionPoint(action);
+  else
+    builder.setInsertionPointToEnd(&schedule.getBody().front());
+}
+
 void CollectiveInserter::insert(const Sum &sum, Operation *after,
                                 Operation *reader) {
   Block &body = schedule.getBody().front();
@@ -312,22 +321,22 @@ void CollectiveInserter::insert(const Sum &sum, Operation *after,
   builder.setInsertionPoint(&body, at);
   Location loc = after ? after->getLoc() : schedule.getLoc();
   StartOp::create(builder, loc, nextId, CollectiveKind::AllReduce, sum.group,
-                  sum.channel, sum.what);
-  if (reader)
-    builder.setInsertionPoint(reader);
-  else
-    builder.setInsertionPointToEnd(&body);
+                  sum.channel, sum.what, /*place=*/IntegerAttr());
+  setBefore(reader);
   WaitOp::create(builder, loc, nextId++);
 }
 
-/// Inserts one action, which needs no wait.
+/// Inserts the starts of all places, then their waits.
 void CollectiveInserter::insertLocally(const Sum &sum, Operation *reader) {
-  if (reader)
-    builder.setInsertionPoint(reader);
-  else
-    builder.setInsertionPointToEnd(&schedule.getBody().front());
-  SumPlacesOp::create(builder, schedule.getLoc(), sum.what,
-                      mesh.placesOf(sum.group.getGeometry(), /*place=*/0));
+  setBefore(reader);
+  Location loc = schedule.getLoc();
+  int64_t first = nextId;
+  for (int64_t place : mesh.placesOf(sum.group.getGeometry(), /*place=*/0))
+    StartOp::create(builder, loc, nextId++, CollectiveKind::AllReduce,
+                    sum.group, sum.channel, sum.what,
+                    builder.getI64IntegerAttr(place));
+  for (int64_t id = first, end = nextId; id < end; ++id)
+    WaitOp::create(builder, loc, id);
 }
 
 void CollectiveInserter::run(ArrayRef<Sum> sums) {
