@@ -112,8 +112,7 @@ FailureOr<schema::Action> ActionWriter::describeStart(StartOp start) {
   schema::Action action;
   action.kind = schema::ActionKind::start;
   action.id = start.getId();
-  action.op = toSchema<schema::Operation>(
-      stringifyCollectiveKind(start.getCollective()));
+  action.op = static_cast<schema::Operation>(start.getKind());
   auto [axes, among] = start.getGroup().getGeometry();
   action.axes = std::move(axes);
   action.among = std::move(among);

@@ -6,6 +6,7 @@
 #include "GenerationProgram.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Config.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Model/Entry.h"
@@ -55,6 +56,7 @@ private:
 
 void ProgramWriter::addNames() {
   program.abi = PPOPT_ABI_VERSION;
+  program.compiler = PPOPT_VERSION;
   program.model = options.model;
   program.modelHash = options.modelHash;
   program.source = options.source;
@@ -71,6 +73,7 @@ void ProgramWriter::addPlan() {
   PlanChoices choices = plan.getChoices();
 #define PLAN_CHOICE(FIELD, ...) described.FIELD = choices.FIELD;
 #define PLAN_SWITCH(FIELD, ...) described.FIELD = choices.FIELD;
+#define PLAN_BYTES(FIELD, ...) described.FIELD = choices.FIELD;
 #include "schema/plan_options.def"
   TargetAttr target = plan.getTarget();
   described.target.name = target.getName();

@@ -37,6 +37,9 @@ private:
   size_t count = 0;
 };
 
+/// Returns whether every member ends with every chunk.
+bool spreads(Collective kind) { return kind != Collective::ReduceScatter; }
+
 /// Runs a collective on the buffers of its members, in their order. All chunks
 /// of an all-reduce are summed on the first member.
 void run(const LocalCollective &call, const std::vector<char *> &data) {
@@ -48,13 +51,15 @@ void run(const LocalCollective &call, const std::vector<char *> &data) {
       if (from != to && elements > 0)
         std::memcpy(data[to] + begin, data[from] + begin, elements * size);
     };
-    int64_t holder = call.kind == Collective::AllReduce ? 0 : i;
+    bool isOwned = call.kind == Collective::AllGather ||
+                   call.kind == Collective::ReduceScatter;
+    int64_t holder = isOwned ? i : 0;
     if (reduces(call.kind)) {
       for (int64_t member = 1; member < members; ++member)
         addElements(data[0] + begin, data[member] + begin, elements, call.type);
       copy(0, holder);
     }
-    if (gathers(call.kind))
+    if (spreads(call.kind))
       for (int64_t member = 0; member < members; ++member)
         copy(holder, member);
   }
@@ -67,7 +72,7 @@ int64_t bytesOf(const LocalCollective &call) {
     moved += 3 * (members - 1) * call.elements;
   if (call.kind == Collective::ReduceScatter)
     moved += 2 * (call.elements - largestChunk(call.elements, members));
-  if (gathers(call.kind))
+  if (spreads(call.kind))
     moved += 2 * (members - 1) * call.elements;
   return moved * int64_t(sizeOf(call.type));
 }

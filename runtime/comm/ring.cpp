@@ -5,6 +5,7 @@
 #include "comm/add_elements.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace ppopt::comm {
 
@@ -44,9 +45,9 @@ void Ring::start(const RingCall &newCall) {
               ? 1
               : static_cast<int>((largest + laneElements - 1) / laneElements);
 
-  int64_t perPhase = static_cast<int64_t>(n - 1) * lanes;
-  reduceTransfers = reduces(call.kind) ? perPhase : 0;
-  transfers = reduceTransfers + (gathers(call.kind) ? perPhase : 0);
+  reduceTransfers =
+      reduces(call.kind) ? static_cast<int64_t>(n - 1) * lanes : 0;
+  transfers = rounds(call.kind, n) * lanes;
   finished = 0;
   for (int64_t transfer = 0; transfer < std::min<int64_t>(lanes, transfers);
        ++transfer)
@@ -65,6 +66,14 @@ Ring::Piece Ring::piece(int64_t chunk, int lane) const {
           end - begin};
 }
 
+// A broadcast goes along the ring chunk by chunk: member p sends chunk c in
+// round c+p, the round after it received it.
+static std::optional<int64_t> findPassedChunk(int64_t round, int from, int n) {
+  int64_t chunk = round - from;
+  bool sends = from >= 0 && from + 1 < n && chunk >= 0 && chunk < n;
+  return sends ? std::optional(chunk) : std::nullopt;
+}
+
 // Round s of reduce-scatter sends the sum of chunk p-1-s and receives that of
 // chunk p-2-s; the last chunk received is chunk p. Round s of all-gather sends
 // chunk p-s and receives chunk p-1-s.
@@ -72,6 +81,11 @@ Ring::Piece Ring::piece(int64_t chunk, int lane) const {
 Ring::Piece Ring::sentPiece(int64_t transfer) const {
   int lane = static_cast<int>(transfer % lanes);
   int64_t round = transfer / lanes;
+  if (call.kind == Collective::Broadcast) {
+    auto chunk =
+        findPassedChunk(round, call.group->position, call.group->size());
+    return chunk ? piece(*chunk, lane) : Piece{nullptr, 0};
+  }
   if (isReduced(transfer))
     return piece(call.group->position - 1 - round, lane);
   return piece(call.group->position - (round - reduceTransfers / lanes), lane);
@@ -80,6 +94,11 @@ Ring::Piece Ring::sentPiece(int64_t transfer) const {
 Ring::Piece Ring::receivedPiece(int64_t transfer) const {
   int lane = static_cast<int>(transfer % lanes);
   int64_t round = transfer / lanes;
+  if (call.kind == Collective::Broadcast) {
+    auto chunk =
+        findPassedChunk(round, call.group->position - 1, call.group->size());
+    return chunk ? piece(*chunk, lane) : Piece{nullptr, 0};
+  }
   if (isReduced(transfer))
     return piece(call.group->position - 2 - round, lane);
   return piece(call.group->position - 1 - (round - reduceTransfers / lanes),

@@ -2,7 +2,6 @@
 
 #include "executor/activity_words.h"
 
-#include "executor/collective_words.h"
 #include "executor/rank.h"
 
 #include <fmt/format.h>
@@ -30,7 +29,7 @@ std::string describeStart(const ppopt_rank &rank, const Action &start) {
     geometry::Members members =
         rank.program.plan.getMesh().members(start.group(), rank.index);
     return fmt::format("the {} of {} elements over ranks {}",
-                       describeCollective(start.op), start.elements,
+                       geometry::nounOf(start.collective()), start.elements,
                        fmt::join(members.ranks, ", "));
   }
   const Transfer &transfer = rank.program.transfers[start.transfer];

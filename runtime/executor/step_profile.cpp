@@ -2,8 +2,6 @@
 
 #include "executor/step_profile.h"
 
-#include "executor/collective_words.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,7 +15,7 @@ namespace {
 /// group.
 std::string nameWait(const Program &program, const Action &start) {
   if (!isTransfer(start.op)) {
-    const char *word = describeCollective(start.op);
+    const char *word = geometry::nounOf(start.collective());
     return start.among.empty()
                ? fmt::format("{} {}", word, fmt::join(start.axes, " "))
                : fmt::format("{} {} {{{}}}", word, fmt::join(start.axes, " "),

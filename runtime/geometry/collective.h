@@ -7,30 +7,64 @@
 //   reduce-scatter  E - |chunk p|
 //   all-gather      E - |chunk p+1|
 //   all-reduce      2E - |chunk p| - |chunk p+1|
-// These are (n-1)/n·E, (n-1)/n·E and 2(n-1)/n·E if n divides E. Empty chunks
-// are not sent. With n = 1 nothing is sent.
+//   broadcast       E, and the last member nothing
+// The first three are (n-1)/n·E, (n-1)/n·E and 2(n-1)/n·E if n divides E. Empty
+// chunks are not sent. With n = 1 nothing is sent.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_GEOMETRY_COLLECTIVE_H
 #define PPOPT_GEOMETRY_COLLECTIVE_H
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string_view>
 
 namespace ppopt::geometry {
 
 enum class Collective {
-  AllReduce,     ///< data = the sum, on every member
-  ReduceScatter, ///< chunk p of data = the sum, on member p; the rest is
-                 ///< undefined
-  AllGather,     ///< every chunk = the data of its member
+#define COLLECTIVE(NAME, ...) NAME,
+#include "geometry/collectives.def"
 };
 
-constexpr bool reduces(Collective kind) {
-  return kind != Collective::AllGather;
+/// How the IR and documents spell each kind, and what people read.
+inline constexpr const char *collectiveWords[] = {
+#define COLLECTIVE(NAME, WORD, ...) WORD,
+#include "geometry/collectives.def"
+};
+inline constexpr const char *collectiveNouns[] = {
+#define COLLECTIVE(NAME, WORD, NOUN, ...) NOUN,
+#include "geometry/collectives.def"
+};
+
+constexpr const char *wordOf(Collective kind) {
+  return collectiveWords[static_cast<int>(kind)];
 }
+constexpr const char *nounOf(Collective kind) {
+  return collectiveNouns[static_cast<int>(kind)];
+}
+
+/// Returns the kind that a word spells.
+constexpr std::optional<Collective> parseCollective(std::string_view word) {
+  for (size_t i = 0; i < std::size(collectiveWords); ++i)
+    if (word == collectiveWords[i])
+      return static_cast<Collective>(i);
+  return std::nullopt;
+}
+
+/// Returns whether members add what they receive.
+constexpr bool reduces(Collective kind) {
+  constexpr bool adds[] = {
+#define COLLECTIVE(NAME, WORD, NOUN, REDUCES) REDUCES,
+#include "geometry/collectives.def"
+  };
+  return adds[static_cast<int>(kind)];
+}
+/// Returns whether chunks go round from the members that own them.
 constexpr bool gathers(Collective kind) {
-  return kind != Collective::ReduceScatter;
+  return kind == Collective::AllReduce || kind == Collective::AllGather;
 }
 
 /// Returns the first element of chunk `i` of n; `i` = n gives `elements`.
@@ -60,6 +94,8 @@ constexpr int64_t elementsSent(Collective kind, int64_t elements, int64_t n,
                                int64_t position) {
   if (n == 1)
     return 0;
+  if (kind == Collective::Broadcast)
+    return position + 1 < n ? elements : 0;
   int64_t sent = 0;
   if (reduces(kind))
     sent += elements - chunkSize(elements, n, position);
@@ -69,8 +105,10 @@ constexpr int64_t elementsSent(Collective kind, int64_t elements, int64_t n,
 }
 
 /// Returns the rounds that follow one another, in each of which every member
-/// sends one chunk.
+/// sends at most one chunk.
 constexpr int64_t rounds(Collective kind, int64_t n) {
+  if (kind == Collective::Broadcast)
+    return 2 * (n - 1);
   return (reduces(kind) + gathers(kind)) * (n - 1);
 }
 

@@ -114,7 +114,7 @@ std::string describeVersion(const Program &program) {
   return fmt::format("{} ({}), compiled by ppopt {}, program format {}\n"
                      "compiled by  {}\n"
                      "model hash   {}\n",
-                     program.model, program.source, ppopt_runtime_version(),
+                     program.model, program.source, program.compiler,
                      ppopt_runtime_abi(), program.command, program.modelHash);
 }
 

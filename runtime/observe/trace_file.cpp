@@ -3,7 +3,6 @@
 #include "observe/trace_file.h"
 
 #include "base/error.h"
-#include "executor/collective_words.h"
 #include "executor/messages.h"
 #include "files/whole_file.h"
 
@@ -194,10 +193,12 @@ void RankEvents::addOperation(const TracedAction &traced,
   if (!isTransfer(action.op)) {
     if (isAlone(action))
       return;
-    const char *word = runtime::describeCollective(action.op);
+    const char *word = geometry::nounOf(action.collective());
     int64_t number = 3 * kLanes + action.channel;
     Lane &lane = laneOf(number, "sum " + name);
-    return add(action.op == Operation::allReduce ? name : word + (" " + name),
+    return add(action.collective() == geometry::Collective::AllReduce
+                   ? name
+                   : word + (" " + name),
                word, number, serve(lane, traced), argsOf(action));
   }
   bool sends = action.op == Operation::send;
@@ -270,12 +271,10 @@ void RankEvents::addWait(const TracedAction &traced) {
 /// Among the places of a process, the thread itself copies and sums.
 void RankEvents::addLocalOperation(const TracedAction &traced) {
   const Action &action = *traced.action;
-  const char *word = runtime::describeCollective(action.op);
-  if (isTransfer(action.op))
-    add(describeTransfer(action), "copy", kCompute, intervalOf(traced),
-        argsOf(action));
-  else
-    add(word, word, kCompute, intervalOf(traced), argsOf(action));
+  const char *word =
+      isTransfer(action.op) ? "copy" : geometry::nounOf(action.collective());
+  add(isTransfer(action.op) ? describeTransfer(action) : word, word, kCompute,
+      intervalOf(traced), argsOf(action));
 }
 
 void RankEvents::addStep(const TracedStep &step) {

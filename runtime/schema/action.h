@@ -21,10 +21,17 @@ template <> struct Words<ActionKind> {
 };
 
 /// What `start` starts: a collective over a group, or one end of a transfer.
-enum class Operation { allReduce, allGather, reduceScatter, send, recv };
+enum class Operation {
+#define COLLECTIVE(NAME, ...) NAME,
+#include "geometry/collectives.def"
+  send,
+  recv
+};
 template <> struct Words<Operation> {
-  static constexpr const char *words[] = {"all_reduce", "all_gather",
-                                          "reduce_scatter", "send", "recv"};
+  static constexpr const char *words[] = {
+#define COLLECTIVE(NAME, WORD, ...) WORD,
+#include "geometry/collectives.def"
+      "send", "recv"};
 };
 constexpr bool isTransfer(Operation operation) {
   return operation == Operation::send || operation == Operation::recv;
@@ -56,7 +63,7 @@ struct Action {
   int64_t bytes = 0;
   // start; a wait has the same `op` and `operation` once it is read
   int64_t id = 0;
-  Operation op = Operation::allReduce;
+  Operation op = Operation::AllReduce;
   std::vector<std::string> axes; ///< the group: ranks that differ only in these
   std::vector<int64_t> among;    ///< if not empty: only ranks of these places
   int64_t channel = 0;
@@ -73,14 +80,7 @@ struct Action {
   geometry::Group group() const { return {axes, among}; }
   /// Of a collective.
   geometry::Collective collective() const {
-    switch (op) {
-    case Operation::allGather:
-      return geometry::Collective::AllGather;
-    case Operation::reduceScatter:
-      return geometry::Collective::ReduceScatter;
-    default:
-      return geometry::Collective::AllReduce;
-    }
+    return static_cast<geometry::Collective>(op);
   }
   bool startsCollective() const {
     return kind == ActionKind::start && !isTransfer(op);

@@ -57,6 +57,7 @@ struct Plan {
   std::string schedule;
 #define PLAN_CHOICE(FIELD, TYPE, DEFAULT, ...) TYPE FIELD = TYPE::DEFAULT;
 #define PLAN_SWITCH(FIELD, ...) bool FIELD = false;
+#define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, ...) int64_t FIELD = DEFAULT;
 #include "schema/plan_options.def"
   Target target;
 
@@ -91,6 +92,8 @@ struct Plan {
   f(#FIELD, self.FIELD, MEANING);
 #define PLAN_SWITCH(FIELD, NAME, FLAG, HELP, MEANING)                          \
   f.optional(#FIELD, self.FIELD, MEANING);
+#define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, FALLBACK, HELP, MEANING)   \
+  f.optional(#KEY, self.FIELD, MEANING, positive);
 #include "schema/plan_options.def"
     f("target", self.target, "what it is compiled for");
   }

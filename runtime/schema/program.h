@@ -77,7 +77,8 @@ struct Generation {
 
 struct Program {
   static constexpr const char *title = "The document";
-  int64_t abi = 0; ///< PPOPT_ABI_VERSION of the compiler
+  int64_t abi = 0;      ///< PPOPT_ABI_VERSION of the compiler
+  std::string compiler; ///< its version
   std::string model, modelHash, source, command;
   Plan plan;
   std::vector<Stage> stages;
@@ -109,6 +110,7 @@ struct Program {
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("abi", self.abi, "decides whether a runtime can run the program");
+    f("compiler", self.compiler, "the version of ppopt that compiled it");
     f("model", self.model, "the stem of its file");
     f("model_hash", self.modelHash,
       "of the model before any plan: its ops, parameters, their initial "

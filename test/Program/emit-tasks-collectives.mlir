@@ -2,10 +2,10 @@
 // RUN: ppopt opt %s --pp-plan-arena --pp-emit-tasks | %python %S/Inputs/sorted_program.py | FileCheck %s
 
 // Only what a rank adds to needs a receive buffer: an all-gather has none.
-// ARENA: pp.region "communication" "scratch:b0" at {{[0-9]+}} bytes 128
-// ARENA-NOT: "scratch:b1"
-// ARENA: pp.region "communication" "scratch:b0" at {{[0-9]+}} bytes 128 {{.*}}place = 2
-// ARENA-NOT: "scratch:b1"
+// ARENA: pp.region <scratch of <grads, "b0">> at {{[0-9]+}} bytes 128
+// ARENA-NOT: scratch
+// ARENA: pp.region <scratch of <grads, "b0">> at {{[0-9]+}} bytes 128 {{.*}}place = 2
+// ARENA-NOT: scratch
 
 // 101 elements over 4 ranks are chunks of 26, 25, 25, 25, and 6 are 2, 2, 1, 1. A reduce-scatter sends all but the rank's own chunk, an
 // all-gather all but the next rank's: (75 + 4)·4 bytes on place 0, whose first rank is the first, (76 + 5)·4 on the second.
@@ -14,7 +14,7 @@
 // CHECK: "place":0,"predicted":{"bytes_sent":316,
 // CHECK: "place":1,"predicted":{"bytes_sent":0,
 // CHECK: "place":2,"predicted":{"bytes_sent":324,
-pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "v" {type = tensor<6xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 2>}
 pp.param_decl "w" {type = tensor<101xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 2>}
 pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 101 : i64, type = f32, decayed = true, places = array<i64: 0, 2>}

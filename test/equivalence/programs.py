@@ -59,9 +59,12 @@ class Programs:
         adapted = plan.adapt(text)
         if adapted == text:
             return path
-        path = os.path.join(self.directory, f"{model}_{plan.name}.mlir")
+        return self.once(f"{model}_{plan.name}.mlir", lambda: self.write(f"{model}_{plan.name}.mlir", adapted))
+
+    def write(self, name, text):
+        path = os.path.join(self.directory, name)
         with open(path, "w") as file:
-            file.write(adapted)
+            file.write(text)
         return path
 
     def executable(self, model, plan, flags, mutation=None):

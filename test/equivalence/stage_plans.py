@@ -35,6 +35,7 @@ FACTORS = {
     "run": ["sgd", "sgd clipped", "sgd momentum", "adamw clipped"],
     "poison": [False, True],
     "recompute": ["none", "cheap", "layer"],
+    "bucket_bytes": ["25MiB", "200"],
 }
 
 # Schedules that say themselves where stages live.
@@ -63,19 +64,21 @@ class StagePlan:
     local: bool = False
     tied: str = "sum"
     recompute: str = "cheap"
+    bucket_bytes: str = "25MiB"
 
     @property
     def name(self):
         order = "local" if self.local else self.schedule
         owner = "_owner" if self.tied == "owner" else ""
         again = "" if self.recompute == "cheap" else f"_{self.recompute}"
-        return f"dp{self.dp}_pp{self.places}_mb{self.microbatches}_{order}{owner}{again}"
+        buckets = "" if self.bucket_bytes == "25MiB" else f"_buckets{self.bucket_bytes}"
+        return f"dp{self.dp}_pp{self.places}_mb{self.microbatches}_{order}{owner}{again}{buckets}"
 
     @property
     def flags(self):
         """All but the schedule of a file, which depends on the model's stages."""
         flags = ["--mesh", f"dp={self.dp},pp={self.places}", "--microbatches", str(self.microbatches), "--tied", self.tied,
-                 "--recompute", self.recompute]
+                 "--recompute", self.recompute, "--bucket-bytes", self.bucket_bytes]
         if self.local:
             return [*flags, "--launch", "local"]
         if self.schedule == "file":
@@ -89,7 +92,7 @@ class StagePlan:
 
 def plan_of(row):
     return StagePlan(row["places"], row["microbatches"], row["dp"], row["schedule"], row["launch"] == "local", row["tied"],
-                     row["recompute"])
+                     row["recompute"], row["bucket_bytes"])
 
 
 def product():

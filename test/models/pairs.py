@@ -139,6 +139,8 @@ def draw_pair(random, description, run, thresholds=(), allows_mpi=False):
     small = [f"{name}={draw_threshold(random, least, default)}" for name, least, default in thresholds if random.random() < 0.3]
     if small and random.random() < 0.7:
         compile_flags += ["--threshold", ",".join(small)]
+    if random.random() < 0.3:
+        compile_flags += ["--bucket-bytes", pick(["1", "64", "300", "4KiB"])]
     if random.random() < 0.5:
         run_flags.append("--poison")
     if random.random() < 0.7:

@@ -94,6 +94,8 @@ static constexpr Flag planFlags[] = {
    ArrayRef<StringRef>(FIELD##Later)},
 #define PLAN_SWITCH(FIELD, NAME, FLAG, HELP, MEANING)                          \
   {FLAG, ValueKind::Switch, "", "", HELP},
+#define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, FALLBACK, HELP, MEANING)   \
+  {FLAG, ValueKind::Bytes, "BYTES", FALLBACK, HELP},
 #include "schema/plan_options.def"
     {"zero", ValueKind::Choice, "STAGE", "0",
      "ZeRO stage: the state that is sharded over data-parallel ranks; 0: "
@@ -180,6 +182,8 @@ static void setChoices(const Arguments &arguments,
   if (StringRef word = arguments.get(FLAG); !word.empty())                     \
     choices.FIELD = *mlir::pp::parseChoice<schema::TYPE>(word);
 #define PLAN_SWITCH(FIELD, NAME, FLAG, ...) choices.FIELD = arguments.has(FLAG);
+#define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, ...)                       \
+  choices.FIELD = arguments.getBytes(FLAG).value_or(choices.FIELD);
 #include "schema/plan_options.def"
 }
 

@@ -1,6 +1,6 @@
 //===- PPOps.cpp - Generated definitions of the ops -----------------------===//
 
-#include "Bindings.h"
+#include "ActionSyntax.h"
 
 using namespace mlir;
 using namespace mlir::pp;

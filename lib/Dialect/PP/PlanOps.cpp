@@ -21,6 +21,9 @@ PlanChoices PlanOp::getChoices() {
   if (auto word = (*this)->getAttrOfType<StringAttr>(#FIELD))                  \
     choices.FIELD = parseChoice<TYPE>(word.getValue()).value_or(choices.FIELD);
 #define PLAN_SWITCH(FIELD, ...) choices.FIELD = (*this)->hasAttr(#FIELD);
+#define PLAN_BYTES(FIELD, NAME, KEY, ...)                                      \
+  if (auto bytes = (*this)->getAttrOfType<IntegerAttr>(#KEY))                  \
+    choices.FIELD = bytes.getInt();
 #include "schema/plan_options.def"
   return choices;
 }
@@ -39,6 +42,9 @@ void PlanOp::setChoices(const PlanChoices &choices) {
       builder.getStringAttr(schema::spell(choices.FIELD)));
 #define PLAN_SWITCH(FIELD, ...)                                                \
   set(#FIELD, !choices.FIELD, builder.getUnitAttr());
+#define PLAN_BYTES(FIELD, NAME, KEY, ...)                                      \
+  set(#KEY, choices.FIELD == defaults.FIELD,                                   \
+      builder.getI64IntegerAttr(choices.FIELD));
 #include "schema/plan_options.def"
 }
 
@@ -47,9 +53,13 @@ static LogicalResult verifyChoice(PlanOp plan, NamedAttribute attr) {
   auto word = dyn_cast<StringAttr>(attr.getValue());
   if (word && parseChoice<E>(word.getValue()))
     return success();
-  return plan.emitOpError()
-         << attr.getName().getValue() << " is " << attr.getValue()
-         << ", not one of " << schema::listWords<E>();
+  InFlightDiagnostic diag = plan.emitOpError();
+  diag << attr.getName().getValue() << " is ";
+  if (word)
+    diag << "'" << word.getValue() << "'";
+  else
+    diag << attr.getValue();
+  return diag << ", not one of " << schema::listWords<E>();
 }
 
 /// Verifies an attribute that ODS does not know.
@@ -63,6 +73,14 @@ static LogicalResult verifyOption(PlanOp plan, NamedAttribute attr) {
     return isa<UnitAttr>(attr.getValue())                                      \
                ? success()                                                     \
                : plan.emitOpError() << name << " takes no value";
+#define PLAN_BYTES(FIELD, NAME, KEY, ...)                                      \
+  if (name == #KEY) {                                                          \
+    auto bytes = dyn_cast<IntegerAttr>(attr.getValue());                       \
+    return bytes && bytes.getType().isSignlessInteger(64) &&                   \
+                   bytes.getInt() > 0                                          \
+               ? success()                                                     \
+               : plan.emitOpError() << name << " is not a positive i64";       \
+  }
 #include "schema/plan_options.def"
   if (name.contains('.'))
     return success(); // of another dialect
@@ -118,10 +136,11 @@ LogicalResult ScheduleOp::verify() {
   for (auto start : getOps<StartOp>()) {
     if (start.getPlace().has_value() == isLocal())
       continue;
-    return isLocal() ? start.emitOpError("says not on which place it is, in "
-                                         "the schedule of all places")
-                     : start.emitOpError("is on place ")
-                           << *start.getPlace() << " in the schedule of one";
+    return isLocal() ? start.emitOpError("must say on which place it is: the "
+                                         "schedule is of all places")
+                     : start.emitOpError("says that it is on place ")
+                           << *start.getPlace()
+                           << ": only a local schedule's starts do";
   }
   if (isLocal() != getSlotPlaces().has_value())
     return emitOpError("must have slot_places if it is local, and only then");
@@ -146,18 +165,6 @@ LogicalResult SendOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 LogicalResult RecvOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyTransfer(*this, symbols);
-}
-
-geometry::Collective StartOp::getKind() {
-  switch (getCollective()) {
-  case CollectiveKind::AllReduce:
-    return geometry::Collective::AllReduce;
-  case CollectiveKind::AllGather:
-    return geometry::Collective::AllGather;
-  case CollectiveKind::ReduceScatter:
-    return geometry::Collective::ReduceScatter;
-  }
-  llvm_unreachable("unknown collective");
 }
 
 LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &symbols) {

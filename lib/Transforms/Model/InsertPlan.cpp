@@ -27,6 +27,7 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
       : InsertPlanBase(std::move(options)) {
 #define PLAN_CHOICE(FIELD, ...) FIELD = schema::spell(choices.FIELD);
 #define PLAN_SWITCH(FIELD, ...) FIELD = choices.FIELD;
+#define PLAN_BYTES(FIELD, ...) FIELD = choices.FIELD;
 #include "schema/plan_options.def"
   }
 
@@ -94,6 +95,7 @@ private:
   if (failed(parse(choices.FIELD, FLAG, FIELD)))                               \
     return failure();
 #define PLAN_SWITCH(FIELD, ...) choices.FIELD = FIELD;
+#define PLAN_BYTES(FIELD, ...) choices.FIELD = FIELD;
 #include "schema/plan_options.def"
     return choices;
   }
@@ -104,6 +106,9 @@ private:
                             llvm::cl::init(schema::spell(TYPE::DEFAULT))};
 #define PLAN_SWITCH(FIELD, NAME, FLAG, HELP, MEANING)                          \
   Option<bool> FIELD{*this, FLAG, llvm::cl::desc(HELP), llvm::cl::init(false)};
+#define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, FALLBACK, HELP, MEANING)   \
+  Option<int64_t> FIELD{*this, FLAG, llvm::cl::desc(HELP),                     \
+                        llvm::cl::init(DEFAULT)};
 #include "schema/plan_options.def"
 
   static StringAttr getText(Builder &builder, StringRef text) {

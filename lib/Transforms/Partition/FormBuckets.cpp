@@ -193,7 +193,8 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
     found->offsets.push_back(found->elements);
     found->elements = llvm::alignTo(found->elements + type.getNumElements(),
                                     kElementAlignment);
-    if (found->elements * type.getElementTypeBitWidth() / 8 >= bucketBytes) {
+    if (found->elements * type.getElementTypeBitWidth() / 8 >=
+        plan.getBucketBytes()) {
       close(*found);
       open.erase(found);
     }

@@ -187,6 +187,7 @@ private:
   void insert(const Sum &sum, Operation *after, Operation *reader);
   void insertLocally(const Sum &sum, Operation *reader);
   void setBefore(Operation *action);
+  void createStart(Location loc, int64_t id, const Sum &sum, IntegerAttr place);
 
   /// A sum that this place takes part in.
   struct Pending {
@@ -311,6 +312,14 @@ void CollectiveInserter::setBefore(Operation *action) {
     builder.setInsertionPointToEnd(&schedule.getBody().front());
 }
 
+void CollectiveInserter::createStart(Location loc, int64_t id, const Sum &sum,
+                                     IntegerAttr place) {
+  auto kind = CollectiveAttr::get(builder.getContext(),
+                                  geometry::Collective::AllReduce);
+  StartOp::create(builder, loc, id, kind, sum.group, sum.channel, sum.what,
+                  place);
+}
+
 void CollectiveInserter::insert(const Sum &sum, Operation *after,
                                 Operation *reader) {
   Block &body = schedule.getBody().front();
@@ -320,8 +329,7 @@ void CollectiveInserter::insert(const Sum &sum, Operation *after,
     ++at;
   builder.setInsertionPoint(&body, at);
   Location loc = after ? after->getLoc() : schedule.getLoc();
-  StartOp::create(builder, loc, nextId, CollectiveKind::AllReduce, sum.group,
-                  sum.channel, sum.what, /*place=*/IntegerAttr());
+  createStart(loc, nextId, sum, /*place=*/IntegerAttr());
   setBefore(reader);
   WaitOp::create(builder, loc, nextId++);
 }
@@ -332,9 +340,7 @@ void CollectiveInserter::insertLocally(const Sum &sum, Operation *reader) {
   Location loc = schedule.getLoc();
   int64_t first = nextId;
   for (int64_t place : mesh.placesOf(sum.group.getGeometry(), /*place=*/0))
-    StartOp::create(builder, loc, nextId++, CollectiveKind::AllReduce,
-                    sum.group, sum.channel, sum.what,
-                    builder.getI64IntegerAttr(place));
+    createStart(loc, nextId++, sum, builder.getI64IntegerAttr(place));
   for (int64_t id = first, end = nextId; id < end; ++id)
     WaitOp::create(builder, loc, id);
 }

@@ -28,7 +28,7 @@ void OtherEndsChecker::start(StartOp start) {
   int64_t place = SlotUses::getPlace(start);
   this->start(start, place,
               {start.getWhat().getAsOpaquePointer(),
-               static_cast<int64_t>(start.getCollective())},
+               static_cast<int64_t>(start.getKind())},
               table.index.mesh.placesOf(start.getGroup().getGeometry(), place));
 }
 

@@ -45,7 +45,9 @@ private:
   DenseMap<std::pair<Operation *, int64_t>, int> transfers;
   /// By the value, the group, the kind, and the place if the group has only
   /// one.
-  std::map<std::tuple<const void *, const void *, CollectiveKind, int64_t>, int>
+  std::map<std::tuple<const void *, const void *, ppopt::geometry::Collective,
+                      int64_t>,
+           int>
       collectives;
   DenseMap<int64_t, StartOp> firstOnChannel;
 };
@@ -92,7 +94,7 @@ FailureOr<int> ListBuilder::getCollective(StartOp start) {
   bool spansPlaces = members.size() > 1;
   auto key = std::make_tuple(start.getWhat().getAsOpaquePointer(),
                              start.getGroup().getAsOpaquePointer(),
-                             start.getCollective(), spansPlaces ? -1 : place);
+                             start.getKind(), spansPlaces ? -1 : place);
   auto [it, isNew] = collectives.try_emplace(key, lists.communications.size());
   if (!isNew)
     return it->second;
@@ -100,7 +102,7 @@ FailureOr<int> ListBuilder::getCollective(StartOp start) {
   communication.queue = places * places + start.getChannel();
   communication.ranks.assign(members.begin(), members.end());
   llvm::raw_string_ostream(communication.text)
-      << "the " << stringifyCollectiveKind(start.getCollective()) << " of "
+      << "the " << ppopt::geometry::wordOf(start.getKind()) << " of "
       << start.getWhat();
   lists.communications.push_back(std::move(communication));
   return it->second;

@@ -171,7 +171,7 @@ LogicalResult SumChecker::checkIsDue(StartOp start) {
     return success();
   return start.emitOpError("gathers ")
          << start.getWhat() << ", of which ranks do not have chunks; put a "
-         << stringifyCollectiveKind(CollectiveKind::ReduceScatter)
+         << geometry::wordOf(geometry::Collective::ReduceScatter)
          << " before it";
 }
 

@@ -129,14 +129,14 @@ pp.schedule local attributes {slots = array<i64>, slot_places = array<i64>} {
 // -----
 
 pp.schedule local attributes {slots = array<i64>, slot_places = array<i64>} {
-  // expected-error @+1 {{says not on which place it is, in the schedule of all places}}
+  // expected-error @+1 {{must say on which place it is: the schedule is of all places}}
   pp.start 0 all_reduce over <["pp"]> channel 1 @b0
 }
 
 // -----
 
 pp.schedule 0 attributes {slots = array<i64>} {
-  // expected-error @+1 {{is on place 1 in the schedule of one}}
+  // expected-error @+1 {{says that it is on place 1: only a local schedule's starts do}}
   pp.start 0 on 1 all_reduce over <["pp"]> channel 1 @b0
 }
 
@@ -264,7 +264,6 @@ pp.schedule 0 attributes {slots = array<i64>} {
 // -----
 
 pp.schedule 0 attributes {slots = array<i64>} {
-  // expected-error @+2 {{expected ::mlir::pp::CollectiveKind to be one of: all_reduce, all_gather, reduce_scatter}}
-  // expected-error @+1 {{failed to parse}}
-  pp.start 0 broadcast over <["dp"]> channel 1 @b0
+  // expected-error @+1 {{unknown collective 'all_to_all'; use all_reduce, all_gather, reduce_scatter, broadcast}}
+  pp.start 0 all_to_all over <["dp"]> channel 1 @b0
 }

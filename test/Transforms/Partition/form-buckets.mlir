@@ -1,4 +1,4 @@
-// RUN: ppopt opt %s --pp-form-buckets=bucket-bytes=160 --split-input-file | FileCheck %s
+// RUN: ppopt opt %s --pp-form-buckets --split-input-file | FileCheck %s
 
 // Ready first, first in; what decay leaves alone is apart; a bucket closes when it is full; padded for dp.
 // CHECK: pp.bucket @b0 {decayed = true, elements = 128 : i64, offsets = array<i64: 0>, params = ["late"]
@@ -11,7 +11,7 @@
 // CHECK-SAME: #pp.role<step_state, "weight_decay">
 // CHECK: pp.task update @p0_U_b2
 // CHECK-NOT: weight_decay
-pp.plan {mesh = [#pp.axis<"dp" = 4>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "adamw", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+pp.plan {bucket_bytes = 160 : i64, mesh = [#pp.axis<"dp" = 4>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "adamw", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "early" {type = tensor<5x7xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "late" {type = tensor<40xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "bias" {type = tensor<3xf32>, init = #pp.init<zeros>, no_decay, learns}
@@ -41,7 +41,7 @@ pp.task backward stage 0 @s0_B(%a: tensor<5x7xf32> {pp.role = #pp.role<grad, "ea
 // CHECK: pp.task update on 1 @p1_U_b1(
 // CHECK-NOT: @p2_N
 // CHECK: pp.task update on 2 @p2_U_b1(
-pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+pp.plan {bucket_bytes = 160 : i64, mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "first" {type = tensor<40xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "tied" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 1, 2>}
 pp.param_decl "last" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 1>}

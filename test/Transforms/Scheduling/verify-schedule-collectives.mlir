@@ -9,7 +9,7 @@
 // RUN: sed '/^  pp.start 0 /d; /^  pp.wait 0/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=PARTS
 // PARTS: error: 'pp.start' op gathers @b0, of which ranks do not have chunks; put a reduce_scatter before it
 
-// RUN: sed '/^  pp.run @B microbatch 1/d; s/^  pp.wait 0/&\n  pp.run @B microbatch 1 {v = 0 : i64}/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=LATE
+// RUN: sed '/^  pp.run @B microbatch 1/d; s/^  pp.wait 0/&\n  pp.run @B microbatch 1 (slot 0, <grads, "b0">)/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=LATE
 // LATE: error: 'pp.run' op adds to #pp.role<grad, "w">, which is summed already
 // LATE: note: the sum is complete here
 
@@ -32,7 +32,7 @@
 // RUN: sed '/^  pp.wait 1/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNWAITED
 // UNWAITED: error: 'pp.run' op uses #pp.role<grad_range, "b0"> while it is being gathered from ranks
 
-pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = "cpu", threads = 1 : i64, cpu = "x86-64-v3", features = ""}
+pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true}
 pp.task forward stage 0 @F(%w: tensor<40xf32> {pp.role = #pp.role<param, "w">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "v">}) {
   %0 = pp.exp %w : tensor<40xf32>
@@ -46,13 +46,13 @@ pp.task norm stage 0 @N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">
   pp.return
 }
 pp.schedule 0 attributes {slots = array<i64: 192>} {
-  pp.run @F microbatch 0 {v = 0 : i64}
-  pp.run @B microbatch 0 {v = 0 : i64}
-  pp.run @F microbatch 1 {v = 0 : i64}
-  pp.run @B microbatch 1 {v = 0 : i64}
+  pp.run @F microbatch 0 (<params, "b0">, slot 0)
+  pp.run @B microbatch 0 (slot 0, <grads, "b0">)
+  pp.run @F microbatch 1 (<params, "b0">, slot 0)
+  pp.run @B microbatch 1 (slot 0, <grads, "b0">)
   pp.start 0 reduce_scatter over <["dp"]> channel 1 @b0
   pp.wait 0
   pp.start 1 all_gather over <["dp"]> channel 1 @b0
   pp.wait 1
-  pp.run @N microbatch 0 {}
+  pp.run @N microbatch 0 (<grads, "b0">)
 }

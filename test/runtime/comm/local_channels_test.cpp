@@ -164,6 +164,16 @@ TEST(LocalChannels, AllGatherCollectsTheChunks) {
   });
 }
 
+TEST(LocalChannels, BroadcastGivesAllTheBufferOfTheFirst) {
+  forAllSizes([](int members, int64_t elements, ElementType type) {
+    Buffers buffers = makeBuffers(members, elements, type);
+    std::vector<char> first = buffers[0];
+    runCollective(buffers, Collective::Broadcast, type);
+    for (const std::vector<char> &buffer : buffers)
+      EXPECT_EQ(buffer, first);
+  });
+}
+
 TEST(LocalChannels, TransfersCopyWhicheverEndComesFirst) {
   for (bool sendsFirst : {false, true})
     for (int64_t elements : {0, 1, 33}) {
@@ -244,6 +254,7 @@ TEST(LocalChannels, CountsTheBytesThatItMoves) {
   EXPECT_EQ(moved(Collective::AllReduce, 3), 5 * 2 * 40);
   EXPECT_EQ(moved(Collective::ReduceScatter, 3), 3 * 2 * 40 + 2 * 6 * 4);
   EXPECT_EQ(moved(Collective::AllGather, 3), 2 * 2 * 40);
+  EXPECT_EQ(moved(Collective::Broadcast, 3), 2 * 2 * 40);
   EXPECT_EQ(moved(Collective::AllReduce, 1), 0);
   EXPECT_EQ(
       channels.bytesMoved(channels.define(transferOf(buffer, true, 0, 1))),

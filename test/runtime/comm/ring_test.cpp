@@ -48,7 +48,7 @@ std::vector<Outcome> run(Collective kind, int n, int64_t elements,
     std::vector<char> scratch = makeScratch(elements, n, type);
     Ring ring(transport);
     ring.start({kind, &group, outcome.data.data(), elements, type,
-                kind == Collective::AllGather ? nullptr : scratch.data(),
+                reduces(kind) ? scratch.data() : nullptr,
                 /*channel=*/3});
     ring.wait();
     outcome.bytesSent = transport.counters().bytesSent;
@@ -106,6 +106,18 @@ TEST_P(Ranks, AllGatherSpreadsChunks) {
     }
 }
 
+TEST_P(Ranks, BroadcastCopiesTheFirst) {
+  int n = GetParam();
+  for (ElementType type : allTypes)
+    for (int64_t elements : sizes) {
+      auto outcomes = run(Collective::Broadcast, n, elements, type, exactValue);
+      for (int rank = 0; rank < n; ++rank)
+        ASSERT_EQ(outcomes[rank].data, outcomes[0].data);
+      for (int64_t i = 0; i < elements; ++i)
+        ASSERT_EQ(get(outcomes[0].data, i, type), exactValue(0, i));
+    }
+}
+
 TEST_P(Ranks, AddsInTheOrderOfTheRing) {
   int n = GetParam();
   int64_t elements = 500009;
@@ -126,7 +138,7 @@ TEST_P(Ranks, AddsInTheOrderOfTheRing) {
 TEST_P(Ranks, SendsTheBytesOfTheFormula) {
   int n = GetParam();
   for (Collective kind : {Collective::AllReduce, Collective::ReduceScatter,
-                          Collective::AllGather})
+                          Collective::AllGather, Collective::Broadcast})
     for (int64_t elements : sizes) {
       auto outcomes = run(kind, n, elements, ElementType::F32, exactValue);
       for (int rank = 0; rank < n; ++rank)

@@ -12,8 +12,9 @@ using namespace ppopt::geometry;
 namespace {
 
 constexpr int64_t sizes[] = {0, 1, 2, 3, 5, 7, 8, 60, 61, 1001};
-constexpr Collective kinds[] = {
-    Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather};
+constexpr Collective kinds[] = {Collective::AllReduce,
+                                Collective::ReduceScatter,
+                                Collective::AllGather, Collective::Broadcast};
 
 /// The definition: deals the elements out one by one.
 std::vector<int64_t> dealOut(int64_t elements, int64_t n) {
@@ -29,6 +30,15 @@ int64_t simulate(Collective kind, const std::vector<int64_t> &chunks,
   auto n = static_cast<int64_t>(chunks.size());
   int64_t sent = 0;
   messages = 0;
+  // A broadcast passes every chunk on, from the first member to the last; it is
+  // over when the last chunk has made the last of the n-1 hops.
+  if (kind == Collective::Broadcast) {
+    for (int64_t chunk = 0; chunk < n && n > 1; ++chunk) {
+      sent += position + 1 < n ? chunks[chunk] : 0;
+      messages = chunk + n - 1;
+    }
+    return sent;
+  }
   // Reduce-scatter passes the sums on, until chunk p arrives at member p.
   if (kind != Collective::AllGather)
     for (int64_t round = 0; round < n - 1; ++round, ++messages)
@@ -78,5 +88,6 @@ TEST(Collective, OnlySumsNeedScratch) {
       EXPECT_EQ(scratchElements(Collective::ReduceScatter, elements, n),
                 largest);
       EXPECT_EQ(scratchElements(Collective::AllGather, elements, n), 0);
+      EXPECT_EQ(scratchElements(Collective::Broadcast, elements, n), 0);
     }
 }

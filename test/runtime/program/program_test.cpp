@@ -215,9 +215,9 @@ const Wrong wrongs[] = {
     {"/places/0/actions/4/do", "\"walk\"",
      "places[0].actions[4].do is 'walk', not one of run, zero, start, wait, "
      "check_counts, norm"},
-    {"/places/0/actions/5/op", "\"broadcast\"",
-     "places[0].actions[5].op is 'broadcast', not one of all_reduce, "
-     "all_gather, reduce_scatter, send, recv"},
+    {"/places/0/actions/5/op", "\"all_to_all\"",
+     "places[0].actions[5].op is 'all_to_all', not one of all_reduce, "
+     "all_gather, reduce_scatter, broadcast, send, recv"},
     {"/places/0/actions/5/axes/0", "\"tp\"",
      "places[0].actions[5].axes[0] is 'tp', which the mesh does not have"},
     {"/places/0/actions/5/scratch", "",

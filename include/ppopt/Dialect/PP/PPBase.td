@@ -224,12 +224,13 @@ def PP_GroupAttr : PP_Attr<"Group", "group"> {
   }];
 }
 
-def PP_CollectiveKind : PP_Enum<"CollectiveKind", "what a collective does", [
-  I32EnumAttrCase<"AllReduce", 0, "all_reduce">,          // every rank has the sum
-  I32EnumAttrCase<"AllGather", 1, "all_gather">,          // every rank has the chunks of all
-  I32EnumAttrCase<"ReduceScatter", 2, "reduce_scatter">]>; // every rank has its chunk of the sum
-def PP_CollectiveKindAttr : EnumAttr<PP_Dialect, PP_CollectiveKind, "collective"> {
-  let assemblyFormat = "$value";
+def PP_CollectiveAttr : PP_Attr<"Collective", "collective"> {
+  let summary = "what a collective does";
+  let description = [{
+    One of `runtime/geometry/collectives.def`: `all_reduce`, `all_gather`, `reduce_scatter`, …
+  }];
+  let parameters = (ins "::ppopt::geometry::Collective":$kind);
+  let hasCustomAssemblyFormat = 1;
 }
 
 #endif // PPOPT_DIALECT_PP_BASE

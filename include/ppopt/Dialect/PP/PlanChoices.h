@@ -1,4 +1,4 @@
-//===- PlanChoices.h - The options of a plan that are words ---------------===//
+//===- PlanChoices.h - Plan options that a table declares -----------------===//
 
 #ifndef PPOPT_DIALECT_PP_PLANCHOICES_H
 #define PPOPT_DIALECT_PP_PLANCHOICES_H
@@ -20,6 +20,7 @@ namespace schema = ::ppopt::schema;
 struct PlanChoices {
 #define PLAN_CHOICE(FIELD, TYPE, DEFAULT, ...) TYPE FIELD = TYPE::DEFAULT;
 #define PLAN_SWITCH(FIELD, ...) bool FIELD = false;
+#define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, ...) int64_t FIELD = DEFAULT;
 #include "schema/plan_options.def"
 };
 

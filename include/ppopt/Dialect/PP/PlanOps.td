@@ -45,6 +45,7 @@ def PP_PlanOp : PP_Op<"plan", []> {
     void setChoices(const ::mlir::pp::PlanChoices &choices);
 #define PLAN_CHOICE(FIELD, TYPE, ...) TYPE get##TYPE() { return getChoices().FIELD; }
 #define PLAN_SWITCH(FIELD, NAME, ...) bool get##NAME() { return getChoices().FIELD; }
+#define PLAN_BYTES(FIELD, NAME, ...) int64_t get##NAME() { return getChoices().FIELD; }
 #include "schema/plan_options.def"
   }];
 }
@@ -219,12 +220,12 @@ def PP_StartOp : PP_Action<"start"> {
     }
     ```
   }];
-  let arguments = (ins PP_I64Attr:$id, PP_CollectiveKindAttr:$collective, PP_GroupAttr:$group, PP_I64Attr:$channel, AnyAttr:$what,
+  let arguments = (ins PP_I64Attr:$id, PP_CollectiveAttr:$collective, PP_GroupAttr:$group, PP_I64Attr:$channel, AnyAttr:$what,
                        OptionalAttr<PP_I64Attr>:$place);
-  let assemblyFormat = "$id (`on` $place^)? $collective `over` $group `channel` $channel $what attr-dict";
+  let assemblyFormat = "$id (`on` $place^)? custom<Collective>($collective) `over` $group `channel` $channel $what attr-dict";
   let extraClassDeclaration = [{
     /// The collective as the runtime sees it.
-    ::ppopt::geometry::Collective getKind();
+    ::ppopt::geometry::Collective getKind() { return getCollective().getKind(); }
   }];
 }
 

@@ -60,7 +60,8 @@ def SplitTasks : Pass<"pp-split-tasks", "::mlir::ModuleOp"> {
 def FormBuckets : Pass<"pp-form-buckets", "::mlir::ModuleOp"> {
   let summary = "Orders parameters into buckets and adds the norm and update tasks";
   let description = [{
-    Parameters that learn are ordered by when their gradient is ready. All parameters of a bucket
+    Parameters that learn are ordered by when their gradient is ready. A bucket is closed when its
+    parameters reach the plan's `bucket_bytes`. All parameters of a bucket
     have one type, one treatment by weight decay and one set of places that hold them. The range of
     each bucket is padded so that dp divides it. There is one elementwise update task per bucket and
     place, on flat ranges. The norm task of a place sums the squares of the gradients that the place
@@ -79,7 +80,6 @@ def FormBuckets : Pass<"pp-form-buckets", "::mlir::ModuleOp"> {
     pp.task collect @p0_C_b0(%r: tensor<64xf32> {pp.role = #pp.role<received, "b0_from_1">}, ...)
     ```
   }];
-  let options = [Option<"bucketBytes", "bucket-bytes", "int64_t", /*default=*/"26214400", "a bucket is closed when it reaches this many bytes">];
 }
 
 def VerifyTasks : Pass<"pp-verify-tasks", "::mlir::ModuleOp"> {
