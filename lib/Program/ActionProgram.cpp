@@ -17,12 +17,15 @@ class ActionWriter {
 public:
   ActionWriter(ScheduleOp schedule, PlanOp plan, const ProgramIndex &index,
                ArrayRef<ArenaLayout> layouts)
-      : schedule(schedule), plan(plan), index(index), layouts(layouts) {}
+      : schedule(schedule), plan(plan), index(index), layouts(layouts) {
+    findPlaces();
+  }
 
   FailureOr<std::vector<schema::Action>> write();
 
 private:
-  int64_t getPlace(Operation &action);
+  void findPlaces();
+  int64_t getPlace(Operation &action) { return places.lookup(&action); }
   FailureOr<int64_t> getOffset(Operation *action, const SlotUse &use);
   FailureOr<schema::Action> describe(Operation &action, int64_t place);
   FailureOr<schema::Action> describeRun(RunOp run, int64_t place);
@@ -30,8 +33,6 @@ private:
   template <typename OpT>
   FailureOr<schema::Action> describeTransfer(OpT end, schema::Operation op,
                                              int64_t peer);
-  FailureOr<schema::Action> describeCopy(CopyValueOp copy);
-  FailureOr<schema::Action> describeSum(SumPlacesOp sum);
   LogicalResult findDead();
   void add(schema::Action action, int64_t place);
   void addZeros(int64_t place);
@@ -46,22 +47,33 @@ private:
   const ProgramIndex &index;
   ArrayRef<ArenaLayout> layouts;
   std::vector<schema::Action> actions;
+  /// The place of each action, whose arena its offsets refer to.
+  DenseMap<Operation *, int64_t> places;
   /// Memory on its place that is dead after an action.
   DenseMap<Operation *, std::vector<schema::DeadRange>> dead;
 };
 
-/// Returns the place whose arena the offsets of an action refer to: the first
-/// for all places, the source for a copy.
-int64_t ActionWriter::getPlace(Operation &action) {
-  if (!schedule.isLocal())
-    return schedule.getPlace();
-  if (auto run = dyn_cast<RunOp>(action))
-    return index.uses.getTask(run).getPlace();
-  if (auto copy = dyn_cast<CopyValueOp>(action))
-    return index.uses.getTransfer(copy.getTransferAttr()).getFrom();
-  if (auto sum = dyn_cast<SumPlacesOp>(action))
-    return sum.getPlaces().front();
-  return 0;
+/// A wait is on the place of what it waits for. Actions of all places of a
+/// local schedule are on the first.
+void ActionWriter::findPlaces() {
+  DenseMap<int64_t, int64_t> started; // by id
+  auto getPlace = [&](Operation &action) -> int64_t {
+    if (!schedule.isLocal())
+      return schedule.getPlace();
+    if (auto wait = dyn_cast<WaitOp>(action))
+      return started.lookup(wait.getId());
+    if (auto run = dyn_cast<RunOp>(action))
+      return index.uses.getPlace(run);
+    if (auto send = dyn_cast<SendOp>(action))
+      return started[send.getId()] = index.uses.getPlace(send);
+    if (auto recv = dyn_cast<RecvOp>(action))
+      return started[recv.getId()] = index.uses.getPlace(recv);
+    if (auto start = dyn_cast<StartOp>(action))
+      return started[start.getId()] = SlotUses::getPlace(start);
+    return 0;
+  };
+  for (Operation &action : schedule.getBody().front())
+    places[&action] = getPlace(action);
 }
 
 /// Returns where a transfer reads or writes a value.
@@ -91,7 +103,7 @@ FailureOr<schema::Action> ActionWriter::describeRun(RunOp run, int64_t place) {
 }
 
 FailureOr<schema::Action> ActionWriter::describeStart(StartOp start) {
-  const ArenaLayout &layout = layouts[schedule.getPlace()];
+  const ArenaLayout &layout = layouts[SlotUses::getPlace(start)];
   const SummedBuffer buffer = index.summed.lookup(start.getWhat());
   FailureOr<int64_t> offset =
       layout.getRegion(getSummedBuffer(start.getWhat()), start.getLoc());
@@ -136,38 +148,6 @@ ActionWriter::describeTransfer(OpT end, schema::Operation op, int64_t peer) {
   action.channel = kTransferChannel;
   action.address = *offset;
   action.bytes = getBytes(index.uses.of(end).type);
-  return action;
-}
-
-FailureOr<schema::Action> ActionWriter::describeCopy(CopyValueOp copy) {
-  auto [read, write] = index.uses.of(copy);
-  FailureOr<int64_t> from = getOffset(copy, read);
-  FailureOr<int64_t> to = getOffset(copy, write);
-  if (failed(from) || failed(to))
-    return failure();
-  schema::Action action;
-  action.kind = schema::ActionKind::copy;
-  action.transfer = index.tables.getTransfer(copy.getTransfer());
-  action.microbatch = copy.getMicrobatch();
-  action.from = {read.place, *from};
-  action.to = {write.place, *to};
-  action.bytes = getBytes(read.type);
-  return action;
-}
-
-FailureOr<schema::Action> ActionWriter::describeSum(SumPlacesOp sum) {
-  const SummedBuffer buffer = index.summed.lookup(sum.getWhat());
-  schema::Action action;
-  action.kind = schema::ActionKind::sum;
-  action.elements = buffer.elements;
-  action.type = getSchemaType(buffer.type);
-  for (int64_t place : sum.getPlaces()) {
-    FailureOr<int64_t> offset =
-        layouts[place].getRegion(getSummedBuffer(sum.getWhat()), sum.getLoc());
-    if (failed(offset))
-      return failure();
-    action.buffers.push_back({place, *offset});
-  }
   return action;
 }
 
@@ -219,10 +199,6 @@ FailureOr<schema::Action> ActionWriter::describe(Operation &action,
     return describeTransfer(
         recv, schema::Operation::recv,
         index.uses.getTransfer(recv.getTransferAttr()).getFrom());
-  if (auto copy = dyn_cast<CopyValueOp>(action))
-    return describeCopy(copy);
-  if (auto sum = dyn_cast<SumPlacesOp>(action))
-    return describeSum(sum);
   schema::Action described;
   if (auto wait = dyn_cast<WaitOp>(action)) {
     described.kind = schema::ActionKind::wait;
@@ -258,9 +234,7 @@ LogicalResult ActionWriter::findDead() {
         list[life.begin], SlotAttr::get(plan.getContext(), life.slot));
     if (failed(offset))
       return failure();
-    // A value that is copied and never read dies on another place.
-    if (getPlace(*list[life.end]) == life.place)
-      add(list[life.end], *offset, life.bytes);
+    add(list[life.end], *offset, life.bytes);
   }
   for (auto run : schedule.getOps<RunOp>()) {
     int64_t bytes = index.uses.getTask(run).getTempBytes().value_or(0);

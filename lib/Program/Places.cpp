@@ -71,6 +71,8 @@ DenseMap<Attribute, SummedBuffer> pp::findSummedBuffers(ModuleOp module) {
 
 int64_t pp::getScratchBytes(StartOp start, PlanOp plan,
                             const SummedBuffer &buffer) {
+  if (plan.getLaunch() == Launch::local)
+    return 0;
   return geometry::scratchElements(
              start.getKind(), buffer.elements,
              plan.getGeometry().size(start.getGroup().getGeometry())) *

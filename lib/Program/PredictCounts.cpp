@@ -56,6 +56,8 @@ schema::Predicted pp::predictCounts(PlanOp plan, const PlaceContents &contents,
         const schema::Predicted &own = ofTask[run.getTaskAttr().getAttr()];
         counts.launches += own.launches;
         counts.flops += own.flops;
+      } else if (schedule.isLocal()) {
+        continue; // the places of one process send nothing
       } else if (auto send = dyn_cast<SendOp>(action)) {
         counts.bytesSent += getBytes(index.uses.of(send).type);
       } else if (auto start = dyn_cast<StartOp>(action)) {

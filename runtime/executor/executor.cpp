@@ -3,7 +3,6 @@
 #include "executor/executor.h"
 
 #include "base/error.h"
-#include "comm/add_elements.h"
 #include "device/cpu/team.h"
 #include "executor/non_finite_step.h"
 #include "executor/rank.h"
@@ -84,8 +83,18 @@ private:
   void zero(const Action &action);
   void start(const Action &action);
   void finish(int operation);
-  void sum(const Action &action);
   void drain();
+  /// Returns whether the action may block.
+  bool blocks(const Action &action) const {
+    return action.kind == ActionKind::wait && !rank.localChannels;
+  }
+  /// Returns whether the action that was just performed did a whole transfer or
+  /// collective of a local launch.
+  bool movedData(const Action &action) const {
+    return action.kind == ActionKind::start && rank.localChannels &&
+           rank.localChannels->done(int(action.operation));
+  }
+  void measure(const Action &action, Clock::time_point begin);
   void checkCounts(const Action &action);
   void takeNorm(const Action &action);
 
@@ -127,19 +136,10 @@ void Executor::run(const std::vector<Action> &actions) {
       board->enter(rank.program, action);
     if (activity)
       activity->enterAction(&action - actions.data());
-    bool spans =
-        action.kind == ActionKind::run || action.kind == ActionKind::wait ||
-        action.kind == ActionKind::copy || action.kind == ActionKind::sum;
-    if (action.kind == ActionKind::wait || (trace && spans) || rank.profile) {
+    if (blocks(action) || trace || rank.profile) {
       Clock::time_point begin = Clock::now();
       perform(action);
-      Clock::time_point end = Clock::now();
-      if (action.kind == ActionKind::wait)
-        waited += end - begin;
-      if (trace && spans)
-        trace->record(action, begin, end);
-      if (rank.profile)
-        rank.profile->record(action, end - begin);
+      measure(action, begin);
     } else {
       perform(action);
     }
@@ -149,6 +149,24 @@ void Executor::run(const std::vector<Action> &actions) {
     if (stopped)
       return drain();
   }
+}
+
+/// Records how long an action took, for whoever asks.
+void Executor::measure(const Action &action, Clock::time_point begin) {
+  Clock::time_point end = Clock::now();
+  bool moved = movedData(action);
+  if (blocks(action))
+    waited += end - begin;
+  if (trace && (action.kind == ActionKind::run || blocks(action) || moved))
+    trace->record(action, begin, end);
+  if (!rank.profile)
+    return;
+  if (moved)
+    rank.profile->recordMove(
+        action, rank.localChannels->bytesMoved(int(action.operation)),
+        end - begin);
+  else if (action.kind != ActionKind::wait || blocks(action))
+    rank.profile->record(action, end - begin);
 }
 
 void Executor::run(const std::vector<Action> &actions, StepObserver &observer) {
@@ -170,11 +188,6 @@ void Executor::perform(const Action &action) {
     return start(action);
   case ActionKind::wait:
     return finish(int(action.operation));
-  case ActionKind::copy:
-    std::memcpy(rank.at(action.to), rank.at(action.from), action.bytes);
-    return;
-  case ActionKind::sum:
-    return sum(action);
   case ActionKind::checkCounts:
     return checkCounts(action);
   case ActionKind::norm:
@@ -207,31 +220,28 @@ void Executor::zero(const Action &action) {
 }
 
 void Executor::start(const Action &action) {
-  if (!rank.channels)
+  int operation = int(action.operation);
+  if (rank.localChannels) {
+    rank.localChannels->start(operation);
+  } else if (rank.channels) {
+    if (trace)
+      trace->begin(action);
+    rank.channels->start(operation);
+  } else {
     return; // one rank: the sum is complete
-  if (trace)
-    trace->begin(action);
-  rank.channels->start(int(action.operation));
-  rank.inFlight.push_back(int(action.operation));
+  }
+  rank.inFlight.push_back(operation);
 }
 
 void Executor::finish(int operation) {
-  if (!rank.channels)
+  if (rank.localChannels)
+    rank.localChannels->wait(operation);
+  else if (rank.channels)
+    rank.channels->wait(operation);
+  else
     return;
-  rank.channels->wait(operation);
   auto &inFlight = rank.inFlight;
   inFlight.erase(std::find(inFlight.begin(), inFlight.end(), operation));
-}
-
-/// Adds in the order of the places that the action lists.
-void Executor::sum(const Action &action) {
-  auto type = *comm::parseElementType(spell(action.type));
-  char *total = rank.at(action.buffers[0]);
-  for (size_t i = 1; i < action.buffers.size(); ++i)
-    comm::addElements(total, rank.at(action.buffers[i]), action.elements, type);
-  for (size_t i = 1; i < action.buffers.size(); ++i)
-    std::memcpy(rank.at(action.buffers[i]), total,
-                action.elements * byteSize(action.type));
 }
 
 /// Waits for the sums in flight before their buffers are reused. All ranks

@@ -73,8 +73,7 @@ public:
 
 private:
   void lookAtTensors(const PlaceMemory &memory, NonFiniteFindings &found) const;
-  void lookAtTransfer(const PlaceAddress &at, const Action &action,
-                      bool isReceived);
+  void lookAtTransfer(const Action &start, bool isReceived);
 
   const ppopt_rank &rank;
   std::vector<NonFiniteFindings> byPlace;
@@ -92,11 +91,11 @@ Search::Search(const ppopt_rank &rank)
 
 bool Search::leavesOut(const Action &action) {
   // The tasks divide by the counts.
-  auto isCount = [&](int64_t place, const Address &address) {
+  auto isCount = [&](const Action &start) {
     const std::vector<schema::PlaceCount> &counts =
-        rank.memoryOf(place).place.counts;
+        rank.memoryOf(start.place).place.counts;
     return std::any_of(counts.begin(), counts.end(), [&](const auto &count) {
-      return count.address.offset() == address.offset();
+      return count.address.offset() == start.address.offset();
     });
   };
   auto gathersGradients = [&](const Action &moved) {
@@ -110,14 +109,9 @@ bool Search::leavesOut(const Action &action) {
            kind == TaskKind::update;
   }
   case ActionKind::start:
-    return isTransfer(action.op) ? gathersGradients(action)
-                                 : !isCount(action.place, action.address);
+    return isTransfer(action.op) ? gathersGradients(action) : !isCount(action);
   case ActionKind::wait:
     return leavesOut(*starts[action.operation]);
-  case ActionKind::sum:
-    return !isCount(action.buffers[0].place, action.buffers[0].address);
-  case ActionKind::copy:
-    return gathersGradients(action);
   case ActionKind::norm:
     return true;
   case ActionKind::zero:
@@ -128,31 +122,28 @@ bool Search::leavesOut(const Action &action) {
 }
 
 void Search::performed(const Action &action) {
-  if (action.kind == ActionKind::copy) {
-    lookAtTransfer(action.from, action, false);
-    lookAtTransfer(action.to, action, true);
-  } else if (action.kind == ActionKind::start && action.op == Operation::send) {
-    lookAtTransfer({action.place, action.address}, action, false);
+  if (action.kind == ActionKind::start && action.op == Operation::send) {
+    lookAtTransfer(action, false);
   } else if (action.kind == ActionKind::wait) {
     const Action &start = *starts[action.operation];
     if (start.op == Operation::recv)
-      lookAtTransfer({start.place, start.address}, start, true);
+      lookAtTransfer(start, true);
   }
 }
 
-void Search::lookAtTransfer(const PlaceAddress &at, const Action &action,
-                            bool isReceived) {
-  NonFiniteFindings &found = byPlace[at.place];
+void Search::lookAtTransfer(const Action &start, bool isReceived) {
+  NonFiniteFindings &found = byPlace[start.place];
   if (found.transfer.isBad())
     return;
-  const Transfer &transfer = rank.program.transfers[action.transfer];
+  const Transfer &transfer = rank.program.transfers[start.transfer];
   std::optional<NonFiniteElement> bad =
-      findNonFiniteElement(rank.at(at), transfer.elements(), transfer.type);
+      findNonFiniteElement(rank.memoryOf(start.place).at(start.address),
+                           transfer.elements(), transfer.type);
   if (!bad)
     return;
-  found.transfer = {action.transfer, *bad};
+  found.transfer = {start.transfer, *bad};
   found.isReceived = isReceived;
-  found.microbatch = action.microbatch;
+  found.microbatch = start.microbatch;
 }
 
 /// Finds the first id that the tasks of a place stored.

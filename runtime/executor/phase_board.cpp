@@ -67,17 +67,19 @@ PhaseBoard::PhaseBoard(const std::string &path, int64_t ranks, int64_t rank)
 PhaseBoard::~PhaseBoard() { ::munmap(rows, ranks * sizeof(Row)); }
 
 void PhaseBoard::enter(const Program &program, const Action &action) {
+  Phase communicates =
+      isTransfer(action.op) ? Phase::transfer : Phase::allReduce;
   switch (action.kind) {
   case ActionKind::run:
     return enter(phaseOf(program.tasks[action.task].kind));
   case ActionKind::wait:
-    return enter(isTransfer(action.op) ? Phase::transfer : Phase::allReduce);
-  case ActionKind::sum:
-    return enter(Phase::allReduce);
-  case ActionKind::copy:
-    return enter(Phase::transfer);
-  case ActionKind::zero:
+    return enter(communicates);
   case ActionKind::start:
+    // Among the places of a process a start does it all.
+    if (program.local)
+      enter(communicates);
+    return;
+  case ActionKind::zero:
   case ActionKind::checkCounts:
   case ActionKind::norm:
     return;

@@ -22,8 +22,8 @@ enum class Phase : int64_t {
   start, ///< before the first step
   forward,
   backward,
-  allReduce, ///< waits for a sum over ranks
-  transfer,  ///< waits for another place
+  allReduce, ///< waits for a sum over ranks, or sums over places
+  transfer,  ///< waits for another place, or copies to it
   update,    ///< includes the norm
   evaluate,
   other, ///< between steps

@@ -72,13 +72,16 @@ int defineCollective(ppopt_rank &rank, const Action &action) {
   return rank.channels->define(spec);
 }
 
+std::string nameTransfer(const ppopt_rank &rank, const Action &action) {
+  return fmt::format("{} {} of microbatch {}", spell(action.op),
+                     rank.program.transfers[action.transfer].name,
+                     action.microbatch);
+}
+
 int defineTransfer(ppopt_rank &rank, const Action &action) {
-  const Transfer &transfer = rank.program.transfers[action.transfer];
   comm::TransferSpec spec;
   spec.sends = action.op == Operation::send;
-  spec.name =
-      fmt::format("{} {} of microbatch {}", spec.sends ? "send" : "recv",
-                  transfer.name, action.microbatch);
+  spec.name = nameTransfer(rank, action);
   std::optional<int64_t> peer =
       rank.program.plan.getMesh().peer(rank.index, action.peer);
   if (!peer)
@@ -90,10 +93,42 @@ int defineTransfer(ppopt_rank &rank, const Action &action) {
   return rank.channels->define(spec);
 }
 
+int defineLocally(ppopt_rank &rank, const Action &action) {
+  char *data = rank.memoryOf(action.place).at(action.address);
+  if (isTransfer(action.op)) {
+    comm::LocalTransfer spec;
+    spec.name = nameTransfer(rank, action);
+    spec.sends = action.op == Operation::send;
+    spec.place = int(action.place);
+    spec.peer = int(action.peer);
+    spec.channel = int(action.channel);
+    spec.data = data;
+    spec.bytes = size_t(action.bytes);
+    return rank.localChannels->define(spec);
+  }
+  geometry::Mesh mesh = rank.program.plan.getMesh();
+  comm::LocalCollective spec;
+  spec.name = std::to_string(action.id);
+  spec.group = mesh.members(action.group(),
+                            mesh.firstRank(action.place).value_or(rank.index));
+  spec.channel = int(action.channel);
+  spec.data = data;
+  spec.elements = action.elements;
+  spec.type = *comm::parseElementType(spell(action.type));
+  spec.kind = action.collective();
+  return rank.localChannels->define(spec);
+}
+
+int define(ppopt_rank &rank, const Action &action) {
+  if (rank.localChannels)
+    return defineLocally(rank, action);
+  return isTransfer(action.op) ? defineTransfer(rank, action)
+                               : defineCollective(rank, action);
+}
+
 void defineOperation(ppopt_rank &rank, const Action &action) {
   try {
-    int number = isTransfer(action.op) ? defineTransfer(rank, action)
-                                       : defineCollective(rank, action);
+    int number = define(rank, action);
     if (number != action.operation)
       throw Error("program: operation {} was defined as {}", action.operation,
                   number);
@@ -176,7 +211,9 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
   for (const Matmul &matmul : program.matmuls)
     matmuls.push_back(prepare(matmul, options.threads));
 
-  if (transport && !program.local) {
+  if (program.local) {
+    localChannels.emplace();
+  } else if (transport) {
     try {
       channels.emplace(*transport, program.plan.getMesh(), options.collectives);
     } catch (const std::invalid_argument &error) {
@@ -190,7 +227,7 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
       if (action.kind != ActionKind::start)
         continue;
       ++operations;
-      if (channels)
+      if (channels || localChannels)
         defineOperation(*this, action);
     }
   if (channels)

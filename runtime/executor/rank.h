@@ -12,6 +12,7 @@
 #define PPOPT_RUNTIME_EXECUTOR_RANK_H
 
 #include "comm/channels.h"
+#include "comm/local_channels.h"
 #include "device/cpu/matmul.h"
 #include "executor/arena.h"
 #include "executor/buffers.h"
@@ -105,6 +106,8 @@ struct ppopt_rank {
   std::vector<ppopt::PreparedMatmul> matmuls;
   std::optional<ppopt::comm::Channels>
       channels; ///< unless this is the only rank
+  /// Between the places of a local launch.
+  std::optional<ppopt::comm::LocalChannels> localChannels;
   /// For this rank in a step; bytes with the built-in collectives.
   ppopt::runtime::Predicted predicted{};
   ppopt::runtime::Counters counters;

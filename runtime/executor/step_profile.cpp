@@ -54,7 +54,7 @@ StepProfile::StepProfile(const Program &program,
   allLines.push_back({ProfileLine::memory, "copies between places"});
   allLines.push_back({ProfileLine::memory, "sums over places"});
   for (const Action &action : actions)
-    if (action.kind == ActionKind::start)
+    if (action.kind == ActionKind::start && !program.local)
       addWait(program, action);
   for (const Task &task : program.tasks)
     kindOfTask.push_back(findOrAdd(
@@ -75,11 +75,18 @@ void StepProfile::addWait(const Program &program, const Action &start) {
                 {ProfileLine::wait, name});
 }
 
+static void addMemory(ProfileLine &line, int64_t bytes,
+                      StepProfile::Clock::duration time) {
+  line.add(time);
+  line.bytes += bytes;
+}
+
+void StepProfile::recordMove(const Action &start, int64_t bytes,
+                             Clock::duration time) {
+  addMemory(isTransfer(start.op) ? copies() : sums(), bytes, time);
+}
+
 void StepProfile::record(const Action &action, Clock::duration time) {
-  auto addMemory = [&](ProfileLine &line, int64_t bytes) {
-    line.add(time);
-    line.bytes += bytes;
-  };
   switch (action.kind) {
   case ActionKind::run: {
     ProfiledTasks &tasks = taskKinds[kindOfTask[action.task]];
@@ -90,12 +97,7 @@ void StepProfile::record(const Action &action, Clock::duration time) {
   case ActionKind::wait:
     return allLines[waitLines[action.operation]].add(time);
   case ActionKind::zero:
-    return addMemory(zeros(), action.bytes);
-  case ActionKind::copy:
-    return addMemory(copies(), 2 * action.bytes);
-  case ActionKind::sum: // each is added to the first, which is copied to each
-    return addMemory(sums(), 5 * int64_t(action.buffers.size() - 1) *
-                                 action.elements * byteSize(action.type));
+    return addMemory(zeros(), action.bytes, time);
   default:
     return;
   }

@@ -74,8 +74,11 @@ public:
   /// The selection of samples.
   ProfileLine &samples() { return allLines[firstOther + 1]; }
 
-  /// Records a run, zero, wait, copy or sum.
+  /// Records a run, a zero or a wait.
   void record(const Action &action, Clock::duration time);
+  /// Records the start that did a transfer or a collective of a local launch,
+  /// which read and wrote `bytes`.
+  void recordMove(const Action &start, int64_t bytes, Clock::duration time);
   void endStep(Clock::duration time) {
     ++stepCount;
     stepTime += time;

@@ -25,8 +25,7 @@ struct Span {
 };
 
 struct TracedAction : Span {
-  const Action
-      *action; ///< a run, wait, copy or sum; or the start of an operation
+  const Action *action; ///< a run or a wait; or the start of an operation
 };
 
 struct TracedStep : Span {
@@ -44,7 +43,8 @@ public:
   /// Records an action of the rank's own thread.
   void record(const Action &action, Clock::time_point begin,
               Clock::time_point end);
-  /// Record the start of an operation, and when it is known to be complete.
+  /// Record the start of an operation, and when it is known to be complete. The
+  /// places of a local launch use record() instead, once an operation is done.
   void begin(const Action &action);
   void ended(int operation) override;
 

@@ -66,8 +66,7 @@ private:
   void addRun(const TracedAction &traced);
   void addWait(const TracedAction &traced);
   void addOperation(const TracedAction &traced, const TracedStep &step);
-  void addCopy(const TracedAction &traced);
-  void addLocalSum(const TracedAction &traced);
+  void addLocalOperation(const TracedAction &traced);
   /// Returns the interval of a span in its lane: it begins no earlier than the
   /// previous event ends.
   Interval serve(Lane &lane, const runtime::Span &span) const;
@@ -269,15 +268,13 @@ void RankEvents::addWait(const TracedAction &traced) {
       argsOf(start));
 }
 
-void RankEvents::addCopy(const TracedAction &traced) {
-  add(describeTransfer(*traced.action), "copy", kCompute, intervalOf(traced),
-      transferArgs(*traced.action));
-}
-
-void RankEvents::addLocalSum(const TracedAction &traced) {
+/// Among the places of a process, the thread itself copies and sums.
+void RankEvents::addLocalOperation(const TracedAction &traced) {
   const Action &action = *traced.action;
-  add("sum", "sum", kCompute, intervalOf(traced),
-      {{"bytes", action.elements * byteSize(action.type)}});
+  const char *word =
+      isTransfer(action.op) ? "copy" : geometry::nounOf(action.collective());
+  add(isTransfer(action.op) ? describeTransfer(action) : word, word, kCompute,
+      intervalOf(traced), argsOf(action));
 }
 
 void RankEvents::addStep(const TracedStep &step) {
@@ -293,13 +290,10 @@ void RankEvents::addStep(const TracedStep &step) {
       addWait(traced);
       break;
     case ActionKind::start:
-      addOperation(traced, step);
-      break;
-    case ActionKind::copy:
-      addCopy(traced);
-      break;
-    case ActionKind::sum:
-      addLocalSum(traced);
+      if (program_.local)
+        addLocalOperation(traced);
+      else
+        addOperation(traced, step);
       break;
     default:
       break; // StepTrace records no others

@@ -6,7 +6,9 @@
 #include "ppopt/runtime.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -15,6 +17,77 @@ namespace ppopt::runtime {
 using namespace schema;
 
 namespace {
+
+/// Matches the starts of a local launch's list, as the runtime does
+/// (comm/local_channels.h): the k-th starts of all members on a channel are one
+/// operation.
+class LocalMatches {
+public:
+  explicit LocalMatches(const Program &program)
+      : program(program), mesh(program.plan.getMesh()) {}
+
+  /// Checks the ends of an operation if this start is the last of them.
+  void start(const Action &action, const Path &path);
+  /// Returns whether all ends of the operation have been started.
+  bool isComplete(int64_t operation) const { return complete.count(operation); }
+
+private:
+  /// The starts of each member that lack one of another.
+  using Waiting = std::vector<std::deque<const Action *>>;
+  void checkFit(const Action &first, const Action &other,
+                const Path &path) const;
+
+  const Program &program;
+  const geometry::Mesh mesh;
+  std::map<std::tuple<int64_t, std::vector<int>>, Waiting> collectives;
+  std::map<std::tuple<int64_t, int64_t, int64_t>, Waiting> transfers;
+  std::set<int64_t> complete; ///< operations
+};
+
+void LocalMatches::start(const Action &action, const Path &path) {
+  bool sends = action.op == Operation::send;
+  geometry::Members group;
+  Waiting *waiting = nullptr;
+  if (isTransfer(action.op)) {
+    group.position = sends ? 0 : 1;
+    waiting = &transfers[{action.channel, sends ? action.place : action.peer,
+                          sends ? action.peer : action.place}];
+    waiting->resize(2);
+  } else {
+    group = mesh.members(action.group(), *mesh.firstRank(action.place));
+    waiting = &collectives[{action.channel, group.ranks}];
+    waiting->resize(group.ranks.size());
+  }
+  (*waiting)[group.position].push_back(&action);
+  for (const auto &starts : *waiting)
+    if (starts.empty())
+      return;
+  for (auto &starts : *waiting) {
+    checkFit(*starts.front(), action, path);
+    complete.insert(starts.front()->operation);
+    starts.pop_front();
+  }
+}
+
+/// Checks that two starts are of one operation.
+void LocalMatches::checkFit(const Action &first, const Action &other,
+                            const Path &path) const {
+  if (isTransfer(other.op)) {
+    if (first.transfer != other.transfer ||
+        first.microbatch != other.microbatch)
+      path.fail(fmt::format(
+          "is matched with the start {} on place {}, which is of {} of "
+          "microbatch {}",
+          first.id, first.place, program.transfers[first.transfer].name,
+          first.microbatch));
+  } else if (first.op != other.op || first.elements != other.elements ||
+             first.type != other.type) {
+    path.fail(fmt::format("is matched with the start {} on place {}, {} of {} "
+                          "elements of {}",
+                          first.id, first.place, spell(first.op),
+                          first.elements, spell(first.type)));
+  }
+}
 
 /// Checks the lists of one place, or of the local launch.
 class ActionChecker {
@@ -26,14 +99,14 @@ public:
 
 private:
   void checkAction(Action &action, const Path &path) const;
-  void checkKind(const Action &action, const Path &path) const;
   void checkRun(const Action &action, const Path &path) const;
   void checkGroup(const Action &action, const Path &path) const;
   void checkCollective(const Action &action, const Path &path) const;
   void checkTransfer(const Action &action, const Path &path) const;
-  void checkCopy(const Action &action, const Path &path) const;
-  void checkSum(const Action &action, const Path &path) const;
   void checkDead(const Action &action, const Path &path) const;
+  void checkWait(const Action &wait, const Action &start,
+                 const Path &path) const;
+  void checkMayEnd(const Action &inFlight, const Path &path) const;
   void checkMicrobatch(const Action &action, const Path &path) const {
     checkIndex(action.microbatch, program.plan.microbatches,
                path["microbatch"]);
@@ -49,18 +122,11 @@ private:
   const Program &program;
   const Place *own; ///< null for the local launch
   int64_t operations = 0;
+  std::optional<LocalMatches> matches; ///< of a list of the local launch
 };
 
-void ActionChecker::checkKind(const Action &action, const Path &path) const {
-  bool isBetweenRanks =
-      action.kind == ActionKind::start || action.kind == ActionKind::wait;
-  bool isBetweenPlaces =
-      action.kind == ActionKind::copy || action.kind == ActionKind::sum;
-  if (own ? isBetweenPlaces : isBetweenRanks)
-    path["do"].fail(fmt::format("is '{}', which only {} has",
-                                spell(action.kind),
-                                own ? "`local`" : "a place's list"));
-}
+/// Returns why a start of the local launch is not complete.
+const char *const incomplete = "whose other ends are not all started before";
 
 void ActionChecker::checkRun(const Action &action, const Path &path) const {
   checkIndex(action.task, program.tasks.size(), path["task"]);
@@ -135,39 +201,6 @@ void ActionChecker::checkTransfer(const Action &action,
           path["offset"]);
 }
 
-void ActionChecker::checkCopy(const Action &action, const Path &path) const {
-  checkIndex(action.transfer, program.transfers.size(), path["transfer"]);
-  const Transfer &transfer = program.transfers[action.transfer];
-  checkMicrobatch(action, path);
-  if (action.bytes != transfer.bytes)
-    path["bytes"].fail(fmt::format("is {}, and '{}' has {}", action.bytes,
-                                   transfer.name, transfer.bytes));
-  if (action.from.place != transfer.from || action.to.place != transfer.to)
-    path.fail(fmt::format("goes from place {} to {}, and '{}' from {} to {}",
-                          action.from.place, action.to.place, transfer.name,
-                          transfer.from, transfer.to));
-  for (auto [name, end] :
-       {std::pair("from", &action.from), std::pair("to", &action.to)})
-    checkAddress(program, program.places[end->place], end->address,
-                 action.bytes, PPOPT_ALIGNMENT, path[name]["offset"]);
-}
-
-void ActionChecker::checkSum(const Action &action, const Path &path) const {
-  if (action.type == ElementType::i1)
-    path["type"].fail("is i1, which cannot be summed");
-  int64_t size = byteSize(action.type);
-  Path buffers = path["at"];
-  for (size_t i = 0; i < action.buffers.size(); ++i) {
-    Path buffer = buffers[i];
-    checkIndex(action.buffers[i].place, program.places.size(), buffer["place"]);
-    checkAddress(program, program.places[action.buffers[i].place],
-                 action.buffers[i].address, action.elements * size, size,
-                 buffer["offset"]);
-  }
-  if (action.buffers.empty())
-    buffers.fail("is empty");
-}
-
 void ActionChecker::checkDead(const Action &action, const Path &path) const {
   for (size_t i = 0; i < action.dead.size(); ++i)
     checkAt(action, action.dead[i].begin, action.dead[i].bytes, 1,
@@ -179,7 +212,6 @@ void ActionChecker::checkAction(Action &action, const Path &path) const {
     action.place = own->place;
   else
     checkIndex(action.place, program.places.size(), path["place"]);
-  checkKind(action, path);
   switch (action.kind) {
   case ActionKind::run:
     checkRun(action, path);
@@ -193,12 +225,6 @@ void ActionChecker::checkAction(Action &action, const Path &path) const {
     else
       checkCollective(action, path);
     break;
-  case ActionKind::copy:
-    checkCopy(action, path);
-    break;
-  case ActionKind::sum:
-    checkSum(action, path);
-    break;
   case ActionKind::norm:
     checkAt(action, action.address, sizeof(double), sizeof(double),
             path["offset"]);
@@ -210,7 +236,32 @@ void ActionChecker::checkAction(Action &action, const Path &path) const {
   checkDead(action, path["dead"]);
 }
 
+/// Checks that a wait is for a start of its place and, in the local launch,
+/// that it would not block the one thread that starts all ends.
+void ActionChecker::checkWait(const Action &wait, const Action &start,
+                              const Path &path) const {
+  if (wait.place != start.place)
+    path["place"].fail(fmt::format("is {}, and {} was started on place {}",
+                                   wait.place, wait.id, start.place));
+  if (matches && !matches->isComplete(start.operation))
+    path["id"].fail(fmt::format("is {}, {}", wait.id, incomplete));
+}
+
+/// Checks that the step may end while a start is in flight.
+void ActionChecker::checkMayEnd(const Action &inFlight,
+                                const Path &path) const {
+  // The other end may leave the step without having started the transfer.
+  if (isTransfer(inFlight.op))
+    path.fail(fmt::format("may end the step while the transfer {} is in flight",
+                          inFlight.id));
+  if (matches && !matches->isComplete(inFlight.operation))
+    path.fail(fmt::format("may end the step while {} is in flight, {}",
+                          inFlight.id, incomplete));
+}
+
 void ActionChecker::check(std::vector<Action> &actions, const Path &list) {
+  if (!own)
+    matches.emplace(program);
   std::map<int64_t, const Action *> inFlight; // by id
   std::set<int64_t> seen;
   for (size_t i = 0; i < actions.size(); ++i) {
@@ -222,21 +273,20 @@ void ActionChecker::check(std::vector<Action> &actions, const Path &list) {
         path["id"].fail(fmt::format("is {} a second time", action.id));
       action.operation = operations++;
       inFlight[action.id] = &action;
+      if (matches)
+        matches->start(action, path);
     } else if (action.kind == ActionKind::wait) {
       auto started = inFlight.find(action.id);
       if (started == inFlight.end())
         path["id"].fail(
             fmt::format("is {}, which is not in flight", action.id));
+      checkWait(action, *started->second, path);
       action.operation = started->second->operation;
       action.op = started->second->op;
       inFlight.erase(started);
     } else if (action.kind == ActionKind::checkCounts) {
-      // The other end may leave the step without having started the transfer.
       for (const auto &[id, started] : inFlight)
-        if (isTransfer(started->op))
-          path.fail(fmt::format("may end the step while the transfer {} is in "
-                                "flight",
-                                id));
+        checkMayEnd(*started, path);
     }
   }
   if (!inFlight.empty())

@@ -40,7 +40,6 @@ using schema::Operation;
 using schema::OptimizerState;
 using schema::Parameter;
 using schema::Place;
-using schema::PlaceAddress;
 using schema::PlaceCheck;
 using schema::PlaceInput;
 using schema::PlaceParameter;
@@ -52,6 +51,12 @@ using schema::spell;
 using schema::Task;
 using schema::TaskKind;
 using schema::Transfer;
+
+/// An address in the arena of a place.
+struct PlaceAddress {
+  int64_t place = 0;
+  Address address;
+};
 
 /// Reads and checks the document. Throws Error. Checks everything that the
 /// runtime relies on: offsets are aligned and inside their arena, indices and

@@ -14,10 +14,10 @@
 
 namespace ppopt::schema {
 
-enum class ActionKind { run, zero, start, wait, copy, sum, checkCounts, norm };
+enum class ActionKind { run, zero, start, wait, checkCounts, norm };
 template <> struct Words<ActionKind> {
-  static constexpr const char *words[] = {
-      "run", "zero", "start", "wait", "copy", "sum", "check_counts", "norm"};
+  static constexpr const char *words[] = {"run",  "zero",         "start",
+                                          "wait", "check_counts", "norm"};
 };
 
 /// What `start` starts: a collective over a group, or one end of a transfer.
@@ -37,18 +37,6 @@ constexpr bool isTransfer(Operation operation) {
   return operation == Operation::send || operation == Operation::recv;
 }
 
-/// An address in the arena of a place of the same rank.
-struct PlaceAddress {
-  static constexpr const char *title = "Address on a place";
-  int64_t place = 0;
-  Address address;
-
-  template <typename V, typename T> static void visit(V &f, T &self) {
-    f("place", self.place, "a place");
-    f("offset", self.address, "in its arena");
-  }
-};
-
 struct DeadRange {
   static constexpr const char *title = "Dead range";
   Address begin;
@@ -67,12 +55,12 @@ struct Action {
   std::vector<DeadRange> dead;
   // run
   int64_t task = 0;       ///< index of Program::tasks
-  int64_t microbatch = 0; ///< also of copy and of start of a transfer
+  int64_t microbatch = 0; ///< also of start of a transfer
   std::vector<Address> arguments;
   Address temporaries;
   // zero, start, norm
   Address address;
-  int64_t bytes = 0; ///< also of copy
+  int64_t bytes = 0;
   // start; a wait has the same `op` and `operation` once it is read
   int64_t id = 0;
   Operation op = Operation::AllReduce;
@@ -83,12 +71,9 @@ struct Action {
   ElementType type = ElementType::f32;
   Address scratch;
   int64_t scratchBytes = 0;
-  int64_t transfer = 0; ///< index of Program::transfers; also of copy
+  int64_t transfer = 0; ///< index of Program::transfers
   int64_t peer = 0;     ///< the place at the other end
-  // copy, sum
-  PlaceAddress from, to;
-  std::vector<PlaceAddress> buffers;
-  /// Not in the document: the number of the operation on its place, in the
+  /// Not in the document: the number of the operation in its lists, in the
   /// order of the starts in `actions`, then `evalActions`.
   int64_t operation = 0;
 
@@ -109,8 +94,10 @@ struct Action {
       f.when(self.kind == kind, label, [&](auto &g) { declare(g, self); });
     };
     f("do", self.kind, "what to do");
-    f.optional("place", self.place,
-               "in `local` only: the place whose arena the offsets mean");
+    f.optional(
+        "place", self.place,
+        "in `local` only: the place that does it, whose arena the offsets "
+        "mean");
     of(ActionKind::run,
        "`run`: sets `row_offset` of the step state to that of the microbatch "
        "on this rank, and calls the task",
@@ -122,15 +109,9 @@ struct Action {
        [](auto &g, T &start) { visitStart(g, start); });
     of(ActionKind::wait,
        "`wait`: afterwards the collective's buffer holds its result; a sent "
-       "value may be overwritten; a received value is there",
+       "value may be overwritten; a received value is there. In `local` all "
+       "ends are started before",
        [](auto &g, T &wait) { g("id", wait.id, "that of the start"); });
-    of(ActionKind::copy,
-       "`copy` (in `local` only): from one place's arena to another's",
-       [](auto &g, T &copy) { visitCopy(g, copy); });
-    of(ActionKind::sum,
-       "`sum` (in `local` only): sums the buffers of several places into each "
-       "of them",
-       [](auto &g, T &sum) { visitSum(g, sum); });
     of(ActionKind::checkCounts,
        "`check_counts`: skips the rest of the step if a count is zero. No "
        "transfer of this place is in flight here",
@@ -165,7 +146,7 @@ private:
   }
 
   template <typename V, typename T> static void visitStart(V &f, T &self) {
-    f("id", self.id, "unique on the place");
+    f("id", self.id, "unique in the list");
     f("op", self.op, "what begins");
     f("channel", self.channel,
       "an ordered queue: starts on one channel happen in the same order on all "
@@ -188,7 +169,8 @@ private:
       "all-gather takes from there",
       Limits{1, int64_t{1} << 56});
     f("type", self.type, "of its elements");
-    f.nested("scratch", "a receive buffer of ceil(elements/n) elements",
+    f.nested("scratch",
+             "a receive buffer of ceil(elements/n) elements; in `local` none",
              [&](auto &g) {
                g("offset", self.scratch,
                  "in region `communication` or, if no task runs until the "
@@ -204,20 +186,6 @@ private:
       "the place at the other end: of its ranks the one with this rank's other "
       "coordinates");
     f("bytes", self.bytes, "of the value");
-  }
-
-  template <typename V, typename T> static void visitCopy(V &f, T &self) {
-    f("from", self.from, "where the value lies");
-    f("to", self.to, "where it goes");
-    f("transfer", self.transfer, "index of `transfers`");
-    f("microbatch", self.microbatch, "its number");
-    f("bytes", self.bytes, "of the value");
-  }
-
-  template <typename V, typename T> static void visitSum(V &f, T &self) {
-    f("at", self.buffers, "the buffers, in the order of the additions");
-    f("elements", self.elements, "of each buffer", Limits{1, int64_t{1} << 56});
-    f("type", self.type, "of the elements");
   }
 };
 

@@ -66,9 +66,6 @@ private:
       } else if (auto send = dyn_cast<SendOp>(action)) {
         if (isOf(uses.of(send), send.getMicrobatch(), life))
           send.setBindingAttr(slot);
-      } else if (auto copy = dyn_cast<CopyValueOp>(action)) {
-        if (isOf(uses.of(copy)[0], copy.getMicrobatch(), life))
-          copy.setSourceAttr(slot);
       }
     }
   }

@@ -7,13 +7,15 @@ using namespace mlir::pp;
 
 SmallVector<ScheduledSum> pp::findSums(ScheduleOp schedule) {
   SmallVector<ScheduledSum> sums;
-  DenseMap<int64_t, unsigned> open; // by the ids of starts
+  DenseMap<Attribute, unsigned> known; // by `what`
+  DenseMap<int64_t, unsigned> open;    // by the ids of starts
   for (Operation &action : schedule.getBody().front()) {
     if (auto start = dyn_cast<StartOp>(action)) {
-      open[start.getId()] = sums.size();
-      sums.push_back({start.getWhat(), {&action}});
-    } else if (auto sum = dyn_cast<SumPlacesOp>(action)) {
-      sums.push_back({sum.getWhat(), {&action}});
+      auto [it, isNew] = known.try_emplace(start.getWhat(), sums.size());
+      if (isNew)
+        sums.push_back({start.getWhat(), {}});
+      open[start.getId()] = it->second;
+      sums[it->second].actions.push_back(&action);
     } else if (auto wait = dyn_cast<WaitOp>(action)) {
       if (auto found = open.find(wait.getId()); found != open.end())
         sums[found->second].actions.push_back(&action);

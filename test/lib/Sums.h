@@ -7,14 +7,14 @@
 
 namespace mlir::pp {
 
-/// What a sum of a schedule is made of: a start and its wait, or with launch
-/// local one action.
+/// What a sum of a schedule is made of: a start and its wait. Those of all
+/// places with launch local.
 struct ScheduledSum {
   Attribute what; ///< a bucket's symbol, or a role
   SmallVector<Operation *, 2> actions;
 };
 
-/// In the order of their starts.
+/// In the order of their first starts.
 SmallVector<ScheduledSum> findSums(ScheduleOp schedule);
 
 void erase(const ScheduledSum &sum);

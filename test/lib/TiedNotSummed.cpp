@@ -46,15 +46,25 @@ private:
   /// The last of `places` sums by itself, the others without it.
   void leaveOut(ScheduleOp schedule, const ScheduledSum &sum,
                 ArrayRef<int64_t> places) {
-    bool isLast = !schedule.isLocal() && schedule.isOf(places.back());
-    ArrayRef<int64_t> group = isLast ? places.take_back() : places.drop_back();
-    bool isOnePlace = group.size() == 1;
-    if (isOnePlace && dataParallel == 1)
-      return erase(sum);
-    if (auto local = dyn_cast<SumPlacesOp>(sum.actions.front()))
-      return local.setPlaces(group);
-    auto start = cast<StartOp>(sum.actions.front());
-    if (isOnePlace) {
+    llvm::DenseSet<int64_t> erased; // ids
+    for (Operation *action : sum.actions)
+      if (auto start = dyn_cast<StartOp>(action)) {
+        int64_t place = start.getPlace().value_or(schedule.getPlace());
+        bool isLast = place == places.back();
+        ArrayRef<int64_t> group =
+            isLast ? places.take_back() : places.drop_back();
+        if (group.size() == 1 && dataParallel == 1)
+          erased.insert(start.getId());
+        else
+          setGroup(start, group);
+      }
+    for (Operation *action : sum.actions)
+      if (erased.contains(action->getAttrOfType<IntegerAttr>("id").getInt()))
+        action->erase();
+  }
+
+  void setGroup(StartOp start, ArrayRef<int64_t> group) {
+    if (group.size() == 1) {
       SmallVector<StringAttr> axes(start.getGroup().getAxes());
       llvm::erase_if(axes, [](StringAttr axis) {
         return ppopt::geometry::useOf(axis.getValue()) ==

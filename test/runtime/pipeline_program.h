@@ -187,49 +187,49 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
   };
 
   // On one rank, in program order.
-  auto localSum = [&](int Layout::*buffer, int elements) {
-    return json{{"do", "sum"},
-                {"place", 0},
-                {"at",
-                 {{{"place", 0}, {"offset", on[0].*buffer}},
-                  {{"place", 1}, {"offset", on[1].*buffer}}}},
-                {"elements", elements},
-                {"type", "f64"}};
+  auto onPlace = [](int place, json action) {
+    action["place"] = place;
+    return action;
+  };
+  auto localSum = [&](int first, int Layout::*buffer, int elements,
+                      Queue queue) {
+    json actions = json::array();
+    for (int place : {0, 1})
+      actions.push_back(onPlace(place, allReduce(first + place, {"pp"}, queue,
+                                                 on[place].*buffer, elements,
+                                                 on[place].scratch)));
+    for (int place : {0, 1})
+      actions.push_back(onPlace(place, wait(first + place)));
+    return actions;
   };
   auto copy = [&](int transfer, int microbatch) {
-    int Layout::*buffer = transfer == 0 ? &Layout::passed : &Layout::returned;
-    auto address = [&](int place) {
-      return json{{"place", place},
-                  {"offset", on[place].*buffer + passedPart * microbatch}};
-    };
-    return json{{"do", "copy"},
-                {"place", transfer},
-                {"from", address(transfer)},
-                {"to", address(1 - transfer)},
-                {"transfer", transfer},
-                {"microbatch", microbatch},
-                {"bytes", passedPart}};
+    int from = transfer, to = 1 - transfer;
+    int first = 100 + 2 * (2 * microbatch + transfer);
+    return json{
+        onPlace(to, end(to, first, "recv", transfer, microbatch)),
+        onPlace(from, end(from, first + 1, "send", transfer, microbatch)),
+        onPlace(from, wait(first + 1)), onPlace(to, wait(first))};
   };
   auto localActions = [&](bool training) {
     json actions = zeros(0, training);
     append(actions, zeros(1, training));
     for (int i = 0; i < microbatches; ++i)
       actions.push_back(run(targetsCounted, i));
-    actions.push_back(localSum(&Layout::count, 1));
+    append(actions, localSum(0, &Layout::count, 1, everybody));
     actions.push_back({{"do", "check_counts"}, {"place", 0}});
     for (int i = 0; i < microbatches; ++i) {
       actions.push_back(run(forward0, i));
-      actions.push_back(copy(0, i));
+      append(actions, copy(0, i));
       actions.push_back(run(training ? both1 : forward1, i));
       if (!training)
         continue;
-      actions.push_back(copy(1, i));
+      append(actions, copy(1, i));
       actions.push_back(run(backward0, i));
     }
-    actions.push_back(localSum(&Layout::loss, 1));
+    append(actions, localSum(2, &Layout::loss, 1, everybody));
     if (!training)
       return actions;
-    actions.push_back(localSum(&Layout::gradient, 2));
+    append(actions, localSum(4, &Layout::gradient, 2, everybody));
     actions.push_back(run(norm0, 0));
     actions.push_back(
         {{"do", "norm"}, {"place", 0}, {"offset", on[0].normSquared}});

@@ -14,8 +14,8 @@ namespace mlir::pp {
 /// is a part of a buffer or lies in a slot.
 BufferAttr getWholeBuffer(RoleAttr role);
 
-/// Returns the buffer of what a pp.start or a pp.sum_places sums, a bucket or a
-/// scalar's role; and the buffer that receives in a sum of it.
+/// Returns the buffer of what a pp.start sums, a bucket or a scalar's role; and
+/// the buffer that receives in a sum of it.
 BufferAttr getSummedBuffer(Attribute what);
 BufferAttr getScratchBuffer(Attribute what);
 

@@ -40,7 +40,8 @@ struct SummedBuffer {
 /// role.
 DenseMap<Attribute, SummedBuffer> findSummedBuffers(ModuleOp module);
 
-/// Returns the bytes of a start's receive buffer on each rank.
+/// Returns the bytes of a start's receive buffer on each rank. The places of a
+/// local launch add to each other's buffers.
 int64_t getScratchBytes(StartOp start, PlanOp plan, const SummedBuffer &buffer);
 
 } // namespace mlir::pp

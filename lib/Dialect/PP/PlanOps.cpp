@@ -131,17 +131,16 @@ LogicalResult BucketOp::verify() {
   return success();
 }
 
-/// Actions between ranks belong to schedules of places, actions between places
-/// to a local schedule.
+/// A start of a local schedule says of which place it is.
 LogicalResult ScheduleOp::verify() {
-  for (Operation &action : getBody().front()) {
-    bool isOfRanks = isa<StartOp, SendOp, RecvOp, WaitOp>(action);
-    if (isLocal() && isOfRanks)
-      return action.emitOpError("starts or waits for something in a local "
-                                "schedule, which runs in one process");
-    if (!isLocal() && isa<CopyValueOp, SumPlacesOp>(action))
-      return action.emitOpError(
-          "accesses another place in the schedule of one");
+  for (auto start : getOps<StartOp>()) {
+    if (start.getPlace().has_value() == isLocal())
+      continue;
+    return isLocal() ? start.emitOpError("must say on which place it is: the "
+                                         "schedule is of all places")
+                     : start.emitOpError("says that it is on place ")
+                           << *start.getPlace()
+                           << ": only a local schedule's starts do";
   }
   if (isLocal() != getSlotPlaces().has_value())
     return emitOpError("must have slot_places if it is local, and only then");
@@ -165,10 +164,6 @@ LogicalResult SendOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult RecvOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyTransfer(*this, symbols);
-}
-
-LogicalResult CopyValueOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyTransfer(*this, symbols);
 }
 

@@ -88,10 +88,6 @@ void SlotAssigner::setSlots() {
       send.setBindingAttr(bind(uses.of(send), send.getMicrobatch()));
     } else if (auto recv = dyn_cast<RecvOp>(action)) {
       recv.setBindingAttr(bind(uses.of(recv), recv.getMicrobatch()));
-    } else if (auto copy = dyn_cast<CopyValueOp>(action)) {
-      auto [read, write] = uses.of(copy);
-      copy.setSourceAttr(bind(read, copy.getMicrobatch()));
-      copy.setTargetAttr(bind(write, copy.getMicrobatch()));
     }
   }
 }

@@ -3,7 +3,7 @@
 // Before: schedules of runs and transfers. After: each sum over ranks is
 // started, on each rank of its group, after the last run that adds to it, and
 // waited for before the first action that needs it. In a local schedule it is
-// one action before that reader.
+// started on each of its places just before that reader.
 //
 //===----------------------------------------------------------------------===//
 
@@ -186,6 +186,8 @@ private:
   Operation *getReader(const Sum &sum) const;
   void insert(const Sum &sum, Operation *after, Operation *reader);
   void insertLocally(const Sum &sum, Operation *reader);
+  void setBefore(Operation *action);
+  void createStart(Location loc, int64_t id, const Sum &sum, IntegerAttr place);
 
   /// A sum that this place takes part in.
   struct Pending {
@@ -302,6 +304,22 @@ Operation *CollectiveInserter::getReader(const Sum &sum) const {
   return norm; // null in evaluation
 }
 
+/// Inserts before the action; at the end of the list if it is null.
+void CollectiveInserter::setBefore(Operation *action) {
+  if (action)
+    builder.setInsertionPoint(action);
+  else
+    builder.setInsertionPointToEnd(&schedule.getBody().front());
+}
+
+void CollectiveInserter::createStart(Location loc, int64_t id, const Sum &sum,
+                                     IntegerAttr place) {
+  auto kind = CollectiveAttr::get(builder.getContext(),
+                                  geometry::Collective::AllReduce);
+  StartOp::create(builder, loc, id, kind, sum.group, sum.channel, sum.what,
+                  place);
+}
+
 void CollectiveInserter::insert(const Sum &sum, Operation *after,
                                 Operation *reader) {
   Block &body = schedule.getBody().front();
@@ -311,25 +329,20 @@ void CollectiveInserter::insert(const Sum &sum, Operation *after,
     ++at;
   builder.setInsertionPoint(&body, at);
   Location loc = after ? after->getLoc() : schedule.getLoc();
-  StartOp::create(builder, loc, nextId,
-                  CollectiveAttr::get(builder.getContext(),
-                                      geometry::Collective::AllReduce),
-                  sum.group, sum.channel, sum.what);
-  if (reader)
-    builder.setInsertionPoint(reader);
-  else
-    builder.setInsertionPointToEnd(&body);
+  createStart(loc, nextId, sum, /*place=*/IntegerAttr());
+  setBefore(reader);
   WaitOp::create(builder, loc, nextId++);
 }
 
-/// Inserts one action, which needs no wait.
+/// Inserts the starts of all places, then their waits.
 void CollectiveInserter::insertLocally(const Sum &sum, Operation *reader) {
-  if (reader)
-    builder.setInsertionPoint(reader);
-  else
-    builder.setInsertionPointToEnd(&schedule.getBody().front());
-  SumPlacesOp::create(builder, schedule.getLoc(), sum.what,
-                      mesh.placesOf(sum.group.getGeometry(), /*place=*/0));
+  setBefore(reader);
+  Location loc = schedule.getLoc();
+  int64_t first = nextId;
+  for (int64_t place : mesh.placesOf(sum.group.getGeometry(), /*place=*/0))
+    createStart(loc, nextId++, sum, builder.getI64IntegerAttr(place));
+  for (int64_t id = first, end = nextId; id < end; ++id)
+    WaitOp::create(builder, loc, id);
 }
 
 void CollectiveInserter::run(ArrayRef<Sum> sums) {

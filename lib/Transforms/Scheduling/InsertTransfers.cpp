@@ -245,7 +245,7 @@ struct InsertTransfers : pp::impl::InsertTransfersBase<InsertTransfers> {
     FailureOr<PlanOp> plan = findPlan(module);
     if (failed(plan))
       return signalPassFailure();
-    // In a local schedule values are copied instead.
+    // ScheduleLocal inserts the transfers of a local schedule.
     if (module.getOps<TransferOp>().empty() ||
         plan->getLaunch() == Launch::local)
       return;

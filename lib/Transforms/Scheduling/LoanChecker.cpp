@@ -33,12 +33,12 @@ LogicalResult LoanChecker::check(RunOp run) {
   return success();
 }
 
-LogicalResult LoanChecker::checkSend(Operation *send, const SlotUse &use) {
+LogicalResult LoanChecker::checkSend(SendOp send, const SlotUse &use) {
   OnPlace key = {use.place, getBucket(use.buffer)};
   Operation *update = updated.lookup(key);
   if (!update)
     return success();
-  InFlightDiagnostic diag = send->emitOpError("sends ")
+  InFlightDiagnostic diag = send.emitOpError("sends ")
                             << key.second << " after its update";
   diag.attachNote(update->getLoc()) << "it is updated here";
   return diag;

@@ -15,7 +15,7 @@ public:
 
   LogicalResult check(RunOp run);
   // Checks a transfer of a bucket's parameters.
-  LogicalResult checkSend(Operation *send, const SlotUse &use);
+  LogicalResult checkSend(SendOp send, const SlotUse &use);
   /// Starts a send: the parameters must not change until it is waited for.
   void start(SendOp send, const SlotUse &use);
   void finish(const SlotUse &use);

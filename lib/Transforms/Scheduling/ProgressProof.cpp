@@ -7,6 +7,8 @@
 // the one rank that represents the place has started it. The proof therefore
 // uses one rank per place, numbered as the place.
 //
+// A local schedule is taken apart into the actions of each place.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ProgressProof.h"
@@ -86,7 +88,7 @@ LogicalResult ListBuilder::checkChannel(StartOp start) {
 FailureOr<int> ListBuilder::getCollective(StartOp start) {
   if (failed(checkChannel(start)))
     return failure();
-  int64_t place = start->getParentOfType<ScheduleOp>().getPlace();
+  int64_t place = SlotUses::getPlace(start);
   std::vector<int64_t> members =
       index.mesh.placesOf(start.getGroup().getGeometry(), place);
   bool spansPlaces = members.size() > 1;
@@ -108,32 +110,40 @@ FailureOr<int> ListBuilder::getCollective(StartOp start) {
 
 LogicalResult ListBuilder::add(ScheduleOp schedule) {
   using schedule::RankAction;
-  std::vector<RankAction> &actions = lists.ranks[schedule.getPlace()];
-  DenseMap<int64_t, int> started; // by id
-  auto start = [&](int64_t id, int communication) {
-    started[id] = communication;
-    actions.push_back({RankAction::Start, communication, ""});
+  struct Started {
+    int64_t place = 0;
+    int communication = 0;
   };
+  DenseMap<int64_t, Started> started; // by id
+  auto add = [&](int64_t place, RankAction action) {
+    lists.ranks[place].push_back(std::move(action));
+  };
+  auto start = [&](int64_t id, int64_t place, int communication) {
+    started[id] = {place, communication};
+    add(place, {RankAction::Start, communication, ""});
+  };
+  const SlotUses &uses = index.uses;
   for (Operation &action : schedule.getBody().front()) {
     if (auto run = dyn_cast<RunOp>(action)) {
-      actions.push_back({RankAction::Run, -1,
-                         "@" + run.getTask().str() + " on microbatch " +
-                             std::to_string(run.getMicrobatch())});
+      add(uses.getPlace(run), {RankAction::Run, -1,
+                               "@" + run.getTask().str() + " on microbatch " +
+                                   std::to_string(run.getMicrobatch())});
     } else if (auto send = dyn_cast<SendOp>(action)) {
-      start(send.getId(),
-            getTransfer(index.uses.getTransfer(send.getTransferAttr()),
+      start(send.getId(), uses.getPlace(send),
+            getTransfer(uses.getTransfer(send.getTransferAttr()),
                         send.getMicrobatch()));
     } else if (auto recv = dyn_cast<RecvOp>(action)) {
-      start(recv.getId(),
-            getTransfer(index.uses.getTransfer(recv.getTransferAttr()),
+      start(recv.getId(), uses.getPlace(recv),
+            getTransfer(uses.getTransfer(recv.getTransferAttr()),
                         recv.getMicrobatch()));
     } else if (auto collective = dyn_cast<StartOp>(action)) {
       FailureOr<int> number = getCollective(collective);
       if (failed(number))
         return failure();
-      start(collective.getId(), *number);
+      start(collective.getId(), SlotUses::getPlace(collective), *number);
     } else if (auto wait = dyn_cast<WaitOp>(action)) {
-      actions.push_back({RankAction::Wait, started.lookup(wait.getId()), ""});
+      auto [place, communication] = started.lookup(wait.getId());
+      add(place, {RankAction::Wait, communication, ""});
     }
   }
   return success();
@@ -155,6 +165,5 @@ LogicalResult pp::proveSchedules(ArrayRef<ScheduleOp> schedules,
   return mlir::emitError(plan.getLoc())
          << "the " << (first.getEvaluation() ? "evaluation's " : "")
          << "schedules of the places do not fit together (rank N stands for "
-            "all of place N): "
-         << wrong;
+         << (first.isLocal() ? "" : "all of ") << "place N): " << wrong;
 }

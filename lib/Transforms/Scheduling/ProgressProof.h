@@ -11,7 +11,9 @@ namespace mlir::pp {
 /// on its order and that no rank waits forever, even if every communication
 /// holds its queue until all its ranks have reached it. Each table must have
 /// been checked by itself before. `schedules` are those of training or those of
-/// evaluation.
+/// evaluation. A local schedule is the tables of all places in one: its actions
+/// are proved like theirs. OtherEndsChecker checks that their one order lets no
+/// wait block.
 LogicalResult proveSchedules(ArrayRef<ScheduleOp> schedules,
                              const ScheduleIndex &index);
 

@@ -2,7 +2,7 @@
 //
 // Before: tasks of a plan whose launch is local. After: one pp.schedule local
 // of training and one of evaluation: the tasks in program order, each run
-// followed by the copies of its results. This is the reference for all other
+// followed by the transfers of its results. This is the reference for all other
 // orders and shares no code with the passes that make them.
 //
 //===----------------------------------------------------------------------===//
@@ -40,7 +40,7 @@ struct ScheduleLocal : pp::impl::ScheduleLocalBase<ScheduleLocal> {
 private:
   void sortTasks();
   void build(PlanOp plan, bool isEvaluation);
-  void copy(TransferOp transfer, int64_t microbatch, OpBuilder &builder);
+  void send(TransferOp transfer, int64_t microbatch, OpBuilder &builder);
   void lend(bool isGradient, OpBuilder &builder);
   void run(TaskOp task, int64_t microbatch, const llvm::StringSet<> &received,
            OpBuilder &builder);
@@ -51,6 +51,7 @@ private:
   std::map<int64_t, SmallVector<TaskOp>, std::greater<int64_t>> backwards;
   /// Tasks of places, in the order of the module.
   SmallVector<TaskOp> prologues, collects, norms, updates;
+  int64_t nextId = 0; ///< of the schedule
 };
 
 void ScheduleLocal::sortTasks() {
@@ -83,23 +84,29 @@ void findReceived(StagesT &stages, llvm::StringSet<> &received) {
           received.insert(task.getArgRole(i).getName());
 }
 
-void ScheduleLocal::copy(TransferOp transfer, int64_t microbatch,
+/// Adds both ends of a transfer and their waits.
+void ScheduleLocal::send(TransferOp transfer, int64_t microbatch,
                          OpBuilder &builder) {
-  CopyValueOp::create(builder, transfer.getLoc(), transfer.getSymName(),
-                      microbatch, makeBinding(SlotUses::getRead(transfer)),
-                      makeBinding(SlotUses::getWrite(transfer)));
+  Location loc = transfer.getLoc();
+  int64_t recv = nextId++, send = nextId++;
+  RecvOp::create(builder, loc, recv, transfer.getSymName(), microbatch,
+                 makeBinding(SlotUses::getWrite(transfer)));
+  SendOp::create(builder, loc, send, transfer.getSymName(), microbatch,
+                 makeBinding(SlotUses::getRead(transfer)));
+  WaitOp::create(builder, loc, send);
+  WaitOp::create(builder, loc, recv);
 }
 
-/// Copies what is transferred once per step: the parameters that places borrow,
+/// Sends what is transferred once per step: the parameters that places borrow,
 /// or the gradients that they give back.
 void ScheduleLocal::lend(bool isGradient, OpBuilder &builder) {
   for (auto transfer : getOperation().getOps<TransferOp>())
     if (transfer.getStep() &&
         transfer.getGradientOf().has_value() == isGradient)
-      copy(transfer, /*microbatch=*/0, builder);
+      send(transfer, /*microbatch=*/0, builder);
 }
 
-/// Adds a run and the copies of its results to the places that read them.
+/// Adds a run and the transfers of its results to the places that read them.
 void ScheduleLocal::run(TaskOp task, int64_t microbatch,
                         const llvm::StringSet<> &received, OpBuilder &builder) {
   RunOp::create(builder, task.getLoc(), task.getSymName(), microbatch,
@@ -111,7 +118,7 @@ void ScheduleLocal::run(TaskOp task, int64_t microbatch,
   for (auto transfer : getOperation().getOps<TransferOp>())
     if (made.contains(transfer.getValue()) &&
         received.contains(transfer.getSymName()))
-      copy(transfer, microbatch, builder);
+      send(transfer, microbatch, builder);
 }
 
 void ScheduleLocal::build(PlanOp plan, bool isEvaluation) {
@@ -126,6 +133,7 @@ void ScheduleLocal::build(PlanOp plan, bool isEvaluation) {
       builder, plan.getLoc(), ScheduleOp::kAllPlaces, isEvaluation,
       ArrayRef<int64_t>{}, builder.getDenseI64ArrayAttr({}));
   builder.createBlock(&schedule.getBody());
+  nextId = 0;
   auto runAll = [&](ArrayRef<TaskOp> tasks, int64_t microbatch) {
     for (TaskOp task : tasks)
       run(task, microbatch, received, builder);

@@ -19,10 +19,6 @@ public:
   // Checks a transfer of a value in a slot.
   LogicalResult checkSend(SendOp send, const SlotUse &use);
   LogicalResult checkReceive(RecvOp recv, const SlotUse &use);
-  LogicalResult checkRead(Operation *action, const SlotUse &use,
-                          int64_t microbatch);
-  LogicalResult checkWrite(Operation *action, const SlotUse &use,
-                           int64_t microbatch);
   void finish(SendOp send, const SlotUse &use);
   void finish(RecvOp recv, const SlotUse &use);
 
@@ -38,6 +34,10 @@ private:
   };
 
   bool isSlot(int64_t number, const SlotUse &use);
+  LogicalResult checkRead(Operation *action, const SlotUse &use,
+                          int64_t microbatch);
+  LogicalResult checkWrite(Operation *action, const SlotUse &use,
+                           int64_t microbatch);
 
   CheckedTable table;
   SmallVector<Slot> slots;

@@ -67,9 +67,20 @@ SlotUse SlotUses::of(RecvOp recv) const {
   return getWrite(getTransfer(recv.getTransferAttr()));
 }
 
-std::array<SlotUse, 2> SlotUses::of(CopyValueOp copy) const {
-  TransferOp transfer = getTransfer(copy.getTransferAttr());
-  return {getRead(transfer), getWrite(transfer)};
+int64_t SlotUses::getPlace(RunOp run) const { return getTask(run).getPlace(); }
+
+int64_t SlotUses::getPlace(SendOp send) const {
+  return getTransfer(send.getTransferAttr()).getFrom();
+}
+
+int64_t SlotUses::getPlace(RecvOp recv) const {
+  return getTransfer(recv.getTransferAttr()).getTo();
+}
+
+int64_t SlotUses::getPlace(StartOp start) {
+  if (std::optional<int64_t> place = start.getPlace())
+    return *place;
+  return cast<ScheduleOp>(start->getParentOp()).getPlace();
 }
 
 SmallVector<SlotLifetime> pp::findLifetimes(ScheduleOp schedule,
@@ -100,9 +111,6 @@ SmallVector<SlotLifetime> pp::findLifetimes(ScheduleOp schedule,
       inTransfer[send.getId()] = use(send, uses.of(send), send.getMicrobatch());
     } else if (auto recv = dyn_cast<RecvOp>(action)) {
       inTransfer[recv.getId()] = use(recv, uses.of(recv), recv.getMicrobatch());
-    } else if (auto copy = dyn_cast<CopyValueOp>(action)) {
-      for (const SlotUse &each : uses.of(copy))
-        use(copy, each, copy.getMicrobatch());
     } else if (auto wait = dyn_cast<WaitOp>(action)) {
       auto found = inTransfer.find(wait.getId());
       if (found != inTransfer.end() && found->second)
@@ -146,8 +154,6 @@ Attribute pp::getBinding(Operation *action, const SlotUse &use) {
     return send.getBinding();
   if (auto recv = dyn_cast<RecvOp>(action))
     return recv.getBinding();
-  if (auto copy = dyn_cast<CopyValueOp>(action))
-    return use.isWrite ? copy.getTarget() : copy.getSource();
   std::optional<ArrayAttr> bindings = cast<RunOp>(action).getBindings();
   return bindings ? (*bindings)[use.operand] : Attribute();
 }

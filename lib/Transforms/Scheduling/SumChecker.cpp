@@ -9,6 +9,11 @@ namespace geometry = ppopt::geometry;
 /// Returns whether it adds the parts of ranks; otherwise it gathers chunks.
 static bool isSum(StartOp start) { return geometry::reduces(start.getKind()); }
 
+/// Returns the part of a value that a start hands over.
+static OnPlace getPart(StartOp start) {
+  return {SlotUses::getPlace(start), start.getWhat()};
+}
+
 ArrayRef<SumChecker::Use> SumChecker::getUses(TaskOp task) {
   auto [it, isNew] = uses.try_emplace(task);
   if (!isNew)
@@ -26,11 +31,9 @@ ArrayRef<SumChecker::Use> SumChecker::getUses(TaskOp task) {
 
 /// Returns whether the place takes part in a sum: a place that borrows a bucket
 /// does not.
-bool SumChecker::isSummedHere(Attribute what) {
+bool SumChecker::isSummedOn(int64_t place, Attribute what) {
   ArrayRef<int64_t> places = table.index.placesOf.lookup(what);
-  return places.empty() || llvm::any_of(places, [&](int64_t place) {
-           return table.schedule.isOf(place);
-         });
+  return places.empty() || llvm::is_contained(places, place);
 }
 
 /// Returns the number of ranks that have a part of a sum.
@@ -44,34 +47,45 @@ int64_t SumChecker::countRanks(Attribute what) {
          (some.empty() ? index.places : static_cast<int64_t>(some.size()));
 }
 
+/// Checks that the value of a place is summed.
+LogicalResult SumChecker::checkIsSummed(Operation *reader, OnPlace part) {
+  auto [place, what] = part;
+  if (summed.count(part) || countRanks(what) == 1 || !isSummedOn(place, what))
+    return success();
+  InFlightDiagnostic diag = reader->emitOpError("needs ")
+                            << what << " of all ranks, which is not ";
+  Operation *scatter = scattered.lookup(part);
+  diag << (scatter ? "gathered yet" : "summed yet");
+  if (table.schedule.isLocal())
+    diag << " on place " << place;
+  if (scatter)
+    diag.attachNote(scatter->getLoc())
+        << "from here on each rank has its chunk of the sum";
+  return diag;
+}
+
 LogicalResult SumChecker::checkAreSummed(Operation *reader,
                                          ArrayRef<Attribute> list) {
-  for (Attribute what : list) {
-    if (summed.count(what) || countRanks(what) == 1 || !isSummedHere(what))
-      continue;
-    InFlightDiagnostic diag = reader->emitOpError("needs ")
-                              << what << " of all ranks, which is not ";
-    Operation *scatter = scattered.lookup(what);
-    diag << (scatter ? "gathered yet" : "summed yet");
-    if (scatter)
-      diag.attachNote(scatter->getLoc())
-          << "from here on each rank has its chunk of the sum";
-    return diag;
-  }
+  for (Attribute what : list)
+    for (int64_t place = 0; place < table.index.places; ++place)
+      if (table.schedule.isOf(place) &&
+          failed(checkIsSummed(reader, {place, what})))
+        return failure();
   return success();
 }
 
 LogicalResult SumChecker::checkAddition(RunOp run, const Use &use,
                                         int64_t place) {
   added.insert(use.what);
-  Operation *chunks = scattered.lookup(use.what);
-  if (Operation *sum = chunks ? chunks : summed.lookup(use.what)) {
+  OnPlace part = {place, use.what};
+  Operation *chunks = scattered.lookup(part);
+  if (Operation *sum = chunks ? chunks : summed.lookup(part)) {
     InFlightDiagnostic diag = run.emitOpError("adds to ")
                               << use.role << ", which is summed already";
     diag.attachNote(sum->getLoc()) << "the sum is complete here";
     return diag;
   }
-  if (Operation *reader = taken.lookup({place, use.what})) {
+  if (Operation *reader = taken.lookup(part)) {
     InFlightDiagnostic diag = run.emitOpError("adds to ")
                               << use.role << ", which was read or sent already";
     diag.attachNote(reader->getLoc()) << "it is read or sent here";
@@ -83,7 +97,8 @@ LogicalResult SumChecker::checkAddition(RunOp run, const Use &use,
 LogicalResult SumChecker::check(RunOp run) {
   TaskOp task = table.index.uses.getTask(run);
   for (const Use &use : getUses(task)) {
-    if (StartOp start = underWay.lookup(use.what)) {
+    OnPlace part = {task.getPlace(), use.what};
+    if (StartOp start = underWay.lookup(part)) {
       InFlightDiagnostic diag =
           run.emitOpError("uses ")
           << use.role << " while it is being "
@@ -96,19 +111,19 @@ LogicalResult SumChecker::check(RunOp run) {
         return failure();
       continue;
     }
-    if (failed(checkAreSummed(run, use.what)))
+    if (failed(checkIsSummed(run, part)))
       return failure();
-    taken.try_emplace({task.getPlace(), use.what}, run);
+    taken.try_emplace(part, run);
   }
   return success();
 }
 
-LogicalResult SumChecker::checkIsNotSummed(Operation *sum, Attribute what) {
-  Operation *first = summed.lookup(what);
+LogicalResult SumChecker::checkIsNotSummed(StartOp start, OnPlace part) {
+  Operation *first = summed.lookup(part);
   if (!first)
     return success();
   InFlightDiagnostic diag =
-      sum->emitOpError("sums a value that is summed already");
+      start.emitOpError("sums a value that is summed already");
   diag.attachNote(first->getLoc()) << "the sum is complete here";
   return diag;
 }
@@ -118,7 +133,11 @@ LogicalResult SumChecker::checkGroup(StartOp start) {
   const ScheduleIndex &index = table.index;
   Attribute what = start.getWhat();
   geometry::Group group = start.getGroup().getGeometry();
-  std::optional<int64_t> rank = index.mesh.firstRank(table.schedule.getPlace());
+  int64_t place = SlotUses::getPlace(start);
+  std::optional<int64_t> rank = index.mesh.firstRank(place);
+  if (!rank)
+    return start.emitOpError("is on place ")
+           << place << ", and the plan has " << index.places;
   if (std::string wrong = index.mesh.check(group, *rank); !wrong.empty())
     return start.emitOpError(wrong);
   int64_t ranks = index.mesh.size(group);
@@ -138,11 +157,11 @@ LogicalResult SumChecker::checkGroup(StartOp start) {
 /// Checks that parts are summed once, and that what is gathered are chunks of a
 /// sum.
 LogicalResult SumChecker::checkIsDue(StartOp start) {
-  Attribute what = start.getWhat();
-  Operation *scatter = scattered.lookup(what);
+  OnPlace part = getPart(start);
+  Operation *scatter = scattered.lookup(part);
   if (isSum(start)) {
     if (!scatter)
-      return checkIsNotSummed(start, what);
+      return checkIsNotSummed(start, part);
     InFlightDiagnostic diag =
         start.emitOpError("sums a value that is summed already");
     diag.attachNote(scatter->getLoc()) << "each rank has its chunk here";
@@ -151,44 +170,26 @@ LogicalResult SumChecker::checkIsDue(StartOp start) {
   if (scatter)
     return success();
   return start.emitOpError("gathers ")
-         << what << ", of which ranks do not have chunks; put a "
+         << start.getWhat() << ", of which ranks do not have chunks; put a "
          << geometry::wordOf(geometry::Collective::ReduceScatter)
          << " before it";
 }
 
 LogicalResult SumChecker::check(StartOp start) {
-  Attribute what = start.getWhat();
-  if (StartOp first = underWay.lookup(what))
+  OnPlace part = getPart(start);
+  if (StartOp first = underWay.lookup(part))
     return start.emitOpError(isSum(start) ? "sums" : "gathers")
            << " a value that is being "
            << (isSum(first) ? "summed" : "gathered") << " already";
   if (failed(checkIsDue(start)))
     return failure();
-  underWay[what] = start;
+  underWay[part] = start;
   return checkGroup(start);
 }
 
 void SumChecker::finish(StartOp start, WaitOp wait) {
-  Attribute what = start.getWhat();
-  underWay.erase(what);
-  scattered.erase(what);
-  (geometry::gathers(start.getKind()) ? summed : scattered)[what] = wait;
-}
-
-/// Checks that the places are those that have a part.
-LogicalResult SumChecker::check(SumPlacesOp sum) {
-  const ScheduleIndex &index = table.index;
-  Attribute what = sum.getWhat();
-  if (failed(checkIsNotSummed(sum, what)))
-    return failure();
-  summed[what] = sum;
-  SmallVector<int64_t> places(index.placesOf.lookup(what));
-  if (places.empty())
-    places = llvm::to_vector(llvm::seq(index.places));
-  if (sum.getPlaces() == ArrayRef(places))
-    return success();
-  InFlightDiagnostic diag = sum.emitOpError("sums ")
-                            << what << " over places " << sum.getPlaces();
-  diag << ", and places " << ArrayRef(places) << " have a part of it";
-  return diag;
+  OnPlace part = getPart(start);
+  underWay.erase(part);
+  scattered.erase(part);
+  (geometry::gathers(start.getKind()) ? summed : scattered)[part] = wait;
 }

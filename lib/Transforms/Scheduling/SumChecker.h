@@ -10,7 +10,8 @@ namespace mlir::pp {
 /// Checks that each value that is summed over ranks is summed once, over all
 /// ranks that have a part, after the last addition and before the first reader;
 /// and that nothing is added to a sum that was read or sent. A reduce-scatter
-/// and then an all-gather are one sum.
+/// and then an all-gather are one sum. Each place of a local table takes part
+/// by itself.
 class SumChecker {
 public:
   explicit SumChecker(CheckedTable table) : table(table) {}
@@ -18,8 +19,8 @@ public:
   LogicalResult check(RunOp run);
   LogicalResult check(StartOp start);
   void finish(StartOp start, WaitOp wait);
-  LogicalResult check(SumPlacesOp sum);
-  /// Checks that everything in `list`, which `reader` reads, is summed.
+  /// Checks that everything in `list`, which `reader` reads on all places of
+  /// the table, is summed.
   LogicalResult checkAreSummed(Operation *reader, ArrayRef<Attribute> list);
   /// Notes that the gradients of a bucket are sent to its owner.
   void take(Operation *send, const SlotUse &use) {
@@ -38,20 +39,21 @@ private:
   };
 
   ArrayRef<Use> getUses(TaskOp task);
-  bool isSummedHere(Attribute what);
+  bool isSummedOn(int64_t place, Attribute what);
   int64_t countRanks(Attribute what);
   LogicalResult checkAddition(RunOp run, const Use &use, int64_t place);
-  LogicalResult checkIsNotSummed(Operation *sum, Attribute what);
+  LogicalResult checkIsSummed(Operation *reader, OnPlace part);
+  LogicalResult checkIsNotSummed(StartOp start, OnPlace part);
   LogicalResult checkIsDue(StartOp start);
   LogicalResult checkGroup(StartOp start);
 
   CheckedTable table;
   DenseMap<Operation *, SmallVector<Use>> uses; ///< by task
-  DenseMap<Attribute, StartOp> underWay;
+  DenseMap<OnPlace, StartOp> underWay;
   /// The waits of reduce-scatters whose chunks are not gathered yet.
-  DenseMap<Attribute, Operation *> scattered;
-  DenseMap<Attribute, Operation *> summed; ///< the wait, or the sum
-  /// The values that runs of the place have added to.
+  DenseMap<OnPlace, Operation *> scattered;
+  DenseMap<OnPlace, Operation *> summed; ///< the wait
+  /// The values that runs of the table have added to.
   llvm::SmallSetVector<Attribute, 8> added;
   /// Sums that a run has read or that were sent, and so must be complete.
   DenseMap<OnPlace, Operation *> taken;

@@ -29,13 +29,13 @@ LogicalResult TransferChecker::checkOnce(OpT end, Ends &ends, StringRef verb) {
   return diag;
 }
 
-/// Checks one end of a transfer, which `place` has to `verb`.
+/// Checks one end of a transfer, which its place has to `verb`.
 template <typename OpT>
-LogicalResult TransferChecker::checkEnd(OpT end, int64_t place, Ends &ends,
-                                        StringRef verb) {
+LogicalResult TransferChecker::checkEnd(OpT end, Ends &ends, StringRef verb) {
   if (failed(checkId(end)))
     return failure();
-  if (place != table.schedule.getPlace())
+  int64_t place = table.index.uses.getPlace(end);
+  if (!table.schedule.isOf(place))
     return end.emitOpError("stands on place ")
            << table.schedule.getPlace() << ", but place " << place << " "
            << verb << " it";
@@ -43,18 +43,11 @@ LogicalResult TransferChecker::checkEnd(OpT end, int64_t place, Ends &ends,
 }
 
 LogicalResult TransferChecker::check(SendOp send) {
-  TransferOp transfer = table.index.uses.getTransfer(send.getTransferAttr());
-  return checkEnd(send, transfer.getFrom(), sent, "sends");
+  return checkEnd(send, sent, "sends");
 }
 
 LogicalResult TransferChecker::check(RecvOp recv) {
-  TransferOp transfer = table.index.uses.getTransfer(recv.getTransferAttr());
-  return checkEnd(recv, transfer.getTo(), received, "receives");
-}
-
-LogicalResult TransferChecker::check(CopyValueOp copy) {
-  return success(succeeded(checkOnce(copy, sent, "copies")) &&
-                 succeeded(checkOnce(copy, received, "copies")));
+  return checkEnd(recv, received, "receives");
 }
 
 LogicalResult TransferChecker::check(StartOp start) { return checkId(start); }
@@ -78,21 +71,28 @@ LogicalResult TransferChecker::checkAllAreDone() {
   return success();
 }
 
+/// Checks that the ends contain the transfer of each microbatch.
+LogicalResult TransferChecker::checkAll(TransferOp transfer, const Ends &ends,
+                                        StringRef verb) {
+  for (int64_t i = 0, e = count(transfer); i < e; ++i)
+    if (!ends.count({transfer, i}))
+      return table.schedule.emitOpError("never ")
+             << verb << " @" << transfer.getSymName() << " of microbatch " << i;
+  return success();
+}
+
 LogicalResult TransferChecker::checkComplete() {
   ScheduleOp schedule = table.schedule;
   // Evaluation does not transfer values that only the backward reads.
   if (schedule.getEvaluation())
     return success();
   for (TransferOp transfer : table.index.transfers) {
-    bool isFrom = schedule.isOf(transfer.getFrom());
-    if (!isFrom && !schedule.isOf(transfer.getTo()))
-      continue;
-    const Ends &done = isFrom ? sent : received;
-    for (int64_t i = 0, e = count(transfer); i < e; ++i)
-      if (!done.count({transfer, i}))
-        return schedule.emitOpError("never ")
-               << (isFrom ? "sends" : "receives") << " @"
-               << transfer.getSymName() << " of microbatch " << i;
+    if (schedule.isOf(transfer.getFrom()) &&
+        failed(checkAll(transfer, sent, "sends")))
+      return failure();
+    if (schedule.isOf(transfer.getTo()) &&
+        failed(checkAll(transfer, received, "receives")))
+      return failure();
   }
   return success();
 }

@@ -9,15 +9,14 @@ namespace mlir::pp {
 
 /// Checks that each end of a transfer starts on its place, once per microbatch,
 /// or once if the transfer is of the step; and that everything that is started,
-/// transfer or collective, has an id of its own and is waited for once.
+/// transfer or collective, has an id of its own and is waited for once. In a
+/// local table both ends of a transfer start.
 class TransferChecker {
 public:
   explicit TransferChecker(CheckedTable table) : table(table) {}
 
   LogicalResult check(SendOp send);
   LogicalResult check(RecvOp recv);
-  /// A copy is both ends of its transfer.
-  LogicalResult check(CopyValueOp copy);
   LogicalResult check(StartOp start);
   /// Returns the action that is waited for.
   FailureOr<Operation *> check(WaitOp wait);
@@ -28,9 +27,10 @@ private:
   using Ends = DenseMap<OnMicrobatch, Operation *>;
   template <typename OpT> LogicalResult checkId(OpT action);
   template <typename OpT>
-  LogicalResult checkEnd(OpT end, int64_t place, Ends &ends, StringRef verb);
+  LogicalResult checkEnd(OpT end, Ends &ends, StringRef verb);
   template <typename OpT>
   LogicalResult checkOnce(OpT end, Ends &ends, StringRef verb);
+  LogicalResult checkAll(TransferOp transfer, const Ends &ends, StringRef verb);
   int64_t count(TransferOp transfer) const {
     return transfer.getStep() ? 1 : table.index.microbatches;
   }

@@ -1,7 +1,7 @@
 //===- VerifySchedule.cpp - Proves that schedules compute the step --------===//
 //
 // The contract of phase `scheduled`. Changes nothing. Goes through the table of
-// each place once and checks each action with:
+// each place, or of all places, once and checks each action with:
 //
 //   RunChecker       tasks run once on every microbatch
 //   BindingChecker   operands are bound to where their values are
@@ -9,6 +9,7 @@
 //   SlotChecker      values in slots are read from slots that hold them
 //   SumChecker       sums over ranks are complete when they are read
 //   LoanChecker      borrowed parameters come before they are read or updated
+//   OtherEndsChecker  waits of one process come after all ends have started
 //
 // Then ProgressProof checks the tables of all places together.
 //
@@ -16,6 +17,7 @@
 
 #include "BindingChecker.h"
 #include "LoanChecker.h"
+#include "OtherEndsChecker.h"
 #include "ProgressProof.h"
 #include "RunChecker.h"
 #include "SlotChecker.h"
@@ -81,7 +83,7 @@ class TableWalk {
 public:
   explicit TableWalk(CheckedTable table)
       : table(table), runs(table), bindings(table), transfers(table),
-        slots(table), sums(table), loans(table) {}
+        slots(table), sums(table), loans(table), otherEnds(table) {}
 
   LogicalResult check();
 
@@ -90,10 +92,9 @@ private:
   LogicalResult check(RunOp run);
   LogicalResult check(SendOp send);
   LogicalResult check(RecvOp recv);
-  LogicalResult check(CopyValueOp copy);
   LogicalResult check(StartOp start);
   LogicalResult check(WaitOp wait);
-  LogicalResult checkSendOfBucket(Operation *send, const SlotUse &use);
+  LogicalResult checkSendOfBucket(SendOp send, const SlotUse &use);
   LogicalResult checkComplete();
 
   CheckedTable table;
@@ -103,6 +104,7 @@ private:
   SlotChecker slots;
   SumChecker sums;
   LoanChecker loans;
+  OtherEndsChecker otherEnds;
 };
 
 LogicalResult TableWalk::check(RunOp run) {
@@ -113,8 +115,7 @@ LogicalResult TableWalk::check(RunOp run) {
 
 /// Checks a transfer of the step, which sends a bucket's parameters or
 /// gradients.
-LogicalResult TableWalk::checkSendOfBucket(Operation *send,
-                                           const SlotUse &use) {
+LogicalResult TableWalk::checkSendOfBucket(SendOp send, const SlotUse &use) {
   if (use.buffer.getKind() != BufferKind::Grads)
     return loans.checkSend(send, use);
   sums.take(send, use);
@@ -127,6 +128,7 @@ LogicalResult TableWalk::check(SendOp send) {
   SlotUse use = table.index.uses.of(send);
   if (failed(bindings.check(send, use)))
     return failure();
+  otherEnds.start(send);
   if (liesInSlot(use))
     return slots.checkSend(send, use);
   if (use.buffer.getKind() == BufferKind::Params)
@@ -140,34 +142,20 @@ LogicalResult TableWalk::check(RecvOp recv) {
   SlotUse use = table.index.uses.of(recv);
   if (failed(bindings.check(recv, use)))
     return failure();
+  otherEnds.start(recv);
   return liesInSlot(use) ? slots.checkReceive(recv, use) : success();
 }
 
-/// Checks a send and a receive that are done at once.
-LogicalResult TableWalk::check(CopyValueOp copy) {
-  if (failed(transfers.check(copy)))
-    return failure();
-  int64_t microbatch = copy.getMicrobatch();
-  auto [read, write] = table.index.uses.of(copy);
-  if (failed(bindings.check(copy, read)) || failed(bindings.check(copy, write)))
-    return failure();
-  if (failed(liesInSlot(read) ? slots.checkRead(copy, read, microbatch)
-                              : checkSendOfBucket(copy, read)))
-    return failure();
-  if (liesInSlot(write))
-    return slots.checkWrite(copy, write, microbatch);
-  loans.receive(write);
-  return success();
-}
-
 LogicalResult TableWalk::check(StartOp start) {
-  return success(succeeded(transfers.check(start)) &&
-                 succeeded(sums.check(start)));
+  if (failed(transfers.check(start)) || failed(sums.check(start)))
+    return failure();
+  otherEnds.start(start);
+  return success();
 }
 
 LogicalResult TableWalk::check(WaitOp wait) {
   FailureOr<Operation *> action = transfers.check(wait);
-  if (failed(action))
+  if (failed(action) || failed(otherEnds.check(wait, *action)))
     return failure();
   if (auto start = dyn_cast<StartOp>(*action)) {
     sums.finish(start, wait);
@@ -184,9 +172,8 @@ LogicalResult TableWalk::check(WaitOp wait) {
 
 LogicalResult TableWalk::check(Operation &action) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&action)
-      .Case<RunOp, SendOp, RecvOp, CopyValueOp, StartOp, WaitOp>(
+      .Case<RunOp, SendOp, RecvOp, StartOp, WaitOp>(
           [&](auto op) { return check(op); })
-      .Case([&](SumPlacesOp op) { return sums.check(op); })
       .Case([&](CheckCountsOp op) {
         return sums.checkAreSummed(op, table.index.globals.getArrayRef());
       })
@@ -236,7 +223,7 @@ private:
     for (ScheduleOp schedule : schedules)
       if (failed(TableWalk({schedule, index}).check()))
         return failure();
-    return isLocal ? success() : proveSchedules(schedules, index);
+    return proveSchedules(schedules, index);
   }
 };
 

@@ -123,21 +123,21 @@ func.func @yields_another_type(%x: tensor<4xf32>) {
 
 pp.schedule local attributes {slots = array<i64>, slot_places = array<i64>} {
   // expected-error @+1 {{names @x0, which is not a transfer}}
-  pp.copy_value @x0 microbatch 0 from slot 0 to slot 1
+  pp.recv 0 @x0 microbatch 0 slot 0
 }
 
 // -----
 
 pp.schedule local attributes {slots = array<i64>, slot_places = array<i64>} {
-  // expected-error @+1 {{starts or waits for something in a local schedule, which runs in one process}}
-  pp.wait 0
+  // expected-error @+1 {{must say on which place it is: the schedule is of all places}}
+  pp.start 0 all_reduce over <["pp"]> channel 1 @b0
 }
 
 // -----
 
 pp.schedule 0 attributes {slots = array<i64>} {
-  // expected-error @+1 {{accesses another place in the schedule of one}}
-  pp.sum_places @b0 over [0, 1]
+  // expected-error @+1 {{says that it is on place 1: only a local schedule's starts do}}
+  pp.start 0 on 1 all_reduce over <["pp"]> channel 1 @b0
 }
 
 // -----

@@ -56,10 +56,12 @@ pp.schedule 1 attributes {slots = array<i64: 128>} {
 
 // CHECK: pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 128, 128>} {
 pp.schedule local attributes {slot_places = array<i64: 0, 1>, slots = array<i64: 128, 128>} {
-  // CHECK: pp.copy_value @x0 microbatch 1 from slot 0 to slot 1
-  pp.copy_value @x0 microbatch 1 from slot 0 to slot 1
-  // CHECK: pp.sum_places @b0 over [0, 1]
-  pp.sum_places @b0 over [0, 1]
+  // CHECK: pp.send 0 @x0 microbatch 1 slot 0
+  pp.send 0 @x0 microbatch 1 slot 0
+  // CHECK: pp.start 1 on 1 all_reduce over <["pp"]> channel 1 @b0
+  pp.start 1 on 1 all_reduce over <["pp"]> channel 1 @b0
+  // CHECK: pp.wait 0
+  pp.wait 0
 }
 
 // CHECK-LABEL: @train

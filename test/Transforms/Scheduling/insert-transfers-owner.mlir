@@ -41,14 +41,20 @@
 // CHECK-NOT: @b0_from_1
 
 // LOCAL: pp.check_counts
-// LOCAL-NEXT: pp.copy_value @b0_to_1 microbatch 0 from <params, "b0"> to <params, "b0">
+// LOCAL-NEXT: pp.recv 0 @b0_to_1 microbatch 0 <params, "b0">
+// LOCAL-NEXT: pp.send 1 @b0_to_1 microbatch 0 <params, "b0">
+// LOCAL-NEXT: pp.wait 1
+// LOCAL-NEXT: pp.wait 0
 // LOCAL-NEXT: pp.run @s0_F microbatch 0
 // LOCAL: pp.run @s0_B microbatch 1
-// LOCAL-NEXT: pp.copy_value @b0_from_1 microbatch 0 from <grads, "b0"> to slot [[G:[0-9]+]]
+// LOCAL-NEXT: pp.recv [[R:[0-9]+]] @b0_from_1 microbatch 0 slot [[G:[0-9]+]]
+// LOCAL-NEXT: pp.send [[S:[0-9]+]] @b0_from_1 microbatch 0 <grads, "b0">
+// LOCAL-NEXT: pp.wait [[S]]
+// LOCAL-NEXT: pp.wait [[R]]
 // LOCAL-NEXT: pp.run @p0_C_b0 microbatch 0 (<grads, "b0">, slot [[G]])
 // LOCAL-NEXT: pp.run @p0_N
 // LOCAL: pp.schedule local attributes {evaluation
-// LOCAL: pp.copy_value @b0_to_1
+// LOCAL: pp.send {{.*}} @b0_to_1
 // LOCAL-NOT: @b0_from_1
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "ranks", tied = "owner"}
 pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 1>}

@@ -1,32 +1,56 @@
 // RUN: ppopt opt %s --pp-schedule --pp-schedule-local --pp-insert-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots | FileCheck %s
 // RUN: sed 's/launch = "local"/launch = "ranks"/' %s | ppopt opt --pp-schedule-local | FileCheck %s --check-prefix=RANKS
 
-// Three stages on two places, there and back. One list in the order of the program: what a run makes is copied right behind it, to a
-// slot of the place that reads it, where it stays until its last reader. Sums over places are one action, before their reader.
+// Three stages on two places, there and back. One list in the order of the program: what a run makes is sent right after it, to a
+// slot of the place that reads it, where it stays until its last reader. Sums over places are started on each place before their reader.
 // The transfer @x4, which no run reads, is not made; in evaluation nothing is that only a backward reads.
 // CHECK: pp.schedule local attributes {slot_places = array<i64: 0, 0, 1, 1, 0, 1>, slots = array<i64: 64, 192, 192, 128, 128, 192>} {
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.run @p1_P microbatch 0
 // CHECK-NEXT: pp.run @p1_P microbatch 1
-// CHECK-NEXT: pp.sum_places #pp.role<global, "g0"> over [0, 1]
+// CHECK-NEXT: pp.start [[P0:[0-9]+]] on 0 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<global, "g0">
+// CHECK-NEXT: pp.start [[P1:[0-9]+]] on 1 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<global, "g0">
+// CHECK-NEXT: pp.wait [[P0]]
+// CHECK-NEXT: pp.wait [[P1]]
 // CHECK-NEXT: pp.check_counts
 // CHECK-NEXT: pp.run @s0_F microbatch 0 (<input, "a">, <input, "b">, slot 0, slot 1)
-// CHECK-NEXT: pp.copy_value @x0 microbatch 0 from slot 1 to slot 2
+// CHECK-NEXT: pp.recv [[R:[0-9]+]] @x0 microbatch 0 slot 2
+// CHECK-NEXT: pp.send [[S:[0-9]+]] @x0 microbatch 0 slot 1
+// CHECK-NEXT: pp.wait [[S]]
+// CHECK-NEXT: pp.wait [[R]]
 // CHECK-NEXT: pp.run @s1_F microbatch 0 (slot 2, <input, "c">, slot 3)
-// CHECK-NEXT: pp.copy_value @x1 microbatch 0 from slot 3 to slot 4
+// CHECK-NEXT: pp.recv [[R:[0-9]+]] @x1 microbatch 0 slot 4
+// CHECK-NEXT: pp.send [[S:[0-9]+]] @x1 microbatch 0 slot 3
+// CHECK-NEXT: pp.wait [[S]]
+// CHECK-NEXT: pp.wait [[R]]
 // CHECK-NEXT: pp.run @s2_F microbatch 0 (slot 4, <loss>)
 // CHECK-NEXT: pp.run @s2_B microbatch 0 (<input, "c">, <grads, "b0">, slot [[G2:[0-9]+]])
-// CHECK-NEXT: pp.copy_value @x2 microbatch 0 from slot [[G2]] to slot [[X2:[0-9]+]]
+// CHECK-NEXT: pp.recv [[R:[0-9]+]] @x2 microbatch 0 slot [[X2:[0-9]+]]
+// CHECK-NEXT: pp.send [[S:[0-9]+]] @x2 microbatch 0 slot [[G2]]
+// CHECK-NEXT: pp.wait [[S]]
+// CHECK-NEXT: pp.wait [[R]]
 // CHECK-NEXT: pp.run @s1_I microbatch 0 (slot 2, slot [[X2]], slot [[G1:[0-9]+]])
-// CHECK-NEXT: pp.copy_value @x3 microbatch 0 from slot [[G1]] to slot [[X3:[0-9]+]]
+// CHECK-NEXT: pp.recv [[R:[0-9]+]] @x3 microbatch 0 slot [[X3:[0-9]+]]
+// CHECK-NEXT: pp.send [[S:[0-9]+]] @x3 microbatch 0 slot [[G1]]
+// CHECK-NEXT: pp.wait [[S]]
+// CHECK-NEXT: pp.wait [[R]]
 // CHECK-NEXT: pp.run @s1_W microbatch 0 (slot [[X2]], <grads, "b0">)
 // CHECK-NEXT: pp.run @s0_B microbatch 0 (slot 0, slot [[X3]])
 // CHECK-NEXT: pp.run @s0_F microbatch 1
 // CHECK: pp.run @s0_B microbatch 1
-// CHECK-NEXT: pp.sum_places @b0 over [0, 1]
+// CHECK-NEXT: pp.start [[P0:[0-9]+]] on 0 all_reduce over <["pp"] among [0, 1]> channel {{[0-9]+}} @b0
+// CHECK-NEXT: pp.start [[P1:[0-9]+]] on 1 all_reduce over <["pp"] among [0, 1]> channel {{[0-9]+}} @b0
+// CHECK-NEXT: pp.wait [[P0]]
+// CHECK-NEXT: pp.wait [[P1]]
 // CHECK-NEXT: pp.run @p0_N microbatch 0
-// CHECK-NEXT: pp.sum_places #pp.role<loss, "loss"> over [0, 1]
-// CHECK-NEXT: pp.sum_places #pp.role<norm, "norm"> over [0, 1]
+// CHECK-NEXT: pp.start [[P0:[0-9]+]] on 0 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<loss, "loss">
+// CHECK-NEXT: pp.start [[P1:[0-9]+]] on 1 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<loss, "loss">
+// CHECK-NEXT: pp.wait [[P0]]
+// CHECK-NEXT: pp.wait [[P1]]
+// CHECK-NEXT: pp.start [[P0:[0-9]+]] on 0 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<norm, "norm">
+// CHECK-NEXT: pp.start [[P1:[0-9]+]] on 1 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<norm, "norm">
+// CHECK-NEXT: pp.wait [[P0]]
+// CHECK-NEXT: pp.wait [[P1]]
 // CHECK-NEXT: pp.norm
 // CHECK-NEXT: pp.run @p0_U_b0 microbatch 0
 // CHECK-NEXT: pp.run @p1_U_b0 microbatch 0
@@ -35,17 +59,29 @@
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.run @p1_P microbatch 0
 // CHECK-NEXT: pp.run @p1_P microbatch 1
-// CHECK-NEXT: pp.sum_places #pp.role<global, "g0">
+// CHECK-NEXT: pp.start [[P0:[0-9]+]] on 0 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<global, "g0">
+// CHECK-NEXT: pp.start [[P1:[0-9]+]] on 1 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<global, "g0">
+// CHECK-NEXT: pp.wait [[P0]]
+// CHECK-NEXT: pp.wait [[P1]]
 // CHECK-NEXT: pp.check_counts
 // CHECK-NEXT: pp.run @s0_F microbatch 0
-// CHECK-NEXT: pp.copy_value @x0 microbatch 0
+// CHECK-NEXT: pp.recv [[R:[0-9]+]] @x0 microbatch 0
+// CHECK-NEXT: pp.send [[S:[0-9]+]] @x0 microbatch 0
+// CHECK-NEXT: pp.wait [[S]]
+// CHECK-NEXT: pp.wait [[R]]
 // CHECK-NEXT: pp.run @s1_F microbatch 0
-// CHECK-NEXT: pp.copy_value @x1 microbatch 0
+// CHECK-NEXT: pp.recv [[R:[0-9]+]] @x1 microbatch 0
+// CHECK-NEXT: pp.send [[S:[0-9]+]] @x1 microbatch 0
+// CHECK-NEXT: pp.wait [[S]]
+// CHECK-NEXT: pp.wait [[R]]
 // CHECK-NEXT: pp.run @s2_F microbatch 0
 // CHECK-NEXT: pp.run @s0_F microbatch 1
 // CHECK-NOT: @b0
 // CHECK-NOT: pp.norm
-// CHECK: pp.sum_places #pp.role<loss, "loss"> over [0, 1]
+// CHECK: pp.start [[P0:[0-9]+]] on 0 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<loss, "loss">
+// CHECK-NEXT: pp.start [[P1:[0-9]+]] on 1 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<loss, "loss">
+// CHECK-NEXT: pp.wait [[P0]]
+// CHECK-NEXT: pp.wait [[P1]]
 // CHECK-NEXT: {{^  }$}}
 // CHECK-NOT: pp.schedule
 

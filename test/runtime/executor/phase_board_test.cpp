@@ -97,6 +97,23 @@ TEST(PhaseBoard, TellsSumsFromTransfers) {
             (std::vector<int64_t>{sum, transfer, transfer, sum, sum, sum}));
 }
 
+TEST(PhaseBoard, AStartOfALocalLaunchCommunicates) {
+  Program program = readProgram(pipeline::program(1, 1, /*local=*/true).dump());
+  ppopt_rank rank(program, pipeline::Tasks<1, 1>::list, nullptr, {});
+  PhaseBoard board(path, 2, 0);
+  std::vector<int64_t> starts;
+  for (const Action &action : rank.evalActions)
+    if (action.kind == ActionKind::start) {
+      board.enter(Phase::update);
+      board.enter(program, action);
+      starts.push_back(publishedBy(rank, 2));
+    }
+  auto sum = int64_t(Phase::allReduce), transfer = int64_t(Phase::transfer);
+  // Two ends each of the count, what is sent, the loss.
+  EXPECT_EQ(starts,
+            (std::vector<int64_t>{sum, sum, transfer, transfer, sum, sum}));
+}
+
 TEST(PhaseBoard, NamesAFileThatCannotBeMade) {
   try {
     PhaseBoard board("/nowhere/phases", 1, 0);

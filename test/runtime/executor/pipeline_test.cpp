@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -153,18 +154,16 @@ TEST(Pipeline, PoisonShowsWhatIsReadTooLate) {
   json document = pipeline::program(1, 1, /*local=*/true);
   auto steps = [&] { return train(document, pipeline::Tasks<1, 1>::list); };
   std::vector<Numbers> before = steps();
-  for (json &action : document["local"]["actions"])
-    if (action["do"] == "copy" && action["transfer"] == 1)
-      action = {
-          {"do", "copy"},
-          {"place", 0},
-          {"from", action["from"]},
-          {"to", action["to"]},
-          {"transfer", 1},
-          {"microbatch", 0},
-          {"bytes", action["bytes"]},
-          {"dead",
-           {program_document::dead(action["to"]["offset"], action["bytes"])}}};
+  json &actions = document["local"]["actions"];
+  auto isReceive = [](const json &action) {
+    return action["do"] == "start" && action["op"] == "recv" &&
+           action["transfer"] == 1;
+  };
+  json receive = *std::find_if(actions.begin(), actions.end(), isReceive);
+  for (json &action : actions)
+    if (action["do"] == "wait" && action["id"] == receive["id"])
+      action["dead"] = {
+          program_document::dead(receive["offset"], receive["bytes"])};
   EXPECT_EQ(steps(), before);
   onRanks(document, pipeline::Tasks<1, 1>::list, [](ppopt_rank &rank) {
     EXPECT_EQ(runStep(rank, settings(0), checked(/*poison=*/true)).skipped,
@@ -195,6 +194,37 @@ TEST(Pipeline, AllocatesNothingInAStep) {
               EXPECT_EQ(trace.steps()[0]->number, 3);
               EXPECT_EQ(trace.steps()[1]->number, 4);
             });
+}
+
+TEST(Pipeline, LocallyNothingIsWaitedFor) {
+  onRanks(pipeline::program(1, 3, /*local=*/true), pipeline::Tasks<1, 3>::list,
+          [](ppopt_rank &rank) {
+            StepTrace trace(rank.actions, 1);
+            StepProfile profile(rank.program, rank.actions);
+            rank.profile = &profile;
+            ExecutorOptions options = checked();
+            options.trace = &trace;
+            EXPECT_EQ(runStep(rank, settings(0), options).waitedSeconds, 0);
+            int transfers = 0, sums = 0;
+            for (const TracedAction &traced : trace.steps()[0]->actions) {
+              EXPECT_NE(traced.action->kind, ActionKind::wait);
+              transfers += traced.action->startsTransfer();
+              sums += traced.action->startsCollective();
+            }
+            // Once, though each has two ends.
+            EXPECT_EQ(transfers, 6);
+            EXPECT_EQ(sums, 3);
+            std::map<std::string, int64_t> bytes;
+            for (const ProfileLine &line : profile.lines()) {
+              EXPECT_NE(line.kind, ProfileLine::wait);
+              bytes[line.name] = line.bytes;
+            }
+            // All rows are passed on and returned; one f64 each of the count
+            // and the loss, two of the gradient.
+            EXPECT_EQ(bytes["copies between places"],
+                      2 * 2 * 8 * nt::rows * nt::width);
+            EXPECT_EQ(bytes["sums over places"], 5 * (1 + 1 + 2) * 8);
+          });
 }
 
 TEST(Pipeline, ReadsAndHoldsWhatItsPlaceDoes) {

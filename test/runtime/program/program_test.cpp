@@ -214,7 +214,7 @@ const Wrong wrongs[] = {
      "places[0].actions[4].args[0] is -1, less than 0"},
     {"/places/0/actions/4/do", "\"walk\"",
      "places[0].actions[4].do is 'walk', not one of run, zero, start, wait, "
-     "copy, sum, check_counts, norm"},
+     "check_counts, norm"},
     {"/places/0/actions/5/op", "\"all_to_all\"",
      "places[0].actions[5].op is 'all_to_all', not one of all_reduce, "
      "all_gather, reduce_scatter, broadcast, send, recv"},
@@ -332,7 +332,8 @@ const Wrong wrongTransfers[] = {
     {"/places/0/actions/7/op", "\"all_reduce\"",
      "places[0].actions[7].axes is missing"},
     {"/places/0/actions/6", "{\"do\": \"copy\"}",
-     "places[0].actions[6].from is missing"},
+     "places[0].actions[6].do is 'copy', not one of run, zero, start, wait, "
+     "check_counts, norm"},
     {"/places/1/actions/9", "{\"do\": \"check_counts\"}",
      "places[1].actions[9] may end the step while the transfer 100 is in "
      "flight"},
@@ -373,24 +374,85 @@ TEST_P(LocalErrors, NameTheField) {
   expectMessage(next_token_pipeline::program(1, 1, /*local=*/true), GetParam());
 }
 
-// 4 zeros of each place, 8 run, 9 sum, 10 check_counts, 11 run, 12 copy, ...
+// 4 zeros of each place; 8 run; 9, 10 start, 11, 12 wait; 13 check_counts; 14
+// run; 15 recv, 16 send, 17, 18 wait; ...
 const Wrong wrongLocals[] = {
     {"/local", "", "local is missing"},
     {"/plan/mesh/0/size", "2", "plan.launch is local, and the mesh has dp=2"},
     {"/local/actions/8/place", "2",
      "local.actions[8].place is 2, not in [0, 1]"},
-    {"/local/actions/9/at", "[]", "local.actions[9].at is empty"},
-    {"/local/actions/9/at/1/place", "2",
-     "local.actions[9].at[1].place is 2, not in [0, 1]"},
+    {"/local/actions/9/do", "\"sum\"",
+     "local.actions[9].do is 'sum', not one of run, zero, start, wait, "
+     "check_counts, norm"},
+    {"/local/actions/9/axes/0", "\"x\"",
+     "local.actions[9].axes[0] is 'x', which the mesh does not have"},
+    {"/local/actions/10/place", "2",
+     "local.actions[10].place is 2, not in [0, 1]"},
     {"/local/actions/9/type", "\"i1\"",
      "local.actions[9].type is i1, which cannot be summed"},
-    {"/local/actions/12/bytes", "8",
-     "local.actions[12].bytes is 8, and 'x0' has 768"},
-    {"/local/actions/12/from/place", "1",
-     "local.actions[12] goes from place 1 to 1, and 'x0' from 0 to 1"},
-    {"/local/actions/12/do", "\"start\"", "local.actions[12].id is missing"},
+    {"/local/actions/10/type", "\"i64\"",
+     "local.actions[10] is matched with the start 0 on place 0, all_reduce of "
+     "1 elements of f64"},
+    {"/local/actions/10/op", "\"reduce_scatter\"",
+     "local.actions[10] is matched with the start 0 on place 0, all_reduce of "
+     "1 elements of f64"},
+    {"/local/actions/10/channel", "5",
+     "local.actions[11].id is 0, whose other ends are not all started before"},
+    {"/local/actions/10/place", "0",
+     "local.actions[11].id is 0, whose other ends are not all started before"},
+    {"/local/actions/11/place", "1",
+     "local.actions[11].place is 1, and 0 was started on place 0"},
+    {"/local/actions/16/bytes", "8",
+     "local.actions[16].bytes is 8, and 'x0' has 768"},
+    {"/local/actions/16/place", "1",
+     "local.actions[16].transfer is 0 ('x0'), which place 0 sends"},
+    {"/local/actions/16/peer", "0",
+     "local.actions[16].peer is 0, and the other end of 'x0' is 1"},
+    {"/local/actions/16/channel", "5",
+     "local.actions[17].id is 101, whose other ends are not all started "
+     "before"},
+    {"/local/actions/16/id", "100",
+     "local.actions[16].id is 100 a second time"},
+    {"/local/actions/16/id", "", "local.actions[16].id is missing"},
 };
 INSTANTIATE_TEST_SUITE_P(All, LocalErrors, testing::ValuesIn(wrongLocals));
+
+TEST(LocalErrors, WaitBeforeTheOtherEnd) {
+  json document = next_token_pipeline::program(1, 1, /*local=*/true);
+  json &actions = document["local"]["actions"];
+  std::swap(actions[16], actions[18]); // the send and the wait of the receive
+  EXPECT_EQ(errorOf(document),
+            "program: local.actions[16].id is 100, whose other ends are not "
+            "all started before; the executable does not fit its runtime: "
+            "compile it again");
+}
+
+TEST(LocalErrors, TransfersThatDiffer) {
+  json document = next_token_pipeline::program(1, 2, /*local=*/true);
+  json &actions = document["local"]["eval_actions"];
+  json *last = nullptr;
+  for (json &action : actions)
+    if (action["do"] == "start" && action["op"] == "send")
+      last = &action;
+  (*last)["microbatch"] = 0;
+  std::string error = errorOf(document);
+  EXPECT_NE(error.find("is matched with the start 104 on place 1, which is of "
+                       "x0 of microbatch 1; "),
+            std::string::npos)
+      << error;
+}
+
+TEST(LocalErrors, MayEndBetweenTwoStarts) {
+  json document = next_token_pipeline::program(1, 1, /*local=*/true);
+  json &actions = document["local"]["actions"];
+  json check = actions[13];
+  actions.erase(13);
+  actions.insert(actions.begin() + 10, check);
+  EXPECT_EQ(errorOf(document),
+            "program: local.actions[10] may end the step while 0 is in flight, "
+            "whose other ends are not all started before; the executable does "
+            "not fit its runtime: compile it again");
+}
 
 TEST(Generation, Reads) {
   GenerationDocument read = readGeneration(follow_sum::program().dump());

@@ -120,8 +120,9 @@ def PP_ScheduleOp : PP_Op<"schedule", [NoTerminator, SingleBlock, NoRegionArgume
     `slots` are the sizes in bytes of the buffers that saved values of microbatches in flight share; an action names the slots
     that it uses. With `evaluation`, the actions of one evaluation batch.
 
-    `pp.schedule local` is what one process does for all places (a plan's `launch` = local): runs of the tasks of all places, copies between
-    places, sums over places. It starts nothing and waits for nothing. `slot_places` says on which place each slot is.
+    `pp.schedule local` is what one process does for all places (a plan's `launch` = local): the actions of every place, in one order. A run
+    is of its task's place, an end of a transfer of the place that sends or receives, a `pp.start` of the place that it names, and a `pp.wait`
+    of the place of what it waits for. Ids are unique in the list. `slot_places` says on which place each slot is.
 
     Example:
 
@@ -207,7 +208,8 @@ def PP_StartOp : PP_Action<"start"> {
   let description = [{
     `what` is a bucket (its gradients), or a role (loss, global, norm). A buffer is cut into one chunk per rank. `all_reduce` leaves
     the sum on every rank, `reduce_scatter` each rank's chunk of it, which `all_gather` then collects on every rank. Starts on one
-    channel happen in one order on all ranks of the group.
+    channel happen in one order on all ranks of the group. In a local schedule, and only there, a start says of which place it is
+    (`pp.start 0 on 1 all_reduce …`).
 
     Example:
 
@@ -218,8 +220,9 @@ def PP_StartOp : PP_Action<"start"> {
     }
     ```
   }];
-  let arguments = (ins PP_I64Attr:$id, PP_CollectiveAttr:$collective, PP_GroupAttr:$group, PP_I64Attr:$channel, AnyAttr:$what);
-  let assemblyFormat = "$id custom<Collective>($collective) `over` $group `channel` $channel $what attr-dict";
+  let arguments = (ins PP_I64Attr:$id, PP_CollectiveAttr:$collective, PP_GroupAttr:$group, PP_I64Attr:$channel, AnyAttr:$what,
+                       OptionalAttr<PP_I64Attr>:$place);
+  let assemblyFormat = "$id (`on` $place^)? custom<Collective>($collective) `over` $group `channel` $channel $what attr-dict";
   let extraClassDeclaration = [{
     /// The collective as the runtime sees it.
     ::ppopt::geometry::Collective getKind() { return getCollective().getKind(); }
@@ -267,6 +270,8 @@ def PP_RecvOp : PP_TransferAction<"recv"> {
 def PP_WaitOp : PP_Action<"wait"> {
   let summary = "waits for a started collective or transfer";
   let description = [{
+    In a local schedule all other ends of what it waits for have been started before it: one thread does all of them.
+
     Example:
 
     ```mlir
@@ -279,45 +284,6 @@ def PP_WaitOp : PP_Action<"wait"> {
   }];
   let arguments = (ins PP_I64Attr:$id);
   let assemblyFormat = "$id attr-dict";
-}
-
-//===----------------------------------------------------------------------===//
-// Between the places of a local schedule
-//===----------------------------------------------------------------------===//
-
-def PP_CopyValueOp : PP_Action<"copy_value", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "copies a value of a microbatch from one place to another";
-  let description = [{
-    `source` is on the place that the transfer comes from, `target` on the place that it goes to. The copy is complete when the action is done.
-
-    Example:
-
-    ```mlir
-    pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<4x8xf32>
-    pp.schedule local attributes {slots = array<i64: 128, 128>, slot_places = array<i64: 0, 1>} {
-      pp.copy_value @x0 microbatch 0 from slot 0 to slot 1
-    }
-    ```
-  }];
-  let arguments = (ins FlatSymbolRefAttr:$transfer, PP_I64Attr:$microbatch, PP_Binding:$source, PP_Binding:$target);
-  let assemblyFormat = "$transfer `microbatch` $microbatch `from` custom<Binding>($source) `to` custom<Binding>($target) attr-dict";
-}
-
-def PP_SumPlacesOp : PP_Action<"sum_places"> {
-  let summary = "sums the values of several places into each of them";
-  let description = [{
-    `what` as in `pp.start`. The parts are added in the order of `places`.
-
-    Example:
-
-    ```mlir
-    pp.schedule local attributes {slots = array<i64: 128, 128>, slot_places = array<i64: 0, 1>} {
-      pp.sum_places #pp.role<loss, "loss"> over [0, 1]
-    }
-    ```
-  }];
-  let arguments = (ins AnyAttr:$what, DenseI64ArrayAttr:$places);
-  let assemblyFormat = "$what `over` $places attr-dict";
 }
 
 def PP_CheckCountsOp : PP_Action<"check_counts"> {

@@ -33,14 +33,17 @@ def ScheduleLocal : Pass<"pp-schedule-local", "::mlir::ModuleOp"> {
   let description = [{
     Applies if the plan's launch is local; otherwise it does nothing. The order is that of the
     program: prologues; each microbatch forward through the stages and, in training, back; norm;
-    updates. After each run its results are copied to the places that read them. The plan's schedule
+    updates. After each run its results are sent to the places that read them. The plan's schedule
     decides where the stages are and whether backwards are split, not the order. Slots are not
     assigned yet (-1).
 
     ```mlir
     pp.schedule local attributes {slot_places = array<i64>, slots = array<i64>} {
       pp.run @s0_F microbatch 0
-      pp.copy_value @x0 microbatch 0 from slot -1 to slot -1
+      pp.recv 0 @x0 microbatch 0 slot -1
+      pp.send 1 @x0 microbatch 0 slot -1
+      pp.wait 1
+      pp.wait 0
       pp.run @s1_F microbatch 0
     ```
   }];
@@ -81,7 +84,7 @@ def InsertCollectives : Pass<"pp-insert-collectives", "::mlir::ModuleOp"> {
     Each group has a channel of its own; channel 0 is for transfers. On a channel of one place, sums
     start in the order in which they become complete. On a channel of several places all of them
     start the sums in one order: counts, loss, buckets by number, norm. In a local schedule a sum is
-    one action, a `pp.sum_places` before its first reader.
+    started on each of its places, in ascending order, and waited for, all before its first reader.
 
     ```mlir
     pp.run @s0_B microbatch 1

@@ -7,8 +7,6 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-#include <array>
-
 namespace mlir::pp {
 
 /// Returns whether a value of this role lies in a slot: a saved or received
@@ -45,12 +43,17 @@ public:
   SlotUse of(SendOp send) const;
   /// Returns the write of a receive, which lasts until its wait.
   SlotUse of(RecvOp recv) const;
-  /// Returns the read of a copy, then its write.
-  std::array<SlotUse, 2> of(CopyValueOp copy) const;
 
   /// Return the uses of both ends of a transfer.
   static SlotUse getRead(TransferOp transfer);
   static SlotUse getWrite(TransferOp transfer);
+
+  /// Return the place of an action. That of a transfer's end follows from the
+  /// transfer, whatever schedule the end is in.
+  int64_t getPlace(RunOp run) const;
+  int64_t getPlace(SendOp send) const;
+  int64_t getPlace(RecvOp recv) const;
+  static int64_t getPlace(StartOp start);
 
   /// Returns the operands that runs of the task bind.
   ArrayRef<TaskOperand> getOperands(TaskOp task) const {
@@ -79,9 +82,9 @@ struct SlotLifetime {
   int64_t microbatch = 0;
   int64_t bytes = 0; ///< aligned
   int64_t slot = SlotAttr::kUnassigned;
-  /// The run that makes it, the start of its receive, or its copy.
+  /// The run that makes it, or the start of its receive.
   unsigned begin = 0;
-  /// The last run or copy that reads it, or the wait of its last send.
+  /// The last run that reads it, or the wait of its last send.
   unsigned end = 0;
 };
 
