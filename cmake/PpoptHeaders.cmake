@@ -4,9 +4,10 @@
 # ppopt_precompile(TARGET HEADER)
 #   adds an object library whose object is HEADER precompiled. Its options and
 #   definitions must be those of the code that it is for.
-# ppopt_reuse_headers(NAME TARGET)
+# ppopt_reuse_headers(NAME TARGET [PLAIN source...])
 #   compiles the sources of the target NAME with the headers that TARGET has
-#   precompiled.
+#   precompiled, except those in PLAIN, which need not be compiled again when the
+#   headers change.
 #
 # Not CMake's target_precompile_headers: its absolute paths make a compiler cache
 # miss in every other clone.
@@ -25,6 +26,7 @@ function(ppopt_precompile name header)
 endfunction()
 
 function(ppopt_reuse_headers name from)
+  cmake_parse_arguments(arg "" "" "PLAIN" ${ARGN})
   if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
     return()
   endif()
@@ -33,10 +35,13 @@ function(ppopt_reuse_headers name from)
   # Ninja runs compilers in the build folder, and knows from which headers this is
   # made. A compiler cache may have made it in another clone: clang must not look
   # there whether headers are still the same.
-  target_compile_options(${name} PRIVATE "SHELL:-include-pch ${pch}" -Winvalid-pch
-    "SHELL:-Xclang -fno-pch-timestamp" "SHELL:-Xclang -fno-validate-pch")
   add_dependencies(${name} ${from})
   get_target_property(sources ${name} SOURCES)
   list(FILTER sources EXCLUDE REGEX "TARGET_OBJECTS")
+  foreach(source ${arg_PLAIN})
+    list(FILTER sources EXCLUDE REGEX "(^|/)${source}$")
+  endforeach()
   set_property(SOURCE ${sources} APPEND PROPERTY OBJECT_DEPENDS ${file})
+  set_property(SOURCE ${sources} APPEND_STRING PROPERTY COMPILE_FLAGS
+    " -include-pch ${pch} -Winvalid-pch -Xclang -fno-pch-timestamp -Xclang -fno-validate-pch")
 endfunction()

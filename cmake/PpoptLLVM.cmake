@@ -1,8 +1,9 @@
 # Finds MLIR 22 and defines functions that build the compiler's libraries.
 #
-# ppopt_add_library(NAME source... [DEPENDS target...] [LINK target...])
+# ppopt_add_library(NAME source... [DEPENDS target...] [LINK target...] [PLAIN source...])
 #   adds a static library of compiler code. DEPENDS: the tablegen targets that
-#   must run before; LINK: other libraries of this project.
+#   must run before; LINK: other libraries of this project; PLAIN: sources that do
+#   not use the dialect, so that a change of its ops does not compile them again.
 #
 # Each source is compiled with lib/headers.h precompiled (by the library
 # PPHeaders): MLIR's headers and the dialect's take most of the time of a build.
@@ -55,10 +56,10 @@ function(ppopt_add_passes name)
 endfunction()
 
 function(ppopt_add_library name)
-  cmake_parse_arguments(arg "" "" "DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(arg "" "" "DEPENDS;LINK;PLAIN" ${ARGN})
   add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
   ppopt_compiler_target(${name})
-  ppopt_reuse_headers(${name} PPHeaders)
+  ppopt_reuse_headers(${name} PPHeaders PLAIN ${arg_PLAIN})
   target_link_libraries(${name} PUBLIC ${arg_LINK} MLIR LLVM)
   if(arg_DEPENDS)
     add_dependencies(${name} ${arg_DEPENDS})

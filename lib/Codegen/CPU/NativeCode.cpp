@@ -4,18 +4,11 @@
 
 #include "NativeParts.h"
 
-#include "ppopt/Codegen/Passes.h"
-
-#include "mlir/Conversion/Passes.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -31,33 +24,6 @@
 
 using namespace mlir;
 using namespace mlir::pp;
-
-void pp::buildLowerKernelsPipeline(OpPassManager &manager) {
-  OpPassManager &kernels = manager.nest<LLVM::LLVMFuncOp>();
-  kernels.addPass(createApproximateMath());
-  kernels.addPass(createCanonicalizerPass());
-  kernels.addPass(createCSEPass());
-  kernels.addPass(memref::createExpandStridedMetadataPass());
-  kernels.addPass(createLowerAffinePass());
-  kernels.addPass(createSCFToControlFlowPass());
-  ConvertMathToLLVMPassOptions math;
-  math.approximateLog1p = false;
-  kernels.addPass(createConvertMathToLLVMPass(math));
-  kernels.addPass(createConvertVectorToLLVMPass());
-  kernels.addPass(createArithToLLVMConversionPass());
-  kernels.addPass(createConvertIndexToLLVMPass());
-}
-
-void pp::buildLowerToLLVMPipeline(OpPassManager &manager) {
-  manager.addPass(createConvertMathToLibmPass());
-  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
-  ConvertFuncToLLVMPassOptions func;
-  func.useBarePtrCallConv = true;
-  manager.addPass(createConvertFuncToLLVMPass(func));
-  manager.addPass(createConvertControlFlowToLLVMPass());
-  manager.addPass(createReconcileUnrealizedCastsPass());
-  manager.addNestedPass<LLVM::LLVMFuncOp>(createCanonicalizerPass());
-}
 
 HostCpu pp::getHostCpu() {
   llvm::SubtargetFeatures features;
