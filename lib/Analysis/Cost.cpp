@@ -121,8 +121,13 @@ static bool isFused(Value value) {
          isa<IterationSpaceOpInterface>(user) && !isMatmul(user);
 }
 
+/// Returns whether indices or offsets may choose iterations of a loop.
+static bool isIndexed(const Loop &loop) {
+  return loop.kind == LoopKind::Lookup || loop.kind == LoopKind::Replicate;
+}
+
 /// Returns whether only a part of operand `i` is read, chosen by indices or
-/// offsets: it has a whole loop of its own.
+/// offsets: it has a loop of its own that is not parallel.
 static bool isLookedUp(const IterationSpace &space, unsigned i) {
   llvm::SmallDenseSet<unsigned> others;
   auto add = [&](ArrayRef<TensorLoops> tensors) {
@@ -134,7 +139,7 @@ static bool isLookedUp(const IterationSpace &space, unsigned i) {
   add(space.operands);
   add(space.results);
   return llvm::any_of(getLoops(space.operands[i]), [&](unsigned loop) {
-    return space.loops[loop].kind == LoopKind::Whole && !others.contains(loop);
+    return isIndexed(space.loops[loop]) && !others.contains(loop);
   });
 }
 
@@ -274,8 +279,7 @@ static double getBytesAccumulated(AccumulateOp sum) {
       read.insert(loop);
   bool isScattered =
       llvm::any_of(getLoops(space.results[0]), [&](unsigned loop) {
-        return space.loops[loop].kind == LoopKind::Whole &&
-               !read.contains(loop);
+        return isIndexed(space.loops[loop]) && !read.contains(loop);
       });
   if (!isScattered)
     return bytes;

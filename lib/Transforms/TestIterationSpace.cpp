@@ -21,8 +21,12 @@ StringRef getSuffix(LoopKind kind) {
     return "(sum)";
   case LoopKind::Max:
     return "(max)";
-  case LoopKind::Whole:
-    return "(whole)";
+  case LoopKind::Lookup:
+    return "(lookup)";
+  case LoopKind::Permute:
+    return "(permute)";
+  case LoopKind::Replicate:
+    return "(replicate)";
   }
   llvm_unreachable("all kinds are listed");
 }

@@ -189,7 +189,7 @@ bool RowGroup::visit(Operation *op) {
   auto interface = dyn_cast_or_null<IterationSpaceOpInterface>(op);
   if (!interface)
     return false;
-  IterationSpace space = interface.getIterationSpace();
+  IterationSpace space = getBatchSpace(interface);
   std::optional<BatchLoop> cut = findCut(interface, space);
   if (!cut)
     return false;
@@ -245,8 +245,7 @@ bool RowGroup::grow(Operation *seed) {
 bool RowGroup::isConsistent() const {
   return llvm::all_of(ops, [&](Operation *op) {
     auto interface = cast<IterationSpaceOpInterface>(op);
-    std::optional<BatchLoop> cut =
-        findCut(interface, interface.getIterationSpace());
+    std::optional<BatchLoop> cut = findCut(interface, getBatchSpace(interface));
     return cut && cut->loop == cuts.lookup(op).loop &&
            llvm::all_of(op->getOperands(), [&](Value operand) {
              return !ops.contains(operand.getDefiningOp()) ||
@@ -370,8 +369,7 @@ FailureOr<Value> RowGroup::cutOut(Value value, BatchState state,
 
 /// Computes the rows of a block; accumulates sums over the rows.
 LogicalResult RowGroup::computeBlock(Operation *op, RowBlock block) {
-  IterationSpace space =
-      cast<IterationSpaceOpInterface>(op).getIterationSpace();
+  IterationSpace space = getBatchSpace(cast<IterationSpaceOpInterface>(op));
   BatchLoop cut = cuts.lookup(op);
   SmallVector<Value> operands;
   for (auto [operand, loops] : llvm::zip(op->getOperands(), space.operands)) {

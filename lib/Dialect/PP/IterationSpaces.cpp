@@ -7,6 +7,8 @@
 #include "SpaceBuilder.h"
 #include "mlir/IR/Matchers.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -50,7 +52,7 @@ static IterationSpace elementwiseSpace(Operation *op,
   }
 #define PP_ROWWISE(OpT)                                                        \
   IterationSpace OpT::getIterationSpace() {                                    \
-    return elementwiseSpace(getOperation(), LoopKind::Whole);                  \
+    return elementwiseSpace(getOperation(), LoopKind::Replicate);              \
   }
 
 PP_ELEMENTWISE(ParamOp)
@@ -174,38 +176,59 @@ IterationSpace TransposeOp::getIterationSpace() {
 }
 PP_LINEAR(TransposeOp, 0)
 
-/// Operands and the result agree in every dimension except the cut ones: those
-/// whose sizes differ, and `cutDim`. A cut dimension is whole, with one loop
-/// per tensor.
-static IterationSpace cutSpace(Operation *op, int64_t cutDim = -1) {
+/// Returns the greatest common divisor of all sizes along dimension `dim` and
+/// of `offset`; 1 if all are 0.
+static int64_t getUnit(Operation *op, unsigned dim, int64_t offset) {
+  int64_t unit = std::gcd(offset, getShape(op->getResult(0))[dim]);
+  for (Value operand : op->getOperands())
+    unit = std::gcd(unit, getShape(operand)[dim]);
+  return std::max<int64_t>(unit, 1);
+}
+
+/// Operands and the result agree in every dimension except those in which
+/// elements move: those whose sizes differ, and `movedDim`. Such a dimension
+/// has a replicated loop of each tensor's own over units of elements, and a
+/// permuted one, shared by all tensors, over the elements of a unit. Empty
+/// `offsets` follow from the operands' sizes.
+static IterationSpace moveSpace(Operation *op, ArrayRef<int64_t> offsets,
+                                int64_t movedDim = -1) {
   SpaceBuilder builder;
-  Value result = op->getResult(0);
-  ArrayRef<int64_t> shape = getShape(result);
-  SmallVector<bool> isCut(shape.size());
-  for (auto [i, size] : llvm::enumerate(shape))
-    isCut[i] = int64_t(i) == cutDim ||
-               llvm::any_of(op->getOperands(), [&, i = i](Value operand) {
-                 return getShape(operand)[i] != shape[i];
-               });
-  SmallVector<unsigned> loops;
-  for (auto [i, size] : llvm::enumerate(shape))
-    loops.push_back(
-        builder.addLoop(size, isCut[i] ? LoopKind::Whole : LoopKind::Parallel));
-  for (Value operand : op->getOperands()) {
-    SmallVector<unsigned> dims(loops);
-    for (auto [i, size] : llvm::enumerate(getShape(operand)))
-      if (isCut[i])
-        dims[i] = builder.addLoop(size, LoopKind::Whole);
-    builder.addOperand(dims);
+  ArrayRef<int64_t> shape = getShape(op->getResult(0));
+  SmallVector<unsigned> shared; // for each dimension
+  SmallVector<int64_t> units;   // 0 where no elements move
+  for (auto [i, size] : llvm::enumerate(shape)) {
+    bool isMoved = int64_t(i) == movedDim ||
+                   llvm::any_of(op->getOperands(), [&, i = i](Value operand) {
+                     return getShape(operand)[i] != shape[i];
+                   });
+    units.push_back(isMoved ? getUnit(op, i, offsets.empty() ? 0 : offsets[i])
+                            : 0);
+    shared.push_back(isMoved ? builder.addLoop(units.back(), LoopKind::Permute)
+                             : builder.addLoop(size, LoopKind::Parallel));
   }
-  builder.addResult(loops);
+  auto addOwnLoops = [&](Value tensor) {
+    TensorLoops dims;
+    for (auto [size, unit, loop] : llvm::zip(getShape(tensor), units, shared))
+      dims.push_back(unit == 0 ? DimLoops{loop}
+                               : DimLoops{builder.addLoop(size / unit,
+                                                          LoopKind::Replicate),
+                                          loop});
+    return dims;
+  };
+  for (Value operand : op->getOperands())
+    builder.addOperand(addOwnLoops(operand));
+  builder.addResult(addOwnLoops(op->getResult(0)));
   return builder.take();
 }
 
-IterationSpace SliceOp::getIterationSpace() { return cutSpace(getOperation()); }
-IterationSpace PadOp::getIterationSpace() { return cutSpace(getOperation()); }
+IterationSpace SliceOp::getIterationSpace() {
+  return moveSpace(getOperation(), getOffsets());
+}
+IterationSpace PadOp::getIterationSpace() {
+  return moveSpace(getOperation(), getOffsets());
+}
 IterationSpace ConcatOp::getIterationSpace() {
-  return cutSpace(getOperation(), getDim());
+  return moveSpace(getOperation(), /*offsets=*/{}, getDim());
 }
 PP_LINEAR(SliceOp, 0)
 PP_LINEAR(PadOp, 0)

@@ -65,7 +65,7 @@ IterationSpace EmbeddingOp::getIterationSpace() {
   ArrayRef<int64_t> table = getShape(getTable());
   SmallVector<unsigned> ids =
       builder.addLoops(getShape(getIds()), LoopKind::Parallel);
-  unsigned row = builder.addLoop(table[0], LoopKind::Whole);
+  unsigned row = builder.addLoop(table[0], LoopKind::Lookup);
   unsigned column = builder.addLoop(table[1], LoopKind::Parallel);
   builder.addOperand({row, column});
   builder.addOperand(ids);
@@ -79,7 +79,7 @@ IterationSpace EmbeddingGradOp::getIterationSpace() {
   ArrayRef<int64_t> table = getShape(getResult());
   SmallVector<unsigned> ids =
       builder.addLoops(getShape(getIds()), LoopKind::Sum);
-  unsigned row = builder.addLoop(table[0], LoopKind::Whole);
+  unsigned row = builder.addLoop(table[0], LoopKind::Lookup);
   unsigned column = builder.addLoop(table[1], LoopKind::Parallel);
   builder.addOperand(ids);
   builder.addOperand(joinLoops(ids, {column}));
@@ -94,16 +94,17 @@ PP_LINEAR(EmbeddingGradOp, 1)
 
 namespace {
 
-/// The loops of attention: batch and heads are parallel, all others whole.
+/// The loops of attention: batch and heads are parallel, all others
+/// replicated.
 struct AttentionLoops {
   AttentionLoops(SpaceBuilder &builder, Value q, Value v) {
     ArrayRef<int64_t> query = getShape(q), value = getShape(v);
     unsigned batch = builder.addLoop(query[0], LoopKind::Parallel);
     unsigned heads = builder.addLoop(query[1], LoopKind::Parallel);
-    unsigned queries = builder.addLoop(query[2], LoopKind::Whole);
-    unsigned width = builder.addLoop(query[3], LoopKind::Whole);
-    unsigned keys = builder.addLoop(value[2], LoopKind::Whole);
-    unsigned valueWidth = builder.addLoop(value[3], LoopKind::Whole);
+    unsigned queries = builder.addLoop(query[2], LoopKind::Replicate);
+    unsigned width = builder.addLoop(query[3], LoopKind::Replicate);
+    unsigned keys = builder.addLoop(value[2], LoopKind::Replicate);
+    unsigned valueWidth = builder.addLoop(value[3], LoopKind::Replicate);
     this->q = {batch, heads, queries, width};
     k = {batch, heads, keys, width};
     this->v = {batch, heads, keys, valueWidth};
@@ -157,12 +158,12 @@ PP_LINEAR(AttentionGradOp, 5)
 namespace {
 
 /// The loops of ops on logits: one per dimension of the rows, of kind `rows`,
-/// and a whole one over the classes.
+/// and a replicated one over the classes.
 struct LogitsLoops {
   LogitsLoops(SpaceBuilder &builder, Value logits, LoopKind kind)
       : rows(builder.addLoops(getShape(logits).drop_back(), kind)),
         all(joinLoops(rows, {builder.addLoop(getShape(logits).back(),
-                                             LoopKind::Whole)})) {}
+                                             LoopKind::Replicate)})) {}
   SmallVector<unsigned> rows, all;
 };
 

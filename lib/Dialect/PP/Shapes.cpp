@@ -88,9 +88,9 @@ ReshapeLoops pp::factorReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
     return static_cast<unsigned>(result.loops.size() - 1);
   };
   DimCursor source(from, result.from), target(to, result.to);
-  auto takeWhole = [&](DimCursor &cursor) {
+  auto takeReplicated = [&](DimCursor &cursor) {
     int64_t extent = cursor.getLeft();
-    cursor.take(addLoop(extent, LoopKind::Whole), extent);
+    cursor.take(addLoop(extent, LoopKind::Replicate), extent);
     return extent;
   };
 
@@ -120,12 +120,12 @@ ReshapeLoops pp::factorReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
     }
     // No common factor: neither side can be split until both have covered the
     // same number of elements.
-    int64_t covered = takeWhole(source), other = takeWhole(target);
+    int64_t covered = takeReplicated(source), other = takeReplicated(target);
     while (covered != other) {
       if (covered < other)
-        covered *= takeWhole(source);
+        covered *= takeReplicated(source);
       else
-        other *= takeWhole(target);
+        other *= takeReplicated(target);
     }
   }
   return result;

@@ -150,7 +150,7 @@ LogicalResult AxisNarrowing::narrow(Operation &op) {
   auto interface = dyn_cast<IterationSpaceOpInterface>(op);
   if (!interface)
     return refuse(&op) << "it does not say over which loops it runs";
-  IterationSpace space = interface.getIterationSpace();
+  IterationSpace space = getBatchSpace(interface);
   FailureOr<std::optional<BatchLoop>> cut = findCut(op, space);
   SmallVector<Value> operands;
   if (failed(cut) || failed(collectOperands(op, space, *cut, operands)))

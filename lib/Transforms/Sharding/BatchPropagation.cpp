@@ -382,7 +382,7 @@ LogicalResult BatchPropagation::propagate(IterationSpaceOpInterface op) {
     splitLikeValue(copy);
   else
     completeInputSums(op, /*countsOnly=*/true);
-  IterationSpace space = op.getIterationSpace();
+  IterationSpace space = getBatchSpace(op);
   FailureOr<std::optional<BatchLoop>> found = findCut(op, space);
   if (failed(found))
     return failure();

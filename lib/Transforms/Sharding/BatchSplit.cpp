@@ -9,6 +9,21 @@
 using namespace mlir;
 using namespace mlir::pp;
 
+IterationSpace pp::getBatchSpace(IterationSpaceOpInterface op) {
+  IterationSpace space = op.getIterationSpace();
+  auto join = [&](TensorLoops &tensor) {
+    for (DimLoops &loops : tensor) {
+      if (loops.empty() || space.loops[loops.back()].kind != LoopKind::Permute)
+        continue;
+      unsigned permuted = loops.pop_back_val();
+      space.loops[loops.front()].extent *= space.loops[permuted].extent;
+    }
+  };
+  llvm::for_each(space.operands, join);
+  llvm::for_each(space.results, join);
+  return space;
+}
+
 std::optional<BatchLoop> pp::getBatchLoop(const IterationSpace &space,
                                           const TensorLoops &tensor,
                                           BatchState state, int64_t batch) {
@@ -59,7 +74,7 @@ pp::findIterationComputation(Value value, BatchState state, int64_t extent) {
   auto op = value.getDefiningOp<IterationSpaceOpInterface>();
   if (!op || op->getNumResults() != 1 || isa<ParamOp>(op))
     return std::nullopt;
-  IterationSpace space = op.getIterationSpace();
+  IterationSpace space = getBatchSpace(op);
   std::optional<BatchLoop> cut =
       getBatchLoop(space, space.results[0], state, extent);
   if (!cut || space.loops[cut->loop].kind != LoopKind::Parallel)
@@ -82,7 +97,7 @@ bool pp::dependsOnPosition(Operation *op, int64_t dim) {
 
 LogicalResult pp::verifyPart(IterationSpaceOpInterface whole, Operation *part,
                              BatchLoop cut, int64_t rows) {
-  IterationSpace space = whole.getIterationSpace();
+  IterationSpace space = getBatchSpace(whole);
   LoopKind kind = space.loops[cut.loop].kind;
   auto refuse = [&] {
     return part->emitOpError("is not what it computes for ")

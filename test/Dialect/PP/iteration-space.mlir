@@ -51,6 +51,38 @@ func.func @elementwise(%x: tensor<4x8xf32>, %b: tensor<8xf32>, %u: tensor<4x1xf3
   return
 }
 
+func.func @unary(%x: tensor<4x8xf32>) {
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %0 = pp.abs %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %1 = pp.log %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %2 = pp.sqrt %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %3 = pp.rsqrt %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %4 = pp.tanh %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %5 = pp.erf %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %6 = pp.sigmoid %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %7 = pp.softplus %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %8 = pp.relu %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %9 = pp.silu %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b].}}
+  %10 = pp.gelu %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b]; linear in {0}.}}
+  %11 = pp.checkpoint %x : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b], [a, b] -> [a, b].}}
+  %12 = pp.minimum %x, %x : tensor<4x8xf32>, tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=8: [a, b] -> [a, b]; linear in {0}.}}
+  %13 = pp.copy %x from 0 to 1 {id = 0 : i64} : tensor<4x8xf32>
+  return
+}
+
 // Dimensions of size 1 on both sides are one loop, not a broadcast.
 func.func @one_row(%x: tensor<1x8xf32>, %y: tensor<1x8xf32>) {
   // expected-remark @below {{a=1 b=8: [a, b], [a, b] -> [a, b]; linear in {0, 1}.}}
@@ -65,9 +97,9 @@ func.func @reshape(%x: tensor<8x128xf32>, %y: tensor<6x4xf32>, %z: tensor<3x4xf3
   %1 = pp.reshape %0 : tensor<1024xf32> to tensor<8x128xf32>
   // expected-remark @below {{a=8 b=4 c=32: [a, bc] -> [ab, c]; linear in {0}.}}
   %2 = pp.reshape %x : tensor<8x128xf32> to tensor<32x32xf32>
-  // expected-remark @below {{a=2 b=3(whole) c=4(whole) d=4(whole) e=3(whole): [ab, d] -> [ac, e]; linear in {0}.}}
+  // expected-remark @below {{a=2 b=3(replicate) c=4(replicate) d=4(replicate) e=3(replicate): [ab, d] -> [ac, e]; linear in {0}.}}
   %3 = pp.reshape %y : tensor<6x4xf32> to tensor<8x3xf32>
-  // expected-remark @below {{a=3(whole) b=4(whole) c=4(whole) d=3(whole): [a, c] -> [b, d]; linear in {0}.}}
+  // expected-remark @below {{a=3(replicate) b=4(replicate) c=4(replicate) d=3(replicate): [a, c] -> [b, d]; linear in {0}.}}
   %4 = pp.reshape %z : tensor<3x4xf32> to tensor<4x3xf32>
   // expected-remark @below {{a=1 b=8: [a, b, .] -> [a, b]; linear in {0}.}}
   %5 = pp.reshape %u : tensor<1x8x1xf32> to tensor<1x8xf32>
@@ -81,17 +113,24 @@ func.func @reshape(%x: tensor<8x128xf32>, %y: tensor<6x4xf32>, %z: tensor<3x4xf3
 func.func @shape(%x: tensor<4x8xf32>, %u: tensor<4x1xf32>) {
   // expected-remark @below {{a=8 b=4: [b, a] -> [a, b]; linear in {0}.}}
   %0 = pp.transpose %x [1, 0] : tensor<4x8xf32>
-  // expected-remark @below {{a=4 b=3(whole) c=8(whole): [a, c] -> [a, b]; linear in {0}.}}
-  %1 = pp.slice %x [0, 2] : tensor<4x8xf32> to tensor<4x3xf32>
-  // expected-remark @below {{a=4 b=9(whole) c=8(whole): [a, c] -> [a, b]; linear in {0}.}}
-  %2 = pp.pad %x [0, 1] : tensor<4x8xf32> to tensor<4x9xf32>
-  // expected-remark @below {{a=4 b=9(whole) c=8(whole) d=1(whole): [a, c], [a, d] -> [a, b]; linear in {0, 1}.}}
-  %3 = pp.concat %x, %u {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x1xf32>
-  // A single operand is whole too: the dimension is cut by what the op means, not by its sizes.
-  // expected-remark @below {{a=4 b=8(whole) c=8(whole): [a, c] -> [a, b]; linear in {0}.}}
-  %4 = pp.concat %x {dim = 1 : i64} : tensor<4x8xf32>
+  // expected-remark @below {{a=4 b=2(permute) c=4(replicate) d=2(replicate): [a, cb] -> [a, db]; linear in {0}.}}
+  %1 = pp.slice %x [0, 2] : tensor<4x8xf32> to tensor<4x4xf32>
+  // expected-remark @below {{a=4 b=1(permute) c=8(replicate) d=4(replicate): [a, cb] -> [a, db]; linear in {0}.}}
+  %2 = pp.slice %x [0, 3] : tensor<4x8xf32> to tensor<4x4xf32>
+  // expected-remark @below {{a=4 b=4(permute) c=2(replicate) d=3(replicate): [a, cb] -> [a, db]; linear in {0}.}}
+  %3 = pp.pad %x [0, 4] : tensor<4x8xf32> to tensor<4x12xf32>
+  // expected-remark @below {{a=4 b=1(permute) c=8(replicate) d=1(replicate) e=9(replicate): [a, cb], [a, db] -> [a, eb]; linear in {0, 1}.}}
+  %4 = pp.concat %x, %u {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x1xf32>
+  // expected-remark @below {{a=4 b=4(permute) c=2(replicate) d=1(replicate) e=3(replicate): [a, cb], [a, db] -> [a, eb]; linear in {0, 1}.}}
+  %5 = pp.concat %x, %1 {dim = 1 : i64} : tensor<4x8xf32>, tensor<4x4xf32>
+  // A single operand has both loops too: elements move by what the op means, not by its sizes.
+  // expected-remark @below {{a=4 b=8(permute) c=1(replicate) d=1(replicate): [a, cb] -> [a, db]; linear in {0}.}}
+  %6 = pp.concat %x {dim = 1 : i64} : tensor<4x8xf32>
+  // Dimensions in which nothing moves are shared.
+  // expected-remark @below {{a=2(permute) b=8 c=2(replicate) d=1(replicate): [ca, b] -> [da, b]; linear in {0}.}}
+  %7 = pp.slice %x [2, 0] : tensor<4x8xf32> to tensor<2x8xf32>
   // expected-remark @below {{a=2 b=4 c=8: [b, .] -> [a, b, c]; linear in {0}.}}
-  %5 = pp.broadcast %u [1, 2] : tensor<4x1xf32> to tensor<2x4x8xf32>
+  %8 = pp.broadcast %u [1, 2] : tensor<4x1xf32> to tensor<2x4x8xf32>
   return
 }
 
@@ -116,47 +155,56 @@ func.func @matmul(%x: tensor<2x3x4x8xf32>, %y: tensor<2x3x5x8xf32>, %w: tensor<8
 }
 
 func.func @rows(%x: tensor<4x8xf32>, %v: tensor<8xf32>) {
-  // expected-remark @below {{a=4 b=8(whole): [a, b] -> [a, b].}}
+  // expected-remark @below {{a=4 b=8(replicate): [a, b] -> [a, b].}}
   %0 = pp.softmax %x : tensor<4x8xf32>
-  // expected-remark @below {{a=4 b=8(whole): [a, b], [a, b] -> [a, b]; linear in {1}.}}
+  // expected-remark @below {{a=4 b=8(replicate): [a, b], [a, b] -> [a, b]; linear in {1}.}}
   %1 = pp.softmax_grad %0, %x : tensor<4x8xf32>
-  // expected-remark @below {{a=4 b=8(whole): [a, b] -> [a, b].}}
+  // expected-remark @below {{a=4 b=8(replicate): [a, b] -> [a, b].}}
   %2 = pp.log_softmax %x : tensor<4x8xf32>
-  // expected-remark @below {{a=4 b=8(whole): [a, b], [a, b] -> [a, b]; linear in {1}.}}
+  // expected-remark @below {{a=4 b=8(replicate): [a, b], [a, b] -> [a, b]; linear in {1}.}}
   %3 = pp.log_softmax_grad %2, %x : tensor<4x8xf32>
-  // expected-remark @below {{a=4 b=8(whole): [a, b] -> [a, b].}}
+  // expected-remark @below {{a=4 b=8(replicate): [a, b] -> [a, b].}}
   %4 = pp.normalize %x {eps = 1.0e-5 : f64} : tensor<4x8xf32>
-  // expected-remark @below {{a=4 b=8(whole): [a, b], [a, b] -> [a, b]; linear in {1}.}}
+  // expected-remark @below {{a=4 b=8(replicate): [a, b], [a, b] -> [a, b]; linear in {1}.}}
   %5 = pp.normalize_grad %x, %x {eps = 1.0e-5 : f64} : tensor<4x8xf32>
-  // expected-remark @below {{a=4 b=8(whole): [a, b], [b], [b] -> [a, b].}}
+  // expected-remark @below {{a=4 b=8(replicate): [a, b], [b], [b] -> [a, b].}}
   %6 = pp.layer_norm %x, %v, %v : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
-  // expected-remark @below {{a=4 b=8(whole): [a, b], [b] -> [a, b].}}
+  // expected-remark @below {{a=4 b=8(replicate): [a, b], [b] -> [a, b].}}
   %7 = pp.rms_norm %x, %v : tensor<4x8xf32>, tensor<8xf32>
   return
 }
 
 func.func @embedding(%table: tensor<16x8xf32>, %ids: tensor<2x4xi32>, %dy: tensor<2x4x8xf32>) {
-  // expected-remark @below {{a=2 b=4 c=16(whole) d=8: [c, d], [a, b] -> [a, b, d]; linear in {0}.}}
+  // expected-remark @below {{a=2 b=4 c=16(lookup) d=8: [c, d], [a, b] -> [a, b, d]; linear in {0}.}}
   %0 = pp.embedding %table, %ids : tensor<16x8xf32>, tensor<2x4xi32>
-  // expected-remark @below {{a=2(sum) b=4(sum) c=16(whole) d=8: [a, b], [a, b, d] -> [c, d]; linear in {1}.}}
+  // expected-remark @below {{a=2(sum) b=4(sum) c=16(lookup) d=8: [a, b], [a, b, d] -> [c, d]; linear in {1}.}}
   %1 = pp.embedding_grad %ids, %dy : tensor<2x4xi32>, tensor<2x4x8xf32> to tensor<16x8xf32>
   return
 }
 
 func.func @attention(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x5x8xf32>, %v: tensor<2x3x5x7xf32>) {
-  // expected-remark @below {{a=2 b=3 c=4(whole) d=8(whole) e=5(whole) f=7(whole): [a, b, c, d], [a, b, e, d], [a, b, e, f] -> [a, b, c, f], [a, b, c].}}
+  // expected-remark @below {{a=2 b=3 c=4(replicate) d=8(replicate) e=5(replicate) f=7(replicate): [a, b, c, d], [a, b, e, d], [a, b, e, f] -> [a, b, c, f], [a, b, c].}}
   %0:2 = pp.attention %q, %k, %v : tensor<2x3x4x8xf32>, tensor<2x3x5x8xf32>, tensor<2x3x5x7xf32>
   // expected-remark @below {{[a, b, c, d], [a, b, e, d], [a, b, e, f], [a, b, c, f], [a, b, c], [a, b, c, f] -> [a, b, c, d], [a, b, e, d], [a, b, e, f]; linear in {5}.}}
   %1:3 = pp.attention_grad %q, %k, %v, %0#0, %0#1, %0#0 : tensor<2x3x4x8xf32>, tensor<2x3x5x8xf32>, tensor<2x3x5x7xf32>, tensor<2x3x4x7xf32>, tensor<2x3x4xf32>
   return
 }
 
+!row = tensor<1x3x1x8xf32>
+!cache = tensor<1x3x16x8xf32>
+func.func @attention_step(%q: !row, %k: !row, %v: !row, %keys: !cache, %values: !cache, %at: tensor<1xi64>) {
+  // expected-remark @below {{a=1 b=3 c=1(replicate) d=8(replicate) e=16(replicate) f=8(replicate): [a, b, c, d], [a, b, c, d], [a, b, c, f], [a, b, e, d], [a, b, e, f], [.] -> [a, b, c, f], [a, b, e, d], [a, b, e, f].}}
+  %out, %keys_after, %values_after = pp.attention_step %q, %k, %v cache %keys, %values at %at {scale = 0.35 : f64}
+      : !row, !row, !cache, !cache, tensor<1xi64>
+  return
+}
+
 func.func @losses(%x: tensor<2x4x16xf32>, %t: tensor<2x4xi32>, %d: tensor<2x4xf32>) {
-  // expected-remark @below {{a=2 b=4 c=16(whole): [a, b, c], [a, b] -> [a, b].}}
+  // expected-remark @below {{a=2 b=4 c=16(replicate): [a, b, c], [a, b] -> [a, b].}}
   %0 = pp.token_loss %x, %t : tensor<2x4x16xf32>, tensor<2x4xi32>
-  // expected-remark @below {{a=2 b=4 c=16(whole): [a, b, c], [a, b], [a, b] -> [a, b, c]; linear in {2}.}}
+  // expected-remark @below {{a=2 b=4 c=16(replicate): [a, b, c], [a, b], [a, b] -> [a, b, c]; linear in {2}.}}
   %1 = pp.token_loss_grad %x, %t, %d : tensor<2x4x16xf32>, tensor<2x4xi32>, tensor<2x4xf32>
-  // expected-remark @below {{a=2(sum) b=4(sum) c=16(whole): [a, b, c], [a, b] -> [].}}
+  // expected-remark @below {{a=2(sum) b=4(sum) c=16(replicate): [a, b, c], [a, b] -> [].}}
   %2 = pp.cross_entropy %x, %t : tensor<2x4x16xf32>, tensor<2x4xi32>
   // expected-remark @below {{a=2(sum) b=4(sum): [a, b] -> [].}}
   %3 = pp.count %t {ignore_index = -1 : i64} : tensor<2x4xi32> to tensor<f32>

@@ -10,12 +10,17 @@
 
 namespace mlir::pp {
 
-/// How a loop of an iteration space may be split over devices or microbatches.
+/// How a loop of an iteration space may be cut over devices or microbatches.
+/// See docs/sharding.md.
 enum class LoopKind {
-  Parallel, ///< tiles are independent
-  Sum,      ///< tiles give partial results that are added
-  Max,      ///< tiles give partial results whose maximum is taken
-  Whole,    ///< must not be split (softmax rows, indexed dimensions)
+  Parallel,  ///< tiles are independent
+  Sum,       ///< tiles give partial results that are added
+  Max,       ///< tiles give partial results whose maximum is taken
+  Lookup,    ///< rows of a table that another operand indexes: tiles of an
+             ///< operand give partial results, those of a result are parts
+  Permute,   ///< tiles are independent, and elements move in units of the loop:
+             ///< offsets shrink with the tile
+  Replicate, ///< must not be cut (softmax rows)
 };
 
 struct Loop {

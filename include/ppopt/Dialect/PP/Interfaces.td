@@ -12,8 +12,7 @@ include "mlir/IR/OpBase.td"
 def PP_IterationSpaceOpInterface : OpInterface<"IterationSpaceOpInterface"> {
   let cppNamespace = "::mlir::pp";
   let description = [{
-    Describes an op as a loop nest: its loops (each parallel, a reduction or
-    whole) and, for each dimension of each operand and result, the ordered list
+    Describes an op as a loop nest: its loops (each of a kind, docs/sharding.md) and, for each dimension of each operand and result, the ordered list
     of loops that it runs over. The sharding rule, the proof that the batch is
     parallel, FLOPs and bytes follow from it.
   }];

@@ -38,8 +38,8 @@ struct ReshapeLoops {
 
 /// Splits the dimensions of both shapes (with equally many elements) into
 /// common loops, major to minor: [8, 128] -> [1024] gives loops 8 and 128.
-/// Dimensions without common factors, as in [3, 4] -> [4, 3], get whole loops
-/// of their own. A size of 1 without a counterpart has no loop.
+/// Dimensions without common factors, as in [3, 4] -> [4, 3], get replicated
+/// loops of their own. A size of 1 without a counterpart has no loop.
 ReshapeLoops factorReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to);
 
 } // namespace mlir::pp

@@ -36,6 +36,10 @@ struct BatchLoop {
   int64_t unit;
 };
 
+/// Returns the op's iteration space as a cut of the batch sees it: a dimension
+/// along which elements move has one loop, which must not be cut.
+IterationSpace getBatchSpace(IterationSpaceOpInterface op);
+
 /// Returns the loop that a split of dimension `dim` with `unit` cuts, for a
 /// tensor that runs over `tensor` in `space`. Returns nothing if the cut is not
 /// on a loop (a reshape that mixes batch rows, a broadcast dimension).
