@@ -64,11 +64,6 @@ std::optional<BatchState> pp::getStateFor(const IterationSpace &space,
   return BatchState{};
 }
 
-bool pp::isTable(Operation *op) {
-  auto constant = dyn_cast_or_null<ConstantOp>(op);
-  return constant && !isa<SplatElementsAttr>(constant.getValue());
-}
-
 std::optional<IterationComputation>
 pp::findIterationComputation(Value value, BatchState state, int64_t extent) {
   auto op = value.getDefiningOp<IterationSpaceOpInterface>();

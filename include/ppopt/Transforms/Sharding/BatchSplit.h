@@ -61,8 +61,6 @@ struct IterationComputation {
   BatchLoop cut; ///< a parallel loop
 };
 
-/// Returns whether the op is a constant with differing elements, which can't be
-/// given a smaller shape.
 bool isTable(Operation *op);
 
 /// Returns how to compute a whole value for one of the `extent` iterations that
