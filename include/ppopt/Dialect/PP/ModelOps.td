@@ -54,17 +54,19 @@ def PP_ParamOp : PP_Op<"param", [PP_Space, MemoryEffects<[MemWrite]>]> {
   let description = [{
     In the entry function only; names are unique. `frozen`: never updated. `no_decay`: weight decay leaves it alone. A parameter that no op
     uses stays in the program. `--init` and `--export` store it by this name and shape, row by row, unless a map says otherwise (docs/maps.md).
-    From phase `placed` on there is one op per `place` that uses the parameter.
+    From phase `placed` on there is one op per `place` that uses the parameter. `shard`: how the parameter is cut; axes that the mesh lacks are
+    ignored, so that one file serves every mesh.
 
     Example:
 
     ```mlir
     %w = pp.param "w" {init = #pp.init<normal, 0.0, 0.02>} : tensor<8x4xf32>
     %b = pp.param "b" {init = #pp.init<zeros>, no_decay} : tensor<4xf32>
+    %c = pp.param "c" {init = #pp.init<zeros>, shard = #pp.sharding<[{}, {tp} ]>} : tensor<4x8xf32>
     ```
   }];
   let arguments = (ins StrAttr:$param_name, PP_InitAttr:$init, UnitAttr:$frozen, UnitAttr:$no_decay,
-                       OptionalAttr<PP_I64Attr>:$place);
+                       OptionalAttr<PP_I64Attr>:$place, OptionalAttr<PP_ShardingAttr>:$shard);
   let results = (outs PP_FloatTensor:$result);
   let assemblyFormat = "$param_name attr-dict `:` type($result)";
   let hasVerifier = 1;

@@ -18,6 +18,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "ppopt/Dialect/PP/Interfaces.h"
 #include "ppopt/Dialect/PP/PlanChoices.h"
+#include "ppopt/Dialect/PP/ShardingTypes.h"
 
 #include "ppopt/Dialect/PP/PPDialect.h.inc"
 #include "ppopt/Dialect/PP/PPEnums.h.inc"

@@ -251,4 +251,25 @@ def PP_CollectiveAttr : PP_Attr<"Collective", "collective"> {
   let hasCustomAssemblyFormat = 1;
 }
 
+def PP_ShardingAttr : PP_Attr<"Sharding", "sharding"> {
+  let summary = "how a tensor is cut, and over which axes it is a partial result";
+  let description = [{
+    `cuts` lists the axes that cut each dimension, outermost first, dimension by dimension. Over `sums` the value is the sum of what the coordinates
+    have, over `maxima` the maximum. [sharding.md](../sharding.md) says what the text means. Example:
+    `#pp.sharding<[{dp, mb}, {}, {3 * tp} ], sum = {fsdp}>`.
+  }];
+  let parameters = (ins "int64_t":$rank, ArrayRefParameter<"::mlir::pp::DimCut">:$cuts,
+                        ArrayRefParameter<"::mlir::StringAttr">:$sums, ArrayRefParameter<"::mlir::StringAttr">:$maxima);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// A value that is the same for all coordinates.
+    static ShardingAttr getWhole(::mlir::MLIRContext *context, int64_t rank) { return get(context, rank, {}, {}, {}); }
+    bool isWhole() const { return getCuts().empty() && getSums().empty() && getMaxima().empty(); }
+    /// Whether the value is a partial result over some axis.
+    bool isPartial() const { return !getSums().empty() || !getMaxima().empty(); }
+  }];
+}
+def PP_Shardings : TypedArrayAttrBase<PP_ShardingAttr, "shardings">;
+
 #endif // PPOPT_DIALECT_PP_BASE

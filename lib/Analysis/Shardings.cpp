@@ -1,0 +1,246 @@
+//===- Shardings.cpp - How tensors are cut over axes ----------------------===//
+
+#include "ppopt/Analysis/Shardings.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+using namespace ppopt;
+
+//===----------------------------------------------------------------------===//
+// Axes
+//===----------------------------------------------------------------------===//
+
+ShardingAxes ShardingAxes::of(PlanOp plan) {
+  SmallVector<ShardingAxis> axes;
+  Builder builder(plan.getContext());
+  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>()) {
+    geometry::AxisUse use = geometry::useOf(axis.getName());
+    if (axis.getSize() > 1 && use != geometry::AxisUse::Places)
+      axes.push_back({builder.getStringAttr(axis.getName()), axis.getSize(),
+                      use == geometry::AxisUse::Batch});
+  }
+  if (plan.getMicrobatches() > 1)
+    axes.push_back({builder.getStringAttr(kMicrobatchAxis),
+                    plan.getMicrobatches(), /*splitsBatch=*/true});
+  return ShardingAxes(axes);
+}
+
+std::optional<unsigned> ShardingAxes::find(StringAttr name) const {
+  for (auto [i, axis] : llvm::enumerate(axes))
+    if (axis.name == name)
+      return i;
+  return std::nullopt;
+}
+
+AxisSet ShardingAxes::getBatchAxes() const {
+  AxisSet set = 0;
+  for (auto [i, axis] : llvm::enumerate(axes))
+    set |= AxisSet(axis.splitsBatch) << i;
+  return set;
+}
+
+int64_t ShardingAxes::countParts(AxisSet set) const {
+  int64_t parts = 1;
+  for (auto [i, axis] : llvm::enumerate(axes))
+    if (contains(set, i))
+      parts *= axis.parts;
+  return parts;
+}
+
+SmallVector<StringAttr> ShardingAxes::getNames(AxisSet set) const {
+  SmallVector<StringAttr> names;
+  for (auto [i, axis] : llvm::enumerate(axes))
+    if (contains(set, i))
+      names.push_back(axis.name);
+  return names;
+}
+
+//===----------------------------------------------------------------------===//
+// Shardings
+//===----------------------------------------------------------------------===//
+
+AxisSet Sharding::getCutAxes() const {
+  AxisSet set = 0;
+  for (const Cuts &cuts : dims)
+    for (Cut cut : cuts)
+      set |= AxisSet(1) << cut.axis;
+  return set;
+}
+
+std::optional<std::pair<unsigned, Cut>> Sharding::findCut(unsigned axis) const {
+  for (auto [dim, cuts] : llvm::enumerate(dims))
+    for (Cut cut : cuts)
+      if (cut.axis == axis)
+        return std::pair(unsigned(dim), cut);
+  return std::nullopt;
+}
+
+Sharding Sharding::onlyCuts(AxisSet axes) const {
+  Sharding some(dims.size());
+  for (auto [to, from] : llvm::zip(some.dims, dims))
+    llvm::copy_if(from, std::back_inserter(to),
+                  [&](Cut cut) { return contains(axes, cut.axis); });
+  return some;
+}
+
+bool pp::addCut(Cuts &cuts, Cut cut, int64_t extent, const ShardingAxes &axes) {
+  auto strideOf = [&](Cut of) { return of.period / axes[of.axis].parts; };
+  if (extent % cut.period != 0 || cut.period % axes[cut.axis].parts != 0)
+    return false;
+  auto *place =
+      llvm::find_if(cuts, [&](Cut other) { return other.period < cut.period; });
+  if (place != cuts.begin() && strideOf(*std::prev(place)) % cut.period != 0)
+    return false;
+  if (place != cuts.end() && strideOf(cut) % place->period != 0)
+    return false;
+  cuts.insert(place, cut);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Projections
+//===----------------------------------------------------------------------===//
+
+std::optional<LoopCut> pp::projectToLoop(const IterationSpace &space,
+                                         ArrayRef<unsigned> dimLoops,
+                                         int64_t parts, int64_t period) {
+  int64_t minor = 1;
+  for (unsigned loop : dimLoops)
+    minor *= space.loops[loop].extent;
+  for (unsigned loop : dimLoops) {
+    int64_t extent = space.loops[loop].extent;
+    minor /= extent;
+    // The digit [period / parts, period) is one of this loop's.
+    if (period % minor == 0 && (period / parts) % minor == 0 &&
+        extent % (period / minor) == 0)
+      return LoopCut{loop, period / minor};
+  }
+  return std::nullopt;
+}
+
+Cuts pp::projectToDim(const IterationSpace &space, ArrayRef<unsigned> dimLoops,
+                      ArrayRef<Cuts> loops) {
+  int64_t minor = 1;
+  for (unsigned loop : dimLoops)
+    minor *= space.loops[loop].extent;
+  Cuts cuts;
+  for (unsigned loop : dimLoops) {
+    minor /= space.loops[loop].extent;
+    for (Cut cut : loops[loop])
+      cuts.push_back({cut.axis, cut.period * minor});
+  }
+  return cuts;
+}
+
+Sharding pp::projectToTensor(const IterationSpace &space,
+                             const TensorLoops &tensor, ArrayRef<Cuts> loops) {
+  Sharding sharding(tensor.size());
+  for (auto [cuts, dimLoops] : llvm::zip(sharding.dims, tensor))
+    cuts = projectToDim(space, dimLoops, loops);
+  return sharding;
+}
+
+bool pp::runsOver(const TensorLoops &tensor, unsigned loop) {
+  return llvm::any_of(tensor, [&](const DimLoops &loops) {
+    return llvm::is_contained(loops, loop);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+FailureOr<Sharding>
+pp::readSharding(const ShardingAxes &axes, ShardingAttr attr,
+                 ArrayRef<int64_t> shape,
+                 function_ref<InFlightDiagnostic()> emitError) {
+  if (attr.getRank() != static_cast<int64_t>(shape.size()))
+    return emitError() << "has a sharding of " << attr.getRank()
+                       << " dimensions, but " << shape.size() << " of its own",
+           failure();
+  Sharding sharding(shape.size());
+  // Parts that the axes before have cut the dimension into.
+  SmallVector<int64_t> before(shape.size(), 1);
+  for (const DimCut &cut : attr.getCuts()) {
+    std::optional<unsigned> axis = axes.find(cut.axis);
+    if (!axis)
+      continue;
+    int64_t size = shape[cut.dim], outer = cut.outer * before[cut.dim];
+    int64_t parts = axes[*axis].parts;
+    if (size % outer != 0 ||
+        !addCut(sharding.dims[cut.dim], {*axis, size / outer}, size, axes)) {
+      InFlightDiagnostic diag = emitError();
+      diag << "has dimension " << cut.dim << " of " << size
+           << " elements, which " << cut.axis << "=" << parts
+           << " does not divide";
+      if (outer != 1)
+        diag << " in each of " << outer << " parts";
+      return diag << "; choose a size that it divides, or cut another "
+                     "dimension",
+             failure();
+    }
+    before[cut.dim] *= parts;
+  }
+  auto readSet = [&](ArrayRef<StringAttr> names) {
+    AxisSet set = 0;
+    for (StringAttr name : names)
+      if (std::optional<unsigned> axis = axes.find(name))
+        set |= AxisSet(1) << *axis;
+    return set;
+  };
+  sharding.sums = readSet(attr.getSums());
+  sharding.maxima = readSet(attr.getMaxima());
+  return sharding;
+}
+
+ShardingAttr pp::writeSharding(MLIRContext *context, const ShardingAxes &axes,
+                               const Sharding &sharding,
+                               ArrayRef<int64_t> shape) {
+  SmallVector<DimCut> cuts;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    int64_t before = 1;
+    for (Cut cut : sharding.dims[dim]) {
+      cuts.push_back({static_cast<int64_t>(dim), size / cut.period / before,
+                      axes[cut.axis].name});
+      before *= axes[cut.axis].parts;
+    }
+  }
+  return ShardingAttr::get(context, shape.size(), cuts,
+                           axes.getNames(sharding.sums),
+                           axes.getNames(sharding.maxima));
+}
+
+SmallVector<int64_t> pp::getLocalShape(const ShardingAxes &axes,
+                                       const Sharding &sharding,
+                                       ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> local(shape);
+  for (auto [size, cuts] : llvm::zip(local, sharding.dims))
+    for (Cut cut : cuts)
+      size /= axes[cut.axis].parts;
+  return local;
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+double pp::countReshardBytes(const ShardingAxes &axes, const Sharding &from,
+                             const Sharding &to, double bytes) {
+  double sent = 0;
+  for (unsigned axis = 0; axis < axes.size(); ++axis) {
+    auto cutBefore = from.findCut(axis), cutAfter = to.findCut(axis);
+    bool wasPartial = contains(from.getPartial(), axis);
+    bool isPartial = contains(to.getPartial(), axis);
+    if (cutBefore == cutAfter && wasPartial == isPartial)
+      continue;
+    AxisSet others = from.getCutAxes() & ~(AxisSet(1) << axis);
+    double parts = static_cast<double>(axes[axis].parts);
+    double size = bytes / static_cast<double>(axes.countParts(others));
+    double share = (parts - 1) / parts * size;
+    if (wasPartial)
+      sent += cutAfter ? share : 2 * share;
+    else if (cutBefore)
+      sent += cutAfter ? share / parts : share;
+  }
+  return sent;
+}
