@@ -2,6 +2,8 @@
 
 #include "ppopt/Analysis/Shardings.h"
 
+#include "ppopt/Dialect/PP/RandomKey.h"
+
 using namespace mlir;
 using namespace mlir::pp;
 using namespace ppopt;
@@ -10,13 +12,10 @@ using namespace ppopt;
 // Axes
 //===----------------------------------------------------------------------===//
 
-/// Elements of the random key: docs/sharding.md.
-static constexpr int64_t kMicrobatchNumber = 3, kFirstCoordinate = 4;
-
 ShardingAxes ShardingAxes::of(PlanOp plan) {
   SmallVector<ShardingAxis> axes;
   Builder builder(plan.getContext());
-  int64_t at = kFirstCoordinate;
+  int64_t at = indexOf(KeyElement::Coordinates);
   for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>()) {
     geometry::AxisUse use = geometry::useOf(axis.getName());
     if (axis.getSize() > 1 && use != geometry::AxisUse::Places)
@@ -27,7 +26,7 @@ ShardingAxes ShardingAxes::of(PlanOp plan) {
   if (plan.getMicrobatches() > 1)
     axes.push_back({builder.getStringAttr(kMicrobatchAxis),
                     plan.getMicrobatches(), /*splitsBatch=*/true,
-                    kMicrobatchNumber});
+                    indexOf(KeyElement::Microbatch)});
   return ShardingAxes(axes);
 }
 

@@ -157,11 +157,13 @@ std::optional<BatchLoop> RowGroup::findCut(IterationSpaceOpInterface op,
 bool RowGroup::addResults(Operation *op, const IterationSpace &space,
                           BatchLoop cut) {
   bool isSum = space.loops[cut.loop].kind == LoopKind::Sum;
+  if (!isSum && dependsOnPosition(cast<IterationSpaceOpInterface>(op), cut))
+    return false;
   for (auto [result, loops] : llvm::zip(op->getResults(), space.results)) {
     std::optional<BatchState> state = getStateFor(space, loops, cut);
     if (!state || (state->kind == BatchState::Whole) != isSum)
       return false;
-    if (!isSum && (dependsOnPosition(op, state->dim) || !add(result, *state)))
+    if (!isSum && !add(result, *state))
       return false;
   }
   return true;
@@ -353,7 +355,7 @@ FailureOr<Value> RowGroup::cutOut(Value value, BatchState state,
   std::optional<IterationComputation> found =
       findIterationComputation(value, state, rows);
   if (found && !isTable(found->op) && isUniform(*found) && isCheap(found->op) &&
-      !dependsOnPosition(found->op, state.dim)) {
+      !dependsOnPosition(found->op, found->cut)) {
     FailureOr<Operation *> made =
         clone(found->op, found->op->getOperands(), state, found->cut, block);
     if (failed(made))

@@ -2,6 +2,7 @@
 
 #include "AxisNarrowing.h"
 
+#include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 using namespace mlir;
@@ -15,6 +16,17 @@ RankedTensorType AxisNarrowing::getNarrowType(Value value,
   SmallVector<int64_t> shape(type.getShape());
   shape[state.dim] = state.unit;
   return type.clone(shape);
+}
+
+/// Returns how the axis cuts the loops of an op: into single iterations.
+Localization AxisNarrowing::describeCut(IterationSpaceOpInterface op,
+                                        std::optional<BatchLoop> cut) const {
+  Localization localization(op);
+  if (cut && extent > 1)
+    localization.loops[cut->loop].push_back(
+        {builder.getStringAttr(nameAxis()), indexOf(KeyElement::Microbatch),
+         extent, localization.space.loops[cut->loop].extent});
+  return localization;
 }
 
 /// Clones the op on new operands and checks the clone against the iteration
@@ -34,10 +46,9 @@ Operation *AxisNarrowing::build(Operation &op, ArrayRef<Value> operands,
   bool isPart =
       !cut || succeeded(verifyPart(cast<IterationSpaceOpInterface>(op), clone,
                                    *cut, /*rows=*/1));
-  ArrayRef<int64_t> shape =
-      op.getNumResults() > 0 ? getShape(op.getResult(0)) : ArrayRef<int64_t>();
+  auto whole = cast<IterationSpaceOpInterface>(op);
   if (isPart &&
-      locate(clone, states.empty() ? BatchState() : states.front(), shape))
+      locate(cast<IterationSpaceOpInterface>(clone), describeCut(whole, cut)))
     return clone;
   clone->erase();
   return nullptr;

@@ -44,10 +44,13 @@ protected:
   virtual InFlightDiagnostic refuse(Operation *op) = 0;
   /// Returns "rows of the batch" or "positions".
   virtual StringRef nameIterations() const = 0;
-  /// Tells a new op the position of its iteration if it needs it. Returns false
-  /// if that is impossible.
-  virtual bool locate(Operation *op, BatchState state,
-                      ArrayRef<int64_t> shape) = 0;
+  /// Returns "row" or "position".
+  virtual StringRef nameAxis() const = 0;
+  /// Tells a new op the position of its iteration if it needs it. The
+  /// coordinate on the axis is that of a microbatch. Returns false if that is
+  /// impossible.
+  virtual bool locate(IterationSpaceOpInterface op,
+                      const Localization &localization) = 0;
   /// Returns the iteration of a whole value that no op computes there; null if
   /// it can't be read.
   virtual Value read(Value whole, BatchState state) = 0;
@@ -59,6 +62,8 @@ protected:
   const int64_t extent;
 
 private:
+  Localization describeCut(IterationSpaceOpInterface op,
+                           std::optional<BatchLoop> cut) const;
   FailureOr<std::optional<BatchLoop>> findCut(Operation &op,
                                               const IterationSpace &space);
   LogicalResult collectOperands(Operation &op, const IterationSpace &space,

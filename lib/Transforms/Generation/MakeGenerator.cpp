@@ -7,6 +7,7 @@
 
 #include "AxisNarrowing.h"
 
+#include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Generation/Generation.h"
 #include "ppopt/Transforms/Generation/Passes.h"
@@ -162,14 +163,16 @@ private:
   }
   StringRef nameIterations() const override { return "rows of the batch"; }
 
-  /// Tells an op that counts along the rows its position.
-  bool locate(Operation *op, BatchState state,
-              ArrayRef<int64_t> shape) override {
-    auto space = dyn_cast<IterationSpaceOpInterface>(op);
-    if (!space || state.kind != BatchState::Split || space.needsRandomKey())
+  StringRef nameAxis() const override { return "row"; }
+
+  /// An op that counts along the rows has no position. (Dropout needs none in
+  /// a program that generates.)
+  bool locate(IterationSpaceOpInterface op,
+              const Localization &localization) override {
+    if (op.needsRandomKey())
       return true;
-    space.setTile({state.dim, state.unit, SmallVector<int64_t>(shape)});
-    return !space.needsRandomKey();
+    op.localize(localization);
+    return !op.needsRandomKey();
   }
   Value read(Value, BatchState) override { return Value(); }
 };
@@ -192,8 +195,9 @@ private:
     return op->emitOpError("can't be computed one position at a time: ");
   }
   StringRef nameIterations() const override { return "positions"; }
-  bool locate(Operation *op, BatchState state,
-              ArrayRef<int64_t> shape) override;
+  StringRef nameAxis() const override { return "position"; }
+  bool locate(IterationSpaceOpInterface op,
+              const Localization &localization) override;
   Value read(Value whole, BatchState state) override;
   FailureOr<bool> narrowSpecially(Operation &op) override;
   Value getKey();
@@ -203,7 +207,7 @@ private:
   Value key;
 };
 
-/// Returns a random key whose row is the position; nothing is trained.
+/// Returns a random key whose microbatch is the position; nothing is trained.
 Value PositionNarrowing::getKey() {
   if (key)
     return key;
@@ -214,19 +218,17 @@ Value PositionNarrowing::getKey() {
     return ConstantOp::create(builder, loc, type,
                               DenseElementsAttr::get(type, int64_t(0)));
   };
+  int64_t before = indexOf(KeyElement::Microbatch);
   return key = ConcatOp::create(builder, loc,
-                                ValueRange{zeros(2), position, zeros(1)},
+                                ValueRange{zeros(before), position,
+                                           zeros(kKeyElements - before - 1)},
                                 /*dim=*/0);
 }
 
-bool PositionNarrowing::locate(Operation *op, BatchState state,
-                               ArrayRef<int64_t> shape) {
-  auto space = dyn_cast<IterationSpaceOpInterface>(op);
-  if (!space)
-    return true;
-  if (state.kind == BatchState::Split)
-    space.setTile({state.dim, state.unit, SmallVector<int64_t>(shape)});
-  if (space.needsRandomKey()) {
+bool PositionNarrowing::locate(IterationSpaceOpInterface op,
+                               const Localization &localization) {
+  op.localize(localization);
+  if (op.needsRandomKey()) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(op);
     op->insertOperands(op->getNumOperands(), getKey());
@@ -258,7 +260,8 @@ Value PositionNarrowing::read(Value whole, BatchState state) {
   }
   int64_t columns = computeProduct(shape) / extent;
   Value row = EmbeddingOp::create(builder, loc,
-                                  reshape(rows, {extent, columns}), position);
+                                  reshape(rows, {extent, columns}), position,
+                                  /*key=*/Value(), /*tile=*/TileAttr());
   return reshape(row, getNarrowType(whole, state).getShape());
 }
 

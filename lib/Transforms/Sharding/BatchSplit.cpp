@@ -2,6 +2,7 @@
 
 #include "ppopt/Transforms/Sharding/BatchSplit.h"
 
+#include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 #include "mlir/IR/Verifier.h"
@@ -77,17 +78,19 @@ pp::findIterationComputation(Value value, BatchState state, int64_t extent) {
   return IterationComputation{op, std::move(space), *cut};
 }
 
-bool pp::dependsOnPosition(Operation *op, int64_t dim) {
-  ArrayRef<int64_t> shape = getShape(op->getResult(0));
-  auto getAttrsOnTile = [&](int64_t unit) {
-    Operation *copy = op->clone();
-    cast<IterationSpaceOpInterface>(copy).setTile(
-        {dim, unit, SmallVector<int64_t>(shape)});
-    DictionaryAttr attrs = copy->getAttrDictionary();
-    copy->destroy();
-    return attrs;
-  };
-  return getAttrsOnTile(1) != getAttrsOnTile(2);
+bool pp::dependsOnPosition(IterationSpaceOpInterface op, BatchLoop cut) {
+  if (op.needsRandomKey())
+    return true;
+  Localization localization(op);
+  localization.loops[cut.loop].push_back(
+      {StringAttr::get(op.getContext(), "part"),
+       indexOf(KeyElement::Coordinates), /*parts=*/2,
+       localization.space.loops[cut.loop].extent});
+  Operation *part = op->clone();
+  cast<IterationSpaceOpInterface>(part).localize(localization);
+  bool isChanged = part->getAttrDictionary() != op->getAttrDictionary();
+  part->destroy();
+  return isChanged;
 }
 
 LogicalResult pp::verifyPart(IterationSpaceOpInterface whole, Operation *part,

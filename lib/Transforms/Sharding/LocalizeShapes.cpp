@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/IndexSources.h"
@@ -151,7 +152,7 @@ Value OpLocalizer::getKey() {
 }
 
 void OpLocalizer::run() {
-  SmallVector<std::pair<IterationSpaceOpInterface, Localization>> ops;
+  SmallVector<std::pair<IterationSpaceOpInterface, Localization>, 0> ops;
   entry.getBody().walk<WalkOrder::PreOrder>([&](IterationSpaceOpInterface op) {
     ops.emplace_back(op, getLocalization(op));
   });

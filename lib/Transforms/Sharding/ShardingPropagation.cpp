@@ -607,7 +607,8 @@ LogicalResult ShardingPropagation::propagate(Block &block) {
       Operation *yield = body.getTerminator();
       for (auto [result, value] :
            llvm::zip(op.getResults(), yield->getOperands())) {
-        table.values[result] = of(value);
+        Sharding sharding = of(value); // inserting may move it
+        table.values[result] = std::move(sharding);
         if (fromInputs.contains(value))
           fromInputs.insert(result);
       }

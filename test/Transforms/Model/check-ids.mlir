@@ -1,4 +1,4 @@
-// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2 microbatches=1" --pp-place-ops --pp-autodiff --canonicalize --cse --pp-split-batch --pp-split-tasks | FileCheck %s
+// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2 microbatches=1" --pp-place-ops --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks | FileCheck %s
 
 // Ids of the data are checked by the runtime, each part against what it indexes; computed ones by the task.
 // CHECK: pp.input_decl "p" {ranges = [#pp.id_range<[0], [1], 5, "pp.embedding at {{.*}}">, #pp.id_range<[1], [2], 7, "pp.embedding at {{.*}}">]

@@ -1,8 +1,8 @@
 // RUN: split-file %s %t
-// RUN: ppopt opt %t/skip.mlir --pp-insert-plan="mesh=dp=1,pp=2 microbatches=2" --pp-autodiff --canonicalize --cse --pp-split-batch --pp-split-tasks | FileCheck %t/skip.mlir
-// RUN: ppopt opt %t/skip.mlir --pp-insert-plan="mesh=dp=1,pp=2 microbatches=2 schedule=zb-h1" --pp-autodiff --canonicalize --cse --pp-split-batch --pp-split-tasks | FileCheck %t/skip.mlir --check-prefix=SPLIT
-// RUN: ppopt opt %t/pass-on.mlir --pp-insert-plan="mesh=dp=1,pp=2" --pp-autodiff --canonicalize --cse --pp-split-batch --pp-split-tasks | FileCheck %t/pass-on.mlir
-// RUN: ppopt opt %t/relay.mlir --pp-insert-plan="mesh=dp=1,pp=2" --pp-autodiff --canonicalize --cse --pp-split-batch --pp-split-tasks | FileCheck %t/relay.mlir
+// RUN: ppopt opt %t/skip.mlir --pp-insert-plan="mesh=dp=1,pp=2 microbatches=2" --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks | FileCheck %t/skip.mlir
+// RUN: ppopt opt %t/skip.mlir --pp-insert-plan="mesh=dp=1,pp=2 microbatches=2 schedule=zb-h1" --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks | FileCheck %t/skip.mlir --check-prefix=SPLIT
+// RUN: ppopt opt %t/pass-on.mlir --pp-insert-plan="mesh=dp=1,pp=2" --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks | FileCheck %t/pass-on.mlir
+// RUN: ppopt opt %t/relay.mlir --pp-insert-plan="mesh=dp=1,pp=2" --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks | FileCheck %t/relay.mlir
 // RUN: not ppopt opt %t/gone.mlir --pp-insert-plan="mesh=dp=1,pp=2" --pp-split-tasks 2>&1 | FileCheck %t/gone.mlir
 
 //--- skip.mlir

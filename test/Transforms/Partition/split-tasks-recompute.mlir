@@ -1,6 +1,6 @@
-// RUN: ppopt opt %s --pp-inline-calls --pp-insert-plan="recompute=none" --canonicalize --pp-place-ops --pp-autodiff --canonicalize --cse --pp-split-batch --pp-split-tasks --canonicalize | FileCheck %s --check-prefix=NONE
-// RUN: ppopt opt %s --pp-inline-calls --pp-insert-plan="recompute=cheap" --canonicalize --pp-place-ops --pp-autodiff --canonicalize --cse --pp-split-batch --pp-split-tasks --canonicalize | FileCheck %s --check-prefix=CHEAP
-// RUN: ppopt opt %s --pp-inline-calls --pp-insert-plan="recompute=layer" --canonicalize --pp-place-ops --pp-autodiff --canonicalize --cse --pp-split-batch --pp-split-tasks --canonicalize | FileCheck %s --check-prefix=LAYER
+// RUN: ppopt opt %s --pp-inline-calls --pp-insert-plan="recompute=none" --canonicalize --pp-place-ops --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --canonicalize | FileCheck %s --check-prefix=NONE
+// RUN: ppopt opt %s --pp-inline-calls --pp-insert-plan="recompute=cheap" --canonicalize --pp-place-ops --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --canonicalize | FileCheck %s --check-prefix=CHEAP
+// RUN: ppopt opt %s --pp-inline-calls --pp-insert-plan="recompute=layer" --canonicalize --pp-place-ops --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --canonicalize | FileCheck %s --check-prefix=LAYER
 
 // A layer's two halves are views of one matmul, which is saved in their place. none saves that, and the gated value and what it is
 // made of; cheap what these follow from; layer what the layers return.

@@ -1,4 +1,4 @@
-// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2 microbatches=2" --pp-decompose-model --canonicalize --pp-place-ops --pp-autodiff --canonicalize --cse --pp-split-batch --pp-split-tasks --canonicalize | FileCheck %s
+// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2 microbatches=2" --pp-decompose-model --canonicalize --pp-place-ops --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks --canonicalize | FileCheck %s
 
 // CHECK: pp.param_decl "w" {{.*}}learns
 // CHECK: pp.param_decl "f" {frozen

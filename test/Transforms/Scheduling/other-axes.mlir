@@ -1,12 +1,12 @@
 // Any name is an axis of a mesh. An axis that splits neither the batch nor the model cuts nothing: ranks along it are replicas that
 // compute the same, and no sum is over it. So the schedules are those of the mesh without it, wherever it stands.
 
-// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2,pp=2 microbatches=2" --pp-place-ops --canonicalize --cse --pp-autodiff --canonicalize --cse --pp-sink-loss --pp-split-batch --pp-read-through-views --pp-split-tasks --pp-form-buckets --canonicalize --cse --pp-verify-tasks --pp-schedule --pp-insert-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots --pp-verify-schedule > %t.without
+// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2,pp=2 microbatches=2" --pp-place-ops --canonicalize --cse --pp-autodiff --canonicalize --cse --pp-sink-loss --pp-shard --pp-read-through-views --pp-split-tasks --pp-form-buckets --canonicalize --cse --pp-verify-tasks --pp-schedule --pp-insert-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots --pp-verify-schedule > %t.without
 // RUN: FileCheck %s < %t.without
-// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2,rows=3,pp=2 microbatches=2" --pp-place-ops --canonicalize --cse --pp-autodiff --canonicalize --cse --pp-sink-loss --pp-split-batch --pp-read-through-views --pp-split-tasks --pp-form-buckets --canonicalize --cse --pp-verify-tasks --pp-schedule --pp-insert-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots --pp-verify-schedule > %t.with
+// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2,rows=3,pp=2 microbatches=2" --pp-place-ops --canonicalize --cse --pp-autodiff --canonicalize --cse --pp-sink-loss --pp-shard --pp-read-through-views --pp-split-tasks --pp-form-buckets --canonicalize --cse --pp-verify-tasks --pp-schedule --pp-insert-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots --pp-verify-schedule > %t.with
 // RUN: FileCheck %s --check-prefix=MESH < %t.with
 // RUN: sed 's/, #pp.axis<"rows" = 3>//' %t.with | diff %t.without -
-// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2,pp=2,rows=3 microbatches=2" --pp-place-ops --canonicalize --cse --pp-autodiff --canonicalize --cse --pp-sink-loss --pp-split-batch --pp-read-through-views --pp-split-tasks --pp-form-buckets --canonicalize --cse --pp-verify-tasks --pp-schedule --pp-insert-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots --pp-verify-schedule | sed 's/, #pp.axis<"rows" = 3>//' | diff %t.without -
+// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2,pp=2,rows=3 microbatches=2" --pp-place-ops --canonicalize --cse --pp-autodiff --canonicalize --cse --pp-sink-loss --pp-shard --pp-read-through-views --pp-split-tasks --pp-form-buckets --canonicalize --cse --pp-verify-tasks --pp-schedule --pp-insert-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots --pp-verify-schedule | sed 's/, #pp.axis<"rows" = 3>//' | diff %t.without -
 
 // MESH: mesh = [#pp.axis<"dp" = 2>, #pp.axis<"rows" = 3>, #pp.axis<"pp" = 2>]
 // CHECK: pp.start {{[0-9]+}} all_reduce over <["dp", "pp"]> channel {{[0-9]+}} #pp.role<loss, "loss">

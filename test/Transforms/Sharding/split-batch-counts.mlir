@@ -1,4 +1,4 @@
-// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=1,pp=3 microbatches=4" --pp-place-ops --pp-autodiff --canonicalize --cse --pp-split-batch | FileCheck %s
+// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=1,pp=3 microbatches=4" --pp-place-ops --pp-autodiff --canonicalize --cse --pp-shard | FileCheck %s
 
 !x = tensor<8x4xf32>
 !w = tensor<4x4xf32>

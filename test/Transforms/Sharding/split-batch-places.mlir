@@ -1,4 +1,4 @@
-// RUN: ppopt opt %s --pp-split-batch | FileCheck %s
+// RUN: ppopt opt %s --pp-shard | FileCheck %s
 
 // A whole value that is computed on one place and wanted split on others: the region computes
 // its tile, and tiles are copied. As gradients are: a broadcast of the loss's.

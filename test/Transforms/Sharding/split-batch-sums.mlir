@@ -1,5 +1,5 @@
-// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2 microbatches=2" --pp-place-ops --pp-autodiff --canonicalize --cse --pp-split-batch --split-input-file --verify-diagnostics | FileCheck %s
-// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=1" --pp-place-ops --pp-autodiff --canonicalize --pp-split-batch --split-input-file | FileCheck %s --check-prefix=WHOLE
+// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2 microbatches=2" --pp-place-ops --pp-autodiff --canonicalize --cse --pp-shard --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: ppopt opt %s --pp-insert-plan="mesh=dp=1" --pp-place-ops --pp-autodiff --canonicalize --pp-shard --split-input-file | FileCheck %s --check-prefix=WHOLE
 
 // A count is complete wherever it is read.
 // CHECK-LABEL: func.func @one_more

@@ -69,9 +69,9 @@ bool isTable(Operation *op);
 std::optional<IterationComputation>
 findIterationComputation(Value value, BatchState state, int64_t extent);
 
-/// Returns whether a part of an op's first result, cut along `dim`, depends on
-/// its position in the whole: setTile changes the op.
-bool dependsOnPosition(Operation *op, int64_t dim);
+/// Returns whether a part of an op, cut along a loop, depends on its position
+/// in the whole: its cuts change the op.
+bool dependsOnPosition(IterationSpaceOpInterface op, BatchLoop cut);
 
 /// Checks that `part`, a clone of `whole` on other operands, computes `rows` of
 /// the rows that `cut` cuts: the loop may be cut, dimensions that run over it
