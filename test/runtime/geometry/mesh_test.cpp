@@ -194,6 +194,11 @@ TEST(Mesh, RefusesWhatIsNoMesh) {
   EXPECT_EQ(Mesh({{"dp", 0}}).check(), "mesh axis 'dp' has size 0");
   EXPECT_EQ(Mesh({{"dp", 1}, {"dp", 2}}).check(),
             "mesh axis 'dp' is named twice");
+  Mesh eight({{"a"}, {"b"}, {"c"}, {"dp"}, {"e"}, {"f"}, {"g"}, {"pp"}});
+  EXPECT_EQ(eight.check(), "");
+  eight.add({"rows", 2});
+  EXPECT_EQ(eight.check(), "the mesh has 9 axes, and at most 8 are possible: "
+                           "leave out 'rows'");
   EXPECT_EQ(Mesh({{"dp", 1}, {"pp", 2}}).check({{"tp"}, {}}, 0),
             "the mesh has no axis 'tp'; its axes are: dp, pp");
   EXPECT_EQ(Mesh({{"pp", 3}}).check({{"pp"}, {0, 2}}, 1),
