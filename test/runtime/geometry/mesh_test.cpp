@@ -171,6 +171,15 @@ TEST(Mesh, OnlyAxesOfTheBatchSplitIt) {
   });
 }
 
+TEST(Mesh, AxesOfTheBatchSplitItInTheirOrder) {
+  Mesh mesh({{"fsdp", 2}, {"pp", 2}, {"dp", 3}});
+  EXPECT_EQ(mesh.batchParts(), 6);
+  // Rank 10 = ((1·2)+1)·3+1.
+  EXPECT_EQ(mesh.batchPart(10), 1 * 3 + 1);
+  EXPECT_EQ(mesh.batchPart(7), 1 * 3 + 1);
+  EXPECT_EQ(mesh.batchPart(5), 2);
+}
+
 TEST(Mesh, GroupsDifferInOneAxis) {
   Mesh mesh({{"dp", 2}, {"pp", 3}, {"tp", 2}});
   EXPECT_EQ(mesh.ranks(), 12);
@@ -210,6 +219,7 @@ TEST(Mesh, RefusesWhatIsNoMesh) {
 TEST(Axes, HaveOneUseEach) {
   EXPECT_EQ(batchAxis, "dp");
   EXPECT_EQ(placeAxis, "pp");
+  EXPECT_EQ(useOf("fsdp"), AxisUse::Batch);
   EXPECT_EQ(useOf("tp"), AxisUse::Planned);
   EXPECT_EQ(useOf("rows"), AxisUse::None);
 }
