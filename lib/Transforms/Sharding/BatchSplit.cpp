@@ -2,10 +2,6 @@
 
 #include "ppopt/Transforms/Sharding/BatchSplit.h"
 
-#include "ppopt/Dialect/PP/Shapes.h"
-
-#include "mlir/IR/Verifier.h"
-
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -64,11 +60,6 @@ std::optional<BatchState> pp::getStateFor(const IterationSpace &space,
   return BatchState{};
 }
 
-bool pp::isTable(Operation *op) {
-  auto constant = dyn_cast_or_null<ConstantOp>(op);
-  return constant && !isa<SplatElementsAttr>(constant.getValue());
-}
-
 std::optional<IterationComputation>
 pp::findIterationComputation(Value value, BatchState state, int64_t extent) {
   auto op = value.getDefiningOp<IterationSpaceOpInterface>();
@@ -80,56 +71,4 @@ pp::findIterationComputation(Value value, BatchState state, int64_t extent) {
   if (!cut || space.loops[cut->loop].kind != LoopKind::Parallel)
     return std::nullopt;
   return IterationComputation{op, std::move(space), *cut};
-}
-
-bool pp::dependsOnPosition(Operation *op, int64_t dim) {
-  ArrayRef<int64_t> shape = getShape(op->getResult(0));
-  auto getAttrsOnTile = [&](int64_t unit) {
-    Operation *copy = op->clone();
-    cast<IterationSpaceOpInterface>(copy).setTile(
-        {dim, unit, SmallVector<int64_t>(shape)});
-    DictionaryAttr attrs = copy->getAttrDictionary();
-    copy->destroy();
-    return attrs;
-  };
-  return getAttrsOnTile(1) != getAttrsOnTile(2);
-}
-
-LogicalResult pp::verifyPart(IterationSpaceOpInterface whole, Operation *part,
-                             BatchLoop cut, int64_t rows) {
-  IterationSpace space = getBatchSpace(whole);
-  LoopKind kind = space.loops[cut.loop].kind;
-  auto refuse = [&] {
-    return part->emitOpError("is not what it computes for ")
-           << rows << " of its rows: ";
-  };
-  if (kind != LoopKind::Parallel && kind != LoopKind::Sum)
-    return refuse() << "each result needs all of them";
-  auto check = [&](Value was, Value is, const TensorLoops &loops,
-                   bool isResult) -> LogicalResult {
-    std::optional<BatchState> state = getStateFor(space, loops, cut);
-    if (!state)
-      return refuse() << "they are scattered in " << was.getType();
-    bool isSplit = state->kind == BatchState::Split;
-    if (isResult && isSplit != (kind == LoopKind::Parallel))
-      return refuse() << "results are "
-                      << (isSplit ? "rows and sums over them"
-                                  : "the same for each");
-    SmallVector<int64_t> shape(getShape(was));
-    if (isSplit)
-      shape[state->dim] = rows * state->unit;
-    if (getShape(is) != ArrayRef<int64_t>(shape))
-      return refuse() << is.getType() << " stands for these rows of "
-                      << was.getType();
-    return success();
-  };
-  for (auto [was, is, loops] :
-       llvm::zip(whole->getOperands(), part->getOperands(), space.operands))
-    if (failed(check(was, is, loops, /*isResult=*/false)))
-      return failure();
-  for (auto [was, is, loops] :
-       llvm::zip(whole->getResults(), part->getResults(), space.results))
-    if (failed(check(was, is, loops, /*isResult=*/true)))
-      return failure();
-  return verify(part);
 }

@@ -3,7 +3,7 @@
 #ifndef PPOPT_TRANSFORMS_SHARDING_BATCHSPLIT_H
 #define PPOPT_TRANSFORMS_SHARDING_BATCHSPLIT_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Analysis/AxisParts.h"
 
 namespace mlir::pp {
 
@@ -61,26 +61,11 @@ struct IterationComputation {
   BatchLoop cut; ///< a parallel loop
 };
 
-/// Returns whether the op is a constant with differing elements, which can't be
-/// given a smaller shape.
-bool isTable(Operation *op);
-
 /// Returns how to compute a whole value for one of the `extent` iterations that
 /// `state` cuts it into. Returns nothing for a parameter, for one of several
 /// results, or if the cut is on no parallel loop.
 std::optional<IterationComputation>
 findIterationComputation(Value value, BatchState state, int64_t extent);
-
-/// Returns whether a part of an op's first result, cut along `dim`, depends on
-/// its position in the whole: setTile changes the op.
-bool dependsOnPosition(Operation *op, int64_t dim);
-
-/// Checks that `part`, a clone of `whole` on other operands, computes `rows` of
-/// the rows that `cut` cuts: the loop may be cut, dimensions that run over it
-/// have `rows` rows, all else is unchanged, and the part is valid. Emits an
-/// error if not.
-LogicalResult verifyPart(IterationSpaceOpInterface whole, Operation *part,
-                         BatchLoop cut, int64_t rows);
 
 } // namespace mlir::pp
 
