@@ -3,6 +3,7 @@
 #include "ppopt/Analysis/AxisParts.h"
 
 #include "ppopt/Analysis/Shardings.h"
+#include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 #include "mlir/IR/Verifier.h"
@@ -71,20 +72,26 @@ bool pp::isTable(Operation *op) {
   return constant && !isa<SplatElementsAttr>(constant.getValue());
 }
 
-bool pp::dependsOnPosition(const CutOp &cut) {
-  FailureOr<AxisDim> dim = cut.findDim(cut.space.results[0]);
-  if (failed(dim) || !*dim)
-    return false;
-  ArrayRef<int64_t> shape = getShape(cut.op->getResult(0));
-  auto getAttrsOnTile = [&](int64_t unit) {
+Localization IterationAxis::localize(const CutOp &cut, StringAttr name,
+                                     int64_t at) const {
+  Localization localization(cut.op);
+  localization.loops[cut.loop].push_back(
+      {name, at, /*parts=*/iterations,
+       /*period=*/cut.space.loops[cut.loop].extent});
+  return localization;
+}
+
+bool IterationAxis::dependsOnPosition(const CutOp &cut) const {
+  auto getAttrs = [&](const Localization &localization) {
     Operation *copy = cut.op->clone();
-    cast<IterationSpaceOpInterface>(copy).setTile(
-        {**dim, unit, SmallVector<int64_t>(shape)});
+    cast<IterationSpaceOpInterface>(copy).localize(localization);
     DictionaryAttr attrs = copy->getAttrDictionary();
     copy->destroy();
     return attrs;
   };
-  return getAttrsOnTile(1) != getAttrsOnTile(2);
+  auto name = StringAttr::get(cut.op->getContext(), "part");
+  return getAttrs(Localization(cut.op)) !=
+         getAttrs(localize(cut, name, indexOf(KeyElement::Microbatch)));
 }
 
 std::optional<CutOp> IterationAxis::findComputation(Value value,

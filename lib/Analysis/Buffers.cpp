@@ -3,6 +3,7 @@
 #include "ppopt/Analysis/Buffers.h"
 
 #include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/runtime.h"
 
@@ -139,6 +140,21 @@ AddressAttr BufferIndex::getGradient(StringAttr param) const {
 AddressAttr BufferIndex::getState(StringAttr param, StringRef state) const {
   return getInBucket(param, BufferKind::State, state);
 }
+
+static constexpr int64_t getOffset(KeyElement element) {
+  return offsetof(ppopt_step_state, seed) + indexOf(element) * sizeof(int64_t);
+}
+static_assert(getOffset(KeyElement::Step) == offsetof(ppopt_step_state, step) &&
+                  getOffset(KeyElement::Training) ==
+                      offsetof(ppopt_step_state, training) &&
+                  getOffset(KeyElement::Microbatch) ==
+                      offsetof(ppopt_step_state, microbatch) &&
+                  getOffset(KeyElement::Coordinates) ==
+                      offsetof(ppopt_step_state, coordinates) &&
+                  offsetof(ppopt_step_state, seed) +
+                          kKeyElements * sizeof(int64_t) ==
+                      sizeof(ppopt_step_state),
+              "the random key is the end of ppopt_step_state");
 
 /// Returns the offset of a field in ppopt_step_state.
 static std::optional<int64_t> getStepStateField(StringRef name) {

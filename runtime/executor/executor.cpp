@@ -123,11 +123,14 @@ void Executor::setStepState(bool training) {
   state.clip_scale = 1;
   state.seed = settings.seed;
   state.step = settings.updates;
-  state.row_offset = rank.rowOffset(0);
   state.training = training;
-  for (const std::unique_ptr<PlaceMemory> &held : rank.memory)
-    if (held)
-      held->stepState = state;
+  state.microbatch = 0;
+  for (const std::unique_ptr<PlaceMemory> &held : rank.memory) {
+    if (!held)
+      continue;
+    std::copy_n(held->coordinates, PPOPT_MAX_AXES, state.coordinates);
+    held->stepState = state;
+  }
 }
 
 void Executor::run(const std::vector<Action> &actions) {
@@ -198,8 +201,7 @@ void Executor::perform(const Action &action) {
 void Executor::runTask(const Action &action) {
   if (isBad && rank.program.tasks[action.task].kind == TaskKind::update)
     return;
-  rank.memoryOf(action.place).stepState.row_offset =
-      rank.rowOffset(action.microbatch);
+  rank.memoryOf(action.place).stepState.microbatch = action.microbatch;
   for (size_t i = 0, e = action.arguments.size(); i < e; ++i)
     rank.arguments[i] = at(action, action.arguments[i]);
   rank.tasks[action.task](&rank, rank.arguments.data(),

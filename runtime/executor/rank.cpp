@@ -25,11 +25,16 @@ int indexOf(const Program &program, comm::Transport *transport) {
 
 std::vector<std::unique_ptr<PlaceMemory>> allocate(const Program &program,
                                                    int64_t rank) {
+  static_assert(PPOPT_MAX_AXES == geometry::mostAxes);
+  geometry::Mesh mesh = program.plan.getMesh();
   std::vector<std::unique_ptr<PlaceMemory>> memory(program.places.size());
   for (Place place : program.places)
     if (program.local || place.place == program.placeOf(rank).place) {
       schema::resolve(place, program.plan, rank);
-      memory[place.place] = std::make_unique<PlaceMemory>(std::move(place));
+      int64_t owner =
+          program.local ? mesh.firstRank(place.place).value_or(rank) : rank;
+      memory[place.place] = std::make_unique<PlaceMemory>(
+          std::move(place), mesh.coordinates(owner));
     }
   return memory;
 }
@@ -185,11 +190,8 @@ void progress(ppopt_rank &rank) {
 
 ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
                        comm::Transport *transport, const RankOptions &options)
-    : program(program), index(indexOf(program, transport)),
-      firstRow(program.plan.batchPart(index) * program.plan.rowsOfPart()),
-      microbatchRows(program.plan.rowsOfPart() / program.plan.microbatches),
-      tasks(tasks), transport(transport), options(options),
-      memory(allocate(program, index)),
+    : program(program), index(indexOf(program, transport)), tasks(tasks),
+      transport(transport), options(options), memory(allocate(program, index)),
       place(memory[program.placeOf(index).place]->place),
       local(resolveLocal(program, index)),
       actions(local ? local->actions : place.actions),
@@ -240,10 +242,6 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
 
 int64_t ppopt_rank::bytesSent() const {
   return transport ? int64_t(transport->counters().bytesSent) : 0;
-}
-
-int64_t ppopt_rank::rowOffset(int64_t microbatch) const {
-  return firstRow + microbatch * microbatchRows;
 }
 
 void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,

@@ -21,6 +21,7 @@
 #include "ppopt/runtime.h"
 #include "program/program.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -37,9 +38,11 @@ struct Counters {
 
 /// The memory of one place.
 struct PlaceMemory {
-  explicit PlaceMemory(Place resolved)
+  PlaceMemory(Place resolved, const std::vector<int64_t> &coordinates)
       : place(std::move(resolved)), arena(place.arenaBytes),
-        stepState(*reinterpret_cast<ppopt_step_state *>(at(place.stepState))) {}
+        stepState(*reinterpret_cast<ppopt_step_state *>(at(place.stepState))) {
+    std::copy(coordinates.begin(), coordinates.end(), this->coordinates);
+  }
 
   char *at(const Address &address) const {
     return arena.base() + address.offset();
@@ -48,6 +51,8 @@ struct PlaceMemory {
   const Place place; ///< its addresses are those of this rank
   Arena arena;
   ppopt_step_state &stepState; ///< in the arena
+  /// For the step state: of the rank that has this place, then zeros.
+  int64_t coordinates[PPOPT_MAX_AXES] = {};
 };
 
 struct RankOptions {
@@ -86,12 +91,8 @@ struct ppopt_rank {
   /// Includes all collectives only if `options.collectives` is Ring.
   int64_t bytesSent() const;
 
-  /// Returns the first row in the global batch of this rank's microbatch.
-  int64_t rowOffset(int64_t microbatch) const;
-
   const ppopt::runtime::Program &program;
-  const int index;                        ///< in [0, program.plan.ranks())
-  const int64_t firstRow, microbatchRows; ///< of the global batch
+  const int index; ///< in [0, program.plan.ranks())
   const ppopt_task_fn *const tasks;
   ppopt::comm::Transport *const transport;
   const ppopt::runtime::RankOptions options;

@@ -27,6 +27,10 @@ inline constexpr KnownAxis knownAxes[] = {
     {"ep", AxisUse::Planned},
 };
 
+/// A mesh has at most this many axes: ppopt_step_state has a coordinate on
+/// each.
+inline constexpr int mostAxes = 8;
+
 /// Returns the first axis of a use, which exists.
 constexpr std::string_view axisOf(AxisUse use) {
   const KnownAxis *axis = knownAxes;

@@ -25,6 +25,10 @@ std::string Mesh::check() const {
     if (find(axis.name) != &axis)
       return "mesh axis '" + axis.name + "' is named twice";
   }
+  if (axes.size() > mostAxes)
+    return "the mesh has " + std::to_string(axes.size()) +
+           " axes, and at most " + std::to_string(mostAxes) +
+           " are possible: leave out '" + axes[mostAxes].name + "'";
   return "";
 }
 

@@ -99,8 +99,7 @@ struct Action {
         "in `local` only: the place that does it, whose arena the offsets "
         "mean");
     of(ActionKind::run,
-       "`run`: sets `row_offset` of the step state to that of the microbatch "
-       "on this rank, and calls the task",
+       "`run`: sets `microbatch` of the step state, and calls the task",
        [](auto &g, T &run) { visitRun(g, run); });
     of(ActionKind::zero, "`zero`: fills with zeros",
        [](auto &g, T &zero) { visitZero(g, zero); });

@@ -21,15 +21,15 @@ inline constexpr int vocabulary = 8, context = 16;
 
 enum Offset : int {
   record = 0,
-  loss = 128,
-  token = 192,
-  position = 256,
-  logits = 320, // [vocabulary] f64
-  weight = 384, // [2] f64: the first scales the scores
-  cache = 448,  // [context] i32
-  unused = 512, // [1, 3] f32
-  temporaries = 576,
-  bytes = 640,
+  loss = 192,
+  token = 256,
+  position = 320,
+  logits = 384, // [vocabulary] f64
+  weight = 448, // [2] f64: the first scales the scores
+  cache = 512,  // [context] i32
+  unused = 576, // [1, 3] f32
+  temporaries = 640,
+  bytes = 704,
 };
 
 inline nlohmann::json program() {

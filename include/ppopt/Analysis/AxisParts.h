@@ -32,10 +32,6 @@ struct CutOp {
   FailureOr<AxisDim> findDim(const TensorLoops &tensor) const;
 };
 
-/// Returns whether a part of the op's first result depends on its position in
-/// the whole: setTile changes the op.
-bool dependsOnPosition(const CutOp &cut);
-
 /// Returns whether the op is a constant with differing elements, which can't be
 /// given a smaller shape.
 bool isTable(Operation *op);
@@ -55,6 +51,13 @@ public:
   int64_t getUnit(Value value, unsigned dim) const;
   /// Returns the type of `count` iterations of a value.
   RankedTensorType getPartType(Value value, AxisDim dim, int64_t count) const;
+
+  /// Returns what the op is told if the axis has a coordinate for each
+  /// iteration, and element `at` of the random key is the coordinate.
+  Localization localize(const CutOp &cut, StringAttr name, int64_t at) const;
+  /// Returns whether some iterations of the op depend on which they are: the
+  /// op records its tile.
+  bool dependsOnPosition(const CutOp &cut) const;
 
   /// Returns how to compute some iterations of a whole value, if a dimension of
   /// it is cut. Returns nothing for a parameter, a table, one of several

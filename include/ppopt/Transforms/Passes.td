@@ -14,6 +14,14 @@ def TestIterationSpace : Pass<"pp-test-iteration-space"> {
   }];
 }
 
+def TestLocalize : Pass<"pp-test-localize"> {
+  let summary = "Test only: emits a remark on each op with what it records of its cuts";
+  let description = [{
+    `test.cuts` has a list for each loop of the op: axes and their parts in turn. `[["dp", 2], []]`
+    cuts the first of two loops.
+  }];
+}
+
 def TestCost : Pass<"pp-test-cost"> {
   let summary = "Test only: emits a remark on each op with its work";
   let description = [{

@@ -78,6 +78,21 @@ static bool isAttentionKernel(KernelOp kernel) {
   return llvm::any_of(kernel.getBody().front(), isAttention);
 }
 
+/// A look-up in a table whose rows are cut must leave out what lies elsewhere.
+static LogicalResult checkTables(KernelOp kernel) {
+  for (Operation &op : kernel.getBody().front()) {
+    auto interface = dyn_cast<IterationSpaceOpInterface>(op);
+    if (interface && interface.needsRandomKey() &&
+        llvm::any_of(interface.getIterationSpace().loops, [](const Loop &loop) {
+          return loop.kind == LoopKind::Lookup;
+        }))
+      return op.emitOpError("looks up rows of a table that axes of the mesh "
+                            "cut: cut rows of a table are not compiled yet; "
+                            "leave the rows whole");
+  }
+  return success();
+}
+
 /// Accumulators are not copied.
 static LogicalResult checkOverwritten(KernelOp kernel,
                                       ArrayRef<int64_t> inplace) {
@@ -215,7 +230,8 @@ struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
       ArrayRef<int64_t> overwritten = it == inplace.end()
                                           ? ArrayRef<int64_t>(apart)
                                           : it->second.asArrayRef();
-      if (failed(checkOverwritten(kernel, overwritten)))
+      if (failed(checkTables(kernel)) ||
+          failed(checkOverwritten(kernel, overwritten)))
         return signalPassFailure();
       tiles[kernel.getSymNameAttr()] =
           KernelEmitter(kernel, overwritten, unaligned[kernel.getSymNameAttr()],

@@ -164,7 +164,7 @@ std::optional<CutOp> RowGroup::findCut(Operation *op) const {
 /// Results must be rows (wide ones join the group) or sums over the rows.
 bool RowGroup::addResults(const CutOp &cut) {
   bool isSum = cut.getKind() == LoopKind::Sum;
-  if (!isSum && dependsOnPosition(cut))
+  if (!isSum && axis->dependsOnPosition(cut))
     return false;
   for (auto [result, tensor] :
        llvm::zip(cut.op->getResults(), cut.space.results)) {
@@ -323,7 +323,7 @@ static bool isUniform(const CutOp &cut) {
 FailureOr<Value> RowGroup::cutOut(Value value, unsigned dim, RowBlock block) {
   std::optional<CutOp> found = axis->findComputation(value, dim);
   if (found && isUniform(*found) && isCheap(found->op) &&
-      !dependsOnPosition(*found)) {
+      !axis->dependsOnPosition(*found)) {
     FailureOr<Operation *> made =
         axis->clonePart(*builder, *found, found->op->getOperands(), block.size);
     if (failed(made))

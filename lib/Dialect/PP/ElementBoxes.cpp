@@ -138,9 +138,8 @@ FailureOr<std::optional<int64_t>> pp::findBadId(const ElementBox &box,
   if (auto iota = box.value.getDefiningOp<IotaOp>()) {
     // A tile may be anywhere in the whole.
     TileAttr tile = iota.getTileAttr();
-    bool isTile = tile && tile.getDim() == iota.getDim();
     int64_t last =
-        (isTile ? tile.getShape()[iota.getDim()] : box.end[iota.getDim()]) - 1;
+        (tile ? tile.getShape()[iota.getDim()] : box.end[iota.getDim()]) - 1;
     bool isGood = last < range.end;
     return isGood ? std::nullopt : std::optional<int64_t>(last);
   }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementBuilder.h"
+#include "ppopt/Dialect/PP/RandomKey.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/Hashing.h"
@@ -64,18 +65,13 @@ PP_ELEMENT(ConstantOp) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The four elements of a random key.
-enum KeyField { Seed, Step, RowOffset, Training };
-
 /// Reads the random key, operand `operand`.
 class KeyReader {
 public:
   KeyReader(ElementBuilder &b, unsigned operand, ElementReader read)
       : b(b), operand(operand), read(read) {}
-  Value operator()(KeyField field) const {
-    Value at = b.indexConstant(field);
-    return read(operand, at);
-  }
+  Value operator()(KeyElement element) const { return get(indexOf(element)); }
+  Value get(int64_t at) const { return read(operand, b.indexConstant(at)); }
 
 private:
   ElementBuilder &b;
@@ -84,14 +80,29 @@ private:
 };
 } // namespace
 
-/// Adds the tile's first global index to the index of dimension `dim`.
-static Value addTileOffset(ElementBuilder &b, Value index, int64_t dim,
-                           TileAttr tile, const KeyReader &key) {
-  if (!tile || tile.getDim() != dim)
+/// Returns the global index along dimension `dim` of a local one. A cut leaves
+/// period / parts of each period's elements, those from (coordinate * period /
+/// parts) on: each local index lies after the other parts of all periods before
+/// its own.
+static Value getGlobalIndex(ElementBuilder &b, Value index, int64_t dim,
+                            TileAttr tile, const KeyReader &key) {
+  if (!tile)
     return index;
-  Value row =
-      b.make<arith::IndexCastOp>(b.builder.getIndexType(), key(RowOffset));
-  return b.addIndex(index, b.scaleIndex(row, tile.getUnit()));
+  AxisCuts cuts = tile.getCuts(dim);
+  int64_t size = tile.getShape()[dim] / countParts(cuts);
+  Value global = index;
+  for (auto [i, cut] : llvm::enumerate(cuts)) {
+    int64_t part = cut.period / cut.parts;
+    Value coordinate =
+        b.make<arith::IndexCastOp>(b.builder.getIndexType(), key.get(cut.at));
+    global = b.addIndex(global, b.scaleIndex(coordinate, part));
+    int64_t local = cut.period / countParts(ArrayRef(cuts).drop_front(i));
+    if (local == size)
+      continue; // there is one period
+    Value period = b.make<arith::DivUIOp>(index, b.indexConstant(local));
+    global = b.addIndex(global, b.scaleIndex(period, cut.period - part));
+  }
+  return global;
 }
 
 static LogicalResult requireKey(Operation *op, Value key) {
@@ -107,7 +118,7 @@ PP_ELEMENT(IotaOp) {
   ElementBuilder b(builder, getLoc());
   KeyReader key(b, 0, read);
   Value position =
-      addTileOffset(b, index[getDim()], getDim(), getTileAttr(), key);
+      getGlobalIndex(b, index[getDim()], getDim(), getTileAttr(), key);
   Type compute = getComputeType(getResult());
   if (isa<IntegerType>(compute))
     return b.make<arith::IndexCastOp>(compute, position);
@@ -186,11 +197,12 @@ static Value emitDrops(ElementBuilder &b, DropoutOp op, ValueRange index,
   TileAttr tile = op.getTileAttr();
   SmallVector<Value> global;
   for (auto [dim, i] : llvm::enumerate(index))
-    global.push_back(addTileOffset(b, i, dim, tile, key));
+    global.push_back(getGlobalIndex(b, i, dim, tile, key));
   Value position = b.make<arith::IndexCastOp>(
       b.builder.getI64Type(),
       b.linearize(global, tile ? tile.getShape() : getShape(op.getX())));
-  Value word = Philox(b).word(key(Seed), *op.getStream(), key(Step), position);
+  Value word = Philox(b).word(key(KeyElement::Seed), *op.getStream(),
+                              key(KeyElement::Step), position);
   // 24 bits: exact in f32, and not negative, so the signed conversion, which
   // vectorises, is valid.
   Value bits = b.make<arith::ShRUIOp>(word, b.constantInt(i32, 8));
@@ -212,7 +224,7 @@ PP_ELEMENT(DropoutOp) {
   Value zero = b.constant(x.getType(), 0);
   Value dropped = b.select(emitDrops(b, *this, index, key), zero, kept);
   Value isTraining =
-      b.make<arith::CmpIOp>(arith::CmpIPredicate::ne, key(Training),
+      b.make<arith::CmpIOp>(arith::CmpIPredicate::ne, key(KeyElement::Training),
                             b.constantInt(b.builder.getI64Type(), 0));
   return b.select(isTraining, dropped, x);
 }

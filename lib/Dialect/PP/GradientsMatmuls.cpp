@@ -110,7 +110,8 @@ PP_ADJOINT(NormalizeOp) {
 PP_ADJOINT(EmbeddingOp) {
   if (needed[0])
     operandGrads[0] = EmbeddingGradOp::create(
-        builder, getLoc(), getTable().getType(), getIds(), resultGrads[0]);
+        builder, getLoc(), getTable().getType(), getIds(), resultGrads[0],
+        getKey(), getTileAttr());
   return success();
 }
 

@@ -6,16 +6,22 @@
 using namespace mlir;
 using namespace mlir::pp;
 
+/// Returns the rows of a table, of all its tiles.
+static int64_t countRows(RankedTensorType table, TileAttr tile) {
+  return tile ? tile.getShape().front() : table.getDimSize(0);
+}
+
 std::optional<IndexRange> EmbeddingOp::getIndexRange(unsigned operand) {
   if (operand != getIdsMutable().getOperandNumber())
     return std::nullopt;
-  return IndexRange{getTable().getType().getDimSize(0), std::nullopt};
+  return IndexRange{countRows(getTable().getType(), getTileAttr()),
+                    std::nullopt};
 }
 
 std::optional<IndexRange> EmbeddingGradOp::getIndexRange(unsigned operand) {
   if (operand != getIdsMutable().getOperandNumber())
     return std::nullopt;
-  return IndexRange{getType().getDimSize(0), std::nullopt};
+  return IndexRange{countRows(getType(), getTileAttr()), std::nullopt};
 }
 
 static IndexRange getTargetRange(Value logits, std::optional<int64_t> ignore) {

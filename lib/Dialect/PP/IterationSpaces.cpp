@@ -128,29 +128,15 @@ bool CastOp::isLinearIn(ArrayRef<unsigned> operands) {
 // Ops with a tile
 //===----------------------------------------------------------------------===//
 
-static TileAttr getTileAttr(MLIRContext *context, const TileInfo &tile) {
-  return TileAttr::get(context, tile.dim, tile.unit, tile.globalShape);
-}
-
 IterationSpace IotaOp::getIterationSpace() {
   return elementwiseSpace(getOperation(), LoopKind::Parallel, getKey());
 }
 bool IotaOp::isLinearIn(ArrayRef<unsigned>) { return false; }
-/// A tile along another dimension has the same elements as the whole.
-void IotaOp::setTile(const TileInfo &tile) {
-  if (tile.dim == getDim())
-    setTileAttr(::getTileAttr(getContext(), tile));
-}
-bool IotaOp::needsRandomKey() { return getTileAttr() != nullptr; }
 
 IterationSpace DropoutOp::getIterationSpace() {
   return elementwiseSpace(getOperation(), LoopKind::Parallel, getKey());
 }
 PP_LINEAR(DropoutOp, 0)
-void DropoutOp::setTile(const TileInfo &tile) {
-  setTileAttr(::getTileAttr(getContext(), tile));
-}
-bool DropoutOp::needsRandomKey() { return true; }
 
 //===----------------------------------------------------------------------===//
 // Shape

@@ -17,6 +17,19 @@ namespace mlir::pp {
 #include "ppopt/Dialect/PP/PPTypes.cpp.inc"
 } // namespace mlir::pp
 
+/// The name of a mesh axis: quoted if it is no identifier.
+static ParseResult parseAxisName(AsmParser &parser, StringAttr &axis) {
+  std::string name;
+  if (parser.parseKeywordOrString(&name))
+    return failure();
+  axis = StringAttr::get(parser.getContext(), name);
+  return success();
+}
+
+static void printAxisName(AsmPrinter &printer, StringAttr axis) {
+  printer.printKeywordOrString(axis.getValue());
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "ppopt/Dialect/PP/PPAttrs.cpp.inc"
 

@@ -69,6 +69,8 @@ IterationSpace EmbeddingOp::getIterationSpace() {
   unsigned column = builder.addLoop(table[1], LoopKind::Parallel);
   builder.addOperand({row, column});
   builder.addOperand(ids);
+  if (getKey())
+    builder.addUniformOperand(1);
   builder.addResult(joinLoops(ids, {column}));
   return builder.take();
 }
@@ -83,6 +85,8 @@ IterationSpace EmbeddingGradOp::getIterationSpace() {
   unsigned column = builder.addLoop(table[1], LoopKind::Parallel);
   builder.addOperand(ids);
   builder.addOperand(joinLoops(ids, {column}));
+  if (getKey())
+    builder.addUniformOperand(1);
   builder.addResult({row, column});
   return builder.take();
 }

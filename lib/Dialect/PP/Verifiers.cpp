@@ -1,7 +1,10 @@
 //===- Verifiers.cpp - Verifiers of model ops -----------------------------===//
 
 #include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/Shapes.h"
+
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -18,28 +21,68 @@ static LogicalResult verifySameElements(Operation *op, Value lhs, Value rhs) {
          << " differ; pp.cast changes them";
 }
 
-/// Verifies that the random key is (seed, step, row offset, training), and that
-/// the tile is in the tensor; the key's row offset gives its position.
-static LogicalResult verifyTile(Operation *op, Value key, TileAttr tile,
+/// Verifies that the cuts of a dimension are in order and divide it into equal
+/// parts: each period divides the part that the cut before it leaves.
+static LogicalResult verifyCuts(Operation *op, TileAttr tile, int64_t dim,
                                 RankedTensorType type) {
-  auto keyType =
-      RankedTensorType::get({4}, IntegerType::get(op->getContext(), 64));
+  int64_t part = tile.getShape()[dim];
+  AxisCuts cuts = tile.getCuts(dim);
+  for (const AxisCut &cut : cuts) {
+    if (cut.parts < 2 || cut.period < 1 || cut.period % cut.parts != 0 ||
+        part % cut.period != 0)
+      return op->emitOpError("tile cuts dimension ")
+             << dim << " over " << cut.axis << " into " << cut.parts
+             << " parts of each " << cut.period << " elements, but there are "
+             << part << " here: they are cut into two or more equal parts, the "
+             << "largest period first";
+    part = cut.period / cut.parts;
+  }
+  if (type.getDimSize(dim) * countParts(cuts) != tile.getShape()[dim])
+    return op->emitOpError("tile cuts the ")
+           << tile.getShape()[dim] << " elements of dimension " << dim
+           << " into " << countParts(cuts) << " parts, but " << type << " has "
+           << type.getDimSize(dim) << " of them";
+  return success();
+}
+
+/// Verifies that a tensor of `type` is the tile.
+static LogicalResult verifyTile(Operation *op, TileAttr tile,
+                                RankedTensorType type) {
+  if (tile.getShape().size() != static_cast<size_t>(type.getRank()))
+    return op->emitOpError("tile is of ")
+           << tile.getShape().size() << " dimensions, and the tensor is a "
+           << type;
+  int64_t last = 0;
+  llvm::SmallDenseSet<StringAttr> axes;
+  for (TileCutAttr cut : tile.getCuts()) {
+    if (cut.getDim() < last || cut.getDim() >= type.getRank())
+      return op->emitOpError("tile cuts dimension ")
+             << cut.getDim() << " after dimension " << last << " of a " << type
+             << ": cuts are ordered by dimension";
+    last = cut.getDim();
+    if (!axes.insert(cut.getAxis()).second)
+      return op->emitOpError("tile cuts over ") << cut.getAxis() << " twice";
+    if (cut.getAt() < indexOf(KeyElement::Microbatch) ||
+        cut.getAt() >= kKeyElements)
+      return op->emitOpError("tile reads the coordinate on ")
+             << cut.getAxis() << " from element " << cut.getAt()
+             << " of the random key, which has coordinates in elements "
+             << indexOf(KeyElement::Microbatch) << " to " << kKeyElements - 1;
+  }
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (failed(verifyCuts(op, tile, dim, type)))
+      return failure();
+  return success();
+}
+
+/// Verifies the random key of an op, and that its tensor of `type` is the tile.
+static LogicalResult verifyKeyAndTile(Operation *op, Value key, TileAttr tile,
+                                      RankedTensorType type) {
+  RankedTensorType keyType = getKeyType(op->getContext());
   if (key && key.getType() != keyType)
     return op->emitOpError("key is of type ")
            << key.getType() << ", but must be of " << keyType;
-  if (!tile)
-    return success();
-  if (tile.getShape().size() != static_cast<size_t>(type.getRank()) ||
-      tile.getDim() < 0 || tile.getDim() >= type.getRank() ||
-      tile.getUnit() < 1)
-    return op->emitOpError("tile ")
-           << tile << " does not describe a part of a " << type;
-  for (auto [i, size] : llvm::enumerate(type.getShape()))
-    if (static_cast<int64_t>(i) == tile.getDim() ? size > tile.getShape()[i]
-                                                 : size != tile.getShape()[i])
-      return op->emitOpError("tile ")
-             << tile << " does not hold a " << type << " in dimension " << i;
-  return success();
+  return tile ? verifyTile(op, tile, type) : success();
 }
 
 static LogicalResult verifyEps(Operation *op, const APFloat &eps) {
@@ -69,14 +112,14 @@ LogicalResult IotaOp::verify() {
   int64_t dim = getDim();
   if (dim < 0 || dim >= getType().getRank())
     return emitOpError("dim ") << dim << " is not a dimension of " << getType();
-  return verifyTile(*this, getKey(), getTileAttr(), getType());
+  return verifyKeyAndTile(*this, getKey(), getTileAttr(), getType());
 }
 
 LogicalResult DropoutOp::verify() {
   double p = getP().convertToDouble();
   if (!(p >= 0 && p < 1))
     return emitOpError("p is ") << p << ", but must be in [0, 1)";
-  return verifyTile(*this, getKey(), getTileAttr(), getType());
+  return verifyKeyAndTile(*this, getKey(), getTileAttr(), getType());
 }
 
 LogicalResult SelectOp::verify() {
@@ -203,6 +246,10 @@ LogicalResult RmsNormOp::verify() {
   return verifyEps(*this, getEps());
 }
 
+LogicalResult EmbeddingOp::verify() {
+  return verifyKeyAndTile(*this, getKey(), getTileAttr(), getTable().getType());
+}
+
 LogicalResult EmbeddingGradOp::verify() {
   ArrayRef<int64_t> ids = getShape(getIds()), dy = getShape(getDy());
   ArrayRef<int64_t> table = getShape(getResult());
@@ -212,6 +259,8 @@ LogicalResult EmbeddingGradOp::verify() {
            << getIds().getType() << ", dy of " << getDy().getType()
            << " and a table of " << getType()
            << " do not fit: they are [...], [..., C] and [V, C]";
+  if (failed(verifyKeyAndTile(*this, getKey(), getTileAttr(), getType())))
+    return failure();
   return verifySameElements(*this, getDy(), getResult());
 }
 

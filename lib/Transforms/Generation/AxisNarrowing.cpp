@@ -2,7 +2,7 @@
 
 #include "AxisNarrowing.h"
 
-#include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Dialect/PP/RandomKey.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -13,22 +13,20 @@ FailureOr<Operation *> AxisNarrowing::build(IterationSpaceOpInterface op,
                                             const std::optional<CutOp> &cut,
                                             ArrayRef<Value> operands) {
   Operation *clone = nullptr;
-  std::optional<TileInfo> tile;
+  Localization localization(op);
   if (cut) {
     FailureOr<Operation *> part =
         axis.clonePart(builder, *cut, operands, /*count=*/1);
     if (failed(part))
       return failure();
     clone = *part;
-    Value result = op->getResult(0);
-    unsigned dim = **cut->findDim(cut->space.results[0]);
-    tile = {dim, axis.getUnit(result, dim),
-            SmallVector<int64_t>(getShape(result))};
+    localization = axis.localize(*cut, builder.getStringAttr(nameAxis()),
+                                 indexOf(KeyElement::Microbatch));
   } else {
     clone = builder.clone(*op);
     clone->setOperands(operands);
   }
-  if (locate(cast<IterationSpaceOpInterface>(clone), tile))
+  if (locate(cast<IterationSpaceOpInterface>(clone), localization))
     return clone;
   clone->erase();
   return nullptr;

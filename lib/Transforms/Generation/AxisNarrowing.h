@@ -38,10 +38,13 @@ protected:
   virtual InFlightDiagnostic refuse(Operation *op) = 0;
   /// Returns "rows of the batch" or "positions".
   virtual StringRef nameIterations() const = 0;
-  /// Tells a new op the position of its iteration if it needs it. Returns false
-  /// if that is impossible.
+  /// Returns "row" or "position".
+  virtual StringRef nameAxis() const = 0;
+  /// Tells a new op the position of its iteration if it needs it. The
+  /// coordinate on the axis is that of a microbatch. Returns false if that is
+  /// impossible.
   virtual bool locate(IterationSpaceOpInterface op,
-                      const std::optional<TileInfo> &tile) = 0;
+                      const Localization &localization) = 0;
   /// Returns the iteration of a whole value that no op computes there; null if
   /// it can't be read.
   virtual Value read(Value whole, unsigned dim) = 0;

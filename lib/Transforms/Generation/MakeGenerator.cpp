@@ -7,6 +7,7 @@
 
 #include "AxisNarrowing.h"
 
+#include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Generation/Generation.h"
 #include "ppopt/Transforms/Generation/Passes.h"
@@ -161,13 +162,15 @@ private:
     return op->emitOpError("can't be computed for one row of the batch: ");
   }
   StringRef nameIterations() const override { return "rows of the batch"; }
+  StringRef nameAxis() const override { return "row"; }
 
-  /// Tells an op that counts along the rows its position.
+  /// An op that counts along the rows has no position. (Dropout needs none in
+  /// a program that generates.)
   bool locate(IterationSpaceOpInterface op,
-              const std::optional<TileInfo> &tile) override {
-    if (!tile || op.needsRandomKey())
+              const Localization &localization) override {
+    if (op.needsRandomKey())
       return true;
-    op.setTile(*tile);
+    op.localize(localization);
     return !op.needsRandomKey();
   }
   Value read(Value, unsigned) override { return Value(); }
@@ -191,8 +194,9 @@ private:
     return op->emitOpError("can't be computed one position at a time: ");
   }
   StringRef nameIterations() const override { return "positions"; }
+  StringRef nameAxis() const override { return "position"; }
   bool locate(IterationSpaceOpInterface op,
-              const std::optional<TileInfo> &tile) override;
+              const Localization &localization) override;
   Value read(Value whole, unsigned dim) override;
   FailureOr<bool> narrowSpecially(Operation &op) override;
   Value getKey();
@@ -202,7 +206,7 @@ private:
   Value key;
 };
 
-/// Returns a random key whose row is the position; nothing is trained.
+/// Returns a random key whose microbatch is the position; nothing is trained.
 Value PositionNarrowing::getKey() {
   if (key)
     return key;
@@ -213,15 +217,16 @@ Value PositionNarrowing::getKey() {
     return ConstantOp::create(builder, loc, type,
                               DenseElementsAttr::get(type, int64_t(0)));
   };
+  int64_t before = indexOf(KeyElement::Microbatch);
   return key = ConcatOp::create(builder, loc,
-                                ValueRange{zeros(2), position, zeros(1)},
+                                ValueRange{zeros(before), position,
+                                           zeros(kKeyElements - before - 1)},
                                 /*dim=*/0);
 }
 
 bool PositionNarrowing::locate(IterationSpaceOpInterface op,
-                               const std::optional<TileInfo> &tile) {
-  if (tile)
-    op.setTile(*tile);
+                               const Localization &localization) {
+  op.localize(localization);
   if (op.needsRandomKey()) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(op);
@@ -255,7 +260,8 @@ Value PositionNarrowing::read(Value whole, unsigned dim) {
   }
   int64_t columns = computeProduct(shape) / extent;
   Value row = EmbeddingOp::create(builder, loc,
-                                  reshape(rows, {extent, columns}), position);
+                                  reshape(rows, {extent, columns}), position,
+                                  /*key=*/Value(), /*tile=*/TileAttr());
   return reshape(row, axis.getPartType(whole, dim, /*count=*/1).getShape());
 }
 

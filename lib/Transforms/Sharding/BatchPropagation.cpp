@@ -4,12 +4,14 @@
 
 #include "ppopt/Transforms/Model/EntryParts.h"
 
+#include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <set>
 #include <tuple>
+#include <vector>
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -464,10 +466,9 @@ Value BatchPropagation::getKey() {
   if (key)
     return key;
   Builder builder(entry.getContext());
-  auto type = RankedTensorType::get({4}, builder.getI64Type());
   auto role = RoleAttr::get(entry.getContext(), RoleKind::StepState, "key");
   (void)entry.insertArgument(
-      entry.getNumArguments(), type,
+      entry.getNumArguments(), getKeyType(entry.getContext()),
       builder.getDictionaryAttr(builder.getNamedAttr("pp.role", role)),
       entry.getLoc());
   return key = entry.getArguments().back();
@@ -495,7 +496,32 @@ LogicalResult BatchPropagation::checkSizes(int64_t rows) {
   return failure(result.wasInterrupted());
 }
 
-void BatchPropagation::applyLocalShapes(int64_t rows) {
+/// Returns how the axes cut an op's loops, while its shapes are global.
+Localization BatchPropagation::describeCuts(IterationSpaceOpInterface op,
+                                            ArrayRef<AxisCut> axes) const {
+  Localization localization(op);
+  IterationSpace space = getBatchSpace(op);
+  auto describe = [&](ValueRange values, ArrayRef<TensorLoops> tensors) {
+    for (auto [value, loops] : llvm::zip(values, tensors)) {
+      BatchState state = stateOf(value);
+      std::optional<BatchLoop> cut =
+          state.kind == BatchState::Split
+              ? getBatchLoop(space, loops, state, batch)
+              : std::nullopt;
+      if (!cut)
+        continue;
+      AxisCuts &cuts = localization.loops[cut->loop];
+      cuts.assign(axes.begin(), axes.end());
+      for (AxisCut &each : cuts)
+        each.period *= cut->unit;
+    }
+  };
+  describe(op->getOperands(), space.operands);
+  describe(op->getResults(), space.results);
+  return localization;
+}
+
+void BatchPropagation::applyLocalShapes(int64_t rows, ArrayRef<AxisCut> axes) {
   auto localType = [&](Value value) {
     auto type = cast<RankedTensorType>(value.getType());
     BatchState state = stateOf(value);
@@ -505,28 +531,27 @@ void BatchPropagation::applyLocalShapes(int64_t rows) {
     shape[state.dim] = rows * state.unit;
     return type.clone(shape);
   };
+  std::vector<std::pair<IterationSpaceOpInterface, Localization>> localizations;
+  if (!isResize)
+    entry.walk([&](IterationSpaceOpInterface op) {
+      localizations.push_back({op, describeCuts(op, axes)});
+    });
   for (BlockArgument argument : entry.getArguments())
     argument.setType(localType(argument));
-  entry.walk<WalkOrder::PreOrder>([&](Operation *op) {
+  entry.walk([&](Operation *op) {
     if (op == entry)
       return;
-    auto space = dyn_cast<IterationSpaceOpInterface>(op);
-    if (space && op->getNumResults() > 0 && !isResize) {
-      Value result = op->getResult(0);
-      BatchState state = stateOf(result);
-      if (state.kind == BatchState::Split) {
-        auto shape = cast<RankedTensorType>(result.getType()).getShape();
-        space.setTile({state.dim, state.unit, SmallVector<int64_t>(shape)});
-      }
-      if (space.needsRandomKey())
-        op->insertOperands(op->getNumOperands(), getKey());
-    }
     for (Value result : op->getResults())
       result.setType(localType(result));
     if (auto constant = dyn_cast<ConstantOp>(op))
       if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
         constant.setValueAttr(splat.resizeSplat(constant.getType()));
   });
+  for (auto &[op, localization] : localizations) {
+    op.localize(localization);
+    if (op.needsRandomKey())
+      op->insertOperands(op->getNumOperands(), getKey());
+  }
   entry.setFunctionType(FunctionType::get(entry.getContext(),
                                           entry.getBody().getArgumentTypes(),
                                           entry.getResultTypes()));

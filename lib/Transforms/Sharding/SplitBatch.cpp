@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/IndexSources.h"
@@ -22,6 +23,7 @@ namespace mlir::pp {
 
 using namespace mlir;
 using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
 
 namespace {
 
@@ -68,6 +70,25 @@ LogicalResult declareInputs(func::FuncOp entry) {
   return success();
 }
 
+/// Returns how the axes of the plan cut the rows of the batch, outermost first.
+SmallVector<AxisCut> getBatchCuts(PlanOp plan) {
+  SmallVector<AxisCut> cuts;
+  int64_t period = plan.getBatch();
+  auto add = [&](StringAttr axis, int64_t at, int64_t parts) {
+    if (parts > 1)
+      cuts.push_back({axis, at, parts, period});
+    period /= parts;
+  };
+  for (auto [i, axis] :
+       llvm::enumerate(plan.getMesh().getAsRange<MeshAxisAttr>()))
+    if (geometry::useOf(axis.getName()) == geometry::AxisUse::Batch)
+      add(StringAttr::get(plan.getContext(), axis.getName()),
+          indexOf(KeyElement::Coordinates) + i, axis.getSize());
+  add(StringAttr::get(plan.getContext(), "mb"), indexOf(KeyElement::Microbatch),
+      plan.getMicrobatches());
+  return cuts;
+}
+
 struct SplitBatch : pp::impl::SplitBatchBase<SplitBatch> {
   void runOnOperation() override {
     FailureOr<func::FuncOp> entry = findEntry(getOperation());
@@ -87,7 +108,8 @@ struct SplitBatch : pp::impl::SplitBatchBase<SplitBatch> {
     BatchPropagation propagation(*entry, *batch, plan->getBatchTiles());
     if (failed(propagation.propagate()))
       return signalPassFailure();
-    propagation.applyLocalShapes(*batch / plan->getBatchTiles());
+    propagation.applyLocalShapes(*batch / plan->getBatchTiles(),
+                                 getBatchCuts(*plan));
   }
 };
 

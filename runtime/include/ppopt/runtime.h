@@ -28,17 +28,20 @@ extern "C" {
 
 /// Version of this contract. The program's JSON repeats it as "abi"; the
 /// runtime refuses a program of another version.
-#define PPOPT_ABI_VERSION 5
+#define PPOPT_ABI_VERSION 6
 
 /// Alignment in bytes of the arena and of every buffer in it.
 #define PPOPT_ALIGNMENT 64
+
+/// The most axes that a mesh has.
+#define PPOPT_MAX_AXES 8
 
 /// One rank of the job: its arena, its threads, its transport, its counters.
 typedef struct ppopt_rank ppopt_rank;
 
 /// The values that change per step or per run of a task. The struct is in the
 /// arena at `step_state.offset`; tasks load its fields by address. The runtime
-/// writes all fields before the first action of a step, `row_offset` before
+/// writes all fields before the first action of a step, `microbatch` before
 /// each run of a task, and `clip_scale` in the action "norm".
 typedef struct ppopt_step_state {
   // Hyperparameters of this step.
@@ -51,11 +54,14 @@ typedef struct ppopt_step_state {
   double bias_correction1; ///< 1 - beta1^step, where the first step is 1
   double bias_correction2; ///< 1 - beta2^step
   double clip_scale;       ///< min(1, clip / norm); 1 without --clip
-  // The key of the random numbers; a task reads the four as one tensor<4xi64>.
+  // The key of the random numbers and of positions in global tensors; a task
+  // reads all fields from here on as one tensor<12xi64>.
   int64_t seed;       ///< --seed
   int64_t step;       ///< optimizer steps finished before this one
-  int64_t row_offset; ///< global index of the first batch row of this run
   int64_t training;   ///< 1 in training, 0 in evaluation (dropout is off)
+  int64_t microbatch; ///< of this run
+  /// Of the rank, on the axes of the mesh in their order; then zeros.
+  int64_t coordinates[PPOPT_MAX_AXES];
 } ppopt_step_state;
 
 /// A fused kernel: computes tiles [begin, end) of its iteration space. The

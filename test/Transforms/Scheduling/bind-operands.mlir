@@ -16,7 +16,7 @@ pp.plan {mesh = [#pp.axis<"dp" = 1>], batch = 8 : i64, microbatches = 2 : i64, s
 pp.bucket @b0 {params = ["v", "w"], offsets = array<i64: 0, 64>, elements = 128 : i64, type = bf16, decayed = true}
 pp.task forward stage 0 @F(
     %x: tensor<4x4xf32> {pp.role = #pp.role<input, "x">}, %w: tensor<40xbf16> {pp.role = #pp.role<param, "w">},
-    %f: tensor<4xf32> {pp.role = #pp.role<param, "frozen">}, %k: tensor<4xi64> {pp.role = #pp.role<step_state, "key">},
+    %f: tensor<4xf32> {pp.role = #pp.role<param, "frozen">}, %k: tensor<12xi64> {pp.role = #pp.role<step_state, "key">},
     %l: tensor<f64> {pp.role = #pp.role<loss, "loss">})
     -> (tensor<f64> {pp.role = #pp.role<loss, "loss">}, tensor<40xbf16> {pp.role = #pp.role<saved, "s0.v">}) {
   pp.return %l, %w : tensor<f64>, tensor<40xbf16>

@@ -69,7 +69,7 @@ void onRanks(const nlohmann::json &document, int threads,
              const ppopt_task_fn *taskList = tasks) {
   Program program = readProgram(document.dump());
   comm::runThreadRanks(int(program.plan.ranks()), [&](comm::Transport &t) {
-    rowOffsets.clear(), trainings.clear(), superfluousLaunches = 0;
+    microbatches.clear(), trainings.clear(), superfluousLaunches = 0;
     RankOptions options;
     options.threads = threads;
     ppopt_rank rank(program, taskList, &t, options);
@@ -173,7 +173,7 @@ TEST(Executor, SameBitsOnAllRanksAndAgain) {
 TEST(Executor, AllocatesNothingInAStep) {
   for (int ranks : {1, 2})
     onRanks(ls::program(ranks, 3), 2, [](ppopt_rank &rank) {
-      rowOffsets.reserve(100), trainings.reserve(100);
+      microbatches.reserve(100), trainings.reserve(100);
       runStep(rank, settings(0), checked());
       runEvaluation(rank, settings(0), checked());
       int64_t before = allocations;
@@ -187,7 +187,7 @@ TEST(Executor, AllocatesNothingInAStep) {
 TEST(Executor, ProfileHasAllTimeOnce) {
   onRanks(ls::program(2, 3), 1, [](ppopt_rank &rank) {
     StepProfile profile(rank.program, rank.actions);
-    rowOffsets.reserve(100), trainings.reserve(100);
+    microbatches.reserve(100), trainings.reserve(100);
     runStep(rank, settings(0), {});
     int64_t before = allocations;
     StepProfile::Clock::duration time{};
@@ -235,8 +235,11 @@ TEST(Executor, RecordOfEachRun) {
     StepSettings now = settings(2);
     now.beta1 = 0.5, now.beta2 = 0.75, now.seed = 42, now.weightDecay = 0.25;
     runStep(rank, now, {});
-    int64_t first = 18 * rank.index;
-    EXPECT_EQ(rowOffsets, (std::vector<int64_t>{first, first + 6, first + 12}));
+    EXPECT_EQ(microbatches, (std::vector<int64_t>{0, 1, 2}));
+    const auto &coordinates = rank.memoryOf(0).stepState.coordinates;
+    EXPECT_EQ(
+        std::vector<int64_t>(std::begin(coordinates), std::end(coordinates)),
+        (std::vector<int64_t>{rank.index, 0, 0, 0, 0, 0, 0, 0}));
     EXPECT_EQ(trainings, (std::vector<int64_t>{1, 1, 1}));
     EXPECT_EQ(rank.memoryOf(0).stepState.lr, 0.1);
     EXPECT_EQ(rank.memoryOf(0).stepState.weight_decay, 0.25);

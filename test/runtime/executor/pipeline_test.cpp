@@ -84,6 +84,13 @@ StepSettings settings(int64_t step) {
   return settings;
 }
 
+/// Returns what the step state says after a step.
+std::vector<int64_t> coordinatesOf(ppopt_rank &rank, int64_t place) {
+  runStep(rank, settings(0), {});
+  const auto &found = rank.memoryOf(place).stepState.coordinates;
+  return {std::begin(found), std::end(found)};
+}
+
 const double *weightsOf(const ppopt_rank &rank) {
   return reinterpret_cast<const double *>(rank.parameters[0].data);
 }
@@ -232,6 +239,9 @@ TEST(Pipeline, ReadsAndHoldsWhatItsPlaceDoes) {
           [](ppopt_rank &rank) {
             int64_t place = rank.index % 2;
             EXPECT_EQ(rank.place.place, place);
+            EXPECT_EQ(coordinatesOf(rank, place),
+                      (std::vector<int64_t>{rank.index / 2, place, 0, 0, 0, 0,
+                                            0, 0}));
             ASSERT_EQ(rank.inputs.size(), 1u);
             EXPECT_EQ(rank.inputs[0].index, place);
             EXPECT_EQ(rank.parameters.size(), size_t(1 + place));
@@ -240,6 +250,9 @@ TEST(Pipeline, ReadsAndHoldsWhatItsPlaceDoes) {
           [](ppopt_rank &rank) {
             EXPECT_EQ(rank.inputs.size(), 2u);
             EXPECT_EQ(rank.parameters.size(), 3u); // both copies of w
+            for (int64_t place : {0, 1})
+              EXPECT_EQ(coordinatesOf(rank, place),
+                        (std::vector<int64_t>{0, place, 0, 0, 0, 0, 0, 0}));
           });
 }
 

@@ -18,13 +18,13 @@ inline constexpr int rows = 36, features = 3;
 /// Offsets in the arena; all numbers are f64 but `mask`.
 enum Offset : int {
   stepState = 0,
-  loss = 128,
-  count = 192,
-  normSquared = 256,
-  weights = 320,
-  gradient = 384,
-  scratch = 448,
-  x = 512,        // [rows, features]
+  loss = 192,
+  count = 256,
+  normSquared = 320,
+  weights = 384,
+  gradient = 448,
+  scratch = 512,
+  x = 576,        // [rows, features]
   y = x + 896,    // [rows]
   mask = y + 320, // [rows] i32
   temporaries = mask + 192,

@@ -17,7 +17,7 @@ namespace least_squares {
 //===----------------------------------------------------------------------===//
 
 /// What tasks saw, by rank thread.
-inline thread_local std::vector<int64_t> rowOffsets;
+inline thread_local std::vector<int64_t> microbatches;
 inline thread_local std::vector<int64_t> trainings;
 /// How often tasks launch a kernel for nothing.
 inline thread_local int superfluousLaunches = 0;
@@ -44,7 +44,7 @@ inline void residualKernel(void *const *args, int64_t begin, int64_t end) {
 
 inline void forwardPart(ppopt_rank *rank, void *const *args, double *residual) {
   auto *stepState = static_cast<ppopt_step_state *>(args[7]);
-  rowOffsets.push_back(stepState->row_offset);
+  microbatches.push_back(stepState->microbatch);
   trainings.push_back(stepState->training);
   ppopt_matmul(rank, 0, args[0], args[4], residual, nullptr);
   void *const kernelArgs[] = {residual, args[1], args[2]};

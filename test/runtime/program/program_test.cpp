@@ -242,7 +242,7 @@ const Wrong wrongs[] = {
      "otherwise"},
     {"/places/0/parameters/0/offset", "100032",
      "places[0].parameters[0].offset is 100032: 24 bytes there end outside the "
-     "arena of 2240"},
+     "arena of 2304"},
     {"/places/0/parameters/0/offset", "330",
      "places[0].parameters[0].offset is 330, not a multiple of 64"},
     {"/places/0/parameters/0/gradient", "-2",
@@ -272,8 +272,8 @@ const Wrong wrongAddresses[] = {
      R"([{"axis": "dp", "stride": 8}, {"axis": "dp", "stride": 8}])",
      "places[0].actions[17].args[0].strides[1].axis is 'dp' a second time"},
     {"/places/0/actions/17/args/0/strides/0/stride", "4096",
-     "places[0].actions[17].args[0] is 4416 on the last rank: 0 bytes there "
-     "end outside the arena of 2240"},
+     "places[0].actions[17].args[0] is 4480 on the last rank: 0 bytes there "
+     "end outside the arena of 2304"},
     {"/places/0/parameters/0/offset",
      R"({"base": 320, "strides": [{"axis": "dp", "stride": 8}]})",
      "places[0].parameters[0].offset.strides[0].stride is 8, not a multiple of "
@@ -321,12 +321,12 @@ const Wrong wrongTransfers[] = {
      "places[0].actions[9].bytes is 760, and 'x0' has 768"},
     {"/places/0/actions/9/offset", "4096",
      "places[0].actions[9].offset is 4096: 768 bytes there end outside the "
-     "arena of 2624"},
+     "arena of 2688"},
     {"/places/0/actions/9/channel", "-1",
      "places[0].actions[9].channel is -1, not in [0, 2147483647]"},
     {"/places/0/actions/8/dead/0/bytes", "4096",
-     "places[0].actions[8].dead[0].offset is 2560: 4096 bytes there end "
-     "outside the arena of 2624"},
+     "places[0].actions[8].dead[0].offset is 2624: 4096 bytes there end "
+     "outside the arena of 2688"},
     {"/places/0/actions/8/dead/0", "[1]",
      "places[0].actions[8].dead[0] is not an object"},
     {"/places/0/actions/7/op", "\"all_reduce\"",
@@ -505,11 +505,11 @@ const Wrong wrongGenerations[] = {
     {"/generation/logits/type", "\"bf16\"",
      "generation.logits.type is bf16, neither f32 nor f64"},
     {"/generation/vocabulary", "100",
-     "generation.logits.offset is 320: 800 bytes there end outside the arena "
-     "of 640"},
+     "generation.logits.offset is 384: 800 bytes there end outside the arena "
+     "of 704"},
     {"/generation/caches/0/bytes", "640",
-     "generation.caches[0].offset is 448: 640 bytes there end outside the "
-     "arena of 640"},
+     "generation.caches[0].offset is 512: 640 bytes there end outside the "
+     "arena of 704"},
 };
 INSTANTIATE_TEST_SUITE_P(All, GenerationErrors,
                          testing::ValuesIn(wrongGenerations));
@@ -518,7 +518,7 @@ TEST(ProgramErrors, Version) {
   json document = least_squares::program(1, 1);
   document["abi"] = 1;
   EXPECT_EQ(errorOf(document),
-            "program: abi is 1, and this runtime has 5: compile the model "
+            "program: abi is 1, and this runtime has 6: compile the model "
             "again with the ppopt that the runtime belongs to");
 }
 

@@ -42,15 +42,35 @@ struct IterationSpace {
   SmallVector<TensorLoops> results;
 };
 
-/// The position of a tile of a result in the global tensor. Dimension `dim` of
-/// the local tensor begins at (first row of this tile) * `unit` of the global
-/// dimension, whose size is `globalShape[dim]`; the random key has the first
-/// row.
-struct TileInfo {
-  int64_t dim;
-  int64_t unit;
-  SmallVector<int64_t> globalShape;
+/// One axis that cuts a dimension of a tensor, or a loop: index i has
+/// coordinate
+/// `(i % period) / (period / parts)`. Element `at` of the random key is a
+/// rank's coordinate.
+struct AxisCut {
+  StringAttr axis;
+  int64_t at;
+  int64_t parts;
+  int64_t period;
 };
+/// The cuts of one dimension or loop, outermost first.
+using AxisCuts = SmallVector<AxisCut, 1>;
+
+/// What an op is told when its operands and results have become local.
+struct Localization {
+  IterationSpace space; ///< on global shapes
+  /// For each loop, its cuts.
+  SmallVector<AxisCuts> loops;
+  SmallVector<SmallVector<int64_t>> operandShapes, resultShapes; ///< global
+
+  /// Nothing is cut yet. `op` is on global shapes.
+  explicit Localization(Operation *op);
+
+  /// Returns the cuts of a dimension that runs over `dim`.
+  AxisCuts getCuts(const DimLoops &dim) const;
+};
+
+/// Returns the number of parts that the axes cut a dimension or loop into.
+int64_t countParts(ArrayRef<AxisCut> cuts);
 
 /// Values in [0, end), or equal to `ignoreIndex`.
 struct IndexRange {

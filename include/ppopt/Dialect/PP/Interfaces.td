@@ -27,16 +27,14 @@ def PP_IterationSpaceOpInterface : OpInterface<"IterationSpaceOpInterface"> {
     }], "bool", "isLinearIn", (ins "::llvm::ArrayRef<unsigned>":$operands),
     /*methodBody=*/"", /*defaultImplementation=*/"return false;">,
     InterfaceMethod<[{
-      Called after the op was moved to tiles of its operands and results
-      (dimension `dim` of result 0 is now a part of the global one that begins at
-      `tile`). An op whose result depends on the global index (iota, dropout)
-      records the tile; for all others this does nothing.
-    }], "void", "setTile", (ins "const ::mlir::pp::TileInfo &":$tile),
-    /*methodBody=*/"", /*defaultImplementation=*/"(void)tile;">,
+      Called when the op's operands and results have become local. An op whose results depend on
+      the global index (iota, dropout, look-ups in a cut table) records its tile, and one that moves
+      elements by offsets divides those along a cut loop; for all others this does nothing.
+    }], "void", "localize", (ins "const ::mlir::pp::Localization &":$localization),
+    /*methodBody=*/"", /*defaultImplementation=*/"(void)localization;">,
     InterfaceMethod<[{
       Returns whether results depend on the position in the global tensor or on the step,
-      so that the op needs the random key `tensor<4xi64>` (seed, step, row offset,
-      training) as an operand when tasks are formed.
+      so that the op needs the random key (RandomKey.h) as an operand when tasks are formed.
     }], "bool", "needsRandomKey", (ins),
     /*methodBody=*/"", /*defaultImplementation=*/"return false;">,
     InterfaceMethod<[{

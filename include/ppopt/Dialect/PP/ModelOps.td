@@ -34,7 +34,9 @@ defvar PP_Infer = DeclareOpInterfaceMethods<InferTypeOpInterface>;
 defvar PP_Space = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface>;
 defvar PP_LinearSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn"]>;
 defvar PP_IndexSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn", "getIndexRange"]>;
-defvar PP_TiledSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn", "setTile", "needsRandomKey"]>;
+defvar PP_TableSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn", "getIndexRange", "localize", "needsRandomKey"]>;
+defvar PP_MovedSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn", "localize"]>;
+defvar PP_TiledSpace = DeclareOpInterfaceMethods<PP_IterationSpaceOpInterface, ["isLinearIn", "localize", "needsRandomKey"]>;
 defvar PP_Adjoint = DeclareOpInterfaceMethods<PP_DifferentiableOpInterface>;
 defvar PP_Decompose = DeclareOpInterfaceMethods<PP_DecomposableOpInterface>;
 defvar PP_Element = DeclareOpInterfaceMethods<PP_ElementOpInterface>;
@@ -92,7 +94,7 @@ def PP_ConstantOp : PP_ModelOp<"constant", [PP_Space, PP_Element, ConstantLike, 
 def PP_IotaOp : PP_ModelOp<"iota", [PP_TiledSpace, PP_Element]> {
   let summary = "each element is its global index along `dim`";
   let description = [{
-    In tasks `key` is the random key, whose row offset gives the position of the tile, and `tile` gives its dimension.
+    Where axes cut `dim`, `tile` says how, and `key` is the random key, which has the rank's coordinates.
 
     Example:
 
@@ -359,7 +361,7 @@ def PP_TransposeOp : PP_ModelOp<"transpose", [PP_Infer, PP_LinearSpace, PP_Eleme
   let hasFolder = 1;
 }
 
-def PP_SliceOp : PP_ModelOp<"slice", [PP_LinearSpace, PP_Element, PP_Adjoint]> {
+def PP_SliceOp : PP_ModelOp<"slice", [PP_MovedSpace, PP_Element, PP_Adjoint]> {
   let summary = "x from `offsets`, of the result's shape";
   let description = [{
     Example:
@@ -374,7 +376,7 @@ def PP_SliceOp : PP_ModelOp<"slice", [PP_LinearSpace, PP_Element, PP_Adjoint]> {
   let hasVerifier = 1;
 }
 
-def PP_PadOp : PP_ModelOp<"pad", [PP_LinearSpace, PP_Element, PP_Adjoint]> {
+def PP_PadOp : PP_ModelOp<"pad", [PP_MovedSpace, PP_Element, PP_Adjoint]> {
   let summary = "x at `offsets` in a result of zeros";
   let description = [{
     Example:
@@ -565,11 +567,12 @@ def PP_RmsNormOp : PP_ModelOp<"rms_norm", [PP_Space, PP_Decompose, AllTypesMatch
   let hasVerifier = 1;
 }
 
-def PP_EmbeddingOp : PP_ModelOp<"embedding", [PP_Infer, PP_IndexSpace, PP_Element, PP_Adjoint]> {
+def PP_EmbeddingOp : PP_ModelOp<"embedding", [PP_Infer, PP_TableSpace, PP_Element, PP_Adjoint]> {
   let summary = "rows of a table [V, C] at ids [...]: [..., C]";
   let description = [{
     Ids are in [0, V). The runtime checks ids that come unchanged from the model's inputs; the task checks all others. A step with an id that is out
-    of range is non-finite. Linear in the table.
+    of range is non-finite. Linear in the table. Where axes cut the rows of the table, `tile` says how the table is cut, and `key` is the random key,
+    which has the rank's coordinates: rows for ids of other tiles are zero.
 
     Example:
 
@@ -577,16 +580,17 @@ def PP_EmbeddingOp : PP_ModelOp<"embedding", [PP_Infer, PP_IndexSpace, PP_Elemen
     %x = pp.embedding %table, %ids : tensor<256x8xf32>, tensor<2x4xi32>
     ```
   }];
-  let arguments = (ins PP_FloatTensor:$table, PP_IntTensor:$ids);
+  let arguments = (ins PP_FloatTensor:$table, PP_IntTensor:$ids, Optional<PP_IntTensor>:$key, OptionalAttr<PP_TileAttr>:$tile);
   let results = (outs PP_FloatTensor:$result);
-  let assemblyFormat = "$table `,` $ids attr-dict `:` type($table) `,` type($ids)";
+  let assemblyFormat = "$table `,` $ids (`key` $key^ `:` type($key))? attr-dict `:` type($table) `,` type($ids)";
+  let hasVerifier = 1;
 }
 
-def PP_EmbeddingGradOp : PP_ModelOp<"embedding_grad", [PP_IndexSpace]> {
+def PP_EmbeddingGradOp : PP_ModelOp<"embedding_grad", [PP_TableSpace]> {
   let summary = "adds each row of dy to the row of a zero table that its id names";
   let opDocGroup = PP_InternalOps;
   let description = [{
-    Autodiff makes it.
+    Autodiff makes it. Where axes cut the rows of the table, `tile` and `key` are as in pp.embedding: rows of dy for ids of other tiles are left out.
 
     Example:
 
@@ -594,9 +598,9 @@ def PP_EmbeddingGradOp : PP_ModelOp<"embedding_grad", [PP_IndexSpace]> {
     %dtable = pp.embedding_grad %ids, %dy : tensor<2x4xi32>, tensor<2x4x8xf32> to tensor<256x8xf32>
     ```
   }];
-  let arguments = (ins PP_IntTensor:$ids, PP_FloatTensor:$dy);
+  let arguments = (ins PP_IntTensor:$ids, PP_FloatTensor:$dy, Optional<PP_IntTensor>:$key, OptionalAttr<PP_TileAttr>:$tile);
   let results = (outs PP_FloatTensor:$result);
-  let assemblyFormat = "$ids `,` $dy attr-dict `:` type($ids) `,` type($dy) `to` type($result)";
+  let assemblyFormat = "$ids `,` $dy (`key` $key^ `:` type($key))? attr-dict `:` type($ids) `,` type($dy) `to` type($result)";
   let hasVerifier = 1;
 }
 

@@ -175,14 +175,32 @@ def PP_SlotAttr : PP_Attr<"Slot", "slot"> {
 def PP_Binding : AnyAttrOf<[PP_SlotAttr, PP_AddressAttr], "a slot or an address">;
 def PP_Bindings : TypedArrayAttrBase<PP_Binding, "slots and addresses">;
 
+def PP_TileCutAttr : PP_Attr<"TileCut", "tile_cut"> {
+  let summary = "one axis that cuts a dimension of a tensor";
+  let description = [{
+    Index i of dimension `dim` of the global tensor has coordinate (i mod `period`) / (`period` / `parts`) on `axis`. Element `at` of the random key is
+    the rank's coordinate.
+  }];
+  let parameters = (ins "int64_t":$dim, "::mlir::StringAttr":$axis, "int64_t":$at, "int64_t":$parts, "int64_t":$period);
+  let assemblyFormat = [{
+    `{` `dim` `=` $dim `,` `axis` `=` custom<AxisName>($axis) `,` `at` `=` $at `,` `parts` `=` $parts `,` `period` `=` $period `}`
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::pp::AxisCut getCut() const { return {getAxis(), getAt(), getParts(), getPeriod()}; }
+  }];
+}
+
 def PP_TileAttr : PP_Attr<"Tile", "tile"> {
   let summary = "position of a tile in the global tensor";
   let description = [{
-    Dimension `dim` of the local tensor begins at (row offset of the random key) * `unit` of the
-    global tensor of shape `shape`.
+    Every cut of the local tensor, by dimension and falling period, and the shape of the global tensor.
   }];
-  let parameters = (ins "int64_t":$dim, "int64_t":$unit, ArrayRefParameter<"int64_t">:$shape);
-  let assemblyFormat = "`<` $dim `,` $unit `,` `[` $shape `]` `>`";
+  let parameters = (ins ArrayRefParameter<"::mlir::pp::TileCutAttr">:$cuts, ArrayRefParameter<"int64_t">:$shape);
+  let assemblyFormat = "`<` `[` $cuts `]` `,` `[` $shape `]` `>`";
+  let extraClassDeclaration = [{
+    /// The cuts of a dimension, outermost first.
+    ::mlir::pp::AxisCuts getCuts(int64_t dim) const;
+  }];
 }
 
 def PP_IdRangeAttr : PP_Attr<"IdRange", "id_range"> {

@@ -29,9 +29,10 @@ public:
   /// Checks that no value is too large with `rows` batch rows (Shapes.h).
   LogicalResult checkSizes(int64_t rows);
 
-  /// Sets the types of split values to `rows` batch rows. Ops that depend on
-  /// the global index are given the position of their tile.
-  void applyLocalShapes(int64_t rows);
+  /// Sets the types of split values to `rows` batch rows, and tells ops how
+  /// `axes` cut them, outermost first. (Periods are those of a dimension of
+  /// `batch` rows.)
+  void applyLocalShapes(int64_t rows, ArrayRef<AxisCut> axes = {});
 
   /// The batch gets another size and is not split: sums over the batch are
   /// complete and rows may mix.
@@ -64,6 +65,8 @@ private:
   void completeInputSums(Operation *op, bool countsOnly = false);
   bool readsParameters(Operation *op) const;
   Value getKey();
+  Localization describeCuts(IterationSpaceOpInterface op,
+                            ArrayRef<AxisCut> axes) const;
 
   BatchState stateOf(Value value) const { return states.lookup(value); }
   /// Returns whether the value is whole, or is a sum that can be completed.
