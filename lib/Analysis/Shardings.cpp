@@ -10,18 +10,24 @@ using namespace ppopt;
 // Axes
 //===----------------------------------------------------------------------===//
 
+/// Elements of the random key: docs/sharding.md.
+static constexpr int64_t kMicrobatchNumber = 3, kFirstCoordinate = 4;
+
 ShardingAxes ShardingAxes::of(PlanOp plan) {
   SmallVector<ShardingAxis> axes;
   Builder builder(plan.getContext());
+  int64_t at = kFirstCoordinate;
   for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>()) {
     geometry::AxisUse use = geometry::useOf(axis.getName());
     if (axis.getSize() > 1 && use != geometry::AxisUse::Places)
       axes.push_back({builder.getStringAttr(axis.getName()), axis.getSize(),
-                      use == geometry::AxisUse::Batch});
+                      use == geometry::AxisUse::Batch, at});
+    ++at;
   }
   if (plan.getMicrobatches() > 1)
     axes.push_back({builder.getStringAttr(kMicrobatchAxis),
-                    plan.getMicrobatches(), /*splitsBatch=*/true});
+                    plan.getMicrobatches(), /*splitsBatch=*/true,
+                    kMicrobatchNumber});
   return ShardingAxes(axes);
 }
 

@@ -89,7 +89,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createSinkLoss());
     return;
   case Phase::Partitioned:
-    manager.addPass(createSplitBatch());
+    buildShardPipeline(manager);
     manager.addPass(createReadThroughViews());
     manager.addPass(createSplitTasks());
     manager.addPass(createFormBuckets());

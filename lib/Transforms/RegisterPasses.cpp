@@ -14,6 +14,7 @@ void pp::registerTransformsPasses() {
   registerPPPlacementPasses();
   registerPPAutodiffPasses();
   registerPPShardingPasses();
+  registerShardPipeline();
   registerPPPartitionPasses();
   registerPPSchedulingPasses();
   registerPPGenerationPasses();

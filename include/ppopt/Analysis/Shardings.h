@@ -20,6 +20,7 @@ struct ShardingAxis {
   StringAttr name;
   int64_t parts;    ///< coordinates, at least 2
   bool splitsBatch; ///< it cuts the rows of the inputs
+  int64_t at;       ///< element of the random key with a rank's coordinate
 };
 
 /// Some of the axes, by number: bit i is axis i.

@@ -15,7 +15,7 @@ static SmallVector<DecomposableOpInterface> findAll(Operation *root,
   return found;
 }
 
-static LogicalResult decompose(DecomposableOpInterface op) {
+LogicalResult pp::decompose(DecomposableOpInterface op) {
   OpBuilder builder(op);
   SmallVector<Value> values = op.decompose(builder);
   if (TypeRange(ValueRange(values)) != TypeRange(op->getResultTypes()))

@@ -1,8 +1,15 @@
 //===- ResizeBatch.cpp - Gives the entry another batch size ---------------===//
+//
+// The rows are an axis with as many parts as the batch has rows: what it cuts
+// has the new number of parts afterwards.
+//
+//===----------------------------------------------------------------------===//
 
+#include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Model/Entry.h"
-#include "ppopt/Transforms/Sharding/BatchPropagation.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
+#include "ppopt/Transforms/Sharding/Reshards.h"
+#include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_RESIZEBATCH
@@ -11,6 +18,32 @@ namespace mlir::pp {
 
 using namespace mlir;
 using namespace mlir::pp;
+
+/// Returns whether the sizes fit, and each value has not too many elements.
+static LogicalResult checkSizes(func::FuncOp entry, const ShardingTable &table,
+                                int64_t old, int64_t rows) {
+  auto fits = [&](Value value) {
+    SmallVector<int64_t> shape(getShape(value));
+    for (auto [size, cuts] : llvm::zip(shape, table.of(value).dims))
+      if (!cuts.empty() && llvm::MulOverflow(rows, size / old, size))
+        return false;
+    return !hasTooManyElements(shape);
+  };
+  auto check = [&](Value value) {
+    if (fits(value))
+      return true;
+    emitError(value.getLoc())
+        << "with a batch of " << rows << " rows this has more than "
+        << kMostElements << " elements";
+    return false;
+  };
+  if (!llvm::all_of(entry.getArguments(), check))
+    return failure();
+  WalkResult result = entry.getBody().walk([&](Operation *op) {
+    return WalkResult(success(llvm::all_of(op->getResults(), check)));
+  });
+  return failure(result.wasInterrupted());
+}
 
 namespace {
 
@@ -25,12 +58,21 @@ struct ResizeBatch : pp::impl::ResizeBatchBase<ResizeBatch> {
       return signalPassFailure();
     if (batch == 0 || batch == *old)
       return;
-    BatchPropagation propagation(*entry, *old, /*tiles=*/1);
+    auto name = StringAttr::get(&getContext(), "rows");
+    ShardingAxis rows{name, *old, /*splitsBatch=*/true, /*at=*/0};
+    ShardingPropagation propagation(*entry, ShardingAxes(rows));
     propagation.isResize = true;
-    if (failed(propagation.propagate()) ||
-        failed(propagation.checkSizes(batch)))
+    if (failed(propagation.run()))
       return signalPassFailure();
-    propagation.applyLocalShapes(batch);
+    ShardingTable table = propagation.getTable();
+    insertReshards(*entry, table);
+    lowerReshards(*entry, table);
+    if (failed(checkSizes(*entry, table, *old, batch)))
+      return signalPassFailure();
+    setLocalTypes(*entry, table, [&](int64_t size, ArrayRef<Cut> cuts) {
+      return cuts.empty() ? size : size / *old * batch;
+    });
+    eraseShardings(*entry);
   }
 };
 

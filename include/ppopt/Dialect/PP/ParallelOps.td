@@ -251,15 +251,15 @@ def PP_ReshardOp : PP_ModelOp<"reshard", [AllElementTypesMatch<["x", "result"]>]
   let description = [{
     `shape` is the global shape. The op assembles the global value from all coordinates (adds up partial sums, takes the maximum of partial maxima) and
     gives each coordinate what `to` says; where `to` has a partial sum and `from` is whole, the value divided by the parts of the axis. Both types are
-    global until shapes are local.
+    global until shapes are local. A rank sends `bytes` bytes.
 
     Example:
 
     ```mlir
-    %y = pp.reshard %x from #pp.sharding<[{}, {} ], sum = {tp}> to #pp.sharding<[{}, {} ]> of [4, 8] : tensor<4x8xf32> to tensor<4x8xf32>
+    %y = pp.reshard %x from #pp.sharding<[{}, {} ], sum = {tp}> to #pp.sharding<[{}, {} ]> of [4, 8] {bytes = 128 : i64} : tensor<4x8xf32> to tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins PP_Tensor:$x, PP_ShardingAttr:$from, PP_ShardingAttr:$to, DenseI64ArrayAttr:$shape);
+  let arguments = (ins PP_Tensor:$x, PP_ShardingAttr:$from, PP_ShardingAttr:$to, DenseI64ArrayAttr:$shape, PP_I64Attr:$bytes);
   let results = (outs PP_Tensor:$result);
   let assemblyFormat = "$x `from` $from `to` $to `of` $shape attr-dict `:` type($x) `to` type($result)";
   let hasVerifier = 1;

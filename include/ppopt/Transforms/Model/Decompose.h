@@ -7,6 +7,9 @@
 
 namespace mlir::pp {
 
+/// Replaces an op by what it decomposes into.
+LogicalResult decompose(DecomposableOpInterface op);
+
 /// Decomposes all ops under `root` that decompose at `when`, and the ops that
 /// they decompose into, until none is left.
 LogicalResult decomposeAll(Operation *root, DecomposeAt when);

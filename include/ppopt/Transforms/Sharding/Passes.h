@@ -14,6 +14,11 @@ namespace mlir::pp {
 #define GEN_PASS_REGISTRATION
 #include "ppopt/Transforms/Sharding/Passes.h.inc"
 
+/// Adds the passes that cut an entry in phase train over all axes.
+void buildShardPipeline(OpPassManager &manager);
+/// Registers them as --pp-shard.
+void registerShardPipeline();
+
 } // namespace mlir::pp
 
 #endif // PPOPT_TRANSFORMS_SHARDING_PASSES_H

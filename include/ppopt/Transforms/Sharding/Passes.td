@@ -1,4 +1,4 @@
-//===- Passes.td - Passes that split the batch ----------- -*- tablegen -*-===//
+//===- Passes.td - Passes that cut tensors over axes ----- -*- tablegen -*-===//
 
 #ifndef PPOPT_TRANSFORMS_SHARDING_PASSES
 #define PPOPT_TRANSFORMS_SHARDING_PASSES
@@ -9,7 +9,7 @@ def ResizeBatch : Pass<"pp-resize-batch", "::mlir::ModuleOp"> {
   let summary = "Gives the entry another batch size";
   let description = [{
     Implements `--batch`, which overrides the model's batch size. The batch is propagated as by
-    `pp-split-batch`, on the model before anything is decomposed. Sums over the batch are complete,
+    `pp-propagate-shardings`, on the model before anything is decomposed. Sums over the batch are complete,
     and rows may mix.
 
     ```mlir
@@ -20,20 +20,82 @@ def ResizeBatch : Pass<"pp-resize-batch", "::mlir::ModuleOp"> {
   let options = [Option<"batch", "batch", "int64_t", /*default=*/"0", "rows of the global batch; 0 keeps the model's">];
 }
 
-def SplitBatch : Pass<"pp-split-batch", "::mlir::ModuleOp"> {
-  let summary = "Proves that the batch can be split, and gives the entry the shapes of one microbatch on one rank";
+def DecomposeSharded : Pass<"pp-decompose-sharded", "::mlir::ModuleOp"> {
+  let summary = "Decomposes composites along whose rows an axis of the model cuts";
   let description = [{
-    Propagates one sharded axis, the batch, from the first dimension of the inputs through the
-    iteration spaces. A value is then one of three:
+    Softmax and cross entropy over cut classes become a maximum, a sum of exponentials and a pick, each of which can be cut. The rows of
+    the batch are never cut so: a composite that mixes them is an error of `pp-propagate-shardings`.
 
-    - split along one dimension,
-    - whole: the same on every tile,
-    - partial: each tile has its part of a sum over the batch.
+    ```mlir
+    %y = pp.softmax %x : tensor<4x8xf32>                  // before: the second dimension of %x is cut over tp
+    %m = pp.reduce max %x [1] {keep_dims} : tensor<4x8xf32>     // after, and so on
+    ```
+  }];
+}
 
-    A partial value may pass through ops that are linear in it. A whole value that meets a partial
-    one in a sum counts once: it is divided by the number of tiles. A sum over the batch that
-    depends on inputs alone and has another reader becomes a result of the prologue. Anything else
-    is an error that names the op.
+def PropagateShardings : Pass<"pp-propagate-shardings", "::mlir::ModuleOp"> {
+  let summary = "Finds how each value is cut over the axes of the mesh and the microbatches";
+  let description = [{
+    Annotates, and changes nothing else: [sharding.md](../sharding.md) lists the attributes. Seeds are the rows of the inputs, cut over
+    the batch axes, and what the author wrote on parameters and inputs. In program order each op cuts the loops that its operands are cut along. An open
+    parameter takes the first cut that a reader demands; on a conflict the choice with the fewest bytes is taken, and an annotated
+    parameter is never gathered.
+
+    A partial sum over the batch may pass through ops that are linear in it. A whole value that meets one in a sum counts once: it is
+    read divided by the number of parts. A sum over the batch that depends on inputs alone is read complete where that is needed. Anything else that
+    would need a collective over the batch inside a step is an error that names the op.
+
+    ```mlir
+    %h = pp.matmul %x, %w : tensor<8x2xf32>, tensor<2x3xf32>      // before
+    // after: dp=2, 2 microbatches
+    %h = pp.matmul %x, %w {pp.loops = #pp.sharding<[{dp, mb}, {}, {} ]>, pp.shardings = [#pp.sharding<[{dp, mb}, {} ]>]} : tensor<8x2xf32>, tensor<2x3xf32>
+    ```
+  }];
+}
+
+def VerifyShardings : Pass<"pp-verify-shardings", "::mlir::ModuleOp"> {
+  let summary = "Checks the shardings against the ops' iteration spaces";
+  let description = [{
+    What an op reads and what its results are follow from the cuts of its loops; no loop is cut whose iterations depend on one another; partial sums
+    pass through linear ops alone; a gradient is cut as its parameter is.
+  }];
+  let options = [Option<"resharded", "resharded", "bool", /*default=*/"false", "operands are as they are read: after pp-insert-reshards">];
+}
+
+def InsertReshards : Pass<"pp-insert-reshards", "::mlir::ModuleOp"> {
+  let summary = "Puts a pp.reshard wherever an operand is not as its op reads it";
+  let description = [{
+    One op for all readers that want the same, behind the value, if it sends anything; else one before each reader. `bytes` is what a rank
+    sends.
+
+    ```mlir
+    %n = pp.tanh %h {pp.reads = [#pp.sharding<[{dp}, {} ]>], ...} : tensor<8x4xf32>    // before: %h is a partial sum over tp
+    // after
+    %r = pp.reshard %h from #pp.sharding<[{dp}, {} ], sum = {tp}> to #pp.sharding<[{dp}, {} ]> of [8, 4] {bytes = 64 : i64} : tensor<8x4xf32> to tensor<8x4xf32>
+    %n = pp.tanh %r : tensor<8x4xf32>
+    ```
+  }];
+}
+
+def LowerReshards : Pass<"pp-lower-reshards", "::mlir::ModuleOp"> {
+  let summary = "Replaces the reshards over batch axes";
+  let description = [{
+    A sum of inputs that is read complete becomes a `pp.batch_sum`. A whole value that is read cut is computed again for a part of the
+    rows. A whole value that is read as a partial sum is divided by the number of parts. Each count of targets is completed, whoever reads it: a batch without
+    targets is skipped. Reshards over other axes stay.
+
+    ```mlir
+    %c = pp.reshard %n from #pp.sharding<[], sum = {dp, mb}> to #pp.sharding<[]> of [] : tensor<f32> to tensor<f32>  // before
+    %c = pp.batch_sum %n {count} : tensor<f32>                                                                        // after
+    ```
+  }];
+}
+
+def LocalizeShapes : Pass<"pp-localize-shapes", "::mlir::ModuleOp"> {
+  let summary = "Gives values the shapes that one coordinate has";
+  let description = [{
+    Ops that depend on the global index get the position of their tile and the random key; offsets become local. The model's inputs are declared
+    with their global shapes.
 
     ```mlir
     %h = pp.matmul %x, %w : tensor<8x2xf32>, tensor<2x3xf32>      // before

@@ -1,0 +1,24 @@
+//===- Reshards.h - Reshards as steps of passes -----------------*- C++ -*-===//
+
+#ifndef PPOPT_TRANSFORMS_SHARDING_RESHARDS_H
+#define PPOPT_TRANSFORMS_SHARDING_RESHARDS_H
+
+#include "ppopt/Analysis/ShardingTable.h"
+
+namespace mlir::pp {
+
+/// Puts a pp.reshard wherever an operand is not as its op reads it.
+void insertReshards(func::FuncOp entry, ShardingTable &table);
+
+/// Replaces the reshards over batch axes.
+void lowerReshards(func::FuncOp entry, ShardingTable &table);
+
+/// Gives every value its local type. `sizeOf` returns the local size of a
+/// dimension.
+void setLocalTypes(
+    func::FuncOp entry, const ShardingTable &table,
+    llvm::function_ref<int64_t(int64_t size, ArrayRef<Cut> cuts)> sizeOf);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_TRANSFORMS_SHARDING_RESHARDS_H

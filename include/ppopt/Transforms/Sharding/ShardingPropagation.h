@@ -1,0 +1,118 @@
+//===- ShardingPropagation.h - How each value is cut ------------*- C++ -*-===//
+
+#ifndef PPOPT_TRANSFORMS_SHARDING_SHARDINGPROPAGATION_H
+#define PPOPT_TRANSFORMS_SHARDING_SHARDINGPROPAGATION_H
+
+#include "ppopt/Analysis/ShardingTable.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::pp {
+
+/// Returns the size of the first dimension of the entry's first input. Emits an
+/// error if there is none.
+FailureOr<int64_t> getModelBatch(func::FuncOp entry);
+
+/// Finds for every value of an entry in phase train how it is cut, and for
+/// every op how it cuts its loops and what it reads its operands as. Changes
+/// nothing.
+///
+/// The rows of the inputs are cut over the batch axes, and annotated parameters
+/// and inputs as they say. Sweeps over the ops in program order follow the cuts
+/// through loops. A parameter that is not annotated takes the first cut that a
+/// reader demands, and what is whole and read cut alone is computed cut: a
+/// further sweep then begins with these. Batch axes never need a collective
+/// between two ops: what would need one is an error that names the op.
+class ShardingPropagation {
+public:
+  ShardingPropagation(func::FuncOp entry, const ShardingAxes &axes)
+      : entry(entry), axes(axes), batchAxes(axes.getBatchAxes()), table(axes) {}
+
+  /// The batch gets another size and is not split: the only axis is the row
+  /// number. Sums over the batch are complete and rows may mix.
+  bool isResize = false;
+
+  /// Emits an error and fails if there is no valid sharding.
+  LogicalResult run();
+
+  const ShardingTable &getTable() const { return table; }
+
+  /// Composites whose loops an axis wants to cut that they can't cut whole.
+  llvm::SetVector<Operation *> composites;
+
+private:
+  /// An op while its loops are chosen.
+  struct OpState {
+    IterationSpaceOpInterface op;
+    IterationSpace space;
+    SmallVector<Cuts> loops;
+    SmallVector<Sharding> reads;
+    AxisSet cut = 0, passes = 0;
+  };
+
+  LogicalResult readAnnotations();
+  LogicalResult sweep();
+  LogicalResult propagate(Block &block);
+  LogicalResult propagate(IterationSpaceOpInterface op);
+  LogicalResult checkGradient(AddGradOp add);
+  LogicalResult checkLoss(func::ReturnOp ret);
+  void readLikeForward(OpState &state, CopyOp copy);
+
+  LogicalResult chooseLoop(OpState &state, unsigned axis);
+  FailureOr<std::optional<LoopCut>> chooseBatchLoop(OpState &state,
+                                                    unsigned axis);
+  FailureOr<std::optional<LoopCut>> chooseCheapest(OpState &state,
+                                                   unsigned axis);
+  bool canCut(const OpState &state, unsigned axis, LoopCut cut) const;
+  double countBytes(const OpState &state, unsigned axis,
+                    std::optional<LoopCut> cut) const;
+  LogicalResult checkBatchKind(OpState &state, unsigned axis,
+                               const LoopCut &cut);
+
+  LogicalResult readAlongLoops(OpState &state);
+  LogicalResult admitBatchSums(OpState &state);
+  void admitPartials(OpState &state);
+  void setResults(OpState &state);
+
+  bool canHave(Value value, const Sharding &wanted);
+  bool computeCut(Value value, const Sharding &wanted);
+  bool yieldCut(OpResult result, const Sharding &wanted);
+  bool isUnread(Value value) const;
+  void becomeCut(Value value, const Sharding &sharding);
+  bool isComplete(Value value) const;
+  void completeInputSums(OpState &state, bool countsOnly);
+  bool readsParameters(const OpState &state) const;
+
+  void adopt(Value value, unsigned axis, unsigned dim, int64_t period);
+  void collectDemands();
+  LogicalResult checkAxesAreUsed();
+  void shareGradients();
+  InFlightDiagnostic refuse(Operation *op, const Twine &why) const;
+  const Sharding &of(Value value) const { return table.of(value); }
+
+  func::FuncOp entry;
+  ShardingAxes axes;
+  AxisSet batchAxes;
+  ShardingTable table;
+  /// Values that follow from model inputs and constants alone.
+  DenseSet<Value> fromInputs;
+  /// Values that were found to be computable for a part of the batch.
+  SmallVector<std::pair<Value, Sharding>> computable;
+  /// Copies of the forward, by number.
+  DenseMap<int64_t, Value> copyOf;
+  /// By name: a parameter may be on several places.
+  llvm::MapVector<StringAttr, Sharding> params;
+  DenseSet<StringAttr> annotated;
+  /// What all readers of a value that is whole over an axis read it as.
+  DenseMap<Value, Sharding> demands;
+  /// Axes of the model over which all readers of a partial sum read it
+  /// complete.
+  DenseMap<Value, AxisSet> completed;
+  bool changed = false;
+};
+
+} // namespace mlir::pp
+
+#endif // PPOPT_TRANSFORMS_SHARDING_SHARDINGPROPAGATION_H

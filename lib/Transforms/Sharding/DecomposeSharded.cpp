@@ -1,0 +1,50 @@
+//===- DecomposeSharded.cpp - Decomposes composites that axes cut ---------===//
+//
+// Before: phase train. After: composites along whose rows an axis cuts (softmax
+// and cross entropy over cut classes) are the ops that they stand for: a
+// maximum, a sum of exponentials.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Transforms/Model/Decompose.h"
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Sharding/Passes.h"
+#include "ppopt/Transforms/Sharding/ShardingPropagation.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_DECOMPOSESHARDED
+#include "ppopt/Transforms/Sharding/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+struct DecomposeSharded : pp::impl::DecomposeShardedBase<DecomposeSharded> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> entry = findEntry(getOperation());
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(entry) || failed(plan))
+      return signalPassFailure();
+    ShardingAxes axes = ShardingAxes::of(*plan);
+    // Rows of the batch are never decomposed.
+    bool onlyBatch =
+        axes.countParts(axes.getBatchAxes()) == axes.countParts(~AxisSet(0));
+    while (!onlyBatch) {
+      ShardingPropagation propagation(*entry, axes);
+      if (failed(propagation.run()))
+        return signalPassFailure();
+      if (propagation.composites.empty())
+        return;
+      for (Operation *op : propagation.composites)
+        if (failed(decompose(cast<DecomposableOpInterface>(op))))
+          return signalPassFailure();
+      // A mean over a cut row divides by the count of the whole row.
+      if (failed(decomposeAll(*entry, DecomposeAt::Model)))
+        return signalPassFailure();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,122 @@
+//===- InsertReshards.cpp - Makes each reshard an op ----------------------===//
+
+#include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Sharding/Passes.h"
+#include "ppopt/Transforms/Sharding/Reshards.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_INSERTRESHARDS
+#include "ppopt/Transforms/Sharding/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+class ReshardInserter {
+public:
+  explicit ReshardInserter(ShardingTable &table)
+      : table(table), axes(table.axes), batchAxes(axes.getBatchAxes()) {}
+
+  void insert(OpOperand &operand, const Sharding &to);
+
+private:
+  Value reshard(Value value, const Sharding &to, Operation *reader);
+  Sharding getMiddle(const Sharding &from, const Sharding &to) const;
+
+  ShardingTable &table;
+  const ShardingAxes &axes;
+  AxisSet batchAxes;
+  /// What needs a collective is resharded once for all readers.
+  DenseMap<Value, SmallVector<ReshardOp>> known;
+};
+
+} // namespace
+
+/// Returns what a value is after it is resharded over the axes of the model,
+/// and is over the batch axes as before.
+Sharding ReshardInserter::getMiddle(const Sharding &from,
+                                    const Sharding &to) const {
+  Sharding middle(from.dims.size());
+  middle.sums = (from.sums & batchAxes) | (to.sums & ~batchAxes);
+  middle.maxima = to.maxima;
+  for (auto [cuts, rows, others, size] :
+       llvm::zip(middle.dims, from.onlyCuts(batchAxes).dims,
+                 to.onlyCuts(~batchAxes).dims, to.dims)) {
+    cuts = rows;
+    cuts.append(others);
+    llvm::stable_sort(cuts, [](Cut a, Cut b) { return a.period > b.period; });
+  }
+  return middle;
+}
+
+/// Where nothing is sent, the op stands before the reader, else behind the
+/// value, for all readers.
+Value ReshardInserter::reshard(Value value, const Sharding &to,
+                               Operation *reader) {
+  const Sharding &from = table.of(value);
+  if (from == to)
+    return value;
+  double bytes =
+      countReshardBytes(axes, from, to, static_cast<double>(getBytes(value)));
+  MLIRContext *context = value.getContext();
+  ArrayRef<int64_t> shape = getShape(value);
+  ShardingAttr attr = writeSharding(context, axes, to, shape);
+  for (ReshardOp op : known.lookup(value))
+    if (op.getTo() == attr)
+      return op;
+  OpBuilder builder(reader);
+  if (bytes > 0)
+    builder.setInsertionPointAfterValue(value);
+  auto op = ReshardOp::create(builder, value.getLoc(), value.getType(), value,
+                              writeSharding(context, axes, from, shape), attr,
+                              shape, static_cast<int64_t>(bytes));
+  if (bytes > 0)
+    known[value].push_back(op);
+  Sharding before = from; // inserting may move it
+  table.ops[op].reads.push_back(std::move(before));
+  table.values[op] = to;
+  table.write(op);
+  return op;
+}
+
+void ReshardInserter::insert(OpOperand &operand, const Sharding &to) {
+  Value value = operand.get();
+  Sharding middle = getMiddle(table.of(value), to);
+  value = reshard(value, middle, operand.getOwner());
+  operand.set(reshard(value, to, operand.getOwner()));
+}
+
+void pp::insertReshards(func::FuncOp entry, ShardingTable &table) {
+  ReshardInserter inserter(table);
+  entry.getBody().walk([&](Operation *op) {
+    auto found = table.ops.find(op);
+    if (found == table.ops.end())
+      return;
+    SmallVector<Sharding> reads = found->second.reads;
+    for (auto [operand, read] : llvm::zip(op->getOpOperands(), reads))
+      inserter.insert(operand, read);
+    table.write(op);
+  });
+}
+
+namespace {
+
+struct InsertReshards : pp::impl::InsertReshardsBase<InsertReshards> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> entry = findEntry(getOperation());
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(entry) || failed(plan))
+      return signalPassFailure();
+    FailureOr<ShardingTable> table =
+        ShardingTable::read(*entry, ShardingAxes::of(*plan));
+    if (failed(table))
+      return signalPassFailure();
+    insertReshards(*entry, *table);
+  }
+};
+
+} // namespace

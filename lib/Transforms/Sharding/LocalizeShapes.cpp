@@ -1,0 +1,186 @@
+//===- LocalizeShapes.cpp - Gives values the shapes that a rank has -------===//
+//
+// Before: global shapes, shardings, reshards. After: the shapes of one
+// coordinate. Ops that depend on the global index have the position of their
+// tile, and offsets are local.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Model/IndexSources.h"
+#include "ppopt/Transforms/Sharding/Passes.h"
+#include "ppopt/Transforms/Sharding/Reshards.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_LOCALIZESHAPES
+#include "ppopt/Transforms/Sharding/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// For each input, the ranges of the ids in its parts.
+using InputRanges = DenseMap<BlockArgument, llvm::SetVector<Attribute>>;
+
+} // namespace
+
+/// Adds the range of a part if the runtime can check it: one that includes all
+/// rows of the batch.
+static bool addRange(InputRanges &ranges, Operation *op, BlockArgument input,
+                     const ElementBox &box, IndexRange range) {
+  ArrayRef<int64_t> shape = getShape(input);
+  if (shape.empty() || box.begin[0] != 0 || box.end[0] != shape[0])
+    return false;
+  Builder builder(op->getContext());
+  auto rest = [&](ArrayRef<int64_t> index) {
+    return builder.getDenseI64ArrayAttr(index.drop_front());
+  };
+  ranges[input].insert(IdRangeAttr::get(op->getContext(), rest(box.begin),
+                                        rest(box.end), range.end,
+                                        range.ignoreIndex, describeSource(op)));
+  return true;
+}
+
+/// Declares the inputs with their global shapes, before the shapes become
+/// local.
+static LogicalResult declareInputs(func::FuncOp entry) {
+  InputRanges ranges;
+  auto add = [&](Operation *op, BlockArgument input, const ElementBox &box,
+                 IndexRange range) {
+    return addRange(ranges, op, input, box, range);
+  };
+  if (failed(markComputedIds(entry, add)))
+    return failure();
+  OpBuilder builder(entry);
+  for (BlockArgument argument : entry.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    auto shift = entry.getArgAttrOfType<IntegerAttr>(i, kShiftAttr);
+    InputDeclOp::create(builder, argument.getLoc(),
+                        entry.getArgAttrOfType<StringAttr>(i, kInputAttr),
+                        TypeAttr::get(argument.getType()),
+                        builder.getI64IntegerAttr(shift ? shift.getInt() : 0),
+                        builder.getArrayAttr(ranges[argument].getArrayRef()));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+void pp::setLocalTypes(
+    func::FuncOp entry, const ShardingTable &table,
+    llvm::function_ref<int64_t(int64_t, ArrayRef<Cut>)> sizeOf) {
+  auto localize = [&](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    for (auto [size, cuts] : llvm::zip(shape, table.of(value).dims))
+      size = sizeOf(size, cuts);
+    value.setType(type.clone(shape));
+  };
+  for (BlockArgument argument : entry.getArguments())
+    localize(argument);
+  entry.getBody().walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      localize(result);
+    if (auto constant = dyn_cast<ConstantOp>(op))
+      if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
+        constant.setValueAttr(splat.resizeSplat(constant.getType()));
+  });
+  entry.setFunctionType(FunctionType::get(entry.getContext(),
+                                          entry.getBody().getArgumentTypes(),
+                                          entry.getResultTypes()));
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Tells the ops of an entry how they are cut.
+class OpLocalizer {
+public:
+  OpLocalizer(func::FuncOp entry, const ShardingTable &table)
+      : entry(entry), table(table) {}
+
+  void run();
+
+private:
+  Localization getLocalization(Operation *op) const;
+  Value getKey();
+
+  func::FuncOp entry;
+  const ShardingTable &table;
+  Value key;
+};
+
+} // namespace
+
+Localization OpLocalizer::getLocalization(Operation *op) const {
+  Localization local(op);
+  for (auto [to, from] : llvm::zip(local.loops, table.of(op).loops))
+    for (Cut cut : from) {
+      const ShardingAxis &axis = table.axes[cut.axis];
+      to.push_back({axis.name, axis.at, axis.parts, cut.period});
+    }
+  return local;
+}
+
+/// Returns the random key, an argument that the entry gets when the first op
+/// needs it.
+Value OpLocalizer::getKey() {
+  if (key)
+    return key;
+  Builder builder(entry.getContext());
+  auto role = RoleAttr::get(entry.getContext(), RoleKind::StepState, "key");
+  (void)entry.insertArgument(
+      entry.getNumArguments(), getKeyType(entry.getContext()),
+      builder.getDictionaryAttr(builder.getNamedAttr("pp.role", role)),
+      entry.getLoc());
+  return key = entry.getArguments().back();
+}
+
+void OpLocalizer::run() {
+  SmallVector<std::pair<IterationSpaceOpInterface, Localization>> ops;
+  entry.getBody().walk<WalkOrder::PreOrder>([&](IterationSpaceOpInterface op) {
+    ops.emplace_back(op, getLocalization(op));
+  });
+  setLocalTypes(entry, table, [&](int64_t size, ArrayRef<Cut> cuts) {
+    for (Cut cut : cuts)
+      size /= table.axes[cut.axis].parts;
+    return size;
+  });
+  for (auto &[op, local] : ops) {
+    op.localize(local);
+    if (op.needsRandomKey())
+      op->insertOperands(op->getNumOperands(), getKey());
+  }
+}
+
+namespace {
+
+struct LocalizeShapes : pp::impl::LocalizeShapesBase<LocalizeShapes> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> entry = findEntry(getOperation());
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(entry) || failed(plan) || failed(declareInputs(*entry)))
+      return signalPassFailure();
+    FailureOr<ShardingTable> table =
+        ShardingTable::read(*entry, ShardingAxes::of(*plan));
+    if (failed(table))
+      return signalPassFailure();
+    OpLocalizer(*entry, *table).run();
+  }
+};
+
+} // namespace

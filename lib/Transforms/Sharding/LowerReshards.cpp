@@ -1,0 +1,349 @@
+//===- LowerReshards.cpp - Lowers what the batch axes need ----------------===//
+//
+// A sum of inputs that is read complete becomes a pp.batch_sum, which the
+// prologue computes. A whole value that is read cut is computed again for a
+// part of the rows. A whole value that is read as a partial sum is divided by
+// the number of parts.
+//
+//   %1 = pp.reshard %0 from #pp.sharding<[], sum = {dp, mb}> to
+//   #pp.sharding<[]> %1 = pp.batch_sum %0
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Dialect/PP/Shapes.h"
+#include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/Transforms/Model/EntryParts.h"
+#include "ppopt/Transforms/Sharding/Passes.h"
+#include "ppopt/Transforms/Sharding/Reshards.h"
+
+#include <set>
+#include <tuple>
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_LOWERRESHARDS
+#include "ppopt/Transforms/Sharding/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+class ReshardLowering {
+public:
+  explicit ReshardLowering(func::FuncOp entry, ShardingTable &table)
+      : entry(entry), table(table), axes(table.axes),
+        batchAxes(axes.getBatchAxes()) {}
+
+  void run();
+
+private:
+  bool isOverBatch(ReshardOp op) const;
+  Value lower(ReshardOp op);
+  Value throughReshards(Value value) const;
+  Value complete(Value partial);
+  Value getCut(Value value, const Sharding &rows);
+  Value computeCut(Value value, const Sharding &rows);
+  Value computeCut(ReshardOp op, const Sharding &rows);
+  Value divide(ReshardOp op);
+  Sharding addRows(const Sharding &sharding, const Sharding &rows) const;
+
+  func::FuncOp entry;
+  ShardingTable &table;
+  const ShardingAxes &axes;
+  AxisSet batchAxes;
+  DenseMap<Value, Value> sums;
+  DenseMap<Value, SmallVector<std::pair<Sharding, Value>>> parts;
+};
+
+} // namespace
+
+/// Returns whether the value is a count of targets, wherever it was made.
+static bool isCount(Value value) {
+  return throughCopies(value).getDefiningOp<CountOp>() != nullptr;
+}
+
+bool ReshardLowering::isOverBatch(ReshardOp op) const {
+  const Sharding &from = table.of(op.getX()), &to = table.of(op.getResult());
+  return from.onlyCuts(batchAxes) != to.onlyCuts(batchAxes) ||
+         ((from.sums ^ to.sums) & batchAxes);
+}
+
+/// Returns the value that was resharded over batch axes: globally the same.
+Value ReshardLowering::throughReshards(Value value) const {
+  if (auto op = value.getDefiningOp<ReshardOp>(); op && isOverBatch(op))
+    return throughReshards(op.getX());
+  if (auto sum = value.getDefiningOp<BatchSumOp>())
+    return throughReshards(sum.getPartial());
+  return value;
+}
+
+/// Returns a sharding with the rows cut as well.
+Sharding ReshardLowering::addRows(const Sharding &sharding,
+                                  const Sharding &rows) const {
+  Sharding cut = sharding;
+  cut.sums &= ~batchAxes;
+  for (auto [to, from] : llvm::zip(cut.dims, rows.dims)) {
+    to.append(from);
+    llvm::stable_sort(to, [](Cut a, Cut b) { return a.period > b.period; });
+  }
+  return cut;
+}
+
+/// Returns a sum of inputs completed by the prologue; whole values as they are.
+Value ReshardLowering::complete(Value value) {
+  value = throughReshards(value);
+  if (!(table.of(value).sums & batchAxes))
+    return value;
+  Value &sum = sums[value];
+  if (sum)
+    return sum;
+  // Behind the value: other stages may need the sum too.
+  OpBuilder builder(entry.getContext());
+  builder.setInsertionPointAfterValue(value);
+  sum = BatchSumOp::create(builder, value.getLoc(), value, isCount(value));
+  Sharding whole = table.of(value);
+  whole.sums &= ~batchAxes;
+  table.values[sum] = std::move(whole);
+  table.write(sum.getDefiningOp());
+  return sum;
+}
+
+/// Returns a value with its rows cut. The propagation has shown that it can be
+/// had.
+Value ReshardLowering::getCut(Value value, const Sharding &rows) {
+  if (table.of(value).onlyCuts(batchAxes) == rows)
+    return value;
+  if (Value source = throughReshards(value); source != value)
+    return getCut(source, rows);
+  for (auto &[cut, part] : parts[value])
+    if (cut == rows)
+      return part;
+  auto reshard = value.getDefiningOp<ReshardOp>();
+  Value part = reshard ? computeCut(reshard, rows) : computeCut(value, rows);
+  parts[value].push_back({rows, part});
+  return part;
+}
+
+/// Computes a value again for a part of its rows.
+Value ReshardLowering::computeCut(Value value, const Sharding &rows) {
+  auto op = value.getDefiningOp<IterationSpaceOpInterface>();
+  assert(op && op->getNumResults() == 1 && "the propagation has checked it");
+  IterationSpace space = op.getIterationSpace();
+  SmallVector<Cuts> loops(space.loops.size());
+  for (auto [dim, cuts] : llvm::enumerate(rows.dims))
+    for (Cut cut : cuts) {
+      std::optional<LoopCut> found = projectToLoop(
+          space, space.results[0][dim], axes[cut.axis].parts, cut.period);
+      assert(found && "the propagation has checked it");
+      (void)addCut(loops[found->loop], {cut.axis, found->period},
+                   space.loops[found->loop].extent, axes);
+    }
+  OpSharding sharding = table.of(op);
+  SmallVector<Value> operands;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    Sharding needed = projectToTensor(space, space.operands[i], loops);
+    operands.push_back(needed.getCutAxes() ? getCut(operand, needed)
+                                           : complete(operand));
+    sharding.reads[i] = addRows(sharding.reads[i], needed);
+  }
+  OpBuilder builder(op);
+  Operation *clone = builder.clone(*op);
+  clone->setOperands(operands);
+  for (auto [to, from] : llvm::zip(sharding.loops, loops)) {
+    to.append(from);
+    llvm::stable_sort(to, [](Cut a, Cut b) { return a.period > b.period; });
+  }
+  Value part = clone->getResult(0);
+  table.values[part] = addRows(table.of(value), rows);
+  table.ops[clone] = std::move(sharding);
+  table.write(clone);
+  return part;
+}
+
+/// Reshards the part over an axis of the model as the whole was.
+Value ReshardLowering::computeCut(ReshardOp op, const Sharding &rows) {
+  Value x = getCut(op.getX(), rows);
+  Sharding to = addRows(table.of(op.getResult()), rows);
+  auto attrOf = [&](const Sharding &sharding) {
+    return writeSharding(op.getContext(), axes, sharding, op.getShape());
+  };
+  OpBuilder builder(op);
+  int64_t bytes = op.getBytes() / axes.countParts(rows.getCutAxes());
+  auto part =
+      ReshardOp::create(builder, op.getLoc(), op.getType(), x,
+                        attrOf(table.of(x)), attrOf(to), op.getShape(), bytes);
+  table.ops[part] = {{}, {table.of(x)}};
+  table.values[part] = std::move(to);
+  table.write(part);
+  return part;
+}
+
+/// Divides a whole value by the number of parts. A gradient that every part
+/// adds is divided where it is added.
+Value ReshardLowering::divide(ReshardOp op) {
+  Sharding to = table.of(op.getResult());
+  AxisSet added = to.sums & ~table.of(op.getX()).sums & batchAxes;
+  int64_t count = axes.countParts(added);
+  if (op->hasOneUse())
+    if (auto add = dyn_cast<AddGradOp>(*op->user_begin())) {
+      add.setTiles(count);
+      return op.getX();
+    }
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  auto type = RankedTensorType::get({}, getElementTypeOrSelf(op.getX()));
+  Value share =
+      ConstantOp::create(builder, loc, type, 1.0 / static_cast<double>(count));
+  Value part = MulOp::create(builder, loc, op.getX(), share);
+  table.values[share] = Sharding(0);
+  table.ops[share.getDefiningOp()] = {{}, {}};
+  table.write(share.getDefiningOp());
+  table.values[part] = std::move(to);
+  IterationSpace space =
+      cast<IterationSpaceOpInterface>(part.getDefiningOp()).getIterationSpace();
+  SmallVector<Cuts> loops(space.loops.size());
+  for (auto [dim, cuts] : llvm::enumerate(table.of(part).dims))
+    loops[dim] = cuts;
+  table.ops[part.getDefiningOp()] = {std::move(loops),
+                                     {table.of(part), Sharding(0)}};
+  table.write(part.getDefiningOp());
+  return part;
+}
+
+Value ReshardLowering::lower(ReshardOp op) {
+  const Sharding &from = table.of(op.getX()), &to = table.of(op.getResult());
+  Sharding rows = to.onlyCuts(batchAxes);
+  if (from.onlyCuts(batchAxes) != rows)
+    return getCut(op.getX(), rows);
+  if (from.sums & batchAxes & ~to.sums)
+    return complete(op.getX());
+  return divide(op);
+}
+
+void ReshardLowering::run() {
+  SmallVector<ReshardOp> reshards;
+  entry.walk([&](ReshardOp op) {
+    if (isOverBatch(op))
+      reshards.push_back(op);
+  });
+  for (ReshardOp op : reshards) {
+    Value lowered = lower(op);
+    op.getResult().replaceAllUsesWith(lowered);
+  }
+  for (ReshardOp op : llvm::reverse(reshards))
+    op.erase();
+}
+
+void pp::lowerReshards(func::FuncOp entry, ShardingTable &table) {
+  ReshardLowering(entry, table).run();
+}
+
+//===----------------------------------------------------------------------===//
+// Counts
+//===----------------------------------------------------------------------===//
+
+/// Returns whether a value depends on an input of the model, and on no
+/// parameter.
+static bool followsFromInputs(Value value, DenseMap<Value, bool> &known) {
+  if (isa<BlockArgument>(value))
+    return true;
+  value = throughCopies(value);
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  Operation *op = value.getDefiningOp();
+  bool follows = !op || (!isa<ParamOp>(op) &&
+                         llvm::all_of(op->getOperands(), [&](Value operand) {
+                           return followsFromInputs(operand, known);
+                         }));
+  return known[value] = follows;
+}
+
+namespace {
+
+/// Makes each count of targets known before the first forward, whatever the
+/// model does with it and wherever it is: a batch in which a count is zero is
+/// skipped.
+class CountCompletion {
+public:
+  explicit CountCompletion(func::FuncOp entry) : entry(entry) {}
+
+  /// Where nothing is cut over the batch, counts are no partial sums. Their
+  /// readers read what the prologue computes all the same.
+  void readCompleted();
+  void addUnread();
+
+private:
+  Value complete(Value count);
+  bool isFromInputs(Value count) {
+    return isCount(count) && followsFromInputs(count, known);
+  }
+
+  func::FuncOp entry;
+  DenseMap<Value, bool> known;
+  DenseMap<Value, Value> completed;
+};
+
+} // namespace
+
+Value CountCompletion::complete(Value count) {
+  Value &sum = completed[count];
+  if (sum)
+    return sum;
+  OpBuilder builder(entry.getContext());
+  builder.setInsertionPointAfterValue(count);
+  auto op = BatchSumOp::create(builder, count.getLoc(), count, /*count=*/true);
+  op->setAttr(kShardingsAttr, builder.getArrayAttr(ShardingAttr::getWhole(
+                                  entry.getContext(), getShape(count).size())));
+  return sum = op;
+}
+
+void CountCompletion::readCompleted() {
+  entry.getBody().walk([&](IterationSpaceOpInterface op) {
+    if (isa<CopyOp>(*op))
+      return;
+    for (OpOperand &operand : op->getOpOperands())
+      if (isFromInputs(operand.get()))
+        operand.set(complete(operand.get()));
+  });
+}
+
+void CountCompletion::addUnread() {
+  std::set<std::tuple<const void *, int64_t, const void *>> complete;
+  auto isNew = [&](CountOp count) {
+    return complete
+        .insert({throughCopies(count.getTargets()).getAsOpaquePointer(),
+                 count.getIgnoreIndex(), count.getType().getAsOpaquePointer()})
+        .second;
+  };
+  entry.walk([&](BatchSumOp sum) {
+    if (sum.getCount())
+      (void)isNew(throughCopies(sum.getPartial()).getDefiningOp<CountOp>());
+  });
+  entry.walk([&](CountOp count) {
+    if (isFromInputs(count) && isNew(count))
+      (void)this->complete(count);
+  });
+}
+
+namespace {
+
+struct LowerReshards : pp::impl::LowerReshardsBase<LowerReshards> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> entry = findEntry(getOperation());
+    FailureOr<PlanOp> plan = findPlan(getOperation());
+    if (failed(entry) || failed(plan))
+      return signalPassFailure();
+    FailureOr<ShardingTable> table =
+        ShardingTable::read(*entry, ShardingAxes::of(*plan));
+    if (failed(table))
+      return signalPassFailure();
+    lowerReshards(*entry, *table);
+    CountCompletion counts(*entry);
+    if (!table->axes.getBatchAxes())
+      counts.readCompleted();
+    counts.addUnread();
+  }
+};
+
+} // namespace
