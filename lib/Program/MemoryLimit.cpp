@@ -12,6 +12,7 @@
 using namespace mlir;
 using namespace mlir::pp;
 using ::ppopt::spellByteAmount;
+namespace geometry = ::ppopt::geometry;
 
 /// A place's bytes, in total and by kind.
 struct PlaceMemory {
@@ -69,8 +70,9 @@ static SmallVector<std::string> suggest(const PlaceMemory &place, PlanOp plan) {
                   std::to_string(plan.getPlaces() + 1));
   if (bytesOf(MemoryKind::Inputs) > place.bytes / 4 || activations > state)
     if (rows > 1)
-      hints.push_back("more ranks for the rows: --mesh dp=" +
-                      std::to_string(plan.getBatchParts() * 2));
+      hints.push_back(
+          "more ranks for the rows: --mesh dp=" +
+          std::to_string(plan.getGeometry().size(geometry::batchAxis) * 2));
   if (state > activations && plan.getOptimizer() != Optimizer::sgd)
     hints.push_back("--optimizer sgd, which has one state in place of two");
   return hints;

@@ -22,9 +22,9 @@ struct KnownAxis {
 
 /// The one declaration of the axes' names.
 inline constexpr KnownAxis knownAxes[] = {
-    {"dp", AxisUse::Batch},   {"pp", AxisUse::Places},
-    {"tp", AxisUse::Planned}, {"cp", AxisUse::Planned},
-    {"ep", AxisUse::Planned},
+    {"dp", AxisUse::Batch},   {"fsdp", AxisUse::Batch},
+    {"pp", AxisUse::Places},  {"tp", AxisUse::Planned},
+    {"cp", AxisUse::Planned}, {"ep", AxisUse::Planned},
 };
 
 /// A mesh has at most this many axes: ppopt_step_state has a coordinate on

@@ -17,16 +17,19 @@ class Plan:
     launch: tuple = ("threads",)
     block_bytes: int = 0  # what is wider is computed in blocks of rows; 0: as the compiler has it
     recompute: str = "cheap"
+    fsdp: int = 1
 
     @property
     def name(self):
         again = "" if self.recompute == "cheap" else f"_{self.recompute}"
-        return f"dp{self.dp}_mb{self.microbatches}" + (f"_blocks{self.block_bytes}" if self.block_bytes else "") + again
+        rows = f"dp{self.dp}" + (f"_fsdp{self.fsdp}" if self.fsdp > 1 else "")
+        return f"{rows}_mb{self.microbatches}" + (f"_blocks{self.block_bytes}" if self.block_bytes else "") + again
 
     @property
     def flags(self):
         blocks = ["--block-bytes", str(self.block_bytes)] if self.block_bytes else []
-        return ["--mesh", f"dp={self.dp}", "--microbatches", str(self.microbatches), "--recompute", self.recompute, *blocks]
+        axes = f"dp={self.dp}" + (f",fsdp={self.fsdp}" if self.fsdp > 1 else "")
+        return ["--mesh", axes, "--microbatches", str(self.microbatches), "--recompute", self.recompute, *blocks]
 
 
 THREADS, BOTH = ("threads",), ("threads", "mpirun")
@@ -49,7 +52,10 @@ PLANS = [Plan(1, 1, THREADS),
          Plan(2, 2, THREADS, 3000),
          Plan(1, 1, THREADS, recompute="none"),
          Plan(1, 1, THREADS, recompute="layer"),
-         Plan(2, 2, BOTH, recompute="layer")]
+         Plan(2, 2, BOTH, recompute="layer"),
+         Plan(1, 2, BOTH, fsdp=2),
+         Plan(2, 2, BOTH, fsdp=2),
+         Plan(2, 1, THREADS, fsdp=3)]
 
 
 def lm_inputs(random):

@@ -63,8 +63,9 @@ static constexpr auto laterAxes = listAxes</*isPlanned=*/true>();
 
 static constexpr Flag planFlags[] = {
     {"mesh", ValueKind::Mesh, "dp=D,pp=P", "dp=1",
-     "ranks along each axis of the mesh: dp splits the rows of the batch, pp "
-     "splits the model into places",
+     "ranks along each axis of the mesh: dp splits the rows of the batch, fsdp "
+     "splits them further (it does not shard parameters yet), pp splits the "
+     "model into places",
      axes, laterAxes},
     {"batch", ValueKind::Count, "N", "",
      "rows of the global batch; overrides the model's"},
@@ -206,11 +207,14 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
   if (!wrong.empty())
     return reject(wrong);
   setChoices(arguments, plan);
-  if (plan.launch == schema::Launch::local && plan.mesh.batchParts() > 1)
-    return reject("--launch local is one process without data-parallel ranks; "
-                  "leave dp=" +
-                  Twine(plan.mesh.batchParts()) +
-                  " out of --mesh, or --launch local");
+  if (plan.launch == schema::Launch::local)
+    for (const geometry::Axis &axis : plan.mesh)
+      if (axis.size > 1 &&
+          geometry::useOf(axis.name) == geometry::AxisUse::Batch)
+        return reject("--launch local is one process without data-parallel "
+                      "ranks; leave " +
+                      Twine(axis.name) + "=" + Twine(axis.size) +
+                      " out of --mesh, or --launch local");
   plan.deviceMemory = arguments.getBytes("device-memory");
   plan.blockBytes = arguments.getBytes("block-bytes");
   if (arguments.has("batch"))

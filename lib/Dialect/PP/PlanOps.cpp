@@ -106,11 +106,15 @@ LogicalResult PlanOp::verify() {
     return emitOpError(wrong);
   if (getBatch() < 1 || getMicrobatches() < 1 || getTarget().getThreads() < 1)
     return emitOpError("batch, microbatches and threads are at least 1");
-  if (getBatch() % getBatchTiles() != 0)
-    return emitOpError("batch of ")
-           << getBatch() << " rows is not divided by " << geometry::batchAxis
-           << " " << getBatchParts() << " x microbatches " << getMicrobatches()
-           << "; choose --batch a multiple of " << getBatchTiles();
+  if (getBatch() % getBatchTiles() != 0) {
+    InFlightDiagnostic diag = emitOpError("batch of ")
+                              << getBatch() << " rows is not divided by ";
+    for (const geometry::Axis &axis : getGeometry())
+      if (geometry::useOf(axis.name) == geometry::AxisUse::Batch)
+        diag << axis.name << " " << axis.size << " x ";
+    return diag << "microbatches " << getMicrobatches()
+                << "; choose --batch a multiple of " << getBatchTiles();
+  }
   for (NamedAttribute attr : (*this)->getDiscardableAttrs())
     if (failed(verifyOption(*this, attr)))
       return failure();

@@ -134,4 +134,31 @@ TEST_F(GlobalIndex, RandomCuts) {
   }
 }
 
+/// A dimension that merges others is cut by the cuts of all its loops.
+TEST_F(GlobalIndex, CutsOfLoopsBecomeThoseOfADimension) {
+  auto typeOf = [&](ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, builder.getI64Type());
+  };
+  Value x = ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(typeOf({8, 6}), int64_t(0)));
+  Localization localization(ReshapeOp::create(builder, loc, typeOf({48}), x));
+  StringAttr dp = builder.getStringAttr("dp"), tp = builder.getStringAttr("tp"),
+             mb = builder.getStringAttr("mb");
+  localization.loops[0] = {{dp, 4, 2, 8}, {mb, 3, 2, 4}};
+  localization.loops[1] = {{tp, 5, 3, 6}};
+  AxisCuts cuts = localization.getCuts(localization.space.results[0][0]);
+  ASSERT_EQ(cuts.size(), 3u);
+  auto expect = [](const AxisCut &cut, StringAttr axis, int64_t at,
+                   int64_t parts, int64_t period) {
+    EXPECT_EQ(cut.axis, axis);
+    EXPECT_EQ(cut.at, at);
+    EXPECT_EQ(cut.parts, parts);
+    EXPECT_EQ(cut.period, period);
+  };
+  expect(cuts[0], dp, 4, 2, 48);
+  expect(cuts[1], mb, 3, 2, 24);
+  expect(cuts[2], tp, 5, 3, 6);
+  EXPECT_EQ(countParts(cuts), 12);
+}
+
 } // namespace

@@ -237,6 +237,11 @@ pp.plan {mesh = [#pp.axis<"dp" = 0>], batch = 8 : i64, microbatches = 2 : i64, s
 
 // -----
 
+// expected-error @+1 {{the mesh has 9 axes, and at most 8 are possible: leave out 'rows'}}
+pp.plan {mesh = [#pp.axis<"dp" = 1>, #pp.axis<"pp" = 1>, #pp.axis<"a" = 1>, #pp.axis<"b" = 1>, #pp.axis<"c" = 1>, #pp.axis<"d" = 1>, #pp.axis<"e" = 1>, #pp.axis<"f" = 1>, #pp.axis<"rows" = 1>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+
+// -----
+
 // expected-error @+1 {{mesh axis 'pp' is named twice}}
 pp.plan {mesh = [#pp.axis<"pp" = 1>, #pp.axis<"dp" = 1>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 

@@ -171,6 +171,15 @@ TEST(Mesh, OnlyAxesOfTheBatchSplitIt) {
   });
 }
 
+TEST(Mesh, AxesOfTheBatchSplitItInTheirOrder) {
+  Mesh mesh({{"fsdp", 2}, {"pp", 2}, {"dp", 3}});
+  EXPECT_EQ(mesh.batchParts(), 6);
+  // Rank 10 = ((1·2)+1)·3+1.
+  EXPECT_EQ(mesh.batchPart(10), 1 * 3 + 1);
+  EXPECT_EQ(mesh.batchPart(7), 1 * 3 + 1);
+  EXPECT_EQ(mesh.batchPart(5), 2);
+}
+
 TEST(Mesh, GroupsDifferInOneAxis) {
   Mesh mesh({{"dp", 2}, {"pp", 3}, {"tp", 2}});
   EXPECT_EQ(mesh.ranks(), 12);
@@ -194,6 +203,11 @@ TEST(Mesh, RefusesWhatIsNoMesh) {
   EXPECT_EQ(Mesh({{"dp", 0}}).check(), "mesh axis 'dp' has size 0");
   EXPECT_EQ(Mesh({{"dp", 1}, {"dp", 2}}).check(),
             "mesh axis 'dp' is named twice");
+  Mesh eight({{"a"}, {"b"}, {"c"}, {"dp"}, {"e"}, {"f"}, {"g"}, {"pp"}});
+  EXPECT_EQ(eight.check(), "");
+  eight.add({"rows", 2});
+  EXPECT_EQ(eight.check(), "the mesh has 9 axes, and at most 8 are possible: "
+                           "leave out 'rows'");
   EXPECT_EQ(Mesh({{"dp", 1}, {"pp", 2}}).check({{"tp"}, {}}, 0),
             "the mesh has no axis 'tp'; its axes are: dp, pp");
   EXPECT_EQ(Mesh({{"pp", 3}}).check({{"pp"}, {0, 2}}, 1),
@@ -205,6 +219,7 @@ TEST(Mesh, RefusesWhatIsNoMesh) {
 TEST(Axes, HaveOneUseEach) {
   EXPECT_EQ(batchAxis, "dp");
   EXPECT_EQ(placeAxis, "pp");
+  EXPECT_EQ(useOf("fsdp"), AxisUse::Batch);
   EXPECT_EQ(useOf("tp"), AxisUse::Planned);
   EXPECT_EQ(useOf("rows"), AxisUse::None);
 }

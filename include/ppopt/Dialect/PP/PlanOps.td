@@ -8,7 +8,7 @@ include "ppopt/Dialect/PP/ParallelOps.td"
 def PP_PlanOp : PP_Op<"plan", []> {
   let summary = "how a model is put on devices";
   let description = [{
-    One per module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor: `dp` splits the rows of the batch,
+    One per module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor: `dp` and `fsdp` split the rows of the batch,
     `pp` the model into places; ranks along any other axis are replicas that compute the same. `schedule` is a name, or "table" if the user gave a
     `table` (CSV). `stage_places`: the model is cut into that many pieces, each on that place; without it every
     place has one. `device_memory` in bytes.
