@@ -16,11 +16,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Analysis/AxisParts.h"
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/Passes.h"
 #include "ppopt/Dialect/PP/Shapes.h"
-#include "ppopt/Transforms/Sharding/BatchSplit.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -59,7 +59,7 @@ struct RowBlock {
   int64_t begin, size;
 };
 
-/// Ops of a task that are connected by wide values, all tiled along one axis.
+/// Ops of a task that are connected by wide values, all cut along one axis.
 class RowGroup {
 public:
   RowGroup(Block &body, int64_t budget) : body(body), budget(budget) {}
@@ -70,7 +70,9 @@ public:
   /// Returns whether this group, as far as it was collected, is also that of
   /// this matmul's result.
   bool isAround(Operation *seed) const;
-  int64_t countBlocks() const { return llvm::divideCeil(rows, chooseSize()); }
+  int64_t countBlocks() const {
+    return llvm::divideCeil(axis->getIterations(), chooseSize());
+  }
   const llvm::SetVector<Operation *> &getOps() const { return ops; }
   /// Replaces the group by its blocks. Emits an error and fails if a clone does
   /// not compute its op for the rows of a block.
@@ -79,91 +81,97 @@ public:
 private:
   bool isWide(Value value) const { return getBytes(value) > widthOfGroup; }
   int64_t getWidthAround(Value result) const;
-  bool add(Value value, BatchState state);
+  bool add(Value value, unsigned dim);
   bool visit(Operation *op);
-  std::optional<BatchLoop> findCut(IterationSpaceOpInterface op,
-                                   const IterationSpace &space) const;
-  bool addResults(Operation *op, const IterationSpace &space, BatchLoop cut);
-  bool addOperands(Operation *op, const IterationSpace &space, BatchLoop cut);
+  std::optional<CutOp> findCut(Operation *op) const;
+  bool addResults(const CutOp &cut);
+  bool addOperands(const CutOp &cut);
   bool gather();
   bool isConsistent() const;
   int64_t chooseSize() const;
-  LogicalResult computeBlock(Operation *op, RowBlock block);
-  FailureOr<Operation *> clone(Operation *op, ValueRange operands,
-                               ArrayRef<BatchState> states, BatchLoop cut,
-                               RowBlock block);
-  FailureOr<Value> getOperand(Value value, BatchState state, RowBlock block);
-  FailureOr<Value> cutOut(Value value, BatchState state, RowBlock block);
+  LogicalResult computeBlock(const CutOp &cut, RowBlock block);
+  FailureOr<Value> getOperand(Value value, AxisDim dim, RowBlock block);
+  FailureOr<Value> cutOut(Value value, unsigned dim, RowBlock block);
   void replaceResults();
-  RankedTensorType getTypeOf(Value value, BatchState state,
-                             RowBlock block) const;
+  AxisDim dimOf(Value value) const;
 
   Block &body;
-  int64_t budget, rows = 0;
+  int64_t budget;
+  /// The rows of the seed's result.
+  std::optional<IterationAxis> axis;
   /// Values of more bytes belong to the group. Values much narrower than its
   /// seed do not, even over the budget: a model's activations would connect all
   /// of it.
   int64_t widthOfGroup = 0;
-  /// States of the wide values, and of the results that follow from them row by
-  /// row.
-  llvm::MapVector<Value, BatchState> states;
+  /// The dimensions with the rows: of the wide values, and of the results that
+  /// follow from them row by row.
+  llvm::MapVector<Value, unsigned> dims;
   llvm::SetVector<Operation *> ops;
-  DenseMap<Operation *, BatchLoop> cuts;
+  DenseMap<Operation *, CutOp> cuts;
   SmallVector<Value> worklist;
   /// During the split: the current block's copy of each value, and the copies
   /// made of each result.
   std::unique_ptr<OpBuilder> builder;
   IRMapping map;
-  DenseMap<std::pair<Value, std::pair<int64_t, int64_t>>, Value> cutOuts;
+  DenseMap<std::pair<Value, unsigned>, Value> cutOuts;
   DenseMap<Value, SmallVector<Value>> parts;
 };
 
-/// Records how a wide value is tiled. Returns false if it is already tiled
-/// differently.
-bool RowGroup::add(Value value, BatchState state) {
-  auto [it, isNew] = states.insert({value, state});
-  if (isNew)
-    worklist.push_back(value);
-  return it->second == state;
+/// Returns the dimension with the rows of a value of the group; none for sums
+/// over them and for values outside.
+AxisDim RowGroup::dimOf(Value value) const {
+  const auto *known = dims.find(value);
+  return known == dims.end() ? AxisDim() : known->second;
 }
 
-/// Returns the loop along which the wide values that `op` reads and makes are
-/// tiled.
-std::optional<BatchLoop> RowGroup::findCut(IterationSpaceOpInterface op,
-                                           const IterationSpace &space) const {
-  std::optional<BatchLoop> cut;
-  auto meet = [&](Value value, const TensorLoops &loops) {
-    auto known = states.find(value);
-    if (known == states.end())
+/// Records along which dimension a wide value is cut. Returns false if it is
+/// already cut along another.
+bool RowGroup::add(Value value, unsigned dim) {
+  auto [it, isNew] = dims.insert({value, dim});
+  if (isNew)
+    worklist.push_back(value);
+  return it->second == dim;
+}
+
+/// Returns how `op` is cut along the wide values that it reads and makes.
+std::optional<CutOp> RowGroup::findCut(Operation *op) const {
+  auto interface = dyn_cast<IterationSpaceOpInterface>(op);
+  if (!interface)
+    return std::nullopt;
+  IterationSpace space = interface.getIterationSpace();
+  std::optional<unsigned> cut;
+  auto meet = [&](Value value, const TensorLoops &tensor) {
+    AxisDim dim = dimOf(value);
+    if (!dim)
       return true;
-    std::optional<BatchLoop> found =
-        getBatchLoop(space, loops, known->second, rows);
-    if (!found ||
-        (cut && (cut->loop != found->loop || cut->unit != found->unit)))
+    std::optional<unsigned> loop = axis->findLoop(space, tensor[*dim]);
+    if (!loop || (cut && cut != loop))
       return false;
-    cut = found;
+    cut = loop;
     return true;
   };
-  for (auto [value, loops] : llvm::zip(op->getOperands(), space.operands))
-    if (!meet(value, loops))
+  for (auto [value, tensor] : llvm::zip(op->getOperands(), space.operands))
+    if (!meet(value, tensor))
       return std::nullopt;
-  for (auto [value, loops] : llvm::zip(op->getResults(), space.results))
-    if (!meet(value, loops))
+  for (auto [value, tensor] : llvm::zip(op->getResults(), space.results))
+    if (!meet(value, tensor))
       return std::nullopt;
-  return cut;
+  if (!cut)
+    return std::nullopt;
+  return CutOp{interface, std::move(space), *cut};
 }
 
 /// Results must be rows (wide ones join the group) or sums over the rows.
-bool RowGroup::addResults(Operation *op, const IterationSpace &space,
-                          BatchLoop cut) {
-  bool isSum = space.loops[cut.loop].kind == LoopKind::Sum;
-  if (!isSum && dependsOnPosition(cast<IterationSpaceOpInterface>(op), cut))
+bool RowGroup::addResults(const CutOp &cut) {
+  bool isSum = cut.getKind() == LoopKind::Sum;
+  if (!isSum && axis->dependsOnPosition(cut))
     return false;
-  for (auto [result, loops] : llvm::zip(op->getResults(), space.results)) {
-    std::optional<BatchState> state = getStateFor(space, loops, cut);
-    if (!state || (state->kind == BatchState::Whole) != isSum)
+  for (auto [result, tensor] :
+       llvm::zip(cut.op->getResults(), cut.space.results)) {
+    FailureOr<AxisDim> dim = cut.findDim(tensor);
+    if (failed(dim) || dim->has_value() == isSum)
       return false;
-    if (!isSum && !add(result, *state))
+    if (!isSum && !add(result, **dim))
       return false;
   }
   return true;
@@ -171,15 +179,15 @@ bool RowGroup::addResults(Operation *op, const IterationSpace &space,
 
 /// Wide operands that the task computes join the group; a block of rows of
 /// other operands can be read.
-bool RowGroup::addOperands(Operation *op, const IterationSpace &space,
-                           BatchLoop cut) {
-  for (auto [operand, loops] : llvm::zip(op->getOperands(), space.operands)) {
-    std::optional<BatchState> state = getStateFor(space, loops, cut);
-    if (!state)
+bool RowGroup::addOperands(const CutOp &cut) {
+  for (auto [operand, tensor] :
+       llvm::zip(cut.op->getOperands(), cut.space.operands)) {
+    FailureOr<AxisDim> dim = cut.findDim(tensor);
+    if (failed(dim))
       return false;
     Operation *def = operand.getDefiningOp();
-    if (state->kind == BatchState::Split && def && isWide(operand) &&
-        !def->hasTrait<OpTrait::ConstantLike>() && !add(operand, *state))
+    if (*dim && def && isWide(operand) &&
+        !def->hasTrait<OpTrait::ConstantLike>() && !add(operand, **dim))
       return false;
   }
   return true;
@@ -188,19 +196,13 @@ bool RowGroup::addOperands(Operation *op, const IterationSpace &space,
 bool RowGroup::visit(Operation *op) {
   if (ops.contains(op))
     return true;
-  auto interface = dyn_cast_or_null<IterationSpaceOpInterface>(op);
-  if (!interface)
-    return false;
-  IterationSpace space = getBatchSpace(interface);
-  std::optional<BatchLoop> cut = findCut(interface, space);
-  if (!cut)
-    return false;
-  LoopKind kind = space.loops[cut->loop].kind;
-  if (kind != LoopKind::Parallel && kind != LoopKind::Sum)
+  std::optional<CutOp> cut = op ? findCut(op) : std::nullopt;
+  if (!cut ||
+      (cut->getKind() != LoopKind::Parallel && cut->getKind() != LoopKind::Sum))
     return false;
   ops.insert(op);
   cuts[op] = *cut;
-  return addResults(op, space, *cut) && addOperands(op, space, *cut);
+  return addResults(*cut) && addOperands(*cut);
 }
 
 int64_t RowGroup::getWidthAround(Value result) const {
@@ -208,27 +210,28 @@ int64_t RowGroup::getWidthAround(Value result) const {
 }
 
 /// Returns the outermost dimension that has rows; the rank if there is none.
-static int64_t getRowDim(ArrayRef<int64_t> shape) {
+static unsigned getRowDim(ArrayRef<int64_t> shape) {
   return llvm::find_if(shape, [](int64_t size) { return size != 1; }) -
          shape.begin();
 }
 
 bool RowGroup::isAround(Operation *seed) const {
   Value result = seed->getResult(0);
-  auto known = states.find(result);
-  return known != states.end() && widthOfGroup == getWidthAround(result) &&
-         known->second == BatchState::split(getRowDim(getShape(result)), 1);
+  AxisDim dim = dimOf(result);
+  return dim == getRowDim(getShape(result)) &&
+         axis->getUnit(result, *dim) == 1 &&
+         widthOfGroup == getWidthAround(result);
 }
 
 bool RowGroup::grow(Operation *seed) {
   Value result = seed->getResult(0);
   auto shape = getShape(result);
-  int64_t dim = getRowDim(shape);
-  if (dim == int64_t(shape.size()))
+  unsigned dim = getRowDim(shape);
+  if (dim == shape.size())
     return false;
-  rows = shape[dim];
+  axis.emplace(shape[dim]);
   widthOfGroup = getWidthAround(result);
-  add(result, BatchState::split(dim, 1));
+  add(result, dim);
   while (!worklist.empty()) {
     Value value = worklist.pop_back_val();
     if (!visit(value.getDefiningOp()))
@@ -242,16 +245,15 @@ bool RowGroup::grow(Operation *seed) {
   return isConsistent() && gather();
 }
 
-/// Returns whether the group's ops read each other's values as they are tiled,
+/// Returns whether the group's ops read each other's values as they are cut,
 /// and none of them is a sum over the rows.
 bool RowGroup::isConsistent() const {
   return llvm::all_of(ops, [&](Operation *op) {
-    auto interface = cast<IterationSpaceOpInterface>(op);
-    std::optional<BatchLoop> cut = findCut(interface, getBatchSpace(interface));
-    return cut && cut->loop == cuts.lookup(op).loop &&
+    std::optional<CutOp> cut = findCut(op);
+    return cut && cut->loop == cuts.find(op)->second.loop &&
            llvm::all_of(op->getOperands(), [&](Value operand) {
              return !ops.contains(operand.getDefiningOp()) ||
-                    states.contains(operand);
+                    dims.contains(operand);
            });
   });
 }
@@ -293,109 +295,71 @@ bool RowGroup::gather() {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-RankedTensorType RowGroup::getTypeOf(Value value, BatchState state,
-                                     RowBlock block) const {
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  if (state.kind == BatchState::Split)
-    shape[state.dim] = block.size * state.unit;
-  return type.clone(shape);
-}
-
-/// Clones an op for the operands of a block, and checks the clone against the
-/// op's iteration space.
-FailureOr<Operation *> RowGroup::clone(Operation *op, ValueRange operands,
-                                       ArrayRef<BatchState> states,
-                                       BatchLoop cut, RowBlock block) {
-  Operation *made = builder->clone(*op);
-  made->setOperands(operands);
-  for (auto [result, part, state] :
-       llvm::zip(op->getResults(), made->getResults(), states))
-    part.setType(getTypeOf(result, state, block));
-  if (auto constant = dyn_cast<ConstantOp>(made))
-    if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
-      constant.setValueAttr(splat.resizeSplat(constant.getType()));
-  if (failed(verifyPart(cast<IterationSpaceOpInterface>(op), made, cut,
-                        block.size)))
-    return failure();
-  return made;
-}
-
 /// Returns a value of the block, or the block's part of an outside value.
-FailureOr<Value> RowGroup::getOperand(Value value, BatchState state,
+FailureOr<Value> RowGroup::getOperand(Value value, AxisDim dim,
                                       RowBlock block) {
   if (ops.contains(value.getDefiningOp()))
     return map.lookup(value);
-  if (state.kind != BatchState::Split)
+  if (!dim)
     return value;
-  std::pair<Value, std::pair<int64_t, int64_t>> key{value,
-                                                    {state.dim, state.unit}};
-  if (Value known = cutOuts.lookup(key))
+  if (Value known = cutOuts.lookup({value, *dim}))
     return known;
-  FailureOr<Value> made = cutOut(value, state, block);
+  FailureOr<Value> made = cutOut(value, *dim, block);
   if (succeeded(made))
-    cutOuts[key] = *made;
+    cutOuts[{value, *dim}] = *made;
   return made;
 }
 
 /// Returns whether no operand itself has rows.
-static bool isUniform(const IterationComputation &computation) {
-  return llvm::all_of(
-      computation.space.operands, [&](const TensorLoops &loops) {
-        std::optional<BatchState> needed =
-            getStateFor(computation.space, loops, computation.cut);
-        return needed && needed->kind == BatchState::Whole;
-      });
+static bool isUniform(const CutOp &cut) {
+  return llvm::all_of(cut.space.operands, [&](const TensorLoops &tensor) {
+    FailureOr<AxisDim> dim = cut.findDim(tensor);
+    return succeeded(dim) && !dim->has_value();
+  });
 }
 
 /// Returns the rows of a block: recomputed if that is cheap and no operand
 /// itself has rows, else sliced.
-FailureOr<Value> RowGroup::cutOut(Value value, BatchState state,
-                                  RowBlock block) {
-  std::optional<IterationComputation> found =
-      findIterationComputation(value, state, rows);
-  if (found && !isTable(found->op) && isUniform(*found) && isCheap(found->op) &&
-      !dependsOnPosition(found->op, found->cut)) {
+FailureOr<Value> RowGroup::cutOut(Value value, unsigned dim, RowBlock block) {
+  std::optional<CutOp> found = axis->findComputation(value, dim);
+  if (found && isUniform(*found) && isCheap(found->op) &&
+      !axis->dependsOnPosition(*found)) {
     FailureOr<Operation *> made =
-        clone(found->op, found->op->getOperands(), state, found->cut, block);
+        axis->clonePart(*builder, *found, found->op->getOperands(), block.size);
     if (failed(made))
       return failure();
     return (*made)->getResult(0);
   }
-  RankedTensorType type = getTypeOf(value, state, block);
+  RankedTensorType type = axis->getPartType(value, dim, block.size);
   SmallVector<int64_t> offsets(type.getRank(), 0);
-  offsets[state.dim] = block.begin * state.unit;
+  offsets[dim] = block.begin * axis->getUnit(value, dim);
   return SliceOp::create(*builder, value.getLoc(), type, value, offsets)
       .getResult();
 }
 
 /// Computes the rows of a block; accumulates sums over the rows.
-LogicalResult RowGroup::computeBlock(Operation *op, RowBlock block) {
-  IterationSpace space = getBatchSpace(cast<IterationSpaceOpInterface>(op));
-  BatchLoop cut = cuts.lookup(op);
+LogicalResult RowGroup::computeBlock(const CutOp &cut, RowBlock block) {
   SmallVector<Value> operands;
-  for (auto [operand, loops] : llvm::zip(op->getOperands(), space.operands)) {
-    FailureOr<Value> part =
-        getOperand(operand, *getStateFor(space, loops, cut), block);
+  for (auto [operand, tensor] :
+       llvm::zip(cut.op->getOperands(), cut.space.operands)) {
+    FailureOr<Value> part = getOperand(operand, *cut.findDim(tensor), block);
     if (failed(part))
       return failure();
     operands.push_back(*part);
   }
-  auto stateOf = [&](Value result) { return states.lookup(result); };
-  SmallVector<BatchState> resultStates =
-      llvm::map_to_vector(ValueRange(op->getResults()), stateOf);
-  FailureOr<Operation *> made = clone(op, operands, resultStates, cut, block);
+  FailureOr<Operation *> made =
+      axis->clonePart(*builder, cut, operands, block.size);
   if (failed(made))
     return failure();
-  for (auto [result, part, state] :
-       llvm::zip(op->getResults(), (*made)->getResults(), resultStates)) {
+  for (auto [result, part] :
+       llvm::zip(cut.op->getResults(), (*made)->getResults())) {
     map.map(result, part);
     SmallVector<Value> &known = parts[result];
-    if (state.kind == BatchState::Split || known.empty())
+    if (dimOf(result) || known.empty())
       known.push_back(part);
     else
       known.front() =
-          AddOp::create(*builder, op->getLoc(), known.front(), part);
+          AddOp::create(*builder, cut.op->getLoc(), known.front(), part);
   }
   return success();
 }
@@ -404,16 +368,15 @@ LogicalResult RowGroup::computeBlock(Operation *op, RowBlock block) {
 void RowGroup::replaceResults() {
   for (Operation *op : ops)
     for (Value result : op->getResults()) {
-      BatchState state = states.lookup(result);
       bool isRead = llvm::any_of(result.getUsers(), [&](Operation *user) {
         return !ops.contains(user);
       });
       if (!isRead)
         continue;
       Value whole = parts[result].front();
-      if (state.kind == BatchState::Split)
-        whole = ConcatOp::create(*builder, result.getLoc(), parts[result],
-                                 state.dim);
+      if (AxisDim dim = dimOf(result))
+        whole =
+            ConcatOp::create(*builder, result.getLoc(), parts[result], *dim);
       result.replaceUsesWithIf(
           whole, [&](OpOperand &use) { return !ops.contains(use.getOwner()); });
     }
@@ -423,8 +386,8 @@ void RowGroup::replaceResults() {
 
 /// Returns the rows of a block; the last may have fewer.
 int64_t RowGroup::chooseSize() const {
-  int64_t widest = 0;
-  for (auto &[value, state] : states)
+  int64_t widest = 0, rows = axis->getIterations();
+  for (auto &[value, dim] : dims)
     widest = std::max(widest, getBytes(value));
   // All values of the group have the same number of rows.
   return chooseBlock(
@@ -433,14 +396,15 @@ int64_t RowGroup::chooseSize() const {
 }
 
 LogicalResult RowGroup::split() {
-  int64_t size = chooseSize();
+  int64_t size = chooseSize(), rows = axis->getIterations();
   builder = std::make_unique<OpBuilder>(body.getParentOp()->getContext());
   builder->setInsertionPointAfter(ops.back());
   for (int64_t begin = 0; begin < rows; begin += size) {
     map.clear();
     cutOuts.clear();
     for (Operation *op : ops)
-      if (failed(computeBlock(op, {begin, std::min(size, rows - begin)})))
+      if (failed(computeBlock(cuts.find(op)->second,
+                              {begin, std::min(size, rows - begin)})))
         return failure();
   }
   replaceResults();

@@ -3,52 +3,30 @@
 #include "AxisNarrowing.h"
 
 #include "ppopt/Dialect/PP/RandomKey.h"
-#include "ppopt/Dialect/PP/Shapes.h"
 
 using namespace mlir;
 using namespace mlir::pp;
 
-RankedTensorType AxisNarrowing::getNarrowType(Value value,
-                                              BatchState state) const {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (state.kind != BatchState::Split)
-    return type;
-  SmallVector<int64_t> shape(type.getShape());
-  shape[state.dim] = state.unit;
-  return type.clone(shape);
-}
-
-/// Returns how the axis cuts the loops of an op: into single iterations.
-Localization AxisNarrowing::describeCut(IterationSpaceOpInterface op,
-                                        std::optional<BatchLoop> cut) const {
+/// Clones the op on new operands, for one iteration where it is cut. Returns
+/// null if the clone can't know the position of its iteration.
+FailureOr<Operation *> AxisNarrowing::build(IterationSpaceOpInterface op,
+                                            const std::optional<CutOp> &cut,
+                                            ArrayRef<Value> operands) {
+  Operation *clone = nullptr;
   Localization localization(op);
-  if (cut && extent > 1)
-    localization.loops[cut->loop].push_back(
-        {builder.getStringAttr(nameAxis()), indexOf(KeyElement::Microbatch),
-         extent, localization.space.loops[cut->loop].extent});
-  return localization;
-}
-
-/// Clones the op on new operands and checks the clone against the iteration
-/// space where it is cut. Returns null if the clone can't know the position of
-/// its iteration.
-Operation *AxisNarrowing::build(Operation &op, ArrayRef<Value> operands,
-                                ArrayRef<BatchState> states,
-                                std::optional<BatchLoop> cut) {
-  Operation *clone = builder.clone(op);
-  clone->setOperands(operands);
-  for (auto [old, made, state] :
-       llvm::zip(op.getResults(), clone->getResults(), states))
-    made.setType(getNarrowType(old, state));
-  if (auto constant = dyn_cast<ConstantOp>(clone))
-    if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
-      constant.setValueAttr(splat.resizeSplat(constant.getType()));
-  bool isPart =
-      !cut || succeeded(verifyPart(cast<IterationSpaceOpInterface>(op), clone,
-                                   *cut, /*rows=*/1));
-  auto whole = cast<IterationSpaceOpInterface>(op);
-  if (isPart &&
-      locate(cast<IterationSpaceOpInterface>(clone), describeCut(whole, cut)))
+  if (cut) {
+    FailureOr<Operation *> part =
+        axis.clonePart(builder, *cut, operands, /*count=*/1);
+    if (failed(part))
+      return failure();
+    clone = *part;
+    localization = axis.localize(*cut, builder.getStringAttr(nameAxis()),
+                                 indexOf(KeyElement::Microbatch));
+  } else {
+    clone = builder.clone(*op);
+    clone->setOperands(operands);
+  }
+  if (locate(cast<IterationSpaceOpInterface>(clone), localization))
     return clone;
   clone->erase();
   return nullptr;
@@ -60,38 +38,39 @@ Operation *AxisNarrowing::build(Operation &op, ArrayRef<Value> operands,
 
 /// Computes one iteration of a whole value again, if the value depends only on
 /// leaves and parallel loops; else returns null.
-Value AxisNarrowing::compute(Value whole, BatchState state) {
-  std::optional<IterationComputation> found =
-      findIterationComputation(whole, state, extent);
-  if (!found || isTable(found->op))
-    return nullptr;
+FailureOr<Value> AxisNarrowing::compute(Value whole, unsigned dim) {
+  std::optional<CutOp> cut = axis.findComputation(whole, dim);
+  if (!cut)
+    return Value();
   SmallVector<Value> operands;
-  for (auto [operand, loops] :
-       llvm::zip(found->op->getOperands(), found->space.operands)) {
-    std::optional<BatchState> needed =
-        getStateFor(found->space, loops, found->cut);
-    if (!needed)
-      return nullptr;
-    operands.push_back(needed->kind == BatchState::Split
-                           ? demand(operand, *needed)
-                           : lookup(operand));
-    if (!operands.back())
-      return nullptr;
+  for (auto [operand, tensor] :
+       llvm::zip(cut->op->getOperands(), cut->space.operands)) {
+    FailureOr<AxisDim> needed = cut->findDim(tensor);
+    if (failed(needed))
+      return Value();
+    FailureOr<Value> part = lookup(operand);
+    if (*needed)
+      part = demand(operand, **needed);
+    if (failed(part) || !*part)
+      return part;
+    operands.push_back(*part);
   }
-  Operation *made = build(*found->op, operands, state, found->cut);
-  return made ? made->getResult(0) : Value();
+  FailureOr<Operation *> made = build(cut->op, cut, operands);
+  if (failed(made))
+    return failure();
+  return *made ? (*made)->getResult(0) : Value();
 }
 
 /// Returns the iteration of a whole value; null if it can't be had.
-Value AxisNarrowing::demand(Value whole, BatchState state) {
-  std::pair<Value, std::pair<int64_t, int64_t>> key{whole,
-                                                    {state.dim, state.unit}};
-  if (Value known = demanded.lookup(key))
+FailureOr<Value> AxisNarrowing::demand(Value whole, unsigned dim) {
+  if (Value known = demanded.lookup({whole, dim}))
     return known;
-  Value made = compute(whole, state);
-  if (!made)
-    made = read(whole, state);
-  return demanded[key] = made;
+  FailureOr<Value> made = compute(whole, dim);
+  if (failed(made))
+    return failure();
+  if (!*made)
+    made = read(whole, dim);
+  return demanded[{whole, dim}] = *made;
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,60 +78,69 @@ Value AxisNarrowing::demand(Value whole, BatchState state) {
 //===----------------------------------------------------------------------===//
 
 /// Returns the loop of the op that is the axis, if there is one.
-FailureOr<std::optional<BatchLoop>>
-AxisNarrowing::findCut(Operation &op, const IterationSpace &space) {
-  std::optional<BatchLoop> cut;
-  for (OpOperand &operand : op.getOpOperands()) {
-    if (!isNarrowed(operand.get()))
+FailureOr<std::optional<CutOp>>
+AxisNarrowing::findCut(IterationSpaceOpInterface op) {
+  IterationSpace space = op.getIterationSpace();
+  std::optional<unsigned> cut;
+  for (OpOperand &operand : op->getOpOperands()) {
+    AxisDim dim = dimOf(operand.get());
+    if (!dim)
       continue;
     unsigned i = operand.getOperandNumber();
-    BatchState state = stateOf(operand.get());
-    std::optional<BatchLoop> loop =
-        getBatchLoop(space, space.operands[i], state, extent);
+    std::optional<unsigned> loop =
+        axis.findLoop(space, space.operands[i][*dim]);
     if (!loop)
-      return refuse(&op) << "it mixes " << nameIterations() << ", which are "
-                         << "dimension " << state.dim << " of operand " << i,
+      return refuse(op) << "it mixes " << nameIterations() << ", which are "
+                        << "dimension " << *dim << " of operand " << i,
              failure();
-    if (cut && (cut->loop != loop->loop || cut->unit != loop->unit))
-      return refuse(&op) << "it mixes " << nameIterations() << ", which lie "
-                         << "along different dimensions of its operands",
+    if (cut && cut != loop)
+      return refuse(op) << "it mixes " << nameIterations() << ", which lie "
+                        << "along different dimensions of its operands",
              failure();
     cut = loop;
   }
-  if (cut && space.loops[cut->loop].kind != LoopKind::Parallel)
-    return refuse(&op) << "it mixes " << nameIterations(), failure();
-  return cut;
+  if (!cut)
+    return std::optional<CutOp>();
+  CutOp found{op, std::move(space), *cut};
+  auto isSplit = [&](const TensorLoops &result) {
+    FailureOr<AxisDim> dim = found.findDim(result);
+    return succeeded(dim) && dim->has_value();
+  };
+  if (found.getKind() != LoopKind::Parallel ||
+      !llvm::all_of(found.space.results, isSplit))
+    return refuse(op) << "it mixes " << nameIterations(), failure();
+  return std::optional(found);
 }
 
-LogicalResult AxisNarrowing::collectOperands(Operation &op,
-                                             const IterationSpace &space,
-                                             std::optional<BatchLoop> cut,
+LogicalResult AxisNarrowing::collectOperands(IterationSpaceOpInterface op,
+                                             const std::optional<CutOp> &cut,
                                              SmallVectorImpl<Value> &operands) {
-  for (OpOperand &operand : op.getOpOperands()) {
+  for (OpOperand &operand : op->getOpOperands()) {
     Value value = operand.get();
     unsigned i = operand.getOperandNumber();
-    std::optional<BatchState> needed =
-        cut && !isNarrowed(value) ? getStateFor(space, space.operands[i], *cut)
-                                  : BatchState();
-    bool isRead = !needed || needed->kind == BatchState::Split;
-    Value narrow = !isRead  ? lookup(value)
-                   : needed ? demand(value, *needed)
-                            : Value();
-    if (!narrow) {
-      InFlightDiagnostic diag = refuse(&op);
+    FailureOr<AxisDim> needed = AxisDim();
+    if (cut && !dimOf(value))
+      needed = cut->findDim(cut->space.operands[i]);
+    FailureOr<Value> narrow = Value();
+    if (succeeded(needed))
+      narrow = *needed ? demand(value, **needed) : lookup(value);
+    if (failed(narrow))
+      return failure();
+    if (!*narrow) {
+      InFlightDiagnostic diag = refuse(op);
       diag << "operand " << i << " has a dimension for the " << nameIterations()
            << " that does not come from the tokens";
       diag.attachNote(value.getLoc()) << "it is made here";
       return diag;
     }
-    operands.push_back(narrow);
+    operands.push_back(*narrow);
   }
   return success();
 }
 
 LogicalResult AxisNarrowing::narrow(Operation &op) {
-  bool isOnAxis =
-      llvm::any_of(op.getOperands(), [&](Value x) { return isNarrowed(x); });
+  bool isOnAxis = llvm::any_of(op.getOperands(),
+                               [&](Value x) { return dimOf(x).has_value(); });
   if (isOnAxis) {
     FailureOr<bool> isDone = narrowSpecially(op);
     if (failed(isDone) || *isDone)
@@ -161,26 +149,18 @@ LogicalResult AxisNarrowing::narrow(Operation &op) {
   auto interface = dyn_cast<IterationSpaceOpInterface>(op);
   if (!interface)
     return refuse(&op) << "it does not say over which loops it runs";
-  IterationSpace space = getBatchSpace(interface);
-  FailureOr<std::optional<BatchLoop>> cut = findCut(op, space);
+  FailureOr<std::optional<CutOp>> cut = findCut(interface);
   SmallVector<Value> operands;
-  if (failed(cut) || failed(collectOperands(op, space, *cut, operands)))
+  if (failed(cut) || failed(collectOperands(interface, *cut, operands)))
     return failure();
-  SmallVector<BatchState> results(op.getNumResults());
-  for (auto [state, loops] : llvm::zip(results, space.results)) {
-    if (!*cut)
-      continue;
-    std::optional<BatchState> found = getStateFor(space, loops, **cut);
-    if (!found || found->kind != BatchState::Split)
-      return refuse(&op) << "it mixes " << nameIterations();
-    state = *found;
-  }
-  Operation *made = build(op, operands, results, *cut);
-  if (!made)
+  FailureOr<Operation *> made = build(interface, *cut, operands);
+  if (failed(made))
+    return failure();
+  if (!*made)
     return refuse(&op) << "its result depends on which of the "
                        << nameIterations() << " it is";
-  for (auto [old, narrow, state] :
-       llvm::zip(op.getResults(), made->getResults(), results))
-    set(old, narrow, state);
+  for (auto [i, result] : llvm::enumerate(op.getResults()))
+    set(result, (*made)->getResult(i),
+        *cut ? *(*cut)->findDim((*cut)->space.results[i]) : AxisDim());
   return success();
 }

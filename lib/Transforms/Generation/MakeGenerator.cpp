@@ -162,7 +162,6 @@ private:
     return op->emitOpError("can't be computed for one row of the batch: ");
   }
   StringRef nameIterations() const override { return "rows of the batch"; }
-
   StringRef nameAxis() const override { return "row"; }
 
   /// An op that counts along the rows has no position. (Dropout needs none in
@@ -174,7 +173,7 @@ private:
     op.localize(localization);
     return !op.needsRandomKey();
   }
-  Value read(Value, BatchState) override { return Value(); }
+  Value read(Value, unsigned) override { return Value(); }
 };
 
 //===----------------------------------------------------------------------===//
@@ -198,7 +197,7 @@ private:
   StringRef nameAxis() const override { return "position"; }
   bool locate(IterationSpaceOpInterface op,
               const Localization &localization) override;
-  Value read(Value whole, BatchState state) override;
+  Value read(Value whole, unsigned dim) override;
   FailureOr<bool> narrowSpecially(Operation &op) override;
   Value getKey();
 
@@ -237,7 +236,7 @@ bool PositionNarrowing::locate(IterationSpaceOpInterface op,
 }
 
 /// Looks up the position in a table with one row per position of the value.
-Value PositionNarrowing::read(Value whole, BatchState state) {
+Value PositionNarrowing::read(Value whole, unsigned dim) {
   if (!isa<FloatType>(getElementTypeOrSelf(whole)))
     return Value();
   Location loc = whole.getLoc();
@@ -249,20 +248,21 @@ Value PositionNarrowing::read(Value whole, BatchState state) {
                              cast<RankedTensorType>(x.getType()).clone(to), x);
   };
   Value rows = lookup(whole);
-  if (state.dim != 0) { // move the positions to the front
-    SmallVector<int64_t> parted(shape), order = {state.dim};
-    parted[state.dim] = extent;
-    parted.insert(parted.begin() + state.dim + 1, state.unit);
-    for (int64_t dim = 0, e = parted.size(); dim < e; ++dim)
-      if (dim != state.dim)
-        order.push_back(dim);
+  int64_t extent = axis.getIterations();
+  if (dim != 0) { // move the positions to the front
+    SmallVector<int64_t> parted(shape), order = {dim};
+    parted[dim] = extent;
+    parted.insert(parted.begin() + dim + 1, axis.getUnit(whole, dim));
+    for (int64_t other = 0, e = parted.size(); other < e; ++other)
+      if (other != dim)
+        order.push_back(other);
     rows = TransposeOp::create(builder, loc, reshape(rows, parted), order);
   }
   int64_t columns = computeProduct(shape) / extent;
   Value row = EmbeddingOp::create(builder, loc,
                                   reshape(rows, {extent, columns}), position,
                                   /*key=*/Value(), /*tile=*/TileAttr());
-  return reshape(row, getNarrowType(whole, state).getShape());
+  return reshape(row, axis.getPartType(whole, dim, /*count=*/1).getShape());
 }
 
 /// Builds an op that mixes positions, with the caches that it needs.
@@ -272,9 +272,9 @@ FailureOr<bool> PositionNarrowing::narrowSpecially(Operation &op) {
     return false;
   SmallVector<int64_t> timeDims;
   for (Value operand : op.getOperands()) {
-    BatchState state = stateOf(operand);
-    bool isTime = state.kind == BatchState::Split && state.unit == 1;
-    timeDims.push_back(isTime ? state.dim : -1);
+    AxisDim dim = dimOf(operand);
+    bool isTime = dim && axis.getUnit(operand, *dim) == 1;
+    timeDims.push_back(isTime ? *dim : -1);
   }
   if (failed(stepwise.checkStepwise(timeDims)))
     return failure();
@@ -301,7 +301,7 @@ FailureOr<bool> PositionNarrowing::narrowSpecially(Operation &op) {
                  << "it reads a value that is not known for one position alone",
              failure();
     if (made)
-      set(old, made, BatchState::split(dim, 1));
+      set(old, made, dim);
   }
   return true;
 }
@@ -363,8 +363,7 @@ GeneratorBuilder::narrowToRow(const LogitsSource &source) {
       createEntry(type.clone({1, type.getDimSize(1)}), source.tokens.getLoc());
   RowNarrowing narrowing(builder, rows);
   // With one row there is nothing to narrow: every value is whole.
-  narrowing.set(source.tokens, made.getArgument(0),
-                rows == 1 ? BatchState() : BatchState::split(0, 1));
+  narrowing.set(source.tokens, made.getArgument(0), rows == 1 ? AxisDim() : 0);
   LogitsSource result;
   for (Operation *op : source.ops)
     if (failed(narrowing.narrow(*op)))
@@ -385,16 +384,16 @@ LogicalResult GeneratorBuilder::narrowToPosition(const LogitsSource &source) {
   Value at = made.getArgument(1);
   PositionNarrowing narrowing(builder, context, made, at);
   narrowing.set(source.tokens, made.getArgument(0),
-                context == 1 ? BatchState() : BatchState::split(1, 1));
+                context == 1 ? AxisDim() : 1);
   for (Operation *op : source.ops)
     if (failed(narrowing.narrow(*op)))
       return made.erase(), failure();
-  BatchState state = narrowing.stateOf(source.logits);
-  int64_t rank = cast<RankedTensorType>(source.logits.getType()).getRank();
-  bool isForEach = context == 1 || (state.kind == BatchState::Split &&
-                                    state.unit == 1 && state.dim != rank - 1);
+  AxisDim dim = narrowing.dimOf(source.logits);
+  ArrayRef<int64_t> shape = getShape(source.logits);
+  bool isForEach = context == 1 ||
+                   (dim && shape[*dim] == context && *dim != shape.size() - 1);
   Value logits = narrowing.lookup(source.logits);
-  int64_t classes = getShape(source.logits).back();
+  int64_t classes = shape.back();
   if (!isForEach || computeProduct(getShape(logits)) != classes)
     return emitError(source.logits.getLoc())
                << "the model can't generate: it does not have one row of "

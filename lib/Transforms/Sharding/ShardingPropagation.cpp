@@ -2,6 +2,7 @@
 
 #include "ppopt/Transforms/Sharding/ShardingPropagation.h"
 
+#include "ppopt/Analysis/AxisParts.h"
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Model/EntryParts.h"
@@ -26,11 +27,6 @@ FailureOr<int64_t> pp::getModelBatch(func::FuncOp entry) {
   return entry.emitError("the model has no input with a first dimension, so "
                          "there is no batch to split"),
          failure();
-}
-
-bool pp::isTable(Operation *op) {
-  auto constant = dyn_cast_or_null<ConstantOp>(op);
-  return constant && !isa<SplatElementsAttr>(constant.getValue());
 }
 
 /// Begins an error that says why, and which plan accepts the op.

@@ -15,10 +15,6 @@ namespace mlir::pp {
 /// error if there is none.
 FailureOr<int64_t> getModelBatch(func::FuncOp entry);
 
-/// Returns whether the op is a constant with differing elements, which can't be
-/// given a smaller shape.
-bool isTable(Operation *op);
-
 /// Finds for every value of an entry in phase train how it is cut, and for
 /// every op how it cuts its loops and what it reads its operands as. Changes
 /// nothing.

@@ -31,10 +31,8 @@ ALLOWED = {
     "ConstantOp": {
         "Autodiff": MAKES,
         "BatchPropagation": "a splat is cut by its type alone",
-        "AxisNarrowing": "a splat is cut by its type alone",
-        "BatchSplit": "a splat is cut by its type alone",
+        "AxisParts": "a splat is cut by its type alone",
         "MakeGenerator": MAKES,
-        "BlockRows": "a splat is cut by its type alone",
         "OptimizerStep": MAKES,
         "TaskBuilder": MAKES,
         "StageTasks": MAKES,
