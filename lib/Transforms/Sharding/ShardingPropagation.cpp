@@ -340,13 +340,15 @@ ShardingPropagation::chooseCheapest(OpState &state, unsigned axis) {
       return;
     }
     isConflict = true;
+    auto composite = dyn_cast<DecomposableOpInterface>(*state.op);
     if (loop && state.space.loops[loop->loop].kind == LoopKind::Replicate &&
-        isa<DecomposableOpInterface>(*state.op))
-      composites.insert(state.op);
+        composite && composite.getDecomposeAt() != DecomposeAt::Never)
+      composites.insert(composite);
   };
   for (auto [tensor, read] : llvm::zip(state.space.operands, state.reads))
     propose(tensor, read);
-  if (choices.empty() && !isConflict && state.op->getNumResults() == 1)
+  if (choices.empty() && !isConflict && state.op->getNumResults() == 1 &&
+      !isTable(state.op))
     if (auto found = demands.find(state.op->getResult(0));
         found != demands.end()) {
       propose(state.space.results[0], found->second);
