@@ -1,5 +1,7 @@
 //===- Passes.td - Mutations: known bugs, one pass each -- -*- tablegen -*-===//
 //
+// And one pass that prints a module for an interpreter.
+//
 // A mutation changes a correct module the way a bug of the compiler would have
 // left it. Its description says what is wrong afterwards and which check must
 // fail. A mutation that finds nothing to change is an error.
@@ -144,6 +146,19 @@ def TemporaryTooEarly : Pass<"mutate-temporary-too-early", "::mlir::ModuleOp"> {
     it, else the comparison must fail.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+def TestPrintJson : Pass<"test-print-json", "::mlir::ModuleOp"> {
+  let summary = "Prints the entry and the plan as one line of JSON";
+  let description = [{
+    For `test/shardings`. To standard output, beside what the tool prints there: `opt -o /dev/null` leaves the JSON alone. In the
+    phases that have an entry, which are those before `partitioned`, and in between their passes. Values are numbered. Attributes are numbers,
+    strings, lists and dictionaries; dense elements are `{"splat": 0.5}` or `{"values": [...]}`.
+  }];
 }
 
 #endif // PPOPT_TEST_LIB_PASSES
