@@ -15,10 +15,8 @@ namespace {
 struct DropBoundaryGradient
     : pp::impl::DropBoundaryGradientBase<DropBoundaryGradient> {
   void runOnOperation() override {
-    CopyOp back;
-    getOperation().walk([&](CopyOp copy) {
-      if (!back && copy.getGradientOf())
-        back = copy;
+    auto back = findFirst<CopyOp>(getOperation(), [](CopyOp copy) {
+      return copy.getGradientOf().has_value();
     });
     if (failed(requireChange(back != nullptr, getOperation(),
                              "gradient that crosses places")))

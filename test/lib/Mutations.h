@@ -32,6 +32,19 @@ ArrayRef<Mutation> getMutations();
 /// Binds one operand of a run to something else.
 void rebind(RunOp run, unsigned operand, Attribute binding);
 
+/// Returns the first op of a kind that is `wanted`; null if there is none.
+template <typename OpT>
+OpT findFirst(ModuleOp module, function_ref<bool(OpT)> wanted) {
+  OpT found{};
+  module.walk([&](OpT op) {
+    if (!wanted(op))
+      return WalkResult::advance();
+    found = op;
+    return WalkResult::interrupt();
+  });
+  return found;
+}
+
 /// Where a mutation found nothing to change, emits "has no `what` to change"
 /// and fails: a bug that is not there would be a check that can't fail.
 LogicalResult requireChange(bool isChanged, ModuleOp module, StringRef what);

@@ -46,6 +46,36 @@ def DropBoundaryGradient : Pass<"mutate-drop-boundary-gradient", "::mlir::Module
 }
 
 //===----------------------------------------------------------------------===//
+// Phase partitioned, after pp-localize-shapes
+//===----------------------------------------------------------------------===//
+
+// These run between the passes of the phase and are in no table: test/shardings/check_shardings.py puts them there. No verifier is left
+// that could see them; the comparison of the sharded module with the one before must.
+
+def DropReshard : Pass<"mutate-drop-reshard", "::mlir::ModuleOp"> {
+  let summary = "A partial sum is read as if it were the sum";
+  let description = "The first `pp.reshard` that completes a sum, and leaves the local shape as it is, is gone.";
+}
+
+def DropScale : Pass<"mutate-drop-scale", "::mlir::ModuleOp"> {
+  let summary = "A whole value is read as a partial sum, and so counts several times";
+  let description = [{
+    The first `pp.reshard` that divides a value by the number of parts is gone. Where there is none, the first `pp.add_grad` does not divide
+    by its `tiles`.
+  }];
+}
+
+def ContiguousParts : Pass<"mutate-contiguous-parts", "::mlir::ModuleOp"> {
+  let summary = "A fused projection is cut into contiguous parts";
+  let description = "Each parameter that is cut inside of its parts, as `{3 * tp}` says, is cut as `{tp}` says.";
+}
+
+def TileAtZero : Pass<"mutate-tile-at-zero", "::mlir::ModuleOp"> {
+  let summary = "Each tile is taken for the first one";
+  let description = "The first op with a `tile` reads the last coordinate of the random key, which is 0 on meshes of fewer axes, for all of its axes.";
+}
+
+//===----------------------------------------------------------------------===//
 // Phase partitioned
 //===----------------------------------------------------------------------===//
 
