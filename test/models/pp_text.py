@@ -203,7 +203,7 @@ class Printer:
         return self.select(self.compare("gt", x, self.scalar(x, 0.0)), x, self.scale(x, node["slope"]))
 
     def print_dropout(self, node, dtype, shape, x, _):
-        return self.unary("dropout", x, " {p = 0.0 : f64}")
+        return self.unary("dropout", x, f" {{p = {number_text(node.get('p', 0.0))} : f64}}")
 
     def print_constant(self, node, dtype, shape, x, _):
         return self.constant(dtype, shape, node["value"])
@@ -467,11 +467,13 @@ def pp_text(description, mark=lambda: None, name="model"):
         ssa = f"%in_{entry['name']}"
         printer.values[entry["name"]] = Value(ssa, *entry["type"])
         shift = f", pp.shift = {entry['shift']} : i64" if entry.get("shift") else ""
-        arguments.append(f"{ssa}: {type_text(*entry['type'])} {{pp.input = \"{entry['name']}\"{shift}}}")
+        shard = f", pp.shard = #pp.sharding<{entry['shard']}>" if entry.get("shard") else ""
+        arguments.append(f"{ssa}: {type_text(*entry['type'])} {{pp.input = \"{entry['name']}\"{shift}{shard}}}")
     for entry in description["params"]:
         ssa = f"%p_{entry['name']}"
         printer.values[entry["name"]] = Value(ssa, *entry["type"])
         flags = "".join(f", {flag}" for flag in ("frozen", "no_decay") if entry.get(flag))
+        flags += f", shard = #pp.sharding<{entry['shard']}>" if entry.get("shard") else ""
         printer.lines.append(f"{ssa} = pp.param \"{entry['name']}\" {{init = #pp.init<zeros>{flags}}} : {type_text(*entry['type'])}")
     for node in description["nodes"]:
         printer.node(node)
