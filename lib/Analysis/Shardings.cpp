@@ -176,7 +176,7 @@ pp::readSharding(const ShardingAxes &axes, ShardingAttr attr,
         !addCut(sharding.dims[cut.dim], {*axis, size / outer}, size, axes)) {
       InFlightDiagnostic diag = emitError();
       diag << "has dimension " << cut.dim << " of " << size
-           << " elements, which " << cut.axis << "=" << parts
+           << " elements, which " << cut.axis.getValue() << "=" << parts
            << " does not divide";
       if (outer != 1)
         diag << " in each of " << outer << " parts";

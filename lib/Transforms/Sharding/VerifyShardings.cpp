@@ -63,13 +63,8 @@ LogicalResult ShardingChecker::expect(Operation *op, const Twine &what,
 /// Checks that each cut loop may be cut.
 LogicalResult ShardingChecker::checkLoops(IterationSpaceOpInterface op,
                                           const IterationSpace &space) {
-  AxisSet seen = 0;
   for (auto [i, cuts] : llvm::enumerate(table.of(op).loops))
     for (Cut cut : cuts) {
-      StringRef axis = axes[cut.axis].name.getValue();
-      if (contains(seen, cut.axis))
-        return op.emitOpError("cuts two loops over ") << axis;
-      seen |= AxisSet(1) << cut.axis;
       LoopKind kind = space.loops[i].kind;
       bool isKept = llvm::all_of(space.results, [&, i = i](auto &result) {
         return runsOver(result, i);
@@ -77,7 +72,8 @@ LogicalResult ShardingChecker::checkLoops(IterationSpaceOpInterface op,
       bool isParallel = kind == LoopKind::Parallel || kind == LoopKind::Permute;
       if (kind == LoopKind::Replicate || (isParallel && !isKept))
         return op.emitOpError("cuts loop ")
-               << i << " over " << axis << ", whose iterations depend on one "
+               << i << " over " << axes[cut.axis].name.getValue()
+               << ", whose iterations depend on one "
                << "another";
     }
   return success();
