@@ -603,11 +603,9 @@ LogicalResult ShardingPropagation::propagate(Block &block) {
       if (failed(propagate(body)))
         return failure();
       Operation *yield = body.getTerminator();
-      for (auto [result, value] :
-           llvm::zip(op.getResults(), yield->getOperands())) {
-        Sharding sharding = of(value); // inserting may move it
-        table.values[result] = std::move(sharding);
-        if (fromInputs.contains(value))
+      for (auto [i, result] : llvm::enumerate(op.getResults())) {
+        table.values[result] = table.of(yield).reads[i];
+        if (fromInputs.contains(yield->getOperand(i)))
           fromInputs.insert(result);
       }
     } else if (auto space = dyn_cast<IterationSpaceOpInterface>(op)) {
@@ -622,8 +620,12 @@ LogicalResult ShardingPropagation::propagate(Block &block) {
     } else if (isa<YieldOp>(op)) {
       SmallVector<Sharding> &reads = table.ops[&op].reads;
       reads.clear();
-      for (Value value : op.getOperands())
+      // Between stages a value is complete over the axes of the model.
+      for (Value value : op.getOperands()) {
         reads.push_back(of(value));
+        reads.back().sums &= batchAxes;
+        reads.back().maxima = 0;
+      }
     } else {
       return refuse(&op, "it does not say over which loops it runs");
     }
