@@ -471,7 +471,8 @@ LogicalResult ShardingPropagation::readAlongLoops(OpState &state) {
 }
 
 /// A partial result over an axis of the model passes through an op that is
-/// linear in it and makes it no larger; all else reads it complete.
+/// linear in it and makes it no larger; all else reads it complete. So do
+/// matmuls: a weight's gradient is then complete too.
 void ShardingPropagation::admitPartials(OpState &state) {
   auto countBytesOf = [](auto &&values) {
     double bytes = 0;
@@ -485,7 +486,8 @@ void ShardingPropagation::admitPartials(OpState &state) {
       continue;
     auto operands = llvm::map_range(
         partial, [&](unsigned i) { return state.op->getOperand(i); });
-    if (!contains(state.cut, axis) && state.op.isLinearIn(partial) &&
+    if (!contains(state.cut, axis) && !isMatmul(state.op) &&
+        state.op.isLinearIn(partial) &&
         countBytesOf(state.op->getResults()) <= countBytesOf(operands))
       continue;
     for (Sharding &read : state.reads)
