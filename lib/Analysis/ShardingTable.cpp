@@ -22,6 +22,8 @@ static SmallVector<int64_t> getExtents(const IterationSpace &space) {
 }
 
 void ShardingTable::write(Operation *op) const {
+  if (axes.size() == 0)
+    return;
   MLIRContext *context = op->getContext();
   auto attrOf = [&](const Sharding &sharding, ArrayRef<int64_t> shape) {
     return writeSharding(context, axes, sharding, shape);
@@ -55,6 +57,8 @@ void ShardingTable::write(Operation *op) const {
 }
 
 void ShardingTable::write(func::FuncOp entry) const {
+  if (axes.size() == 0)
+    return;
   for (BlockArgument argument : entry.getArguments())
     entry.setArgAttr(argument.getArgNumber(), kShardingAttr,
                      writeSharding(entry.getContext(), axes, of(argument),
@@ -62,13 +66,35 @@ void ShardingTable::write(func::FuncOp entry) const {
   entry.getBody().walk([&](Operation *op) { write(op); });
 }
 
-void pp::eraseShardings(func::FuncOp entry) {
-  for (BlockArgument argument : entry.getArguments())
-    entry.removeArgAttr(argument.getArgNumber(), kShardingAttr);
-  entry.getBody().walk([&](Operation *op) {
+void pp::eraseShardings(Region &region) {
+  region.walk([&](Operation *op) {
     for (StringRef name : {kLoopsAttr, kShardingsAttr, kReadsAttr})
       op->removeAttr(name);
   });
+}
+
+static ShardingAttr unlessWhole(Attribute attr) {
+  auto sharding = dyn_cast_or_null<ShardingAttr>(attr);
+  return sharding && !sharding.isWhole() ? sharding : ShardingAttr();
+}
+
+ShardingAttr pp::getShardingAttr(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto entry =
+        dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    return entry ? unlessWhole(
+                       entry.getArgAttr(argument.getArgNumber(), kShardingAttr))
+                 : ShardingAttr();
+  }
+  auto result = cast<OpResult>(value);
+  auto attrs = result.getOwner()->getAttrOfType<ArrayAttr>(kShardingsAttr);
+  return attrs ? unlessWhole(attrs[result.getResultNumber()]) : ShardingAttr();
+}
+
+ShardingAttr pp::getReadAttr(Operation *op, unsigned operand) {
+  auto attrs = op->getAttrOfType<ArrayAttr>(kReadsAttr);
+  return attrs ? unlessWhole(attrs[operand])
+               : getShardingAttr(op->getOperand(operand));
 }
 
 //===----------------------------------------------------------------------===//
@@ -78,6 +104,9 @@ void pp::eraseShardings(func::FuncOp entry) {
 static FailureOr<Sharding> readOne(const ShardingAxes &axes, Attribute attr,
                                    ArrayRef<int64_t> shape, Operation *op,
                                    const Twine &what) {
+  // Without axes nothing is written.
+  if (!attr && axes.size() == 0)
+    return Sharding(shape.size());
   auto sharding = dyn_cast_or_null<ShardingAttr>(attr);
   auto refuse = [&] { return op->emitOpError() << what << " "; };
   if (!sharding)

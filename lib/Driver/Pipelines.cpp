@@ -89,8 +89,8 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createSinkLoss());
     return;
   case Phase::Partitioned:
-    buildShardPipeline(manager);
     manager.addPass(createReadThroughViews());
+    buildShardPipeline(manager);
     manager.addPass(createSplitTasks());
     manager.addPass(createFormBuckets());
     manager.addPass(createCanonicalizerPass());

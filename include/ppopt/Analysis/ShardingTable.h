@@ -43,8 +43,14 @@ private:
   LogicalResult readResults(Operation *op);
 };
 
-/// Removes the attributes.
-void eraseShardings(func::FuncOp entry);
+/// Removes the attributes of the ops in a region.
+void eraseShardings(Region &region);
+
+/// What a value or an op's operand is annotated with on local shapes; null if it
+/// is the same for all coordinates. What an op reads is a conversion to no other
+/// sharding than its operand's, but for a share of a whole gradient.
+ShardingAttr getShardingAttr(Value value);
+ShardingAttr getReadAttr(Operation *op, unsigned operand);
 
 } // namespace mlir::pp
 

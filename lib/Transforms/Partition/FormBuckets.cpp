@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Analysis/Shardings.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Partition/OptimizerStep.h"
 #include "ppopt/Transforms/Partition/Passes.h"
@@ -35,6 +36,7 @@ constexpr int64_t kElementAlignment = 32;
 
 struct OpenBucket {
   ArrayRef<int64_t> places;
+  ArrayRef<StringAttr> sums; ///< axes that gradients are partial sums over
   Type type;
   bool decayed;
   Location loc;
@@ -159,6 +161,14 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
   for (auto param : getOperation().getOps<ParamDeclOp>())
     declared[param.getParamName()] = param;
 
+  llvm::StringMap<ArrayRef<StringAttr>> sumsOf;
+  for (auto task : getOperation().getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+      if (auto sharding =
+              task.getResultAttrOfType<ShardingAttr>(i, kShardingAttr);
+          sharding && task.getResultRole(i).getKind() == RoleKind::Grad)
+        sumsOf[task.getResultRole(i).getName()] = sharding.getSums();
+
   SmallVector<BucketOp> buckets;
   SmallVector<OpenBucket> open;
   auto close = [&](OpenBucket &bucket) {
@@ -176,11 +186,13 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
     auto type = cast<RankedTensorType>(param.getType());
     auto *found = llvm::find_if(open, [&](OpenBucket &bucket) {
       return bucket.places == param.getPlaces() &&
+             bucket.sums == sumsOf.lookup(name) &&
              bucket.type == type.getElementType() &&
              bucket.decayed == !param.getNoDecay();
     });
     if (found == open.end()) {
       open.push_back({param.getPlaces(),
+                      sumsOf.lookup(name),
                       type.getElementType(),
                       !param.getNoDecay(),
                       param.getLoc(),

@@ -2,6 +2,8 @@
 
 #include "StageTasks.h"
 
+#include "ppopt/Analysis/ShardingTable.h"
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -33,7 +35,8 @@ static void buildPrologue(const TaskSources &sources, int64_t place,
   TaskScope everything{throughCopies, [](Value) { return true; }};
   TaskCloner cloner(task, everything, sources.shared, sources.crossings);
   for (BatchSumOp sum : sums)
-    task.accumulate(sources.shared.getRole(sum), cloner.get(sum.getPartial()));
+    task.accumulate(sources.shared.getRole(sum), cloner.get(sum.getPartial()),
+                    getShardingAttr(sum.getPartial()));
   TaskOp made = task.finish();
   // The schedule's check of counts needs to know which sums count targets. The
   // task's checks of ids come after them.

@@ -16,6 +16,7 @@
 
 #include "StageTasks.h"
 
+#include "ppopt/Analysis/ShardingTable.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Partition/Passes.h"
 
@@ -65,12 +66,14 @@ void declareParameters(EntryParts &parts, OpBuilder &builder) {
     for (ParamOp copy : params)
       places.push_back(copy.getPlace().value_or(0));
     llvm::sort(places);
-    ParamDeclOp::create(builder, param.getLoc(), param.getParamNameAttr(),
-                        TypeAttr::get(param.getType()), param.getInitAttr(),
-                        param.getFrozenAttr(), param.getNoDecayAttr(),
-                        learning.contains(name) ? builder.getUnitAttr()
-                                                : UnitAttr(),
-                        builder.getDenseI64ArrayAttr(places));
+    auto decl = ParamDeclOp::create(
+        builder, param.getLoc(), param.getParamNameAttr(),
+        TypeAttr::get(param.getType()), param.getInitAttr(),
+        param.getFrozenAttr(), param.getNoDecayAttr(),
+        learning.contains(name) ? builder.getUnitAttr() : UnitAttr(),
+        builder.getDenseI64ArrayAttr(places));
+    if (ShardingAttr sharding = getShardingAttr(param))
+      decl->setAttr(kShardingAttr, sharding);
   }
 }
 
@@ -92,12 +95,14 @@ void declareTransfers(EntryParts &parts, const Crossings &crossings,
           FlatSymbolRefAttr::get(builder.getContext(), spellTransfer(*id));
       first = *llvm::max_element(readers);
     }
-    TransferOp::create(
+    auto transfer = TransferOp::create(
         builder, copy.getLoc(), spellTransfer(copy.getId()),
         crossings.getSavedRole(sender, throughPlace(copy.getX())).getName(),
         copy.getFrom(), copy.getTo(), parts.getStageOf(sender)->stage, first,
         copy.getType(), withGradient.contains(copy.getId()), gradientOf,
         /*step=*/false);
+    if (ShardingAttr sharding = getShardingAttr(copy))
+      transfer->setAttr(kShardingAttr, sharding);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "StageTasks.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Analysis/ShardingTable.h"
 #include "ppopt/Transforms/Partition/Recompute.h"
 
 using namespace mlir;
@@ -10,6 +11,13 @@ using namespace mlir::pp;
 
 static RoleAttr getLossRole(MLIRContext *context) {
   return RoleAttr::get(context, RoleKind::Loss, "loss");
+}
+
+/// The loss is added up over the microbatches and ranks that it is a partial
+/// sum over.
+static ShardingAttr getLossSharding(const EntryParts &parts) {
+  func::FuncOp entry = parts.entry;
+  return getReadAttr(entry.getBody().front().getTerminator(), 0);
 }
 
 static RoleAttr getGradRole(AddGradOp add) {
@@ -34,7 +42,8 @@ static void buildLoss(const TaskSources &sources, StageParts &stage,
       beginTask(sources, stage, "L", TaskKind::Loss, stage.evaluation, builder);
   ArrayRef<Value> saved = crossings.backwards[stage.stage].saved;
   TaskCloner cloner(task, getLossScope(parts, stage, saved), shared, crossings);
-  task.accumulate(getLossRole(builder.getContext()), cloner.get(parts.loss));
+  task.accumulate(getLossRole(builder.getContext()), cloner.get(parts.loss),
+                  getLossSharding(parts));
   task.finish();
 }
 
@@ -46,9 +55,11 @@ void pp::buildForward(const TaskSources &sources, StageParts &stage,
       beginTask(sources, stage, "F", TaskKind::Forward, stage.forward, builder);
   TaskCloner cloner(task, getForwardScope(parts, stage), shared, crossings);
   if (parts.makesLoss(stage))
-    task.accumulate(getLossRole(builder.getContext()), cloner.get(parts.loss));
+    task.accumulate(getLossRole(builder.getContext()), cloner.get(parts.loss),
+                    getLossSharding(parts));
   for (Value value : crossings.exports.lookup(block))
-    task.addResult(crossings.getSavedRole(block, value), cloner.get(value));
+    task.addResult(crossings.getSavedRole(block, value), cloner.get(value),
+                   getShardingAttr(value));
   task.finish();
   if (stage.evaluation)
     buildLoss(sources, stage, builder);
@@ -111,20 +122,23 @@ static void buildPart(const TaskSources &sources, StageParts &stage,
     cloner.clone(op);
     for (Value result : op->getResults())
       for (AddGradOp add : gradients.of(result))
-        task.accumulate(getGradRole(add), task.lookup(result));
+        task.accumulate(getGradRole(add), task.lookup(result),
+                        getReadAttr(add, 1));
   }
   if (stage.evaluation && part.kind != TaskKind::BackwardWeight)
     task.accumulate(getLossRole(builder.getContext()),
-                    cloner.get(parts.trainingLoss));
+                    cloner.get(parts.trainingLoss), getLossSharding(parts));
   // The weight part is last: gradients that no op of the region makes go there.
   if (part.kind != TaskKind::BackwardInput)
     for (AddGradOp add : gradients.others)
-      task.accumulate(getGradRole(add), getShare(task, cloner, add));
+      task.accumulate(getGradRole(add), getShare(task, cloner, add),
+                      getReadAttr(add, 1));
   llvm::SetVector<Value> results(part.handedOn.begin(), part.handedOn.end());
   if (part.kind != TaskKind::BackwardWeight)
     results.insert_range(crossings.exports.lookup(body));
   for (Value value : results)
-    task.addResult(crossings.getSavedRole(body, value), cloner.get(value));
+    task.addResult(crossings.getSavedRole(body, value), cloner.get(value),
+                   getShardingAttr(value));
   double recomputed = countRecomputed(cloner.getOnDemand());
   TaskOp made = task.finish();
   if (recomputed > 0)

@@ -2,6 +2,7 @@
 
 #include "ppopt/Transforms/Partition/TaskBuilder.h"
 
+#include "ppopt/Analysis/ShardingTable.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/IndexSources.h"
@@ -22,24 +23,29 @@ TaskBuilder::TaskBuilder(OpBuilder &builder, StringRef name, TaskKind kind,
   inner.setInsertionPointToEnd(&task.getBody().front());
 }
 
-Value TaskBuilder::addArgument(RoleAttr role, Type type, Location loc) {
+Value TaskBuilder::addArgument(RoleAttr role, Type type, Location loc,
+                               ShardingAttr sharding) {
   argRoles.push_back(role);
+  argShardings.push_back(sharding);
   return task.getBody().addArgument(type, loc);
 }
 
-Value TaskBuilder::getArgument(RoleAttr role, Type type, Location loc) {
+Value TaskBuilder::getArgument(RoleAttr role, Type type, Location loc,
+                               ShardingAttr sharding) {
   for (auto [i, known] : llvm::enumerate(argRoles))
     if (known == role)
       return task.getBody().getArgument(i);
-  return addArgument(role, type, loc);
+  return addArgument(role, type, loc, sharding);
 }
 
-void TaskBuilder::addResult(RoleAttr role, Value value) {
+void TaskBuilder::addResult(RoleAttr role, Value value, ShardingAttr sharding) {
   resultRoles.push_back(role);
+  resultShardings.push_back(sharding);
   results.push_back(value);
 }
 
-void TaskBuilder::accumulate(RoleAttr role, Value value) {
+void TaskBuilder::accumulate(RoleAttr role, Value value,
+                             ShardingAttr sharding) {
   auto type = cast<RankedTensorType>(value.getType());
   Type element = getStatisticsType(type.getElementType());
   if (element != type.getElementType())
@@ -50,8 +56,9 @@ void TaskBuilder::accumulate(RoleAttr role, Value value) {
     sum = AccumulateOp::create(inner, value.getLoc(), sum, value);
     return;
   }
-  Value sum = addArgument(role, value.getType(), value.getLoc());
-  addResult(role, AccumulateOp::create(inner, value.getLoc(), sum, value));
+  Value sum = addArgument(role, value.getType(), value.getLoc(), sharding);
+  addResult(role, AccumulateOp::create(inner, value.getLoc(), sum, value),
+            sharding);
 }
 
 void TaskBuilder::clone(Operation *op,
@@ -127,15 +134,21 @@ TaskOp TaskBuilder::finish() {
     types.push_back(result.getType());
   task.setFunctionType(
       inner.getFunctionType(task.getBody().getArgumentTypes(), types));
-  auto dictionaries = [&](ArrayRef<RoleAttr> roles) {
+  auto dictionaries = [&](ArrayRef<RoleAttr> roles,
+                          ArrayRef<ShardingAttr> shardings) {
     SmallVector<Attribute> attrs;
-    for (RoleAttr role : roles)
-      attrs.push_back(
-          inner.getDictionaryAttr(inner.getNamedAttr("pp.role", role)));
+    for (auto [role, sharding] : llvm::zip(roles, shardings)) {
+      NamedAttrList list;
+      list.append("pp.role", role);
+      if (sharding)
+        list.append(kShardingAttr, sharding);
+      attrs.push_back(list.getDictionary(task.getContext()));
+    }
     return inner.getArrayAttr(attrs);
   };
-  task.setArgAttrsAttr(dictionaries(argRoles));
-  task.setResAttrsAttr(dictionaries(resultRoles));
+  task.setArgAttrsAttr(dictionaries(argRoles, argShardings));
+  task.setResAttrsAttr(dictionaries(resultRoles, resultShardings));
+  eraseShardings(task.getBody());
   for (auto [argument, range] : checks)
     task.setArgAttr(argument, kIdRangeAttr, range);
   return task;

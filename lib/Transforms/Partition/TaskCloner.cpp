@@ -2,6 +2,7 @@
 
 #include "TaskCloner.h"
 
+#include "ppopt/Analysis/ShardingTable.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
 using namespace mlir;
@@ -10,7 +11,8 @@ using namespace mlir::pp;
 /// Several values may be one argument, e.g. several sums of one value over the
 /// batch.
 Value TaskCloner::getArgument(RoleAttr role, Value value) {
-  Value taken = task.getArgument(role, value.getType(), value.getLoc());
+  Value taken = task.getArgument(role, value.getType(), value.getLoc(),
+                                 getShardingAttr(value));
   task.map(value, taken);
   return taken;
 }
@@ -19,7 +21,8 @@ Value TaskCloner::getArgument(RoleAttr role, Value value) {
 Value TaskCloner::getSum(BatchSumOp sum) {
   RankedTensorType type = sum.getType();
   Type wide = type.clone(getStatisticsType(type.getElementType()));
-  Value taken = task.getArgument(shared.getRole(sum), wide, sum.getLoc());
+  Value taken = task.getArgument(shared.getRole(sum), wide, sum.getLoc(),
+                                 getShardingAttr(sum));
   if (wide != type)
     taken = CastOp::create(task.getBuilder(), sum.getLoc(), type, taken);
   task.map(sum, taken);

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Analysis/Shardings.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Partition/Passes.h"
 
@@ -24,6 +25,13 @@ using namespace mlir::pp;
 
 namespace {
 
+/// What a value is where a task makes it or takes it. Equal local shapes may be
+/// parts of different wholes.
+struct Contract {
+  Type type;
+  ShardingAttr sharding; ///< null if the value is the same on all ranks
+};
+
 class TaskChecker {
 public:
   TaskChecker(ModuleOp module, PlanOp plan)
@@ -33,9 +41,12 @@ public:
 
 private:
   LogicalResult index();
-  LogicalResult checkResult(TaskOp task, RoleAttr role, Type type);
+  LogicalResult checkResult(TaskOp task, RoleAttr role, const Contract &made);
   LogicalResult check(TaskOp task);
-  LogicalResult checkArgument(TaskOp task, RoleAttr role, Type type);
+  LogicalResult checkArgument(TaskOp task, RoleAttr role,
+                              const Contract &taken);
+  LogicalResult checkGradient(TaskOp task, RoleAttr role, ShardingAttr gradient,
+                              ShardingAttr param);
   LogicalResult checkRange(TaskOp task, RoleAttr role, Type type);
   LogicalResult check(TransferOp transfer);
   LogicalResult checkValue(TransferOp transfer);
@@ -54,11 +65,19 @@ private:
     return op->emitOpError("has ")
            << role << " as " << found << ", but it is " << expected;
   }
+  LogicalResult expectSharding(Operation *op, RoleAttr role, ShardingAttr found,
+                               ShardingAttr expected);
+  LogicalResult expect(Operation *op, RoleAttr role, const Contract &found,
+                       const Contract &expected) {
+    return success(
+        succeeded(expectType(op, role, found.type, expected.type)) &&
+        succeeded(expectSharding(op, role, found.sharding, expected.sharding)));
+  }
 
-  /// A saved value: the task that makes it, and its type there.
+  /// A saved value: the task that makes it, and as what.
   struct Made {
     TaskOp task;
-    Type type;
+    Contract contract;
   };
 
   ModuleOp module;
@@ -66,6 +85,7 @@ private:
   llvm::StringSet<> received; ///< transfers that some task reads
   llvm::StringMap<Made> saved;
   llvm::StringMap<TaskOp> globals;
+  llvm::StringMap<ShardingAttr> added; ///< what tasks add to gradients
   llvm::StringMap<TransferOp> transfers, gradients; // by gradient_of
   llvm::StringMap<ParamDeclOp> params;
   llvm::StringMap<BucketOp> buckets, bucketOf; // by parameter
@@ -73,11 +93,48 @@ private:
   DenseMap<int64_t, TaskOp> firstOfStage;
 };
 
+static ShardingAttr getSharding(Operation *declaration) {
+  return declaration->getAttrOfType<ShardingAttr>(kShardingAttr);
+}
+
+static void spell(InFlightDiagnostic &diag, ShardingAttr sharding) {
+  if (sharding)
+    diag << sharding;
+  else
+    diag << "the same on all ranks";
+}
+
+LogicalResult TaskChecker::expectSharding(Operation *op, RoleAttr role,
+                                          ShardingAttr found,
+                                          ShardingAttr expected) {
+  if (found == expected)
+    return success();
+  InFlightDiagnostic diag = op->emitOpError("has ") << role << " as ";
+  spell(diag, found);
+  diag << ", but it is ";
+  spell(diag, expected);
+  return diag;
+}
+
+/// Checks that a gradient is cut as its parameter is, and a partial sum over
+/// the same axes wherever tasks add to it.
+LogicalResult TaskChecker::checkGradient(TaskOp task, RoleAttr role,
+                                         ShardingAttr gradient,
+                                         ShardingAttr param) {
+  ArrayRef<DimCut> cuts = gradient ? gradient.getCuts() : ArrayRef<DimCut>();
+  if (cuts != (param ? param.getCuts() : ArrayRef<DimCut>()))
+    return expectSharding(task, role, gradient, param);
+  auto [known, isNew] = added.insert({role.getName(), gradient});
+  return isNew ? success()
+               : expectSharding(task, role, gradient, known->second);
+}
+
 /// Checks that a value or a count is made by one task only.
-LogicalResult TaskChecker::checkResult(TaskOp task, RoleAttr role, Type type) {
+LogicalResult TaskChecker::checkResult(TaskOp task, RoleAttr role,
+                                       const Contract &made) {
   TaskOp first;
   if (role.getKind() == RoleKind::Saved) {
-    auto [it, isNew] = saved.insert({role.getName(), {task, type}});
+    auto [it, isNew] = saved.insert({role.getName(), {task, made}});
     if (!isNew)
       first = it->second.task;
   } else if (role.getKind() == RoleKind::Global) {
@@ -117,8 +174,10 @@ LogicalResult TaskChecker::index() {
   }
   for (auto task : module.getOps<TaskOp>())
     for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
-      if (failed(checkResult(task, task.getResultRole(i),
-                             task.getResultTypes()[i])))
+      if (failed(checkResult(
+              task, task.getResultRole(i),
+              {task.getResultTypes()[i],
+               task.getResultAttrOfType<ShardingAttr>(i, kShardingAttr)})))
         return failure();
   return success();
 }
@@ -138,7 +197,8 @@ LogicalResult TaskChecker::checkRange(TaskOp task, RoleAttr role, Type type) {
 }
 
 LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
-                                         Type type) {
+                                         const Contract &taken) {
+  Type type = taken.type;
   StringRef name = role.getName();
   auto isHere = [&](ArrayRef<int64_t> list) {
     return llvm::is_contained(list, task.getPlace());
@@ -154,7 +214,9 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
     if (role.getKind() == RoleKind::Grad && !bucketOf.lookup(name))
       return task.emitOpError("adds to ") << role << ", which no bucket holds";
     if (role.getKind() == RoleKind::Param)
-      return expectType(task, role, type, param.getType());
+      return expect(task, role, taken, {param.getType(), getSharding(param)});
+    if (failed(checkGradient(task, role, taken.sharding, getSharding(param))))
+      return failure();
     return expectType(task, role, type,
                       cast<RankedTensorType>(param.getType())
                           .clone(getGradType(bucketOf.lookup(name))));
@@ -162,13 +224,14 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
   case RoleKind::Input:
     if (!inputs.lookup(name))
       return task.emitOpError("takes ") << role << ", which is not declared";
-    return success();
+    return expectSharding(task, role, taken.sharding,
+                          getSharding(inputs.lookup(name)));
   case RoleKind::Saved: {
     Made made = saved.lookup(name);
     if (!made.task || made.task.getPlace() != task.getPlace())
       return task.emitOpError("takes ") << role << ", which no task of place "
                                         << task.getPlace() << " makes";
-    return expectType(task, role, type, made.type);
+    return expect(task, role, taken, made.contract);
   }
   case RoleKind::Received: {
     TransferOp transfer = transfers.lookup(name);
@@ -177,7 +240,8 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
              << role << ", which no transfer brings to place "
              << task.getPlace();
     received.insert(name);
-    return expectType(task, role, type, transfer.getType());
+    return expect(task, role, taken,
+                  {transfer.getType(), getSharding(transfer)});
   }
   case RoleKind::Global:
     if (!globals.lookup(name))
@@ -214,8 +278,10 @@ LogicalResult TaskChecker::check(TaskOp task) {
     }
   }
   for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
-    if (failed(checkArgument(task, task.getArgRole(i),
-                             task.getArgumentTypes()[i])))
+    if (failed(checkArgument(
+            task, task.getArgRole(i),
+            {task.getArgumentTypes()[i],
+             task.getArgAttrOfType<ShardingAttr>(i, kShardingAttr)})))
       return failure();
   return success();
 }
@@ -277,11 +343,14 @@ LogicalResult TaskChecker::checkValue(TransferOp transfer) {
     return transfer.emitOpError("sends '")
            << transfer.getValue() << "', which no task of place "
            << transfer.getFrom() << " makes";
-  if (made.type != transfer.getType())
+  if (made.contract.type != transfer.getType())
     return transfer.emitOpError("sends '")
            << transfer.getValue() << "' as " << transfer.getType()
-           << ", but it is " << made.type;
-  return success();
+           << ", but it is " << made.contract.type;
+  return expectSharding(transfer,
+                        RoleAttr::get(transfer.getContext(), RoleKind::Saved,
+                                      transfer.getValue()),
+                        getSharding(transfer), made.contract.sharding);
 }
 
 LogicalResult TaskChecker::check(TransferOp transfer) {

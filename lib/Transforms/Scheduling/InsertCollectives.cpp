@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Analysis/Shardings.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"
 
@@ -51,10 +52,13 @@ public:
 
 private:
   void find();
-  void addScalars(RoleKind kind, ArrayRef<AxisUse> uses);
+  void addScalars(RoleKind kind);
   void addBucket(BucketOp bucket);
-  void add(Attribute what, ArrayRef<AxisUse> uses, ArrayRef<int64_t> among,
-           ArrayRef<int64_t> places);
+  /// The axes of the mesh over which what tasks add up is a partial sum.
+  using Axes = llvm::SmallDenseSet<StringAttr>;
+  Axes getPartialAxes(llvm::function_ref<bool(RoleAttr)> isAdded);
+  void add(Attribute what, const Axes &axes, bool overPlaces,
+           ArrayRef<int64_t> among, ArrayRef<int64_t> places);
   void numberChannels();
 
   ModuleOp module;
@@ -62,16 +66,32 @@ private:
   SmallVector<Sum> sums;
 };
 
-/// Adds a sum over the axes of `uses`, if several ranks differ on them: each
-/// has a part of the value. Along all other axes ranks have the same.
-void SumList::add(Attribute what, ArrayRef<AxisUse> uses,
+/// The shardings of the accumulators say it. Over microbatches tasks add up one
+/// after the other.
+SumList::Axes
+SumList::getPartialAxes(llvm::function_ref<bool(RoleAttr)> isAdded) {
+  Axes axes;
+  for (auto task : module.getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+      if (isAdded(task.getResultRole(i)))
+        if (auto sharding =
+                task.getResultAttrOfType<ShardingAttr>(i, kShardingAttr))
+          axes.insert_range(sharding.getSums());
+  return axes;
+}
+
+/// Adds a sum over some axes, and over the places if each has a part of the
+/// value, unless one rank has it all.
+void SumList::add(Attribute what, const Axes &axes, bool overPlaces,
                   ArrayRef<int64_t> among, ArrayRef<int64_t> places) {
   Builder builder(module.getContext());
   SmallVector<StringAttr> present;
-  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>())
-    if (axis.getSize() > 1 &&
-        llvm::is_contained(uses, geometry::useOf(axis.getName())))
-      present.push_back(builder.getStringAttr(axis.getName()));
+  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>()) {
+    StringAttr name = builder.getStringAttr(axis.getName());
+    bool isPlaces = geometry::useOf(axis.getName()) == AxisUse::Places;
+    if (axis.getSize() > 1 && (isPlaces ? overPlaces : axes.contains(name)))
+      present.push_back(name);
+  }
   if (present.empty())
     return;
   if (plan.getPlaces() == 1)
@@ -80,32 +100,37 @@ void SumList::add(Attribute what, ArrayRef<AxisUse> uses,
   sums.push_back({what, group, SmallVector<int64_t>(places), 0});
 }
 
-void SumList::addScalars(RoleKind kind, ArrayRef<AxisUse> uses) {
+/// Each place adds its part to a scalar.
+void SumList::addScalars(RoleKind kind) {
   llvm::SetVector<Attribute> roles;
   for (auto task : module.getOps<TaskOp>())
     for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
       if (task.getResultRole(i).getKind() == kind)
         roles.insert(task.getResultRole(i));
   for (Attribute role : roles)
-    add(role, uses, /*among=*/{}, /*places=*/{});
+    add(role, getPartialAxes([&](RoleAttr other) { return other == role; }),
+        /*overPlaces=*/true, /*among=*/{}, /*places=*/{});
 }
 
 void SumList::addBucket(BucketOp bucket) {
   auto what = FlatSymbolRefAttr::get(bucket.getSymNameAttr());
   ArrayRef<int64_t> places = bucket.getUpdatePlaces();
-  if (places.size() > 1)
-    add(what, {AxisUse::Batch, AxisUse::Places}, places, places);
-  else
-    add(what, AxisUse::Batch, /*among=*/{}, places);
+  Axes axes = getPartialAxes([&](RoleAttr role) {
+    return role.getKind() == RoleKind::Grad &&
+           llvm::is_contained(bucket.getParams().getAsValueRange<StringAttr>(),
+                              role.getName());
+  });
+  bool isTied = places.size() > 1;
+  add(what, axes, isTied, isTied ? places : ArrayRef<int64_t>(), places);
 }
 
 void SumList::find() {
-  addScalars(RoleKind::Global, {AxisUse::Batch, AxisUse::Places});
-  addScalars(RoleKind::Loss, {AxisUse::Batch, AxisUse::Places});
+  addScalars(RoleKind::Global);
+  addScalars(RoleKind::Loss);
   for (auto bucket : module.getOps<BucketOp>())
     addBucket(bucket);
-  // The gradients are summed over the parts of the batch already.
-  addScalars(RoleKind::Norm, AxisUse::Places);
+  // The gradients that it is made of are complete sums.
+  addScalars(RoleKind::Norm);
 }
 
 /// Numbers a channel for each group; channel 0 is for transfers.

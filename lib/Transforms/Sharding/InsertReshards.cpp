@@ -30,8 +30,8 @@ private:
   ShardingTable &table;
   const ShardingAxes &axes;
   AxisSet batchAxes;
-  /// What needs a collective is resharded once for all readers.
-  DenseMap<Value, SmallVector<ReshardOp>> known;
+  /// What needs a collective is resharded once for all readers of a block.
+  DenseMap<std::pair<Value, Block *>, SmallVector<ReshardOp>> known;
 };
 
 } // namespace
@@ -54,7 +54,8 @@ Sharding ReshardInserter::getMiddle(const Sharding &from,
 }
 
 /// Where nothing is sent, the op stands before the reader, else behind the
-/// value, for all readers.
+/// value, for all readers of the block. A value of another block is resharded
+/// before the first reader.
 Value ReshardInserter::reshard(Value value, const Sharding &to,
                                Operation *reader) {
   const Sharding &from = table.of(value);
@@ -65,17 +66,18 @@ Value ReshardInserter::reshard(Value value, const Sharding &to,
   MLIRContext *context = value.getContext();
   ArrayRef<int64_t> shape = getShape(value);
   ShardingAttr attr = writeSharding(context, axes, to, shape);
-  for (ReshardOp op : known.lookup(value))
+  SmallVector<ReshardOp> &others = known[{value, reader->getBlock()}];
+  for (ReshardOp op : others)
     if (op.getTo() == attr)
       return op;
   OpBuilder builder(reader);
-  if (bytes > 0)
+  if (bytes > 0 && value.getParentBlock() == reader->getBlock())
     builder.setInsertionPointAfterValue(value);
   auto op = ReshardOp::create(builder, value.getLoc(), value.getType(), value,
                               writeSharding(context, axes, from, shape), attr,
                               shape, static_cast<int64_t>(bytes));
   if (bytes > 0)
-    known[value].push_back(op);
+    others.push_back(op);
   Sharding before = from; // inserting may move it
   table.ops[op].reads.push_back(std::move(before));
   table.values[op] = to;

@@ -65,11 +65,14 @@ static LogicalResult declareInputs(func::FuncOp entry) {
   for (BlockArgument argument : entry.getArguments()) {
     unsigned i = argument.getArgNumber();
     auto shift = entry.getArgAttrOfType<IntegerAttr>(i, kShiftAttr);
-    InputDeclOp::create(builder, argument.getLoc(),
-                        entry.getArgAttrOfType<StringAttr>(i, kInputAttr),
-                        TypeAttr::get(argument.getType()),
-                        builder.getI64IntegerAttr(shift ? shift.getInt() : 0),
-                        builder.getArrayAttr(ranges[argument].getArrayRef()));
+    auto decl = InputDeclOp::create(
+        builder, argument.getLoc(),
+        entry.getArgAttrOfType<StringAttr>(i, kInputAttr),
+        TypeAttr::get(argument.getType()),
+        builder.getI64IntegerAttr(shift ? shift.getInt() : 0),
+        builder.getArrayAttr(ranges[argument].getArrayRef()));
+    if (ShardingAttr sharding = getShardingAttr(argument))
+      decl->setAttr(kShardingAttr, sharding);
   }
   return success();
 }

@@ -293,8 +293,10 @@ Value CountCompletion::complete(Value count) {
   OpBuilder builder(entry.getContext());
   builder.setInsertionPointAfterValue(count);
   auto op = BatchSumOp::create(builder, count.getLoc(), count, /*count=*/true);
-  op->setAttr(kShardingsAttr, builder.getArrayAttr(ShardingAttr::getWhole(
-                                  entry.getContext(), getShape(count).size())));
+  if (count.getDefiningOp()->hasAttr(kShardingsAttr))
+    op->setAttr(kShardingsAttr,
+                builder.getArrayAttr(ShardingAttr::getWhole(
+                    entry.getContext(), getShape(count).size())));
   return sum = op;
 }
 

@@ -72,7 +72,9 @@ struct ResizeBatch : pp::impl::ResizeBatchBase<ResizeBatch> {
     setLocalTypes(*entry, table, [&](int64_t size, ArrayRef<Cut> cuts) {
       return cuts.empty() ? size : size / *old * batch;
     });
-    eraseShardings(*entry);
+    for (BlockArgument argument : entry->getArguments())
+      entry->removeArgAttr(argument.getArgNumber(), kShardingAttr);
+    eraseShardings(entry->getBody());
   }
 };
 

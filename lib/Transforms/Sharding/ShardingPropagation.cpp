@@ -471,7 +471,8 @@ LogicalResult ShardingPropagation::readAlongLoops(OpState &state) {
 }
 
 /// A partial result over an axis of the model passes through an op that is
-/// linear in it and makes it no larger; all else reads it complete.
+/// linear in it and makes it no larger; all else reads it complete. So do
+/// matmuls: a weight's gradient is then complete too.
 void ShardingPropagation::admitPartials(OpState &state) {
   auto countBytesOf = [](auto &&values) {
     double bytes = 0;
@@ -485,7 +486,8 @@ void ShardingPropagation::admitPartials(OpState &state) {
       continue;
     auto operands = llvm::map_range(
         partial, [&](unsigned i) { return state.op->getOperand(i); });
-    if (!contains(state.cut, axis) && state.op.isLinearIn(partial) &&
+    if (!contains(state.cut, axis) && !isMatmul(state.op) &&
+        state.op.isLinearIn(partial) &&
         countBytesOf(state.op->getResults()) <= countBytesOf(operands))
       continue;
     for (Sharding &read : state.reads)
@@ -603,11 +605,9 @@ LogicalResult ShardingPropagation::propagate(Block &block) {
       if (failed(propagate(body)))
         return failure();
       Operation *yield = body.getTerminator();
-      for (auto [result, value] :
-           llvm::zip(op.getResults(), yield->getOperands())) {
-        Sharding sharding = of(value); // inserting may move it
-        table.values[result] = std::move(sharding);
-        if (fromInputs.contains(value))
+      for (auto [i, result] : llvm::enumerate(op.getResults())) {
+        table.values[result] = table.of(yield).reads[i];
+        if (fromInputs.contains(yield->getOperand(i)))
           fromInputs.insert(result);
       }
     } else if (auto space = dyn_cast<IterationSpaceOpInterface>(op)) {
@@ -622,8 +622,12 @@ LogicalResult ShardingPropagation::propagate(Block &block) {
     } else if (isa<YieldOp>(op)) {
       SmallVector<Sharding> &reads = table.ops[&op].reads;
       reads.clear();
-      for (Value value : op.getOperands())
+      // Between stages a value is complete over the axes of the model.
+      for (Value value : op.getOperands()) {
         reads.push_back(of(value));
+        reads.back().sums &= batchAxes;
+        reads.back().maxima = 0;
+      }
     } else {
       return refuse(&op, "it does not say over which loops it runs");
     }

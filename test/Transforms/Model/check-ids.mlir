@@ -1,7 +1,7 @@
 // RUN: ppopt opt %s --pp-insert-plan="mesh=dp=2 microbatches=1" --pp-place-ops --pp-autodiff --canonicalize --cse --pp-shard --pp-split-tasks | FileCheck %s
 
 // Ids of the data are checked by the runtime, each part against what it indexes; computed ones by the task.
-// CHECK: pp.input_decl "p" {ranges = [#pp.id_range<[0], [1], 5, "pp.embedding at {{.*}}">, #pp.id_range<[1], [2], 7, "pp.embedding at {{.*}}">]
+// CHECK: pp.input_decl "p" {pp.sharding = #pp.sharding<[{dp}, {}]>, ranges = [#pp.id_range<[0], [1], 5, "pp.embedding at {{.*}}">, #pp.id_range<[1], [2], 7, "pp.embedding at {{.*}}">]
 // CHECK-LABEL: pp.task forward stage 0 @s0_F
 // CHECK-SAME: tensor<i64> {pp.id_range = #pp.id_range<[], [], 7, "pp.embedding at {{.*}}">, pp.role = #pp.role<check, "s0_F.c0">}
 // CHECK: %[[ID:.*]] = pp.add

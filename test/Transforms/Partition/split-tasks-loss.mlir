@@ -7,22 +7,22 @@
 // The forward has one matmul, and saves what the last matmul reads: for the backward, and for evaluation's loss.
 
 // CHECK-LABEL: pp.task forward stage 0 @s0_F(
-// CHECK-SAME: -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "s0.v0">})
+// CHECK-SAME: -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "s0.v0">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
 // CHECK: pp.matmul
 // CHECK-NOT: pp.matmul
 // CHECK: pp.return
 
 // CHECK-LABEL: pp.task loss stage 0 @s0_L(
-// CHECK-SAME: {pp.role = #pp.role<saved, "s0.v0">}
-// CHECK-SAME: {pp.role = #pp.role<global, "g0">}
-// CHECK-SAME: -> (tensor<f32> {pp.role = #pp.role<loss, "loss">})
+// CHECK-SAME: {pp.role = #pp.role<saved, "s0.v0">
+// CHECK-SAME: {pp.role = #pp.role<global, "g0">
+// CHECK-SAME: -> (tensor<f32> {pp.role = #pp.role<loss, "loss">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
 // CHECK: pp.matmul
 // CHECK: pp.token_loss
 // CHECK: pp.accumulate
 // CHECK: pp.return
 
 // CHECK-LABEL: pp.task backward stage 0 @s0_B(
-// CHECK-SAME: tensor<f32> {pp.role = #pp.role<loss, "loss">}
+// CHECK-SAME: tensor<f32> {pp.role = #pp.role<loss, "loss">
 // CHECK: %[[Z:.*]] = pp.matmul
 // CHECK: pp.token_loss %[[Z]]
 // CHECK: pp.token_loss_grad %[[Z]]

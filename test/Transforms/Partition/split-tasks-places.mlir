@@ -11,10 +11,10 @@
 // CHECK: pp.param_decl "w" {{.*}}places = array<i64: 0, 1>
 
 // CHECK-LABEL: pp.task forward stage 0 @s0_F(
-// CHECK-SAME: -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "s0.v0">})
+// CHECK-SAME: -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "s0.v0">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
 // CHECK-LABEL: pp.task forward stage 1 on 1 @s1_F(
 // CHECK-SAME: #pp.role<received, "x0">
-// CHECK-SAME: -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "s1.v0">})
+// CHECK-SAME: -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "s1.v0">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
 // CHECK-LABEL: pp.task forward stage 2 @s2_F(
 // CHECK-SAME: #pp.role<received, "x1">
 // CHECK-SAME: #pp.role<saved, "s0.v0">
@@ -22,17 +22,17 @@
 
 // The gradient of what stage 0 made comes on two ways: from stage 2 on its own place, and back from stage 1.
 // CHECK-LABEL: pp.task backward stage 2 @s2_B(
-// CHECK-SAME: -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "s2.g0">}, tensor<4x4xf32> {pp.role = #pp.role<saved, "s2.g1">})
+// CHECK-SAME: -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "s2.g0">{{.*}}, tensor<4x4xf32> {pp.role = #pp.role<saved, "s2.g1">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
 // CHECK-LABEL: pp.task backward stage 1 on 1 @s1_B(
 // CHECK-SAME: #pp.role<grad, "w">
 // CHECK-LABEL: pp.task backward stage 0 @s0_B(
 // CHECK-SAME: #pp.role<saved, "s2.g{{[01]}}">
 // CHECK-SAME: #pp.role<grad, "w">
 
-// CHECK: pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 {requires_grad} : tensor<4x4xf32>
-// CHECK: pp.transfer @x1 "s1.v0" from 1 to 0 stage 1 to 2 {requires_grad} : tensor<4x4xf32>
-// CHECK-DAG: pp.transfer @x2 "s2.g{{[01]}}" from 0 to 1 stage 2 to 1 {gradient_of = @x1}
-// CHECK-DAG: pp.transfer @x3 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0}
+// CHECK: pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 {{{.*}}requires_grad} : tensor<4x4xf32>
+// CHECK: pp.transfer @x1 "s1.v0" from 1 to 0 stage 1 to 2 {{{.*}}requires_grad} : tensor<4x4xf32>
+// CHECK-DAG: pp.transfer @x2 "s2.g{{[01]}}" from 0 to 1 stage 2 to 1 {gradient_of = @x1{{.*}}}
+// CHECK-DAG: pp.transfer @x3 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0{{.*}}}
 
 // With the backward split, the weight part takes the gradient of the activation and has the sum over rows.
 // SPLIT-LABEL: pp.task backward_input stage 1 on 1 @s1_I(
@@ -40,7 +40,7 @@
 // SPLIT: pp.return
 // SPLIT-LABEL: pp.task backward_weight stage 1 on 1 @s1_W(
 // SPLIT-SAME: #pp.role<saved, "s1.w0">
-// SPLIT-SAME: -> (tensor<4xf32> {pp.role = #pp.role<grad, "w">})
+// SPLIT-SAME: -> (tensor<4xf32> {pp.role = #pp.role<grad, "w">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
 // SPLIT: pp.reduce
 // SPLIT-NOT: pp.task backward stage
 func.func @skip(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
@@ -70,11 +70,11 @@ func.func @skip(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
 // The gradient of a sum is the gradient of its terms: stage 1 hands on what it receives, as a value of its own.
 
 // CHECK-LABEL: pp.task backward stage 1 on 1 @s1_B(
-// CHECK-SAME: %[[G:.*]]: tensor<8x4xf32> {pp.role = #pp.role<received, "x2">}
-// CHECK-SAME: -> (tensor<8x4xf32> {pp.role = #pp.role<saved, "s1.g0">})
+// CHECK-SAME: %[[G:.*]]: tensor<8x4xf32> {pp.role = #pp.role<received, "x2">
+// CHECK-SAME: -> (tensor<8x4xf32> {pp.role = #pp.role<saved, "s1.g0">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
 // CHECK: pp.return %[[G]]
-// CHECK: pp.transfer @x2 "s2.g0" from 0 to 1 stage 2 to 1 {gradient_of = @x1}
-// CHECK: pp.transfer @x3 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0}
+// CHECK: pp.transfer @x2 "s2.g0" from 0 to 1 stage 2 to 1 {gradient_of = @x1{{.*}}}
+// CHECK: pp.transfer @x3 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0{{.*}}}
 func.func @pass_on(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
   %w0 = pp.param "w" {init = #pp.init<zeros>, place = 0 : i64} : tensor<4xf32>
   %h = pp.place 0 stage 0 -> tensor<8x4xf32> {
@@ -100,10 +100,10 @@ func.func @pass_on(%x: tensor<8x4xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // CHECK-LABEL: pp.task forward stage 1 on 1 @s1_F(
 // CHECK-SAME: #pp.role<received, "x0">
-// CHECK-SAME: -> (tensor<8x4xf32> {pp.role = #pp.role<saved, "s1.v0">})
+// CHECK-SAME: -> (tensor<8x4xf32> {pp.role = #pp.role<saved, "s1.v0">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
 // CHECK-LABEL: pp.task forward stage 3 on 1 @s3_F(
 // CHECK-SAME: #pp.role<received, "x0">
-// CHECK-SAME: -> (tensor<8x4xf32> {pp.role = #pp.role<saved, "s3.v0">}
+// CHECK-SAME: -> (tensor<8x4xf32> {pp.role = #pp.role<saved, "s3.v0">
 // CHECK-NOT: gradient_of
 // CHECK: pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 :
 // CHECK: pp.transfer @x1 "s1.v0" from 1 to 0 stage 1 to 2 :

@@ -8,7 +8,7 @@
 // A sum of inputs that later places read is the prologue's: nothing of it is computed by a stage or sent.
 
 // CHECK: pp.task prologue @p0_P(
-// CHECK-SAME: -> (tensor<3xf64> {pp.role = #pp.role<global, "g0">})
+// CHECK-SAME: -> (tensor<3xf64> {pp.role = #pp.role<global, "g0">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
 // CHECK: pp.task forward stage 0 @s0_F() {
 // CHECK: pp.task forward stage 1 on 1 @s1_F() {
 // CHECK: pp.task forward stage 2 on 2 @s2_F(
@@ -42,7 +42,7 @@ func.func @elsewhere(%x: tensor<8x3xf64> {pp.input = "x"}) -> tensor<f64> {
 // The gradient of w is one that comes by a transfer, the same on each tile, of which each microbatch adds its share.
 
 // CHECK-LABEL: pp.task backward stage 0 @s0_B(
-// CHECK-SAME: %[[G:[a-z0-9]*]]: tensor<3xf64> {pp.role = #pp.role<received, "x1">}
+// CHECK-SAME: %[[G:[a-z0-9]*]]: tensor<3xf64> {pp.role = #pp.role<received, "x1">
 // CHECK: %[[HALF:.*]] = pp.constant dense<5.000000e-01>
 // CHECK: %[[SHARE:.*]] = pp.mul %[[G]], %[[HALF]]
 // CHECK: pp.accumulate %{{.*}}, %[[SHARE]]
@@ -76,10 +76,10 @@ func.func @scaled(%x: tensor<8x3xf64> {pp.input = "x"}) -> tensor<f64> {
 // A sum of what needs another sum has a prologue of its own, behind the sum over ranks of the other.
 
 // CHECK: pp.task prologue @p0_P(
-// CHECK-SAME: -> (tensor<3xf64> {pp.role = #pp.role<global, "g0">})
+// CHECK-SAME: -> (tensor<3xf64> {pp.role = #pp.role<global, "g0">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
 // CHECK: pp.task prologue @p0_P1(
 // CHECK-SAME: #pp.role<global, "g0">
-// CHECK-SAME: -> (tensor<3xf64> {pp.role = #pp.role<global, "g1">})
+// CHECK-SAME: -> (tensor<3xf64> {pp.role = #pp.role<global, "g1">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
 // CHECK: pp.schedule
 // CHECK: pp.run @p0_P microbatch 0
 // CHECK: pp.run @p0_P microbatch 1

@@ -5,21 +5,21 @@
 
 // The count is computed once, before the first forward.
 // CHECK-LABEL: pp.task prologue @p0_P
-// CHECK-SAME: {pp.role = #pp.role<input, "t">}
-// CHECK-SAME: {pp.count = "targets, ignore_index -1", pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">})
+// CHECK-SAME: {pp.role = #pp.role<input, "t">
+// CHECK-SAME: {pp.count = "targets, ignore_index -1", pp.role = #pp.role<global, "g0">{{.*}} -> (tensor<f32> {pp.role = #pp.role<global, "g0">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
 // CHECK: pp.accumulate
 // CHECK-NOT: "g1"
 
 // One value is saved: relu's result follows from the matmul, the matmul from x and w only at its full cost.
 // CHECK-LABEL: pp.task forward stage 0 @s0_F
-// CHECK-SAME: tensor<f32> {pp.role = #pp.role<loss, "loss">}, tensor<2x3xf32> {pp.role = #pp.role<saved, "s0.v0">})
+// CHECK-SAME: tensor<f32> {pp.role = #pp.role<loss, "loss">{{.*}}, tensor<2x3xf32> {pp.role = #pp.role<saved, "s0.v0">
 // CHECK: %[[M:.*]] = pp.matmul
 // CHECK: pp.relu %[[M]]
 // CHECK: pp.return %{{.*}}, %{{.*}} : tensor<f32>, tensor<2x3xf32>
 
 // CHECK-LABEL: pp.task backward stage 0 @s0_B
-// CHECK-SAME: {pp.role = #pp.role<saved, "s0.v0">}
-// CHECK-SAME: -> (tensor<2x3xf32> {pp.role = #pp.role<grad, "w">})
+// CHECK-SAME: {pp.role = #pp.role<saved, "s0.v0">
+// CHECK-SAME: -> (tensor<2x3xf32> {pp.role = #pp.role<grad, "w">{{(, pp.sharding = #pp.sharding<[^>]*>)?}}})
 // CHECK: pp.token_loss_grad
 // CHECK: pp.accumulate
 // CHECK-NOT: func.func

@@ -60,23 +60,23 @@ pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, micro
 pp.bucket @only {params = ["a"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0>}
 pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
 pp.bucket @more {params = ["c"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = false, places = array<i64: 0, 1>}
-pp.task prologue on 1 @p1_P(%g: tensor<f32> {pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">}) {
+pp.task prologue on 1 @p1_P(%g: tensor<f32> {pp.role = #pp.role<global, "g0">, pp.sharding = #pp.sharding<[], sum = {dp}>}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">, pp.sharding = #pp.sharding<[], sum = {dp}>}) {
   pp.return %g : tensor<f32>
 }
 pp.task forward stage 0 @s0_F() {
   pp.return
 }
-pp.task forward stage 1 on 1 @s1_F(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
+pp.task forward stage 1 on 1 @s1_F(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">, pp.sharding = #pp.sharding<[], sum = {dp}>}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">, pp.sharding = #pp.sharding<[], sum = {dp}>}) {
   pp.return %l : tensor<f32>
 }
-pp.task backward stage 1 on 1 @s1_B(%a: tensor<64xf32> {pp.role = #pp.role<grad, "c">}) -> (tensor<64xf32> {pp.role = #pp.role<grad, "c">}) {
+pp.task backward stage 1 on 1 @s1_B(%a: tensor<64xf32> {pp.role = #pp.role<grad, "c">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) -> (tensor<64xf32> {pp.role = #pp.role<grad, "c">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
   pp.return %a : tensor<64xf32>
 }
-pp.task backward stage 1 on 1 @s2_B(%a: tensor<64xf32> {pp.role = #pp.role<grad, "b">}) -> (tensor<64xf32> {pp.role = #pp.role<grad, "b">}) {
+pp.task backward stage 1 on 1 @s2_B(%a: tensor<64xf32> {pp.role = #pp.role<grad, "b">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) -> (tensor<64xf32> {pp.role = #pp.role<grad, "b">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
   pp.return %a : tensor<64xf32>
 }
-pp.task backward stage 0 @s0_B(%a: tensor<64xf32> {pp.role = #pp.role<grad, "a">}, %b: tensor<64xf32> {pp.role = #pp.role<grad, "b">}, %c: tensor<64xf32> {pp.role = #pp.role<grad, "c">})
-    -> (tensor<64xf32> {pp.role = #pp.role<grad, "a">}, tensor<64xf32> {pp.role = #pp.role<grad, "b">}, tensor<64xf32> {pp.role = #pp.role<grad, "c">}) {
+pp.task backward stage 0 @s0_B(%a: tensor<64xf32> {pp.role = #pp.role<grad, "a">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}, %b: tensor<64xf32> {pp.role = #pp.role<grad, "b">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}, %c: tensor<64xf32> {pp.role = #pp.role<grad, "c">, pp.sharding = #pp.sharding<[{}], sum = {dp}>})
+    -> (tensor<64xf32> {pp.role = #pp.role<grad, "a">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}, tensor<64xf32> {pp.role = #pp.role<grad, "b">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}, tensor<64xf32> {pp.role = #pp.role<grad, "c">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
   pp.return %a, %b, %c : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
 }
 pp.task norm @p0_N(%n: tensor<f64> {pp.role = #pp.role<norm, "norm">}) -> (tensor<f64> {pp.role = #pp.role<norm, "norm">}) {

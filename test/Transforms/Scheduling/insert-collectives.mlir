@@ -17,16 +17,16 @@
 // CHECK-NEXT: {{^  }$}}
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns}
-pp.task prologue @p0_P(%g: tensor<f32> {pp.count = "targets", pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">}) {
+pp.task prologue @p0_P(%g: tensor<f32> {pp.count = "targets", pp.role = #pp.role<global, "g0">, pp.sharding = #pp.sharding<[], sum = {dp, mb}>}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">, pp.sharding = #pp.sharding<[], sum = {dp, mb}>}) {
   %0 = pp.accumulate %g, %g : tensor<f32>
   pp.return %0 : tensor<f32>
 }
-pp.task forward stage 0 @s0_F(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}, tensor<40xf32> {pp.role = #pp.role<saved, "v0">}, tensor<f32> {pp.role = #pp.role<saved, "v1">}) {
+pp.task forward stage 0 @s0_F(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">, pp.sharding = #pp.sharding<[], sum = {dp, mb}>}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">, pp.sharding = #pp.sharding<[], sum = {dp, mb}>}, tensor<40xf32> {pp.role = #pp.role<saved, "v0">}, tensor<f32> {pp.role = #pp.role<saved, "v1">}) {
   %0 = pp.accumulate %l, %l : tensor<f32>
   %1 = pp.broadcast %l [] : tensor<f32> to tensor<40xf32>
   pp.return %0, %1, %l : tensor<f32>, tensor<40xf32>, tensor<f32>
 }
-pp.task backward stage 0 @s0_B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v0">}, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">}) {
+pp.task backward stage 0 @s0_B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v0">}, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp, mb}>}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp, mb}>}) {
   %0 = pp.accumulate %d, %v : tensor<40xf32>
   pp.return %0 : tensor<40xf32>
 }

@@ -65,13 +65,13 @@ pp.transfer @b0_from_1 "b0" from 1 to 0 stage 1 to 0 {gradient_of = @b0_to_1, st
 pp.task forward stage 0 @s0_F(%w: tensor<40xf32> {pp.role = #pp.role<param, "w">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "s0.v0">}) {
   pp.return %w : tensor<40xf32>
 }
-pp.task backward stage 0 @s0_B(%d: tensor<40xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">}) {
+pp.task backward stage 0 @s0_B(%d: tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp, mb}>}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp, mb}>}) {
   pp.return %d : tensor<40xf32>
 }
 pp.task forward stage 1 on 1 @s1_F(%x: tensor<40xf32> {pp.role = #pp.role<received, "x0">}, %w: tensor<40xf32> {pp.role = #pp.role<param, "w">}) {
   pp.return
 }
-pp.task backward stage 1 on 1 @s1_B(%d: tensor<40xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">}) {
+pp.task backward stage 1 on 1 @s1_B(%d: tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp, mb}>}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp, mb}>}) {
   pp.return %d : tensor<40xf32>
 }
 pp.task collect @p0_C_b0(%d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}, %g: tensor<64xf32> {pp.role = #pp.role<received, "b0_from_1">}) -> (tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}) {

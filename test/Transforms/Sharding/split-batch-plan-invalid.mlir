@@ -1,4 +1,4 @@
-// RUN: ppopt opt %s --pp-split-batch --split-input-file --verify-diagnostics
+// RUN: ppopt opt %s --pp-shard --split-input-file --verify-diagnostics
 
 pp.plan {batch = 16 : i64, mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 1>], microbatches = 2 : i64, optimizer = "sgd", schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
 // expected-error @below {{has a batch of 8 rows, but the plan says 16}}

@@ -5,9 +5,9 @@
 // CHECK: pp.input_decl "x" {{.*}}type = tensor<8x2xf32>
 // CHECK-LABEL: func.func @penalty(%arg0: tensor<2x2xf32>
 // CHECK: pp.matmul {{.*}} : tensor<2x2xf32>, tensor<2x3xf32>
-// CHECK: %[[DATA:.*]] = pp.reduce sum %{{.*}} [0, 1] : tensor<2x3xf32>
-// CHECK: %[[PENALTY:.*]] = pp.reduce sum %{{.*}} [0, 1] : tensor<2x3xf32>
-// CHECK: %[[TILES:.*]] = pp.constant dense<2.500000e-01>
+// CHECK: %[[DATA:.*]] = pp.reduce sum %{{.*}} [0, 1]{{.*}} : tensor<2x3xf32>
+// CHECK: %[[PENALTY:.*]] = pp.reduce sum %{{.*}} [0, 1]{{.*}} : tensor<2x3xf32>
+// CHECK: %[[TILES:.*]] = pp.constant {{.*}}dense<2.500000e-01>
 // CHECK: %[[ONCE:.*]] = pp.mul %[[PENALTY]], %[[TILES]]
 // CHECK: pp.add %[[DATA]], %[[ONCE]]
 // CHECK: pp.yield
@@ -28,7 +28,7 @@ func.func @penalty(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
 // A count of targets is known before the first forward.
 // CHECK-LABEL: func.func @counts
 // CHECK: %[[PART:.*]] = pp.count %arg1 {{.*}} : tensor<2xi32>
-// CHECK: %[[ALL:.*]] = pp.batch_sum %[[PART]] {count}
+// CHECK: %[[ALL:.*]] = pp.batch_sum %[[PART]] {count
 // CHECK: pp.div %{{.*}}, %[[ALL]]
 func.func @counts(%x: tensor<8x3xf32> {pp.input = "x"}, %t: tensor<8xi32> {pp.input = "t"}) -> tensor<f32> {
   %w = pp.param "w" {init = #pp.init<zeros>} : tensor<3xf32>
@@ -45,8 +45,8 @@ func.func @counts(%x: tensor<8x3xf32> {pp.input = "x"}, %t: tensor<8xi32> {pp.in
 // A dropout knows its tile, through a reshape that merges rows with columns; a row's position is
 // no row's business.
 // CHECK-LABEL: func.func @tiles(%arg0: tensor<2x2xf32> {{.*}}, %arg1: tensor<12xi64> {pp.role = #pp.role<step_state, "key">})
-// CHECK: pp.dropout %{{.*}} key %arg1 : tensor<12xi64> {{{.*}}tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 16}, {dim = 0, axis = mb, at = 3, parts = 2, period = 8}], [16]>} : tensor<4xf32>
-// CHECK: pp.iota {dim = 0 : i64} -> tensor<2xf32>
+// CHECK: pp.dropout %{{.*}} key %arg1{{.*}} : tensor<12xi64> {{{.*}}tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 16}, {dim = 0, axis = mb, at = 3, parts = 2, period = 8}], [16]>}{{.*}} : tensor<4xf32>
+// CHECK: pp.iota {dim = 0 : i64{{.*}} -> tensor<2xf32>
 func.func @tiles(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
   %0 = pp.reshape %x : tensor<8x2xf32> to tensor<16xf32>
   %1 = pp.dropout %0 {p = 0.5 : f64, stream = 1 : i64} : tensor<16xf32>
@@ -61,7 +61,7 @@ func.func @tiles(%x: tensor<8x2xf32> {pp.input = "x"}) -> tensor<f32> {
 
 // A row number is cut with the rows.
 // CHECK-LABEL: func.func @rows
-// CHECK: pp.iota %arg1 : tensor<12xi64> {dim = 0 : i64, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 8}, {dim = 0, axis = mb, at = 3, parts = 2, period = 4}], [8]>} -> tensor<2xf32>
+// CHECK: pp.iota %arg1 : tensor<12xi64> {dim = 0 : i64{{.*}}, tile = #pp.tile<[{dim = 0, axis = dp, at = 4, parts = 2, period = 8}, {dim = 0, axis = mb, at = 3, parts = 2, period = 4}], [8]>} -> tensor<2xf32>
 func.func @rows(%x: tensor<8xf32> {pp.input = "x"}) -> tensor<f32> {
   %0 = pp.iota {dim = 0 : i64} -> tensor<8xf32>
   %1 = pp.mul %x, %0 : tensor<8xf32>, tensor<8xf32>
@@ -118,4 +118,16 @@ func.func @regroups(%x: tensor<8x3xf32> {pp.input = "x"}) -> tensor<f32> {
   %0 = pp.reshape %x : tensor<8x3xf32> to tensor<6x4xf32>
   %1 = pp.reduce sum %0 [0, 1] : tensor<6x4xf32>
   return %1 : tensor<f32>
+}
+
+// -----
+
+// The rows may be the minor part of a dimension: each of three columns is cut.
+// CHECK-LABEL: func.func @minor_rows
+// CHECK: pp.reshape {{.*}} : tensor<3x2xf32> to tensor<6xf32>
+func.func @minor_rows(%x: tensor<8x3xf32> {pp.input = "x"}) -> tensor<f32> {
+  %0 = pp.transpose %x [1, 0] : tensor<8x3xf32>
+  %1 = pp.reshape %0 : tensor<3x8xf32> to tensor<24xf32>
+  %2 = pp.reduce sum %1 [0] : tensor<24xf32>
+  return %2 : tensor<f32>
 }

@@ -88,7 +88,8 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
   let description = [{
     `params` lie one after the other at `offsets` (elements) in a range of `elements`. Gaps and the padding at the end (so that
     any dp size of the plan divides the range) stay zero. Parameters, gradients and optimizer states share this order.
-    All are of one type, decayed alike, and on the same `places`, the first of which is the owner. If it is `borrowed`, only the owner has the
+    All are of one type, decayed alike, with gradients that are partial sums over the same axes, and on the same `places`, the first of which is
+    the owner. If it is `borrowed`, only the owner has the
     optimizer's states and updates. The other places get the parameters from it at the start of a step and send their gradients back at the end.
 
     Example:

@@ -16,7 +16,7 @@ def MakeGenerator : Pass<"pp-make-generator", "::mlir::ModuleOp"> {
     The logits are the operand of the one op that scores classes (an interface) against an input
     that is the token input, one token later. Two axes are propagated from the token input
     [rows, tokens] through the iteration spaces, first the rows and then the positions, as
-    `pp-split-batch` propagates the batch. Both become 1.
+    `pp-propagate-shardings` propagates cuts. Both become 1.
 
     - An op may run over a position in parallel.
     - A whole value with a dimension that runs over the positions is computed at the position (an

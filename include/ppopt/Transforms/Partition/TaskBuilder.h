@@ -23,15 +23,18 @@ public:
   TaskBuilder(OpBuilder &builder, StringRef name, TaskKind kind, int64_t stage,
               int64_t place, Location loc, Type loss = {});
 
-  /// Adds an argument of a role that the task does not have yet.
-  Value addArgument(RoleAttr role, Type type, Location loc);
+  /// Adds an argument of a role that the task does not have yet. `sharding` is
+  /// null if it is the same for all coordinates.
+  Value addArgument(RoleAttr role, Type type, Location loc,
+                    ShardingAttr sharding = {});
   /// Returns the argument of a role; adds it if there is none.
-  Value getArgument(RoleAttr role, Type type, Location loc);
-  void addResult(RoleAttr role, Value value);
+  Value getArgument(RoleAttr role, Type type, Location loc,
+                    ShardingAttr sharding = {});
+  void addResult(RoleAttr role, Value value, ShardingAttr sharding = {});
   /// Adds `value` to the accumulator of a role: an argument and a result tied
   /// to it, in f32 if the value is bf16. May be called more than once for a
   /// role.
-  void accumulate(RoleAttr role, Value value);
+  void accumulate(RoleAttr role, Value value, ShardingAttr sharding = {});
 
   /// Returns the value in the task for a value outside, or null.
   Value lookup(Value outer) const { return mapping.lookupOrNull(outer); }
@@ -54,6 +57,7 @@ private:
   Type loss;
   IRMapping mapping;
   SmallVector<RoleAttr> argRoles, resultRoles;
+  SmallVector<ShardingAttr> argShardings, resultShardings;
   SmallVector<Value> results;
   /// The id ranges of arguments of role `check`, with argument numbers.
   SmallVector<std::pair<unsigned, IdRangeAttr>> checks;

@@ -1,0 +1,74 @@
+// RUN: ppopt opt %s --pp-verify-tasks --split-input-file --verify-diagnostics
+
+// Values of equal local shape that are parts of different wholes do not match.
+
+pp.plan {batch = 8 : i64, mesh = [#pp.axis<"dp" = 2>], microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
+pp.task forward stage 0 @f() -> (tensor<4x4xf32> {pp.role = #pp.role<saved, "v">, pp.sharding = #pp.sharding<[{dp}, {}]>}) {
+  %0 = pp.constant dense<0.0> : tensor<4x4xf32>
+  pp.return %0 : tensor<4x4xf32>
+}
+// expected-error @below {{has #pp.role<saved, "v"> as #pp.sharding<[{}, {dp}]>, but it is #pp.sharding<[{dp}, {}]>}}
+pp.task backward stage 0 @b(%v: tensor<4x4xf32> {pp.role = #pp.role<saved, "v">, pp.sharding = #pp.sharding<[{}, {dp}]>}) {
+  pp.return
+}
+
+// -----
+
+// A partial sum is not the sum.
+pp.plan {batch = 8 : i64, mesh = [#pp.axis<"dp" = 2>], microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
+pp.task forward stage 0 @f() -> (tensor<4xf32> {pp.role = #pp.role<saved, "v">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
+  %0 = pp.constant dense<0.0> : tensor<4xf32>
+  pp.return %0 : tensor<4xf32>
+}
+// expected-error @below {{has #pp.role<saved, "v"> as the same on all ranks, but it is #pp.sharding<[{}], sum = {dp}>}}
+pp.task backward stage 0 @b(%v: tensor<4xf32> {pp.role = #pp.role<saved, "v">}) {
+  pp.return
+}
+
+// -----
+
+// A transfer sends what its value is.
+pp.plan {batch = 8 : i64, mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
+pp.task forward stage 0 @f() -> (tensor<4xf32> {pp.role = #pp.role<saved, "v">, pp.sharding = #pp.sharding<[{dp}]>}) {
+  %0 = pp.constant dense<0.0> : tensor<4xf32>
+  pp.return %0 : tensor<4xf32>
+}
+pp.task forward stage 1 on 1 @g(%v: tensor<4xf32> {pp.role = #pp.role<received, "x0">}) {
+  pp.return
+}
+// expected-error @below {{has #pp.role<saved, "v"> as the same on all ranks, but it is #pp.sharding<[{dp}]>}}
+pp.transfer @x0 "v" from 0 to 1 stage 0 to 1 : tensor<4xf32>
+
+// -----
+
+// An input is cut as it is declared.
+pp.plan {batch = 8 : i64, mesh = [#pp.axis<"dp" = 2>], microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
+pp.input_decl "x" {type = tensor<8xf32>, shift = 0 : i64, pp.sharding = #pp.sharding<[{dp}]>}
+// expected-error @below {{has #pp.role<input, "x"> as the same on all ranks, but it is #pp.sharding<[{dp}]>}}
+pp.task forward stage 0 @f(%x: tensor<4xf32> {pp.role = #pp.role<input, "x">}) {
+  pp.return
+}
+
+// -----
+
+// All tasks add parts of a gradient over the same axes, and cut as the parameter is.
+pp.plan {batch = 8 : i64, mesh = [#pp.axis<"dp" = 2>], microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
+pp.param_decl "w" {init = #pp.init<zeros>, type = tensor<4xf32>, learns}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true}
+pp.task backward stage 0 @b(%w: tensor<4xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) -> (tensor<4xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
+  pp.return %w : tensor<4xf32>
+}
+// expected-error @below {{has #pp.role<grad, "w"> as the same on all ranks, but it is #pp.sharding<[{}], sum = {dp}>}}
+pp.task backward stage 0 @c(%w: tensor<4xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<4xf32> {pp.role = #pp.role<grad, "w">}) {
+  pp.return %w : tensor<4xf32>
+}
+
+// -----
+
+pp.plan {batch = 8 : i64, mesh = [#pp.axis<"dp" = 2>], microbatches = 1 : i64, schedule = "1f1b", target = #pp.target<"cpu", threads = 1, cpu = "", features = "">}
+pp.param_decl "w" {init = #pp.init<zeros>, type = tensor<4xf32>, learns}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true}
+// expected-error @below {{has #pp.role<grad, "w"> as #pp.sharding<[{tp}], sum = {dp}>, but it is the same on all ranks}}
+pp.task backward stage 0 @b(%w: tensor<4xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{tp}], sum = {dp}>}) -> (tensor<4xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{tp}], sum = {dp}>}) {
+  pp.return %w : tensor<4xf32>
+}
