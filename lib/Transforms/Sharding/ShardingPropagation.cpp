@@ -471,24 +471,28 @@ LogicalResult ShardingPropagation::readAlongLoops(OpState &state) {
 }
 
 /// A partial result over an axis of the model passes through an op that is
-/// linear in it and makes it no larger; all else reads it complete. So do
-/// matmuls: a weight's gradient is then complete too.
+/// linear in it and whose results on a rank are no larger; all else reads it
+/// complete. So do matmuls: a weight's gradient is then complete too.
 void ShardingPropagation::admitPartials(OpState &state) {
-  auto countBytesOf = [](auto &&values) {
-    double bytes = 0;
-    for (Value value : values)
-      bytes += static_cast<double>(getBytes(value));
-    return bytes;
+  auto countLocalBytes = [&](Value value, const TensorLoops &tensor) {
+    AxisSet cut =
+        projectToTensor(state.space, tensor, state.loops).getCutAxes();
+    return getBytes(value) / axes.countParts(cut);
   };
+  int64_t resultBytes = 0;
+  for (auto [result, tensor] :
+       llvm::zip(state.op->getResults(), state.space.results))
+    resultBytes += countLocalBytes(result, tensor);
   for (unsigned axis = 0; axis < axes.size(); ++axis) {
     SmallVector<unsigned> partial = getPartialOperands(state.reads, axis);
     if (partial.empty() || contains(batchAxes, axis))
       continue;
-    auto operands = llvm::map_range(
-        partial, [&](unsigned i) { return state.op->getOperand(i); });
+    int64_t bytes = 0;
+    for (unsigned i : partial)
+      bytes +=
+          countLocalBytes(state.op->getOperand(i), state.space.operands[i]);
     if (!contains(state.cut, axis) && !isMatmul(state.op) &&
-        state.op.isLinearIn(partial) &&
-        countBytesOf(state.op->getResults()) <= countBytesOf(operands))
+        state.op.isLinearIn(partial) && resultBytes <= bytes)
       continue;
     for (Sharding &read : state.reads)
       read.sums &= ~only(axis);
