@@ -10,7 +10,7 @@ from description import prune
 from dice import Dice
 from draw import draw
 
-BATCH_AXES, OTHER_AXES = ("dp",), ("tp", "sp", "ep")
+BATCH_AXES, OTHER_AXES = ("dp", "fsdp"), ("tp", "sp", "ep")
 MOST_COORDINATES = 48
 
 
@@ -165,7 +165,7 @@ def draw_mesh(dice):
     """Axes in any order, and microbatches."""
     while True:
         count = dice.pick([1, 1, 2, 2, 2, 3])
-        axes = [str(a) for a in dice.random.choice(BATCH_AXES + OTHER_AXES, count, replace=False, p=[0.4, 0.2, 0.2, 0.2])]
+        axes = [str(a) for a in dice.random.choice(BATCH_AXES + OTHER_AXES, count, replace=False, p=[0.25, 0.15, 0.2, 0.2, 0.2])]
         mesh = [(axis, dice.pick([2, 2, 2, 3, 4])) for axis in axes]
         microbatches = dice.pick([1, 1, 2, 3])
         if math.prod(size for _, size in mesh) * microbatches <= MOST_COORDINATES:
