@@ -39,6 +39,7 @@ public:
 
 private:
   bool isOverBatch(ReshardOp op) const;
+  bool isShare(ReshardOp op) const;
   Value lower(ReshardOp op);
   Value throughReshards(Value value) const;
   Value complete(Value partial);
@@ -211,14 +212,18 @@ Value ReshardLowering::divide(ReshardOp op) {
   return part;
 }
 
+/// Returns whether a whole value becomes a partial sum.
+bool ReshardLowering::isShare(ReshardOp op) const {
+  return table.of(op.getResult()).sums & ~table.of(op.getX()).sums & batchAxes;
+}
+
 Value ReshardLowering::lower(ReshardOp op) {
-  const Sharding &from = table.of(op.getX()), &to = table.of(op.getResult());
-  Sharding rows = to.onlyCuts(batchAxes);
-  if (from.onlyCuts(batchAxes) != rows)
+  if (isShare(op))
+    return divide(op);
+  Sharding rows = table.of(op.getResult()).onlyCuts(batchAxes);
+  if (table.of(op.getX()).onlyCuts(batchAxes) != rows)
     return getCut(op.getX(), rows);
-  if (from.sums & batchAxes & ~to.sums)
-    return complete(op.getX());
-  return divide(op);
+  return complete(op.getX());
 }
 
 void ReshardLowering::run() {
@@ -227,10 +232,12 @@ void ReshardLowering::run() {
     if (isOverBatch(op))
       reshards.push_back(op);
   });
-  for (ReshardOp op : reshards) {
-    Value lowered = lower(op);
-    op.getResult().replaceAllUsesWith(lowered);
-  }
+  // What is computed again for a part of the rows is made of whole values, and
+  // not of their shares.
+  for (bool divides : {false, true})
+    for (ReshardOp op : reshards)
+      if (isShare(op) == divides)
+        op.getResult().replaceAllUsesWith(lower(op));
   for (ReshardOp op : llvm::reverse(reshards))
     op.erase();
 }
