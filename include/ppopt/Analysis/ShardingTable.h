@@ -46,9 +46,8 @@ private:
 /// Removes the attributes of the ops in a region.
 void eraseShardings(Region &region);
 
-/// What a value or an op's operand is annotated with on local shapes; null if it
-/// is the same for all coordinates. What an op reads is a conversion to no other
-/// sharding than its operand's, but for a share of a whole gradient.
+/// What a value is annotated with, or what an op reads an operand as; null if
+/// it is the same for all coordinates. Shapes may be local already.
 ShardingAttr getShardingAttr(Value value);
 ShardingAttr getReadAttr(Operation *op, unsigned operand);
 

@@ -12,9 +12,6 @@
 
 namespace mlir::pp {
 
-/// The axis in time: its coordinates are the microbatches.
-inline constexpr llvm::StringLiteral kMicrobatchAxis = "mb";
-
 /// An axis that shards tensors.
 struct ShardingAxis {
   StringAttr name;

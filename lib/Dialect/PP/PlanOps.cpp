@@ -104,6 +104,11 @@ static LogicalResult verifyLaunch(PlanOp plan) {
 LogicalResult PlanOp::verify() {
   if (std::string wrong = getGeometry().check(); !wrong.empty())
     return emitOpError(wrong);
+  for (auto axis : getMesh().getAsRange<MeshAxisAttr>())
+    if (axis.getName() == kMicrobatchAxis)
+      return emitOpError("the mesh has an axis '")
+             << kMicrobatchAxis << "', which is the name of the axis of "
+             << "microbatches; give it another name";
   if (getBatch() < 1 || getMicrobatches() < 1 || getTarget().getThreads() < 1)
     return emitOpError("batch, microbatches and threads are at least 1");
   if (getBatch() % getBatchTiles() != 0) {

@@ -471,8 +471,9 @@ LogicalResult ShardingPropagation::readAlongLoops(OpState &state) {
 }
 
 /// A partial result over an axis of the model passes through an op that is
-/// linear in it and whose results on a rank are no larger; all else reads it
-/// complete. So do matmuls: a weight's gradient is then complete too.
+/// linear in it and whose results on a rank are no larger, if no other op reads
+/// it; all else reads it complete. So do matmuls: a weight's gradient is then
+/// complete too.
 void ShardingPropagation::admitPartials(OpState &state) {
   auto countLocalBytes = [&](Value value, const TensorLoops &tensor) {
     AxisSet cut =
@@ -488,10 +489,15 @@ void ShardingPropagation::admitPartials(OpState &state) {
     if (partial.empty() || contains(batchAxes, axis))
       continue;
     int64_t bytes = 0;
-    for (unsigned i : partial)
-      bytes +=
-          countLocalBytes(state.op->getOperand(i), state.space.operands[i]);
-    if (!contains(state.cut, axis) && !isMatmul(state.op) &&
+    bool isOnlyReader = true;
+    for (unsigned i : partial) {
+      Value operand = state.op->getOperand(i);
+      bytes += countLocalBytes(operand, state.space.operands[i]);
+      isOnlyReader &= llvm::all_of(operand.getUsers(), [&](Operation *user) {
+        return user == state.op;
+      });
+    }
+    if (isOnlyReader && !contains(state.cut, axis) && !isMatmul(state.op) &&
         state.op.isLinearIn(partial) && resultBytes <= bytes)
       continue;
     for (Sharding &read : state.reads)
@@ -542,7 +548,7 @@ void ShardingPropagation::readLikeForward(OpState &state, CopyOp copy) {
 }
 
 LogicalResult ShardingPropagation::propagate(IterationSpaceOpInterface op) {
-  OpState state{op, op.getIterationSpace(), {}, {}, 0, 0};
+  OpState state{op, op.getIterationSpace(), {}, {}};
   state.loops.resize(state.space.loops.size());
   for (Value operand : op->getOperands()) {
     state.reads.push_back(of(operand));

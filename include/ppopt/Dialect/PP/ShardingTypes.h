@@ -7,6 +7,10 @@
 
 namespace mlir::pp {
 
+/// The axis in time: its coordinates are the microbatches. No axis of a mesh
+/// has this name.
+inline constexpr llvm::StringLiteral kMicrobatchAxis = "mb";
+
 /// An axis that cuts a dimension. The dimension, as the axes before it have
 /// left it, is [outer, parts of the axis, rest]; a coordinate has its part of
 /// the middle one.

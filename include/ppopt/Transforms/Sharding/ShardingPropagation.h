@@ -49,7 +49,7 @@ private:
     IterationSpace space;
     SmallVector<Cuts> loops;
     SmallVector<Sharding> reads;
-    AxisSet cut = 0, passes = 0;
+    AxisSet cut = 0; ///< the axes that cut a loop
   };
 
   LogicalResult readAnnotations();
