@@ -1,6 +1,6 @@
-//===- arena.cpp - The memory of a place on a rank ------------------------===//
+//===- host_memory.cpp - Large blocks of zeroed memory --------------------===//
 
-#include "executor/arena.h"
+#include "device/cpu/host_memory.h"
 
 #include "base/error.h"
 
@@ -8,24 +8,24 @@
 #include <cstring>
 #include <sys/mman.h>
 
-namespace ppopt::runtime {
+namespace ppopt::device {
 
 namespace {
 constexpr int64_t hugePage = int64_t{2} << 20;
 } // namespace
 
 // The kernel uses huge pages only for aligned parts, and maps at page
-// granularity. So a large arena is mapped with one extra huge page and trimmed
+// granularity. So a large block is mapped with one extra huge page and trimmed
 // at both ends.
-Arena::Arena(int64_t bytes) : bytes_(bytes) {
+HostMemory::HostMemory(int64_t bytes, const char *what) : bytes_(bytes) {
   bool large = bytes >= hugePage;
   size_t reserved = bytes + (large ? hugePage : 0);
   void *mapped = mmap(nullptr, reserved, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED)
-    throw Error("no memory for the arena of {} bytes per rank ({}): use more "
-                "microbatches, or a machine with more memory",
-                bytes, std::strerror(errno));
+    throw runtime::Error("no memory for {} of {} bytes per rank ({}): use more "
+                         "microbatches, or a machine with more memory",
+                         what, bytes, std::strerror(errno));
   base_ = static_cast<char *>(mapped);
   if (!large)
     return;
@@ -42,6 +42,6 @@ Arena::Arena(int64_t bytes) : bytes_(bytes) {
   madvise(base_, kept, MADV_HUGEPAGE); // a hint: failure only costs speed
 }
 
-Arena::~Arena() { munmap(base_, bytes_); }
+HostMemory::~HostMemory() { munmap(base_, bytes_); }
 
-} // namespace ppopt::runtime
+} // namespace ppopt::device

@@ -1,0 +1,142 @@
+//===- device.h - Memory and execution of one device ----------------------===//
+//
+// All memory that tasks work on belongs to a device, and only the device reads
+// and writes it. A rank has one Device and uses it from one thread at a time.
+//
+// Operations are enqueued on streams. Those of one stream run in the order in
+// which they were enqueued; those of different streams in any order, unless an
+// event orders them: what was enqueued on a stream before `record` is complete
+// before what is enqueued on another stream after `wait`. The host sees
+// results, and may reuse the host memory of copies, after `synchronize`. A
+// device may run operations at once (CPUs), or at any later time.
+//
+// docs/adding-a-device.md has the rules and how to check a new device against
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_RUNTIME_DEVICE_DEVICE_H
+#define PPOPT_RUNTIME_DEVICE_DEVICE_H
+
+#include "ppopt/matmul.h"
+#include "ppopt/runtime.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ppopt::device {
+
+/// An address in a device's memory. The host computes with it and never
+/// dereferences it.
+class DevicePointer {
+public:
+  constexpr DevicePointer() = default;
+  /// For devices, and for addresses that compiled code passes.
+  explicit DevicePointer(const void *address) : address(address) {}
+
+  DevicePointer operator+(int64_t bytes) const {
+    return DevicePointer(static_cast<const char *>(address) + bytes);
+  }
+  explicit operator bool() const { return address != nullptr; }
+  bool operator==(DevicePointer other) const {
+    return address == other.address;
+  }
+
+  /// The address as compiled code passes it on. Not for access by the host.
+  void *opaque() const { return const_cast<void *>(address); }
+
+private:
+  const void *address = nullptr;
+};
+
+/// A queue of operations of a device.
+struct Stream {
+  int index = -1;
+};
+
+/// A point in a stream, which other streams can wait for.
+struct Event {
+  int index = -1;
+};
+
+/// A kernel: the bytes of the buffers that it reads, then of those that it
+/// writes, in the order of its arguments.
+struct KernelSpec {
+  std::string name;
+  std::vector<int64_t> ins, outs;
+};
+
+/// A matmul of the library. `workspace` is the scratch memory in bytes that the
+/// compiler has planned for it.
+struct MatmulSpec {
+  std::string name;
+  MatmulDescriptor descriptor;
+  int64_t workspace = 0;
+};
+
+class Device {
+public:
+  Device() = default;
+  virtual ~Device() = default;
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  /// Returns what the log says about the device; empty for a CPU.
+  virtual std::string describe() const = 0;
+
+  //===--- Memory ---------------------------------------------------------===//
+
+  /// Returns memory filled with zeros and aligned to PPOPT_ALIGNMENT. It
+  /// belongs to the device, and lives as long as it does. Throws Error if there
+  /// is not enough; `what` names the memory in the message.
+  virtual DevicePointer allocate(int64_t bytes, const char *what) = 0;
+
+  /// Returns where the host may access the memory, once the device is
+  /// synchronized; null if it may not. Same address for the device's life.
+  virtual char *hostView(DevicePointer pointer) const = 0;
+
+  //===--- Order ----------------------------------------------------------===//
+
+  /// `name` is a literal, for messages.
+  virtual Stream makeStream(const char *name) = 0;
+  virtual Event makeEvent() = 0;
+  /// Moves the event to the current end of the stream.
+  virtual void record(Event event, Stream stream) = 0;
+  /// Operations enqueued on `stream` from now on run after what the event was
+  /// last recorded behind. An event that was never recorded orders nothing.
+  virtual void wait(Stream stream, Event event) = 0;
+  /// Blocks until all operations of the stream are complete.
+  virtual void synchronize(Stream stream) = 0;
+
+  //===--- Operations -----------------------------------------------------===//
+
+  // The host memory of a copy must stay as it is until `synchronize`.
+  virtual void copyIn(Stream stream, DevicePointer to, const void *from,
+                      int64_t bytes) = 0;
+  virtual void copyOut(Stream stream, void *to, DevicePointer from,
+                       int64_t bytes) = 0;
+  virtual void fill(Stream stream, DevicePointer to, uint8_t value,
+                    int64_t bytes) = 0;
+
+  /// Prepare a kernel or a matmul before the first launch; number them from 0
+  /// in the order of the calls. Throw Error if the device can't run it.
+  virtual void defineKernel(const KernelSpec &kernel) = 0;
+  virtual void defineMatmul(const MatmulSpec &matmul) = 0;
+
+  /// Runs tiles [0, tiles) of a kernel. `arguments` are addresses of the
+  /// device, and may change after the call. `code` is the kernel's function if
+  /// it is one of the executable.
+  virtual void launch(Stream stream, int kernel, ppopt_kernel_fn code,
+                      void *const *arguments, int64_t tiles) = 0;
+  virtual void matmul(Stream stream, int matmul, DevicePointer a,
+                      DevicePointer b, DevicePointer c,
+                      DevicePointer workspace) = 0;
+
+  /// Says how a matmul is computed, for profiles: "oneDNN brg:avx512_core".
+  virtual std::string describeMatmul(int matmul) const = 0;
+};
+
+} // namespace ppopt::device
+
+#endif // PPOPT_RUNTIME_DEVICE_DEVICE_H
