@@ -216,11 +216,21 @@ void ProgramWriter::addMatmuls() {
 }
 
 void ProgramWriter::addKernels() {
-  for (KernelOp kernel : tables.kernels)
+  auto bytesOf = [](TypeRange types) {
+    return llvm::to_vector(
+        llvm::map_range(types, [](Type type) { return getBytes(type); }));
+  };
+  for (KernelOp kernel : tables.kernels) {
+    Block &body = kernel.getBody().front();
+    auto ins = bytesOf(body.getArgumentTypes());
+    auto outs = bytesOf(body.getTerminator()->getOperandTypes());
     program.kernels.push_back(
         {kernel.getSymName().str(),
          static_cast<int64_t>(estimateKernelWork(kernel).bytes),
-         getMatmulFlops(kernel)});
+         getMatmulFlops(kernel),
+         {ins.begin(), ins.end()},
+         {outs.begin(), outs.end()}});
+  }
 }
 
 void ProgramWriter::addTasks() {

@@ -38,8 +38,8 @@ public:
         rank_(job.program, tasks, transport,
               {static_cast<int>(job.program.plan.target.threads),
                job.options.collectives}),
-        words_(rank_), samples_(job.program, rank_.inputs,
-                                job.program.plan.batchPart(rank_.index)),
+        words_(rank_), samples_(program_, *rank_.device, rank_.inputs,
+                 program_.plan.batchPart(rank_.index)),
         first_(job.firstStep()), last_(std::max(first_, options_.steps)),
         nonFiniteSteps_(rank_, job.options.skipNonFiniteSteps),
         control_(rank_) {
@@ -172,10 +172,9 @@ void TrainingLoop::takeParameters() {
     settings_.updates = job_.resumed->manifest().updates;
     return;
   }
-  runtime::initializeParameters(program_, rank_.parameters, options_.seed,
-                                rank_.options.threads);
+  runtime::initializeParameters(rank_, options_.seed);
   if (job_.initial)
-    job_.initial->load(rank_.parameters);
+    job_.initial->load(*rank_.device, rank_.compute, rank_.parameters);
 }
 
 void TrainingLoop::train(int64_t step) {

@@ -124,13 +124,15 @@ void Checkpoint::load(const ppopt_rank &rank) {
       const std::string &name = rank.program.parameters[held.parameter].name;
       auto copy = [&](const StoredTensor &tensor,
                       const runtime::Address &address) {
-        std::memcpy(memory->at(address), tensor.data, tensor.bytes);
+        rank.device->copyIn(rank.compute, memory->at(address), tensor.data,
+                            int64_t(tensor.bytes));
       };
       copy(*parameters_->find(name), held.address);
       for (const runtime::OptimizerState &state : held.states)
         copy(*optimizer_->find(stateName(state.name, name)), state.address);
     }
   }
+  rank.device->synchronize(rank.compute);
   if (--readers_ > 0)
     return;
   parameters_.reset();

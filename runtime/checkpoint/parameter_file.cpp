@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
+#include "device/host_access.h"
 #include "executor/messages.h"
 #include "executor/rank.h"
 
@@ -146,19 +147,26 @@ void copyTransposed(int64_t elementSize, const char *from, int64_t rows,
 
 } // namespace
 
-void InitialParameters::load(const std::vector<Buffer> &parameters) const {
+void InitialParameters::load(device::Device &device, device::Stream stream,
+                             const std::vector<Buffer> &parameters) const {
   for (const Buffer &buffer : parameters) {
     const Parameter &parameter = program_.parameters[buffer.index];
     const ParameterTensor &tensor = tensors_[buffer.index];
     const StoredTensor &stored = *files_.find(tensor.name);
-    if (tensor.transposed)
-      copyTransposed(byteSize(parameter.type),
-                     reinterpret_cast<const char *>(stored.data),
-                     stored.shape[0], stored.shape[1], 0, parameter.elements(),
-                     buffer.data);
-    else
-      std::memcpy(buffer.data, stored.data, stored.bytes);
+    auto *from = reinterpret_cast<const char *>(stored.data);
+    if (!tensor.transposed) {
+      device.copyIn(stream, buffer.data, from, int64_t(stored.bytes));
+      continue;
+    }
+    int64_t size = byteSize(parameter.type);
+    device::writePieces(device, stream, buffer.data, parameter.bytes(),
+                        [&](char *data, int64_t offset, int64_t bytes) {
+                          copyTransposed(size, from, stored.shape[0],
+                                         stored.shape[1], offset / size,
+                                         bytes / size, data);
+                        });
   }
+  device.synchronize(stream);
 }
 
 namespace {
@@ -185,13 +193,28 @@ template <typename Use> void forEachPiece(int64_t bytes, const Use &use) {
 /// Writes the bytes; called on the owner.
 void writeOwn(const ppopt_rank &rank, const Exported &exported,
               std::vector<char> &piece, const WriteBytes &write) {
-  const char *data = rank.at(exported.address);
+  device::DevicePointer data = rank.at(exported.address);
+  if (exported.transposed.empty())
+    return device::readPieces(
+        *rank.device, rank.compute, data, exported.bytes,
+        [&](const char *from, int64_t, int64_t all) {
+          forEachPiece(all, [&](int64_t offset, int64_t bytes) {
+            write(from + offset, bytes);
+          });
+        });
+  // Each piece of a transpose has elements of the whole tensor.
+  std::vector<char> copy;
+  const char *from = rank.device->hostView(data);
+  if (!from) {
+    copy.resize(exported.bytes);
+    rank.device->copyOut(rank.compute, copy.data(), data, exported.bytes);
+    from = copy.data();
+  }
+  rank.device->synchronize(rank.compute);
   forEachPiece(exported.bytes, [&](int64_t offset, int64_t bytes) {
-    if (exported.transposed.empty())
-      return write(data + offset, bytes);
     piece.resize(bytes);
     int64_t size = exported.elementSize;
-    copyTransposed(size, data, exported.transposed[0], exported.transposed[1],
+    copyTransposed(size, from, exported.transposed[0], exported.transposed[1],
                    offset / size, bytes / size, piece.data());
     write(piece.data(), bytes);
   });
@@ -291,11 +314,12 @@ void exportGradients(const ppopt_rank &rank, const std::string &path) {
       [](const Parameter &parameter) { return parameter.gradientType; });
 }
 
-void gatherParameters(const ppopt_rank &rank, const std::vector<Buffer> &into) {
+void gatherParameters(const ppopt_rank &rank, const ppopt_rank *into) {
   const Program &program = rank.program;
-  std::vector<char *> targets(program.parameters.size());
-  for (const Buffer &buffer : into)
-    targets[buffer.index] = buffer.data;
+  std::vector<device::DevicePointer> targets(program.parameters.size());
+  if (into)
+    for (const Buffer &buffer : into->parameters)
+      targets[buffer.index] = buffer.data;
   std::vector<char> piece;
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     const Parameter &parameter = program.parameters[i];
@@ -307,8 +331,9 @@ void gatherParameters(const ppopt_rank &rank, const std::vector<Buffer> &into) {
       continue;
     }
     auto write = [&](const void *data, uint64_t bytes) {
-      std::memcpy(targets[i], data, bytes);
-      targets[i] += bytes;
+      into->device->copyIn(into->compute, targets[i], data, int64_t(bytes));
+      into->device->synchronize(into->compute); // `data` changes
+      targets[i] = targets[i] + int64_t(bytes);
     };
     if (wanted.owner == 0)
       writeOwn(rank, wanted, piece, write);

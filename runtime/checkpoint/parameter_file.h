@@ -32,8 +32,9 @@ public:
   InitialParameters(const runtime::Program &program, const std::string &path,
                     const ParameterMap &map);
 
-  /// Copies the file's values into these parameters.
-  void load(const std::vector<runtime::Buffer> &parameters) const;
+  /// Copies the file's values into these parameters on a device.
+  void load(device::Device &device, device::Stream stream,
+            const std::vector<runtime::Buffer> &parameters) const;
 
 private:
   const runtime::Program &program_;
@@ -57,7 +58,7 @@ void exportGradients(const ppopt_rank &rank, const std::string &path);
 /// Gathers the parameters from their owners into `into` on rank 0. Called by
 /// all ranks; other ranks ignore `into`.
 void gatherParameters(const ppopt_rank &rank,
-                      const std::vector<runtime::Buffer> &into);
+                      const ppopt_rank *into);
 
 } // namespace ppopt::train
 

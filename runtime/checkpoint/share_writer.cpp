@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "device/cpu/team.h"
+#include "device/host_access.h"
 #include "executor/non_finite_step.h"
 
 #include <algorithm>
@@ -79,10 +80,9 @@ void ShareWriter::takeTensors() {
     if (entry.writer != rank_.index)
       continue;
     const WantedTensor &tensor = entry.tensor;
-    const char *data = rank_.at(entry.address);
     File &file = plan_[static_cast<size_t>(entry.part)];
-    file.tensors.push_back({tensor.name, tensor.dtype, tensor.shape, data});
-    file.items.push_back({data, entry.bytes, 0, nullptr});
+    file.tensors.push_back({tensor.name, tensor.dtype, tensor.shape});
+    file.items.push_back({rank_.at(entry.address), entry.bytes, 0, nullptr});
     bytes_ += entry.bytes;
   }
 }
@@ -93,7 +93,7 @@ void ShareWriter::takeTensors() {
 void ShareWriter::divide(int64_t memory) {
   directBytes_ = std::max<int64_t>(bytes_ - memory, 0);
   if (bytes_ > directBytes_)
-    copy_.emplace(bytes_ - directBytes_);
+    copy_.emplace(bytes_ - directBytes_, "the copy of the checkpoint");
   int64_t direct = directBytes_;
   char *next = copy_ ? copy_->base() : nullptr;
   for (File &file : plan_)
@@ -102,11 +102,7 @@ void ShareWriter::divide(int64_t memory) {
       item.direct = std::min(direct, item.bytes);
       direct -= item.direct;
       item.copy = next;
-      int64_t rest = item.bytes - item.direct;
-      for (int64_t at = 0; at < rest; at += kPiece)
-        pieces_.push_back({item.data + item.direct + at, next + at,
-                           std::min(kPiece, rest - at)});
-      next += rest;
+      next += item.bytes - item.direct;
     }
 }
 
@@ -160,26 +156,24 @@ void ShareWriter::awaitRelease() {
   }
 }
 
-/// Calls `use` for each piece, on the rank's threads.
-template <typename Use> void ShareWriter::forEachPiece(const Use &use) {
-  parallelFor(rank_.options.threads, int64_t(pieces_.size()),
-              [&](int64_t begin, int64_t end) {
-                for (int64_t i = begin; i < end; ++i)
-                  use(pieces_[i]);
-              });
-}
-
 /// Touches the copy's memory in advance, because page faults take longer than
 /// the copy itself.
 void ShareWriter::touch() {
-  forEachPiece(
-      [](const Piece &piece) { std::memset(piece.to, 0, piece.bytes); });
+  int64_t bytes = copy_ ? copy_->bytes() : 0;
+  parallelFor(rank_.options.threads, (bytes + kPiece - 1) / kPiece,
+              [&](int64_t begin, int64_t end) {
+                std::memset(copy_->base() + begin * kPiece, 0,
+                            std::min(end * kPiece, bytes) - begin * kPiece);
+              });
 }
 
 void ShareWriter::copy() {
-  forEachPiece([](const Piece &piece) {
-    std::memcpy(piece.to, piece.from, piece.bytes);
-  });
+  for (const File &file : plan_)
+    for (const Item &item : file.items)
+      if (int64_t bytes = item.bytes - item.direct; bytes > 0)
+        rank_.device->copyOut(rank_.compute, item.copy, item.data + item.direct,
+                              bytes);
+  rank_.device->synchronize(rank_.compute);
 }
 
 void ShareWriter::releaseRank() {
@@ -205,7 +199,12 @@ ManifestFile ShareWriter::writeFile(const std::string &folder,
       [&](size_t index, const WriteBytes &write) {
         const Item &item = file.items[index];
         if (item.direct > 0) {
-          write(item.data, item.direct);
+          // The rank does not use its device meanwhile.
+          device::readPieces(*rank_.device, rank_.compute, item.data,
+                             item.direct,
+                             [&](const char *data, int64_t, int64_t bytes) {
+                               write(data, bytes);
+                             });
           // Only this thread changes directLeft_.
           if (directLeft_ == item.direct)
             releaseRank();

@@ -6,7 +6,7 @@
 #include "base/background_thread.h"
 #include "checkpoint/checkpoint_manifest.h"
 #include "checkpoint/checkpoint_shares.h"
-#include "executor/arena.h"
+#include "device/cpu/host_memory.h"
 #include "executor/rank.h"
 
 #include <atomic>
@@ -45,7 +45,7 @@ public:
 private:
   /// A tensor. Its first `direct` bytes are written without a copy.
   struct Item {
-    const char *data;
+    device::DevicePointer data;
     int64_t bytes, direct;
     char *copy; ///< copy of the other bytes
   };
@@ -54,16 +54,9 @@ private:
     std::vector<TensorToStore> tensors;
     std::vector<Item> items; ///< one per tensor, in the same order
   };
-  struct Piece {
-    const char *from;
-    char *to;
-    int64_t bytes;
-  };
-
   std::string describeNonFiniteParameter() const;
   void takeTensors();
   void divide(int64_t memory);
-  template <typename Use> void forEachPiece(const Use &use);
   void touch();
   void copy();
   void writeFiles(const std::string &folder);
@@ -76,8 +69,7 @@ private:
   int64_t bytes_ = 0;       ///< bytes that this rank writes
   int64_t directBytes_ = 0; ///< those of them that are not copied
   std::vector<File> plan_;  ///< one per CheckpointPart
-  std::optional<runtime::Arena> copy_;
-  std::vector<Piece> pieces_; ///< small pieces of the copy
+  std::optional<device::HostMemory> copy_;
   std::vector<ManifestFile> files_;
 
   std::mutex mutex_;

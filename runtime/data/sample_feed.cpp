@@ -6,22 +6,23 @@
 #include "data/sample_inputs.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace ppopt::train {
 namespace {
 
 using runtime::Buffer;
+using runtime::HostBuffer;
 using runtime::Program;
 
 } // namespace
 
-SampleFeed::SampleFeed(const Program &program,
+SampleFeed::SampleFeed(const Program &program, device::Device &device,
                        const std::vector<Buffer> &inputs, int64_t batchPart)
-    : inputs_(inputs), batchPart_(batchPart) {
+    : device_(device), stream_(device.makeStream("samples")), inputs_(inputs),
+      batchPart_(batchPart) {
   int64_t rows = program.plan.rowsOfPart();
   for (const Buffer &input : inputs) {
-    if (std::any_of(staged_.begin(), staged_.end(), [&](const Buffer &staged) {
+    if (std::any_of(staged_.begin(), staged_.end(), [&](const HostBuffer &staged) {
           return staged.index == input.index;
         }))
       continue;
@@ -72,7 +73,9 @@ void SampleFeed::fill(const Sampler &sampler, int64_t batch) {
   for (const Buffer &input : inputs_)
     for (size_t i = 0; i < staged_.size(); ++i)
       if (staged_[i].index == input.index)
-        std::memcpy(input.data, staged_[i].data, memory_[i].size());
+        device_.copyIn(stream_, input.data, staged_[i].data,
+                       int64_t(memory_[i].size()));
+  device_.synchronize(stream_); // the thread may change the staging buffer
 }
 
 void SampleFeed::readBatches() {

@@ -1,7 +1,7 @@
 //===- sample_feed.h - Reading samples while a step computes --------------===//
 //
 // A background thread of the rank reads the next batch into a staging buffer.
-// The step that uses the batch copies it into the arena. Prefetching changes
+// The step that uses the batch copies it to the device. Prefetching changes
 // neither the samples of a batch nor the step in which a read error is thrown.
 //
 //===----------------------------------------------------------------------===//
@@ -26,7 +26,7 @@ class SampleFeed {
 public:
   /// `inputs` are those of the rank with this coordinate on dp. Inputs with the
   /// same index (a local program has one per place) get the same rows.
-  SampleFeed(const runtime::Program &program,
+  SampleFeed(const runtime::Program &program, device::Device &device,
              const std::vector<runtime::Buffer> &inputs, int64_t batchPart);
   ~SampleFeed();
   SampleFeed(const SampleFeed &) = delete;
@@ -52,11 +52,13 @@ private:
 
   void readBatches();
 
+  device::Device &device_;
+  const device::Stream stream_;
   const std::vector<runtime::Buffer> inputs_;
   const int64_t batchPart_;
   /// One buffer per input of the rank.
   std::vector<std::vector<char>> memory_;
-  std::vector<runtime::Buffer> staged_;
+  std::vector<runtime::HostBuffer> staged_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

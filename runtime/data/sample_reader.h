@@ -29,7 +29,7 @@ public:
   /// Throws Error for a value outside an id range of the model, and for a file
   /// that has changed since it was opened. Allocates nothing otherwise.
   virtual void read(uint64_t sample, int64_t row,
-                    const std::vector<runtime::Buffer> &inputs) const = 0;
+                    const std::vector<runtime::HostBuffer> &inputs) const = 0;
 };
 
 /// Returns a reader of windows of consecutive tokens. Each input holds the

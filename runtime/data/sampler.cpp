@@ -4,7 +4,7 @@
 
 namespace ppopt::train {
 
-using runtime::Buffer;
+using runtime::HostBuffer;
 using runtime::Program;
 
 Sampler::Sampler(const Program &program,
@@ -14,7 +14,7 @@ Sampler::Sampler(const Program &program,
       reader_(std::move(reader)), order_(std::move(order)) {}
 
 void Sampler::fill(int64_t batch, int64_t batchPart,
-                   const std::vector<Buffer> &inputs) const {
+                   const std::vector<HostBuffer> &inputs) const {
   if (inputs.empty())
     return;
   int64_t first = batch * batchRows_ + batchPart * rankRows_;

@@ -25,7 +25,7 @@ public:
   /// Writes the rows of global batch `batch` of the rank with this coordinate
   /// on dp into these inputs.
   void fill(int64_t batch, int64_t batchPart,
-            const std::vector<runtime::Buffer> &inputs) const;
+            const std::vector<runtime::HostBuffer> &inputs) const;
 
 private:
   int64_t batchRows_, rankRows_;

@@ -16,7 +16,7 @@
 namespace ppopt::train {
 namespace {
 
-using runtime::Buffer;
+using runtime::HostBuffer;
 using runtime::ElementType;
 using runtime::Input;
 using runtime::Program;
@@ -54,7 +54,7 @@ public:
   }
 
   void read(uint64_t sample, int64_t row,
-            const std::vector<Buffer> &inputs) const override {
+            const std::vector<HostBuffer> &inputs) const override {
     auto after = std::upper_bound(parts_.begin(), parts_.end(), sample,
                                   [](uint64_t value, const Part &part) {
                                     return value < part.firstSample;

@@ -13,7 +13,7 @@
 namespace ppopt::train {
 namespace {
 
-using runtime::Buffer;
+using runtime::HostBuffer;
 using runtime::ElementType;
 using runtime::Input;
 using runtime::Program;
@@ -56,7 +56,7 @@ public:
   }
 
   void read(uint64_t sample, int64_t row,
-            const std::vector<Buffer> &inputs) const override {
+            const std::vector<HostBuffer> &inputs) const override {
     for (auto [index, base] : inputs) {
       const Column &column = columns_[index];
       int64_t first = row * static_cast<int64_t>(column.length);

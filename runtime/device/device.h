@@ -132,9 +132,6 @@ public:
   virtual void matmul(Stream stream, int matmul, DevicePointer a,
                       DevicePointer b, DevicePointer c,
                       DevicePointer workspace) = 0;
-
-  /// Says how a matmul is computed, for profiles: "oneDNN brg:avx512_core".
-  virtual std::string describeMatmul(int matmul) const = 0;
 };
 
 } // namespace ppopt::device

@@ -3,6 +3,7 @@
 #ifndef PPOPT_RUNTIME_EXECUTOR_BUFFERS_H
 #define PPOPT_RUNTIME_EXECUTOR_BUFFERS_H
 
+#include "device/device.h"
 #include "program/program.h"
 
 #include <cstdint>
@@ -11,16 +12,31 @@
 namespace ppopt::runtime {
 
 /// A copy of an input or a parameter of the program.
-struct Buffer {
+template <typename Pointer> struct BufferAt {
   int64_t index; ///< of Program::inputs or Program::parameters
-  char *data;
+  Pointer data;
 };
+using Buffer = BufferAt<device::DevicePointer>;
+using HostBuffer = BufferAt<char *>;
 
 /// Returns the inputs that a place reads from its `arena`.
-std::vector<Buffer> inputBuffers(const Place &place, char *arena);
+template <typename Pointer>
+std::vector<BufferAt<Pointer>> inputBuffers(const Place &place, Pointer arena) {
+  std::vector<BufferAt<Pointer>> buffers;
+  for (const PlaceInput &input : place.inputs)
+    buffers.push_back({input.input, arena + input.address.offset()});
+  return buffers;
+}
 
 /// Returns the parameters that a place holds in its `arena`.
-std::vector<Buffer> parameterBuffers(const Place &place, char *arena);
+template <typename Pointer>
+std::vector<BufferAt<Pointer>> parameterBuffers(const Place &place,
+                                                Pointer arena) {
+  std::vector<BufferAt<Pointer>> buffers;
+  for (const PlaceParameter &held : place.parameters)
+    buffers.push_back({held.parameter, arena + held.address.offset()});
+  return buffers;
+}
 
 } // namespace ppopt::runtime
 

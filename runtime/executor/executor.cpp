@@ -3,7 +3,7 @@
 #include "executor/executor.h"
 
 #include "base/error.h"
-#include "device/cpu/team.h"
+#include "device/host_access.h"
 #include "executor/non_finite_step.h"
 #include "executor/rank.h"
 #include "executor/step_trace.h"
@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
@@ -22,12 +21,15 @@ namespace ppopt::runtime {
 
 namespace {
 
+using device::DevicePointer;
+
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-double readNumber(const char *address, ElementType type) {
+double readNumber(const ppopt_rank &rank, DevicePointer address,
+                  ElementType type) {
   auto as = [&](auto number) {
-    std::memcpy(&number, address, sizeof number);
-    return double(number);
+    return double(device::read<decltype(number)>(*rank.device, rank.compute,
+                                                 address));
   };
   switch (type) {
   case ElementType::f32:
@@ -60,9 +62,9 @@ public:
   /// Returns the loss after the last action; NaN if a zero count stopped the
   /// step.
   double loss() const {
-    return stopped
-               ? unknown
-               : readNumber(rank.at(rank.place.loss), rank.program.lossType);
+    return stopped ? unknown
+                   : readNumber(rank, rank.at(rank.place.loss),
+                                rank.program.lossType);
   }
   double gradNorm() const { return norm.value_or(unknown); }
   double waitedSeconds() const {
@@ -75,12 +77,12 @@ public:
   bool isBad = false; ///< not finite: skip tasks of kind "update"
 
 private:
-  char *at(const Action &action, const Address &address) const {
+  DevicePointer at(const Action &action, const Address &address) const {
     return rank.memoryOf(action.place).at(address);
   }
   void perform(const Action &action);
   void runTask(const Action &action);
-  void zero(const Action &action);
+  void writeStepState(PlaceMemory &held);
   void start(const Action &action);
   void finish(int operation);
   void drain();
@@ -128,9 +130,16 @@ void Executor::setStepState(bool training) {
   for (const std::unique_ptr<PlaceMemory> &held : rank.memory) {
     if (!held)
       continue;
-    std::copy_n(held->coordinates, PPOPT_MAX_AXES, state.coordinates);
+    std::copy_n(held->stepState.coordinates, PPOPT_MAX_AXES, state.coordinates);
     held->stepState = state;
+    writeStepState(*held);
   }
+}
+
+void Executor::writeStepState(PlaceMemory &held) {
+  rank.device->copyIn(rank.compute, held.at(held.place.stepState),
+                      &held.stepState, sizeof held.stepState);
+  rank.device->synchronize(rank.compute); // the next run changes it
 }
 
 void Executor::run(const std::vector<Action> &actions) {
@@ -148,7 +157,8 @@ void Executor::run(const std::vector<Action> &actions) {
     }
     if (options.poison)
       for (const DeadRange &dead : action.dead)
-        std::memset(at(action, dead.begin), 0xFF, dead.bytes);
+        rank.device->fill(rank.compute, at(action, dead.begin), 0xFF,
+                          dead.bytes);
     if (stopped)
       return drain();
   }
@@ -156,6 +166,8 @@ void Executor::run(const std::vector<Action> &actions) {
 
 /// Records how long an action took, for whoever asks.
 void Executor::measure(const Action &action, Clock::time_point begin) {
+  if (trace || rank.profile)
+    rank.device->synchronize(rank.compute);
   Clock::time_point end = Clock::now();
   bool moved = movedData(action);
   if (blocks(action))
@@ -186,7 +198,8 @@ void Executor::perform(const Action &action) {
   case ActionKind::run:
     return runTask(action);
   case ActionKind::zero:
-    return zero(action);
+    return rank.device->fill(rank.compute, at(action, action.address), 0,
+                             action.bytes);
   case ActionKind::start:
     return start(action);
   case ActionKind::wait:
@@ -201,36 +214,31 @@ void Executor::perform(const Action &action) {
 void Executor::runTask(const Action &action) {
   if (isBad && rank.program.tasks[action.task].kind == TaskKind::update)
     return;
-  rank.memoryOf(action.place).stepState.microbatch = action.microbatch;
+  PlaceMemory &held = rank.memoryOf(action.place);
+  if (held.stepState.microbatch != action.microbatch) {
+    held.stepState.microbatch = action.microbatch;
+    writeStepState(held);
+  }
   for (size_t i = 0, e = action.arguments.size(); i < e; ++i)
-    rank.arguments[i] = at(action, action.arguments[i]);
-  rank.tasks[action.task](&rank, rank.arguments.data(),
-                          at(action, action.temporaries));
+    rank.arguments[i] = at(action, action.arguments[i]).opaque();
+  rank.tasks[action.task](
+      &rank, rank.arguments.data(),
+      static_cast<char *>(at(action, action.temporaries).opaque()));
   if (rank.failure)
     std::rethrow_exception(rank.failure);
 }
 
-void Executor::zero(const Action &action) {
-  // Below this size, a thread costs more than it saves.
-  constexpr int64_t piece = 64 * 1024;
-  int64_t pieces = (action.bytes + piece - 1) / piece;
-  char *base = at(action, action.address);
-  parallelFor(rank.options.threads, pieces, [&](int64_t begin, int64_t end) {
-    std::memset(base + begin * piece, 0,
-                std::min(end * piece, action.bytes) - begin * piece);
-  });
-}
-
 void Executor::start(const Action &action) {
   int operation = int(action.operation);
+  if (!rank.localChannels && !rank.channels)
+    return; // one rank: the sum is complete
+  rank.staging.start(operation);
   if (rank.localChannels) {
     rank.localChannels->start(operation);
-  } else if (rank.channels) {
+  } else {
     if (trace)
       trace->begin(action);
     rank.channels->start(operation);
-  } else {
-    return; // one rank: the sum is complete
   }
   rank.inFlight.push_back(operation);
 }
@@ -242,6 +250,7 @@ void Executor::finish(int operation) {
     rank.channels->wait(operation);
   else
     return;
+  rank.staging.finish(operation);
   auto &inFlight = rank.inFlight;
   inFlight.erase(std::find(inFlight.begin(), inFlight.end(), operation));
 }
@@ -258,7 +267,7 @@ void Executor::checkCounts(const Action &action) {
   const Place &place = rank.memoryOf(action.place).place;
   for (size_t i = 0; i < rank.program.counts.size(); ++i) {
     const Count &count = rank.program.counts[i];
-    if (readNumber(at(action, place.counts[i].address), count.type) != 0)
+    if (readNumber(rank, at(action, place.counts[i].address), count.type) != 0)
       continue;
     stopped = true;
     skipped =
@@ -269,20 +278,23 @@ void Executor::checkCounts(const Action &action) {
 
 /// Loss and norm have the same bits on all ranks, so all ranks decide alike.
 void Executor::takeNorm(const Action &action) {
-  norm = std::sqrt(readNumber(at(action, action.address), ElementType::f64));
+  norm = std::sqrt(
+      readNumber(rank, at(action, action.address), ElementType::f64));
   checkFinite();
   if (!isBad && settings.clip > 0 && *norm > settings.clip)
     for (const std::unique_ptr<PlaceMemory> &held : rank.memory)
-      if (held)
+      if (held) {
         held->stepState.clip_scale = settings.clip / *norm;
+        writeStepState(*held);
+      }
 }
 
 void Executor::checkFinite() {
   if (stopped)
     return; // there is no loss
   std::vector<std::string> bad;
-  if (!std::isfinite(loss()))
-    bad.push_back(fmt::format("the loss is {}", spellNonFinite(loss())));
+  if (double value = loss(); !std::isfinite(value))
+    bad.push_back(fmt::format("the loss is {}", spellNonFinite(value)));
   if (norm && !std::isfinite(*norm))
     bad.push_back(
         fmt::format("the gradient norm is {}", spellNonFinite(*norm)));

@@ -3,8 +3,10 @@
 #include "executor/initialize.h"
 
 #include "device/cpu/team.h"
+#include "device/host_access.h"
 #include "executor/philox.h"
 #include "executor/random_values.h"
+#include "executor/rank.h"
 
 #include <algorithm>
 #include <cmath>
@@ -92,13 +94,17 @@ void initializeValues(const Initializer &init, ElementType type,
   });
 }
 
-void initializeParameters(const Program &program,
-                          const std::vector<Buffer> &parameters, int64_t seed,
-                          int threads) {
-  for (const Buffer &buffer : parameters) {
-    const Parameter &parameter = program.parameters[buffer.index];
-    initializeValues(parameter.init, parameter.type, parameter.name, seed, 0,
-                     parameter.elements(), buffer.data, threads);
+void initializeParameters(ppopt_rank &rank, int64_t seed) {
+  for (const Buffer &buffer : rank.parameters) {
+    const Parameter &parameter = rank.program.parameters[buffer.index];
+    int64_t size = byteSize(parameter.type);
+    device::writePieces(
+        *rank.device, rank.compute, buffer.data, parameter.bytes(),
+        [&](char *data, int64_t offset, int64_t bytes) {
+          initializeValues(parameter.init, parameter.type, parameter.name, seed,
+                           offset / size, bytes / size, data,
+                           rank.options.threads);
+        });
   }
 }
 

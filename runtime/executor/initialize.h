@@ -9,9 +9,11 @@
 #ifndef PPOPT_RUNTIME_EXECUTOR_INITIALIZE_H
 #define PPOPT_RUNTIME_EXECUTOR_INITIALIZE_H
 
-#include "executor/buffers.h"
+#include "program/program.h"
 
 #include <string_view>
+
+struct ppopt_rank;
 
 namespace ppopt::runtime {
 
@@ -21,11 +23,9 @@ void initializeValues(const Initializer &init, ElementType type,
                       std::string_view name, int64_t seed, int64_t first,
                       int64_t count, void *out, int threads);
 
-/// Writes the initial values of these parameters. (Gradients and optimizer
+/// Writes the initial values of the rank's parameters. (Gradients and optimizer
 /// states start as the zeros of a new arena.)
-void initializeParameters(const Program &program,
-                          const std::vector<Buffer> &parameters, int64_t seed,
-                          int threads);
+void initializeParameters(ppopt_rank &rank, int64_t seed);
 
 } // namespace ppopt::runtime
 

@@ -2,6 +2,7 @@
 
 #include "executor/non_finite_step.h"
 
+#include "device/host_access.h"
 #include "executor/executor.h"
 #include "executor/rank.h"
 
@@ -51,13 +52,28 @@ double readHalf(const char *data, int64_t element) {
   return number;
 }
 
+/// Returns the first element in the rank's memory that is not finite.
+std::optional<NonFiniteElement> find(const ppopt_rank &rank,
+                                     device::DevicePointer data,
+                                     int64_t elements, ElementType type) {
+  std::optional<NonFiniteElement> found;
+  int64_t size = byteSize(type);
+  device::readPieces(
+      *rank.device, rank.compute, data, elements * size,
+      [&](const char *piece, int64_t offset, int64_t bytes) {
+        if (!found && (found = findNonFiniteElement(piece, bytes / size, type)))
+          found->element += offset / size;
+      });
+  return found;
+}
+
 /// Updates `first` if the tensor is not finite and has a smaller index.
-void look(NonFiniteFindings::Tensor &first, int64_t index, const char *data,
-          int64_t elements, ElementType type) {
+void look(const ppopt_rank &rank, NonFiniteFindings::Tensor &first,
+          int64_t index, device::DevicePointer data, int64_t elements,
+          ElementType type) {
   if (first.isBad() && first.index < index)
     return;
-  if (std::optional<NonFiniteElement> bad =
-          findNonFiniteElement(data, elements, type))
+  if (std::optional<NonFiniteElement> bad = find(rank, data, elements, type))
     first = {index, *bad};
 }
 
@@ -137,8 +153,8 @@ void Search::lookAtTransfer(const Action &start, bool isReceived) {
     return;
   const Transfer &transfer = rank.program.transfers[start.transfer];
   std::optional<NonFiniteElement> bad =
-      findNonFiniteElement(rank.memoryOf(start.place).at(start.address),
-                           transfer.elements(), transfer.type);
+      find(rank, rank.memoryOf(start.place).at(start.address),
+           transfer.elements(), transfer.type);
   if (!bad)
     return;
   found.transfer = {start.transfer, *bad};
@@ -147,10 +163,11 @@ void Search::lookAtTransfer(const Action &start, bool isReceived) {
 }
 
 /// Finds the first id that the tasks of a place stored.
-void lookAtIds(const PlaceMemory &memory, NonFiniteFindings &found) {
+void lookAtIds(const ppopt_rank &rank, const PlaceMemory &memory,
+               NonFiniteFindings &found) {
   for (const PlaceCheck &held : memory.place.checks) {
-    int64_t id;
-    std::memcpy(&id, memory.at(held.address), sizeof id);
+    auto id = device::read<int64_t>(*rank.device, rank.compute,
+                                    memory.at(held.address));
     if (id == 0)
       continue;
     found.check = held.check;
@@ -163,19 +180,19 @@ void Search::lookAtTensors(const PlaceMemory &memory,
                            NonFiniteFindings &found) const {
   for (const PlaceParameter &held : memory.place.parameters) {
     const Parameter &parameter = rank.program.parameters[held.parameter];
-    look(found.parameter, held.parameter, memory.at(held.address),
+    look(rank, found.parameter, held.parameter, memory.at(held.address),
          parameter.elements(), parameter.type);
     if (held.gradient)
-      look(found.gradient, held.parameter, memory.at(*held.gradient),
+      look(rank, found.gradient, held.parameter, memory.at(*held.gradient),
            parameter.elements(), parameter.gradientType);
   }
   for (const PlaceInput &held : memory.place.inputs) {
     ElementType type = rank.program.inputs[held.input].type;
-    look(found.input, held.input, memory.at(held.address),
+    look(rank, found.input, held.input, memory.at(held.address),
          held.bytes / byteSize(type), type);
   }
-  if (auto bad = findNonFiniteElement(memory.at(memory.place.loss), 1,
-                                      rank.program.lossType))
+  if (auto bad =
+          find(rank, memory.at(memory.place.loss), 1, rank.program.lossType))
     found.loss = bad->value;
 }
 
@@ -183,7 +200,7 @@ std::vector<NonFiniteFindings> Search::finish() {
   std::vector<NonFiniteFindings> held;
   for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
     if (memory) {
-      lookAtIds(*memory, byPlace[memory->place.place]);
+      lookAtIds(rank, *memory, byPlace[memory->place.place]);
       lookAtTensors(*memory, byPlace[memory->place.place]);
       held.push_back(byPlace[memory->place.place]);
     }
@@ -242,7 +259,7 @@ NonFiniteFindings::Tensor findNonFiniteParameter(const ppopt_rank &rank) {
       for (const PlaceParameter &held : memory->place.parameters) {
         const Parameter &parameter = rank.program.parameters[held.parameter];
         if (held.gradient)
-          look(first, held.parameter, memory->at(held.address),
+          look(rank, first, held.parameter, memory->at(held.address),
                parameter.elements(), parameter.type);
       }
   return first;
@@ -252,7 +269,7 @@ std::vector<NonFiniteFindings> findBadIds(const ppopt_rank &rank) {
   std::vector<NonFiniteFindings> held;
   for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
     if (memory)
-      lookAtIds(*memory, held.emplace_back());
+      lookAtIds(rank, *memory, held.emplace_back());
   return held;
 }
 

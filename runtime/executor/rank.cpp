@@ -3,7 +3,7 @@
 #include "executor/rank.h"
 
 #include "base/error.h"
-#include "device/cpu/team.h"
+#include "executor/devices.h"
 #include "geometry/collective.h"
 
 #include <algorithm>
@@ -23,8 +23,8 @@ int indexOf(const Program &program, comm::Transport *transport) {
   return transport ? transport->rank() : 0;
 }
 
-std::vector<std::unique_ptr<PlaceMemory>> allocate(const Program &program,
-                                                   int64_t rank) {
+std::vector<std::unique_ptr<PlaceMemory>>
+allocate(const Program &program, int64_t rank, device::Device &device) {
   static_assert(PPOPT_MAX_AXES == geometry::mostAxes);
   geometry::Mesh mesh = program.plan.getMesh();
   std::vector<std::unique_ptr<PlaceMemory>> memory(program.places.size());
@@ -34,7 +34,7 @@ std::vector<std::unique_ptr<PlaceMemory>> allocate(const Program &program,
       int64_t owner =
           program.local ? mesh.firstRank(place.place).value_or(rank) : rank;
       memory[place.place] = std::make_unique<PlaceMemory>(
-          std::move(place), mesh.coordinates(owner));
+          std::move(place), mesh.coordinates(owner), device);
     }
   return memory;
 }
@@ -47,20 +47,12 @@ std::optional<schema::LocalActions> resolveLocal(const Program &program,
   return local;
 }
 
-/// A matmul without workspace for the library would silently run many times
-/// slower.
-PreparedMatmul prepare(const Matmul &matmul, int threads) {
-  PreparedMatmul prepared(matmul.descriptor, threads, matmul.workspace);
-  std::string wanted = matmulImplementation(matmul.descriptor, threads,
-                                            /*workspaceBytes=*/SIZE_MAX);
-  if (prepared.name() == "own loops" && wanted != "own loops")
-    throw Error(
-        "matmul {}: {} needs {} bytes of workspace on this machine with {} "
-        "threads per rank, and the program has {}: compile it for this machine "
-        "with --threads {}",
-        matmul.name, wanted, matmulWorkspaceBytes(matmul.descriptor, threads),
-        threads, matmul.workspace, threads);
-  return prepared;
+/// Prepares the kernels and matmuls of the program.
+void defineCode(const Program &program, device::Device &device) {
+  for (const Kernel &kernel : program.kernels)
+    device.defineKernel({kernel.name, kernel.ins, kernel.outs});
+  for (const Matmul &matmul : program.matmuls)
+    device.defineMatmul({matmul.name, matmul.descriptor, matmul.workspace});
 }
 
 int defineCollective(ppopt_rank &rank, const Action &action) {
@@ -69,10 +61,13 @@ int defineCollective(ppopt_rank &rank, const Action &action) {
   spec.group = action.group();
   spec.channel = int(action.channel);
   spec.kind = action.collective();
-  spec.data = rank.at(action.address);
+  spec.data = rank.staging.add(rank.at(action.address),
+                               action.elements * byteSize(action.type),
+                               /*sends=*/true, /*receives=*/true);
   spec.elements = action.elements;
   spec.type = *comm::parseElementType(spell(action.type));
-  spec.scratch = rank.at(action.scratch);
+  spec.scratch =
+      rank.staging.addScratch(rank.at(action.scratch), action.scratchBytes);
   spec.scratchBytes = action.scratchBytes;
   return rank.channels->define(spec);
 }
@@ -93,13 +88,14 @@ int defineTransfer(ppopt_rank &rank, const Action &action) {
     throw Error("program: the mesh has no place {}", action.peer);
   spec.peer = int(*peer);
   spec.channel = int(action.channel);
-  spec.data = rank.at(action.address);
+  spec.data = rank.staging.add(rank.at(action.address), action.bytes,
+                               spec.sends, !spec.sends);
   spec.bytes = size_t(action.bytes);
   return rank.channels->define(spec);
 }
 
 int defineLocally(ppopt_rank &rank, const Action &action) {
-  char *data = rank.memoryOf(action.place).at(action.address);
+  device::DevicePointer data = rank.memoryOf(action.place).at(action.address);
   if (isTransfer(action.op)) {
     comm::LocalTransfer spec;
     spec.name = nameTransfer(rank, action);
@@ -107,7 +103,8 @@ int defineLocally(ppopt_rank &rank, const Action &action) {
     spec.place = int(action.place);
     spec.peer = int(action.peer);
     spec.channel = int(action.channel);
-    spec.data = data;
+    spec.data =
+        rank.staging.add(data, action.bytes, spec.sends, !spec.sends);
     spec.bytes = size_t(action.bytes);
     return rank.localChannels->define(spec);
   }
@@ -117,7 +114,8 @@ int defineLocally(ppopt_rank &rank, const Action &action) {
   spec.group = mesh.members(action.group(),
                             mesh.firstRank(action.place).value_or(rank.index));
   spec.channel = int(action.channel);
-  spec.data = data;
+  spec.data = rank.staging.add(data, action.elements * byteSize(action.type),
+                               /*sends=*/true, /*receives=*/true);
   spec.elements = action.elements;
   spec.type = *comm::parseElementType(spell(action.type));
   spec.kind = action.collective();
@@ -191,28 +189,28 @@ void progress(ppopt_rank &rank) {
 ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
                        comm::Transport *transport, const RankOptions &options)
     : program(program), index(indexOf(program, transport)), tasks(tasks),
-      transport(transport), options(options), memory(allocate(program, index)),
+      transport(transport), options(options),
+      device(makeDevice(program.plan.target.name, options.threads, index)),
+      compute(device->makeStream("compute")),
+      memory(allocate(program, index, *device)),
       place(memory[program.placeOf(index).place]->place),
       local(resolveLocal(program, index)),
       actions(local ? local->actions : place.actions),
-      evalActions(local ? local->evalActions : place.evalActions) {
+      evalActions(local ? local->evalActions : place.evalActions),
+      staging(*device, compute) {
   for (const std::unique_ptr<PlaceMemory> &held : memory) {
     if (!held)
       continue;
-    for (Buffer buffer : inputBuffers(held->place, held->arena.base()))
+    for (Buffer buffer : inputBuffers(held->place, held->arena))
       inputs.push_back(buffer);
-    for (Buffer buffer : parameterBuffers(held->place, held->arena.base()))
+    for (Buffer buffer : parameterBuffers(held->place, held->arena))
       parameters.push_back(buffer);
     const Predicted &own = held->place.predicted;
     predicted.launches += own.launches;
     predicted.flops += own.flops;
     predicted.bytesSent += own.bytesSent;
   }
-  setTeamSize(options.threads);
-  matmuls.reserve(program.matmuls.size());
-  for (const Matmul &matmul : program.matmuls)
-    matmuls.push_back(prepare(matmul, options.threads));
-
+  defineCode(program, *device);
   if (program.local) {
     localChannels.emplace();
   } else if (transport) {
@@ -244,38 +242,47 @@ int64_t ppopt_rank::bytesSent() const {
   return transport ? int64_t(transport->counters().bytesSent) : 0;
 }
 
+namespace {
+
+/// Runs one launch, counts it, and progresses communication. Exceptions must
+/// not pass through compiled code.
+template <typename Launch>
+void perform(ppopt_rank &rank, ProfileLine *line, int64_t flops,
+             const Launch &launch) {
+  if (rank.failure)
+    return;
+  ++rank.counters.launches;
+  rank.counters.flops += flops;
+  try {
+    {
+      LineTimer timer(line);
+      launch();
+      if (line)
+        rank.device->synchronize(rank.compute);
+    }
+    progress(rank);
+  } catch (...) {
+    rank.failure = std::current_exception();
+  }
+}
+
+} // namespace
+
 void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
                   void *const *args, int64_t tiles) {
-  if (rank->failure)
-    return;
-  {
-    LineTimer timer(rank->profile ? &rank->profile->kernel(kernel) : nullptr);
-    parallelFor(rank->options.threads, tiles,
-                [&](int64_t begin, int64_t end) { fn(args, begin, end); });
-  }
-  ++rank->counters.launches;
-  rank->counters.flops += rank->program.kernels[kernel].flops;
-  try {
-    progress(*rank);
-  } catch (...) {
-    rank->failure = std::current_exception();
-  }
+  perform(*rank, rank->profile ? &rank->profile->kernel(kernel) : nullptr,
+          rank->program.kernels[kernel].flops, [&] {
+            rank->device->launch(rank->compute, kernel, fn, args, tiles);
+          });
 }
 
 void ppopt_matmul(ppopt_rank *rank, int32_t matmul, const void *a,
                   const void *b, void *c, void *workspace) {
-  if (rank->failure)
-    return;
-  const PreparedMatmul &prepared = rank->matmuls[matmul];
-  ++rank->counters.launches;
-  rank->counters.flops += prepared.flops();
-  try {
-    {
-      LineTimer timer(rank->profile ? &rank->profile->matmul(matmul) : nullptr);
-      prepared.run(a, b, c, workspace);
-    }
-    progress(*rank);
-  } catch (...) {
-    rank->failure = std::current_exception();
-  }
+  using device::DevicePointer;
+  perform(*rank, rank->profile ? &rank->profile->matmul(matmul) : nullptr,
+          rank->program.matmuls[matmul].descriptor.flops(), [&] {
+            rank->device->matmul(rank->compute, matmul, DevicePointer(a),
+                                 DevicePointer(b), DevicePointer(c),
+                                 DevicePointer(workspace));
+          });
 }

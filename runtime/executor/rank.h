@@ -13,10 +13,10 @@
 
 #include "comm/channels.h"
 #include "comm/local_channels.h"
-#include "device/cpu/matmul.h"
-#include "executor/arena.h"
+#include "device/device.h"
 #include "executor/buffers.h"
 #include "executor/phase_board.h"
+#include "executor/staging.h"
 #include "executor/step_profile.h"
 #include "ppopt/runtime.h"
 #include "program/program.h"
@@ -38,21 +38,22 @@ struct Counters {
 
 /// The memory of one place.
 struct PlaceMemory {
-  PlaceMemory(Place resolved, const std::vector<int64_t> &coordinates)
-      : place(std::move(resolved)), arena(place.arenaBytes),
-        stepState(*reinterpret_cast<ppopt_step_state *>(at(place.stepState))) {
-    std::copy(coordinates.begin(), coordinates.end(), this->coordinates);
+  PlaceMemory(Place resolved, const std::vector<int64_t> &coordinates,
+              device::Device &device)
+      : place(std::move(resolved)),
+        arena(device.allocate(place.arenaBytes, "the arena")) {
+    std::copy(coordinates.begin(), coordinates.end(), stepState.coordinates);
   }
 
-  char *at(const Address &address) const {
-    return arena.base() + address.offset();
+  device::DevicePointer at(const Address &address) const {
+    return arena + address.offset();
   }
 
   const Place place; ///< its addresses are those of this rank
-  Arena arena;
-  ppopt_step_state &stepState; ///< in the arena
-  /// For the step state: of the rank that has this place, then zeros.
-  int64_t coordinates[PPOPT_MAX_AXES] = {};
+  const device::DevicePointer arena;
+  /// What the host has last written to the step state in the arena. The
+  /// coordinates are those of the rank that has this place, then zeros.
+  ppopt_step_state stepState{};
 };
 
 struct RankOptions {
@@ -75,15 +76,17 @@ struct ppopt_rank {
   ppopt_rank &operator=(const ppopt_rank &) = delete;
 
   /// Returns the memory of a place that this rank holds.
-  const ppopt::runtime::PlaceMemory &memoryOf(int64_t place) const {
+  ppopt::runtime::PlaceMemory &memoryOf(int64_t place) const {
     return *memory[place];
   }
-  char *at(const ppopt::runtime::PlaceAddress &at) const {
+  ppopt::device::DevicePointer
+  at(const ppopt::runtime::PlaceAddress &at) const {
     return memoryOf(at.place).at(
         ppopt::schema::offsetOn(at.address, program.plan, index));
   }
   /// Returns where an address in the arena of `place` is.
-  char *at(const ppopt::runtime::Address &address) const {
+  ppopt::device::DevicePointer
+  at(const ppopt::runtime::Address &address) const {
     return memoryOf(place.place).at(address);
   }
 
@@ -96,6 +99,8 @@ struct ppopt_rank {
   const ppopt_task_fn *const tasks;
   ppopt::comm::Transport *const transport;
   const ppopt::runtime::RankOptions options;
+  const std::unique_ptr<ppopt::device::Device> device;
+  const ppopt::device::Stream compute; ///< of tasks
   /// By place; null if another rank holds it.
   std::vector<std::unique_ptr<ppopt::runtime::PlaceMemory>> memory;
   const ppopt::runtime::Place &place; ///< the rank's place; 0 if it holds all
@@ -104,7 +109,8 @@ struct ppopt_rank {
   const std::vector<ppopt::runtime::Action> &actions, &evalActions;
   /// The program's tensors in this memory.
   std::vector<ppopt::runtime::Buffer> inputs, parameters;
-  std::vector<ppopt::PreparedMatmul> matmuls;
+  /// Of the operations of both kinds of channels. Destroyed after them.
+  ppopt::runtime::Staging staging;
   std::optional<ppopt::comm::Channels>
       channels; ///< unless this is the only rank
   /// Between the places of a local launch.

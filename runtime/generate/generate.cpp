@@ -7,6 +7,7 @@
 #include "base/stop_signals.h"
 #include "base/stopwatch.h"
 #include "checkpoint/parameter_file.h"
+#include "device/host_access.h"
 #include "executor/executor.h"
 #include "executor/non_finite_step.h"
 #include "executor/rank.h"
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <optional>
 
 namespace ppopt::train {
@@ -112,9 +112,7 @@ public:
         rank_(job.program, job.tasks, /*transport=*/nullptr,
               {static_cast<int>(job.program.plan.target.threads)}) {}
 
-  const std::vector<runtime::Buffer> &parameters() const {
-    return rank_.parameters;
-  }
+  const ppopt_rank &rank() const { return rank_; }
 
   /// Adds a token. If the context is full, the model continues as if the text
   /// had begun with the last half of it.
@@ -141,12 +139,11 @@ public:
 private:
   void run(int32_t token) {
     auto position = static_cast<int64_t>(context_.size());
-    std::memcpy(rank_.at(model_.position.address), &position, sizeof position);
-    int64_t wide = token;
+    write(model_.position.address, position);
     if (model_.token.type == ElementType::i64)
-      std::memcpy(rank_.at(model_.token.address), &wide, sizeof wide);
+      write(model_.token.address, int64_t{token});
     else
-      std::memcpy(rank_.at(model_.token.address), &token, sizeof token);
+      write(model_.token.address, token);
     runtime::runEvaluation(rank_, {}, {});
     runtime::NonFiniteFindings noted = runtime::findBadIds(rank_).front();
     if (noted.hasBadId())
@@ -155,10 +152,18 @@ private:
     context_.push_back(token);
   }
 
+  template <typename Number>
+  void write(const runtime::Address &address, Number number) {
+    device::write(*rank_.device, rank_.compute, rank_.at(address), number);
+  }
+
   template <typename Float> void copyScores() {
-    const auto *logits =
-        reinterpret_cast<const Float *>(rank_.at(model_.logits.address));
-    scores_.assign(logits, logits + scored_);
+    std::vector<Float> logits(scored_);
+    rank_.device->copyOut(rank_.compute, logits.data(),
+                          rank_.at(model_.logits.address),
+                          scored_ * int64_t(sizeof(Float)));
+    rank_.device->synchronize(rank_.compute);
+    scores_.assign(logits.begin(), logits.end());
   }
 
   const Program &program_;
@@ -208,8 +213,7 @@ int generateText(const ppopt_rank &trained, const GenerationJob &job) {
   std::optional<TextReader> reader;
   if (trained.index == 0)
     reader.emplace(job);
-  gatherParameters(trained, reader ? reader->parameters()
-                                   : std::vector<runtime::Buffer>());
+  gatherParameters(trained, reader ? &reader->rank() : nullptr);
   // The other ranks now wait for rank 0 until the text is complete.
   if (trained.transport)
     trained.transport->activity().setTimeout(0);

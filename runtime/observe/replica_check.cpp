@@ -3,6 +3,7 @@
 #include "observe/replica_check.h"
 
 #include "base/error.h"
+#include "device/host_access.h"
 #include "executor/messages.h"
 
 #include <fmt/format.h>
@@ -15,9 +16,8 @@
 namespace ppopt::train {
 namespace {
 
-/// Returns a hash of the data, eight bytes at a time; never 0.
-uint64_t hashBytes(const char *data, int64_t bytes) {
-  uint64_t hash = 0xcbf29ce484222325;
+/// Adds data to a hash, eight bytes at a time.
+uint64_t addBytes(uint64_t hash, const char *data, int64_t bytes) {
   auto mix = [&](uint64_t word) {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15;
     hash ^= hash >> 29;
@@ -30,6 +30,17 @@ uint64_t hashBytes(const char *data, int64_t bytes) {
   uint64_t rest = 0;
   std::memcpy(&rest, data, bytes);
   mix(rest);
+  return hash;
+}
+
+/// Returns a hash of the rank's memory; never 0.
+uint64_t hashBytes(const ppopt_rank &rank, device::DevicePointer data,
+                   int64_t bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  device::readPieces(*rank.device, rank.compute, data, bytes,
+                     [&](const char *piece, int64_t, int64_t size) {
+                       hash = addBytes(hash, piece, size);
+                     });
   return hash | 1;
 }
 
@@ -72,7 +83,7 @@ void ReplicaCheck::hashOwn() {
     for (const runtime::PlaceParameter &held : memory->place.parameters)
       if (isUpToDate(rank_.program, held.parameter, memory->place.place))
         hashes[held.parameter] =
-            hashBytes(memory->at(held.address),
+            hashBytes(rank_, memory->at(held.address),
                       rank_.program.parameters[held.parameter].bytes());
     hashes += parameters_;
   }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ppopt::schema {
 
@@ -119,6 +120,7 @@ struct Kernel {
   static constexpr const char *title = "Kernel";
   std::string name;
   int64_t bytes = 0, flops = 0; ///< per launch
+  std::vector<int64_t> ins, outs;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("name", self.name, "its name");
@@ -126,6 +128,10 @@ struct Kernel {
       "per launch: read of its arguments and written of its results (a look-up "
       "reads the rows that it takes; what lies in a cache counts too)");
     f("flops", self.flops, "per launch: of the matmuls inside it");
+    f("ins", self.ins, "bytes of the buffers that it reads, in their order");
+    f("outs", self.outs,
+      "of those that it writes, which follow; one that it also reads is among "
+      "both");
   }
 };
 

@@ -7,6 +7,7 @@
 #include "data/safetensors.h"
 #include "checkpoint/parameter_file.h"
 #include "data/sample_reader.h"
+#include "device/cpu/cpu_device.h"
 #include "input_file.h"
 #include "train_program.h"
 
@@ -26,7 +27,10 @@ static void loadParameters(const runtime::Program &program,
                            const std::string &path) {
   train::InitialParameters file(program, path);
   std::vector<char> arena(next_token::bytes);
-  file.load(runtime::parameterBuffers(program.placeOf(0), arena.data()));
+  auto cpu = device::makeCpuDevice(1);
+  file.load(*cpu, cpu->makeStream("parameters"),
+            runtime::parameterBuffers(program.placeOf(0),
+                                      device::DevicePointer(arena.data())));
 }
 
 static void readSamples(const runtime::Program &program,

@@ -13,6 +13,7 @@
 #include "device/cpu/team.h"
 #include "executor/executor.h"
 #include "executor/rank.h"
+#include "host_at.h"
 #include "ppopt/runtime.h"
 
 #include <cstdio>
@@ -41,15 +42,15 @@ void writeToken(ppopt_rank &rank, const Generation &model, int64_t token,
                 int64_t position) {
   auto narrow = static_cast<int32_t>(token);
   if (model.token.type == ElementType::i64)
-    std::memcpy(rank.at(model.token.address), &token, sizeof token);
+    std::memcpy(hostAt(rank, model.token.address), &token, sizeof token);
   else
-    std::memcpy(rank.at(model.token.address), &narrow, sizeof narrow);
-  std::memcpy(rank.at(model.position.address), &position, sizeof position);
+    std::memcpy(hostAt(rank, model.token.address), &narrow, sizeof narrow);
+  std::memcpy(hostAt(rank, model.position.address), &position, sizeof position);
 }
 
 void writeLogits(std::ofstream &out, const ppopt_rank &rank,
                  const Generation &model) {
-  const char *logits = rank.at(model.logits.address);
+  const char *logits = hostAt(rank, model.logits.address);
   for (int64_t i = 0; i < model.vocabulary; ++i) {
     double score = model.logits.type == ElementType::f64
                        ? reinterpret_cast<const double *>(logits)[i]
@@ -67,7 +68,7 @@ void score(const std::vector<std::string> &arguments) {
                   /*transport=*/nullptr,
                   {static_cast<int>(document.program->plan.target.threads)});
   ppopt::train::InitialParameters(*document.program, arguments[5])
-      .load(rank.parameters);
+      .load(*rank.device, rank.compute, rank.parameters);
   size_t rows = std::stoul(arguments[3]), positions = std::stoul(arguments[4]);
   std::vector<int64_t> tokens = readTokens(arguments[2], rows * positions);
   std::ofstream out(arguments[6], std::ios::binary);

@@ -60,9 +60,6 @@ public:
               DevicePointer c, DevicePointer workspace) override {
     matmuls[matmul].run(a.opaque(), b.opaque(), c.opaque(), workspace.opaque());
   }
-  std::string describeMatmul(int matmul) const override {
-    return matmuls[matmul].name();
-  }
 
 private:
   /// Calls `body(begin, end)` for shares of the bytes, on the team.

@@ -5,6 +5,7 @@
 #include "base/nearest_name.h"
 #include "checkpoint/parameter_file.h"
 #include "executor/rank.h"
+#include "host_at.h"
 #include "options/launch_command.h"
 #include "options/learning_rate.h"
 #include "train_files.h"
@@ -270,15 +271,16 @@ TEST(InitialParameters, MustBeTheModels) {
   std::string path = folder.path("p.safetensors");
   ppopt_rank rank(sgd, next_token::Tasks<1, 1>::list, nullptr, {});
   ppopt_rank loaded(sgd, next_token::Tasks<1, 1>::list, nullptr, {});
-  char *arena = rank.at(0);
+  char *arena = hostAt(rank, 0);
   for (int i = 0; i < next_token::bytes; ++i)
     arena[i] = static_cast<char>(i);
   exportParameters(rank, path);
-  InitialParameters(sgd, path).load(loaded.parameters);
+  InitialParameters(sgd, path).load(*loaded.device, loaded.compute,
+                                    loaded.parameters);
   for (auto [offset, bytes] : {std::pair<int, int>{next_token::weights, 16},
                                std::pair<int, int>{next_token::unused, 12}})
-    EXPECT_EQ(std::memcmp(arena + offset, loaded.at(offset), bytes), 0);
-  EXPECT_EQ(*loaded.at(next_token::gradient), 0);
+    EXPECT_EQ(std::memcmp(arena + offset, hostAt(loaded, offset), bytes), 0);
+  EXPECT_EQ(*hostAt(loaded, next_token::gradient), 0);
 
   auto init = [&](const std::vector<TensorToStore> &tensors) {
     writeSafetensors(path, tensors);
@@ -305,7 +307,7 @@ TEST(ExportGradients, WritesThoseThatExist) {
   Program sgd = ppopt::runtime::readProgram(next_token::program(1, 1).dump());
   ppopt_rank rank(sgd, next_token::Tasks<1, 1>::list, nullptr, {});
   double gradient[2] = {3, 4};
-  std::memcpy(rank.at(next_token::gradient), gradient, sizeof(gradient));
+  std::memcpy(hostAt(rank, next_token::gradient), gradient, sizeof(gradient));
   exportGradients(rank, path);
   SafetensorsFile file(path);
   ASSERT_EQ(file.tensors().size(), 1u);

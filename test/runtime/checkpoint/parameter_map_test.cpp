@@ -2,7 +2,9 @@
 
 #include "checkpoint/parameter_file.h"
 #include "checkpoint/parameter_map.h"
+#include "device/cpu/cpu_device.h"
 #include "executor/rank.h"
+#include "host_at.h"
 #include "train_files.h"
 #include "train_program.h"
 
@@ -12,6 +14,7 @@
 #include <stdexcept>
 
 using namespace ppopt::train;
+using ppopt::device::DevicePointer;
 using ppopt::runtime::Buffer;
 using ppopt::runtime::Program;
 
@@ -158,6 +161,8 @@ class MappedFiles : public ::testing::Test {
   TemporaryFolder folder;
 
 protected:
+  std::unique_ptr<ppopt::device::Device> cpu = ppopt::device::makeCpuDevice(1);
+  ppopt::device::Stream stream = cpu->makeStream("test");
   std::string path = folder.path("p.safetensors");
   double a[2] = {1, 2}, w[6] = {1, 2, 3, 4, 5, 6}, other[2] = {1, 3};
   Program program = programOf({{"a", {2}}, {"w", {3, 2}}});
@@ -170,8 +175,9 @@ protected:
     InitialParameters initial(program, path, map);
     std::vector<double> to(6);
     double toA[2] = {};
-    initial.load({Buffer{0, reinterpret_cast<char *>(toA)},
-                  Buffer{1, reinterpret_cast<char *>(to.data())}});
+    initial.load(*cpu, stream,
+                 {Buffer{0, DevicePointer(toA)},
+                  Buffer{1, DevicePointer(to.data())}});
     EXPECT_EQ(std::memcmp(toA, a, sizeof a), 0);
     return to;
   }
@@ -242,7 +248,7 @@ TEST_F(MappedFiles, MayHoldCopiesOfTiedTensors) {
   writeSafetensors(path, {storedA, storedW, head});
   double loaded[2] = {};
   InitialParameters(program, path, map)
-      .load({Buffer{2, reinterpret_cast<char *>(loaded)}});
+      .load(*cpu, stream, {Buffer{2, DevicePointer(loaded)}});
   EXPECT_EQ(std::memcmp(loaded, other, sizeof other), 0);
   EXPECT_ERROR(load({storedA, storedW}, map), "missing: head");
 }
@@ -255,7 +261,7 @@ TEST(ExportParameters, WritesTheNamesAndTheLayoutOfAMap) {
   ppopt_rank rank(program, next_token::Tasks<1, 1>::list, nullptr, {});
   ppopt_rank loaded(program, next_token::Tasks<1, 1>::list, nullptr, {});
   for (int i = 0; i < next_token::bytes; ++i)
-    rank.at(0)[i] = static_cast<char>(i);
+    hostAt(rank, 0)[i] = static_cast<char>(i);
   ParameterMap map =
       mapOf(R"({"w": "W", "unused": {"tensor": "U", "transpose": true}})");
   exportParameters(rank, path, map.tensorsOf(program));
@@ -263,10 +269,11 @@ TEST(ExportParameters, WritesTheNamesAndTheLayoutOfAMap) {
   EXPECT_EQ(file.metadata().at("format"), "pt");
   ASSERT_EQ(file.tensors().size(), 2u);
   EXPECT_EQ(file.find("U")->shape, (Shape{3, 1}));
-  InitialParameters(program, path, map).load(loaded.parameters);
+  InitialParameters(program, path, map).load(*loaded.device, loaded.compute,
+                                               loaded.parameters);
   for (auto [offset, bytes] : {std::pair<int, int>{next_token::weights, 16},
                                std::pair<int, int>{next_token::unused, 12}})
-    EXPECT_EQ(std::memcmp(rank.at(offset), loaded.at(offset), bytes), 0);
+    EXPECT_EQ(std::memcmp(hostAt(rank, offset), hostAt(loaded, offset), bytes), 0);
 }
 
 } // namespace

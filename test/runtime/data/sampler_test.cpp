@@ -3,6 +3,7 @@
 #include "data/safetensors.h"
 #include "data/sample_feed.h"
 #include "data/sampler.h"
+#include "device/cpu/cpu_device.h"
 #include "train_files.h"
 #include "train_program.h"
 
@@ -136,10 +137,16 @@ TEST(Sampler, EachWindowIsTakenOnceAnEpoch) {
 struct Inputs {
   explicit Inputs(const Program &program, int64_t rank = 0)
       : arena(next_token::bytes), buffers(ppopt::runtime::inputBuffers(
-                                      program.placeOf(rank), arena.data())) {}
+                                      program.placeOf(rank), arena.data())),
+        fed(ppopt::runtime::inputBuffers(
+            program.placeOf(rank),
+            ppopt::device::DevicePointer(arena.data()))) {}
   std::vector<char> arena;
-  std::vector<ppopt::runtime::Buffer> buffers;
+  std::vector<ppopt::runtime::HostBuffer> buffers;
+  std::vector<ppopt::runtime::Buffer> fed; ///< the same, for a SampleFeed
 };
+
+std::unique_ptr<ppopt::device::Device> cpu = ppopt::device::makeCpuDevice(1);
 
 TEST(SampleFeed, GivesTheSameWhateverWasReadAhead) {
   TemporaryFolder folder;
@@ -148,7 +155,7 @@ TEST(SampleFeed, GivesTheSameWhateverWasReadAhead) {
   Sampler evaluation = tokenSampler(two, folder.write("e", text(3000)), 4);
   for (int64_t rank : {0, 1}) {
     Inputs fed(two, rank), direct(two, rank);
-    SampleFeed feed(two, fed.buffers, rank);
+    SampleFeed feed(two, *cpu, fed.fed, rank);
     for (int64_t batch = 0; batch < 200; ++batch) {
       const Sampler &sampler = batch % 7 == 3 ? evaluation : training;
       if (batch % 5 != 0)
@@ -169,9 +176,9 @@ TEST(SampleFeed, FillsEveryCopyOfAnInput) {
   Program one = program(1);
   Sampler sampler = tokenSampler(one, folder.write("t", text(5000)), 3);
   Inputs first(one), second(one), direct(one);
-  std::vector<ppopt::runtime::Buffer> both = first.buffers;
-  both.insert(both.end(), second.buffers.begin(), second.buffers.end());
-  SampleFeed feed(one, both, 0);
+  std::vector<ppopt::runtime::Buffer> both = first.fed;
+  both.insert(both.end(), second.fed.begin(), second.fed.end());
+  SampleFeed feed(one, *cpu, both, 0);
   feed.fill(sampler, 8);
   sampler.fill(8, 0, direct.buffers);
   EXPECT_EQ(first.arena, direct.arena);
@@ -185,7 +192,7 @@ TEST(SampleFeed, ThrowsInTheStepThatNeedsTheSamples) {
   Sampler sampler = tokenSampler(one, path, 3);
   Sampler other = tokenSampler(one, folder.write("o", text(5000)), 3);
   Inputs inputs(one);
-  SampleFeed feed(one, inputs.buffers, 0);
+  SampleFeed feed(one, *cpu, inputs.fed, 0);
   feed.fill(sampler, 0);
   std::filesystem::resize_file(path, 100);
   feed.prefetch(sampler, 1); // fails while the step before goes on
@@ -200,7 +207,7 @@ TEST(SampleFeed, OfARankWithoutInputsHasNothingToDo) {
   TemporaryFolder folder;
   Program one = program(1);
   Sampler sampler = tokenSampler(one, folder.write("t", text(5000)), 3);
-  SampleFeed feed(one, {}, 0);
+  SampleFeed feed(one, *cpu, {}, 0);
   feed.prefetch(sampler, 0);
   feed.fill(sampler, 0);
 }

@@ -74,13 +74,13 @@ void onRanks(const nlohmann::json &document, int threads,
     options.threads = threads;
     ppopt_rank rank(program, taskList, &t, options);
     fillInputs(rank, makeData());
-    initializeParameters(program, rank.parameters, 1, threads);
+    initializeParameters(rank, 1);
     body(rank);
   });
 }
 
 double *weightsOf(ppopt_rank &rank) {
-  return reinterpret_cast<double *>(rank.at(ls::weights));
+  return reinterpret_cast<double *>(hostAt(rank, ls::weights));
 }
 
 StepSettings settings(int64_t step, double clip = 0) {
@@ -396,16 +396,6 @@ TEST(Rank, TooLittleScratch) {
   std::string message = failureOf([&] { onRanks(document, 1, [](auto &) {}); });
   EXPECT_NE(message.find("program: collective '0': "), std::string::npos)
       << message;
-}
-
-TEST(Rank, ArenaIsZeroAndAligned) {
-  for (int64_t bytes : {int64_t{1}, int64_t{5000}, int64_t{7} << 20}) {
-    Arena arena(bytes);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(arena.base()) % PPOPT_ALIGNMENT, 0u);
-    for (int64_t i = 0; i < bytes; ++i)
-      ASSERT_EQ(arena.base()[i], 0);
-    std::memset(arena.base(), 1, bytes);
-  }
 }
 
 TEST(Launch, SharesAreContiguousAndEqual) {

@@ -40,7 +40,7 @@ findingsOf(const nlohmann::json &document, const ppopt_task_fn *tasks,
   std::vector<std::vector<NonFiniteFindings>> found(ranks);
   comm::runThreadRanks(int(ranks), [&](comm::Transport &transport) {
     ppopt_rank rank(program, tasks, &transport, {});
-    initializeParameters(program, rank.parameters, 1, 1);
+    initializeParameters(rank, 1);
     spoil(rank);
     ExecutorOptions options;
     options.poison = poison;
@@ -117,10 +117,11 @@ std::vector<NonFiniteFindings> pipelineFindings(bool local, int64_t holder,
       if (!memory)
         continue;
       const Place &place = memory->place;
-      for (const Buffer &input : inputBuffers(place, memory->arena.base()))
-        std::memset(input.data, 1, 4); // a token of 2^24 + ...
+      for (const Buffer &input : inputBuffers(place, memory->arena))
+        std::memset(hostAt(rank, input.data), 1, 4); // a token of 2^24 + ...
       auto *w =
-          reinterpret_cast<double *>(memory->at(place.parameters[0].address));
+          reinterpret_cast<double *>(
+              hostAt(rank, memory->at(place.parameters[0].address)));
       if ((local ? place.place : rank.index) == holder)
         w[weight] = INFINITY;
     }

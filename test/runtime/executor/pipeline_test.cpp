@@ -7,6 +7,7 @@
 #include "executor/initialize.h"
 #include "executor/rank.h"
 #include "executor/step_trace.h"
+#include "host_at.h"
 #include "pipeline_program.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +46,7 @@ void fillInputs(ppopt_rank &rank, const Data &data) {
   int64_t mine = nt::rows / plan.axisSize("dp");
   int64_t first = plan.coordinate(rank.index, "dp") * mine;
   for (const Buffer &input : rank.inputs)
-    std::memcpy(input.data,
+    std::memcpy(hostAt(rank, input.data),
                 input.index == 0 ? data.tokens[first] : data.targets[first],
                 mine * nt::width * sizeof(int32_t));
 }
@@ -57,7 +58,7 @@ void onRanks(const json &document, const ppopt_task_fn *tasks,
   auto run = [&](comm::Transport *transport) {
     ppopt_rank rank(program, tasks, transport, {});
     fillInputs(rank, makeData());
-    initializeParameters(program, rank.parameters, 1, 1);
+    initializeParameters(rank, 1);
     body(rank);
   };
   if (program.plan.ranks() == 1)
@@ -92,7 +93,8 @@ std::vector<int64_t> coordinatesOf(ppopt_rank &rank, int64_t place) {
 }
 
 const double *weightsOf(const ppopt_rank &rank) {
-  return reinterpret_cast<const double *>(rank.parameters[0].data);
+  return reinterpret_cast<const double *>(
+      hostAt(rank, rank.parameters[0].data));
 }
 
 /// Of five steps and two evaluations, the same on all ranks.

@@ -33,7 +33,7 @@ static void train(comm::Transport &transport, const std::string &mode) {
       program, isSharded ? least_squares::shardedTasks : least_squares::tasks,
       &transport, rankOptions);
   least_squares::fillInputs(rank, least_squares::makeData());
-  runtime::initializeParameters(program, rank.parameters, 1, 1);
+  runtime::initializeParameters(rank, 1);
   runtime::StepSettings settings;
   settings.learningRate = 0.1;
   settings.clip = isClipped && !isSharded ? 0.3 : 0;
@@ -41,7 +41,7 @@ static void train(comm::Transport &transport, const std::string &mode) {
   options.checkPredicted = true;
   for (; settings.step < 20; settings.updates = ++settings.step) {
     runtime::StepResult result = runStep(rank, settings, options);
-    auto *weights = reinterpret_cast<double *>(rank.at(least_squares::weights));
+    auto *weights = reinterpret_cast<double *>(hostAt(rank, least_squares::weights));
     if (rank.index == 0)
       std::printf("%a %a %a %a %a\n", result.loss,
                   settings.clip > 0 ? result.gradNorm : 0, weights[0],

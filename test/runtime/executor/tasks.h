@@ -4,6 +4,7 @@
 #define PPOPT_TEST_RUNTIME_EXECUTOR_TASKS_H
 
 #include "executor/rank.h"
+#include "host_at.h"
 #include "programs.h"
 
 #include <cmath>
@@ -128,9 +129,9 @@ inline Data makeData() {
 inline void fillInputs(ppopt_rank &rank, const Data &data) {
   int mine = rows / int(rank.program.plan.ranks());
   int first = rank.index * mine;
-  std::memcpy(rank.at(x), data.x[first], mine * sizeof data.x[0]);
-  std::memcpy(rank.at(y), &data.y[first], mine * sizeof(double));
-  std::memcpy(rank.at(mask), &data.mask[first], mine * sizeof(int32_t));
+  std::memcpy(hostAt(rank, x), data.x[first], mine * sizeof data.x[0]);
+  std::memcpy(hostAt(rank, y), &data.y[first], mine * sizeof(double));
+  std::memcpy(hostAt(rank, mask), &data.mask[first], mine * sizeof(int32_t));
 }
 
 } // namespace least_squares

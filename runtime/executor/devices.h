@@ -1,0 +1,20 @@
+//===- devices.h - The devices that ranks run on --------------------------===//
+
+#ifndef PPOPT_RUNTIME_EXECUTOR_DEVICES_H
+#define PPOPT_RUNTIME_EXECUTOR_DEVICES_H
+
+#include "device/device.h"
+
+#include <memory>
+#include <string>
+
+namespace ppopt::runtime {
+
+/// Makes the device of a rank for programs of a target (the plan's
+/// `target.name`). Throws Error if this runtime has none.
+std::unique_ptr<device::Device> makeDevice(const std::string &target,
+                                           int threads, int rank);
+
+} // namespace ppopt::runtime
+
+#endif // PPOPT_RUNTIME_EXECUTOR_DEVICES_H

@@ -1,0 +1,56 @@
+//===- staging.h - Host memory between a device and the transport ---------===//
+//
+// Transports send and receive host memory. Where the host can't access the
+// memory of the device, each operation has a buffer in host memory: what is
+// sent is copied out when the operation starts, and what is received is copied
+// in when it is waited for.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_RUNTIME_EXECUTOR_STAGING_H
+#define PPOPT_RUNTIME_EXECUTOR_STAGING_H
+
+#include "device/device.h"
+
+#include <memory>
+#include <vector>
+
+namespace ppopt::runtime {
+
+class Staging {
+public:
+  /// `compute` is the stream of the tasks.
+  Staging(device::Device &device, device::Stream compute);
+
+  /// Adds the next operation, numbered from 0, on memory that it sends,
+  /// receives or both. Returns where the transport finds this memory.
+  void *add(device::DevicePointer data, int64_t bytes, bool sends,
+            bool receives);
+  /// Returns scratch memory for a transport in place of `data`.
+  void *addScratch(device::DevicePointer data, int64_t bytes);
+
+  /// Call before the transport starts the operation, and after it has waited
+  /// for it.
+  void start(int operation);
+  void finish(int operation);
+
+private:
+  struct Operation {
+    device::DevicePointer data;
+    int64_t bytes;
+    bool sends, receives;
+    char *host; ///< null: the transport accesses `data`
+    device::Event ready;
+  };
+  char *allocate(int64_t bytes);
+
+  device::Device &device;
+  const device::Stream compute, out, in;
+  const device::Event received;
+  std::vector<Operation> operations;
+  std::vector<std::unique_ptr<char[]>> memory;
+};
+
+} // namespace ppopt::runtime
+
+#endif // PPOPT_RUNTIME_EXECUTOR_STAGING_H
