@@ -123,25 +123,11 @@ std::optional<LoopCut> pp::projectToLoop(const IterationSpace &space,
   return std::nullopt;
 }
 
-Cuts pp::projectToDim(const IterationSpace &space, ArrayRef<unsigned> dimLoops,
-                      ArrayRef<Cuts> loops) {
-  int64_t minor = 1;
-  for (unsigned loop : dimLoops)
-    minor *= space.loops[loop].extent;
-  Cuts cuts;
-  for (unsigned loop : dimLoops) {
-    minor /= space.loops[loop].extent;
-    for (Cut cut : loops[loop])
-      cuts.push_back({cut.axis, cut.period * minor});
-  }
-  return cuts;
-}
-
 Sharding pp::projectToTensor(const IterationSpace &space,
                              const TensorLoops &tensor, ArrayRef<Cuts> loops) {
   Sharding sharding(tensor.size());
   for (auto [cuts, dimLoops] : llvm::zip(sharding.dims, tensor))
-    cuts = projectToDim(space, dimLoops, loops);
+    cuts = projectToDim<Cuts>(space, dimLoops, loops);
   return sharding;
 }
 

@@ -96,10 +96,6 @@ std::optional<LoopCut> projectToLoop(const IterationSpace &space,
                                      ArrayRef<unsigned> dimLoops, int64_t parts,
                                      int64_t period);
 
-/// Returns the cuts of a dimension if loops are cut as `loops` says.
-Cuts projectToDim(const IterationSpace &space, ArrayRef<unsigned> dimLoops,
-                  ArrayRef<Cuts> loops);
-
 /// Returns the cuts of a tensor if loops are cut as `loops` says.
 Sharding projectToTensor(const IterationSpace &space, const TensorLoops &tensor,
                          ArrayRef<Cuts> loops);

@@ -16,19 +16,6 @@ Localization::Localization(Operation *op)
   resultShapes = llvm::map_to_vector(op->getResults(), copyShape);
 }
 
-AxisCuts Localization::getCuts(const DimLoops &dim) const {
-  AxisCuts cuts;
-  int64_t minor = 1;
-  for (unsigned loop : llvm::reverse(dim)) {
-    AxisCuts ofLoop(loops[loop]);
-    for (AxisCut &cut : ofLoop)
-      cut.period *= minor;
-    cuts.insert(cuts.begin(), ofLoop.begin(), ofLoop.end());
-    minor *= space.loops[loop].extent;
-  }
-  return cuts;
-}
-
 int64_t pp::countParts(ArrayRef<AxisCut> cuts) {
   int64_t parts = 1;
   for (const AxisCut &cut : cuts)

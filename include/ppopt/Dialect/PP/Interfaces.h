@@ -5,6 +5,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -42,6 +43,24 @@ struct IterationSpace {
   SmallVector<TensorLoops> results;
 };
 
+/// Returns the cuts of a dimension that runs over the loops `dim`, outermost
+/// first, if loops are cut as `loops` says. `Cuts` holds AxisCut, or anything
+/// else with a `period`.
+template <typename Cuts>
+Cuts projectToDim(const IterationSpace &space, ArrayRef<unsigned> dim,
+                  ArrayRef<Cuts> loops) {
+  Cuts cuts;
+  int64_t minor = 1;
+  for (unsigned loop : llvm::reverse(dim)) {
+    Cuts ofLoop(loops[loop]);
+    for (auto &cut : ofLoop)
+      cut.period *= minor;
+    cuts.insert(cuts.begin(), ofLoop.begin(), ofLoop.end());
+    minor *= space.loops[loop].extent;
+  }
+  return cuts;
+}
+
 /// One axis that cuts a dimension of a tensor, or a loop: index i has
 /// coordinate
 /// `(i % period) / (period / parts)`. Element `at` of the random key is a
@@ -66,7 +85,9 @@ struct Localization {
   explicit Localization(Operation *op);
 
   /// Returns the cuts of a dimension that runs over `dim`.
-  AxisCuts getCuts(const DimLoops &dim) const;
+  AxisCuts getCuts(const DimLoops &dim) const {
+    return projectToDim<AxisCuts>(space, dim, loops);
+  }
 };
 
 /// Returns the number of parts that the axes cut a dimension or loop into.
