@@ -88,18 +88,28 @@ Sharding Sharding::onlyCuts(AxisSet axes) const {
   return some;
 }
 
+/// Returns where a cut stands in the order of periods.
+static Cut *findPlace(Cuts &cuts, Cut cut) {
+  return llvm::find_if(cuts,
+                       [&](Cut other) { return other.period < cut.period; });
+}
+
 bool pp::addCut(Cuts &cuts, Cut cut, int64_t extent, const ShardingAxes &axes) {
   auto strideOf = [&](Cut of) { return of.period / axes[of.axis].parts; };
   if (extent % cut.period != 0 || cut.period % axes[cut.axis].parts != 0)
     return false;
-  auto *place =
-      llvm::find_if(cuts, [&](Cut other) { return other.period < cut.period; });
+  auto *place = findPlace(cuts, cut);
   if (place != cuts.begin() && strideOf(*std::prev(place)) % cut.period != 0)
     return false;
   if (place != cuts.end() && strideOf(cut) % place->period != 0)
     return false;
   cuts.insert(place, cut);
   return true;
+}
+
+void pp::mergeCuts(Cuts &cuts, ArrayRef<Cut> others) {
+  for (Cut cut : others)
+    cuts.insert(findPlace(cuts, cut), cut);
 }
 
 //===----------------------------------------------------------------------===//

@@ -83,6 +83,9 @@ struct Sharding {
 /// digits of the index overlap, or the cut does not divide `extent`.
 bool addCut(Cuts &cuts, Cut cut, int64_t extent, const ShardingAxes &axes);
 
+/// Inserts cuts whose digits of the index overlap none of `cuts`.
+void mergeCuts(Cuts &cuts, ArrayRef<Cut> others);
+
 /// The loop that a cut of a dimension lies on, and its period in iterations.
 struct LoopCut {
   unsigned loop;

@@ -43,12 +43,11 @@ Sharding ReshardInserter::getMiddle(const Sharding &from,
   Sharding middle(from.dims.size());
   middle.sums = (from.sums & batchAxes) | (to.sums & ~batchAxes);
   middle.maxima = to.maxima;
-  for (auto [cuts, rows, others, size] :
+  for (auto [cuts, rows, others] :
        llvm::zip(middle.dims, from.onlyCuts(batchAxes).dims,
-                 to.onlyCuts(~batchAxes).dims, to.dims)) {
+                 to.onlyCuts(~batchAxes).dims)) {
     cuts = rows;
-    cuts.append(others);
-    llvm::stable_sort(cuts, [](Cut a, Cut b) { return a.period > b.period; });
+    mergeCuts(cuts, others);
   }
   return middle;
 }

@@ -84,10 +84,8 @@ Sharding ReshardLowering::addRows(const Sharding &sharding,
                                   const Sharding &rows) const {
   Sharding cut = sharding;
   cut.sums &= ~batchAxes;
-  for (auto [to, from] : llvm::zip(cut.dims, rows.dims)) {
-    to.append(from);
-    llvm::stable_sort(to, [](Cut a, Cut b) { return a.period > b.period; });
-  }
+  for (auto [to, from] : llvm::zip(cut.dims, rows.dims))
+    mergeCuts(to, from);
   return cut;
 }
 
@@ -151,10 +149,8 @@ Value ReshardLowering::computeCut(Value value, const Sharding &rows) {
   OpBuilder builder(op);
   Operation *clone = builder.clone(*op);
   clone->setOperands(operands);
-  for (auto [to, from] : llvm::zip(sharding.loops, loops)) {
-    to.append(from);
-    llvm::stable_sort(to, [](Cut a, Cut b) { return a.period > b.period; });
-  }
+  for (auto [to, from] : llvm::zip(sharding.loops, loops))
+    mergeCuts(to, from);
   Value part = clone->getResult(0);
   table.values[part] = addRows(table.of(value), rows);
   table.ops[clone] = std::move(sharding);

@@ -87,7 +87,7 @@ bool ShardingPropagation::yieldCut(OpResult result, const Sharding &wanted) {
     return false;
   Sharding sharding = wanted;
   for (auto [cuts, before] : llvm::zip(sharding.dims, of(result).dims))
-    cuts.append(before.begin(), before.end());
+    mergeCuts(cuts, before);
   table.ops[yield].reads[number] = sharding;
   becomeCut(result, sharding);
   return true;
