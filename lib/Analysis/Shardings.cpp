@@ -133,6 +133,22 @@ std::optional<LoopCut> pp::projectToLoop(const IterationSpace &space,
   return std::nullopt;
 }
 
+std::optional<SmallVector<Cuts>> pp::projectToLoops(const IterationSpace &space,
+                                                    const TensorLoops &tensor,
+                                                    const Sharding &sharding,
+                                                    const ShardingAxes &axes) {
+  SmallVector<Cuts> loops(space.loops.size());
+  for (auto [dimLoops, cuts] : llvm::zip(tensor, sharding.dims))
+    for (Cut cut : cuts) {
+      std::optional<LoopCut> found =
+          projectToLoop(space, dimLoops, axes[cut.axis].parts, cut.period);
+      if (!found || !addCut(loops[found->loop], {cut.axis, found->period},
+                            space.loops[found->loop].extent, axes))
+        return std::nullopt;
+    }
+  return loops;
+}
+
 Sharding pp::projectToTensor(const IterationSpace &space,
                              const TensorLoops &tensor, ArrayRef<Cuts> loops) {
   Sharding sharding(tensor.size());

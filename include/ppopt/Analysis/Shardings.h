@@ -99,6 +99,13 @@ std::optional<LoopCut> projectToLoop(const IterationSpace &space,
                                      ArrayRef<unsigned> dimLoops, int64_t parts,
                                      int64_t period);
 
+/// Returns the cuts of each loop if a tensor is cut as `sharding` says. Returns
+/// nothing if a cut lies on no single loop, or two overlap on one.
+std::optional<SmallVector<Cuts>> projectToLoops(const IterationSpace &space,
+                                                const TensorLoops &tensor,
+                                                const Sharding &sharding,
+                                                const ShardingAxes &axes);
+
 /// Returns the cuts of a tensor if loops are cut as `loops` says.
 Sharding projectToTensor(const IterationSpace &space, const TensorLoops &tensor,
                          ArrayRef<Cuts> loops);

@@ -129,19 +129,13 @@ Value ReshardLowering::computeCut(Value value, const Sharding &rows) {
   auto op = value.getDefiningOp<IterationSpaceOpInterface>();
   assert(op && op->getNumResults() == 1 && "the propagation has checked it");
   IterationSpace space = op.getIterationSpace();
-  SmallVector<Cuts> loops(space.loops.size());
-  for (auto [dim, cuts] : llvm::enumerate(rows.dims))
-    for (Cut cut : cuts) {
-      std::optional<LoopCut> found = projectToLoop(
-          space, space.results[0][dim], axes[cut.axis].parts, cut.period);
-      assert(found && "the propagation has checked it");
-      (void)addCut(loops[found->loop], {cut.axis, found->period},
-                   space.loops[found->loop].extent, axes);
-    }
+  std::optional<SmallVector<Cuts>> loops =
+      projectToLoops(space, space.results[0], rows, axes);
+  assert(loops && "the propagation has checked it");
   OpSharding sharding = table.of(op);
   SmallVector<Value> operands;
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-    Sharding needed = projectToTensor(space, space.operands[i], loops);
+    Sharding needed = projectToTensor(space, space.operands[i], *loops);
     operands.push_back(needed.getCutAxes() ? getCut(operand, needed)
                                            : complete(operand));
     sharding.reads[i] = addRows(sharding.reads[i], needed);
@@ -149,7 +143,7 @@ Value ReshardLowering::computeCut(Value value, const Sharding &rows) {
   OpBuilder builder(op);
   Operation *clone = builder.clone(*op);
   clone->setOperands(operands);
-  for (auto [to, from] : llvm::zip(sharding.loops, loops))
+  for (auto [to, from] : llvm::zip(sharding.loops, *loops))
     mergeCuts(to, from);
   Value part = clone->getResult(0);
   table.values[part] = addRows(table.of(value), rows);

@@ -121,23 +121,20 @@ bool ShardingPropagation::computeCut(Value value, const Sharding &wanted) {
       !isComplete(value))
     return false;
   IterationSpace space = op.getIterationSpace();
-  SmallVector<Cuts> loops(space.loops.size());
-  for (auto [dim, cuts] : llvm::enumerate(wanted.dims))
-    for (Cut cut : cuts) {
-      std::optional<LoopCut> found = projectToLoop(
-          space, space.results[0][dim], axes[cut.axis].parts, cut.period);
-      if (!found || space.loops[found->loop].kind != LoopKind::Parallel ||
-          !addCut(loops[found->loop], {cut.axis, found->period},
-                  space.loops[found->loop].extent, axes))
-        return false;
-    }
-  return llvm::all_of(llvm::zip(op->getOperands(), space.operands),
-                      [&](auto entry) {
-                        auto [operand, tensor] = entry;
-                        Sharding needed = projectToTensor(space, tensor, loops);
-                        return needed.getCutAxes() ? canHave(operand, needed)
-                                                   : isComplete(operand);
-                      });
+  std::optional<SmallVector<Cuts>> loops =
+      projectToLoops(space, space.results[0], wanted, axes);
+  if (!loops)
+    return false;
+  for (auto [loop, cuts] : llvm::zip(space.loops, *loops))
+    if (!cuts.empty() && loop.kind != LoopKind::Parallel)
+      return false;
+  return llvm::all_of(
+      llvm::zip(op->getOperands(), space.operands), [&](auto entry) {
+        auto [operand, tensor] = entry;
+        Sharding needed = projectToTensor(space, tensor, *loops);
+        return needed.getCutAxes() ? canHave(operand, needed)
+                                   : isComplete(operand);
+      });
 }
 
 //===----------------------------------------------------------------------===//
