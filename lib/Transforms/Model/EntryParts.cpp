@@ -55,6 +55,10 @@ Value pp::throughCopies(Value value) {
   return value;
 }
 
+CountOp pp::findCount(Value value) {
+  return throughCopies(value).getDefiningOp<CountOp>();
+}
+
 void pp::sortByPosition(func::FuncOp entry, llvm::SetVector<Value> &values) {
   if (values.size() < 2)
     return;

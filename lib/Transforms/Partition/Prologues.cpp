@@ -11,7 +11,7 @@ using namespace mlir::pp;
 /// zero.
 static StringAttr describeCount(BatchSumOp sum) {
   Builder builder(sum.getContext());
-  auto count = throughCopies(sum.getPartial()).getDefiningOp<CountOp>();
+  CountOp count = findCount(sum.getPartial());
   if (!count)
     return builder.getStringAttr("targets");
   return builder.getStringAttr("targets, ignore_index " +

@@ -59,11 +59,6 @@ private:
 
 } // namespace
 
-/// Returns whether the value is a count of targets, wherever it was made.
-static bool isCount(Value value) {
-  return throughCopies(value).getDefiningOp<CountOp>() != nullptr;
-}
-
 bool ReshardLowering::isOverBatch(ReshardOp op) const {
   const Sharding &from = table.of(op.getX()), &to = table.of(op.getResult());
   return from.onlyCuts(batchAxes) != to.onlyCuts(batchAxes) ||
@@ -100,7 +95,8 @@ Value ReshardLowering::complete(Value value) {
   // Behind the value: other stages may need the sum too.
   OpBuilder builder(entry.getContext());
   builder.setInsertionPointAfterValue(value);
-  sum = BatchSumOp::create(builder, value.getLoc(), value, isCount(value));
+  sum = BatchSumOp::create(builder, value.getLoc(), value,
+                           /*count=*/findCount(value) != nullptr);
   Sharding whole = table.of(value);
   whole.sums &= ~batchAxes;
   table.values[sum] = std::move(whole);
@@ -273,7 +269,7 @@ public:
 private:
   Value complete(Value count);
   bool isFromInputs(Value count) {
-    return isCount(count) && followsFromInputs(count, known);
+    return findCount(count) && followsFromInputs(count, known);
   }
 
   func::FuncOp entry;
@@ -317,7 +313,7 @@ void CountCompletion::addUnread() {
   };
   entry.walk([&](BatchSumOp sum) {
     if (sum.getCount())
-      (void)isNew(throughCopies(sum.getPartial()).getDefiningOp<CountOp>());
+      (void)isNew(findCount(sum.getPartial()));
   });
   entry.walk([&](CountOp count) {
     if (isFromInputs(count) && isNew(count))

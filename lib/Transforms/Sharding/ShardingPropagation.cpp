@@ -144,11 +144,9 @@ bool ShardingPropagation::computeCut(Value value, const Sharding &wanted) {
 /// Reads the partial operands that follow from inputs alone, or only the counts
 /// among them, as complete.
 void ShardingPropagation::completeInputSums(OpState &state, bool countsOnly) {
-  for (auto [operand, read] : llvm::zip(state.op->getOperands(), state.reads)) {
-    bool isCount = throughCopies(operand).getDefiningOp<CountOp>() != nullptr;
-    if ((!countsOnly || isCount) && fromInputs.contains(operand))
+  for (auto [operand, read] : llvm::zip(state.op->getOperands(), state.reads))
+    if ((!countsOnly || findCount(operand)) && fromInputs.contains(operand))
       read.sums &= ~batchAxes;
-  }
 }
 
 /// Returns whether the op reads a whole value that does not follow from inputs.

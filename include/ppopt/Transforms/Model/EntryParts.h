@@ -64,6 +64,10 @@ Value throughPlace(Value value);
 /// made.
 Value throughCopies(Value value);
 
+/// Returns the count of targets that the value is, wherever it was made; null
+/// if it is none.
+CountOp findCount(Value value);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_TRANSFORMS_MODEL_ENTRYPARTS_H

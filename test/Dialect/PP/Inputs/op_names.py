@@ -39,7 +39,7 @@ ALLOWED = {
         "StageTasks": MAKES,
         "Codegen": "has no operands: cloned where it is used",
     },
-    "CountOp": {"ShardingPropagation": "a count of zero skips the step", "LowerReshards": "a count of zero skips the step",
+    "CountOp": {"EntryParts": "a count of zero skips the step", "LowerReshards": "a count of zero skips the step",
                 "Prologues": "what a message says of it"},
     "CheckIdsOp": {"TaskBuilder": MAKES},
     "CompareOp": {"TaskBuilder": MAKES},
