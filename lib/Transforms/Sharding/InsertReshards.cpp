@@ -36,6 +36,21 @@ private:
 
 } // namespace
 
+ReshardOp pp::createReshard(OpBuilder &builder, Value value, Sharding to,
+                            int64_t bytes, ShardingTable &table) {
+  ArrayRef<int64_t> shape = getShape(value);
+  Sharding from = table.of(value); // the table's own moves as it grows
+  auto attrOf = [&](const Sharding &sharding) {
+    return writeSharding(builder.getContext(), table.axes, sharding, shape);
+  };
+  auto op = ReshardOp::create(builder, value.getLoc(), value.getType(), value,
+                              attrOf(from), attrOf(to), shape, bytes);
+  table.ops[op] = {{}, {std::move(from)}};
+  table.values[op] = std::move(to);
+  table.write(op);
+  return op;
+}
+
 /// Returns what a value is after it is resharded over the axes of the model,
 /// and is over the batch axes as before.
 Sharding ReshardInserter::getMiddle(const Sharding &from,
@@ -62,9 +77,8 @@ Value ReshardInserter::reshard(Value value, const Sharding &to,
     return value;
   double bytes =
       countReshardBytes(axes, from, to, static_cast<double>(getBytes(value)));
-  MLIRContext *context = value.getContext();
-  ArrayRef<int64_t> shape = getShape(value);
-  ShardingAttr attr = writeSharding(context, axes, to, shape);
+  ShardingAttr attr =
+      writeSharding(value.getContext(), axes, to, getShape(value));
   SmallVector<ReshardOp> &others = known[{value, reader->getBlock()}];
   for (ReshardOp op : others)
     if (op.getTo() == attr)
@@ -72,15 +86,10 @@ Value ReshardInserter::reshard(Value value, const Sharding &to,
   OpBuilder builder(reader);
   if (bytes > 0 && value.getParentBlock() == reader->getBlock())
     builder.setInsertionPointAfterValue(value);
-  auto op = ReshardOp::create(builder, value.getLoc(), value.getType(), value,
-                              writeSharding(context, axes, from, shape), attr,
-                              shape, static_cast<int64_t>(bytes));
+  ReshardOp op =
+      createReshard(builder, value, to, static_cast<int64_t>(bytes), table);
   if (bytes > 0)
     others.push_back(op);
-  Sharding before = from; // inserting may move it
-  table.ops[op].reads.push_back(std::move(before));
-  table.values[op] = to;
-  table.write(op);
   return op;
 }
 

@@ -152,18 +152,9 @@ Value ReshardLowering::computeCut(Value value, const Sharding &rows) {
 Value ReshardLowering::computeCut(ReshardOp op, const Sharding &rows) {
   Value x = getCut(op.getX(), rows);
   Sharding to = addRows(table.of(op.getResult()), rows);
-  auto attrOf = [&](const Sharding &sharding) {
-    return writeSharding(op.getContext(), axes, sharding, op.getShape());
-  };
   OpBuilder builder(op);
   int64_t bytes = op.getBytes() / axes.countParts(rows.getCutAxes());
-  auto part =
-      ReshardOp::create(builder, op.getLoc(), op.getType(), x,
-                        attrOf(table.of(x)), attrOf(to), op.getShape(), bytes);
-  table.ops[part] = {{}, {table.of(x)}};
-  table.values[part] = std::move(to);
-  table.write(part);
-  return part;
+  return createReshard(builder, x, std::move(to), bytes, table);
 }
 
 /// Divides a whole value by the number of parts. A gradient that every part

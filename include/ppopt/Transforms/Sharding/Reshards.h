@@ -10,6 +10,10 @@ namespace mlir::pp {
 /// Puts a pp.reshard wherever an operand is not as its op reads it.
 void insertReshards(func::FuncOp entry, ShardingTable &table);
 
+/// Makes a pp.reshard of `value` and its entry in the table.
+ReshardOp createReshard(OpBuilder &builder, Value value, Sharding to,
+                        int64_t bytes, ShardingTable &table);
+
 /// Replaces the reshards over batch axes.
 void lowerReshards(func::FuncOp entry, ShardingTable &table);
 
