@@ -2,9 +2,9 @@
 
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Dialect/PP/Shapes.h"
-#include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/Reshards.h"
+#include "ppopt/Transforms/Sharding/ShardedEntry.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_INSERTRESHARDS
@@ -117,15 +117,11 @@ namespace {
 
 struct InsertReshards : pp::impl::InsertReshardsBase<InsertReshards> {
   void runOnOperation() override {
-    FailureOr<func::FuncOp> entry = findEntry(getOperation());
-    FailureOr<PlanOp> plan = findPlan(getOperation());
-    if (failed(entry) || failed(plan))
+    FailureOr<ShardedEntry> sharded = readShardedEntry(getOperation());
+    if (failed(sharded))
       return signalPassFailure();
-    FailureOr<ShardingTable> table =
-        ShardingTable::read(*entry, ShardingAxes::of(*plan));
-    if (failed(table))
-      return signalPassFailure();
-    insertReshards(*entry, *table);
+    auto &[entry, table] = *sharded;
+    insertReshards(entry, table);
   }
 };
 

@@ -12,6 +12,7 @@
 #include "ppopt/Transforms/Model/IndexSources.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/Reshards.h"
+#include "ppopt/Transforms/Sharding/ShardedEntry.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -175,15 +176,10 @@ namespace {
 
 struct LocalizeShapes : pp::impl::LocalizeShapesBase<LocalizeShapes> {
   void runOnOperation() override {
-    FailureOr<func::FuncOp> entry = findEntry(getOperation());
-    FailureOr<PlanOp> plan = findPlan(getOperation());
-    if (failed(entry) || failed(plan) || failed(declareInputs(*entry)))
+    FailureOr<ShardedEntry> sharded = readShardedEntry(getOperation());
+    if (failed(sharded) || failed(declareInputs(sharded->entry)))
       return signalPassFailure();
-    FailureOr<ShardingTable> table =
-        ShardingTable::read(*entry, ShardingAxes::of(*plan));
-    if (failed(table))
-      return signalPassFailure();
-    OpLocalizer(*entry, *table).run();
+    OpLocalizer(sharded->entry, sharded->table).run();
   }
 };
 

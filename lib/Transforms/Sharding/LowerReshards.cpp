@@ -11,10 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Dialect/PP/Shapes.h"
-#include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Model/EntryParts.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
 #include "ppopt/Transforms/Sharding/Reshards.h"
+#include "ppopt/Transforms/Sharding/ShardedEntry.h"
 
 #include <set>
 #include <tuple>
@@ -316,17 +316,13 @@ namespace {
 
 struct LowerReshards : pp::impl::LowerReshardsBase<LowerReshards> {
   void runOnOperation() override {
-    FailureOr<func::FuncOp> entry = findEntry(getOperation());
-    FailureOr<PlanOp> plan = findPlan(getOperation());
-    if (failed(entry) || failed(plan))
+    FailureOr<ShardedEntry> sharded = readShardedEntry(getOperation());
+    if (failed(sharded))
       return signalPassFailure();
-    FailureOr<ShardingTable> table =
-        ShardingTable::read(*entry, ShardingAxes::of(*plan));
-    if (failed(table))
-      return signalPassFailure();
-    lowerReshards(*entry, *table);
-    CountCompletion counts(*entry);
-    if (!table->axes.getBatchAxes())
+    auto &[entry, table] = *sharded;
+    lowerReshards(entry, table);
+    CountCompletion counts(entry);
+    if (!table.axes.getBatchAxes())
       counts.readCompleted();
     counts.addUnread();
   }

@@ -1,9 +1,8 @@
 //===- VerifyShardings.cpp - Checks shardings against iteration spaces ----===//
 
-#include "ppopt/Analysis/ShardingTable.h"
 #include "ppopt/Dialect/PP/Shapes.h"
-#include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Sharding/Passes.h"
+#include "ppopt/Transforms/Sharding/ShardedEntry.h"
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_VERIFYSHARDINGS
@@ -200,16 +199,12 @@ struct VerifyShardings : pp::impl::VerifyShardingsBase<VerifyShardings> {
   using VerifyShardingsBase::VerifyShardingsBase;
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> entry = findEntry(getOperation());
-    FailureOr<PlanOp> plan = findPlan(getOperation());
-    if (failed(entry) || failed(plan))
+    FailureOr<ShardedEntry> sharded = readShardedEntry(getOperation());
+    if (failed(sharded))
       return signalPassFailure();
-    FailureOr<ShardingTable> table =
-        ShardingTable::read(*entry, ShardingAxes::of(*plan));
-    if (failed(table))
-      return signalPassFailure();
-    ShardingChecker checker(*table, resharded);
-    WalkResult result = entry->getBody().walk(
+    auto &[entry, table] = *sharded;
+    ShardingChecker checker(table, resharded);
+    WalkResult result = entry.getBody().walk(
         [&](Operation *op) { return WalkResult(checker.check(op)); });
     if (result.wasInterrupted())
       return signalPassFailure();
