@@ -125,8 +125,8 @@ SmallVector<int64_t> getLocalShape(const ShardingAxes &axes,
                                    const Sharding &sharding,
                                    ArrayRef<int64_t> shape);
 
-/// Bytes that a rank sends to turn one sharding of a value into another;
-/// `parts` as docs/sharding.md says.
+/// Bytes that a rank sends to turn one sharding of a value into another, where
+/// the whole value has `bytes`.
 double countReshardBytes(const ShardingAxes &axes, const Sharding &from,
                          const Sharding &to, double bytes);
 

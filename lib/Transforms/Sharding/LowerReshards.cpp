@@ -5,8 +5,8 @@
 // part of the rows. A whole value that is read as a partial sum is divided by
 // the number of parts.
 //
-//   %1 = pp.reshard %0 from #pp.sharding<[], sum = {dp, mb}> to
-//   #pp.sharding<[]> %1 = pp.batch_sum %0
+//   %1 = pp.reshard %0 from <[], sum = {dp, mb}> to <[]> of [] ...  // before
+//   %1 = pp.batch_sum %0                                            // after
 //
 //===----------------------------------------------------------------------===//
 

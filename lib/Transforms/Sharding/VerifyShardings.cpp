@@ -135,8 +135,7 @@ LogicalResult ShardingChecker::checkSpace(IterationSpaceOpInterface op) {
   return success();
 }
 
-/// A reshard begins at what its operand is. In time nothing is collected but
-/// what the prologue can.
+/// Checks that the operand and the result are cut as the reshard says.
 LogicalResult ShardingChecker::checkReshard(ReshardOp op) {
   auto read = [&](ShardingAttr attr) {
     return readSharding(axes, attr, op.getShape(),
