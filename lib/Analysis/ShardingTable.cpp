@@ -22,7 +22,7 @@ static SmallVector<int64_t> getExtents(const IterationSpace &space) {
 }
 
 void ShardingTable::write(Operation *op) const {
-  if (axes.size() == 0)
+  if (axes.empty())
     return;
   MLIRContext *context = op->getContext();
   auto attrOf = [&](const Sharding &sharding, ArrayRef<int64_t> shape) {
@@ -57,7 +57,7 @@ void ShardingTable::write(Operation *op) const {
 }
 
 void ShardingTable::write(func::FuncOp entry) const {
-  if (axes.size() == 0)
+  if (axes.empty())
     return;
   for (BlockArgument argument : entry.getArguments())
     entry.setArgAttr(argument.getArgNumber(), kShardingAttr,
@@ -104,9 +104,6 @@ ShardingAttr pp::getReadAttr(Operation *op, unsigned operand) {
 static FailureOr<Sharding> readOne(const ShardingAxes &axes, Attribute attr,
                                    ArrayRef<int64_t> shape, Operation *op,
                                    const Twine &what) {
-  // Without axes nothing is written.
-  if (!attr && axes.size() == 0)
-    return Sharding(shape.size());
   auto sharding = dyn_cast_or_null<ShardingAttr>(attr);
   auto refuse = [&] { return op->emitOpError() << what << " "; };
   if (!sharding)
@@ -161,6 +158,8 @@ LogicalResult ShardingTable::read(Operation *op) {
 FailureOr<ShardingTable> ShardingTable::read(func::FuncOp entry,
                                              const ShardingAxes &axes) {
   ShardingTable table(axes);
+  if (axes.empty())
+    return table;
   for (BlockArgument argument : entry.getArguments()) {
     FailureOr<Sharding> sharding =
         readOne(axes, entry.getArgAttr(argument.getArgNumber(), kShardingAttr),

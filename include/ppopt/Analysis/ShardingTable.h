@@ -19,6 +19,8 @@ struct OpSharding {
 
 /// For every value of an entry how it is cut, and for every op how it cuts its
 /// loops and what it reads: what the attributes of docs/sharding.md say.
+/// Without axes nothing is cut, no attribute is written, and the table is
+/// empty.
 class ShardingTable {
 public:
   explicit ShardingTable(const ShardingAxes &axes) : axes(axes) {}

@@ -34,6 +34,7 @@ public:
   explicit ShardingAxes(ArrayRef<ShardingAxis> axes) : axes(axes) {}
 
   unsigned size() const { return axes.size(); }
+  bool empty() const { return axes.empty(); }
   const ShardingAxis &operator[](unsigned axis) const { return axes[axis]; }
   std::optional<unsigned> find(StringAttr name) const;
   AxisSet getBatchAxes() const;

@@ -106,7 +106,14 @@ void pp::insertReshards(func::FuncOp entry, ShardingTable &table) {
     auto found = table.ops.find(op);
     if (found == table.ops.end())
       return;
-    SmallVector<Sharding> reads = found->second.reads;
+    auto isAsRead = [&](auto pair) {
+      auto [operand, read] = pair;
+      return table.of(operand) == read;
+    };
+    if (llvm::all_of(llvm::zip(op->getOperands(), found->second.reads),
+                     isAsRead))
+      return;
+    SmallVector<Sharding> reads = found->second.reads; // the table will grow
     for (auto [operand, read] : llvm::zip(op->getOpOperands(), reads))
       inserter.insert(operand, read);
     table.write(op);

@@ -112,7 +112,7 @@ void pp::setLocalTypes(
 
 namespace {
 
-/// Tells the ops of an entry how they are cut.
+/// Tells the ops of an entry how they are cut, and gives them the random key.
 class OpLocalizer {
 public:
   OpLocalizer(func::FuncOp entry, const ShardingTable &table)
@@ -121,6 +121,7 @@ public:
   void run();
 
 private:
+  void localize();
   Localization getLocalization(Operation *op) const;
   Value getKey();
 
@@ -155,7 +156,7 @@ Value OpLocalizer::getKey() {
   return key = entry.getArguments().back();
 }
 
-void OpLocalizer::run() {
+void OpLocalizer::localize() {
   SmallVector<std::pair<IterationSpaceOpInterface, Localization>, 0> ops;
   entry.getBody().walk<WalkOrder::PreOrder>([&](IterationSpaceOpInterface op) {
     ops.emplace_back(op, getLocalization(op));
@@ -165,11 +166,17 @@ void OpLocalizer::run() {
       size /= table.axes[cut.axis].parts;
     return size;
   });
-  for (auto &[op, local] : ops) {
+  for (auto &[op, local] : ops)
     op.localize(local);
+}
+
+void OpLocalizer::run() {
+  if (!table.axes.empty())
+    localize();
+  entry.getBody().walk([&](IterationSpaceOpInterface op) {
     if (op.needsRandomKey())
       op->insertOperands(op->getNumOperands(), getKey());
-  }
+  });
 }
 
 namespace {

@@ -320,7 +320,8 @@ struct LowerReshards : pp::impl::LowerReshardsBase<LowerReshards> {
     if (failed(sharded))
       return signalPassFailure();
     auto &[entry, table] = *sharded;
-    lowerReshards(entry, table);
+    if (!table.axes.empty())
+      lowerReshards(entry, table);
     CountCompletion counts(entry);
     if (!table.axes.getBatchAxes())
       counts.readCompleted();

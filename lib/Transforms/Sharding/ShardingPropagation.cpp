@@ -644,30 +644,6 @@ LogicalResult ShardingPropagation::propagate(Block &block) {
 // Annotations and sweeps
 //===----------------------------------------------------------------------===//
 
-/// Reads what the model's author wrote on parameters.
-LogicalResult ShardingPropagation::readAnnotations() {
-  for (auto param : entry.getOps<ParamOp>()) {
-    ShardingAttr attr = param.getShardAttr();
-    if (!attr)
-      continue;
-    FailureOr<Sharding> sharding = readSharding(
-        axes, attr, getShape(param), [&] { return param.emitOpError(); });
-    if (failed(sharding))
-      return failure();
-    if (sharding->getPartial())
-      return param.emitOpError("is annotated as a partial result; a parameter "
-                               "is cut or the same on all ranks");
-    if (sharding->getCutAxes() & batchAxes)
-      return param.emitOpError("is annotated with an axis that splits the "
-                               "batch; name an axis that no input is cut over");
-    if (!sharding->getCutAxes())
-      continue;
-    annotated.insert(param.getParamNameAttr());
-    params[param.getParamNameAttr()] = std::move(*sharding);
-  }
-  return success();
-}
-
 /// Returns how an input is cut: its rows over the batch axes, and as its author
 /// wrote.
 static FailureOr<Sharding> getInputSharding(const ShardingAxes &axes,
@@ -710,18 +686,45 @@ static FailureOr<Sharding> getInputSharding(const ShardingAxes &axes,
   return sharding;
 }
 
+/// Reads what the model's author wrote on parameters and inputs.
+LogicalResult ShardingPropagation::readAnnotations() {
+  for (auto param : entry.getOps<ParamOp>()) {
+    ShardingAttr attr = param.getShardAttr();
+    if (!attr)
+      continue;
+    FailureOr<Sharding> sharding = readSharding(
+        axes, attr, getShape(param), [&] { return param.emitOpError(); });
+    if (failed(sharding))
+      return failure();
+    if (sharding->getPartial())
+      return param.emitOpError("is annotated as a partial result; a parameter "
+                               "is cut or the same on all ranks");
+    if (sharding->getCutAxes() & batchAxes)
+      return param.emitOpError("is annotated with an axis that splits the "
+                               "batch; name an axis that no input is cut over");
+    if (!sharding->getCutAxes())
+      continue;
+    annotated.insert(param.getParamNameAttr());
+    params[param.getParamNameAttr()] = std::move(*sharding);
+  }
+  for (BlockArgument argument : entry.getArguments()) {
+    FailureOr<Sharding> sharding = getInputSharding(axes, argument);
+    if (failed(sharding))
+      return failure();
+    inputs.push_back(std::move(*sharding));
+  }
+  return success();
+}
+
 LogicalResult ShardingPropagation::sweep() {
   table.values.clear();
   table.ops.clear();
   fromInputs.clear();
   computable.clear();
   composites.clear();
-  for (BlockArgument argument : entry.getArguments()) {
-    FailureOr<Sharding> sharding = getInputSharding(axes, argument);
-    if (failed(sharding))
-      return failure();
+  for (auto [argument, sharding] : llvm::zip(entry.getArguments(), inputs)) {
     fromInputs.insert(argument);
-    table.values[argument] = std::move(*sharding);
+    table.values[argument] = sharding;
   }
   return propagate(entry.getBody().front());
 }
@@ -797,6 +800,8 @@ LogicalResult ShardingPropagation::checkAxesAreUsed() {
 LogicalResult ShardingPropagation::run() {
   if (failed(readAnnotations()))
     return failure();
+  if (axes.empty())
+    return success();
   for (int i = 0; i < kMostSweeps; ++i) {
     changed = false;
     if (failed(sweep()))

@@ -102,6 +102,8 @@ private:
   SmallVector<std::pair<Value, Sharding>> computable;
   /// Copies of the forward, by number.
   DenseMap<int64_t, Value> copyOf;
+  /// How the inputs are cut, by number.
+  SmallVector<Sharding> inputs;
   /// By name: a parameter may be on several places.
   llvm::MapVector<StringAttr, Sharding> params;
   DenseSet<StringAttr> annotated;
