@@ -68,7 +68,7 @@ AxisSet Sharding::getCutAxes() const {
   AxisSet set = 0;
   for (const Cuts &cuts : dims)
     for (Cut cut : cuts)
-      set |= AxisSet(1) << cut.axis;
+      set |= onlyAxis(cut.axis);
   return set;
 }
 
@@ -86,6 +86,15 @@ Sharding Sharding::onlyCuts(AxisSet axes) const {
     llvm::copy_if(from, std::back_inserter(to),
                   [&](Cut cut) { return contains(axes, cut.axis); });
   return some;
+}
+
+SmallVector<unsigned> pp::findPartialSums(ArrayRef<Sharding> shardings,
+                                          unsigned axis) {
+  SmallVector<unsigned> partial;
+  for (auto [i, sharding] : llvm::enumerate(shardings))
+    if (contains(sharding.sums, axis))
+      partial.push_back(i);
+  return partial;
 }
 
 /// Returns where a cut stands in the order of periods.
@@ -202,7 +211,7 @@ pp::readSharding(const ShardingAxes &axes, ShardingAttr attr,
     AxisSet set = 0;
     for (StringAttr name : names)
       if (std::optional<unsigned> axis = axes.find(name))
-        set |= AxisSet(1) << *axis;
+        set |= onlyAxis(*axis);
     return set;
   };
   sharding.sums = readSet(attr.getSums());
@@ -250,7 +259,7 @@ double pp::countReshardBytes(const ShardingAxes &axes, const Sharding &from,
     bool isPartial = contains(to.getPartial(), axis);
     if (cutBefore == cutAfter && wasPartial == isPartial)
       continue;
-    AxisSet others = from.getCutAxes() & ~(AxisSet(1) << axis);
+    AxisSet others = from.getCutAxes() & ~onlyAxis(axis);
     double parts = static_cast<double>(axes[axis].parts);
     double size = bytes / static_cast<double>(axes.countParts(others));
     double share = (parts - 1) / parts * size;

@@ -24,6 +24,7 @@ struct ShardingAxis {
 using AxisSet = uint32_t;
 
 inline bool contains(AxisSet axes, unsigned axis) { return axes >> axis & 1; }
+inline AxisSet onlyAxis(unsigned axis) { return AxisSet(1) << axis; }
 
 /// The axes that shard tensors, in the order of the mesh; the microbatch is the
 /// last.
@@ -79,6 +80,10 @@ struct Sharding {
   /// The cuts over some axes alone, and no partial result.
   Sharding onlyCuts(AxisSet axes) const;
 };
+
+/// Returns the numbers of those that are partial sums over the axis.
+SmallVector<unsigned> findPartialSums(ArrayRef<Sharding> shardings,
+                                      unsigned axis);
 
 /// Inserts a cut in its order. Returns false, and changes nothing, if the
 /// digits of the index overlap, or the cut does not divide `extent`.

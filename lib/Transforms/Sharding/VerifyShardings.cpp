@@ -86,16 +86,12 @@ LogicalResult ShardingChecker::checkPassing(IterationSpaceOpInterface op,
     if (!contains(passing, axis))
       continue;
     StringRef name = axes[axis].name.getValue();
-    SmallVector<unsigned> partial;
-    for (auto [i, read] : llvm::enumerate(sharding.reads))
-      if (contains(read.sums, axis))
-        partial.push_back(i);
     for (const Cuts &cuts : sharding.loops)
       for (Cut cut : cuts)
         if (cut.axis == axis)
           return op.emitOpError("reads a partial sum over ")
                  << name << " and cuts a loop over it";
-    if (!op.isLinearIn(partial))
+    if (!op.isLinearIn(findPartialSums(sharding.reads, axis)))
       return op.emitOpError("is not linear in a partial sum over ") << name;
   }
   return success();
@@ -127,7 +123,7 @@ LogicalResult ShardingChecker::checkSpace(IterationSpaceOpInterface op) {
         if (!runsOver(space.results[i], loop))
           (space.loops[loop].kind == LoopKind::Max ? expected.maxima
                                                    : expected.sums) |=
-              AxisSet(1) << cut.axis;
+              onlyAxis(cut.axis);
     if (failed(expect(op, "result " + Twine(i), table.of(result), expected,
                       result)))
       return failure();

@@ -52,45 +52,48 @@ private:
     AxisSet cut = 0; ///< the axes that cut a loop
   };
 
+  // What sweeps begin with, and what their end must show.
   LogicalResult readAnnotations();
+  LogicalResult checkAxesAreUsed();
+
+  // A sweep, from the entry down to the steps for one op.
   LogicalResult sweep();
   LogicalResult propagate(Block &block);
-  LogicalResult propagate(IterationSpaceOpInterface op);
   LogicalResult checkGradient(AddGradOp add);
   LogicalResult checkLoss(func::ReturnOp ret);
+  LogicalResult propagate(IterationSpaceOpInterface op);
   void readLikeForward(OpState &state, CopyOp copy);
-
   LogicalResult chooseLoop(OpState &state, unsigned axis);
+  bool canCut(const OpState &state, unsigned axis, LoopCut cut) const;
+  LogicalResult readAlongLoops(OpState &state);
+  void setResults(OpState &state);
+  const Sharding &of(Value value) const { return table.of(value); }
+
+  // Axes of the batch.
   FailureOr<std::optional<LoopCut>> chooseBatchLoop(OpState &state,
                                                     unsigned axis);
-  FailureOr<std::optional<LoopCut>> chooseCheapest(OpState &state,
-                                                   unsigned axis);
-  bool canCut(const OpState &state, unsigned axis, LoopCut cut) const;
-  double countBytes(const OpState &state, unsigned axis,
-                    std::optional<LoopCut> cut) const;
   LogicalResult checkBatchKind(OpState &state, unsigned axis,
                                const LoopCut &cut);
-
-  LogicalResult readAlongLoops(OpState &state);
   LogicalResult admitBatchSums(OpState &state);
-  void admitPartials(OpState &state);
-  void setResults(OpState &state);
-
+  void completeInputSums(OpState &state, bool countsOnly);
+  bool readsParameters(const OpState &state) const;
   bool canHave(Value value, const Sharding &wanted);
   bool computeCut(Value value, const Sharding &wanted);
   bool yieldCut(OpResult result, const Sharding &wanted);
+  bool isComplete(Value value) const;
   bool isUnread(Value value) const;
   void becomeCut(Value value, const Sharding &sharding);
-  bool isComplete(Value value) const;
-  void completeInputSums(OpState &state, bool countsOnly);
-  bool readsParameters(const OpState &state) const;
+  InFlightDiagnostic refuse(Operation *op, const Twine &why) const;
 
+  // Axes of the model.
+  FailureOr<std::optional<LoopCut>> chooseCheapest(OpState &state,
+                                                   unsigned axis);
+  double countBytes(const OpState &state, unsigned axis,
+                    std::optional<LoopCut> cut) const;
+  void admitPartials(OpState &state);
   void adopt(Value value, unsigned axis, unsigned dim, int64_t period);
   void collectDemands();
-  LogicalResult checkAxesAreUsed();
   void shareGradients();
-  InFlightDiagnostic refuse(Operation *op, const Twine &why) const;
-  const Sharding &of(Value value) const { return table.of(value); }
 
   func::FuncOp entry;
   ShardingAxes axes;

@@ -1,0 +1,229 @@
+//===- BatchPropagation.cpp - How the batch is cut ------------------------===//
+
+#include "ppopt/Transforms/Sharding/ShardingPropagation.h"
+
+#include "ppopt/Analysis/AxisParts.h"
+#include "ppopt/Transforms/Model/EntryParts.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// Begins an error that says why, and which plan accepts the op.
+InFlightDiagnostic ShardingPropagation::refuse(Operation *op,
+                                               const Twine &why) const {
+  return op->emitOpError("can't be split over the batch: ")
+         << why
+         << (isResize ? "; leave --batch out and change the model's shapes"
+                      : "; it compiles with --microbatches 1 and a --mesh "
+                        "without dp, which split nothing");
+}
+
+//===----------------------------------------------------------------------===//
+// Values whose rows can be computed apart
+//===----------------------------------------------------------------------===//
+
+/// Returns whether the value is the same for the whole batch, or is a sum that
+/// the prologue completes.
+bool ShardingPropagation::isComplete(Value value) const {
+  const Sharding &sharding = of(value);
+  if (sharding.getCutAxes() & batchAxes)
+    return false;
+  return !(sharding.sums & batchAxes) || fromInputs.contains(value);
+}
+
+/// Returns whether no op that reads the value, or a copy of it, has been
+/// propagated yet.
+bool ShardingPropagation::isUnread(Value value) const {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (auto copy = dyn_cast<CopyOp>(user))
+      return isUnread(copy);
+    if (isa<YieldOp>(user))
+      user = user->getParentOp();
+    return user->getNumResults() == 0 ||
+           !table.values.contains(user->getResult(0));
+  });
+}
+
+void ShardingPropagation::becomeCut(Value value, const Sharding &sharding) {
+  table.values.find(value)->second = sharding;
+  for (Operation *user : value.getUsers())
+    if (auto known = table.ops.find(user);
+        isa<CopyOp>(user) && known != table.ops.end()) {
+      known->second.reads[0] = sharding;
+      known->second.loops.assign(sharding.dims.begin(), sharding.dims.end());
+      becomeCut(user->getResult(0), sharding);
+    }
+}
+
+/// Makes a region yield a result cut. Copies of the result to other places are
+/// then cut as well.
+bool ShardingPropagation::yieldCut(OpResult result, const Sharding &wanted) {
+  if (!isComplete(result) || !isUnread(result))
+    return false;
+  Operation *yield = result.getOwner()->getRegion(0).front().getTerminator();
+  unsigned number = result.getResultNumber();
+  if (!canHave(yield->getOperand(number), wanted))
+    return false;
+  Sharding sharding = wanted;
+  for (auto [cuts, before] : llvm::zip(sharding.dims, of(result).dims))
+    mergeCuts(cuts, before);
+  table.ops[yield].reads[number] = sharding;
+  becomeCut(result, sharding);
+  return true;
+}
+
+/// Returns whether a value can be had with its rows cut as `wanted` says, which
+/// has batch axes alone: it is so, a region yields it so, or an op computes it
+/// so.
+bool ShardingPropagation::canHave(Value value, const Sharding &wanted) {
+  if (of(value).onlyCuts(batchAxes) == wanted)
+    return true;
+  Value source = value;
+  while (auto copy = source.getDefiningOp<CopyOp>())
+    source = copy.getX();
+  if (isa_and_nonnull<OnOp, PlaceOp>(source.getDefiningOp()))
+    return yieldCut(cast<OpResult>(source), wanted);
+  std::pair<Value, Sharding> key(value, wanted);
+  if (llvm::is_contained(computable, key))
+    return true;
+  if (!computeCut(value, wanted))
+    return false;
+  computable.push_back(std::move(key));
+  return true;
+}
+
+/// Returns whether the op of a value can compute it for a part of the rows: its
+/// loop is parallel, and its operands are complete or can be had cut.
+bool ShardingPropagation::computeCut(Value value, const Sharding &wanted) {
+  auto op = value.getDefiningOp<IterationSpaceOpInterface>();
+  if (!op || op->getNumResults() != 1 || isa<ParamOp>(op) || isTable(op) ||
+      !isComplete(value))
+    return false;
+  IterationSpace space = op.getIterationSpace();
+  std::optional<SmallVector<Cuts>> loops =
+      projectToLoops(space, space.results[0], wanted, axes);
+  if (!loops)
+    return false;
+  for (auto [loop, cuts] : llvm::zip(space.loops, *loops))
+    if (!cuts.empty() && loop.kind != LoopKind::Parallel)
+      return false;
+  return llvm::all_of(
+      llvm::zip(op->getOperands(), space.operands), [&](auto entry) {
+        auto [operand, tensor] = entry;
+        Sharding needed = projectToTensor(space, tensor, *loops);
+        return needed.getCutAxes() ? canHave(operand, needed)
+                                   : isComplete(operand);
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Sums over the batch
+//===----------------------------------------------------------------------===//
+
+/// Reads the partial operands that follow from inputs alone, or only the counts
+/// among them, as complete.
+void ShardingPropagation::completeInputSums(OpState &state, bool countsOnly) {
+  for (auto [operand, read] : llvm::zip(state.op->getOperands(), state.reads))
+    if ((!countsOnly || findCount(operand)) && fromInputs.contains(operand))
+      read.sums &= ~batchAxes;
+}
+
+/// Returns whether the op reads a whole value that does not follow from inputs.
+/// A sum of inputs must be complete where it meets such a value; otherwise only
+/// linear ops could read the result.
+bool ShardingPropagation::readsParameters(const OpState &state) const {
+  return llvm::any_of(state.op->getOperands(), [&](Value operand) {
+    return !(of(operand).getAxes() & batchAxes) &&
+           !fromInputs.contains(operand);
+  });
+}
+
+/// Checks that an incomplete sum over the batch passes through linear ops only.
+/// Where a whole value meets one, it is read as a sum too.
+LogicalResult ShardingPropagation::admitBatchSums(OpState &state) {
+  if (readsParameters(state))
+    completeInputSums(state, /*countsOnly=*/false);
+  auto all =
+      llvm::to_vector(llvm::seq<unsigned>(0, state.op->getNumOperands()));
+  auto admits = [&](SmallVector<Sharding> &reads) {
+    for (unsigned axis = 0; axis < axes.size(); ++axis) {
+      SmallVector<unsigned> partial = findPartialSums(reads, axis);
+      if (!contains(batchAxes, axis) || partial.empty())
+        continue;
+      if (contains(state.cut, axis))
+        return false;
+      if (state.op.isLinearIn(partial))
+        continue;
+      if (!state.op.isLinearIn(all))
+        return false;
+      for (Sharding &read : reads)
+        read.sums |= onlyAxis(axis);
+    }
+    return true;
+  };
+  for (bool completed : {false, true}) {
+    SmallVector<Sharding> reads = state.reads;
+    if (admits(reads)) {
+      state.reads = std::move(reads);
+      return success();
+    }
+    if (!completed)
+      completeInputSums(state, /*countsOnly=*/false);
+  }
+  InFlightDiagnostic diag = refuse(
+      state.op, "it is not linear in a sum over the batch that depends on "
+                "activations, so that no microbatch could compute its part; "
+                "move it before the sum, or compute it from inputs alone");
+  for (auto [i, read] : llvm::enumerate(state.reads))
+    if (read.sums & batchAxes)
+      diag.attachNote(state.op->getOperand(i).getLoc())
+          << "operand " << i << " is such a sum";
+  return diag;
+}
+
+//===----------------------------------------------------------------------===//
+// Choosing loops
+//===----------------------------------------------------------------------===//
+
+/// Refuses to cut the batch along a loop that mixes its rows.
+LogicalResult ShardingPropagation::checkBatchKind(OpState &state, unsigned axis,
+                                                  const LoopCut &cut) {
+  LoopKind kind = state.space.loops[cut.loop].kind;
+  bool mayCut =
+      isResize || (kind != LoopKind::Max && kind != LoopKind::Lookup &&
+                   canCut(state, axis, cut));
+  if (mayCut)
+    return success();
+  return refuse(state.op, kind == LoopKind::Max
+                              ? "it mixes rows of the batch (a maximum over "
+                                "them)"
+                              : "it mixes rows of the batch (each result needs "
+                                "all of them)");
+}
+
+/// Returns the loop along which the operands are cut over a batch axis, if any.
+FailureOr<std::optional<LoopCut>>
+ShardingPropagation::chooseBatchLoop(OpState &state, unsigned axis) {
+  std::optional<LoopCut> chosen;
+  for (auto [i, read] : llvm::enumerate(state.reads)) {
+    auto cut = read.findCut(axis);
+    if (!cut)
+      continue;
+    std::optional<LoopCut> loop =
+        projectToLoop(state.space, state.space.operands[i][cut->first],
+                      axes[axis].parts, cut->second.period);
+    if (!loop)
+      return refuse(state.op, "it mixes rows of the batch, which are "
+                              "dimension " +
+                                  Twine(cut->first) + " of operand " +
+                                  Twine(i)),
+             failure();
+    if (chosen &&
+        (chosen->loop != loop->loop || chosen->period != loop->period))
+      return refuse(state.op, "the batch lies along different dimensions of "
+                              "its operands"),
+             failure();
+    chosen = loop;
+  }
+  return chosen;
+}
