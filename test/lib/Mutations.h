@@ -18,6 +18,9 @@ namespace mlir::pp {
 #define GEN_PASS_REGISTRATION
 #include "Passes.h.inc"
 
+/// Registers --test-phase-train, which takes a model to the end of phase train.
+void registerTrainPhase();
+
 /// A row of the table of mutations.
 struct Mutation {
   StringRef name; ///< the pass is "mutate-" and this

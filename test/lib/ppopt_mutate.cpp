@@ -81,6 +81,7 @@ std::string findPrefix() {
 
 int main(int argc, char **argv) {
   registerMutationPasses();
+  registerTrainPhase();
   std::vector<char *> words(argv, argv + argc);
   if (argc == 2 && StringRef(argv[1]) == "--mutations") {
     for (const Mutation &mutation : getMutations())

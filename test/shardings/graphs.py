@@ -22,7 +22,7 @@ class Case:
 
     @property
     def plan(self):
-        """Options of pp-insert-plan."""
+        """Options of test-phase-train."""
         return f"mesh={','.join(f'{axis}={size}' for axis, size in self.mesh)} microbatches={self.microbatches}"
 
 

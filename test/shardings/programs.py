@@ -7,9 +7,8 @@ import subprocess
 from interpreter import Module
 from support.mutations import tool_of
 
-# Phase train of lib/Driver/Pipelines.cpp, for meshes that the command line does not take.
-TRAIN = ["--pp-inline-calls", "--pp-insert-plan={plan}", "--pp-decompose-model", "--canonicalize", "--pp-mix-precision", "--pp-place-ops",
-         "--canonicalize", "--cse", "--pp-autodiff", "--canonicalize", "--cse", "--pp-sink-loss"]
+# For meshes that the command line does not take.
+TRAIN = "--test-phase-train={plan}"
 SHARD = "--pp-shard"
 PRINT = "--test-print-json"
 # Of messages that no model deserves: a verifier that refuses what a pass made, and flags that are none.
@@ -34,5 +33,5 @@ def print_modules(ppopt, path, *passes):
 
 
 def print_trained(ppopt, path, plan, *passes):
-    """The same of a model that is brought to phase train first. `plan`: options of pp-insert-plan."""
-    return print_modules(ppopt, path, *(each.format(plan=plan) for each in TRAIN), *passes)
+    """The same of a model that is brought to phase train first. `plan`: mesh and microbatches."""
+    return print_modules(ppopt, path, TRAIN.format(plan=plan), *passes)
