@@ -39,7 +39,7 @@ public:
               {static_cast<int>(job.program.plan.target.threads),
                job.options.collectives}),
         words_(rank_), samples_(program_, *rank_.device, rank_.inputs,
-                 program_.plan.batchPart(rank_.index)),
+                                program_.plan.batchPart(rank_.index)),
         first_(job.firstStep()), last_(std::max(first_, options_.steps)),
         nonFiniteSteps_(rank_, job.options.skipNonFiniteSteps),
         control_(rank_) {

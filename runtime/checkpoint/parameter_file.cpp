@@ -195,13 +195,13 @@ void writeOwn(const ppopt_rank &rank, const Exported &exported,
               std::vector<char> &piece, const WriteBytes &write) {
   device::DevicePointer data = rank.at(exported.address);
   if (exported.transposed.empty())
-    return device::readPieces(
-        *rank.device, rank.compute, data, exported.bytes,
-        [&](const char *from, int64_t, int64_t all) {
-          forEachPiece(all, [&](int64_t offset, int64_t bytes) {
-            write(from + offset, bytes);
-          });
-        });
+    return device::readPieces(*rank.device, rank.compute, data, exported.bytes,
+                              [&](const char *from, int64_t, int64_t all) {
+                                forEachPiece(
+                                    all, [&](int64_t offset, int64_t bytes) {
+                                      write(from + offset, bytes);
+                                    });
+                              });
   // Each piece of a transpose has elements of the whole tensor.
   std::vector<char> copy;
   const char *from = rank.device->hostView(data);

@@ -57,8 +57,7 @@ void exportGradients(const ppopt_rank &rank, const std::string &path);
 
 /// Gathers the parameters from their owners into `into` on rank 0. Called by
 /// all ranks; other ranks ignore `into`.
-void gatherParameters(const ppopt_rank &rank,
-                      const ppopt_rank *into);
+void gatherParameters(const ppopt_rank &rank, const ppopt_rank *into);
 
 } // namespace ppopt::train
 

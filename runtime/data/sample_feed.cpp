@@ -22,9 +22,10 @@ SampleFeed::SampleFeed(const Program &program, device::Device &device,
       batchPart_(batchPart) {
   int64_t rows = program.plan.rowsOfPart();
   for (const Buffer &input : inputs) {
-    if (std::any_of(staged_.begin(), staged_.end(), [&](const HostBuffer &staged) {
-          return staged.index == input.index;
-        }))
+    if (std::any_of(staged_.begin(), staged_.end(),
+                    [&](const HostBuffer &staged) {
+                      return staged.index == input.index;
+                    }))
       continue;
     const runtime::Input &declared = program.inputs[input.index];
     memory_.emplace_back(rows * rowElements(declared) *

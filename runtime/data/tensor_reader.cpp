@@ -16,8 +16,8 @@
 namespace ppopt::train {
 namespace {
 
-using runtime::HostBuffer;
 using runtime::ElementType;
+using runtime::HostBuffer;
 using runtime::Input;
 using runtime::Program;
 

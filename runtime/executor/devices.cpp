@@ -14,8 +14,7 @@ struct Entry {
 };
 
 constexpr Entry entries[] = {
-    {"cpu",
-     [](int threads, int) { return device::makeCpuDevice(threads); }},
+    {"cpu", [](int threads, int) { return device::makeCpuDevice(threads); }},
 };
 
 } // namespace

@@ -28,8 +28,8 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 double readNumber(const ppopt_rank &rank, DevicePointer address,
                   ElementType type) {
   auto as = [&](auto number) {
-    return double(device::read<decltype(number)>(*rank.device, rank.compute,
-                                                 address));
+    return double(
+        device::read<decltype(number)>(*rank.device, rank.compute, address));
   };
   switch (type) {
   case ElementType::f32:
@@ -105,8 +105,8 @@ private:
   const ExecutorOptions &options;
   StepTrace *const trace;
   PhaseBoard *const board;
-  comm::Activity *const
-      activity; ///< null for a single rank, which has no watch
+  comm::Activity
+      *const activity; ///< null for a single rank, which has no watch
   Clock::duration waited{};
   std::optional<double> norm; ///< set by the action "norm"
   bool stopped = false;       ///< by check_counts: skip the remaining actions
@@ -278,8 +278,8 @@ void Executor::checkCounts(const Action &action) {
 
 /// Loss and norm have the same bits on all ranks, so all ranks decide alike.
 void Executor::takeNorm(const Action &action) {
-  norm = std::sqrt(
-      readNumber(rank, at(action, action.address), ElementType::f64));
+  norm =
+      std::sqrt(readNumber(rank, at(action, action.address), ElementType::f64));
   checkFinite();
   if (!isBad && settings.clip > 0 && *norm > settings.clip)
     for (const std::unique_ptr<PlaceMemory> &held : rank.memory)

@@ -103,8 +103,7 @@ int defineLocally(ppopt_rank &rank, const Action &action) {
     spec.place = int(action.place);
     spec.peer = int(action.peer);
     spec.channel = int(action.channel);
-    spec.data =
-        rank.staging.add(data, action.bytes, spec.sends, !spec.sends);
+    spec.data = rank.staging.add(data, action.bytes, spec.sends, !spec.sends);
     spec.bytes = size_t(action.bytes);
     return rank.localChannels->define(spec);
   }

@@ -13,7 +13,9 @@
 namespace ppopt::device {
 namespace {
 
-char *at(DevicePointer pointer) { return static_cast<char *>(pointer.opaque()); }
+char *at(DevicePointer pointer) {
+  return static_cast<char *>(pointer.opaque());
+}
 
 /// Streams and events need no state: every operation is complete when the call
 /// that enqueues it returns.

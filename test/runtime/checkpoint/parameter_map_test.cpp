@@ -175,9 +175,9 @@ protected:
     InitialParameters initial(program, path, map);
     std::vector<double> to(6);
     double toA[2] = {};
-    initial.load(*cpu, stream,
-                 {Buffer{0, DevicePointer(toA)},
-                  Buffer{1, DevicePointer(to.data())}});
+    initial.load(
+        *cpu, stream,
+        {Buffer{0, DevicePointer(toA)}, Buffer{1, DevicePointer(to.data())}});
     EXPECT_EQ(std::memcmp(toA, a, sizeof a), 0);
     return to;
   }
@@ -269,11 +269,12 @@ TEST(ExportParameters, WritesTheNamesAndTheLayoutOfAMap) {
   EXPECT_EQ(file.metadata().at("format"), "pt");
   ASSERT_EQ(file.tensors().size(), 2u);
   EXPECT_EQ(file.find("U")->shape, (Shape{3, 1}));
-  InitialParameters(program, path, map).load(*loaded.device, loaded.compute,
-                                               loaded.parameters);
+  InitialParameters(program, path, map)
+      .load(*loaded.device, loaded.compute, loaded.parameters);
   for (auto [offset, bytes] : {std::pair<int, int>{next_token::weights, 16},
                                std::pair<int, int>{next_token::unused, 12}})
-    EXPECT_EQ(std::memcmp(hostAt(rank, offset), hostAt(loaded, offset), bytes), 0);
+    EXPECT_EQ(std::memcmp(hostAt(rank, offset), hostAt(loaded, offset), bytes),
+              0);
 }
 
 } // namespace

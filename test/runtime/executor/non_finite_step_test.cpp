@@ -119,9 +119,8 @@ std::vector<NonFiniteFindings> pipelineFindings(bool local, int64_t holder,
       const Place &place = memory->place;
       for (const Buffer &input : inputBuffers(place, memory->arena))
         std::memset(hostAt(rank, input.data), 1, 4); // a token of 2^24 + ...
-      auto *w =
-          reinterpret_cast<double *>(
-              hostAt(rank, memory->at(place.parameters[0].address)));
+      auto *w = reinterpret_cast<double *>(
+          hostAt(rank, memory->at(place.parameters[0].address)));
       if ((local ? place.place : rank.index) == holder)
         w[weight] = INFINITY;
     }

@@ -142,12 +142,11 @@ inline nlohmann::json program(int ranks, int microbatches,
   result["matmuls"] = {
       matmul("forward", false, part, features, {0, 0, features, 1}),
       matmul("weights", true, features, part, {0, 0, 1, features})};
-  result["kernels"] = {
-      {{"name", "residual"},
-       {"bytes", 32 * part},
-       {"flops", 0},
-       {"ins", {8 * part, 8 * part, 4 * part}},
-       {"outs", json::array()}}};
+  result["kernels"] = {{{"name", "residual"},
+                        {"bytes", 32 * part},
+                        {"flops", 0},
+                        {"ins", {8 * part, 8 * part, 4 * part}},
+                        {"outs", json::array()}}};
   result["tasks"] = {task("p0_P", "prologue", -1), task("s0_F", "forward"),
                      task("s0_B", "backward"), task("p0_N", "norm", -1),
                      task("p0_U", "update", -1)};

@@ -41,7 +41,8 @@ static void train(comm::Transport &transport, const std::string &mode) {
   options.checkPredicted = true;
   for (; settings.step < 20; settings.updates = ++settings.step) {
     runtime::StepResult result = runStep(rank, settings, options);
-    auto *weights = reinterpret_cast<double *>(hostAt(rank, least_squares::weights));
+    auto *weights =
+        reinterpret_cast<double *>(hostAt(rank, least_squares::weights));
     if (rank.index == 0)
       std::printf("%a %a %a %a %a\n", result.loss,
                   settings.clip > 0 ? result.gradNorm : 0, weights[0],
