@@ -9,6 +9,8 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <algorithm>
+
 namespace mlir::pp {
 
 /// How a loop of an iteration space may be cut over devices or microbatches.
@@ -52,19 +54,19 @@ Cuts projectToDim(const IterationSpace &space, ArrayRef<unsigned> dim,
   Cuts cuts;
   int64_t minor = 1;
   for (unsigned loop : llvm::reverse(dim)) {
-    Cuts ofLoop(loops[loop]);
-    for (auto &cut : ofLoop)
+    for (auto cut : llvm::reverse(loops[loop])) {
       cut.period *= minor;
-    cuts.insert(cuts.begin(), ofLoop.begin(), ofLoop.end());
+      cuts.push_back(cut);
+    }
     minor *= space.loops[loop].extent;
   }
+  std::reverse(cuts.begin(), cuts.end());
   return cuts;
 }
 
-/// One axis that cuts a dimension of a tensor, or a loop: index i has
-/// coordinate
-/// `(i % period) / (period / parts)`. Element `at` of the random key is a
-/// rank's coordinate.
+/// One axis that cuts a dimension of a tensor, or a loop: index i has the
+/// coordinate (i % period) / (period / parts). Element `at` of the random key
+/// is a rank's coordinate.
 struct AxisCut {
   StringAttr axis;
   int64_t at;
