@@ -2,21 +2,18 @@
 
 #include "comm/mpi_module.h"
 
+#include "base/error.h"
+#include "base/loaded_module.h"
 #include "comm/dynamic_section.h"
 #include "comm/mpi_abi.h"
 #include "comm/watch.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
-#include <grp.h>
-#include <memory>
-#include <pwd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -44,40 +41,6 @@ constexpr int loadFlags = RTLD_NOW | RTLD_GLOBAL;
                        "; without mpirun the ranks run as threads");
 }
 
-/// Returns whether the group contains only its owner, as with user private
-/// groups.
-bool isPrivate(gid_t group, uid_t owner) {
-  const passwd *user = ::getpwuid(owner);
-  const struct group *members = ::getgrgid(group);
-  if (!user || !members || std::strcmp(user->pw_name, members->gr_name) != 0)
-    return false;
-  for (char **member = members->gr_mem; *member; ++member)
-    if (std::strcmp(*member, user->pw_name) != 0)
-      return false;
-  return true;
-}
-
-/// Returns who besides root and this process's user may change `path`; empty if
-/// nobody.
-std::string whoElseMayChange(const std::string &path) {
-  struct stat facts;
-  if (::stat(path.c_str(), &facts) != 0)
-    return {};
-  if (facts.st_uid != 0 && facts.st_uid != ::geteuid())
-    return path + " belongs to user " + std::to_string(facts.st_uid);
-  if (facts.st_mode & S_IWOTH)
-    return "every user can write to " + path;
-  if ((facts.st_mode & S_IWGRP) && !isPrivate(facts.st_gid, facts.st_uid))
-    return "group " + std::to_string(facts.st_gid) + " can write to " + path;
-  return {};
-}
-
-std::string resolved(const std::string &path) {
-  std::unique_ptr<char, void (*)(void *)> real(
-      ::realpath(path.c_str(), nullptr), std::free);
-  return real ? real.get() : path;
-}
-
 std::string findModule(const Launcher &launcher) {
   if (const char *path = std::getenv("PPOPT_MPI_MODULE")) {
     if (::access(path, R_OK) != 0)
@@ -97,25 +60,6 @@ std::string findModule(const Launcher &launcher) {
                   " (where ppopt was installed when it made this executable, "
                   "and beside the executable); copy it there from lib/ppopt of "
                   "the installed ppopt, or set PPOPT_MPI_MODULE to its path");
-}
-
-void *loadModule(const Launcher &launcher) {
-  std::string path = resolved(findModule(launcher));
-  std::string folder = path.substr(0, std::max<size_t>(path.rfind('/'), 1));
-  for (const std::string &each : {path, folder})
-    if (std::string who = whoElseMayChange(each); !who.empty())
-      unavailable(
-          launcher,
-          path +
-              " is not loaded because it may be another user's code: " + who +
-              "; copy it to a folder that only you can write to, and "
-              "set PPOPT_MPI_MODULE to its path");
-  void *handle = dlopen(path.c_str(), loadFlags);
-  if (!handle)
-    unavailable(launcher,
-                std::string(dlerror()) +
-                    "; install MPI (on Debian: libopenmpi3, openmpi-bin)");
-  return handle;
 }
 
 bool synchronousSends() {
@@ -142,12 +86,28 @@ int runBody(Transport &transport, ProcessWatch &watch,
   }
 }
 
-template <typename Function>
-Function *symbol(void *handle, const char *name, const Launcher &launcher) {
-  void *address = dlsym(handle, name);
-  if (!address)
-    unavailable(launcher, std::string(moduleName) + " has no " + name);
-  return reinterpret_cast<Function *>(address);
+/// The functions of the module.
+struct Module {
+  decltype(ppopt_mpi_open) *open;
+  decltype(ppopt_mpi_close) *close;
+};
+
+Module loadModule(const Launcher &launcher) {
+  std::string path = findModule(launcher);
+  try {
+    runtime::LoadedModule module(
+        path, "PPOPT_MPI_MODULE", loadFlags,
+        "install MPI (on Debian: libopenmpi3, openmpi-bin)");
+    int abi = module.find<decltype(ppopt_mpi_abi)>("ppopt_mpi_abi")();
+    if (abi != PPOPT_MPI_MODULE_ABI)
+      throw runtime::Error("{} is of another version ({}) than the executable "
+                           "({}): compile the model again",
+                           moduleName, abi, PPOPT_MPI_MODULE_ABI);
+    return {module.find<decltype(ppopt_mpi_open)>("ppopt_mpi_open"),
+            module.find<decltype(ppopt_mpi_close)>("ppopt_mpi_close")};
+  } catch (const runtime::Error &error) {
+    unavailable(launcher, error.what());
+  }
 }
 
 } // namespace
@@ -160,23 +120,11 @@ std::vector<std::string> mpiModuleFolders() {
 
 void runMpiRank(const Launcher &launcher,
                 const std::function<int(Transport &)> &body) {
-  void *handle = loadModule(launcher);
-  int abi =
-      symbol<decltype(ppopt_mpi_abi)>(handle, "ppopt_mpi_abi", launcher)();
-  if (abi != PPOPT_MPI_MODULE_ABI)
-    unavailable(launcher, std::string(moduleName) + " is of another version (" +
-                              std::to_string(abi) + ") than the executable (" +
-                              std::to_string(PPOPT_MPI_MODULE_ABI) +
-                              "): compile the model again");
-  auto *open =
-      symbol<decltype(ppopt_mpi_open)>(handle, "ppopt_mpi_open", launcher);
-  auto *close =
-      symbol<decltype(ppopt_mpi_close)>(handle, "ppopt_mpi_close", launcher);
-
+  Module module = loadModule(launcher);
   char error[512] = "";
   Activity activity;
   Transport *transport =
-      open(synchronousSends(), &activity, error, sizeof error);
+      module.open(synchronousSends(), &activity, error, sizeof error);
   if (!transport)
     unavailable(launcher, error);
   // A job of several parts may have more ranks: each part is counted
@@ -194,7 +142,7 @@ void runMpiRank(const Launcher &launcher,
   int status = runBody(*transport, watch, body);
   activity.enter(Activity::Part::Ending, activity.read().step);
   if (status == 0)
-    close(transport);
+    module.close(transport);
   watch.leave();
   if (status != 0) {
     std::fflush(nullptr);
