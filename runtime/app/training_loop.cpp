@@ -154,6 +154,8 @@ void TrainingLoop::start() {
   progress_->start(program_.local    ? "local"
                    : rank_.transport ? rank_.transport->kind()
                                      : "threads");
+  if (std::string device = rank_.device->describe(); !device.empty())
+    progress_->note("running on " + device);
   if (job_.training)
     progress_->note("training on " + job_.training->reader().describe());
   for (const std::string &note : job_.notes)

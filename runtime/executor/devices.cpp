@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "device/cpu/cpu_device.h"
+#include "device/module.h"
 
 namespace ppopt::runtime {
 namespace {
@@ -23,7 +24,7 @@ std::unique_ptr<device::Device> makeDevice(const std::string &target,
                                            int threads, int rank) {
   for (const Entry &entry : entries)
     if (entry.target == target)
-      return entry.make(threads, rank);
+      return device::wrapByModule(entry.make(threads, rank), rank);
   throw Error("the program is for the target '{}', and this runtime has no "
               "device for it; compile the model again with this version",
               target);
