@@ -18,6 +18,14 @@ void checkIndex(int64_t index, size_t count, const Path &path, int64_t least) {
     path.fail(fmt::format("is {}, not in [{}, {}]", index, least, most));
 }
 
+void checkShape(const std::vector<int64_t> &shape, const Path &path) {
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    if (__builtin_mul_overflow(elements, size, &elements) ||
+        elements > int64_t{1} << 56)
+      path.fail("has too many elements");
+}
+
 static void checkStrides(const Program &program, const Address &address,
                          int64_t alignment, const Path &path) {
   std::set<std::string> axes;
@@ -67,7 +75,6 @@ public:
 private:
   void checkPlan(const Path &path) const;
   void checkLaunch(const Path &path) const;
-  void checkShape(const std::vector<int64_t> &shape, const Path &path) const;
   void checkInput(const Input &input, const Path &path) const;
   void checkPart(const Input &input, const IndexedPart &part,
                  const Path &path) const;
@@ -122,16 +129,6 @@ void Checker::checkLaunch(const Path &path) const {
                 std::to_string(axis.size));
 }
 
-/// Rejects shapes whose bytes would overflow.
-void Checker::checkShape(const std::vector<int64_t> &shape,
-                         const Path &path) const {
-  int64_t elements = 1;
-  for (int64_t size : shape)
-    if (__builtin_mul_overflow(elements, size, &elements) ||
-        elements > int64_t{1} << 56)
-      path.fail("has too many elements");
-}
-
 void Checker::checkInput(const Input &input, const Path &path) const {
   checkShape(input.shape, path["shape"]);
   if (input.shape.empty() || input.shape[0] != program.plan.batch)
@@ -161,6 +158,8 @@ void Checker::checkParameter(size_t number, const Path &path) const {
     if (program.parameters[i].name == parameter.name)
       path["name"].fail("is '" + parameter.name + "' a second time");
   checkShape(parameter.shape, path["shape"]);
+  if (parameter.tile)
+    checkTile(program, parameter, path);
   InitialValues init = parameter.init.kind;
   bool isRandom =
       init == InitialValues::uniform || init == InitialValues::normal;

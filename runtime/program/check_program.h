@@ -29,6 +29,13 @@ void checkAddress(const schema::Program &program, const schema::Place &place,
                   const schema::Address &address, int64_t bytes,
                   int64_t alignment, const Path &path);
 
+/// Checks the tile that a parameter has. The parameter's path is `path`.
+void checkTile(const schema::Program &program,
+               const schema::Parameter &parameter, const Path &path);
+
+/// Rejects shapes whose bytes would overflow.
+void checkShape(const std::vector<int64_t> &shape, const Path &path);
+
 /// Checks an index of a list of `count` elements.
 void checkIndex(int64_t index, size_t count, const Path &path,
                 int64_t least = 0);

@@ -160,6 +160,24 @@ int64_t greatestOffset(const Address &address, const Plan &plan) {
 }
 
 //===----------------------------------------------------------------------===//
+// The tile of a rank
+//===----------------------------------------------------------------------===//
+
+geometry::Tile tileOf(const Parameter &parameter, const Plan &plan,
+                      int64_t rank) {
+  if (!parameter.tile)
+    return geometry::Tile(parameter.elements());
+  std::vector<std::vector<geometry::DimensionCut>> cuts;
+  for (const std::vector<Cut> &dimension : parameter.tile->cuts) {
+    cuts.emplace_back();
+    for (const Cut &cut : dimension)
+      cuts.back().push_back(
+          {cut.parts, cut.period, plan.coordinate(rank, cut.axis)});
+  }
+  return geometry::Tile(parameter.tile->globalShape, cuts);
+}
+
+//===----------------------------------------------------------------------===//
 // The program
 //===----------------------------------------------------------------------===//
 

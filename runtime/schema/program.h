@@ -9,6 +9,7 @@
 #ifndef PPOPT_RUNTIME_SCHEMA_PROGRAM_H
 #define PPOPT_RUNTIME_SCHEMA_PROGRAM_H
 
+#include "geometry/tile.h"
 #include "schema/place.h"
 #include "schema/plan.h"
 #include "schema/tensors.h"
@@ -157,6 +158,9 @@ int64_t offsetOn(const Address &address, const Plan &plan, int64_t rank);
 /// Replaces every address by its offset on a rank of the plan.
 void resolve(Place &place, const Plan &plan, int64_t rank);
 void resolve(LocalActions &local, const Plan &plan, int64_t rank);
+/// Returns the part of a parameter that a rank of the plan has.
+geometry::Tile tileOf(const Parameter &parameter, const Plan &plan,
+                      int64_t rank);
 /// Returns the greatest offset of an address on any rank of the plan.
 int64_t greatestOffset(const Address &address, const Plan &plan);
 

@@ -90,23 +90,63 @@ struct Initializer {
   }
 };
 
+/// An axis of the mesh that cuts a dimension: index i of the whole dimension
+/// has coordinate (i % period) / (period / parts).
+struct Cut {
+  static constexpr const char *title = "Cut";
+  std::string axis;
+  int64_t parts = 1;
+  int64_t period = 1;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("axis", self.axis, "an axis of the mesh");
+    f("parts", self.parts, "its size", Limits{2, mostRanks});
+    f("period", self.period,
+      "index i of the whole dimension belongs to coordinate (i mod `period`) / "
+      "(`period` / `parts`)",
+      positive);
+  }
+};
+
+/// Which part of a parameter each rank has. geometry/tile.h computes with it.
+struct ParameterTile {
+  static constexpr const char *title = "Tile";
+  std::vector<int64_t> globalShape;
+  std::vector<std::vector<Cut>> cuts; ///< by dimension
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("global_shape", self.globalShape, "that of the whole parameter",
+      positive);
+    f("cuts", self.cuts,
+      "those of each dimension, outermost first. The first period divides "
+      "the dimension, every other one the `period` / `parts` of the cut before "
+      "it");
+  }
+};
+
 struct Parameter {
   static constexpr const char *title = "Parameter";
   std::string name;
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape; ///< on a rank
   ElementType type = ElementType::f32;
   ElementType gradientType = ElementType::f32;
   bool trained = false, decayed = false;
   Initializer init;
   std::vector<int64_t> places; ///< places that hold it; the first is the owner
+  std::optional<ParameterTile> tile; ///< set if axes of the mesh cut it
 
+  const std::vector<int64_t> &globalShape() const {
+    return tile ? tile->globalShape : shape;
+  }
+  int64_t globalElements() const { return elementCount(globalShape()); }
+  // On a rank:
   int64_t elements() const { return elementCount(shape); }
   int64_t bytes() const { return elements() * byteSize(type); }
   int64_t gradientBytes() const { return elements() * byteSize(gradientType); }
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("name", self.name, "its name");
-    f("shape", self.shape, "row-major", positive);
+    f("shape", self.shape, "that of a rank's tile, row-major", positive);
     f("type", self.type, "of its elements");
     f("gradient_type", self.gradientType, "f32 if `type` is bf16, else `type`");
     f("trained", self.trained, "it is not frozen");
@@ -114,6 +154,8 @@ struct Parameter {
     f("init", self.init, "its initial values. States start at zero");
     f("places", self.places,
       "hold a copy each; the first is the owner, whose copy is exported");
+    f.optional("tile", self.tile,
+               "if axes of the mesh cut it: which part each rank has");
   }
 };
 

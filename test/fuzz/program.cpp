@@ -1,7 +1,7 @@
 //===- program.cpp - Fuzzes the program document --------------------------===//
 //
 // The input is the JSON that an executable carries. What is accepted is
-// described, as by --describe.
+// described, as by --describe, and its tiles lie in their parameters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "observe/describe.h"
 
+#include <cstdlib>
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   using namespace ppopt;
   try {
@@ -19,6 +21,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     train::describeProgram(program, {"./train"});
     program.unusedChannel();
     program.largestArena();
+    for (const runtime::Parameter &parameter : program.parameters) {
+      geometry::Tile tile =
+          schema::tileOf(parameter, program.plan, program.plan.ranks() - 1);
+      if (tile.globalIndex(tile.elements() - 1) >= parameter.globalElements())
+        std::abort();
+    }
   } catch (const runtime::Error &) {
   }
   return 0;

@@ -85,12 +85,25 @@ json withoutDefaults(const json &document) {
   return kept;
 }
 
+/// `w` has 24 elements, of which a rank has 3: every fourth one of a half.
+json cutProgram() {
+  json document = least_squares::program(2, 1);
+  document["plan"]["mesh"] = json::parse(
+      R"([{"axis": "dp", "size": 2}, {"axis": "tp", "size": 4},
+          {"axis": "pp", "size": 1}])");
+  document["parameters"][0]["tile"] = json::parse(
+      R"({"global_shape": [24],
+          "cuts": [[{"axis": "dp", "parts": 2, "period": 24},
+                    {"axis": "tp", "parts": 4, "period": 4}]]})");
+  return document;
+}
+
 TEST(Program, IsWrittenAsItIsRead) {
   for (const json &document : {least_squares::program(3, 2, /*sharded=*/true),
                                next_token_pipeline::program(2, 3),
                                next_token_pipeline::program(1, 2,
                                                             /*local=*/true),
-                               follow_sum::program()}) {
+                               follow_sum::program(), cutProgram()}) {
     std::string written = schema::writeProgram(readProgram(document.dump()));
     EXPECT_EQ(schema::writeProgram(readProgram(written)), written);
     json again = json::parse(written);
@@ -280,6 +293,63 @@ const Wrong wrongAddresses[] = {
      "64"},
 };
 INSTANTIATE_TEST_SUITE_P(All, AddressErrors, testing::ValuesIn(wrongAddresses));
+
+TEST(Program, TilesOfARank) {
+  Program program = readProgram(cutProgram().dump());
+  const Parameter &w = program.parameters[0];
+  EXPECT_EQ(w.elements(), 3);
+  EXPECT_EQ(w.globalElements(), 24);
+  auto indices = [&](int64_t rank) {
+    ppopt::geometry::Tile tile = schema::tileOf(w, program.plan, rank);
+    return std::vector<int64_t>{tile.elements(), tile.globalIndex(0),
+                                tile.globalIndex(1), tile.globalIndex(2)};
+  };
+  EXPECT_EQ(indices(0), (std::vector<int64_t>{3, 0, 4, 8}));
+  EXPECT_EQ(indices(6), (std::vector<int64_t>{3, 14, 18, 22}));
+}
+
+class TileErrors : public testing::TestWithParam<Wrong> {};
+
+TEST_P(TileErrors, NameTheField) { expectMessage(cutProgram(), GetParam()); }
+
+const Wrong wrongTiles[] = {
+    {"/parameters/0/tile", "3", "parameters[0].tile is not an object"},
+    {"/parameters/0/tile/cuts", "", "parameters[0].tile.cuts is missing"},
+    {"/parameters/0/tile/cuts", "[[]]",
+     "parameters[0].shape[0] is 3, and the tile has 24"},
+    {"/parameters/0/tile", R"({"global_shape": [3], "cuts": [[]]})",
+     "parameters[0].tile.cuts cuts nothing"},
+    {"/parameters/0/tile/cuts", "[]",
+     "parameters[0].tile.cuts has 0 dimensions, and the parameter 1"},
+    {"/parameters/0/tile/global_shape", "[24, 1]",
+     "parameters[0].tile.global_shape has 2 dimensions, and the parameter 1"},
+    {"/parameters/0/tile/global_shape", "[0]",
+     "parameters[0].tile.global_shape[0] is 0, less than 1"},
+    {"/parameters/0/tile/global_shape", "[4611686018427387904]",
+     "parameters[0].tile.global_shape has too many elements"},
+    {"/parameters/0/tile/global_shape", "[48]",
+     "parameters[0].shape[0] is 3, and the tile has 6"},
+    {"/parameters/0/tile/cuts/0/1/axis", "\"cp\"",
+     "parameters[0].tile.cuts[0][1].axis is 'cp', which the mesh does not "
+     "have"},
+    {"/parameters/0/tile/cuts/0/1/axis", "\"pp\"",
+     "parameters[0].tile.cuts[0][1].axis is 'pp', whose coordinates are "
+     "places"},
+    {"/parameters/0/tile/cuts/0/1",
+     R"({"axis": "dp", "parts": 2, "period": 4})",
+     "parameters[0].tile.cuts[0][1].axis is 'dp' a second time"},
+    {"/parameters/0/tile/cuts/0/1/parts", "2",
+     "parameters[0].tile.cuts[0][1].parts is 2, and the mesh has tp=4"},
+    {"/parameters/0/tile/cuts/0/1/parts", "1",
+     "parameters[0].tile.cuts[0][1].parts is 1, not in [2, 1048576]"},
+    {"/parameters/0/tile/cuts/0/0/period", "16",
+     "parameters[0].tile.cuts[0][0].period is 16, which does not divide 24"},
+    {"/parameters/0/tile/cuts/0/1/period", "8",
+     "parameters[0].tile.cuts[0][1].period is 8, which does not divide 12"},
+    {"/parameters/0/tile/cuts/0/1/period", "6",
+     "parameters[0].tile.cuts[0][1].period is 6, which 4 parts do not divide"},
+};
+INSTANTIATE_TEST_SUITE_P(All, TileErrors, testing::ValuesIn(wrongTiles));
 
 // Of a place's actions in training: 4 zeros, (place 1: the prologue), start and
 // wait, check_counts; place 0: 7 recv, 8 run, 9 send, ...; place 1: 8 recv, ...
