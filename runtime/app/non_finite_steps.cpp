@@ -52,7 +52,7 @@ std::string describeOrigin(const Program &program, int64_t holder,
     const auto &parameter = program.parameters[found.gradient.index];
     facts.push_back(fmt::format(
         "its first non-finite gradient is that of '{}', {}", parameter.name,
-        describeNonFinite(found.gradient.at, parameter.shape)));
+        describeNonFinite(found.gradient.at, parameter, program.plan, holder)));
   } else {
     facts.push_back("its gradients are finite");
   }
@@ -61,9 +61,10 @@ std::string describeOrigin(const Program &program, int64_t holder,
         fmt::format("the loss of its rows is {}", spellNonFinite(found.loss)));
   if (found.parameter.isBad()) {
     const auto &parameter = program.parameters[found.parameter.index];
-    facts.push_back(
-        fmt::format("parameter '{}' was {} before the step", parameter.name,
-                    describeNonFinite(found.parameter.at, parameter.shape)));
+    facts.push_back(fmt::format("parameter '{}' was {} before the step",
+                                parameter.name,
+                                describeNonFinite(found.parameter.at, parameter,
+                                                  program.plan, holder)));
   }
   if (found.input.isBad()) {
     const auto &input = program.inputs[found.input.index];

@@ -66,43 +66,74 @@ void store(ElementType type, const double *values, int64_t count, void *out) {
 
 constexpr int64_t elementsAtOnce = 4 * blocksAtOnce;
 
-} // namespace
-
-void initializeValues(const Initializer &init, ElementType type,
-                      std::string_view name, int64_t seed, int64_t first,
-                      int64_t count, void *out, int threads) {
-  uint64_t stream = streamOf(name);
-  bool isDrawn =
-      init.kind == InitialValues::uniform || init.kind == InitialValues::normal;
-  int64_t firstPiece = first / elementsAtOnce;
-  int64_t pieces =
-      count == 0 ? 0 : (first + count - 1) / elementsAtOnce - firstPiece + 1;
-  parallelFor(threads, pieces, [&](int64_t begin, int64_t end) {
-    double values[elementsAtOnce];
+/// The values of a parameter. Draws `elementsAtOnce` of them at a time and
+/// keeps the last ones.
+class Values {
+public:
+  Values(const Initializer &init, std::string_view name, int64_t seed)
+      : init(init), stream(streamOf(name)), seed(seed),
+        isDrawn(init.kind == InitialValues::uniform ||
+                init.kind == InitialValues::normal) {
     if (!isDrawn)
       std::fill_n(values, elementsAtOnce,
                   init.kind == InitialValues::ones ? 1.0 : 0.0);
-    for (int64_t piece = firstPiece + begin; piece < firstPiece + end;
-         ++piece) {
-      if (isDrawn)
-        drawValues(init, seed, stream, piece * blocksAtOnce, values);
-      int64_t from = std::max(first, piece * elementsAtOnce);
-      int64_t to = std::min(first + count, (piece + 1) * elementsAtOnce);
-      store(type, values + (from - piece * elementsAtOnce), to - from,
-            static_cast<char *>(out) + (from - first) * byteSize(type));
-    }
+  }
+
+  /// Returns the values of global indices from `first` up to the next multiple
+  /// of `elementsAtOnce`.
+  const double *from(int64_t first) {
+    int64_t piece = first / elementsAtOnce;
+    if (isDrawn && piece != drawn)
+      drawValues(init, seed, stream, piece * blocksAtOnce, values);
+    drawn = piece;
+    return values + first % elementsAtOnce;
+  }
+
+private:
+  const Initializer &init;
+  const uint64_t stream;
+  const int64_t seed;
+  const bool isDrawn;
+  int64_t drawn = -1; ///< the piece that `values` has
+  double values[elementsAtOnce];
+};
+
+} // namespace
+
+void initializeValues(const Initializer &init, ElementType type,
+                      std::string_view name, int64_t seed,
+                      const geometry::Tile &tile, int64_t first, int64_t last,
+                      void *out, int threads) {
+  int64_t shares = (last - first + elementsAtOnce - 1) / elementsAtOnce;
+  parallelFor(threads, shares, [&](int64_t begin, int64_t end) {
+    Values values(init, name, seed);
+    auto write = [&](const geometry::Run &run) {
+      for (int64_t done = 0; done < run.count;) {
+        int64_t first = run.global + done;
+        int64_t count =
+            std::min(run.count - done, elementsAtOnce - first % elementsAtOnce);
+        store(type, values.from(first), count,
+              static_cast<char *>(out) +
+                  (run.local - first + done) * byteSize(type));
+        done += count;
+      }
+    };
+    tile.forEachRun(first + begin * elementsAtOnce,
+                    std::min(first + end * elementsAtOnce, last), write);
   });
 }
 
-void initializeParameters(ppopt_rank &rank, int64_t seed) {
+void initializeParameters(const ppopt_rank &rank, int64_t seed) {
+  const Program &program = rank.program;
   for (const Buffer &buffer : rank.parameters) {
-    const Parameter &parameter = rank.program.parameters[buffer.index];
+    const Parameter &parameter = program.parameters[buffer.index];
+    geometry::Tile tile = schema::tileOf(parameter, program.plan, rank.index);
     int64_t size = byteSize(parameter.type);
     device::writePieces(
         *rank.device, rank.compute, buffer.data, parameter.bytes(),
         [&](char *data, int64_t offset, int64_t bytes) {
           initializeValues(parameter.init, parameter.type, parameter.name, seed,
-                           offset / size, bytes / size, data,
+                           tile, offset / size, (offset + bytes) / size, data,
                            rank.options.threads);
         });
   }

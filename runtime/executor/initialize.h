@@ -9,6 +9,7 @@
 #ifndef PPOPT_RUNTIME_EXECUTOR_INITIALIZE_H
 #define PPOPT_RUNTIME_EXECUTOR_INITIALIZE_H
 
+#include "geometry/tile.h"
 #include "program/program.h"
 
 #include <string_view>
@@ -17,15 +18,25 @@ struct ppopt_rank;
 
 namespace ppopt::runtime {
 
-/// Writes elements [first, first + count) of a parameter to `out` as `type`
-/// (f32, f64, bf16; zeros and ones also for the other types).
+/// Writes elements [begin, end) of a parameter's tile to `out` as `type` (f32,
+/// f64, bf16; zeros and ones also for the other types).
 void initializeValues(const Initializer &init, ElementType type,
-                      std::string_view name, int64_t seed, int64_t first,
-                      int64_t count, void *out, int threads);
+                      std::string_view name, int64_t seed,
+                      const geometry::Tile &tile, int64_t begin, int64_t end,
+                      void *out, int threads);
+
+/// Writes the whole tile.
+inline void initializeValues(const Initializer &init, ElementType type,
+                             std::string_view name, int64_t seed,
+                             const geometry::Tile &tile, void *out,
+                             int threads) {
+  initializeValues(init, type, name, seed, tile, 0, tile.elements(), out,
+                   threads);
+}
 
 /// Writes the initial values of the rank's parameters. (Gradients and optimizer
 /// states start as the zeros of a new arena.)
-void initializeParameters(ppopt_rank &rank, int64_t seed);
+void initializeParameters(const ppopt_rank &rank, int64_t seed);
 
 } // namespace ppopt::runtime
 

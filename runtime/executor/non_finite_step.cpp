@@ -252,6 +252,14 @@ std::string describeNonFinite(const NonFiniteElement &bad,
                      fmt::join(index, ", "));
 }
 
+std::string describeNonFinite(const NonFiniteElement &bad,
+                              const Parameter &parameter, const Plan &plan,
+                              int64_t rank) {
+  geometry::Tile tile = schema::tileOf(parameter, plan, rank);
+  return describeNonFinite({tile.globalIndex(bad.element), bad.value},
+                           parameter.globalShape());
+}
+
 NonFiniteFindings::Tensor findNonFiniteParameter(const ppopt_rank &rank) {
   NonFiniteFindings::Tensor first;
   for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)

@@ -41,6 +41,12 @@ std::string describeNonFinite(const NonFiniteElement &bad,
                               const std::vector<int64_t> &shape,
                               int64_t firstRow = 0);
 
+/// Returns the same of an element that a rank has of a parameter or of its
+/// gradient, with the element's index in the whole parameter.
+std::string describeNonFinite(const NonFiniteElement &bad,
+                              const Parameter &parameter, const Plan &plan,
+                              int64_t rank);
+
 /// What a place of a rank found in its own numbers. Trivially copyable: ranks
 /// exchange it as bytes.
 struct NonFiniteFindings {

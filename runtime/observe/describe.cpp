@@ -18,9 +18,9 @@ using runtime::Program;
 std::string describeParameters(const Program &program) {
   int64_t elements = 0, learning = 0;
   for (size_t i = 0; i < program.parameters.size(); ++i) {
-    elements += program.parameters[i].elements();
+    elements += program.parameters[i].globalElements();
     if (program.learns(i))
-      learning += program.parameters[i].elements();
+      learning += program.parameters[i].globalElements();
   }
   std::string text =
       fmt::format("{} in {} tensors", elements, program.parameters.size());

@@ -170,7 +170,7 @@ void Progress::start(const char *transport) {
   const runtime::Plan &plan = program_.plan;
   int64_t elements = 0;
   for (const auto &parameter : program_.parameters)
-    elements += parameter.elements();
+    elements += parameter.globalElements();
   note(fmt::format(
       "{}: {} parameters | {} | {}, {} thread{} each | batch {} | {}{} per {}",
       program_.model, elements, spell(plan.optimizer),

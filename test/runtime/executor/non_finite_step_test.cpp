@@ -181,4 +181,16 @@ TEST(NonFiniteStep, FindsTheFirstBadElementOfEachType) {
   EXPECT_EQ(find(many, ElementType::f32)->element, 5000);
 }
 
+// Of 3 rows of 4 columns, rank 1 has the odd columns.
+TEST(NonFiniteStep, SaysWhereAnElementIsInTheWholeParameter) {
+  Plan plan;
+  plan.mesh = {{"dp", 2}};
+  Parameter w;
+  w.shape = {3, 2};
+  w.tile = {{3, 4}, {{}, {{"dp", 2, 2}}}};
+  EXPECT_EQ(describeNonFinite({4, INFINITY}, w, plan, 0), "inf at [2, 0]");
+  EXPECT_EQ(describeNonFinite({4, INFINITY}, w, plan, 1), "inf at [2, 1]");
+  EXPECT_EQ(describeNonFinite({3, NAN}, w, plan, 1), "nan at [1, 3]");
+}
+
 } // namespace

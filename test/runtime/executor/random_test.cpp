@@ -10,6 +10,7 @@
 #include <vector>
 
 using namespace ppopt::runtime;
+using ppopt::geometry::Tile;
 
 namespace {
 
@@ -63,9 +64,9 @@ TEST(Philox, Dropout) {
 }
 
 std::vector<float> draw(const Initializer &init, const char *name, int64_t seed,
-                        int64_t first, int64_t count, int threads) {
+                        int64_t count, int threads = 1) {
   std::vector<float> values(count);
-  initializeValues(init, ElementType::f32, name, seed, first, count,
+  initializeValues(init, ElementType::f32, name, seed, Tile(count),
                    values.data(), threads);
   return values;
 }
@@ -78,7 +79,7 @@ Initializer normal(double mean, double std) {
 
 TEST(Initialize, Normal) {
   constexpr int count = 400000;
-  std::vector<float> values = draw(normal(0.5, 2), "w", 1, 0, count, 1);
+  std::vector<float> values = draw(normal(0.5, 2), "w", 1, count);
   double sums[5] = {}, neighbours = 0;
   for (int i = 0; i < count; ++i) {
     double z = (values[i] - 0.5) / 2;
@@ -100,7 +101,7 @@ TEST(Initialize, Uniform) {
   init.low = -1, init.high = 3;
   constexpr int count = 400000;
   double sum = 0, squares = 0;
-  for (float value : draw(init, "w", 1, 0, count, 1)) {
+  for (float value : draw(init, "w", 1, count)) {
     ASSERT_TRUE(value >= -1 && value <= 3);
     sum += (value - 1) / count;
     squares += (value - 1) * (value - 1) / count;
@@ -113,16 +114,17 @@ TEST(Initialize, ValuesAsDocumented) {
   PhiloxBlock x = randomBlock(9, streamOf("w"), 2, initialStep);
   double r = std::sqrt(-2 * std::log((x[2] + 1.0) / 4294967296.0));
   double angle = 2 * std::acos(-1.0) * x[3] / 4294967296.0;
-  std::vector<float> values = draw(normal(0, 1), "w", 9, 10, 2, 1);
-  EXPECT_FLOAT_EQ(values[0], r * std::cos(angle));
-  EXPECT_FLOAT_EQ(values[1], r * std::sin(angle));
-  EXPECT_EQ(draw({InitialValues::zeros}, "w", 9, 3, 1, 1)[0], 0.0f);
-  EXPECT_EQ(draw({InitialValues::ones}, "w", 9, 3, 1, 1)[0], 1.0f);
+  std::vector<float> values = draw(normal(0, 1), "w", 9, 12);
+  EXPECT_FLOAT_EQ(values[10], r * std::cos(angle));
+  EXPECT_FLOAT_EQ(values[11], r * std::sin(angle));
+  EXPECT_EQ(draw({InitialValues::zeros}, "w", 9, 4)[3], 0.0f);
+  EXPECT_EQ(draw({InitialValues::ones}, "w", 9, 4)[3], 1.0f);
 }
 
 std::vector<double> drawExactly(const Initializer &init, int64_t count) {
   std::vector<double> values(count);
-  initializeValues(init, ElementType::f64, "w", 3, 0, count, values.data(), 1);
+  initializeValues(init, ElementType::f64, "w", 3, Tile(count), values.data(),
+                   1);
   return values;
 }
 
@@ -166,26 +168,24 @@ TEST(Initialize, SameBitsOnAllMachines) {
   EXPECT_EQ(hash(drawExactly(uniform, 100000)), 0x47f832272dba42b9u);
 }
 
-TEST(Initialize, DependsOnSeedNameAndGlobalIndexOnly) {
-  std::vector<float> all = draw(normal(0, 1), "w", 1, 0, 1003, 1);
-  EXPECT_EQ(draw(normal(0, 1), "w", 1, 0, 1003, 2), all);
-  EXPECT_EQ(draw(normal(0, 1), "w", 1, 0, 1003, 3), all);
-  for (int64_t first : {1, 2, 3, 4, 501})
-    EXPECT_EQ(
-        draw(normal(0, 1), "w", 1, first, 450, 2),
-        std::vector<float>(all.begin() + first, all.begin() + first + 450));
-  EXPECT_NE(draw(normal(0, 1), "w", 2, 0, 1003, 1), all);
-  EXPECT_NE(draw(normal(0, 1), "v", 1, 0, 1003, 1), all);
+TEST(Initialize, DependsOnSeedNameAndIndexOnly) {
+  std::vector<float> all = draw(normal(0, 1), "w", 1, 1003);
+  EXPECT_EQ(draw(normal(0, 1), "w", 1, 1003, 2), all);
+  EXPECT_EQ(draw(normal(0, 1), "w", 1, 1003, 3), all);
+  EXPECT_EQ(draw(normal(0, 1), "w", 1, 450),
+            std::vector<float>(all.begin(), all.begin() + 450));
+  EXPECT_NE(draw(normal(0, 1), "w", 2, 1003), all);
+  EXPECT_NE(draw(normal(0, 1), "v", 1, 1003), all);
 }
 
 TEST(Initialize, OtherTypesRoundTheSameValue) {
-  std::vector<float> f32 = draw(normal(0, 1), "w", 1, 0, 64, 1);
+  std::vector<float> f32 = draw(normal(0, 1), "w", 1, 64);
   std::vector<double> f64(64);
   std::vector<uint16_t> bf16(64);
-  initializeValues(normal(0, 1), ElementType::f64, "w", 1, 0, 64, f64.data(),
+  initializeValues(normal(0, 1), ElementType::f64, "w", 1, Tile(64), f64.data(),
                    1);
-  initializeValues(normal(0, 1), ElementType::bf16, "w", 1, 0, 64, bf16.data(),
-                   1);
+  initializeValues(normal(0, 1), ElementType::bf16, "w", 1, Tile(64),
+                   bf16.data(), 1);
   for (int i = 0; i < 64; ++i) {
     EXPECT_EQ(float(f64[i]), f32[i]);
     uint32_t bits = uint32_t(bf16[i]) << 16;
@@ -194,8 +194,8 @@ TEST(Initialize, OtherTypesRoundTheSameValue) {
     EXPECT_LE(std::fabs(value - f64[i]), std::fabs(f64[i]) / 256);
   }
   int64_t one = 0;
-  initializeValues({InitialValues::ones}, ElementType::i64, "n", 1, 0, 1, &one,
-                   1);
+  initializeValues({InitialValues::ones}, ElementType::i64, "n", 1, Tile(1),
+                   &one, 1);
   EXPECT_EQ(one, 1);
 }
 
