@@ -5,6 +5,7 @@
 #include "app/agreement.h"
 #include "app/command_line.h"
 #include "app/cpu_check.h"
+#include "app/cut_parameters.h"
 #include "app/job.h"
 #include "app/needs.h"
 #include "app/training_loop.h"
@@ -145,6 +146,7 @@ void Startup::prepare(const CompiledProgram &compiled,
         "--collectives=mpi: needs MPI; run: {}",
         launchCommand(std::max<int64_t>(plan.ranks(), 2), arguments));
   checkMachine(plan.target.cpu, plan.target.features);
+  checkWholeParameters(*program_, *options_);
   std::optional<int64_t> place;
   if (transport && !program_->local)
     place = program_->placeOf(transport->rank()).place;

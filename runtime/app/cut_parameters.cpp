@@ -1,0 +1,47 @@
+//===- cut_parameters.cpp - What needs whole parameters -------------------===//
+
+#include "app/cut_parameters.h"
+
+#include "base/usage_error.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace ppopt::train {
+namespace {
+
+/// The flags whose code takes the copy of one rank for the whole parameter.
+constexpr const char *kNeedWhole[] = {
+    "--checkpoint",     "--resume",         "--init",     "--export",
+    "--dump-gradients", "--check-replicas", "--generate",
+};
+
+/// Returns "tp, fsdp".
+std::string listAxes(const runtime::Parameter &parameter) {
+  std::vector<std::string> axes;
+  for (const auto &dimension : parameter.tile->cuts)
+    for (const schema::Cut &cut : dimension)
+      axes.push_back(cut.axis);
+  return fmt::format("{}", fmt::join(axes, ", "));
+}
+
+} // namespace
+
+void checkWholeParameters(const runtime::Program &program,
+                          const Options &options) {
+  auto cut = std::find_if(
+      program.parameters.begin(), program.parameters.end(),
+      [](const runtime::Parameter &parameter) { return parameter.tile; });
+  if (cut == program.parameters.end())
+    return;
+  for (const char *flag : kNeedWhole)
+    if (options.given.count(flag))
+      throw UsageError("{}: works on whole parameters only, and a rank has a "
+                       "part of parameter '{}', which {} cuts: leave out {}, "
+                       "or compile without the axis",
+                       flag, cut->name, listAxes(*cut), flag);
+}
+
+} // namespace ppopt::train
