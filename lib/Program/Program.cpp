@@ -6,6 +6,7 @@
 #include "GenerationProgram.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Analysis/Shardings.h"
 #include "ppopt/Config.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
@@ -38,7 +39,7 @@ private:
   void addPlan();
   void addStages();
   void addInputs();
-  void addParameters();
+  LogicalResult addParameters();
   void addScalars();
   void addTransfers();
   void addMatmuls();
@@ -131,7 +132,65 @@ schema::Initializer describeInit(InitAttr init) {
   return described;
 }
 
-void ProgramWriter::addParameters() {
+/// Returns the shape of the whole parameter, of which a rank has `local`.
+/// Emits an error if ranks of the plan do not hold tiles of it.
+FailureOr<SmallVector<int64_t>> findGlobalShape(ParamDeclOp param,
+                                                ArrayRef<int64_t> local,
+                                                ShardingAttr sharding,
+                                                const ShardingAxes &axes) {
+  auto refuse = [&] {
+    return param.emitOpError() << param.getParamNameAttr() << " ";
+  };
+  if (sharding.isPartial())
+    return refuse() << "is " << sharding
+                    << ", but a parameter is not a partial result",
+           failure();
+  if (sharding.getRank() != static_cast<int64_t>(local.size()))
+    return refuse() << "of " << param.getType() << " is " << sharding
+                    << ", of other dimensions",
+           failure();
+  SmallVector<int64_t> shape(local);
+  for (const DimCut &cut : sharding.getCuts()) {
+    std::optional<unsigned> axis = axes.find(cut.axis);
+    if (!axis)
+      return refuse() << "is " << sharding << ", but the plan has no axis "
+                      << cut.axis.getValue() << " that cuts",
+             failure();
+    if (cut.axis == kMicrobatchAxis)
+      return refuse() << "is " << sharding
+                      << ", but all microbatches read the same parameters",
+             failure();
+    shape[cut.dim] *= axes[*axis].parts;
+  }
+  return shape;
+}
+
+FailureOr<schema::ParameterTile> describeTile(ParamDeclOp param,
+                                              ArrayRef<int64_t> local,
+                                              ShardingAttr attr,
+                                              const ShardingAxes &axes) {
+  FailureOr<SmallVector<int64_t>> shape =
+      findGlobalShape(param, local, attr, axes);
+  if (failed(shape))
+    return failure();
+  FailureOr<Sharding> sharding = readSharding(axes, attr, *shape, [&] {
+    return param.emitOpError() << param.getParamNameAttr() << " ";
+  });
+  if (failed(sharding))
+    return failure();
+  schema::ParameterTile described;
+  described.globalShape = toVector(*shape);
+  for (const Cuts &cuts : sharding->dims) {
+    described.cuts.emplace_back();
+    for (Cut cut : cuts)
+      described.cuts.back().push_back(
+          {axes[cut.axis].name.str(), axes[cut.axis].parts, cut.period});
+  }
+  return described;
+}
+
+LogicalResult ProgramWriter::addParameters() {
+  ShardingAxes axes = ShardingAxes::of(plan);
   for (auto param : module.getOps<ParamDeclOp>()) {
     auto type = cast<RankedTensorType>(param.getType());
     schema::Parameter described;
@@ -144,8 +203,17 @@ void ProgramWriter::addParameters() {
     described.decayed = !param.getNoDecay();
     described.init = describeInit(param.getInit());
     described.places = toVector(param.getPlaces());
+    auto sharding = param->getAttrOfType<ShardingAttr>(kShardingAttr);
+    if (sharding && !sharding.isWhole()) {
+      FailureOr<schema::ParameterTile> tile =
+          describeTile(param, type.getShape(), sharding, axes);
+      if (failed(tile))
+        return failure();
+      described.tile = std::move(*tile);
+    }
     program.parameters.push_back(std::move(described));
   }
+  return success();
 }
 
 /// Adds the loss' type, the counts, and the checks of ids. The loss of a
@@ -276,7 +344,8 @@ FailureOr<schema::Program> ProgramWriter::write() {
   addPlan();
   addStages();
   addInputs();
-  addParameters();
+  if (failed(addParameters()))
+    return failure();
   addScalars();
   addTransfers();
   addMatmuls();
