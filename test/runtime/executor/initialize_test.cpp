@@ -103,6 +103,20 @@ INSTANTIATE_TEST_SUITE_P(
              schema::spell(info.param.second);
     });
 
+TEST(InitializeValues, GivesTheSameInParts) {
+  Initializer init{InitialValues::normal, 0, 0, 0, 1};
+  for (const CutTensor &tensor : cutTensors) {
+    Tile tile(tensor.shape, tensor.cuts);
+    std::vector<char> whole = draw(init, ElementType::f32, tile, 1);
+    std::vector<char> parts(whole.size());
+    for (int64_t begin = 0; begin < tile.elements(); begin += 301)
+      initializeValues(init, ElementType::f32, "w", 5, tile, begin,
+                       std::min<int64_t>(begin + 301, tile.elements()),
+                       parts.data() + begin * 4, 2);
+    EXPECT_EQ(whole, parts);
+  }
+}
+
 // Two ranks have the even and the odd elements of one parameter.
 TEST(InitializeParameters, TakeTheTileOfTheRank) {
   nlohmann::json document = ls::program(2, 1);
@@ -118,7 +132,7 @@ TEST(InitializeParameters, TakeTheTileOfTheRank) {
     initializeParameters(rank, 3);
     for (int i = 0; i < 3; ++i) {
       double value;
-      std::memcpy(&value, rank.at(ls::weights) + i * sizeof value,
+      std::memcpy(&value, hostAt(rank, ls::weights) + i * sizeof value,
                   sizeof value);
       EXPECT_EQ(value, whole[2 * i + rank.index]);
     }
