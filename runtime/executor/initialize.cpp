@@ -102,9 +102,9 @@ private:
 
 void initializeValues(const Initializer &init, ElementType type,
                       std::string_view name, int64_t seed,
-                      const geometry::Tile &tile, int64_t first, int64_t last,
+                      const geometry::Tile &tile, int64_t from, int64_t to,
                       void *out, int threads) {
-  int64_t shares = (last - first + elementsAtOnce - 1) / elementsAtOnce;
+  int64_t shares = (to - from + elementsAtOnce - 1) / elementsAtOnce;
   parallelFor(threads, shares, [&](int64_t begin, int64_t end) {
     Values values(init, name, seed);
     auto write = [&](const geometry::Run &run) {
@@ -114,12 +114,12 @@ void initializeValues(const Initializer &init, ElementType type,
             std::min(run.count - done, elementsAtOnce - first % elementsAtOnce);
         store(type, values.from(first), count,
               static_cast<char *>(out) +
-                  (run.local - first + done) * byteSize(type));
+                  (run.local - from + done) * byteSize(type));
         done += count;
       }
     };
-    tile.forEachRun(first + begin * elementsAtOnce,
-                    std::min(first + end * elementsAtOnce, last), write);
+    tile.forEachRun(from + begin * elementsAtOnce,
+                    std::min(from + end * elementsAtOnce, to), write);
   });
 }
 
