@@ -140,9 +140,29 @@ static Value emitBinary(Operation *op, OpBuilder &builder, ValueRange index,
 PP_BINARY_ELEMENT(AddOp, AddFOp, AddIOp)
 PP_BINARY_ELEMENT(SubOp, SubFOp, SubIOp)
 PP_BINARY_ELEMENT(MulOp, MulFOp, MulIOp)
-PP_BINARY_ELEMENT(DivOp, DivFOp, DivSIOp)
 PP_BINARY_ELEMENT(MaximumOp, MaximumFOp, MaxSIOp)
 PP_BINARY_ELEMENT(MinimumOp, MinimumFOp, MinSIOp)
+
+/// Of integers, x / 0 is 0, and least / -1 is least: neither may stop the
+/// process, because a step whose counts are zero runs to its end.
+PP_ELEMENT(DivOp) {
+  ElementBuilder b(builder, getLoc());
+  Value lhs = readBroadcast(b, *this, 0, index, read);
+  Value rhs = readBroadcast(b, *this, 1, index, read);
+  Type type = lhs.getType();
+  if (isa<FloatType>(type))
+    return b.div(lhs, rhs);
+  auto is = [&](int64_t value) {
+    return b.make<arith::CmpIOp>(arith::CmpIPredicate::eq, rhs,
+                                 b.constantInt(type, value));
+  };
+  Value isZero = is(0), isMinusOne = is(-1);
+  Value zero = b.constantInt(type, 0), one = b.constantInt(type, 1);
+  Value divisor = b.select(isZero, one, b.select(isMinusOne, one, rhs));
+  Value quotient = b.make<arith::DivSIOp>(lhs, divisor);
+  Value negative = b.make<arith::SubIOp>(zero, lhs);
+  return b.select(isZero, zero, b.select(isMinusOne, negative, quotient));
+}
 
 PP_ELEMENT(AccumulateOp) {
   ElementBuilder b(builder, getLoc());

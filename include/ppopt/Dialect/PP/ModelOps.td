@@ -192,7 +192,7 @@ class PP_Binary<string mnemonic, list<Trait> traits = []>
 def PP_AddOp : PP_Binary<"add", [PP_LinearSpace, Commutative]> { let summary = "a + b"; }
 def PP_SubOp : PP_Binary<"sub", [PP_LinearSpace]> { let summary = "a - b"; }
 def PP_MulOp : PP_Binary<"mul", [PP_LinearSpace, Commutative]> { let summary = "a * b"; }
-def PP_DivOp : PP_Binary<"div", [PP_LinearSpace]> { let summary = "a / b"; }
+def PP_DivOp : PP_Binary<"div", [PP_LinearSpace]> { let summary = "a / b; of integers rounded toward zero, and 0 where b is 0"; }
 def PP_MaximumOp : PP_Binary<"maximum", [PP_Space, Commutative]> {
   let summary = "the larger; NaN if either is";
   let description = [{
