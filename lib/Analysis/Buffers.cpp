@@ -7,7 +7,7 @@
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/runtime.h"
 
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -83,10 +83,11 @@ void BufferIndex::addWholeBuffers(TaskOp task) {
 }
 
 BufferIndex::BufferIndex(ModuleOp module) {
-  int64_t dataParallel = 1;
+  int64_t dataParallel = 1, microbatches = 1;
   SmallVector<StringRef> states;
   for (auto plan : module.getOps<PlanOp>()) {
     dataParallel = plan.getBatchParts();
+    microbatches = plan.getMicrobatches();
     states = getOptimizerStates(plan.getOptimizer());
   }
   MLIRContext *context = module.getContext();
@@ -100,7 +101,7 @@ BufferIndex::BufferIndex(ModuleOp module) {
     bytes[BufferAttr::get(context, BufferKind::Input, input.getInputName())] =
         pp::getBytes(input.getType()) / dataParallel;
   bytes[BufferAttr::get(context, BufferKind::StepState)] =
-      sizeof(ppopt_step_state);
+      PPOPT_KEY_OFFSET(microbatches);
   for (auto task : module.getOps<TaskOp>())
     addWholeBuffers(task);
 }
@@ -141,32 +142,67 @@ AddressAttr BufferIndex::getState(StringAttr param, StringRef state) const {
   return getInBucket(param, BufferKind::State, state);
 }
 
-static constexpr int64_t getOffset(KeyElement element) {
-  return offsetof(ppopt_step_state, seed) + indexOf(element) * sizeof(int64_t);
+static constexpr size_t getOffset(KeyElement element) {
+  return indexOf(element) * sizeof(int64_t);
 }
-static_assert(getOffset(KeyElement::Step) == offsetof(ppopt_step_state, step) &&
+static_assert(getOffset(KeyElement::Seed) == offsetof(ppopt_key, seed) &&
+                  getOffset(KeyElement::Step) == offsetof(ppopt_key, step) &&
                   getOffset(KeyElement::Training) ==
-                      offsetof(ppopt_step_state, training) &&
+                      offsetof(ppopt_key, training) &&
                   getOffset(KeyElement::Microbatch) ==
-                      offsetof(ppopt_step_state, microbatch) &&
+                      offsetof(ppopt_key, microbatch) &&
                   getOffset(KeyElement::Coordinates) ==
-                      offsetof(ppopt_step_state, coordinates) &&
-                  offsetof(ppopt_step_state, seed) +
-                          kKeyElements * sizeof(int64_t) ==
-                      sizeof(ppopt_step_state),
-              "the random key is the end of ppopt_step_state");
+                      offsetof(ppopt_key, coordinates) &&
+                  kKeyElements * sizeof(int64_t) == sizeof(ppopt_key),
+              "the random key is ppopt_key");
 
-/// Returns the offset of a field in ppopt_step_state.
-static std::optional<int64_t> getStepStateField(StringRef name) {
-#define FIELD(NAME) .Case(#NAME, offsetof(ppopt_step_state, NAME))
-  int64_t offset =
-      llvm::StringSwitch<int64_t>(name) FIELD(lr) FIELD(weight_decay)
-          FIELD(beta1) FIELD(beta2) FIELD(eps) FIELD(momentum)
-              FIELD(bias_correction1) FIELD(bias_correction2) FIELD(clip_scale)
-                  .Case("key", offsetof(ppopt_step_state, seed))
-                  .Default(-1);
+namespace {
+/// A field of ppopt_step_state.
+struct Field {
+  StringLiteral name;
+  size_t offset;
+  bool isDecided;
+};
+} // namespace
+
+static constexpr Field kFields[] = {
+#define FIELD(NAME, IS_DECIDED)                                                \
+  {#NAME, offsetof(ppopt_step_state, NAME), IS_DECIDED}
+    FIELD(lr, false),
+    FIELD(weight_decay, false),
+    FIELD(beta1, false),
+    FIELD(beta2, false),
+    FIELD(eps, false),
+    FIELD(momentum, false),
+    FIELD(bias_correction1, false),
+    FIELD(bias_correction2, false),
+    FIELD(clip, false),
+    FIELD(clip_scale, true),
+    FIELD(hold, true),
 #undef FIELD
-  return offset < 0 ? std::nullopt : std::optional<int64_t>(offset);
+};
+static_assert(std::size(kFields) * sizeof(double) == sizeof(ppopt_step_state),
+              "the table has every field of ppopt_step_state");
+
+static const Field *findField(StringRef name) {
+  const auto *found =
+      llvm::find_if(kFields, [&](const Field &f) { return f.name == name; });
+  return found == std::end(kFields) ? nullptr : found;
+}
+
+bool pp::isDecidedField(StringRef name) {
+  const Field *field = findField(name);
+  return field && field->isDecided;
+}
+
+/// Returns the offset of a field from the step state.
+static std::optional<int64_t> getStepStateField(StringRef name,
+                                                int64_t microbatch) {
+  if (name == "key")
+    return PPOPT_KEY_OFFSET(microbatch);
+  if (const Field *field = findField(name))
+    return field->offset;
+  return std::nullopt;
 }
 
 FailureOr<AddressAttr> BufferIndex::getAddress(Operation *run, RoleAttr role,
@@ -193,7 +229,7 @@ FailureOr<AddressAttr> BufferIndex::getAddress(Operation *run, RoleAttr role,
     return at(BufferAttr::get(context, BufferKind::Input, name),
               microbatch * pp::getBytes(type));
   case RoleKind::StepState:
-    if (std::optional<int64_t> field = getStepStateField(name))
+    if (std::optional<int64_t> field = getStepStateField(name, microbatch))
       return at(BufferAttr::get(context, BufferKind::StepState), *field);
     return run->emitOpError("the step state has no field '") << name << "'",
            failure();

@@ -36,11 +36,6 @@ private:
   LogicalResult findDead();
   void add(schema::Action action, int64_t place);
   void addZeros(int64_t place);
-  /// False if nothing of the program learns.
-  bool hasNorm(int64_t place) {
-    return layouts[place].hasRegion(
-        BufferAttr::get(plan.getContext(), BufferKind::Norm));
-  }
 
   ScheduleOp schedule;
   PlanOp plan;
@@ -205,19 +200,6 @@ FailureOr<schema::Action> ActionWriter::describe(Operation &action,
     described.id = wait.getId();
     return described;
   }
-  if (isa<CheckCountsOp>(action)) {
-    described.kind = schema::ActionKind::checkCounts;
-    return described;
-  }
-  if (isa<NormOp>(action)) {
-    FailureOr<int64_t> offset =
-        layouts[place].getRegion(BufferKind::Norm, action.getLoc());
-    if (failed(offset))
-      return failure();
-    described.kind = schema::ActionKind::norm;
-    described.address = *offset;
-    return described;
-  }
   return action.emitOpError("is not an action of a program"), failure();
 }
 
@@ -264,8 +246,6 @@ FailureOr<std::vector<schema::Action>> ActionWriter::write() {
           addZeros(each);
       continue;
     }
-    if (isa<NormOp>(op) && !hasNorm(place))
-      continue;
     FailureOr<schema::Action> action = describe(op, place);
     if (failed(action))
       return failure();

@@ -54,6 +54,9 @@ LogicalResult PlaceWriter::addScalars() {
   auto get = [&](BufferKind kind) {
     return BufferAttr::get(plan.getContext(), kind);
   };
+  if (layout.hasRegion(get(BufferKind::Norm)) &&
+      failed(find(get(BufferKind::Norm), plan.getLoc(), place.norm.emplace())))
+    return failure();
   return success(
       succeeded(
           find(get(BufferKind::StepState), plan.getLoc(), place.stepState)) &&

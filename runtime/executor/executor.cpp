@@ -57,24 +57,26 @@ public:
   void setStepState(bool training);
   void run(const std::vector<Action> &actions);
   void run(const std::vector<Action> &actions, StepObserver &observer);
-  void checkFinite();
 
-  /// Returns the loss after the last action; NaN if a zero count stopped the
-  /// step.
+  // After the last action. Sums have the same bits on all ranks, so all ranks
+  // say the same of a step, and what its tasks decided.
   double loss() const {
-    return stopped ? unknown
-                   : readNumber(rank, rank.at(rank.place.loss),
-                                rank.program.lossType);
+    return readNumber(rank, rank.at(rank.place.loss), rank.program.lossType);
   }
-  double gradNorm() const { return norm.value_or(unknown); }
+  double gradNorm() const {
+    return rank.place.norm ? std::sqrt(readNumber(rank.at(*rank.place.norm),
+                                                  ElementType::f64))
+                           : unknown;
+  }
+  /// Returns what the batch has none of, in words; empty if no count is zero.
+  std::string missing() const;
+  /// Returns which of loss and norm is not finite, in words; empty if both are.
+  std::string nonFinite() const;
   double waitedSeconds() const {
     return std::chrono::duration<double>(waited).count();
   }
   /// Steps count from 1 in messages, as in the log.
   int64_t stepNumber() const { return settings.step + 1; }
-
-  std::string skipped;
-  bool isBad = false; ///< not finite: skip tasks of kind "update"
 
 private:
   DevicePointer at(const Action &action, const Address &address) const {
@@ -82,10 +84,8 @@ private:
   }
   void perform(const Action &action);
   void runTask(const Action &action);
-  void writeStepState(PlaceMemory &held);
   void start(const Action &action);
   void finish(int operation);
-  void drain();
   /// Returns whether the action may block.
   bool blocks(const Action &action) const {
     return action.kind == ActionKind::wait && !rank.localChannels;
@@ -97,8 +97,6 @@ private:
            rank.localChannels->done(int(action.operation));
   }
   void measure(const Action &action, Clock::time_point begin);
-  void checkCounts(const Action &action);
-  void takeNorm(const Action &action);
 
   ppopt_rank &rank;
   const StepSettings &settings;
@@ -108,12 +106,11 @@ private:
   comm::Activity
       *const activity; ///< null for a single rank, which has no watch
   Clock::duration waited{};
-  std::optional<double> norm; ///< set by the action "norm"
-  bool stopped = false;       ///< by check_counts: skip the remaining actions
 };
 
 void Executor::setStepState(bool training) {
   ppopt_step_state state;
+  ppopt_key key;
   state.lr = settings.learningRate;
   state.weight_decay = settings.weightDecay;
   state.beta1 = settings.beta1;
@@ -122,24 +119,24 @@ void Executor::setStepState(bool training) {
   state.momentum = settings.momentum;
   state.bias_correction1 = 1 - std::pow(settings.beta1, settings.updates + 1);
   state.bias_correction2 = 1 - std::pow(settings.beta2, settings.updates + 1);
-  state.clip_scale = 1;
-  state.seed = settings.seed;
-  state.step = settings.updates;
-  state.training = training;
-  state.microbatch = 0;
+  state.clip = settings.clip > 0 ? settings.clip
+                                 : std::numeric_limits<double>::infinity();
+  state.clip_scale = unknown;
+  state.hold = unknown;
+  key.seed = settings.seed;
+  key.step = settings.updates;
+  key.training = training;
   for (const std::unique_ptr<PlaceMemory> &held : rank.memory) {
     if (!held)
       continue;
-    std::copy_n(held->stepState.coordinates, PPOPT_MAX_AXES, state.coordinates);
-    held->stepState = state;
-    writeStepState(*held);
+    held->stepState() = state;
+    std::copy_n(held->coordinates, PPOPT_MAX_AXES, key.coordinates);
+    for (key.microbatch = 0; key.microbatch < rank.program.plan.microbatches;
+         ++key.microbatch)
+      held->key(key.microbatch) = key;
+    rank.device->copyIn(rank.compute, held->at(held->place.stepState),
+                        held->image.data(), int64_t(held->image.size()));
   }
-}
-
-void Executor::writeStepState(PlaceMemory &held) {
-  rank.device->copyIn(rank.compute, held.at(held.place.stepState),
-                      &held.stepState, sizeof held.stepState);
-  rank.device->synchronize(rank.compute); // the next run changes it
 }
 
 void Executor::run(const std::vector<Action> &actions) {
@@ -159,8 +156,6 @@ void Executor::run(const std::vector<Action> &actions) {
       for (const DeadRange &dead : action.dead)
         rank.device->fill(rank.compute, at(action, dead.begin), 0xFF,
                           dead.bytes);
-    if (stopped)
-      return drain();
   }
 }
 
@@ -204,21 +199,10 @@ void Executor::perform(const Action &action) {
     return start(action);
   case ActionKind::wait:
     return finish(int(action.operation));
-  case ActionKind::checkCounts:
-    return checkCounts(action);
-  case ActionKind::norm:
-    return takeNorm(action);
   }
 }
 
 void Executor::runTask(const Action &action) {
-  if (isBad && rank.program.tasks[action.task].kind == TaskKind::update)
-    return;
-  PlaceMemory &held = rank.memoryOf(action.place);
-  if (held.stepState.microbatch != action.microbatch) {
-    held.stepState.microbatch = action.microbatch;
-    writeStepState(held);
-  }
   for (size_t i = 0, e = action.arguments.size(); i < e; ++i)
     rank.arguments[i] = at(action, action.arguments[i]).opaque();
   rank.tasks[action.task](
@@ -240,7 +224,6 @@ void Executor::start(const Action &action) {
       trace->begin(action);
     rank.channels->start(operation);
   }
-  rank.inFlight.push_back(operation);
 }
 
 void Executor::finish(int operation) {
@@ -251,56 +234,27 @@ void Executor::finish(int operation) {
   else
     return;
   rank.staging.finish(operation);
-  auto &inFlight = rank.inFlight;
-  inFlight.erase(std::find(inFlight.begin(), inFlight.end(), operation));
 }
 
-/// Waits for the sums in flight before their buffers are reused. All ranks
-/// leave the actions with the same sums and no transfer in flight
-/// (readProgram rejects others).
-void Executor::drain() {
-  while (!rank.inFlight.empty())
-    finish(rank.inFlight.front());
-}
-
-void Executor::checkCounts(const Action &action) {
-  const Place &place = rank.memoryOf(action.place).place;
+std::string Executor::missing() const {
   for (size_t i = 0; i < rank.program.counts.size(); ++i) {
     const Count &count = rank.program.counts[i];
-    if (readNumber(rank, at(action, place.counts[i].address), count.type) != 0)
-      continue;
-    stopped = true;
-    skipped =
-        fmt::format("the batch has none of: {} ({})", count.name, count.source);
-    return;
+    if (readNumber(rank, rank.at(rank.place.counts[i].address), count.type) ==
+        0)
+      return fmt::format("the batch has none of: {} ({})", count.name,
+                         count.source);
   }
+  return "";
 }
 
-/// Loss and norm have the same bits on all ranks, so all ranks decide alike.
-void Executor::takeNorm(const Action &action) {
-  norm =
-      std::sqrt(readNumber(rank, at(action, action.address), ElementType::f64));
-  checkFinite();
-  if (!isBad && settings.clip > 0 && *norm > settings.clip)
-    for (const std::unique_ptr<PlaceMemory> &held : rank.memory)
-      if (held) {
-        held->stepState.clip_scale = settings.clip / *norm;
-        writeStepState(*held);
-      }
-}
-
-void Executor::checkFinite() {
-  if (stopped)
-    return; // there is no loss
+std::string Executor::nonFinite() const {
   std::vector<std::string> bad;
-  if (double value = loss(); !std::isfinite(value))
-    bad.push_back(fmt::format("the loss is {}", spellNonFinite(value)));
-  if (norm && !std::isfinite(*norm))
+  if (double number = loss(); !std::isfinite(number))
+    bad.push_back(fmt::format("the loss is {}", spellNonFinite(number)));
+  if (double number = gradNorm(); rank.place.norm && !std::isfinite(number))
     bad.push_back(
-        fmt::format("the gradient norm is {}", spellNonFinite(*norm)));
-  isBad = !bad.empty();
-  if (isBad)
-    skipped = fmt::format("{}", fmt::join(bad, " and "));
+        fmt::format("the gradient norm is {}", spellNonFinite(number)));
+  return fmt::format("{}", fmt::join(bad, " and "));
 }
 
 void checkCounter(const ppopt_rank &rank, int64_t step, const char *what,
@@ -358,15 +312,17 @@ StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
     Tracing tracing(rank, options.trace, executor.stepNumber());
     executor.run(rank.actions);
   }
-  executor.checkFinite(); // a program without updates has no action "norm"
 
   StepResult result;
   result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   result.waitedSeconds = executor.waitedSeconds();
-  result.loss = executor.loss();
-  result.gradNorm = executor.gradNorm();
-  result.skipped = std::move(executor.skipped);
-  result.isBad = executor.isBad;
+  result.skipped = executor.missing();
+  if (result.skipped.empty()) {
+    result.loss = executor.loss();
+    result.gradNorm = executor.gradNorm();
+    result.skipped = executor.nonFinite();
+    result.isBad = !result.skipped.empty();
+  }
   result.launches = rank.counters.launches - before.launches;
   result.flops = rank.counters.flops - before.flops;
   result.bytesSent = rank.bytesSent() - bytesBefore;
@@ -381,6 +337,7 @@ void replayStep(ppopt_rank &rank, const StepSettings &settings,
   Executor executor(rank, settings, options);
   executor.setStepState(/*training=*/true);
   executor.run(rank.actions, observer);
+  rank.device->synchronize(rank.compute);
 }
 
 EvalResult runEvaluation(ppopt_rank &rank, const StepSettings &settings,
@@ -389,8 +346,9 @@ EvalResult runEvaluation(ppopt_rank &rank, const StepSettings &settings,
   executor.setStepState(/*training=*/false);
   executor.run(rank.evalActions);
   EvalResult result;
-  result.loss = executor.loss();
-  result.skipped = std::move(executor.skipped);
+  result.skipped = executor.missing();
+  if (result.skipped.empty())
+    result.loss = executor.loss();
   return result;
 }
 

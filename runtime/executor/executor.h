@@ -14,6 +14,7 @@
 #include "program/program.h"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 struct ppopt_rank;
@@ -48,12 +49,12 @@ struct ExecutorOptions {
 
 struct StepResult {
   /// The loss of the global batch, exact: an f32 loss is converted to the equal
-  /// double, so that "%a" prints its bits. NaN if the step was skipped before
-  /// its loss was known (see `skipped`).
-  double loss = 0;
-  /// The global norm before clipping. NaN if the step has no action "norm" or
-  /// was skipped before it.
-  double gradNorm = 0;
+  /// double, so that "%a" prints its bits. NaN if a count of the batch is zero
+  /// (see `skipped`).
+  double loss = std::numeric_limits<double>::quiet_NaN();
+  /// The global norm before clipping. NaN if nothing learns, or a count is
+  /// zero.
+  double gradNorm = std::numeric_limits<double>::quiet_NaN();
   /// Empty if the parameters were updated, else the reason in words, for the
   /// log. The same on all ranks.
   std::string skipped;
@@ -65,13 +66,15 @@ struct StepResult {
 };
 
 struct EvalResult {
-  double loss = 0;     ///< of the evaluation batch; NaN if skipped
+  /// Of the evaluation batch; NaN if skipped.
+  double loss = std::numeric_limits<double>::quiet_NaN();
   std::string skipped; ///< empty, or why there is no loss
   bool isBad = false;  ///< skipped because of an id that is out of range
 };
 
-/// Runs one step. If the loss or the gradient norm is not finite, no rank
-/// updates anything. Throws Error if counters differ from the prediction.
+/// Runs one step. If the loss or the gradient norm is not finite, or a count is
+/// zero, no rank updates anything. Throws Error if counters differ from the
+/// prediction.
 StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
                    const ExecutorOptions &options);
 

@@ -122,16 +122,13 @@ bool Search::leavesOut(const Action &action) {
   case ActionKind::run: {
     TaskKind kind = rank.program.tasks[action.task].kind;
     return kind == TaskKind::collect || kind == TaskKind::norm ||
-           kind == TaskKind::update;
+           kind == TaskKind::decide || kind == TaskKind::update;
   }
   case ActionKind::start:
     return isTransfer(action.op) ? gathersGradients(action) : !isCount(action);
   case ActionKind::wait:
     return leavesOut(*starts[action.operation]);
-  case ActionKind::norm:
-    return true;
   case ActionKind::zero:
-  case ActionKind::checkCounts:
     return false;
   }
   return false;

@@ -29,6 +29,7 @@ Phase phaseOf(TaskKind kind) {
   case TaskKind::loss:
   case TaskKind::collect:
   case TaskKind::norm:
+  case TaskKind::decide:
   case TaskKind::update:
     return Phase::update;
   }
@@ -80,8 +81,6 @@ void PhaseBoard::enter(const Program &program, const Action &action) {
       enter(communicates);
     return;
   case ActionKind::zero:
-  case ActionKind::checkCounts:
-  case ActionKind::norm:
     return;
   }
 }

@@ -34,7 +34,8 @@ allocate(const Program &program, int64_t rank, device::Device &device) {
       int64_t owner =
           program.local ? mesh.firstRank(place.place).value_or(rank) : rank;
       memory[place.place] = std::make_unique<PlaceMemory>(
-          std::move(place), mesh.coordinates(owner), device);
+          std::move(place), mesh.coordinates(owner), program.plan.microbatches,
+          device);
     }
   return memory;
 }
@@ -219,14 +220,11 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
       throw Error("communication: {}", error.what());
     }
   }
-  size_t mostArguments = 0, operations = 0;
+  size_t mostArguments = 0;
   for (const auto *list : {&actions, &evalActions})
     for (const Action &action : *list) {
       mostArguments = std::max(mostArguments, action.arguments.size());
-      if (action.kind != ActionKind::start)
-        continue;
-      ++operations;
-      if (channels || localChannels)
+      if (action.kind == ActionKind::start && (channels || localChannels))
         defineOperation(*this, action);
     }
   if (channels)
@@ -234,7 +232,6 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
                             mostTransfersInFlight(evalActions)));
   predicted.bytesSent += bytesBeyondPredicted(*this);
   arguments.resize(mostArguments);
-  inFlight.reserve(operations);
 }
 
 int64_t ppopt_rank::bytesSent() const {

@@ -39,21 +39,33 @@ struct Counters {
 /// The memory of one place.
 struct PlaceMemory {
   PlaceMemory(Place resolved, const std::vector<int64_t> &coordinates,
-              device::Device &device)
+              int64_t microbatches, device::Device &device)
       : place(std::move(resolved)),
-        arena(device.allocate(place.arenaBytes, "the arena")) {
-    std::copy(coordinates.begin(), coordinates.end(), stepState.coordinates);
+        arena(device.allocate(place.arenaBytes, "the arena")),
+        image(PPOPT_KEY_OFFSET(microbatches)) {
+    std::copy(coordinates.begin(), coordinates.end(), this->coordinates);
   }
 
   device::DevicePointer at(const Address &address) const {
     return arena + address.offset();
   }
 
+  // In `image`; the runs on a microbatch read its key.
+  ppopt_step_state &stepState() {
+    return *reinterpret_cast<ppopt_step_state *>(image.data());
+  }
+  ppopt_key &key(int64_t microbatch) {
+    return *reinterpret_cast<ppopt_key *>(image.data() +
+                                          PPOPT_KEY_OFFSET(microbatch));
+  }
+
   const Place place; ///< its addresses are those of this rank
   const device::DevicePointer arena;
-  /// What the host has last written to the step state in the arena. The
-  /// coordinates are those of the rank that has this place, then zeros.
-  ppopt_step_state stepState{};
+  /// Of the rank that has this place, then zeros.
+  int64_t coordinates[PPOPT_MAX_AXES] = {};
+  /// What the host has last written to the step state: the ppopt_step_state,
+  /// and a ppopt_key per microbatch.
+  std::vector<char> image;
 };
 
 struct RankOptions {
@@ -127,9 +139,8 @@ struct ppopt_rank {
   /// launches do nothing, and the executor rethrows it.
   std::exception_ptr failure;
 
-  // Used by the executor, sized once:
-  std::vector<void *> arguments; ///< of the running task
-  std::vector<int> inFlight;     ///< operations started and not waited for
+  /// Of the running task; used by the executor, sized once.
+  std::vector<void *> arguments;
 };
 
 #endif // PPOPT_RUNTIME_EXECUTOR_RANK_H

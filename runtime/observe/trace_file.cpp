@@ -237,6 +237,7 @@ static const char *letterOf(TaskKind kind) {
   case TaskKind::prologue:
   case TaskKind::collect:
   case TaskKind::norm:
+  case TaskKind::decide:
   case TaskKind::update:
     return nullptr;
   }

@@ -331,9 +331,11 @@ void PlaceChecker::check() {
   for (size_t i = 0; i < place.regions.size(); ++i)
     checkAt(place.regions[i].offset, place.regions[i].bytes,
             regions[i]["offset"]);
-  checkAt(place.stepState, sizeof(ppopt_step_state),
+  checkAt(place.stepState, PPOPT_KEY_OFFSET(program.plan.microbatches),
           path["step_state"]["offset"]);
   checkScalar(place.loss, program.lossType, path["loss"]["offset"]);
+  if (place.norm)
+    checkScalar(*place.norm, ElementType::f64, path["norm"]);
   Path counts = path["counts"], checks = path["checks"],
        inputs = path["inputs"], parameters = path["parameters"];
   if (place.counts.size() != program.counts.size())

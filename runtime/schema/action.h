@@ -14,10 +14,9 @@
 
 namespace ppopt::schema {
 
-enum class ActionKind { run, zero, start, wait, checkCounts, norm };
+enum class ActionKind { run, zero, start, wait };
 template <> struct Words<ActionKind> {
-  static constexpr const char *words[] = {"run",  "zero",         "start",
-                                          "wait", "check_counts", "norm"};
+  static constexpr const char *words[] = {"run", "zero", "start", "wait"};
 };
 
 /// What `start` starts: a collective over a group, or one end of a transfer.
@@ -58,7 +57,7 @@ struct Action {
   int64_t microbatch = 0; ///< also of start of a transfer
   std::vector<Address> arguments;
   Address temporaries;
-  // zero, start, norm
+  // zero, start
   Address address;
   int64_t bytes = 0;
   // start; a wait has the same `op` and `operation` once it is read
@@ -98,8 +97,7 @@ struct Action {
         "place", self.place,
         "in `local` only: the place that does it, whose arena the offsets "
         "mean");
-    of(ActionKind::run,
-       "`run`: sets `microbatch` of the step state, and calls the task",
+    of(ActionKind::run, "`run`: calls the task",
        [](auto &g, T &run) { visitRun(g, run); });
     of(ActionKind::zero, "`zero`: fills with zeros",
        [](auto &g, T &zero) { visitZero(g, zero); });
@@ -111,21 +109,6 @@ struct Action {
        "value may be overwritten; a received value is there. In `local` all "
        "ends are started before",
        [](auto &g, T &wait) { g("id", wait.id, "that of the start"); });
-    of(ActionKind::checkCounts,
-       "`check_counts`: skips the rest of the step if a count is zero. No "
-       "transfer of this place is in flight here",
-       [](auto &, T &) {});
-    of(ActionKind::norm,
-       "`norm`: takes the root, which is the global norm, for the log; "
-       "computes "
-       "`clip_scale` of the step state; checks that norm and loss are finite. "
-       "If not, tasks of kind `update` are not run, on any rank. It "
-       "communicates nothing",
-       [](auto &g, T &norm) {
-         g("offset", norm.address,
-           "one f64: the sum of squares of all gradients, each parameter "
-           "counted once");
-       });
     f.optional("dead", self.dead,
                "memory that nobody reads after the action. With `--poison` the "
                "runtime overwrites it with bytes 0xFF (floats: NaN)");

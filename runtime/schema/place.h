@@ -129,6 +129,7 @@ struct Place {
   int64_t arenaBytes = 0;
   std::vector<Region> regions;
   Address stepState, loss;
+  std::optional<Address> norm;    ///< none: nothing learns
   std::vector<PlaceCount> counts; ///< one per entry of Program::counts
   std::vector<PlaceCheck> checks;
   std::vector<PlaceInput> inputs;
@@ -146,14 +147,19 @@ struct Place {
                g("regions", self.regions,
                  "cover the arena without gap or overlap");
              });
-    f.nested("step_state", "the `ppopt_step_state`",
+    f.nested("step_state",
+             "the `ppopt_step_state`, and after it one `ppopt_key` for each "
+             "microbatch",
              [&](auto &g) { g("offset", self.stepState, "where it lies"); });
     f.nested("loss",
              "one element. The actions zero it, tasks add to it, and an "
-             "all-reduce makes it global. At `norm`, and after the last action "
-             "of an evaluation, it is the loss of the global batch, on every "
-             "rank",
+             "all-reduce makes it global. After the last action it is the loss "
+             "of the global batch, on every rank",
              [&](auto &g) { g("offset", self.loss, "where it lies"); });
+    f("norm", self.norm,
+      "offset of one f64. After the last action of a step it is the sum of "
+      "squares of all gradients, each parameter counted once, on every rank; "
+      "null if nothing learns");
     f("counts", self.counts, "one per count of the program, in their order");
     f("checks", self.checks, "those of the place's tasks");
     f("inputs", self.inputs, "those that the place reads");

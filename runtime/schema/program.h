@@ -130,8 +130,8 @@ struct Program {
     f("counts", self.counts,
       "scalars that prologue tasks compute from inputs alone (counted "
       "targets). They are global after the prologue's all-reduce, on every "
-      "rank. If one is zero, the action `check_counts` says so with its name "
-      "and source, and the rest of the step is skipped on all ranks");
+      "rank. If one is zero, the step updates nothing on any rank, and the "
+      "runtime says so with its name and source");
     f("checks", self.checks,
       "of ids that tasks compute. A task writes the first id that is out of "
       "range, and adds NaN to the loss");

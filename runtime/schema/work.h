@@ -22,12 +22,13 @@ enum class TaskKind {
   backwardWeight,
   collect,
   norm,
+  decide,
   update
 };
 template <> struct Words<TaskKind> {
   static constexpr const char *words[] = {
       "prologue",        "forward", "loss", "backward", "backward_input",
-      "backward_weight", "collect", "norm", "update"};
+      "backward_weight", "collect", "norm", "decide",   "update"};
 };
 
 struct Stage {
@@ -146,7 +147,7 @@ struct Task {
     f("name", self.name, "its name");
     f("kind", self.kind, "`loss` runs in evaluation only");
     f("stage", self.stage,
-      "−1 for those of a place: prologue, collect, norm, update",
+      "−1 for those of a place: prologue, collect, norm, decide, update",
       Limits{-1, INT64_MAX});
     f("place", self.place, "where it runs");
   }

@@ -13,7 +13,7 @@
 
 // NORM: pp.zero
 // NORM-NEXT: pp.run @p0_N
-// NORM-NEXT: pp.norm
+// NORM-NEXT: pp.run @p0_D
 // NORM-NEXT: pp.start 0 on 0 {{.*}} @tied
 // NORM-NEXT: pp.start 1 on 1 {{.*}} @tied
 // NORM-NEXT: pp.start 2 on 2 {{.*}} @tied
@@ -30,6 +30,9 @@ pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, t
 pp.task norm @p0_N(%n: tensor<f64> {pp.role = #pp.role<norm, "norm">}) -> (tensor<f64> {pp.role = #pp.role<norm, "norm">}) {
   pp.return %n : tensor<f64>
 }
+pp.task decide @p0_D() {
+  pp.return
+}
 pp.schedule local attributes {slot_places = array<i64>, slots = array<i64>} {
   pp.zero
   pp.start 0 on 0 all_reduce over <["pp"] among [0, 1, 2]> channel 1 @tied
@@ -45,5 +48,5 @@ pp.schedule local attributes {slot_places = array<i64>, slots = array<i64>} {
   pp.wait 3
   pp.wait 4
   pp.wait 5
-  pp.norm
+  pp.run @p0_D microbatch 0 ()
 }

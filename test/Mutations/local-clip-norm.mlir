@@ -2,11 +2,11 @@
 // RUN: sed '/pp.start/d; /^  pp.wait/d' %s | not %mutate opt --mutate-local-clip-norm 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: has no norm that ranks sum to change
 
-// The norm is taken of what the rank has; what is summed is summed after it.
+// It is decided by the norm of what the rank has; what is summed is summed after it.
 // CHECK-LABEL: pp.schedule 0
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.run @p0_N
-// CHECK-NEXT: pp.norm
+// CHECK-NEXT: pp.run @p0_D
 // CHECK-NEXT: pp.start 0 {{.*}} @only
 // CHECK-NEXT: pp.wait 0
 // CHECK-NEXT: pp.start 1 {{.*}} @tied
@@ -14,13 +14,22 @@
 // CHECK-NEXT: pp.run @p0_U_only
 // CHECK-LABEL: pp.schedule 1
 // CHECK-NEXT: pp.zero
-// CHECK-NEXT: pp.norm
+// CHECK-NEXT: pp.run @p1_D
 // CHECK-NEXT: pp.start 0 {{.*}} @tied
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.bucket @only {params = ["a"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0>}
 pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1, 2>}
 pp.task norm @p0_N(%n: tensor<f64> {pp.role = #pp.role<norm, "norm">}) -> (tensor<f64> {pp.role = #pp.role<norm, "norm">}) {
   pp.return %n : tensor<f64>
+}
+pp.task decide @p0_D() {
+  pp.return
+}
+pp.task decide on 1 @p1_D() {
+  pp.return
+}
+pp.task decide on 2 @p2_D() {
+  pp.return
 }
 pp.task update @p0_U_only() {
   pp.return
@@ -43,7 +52,7 @@ pp.schedule 0 attributes {slots = array<i64>} {
   pp.run @p0_N microbatch 0 (<norm>)
   pp.start 2 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
   pp.wait 2
-  pp.norm
+  pp.run @p0_D microbatch 0 ()
   pp.run @p0_U_only microbatch 0 ()
   pp.run @p0_U_tied microbatch 0 ()
 }
@@ -53,7 +62,7 @@ pp.schedule 1 attributes {slots = array<i64>} {
   pp.wait 0
   pp.start 1 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
   pp.wait 1
-  pp.norm
+  pp.run @p1_D microbatch 0 ()
   pp.run @p1_U_tied microbatch 0 ()
 }
 pp.schedule 2 attributes {slots = array<i64>} {
@@ -62,6 +71,6 @@ pp.schedule 2 attributes {slots = array<i64>} {
   pp.wait 0
   pp.start 1 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
   pp.wait 1
-  pp.norm
+  pp.run @p2_D microbatch 0 ()
   pp.run @p2_U_tied microbatch 0 ()
 }

@@ -25,6 +25,15 @@ pp.bucket @tied {params = ["b"], offsets = array<i64: 0>, elements = 64 : i64, t
 pp.task norm @p0_N(%n: tensor<f64> {pp.role = #pp.role<norm, "norm">}) -> (tensor<f64> {pp.role = #pp.role<norm, "norm">}) {
   pp.return %n : tensor<f64>
 }
+pp.task decide @p0_D() {
+  pp.return
+}
+pp.task decide on 1 @p1_D() {
+  pp.return
+}
+pp.task decide on 2 @p2_D() {
+  pp.return
+}
 pp.task update @p0_U_only() {
   pp.return
 }
@@ -46,7 +55,7 @@ pp.schedule 0 attributes {slots = array<i64>} {
   pp.run @p0_N microbatch 0 (<norm>)
   pp.start 2 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
   pp.wait 2
-  pp.norm
+  pp.run @p0_D microbatch 0 ()
   pp.run @p0_U_only microbatch 0 ()
   pp.run @p0_U_tied microbatch 0 ()
 }
@@ -56,7 +65,7 @@ pp.schedule 1 attributes {slots = array<i64>} {
   pp.wait 0
   pp.start 1 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
   pp.wait 1
-  pp.norm
+  pp.run @p1_D microbatch 0 ()
   pp.run @p1_U_tied microbatch 0 ()
 }
 pp.schedule 2 attributes {slots = array<i64>} {
@@ -65,6 +74,6 @@ pp.schedule 2 attributes {slots = array<i64>} {
   pp.wait 0
   pp.start 1 all_reduce over <["pp"]> channel 3 #pp.role<norm, "norm">
   pp.wait 1
-  pp.norm
+  pp.run @p2_D microbatch 0 ()
   pp.run @p2_U_tied microbatch 0 ()
 }

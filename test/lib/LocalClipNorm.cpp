@@ -17,10 +17,9 @@ struct LocalClipNorm : pp::impl::LocalClipNormBase<LocalClipNorm> {
   void runOnOperation() override {
     bool isChanged = false;
     for (auto schedule : getOperation().getOps<ScheduleOp>()) {
-      auto norms = schedule.getBody().getOps<NormOp>();
-      if (norms.empty())
+      Operation *last = findLastDecision(schedule);
+      if (!last)
         continue;
-      Operation *last = *norms.begin();
       for (const ScheduledSum &sum : findSums(schedule)) {
         auto role = dyn_cast<RoleAttr>(sum.what);
         bool isBucket = isa<FlatSymbolRefAttr>(sum.what);

@@ -2,6 +2,8 @@
 
 #include "Sums.h"
 
+#include "ppopt/Transforms/Scheduling/SlotUses.h"
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -27,4 +29,13 @@ SmallVector<ScheduledSum> pp::findSums(ScheduleOp schedule) {
 void pp::erase(const ScheduledSum &sum) {
   for (Operation *action : sum.actions)
     action->erase();
+}
+
+Operation *pp::findLastDecision(ScheduleOp schedule) {
+  SlotUses uses(schedule->getParentOfType<ModuleOp>());
+  Operation *last = nullptr;
+  for (auto run : schedule.getBody().getOps<RunOp>())
+    if (uses.getTask(run).getKind() == TaskKind::Decide)
+      last = run;
+  return last;
 }

@@ -19,6 +19,9 @@ SmallVector<ScheduledSum> findSums(ScheduleOp schedule);
 
 void erase(const ScheduledSum &sum);
 
+/// Returns the last run of a task of kind decide; null if there is none.
+Operation *findLastDecision(ScheduleOp schedule);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_TEST_LIB_SUMS_H

@@ -20,7 +20,7 @@ namespace follow_sum {
 inline constexpr int vocabulary = 8, context = 16;
 
 enum Offset : int {
-  record = 0,
+  record = 0, // and a key
   loss = 192,
   token = 256,
   position = 320,
@@ -45,6 +45,7 @@ inline nlohmann::json program() {
        {"arena", arena(bytes)},
        {"step_state", {{"offset", record}}},
        {"loss", {{"offset", loss}}},
+       {"norm", nullptr},
        {"counts", json::array()},
        {"checks", json::array()},
        {"inputs", {heldInput(0, token, 4), heldInput(1, position, 8)}},

@@ -34,7 +34,7 @@ inline constexpr Layout layoutOf(int place) {
     at += (bytes + 63) / 64 * 64;
     return offset;
   };
-  layout.record = take(sizeof(ppopt_step_state));
+  layout.record = take(PPOPT_KEY_OFFSET(rows));
   layout.loss = take(8);
   layout.count = take(8);
   layout.normSquared = take(8);
@@ -58,6 +58,8 @@ enum Task : int {
   forward1,
   both1, // forward and backward
   norm0,
+  decide0,
+  decide1,
   update0,
   update1,
 };
@@ -72,7 +74,7 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
 
   auto run = [&](Task task, int microbatch) {
     int place = task == targetsCounted || task == forward1 || task == both1 ||
-                task == update1;
+                task == decide1 || task == update1;
     const Layout &at = on[place];
     int input = at.input + inputPart * microbatch;
     int passed = at.passed + passedPart * microbatch;
@@ -99,9 +101,14 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
     case norm0:
       arguments = {at.gradient, at.normSquared};
       break;
+    case decide0:
+    case decide1:
+      arguments = {at.normSquared, at.loss, at.count, at.record};
+      break;
     case update0:
     case update1:
-      arguments = {at.weights, at.gradient, at.velocity, at.record};
+      arguments = {at.weights, at.gradient, at.velocity, at.record,
+                   at.record + PPOPT_KEY_OFFSET(0)};
       break;
     }
     json action =
@@ -147,7 +154,6 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
       for (int i = 0; i < microbatches; ++i)
         actions.push_back(run(targetsCounted, i));
     append(actions, sum(place, 0, {"dp", "pp"}, everybody, at.count, 1));
-    actions.push_back({{"do", "check_counts"}});
     for (int i = 0; i < microbatches; ++i)
       if (place == 0) {
         if (training)
@@ -181,7 +187,7 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
     json normSum = sum(place, 3, {"pp"}, places, at.normSquared, 1);
     normSum[0]["among"] = {0, 1};
     append(actions, normSum);
-    actions.push_back({{"do", "norm"}, {"offset", at.normSquared}});
+    actions.push_back(run(place == 0 ? decide0 : decide1, 0));
     actions.push_back(run(place == 0 ? update0 : update1, 0));
     return actions;
   };
@@ -216,7 +222,6 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
     for (int i = 0; i < microbatches; ++i)
       actions.push_back(run(targetsCounted, i));
     append(actions, localSum(0, &Layout::count, 1, everybody));
-    actions.push_back({{"do", "check_counts"}, {"place", 0}});
     for (int i = 0; i < microbatches; ++i) {
       actions.push_back(run(forward0, i));
       append(actions, copy(0, i));
@@ -231,8 +236,9 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
       return actions;
     append(actions, localSum(4, &Layout::gradient, 2, everybody));
     actions.push_back(run(norm0, 0));
-    actions.push_back(
-        {{"do", "norm"}, {"place", 0}, {"offset", on[0].normSquared}});
+    append(actions, localSum(6, &Layout::normSquared, 1, places));
+    actions.push_back(run(decide0, 0));
+    actions.push_back(run(decide1, 0));
     actions.push_back(run(update0, 0));
     actions.push_back(run(update1, 0));
     return actions;
@@ -258,6 +264,7 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
       task("p1_P", "prologue", -1, 1), task("s0_F", "forward", 0, 0),
       task("s0_B", "backward", 0, 0),  task("s1_F", "forward", 1, 1),
       task("s1_B", "backward", 1, 1),  task("p0_N", "norm", -1, 0),
+      task("p0_D", "decide", -1, 0),   task("p1_D", "decide", -1, 1),
       task("p0_U", "update", -1, 0),   task("p1_U", "update", -1, 1)};
   if (local) {
     result["plan"]["launch"] = "local";
@@ -284,6 +291,7 @@ inline nlohmann::json program(int dp, int microbatches, bool local = false) {
          {"arena", arena(at.bytes)},
          {"step_state", {{"offset", at.record}}},
          {"loss", {{"offset", at.loss}}},
+         {"norm", at.normSquared},
          {"counts", {{{"offset", at.count}}}},
          {"checks", json::array()},
          {"inputs", {heldInput(place, at.input, 4 * width * mine)}},
@@ -342,9 +350,16 @@ template <int Dp, int Microbatches> struct Tasks {
     }
   }
 
-  static constexpr ppopt_task_fn list[] = {
-      Whole::runPrologue, runForward0,    runBackward0,     runLast<false>,
-      runLast<true>,      Whole::runNorm, Whole::runUpdate, Whole::runUpdate};
+  static constexpr ppopt_task_fn list[] = {Whole::runPrologue,
+                                           runForward0,
+                                           runBackward0,
+                                           runLast<false>,
+                                           runLast<true>,
+                                           Whole::runNorm,
+                                           program_document::decide,
+                                           program_document::decide,
+                                           Whole::runUpdate,
+                                           Whole::runUpdate};
 };
 
 } // namespace next_token_pipeline

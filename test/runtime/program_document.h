@@ -10,6 +10,7 @@
 
 #include "ppopt/runtime.h"
 
+#include <cmath>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -160,6 +161,17 @@ inline int sentElements(int ranks, std::initializer_list<int> sums) {
       sent += 2 * elements - (elements + ranks - 1) / ranks -
               (elements + ranks - 2) / ranks;
   return sent;
+}
+
+/// What tasks of kind decide compute. Their operands: the sum of squares, the
+/// loss, the count (all f64), the step state.
+inline void decide(ppopt_rank *, void *const *args, char *) {
+  double norm = std::sqrt(*static_cast<const double *>(args[0]));
+  double loss = *static_cast<const double *>(args[1]);
+  double count = *static_cast<const double *>(args[2]);
+  auto *state = static_cast<ppopt_step_state *>(args[3]);
+  state->clip_scale = norm > state->clip ? state->clip / norm : 1;
+  state->hold = !std::isfinite(norm) || !std::isfinite(loss) || count == 0;
 }
 
 //===----------------------------------------------------------------------===//

@@ -22,22 +22,22 @@ inline constexpr int rows = 12, width = 8;
 inline constexpr int64_t ignored = -100;
 
 enum Offset : int {
-  record = 0,
-  loss = 192,
-  count = 256,
-  normSquared = 320,
-  weights = 384,
-  unused = 448,
-  gradient = 512,
-  velocity = 576,
-  scratch = 640,
-  tokens = 704,
+  record = 0, // and a key for each microbatch, of one row at least
+  loss = (PPOPT_KEY_OFFSET(rows) + 63) / 64 * 64,
+  count = loss + 64,
+  normSquared = count + 64,
+  weights = normSquared + 64,
+  unused = weights + 64,
+  gradient = unused + 64,
+  velocity = gradient + 64,
+  scratch = velocity + 64,
+  tokens = scratch + 64,
   targets = tokens + 4 * rows * width,
   temporaries = targets + 4 * rows * width,
   bytes = temporaries + 64,
 };
 
-enum Task : int { prologue, forward, backward, norm, update };
+enum Task : int { prologue, forward, backward, norm, decide, update };
 
 /// `optimizer` is "sgd" or "momentum" (SGD that keeps a velocity).
 inline nlohmann::json program(int ranks, int microbatches,
@@ -51,8 +51,11 @@ inline nlohmann::json program(int ranks, int microbatches,
       arguments = {targets + first, count};
     else if (task == norm)
       arguments = {gradient, normSquared};
+    else if (task == decide)
+      arguments = {normSquared, loss, count, record};
     else if (task == update)
-      arguments = {weights, gradient, velocity, record};
+      arguments = {weights, gradient, velocity, record,
+                   record + PPOPT_KEY_OFFSET(0)};
     else
       arguments = {tokens + first, targets + first, count, weights,
                    loss,           gradient};
@@ -69,14 +72,13 @@ inline nlohmann::json program(int ranks, int microbatches,
     for (int i = 0; i < microbatches; ++i)
       actions->push_back(run(prologue, i));
     sum(*actions, 0, count, 1);
-    actions->push_back({{"do", "check_counts"}});
     for (int i = 0; i < microbatches; ++i)
       actions->push_back(run(actions == &step ? backward : forward, i));
     sum(*actions, 1, loss, 1);
   }
   sum(step, 2, gradient, 2);
   step.push_back(run(norm, 0));
-  step.push_back({{"do", "norm"}, {"offset", normSquared}});
+  step.push_back(run(decide, 0));
   step.push_back(run(update, 0));
 
   json states = json::array();
@@ -92,12 +94,13 @@ inline nlohmann::json program(int ranks, int microbatches,
                        {"name", "targets, ignore_index -100"},
                        {"source", "next_token.mlir:3:8"}}};
   result["tasks"] = {task("p0_P", "prologue", -1), task("s0_F", "forward"),
-                     task("s0_B", "backward"), task("p0_N", "norm", -1),
-                     task("p0_U", "update", -1)};
+                     task("s0_B", "backward"),     task("p0_N", "norm", -1),
+                     task("p0_D", "decide", -1),   task("p0_U", "update", -1)};
   result["places"] = {{{"place", 0},
                        {"arena", arena(bytes)},
                        {"step_state", {{"offset", record}}},
                        {"loss", {{"offset", loss}}},
+                       {"norm", normSquared},
                        {"counts", {{{"offset", count}}}},
                        {"checks", json::array()},
                        {"inputs",
@@ -158,14 +161,18 @@ template <int Ranks, int Microbatches> struct Tasks {
     double *v = static_cast<double *>(args[2]);
     const ppopt_step_state *values =
         static_cast<const ppopt_step_state *>(args[3]);
+    const ppopt_key *key = static_cast<const ppopt_key *>(args[4]);
+    if (values->hold != 0)
+      return;
     for (int i = 0; i < 2; ++i) {
       v[i] = values->momentum * v[i] + values->clip_scale * gradients[i];
-      w[i] -= values->lr * v[i] / static_cast<double>(1 + values->step);
+      w[i] -= values->lr * v[i] / static_cast<double>(1 + key->step);
     }
   }
 
-  static constexpr ppopt_task_fn list[] = {runPrologue, runModel<false>,
-                                           runModel<true>, runNorm, runUpdate};
+  static constexpr ppopt_task_fn list[] = {
+      runPrologue, runModel<false>,          runModel<true>,
+      runNorm,     program_document::decide, runUpdate};
 };
 
 } // namespace next_token

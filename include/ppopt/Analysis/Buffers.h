@@ -19,6 +19,10 @@ BufferAttr getWholeBuffer(RoleAttr role);
 BufferAttr getSummedBuffer(Attribute what);
 BufferAttr getScratchBuffer(Attribute what);
 
+/// Returns whether tasks of kind `decide` compute the field of the step state;
+/// the runtime writes the others before a step.
+bool isDecidedField(StringRef name);
+
 /// The buffers of a module's ranks: which holds the operand of a role, from
 /// which byte on, and how large it is. A buffer is the same on all places that
 /// have it.

@@ -3,9 +3,10 @@
 // Before: tasks and parameter declarations. After: pp.buckets, in the order in
 // which their gradients are ready; one set of places holds all parameters of a
 // bucket. Each place has a task that sums the squares of the gradients that it
-// owns, and an update task per bucket that it updates. Each place that borrows
-// a bucket has the transfers to it and back, and the owner has a task that adds
-// the gradients that come back.
+// owns, a task that decides whether its updates change anything, and an update
+// task per bucket that it updates. Each place that borrows a bucket has the
+// transfers to it and back, and the owner has a task that adds the gradients
+// that come back.
 //
 //===----------------------------------------------------------------------===//
 
@@ -109,18 +110,41 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
       if (bucket.getBorrowed())
         lend(bucket, builder);
     }
+    std::optional<TaskOperand> loss;
+    SmallVector<TaskOperand> counts;
+    findDeciding(loss, counts);
+    if (!loss && !updatedBy.empty()) {
+      plan->emitOpError("has parameters to update, and no task has a loss");
+      return signalPassFailure();
+    }
     for (auto &[place, updated] : updatedBy) {
       buildNormTask(place, ownedBy[place], builder);
+      buildDecideTask(place, *loss, counts, plan->getLoc(), builder);
       for (BucketOp bucket : updated)
         buildUpdateTask(*plan, place, bucket, builder);
     }
   }
 
 private:
+  void findDeciding(std::optional<TaskOperand> &loss,
+                    SmallVectorImpl<TaskOperand> &counts);
   void lend(BucketOp bucket, OpBuilder &builder);
   int64_t findFirstStage(int64_t place);
   SmallVector<BucketOp> formBuckets(PlanOp plan, OpBuilder &builder);
 };
+
+/// Finds the loss, which some task adds to, and the counts.
+void FormBuckets::findDeciding(std::optional<TaskOperand> &loss,
+                               SmallVectorImpl<TaskOperand> &counts) {
+  for (auto task : getOperation().getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+      TaskOperand operand = {task.getArgRole(i), task.getArgumentTypes()[i]};
+      if (operand.role.getKind() == RoleKind::Loss)
+        loss = operand;
+      else if (task.getArgAttr(i, kCountAttr))
+        counts.push_back(operand);
+    }
+}
 
 /// Returns the first stage of a place; every place has one.
 int64_t FormBuckets::findFirstStage(int64_t place) {

@@ -11,6 +11,8 @@
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Partition/TaskBuilder.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -30,7 +32,7 @@ public:
   /// Returns the bucket's range of a role: parameters, gradients or a state.
   Value range(RoleAttr role) {
     return cast(
-        task.addArgument(
+        task.getArgument(
             role, role.getKind() == RoleKind::GradRange ? wide : type, loc),
         wide);
   }
@@ -69,8 +71,17 @@ private:
     return RoleAttr::get(builder.getContext(), kind, bucket.getSymName(),
                          state);
   }
+  /// Adds the new value of a range. If the place holds, the range keeps the
+  /// bits that it has, which a conversion need not keep.
   void result(RoleAttr role, Value value) {
-    task.addResult(role, cast(value, type));
+    if (!isHeld) {
+      Value zero = ConstantOp::create(builder, loc, f64, 0.0);
+      isHeld = CompareOp::create(builder, loc, ComparePredicate::Ne,
+                                 wideField("hold"), zero);
+    }
+    Value old = task.getArgument(role, type, loc);
+    task.addResult(
+        role, SelectOp::create(builder, loc, isHeld, old, cast(value, type)));
   }
   Value cast(Value value, RankedTensorType to) {
     if (value.getType() == to)
@@ -83,6 +94,7 @@ private:
   OpBuilder &builder;
   Location loc;
   RankedTensorType type, wide, f64;
+  Value isHeld; ///< set by the first result
 };
 
 /// Returns the gradient as the optimizer sees it: clipped, and with L2 decay if
@@ -159,6 +171,53 @@ void pp::buildNormTask(int64_t place, ArrayRef<BucketOp> buckets,
   }
   task.accumulate(RoleAttr::get(builder.getContext(), RoleKind::Norm, "norm"),
                   sum);
+  task.finish();
+}
+
+void pp::buildDecideTask(int64_t place, const TaskOperand &loss,
+                         ArrayRef<TaskOperand> counts, Location loc,
+                         OpBuilder &builder) {
+  TaskBuilder task(builder, "p" + std::to_string(place) + "_D",
+                   TaskKind::Decide, TaskOp::kNoStage, place, loc);
+  OpBuilder &inner = task.getBuilder();
+  auto f64 = RankedTensorType::get({}, builder.getF64Type());
+  auto getRole = [&](RoleKind kind, StringRef name) {
+    return RoleAttr::get(builder.getContext(), kind, name);
+  };
+  auto number = [&](double value, Type type) -> Value {
+    return ConstantOp::create(inner, loc, cast<RankedTensorType>(type), value);
+  };
+  auto compare = [&](ComparePredicate predicate, Value a, Value b) -> Value {
+    return CompareOp::create(inner, loc, predicate, a, b);
+  };
+  Value one = number(1, f64), hold = number(0, f64);
+  auto require = [&](Value condition) {
+    hold = SelectOp::create(inner, loc, condition, hold, one);
+  };
+  auto requireFinite = [&](Value x) {
+    Value infinity =
+        number(std::numeric_limits<double>::infinity(), x.getType());
+    require(
+        compare(ComparePredicate::Lt, AbsOp::create(inner, loc, x), infinity));
+  };
+  for (const TaskOperand &count : counts) {
+    Value x = task.addArgument(count.role, count.type, loc);
+    require(compare(ComparePredicate::Ne, x, number(0, count.type)));
+  }
+  requireFinite(task.addArgument(loss.role, loss.type, loc));
+  Value norm = SqrtOp::create(
+      inner, loc, task.addArgument(getRole(RoleKind::Norm, "norm"), f64, loc));
+  requireFinite(norm);
+  Value clip = task.addArgument(getRole(RoleKind::StepState, "clip"), f64, loc);
+  Value ratio = DivOp::create(inner, loc, clip, norm);
+  Value scale = SelectOp::create(
+      inner, loc, compare(ComparePredicate::Gt, norm, clip), ratio, one);
+  // Read here, `hold` is computed by the same kernel.
+  Value zero = number(0, f64);
+  scale = SelectOp::create(
+      inner, loc, compare(ComparePredicate::Eq, hold, zero), scale, one);
+  task.addResult(getRole(RoleKind::StepState, "clip_scale"), scale);
+  task.addResult(getRole(RoleKind::StepState, "hold"), hold);
   task.finish();
 }
 

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/Shardings.h"
 #include "ppopt/Transforms/Model/Entry.h"
@@ -85,6 +86,8 @@ private:
   llvm::StringSet<> received; ///< transfers that some task reads
   llvm::StringMap<Made> saved;
   llvm::StringMap<TaskOp> globals;
+  /// The tasks that compute fields of the step state, by place.
+  DenseMap<std::pair<int64_t, Attribute>, TaskOp> decided;
   llvm::StringMap<ShardingAttr> added; ///< what tasks add to gradients
   llvm::StringMap<TransferOp> transfers, gradients; // by gradient_of
   llvm::StringMap<ParamDeclOp> params;
@@ -129,7 +132,8 @@ LogicalResult TaskChecker::checkGradient(TaskOp task, RoleAttr role,
                : expectSharding(task, role, gradient, known->second);
 }
 
-/// Checks that a value or a count is made by one task only.
+/// Checks that a value, a count or, on a place, a field of the step state is
+/// made by one task only.
 LogicalResult TaskChecker::checkResult(TaskOp task, RoleAttr role,
                                        const Contract &made) {
   TaskOp first;
@@ -142,6 +146,13 @@ LogicalResult TaskChecker::checkResult(TaskOp task, RoleAttr role,
       return task.emitOpError("computes ")
              << role << ", which only a prologue may";
     auto [it, isNew] = globals.insert({role.getName(), task});
+    if (!isNew)
+      first = it->second;
+  } else if (role.getKind() == RoleKind::StepState) {
+    if (!isDecidedField(role.getName()))
+      return task.emitOpError("computes ")
+             << role << ", which is given before a step";
+    auto [it, isNew] = decided.insert({{task.getPlace(), role}, task});
     if (!isNew)
       first = it->second;
   }
@@ -252,9 +263,13 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
   case RoleKind::GradRange:
   case RoleKind::StateRange:
     return checkRange(task, role, type);
+  case RoleKind::StepState:
+    if (isDecidedField(name) && !decided.lookup({task.getPlace(), role}))
+      return task.emitOpError("takes ") << role << ", which no task of place "
+                                        << task.getPlace() << " computes";
+    return success();
   case RoleKind::Loss:
   case RoleKind::Norm:
-  case RoleKind::StepState:
   case RoleKind::Cache:
   case RoleKind::Logits:
   case RoleKind::Check:

@@ -231,7 +231,9 @@ private:
   /// The first prologue that reads a count, if one does.
   DenseMap<Attribute, Operation *> nestedReader;
   DenseMap<Operation *, unsigned> positions;
-  Operation *zero = nullptr, *check = nullptr, *norm = nullptr;
+  Operation *zero = nullptr, *decide = nullptr;
+  /// The last prologue, or the zeroing.
+  Operation *prologue = nullptr;
   Operation *globalReader = nullptr, *bucketReader = nullptr;
   SmallVector<Pending> pending;
   int64_t nextId = 0;
@@ -247,12 +249,10 @@ void CollectiveInserter::scan() {
     positions[&action] = positions.size();
     if (auto id = action.getAttrOfType<IntegerAttr>("id"))
       nextId = std::max(nextId, id.getInt() + 1);
-    if (isa<ZeroOp>(action))
+    if (isa<ZeroOp>(action)) {
       setFirst(zero, &action);
-    else if (isa<CheckCountsOp>(action))
-      setFirst(check, &action);
-    else if (isa<NormOp>(action))
-      setFirst(norm, &action);
+      prologue = &action;
+    }
     auto run = dyn_cast<RunOp>(action);
     if (!run)
       continue;
@@ -261,22 +261,21 @@ void CollectiveInserter::scan() {
     for (Attribute what : tasks.readByPrologue(run))
       nestedReader.try_emplace(what, run);
     TaskKind kind = tasks.getTask(run).getKind();
-    if (kind == TaskKind::Norm || kind == TaskKind::Update)
+    if (kind == TaskKind::Decide)
+      setFirst(decide, run);
+    if (kind == TaskKind::Norm || kind == TaskKind::Decide ||
+        kind == TaskKind::Update)
       setFirst(bucketReader, run);
-    else if (kind != TaskKind::Prologue)
+    if (kind == TaskKind::Prologue)
+      prologue = run;
+    else
       setFirst(globalReader, run);
   }
-  // The check of the counts and the norm come before all runs that follow them,
-  // even on a place that has nothing of its own to read.
-  if (check)
-    globalReader = check;
-  if (norm && (!bucketReader || positions[norm] < positions[bucketReader]))
-    bucketReader = norm;
 }
 
 /// Selects the sums that this schedule takes part in. If no run of it adds to
-/// one (its part stays zero), the sum starts after the zeroing of counts, or
-/// after the check of the counts, which may skip the rest.
+/// one (its part stays zero), a count's sum starts after the zeroing, and the
+/// others, which are not urgent, after the prologues.
 void CollectiveInserter::selectSums(ArrayRef<Sum> sums) {
   for (const Sum &sum : sums) {
     bool isOfTraining = sum.isBucket() || sum.isScalar(RoleKind::Norm);
@@ -288,7 +287,7 @@ void CollectiveInserter::selectSums(ArrayRef<Sum> sums) {
       continue;
     Operation *after = lastAdd.lookup(sum.what);
     if (!after)
-      after = sum.isScalar(RoleKind::Global) || !check ? zero : check;
+      after = sum.isScalar(RoleKind::Global) ? zero : prologue;
     pending.push_back({&sum, after, after ? positions.lookup(after) : 0});
   }
 }
@@ -317,8 +316,7 @@ void CollectiveInserter::orderStarts() {
 }
 
 /// Returns the action that needs the complete sum; null if only the end of the
-/// list does. The norm needs the loss: it decides that no parameter is updated
-/// if the loss is not finite.
+/// list does.
 Operation *CollectiveInserter::getReader(const Sum &sum) const {
   if (sum.isBucket())
     return bucketReader;
@@ -326,7 +324,7 @@ Operation *CollectiveInserter::getReader(const Sum &sum) const {
     Operation *nested = nestedReader.lookup(sum.what);
     return nested ? nested : globalReader;
   }
-  return norm; // null in evaluation
+  return decide; // null in evaluation
 }
 
 /// Inserts before the action; at the end of the list if it is null.

@@ -8,8 +8,8 @@ using namespace mlir::pp;
 /// Returns whether tasks of a kind run once per microbatch; the others run once
 /// per step.
 static bool isPerMicrobatch(TaskKind kind) {
-  return kind != TaskKind::Norm && kind != TaskKind::Update &&
-         kind != TaskKind::Collect;
+  return kind != TaskKind::Norm && kind != TaskKind::Decide &&
+         kind != TaskKind::Update && kind != TaskKind::Collect;
 }
 
 /// Returns whether the schedules of evaluation, or of training, run tasks of a

@@ -116,7 +116,6 @@ void Schedule::build(PlanOp plan, int64_t place, ArrayRef<Cell> row,
     for (int64_t i = 0, e = plan.getMicrobatches(); i < e; ++i)
       if (task.getKind() == TaskKind::Prologue)
         run(task, i);
-  CheckCountsOp::create(builder, plan.getLoc());
   for (const Cell &cell : row) {
     for (TaskOp task : getTasks(cell))
       run(task, cell.microbatch);
@@ -128,7 +127,7 @@ void Schedule::build(PlanOp plan, int64_t place, ArrayRef<Cell> row,
     return;
   runOnce(TaskKind::Collect);
   runOnce(TaskKind::Norm);
-  NormOp::create(builder, plan.getLoc());
+  runOnce(TaskKind::Decide);
   runOnce(TaskKind::Update);
 }
 

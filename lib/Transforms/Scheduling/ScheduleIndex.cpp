@@ -19,15 +19,6 @@ ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
     for (auto name : bucket.getParams().getAsRange<StringAttr>())
       bucketOf[name.getValue()] = symbol;
   }
-  for (TaskOp task : tasks)
-    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
-      RoleAttr role = task.getResultRole(i);
-      if (role.getKind() == RoleKind::Global)
-        globals.insert(role);
-      else if (role.getKind() == RoleKind::Loss ||
-               role.getKind() == RoleKind::Norm)
-        deciding.insert(role);
-    }
 }
 
 Attribute ScheduleIndex::getSummed(RoleAttr role) const {

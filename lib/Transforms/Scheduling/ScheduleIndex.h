@@ -27,9 +27,6 @@ struct ScheduleIndex {
   llvm::StringMap<Attribute> bucketOf;
   /// The buckets that some places borrow from their owner, by symbol.
   DenseMap<Attribute, BucketOp> borrowed;
-  /// The counts of the module; the values that decide the update: loss and
-  /// norm.
-  llvm::SmallSetVector<Attribute, 4> globals, deciding;
   /// The places that have a part of a sum over ranks; all if empty.
   DenseMap<Attribute, ArrayRef<int64_t>> placesOf;
 

@@ -50,7 +50,7 @@ private:
   std::map<int64_t, SmallVector<TaskOp>> forwards, losses;
   std::map<int64_t, SmallVector<TaskOp>, std::greater<int64_t>> backwards;
   /// Tasks of places, in the order of the module.
-  SmallVector<TaskOp> prologues, collects, norms, updates;
+  SmallVector<TaskOp> prologues, collects, norms, decides, updates;
   int64_t nextId = 0; ///< of the schedule
 };
 
@@ -63,6 +63,8 @@ void ScheduleLocal::sortTasks() {
       collects.push_back(task);
     else if (kind == TaskKind::Norm)
       norms.push_back(task);
+    else if (kind == TaskKind::Decide)
+      decides.push_back(task);
     else if (kind == TaskKind::Update)
       updates.push_back(task);
     else if (kind == TaskKind::Forward)
@@ -144,7 +146,6 @@ void ScheduleLocal::build(PlanOp plan, bool isEvaluation) {
   for (TaskOp prologue : prologues)
     for (int64_t i = 0; i < microbatches; ++i)
       run(prologue, i, received, builder);
-  CheckCountsOp::create(builder, plan.getLoc());
   lend(/*isGradient=*/false, builder);
   for (int64_t i = 0; i < microbatches; ++i) {
     for (auto &[stage, tasks] : forwards)
@@ -161,7 +162,7 @@ void ScheduleLocal::build(PlanOp plan, bool isEvaluation) {
   lend(/*isGradient=*/true, builder);
   runAll(collects, 0);
   runAll(norms, 0);
-  NormOp::create(builder, plan.getLoc());
+  runAll(decides, 0);
   runAll(updates, 0);
 }
 

@@ -26,9 +26,9 @@ private:
   const SlotUses &uses;
   OpBuilder builder;
   int64_t nextId = 0;
-  Operation *first = nullptr;   ///< after the check of the counts
+  Operation *first = nullptr;   ///< after the last prologue
   Operation *closing = nullptr; ///< after the last run of a stage
-  Operation *norm = nullptr;
+  Operation *decide = nullptr;
   /// The first run that reads a role.
   DenseMap<Attribute, Operation *> readers;
   llvm::StringMap<StringRef> bucketOf; // by parameter
@@ -41,15 +41,17 @@ void StepInserter::scan() {
   for (Operation &action : schedule.getBody().front()) {
     if (auto id = action.getAttrOfType<IntegerAttr>("id"))
       nextId = std::max(nextId, id.getInt() + 1);
-    if (isa<CheckCountsOp>(action))
-      first = action.getNextNode();
-    if (isa<NormOp>(action))
-      norm = &action;
     auto run = dyn_cast<RunOp>(action);
     TaskOp task = run ? uses.getTask(run) : TaskOp();
-    bool isClosing = task ? task.getKind() == TaskKind::Collect ||
-                                task.getKind() == TaskKind::Norm
-                          : isa<NormOp>(action);
+    std::optional<TaskKind> kind;
+    if (task)
+      kind = task.getKind();
+    if (isa<ZeroOp>(action) || kind == TaskKind::Prologue)
+      first = action.getNextNode();
+    if (kind == TaskKind::Decide)
+      decide = run;
+    bool isClosing = kind == TaskKind::Collect || kind == TaskKind::Norm ||
+                     kind == TaskKind::Decide;
     if (isClosing && !closing)
       closing = &action;
     for (unsigned i = 0, e = task ? task.getNumArguments() : 0; i < e; ++i) {
@@ -69,13 +71,13 @@ Operation *StepInserter::findReader(TransferOp transfer) {
   bool isGradient = transfer.getGradientOf().has_value();
   bool isSend = transfer.getFrom() == schedule.getPlace();
   if (isSend)
-    return isGradient ? nullptr : norm; // parameters are updated after it
+    return isGradient ? nullptr : decide; // parameters are updated after it
   auto kind = isGradient ? RoleKind::Received : RoleKind::ParamRange;
   auto role =
       RoleAttr::get(schedule.getContext(), kind,
                     isGradient ? transfer.getSymName() : transfer.getValue());
   Operation *reader = readers.lookup(role);
-  return reader ? reader : norm;
+  return reader ? reader : decide;
 }
 
 void StepInserter::setBefore(Operation *action) {

@@ -9,7 +9,7 @@ namespace mlir::pp {
 
 /// Inserts into the schedule of a place its ends of the transfers that are made
 /// once per step. They start together, in the order of the module: transfers of
-/// parameters after the check of the counts and before all microbatches,
+/// parameters after the prologues and before all microbatches,
 /// transfers of gradients after the last run of a stage. Each is waited for
 /// where its value is read, and before the buffer that it sends is overwritten.
 void insertStepTransfers(ScheduleOp schedule, const SlotUses &uses);

@@ -64,12 +64,11 @@ LogicalResult SumChecker::checkIsSummed(Operation *reader, OnPlace part) {
   return diag;
 }
 
-LogicalResult SumChecker::checkAreSummed(Operation *reader,
-                                         ArrayRef<Attribute> list) {
-  for (Attribute what : list)
+LogicalResult SumChecker::checkComplete() {
+  for (Attribute what : added)
     for (int64_t place = 0; place < table.index.places; ++place)
       if (table.schedule.isOf(place) &&
-          failed(checkIsSummed(reader, {place, what})))
+          failed(checkIsSummed(table.schedule, {place, what})))
         return failure();
   return success();
 }

@@ -19,16 +19,13 @@ public:
   LogicalResult check(RunOp run);
   LogicalResult check(StartOp start);
   void finish(StartOp start, WaitOp wait);
-  /// Checks that everything in `list`, which `reader` reads on all places of
-  /// the table, is summed.
-  LogicalResult checkAreSummed(Operation *reader, ArrayRef<Attribute> list);
   /// Notes that the gradients of a bucket are sent to its owner.
   void take(Operation *send, const SlotUse &use) {
     taken.try_emplace({use.place, getBucket(use.buffer)}, send);
   }
-  LogicalResult checkComplete() {
-    return checkAreSummed(table.schedule, added.getArrayRef());
-  }
+  /// Checks that what runs of the table have added to is summed on all its
+  /// places.
+  LogicalResult checkComplete();
 
 private:
   /// A task's use of a value that is summed over ranks.

@@ -8,6 +8,7 @@
 //   TransferChecker  transfers are made once, what is started is waited for
 //   SlotChecker      values in slots are read from slots that hold them
 //   SumChecker       sums over ranks are complete when they are read
+//   DecisionChecker  what a place decides is read after it is decided
 //   LoanChecker      borrowed parameters come before they are read or updated
 //   OtherEndsChecker  waits of one process come after all ends have started
 //
@@ -16,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BindingChecker.h"
+#include "DecisionChecker.h"
 #include "LoanChecker.h"
 #include "OtherEndsChecker.h"
 #include "ProgressProof.h"
@@ -83,7 +85,8 @@ class TableWalk {
 public:
   explicit TableWalk(CheckedTable table)
       : table(table), runs(table), bindings(table), transfers(table),
-        slots(table), sums(table), loans(table), otherEnds(table) {}
+        slots(table), sums(table), decisions(table), loans(table),
+        otherEnds(table) {}
 
   LogicalResult check();
 
@@ -103,14 +106,16 @@ private:
   TransferChecker transfers;
   SlotChecker slots;
   SumChecker sums;
+  DecisionChecker decisions;
   LoanChecker loans;
   OtherEndsChecker otherEnds;
 };
 
 LogicalResult TableWalk::check(RunOp run) {
   return success(succeeded(runs.check(run)) && succeeded(bindings.check(run)) &&
-                 succeeded(sums.check(run)) && succeeded(loans.check(run)) &&
-                 succeeded(slots.check(run)));
+                 succeeded(sums.check(run)) &&
+                 succeeded(decisions.check(run)) &&
+                 succeeded(loans.check(run)) && succeeded(slots.check(run)));
 }
 
 /// Checks a transfer of the step, which sends a bucket's parameters or
@@ -174,12 +179,6 @@ LogicalResult TableWalk::check(Operation &action) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&action)
       .Case<RunOp, SendOp, RecvOp, StartOp, WaitOp>(
           [&](auto op) { return check(op); })
-      .Case([&](CheckCountsOp op) {
-        return sums.checkAreSummed(op, table.index.globals.getArrayRef());
-      })
-      .Case([&](NormOp op) {
-        return sums.checkAreSummed(op, table.index.deciding.getArrayRef());
-      })
       .Default(success());
 }
 

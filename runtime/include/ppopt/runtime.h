@@ -28,7 +28,7 @@ extern "C" {
 
 /// Version of this contract. The program's JSON repeats it as "abi"; the
 /// runtime refuses a program of another version.
-#define PPOPT_ABI_VERSION 6
+#define PPOPT_ABI_VERSION 7
 
 /// Alignment in bytes of the arena and of every buffer in it.
 #define PPOPT_ALIGNMENT 64
@@ -39,10 +39,23 @@ extern "C" {
 /// One rank of the job: its arena, its threads, its transport, its counters.
 typedef struct ppopt_rank ppopt_rank;
 
-/// The values that change per step or per run of a task. The struct is in the
-/// arena at `step_state.offset`; tasks load its fields by address. The runtime
-/// writes all fields before the first action of a step, `microbatch` before
-/// each run of a task, and `clip_scale` in the action "norm".
+/// The key of the random numbers and of positions in global tensors, for the
+/// runs on one microbatch; a task reads it as one tensor<12xi64>.
+typedef struct ppopt_key {
+  int64_t seed;       ///< --seed
+  int64_t step;       ///< optimizer steps finished before this one
+  int64_t training;   ///< 1 in training, 0 in evaluation (dropout is off)
+  int64_t microbatch; ///< its number
+  /// Of the rank, on the axes of the mesh in their order; then zeros.
+  int64_t coordinates[PPOPT_MAX_AXES];
+} ppopt_key;
+
+/// The values that change per step. The struct is in the arena at
+/// `step_state.offset`, and the keys of all microbatches follow it; tasks load
+/// fields and keys by address. Between the first and the last action of a step
+/// the runtime neither reads nor writes any of it. It writes the keys and the
+/// fields before; the last two are then what a task of kind `decide` computes
+/// for the updates of its place.
 typedef struct ppopt_step_state {
   // Hyperparameters of this step.
   double lr;           ///< learning rate, after warm-up and decay
@@ -53,16 +66,17 @@ typedef struct ppopt_step_state {
   double momentum;     ///< SGD: decay of the velocity
   double bias_correction1; ///< 1 - beta1^step, where the first step is 1
   double bias_correction2; ///< 1 - beta2^step
-  double clip_scale;       ///< min(1, clip / norm); 1 without --clip
-  // The key of the random numbers and of positions in global tensors; a task
-  // reads all fields from here on as one tensor<12xi64>.
-  int64_t seed;       ///< --seed
-  int64_t step;       ///< optimizer steps finished before this one
-  int64_t training;   ///< 1 in training, 0 in evaluation (dropout is off)
-  int64_t microbatch; ///< of this run
-  /// Of the rank, on the axes of the mesh in their order; then zeros.
-  int64_t coordinates[PPOPT_MAX_AXES];
+  double clip;             ///< largest gradient norm; infinity without --clip
+  // Decided in the step.
+  double clip_scale; ///< clip / norm if the norm is larger, else 1
+  double hold;       ///< not 0: updates change nothing
 } ppopt_step_state;
+
+/// Bytes from the step state to the key of a microbatch; of the number of
+/// microbatches: the bytes of the step state and all keys.
+#define PPOPT_KEY_OFFSET(MICROBATCH)                                           \
+  ((int64_t)sizeof(ppopt_step_state) +                                         \
+   (int64_t)sizeof(ppopt_key) * (MICROBATCH))
 
 /// A fused kernel: computes tiles [begin, end) of its iteration space. The
 /// compiler has fixed what a tile is (rows, a range of elements). Tiles are

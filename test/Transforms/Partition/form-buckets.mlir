@@ -1,4 +1,6 @@
 // RUN: ppopt opt %s --pp-form-buckets --split-input-file | FileCheck %s
+// RUN: sed 's/role<loss,/role<global,/g' %s | not ppopt opt --pp-form-buckets --split-input-file 2>&1 | FileCheck %s --check-prefix=NO-LOSS
+// NO-LOSS: error: 'pp.plan' op has parameters to update, and no task has a loss
 
 // Ready first, first in; what decay leaves alone is apart; a bucket closes when it is full; padded for dp.
 // CHECK: pp.bucket @b0 {decayed = true, elements = 128 : i64, offsets = array<i64: 0>, params = ["late"]
@@ -6,9 +8,36 @@
 // CHECK: pp.bucket @b2 {decayed = false, elements = 128 : i64, offsets = array<i64: 0>, params = ["bias"]
 // CHECK: pp.task norm @p0_N(%{{.*}}: tensor<128xf32> {pp.role = #pp.role<grad_range, "b0">}
 // CHECK: pp.cast %{{.*}} : tensor<128xf32> to tensor<128xf64>
+// An update keeps the bits of what it has if a count is zero, or the loss or the norm is not finite.
+// CHECK: pp.task decide @p0_D(%[[COUNT:[^:]*]]: tensor<i64> {pp.role = #pp.role<global, "g0">}, %[[LOSS:[^:]*]]: tensor<f32> {pp.role = #pp.role<loss, "loss">},
+// CHECK-SAME: %[[SQUARES:[^:]*]]: tensor<f64> {pp.role = #pp.role<norm, "norm">}, %[[CLIP:[^:]*]]: tensor<f64> {pp.role = #pp.role<step_state, "clip">})
+// CHECK-SAME: -> (tensor<f64> {pp.role = #pp.role<step_state, "clip_scale">}, tensor<f64> {pp.role = #pp.role<step_state, "hold">})
+// CHECK: %[[ONE:.*]] = pp.constant dense<1.000000e+00> : tensor<f64>
+// CHECK: %[[NONE:.*]] = pp.constant dense<0.000000e+00> : tensor<f64>
+// CHECK: %[[COUNTS:.*]] = pp.compare ne %[[COUNT]], %{{.*}} : tensor<i64>, tensor<i64>
+// CHECK: %[[H0:.*]] = pp.select %[[COUNTS]], %[[NONE]], %[[ONE]]
+// CHECK: %[[INF:.*]] = pp.constant dense<0x7F800000> : tensor<f32>
+// CHECK: %[[ABS:.*]] = pp.abs %[[LOSS]]
+// CHECK: %[[FINITE:.*]] = pp.compare lt %[[ABS]], %[[INF]] : tensor<f32>, tensor<f32>
+// CHECK: %[[H1:.*]] = pp.select %[[FINITE]], %[[H0]], %[[ONE]]
+// CHECK: %[[NORM:.*]] = pp.sqrt %[[SQUARES]] : tensor<f64>
+// CHECK: %[[INF:.*]] = pp.constant dense<0x7FF0000000000000> : tensor<f64>
+// CHECK: %[[ABS:.*]] = pp.abs %[[NORM]]
+// CHECK: %[[FINITE:.*]] = pp.compare lt %[[ABS]], %[[INF]] : tensor<f64>, tensor<f64>
+// CHECK: %[[HOLD:.*]] = pp.select %[[FINITE]], %[[H1]], %[[ONE]]
+// CHECK: %[[RATIO:.*]] = pp.div %[[CLIP]], %[[NORM]]
+// CHECK: %[[LARGE:.*]] = pp.compare gt %[[NORM]], %[[CLIP]]
+// CHECK: %[[CLIPPED:.*]] = pp.select %[[LARGE]], %[[RATIO]], %[[ONE]]
+// CHECK: %[[UPDATES:.*]] = pp.compare eq %[[HOLD]], %
+// CHECK: %[[SCALE:.*]] = pp.select %[[UPDATES]], %[[CLIPPED]], %[[ONE]]
+// CHECK: pp.return %[[SCALE]], %[[HOLD]]
 // CHECK: pp.task update @p0_U_b0
 // CHECK-SAME: #pp.role<state_range, "b0", "m">
 // CHECK-SAME: #pp.role<step_state, "weight_decay">
+// CHECK-SAME: %[[HOLD:[^:]*]]: tensor<f64> {pp.role = #pp.role<step_state, "hold">}
+// CHECK: %[[HELD:.*]] = pp.compare ne %[[HOLD]], %{{.*}} : tensor<f64>, tensor<f64>
+// CHECK-COUNT-3: pp.select %[[HELD]], %
+// CHECK-NEXT: pp.return
 // CHECK: pp.task update @p0_U_b2
 // CHECK-NOT: weight_decay
 pp.plan {bucket_bytes = 160 : i64, mesh = [#pp.axis<"dp" = 4>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "adamw", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
@@ -16,6 +45,13 @@ pp.param_decl "early" {type = tensor<5x7xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "late" {type = tensor<40xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "bias" {type = tensor<3xf32>, init = #pp.init<zeros>, no_decay, learns}
 pp.param_decl "frozen" {type = tensor<3xf32>, init = #pp.init<zeros>, frozen}
+pp.task prologue @p0_P(%g: tensor<i64> {pp.count = "targets", pp.role = #pp.role<global, "g0">}, %h: tensor<f32> {pp.role = #pp.role<global, "g1">})
+    -> (tensor<i64> {pp.role = #pp.role<global, "g0">}, tensor<f32> {pp.role = #pp.role<global, "g1">}) {
+  pp.return %g, %h : tensor<i64>, tensor<f32>
+}
+pp.task forward stage 0 @s0_F(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
+  pp.return %l : tensor<f32>
+}
 pp.task backward stage 0 @s0_B(%a: tensor<5x7xf32> {pp.role = #pp.role<grad, "early">}, %b: tensor<40xf32> {pp.role = #pp.role<grad, "late">}, %c: tensor<3xf32> {pp.role = #pp.role<grad, "bias">})
     -> (tensor<5x7xf32> {pp.role = #pp.role<grad, "early">}, tensor<40xf32> {pp.role = #pp.role<grad, "late">}, tensor<3xf32> {pp.role = #pp.role<grad, "bias">}) {
   %0 = pp.accumulate %b, %b : tensor<40xf32>
@@ -27,7 +63,7 @@ pp.task backward stage 0 @s0_B(%a: tensor<5x7xf32> {pp.role = #pp.role<grad, "ea
 // -----
 
 // What two places hold is in a bucket of its own, which the first of them owns: its norm counts it, both update it. The stage
-// that comes last in the model is ready first. Place 2 holds no bucket of its own: it has no norm.
+// that comes last in the model is ready first. Place 2 holds no bucket of its own: it has no norm, and decides all the same.
 // CHECK: pp.bucket @b0 {{.*}} params = ["last"], places = array<i64: 1>
 // CHECK: pp.bucket @b1 {{.*}} params = ["tied"], places = array<i64: 0, 1, 2>
 // CHECK: pp.bucket @b2 {{.*}} params = ["first"]
@@ -40,11 +76,15 @@ pp.task backward stage 0 @s0_B(%a: tensor<5x7xf32> {pp.role = #pp.role<grad, "ea
 // CHECK: pp.task update on 1 @p1_U_b0(
 // CHECK: pp.task update on 1 @p1_U_b1(
 // CHECK-NOT: @p2_N
+// CHECK: pp.task decide on 2 @p2_D(
 // CHECK: pp.task update on 2 @p2_U_b1(
 pp.plan {bucket_bytes = 160 : i64, mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 3>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "first" {type = tensor<40xf32>, init = #pp.init<zeros>, learns}
 pp.param_decl "tied" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 1, 2>}
 pp.param_decl "last" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 1>}
+pp.task forward stage 1 on 1 @s1_F(%l: tensor<f64> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f64> {pp.role = #pp.role<loss, "loss">}) {
+  pp.return %l : tensor<f64>
+}
 pp.task backward stage 0 @s0_B(%a: tensor<40xf32> {pp.role = #pp.role<grad, "tied">}, %b: tensor<40xf32> {pp.role = #pp.role<grad, "first">})
     -> (tensor<40xf32> {pp.role = #pp.role<grad, "tied">}, tensor<40xf32> {pp.role = #pp.role<grad, "first">}) {
   %0 = pp.accumulate %a, %a : tensor<40xf32>

@@ -40,6 +40,16 @@
 // RUN: sed 's/^pp.task prologue/pp.task forward stage 2/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=PROLOGUE
 // PROLOGUE: error: {{.*}}computes #pp.role<global, "g0">, which only a prologue may
 
+// RUN: sed 's/^pp.task decide @/pp.task decide on 1 @/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=DECIDED
+// DECIDED: error: {{.*}}takes #pp.role<step_state, "hold">, which no task of place 0 computes
+
+// RUN: sed 's/^pp.task decide \(.*\)"hold"/pp.task decide \1"lr"/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=GIVEN
+// GIVEN: error: {{.*}}computes #pp.role<step_state, "lr">, which is given before a step
+
+// RUN: sed 's/^pp.task norm @p0_N(\(.*\)) {/pp.task norm @p0_N(\1, %h: tensor<f64> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f64> {pp.role = #pp.role<step_state, "hold">}) {\n  pp.return %h : tensor<f64>\n}\npp.task norm on 1 @p1_N() {/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=TWICE
+// TWICE: error: {{.*}}makes #pp.role<step_state, "hold">, as another task does
+// TWICE: note: the other is here
+
 // RUN: sed 's/^pp.transfer @x1 "s1.g"/pp.transfer @x1 "s0.h"/' %s | not ppopt opt --pp-verify-tasks 2>&1 | FileCheck %s --check-prefix=SENT
 // SENT: error: {{.*}}sends 's0.h', which no task of place 1 makes
 
@@ -89,6 +99,9 @@ pp.task backward_weight stage 0 @s0_W(%g: !g {pp.role = #pp.role<received, "x1">
 pp.task norm @p0_N(%g: tensor<16xf32> {pp.role = #pp.role<grad_range, "b0">}) {
   pp.return
 }
-pp.task update @p0_U_b0(%p: tensor<16xf32> {pp.role = #pp.role<param_range, "b0">}, %s: tensor<16xf32> {pp.role = #pp.role<state_range, "b0", "momentum">}) -> (tensor<16xf32> {pp.role = #pp.role<param_range, "b0">}, tensor<16xf32> {pp.role = #pp.role<state_range, "b0", "momentum">}) {
+pp.task decide @p0_D(%l: tensor<f64> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f64> {pp.role = #pp.role<step_state, "hold">}) {
+  pp.return %l : tensor<f64>
+}
+pp.task update @p0_U_b0(%p: tensor<16xf32> {pp.role = #pp.role<param_range, "b0">}, %s: tensor<16xf32> {pp.role = #pp.role<state_range, "b0", "momentum">}, %h: tensor<f64> {pp.role = #pp.role<step_state, "hold">}) -> (tensor<16xf32> {pp.role = #pp.role<param_range, "b0">}, tensor<16xf32> {pp.role = #pp.role<state_range, "b0", "momentum">}) {
   pp.return %p, %s : tensor<16xf32>, tensor<16xf32>
 }

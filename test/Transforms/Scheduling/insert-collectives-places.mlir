@@ -1,14 +1,13 @@
 // RUN: ppopt opt %s --pp-insert-collectives | FileCheck %s
 
 // Two places, two ranks each. @tied and @more are held by both places: their sums start in one order on both, though place 1
-// has @more complete first. A place without a part in a sum starts it too, behind the zeros or the check that may skip the rest.
+// has @more complete first. A place without a part in a sum starts it too, after the zeros or its prologues.
 // Every group has a channel of its own; the norm is summed over the places only.
 // CHECK-LABEL: pp.schedule 0 attributes {slots
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.start 0 all_reduce over <["dp", "pp"]> channel [[ALL:[0-9]+]] #pp.role<global, "g0">
-// CHECK-NEXT: pp.wait 0
-// CHECK-NEXT: pp.check_counts
 // CHECK-NEXT: pp.start 1 all_reduce over <["dp", "pp"]> channel [[ALL]] #pp.role<loss, "loss">
+// CHECK-NEXT: pp.wait 0
 // CHECK-NEXT: pp.run @s0_F
 // CHECK-NEXT: pp.run @s0_B
 // CHECK-NEXT: pp.start 2 all_reduce over <["dp"]> channel [[DP:[0-9]+]] @only
@@ -21,7 +20,7 @@
 // CHECK-NEXT: pp.start 5 all_reduce over <["pp"]> channel [[PP:[0-9]+]] #pp.role<norm, "norm">
 // CHECK-NEXT: pp.wait 1
 // CHECK-NEXT: pp.wait 5
-// CHECK-NEXT: pp.norm
+// CHECK-NEXT: pp.run @p0_D
 // CHECK-NEXT: pp.run @p0_U_only
 // CHECK-NEXT: pp.run @p0_U_tied
 // CHECK-NEXT: pp.run @p0_U_more
@@ -30,9 +29,8 @@
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.run @p1_P
 // CHECK-NEXT: pp.start 0 all_reduce over <["dp", "pp"]> channel [[ALL]] #pp.role<global, "g0">
-// CHECK-NEXT: pp.wait 0
-// CHECK-NEXT: pp.check_counts
 // CHECK-NEXT: pp.start 1 all_reduce over <["pp"]> channel [[PP]] #pp.role<norm, "norm">
+// CHECK-NEXT: pp.wait 0
 // CHECK-NEXT: pp.run @s1_F
 // CHECK-NEXT: pp.start 2 all_reduce over <["dp", "pp"]> channel [[ALL]] #pp.role<loss, "loss">
 // CHECK-NEXT: pp.run @s1_B
@@ -43,16 +41,15 @@
 // CHECK-NEXT: pp.wait 2
 // CHECK-NEXT: pp.wait 3
 // CHECK-NEXT: pp.wait 4
-// CHECK-NEXT: pp.norm
+// CHECK-NEXT: pp.run @p1_D
 // CHECK-NEXT: pp.run @p1_U_tied
 // CHECK-NEXT: pp.run @p1_U_more
 // CHECK-NEXT: {{^  }$}}
 // CHECK-LABEL: pp.schedule 0 attributes {evaluation
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.start 0 {{.*}} #pp.role<global, "g0">
-// CHECK-NEXT: pp.wait 0
-// CHECK-NEXT: pp.check_counts
 // CHECK-NEXT: pp.start 1 {{.*}} #pp.role<loss, "loss">
+// CHECK-NEXT: pp.wait 0
 // CHECK-NEXT: pp.run @s0_F
 // CHECK-NEXT: pp.wait 1
 // CHECK-NEXT: {{^  }$}}
@@ -82,6 +79,12 @@ pp.task backward stage 0 @s0_B(%a: tensor<64xf32> {pp.role = #pp.role<grad, "a">
 pp.task norm @p0_N(%n: tensor<f64> {pp.role = #pp.role<norm, "norm">}) -> (tensor<f64> {pp.role = #pp.role<norm, "norm">}) {
   pp.return %n : tensor<f64>
 }
+pp.task decide @p0_D(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">}, %n: tensor<f64> {pp.role = #pp.role<norm, "norm">}, %g: tensor<f32> {pp.role = #pp.role<global, "g0">}) {
+  pp.return
+}
+pp.task decide on 1 @p1_D(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">}, %n: tensor<f64> {pp.role = #pp.role<norm, "norm">}, %g: tensor<f32> {pp.role = #pp.role<global, "g0">}) {
+  pp.return
+}
 pp.task update @p0_U_only() {
   pp.return
 }
@@ -99,11 +102,10 @@ pp.task update on 1 @p1_U_more() {
 }
 pp.schedule 0 attributes {slots = array<i64>} {
   pp.zero
-  pp.check_counts
   pp.run @s0_F microbatch 0
   pp.run @s0_B microbatch 0
   pp.run @p0_N microbatch 0
-  pp.norm
+  pp.run @p0_D microbatch 0
   pp.run @p0_U_only microbatch 0
   pp.run @p0_U_tied microbatch 0
   pp.run @p0_U_more microbatch 0
@@ -111,16 +113,14 @@ pp.schedule 0 attributes {slots = array<i64>} {
 pp.schedule 1 attributes {slots = array<i64>} {
   pp.zero
   pp.run @p1_P microbatch 0
-  pp.check_counts
   pp.run @s1_F microbatch 0
   pp.run @s1_B microbatch 0
   pp.run @s2_B microbatch 0
-  pp.norm
+  pp.run @p1_D microbatch 0
   pp.run @p1_U_tied microbatch 0
   pp.run @p1_U_more microbatch 0
 }
 pp.schedule 0 attributes {evaluation, slots = array<i64>} {
   pp.zero
-  pp.check_counts
   pp.run @s0_F microbatch 0
 }

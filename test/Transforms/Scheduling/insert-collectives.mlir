@@ -1,10 +1,11 @@
 // RUN: ppopt opt %s --pp-form-buckets --pp-schedule --pp-insert-collectives | FileCheck %s
 
-// A sum starts behind the last addition and is complete before its first reader: the loss before the norm, which decides on the update.
+// A sum starts after the last addition and is complete before its first reader: a count before the first run of a stage, the loss
+// before the decision on the update.
 // CHECK: pp.run @p0_P microbatch 1
 // CHECK-NEXT: pp.start 0 all_reduce over <["dp"]> channel 1 #pp.role<global, "g0">
 // CHECK-NEXT: pp.wait 0
-// CHECK-NEXT: pp.check_counts
+// CHECK-NEXT: pp.run @s0_F microbatch 0
 // CHECK: pp.run @s0_F microbatch 1
 // CHECK-NEXT: pp.start 1 all_reduce over <["dp"]> channel 1 #pp.role<loss, "loss">
 // CHECK-NEXT: pp.run @s0_B microbatch 1
@@ -12,7 +13,7 @@
 // CHECK-NEXT: pp.wait 2
 // CHECK-NEXT: pp.run @p0_N
 // CHECK-NEXT: pp.wait 1
-// CHECK-NEXT: pp.norm
+// CHECK-NEXT: pp.run @p0_D
 // CHECK-NEXT: pp.run @p0_U_b0
 // CHECK-NEXT: {{^  }$}}
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}

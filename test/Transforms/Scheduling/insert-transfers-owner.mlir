@@ -6,7 +6,6 @@
 // owner has added them; only then are they summed over dp, on the owner.
 // CHECK-LABEL: pp.schedule 0 attributes {slots = array<i64: 192, 192, 256>} {
 // CHECK-NEXT: pp.zero
-// CHECK-NEXT: pp.check_counts
 // CHECK-NEXT: pp.send [[P:[0-9]+]] @b0_to_1 microbatch 0 <params, "b0">
 // CHECK: pp.run @s0_F microbatch 0
 // CHECK: pp.send {{.*}} @x0 microbatch 0 slot 0
@@ -19,28 +18,26 @@
 // CHECK-NEXT: pp.run @p0_N
 // CHECK: pp.wait [[P]]
 // CHECK-NEXT: pp.wait
-// CHECK-NEXT: pp.norm
+// CHECK-NEXT: pp.run @p0_D
 // CHECK-NEXT: pp.run @p0_U_b0
 // CHECK-LABEL: pp.schedule 0 attributes {evaluation
 // CHECK: pp.send {{.*}} @b0_to_1
 // CHECK-NOT: @b0_from_1
 // CHECK-LABEL: pp.schedule 1 attributes {slots
 // CHECK-NEXT: pp.zero
-// CHECK-NEXT: pp.check_counts
 // CHECK: pp.recv [[P:[0-9]+]] @b0_to_1 microbatch 0 <params, "b0">
 // CHECK-NEXT: pp.recv {{.*}} @x0 microbatch 0
 // CHECK: pp.wait [[P]]
 // CHECK-NEXT: pp.run @s1_F microbatch 0
 // CHECK: pp.run @s1_B microbatch 1
 // CHECK: pp.send [[G:[0-9]+]] @b0_from_1 microbatch 0 <grads, "b0">
-// CHECK: pp.norm
 // CHECK-NOT: pp.run
 // CHECK: pp.wait [[G]]
 // CHECK-LABEL: pp.schedule 1 attributes {evaluation
 // CHECK: pp.recv {{.*}} @b0_to_1
 // CHECK-NOT: @b0_from_1
 
-// LOCAL: pp.check_counts
+// LOCAL: pp.zero
 // LOCAL-NEXT: pp.recv 0 @b0_to_1 microbatch 0 <params, "b0">
 // LOCAL-NEXT: pp.send 1 @b0_to_1 microbatch 0 <params, "b0">
 // LOCAL-NEXT: pp.wait 1
@@ -80,6 +77,9 @@ pp.task collect @p0_C_b0(%d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0"
 }
 pp.task norm @p0_N(%d: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}, %n: tensor<f64> {pp.role = #pp.role<norm, "norm">}) -> (tensor<f64> {pp.role = #pp.role<norm, "norm">}) {
   pp.return %n : tensor<f64>
+}
+pp.task decide @p0_D(%n: tensor<f64> {pp.role = #pp.role<norm, "norm">}) {
+  pp.return
 }
 pp.task update @p0_U_b0(%p: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) -> (tensor<64xf32> {pp.role = #pp.role<param_range, "b0">}) {
   pp.return %p : tensor<64xf32>

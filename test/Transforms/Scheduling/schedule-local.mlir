@@ -12,7 +12,6 @@
 // CHECK-NEXT: pp.start [[P1:[0-9]+]] on 1 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<global, "g0">
 // CHECK-NEXT: pp.wait [[P0]]
 // CHECK-NEXT: pp.wait [[P1]]
-// CHECK-NEXT: pp.check_counts
 // CHECK-NEXT: pp.run @s0_F microbatch 0 (<input, "a">, <input, "b">, slot 0, slot 1)
 // CHECK-NEXT: pp.recv [[R:[0-9]+]] @x0 microbatch 0 slot 2
 // CHECK-NEXT: pp.send [[S:[0-9]+]] @x0 microbatch 0 slot 1
@@ -51,7 +50,8 @@
 // CHECK-NEXT: pp.start [[P1:[0-9]+]] on 1 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<norm, "norm">
 // CHECK-NEXT: pp.wait [[P0]]
 // CHECK-NEXT: pp.wait [[P1]]
-// CHECK-NEXT: pp.norm
+// CHECK-NEXT: pp.run @p0_D microbatch 0
+// CHECK-NEXT: pp.run @p1_D microbatch 0
 // CHECK-NEXT: pp.run @p0_U_b0 microbatch 0
 // CHECK-NEXT: pp.run @p1_U_b0 microbatch 0
 // CHECK-NEXT: {{^  }$}}
@@ -63,7 +63,6 @@
 // CHECK-NEXT: pp.start [[P1:[0-9]+]] on 1 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<global, "g0">
 // CHECK-NEXT: pp.wait [[P0]]
 // CHECK-NEXT: pp.wait [[P1]]
-// CHECK-NEXT: pp.check_counts
 // CHECK-NEXT: pp.run @s0_F microbatch 0
 // CHECK-NEXT: pp.recv [[R:[0-9]+]] @x0 microbatch 0
 // CHECK-NEXT: pp.send [[S:[0-9]+]] @x0 microbatch 0
@@ -77,7 +76,7 @@
 // CHECK-NEXT: pp.run @s2_F microbatch 0
 // CHECK-NEXT: pp.run @s0_F microbatch 1
 // CHECK-NOT: @b0
-// CHECK-NOT: pp.norm
+// CHECK-NOT: _D
 // CHECK: pp.start [[P0:[0-9]+]] on 0 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<loss, "loss">
 // CHECK-NEXT: pp.start [[P1:[0-9]+]] on 1 all_reduce over <["pp"]> channel {{[0-9]+}} #pp.role<loss, "loss">
 // CHECK-NEXT: pp.wait [[P0]]
@@ -123,6 +122,12 @@ pp.task backward stage 2 @s2_B(%b: tensor<20xf32> {pp.role = #pp.role<input, "c"
 }
 pp.task norm @p0_N(%n: tensor<f64> {pp.role = #pp.role<norm, "norm">}) -> (tensor<f64> {pp.role = #pp.role<norm, "norm">}) {
   pp.return %n : tensor<f64>
+}
+pp.task decide @p0_D(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">}, %n: tensor<f64> {pp.role = #pp.role<norm, "norm">}) {
+  pp.return
+}
+pp.task decide on 1 @p1_D(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">}, %n: tensor<f64> {pp.role = #pp.role<norm, "norm">}) {
+  pp.return
 }
 pp.task update @p0_U_b0() {
   pp.return

@@ -4,18 +4,17 @@
 // CHECK-NEXT: pp.zero
 // CHECK-NEXT: pp.run @p0_P microbatch 0
 // CHECK-NEXT: pp.run @p0_P microbatch 1
-// CHECK-NEXT: pp.check_counts
 // CHECK-NEXT: pp.run @s0_F microbatch 0
 // CHECK-NEXT: pp.run @s0_B microbatch 0
 // CHECK-NEXT: pp.run @s0_F microbatch 1
 // CHECK-NEXT: pp.run @s0_B microbatch 1
 // CHECK-NEXT: pp.run @p0_N microbatch 0
-// CHECK-NEXT: pp.norm
+// CHECK-NEXT: pp.run @p0_D microbatch 0
 // CHECK-NEXT: pp.run @p0_U_b0 microbatch 0
 // CHECK-NEXT: {{^  }$}}
 // CHECK: pp.schedule 0 attributes {evaluation
 // CHECK-NOT: s0_B
-// CHECK-NOT: pp.norm
+// CHECK-NOT: _D
 pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
 pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns}
 pp.task prologue @p0_P(%g: tensor<f32> {pp.count = "targets", pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">}) {

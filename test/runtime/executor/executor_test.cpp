@@ -223,10 +223,11 @@ TEST(Executor, ProfileHasAllTimeOnce) {
     std::map<std::string, int64_t> runs;
     for (const ProfiledTasks &tasks : profile.tasks())
       runs[spell(tasks.kind)] = tasks.runs;
-    EXPECT_EQ(
-        runs,
-        (std::map<std::string, int64_t>{
-            {"prologue", 6}, {"backward", 6}, {"norm", 2}, {"update", 2}}));
+    EXPECT_EQ(runs, (std::map<std::string, int64_t>{{"prologue", 6},
+                                                    {"backward", 6},
+                                                    {"norm", 2},
+                                                    {"decide", 2},
+                                                    {"update", 2}}));
   });
 }
 
@@ -236,18 +237,28 @@ TEST(Executor, RecordOfEachRun) {
     now.beta1 = 0.5, now.beta2 = 0.75, now.seed = 42, now.weightDecay = 0.25;
     runStep(rank, now, {});
     EXPECT_EQ(microbatches, (std::vector<int64_t>{0, 1, 2}));
-    const auto &coordinates = rank.memoryOf(0).stepState.coordinates;
-    EXPECT_EQ(
-        std::vector<int64_t>(std::begin(coordinates), std::end(coordinates)),
-        (std::vector<int64_t>{rank.index, 0, 0, 0, 0, 0, 0, 0}));
+    for (int64_t i = 0; i < 3; ++i) {
+      const ppopt_key &key = rank.memoryOf(0).key(i);
+      EXPECT_EQ(key.seed, 42);
+      EXPECT_EQ(key.step, 2);
+      EXPECT_EQ(key.training, 1);
+      EXPECT_EQ(key.microbatch, i);
+      EXPECT_EQ(std::vector<int64_t>(std::begin(key.coordinates),
+                                     std::end(key.coordinates)),
+                (std::vector<int64_t>{rank.index, 0, 0, 0, 0, 0, 0, 0}));
+    }
     EXPECT_EQ(trainings, (std::vector<int64_t>{1, 1, 1}));
     EXPECT_EQ(rank.memoryOf(0).stepState.lr, 0.1);
     EXPECT_EQ(rank.memoryOf(0).stepState.weight_decay, 0.25);
     EXPECT_EQ(rank.memoryOf(0).stepState.bias_correction1, 1 - 0.125);
     EXPECT_EQ(rank.memoryOf(0).stepState.bias_correction2, 1 - 0.421875);
+    EXPECT_EQ(rank.memoryOf(0).stepState.clip, INFINITY);
     EXPECT_EQ(rank.memoryOf(0).stepState.clip_scale, 1);
-    EXPECT_EQ(rank.memoryOf(0).stepState.seed, 42);
-    EXPECT_EQ(rank.memoryOf(0).stepState.step, 2);
+    EXPECT_EQ(rank.memoryOf(0).stepState.hold, 0);
+    now.clip = 0.25;
+    runStep(rank, now, {});
+    EXPECT_EQ(rank.memoryOf(0).stepState.clip, 0.25);
+    EXPECT_LT(rank.memoryOf(0).stepState.clip_scale, 1);
   });
 }
 
@@ -286,29 +297,6 @@ TEST(Executor, NoTargetsSkipTheStepOnAllRanks) {
   });
 }
 
-TEST(Executor, SkippedStepsFinishWhatIsInFlight) {
-  // A sum that is started before the counts are looked at, waited for at the
-  // end: its channel and buffer must be free again in the next step.
-  nlohmann::json document = ls::program(2, 1);
-  nlohmann::json &actions = document["places"][0]["actions"];
-  nlohmann::json early = actions[5];
-  early["id"] = 9;
-  early["offset"] = ls::normSquared;
-  actions.insert(actions.begin() + 7, early);
-  actions.push_back({{"do", "wait"}, {"id", 9}});
-  onRanks(document, 1, [](ppopt_rank &rank) {
-    Data data = makeData();
-    std::fill(std::begin(data.mask), std::end(data.mask), 0);
-    for (int step = 0; step < 3; ++step) {
-      fillInputs(rank, data);
-      EXPECT_NE(runStep(rank, settings(step), {}).skipped, "");
-      EXPECT_TRUE(rank.inFlight.empty());
-    }
-    fillInputs(rank, makeData());
-    EXPECT_EQ(runStep(rank, settings(3), {}).skipped, "");
-  });
-}
-
 std::string failureOf(const std::function<void()> &body) {
   try {
     body();
@@ -343,6 +331,56 @@ TEST(Executor, NoRankUpdatesWhereLossOrNormIsNotFinite) {
     EXPECT_FALSE(stepWith(rank, 1).isBad);
     EXPECT_NE(before,
               std::vector<double>(weightsOf(rank), weightsOf(rank) + 3));
+  });
+}
+
+/// Of the program, but whether updates hold is always the same.
+template <int Hold>
+void alwaysDecide(ppopt_rank *rank, void *const *args, char *temps) {
+  program_document::decide(rank, args, temps);
+  static_cast<ppopt_step_state *>(args[3])->hold = Hold;
+}
+template <int Hold>
+constexpr ppopt_task_fn decidedTasks[] = {prologueTask,       forwardTask,
+                                          backwardTask,       normTask,
+                                          alwaysDecide<Hold>, updateTask};
+
+/// Between the first and the last action the executor decides nothing: the
+/// tasks do, and it reports what it finds at the end.
+TEST(Executor, UpdatesDoWhatTheDecisionSays) {
+  for (bool holds : {false, true})
+    onRanks(
+        ls::program(2, 1), 1,
+        [&](ppopt_rank &rank) {
+          std::vector<double> before(weightsOf(rank), weightsOf(rank) + 3);
+          auto isUnchanged = [&] {
+            return std::memcmp(before.data(), weightsOf(rank),
+                               3 * sizeof(double)) == 0;
+          };
+          EXPECT_EQ(runStep(rank, settings(0), {}).skipped, "");
+          EXPECT_EQ(isUnchanged(), holds);
+          EXPECT_NE(stepWith(rank, NAN).skipped, "");
+          EXPECT_EQ(isUnchanged(), holds);
+          EXPECT_EQ(std::isnan(weightsOf(rank)[0]), !holds);
+        },
+        holds ? decidedTasks<1> : decidedTasks<0>);
+}
+
+/// An update before the decision of its step changes nothing.
+TEST(Executor, NothingIsDecidedBeforeTheStep) {
+  nlohmann::json document = ls::program(1, 1);
+  nlohmann::json &actions = document["places"][0]["actions"];
+  size_t last = actions.size() - 1;
+  ASSERT_EQ(actions[last]["task"], ls::update);
+  ASSERT_EQ(actions[last - 1]["task"], ls::decide);
+  std::swap(actions[last], actions[last - 1]);
+  onRanks(document, 1, [](ppopt_rank &rank) {
+    for (int step = 0; step < 2; ++step) {
+      std::vector<double> before(weightsOf(rank), weightsOf(rank) + 3);
+      runStep(rank, settings(step), {});
+      EXPECT_EQ(before,
+                std::vector<double>(weightsOf(rank), weightsOf(rank) + 3));
+    }
   });
 }
 

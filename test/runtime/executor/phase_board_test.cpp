@@ -48,8 +48,9 @@ void look(ppopt_rank *rank, void *const *args, char *temps) {
 }
 
 const ppopt_task_fn lookingTasks[] = {
-    look<ls::prologueTask>, look<ls::forwardTask>, look<ls::backwardTask>,
-    look<ls::normTask>, look<ls::updateTask>};
+    look<ls::prologueTask>,         look<ls::forwardTask>,
+    look<ls::backwardTask>,         look<ls::normTask>,
+    look<program_document::decide>, look<ls::updateTask>};
 
 TEST(PhaseBoard, HasARowForEachRank) {
   std::remove(path.c_str());
@@ -70,7 +71,8 @@ TEST(PhaseBoard, HasARowForEachRank) {
     EXPECT_EQ(publishedBy(rank, 3), 1);
     auto forward = int64_t(Phase::forward), backward = int64_t(Phase::backward),
          update = int64_t(Phase::update);
-    EXPECT_EQ(seen, (std::vector<int64_t>{forward, backward, update, update}));
+    EXPECT_EQ(seen, (std::vector<int64_t>{forward, backward, update, update,
+                                          update}));
     board.enter(Phase::evaluate);
     runEvaluation(rank, {}, {});
     EXPECT_EQ(publishedBy(rank, 2), int64_t(Phase::evaluate));

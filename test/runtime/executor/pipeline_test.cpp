@@ -88,7 +88,7 @@ StepSettings settings(int64_t step) {
 /// Returns what the step state says after a step.
 std::vector<int64_t> coordinatesOf(ppopt_rank &rank, int64_t place) {
   runStep(rank, settings(0), {});
-  const auto &found = rank.memoryOf(place).stepState.coordinates;
+  const auto &found = rank.memoryOf(place).key(0).coordinates;
   return {std::begin(found), std::end(found)};
 }
 
@@ -222,17 +222,17 @@ TEST(Pipeline, LocallyNothingIsWaitedFor) {
             }
             // Once, though each has two ends.
             EXPECT_EQ(transfers, 6);
-            EXPECT_EQ(sums, 3);
+            EXPECT_EQ(sums, 4);
             std::map<std::string, int64_t> bytes;
             for (const ProfileLine &line : profile.lines()) {
               EXPECT_NE(line.kind, ProfileLine::wait);
               bytes[line.name] = line.bytes;
             }
-            // All rows are passed on and returned; one f64 each of the count
-            // and the loss, two of the gradient.
+            // All rows are passed on and returned; one f64 each of the count,
+            // the loss and the norm, two of the gradient.
             EXPECT_EQ(bytes["copies between places"],
                       2 * 2 * 8 * nt::rows * nt::width);
-            EXPECT_EQ(bytes["sums over places"], 5 * (1 + 1 + 2) * 8);
+            EXPECT_EQ(bytes["sums over places"], 5 * (1 + 1 + 1 + 2) * 8);
           });
 }
 

@@ -1,8 +1,8 @@
 //===- programs.h - A hand-written program --------------------------------===//
 //
 // Least squares on 36 rows of three features, written as the compiler writes
-// programs: prologue (counts targets), forward and backward, norm, update,
-// three all-reduces. Rows whose `mask` is 0 have no target.
+// programs: prologue (counts targets), forward and backward, norm, decision,
+// update, three all-reduces. Rows whose `mask` is 0 have no target.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,21 +17,23 @@ inline constexpr int rows = 36, features = 3;
 
 /// Offsets in the arena; all numbers are f64 but `mask`.
 enum Offset : int {
-  stepState = 0,
-  loss = 192,
-  count = 256,
-  normSquared = 320,
-  weights = 384,
-  gradient = 448,
-  scratch = 512,
-  x = 576,        // [rows, features]
-  y = x + 896,    // [rows]
-  mask = y + 320, // [rows] i32
+  stepState = 0, // and three keys
+  loss = 384,
+  count = loss + 64,
+  normSquared = count + 64,
+  weights = normSquared + 64,
+  gradient = weights + 64,
+  scratch = gradient + 64,
+  x = scratch + 64, // [rows, features]
+  y = x + 896,      // [rows]
+  mask = y + 320,   // [rows] i32
   temporaries = mask + 192,
   bytes = temporaries + 320,
 };
 
-enum Task : int { prologue, forward, backward, norm, update };
+static_assert(PPOPT_KEY_OFFSET(3) <= loss);
+
+enum Task : int { prologue, forward, backward, norm, decide, update };
 
 /// Of the weights that each of `ranks` owns, where they are sharded; the last
 /// ranks own padding too.
@@ -64,10 +66,13 @@ inline nlohmann::json program(int ranks, int microbatches,
                    weights,
                    loss,
                    gradient,
-                   stepState};
+                   stepState + PPOPT_KEY_OFFSET(microbatch)};
       break;
     case norm:
       arguments = {ownPart(gradient), normSquared};
+      break;
+    case decide:
+      arguments = {normSquared, loss, count, stepState};
       break;
     case update:
       arguments = {ownPart(weights), ownPart(gradient), stepState};
@@ -89,7 +94,6 @@ inline nlohmann::json program(int ranks, int microbatches,
   for (json *actions : {&step, &eval}) {
     actions->push_back(start(0, count, 1));
     actions->push_back(wait(0));
-    actions->push_back({{"do", "check_counts"}});
   }
   for (int i = 0; i < microbatches; ++i) {
     step.push_back(run(backward, i));
@@ -106,7 +110,7 @@ inline nlohmann::json program(int ranks, int microbatches,
     step.push_back(wait(3));
   }
   step.push_back(wait(1));
-  step.push_back({{"do", "norm"}, {"offset", normSquared}});
+  step.push_back(run(decide, 0));
   step.push_back(run(update, 0));
   if (sharded) {
     step.push_back(
@@ -148,13 +152,14 @@ inline nlohmann::json program(int ranks, int microbatches,
                         {"ins", {8 * part, 8 * part, 4 * part}},
                         {"outs", json::array()}}};
   result["tasks"] = {task("p0_P", "prologue", -1), task("s0_F", "forward"),
-                     task("s0_B", "backward"), task("p0_N", "norm", -1),
-                     task("p0_U", "update", -1)};
+                     task("s0_B", "backward"),     task("p0_N", "norm", -1),
+                     task("p0_D", "decide", -1),   task("p0_U", "update", -1)};
   result["places"] = {
       {{"place", 0},
        {"arena", arena(bytes)},
        {"step_state", {{"offset", stepState}}},
        {"loss", {{"offset", loss}}},
+       {"norm", normSquared},
        {"counts", {{{"offset", count}}}},
        {"checks", json::array()},
        {"inputs",

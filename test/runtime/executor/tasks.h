@@ -44,9 +44,9 @@ inline void residualKernel(void *const *args, int64_t begin, int64_t end) {
 }
 
 inline void forwardPart(ppopt_rank *rank, void *const *args, double *residual) {
-  auto *stepState = static_cast<ppopt_step_state *>(args[7]);
-  microbatches.push_back(stepState->microbatch);
-  trainings.push_back(stepState->training);
+  auto *key = static_cast<ppopt_key *>(args[7]);
+  microbatches.push_back(key->microbatch);
+  trainings.push_back(key->training);
   ppopt_matmul(rank, 0, args[0], args[4], residual, nullptr);
   void *const kernelArgs[] = {residual, args[1], args[2]};
   for (int i = 0; i < superfluousLaunches; ++i)
@@ -88,6 +88,8 @@ inline void descend(void *const *args, int elements) {
   auto *weights = static_cast<double *>(args[0]);
   auto *gradient = static_cast<double *>(args[1]);
   auto *stepState = static_cast<ppopt_step_state *>(args[2]);
+  if (stepState->hold != 0)
+    return;
   for (int i = 0; i < elements; ++i)
     weights[i] -= stepState->lr * stepState->clip_scale * gradient[i];
 }
@@ -100,11 +102,16 @@ inline void shardUpdateTask(ppopt_rank *rank, void *const *args, char *) {
   descend(args, shardOf(int(rank->program.plan.ranks())));
 }
 
-inline const ppopt_task_fn tasks[] = {prologueTask, forwardTask, backwardTask,
-                                      normTask, updateTask};
+inline const ppopt_task_fn tasks[] = {
+    prologueTask, forwardTask, backwardTask, normTask, program_document::decide,
+    updateTask};
 /// Of the program whose weights are sharded.
-inline const ppopt_task_fn shardedTasks[] = {
-    prologueTask, forwardTask, backwardTask, shardNormTask, shardUpdateTask};
+inline const ppopt_task_fn shardedTasks[] = {prologueTask,
+                                             forwardTask,
+                                             backwardTask,
+                                             shardNormTask,
+                                             program_document::decide,
+                                             shardUpdateTask};
 
 //===----------------------------------------------------------------------===//
 // Data

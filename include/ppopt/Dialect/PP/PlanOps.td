@@ -287,32 +287,4 @@ def PP_WaitOp : PP_Action<"wait"> {
   let assemblyFormat = "$id attr-dict";
 }
 
-def PP_CheckCountsOp : PP_Action<"check_counts"> {
-  let summary = "skips the rest of the step where a global count is zero";
-  let description = [{
-    Example:
-
-    ```mlir
-    pp.schedule 0 attributes {slots = array<i64: 128>} {
-      pp.check_counts
-    }
-    ```
-  }];
-  let assemblyFormat = "attr-dict";
-}
-
-def PP_NormOp : PP_Action<"norm"> {
-  let summary = "global gradient norm, clip scale and finite check: a barrier before every update";
-  let description = [{
-    Example:
-
-    ```mlir
-    pp.schedule 0 attributes {slots = array<i64: 128>} {
-      pp.norm
-    }
-    ```
-  }];
-  let assemblyFormat = "attr-dict";
-}
-
 #endif // PPOPT_DIALECT_PP_PLAN_OPS

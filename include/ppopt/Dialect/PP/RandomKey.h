@@ -8,9 +8,9 @@
 
 namespace mlir::pp {
 
-/// The elements of the random key, which are the last fields of
-/// ppopt_step_state. From `Coordinates` on they are the rank's coordinates on
-/// the axes of the mesh, in their order.
+/// The elements of the random key, which are the fields of ppopt_key. From
+/// `Coordinates` on they are the rank's coordinates on the axes of the mesh, in
+/// their order.
 enum class KeyElement : int64_t {
   Seed,
   Step,

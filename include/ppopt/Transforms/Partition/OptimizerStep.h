@@ -12,13 +12,22 @@ namespace mlir::pp {
 void buildNormTask(int64_t place, ArrayRef<BucketOp> buckets,
                    OpBuilder &builder);
 
+/// Builds the task @pP_D of a place. The field `hold` becomes 1 if the loss or
+/// the norm is not finite or a count is zero, and 0 otherwise; `clip_scale`
+/// scales a gradient whose norm is larger than `clip` to it, unless `hold`
+/// is 1. `loss` and `counts` are operands of other tasks; their sums are
+/// complete.
+void buildDecideTask(int64_t place, const TaskOperand &loss,
+                     ArrayRef<TaskOperand> counts, Location loc,
+                     OpBuilder &builder);
+
 /// Builds the task @pP_C_<bucket> of the owner of a borrowed bucket: adds the
 /// gradients that the transfers bring.
 void buildCollectTask(BucketOp bucket, ArrayRef<TransferOp> transfers,
                       OpBuilder &builder);
 
 /// Builds the task @pP_U_<bucket> of a place: one step of the plan's optimizer
-/// on the ranges of the bucket.
+/// on the ranges of the bucket. If `hold` is set, the ranges keep their bits.
 void buildUpdateTask(PlanOp plan, int64_t place, BucketOp bucket,
                      OpBuilder &builder);
 

@@ -58,14 +58,17 @@ def SplitTasks : Pass<"pp-split-tasks", "::mlir::ModuleOp"> {
 }
 
 def FormBuckets : Pass<"pp-form-buckets", "::mlir::ModuleOp"> {
-  let summary = "Orders parameters into buckets and adds the norm and update tasks";
+  let summary = "Orders parameters into buckets and adds the norm, decide and update tasks";
   let description = [{
     Parameters that learn are ordered by when their gradient is ready. A bucket is closed when its
     parameters reach the plan's `bucket_bytes`. All parameters of a bucket
     have one type, one treatment by weight decay and one set of places that hold them. The range of
     each bucket is padded so that dp divides it. There is one elementwise update task per bucket and
     place, on flat ranges. The norm task of a place sums the squares of the gradients that the place
-    owns: those of each bucket whose first place it is.
+    owns: those of each bucket whose first place it is. The decide task of a place that updates
+    computes two fields of the step state. `hold` is not 0 if the loss or the norm is not finite or
+    a count is zero; every update then keeps parameters and states as they are, bit for bit.
+    `clip_scale` is what gradients are multiplied by: clip / norm where the norm is larger, else 1.
 
     If the plan's `tied` is owner and several places hold a bucket, its first place alone updates
     it. Transfers of the step bring the parameters to each other place and the gradients back. A
@@ -74,6 +77,7 @@ def FormBuckets : Pass<"pp-form-buckets", "::mlir::ModuleOp"> {
     ```mlir
     pp.bucket @b0 {elements = 64 : i64, offsets = array<i64: 0>, params = ["w"], ...}
     pp.task norm @p0_N(%g: tensor<64xf32> {pp.role = #pp.role<grad_range, "b0">}, ...) ...
+    pp.task decide @p0_D(%loss: ..., %norm: ..., %clip: ...) ...
     pp.task update @p0_U_b0(...) ...
     pp.transfer @b0_to_1 "b0" from 0 to 1 stage 0 to 1 {requires_grad, step} : tensor<64xf32>
     pp.transfer @b0_from_1 "b0" from 1 to 0 stage 1 to 0 {gradient_of = @b0_to_1, step} ...

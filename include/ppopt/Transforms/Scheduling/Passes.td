@@ -10,18 +10,17 @@ def Schedule : Pass<"pp-schedule", "::mlir::ModuleOp"> {
   let description = [{
     Before: tasks. After: for each place a schedule of training and one of evaluation, with no
     communication yet. With one stage every schedule has the same order: prologues, then forward and
-    backward of each microbatch in turn, norm, updates. If the plan's launch is local, the pass does
-    nothing and `pp-schedule-local` orders the runs.
+    backward of each microbatch in turn, norm, decision, updates. If the plan's launch is local, the
+    pass does nothing and `pp-schedule-local` orders the runs.
 
     ```mlir
     pp.schedule 0 attributes {slots = array<i64>} {
       pp.zero
       pp.run @p0_P microbatch 0
-      pp.check_counts
       pp.run @s0_F microbatch 0
       pp.run @s0_B microbatch 0
       pp.run @p0_N microbatch 0
-      pp.norm
+      pp.run @p0_D microbatch 0
       pp.run @p0_U_b0 microbatch 0
     }
     ```
@@ -58,7 +57,7 @@ def InsertTransfers : Pass<"pp-insert-transfers", "::mlir::ModuleOp"> {
     simulated schedule, after the start of the receive. In that order of all actions every wait
     comes after the starts that it needs, so nothing can deadlock.
 
-    Transfers of the step: parameters start after the check of the counts, gradients after the
+    Transfers of the step: parameters start after the prologues, gradients after the
     place's last run of a stage. Slots are not assigned yet (-1).
 
     ```mlir
@@ -77,9 +76,10 @@ def InsertCollectives : Pass<"pp-insert-collectives", "::mlir::ModuleOp"> {
     - counts and loss, over all ranks,
     - the squares of the gradients, over pp.
 
-    A sum starts after the last run of the place that adds to it; if no run does, after the check of
-    the counts. It is waited for before its first reader: counts before their check, and gradients
-    and, in training, the loss before the norm, which decides whether parameters are updated.
+    A sum starts after the last run of the place that adds to it; if no run does, after the
+    prologues. It is waited for before its first reader: counts before the first run of a stage,
+    gradients before the norm and, in training, the loss and the norm before the run that decides
+    whether parameters are updated.
 
     Each group has a channel of its own; channel 0 is for transfers. On a channel of one place, sums
     start in the order in which they become complete. On a channel of several places all of them
@@ -146,6 +146,8 @@ def VerifySchedule : Pass<"pp-verify-schedule", "::mlir::ModuleOp"> {
     - Borrowed parameters are read after their transfer; lent ones are updated after they have been
       sent.
     - Nothing is added to gradients that were read or sent.
+    - Fields of the step state that are decided in the step are read after a run of the place has
+      decided them, so that no update comes before the decision.
 
     On the tables of all places together: a channel belongs to one group, the ends of a queue agree
     on its order, and no rank waits forever, even if each communication holds its queue until all
