@@ -100,6 +100,14 @@ def BorrowedNotReturned : Pass<"mutate-borrowed-not-returned", "::mlir::ModuleOp
   }];
 }
 
+def UpdateIgnoresHold : Pass<"mutate-update-ignores-hold", "::mlir::ModuleOp"> {
+  let summary = "A step that must update nothing changes an optimizer state";
+  let description = [{
+    The last state of each bucket is always the new one. No verifier can see it; the comparison of a run that skips a step with one
+    that does not have it must.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Phase scheduled
 //===----------------------------------------------------------------------===//
@@ -125,6 +133,13 @@ def LocalClipNorm : Pass<"mutate-local-clip-norm", "::mlir::ModuleOp"> {
   let description = [{
     The norm is not summed over places, and it is taken before gradients are summed. verify-schedule must refuse it, else the comparison
     of a clipped run must fail.
+  }];
+}
+
+def DecideBeforeSum : Pass<"mutate-decide-before-sum", "::mlir::ModuleOp"> {
+  let summary = "A place decides by the loss and the norm that it has by itself";
+  let description = [{
+    They are summed after the decision. verify-schedule must refuse it, else the comparison of a clipped run must fail.
   }];
 }
 

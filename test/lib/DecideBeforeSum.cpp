@@ -1,0 +1,41 @@
+//===- DecideBeforeSum.cpp - Decides by what a rank has by itself ---------===//
+
+#include "Mutations.h"
+#include "Sums.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_DECIDEBEFORESUM
+#include "Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+struct DecideBeforeSum : pp::impl::DecideBeforeSumBase<DecideBeforeSum> {
+  void runOnOperation() override {
+    bool isChanged = false;
+    for (auto schedule : getOperation().getOps<ScheduleOp>()) {
+      Operation *last = findLastDecision(schedule);
+      if (!last)
+        continue;
+      for (const ScheduledSum &sum : findSums(schedule)) {
+        auto role = dyn_cast<RoleAttr>(sum.what);
+        if (!role || (role.getKind() != RoleKind::Norm &&
+                      role.getKind() != RoleKind::Loss))
+          continue;
+        for (Operation *action : sum.actions) {
+          action->moveAfter(last);
+          last = action;
+        }
+        isChanged = true;
+      }
+    }
+    if (failed(requireChange(isChanged, getOperation(),
+                             "sum that a place decides by")))
+      signalPassFailure();
+  }
+};
+
+} // namespace
