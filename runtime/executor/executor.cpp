@@ -64,9 +64,10 @@ public:
     return readNumber(rank, rank.at(rank.place.loss), rank.program.lossType);
   }
   double gradNorm() const {
-    return rank.place.norm ? std::sqrt(readNumber(rank.at(*rank.place.norm),
-                                                  ElementType::f64))
-                           : unknown;
+    return rank.place.norm
+               ? std::sqrt(readNumber(rank, rank.at(*rank.place.norm),
+                                      ElementType::f64))
+               : unknown;
   }
   /// Returns what the batch has none of, in words; empty if no count is zero.
   std::string missing() const;

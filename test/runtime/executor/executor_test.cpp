@@ -83,6 +83,16 @@ double *weightsOf(ppopt_rank &rank) {
   return reinterpret_cast<double *>(hostAt(rank, ls::weights));
 }
 
+/// What tasks read of the step state.
+const ppopt_step_state &stateOf(const ppopt_rank &rank) {
+  return *reinterpret_cast<ppopt_step_state *>(
+      hostAt(rank, rank.place.stepState));
+}
+const ppopt_key &keyOf(const ppopt_rank &rank, int64_t microbatch) {
+  return *reinterpret_cast<ppopt_key *>(hostAt(rank, rank.place.stepState) +
+                                        PPOPT_KEY_OFFSET(microbatch));
+}
+
 StepSettings settings(int64_t step, double clip = 0) {
   StepSettings settings;
   settings.learningRate = 0.1;
@@ -238,7 +248,7 @@ TEST(Executor, RecordOfEachRun) {
     runStep(rank, now, {});
     EXPECT_EQ(microbatches, (std::vector<int64_t>{0, 1, 2}));
     for (int64_t i = 0; i < 3; ++i) {
-      const ppopt_key &key = rank.memoryOf(0).key(i);
+      const ppopt_key &key = keyOf(rank, i);
       EXPECT_EQ(key.seed, 42);
       EXPECT_EQ(key.step, 2);
       EXPECT_EQ(key.training, 1);
@@ -248,17 +258,17 @@ TEST(Executor, RecordOfEachRun) {
                 (std::vector<int64_t>{rank.index, 0, 0, 0, 0, 0, 0, 0}));
     }
     EXPECT_EQ(trainings, (std::vector<int64_t>{1, 1, 1}));
-    EXPECT_EQ(rank.memoryOf(0).stepState.lr, 0.1);
-    EXPECT_EQ(rank.memoryOf(0).stepState.weight_decay, 0.25);
-    EXPECT_EQ(rank.memoryOf(0).stepState.bias_correction1, 1 - 0.125);
-    EXPECT_EQ(rank.memoryOf(0).stepState.bias_correction2, 1 - 0.421875);
-    EXPECT_EQ(rank.memoryOf(0).stepState.clip, INFINITY);
-    EXPECT_EQ(rank.memoryOf(0).stepState.clip_scale, 1);
-    EXPECT_EQ(rank.memoryOf(0).stepState.hold, 0);
+    EXPECT_EQ(stateOf(rank).lr, 0.1);
+    EXPECT_EQ(stateOf(rank).weight_decay, 0.25);
+    EXPECT_EQ(stateOf(rank).bias_correction1, 1 - 0.125);
+    EXPECT_EQ(stateOf(rank).bias_correction2, 1 - 0.421875);
+    EXPECT_EQ(stateOf(rank).clip, INFINITY);
+    EXPECT_EQ(stateOf(rank).clip_scale, 1);
+    EXPECT_EQ(stateOf(rank).hold, 0);
     now.clip = 0.25;
     runStep(rank, now, {});
-    EXPECT_EQ(rank.memoryOf(0).stepState.clip, 0.25);
-    EXPECT_LT(rank.memoryOf(0).stepState.clip_scale, 1);
+    EXPECT_EQ(stateOf(rank).clip, 0.25);
+    EXPECT_LT(stateOf(rank).clip_scale, 1);
   });
 }
 
