@@ -1,0 +1,108 @@
+//===- memory_test.cpp - Conformance: memory, copies, fills ---------------===//
+
+#include "base/error.h"
+#include "device/conformance/devices.h"
+#include "device/host_access.h"
+#include "message_of.h"
+
+using namespace ppopt;
+using namespace ppopt::device;
+
+namespace {
+
+class Memory : public Conformance {};
+PPOPT_CONFORMANCE_DEVICES(Memory);
+
+TEST_P(Memory, IsZeroAndAligned) {
+  for (int64_t bytes : {1, 63, 64, 4096, 70000, 3 << 20}) {
+    DevicePointer memory = allocate(bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.opaque()) % PPOPT_ALIGNMENT,
+              0u);
+    EXPECT_EQ(download(memory, bytes), Bytes(bytes));
+  }
+}
+
+TEST_P(Memory, AllocationsAreSeparate) {
+  std::vector<DevicePointer> all;
+  for (int i = 0; i < 20; ++i) {
+    all.push_back(allocate(1 + i * 1000));
+    device->fill(stream, all.back(), uint8_t(i), 1 + i * 1000);
+  }
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(download(all[i], 1 + i * 1000), Bytes(1 + i * 1000, i));
+}
+
+TEST_P(Memory, TooMuchIsAnErrorThatNamesIt) {
+  std::string message = comm::test::messageOf<runtime::Error>(
+      [&] { device->allocate(int64_t(1) << 60, "the arena of a test"); });
+  EXPECT_NE(message.find("the arena of a test"), std::string::npos) << message;
+  EXPECT_NE(message.find(std::to_string(int64_t(1) << 60)), std::string::npos)
+      << message;
+}
+
+TEST_P(Memory, CopiesOfAllSizes) {
+  DevicePointer memory = allocate(3 << 20);
+  Bytes expected(3 << 20);
+  unsigned seed = 0;
+  for (int64_t bytes : {0, 1, 3, 64, 4095, 4097, 65536, (1 << 20) + 3})
+    for (int64_t offset : {0, 1, 63, 4097}) {
+      Bytes data = randomBytes(bytes, ++seed);
+      device->copyIn(stream, memory + offset, data.data(), bytes);
+      std::copy(data.begin(), data.end(), expected.begin() + offset);
+      EXPECT_EQ(download(memory + offset, bytes), data);
+    }
+  EXPECT_EQ(download(memory, expected.size()), expected);
+}
+
+TEST_P(Memory, FillsOfAllSizes) {
+  DevicePointer memory = allocate(1 << 20);
+  Bytes expected(1 << 20);
+  uint8_t value = 0;
+  for (int64_t bytes : {0, 1, 3, 64, 4097, 500001})
+    for (int64_t offset : {0, 1, 77}) {
+      device->fill(stream, memory + offset, ++value, bytes);
+      std::fill_n(expected.begin() + offset, bytes, value);
+    }
+  EXPECT_EQ(download(memory, expected.size()), expected);
+}
+
+TEST_P(Memory, NoBytesNeedNoMemory) {
+  device->copyIn(stream, DevicePointer(), nullptr, 0);
+  device->copyOut(stream, nullptr, DevicePointer(), 0);
+  device->fill(stream, DevicePointer(), 1, 0);
+  device->synchronize(stream);
+}
+
+TEST_P(Memory, HostViewIsTheMemory) {
+  DevicePointer memory = allocate(1000);
+  upload(memory, randomBytes(1000, 1));
+  char *view = device->hostView(memory);
+  if (!view)
+    return; // the host may not access the memory
+  EXPECT_EQ(device->hostView(memory + 77), view + 77);
+  EXPECT_EQ(Bytes(view, view + 1000), randomBytes(1000, 1));
+  view[5] = 42;
+  EXPECT_EQ(download(memory, 1000)[5], 42);
+}
+
+TEST_P(Memory, InPieces) {
+  int64_t bytes = 2 * pieceBytes + 5;
+  DevicePointer memory = allocate(bytes);
+  Bytes data = randomBytes(bytes, 1), read;
+  writePieces(*device, stream, memory, bytes,
+              [&](char *to, int64_t offset, int64_t size) {
+                std::copy_n(data.begin() + offset, size, to);
+              });
+  readPieces(*device, stream, memory, bytes,
+             [&](const char *from, int64_t offset, int64_t size) {
+               EXPECT_EQ(offset, int64_t(read.size()));
+               read.insert(read.end(), from, from + size);
+             });
+  EXPECT_EQ(read, data);
+  write(*device, stream, memory + 8, 2.5);
+  EXPECT_EQ(device::read<double>(*device, stream, memory + 8), 2.5);
+  readPieces(*device, stream, memory, 0,
+             [](const char *, int64_t, int64_t) { FAIL() << "no bytes"; });
+}
+
+} // namespace
