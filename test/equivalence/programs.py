@@ -78,9 +78,10 @@ class Programs:
     def plan_flags(self, model, plan):
         return plan.flags
 
-    def result(self, model, plan, run_name, launch="threads", mutation=None, init=True, flags=(), name=""):
+    def result(self, model, plan, run_name, launch="threads", mutation=None, init=True, flags=(), name="", variables=None):
         """Trains with the inputs of the model and, with `init`, parameters drawn here: the compiler's initial values
-        leave biases zero. `flags` are the executable's; `name` tells runs apart that have the same of all else."""
+        leave biases zero. `flags` are the executable's, `variables` those of its environment; `name` tells runs apart that
+        have the same of all else."""
         compile_flags, own_flags = run_flags(run_name)
         key = ("run", model, plan.name, run_name, launch, mutation, init, tuple(flags), name)
 
@@ -91,7 +92,9 @@ class Programs:
             parameters = initial_parameters(executable) if init else None
             # A mutation may change what is counted: the comparison itself is to see it.
             counters = [] if mutation else ["--check-counters"]
-            env = dict(environment(), PPOPT_SYNC_SENDS="1") if launch == SYNCHRONOUS else None
+            env = dict(environment(), **(variables or {}))
+            if launch == SYNCHRONOUS:
+                env["PPOPT_SYNC_SENDS"] = "1"
             stem = "_".join([run_name.replace(" ", "_"), launch.replace(" ", "_"), "given" if init else "own",
                              *(f.strip("-") for f in flags), name])
             return run(executable, [*own_flags, *momentum, *flags, "--seed", "5", *counters], launch.split()[0],
