@@ -65,6 +65,8 @@ static void addGeneratorPasses(Phase phase, OpPassManager &manager,
 /// Adds the passes of both programs, or of the training program.
 static void addPasses(Phase phase, OpPassManager &manager,
                       const PlanOptions &options) {
+  int64_t vectorBytes =
+      getVectorBytes(options.target.cpu, options.target.features);
   switch (phase) {
   case Phase::Model:
     return;
@@ -110,12 +112,12 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createDecomposeKernels());
     manager.addPass(createCSEPass());
     manager.addPass(createFormKernels());
+    manager.addPass(createPlanKernels({vectorBytes}));
     manager.addPass(createBufferizeTasks());
     manager.addPass(createPlanArena());
     return;
   case Phase::Native:
-    manager.addPass(createEmitKernels(
-        {getVectorBytes(options.target.cpu, options.target.features)}));
+    manager.addPass(createEmitKernels({vectorBytes}));
     buildLowerKernelsPipeline(manager);
     manager.addPass(createEmitTasksPass(options));
     buildLowerToLLVMPipeline(manager);

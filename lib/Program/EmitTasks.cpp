@@ -38,7 +38,7 @@ public:
 
 private:
   LogicalResult emit(Operation &op);
-  void emit(LaunchOp launch);
+  LogicalResult emit(LaunchOp launch);
   void emit(GemmOp matmul);
   Value offsetBy(Location loc, Value base, int64_t bytes);
   Value address(Location loc, Value buffer, int64_t bytes = 0);
@@ -85,8 +85,14 @@ Value TaskEmitter::address(Location loc, Value buffer, int64_t bytes) {
                              getElementBytes(view.getType().getElementType()));
 }
 
-void TaskEmitter::emit(LaunchOp launch) {
+LogicalResult TaskEmitter::emit(LaunchOp launch) {
   Location loc = launch.getLoc();
+  unsigned kernelNumber = tables.getKernel(launch.getKernel());
+  KernelOp launched = tables.kernels[kernelNumber];
+  TilesAttr tiles = launched.getTilesAttr();
+  if (!tiles)
+    return launch.emitOpError("launches ")
+           << launch.getKernelAttr() << ", whose tiles are not decided";
   unsigned position = 0;
   for (ValueRange buffers :
        {ValueRange(launch.getIns()), ValueRange(launch.getOuts())})
@@ -95,10 +101,10 @@ void TaskEmitter::emit(LaunchOp launch) {
                             offsetBy(loc, list, sizeof(void *) * position++));
   Value kernel = LLVM::AddressOfOp::create(
       builder, loc, pointer, (launch.getKernel() + "_tiles").str());
-  LLVM::CallOp::create(
-      builder, loc, TypeRange(), "ppopt_launch",
-      ValueRange{rank, number(loc, i32, tables.getKernel(launch.getKernel())),
-                 kernel, list, number(loc, i64, *launch.getTiles())});
+  LLVM::CallOp::create(builder, loc, TypeRange(), "ppopt_launch",
+                       ValueRange{rank, number(loc, i32, kernelNumber), kernel,
+                                  list, number(loc, i64, tiles.getCount())});
+  return success();
 }
 
 void TaskEmitter::emit(GemmOp matmul) {
@@ -119,12 +125,8 @@ void TaskEmitter::emit(GemmOp matmul) {
 }
 
 LogicalResult TaskEmitter::emit(Operation &op) {
-  if (auto launch = dyn_cast<LaunchOp>(op)) {
-    if (!launch.getTiles())
-      return launch.emitOpError("has no tiles: its kernel is not emitted");
-    emit(launch);
-    return success();
-  }
+  if (auto launch = dyn_cast<LaunchOp>(op))
+    return emit(launch);
   if (auto matmul = dyn_cast<GemmOp>(op)) {
     emit(matmul);
     return success();

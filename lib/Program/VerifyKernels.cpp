@@ -3,12 +3,15 @@
 // The contract of phase `kernels`. Changes nothing. A task contains launches
 // and matmuls on buffers that it is given: no tensor, no allocation, no copy
 // other than a launch. The arena's ranges are contiguous, and every temporary
-// is within its task's. What an op reads has been written (TaskMemory.h).
+// is within its task's. What an op reads has been written (TaskMemory.h). How
+// each kernel is computed is decided, and no sweep reads what an earlier one
+// has overwritten.
 //
 //===----------------------------------------------------------------------===//
 
 #include "TaskMemory.h"
 
+#include "ppopt/Dialect/PP/KernelForms.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Program/ArenaLayout.h"
 #include "ppopt/Program/Passes.h"
@@ -56,6 +59,16 @@ LogicalResult verifyTask(TaskOp task) {
   return success();
 }
 
+/// What is decided of a kernel fits its body (KernelOp::verifyForm).
+LogicalResult verifyDecided(KernelOp kernel) {
+  if (!kernel.getFormAttr())
+    return kernel.emitOpError("has no form: run --pp-form-kernels");
+  if (!kernel.getTilesAttr())
+    return kernel.emitOpError("has no tiles: run the target's pass that plans "
+                              "kernels");
+  return success();
+}
+
 LogicalResult verifyArenas(ModuleOp module) {
   std::map<int64_t, int64_t> ends; // of each place's ranges so far
   for (auto region : module.getOps<RegionOp>()) {
@@ -81,6 +94,18 @@ LogicalResult verifyArenas(ModuleOp module) {
 
 struct VerifyKernels : pp::impl::VerifyKernelsBase<VerifyKernels> {
   void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    for (auto kernel : getOperation().getOps<KernelOp>())
+      if (failed(verifyDecided(kernel)))
+        return signalPassFailure();
+    DenseSet<std::pair<Operation *, Attribute>> seen;
+    WalkResult result = getOperation().walk([&](LaunchOp launch) {
+      auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
+      bool isNew = seen.insert({kernel, launch.getInplaceAttr()}).second;
+      return WalkResult(isNew ? verifyInplace(launch, kernel) : success());
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
     for (auto task : getOperation().getOps<TaskOp>())
       if (failed(verifyTask(task)) || failed(verifyMemory(task)))
         return signalPassFailure();

@@ -1,5 +1,5 @@
 // RUN: ppopt opt %s --pp-form-kernels --pp-bufferize-tasks | FileCheck %s --check-prefix=BUFFERS
-// RUN: ppopt opt %s --pp-form-kernels --pp-bufferize-tasks --pp-emit-kernels=vector-bytes=64 | FileCheck %s
+// RUN: ppopt opt %s --pp-form-kernels --pp-plan-kernels=vector-bytes=64 --pp-bufferize-tasks --pp-emit-kernels=vector-bytes=64 | FileCheck %s
 
 // The caches are written where they lie: nothing is copied, and one pointer reads and writes each.
 // BUFFERS-LABEL: pp.task forward stage 0 @generate
@@ -8,7 +8,6 @@
 // BUFFERS-NOT: pp.launch
 // BUFFERS: pp.return
 
-// CHECK: pp.launch @attention_step_1x3x1x20 {{.*}}tiles = 3 : i64
 // q, the output, the scores of a block, by lanes their maximum and the sum.
 // CHECK-LABEL: llvm.func internal @attention_step_1x3x1x20_loops
 // CHECK-COUNT-5: llvm.alloca %{{.*}} x f32 {alignment = 64 : i64}

@@ -1,10 +1,6 @@
-// RUN: ppopt opt %s --pp-emit-kernels=vector-bytes=64 | FileCheck %s --check-prefixes=CHECK,WIDE
-// RUN: ppopt opt %s --pp-emit-kernels=vector-bytes=32 | FileCheck %s --check-prefixes=CHECK,NARROW
+// RUN: ppopt opt %s --pp-plan-kernels=vector-bytes=64 --pp-emit-kernels=vector-bytes=64 | FileCheck %s --check-prefixes=CHECK,WIDE
+// RUN: ppopt opt %s --pp-plan-kernels=vector-bytes=32 --pp-emit-kernels=vector-bytes=32 | FileCheck %s --check-prefixes=CHECK,NARROW
 
-// Forward: two runs of queries a head. Backward: a tile is a head.
-// CHECK-LABEL: pp.task forward stage 0 @launches
-// CHECK: pp.launch @forward {{.*}}tiles = 12 : i64
-// CHECK: pp.launch @backward {{.*}}tiles = 6 : i64
 pp.task forward stage 0 @launches(%x: memref<2x300x9x64xf32> {pp.role = #pp.role<input, "x">}, %o: memref<2x300x3x64xf32> {pp.role = #pp.role<saved, "o">},
     %lse: memref<2x3x300xf32> {pp.role = #pp.role<saved, "lse">}, %q: memref<2x3x300x64xf64> {pp.role = #pp.role<saved, "q">},
     %l: memref<2x3x300xf64> {pp.role = #pp.role<saved, "l">}, %d: memref<2x3x300x64xf64> {pp.role = #pp.role<saved, "d">}) {
@@ -32,7 +28,8 @@ pp.task forward stage 0 @launches(%x: memref<2x300x9x64xf32> {pp.role = #pp.role
 // In f32, powers of 2.
 // CHECK: math.roundeven
 // CHECK: math.log
-pp.kernel @forward(%x: tensor<2x300x9x64xf32>) -> (tensor<2x3x300xf32>, tensor<2x300x3x64xf32>) {
+pp.kernel @forward(%x: tensor<2x300x9x64xf32>) -> (tensor<2x3x300xf32>, tensor<2x300x3x64xf32>)
+    attributes {form = #pp.form<attention 2x3x300x64>} {
   %t = pp.transpose %x [0, 2, 1, 3] : tensor<2x300x9x64xf32>
   %q = pp.slice %t [0, 0, 0, 0] : tensor<2x9x300x64xf32> to tensor<2x3x300x64xf32>
   %k = pp.slice %t [0, 3, 0, 0] : tensor<2x9x300x64xf32> to tensor<2x3x300x64xf32>
@@ -48,7 +45,8 @@ pp.kernel @forward(%x: tensor<2x300x9x64xf32>) -> (tensor<2x3x300xf32>, tensor<2
 // WIDE: vector<8xf64>
 // NARROW: vector<4xf64>
 // CHECK: math.exp
-pp.kernel @backward(%q: tensor<2x3x300x64xf64>, %lse: tensor<2x3x300xf64>) -> (tensor<2x3x300x64xf64>, tensor<2x3x300x64xf64>, tensor<2x3x300x64xf64>) {
+pp.kernel @backward(%q: tensor<2x3x300x64xf64>, %lse: tensor<2x3x300xf64>) -> (tensor<2x3x300x64xf64>, tensor<2x3x300x64xf64>, tensor<2x3x300x64xf64>)
+    attributes {form = #pp.form<attention_grad 2x3x300x64>} {
   %dq, %dk, %dv = pp.attention_grad %q, %q, %q, %q, %lse, %q : tensor<2x3x300x64xf64>, tensor<2x3x300x64xf64>, tensor<2x3x300x64xf64>, tensor<2x3x300x64xf64>, tensor<2x3x300xf64>
   pp.return %dq, %dk, %dv : tensor<2x3x300x64xf64>, tensor<2x3x300x64xf64>, tensor<2x3x300x64xf64>
 }

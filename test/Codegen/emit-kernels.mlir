@@ -1,10 +1,7 @@
-// RUN: ppopt opt %s --pp-emit-kernels --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: ppopt opt %s --pp-plan-kernels --pp-emit-kernels --split-input-file --verify-diagnostics | FileCheck %s
 
 // Reads at the same index only: one flat range, in tiles of 4096 elements. A part of an input may begin anywhere.
 // CHECK-LABEL: pp.task forward stage 0 @launches
-// CHECK: pp.launch @flat {{.*}}tiles = 4 : i64
-// CHECK: pp.launch @softmax {{.*}}tiles = 7 : i64
-// CHECK: pp.launch @bias {{.*}}tiles = 2 : i64
 pp.task forward stage 0 @launches(%x: memref<4x4096xf32> {pp.role = #pp.role<input, "x">}, %y: memref<7x33xbf16> {pp.role = #pp.role<input, "y">},
     %dy: memref<2x8x96xf32> {pp.role = #pp.role<saved, "dy">}, %g: memref<96xf32> {pp.role = #pp.role<grad, "g">},
     %a: memref<4x4096xf32> {pp.role = #pp.role<saved, "a">}, %b: memref<7x33xbf16> {pp.role = #pp.role<saved, "b">}) {
@@ -21,7 +18,7 @@ pp.task forward stage 0 @launches(%x: memref<4x4096xf32> {pp.role = #pp.role<inp
 // CHECK-NOT: scf.for
 // CHECK: llvm.func @flat_tiles(%arg0: !llvm.ptr, %arg1: i64, %arg2: i64)
 // CHECK: llvm.call @flat_loops(
-pp.kernel @flat(%x: tensor<4x4096xf32>) -> tensor<4x4096xf32> {
+pp.kernel @flat(%x: tensor<4x4096xf32>) -> (tensor<4x4096xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 4x4096>} {
   %0 = pp.relu %x : tensor<4x4096xf32>
   pp.return %0 : tensor<4x4096xf32>
 }
@@ -48,12 +45,12 @@ pp.kernel @flat(%x: tensor<4x4096xf32>) -> tensor<4x4096xf32> {
 // CHECK: scf.for
 // CHECK: arith.truncf
 // CHECK: llvm.store
-pp.kernel @softmax(%x: tensor<7x33xbf16>) -> tensor<7x33xbf16> {
+pp.kernel @softmax(%x: tensor<7x33xbf16>) -> (tensor<7x33xbf16> {pp.sweep = 2 : i64}) attributes {form = #pp.form<rows 7x33>} {
   %0 = pp.cast %x : tensor<7x33xbf16> to tensor<7x33xf32>
-  %1 = pp.reduce max %0 [1] {keep_dims} : tensor<7x33xf32>
+  %1 = pp.reduce max %0 [1] {keep_dims, pp.sweep = 0 : i64} : tensor<7x33xf32>
   %2 = pp.sub %0, %1 : tensor<7x33xf32>, tensor<7x1xf32>
   %3 = pp.exp %2 : tensor<7x33xf32>
-  %4 = pp.reduce sum %3 [1] : tensor<7x33xf32>
+  %4 = pp.reduce sum %3 [1] {pp.sweep = 1 : i64} : tensor<7x33xf32>
   %5 = pp.reshape %4 : tensor<7xf32> to tensor<7x1xf32>
   %6 = pp.div %3, %5 : tensor<7x33xf32>, tensor<7x1xf32>
   %7 = pp.cast %6 : tensor<7x33xf32> to tensor<7x33xbf16>
@@ -63,7 +60,7 @@ pp.kernel @softmax(%x: tensor<7x33xbf16>) -> tensor<7x33xbf16> {
 // Columns in tiles of 48, rows in order; a result in place is one buffer.
 // CHECK-LABEL: llvm.func internal @bias_loops(%arg0: !llvm.ptr {{{.*}}}, %arg1: !llvm.ptr {{{.*}}}, %arg2: i64, %arg3: i64)
 // CHECK: llvm.alloca
-pp.kernel @bias(%dy: tensor<2x8x96xf32>, %g: tensor<96xf32>) -> tensor<96xf32> {
+pp.kernel @bias(%dy: tensor<2x8x96xf32>, %g: tensor<96xf32>) -> tensor<96xf32> attributes {form = #pp.form<columns 2x8x96>} {
   %0 = pp.reduce sum %dy [0, 1] : tensor<2x8x96xf32>
   %1 = pp.accumulate %g, %0 : tensor<96xf32>
   pp.return %1 : tensor<96xf32>
@@ -77,7 +74,7 @@ pp.task forward stage 0 @twice(%x: memref<4xf32> {pp.role = #pp.role<input, "x">
   pp.launch @k ins(%y : memref<4xf32>) outs(%y : memref<4xf32>) {inplace = array<i64: 0>}
   pp.return
 }
-pp.kernel @k(%x: tensor<4xf32>) -> tensor<4xf32> {
+pp.kernel @k(%x: tensor<4xf32>) -> (tensor<4xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 4>} {
   %0 = pp.relu %x : tensor<4xf32>
   pp.return %0 : tensor<4xf32>
 }
@@ -90,12 +87,12 @@ pp.kernel @k(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK: %[[T:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i32
 // CHECK: scf.for {{.*}} iter_args
 // CHECK: arith.cmpi eq, %{{.*}}, %[[T]] : i32
-pp.kernel @chance(%x: tensor<1x16xf32>, %t: tensor<2x8xi32>) -> tensor<1x1xf32> {
+pp.kernel @chance(%x: tensor<1x16xf32>, %t: tensor<2x8xi32>) -> tensor<1x1xf32> attributes {form = #pp.form<rows 16>} {
   %0 = pp.iota {dim = 0 : i64} -> tensor<16xi32>
   %1 = pp.slice %t [1, 3] : tensor<2x8xi32> to tensor<1x1xi32>
   %2 = pp.compare eq %0, %1 : tensor<16xi32>, tensor<1x1xi32>
   %3 = pp.constant dense<0.0> : tensor<f32>
   %4 = pp.select %2, %x, %3 : tensor<1x16xi1>, tensor<1x16xf32>, tensor<f32>
-  %5 = pp.reduce sum %4 [1] {keep_dims} : tensor<1x16xf32>
+  %5 = pp.reduce sum %4 [1] {keep_dims, pp.sweep = 0 : i64} : tensor<1x16xf32>
   pp.return %5 : tensor<1x1xf32>
 }

@@ -6,7 +6,9 @@
 // CHECK-NEXT: %[[P:.*]] = pp.matmul %arg0, %arg1
 // CHECK-NEXT: %[[Y:.*]]:2 = pp.launch @add_exp_reduce_mul_7x33 ins(%[[P]], %arg2, %arg3 : {{.*}}) outs() {inplace = array<i64: -1, -1>}
 // CHECK-NEXT: pp.return %[[Y]]#1, %[[Y]]#0
-// CHECK: pp.kernel @add_exp_reduce_mul_7x33(%arg0: tensor<7x33xf32>, %arg1: tensor<33xf32>, %arg2: tensor<f64>) -> (tensor<7xf32>, tensor<7x33xf32>)
+// CHECK: pp.kernel @add_exp_reduce_mul_7x33(%arg0: tensor<7x33xf32>, %arg1: tensor<33xf32>, %arg2: tensor<f64>)
+// CHECK-SAME: -> (tensor<7xf32>, tensor<7x33xf32> {pp.sweep = 1 : i64}) attributes {form = #pp.form<rows 7x33>}
+// CHECK: pp.reduce sum %{{.*}} [1] {pp.sweep = 0 : i64}
 // CHECK: pp.cast %arg2
 pp.task forward stage 0 @rows(%x: tensor<7x65xf32> {pp.role = #pp.role<input, "x">}, %w: tensor<65x33xf32> {pp.role = #pp.role<param, "w">},
     %b: tensor<33xf32> {pp.role = #pp.role<param, "b">}, %lr: tensor<f64> {pp.role = #pp.role<step_state, "lr">})

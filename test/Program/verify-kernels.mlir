@@ -58,11 +58,11 @@ pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}
 // What is allowed: parts of a temporary, each written once, then read as a whole; an accumulating matmul; a kernel in place; another temporary where one has
 // been read for the last time; an argument that lends its room before it is written.
 
-pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+pp.kernel @relu(%x: tensor<4x16xf32>) -> (tensor<4x16xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 4x16>, tiles = #pp.tiles<1 of 4096 elements>} {
   %0 = pp.relu %x : tensor<4x16xf32>
   pp.return %0 : tensor<4x16xf32>
 }
-pp.kernel @relu8(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+pp.kernel @relu8(%x: tensor<8x16xf32>) -> (tensor<8x16xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 8x16>, tiles = #pp.tiles<1 of 4096 elements>} {
   %0 = pp.relu %x : tensor<8x16xf32>
   pp.return %0 : tensor<8x16xf32>
 }
@@ -96,10 +96,10 @@ pp.task forward stage 0 @skipped(%x: memref<4x16xf32> {pp.role = #pp.role<input,
   pp.launch @relu8 ins(%t : memref<8x16xf32>) outs(%s : memref<8x16xf32>) {inplace = array<i64: -1>}
   pp.return
 }
-pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+pp.kernel @relu(%x: tensor<4x16xf32>) -> (tensor<4x16xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 4x16>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<4x16xf32>
 }
-pp.kernel @relu8(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+pp.kernel @relu8(%x: tensor<8x16xf32>) -> (tensor<8x16xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 8x16>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<8x16xf32>
 }
 
@@ -113,7 +113,7 @@ pp.task forward stage 0 @skipped_result(%x: memref<4x16xf32> {pp.role = #pp.role
   pp.launch @relu ins(%x : memref<4x16xf32>) outs(%1 : memref<4x16xf32, strided<[16, 1], offset: 64>>) {inplace = array<i64: -1>}
   pp.return
 }
-pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+pp.kernel @relu(%x: tensor<4x16xf32>) -> (tensor<4x16xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 4x16>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<4x16xf32>
 }
 
@@ -130,7 +130,7 @@ pp.task forward stage 0 @twice(%x: memref<4x16xf32> {pp.role = #pp.role<input, "
   pp.launch @relu ins(%x : memref<4x16xf32>) outs(%1 : memref<4x16xf32, strided<[16, 1], offset: 48>>) {inplace = array<i64: -1>}
   pp.return
 }
-pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+pp.kernel @relu(%x: tensor<4x16xf32>) -> (tensor<4x16xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 4x16>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<4x16xf32>
 }
 
@@ -148,7 +148,7 @@ pp.task forward stage 0 @overlap(%x: memref<4x16xf32> {pp.role = #pp.role<input,
   pp.launch @relu ins(%t : memref<4x16xf32>) outs(%s : memref<4x16xf32>) {inplace = array<i64: -1>}
   pp.return
 }
-pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+pp.kernel @relu(%x: tensor<4x16xf32>) -> (tensor<4x16xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 4x16>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<4x16xf32>
 }
 
@@ -163,7 +163,7 @@ pp.task forward stage 0 @before(%x: memref<4x16xf32> {pp.role = #pp.role<input, 
   pp.launch @relu ins(%x : memref<4x16xf32>) outs(%t : memref<4x16xf32>) {inplace = array<i64: -1>}
   pp.return
 }
-pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+pp.kernel @relu(%x: tensor<4x16xf32>) -> (tensor<4x16xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 4x16>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<4x16xf32>
 }
 
@@ -176,7 +176,7 @@ pp.task forward stage 0 @shared(%x: memref<4x16xf32> {pp.role = #pp.role<input, 
   pp.launch @relu ins(%x : memref<4x16xf32>) outs(%x : memref<4x16xf32>) {inplace = array<i64: -1>}
   pp.return
 }
-pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+pp.kernel @relu(%x: tensor<4x16xf32>) -> (tensor<4x16xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 4x16>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<4x16xf32>
 }
 
@@ -187,7 +187,7 @@ pp.task forward stage 0 @elsewhere(%x: memref<4x16xf32> {pp.role = #pp.role<inpu
   pp.launch @relu ins(%x : memref<4x16xf32>) outs(%s : memref<4x16xf32>) {inplace = array<i64: 0>}
   pp.return
 }
-pp.kernel @relu(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+pp.kernel @relu(%x: tensor<4x16xf32>) -> (tensor<4x16xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 4x16>, tiles = #pp.tiles<1 of 4096 elements>} {
   pp.return %x : tensor<4x16xf32>
 }
 
@@ -199,5 +199,46 @@ pp.task backward stage 0 @beyond(%x: memref<4x16xf32> {pp.role = #pp.role<input,
   // expected-error @+1 {{touches bytes 64 to 320 of argument 0, but its buffer is 0 to 256}}
   pp.gemm %x, %x into %g {m = 16, n = 16, k = 4, batch = array<i64: 1, 1>, a_strides = array<i64: 0, 0, 1, 16>, b_strides = array<i64: 0, 0, 16, 1>,
     c_strides = array<i64: 0, 0, 16, 1>, a_offset = 16, b_offset = 0, c_offset = 0, accumulate} : memref<4x16xf32>, memref<4x16xf32>, memref<16x16xf32>
+  pp.return
+}
+
+// -----
+
+// expected-error @+1 {{has no form: run --pp-form-kernels}}
+pp.kernel @no_form(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  pp.return %x : tensor<4x16xf32>
+}
+
+// -----
+
+// expected-error @+1 {{has no tiles: run the target's pass that plans kernels}}
+pp.kernel @no_tiles(%x: tensor<4x16xf32>) -> (tensor<4x16xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 4x16>} {
+  pp.return %x : tensor<4x16xf32>
+}
+
+// -----
+
+// What is in place is read by no later sweep; what a sweep has written is read again where it was written.
+
+pp.kernel @allowed(%x: tensor<4x8xf32>) -> (tensor<4x8xf32> {pp.sweep = 0 : i64}, tensor<4x1xf32>) attributes {form = #pp.form<rows 4x8>, tiles = #pp.tiles<4 of 1 rows>} {
+  %0 = pp.relu %x : tensor<4x8xf32>
+  %1 = pp.reduce max %0 [1] {keep_dims, pp.sweep = 0 : i64} : tensor<4x8xf32>
+  %2 = pp.sub %0, %1 : tensor<4x8xf32>, tensor<4x1xf32>
+  %3 = pp.reduce sum %2 [1] {keep_dims, pp.sweep = 1 : i64} : tensor<4x8xf32>
+  pp.return %0, %3 : tensor<4x8xf32>, tensor<4x1xf32>
+}
+pp.kernel @reads(%x: tensor<4x8xf32>) -> (tensor<4x8xf32> {pp.sweep = 0 : i64}, tensor<4x1xf32>) attributes {form = #pp.form<rows 4x8>, tiles = #pp.tiles<4 of 1 rows>} {
+  %0 = pp.relu %x : tensor<4x8xf32>
+  %1 = pp.reduce max %0 [1] {keep_dims, pp.sweep = 0 : i64} : tensor<4x8xf32>
+  %2 = pp.sub %x, %1 : tensor<4x8xf32>, tensor<4x1xf32>
+  %3 = pp.reduce sum %2 [1] {keep_dims, pp.sweep = 1 : i64} : tensor<4x8xf32>
+  pp.return %0, %3 : tensor<4x8xf32>, tensor<4x1xf32>
+}
+pp.task forward stage 0 @inplace(%x: memref<4x8xf32> {pp.role = #pp.role<input, "x">}, %y: memref<4x8xf32> {pp.role = #pp.role<saved, "y">}, %s: memref<4x1xf32> {pp.role = #pp.role<saved, "s">},
+    %t: memref<4x1xf32> {pp.role = #pp.role<saved, "t">}, %u: memref<4x1xf32> {pp.role = #pp.role<saved, "u">}) {
+  pp.launch @allowed ins(%x : memref<4x8xf32>) outs(%y, %s : memref<4x8xf32>, memref<4x1xf32>) {inplace = array<i64: -1, -1>}
+  pp.launch @allowed ins(%y : memref<4x8xf32>) outs(%y, %t : memref<4x8xf32>, memref<4x1xf32>) {inplace = array<i64: 0, -1>}
+  // expected-error @+1 {{overwrites argument 0 in sweep 0 of @reads, but sweep 1 reads it}}
+  pp.launch @reads ins(%y : memref<4x8xf32>) outs(%y, %u : memref<4x8xf32>, memref<4x1xf32>) {inplace = array<i64: 0, -1>}
   pp.return
 }

@@ -93,11 +93,6 @@ private:
 Value getInitialValue(OpBuilder &builder, ReduceOp op);
 Value combine(OpBuilder &builder, ReduceOp op, Value a, Value b);
 
-/// Emit the code of tiles [begin, end). Return the number of tiles.
-int64_t emitRows(ElementPuller &puller, Value begin, Value end);
-int64_t emitColumns(ElementPuller &puller, Value begin, Value end);
-int64_t emitScatter(ElementPuller &puller, Value begin, Value end);
-
 /// Emits `for (i = begin; i < end; ++i)`.
 void emitLoop(OpBuilder &builder, Location loc, Value begin, Value end,
               llvm::function_ref<void(scf::ForOp, Value)> body);

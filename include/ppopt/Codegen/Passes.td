@@ -53,7 +53,8 @@ def FormKernels : Pass<"pp-form-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Before: task bodies are element ops, sums, maxima, matmuls and embedding gradients on tensors. After: they are `pp.launch` ops
     on tensors, matmuls, accumulations of matmuls, and the views (reshape, transpose, slice, broadcast) that matmuls
-    fold into strides. docs/kernels.md gives the rules.
+    fold into strides. docs/kernels.md gives the rules. Each kernel has its `form` and space, and in a kernel of form rows each reduction and each
+    full result its sweep: whether a result may overwrite what the kernel reads depends on them.
 
     ```mlir
     %0 = pp.add %x, %b : tensor<8x16xf32>, tensor<16xf32>       // before
@@ -85,11 +86,31 @@ def BufferizeTasks : Pass<"pp-bufferize-tasks", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def PlanKernels : Pass<"pp-plan-kernels", "::mlir::ModuleOp"> {
+  let summary = "Decides the tiles of each kernel, and the lanes of its reductions, for a CPU";
+  let description = [{
+    Sets `tiles` of each `pp.kernel` and `pp.lanes` of each reduction of a kernel of form rows. They depend on shapes, types and thresholds; those of
+    attention also on the size of vectors. A kernel of form rows that reads everything at the same index is a flat range. Changes nothing else.
+
+    ```mlir
+    pp.kernel @tanh_4x4096(...) ... attributes {form = #pp.form<rows 4x4096>}     // before
+
+    pp.kernel @tanh_4x4096(...) ... attributes {form = #pp.form<rows 4x4096>,     // after
+                                                tiles = #pp.tiles<4 of 4096 elements>}
+    ```
+  }];
+  let options = [Option<"vectorBytes", "vector-bytes", "int64_t", /*default=*/"16",
+                        "bytes of the CPU's vector registers: 16, 32 or 64">];
+  // The pass emits scalar code into a scratch module to see how ops read.
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
 def EmitKernels : Pass<"pp-emit-kernels", "::mlir::ModuleOp"> {
   let summary = "Emits each kernel as loops over its buffers";
   let description = [{
     Emits two functions for each `pp.kernel @k`: `@k_loops(buffers..., begin, end)` loops over tiles [begin, end) of its space, and
-    `@k_tiles`, of the runtime's type `ppopt_kernel_fn`, calls it. Sets the number of tiles of each launch. The kernels stay in
+    `@k_tiles`, of the runtime's type `ppopt_kernel_fn`, calls it. Follows the kernel's form, sweeps, lanes and tiles. The kernels stay in
     the module because the program's tables are built from them.
   }];
   let options = [Option<"vectorBytes", "vector-bytes", "int64_t", /*default=*/"16",

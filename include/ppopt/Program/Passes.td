@@ -25,8 +25,8 @@ def VerifyKernels : Pass<"pp-verify-kernels", "::mlir::ModuleOp"> {
   let description = [{
     A task contains only launches, matmuls and views of buffers. Its temporaries are within `temp_bytes`. The `pp.region`s of a place
     are contiguous. An op reads only bytes that one earlier op has written (or updated in place, or accumulated into) and that no other value has
-    overwritten since. An op's writes overlap nothing else that it accesses. An argument that a task starts to write is complete at its end. Changes
-    nothing.
+    overwritten since. An op's writes overlap nothing else that it accesses. An argument that a task starts to write is complete at its end. Each
+    kernel has a form and tiles, and none of its sweeps reads what an earlier one has overwritten. Changes nothing.
   }];
 }
 

@@ -17,24 +17,16 @@ AttentionCode::AttentionCode(OpBuilder &builder, Operation *op, KernelOp kernel,
     : BlockCode(builder, op->getLoc(),
                 getStatisticsType(getElementTypeOrSelf(op->getOperand(0))),
                 vectorBytes),
+      AttentionShape(op), tiles(kernel.getTilesAttr()),
       unit(type.isF64() ? 1 : std::log(2.0)), op(op), kernel(kernel),
       buffers(buffers) {
-  ArrayRef<int64_t> q = getShape(op->getOperand(0));
-  auto step = dyn_cast<AttentionStepOp>(op);
-  ArrayRef<int64_t> v = getShape(step ? step.getVCache() : op->getOperand(2));
-  batch = q[0];
-  heads = q[1];
-  queries = q[2];
-  queryWidth = q[3];
-  keys = v[2];
-  valueWidth = v[3];
   auto read = [&](auto attention) {
     isCausal = attention.getCausal();
     scale = attention.getScale()
                 ? attention.getScale()->convertToDouble()
                 : 1 / std::sqrt(static_cast<double>(queryWidth));
   };
-  if (step) {
+  if (auto step = dyn_cast<AttentionStepOp>(op)) {
     isCausal = true;
     scale = step.getScale().convertToDouble();
   } else if (auto forward = dyn_cast<AttentionOp>(op)) {
@@ -42,20 +34,6 @@ AttentionCode::AttentionCode(OpBuilder &builder, Operation *op, KernelOp kernel,
   } else {
     read(cast<AttentionGradOp>(op));
   }
-}
-
-int64_t AttentionCode::chooseKeys(
-    llvm::function_ref<int64_t(int64_t)> bytesOfKeys) const {
-  // A multiple of the vector width, and of the row group where keys are rows.
-  int64_t least = std::max(width, groupRows);
-  // Large enough to keep a group of a matmul in registers, small enough for the
-  // caches.
-  int64_t most =
-      getThreshold(Threshold::AttentionKeys) / (type.isF64() ? 2 : 1);
-  int64_t count = std::max(least, most / least * least);
-  while (count / 2 >= least && bytesOfKeys(count) > getScratchBytes())
-    count = llvm::alignDown(count / 2, least);
-  return std::min<int64_t>(count, llvm::alignTo(keys, least));
 }
 
 PackedMatrix AttentionCode::allocate(int64_t rows, int64_t columns) {
@@ -160,19 +138,16 @@ Value AttentionCode::exp(Value x) {
                       : exp2(x);
 }
 
-int64_t pp::emitAttention(OpBuilder &builder, KernelOp kernel,
-                          ValueRange buffers, int64_t vectorBytes, Value begin,
-                          Value end) {
-  Block &body = kernel.getBody().front();
-  for (auto op : body.getOps<AttentionOp>()) {
-    AttentionCode code(builder, op, kernel, buffers, vectorBytes);
-    return emitAttentionForward(code, op, begin, end);
+void pp::emitAttention(OpBuilder &builder, KernelOp kernel, ValueRange buffers,
+                       int64_t vectorBytes, Value begin, Value end) {
+  Operation &op = *llvm::find_if(kernel.getBody().front(), isAttention);
+  AttentionCode code(builder, &op, kernel, buffers, vectorBytes);
+  switch (kernel.getFormAttr().getKind()) {
+  case KernelForm::AttentionStep:
+    return emitAttentionStep(code, cast<AttentionStepOp>(op), begin, end);
+  case KernelForm::AttentionGrad:
+    return emitAttentionBackward(code, cast<AttentionGradOp>(op), begin, end);
+  default:
+    return emitAttentionForward(code, cast<AttentionOp>(op), begin, end);
   }
-  for (auto op : body.getOps<AttentionStepOp>()) {
-    AttentionCode code(builder, op, kernel, buffers, vectorBytes);
-    return emitAttentionStep(code, op, begin, end);
-  }
-  auto grad = *body.getOps<AttentionGradOp>().begin();
-  AttentionCode code(builder, grad, kernel, buffers, vectorBytes);
-  return emitAttentionBackward(code, grad, begin, end);
 }

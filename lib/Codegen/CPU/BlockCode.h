@@ -49,6 +49,9 @@ struct BlockMatmul {
   std::function<Value(Value row, Value old)> initial;
 };
 
+/// Rows of a group that a matmul keeps in registers.
+inline constexpr int64_t kGroupRows = 4;
+
 class BlockCode {
 public:
   /// `type`: the compute type. `vectorBytes`: bytes of a vector register; 64
@@ -62,7 +65,7 @@ public:
   int64_t width; ///< elements of a vector
   VectorType vector;
   /// Rows of a group and vectors of its columns that matmuls keep in registers.
-  int64_t groupRows = 4, groupVectors;
+  int64_t groupRows = kGroupRows, groupVectors;
   /// Whether multiply and add are one instruction.
   bool hasFma;
 

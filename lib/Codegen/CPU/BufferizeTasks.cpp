@@ -279,7 +279,7 @@ void TaskBufferizer::convertLaunch(LaunchOp op) {
   for (auto [result, input] : llvm::zip(op.getResults(), op.getInplace()))
     outs.push_back(input < 0 ? getBuffer(result) : ins[input]);
   LaunchOp::create(builder, op.getLoc(), TypeRange(), op.getKernelAttr(), ins,
-                   outs, op.getInplaceAttr(), /*tiles=*/IntegerAttr());
+                   outs, op.getInplaceAttr());
 }
 
 //===----------------------------------------------------------------------===//

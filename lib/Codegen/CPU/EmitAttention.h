@@ -3,6 +3,7 @@
 #ifndef PPOPT_LIB_CODEGEN_CPU_EMITATTENTION_H
 #define PPOPT_LIB_CODEGEN_CPU_EMITATTENTION_H
 
+#include "AttentionBlocks.h"
 #include "BlockCode.h"
 #include "ppopt/Codegen/ViewFolding.h"
 
@@ -10,22 +11,20 @@
 
 namespace mlir::pp {
 
-/// Emits the code of tiles [begin, end) of a kernel whose body is views, an op
-/// for which isAttention is true, and views. `buffers`: pointers for the
-/// kernel's arguments, then for its results. Returns the number of tiles.
-int64_t emitAttention(OpBuilder &builder, KernelOp kernel, ValueRange buffers,
-                      int64_t vectorBytes, Value begin, Value end);
+/// Emits the code of tiles [begin, end) of a kernel of attention: its body is
+/// views, an op for which isAttention is true, and views. `buffers`: pointers
+/// for the kernel's arguments, then for its results.
+void emitAttention(OpBuilder &builder, KernelOp kernel, ValueRange buffers,
+                   int64_t vectorBytes, Value begin, Value end);
 
 /// The part shared by forward and backward: addresses of operands and results,
 /// and scratch memory.
-class AttentionCode : public BlockCode {
+class AttentionCode : public BlockCode, public AttentionShape {
 public:
   AttentionCode(OpBuilder &builder, Operation *op, KernelOp kernel,
                 ValueRange buffers, int64_t vectorBytes);
 
-  /// q [batch, heads, queries, width], k [batch, heads, keys, width], v [batch,
-  /// heads, keys, valueWidth].
-  int64_t batch, heads, queries, keys, queryWidth, valueWidth;
+  TilesAttr tiles;
   bool isCausal;
   double scale;
   /// The unit of scores: a score of one means a factor of e^unit in
@@ -33,16 +32,10 @@ public:
   double unit;
 
   int64_t getElementBytes() const { return type.getIntOrFloatBitWidth() / 8; }
-  int64_t getThreshold(Threshold threshold) const {
-    return pp::getThreshold(kernel, threshold);
-  }
   /// Scratch memory of a thread, which blocks must fit into.
   int64_t getScratchBytes() const {
-    return getThreshold(Threshold::ScratchBytes);
+    return getThreshold(kernel, Threshold::ScratchBytes);
   }
-  /// Returns the number of keys of a block if all blocks together have
-  /// `bytesOfKeys(n)` bytes.
-  int64_t chooseKeys(llvm::function_ref<int64_t(int64_t)> bytesOfKeys) const;
   PackedMatrix allocate(int64_t rows, int64_t columns);
 
   /// Returns the matrix of one batch and head of an operand or a result, from
@@ -75,13 +68,12 @@ private:
   SmallVector<Value> buffers;
 };
 
-int64_t emitAttentionForward(AttentionCode &code, AttentionOp op, Value begin,
-                             Value end);
-int64_t emitAttentionBackward(AttentionCode &code, AttentionGradOp op,
-                              Value begin, Value end);
-
-int64_t emitAttentionStep(AttentionCode &code, AttentionStepOp op, Value begin,
+void emitAttentionForward(AttentionCode &code, AttentionOp op, Value begin,
                           Value end);
+void emitAttentionBackward(AttentionCode &code, AttentionGradOp op, Value begin,
+                           Value end);
+void emitAttentionStep(AttentionCode &code, AttentionStepOp op, Value begin,
+                       Value end);
 
 } // namespace mlir::pp
 

@@ -23,13 +23,13 @@ namespace {
 class BackwardEmitter {
 public:
   BackwardEmitter(AttentionCode &code, AttentionGradOp op);
-  int64_t emit(Value begin, Value end);
+  void emit(Value begin, Value end);
 
 private:
   /// Where dQ is accumulated.
   enum class Sum { Nowhere, Result, Scratch, Block };
 
-  void chooseBlocks();
+  bool fitsQueries();
   void emitKeysOutside(Sum sum);
   void emitQueriesOutside();
   void packKeys(Value key);
@@ -79,8 +79,7 @@ private:
 static bool isNeeded(Value value) { return !value.use_empty(); }
 
 BackwardEmitter::BackwardEmitter(AttentionCode &code, AttentionGradOp op)
-    : c(code), op(op) {
-  chooseBlocks();
+    : c(code), op(op), block(c.tiles.getBlock()), holdsQueries(fitsQueries()) {
   k = c.allocate(block, c.queryWidth);
   kTransposed = c.allocate(c.pad(c.queryWidth), block);
   vTransposed = c.allocate(c.pad(c.valueWidth), block);
@@ -96,16 +95,14 @@ BackwardEmitter::BackwardEmitter(AttentionCode &code, AttentionGradOp op)
   packedDelta = c.allocate(1, packed);
 }
 
-void BackwardEmitter::chooseBlocks() {
+/// Returns whether the packed operands of all queries fit into scratch memory.
+bool BackwardEmitter::fitsQueries() {
   int64_t width = c.pad(c.queryWidth), valueWidth = c.pad(c.valueWidth);
-  auto ofBlocks = [&](int64_t count) {
-    return (5 * width + 3 * valueWidth + 2 * count + 2) * count *
-           c.getElementBytes();
-  };
-  block = c.chooseKeys(ofBlocks);
   int64_t others = (llvm::alignTo(c.queries, block) - block) *
                    (width + valueWidth + 2) * c.getElementBytes();
-  holdsQueries = ofBlocks(block) + others <= c.getScratchBytes();
+  return getBytesOfGradBlocks(block, width, valueWidth, c.getElementBytes()) +
+             others <=
+         c.getScratchBytes();
 }
 
 //===----------------------------------------------------------------------===//
@@ -360,7 +357,7 @@ void BackwardEmitter::emitQueriesOutside() {
   });
 }
 
-int64_t BackwardEmitter::emit(Value begin, Value end) {
+void BackwardEmitter::emit(Value begin, Value end) {
   bool wantsKeys = isNeeded(op.getDk()) || isNeeded(op.getDv());
   Sum sum = Sum::Nowhere;
   if (isNeeded(op.getDq())) {
@@ -384,10 +381,9 @@ int64_t BackwardEmitter::emit(Value begin, Value end) {
     if (sum == Sum::Block)
       emitQueriesOutside();
   });
-  return c.batch * c.heads;
 }
 
-int64_t pp::emitAttentionBackward(AttentionCode &code, AttentionGradOp op,
-                                  Value begin, Value end) {
-  return BackwardEmitter(code, op).emit(begin, end);
+void pp::emitAttentionBackward(AttentionCode &code, AttentionGradOp op,
+                               Value begin, Value end) {
+  BackwardEmitter(code, op).emit(begin, end);
 }

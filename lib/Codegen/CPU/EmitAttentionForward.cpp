@@ -20,18 +20,14 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Rows whose scores are computed at a time.
-static constexpr int64_t kStripRows = 16;
-
 namespace {
 
 class ForwardEmitter {
 public:
   ForwardEmitter(AttentionCode &code, AttentionOp op);
-  int64_t emit(Value begin, Value end);
+  void emit(Value begin, Value end);
 
 private:
-  void chooseBlocks();
   void emitTile(Value firstRow);
   void emitKeys(Value key);
   void emitStrip(Value row, bool isMasked);
@@ -72,8 +68,7 @@ private:
 } // namespace
 
 ForwardEmitter::ForwardEmitter(AttentionCode &code, AttentionOp op)
-    : c(code), op(op) {
-  chooseBlocks();
+    : c(code), op(op), rows(c.tiles.getSize()), keys(c.tiles.getBlock()) {
   q = c.allocate(rows, c.queryWidth);
   out = c.allocate(rows, c.valueWidth);
   maximum = c.allocate(1, rows);
@@ -84,22 +79,6 @@ ForwardEmitter::ForwardEmitter(AttentionCode &code, AttentionOp op)
   scores = c.allocate(kStripRows, keys);
   partial = c.allocate(kStripRows, c.width);
   rescale = c.allocate(1, kStripRows);
-}
-
-void ForwardEmitter::chooseBlocks() {
-  int64_t width = c.pad(c.queryWidth), valueWidth = c.pad(c.valueWidth);
-  auto ofKeys = [&](int64_t count) {
-    return (2 * width + valueWidth + kStripRows) * count * c.getElementBytes();
-  };
-  auto ofRows = [&](int64_t count) {
-    return (width + valueWidth + 1 + c.width) * count * c.getElementBytes();
-  };
-  keys = c.chooseKeys([&](int64_t count) { return 2 * ofKeys(count); });
-  rows = llvm::alignTo(
-      std::min(c.getThreshold(Threshold::AttentionRows), c.queries),
-      kStripRows);
-  while (rows > kStripRows && ofRows(rows) + ofKeys(keys) > c.getScratchBytes())
-    rows = llvm::alignTo(rows / 2, kStripRows);
 }
 
 void ForwardEmitter::emitScores(Value row, bool isMasked) {
@@ -299,7 +278,7 @@ void ForwardEmitter::emitTile(Value firstRow) {
   emitResults();
 }
 
-int64_t ForwardEmitter::emit(Value begin, Value end) {
+void ForwardEmitter::emit(Value begin, Value end) {
   int64_t runs = llvm::divideCeil(c.queries, rows);
   c.loop(begin, end, 1, [&](Value tile) {
     Value head = c.divideDown(tile, runs);
@@ -308,10 +287,9 @@ int64_t ForwardEmitter::emit(Value begin, Value end) {
     c.currentHead = c.sub(head, c.mul(c.currentBatch, c.heads));
     emitTile(c.mul(run, rows));
   });
-  return c.batch * c.heads * runs;
 }
 
-int64_t pp::emitAttentionForward(AttentionCode &code, AttentionOp op,
-                                 Value begin, Value end) {
-  return ForwardEmitter(code, op).emit(begin, end);
+void pp::emitAttentionForward(AttentionCode &code, AttentionOp op, Value begin,
+                              Value end) {
+  ForwardEmitter(code, op).emit(begin, end);
 }

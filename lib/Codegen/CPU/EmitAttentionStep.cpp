@@ -25,7 +25,7 @@ namespace {
 class StepEmitter {
 public:
   StepEmitter(AttentionCode &code, AttentionStepOp op);
-  int64_t emit(Value begin, Value end);
+  void emit(Value begin, Value end);
 
 private:
   void emitHead();
@@ -56,8 +56,7 @@ private:
 } // namespace
 
 StepEmitter::StepEmitter(AttentionCode &code, AttentionStepOp op)
-    : c(code), op(op),
-      blockKeys(c.pad(std::min(c.keys, c.getThreshold(Threshold::StepKeys)))) {
+    : c(code), op(op), blockKeys(c.tiles.getBlock()) {
   q = c.allocate(1, c.queryWidth);
   scores = c.allocate(1, blockKeys);
   out = c.allocate(1, c.valueWidth);
@@ -174,17 +173,16 @@ void StepEmitter::emitHead() {
   emitResult();
 }
 
-int64_t StepEmitter::emit(Value begin, Value end) {
+void StepEmitter::emit(Value begin, Value end) {
   position = c.loadPosition(op.getAt());
   c.loop(begin, end, 1, [&](Value head) {
     c.currentBatch = c.divideDown(head, c.heads);
     c.currentHead = c.sub(head, c.mul(c.currentBatch, c.heads));
     emitHead();
   });
-  return c.batch * c.heads;
 }
 
-int64_t pp::emitAttentionStep(AttentionCode &code, AttentionStepOp op,
-                              Value begin, Value end) {
-  return StepEmitter(code, op).emit(begin, end);
+void pp::emitAttentionStep(AttentionCode &code, AttentionStepOp op, Value begin,
+                           Value end) {
+  StepEmitter(code, op).emit(begin, end);
 }

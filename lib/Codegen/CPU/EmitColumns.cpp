@@ -5,21 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ppopt/Codegen/ElementPuller.h"
-
-#include "ppopt/Analysis/Thresholds.h"
+#include "EmitForms.h"
 
 using namespace mlir;
 using namespace mlir::pp;
-
-/// Returns the number of columns of a tile.
-static int64_t getTileColumns(int64_t columns, int64_t most) {
-  // Loops of constant length become straight-line vector code.
-  for (int64_t quarters : {4, 3, 2, 1})
-    if (int64_t width = most * quarters / 4; width && columns % width == 0)
-      return width;
-  return std::min(columns, most);
-}
 
 namespace {
 
@@ -32,13 +21,10 @@ struct ColumnRange {
 /// The part that emitters of column tiles share.
 class ColumnTiles {
 public:
-  ColumnTiles(ElementPuller &puller, int64_t columns)
+  explicit ColumnTiles(ElementPuller &puller)
       : puller(puller), builder(puller.builder), loc(puller.getLoc()),
-        columns(columns),
-        tileColumns(getTileColumns(
-            columns, getThreshold(puller.kernel, Threshold::ColumnTile))) {}
-
-  int64_t getCount() const { return llvm::divideCeil(columns, tileColumns); }
+        sizes(puller.kernel.getFormAttr().getSizes()), columns(sizes.back()),
+        tileColumns(puller.kernel.getTilesAttr().getSize()) {}
 
   ColumnRange get(Value tile) {
     Value first = puller.mul(tile, tileColumns);
@@ -54,6 +40,7 @@ protected:
   ElementPuller &puller;
   OpBuilder &builder;
   Location loc;
+  ArrayRef<int64_t> sizes; ///< of the kernel's space
   int64_t columns, tileColumns;
 };
 
@@ -64,10 +51,8 @@ protected:
 class ColumnEmitter : ColumnTiles {
 public:
   ColumnEmitter(ElementPuller &puller, SmallVector<ReduceOp> reductions)
-      : ColumnTiles(puller, getSpace(reductions.front().getX()).columns),
-        reductions(reductions) {
+      : ColumnTiles(puller), reductions(reductions) {
     ReduceOp first = reductions.front();
-    sizes = dropUnitDims(getShape(first.getX()));
     for (auto [i, dim] :
          llvm::enumerate(getNonUnitDims(getShape(first.getX()))))
       (llvm::is_contained(first.getDims(), static_cast<int64_t>(dim)) ? reduced
@@ -75,7 +60,7 @@ public:
           .push_back(i);
   }
 
-  int64_t emit(Value begin, Value end);
+  void emit(Value begin, Value end);
 
 private:
   void emitTile(Value outer, ColumnRange range);
@@ -90,7 +75,6 @@ private:
   }
 
   SmallVector<ReduceOp> reductions;
-  SmallVector<int64_t> sizes;
   /// Indices into `sizes`; the last of `kept` is the column.
   SmallVector<unsigned> reduced, kept;
   SmallVector<Value> accumulators;
@@ -111,7 +95,7 @@ void ColumnEmitter::emitRows(SmallVector<Value> index, unsigned depth,
   }
   Position position;
   position.space = getSpace(sizes);
-  position.sizes = sizes;
+  position.sizes.assign(sizes.begin(), sizes.end());
   position.row = zero;
   int64_t stride = 1;
   for (size_t i = sizes.size() - 1; i-- > 0; stride *= sizes[i])
@@ -181,7 +165,7 @@ void ColumnEmitter::emitTile(Value outer, ColumnRange range) {
   emitTail(outer, index, range);
 }
 
-int64_t ColumnEmitter::emit(Value begin, Value end) {
+void ColumnEmitter::emit(Value begin, Value end) {
   for (ReduceOp reduce : reductions) {
     Value initial = getInitialValue(builder, reduce);
     types.push_back(initial.getType());
@@ -191,16 +175,12 @@ int64_t ColumnEmitter::emit(Value begin, Value end) {
         builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
         initial.getType(), count, /*alignment=*/64));
   }
-  int64_t outer = 1;
-  for (unsigned i : ArrayRef(kept).drop_back())
-    outer *= sizes[i];
-  Value count = puller.constant(getCount());
+  Value count = puller.constant(llvm::divideCeil(columns, tileColumns));
   emitLoop(builder, loc, begin, end, [&](scf::ForOp, Value tile) {
     Value row = arith::DivUIOp::create(builder, loc, tile, count);
     Value run = arith::RemUIOp::create(builder, loc, tile, count);
     emitTile(row, get(run));
   });
-  return outer * getCount();
 }
 
 //===----------------------------------------------------------------------===//
@@ -210,9 +190,9 @@ int64_t ColumnEmitter::emit(Value begin, Value end) {
 class ScatterEmitter : ColumnTiles {
 public:
   ScatterEmitter(ElementPuller &puller, EmbeddingGradOp op)
-      : ColumnTiles(puller, getShape(op.getResult()).back()), op(op) {}
+      : ColumnTiles(puller), op(op) {}
 
-  int64_t emit(Value begin, Value end) {
+  void emit(Value begin, Value end) {
     emitLoop(builder, loc, begin, end, [&](scf::ForOp, Value tile) {
       ColumnRange range = get(tile);
       // An accumulation in place starts with the accumulator's value.
@@ -220,7 +200,6 @@ public:
         emitZeros(range);
       emitRows(range);
     });
-    return getCount();
   }
 
 private:
@@ -244,10 +223,8 @@ private:
 
   void emitRows(ColumnRange range) {
     Position position;
-    position.sizes = dropUnitDims(getShape(op.getDy()));
-    if (columns == 1)
-      position.sizes.push_back(1);
-    position.space = {getNumElements(op.getIds()), columns};
+    position.sizes.assign(sizes.begin(), sizes.end());
+    position.space = {puller.kernel.getFormAttr().getRows(), columns};
     emitLoop(builder, loc, puller.constant(0),
              puller.constant(position.space.rows), [&](scf::ForOp, Value row) {
                position.row = row;
@@ -305,13 +282,13 @@ private:
 
 } // namespace
 
-int64_t pp::emitColumns(ElementPuller &puller, Value begin, Value end) {
+void pp::emitColumns(ElementPuller &puller, Value begin, Value end) {
   SmallVector<ReduceOp> reductions(
       puller.kernel.getBody().front().getOps<ReduceOp>());
-  return ColumnEmitter(puller, reductions).emit(begin, end);
+  ColumnEmitter(puller, reductions).emit(begin, end);
 }
 
-int64_t pp::emitScatter(ElementPuller &puller, Value begin, Value end) {
+void pp::emitScatter(ElementPuller &puller, Value begin, Value end) {
   auto scatters = puller.kernel.getBody().front().getOps<EmbeddingGradOp>();
-  return ScatterEmitter(puller, *scatters.begin()).emit(begin, end);
+  ScatterEmitter(puller, *scatters.begin()).emit(begin, end);
 }

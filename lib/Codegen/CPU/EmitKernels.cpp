@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmitAttention.h"
-#include "ppopt/Codegen/ElementPuller.h"
+#include "EmitForms.h"
 
 #include "ppopt/Codegen/Passes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
@@ -46,12 +46,12 @@ public:
         pointer(LLVM::LLVMPointerType::get(kernel.getContext())),
         i64(builder.getI64Type()) {}
 
-  /// Returns the number of tiles.
-  int64_t emit();
+  void emit();
 
 private:
   LLVM::LLVMFuncOp createFunction(const Twine &name, unsigned numPointers);
-  int64_t emitLoops(LLVM::LLVMFuncOp function);
+  void emitLoops(LLVM::LLVMFuncOp function);
+  void emitForm(ValueRange buffers, Value begin, Value end);
   void emitWrapper(LLVM::LLVMFuncOp function, LLVM::LLVMFuncOp loops);
   unsigned countBuffers() {
     return kernel.getNumArguments() + llvm::count(inplace, -1);
@@ -74,8 +74,43 @@ LLVM::LLVMFuncOp KernelEmitter::createFunction(const Twine &name,
   return LLVM::LLVMFuncOp::create(builder, kernel.getLoc(), name.str(), type);
 }
 
-static bool isAttentionKernel(KernelOp kernel) {
-  return llvm::any_of(kernel.getBody().front(), isAttention);
+static LogicalResult checkTilesOfAttention(KernelOp kernel,
+                                           int64_t vectorBytes) {
+  Operation &op = *llvm::find_if(kernel.getBody().front(), isAttention);
+  Type type = getStatisticsType(getElementTypeOrSelf(op.getOperand(0)));
+  int64_t width = vectorBytes * 8 / type.getIntOrFloatBitWidth();
+  TilesAttr tiles = kernel.getTilesAttr();
+  bool isOfQueries = tiles.getUnit() == TileUnit::Queries;
+  if (isOfQueries && tiles.getSize() % kStripRows != 0)
+    return kernel.emitOpError("has tiles of ")
+           << tiles.getSize() << " queries, not a multiple of " << kStripRows;
+  if (tiles.getBlock() == 0 || tiles.getBlock() % width != 0)
+    return kernel.emitOpError("has blocks of ")
+           << tiles.getBlock() << " keys, not a multiple of the " << width
+           << " elements of a vector; plan and emit kernels with the same "
+              "vector-bytes";
+  return success();
+}
+
+/// Checks that what emitters follow is decided, and is what they can emit.
+static LogicalResult checkPlan(KernelOp kernel, int64_t vectorBytes) {
+  TilesAttr tiles = kernel.getTilesAttr();
+  bool isPlanned = tiles != nullptr;
+  if (isPlanned && kernel.getFormAttr().getKind() == KernelForm::Rows)
+    for (auto reduce : kernel.getBody().getOps<ReduceOp>())
+      isPlanned &= kernel.getLanes(reduce).has_value();
+  if (!isPlanned)
+    return kernel.emitOpError("has no tiles, or a reduction without lanes; run "
+                              "--pp-plan-kernels first");
+  bool isWhole =
+      tiles.getUnit() == TileUnit::Rows || tiles.getUnit() == TileUnit::Heads;
+  if (isWhole && tiles.getSize() != 1)
+    return kernel.emitOpError("has tiles of ")
+           << tiles.getSize() << " " << stringifyTileUnit(tiles.getUnit())
+           << "; on a CPU they are of one";
+  if (llvm::any_of(kernel.getBody().front(), isAttention))
+    return checkTilesOfAttention(kernel, vectorBytes);
+  return success();
 }
 
 /// A look-up in a table whose rows are cut must leave out what lies elsewhere.
@@ -123,17 +158,28 @@ static bool isPartOfInput(Value buffer) {
          task.getArgRole(argument.getArgNumber()).getKind() == RoleKind::Input;
 }
 
-static int64_t emitForm(ElementPuller &puller, Value begin, Value end) {
-  Block &body = puller.kernel.getBody().front();
-  if (!body.getOps<EmbeddingGradOp>().empty())
+void KernelEmitter::emitForm(ValueRange buffers, Value begin, Value end) {
+  switch (kernel.getFormAttr().getKind()) {
+  case KernelForm::Rows: {
+    ElementPuller puller(builder, kernel, buffers);
+    return emitRows(puller, begin, end);
+  }
+  case KernelForm::Columns: {
+    ElementPuller puller(builder, kernel, buffers);
+    return emitColumns(puller, begin, end);
+  }
+  case KernelForm::Scatter: {
+    ElementPuller puller(builder, kernel, buffers);
     return emitScatter(puller, begin, end);
-  for (auto reduce : body.getOps<ReduceOp>())
-    if (!isRowReduction(reduce))
-      return emitColumns(puller, begin, end);
-  return emitRows(puller, begin, end);
+  }
+  case KernelForm::Attention:
+  case KernelForm::AttentionStep:
+  case KernelForm::AttentionGrad:
+    return emitAttention(builder, kernel, buffers, vectorBytes, begin, end);
+  }
 }
 
-int64_t KernelEmitter::emitLoops(LLVM::LLVMFuncOp function) {
+void KernelEmitter::emitLoops(LLVM::LLVMFuncOp function) {
   Location loc = kernel.getLoc();
   Block *entry = function.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
@@ -154,15 +200,8 @@ int64_t KernelEmitter::emitLoops(LLVM::LLVMFuncOp function) {
                                       arguments[arguments.size() - fromEnd]);
   };
   Value begin = bound(2), end = bound(1);
-  int64_t tiles;
-  if (isAttentionKernel(kernel)) {
-    tiles = emitAttention(builder, kernel, buffers, vectorBytes, begin, end);
-  } else {
-    ElementPuller puller(builder, kernel, buffers);
-    tiles = emitForm(puller, begin, end);
-  }
+  emitForm(buffers, begin, end);
   LLVM::ReturnOp::create(builder, loc, ValueRange());
-  return tiles;
 }
 
 void KernelEmitter::emitWrapper(LLVM::LLVMFuncOp function,
@@ -189,14 +228,14 @@ void KernelEmitter::emitWrapper(LLVM::LLVMFuncOp function,
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }
 
-int64_t KernelEmitter::emit() {
+void KernelEmitter::emit() {
   builder.setInsertionPointAfter(kernel);
   LLVM::LLVMFuncOp loops =
       createFunction(kernel.getSymName() + "_loops", countBuffers());
   loops.setLinkage(LLVM::Linkage::Internal);
   LLVM::LLVMFuncOp wrapper = createFunction(kernel.getSymName() + "_tiles", 1);
   emitWrapper(wrapper, loops);
-  return emitLoops(loops);
+  emitLoops(loops);
 }
 
 struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
@@ -221,7 +260,6 @@ struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
     if (result.wasInterrupted())
       return signalPassFailure();
 
-    DenseMap<StringAttr, int64_t> tiles;
     SmallVector<KernelOp> kernels(module.getOps<KernelOp>());
     for (KernelOp kernel : kernels) {
       // A kernel without launches overwrites no argument.
@@ -230,17 +268,14 @@ struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
       ArrayRef<int64_t> overwritten = it == inplace.end()
                                           ? ArrayRef<int64_t>(apart)
                                           : it->second.asArrayRef();
-      if (failed(checkTables(kernel)) ||
+      if (failed(checkPlan(kernel, vectorBytes)) ||
+          failed(checkTables(kernel)) ||
           failed(checkOverwritten(kernel, overwritten)))
         return signalPassFailure();
-      tiles[kernel.getSymNameAttr()] =
-          KernelEmitter(kernel, overwritten, unaligned[kernel.getSymNameAttr()],
-                        vectorBytes)
-              .emit();
+      KernelEmitter(kernel, overwritten, unaligned[kernel.getSymNameAttr()],
+                    vectorBytes)
+          .emit();
     }
-    module.walk([&](LaunchOp launch) {
-      launch.setTiles(tiles.lookup(launch.getKernelAttr().getAttr()));
-    });
   }
 };
 

@@ -1,19 +1,15 @@
 //===- EmitRows.cpp - Kernels over rows: sweeps over columns --------------===//
 //
-// A row is processed in sweeps. Each computes the reductions whose operands
-// depend on no later sweep, and writes the results that are complete by then.
-// Without reductions, and if all reads are at the same index, the space is one
-// flat range.
+// A row is processed in the kernel's sweeps. Tiles of elements make the space
+// one flat range; tiles of columns are parts of rows.
 //
-// The order of a reduction follows from its type and the row's length,
-// regardless of what else the sweep computes: lane l takes the elements l, l +
-// lanes, …, and lanes are combined by halves.
+// The order of a reduction follows from its lanes, regardless of what else the
+// sweep computes: lane l takes the elements l, l + lanes, …, and lanes are
+// combined by halves.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ppopt/Codegen/ElementPuller.h"
-
-#include "ppopt/Analysis/Thresholds.h"
+#include "EmitForms.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -22,7 +18,7 @@ using namespace mlir::pp;
 
 namespace {
 
-/// The reductions and results of a sweep.
+/// The reductions and results of a loop over the columns.
 struct Sweep {
   /// All have the same number of lanes.
   SmallVector<ReduceOp> reductions;
@@ -35,27 +31,22 @@ public:
       : puller(puller), builder(puller.builder), loc(puller.getLoc()),
         kernel(puller.kernel),
         returned(kernel.getBody().front().getTerminator()->getOperands()),
-        flatTile(getThreshold(kernel, Threshold::FlatTile)) {
-    findSpace();
-    findSweeps();
+        tiles(kernel.getTilesAttr()) {
+    FormAttr form = kernel.getFormAttr();
+    sizes.assign(form.getSizes().begin(), form.getSizes().end());
+    space = {form.getRows(), form.getColumns()};
+    collectSweeps();
   }
 
-  int64_t emit(Value begin, Value end);
+  void emit(Value begin, Value end);
 
 private:
-  void findSpace();
-  void findSweeps();
-  unsigned getLevel(Value value);
-  bool isFlat();
-  bool isFull(Value value) {
-    return getNumElements(value) == space.getNumElements();
-  }
-  int64_t emitFlat(Value begin, Value end);
-  int64_t emitChunks(Value begin, Value end);
+  void collectSweeps();
+  void emitFlat(Value begin, Value end);
+  void emitChunks(Value begin, Value end);
   void emitRow(Value row);
   void emitSweep(Sweep &sweep, Position position);
   void emitReductions(Sweep &sweep, Position position);
-  int64_t countLanes(ReduceOp reduce);
   Value allocateLanes(VectorType type);
   Value combineHalves(ReduceOp reduce, Value lanes);
   void storeResults(ArrayRef<unsigned> results);
@@ -69,96 +60,41 @@ private:
   Location loc;
   KernelOp kernel;
   ValueRange returned;
-  /// Elements of a tile of a flat range, and of a long row without reductions.
-  int64_t flatTile;
+  TilesAttr tiles;
   Space space;
   SmallVector<int64_t> sizes;
-  /// One sweep per level, or several if the level's reductions differ in lanes.
+  /// One loop per sweep of the kernel, or several if its reductions differ in
+  /// lanes.
   SmallVector<SmallVector<Sweep, 1>> sweeps;
   SmallVector<unsigned> rowResults;
-  DenseMap<Value, unsigned> levels;
 };
 
-/// The space is that of the reductions, or of the largest result.
-void RowEmitter::findSpace() {
-  Value full;
-  for (auto reduce : kernel.getBody().front().getOps<ReduceOp>())
-    full = reduce.getX();
-  if (!full)
-    for (Value value : returned)
-      if (!full || getNumElements(value) > getNumElements(full))
-        full = value;
-  space = getSpace(full);
-  sizes = dropUnitDims(getShape(full));
-  if (sizes.empty())
-    sizes.push_back(1);
-}
-
-/// Returns the first sweep in which an element of `value` can be computed.
-unsigned RowEmitter::getLevel(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return 0;
-  if (auto it = levels.find(value); it != levels.end())
-    return it->second;
-  unsigned level = 0;
-  for (Value operand : op->getOperands())
-    level = std::max(level, getLevel(operand));
-  if (isa<ReduceOp>(op))
-    ++level;
-  return levels[value] = level;
-}
-
-void RowEmitter::findSweeps() {
-  auto at = [&](unsigned level) -> SmallVector<Sweep, 1> & {
-    if (sweeps.size() <= level)
-      sweeps.resize(level + 1);
-    if (sweeps[level].empty())
-      sweeps[level].emplace_back();
-    return sweeps[level];
+void RowEmitter::collectSweeps() {
+  auto at = [&](size_t sweep) -> SmallVector<Sweep, 1> & {
+    if (sweeps.size() <= sweep)
+      sweeps.resize(sweep + 1);
+    if (sweeps[sweep].empty())
+      sweeps[sweep].emplace_back();
+    return sweeps[sweep];
   };
   for (auto reduce : kernel.getBody().front().getOps<ReduceOp>()) {
-    SmallVector<Sweep, 1> &ofLevel = at(getLevel(reduce.getX()));
-    Sweep *sweep = llvm::find_if(ofLevel, [&](const Sweep &sweep) {
-      return sweep.reductions.empty() ||
-             countLanes(sweep.reductions.front()) == countLanes(reduce);
+    SmallVector<Sweep, 1> &loops = at(*kernel.getSweep(reduce));
+    Sweep *loop = llvm::find_if(loops, [&](const Sweep &other) {
+      return other.reductions.empty() ||
+             kernel.getLanes(other.reductions.front()) ==
+                 kernel.getLanes(reduce);
     });
-    if (sweep == ofLevel.end())
-      sweep = &ofLevel.emplace_back();
-    sweep->reductions.push_back(reduce);
+    if (loop == loops.end())
+      loop = &loops.emplace_back();
+    loop->reductions.push_back(reduce);
   }
-  for (auto [i, value] : llvm::enumerate(returned)) {
-    // A result may overwrite what the level's other sweeps read.
-    if (isFull(value))
-      at(getLevel(value)).back().results.push_back(i);
+  for (unsigned i = 0, e = returned.size(); i < e; ++i) {
+    // A result may overwrite what the sweep's other loops read.
+    if (std::optional<int64_t> sweep = kernel.getSweep(i))
+      at(*sweep).back().results.push_back(i);
     else
       rowResults.push_back(i);
   }
-}
-
-/// Returns whether no element depends on its index, except by reads at the same
-/// index.
-bool RowEmitter::isFlat() {
-  AccessProbe probe(kernel.getContext());
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (isa<ReduceOp>(op))
-      return false;
-    if (isa<ReshapeOp>(op))
-      continue;
-    int64_t count = getNumElements(op.getResult(0));
-    if (count != 1 && !isFull(op.getResult(0)))
-      return false;
-    if (auto constant = dyn_cast<ConstantOp>(op))
-      if (constant.getValue().isSplat())
-        continue;
-    OpReads reads = probe.probeOperands(cast<ElementOpInterface>(op));
-    if (reads.usesIndex)
-      return false;
-    for (const Read &read : reads.reads)
-      if (read.access != Access::Identity && getNumElements(read.source) != 1)
-        return false;
-  }
-  return llvm::all_of(returned, [&](Value value) { return isFull(value); });
 }
 
 /// Computes all, then stores all: a result may share its buffer with an
@@ -196,22 +132,6 @@ Position RowEmitter::startRow(Value row) {
   return position;
 }
 
-/// Returns a power of two: four registers of 64 bytes, or as many as divide the
-/// row.
-int64_t RowEmitter::countLanes(ReduceOp reduce) {
-  Type type = getStatisticsType(getElementTypeOrSelf(reduce.getX()));
-  int64_t lanes = getThreshold(kernel, Threshold::SumLanes);
-  if (lanes == 0)
-    lanes = std::max<int64_t>(1, 2048 / type.getIntOrFloatBitWidth());
-  lanes = llvm::bit_floor(uint64_t(std::min(lanes, space.columns)));
-  constexpr int64_t kFewest = 16, kShortRow = 8;
-  if (space.columns % lanes != 0 && space.columns < kShortRow * lanes)
-    for (int64_t fewer = lanes / 2; fewer >= kFewest; fewer /= 2)
-      if (space.columns % fewer == 0)
-        return fewer;
-  return lanes;
-}
-
 /// Allocates memory for one element per lane; LLVM replaces it by registers if
 /// it unrolls the loop that fills it.
 Value RowEmitter::allocateLanes(VectorType type) {
@@ -241,7 +161,7 @@ Value RowEmitter::combineHalves(ReduceOp reduce, Value lanes) {
 }
 
 void RowEmitter::emitReductions(Sweep &sweep, Position position) {
-  int64_t lanes = countLanes(sweep.reductions.front());
+  int64_t lanes = *kernel.getLanes(sweep.reductions.front());
   SmallVector<Value> initial, staged;
   for (ReduceOp reduce : sweep.reductions) {
     Value scalar = getInitialValue(builder, reduce);
@@ -321,10 +241,10 @@ void RowEmitter::emitRow(Value row) {
   storeResults(rowResults);
 }
 
-int64_t RowEmitter::emitFlat(Value begin, Value end) {
+void RowEmitter::emitFlat(Value begin, Value end) {
   int64_t count = space.getNumElements();
-  Value first = puller.mul(begin, flatTile);
-  Value last = min(puller.mul(end, flatTile), puller.constant(count));
+  Value first = puller.mul(begin, tiles.getSize());
+  Value last = min(puller.mul(end, tiles.getSize()), puller.constant(count));
   Value zero = puller.constant(0);
   emitLoop(builder, loc, first, last, [&](scf::ForOp loop, Value i) {
     Position position;
@@ -335,19 +255,19 @@ int64_t RowEmitter::emitFlat(Value begin, Value end) {
     puller.setPosition(position, loop);
     storeResults(sweeps.front().front().results);
   });
-  return llvm::divideCeil(count, flatTile);
 }
 
 /// Long rows without reductions: a tile is a part of a row.
-int64_t RowEmitter::emitChunks(Value begin, Value end) {
-  int64_t chunks = llvm::divideCeil(space.columns, flatTile);
+void RowEmitter::emitChunks(Value begin, Value end) {
+  int64_t size = tiles.getSize();
+  int64_t chunks = llvm::divideCeil(space.columns, size);
   emitLoop(builder, loc, begin, end, [&](scf::ForOp, Value tile) {
     Value count = puller.constant(chunks);
     Value row = arith::DivUIOp::create(builder, loc, tile, count);
     Value chunk = arith::RemUIOp::create(builder, loc, tile, count);
     Position position = startRow(row);
-    Value first = puller.mul(chunk, flatTile);
-    Value last = min(puller.add(first, puller.constant(flatTile)),
+    Value first = puller.mul(chunk, size);
+    Value last = min(puller.add(first, puller.constant(size)),
                      puller.constant(space.columns));
     emitLoop(builder, loc, first, last, [&](scf::ForOp loop, Value column) {
       position.index.back() = column;
@@ -355,23 +275,19 @@ int64_t RowEmitter::emitChunks(Value begin, Value end) {
       storeResults(sweeps.front().front().results);
     });
   });
-  return space.rows * chunks;
 }
 
-int64_t RowEmitter::emit(Value begin, Value end) {
-  bool isOneSweep = rowResults.empty() && sweeps.size() == 1 &&
-                    sweeps.front().front().reductions.empty();
-  if (isOneSweep && isFlat())
+void RowEmitter::emit(Value begin, Value end) {
+  if (tiles.getUnit() == TileUnit::Elements)
     return emitFlat(begin, end);
-  if (isOneSweep && space.columns > 2 * flatTile)
+  if (tiles.getUnit() == TileUnit::Columns)
     return emitChunks(begin, end);
   emitLoop(builder, loc, begin, end,
            [&](scf::ForOp, Value row) { emitRow(row); });
-  return space.rows;
 }
 
 } // namespace
 
-int64_t pp::emitRows(ElementPuller &puller, Value begin, Value end) {
-  return RowEmitter(puller).emit(begin, end);
+void pp::emitRows(ElementPuller &puller, Value begin, Value end) {
+  RowEmitter(puller).emit(begin, end);
 }

@@ -319,10 +319,17 @@ void TaskFusion::addScatter(EmbeddingGradOp op) {
   clusters[index].ops.push_back(accumulate);
 }
 
+static KernelForm getAttentionForm(Operation &op) {
+  if (isa<AttentionOp>(op))
+    return KernelForm::Attention;
+  return isa<AttentionStepOp>(op) ? KernelForm::AttentionStep
+                                  : KernelForm::AttentionGrad;
+}
+
 /// Adds attention, with the views through which its results are written.
 void TaskFusion::addAttention(Operation &op) {
   unsigned index =
-      newCluster(&op, KernelForm::Attention, getSpace(op.getOperand(0)));
+      newCluster(&op, getAttentionForm(op), getSpace(op.getOperand(0)));
   for (Operation *view : attentionViews.lookup(&op)) {
     clusterOf[view] = index;
     clusters[index].ops.push_back(view);

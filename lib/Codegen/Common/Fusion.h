@@ -9,14 +9,6 @@
 
 namespace mlir::pp {
 
-/// How a kernel iterates over its space.
-enum class KernelForm {
-  Rows,     ///< tiles of rows (or of a flat range), sweeps over columns
-  Columns,  ///< tiles of columns: a reduction over rows
-  Scatter,  ///< tiles of columns: rows are added at ids
-  Attention ///< tiles of queries of a head: matmuls in blocks
-};
-
 /// A future kernel, or a matmul (which is a cluster of its own).
 struct Cluster {
   bool isMatmul = false;

@@ -2,6 +2,9 @@
 
 #include "KernelOutliner.h"
 
+#include "Sweeps.h"
+#include "ppopt/Codegen/ViewFolding.h"
+
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -40,6 +43,7 @@ public:
     ReturnOp::create(builder, kernel.getLoc(), returned);
     kernel.setFunctionType(builder.getFunctionType(
         body->getArgumentTypes(), ValueRange(returned).getTypes()));
+    setForm(kernel, cluster.form);
   }
 
   KernelOp kernel;
@@ -162,13 +166,15 @@ namespace {
 /// the cluster is its only reader.
 class LastReads {
 public:
-  LastReads(const Cluster &cluster, TaskFusion &fusion, ArrayRef<Value> inputs,
-            ArrayRef<Value> outputs)
-      : cluster(cluster), fusion(fusion), inputs(inputs), outputs(outputs) {}
+  LastReads(const Cluster &cluster, TaskFusion &fusion, KernelOp kernel,
+            ArrayRef<Value> inputs, ArrayRef<Value> outputs)
+      : cluster(cluster), fusion(fusion), inputs(inputs), outputs(outputs),
+        body(kernel.getBody().front()), sweeps(kernel) {}
 
   /// Returns null if there is none. Returns each input once.
-  Value find(Value output) {
-    if (cluster.form != KernelForm::Rows || isPlaced(output) || !isLast(output))
+  Value find(unsigned result) {
+    Value output = outputs[result];
+    if (cluster.form != KernelForm::Rows || isPlaced(output) || !isLast(result))
       return Value();
     for (Value input : inputs)
       if (input.getDefiningOp<MatmulOp>() &&
@@ -190,32 +196,16 @@ private:
     });
   }
 
-  /// Returns the first sweep in which an element can be computed.
-  unsigned getSweep(Value value) {
-    Operation *op = value.getDefiningOp();
-    bool isComputedHere = op && (fusion.getCluster(op) == &cluster ||
-                                 fusion.isLazy(op) || isa<ReshapeOp>(op));
-    if (!isComputedHere)
-      return 0;
-    if (auto known = sweeps.find(value); known != sweeps.end())
-      return known->second;
-    unsigned sweep = isa<ReduceOp>(op) ? 1 : 0, before = 0;
-    for (Value operand : op->getOperands())
-      before = std::max(before, getSweep(operand));
-    return sweeps[value] = sweep + before;
-  }
-
   /// Returns whether nothing of the row is read after the sweep that writes the
-  /// value.
-  bool isLast(Value output) {
-    unsigned last = getSweep(output);
-    return llvm::all_of(cluster.ops,
-                        [&](Operation *op) {
-                          auto reduce = dyn_cast<ReduceOp>(op);
-                          return !reduce || getSweep(reduce.getX()) <= last;
-                        }) &&
-           llvm::all_of(outputs,
-                        [&](Value other) { return getSweep(other) <= last; });
+  /// result.
+  bool isLast(unsigned result) {
+    ValueRange returned = body.getTerminator()->getOperands();
+    int64_t last = sweeps.get(returned[result]);
+    auto isUntil = [&](Value value) { return sweeps.get(value) <= last; };
+    return llvm::all_of(returned, isUntil) &&
+           llvm::all_of(body.getOps<ReduceOp>(), [&](ReduceOp reduction) {
+             return isUntil(reduction.getX());
+           });
   }
 
   /// Returns whether each element is read where the same element of the results
@@ -235,7 +225,8 @@ private:
   const Cluster &cluster;
   TaskFusion &fusion;
   ArrayRef<Value> inputs, outputs;
-  DenseMap<Value, unsigned> sweeps;
+  Block &body;
+  Sweeps sweeps;
   DenseSet<Value> taken;
 };
 
@@ -243,8 +234,7 @@ private:
 
 /// Returns a name: "add_gelu_8x128x512" has up to four ops, and the space.
 static std::string describe(KernelOp kernel, const Cluster &cluster) {
-  if (cluster.form == KernelForm::Attention) {
-    Operation *op = cluster.ops.front();
+  if (Operation *op = cluster.ops.front(); isAttention(*op)) {
     std::string name = op->getName().stripDialect().str();
     for (auto [i, size] : llvm::enumerate(getShape(op->getOperand(0))))
       name += (i == 0 ? "_" : "x") + std::to_string(size);
@@ -304,11 +294,11 @@ LaunchOp KernelOutliner::outline(const Cluster &cluster, TaskFusion &fusion,
   KernelBody body(cluster, fusion, OpBuilder::atBlockEnd(module.getBody()));
   body.build();
   SmallVector<int64_t> inplace;
-  LastReads lastReads(cluster, fusion, body.inputs, body.outputs);
-  for (Value output : body.outputs) {
+  LastReads lastReads(cluster, fusion, body.kernel, body.inputs, body.outputs);
+  for (auto [i, output] : llvm::enumerate(body.outputs)) {
     Value overwritten = getOverwritten(output, cluster, fusion);
     if (!overwritten)
-      overwritten = lastReads.find(output);
+      overwritten = lastReads.find(i);
     const auto *input = llvm::find(body.inputs, overwritten);
     if (input != body.inputs.end() && !isTakenOnce(overwritten, body.inputs))
       input = body.inputs.end();
@@ -322,7 +312,7 @@ LaunchOp KernelOutliner::outline(const Cluster &cluster, TaskFusion &fusion,
   auto launch = LaunchOp::create(
       builder, FusedLoc::get(builder.getContext(), locs),
       ValueRange(body.outputs).getTypes(), share(body.kernel, inplace),
-      body.inputs, ValueRange(), inplace, /*tiles=*/IntegerAttr());
+      body.inputs, ValueRange(), inplace);
   for (auto [output, result] : llvm::zip(body.outputs, launch.getResults()))
     output.replaceUsesWithIf(result, [&](OpOperand &use) {
       return fusion.getCluster(use.getOwner()) != &cluster;
@@ -341,7 +331,8 @@ LaunchOp KernelOutliner::outlineCopy(Value value, OpBuilder &builder) {
   Block *body =
       atEnd.createBlock(&kernel.getBody(), {}, value.getType(), value.getLoc());
   ReturnOp::create(atEnd, value.getLoc(), body->getArguments());
+  setForm(kernel, KernelForm::Rows);
   return LaunchOp::create(builder, value.getLoc(), value.getType(),
                           share(kernel, -1), value, ValueRange(),
-                          ArrayRef<int64_t>{-1}, /*tiles=*/IntegerAttr());
+                          ArrayRef<int64_t>{-1});
 }

@@ -30,6 +30,16 @@ static void printAxisName(AsmPrinter &printer, StringAttr axis) {
   printer.printKeywordOrString(axis.getValue());
 }
 
+/// The sizes of a space: 4x16.
+static ParseResult parseSizes(AsmParser &parser, SmallVector<int64_t> &sizes) {
+  return parser.parseDimensionList(sizes, /*allowDynamic=*/false,
+                                   /*withTrailingX=*/false);
+}
+
+static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
+  llvm::interleave(sizes, printer.getStream(), "x");
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "ppopt/Dialect/PP/PPAttrs.cpp.inc"
 

@@ -305,7 +305,9 @@ void KernelOp::build(OpBuilder &builder, OperationState &state, StringRef name,
   state.addRegion();
 }
 
-LogicalResult KernelOp::verify() { return verifyReturn(*this); }
+LogicalResult KernelOp::verify() {
+  return failed(verifyReturn(*this)) ? failure() : verifyForm();
+}
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto kernel =

@@ -11,17 +11,24 @@ def PP_KernelOp : PP_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
     Arguments and results are tensors. Each result is written to a buffer of the launch's `outs`. The body contains element ops and
     reductions (composites are decomposed). Kernels are outlined once per shape and shared by launches.
 
+    How it is computed is decided once. `form`, and in a kernel of form rows the sweep of each reduction and of each full result
+    (`pp.sweep`), by form-kernels; `tiles`, and the lanes of each of these reductions (`pp.lanes`), by the target's plan-kernels. A
+    sweep of the columns reads the reductions of earlier sweeps only. Results without a sweep have one element per row, and are
+    written after the last.
+
     Example:
 
     ```mlir
-    pp.kernel @tanh_4x8(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>) {
-      %0 = pp.tanh %x : tensor<4x8xf32>
-      pp.return %0 : tensor<4x8xf32>
+    pp.kernel @reduce_div_4x8(%x: tensor<4x8xf32>) -> (tensor<4x8xf32> {pp.sweep = 1 : i64})
+        attributes {form = #pp.form<rows 4x8>, tiles = #pp.tiles<4 of 1 rows>} {
+      %0 = pp.reduce sum %x [1] {keep_dims, pp.lanes = 8 : i64, pp.sweep = 0 : i64} : tensor<4x8xf32>
+      %1 = pp.div %x, %0 : tensor<4x8xf32>, tensor<4x1xf32>
+      pp.return %1 : tensor<4x8xf32>
     }
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
-    OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+    OptionalAttr<PP_FormAttr>:$form, OptionalAttr<PP_TilesAttr>:$tiles, OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region AnyRegion:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -30,6 +37,19 @@ def PP_KernelOp : PP_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
     ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::mlir::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
+
+    /// Returns whether a value has an element for each of the space.
+    bool isFull(::mlir::Value value);
+    /// The sweep of a reduction, or that in which a full result is written; nothing if it has none.
+    std::optional<int64_t> getSweep(ReduceOp reduction);
+    std::optional<int64_t> getSweep(unsigned result);
+    void setSweep(ReduceOp reduction, int64_t sweep);
+    void setSweep(unsigned result, int64_t sweep);
+    /// The partial sums of a row that a reduction adds up at the end; nothing if that is not decided.
+    std::optional<int64_t> getLanes(ReduceOp reduction);
+    void setLanes(ReduceOp reduction, int64_t lanes);
+    /// Checks that the form fits the body, and the sweeps and tiles the form.
+    ::llvm::LogicalResult verifyForm();
   }];
 }
 
@@ -37,8 +57,8 @@ def PP_LaunchOp : PP_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceM
   let summary = "launches a kernel";
   let description = [{
     On tensors (before buffers are assigned), the results are the kernel's. On buffers it has no results; `outs` are written. `inplace[i]`
-    is the argument whose buffer result i may share (each element is read before it is written, at the same index), or -1. `tiles`, the size of the
-    kernel's space, is set when the kernel is emitted.
+    is the argument whose buffer result i may share (each element is read before it is written, at the same index), or -1. A launch computes
+    all tiles of the kernel.
 
     Example:
 
@@ -54,7 +74,7 @@ def PP_LaunchOp : PP_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceM
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$ins, Variadic<AnyMemRef>:$outs,
-                       DenseI64ArrayAttr:$inplace, OptionalAttr<PP_I64Attr>:$tiles);
+                       DenseI64ArrayAttr:$inplace);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$kernel `ins` `(` ($ins^ `:` type($ins))? `)` `outs` `(` ($outs^ `:` type($outs))? `)` attr-dict (`->` type($results)^)?";
 }

@@ -213,6 +213,48 @@ def PP_IdRangeAttr : PP_Attr<"IdRange", "id_range"> {
   let assemblyFormat = "`<` $begin `,` $end `,` $size (`or` $ignored^)? `,` $source `>`";
 }
 
+def PP_KernelForm : PP_Enum<"KernelForm", "how a kernel goes through its space", [
+  I32EnumAttrCase<"Rows", 0, "rows">,                     // row by row, in sweeps over the columns
+  I32EnumAttrCase<"Columns", 1, "columns">,               // a reduction over rows
+  I32EnumAttrCase<"Scatter", 2, "scatter">,               // rows are added to the rows of a table at ids
+  I32EnumAttrCase<"Attention", 3, "attention">,
+  I32EnumAttrCase<"AttentionStep", 4, "attention_step">,  // of one position, with caches
+  I32EnumAttrCase<"AttentionGrad", 5, "attention_grad">]>;
+
+def PP_FormAttr : PP_Attr<"Form", "form"> {
+  let summary = "a kernel's form and its space";
+  let description = [{
+    The last of `sizes` is the columns of the space, the others are its rows. Rows, columns: the shape of the full values, without
+    dimensions of size 1. Scatter: that of the rows that are added. Attention: that of q. Example: `#pp.form<rows 7x33>`.
+  }];
+  let parameters = (ins EnumParameter<PP_KernelForm>:$kind, ArrayRefParameter<"int64_t">:$sizes);
+  let assemblyFormat = "`<` $kind custom<Sizes>($sizes) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getColumns() const { return getSizes().back(); }
+    int64_t getRows() const { return ::llvm::product_of(getSizes().drop_back()); }
+    int64_t getNumElements() const { return ::llvm::product_of(getSizes()); }
+  }];
+}
+
+def PP_TileUnit : PP_Enum<"TileUnit", "what the size of a tile counts", [
+  I32EnumAttrCase<"Rows", 0, "rows">,
+  I32EnumAttrCase<"Elements", 1, "elements">,  // of a flat range: rows and columns are one
+  I32EnumAttrCase<"Columns", 2, "columns">,
+  I32EnumAttrCase<"Queries", 3, "queries">,    // of one head
+  I32EnumAttrCase<"Heads", 4, "heads">]>;
+
+def PP_TilesAttr : PP_Attr<"Tiles", "tiles"> {
+  let summary = "the tiles of a kernel's space";
+  let description = [{
+    A launch computes `count` tiles, in any order, each on one thread. The last tile of a row, or of all, may be smaller. `block`: the keys
+    that an attention packs at a time. Examples: `#pp.tiles<7 of 1 rows>`, `#pp.tiles<12 of 256 queries, blocks of 64>`.
+  }];
+  let parameters = (ins "int64_t":$count, "int64_t":$size, EnumParameter<PP_TileUnit>:$unit, OptionalParameter<"int64_t">:$block);
+  let assemblyFormat = "`<` $count `of` $size $unit (`,` `blocks` `of` $block^)? `>`";
+  let genVerifyDecl = 1;
+}
+
 def PP_TargetAttr : PP_Attr<"Target", "target"> {
   let summary = "what code is compiled for";
   let description = [{
