@@ -1,7 +1,7 @@
 //===- Pipelines.cpp - The passes of each phase ---------------------------===//
 
-#include "ppopt/Codegen/NativeCode.h"
 #include "ppopt/Codegen/Passes.h"
+#include "ppopt/Codegen/Target.h"
 #include "ppopt/Driver/Compile.h"
 #include "ppopt/Program/Passes.h"
 #include "ppopt/Program/Program.h"
@@ -65,8 +65,7 @@ static void addGeneratorPasses(Phase phase, OpPassManager &manager,
 /// Adds the passes of both programs, or of the training program.
 static void addPasses(Phase phase, OpPassManager &manager,
                       const PlanOptions &options) {
-  int64_t vectorBytes =
-      getVectorBytes(options.target.cpu, options.target.features);
+  const Target &target = *findTarget(options.target.name);
   switch (phase) {
   case Phase::Model:
     return;
@@ -112,15 +111,13 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createDecomposeKernels());
     manager.addPass(createCSEPass());
     manager.addPass(createFormKernels());
-    manager.addPass(createPlanKernels({vectorBytes}));
+    target.addPlanKernels(manager, options.target);
     manager.addPass(createBufferizeTasks());
     manager.addPass(createPlanArena());
     return;
   case Phase::Native:
-    manager.addPass(createEmitKernels({vectorBytes}));
-    buildLowerKernelsPipeline(manager);
-    manager.addPass(createEmitTasksPass(options));
-    buildLowerToLLVMPipeline(manager);
+    target.addNativePasses(manager, options.target,
+                           createEmitTasksPass(options));
     return;
   }
 }

@@ -1,23 +1,18 @@
 //===- Registry.cpp - Dialects and passes that the compiler uses ----------===//
 
 #include "ppopt/Codegen/Passes.h"
+#include "ppopt/Codegen/Target.h"
 #include "ppopt/Dialect/PP/PP.h"
 #include "ppopt/Driver/Compile.h"
 #include "ppopt/Program/Passes.h"
 #include "ppopt/Program/Program.h"
 #include "ppopt/Transforms/Passes.h"
 
-#include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -25,16 +20,17 @@ using namespace mlir;
 void pp::registerCompilerDialects(DialectRegistry &registry) {
   registry
       .insert<PPDialect, func::FuncDialect, arith::ArithDialect,
-              cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect,
-              memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+              LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect>();
   func::registerInlinerExtension(registry);
-  registerBuiltinDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
+  for (const Target *target : getTargets())
+    target->registerDialects(registry);
 }
 
 void pp::registerCompilerPasses() {
   pp::registerTransformsPasses();
   registerPPCodegenPasses();
+  for (const Target *target : getTargets())
+    target->registerPasses();
   registerPPProgramPasses();
   registerEmitTasksPass();
   mlir::registerTransformsPasses();

@@ -9,7 +9,7 @@
 #include "temporary_folder.h"
 #include "write_file.h"
 
-#include "ppopt/Codegen/NativeCode.h"
+#include "ppopt/Codegen/Target.h"
 #include "ppopt/Program/Program.h"
 #include "ppopt/launch.h"
 
@@ -132,20 +132,13 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
   if (std::error_code error = folder.create())
     return fail(compileCommand,
                 "cannot make a temporary folder: " + error.message());
-  SmallVector<std::string> paths;
-  for (auto [part, stem, prefix] :
-       {std::make_tuple(module, "training", ""),
-        std::make_tuple(*generator, "generation", "generation.")}) {
-    auto written =
-        mlir::pp::writeObjects(part, plan->target.cpu, plan->target.features,
-                               folder.path(stem), prefix);
-    if (failed(written))
-      return 1;
-    paths.append(*written);
-  }
+  const mlir::pp::Target &target = *mlir::pp::findTarget(plan->target.name);
   // Replace an existing executable only if linking succeeds.
   std::string linked = folder.path("linked");
-  if (failed(mlir::pp::linkExecutable(paths, getPrefix(setup), linked)))
+  if (failed(target.writeExecutable(
+          {{module, folder.path("training"), ""},
+           {*generator, folder.path("generation"), "generation."}},
+          plan->target, getPrefix(setup), linked)))
     return 1;
   auto executable = MemoryBuffer::getFile(linked);
   if (std::error_code error = executable.getError())

@@ -5,7 +5,7 @@
 #include "ppopt/byte_amount.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
@@ -46,6 +46,18 @@ std::string ppopt::suggest(StringRef word, ArrayRef<StringRef> known) {
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
+
+/// Returns the values of a Choice.
+static SmallVector<StringRef> getValues(const Flag &flag) {
+  if (!flag.listValues)
+    return SmallVector<StringRef>(flag.values);
+  return map_to_vector(flag.listValues(),
+                       [](const ChoiceValue &value) { return value.name; });
+}
+
+static StringRef getDefault(const Flag &flag) {
+  return flag.listValues ? flag.listValues().front().name : flag.fallback;
+}
 
 /// Returns why `value` is not valid for the flag; empty if it is.
 static std::string checkMesh(const Flag &flag, StringRef value) {
@@ -105,15 +117,16 @@ static std::string checkValue(const Flag &flag, StringRef value) {
     if (value.getAsDouble(real) || !(real >= 0 && real < 1))
       return ("must be a number from 0 to below 1, not '" + value + "'").str();
     return "";
-  case ValueKind::Choice:
-    if (is_contained(flag.values, value))
+  case ValueKind::Choice: {
+    SmallVector<StringRef> values = getValues(flag);
+    if (is_contained(values, value))
       return "";
     if (is_contained(flag.later, value) || is_contained(flag.later, "*"))
       return ("this version does not support '" + value + "'; it takes " +
-              quotedList(flag.values))
+              quotedList(values))
           .str();
-    return ("unknown value '" + value + "'" + suggest(value, flag.values))
-        .str();
+    return ("unknown value '" + value + "'" + suggest(value, values)).str();
+  }
   case ValueKind::Mesh:
     return checkMesh(flag, value);
   case ValueKind::Bytes:
@@ -192,7 +205,7 @@ std::optional<Arguments> ppopt::parseArguments(const Command &command,
     for (const Flag &flag : group) {
       spellings.push_back((flag.name.size() > 1 ? "--" : "-") +
                           flag.name.str());
-      arguments.defaults[flag.name] = flag.fallback.str();
+      arguments.defaults[flag.name] = getDefault(flag).str();
     }
 
   SmallVector<StringRef> known(spellings.begin(), spellings.end());
@@ -287,12 +300,16 @@ static void printFlag(const Flag &flag, raw_ostream &out) {
   }
   out.indent(26 - left.size());
   std::string help = flag.help.str();
-  if (flag.kind == ValueKind::Choice && flag.later.empty())
+  if (flag.listValues)
+    for (auto [i, value] : enumerate(flag.listValues()))
+      help +=
+          ((i == 0 ? ": " : "; ") + value.name + ", " + value.summary).str();
+  else if (flag.kind == ValueKind::Choice && flag.later.empty())
     help += ": " + join(flag.values, ", ");
   else if (flag.kind == ValueKind::Choice)
     help += "; this version supports only " + join(flag.values, ", ");
-  if (!flag.fallback.empty())
-    help += (" (default " + flag.fallback + ")").str();
+  if (StringRef value = getDefault(flag); !value.empty())
+    help += (" (default " + value + ")").str();
   printWrapped(help, out);
 }
 

@@ -34,6 +34,11 @@ enum class ValueKind {
   Bytes,        ///< 8GiB, 512MB, 4096; or one of `values`
 };
 
+/// A value of a Choice, and what it means.
+struct ChoiceValue {
+  llvm::StringRef name, summary;
+};
+
 struct Flag {
   llvm::StringRef name; ///< without dashes
   ValueKind kind;
@@ -46,6 +51,8 @@ struct Flag {
   /// every other value.
   llvm::ArrayRef<llvm::StringRef> later = {};
   bool isForTests = false; ///< --help shows it last, under "For testing"
+  /// Choice: returns the values, the default first, if only a run knows them.
+  std::vector<ChoiceValue> (*listValues)() = nullptr;
 };
 
 /// Returns whether --schedule names a file: it has a dot or a slash.

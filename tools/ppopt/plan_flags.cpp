@@ -6,19 +6,14 @@
 
 #include "geometry/axes.h"
 #include "ppopt/Analysis/Thresholds.h"
-#include "ppopt/Codegen/NativeCode.h"
+#include "ppopt/Codegen/Target.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/Threading.h"
-#include "llvm/TargetParser/Host.h"
 
 #include <array>
-#include <memory>
 
 using namespace llvm;
 using namespace ppopt;
@@ -31,8 +26,10 @@ static constexpr StringRef laterShards[] = {"parameters", "gradients",
                                             "optimizer"};
 static constexpr StringRef syncs[] = {"step"};
 static constexpr StringRef laterSyncs[] = {"async", "stale", "local"};
-static constexpr StringRef targets[] = {"cpu"};
-static constexpr StringRef laterTargets[] = {"cuda"};
+static constexpr std::initializer_list<StringRef> laterTargets = {
+#define PPOPT_PLANNED_TARGET(NAME) NAME,
+#include "ppopt/Codegen/Targets.def"
+};
 static constexpr StringRef unlimited[] = {"unlimited"};
 
 // The words of each choice of plan_options.def, and its planned words.
@@ -61,6 +58,13 @@ template <bool isPlanned> static constexpr auto listAxes() {
 static constexpr auto axes = listAxes</*isPlanned=*/false>();
 static constexpr auto laterAxes = listAxes</*isPlanned=*/true>();
 
+static std::vector<ChoiceValue> listTargets() {
+  std::vector<ChoiceValue> values;
+  for (const mlir::pp::Target *target : mlir::pp::getTargets())
+    values.push_back({target->getName(), target->getSummary()});
+  return values;
+}
+
 static constexpr Flag planFlags[] = {
     {"mesh", ValueKind::Mesh, "dp=D,pp=P", "dp=1",
      "ranks along each axis of the mesh: dp splits the rows of the batch, fsdp "
@@ -76,8 +80,9 @@ static constexpr Flag planFlags[] = {
     {"cpu", ValueKind::Text, "NAME", "native",
      "processor to compile for, named as in clang's -march; native is this "
      "machine's"},
-    {"target", ValueKind::Choice, "NAME", "cpu", "device that ranks run on",
-     targets, laterTargets},
+    {"target", ValueKind::Choice, "NAME", "", "device that ranks run on",
+     /*values=*/{}, ArrayRef<StringRef>(laterTargets), /*isForTests=*/false,
+     listTargets},
     {"schedule", ValueKind::Schedule, "NAME|FILE.csv", "1f1b",
      "pipeline schedule, the order of forwards and backwards on each place: "
      "naive, gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe-v, auto (the "
@@ -129,27 +134,15 @@ static constexpr int64_t kMostRanks = int64_t(1) << 20;
 
 ArrayRef<Flag> ppopt::getPlanFlags() { return planFlags; }
 
-/// Sets cpu and features. Returns an error if `name` is not a processor of this
+/// Sets cpu and features. Returns an error if `name` is not a processor of the
 /// target, empty otherwise.
-static std::string setCpu(StringRef name, mlir::pp::PlanOptions &plan) {
+static std::string setCpu(StringRef name, const mlir::pp::Target &target,
+                          mlir::pp::Machine &machine) {
   if (name == "native") {
-    mlir::pp::HostCpu host = mlir::pp::getHostCpu();
-    plan.target.cpu = host.name;
-    plan.target.features = host.features;
+    target.setNative(machine);
     return "";
   }
-  InitializeNativeTarget();
-  std::string error;
-  Triple triple(sys::getDefaultTargetTriple());
-  const Target *target = TargetRegistry::lookupTarget(triple, error);
-  if (!target)
-    return error;
-  std::unique_ptr<MCSubtargetInfo> info(
-      target->createMCSubtargetInfo(triple, "", ""));
-  SmallVector<StringRef> known;
-  for (const SubtargetSubTypeKV &processor :
-       info->getAllProcessorDescriptions())
-    known.push_back(processor.Key);
+  SmallVector<StringRef> known = target.getCpus();
   if (!is_contained(known, name)) {
     std::string hint = suggest(name, known);
     return ("unknown processor '" + name + "'" +
@@ -157,23 +150,23 @@ static std::string setCpu(StringRef name, mlir::pp::PlanOptions &plan) {
                                                   : "; 'native' is this one"))
         .str();
   }
-  plan.target.cpu = name.str();
+  machine.cpu = name.str();
   return "";
 }
 
-/// Returns whether the plan's processor multiplies bf16 matrices faster than
-/// f32 matrices.
-static bool hasFastBF16(const mlir::pp::PlanOptions &plan) {
-  InitializeNativeTarget();
-  std::string error;
-  Triple triple(sys::getDefaultTargetTriple());
-  const Target *target = TargetRegistry::lookupTarget(triple, error);
-  std::unique_ptr<MCSubtargetInfo> info(
-      target ? target->createMCSubtargetInfo(triple, plan.target.cpu,
-                                             plan.target.features)
-             : nullptr);
-  return info && (info->checkFeatures("+avx512bf16") ||
-                  info->checkFeatures("+amx-bf16"));
+/// Warns if the plan's processor multiplies bf16 matrices slower than f32
+/// matrices.
+static void warnOfBF16(const Command &command, const mlir::pp::Target &target,
+                       const mlir::pp::PlanOptions &plan) {
+  std::string lack = plan.precision == schema::Precision::bf16
+                         ? target.getLackForBF16(plan.target)
+                         : "";
+  if (!lack.empty())
+    errs() << "ppopt " << command.name
+           << ": warning: --precision bf16 will be slower than f32 on "
+           << plan.target.cpu << ", which " << lack
+           << "; leave it out, or name the processor that the program will run "
+              "on with --cpu\n";
 }
 
 /// Sets the options of plan_options.def. The parser allows only their words.
@@ -252,15 +245,11 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
   if (plan.target.threads > 1024)
     return reject("--threads: at most 1024, not " + Twine(plan.target.threads));
 
-  wrong = setCpu(arguments.get("cpu"), plan);
+  const mlir::pp::Target &target = *mlir::pp::findTarget(plan.target.name);
+  wrong = setCpu(arguments.get("cpu"), target, plan.target);
   if (!wrong.empty())
     return reject("--cpu: " + wrong);
-  if (plan.precision == schema::Precision::bf16 && !hasFastBF16(plan))
-    errs() << "ppopt " << command.name
-           << ": warning: --precision bf16 will be slower than f32 on "
-           << plan.target.cpu
-           << ", which has neither AMX-BF16 nor AVX512-BF16; leave it out, or "
-              "name the processor that the program will run on with --cpu\n";
+  warnOfBF16(command, target, plan);
 
   plan.command = arguments.line;
   plan.source = arguments.positional;

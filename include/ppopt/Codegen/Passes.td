@@ -1,4 +1,4 @@
-//===- Passes.td - Passes that generate code ------------- -*- tablegen -*-===//
+//===- Passes.td - Passes that form kernels -------------- -*- tablegen -*-===//
 
 #ifndef PPOPT_CODEGEN_PASSES
 #define PPOPT_CODEGEN_PASSES
@@ -75,7 +75,7 @@ def BufferizeTasks : Pass<"pp-bufferize-tasks", "::mlir::ModuleOp"> {
     Arguments become memrefs. Results become arguments after them; a tied argument and result become one. Temporaries
     become `pp.temp` at offsets that are shared where lifetimes do not overlap; the task's attribute `temp_bytes` is
     their extent. A returned value is written directly to its destination. Only an argument that is returned unchanged is copied, by a
-    kernel. Matmuls become `pp.gemm`.
+    kernel. Matmuls become `pp.gemm`, with the workspace that the plan's target asks for.
 
     ```mlir
     pp.task forward stage 0 @s0_F(%x: memref<8x16xf32> {...}, %h: memref<8x16xf32> {...}) {
@@ -84,49 +84,6 @@ def BufferizeTasks : Pass<"pp-bufferize-tasks", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
-}
-
-def PlanKernels : Pass<"pp-plan-kernels", "::mlir::ModuleOp"> {
-  let summary = "Decides the tiles of each kernel, and the lanes of its reductions, for a CPU";
-  let description = [{
-    Sets `tiles` of each `pp.kernel` and `pp.lanes` of each reduction of a kernel of form rows. They depend on shapes, types and thresholds; those of
-    attention also on the size of vectors. A kernel of form rows that reads everything at the same index is a flat range. Changes nothing else.
-
-    ```mlir
-    pp.kernel @tanh_4x4096(...) ... attributes {form = #pp.form<rows 4x4096>}     // before
-
-    pp.kernel @tanh_4x4096(...) ... attributes {form = #pp.form<rows 4x4096>,     // after
-                                                tiles = #pp.tiles<4 of 4096 elements>}
-    ```
-  }];
-  let options = [Option<"vectorBytes", "vector-bytes", "int64_t", /*default=*/"16",
-                        "bytes of the CPU's vector registers: 16, 32 or 64">];
-  // The pass emits scalar code into a scratch module to see how ops read.
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::func::FuncDialect"];
-}
-
-def EmitKernels : Pass<"pp-emit-kernels", "::mlir::ModuleOp"> {
-  let summary = "Emits each kernel as loops over its buffers";
-  let description = [{
-    Emits two functions for each `pp.kernel @k`: `@k_loops(buffers..., begin, end)` loops over tiles [begin, end) of its space, and
-    `@k_tiles`, of the runtime's type `ppopt_kernel_fn`, calls it. Follows the kernel's form, sweeps, lanes and tiles. The kernels stay in
-    the module because the program's tables are built from them.
-  }];
-  let options = [Option<"vectorBytes", "vector-bytes", "int64_t", /*default=*/"16",
-                        "bytes of the CPU's vector registers: 16, 32 or 64">];
-  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::math::MathDialect", "::mlir::LLVM::LLVMDialect", "::mlir::func::FuncDialect",
-                           "::mlir::vector::VectorDialect"];
-}
-
-def ApproximateMath : Pass<"pp-approximate-math"> {
-  let summary = "Expands f32 exp, log, tanh and erf to polynomials, which vectorise, and bf16 casts to integer ops";
-  let description = [{
-    f64 still calls the math library. Conversions between f32 and bf16 become shifts and adds on every CPU: few CPUs have the instruction, and
-    it flushes subnormal numbers; on the others compilers call a library function for each element.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
 #endif // PPOPT_CODEGEN_PASSES

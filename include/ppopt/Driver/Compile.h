@@ -60,10 +60,6 @@ void buildPhasePipeline(Phase phase, OpPassManager &manager,
                         const PlanOptions &options,
                         const PhaseExtension &extend = {});
 
-/// Links object files with the runtime in `prefix`/lib to an executable.
-LogicalResult linkExecutable(ArrayRef<std::string> objects, StringRef prefix,
-                             StringRef executable);
-
 } // namespace mlir::pp
 
 #endif // PPOPT_DRIVER_COMPILE_H

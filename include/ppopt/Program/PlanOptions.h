@@ -5,6 +5,7 @@
 
 #include "geometry/mesh.h"
 #include "mlir/Support/LLVM.h"
+#include "ppopt/Dialect/PP/Machine.h"
 #include "ppopt/Dialect/PP/PlanChoices.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -35,14 +36,7 @@ struct PlanOptions : PlanChoices {
   std::optional<int64_t> blockBytes = int64_t(64) << 20;
   /// Bytes of memory per rank; unset: no limit.
   std::optional<int64_t> deviceMemory;
-  /// What code is compiled for.
-  struct Target {
-    std::string name = "cpu";
-    int64_t threads = 1; ///< per rank
-    /// As LLVM names them; never "native".
-    std::string cpu;
-    std::string features; ///< "+avx2,-avx512f,…"
-  } target;
+  Machine target;
   /// Test only: thresholds, as in "kernel-ops=1" (Analysis/Thresholds.def).
   std::string thresholds;
   /// Compile the program that generates, instead of the one that trains.

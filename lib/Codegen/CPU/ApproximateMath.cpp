@@ -1,6 +1,6 @@
 //===- ApproximateMath.cpp - Scalar code that needs no library ------------===//
 
-#include "ppopt/Codegen/Passes.h"
+#include "ppopt/Codegen/CPU/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -12,7 +12,7 @@
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_APPROXIMATEMATH
-#include "ppopt/Codegen/Passes.h.inc"
+#include "ppopt/Codegen/CPU/Passes.h.inc"
 } // namespace mlir::pp
 
 using namespace mlir;

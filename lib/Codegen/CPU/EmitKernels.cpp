@@ -14,7 +14,7 @@
 #include "EmitAttention.h"
 #include "EmitForms.h"
 
-#include "ppopt/Codegen/Passes.h"
+#include "ppopt/Codegen/CPU/Passes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -23,7 +23,7 @@
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_EMITKERNELS
-#include "ppopt/Codegen/Passes.h.inc"
+#include "ppopt/Codegen/CPU/Passes.h.inc"
 } // namespace mlir::pp
 
 using namespace mlir;

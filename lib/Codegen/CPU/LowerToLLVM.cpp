@@ -1,7 +1,7 @@
 //===- LowerToLLVM.cpp - The conversions of kernels and tasks to LLVM -----===//
 
-#include "ppopt/Codegen/NativeCode.h"
-#include "ppopt/Codegen/Passes.h"
+#include "NativeCode.h"
+#include "ppopt/Codegen/CPU/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"

@@ -1,6 +1,6 @@
 //===- NativeCode.cpp - From the LLVM dialect to object files -------------===//
 
-#include "ppopt/Codegen/NativeCode.h"
+#include "NativeCode.h"
 
 #include "NativeParts.h"
 
@@ -58,19 +58,39 @@ createMachine(ModuleOp module, StringRef cpu, StringRef features) {
   return machine;
 }
 
-int64_t pp::getVectorBytes(StringRef cpu, StringRef features) {
+/// Returns what LLVM knows of a CPU of this architecture; null if LLVM was
+/// built without it.
+static std::unique_ptr<llvm::MCSubtargetInfo> describeCpu(StringRef cpu,
+                                                          StringRef features) {
+  llvm::InitializeNativeTarget();
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   std::string error;
-  llvm::InitializeNativeTarget();
   const llvm::Target *target =
       llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!target)
-    return 16;
-  std::unique_ptr<llvm::MCSubtargetInfo> info(
-      target->createMCSubtargetInfo(triple, cpu, features));
-  if (info->checkFeatures("+avx512f"))
+  return std::unique_ptr<llvm::MCSubtargetInfo>(
+      target ? target->createMCSubtargetInfo(triple, cpu, features) : nullptr);
+}
+
+SmallVector<StringRef> pp::listCpus() {
+  SmallVector<StringRef> names;
+  if (auto info = describeCpu("", ""))
+    for (const llvm::SubtargetSubTypeKV &cpu :
+         info->getAllProcessorDescriptions())
+      names.push_back(cpu.Key);
+  return names;
+}
+
+int64_t pp::getVectorBytes(StringRef cpu, StringRef features) {
+  auto info = describeCpu(cpu, features);
+  if (info && info->checkFeatures("+avx512f"))
     return 64;
-  return info->checkFeatures("+avx2,+fma") ? 32 : 16;
+  return info && info->checkFeatures("+avx2,+fma") ? 32 : 16;
+}
+
+bool pp::hasFastBF16(StringRef cpu, StringRef features) {
+  auto info = describeCpu(cpu, features);
+  return info && (info->checkFeatures("+avx512bf16") ||
+                  info->checkFeatures("+amx-bf16"));
 }
 
 /// Sets the CPU of functions, and their preference for wide vectors.

@@ -12,8 +12,8 @@
 #include "AttentionBlocks.h"
 
 #include "ppopt/Analysis/Thresholds.h"
+#include "ppopt/Codegen/CPU/Passes.h"
 #include "ppopt/Codegen/KernelSpace.h"
-#include "ppopt/Codegen/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -21,7 +21,7 @@
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_PLANKERNELS
-#include "ppopt/Codegen/Passes.h.inc"
+#include "ppopt/Codegen/CPU/Passes.h.inc"
 } // namespace mlir::pp
 
 using namespace mlir;

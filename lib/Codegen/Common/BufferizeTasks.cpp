@@ -13,13 +13,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Codegen/Target.h"
 #include "ppopt/Codegen/TemporaryPlan.h"
 #include "ppopt/Codegen/ViewFolding.h"
 
 #include "ppopt/Codegen/Passes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Scheduling/SlotUses.h"
-#include "ppopt/matmul.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/MapVector.h"
@@ -43,8 +43,9 @@ struct Part {
 class TaskBufferizer {
 public:
   /// `dying`: the roles of arguments whose values are dead after the task.
-  TaskBufferizer(TaskOp task, int64_t threads, const DenseSet<Attribute> &dying)
-      : task(task), threads(threads), dying(dying),
+  TaskBufferizer(TaskOp task, const Target &target, int64_t threads,
+                 const DenseSet<Attribute> &dying)
+      : task(task), target(target), threads(threads), dying(dying),
         body(task.getBody().front()), ret(body.getTerminator()),
         builder(task.getContext()) {}
 
@@ -70,6 +71,7 @@ private:
   Value getWorkspace(const ppopt::MatmulDescriptor &matmul, Location loc);
 
   TaskOp task;
+  const Target &target;
   int64_t threads;
   const DenseSet<Attribute> &dying;
   Block &body;
@@ -295,7 +297,7 @@ static ppopt::MatmulType getMatmulType(Type type) {
 /// Returns scratch memory after all temporaries; matmuls use it one at a time.
 Value TaskBufferizer::getWorkspace(const ppopt::MatmulDescriptor &matmul,
                                    Location loc) {
-  int64_t bytes = ppopt::matmulWorkspaceBytes(matmul, threads);
+  int64_t bytes = target.getMatmulWorkspace(matmul, threads);
   if (bytes == 0)
     return Value();
   workspaceBytes =
@@ -327,7 +329,7 @@ LogicalResult TaskBufferizer::convertMatmul(MatmulOp op) {
   matmul.a = shape->aStrides;
   matmul.b = shape->bStrides;
   matmul.c = shape->cStrides;
-  if (std::string wrong = ppopt::invalidMatmul(matmul); !wrong.empty())
+  if (std::string wrong = target.checkMatmul(matmul); !wrong.empty())
     return op.emitOpError("is a matmul that the library refuses: ") << wrong;
   Location loc = op.getLoc();
   Value a = getBuffer(shape->a.base), b = getBuffer(shape->b.base);
@@ -391,12 +393,15 @@ LogicalResult TaskBufferizer::run() {
 
 struct BufferizeTasksPass : pp::impl::BufferizeTasksBase<BufferizeTasksPass> {
   void runOnOperation() override {
+    FailureOr<const Target *> target = findTarget(getOperation());
+    if (failed(target))
+      return signalPassFailure();
     int64_t threads = 1;
     for (auto plan : getOperation().getOps<PlanOp>())
       threads = plan.getTarget().getThreads();
     auto dying = findDyingArguments(getOperation());
     for (auto task : getOperation().getOps<TaskOp>()) {
-      TaskBufferizer bufferizer(task, threads, dying[task]);
+      TaskBufferizer bufferizer(task, **target, threads, dying[task]);
       if (failed(bufferizer.run()))
         return signalPassFailure();
     }

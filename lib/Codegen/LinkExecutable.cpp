@@ -1,7 +1,8 @@
 //===- LinkExecutable.cpp - Links a program with the runtime --------------===//
 
+#include "ppopt/Codegen/LinkExecutable.h"
+
 #include "ppopt/Config.h"
-#include "ppopt/Driver/Compile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -16,17 +17,11 @@
 
 using namespace mlir;
 
-/// Libraries that executables link besides the runtime's archive, and the
-/// Debian packages that contain them. The OpenMP runtime is GNU's, which oneDNN
-/// uses: a second thread pool would compete for the cores.
-struct LinkLibrary {
-  StringRef flag, package;
-};
-static constexpr LinkLibrary linkLibraries[] = {
-    {"-lxsmmgen", "libxsmm-dev"},
-    {"-ldnnl", "libdnnl-dev"},
+using LinkLibrary = pp::LinkLibrary;
+
+/// What every executable links, whatever its target.
+static constexpr LinkLibrary runtimeLibraries[] = {
     {"-l:libpcre2-8.a", "libpcre2-dev"},
-    {"-l:libgomp.so.1", "libgomp1"},
     {"-lpthread", "libc6-dev"},
     {"-ldl", "libc6-dev"},
     {"-lm", "libc6-dev"},
@@ -35,7 +30,8 @@ static constexpr LinkLibrary linkLibraries[] = {
 /// Returns one line for the libraries that the linker misses; empty if its log
 /// names none. Each missing library causes errors of its own, or a page of
 /// undefined symbols.
-static std::string explainMissing(StringRef log) {
+static std::string explainMissing(StringRef log,
+                                  ArrayRef<LinkLibrary> libraries) {
   SmallVector<std::string> missing;
   auto add = [&](const Twine &text) {
     if (!llvm::is_contained(missing, text.str()))
@@ -48,7 +44,7 @@ static std::string explainMissing(StringRef log) {
       auto [before, rest] = line.split(words);
       StringRef flag = rest.take_until([](char c) { return c == ' '; });
       flag.consume_back(":");
-      for (const LinkLibrary &library : linkLibraries)
+      for (const LinkLibrary &library : libraries)
         if (library.flag == flag)
           add(flag + " (on Debian: " + library.package + ")");
     }
@@ -104,7 +100,10 @@ static std::vector<std::string> getLinkEnvironment(StringRef driver) {
 }
 
 LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
+                                 ArrayRef<LinkLibrary> ofTarget,
                                  StringRef prefix, StringRef executable) {
+  SmallVector<LinkLibrary> libraries(ofTarget);
+  libraries.append(std::begin(runtimeLibraries), std::end(runtimeLibraries));
   auto reject = [](const Twine &message) {
     llvm::errs() << "ppopt: error: " << message << "\n";
     return failure();
@@ -127,7 +126,7 @@ LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
   command.push_back("-Wl,--as-needed");
   if (hasLld(*driver)) // a program is too small for several threads
     command.append({"-fuse-ld=lld", "-Wl,--threads=1"});
-  for (const LinkLibrary &library : linkLibraries)
+  for (const LinkLibrary &library : libraries)
     command.push_back(library.flag);
   std::string sanitizers = "-fsanitize=" PPOPT_SANITIZE;
   if (StringRef(PPOPT_SANITIZE) != "")
@@ -146,7 +145,7 @@ LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
   if (status == 0)
     return success();
   if (auto text = llvm::MemoryBuffer::getFile(log)) {
-    std::string missing = explainMissing((*text)->getBuffer());
+    std::string missing = explainMissing((*text)->getBuffer(), libraries);
     message += missing.empty() ? (*text)->getBuffer() : StringRef(missing);
   }
   return reject("linking the executable failed: " + message);

@@ -1,7 +1,7 @@
 //===- NativeCode.h - From the LLVM dialect to object files ---------------===//
 
-#ifndef PPOPT_CODEGEN_NATIVECODE_H
-#define PPOPT_CODEGEN_NATIVECODE_H
+#ifndef PPOPT_LIB_CODEGEN_CPU_NATIVECODE_H
+#define PPOPT_LIB_CODEGEN_CPU_NATIVECODE_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -23,8 +23,14 @@ struct HostCpu {
 };
 HostCpu getHostCpu();
 
+/// Returns the names of the CPUs of this machine's architecture.
+SmallVector<StringRef> listCpus();
+
 /// Returns the bytes of a CPU's vector registers: 16, 32 or 64.
 int64_t getVectorBytes(StringRef cpu, StringRef features);
+
+/// Returns whether a CPU multiplies bf16 matrices faster than f32 matrices.
+bool hasFastBF16(StringRef cpu, StringRef features);
 
 /// Optimises a module of the LLVM dialect for `cpu` and writes object files
 /// whose names begin with `stem`; returns their paths. Consumes the module's
@@ -38,4 +44,4 @@ FailureOr<SmallVector<std::string>> writeObjects(ModuleOp module, StringRef cpu,
 
 } // namespace mlir::pp
 
-#endif // PPOPT_CODEGEN_NATIVECODE_H
+#endif // PPOPT_LIB_CODEGEN_CPU_NATIVECODE_H

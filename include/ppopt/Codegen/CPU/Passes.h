@@ -1,0 +1,19 @@
+//===- Passes.h - Passes of the target cpu --------------------------------===//
+
+#ifndef PPOPT_CODEGEN_CPU_PASSES_H
+#define PPOPT_CODEGEN_CPU_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+#include "ppopt/Dialect/PP/PP.h"
+
+namespace mlir::pp {
+
+#define GEN_PASS_DECL
+#include "ppopt/Codegen/CPU/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "ppopt/Codegen/CPU/Passes.h.inc"
+
+} // namespace mlir::pp
+
+#endif // PPOPT_CODEGEN_CPU_PASSES_H

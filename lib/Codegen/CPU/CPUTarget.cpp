@@ -1,0 +1,100 @@
+//===- CPUTarget.cpp - The target cpu -------------------------------------===//
+//
+// Kernels become LLVM functions, which run on the threads of a rank. Matmuls
+// are calls of a library (runtime/device/cpu).
+//
+//===----------------------------------------------------------------------===//
+
+#include "NativeCode.h"
+#include "ppopt/Codegen/CPU/Passes.h"
+#include "ppopt/Codegen/LinkExecutable.h"
+#include "ppopt/Codegen/Target.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// What the device of the runtime links. The OpenMP runtime is GNU's, which
+/// oneDNN uses: a second thread pool would compete for the cores.
+static constexpr LinkLibrary libraries[] = {
+    {"-lxsmmgen", "libxsmm-dev"},
+    {"-ldnnl", "libdnnl-dev"},
+    {"-l:libgomp.so.1", "libgomp1"},
+};
+
+namespace {
+
+class CPUTarget : public Target {
+public:
+  StringRef getName() const override { return "cpu"; }
+  StringRef getSummary() const override { return "the threads of a processor"; }
+
+  void registerDialects(DialectRegistry &registry) const override {
+    registry.insert<cf::ControlFlowDialect, scf::SCFDialect,
+                    vector::VectorDialect>();
+    registerBuiltinDialectTranslation(registry);
+    registerLLVMDialectTranslation(registry);
+  }
+  void registerPasses() const override { registerPPCodegenCPUPasses(); }
+
+  SmallVector<StringRef> getCpus() const override { return listCpus(); }
+  void setNative(Machine &machine) const override {
+    HostCpu host = getHostCpu();
+    machine.cpu = host.name;
+    machine.features = host.features;
+  }
+  std::string getLackForBF16(const Machine &machine) const override {
+    return hasFastBF16(machine.cpu, machine.features)
+               ? ""
+               : "has neither AMX-BF16 nor AVX512-BF16";
+  }
+
+  void addPlanKernels(OpPassManager &manager,
+                      const Machine &machine) const override {
+    manager.addPass(
+        createPlanKernels({getVectorBytes(machine.cpu, machine.features)}));
+  }
+  std::string
+  checkMatmul(const ::ppopt::MatmulDescriptor &matmul) const override {
+    return ::ppopt::invalidMatmul(matmul);
+  }
+  int64_t getMatmulWorkspace(const ::ppopt::MatmulDescriptor &matmul,
+                             int64_t threads) const override {
+    return ::ppopt::matmulWorkspaceBytes(matmul, threads);
+  }
+
+  void addNativePasses(OpPassManager &manager, const Machine &machine,
+                       std::unique_ptr<Pass> emitTasks) const override {
+    manager.addPass(
+        createEmitKernels({getVectorBytes(machine.cpu, machine.features)}));
+    buildLowerKernelsPipeline(manager);
+    manager.addPass(std::move(emitTasks));
+    buildLowerToLLVMPipeline(manager);
+  }
+  LogicalResult writeExecutable(ArrayRef<NativeProgram> programs,
+                                const Machine &machine, StringRef prefix,
+                                StringRef path) const override {
+    SmallVector<std::string> objects;
+    for (const NativeProgram &program : programs) {
+      auto written = writeObjects(program.module, machine.cpu, machine.features,
+                                  program.stem, program.prefix);
+      if (failed(written))
+        return failure();
+      objects.append(*written);
+    }
+    return linkExecutable(objects, libraries, prefix, path);
+  }
+};
+
+} // namespace
+
+namespace mlir::pp {
+std::unique_ptr<Target> createCPUTarget() {
+  return std::make_unique<CPUTarget>();
+}
+} // namespace mlir::pp
