@@ -8,11 +8,14 @@
 //     The pass alone.
 //   ppopt-mutate --mutations
 //     The names, one per line.
+//   ppopt-mutate compile MODEL -o FILE --target count
+//     A target that only this tool has (CountTarget.h).
 //
 // Everything else is ppopt's.
 //
 //===----------------------------------------------------------------------===//
 
+#include "CountTarget.h"
 #include "Mutations.h"
 #include "driver.h"
 
@@ -82,6 +85,7 @@ std::string findPrefix() {
 int main(int argc, char **argv) {
   registerMutationPasses();
   registerTrainPhase();
+  registerTarget(createCountTarget());
   std::vector<char *> words(argv, argv + argc);
   if (argc == 2 && StringRef(argv[1]) == "--mutations") {
     for (const Mutation &mutation : getMutations())
