@@ -11,8 +11,8 @@
 namespace ppopt::runtime {
 
 /// Makes the device of a rank for programs of a target (the plan's
-/// `target.name`), wrapped by a module if there is one (device/module.h). Throws
-/// Error if this runtime has none.
+/// `target.name`), wrapped by a module if there is one (device/module.h).
+/// Throws Error if this runtime has none.
 std::unique_ptr<device::Device> makeDevice(const std::string &target,
                                            int threads, int rank);
 
