@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <utility>
 
 namespace ppopt::fake {
@@ -70,8 +71,9 @@ void Queues::runSome() {
 
 void Queues::finish(int stream) {
   // The operation that was enqueued first of all may always run.
-  while (!queues[stream].empty() && runOne()) {
-  }
+  while (!queues[stream].empty())
+    if (!runOne())
+      throw std::logic_error("fake device: streams wait for each other");
 }
 
 void Queues::finishAll() {
