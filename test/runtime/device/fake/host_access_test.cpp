@@ -142,6 +142,33 @@ TEST(FakeDevice, HostMemoryIsGarbageBeforeSynchronize) {
   EXPECT_GT(garbage, 10);
 }
 
+int launches = 0;
+void count(void *const *, int64_t, int64_t) { ++launches; }
+
+/// What nobody waited for still runs, unless the host memory of a copy among it
+/// may be gone.
+TEST(FakeDevice, LeftOverOperations) {
+  int discarded = 0;
+  for (int seed = 0; seed < 20; ++seed)
+    for (bool copies : {false, true}) {
+      FakeSettings settings(seed);
+      std::unique_ptr<Device> device = makeDevice();
+      Stream stream = device->makeStream("compute");
+      DevicePointer memory = device->allocate(8, "memory");
+      device->defineKernel({"count", {}, {8}});
+      int64_t number = 0;
+      if (copies)
+        device->copyOut(stream, &number, memory, 8);
+      void *argument = memory.opaque();
+      launches = 0;
+      device->launch(stream, 0, count, &argument, 1);
+      device.reset();
+      discarded += launches == 0;
+      EXPECT_TRUE(launches == 1 || (copies && launches == 0)) << launches;
+    }
+  EXPECT_GT(discarded, 0);
+}
+
 TEST(FakeDevice, SettingsThatMeanNothing) {
   for (const char *plant : {"drop-wait", "drop-wait:", "drop-wait:0",
                             "drop-record:1", "drop-sync:1x"}) {
