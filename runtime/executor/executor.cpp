@@ -104,8 +104,8 @@ private:
   const ExecutorOptions &options;
   StepTrace *const trace;
   PhaseBoard *const board;
-  comm::Activity
-      *const activity; ///< null for a single rank, which has no watch
+  comm::Activity *const
+      activity; ///< null for a single rank, which has no watch
   Clock::duration waited{};
 };
 

@@ -96,9 +96,8 @@ GenerationJob::GenerationJob(const CompiledProgram &compiled,
       tasks(compiled.generationTasks),
       tokenizer(openTokenizer(options, program.generation->vocabulary)),
       prompt(encodePrompt(*tokenizer, options.prompt, *program.generation)),
-      shownPrompt(options.prompt),
-      count(options.generate), choice{options.temperature, options.topK,
-                                      options.seed} {
+      shownPrompt(options.prompt), count(options.generate),
+      choice{options.temperature, options.topK, options.seed} {
   checkParameters(program, trained);
 }
 
