@@ -33,7 +33,8 @@ namespace {
 /// Collects stages and edges from tasks.
 class GraphBuilder {
 public:
-  GraphBuilder(ModuleOp module, PlanOp plan) : module(module) {
+  GraphBuilder(ModuleOp module, PlanOp plan)
+      : module(module), device(getDevice(module)) {
     graph.places = plan.getPlaces();
   }
   StageGraph run();
@@ -44,6 +45,7 @@ private:
   void addReaders(TaskOp task);
 
   ModuleOp module;
+  Device device;
   StageGraph graph;
   /// For each saved value, the task of a stage that makes it.
   llvm::StringMap<TaskOp> makers;
@@ -55,7 +57,7 @@ void GraphBuilder::addTask(TaskOp task) {
   if (number >= graph.stages.size())
     graph.stages.resize(number + 1, {0, /*hasBackward=*/false, 0, 0, 0});
   ppopt::schedule::Stage &stage = graph.stages[number];
-  double time = estimateTaskTime(task);
+  double time = estimateTaskTime(task, device);
   switch (task.getKind()) {
   case TaskKind::Forward:
     stage.place = task.getPlace();
@@ -183,10 +185,10 @@ Table pp::readTable(ModuleOp module, PlanOp plan, bool isEvaluation) {
   return table;
 }
 
-ppopt::schedule::Link pp::getLink() {
-  constexpr int64_t bytes = 1 << 20;
-  double latency = estimateTransferTime(0);
-  return {latency, bytes / (estimateTransferTime(bytes) - latency)};
+ppopt::schedule::Link pp::getLink(ModuleOp module) {
+  Device device = getDevice(module);
+  const ::ppopt::schema::LinkRates &link = getRankRates(device).transfer;
+  return {link.latency, link.rate};
 }
 
 void pp::nameTable(PlanOp plan, StringRef path) {

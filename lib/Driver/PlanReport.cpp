@@ -200,7 +200,7 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   report.timeline.rows.resize(report.graph.places);
   if (!isLocal) {
     report.timeline =
-        ppopt::schedule::simulate(report.table, report.graph, getLink());
+        ppopt::schedule::simulate(report.table, report.graph, getLink(module));
     addEndOfStep(module, *plan, report.timeline);
   }
   for (auto transfer : module.getOps<TransferOp>())

@@ -4,6 +4,7 @@
 #include "auto_schedule.h"
 #include "commands.h"
 #include "compilation.h"
+#include "devices.h"
 #include "driver.h"
 #include "plan_flags.h"
 #include "temporary_folder.h"
@@ -85,7 +86,8 @@ static void printLaunch(StringRef executable, const mlir::pp::PlanOptions &plan,
            << ppopt::launchOnOneMachine << " -np " << processes << " "
            << command << "\n"
            << "or as threads of one:\n";
-  outs() << "  " << command << "\n";
+  outs() << "  " << command << "\n"
+         << describeDevice(plan.device, plan.target.threads) << "\n";
 }
 
 static int run(const Arguments &arguments, const DriverSetup &setup) {

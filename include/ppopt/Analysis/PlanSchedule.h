@@ -26,9 +26,9 @@ std::optional<ppopt::schedule::Work> getWork(TaskKind kind);
 ppopt::schedule::Table readTable(ModuleOp module, PlanOp plan,
                                  bool isEvaluation);
 
-/// Returns the latency and bandwidth of transfers between places; times are in
-/// nanoseconds.
-ppopt::schedule::Link getLink();
+/// Returns the latency and bandwidth of transfers between places on the
+/// module's device; times are in nanoseconds.
+ppopt::schedule::Link getLink(ModuleOp module);
 
 /// Sets the plan's location to the file of its table, so that errors about the
 /// table cite it.

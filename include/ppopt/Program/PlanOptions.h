@@ -5,6 +5,7 @@
 
 #include "geometry/mesh.h"
 #include "mlir/Support/LLVM.h"
+#include "ppopt/Analysis/Device.h"
 #include "ppopt/Dialect/PP/PlanChoices.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -43,6 +44,8 @@ struct PlanOptions : PlanChoices {
     std::string cpu;
     std::string features; ///< "+avx2,-avx512f,…"
   } target;
+  /// The device for which times are estimated.
+  Device device = getBuiltinDevice();
   /// Test only: thresholds, as in "kernel-ops=1" (Analysis/Thresholds.def).
   std::string thresholds;
   /// Compile the program that generates, instead of the one that trains.
