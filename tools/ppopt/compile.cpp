@@ -6,11 +6,11 @@
 #include "compilation.h"
 #include "devices.h"
 #include "driver.h"
+#include "link_programs.h"
 #include "plan_flags.h"
 #include "temporary_folder.h"
 #include "write_file.h"
 
-#include "ppopt/Codegen/NativeCode.h"
 #include "ppopt/Program/Program.h"
 #include "ppopt/launch.h"
 
@@ -40,15 +40,6 @@ static constexpr Flag outputFlags[] = {
     {"dump-phases", ValueKind::OutputFolder, "FOLDER", "",
      "also write the IR after each phase to this folder, with locations"},
 };
-
-/// Returns the folder that contains bin/ppopt and lib/libppopt_runtime.a.
-static std::string getPrefix(const DriverSetup &setup) {
-  if (!setup.prefix.empty())
-    return setup.prefix;
-  static int anchor;
-  std::string tool = sys::fs::getMainExecutable("ppopt", &anchor);
-  return sys::path::parent_path(sys::path::parent_path(tool)).str();
-}
 
 static int printModule(const Command &command, mlir::ModuleOp module,
                        StringRef path) {
@@ -134,20 +125,9 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
   if (std::error_code error = folder.create())
     return fail(compileCommand,
                 "cannot make a temporary folder: " + error.message());
-  SmallVector<std::string> paths;
-  for (auto [part, stem, prefix] :
-       {std::make_tuple(module, "training", ""),
-        std::make_tuple(*generator, "generation", "generation.")}) {
-    auto written =
-        mlir::pp::writeObjects(part, plan->target.cpu, plan->target.features,
-                               folder.path(stem), prefix);
-    if (failed(written))
-      return 1;
-    paths.append(*written);
-  }
   // Replace an existing executable only if linking succeeds.
   std::string linked = folder.path("linked");
-  if (failed(mlir::pp::linkExecutable(paths, getPrefix(setup), linked)))
+  if (failed(linkPrograms(module, *generator, *plan, setup, folder, linked)))
     return 1;
   auto executable = MemoryBuffer::getFile(linked);
   if (std::error_code error = executable.getError())
