@@ -1,0 +1,87 @@
+//===- measure_matmul.cpp - The time of one matmul ------------------------===//
+
+#include "device/cpu/measure_matmul.h"
+
+#include "device/cpu/team.h"
+#include "ppopt/machine_rate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+
+#include <sys/mman.h>
+
+namespace ppopt {
+
+namespace {
+
+/// As the arena's memory: on huge pages where they are granted.
+void *hugePages(size_t bytes) {
+  constexpr size_t kPage = 2 << 20;
+  bytes = (bytes + kPage) / kPage * kPage;
+  void *memory = std::aligned_alloc(kPage, bytes);
+  madvise(memory, bytes, MADV_HUGEPAGE);
+  return memory;
+}
+
+/// An operand of ones, or of zeros where a sum goes.
+class Operand {
+public:
+  Operand(const MatmulDescriptor &matmul, const std::array<int64_t, 4> &strides,
+          int64_t rows, int64_t columns, MatmulType type)
+      : memory(nullptr, std::free) {
+    int64_t count = (matmul.batch[0] - 1) * strides[0] +
+                    (matmul.batch[1] - 1) * strides[1] +
+                    (rows - 1) * strides[2] + (columns - 1) * strides[3] + 1;
+    int64_t bytes = count * (type == MatmulType::f64   ? 8
+                             : type == MatmulType::f32 ? 4
+                                                       : 2);
+    memory.reset(hugePages(bytes));
+    // 0x3F3F3F3F is a number near 0.75 in every type.
+    std::fill_n(static_cast<char *>(memory.get()), bytes, 0x3F);
+  }
+  void *data() const { return memory.get(); }
+
+private:
+  std::unique_ptr<void, void (*)(void *)> memory;
+};
+
+} // namespace
+
+double measureMatmul(const MatmulDescriptor &matmul,
+                     const MatmulImplementation &implementation, int runs,
+                     double seconds) {
+  using Clock = std::chrono::steady_clock;
+  Operand a(matmul, matmul.a, matmul.m, matmul.k, matmul.type),
+      b(matmul, matmul.b, matmul.k, matmul.n, matmul.type),
+      c(matmul, matmul.c, matmul.m, matmul.n, matmul.cType);
+  std::unique_ptr<void, void (*)(void *)> workspace(
+      hugePages(implementation.workspaceBytes()), std::free);
+  std::chrono::duration<double> least(1e9), budget(seconds);
+  Clock::time_point start = Clock::now();
+  for (int i = 0; i < runs && (i < 2 || Clock::now() - start < budget); ++i) {
+    Clock::time_point begin = Clock::now();
+    implementation.run(a.data(), b.data(), c.data(), workspace.get());
+    least =
+        std::min<std::chrono::duration<double>>(least, Clock::now() - begin);
+  }
+  return least.count();
+}
+
+double matmulSeconds(MatmulType type, const MatmulSize &size, int threads) {
+  TeamSizeScope scope(threads);
+  MatmulDescriptor matmul;
+  matmul.type = type;
+  matmul.cType = type == MatmulType::f64 ? MatmulType::f64 : MatmulType::f32;
+  matmul.m = size.m;
+  matmul.n = size.n;
+  matmul.k = size.k;
+  matmul.a = {0, 0, size.k, 1};
+  matmul.b = {0, 0, size.n, 1};
+  matmul.c = {0, 0, size.n, 1};
+  PreparedMatmul prepared(matmul, threads, SIZE_MAX);
+  return measureMatmul(matmul, prepared.how(), /*runs=*/20, /*seconds=*/0.03);
+}
+
+} // namespace ppopt
