@@ -201,6 +201,19 @@ static Work getWorkOfAttention(Operation *op) {
   return work;
 }
 
+/// Returns whether the terms of the sums are not the operand's last dimension
+/// in memory.
+static bool isTransposed(Value operand, const TensorLoops &tensor,
+                         const IterationSpace &space) {
+  if (tensor.empty())
+    return false;
+  bool isLast = llvm::any_of(tensor.back(), [&](unsigned loop) {
+    return space.loops[loop].kind == LoopKind::Sum;
+  });
+  // A transpose is a view, which swaps the last two.
+  return isLast == bool(operand.getDefiningOp<TransposeOp>());
+}
+
 /// Returns the sizes of a matmul: each loop is a row, a column, a term or a
 /// batch.
 static MatmulWork describeMatmul(Operation *op, const IterationSpace &space) {
@@ -218,6 +231,8 @@ static MatmulWork describeMatmul(Operation *op, const IterationSpace &space) {
     else if (!a.contains(i))
       matmul.n *= extent;
   }
+  matmul.isTransposed =
+      isTransposed(op->getOperand(0), space.operands[0], space);
   return matmul;
 }
 
@@ -346,7 +361,8 @@ Work pp::estimateGemmWork(GemmOp matmul) {
        n = static_cast<double>(matmul.getN()),
        k = static_cast<double>(matmul.getK());
   work.addMatmul({MatmulWork::Library, getRateType(matmul.getA()),
-                  2 * batch * m * n * k, m, n, k});
+                  2 * batch * m * n * k, m, n, k,
+                  matmul.getAStrides()[3] != 1 && m > 1});
   auto bytesOf = [](Value operand, double elements) {
     return elements * getElementTypeOrSelf(operand).getIntOrFloatBitWidth() / 8;
   };

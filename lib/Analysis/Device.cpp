@@ -27,7 +27,7 @@ static Device makeBuiltin() {
   device.model = "any";
   for (auto type : {::ppopt::MatmulType::f32, ::ppopt::MatmulType::f64,
                     ::ppopt::MatmulType::bf16}) {
-    device.matmuls.push_back({type, {1}, {1}, {1}, {105}});
+    device.matmuls.push_back({type, {1}, {1}, {1}, {105}, {105}, 1});
     device.attention.push_back({type, 105, 105, 10});
     device.elements.push_back({type, 10, 10, 0, 0, 0});
   }
@@ -48,8 +48,9 @@ Device pp::shareDevice(const Device &device, int64_t ranks) {
     return device;
   Device shared = device;
   for (schema::MatmulRates &matmul : shared.matmuls)
-    for (double &rate : matmul.rates)
-      rate /= device.busy.matmuls;
+    for (std::vector<double> *rates : {&matmul.rates, &matmul.transposed})
+      for (double &rate : *rates)
+        rate /= device.busy.matmuls;
   for (schema::AttentionRates &attention : shared.attention)
     for (double *rate :
          {&attention.forward, &attention.backward, &attention.scores})

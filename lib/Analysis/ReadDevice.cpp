@@ -156,9 +156,11 @@ static std::string check(const Device &device) {
       if (!isAscending(*sizes))
         return at + "." + name + " is not in ascending order";
     size_t points = matmul.m.size() * matmul.n.size() * matmul.k.size();
-    if (matmul.rates.size() != points)
-      return at + ".rates has " + std::to_string(matmul.rates.size()) +
-             " elements, and m, n and k make " + std::to_string(points);
+    for (auto [name, rates] : {std::pair("rates", &matmul.rates),
+                               std::pair("transposed", &matmul.transposed)})
+      if (rates->size() != points)
+        return at + "." + name + " has " + std::to_string(rates->size()) +
+               " elements, and m, n and k make " + std::to_string(points);
   }
   for (size_t i = 1; i < device.memory.size(); ++i)
     if (device.memory[i].bytes <= device.memory[i - 1].bytes)

@@ -105,7 +105,16 @@ static const T &findType(const std::vector<T> &entries,
   return *llvm::find_if(entries, [&](const T &e) { return e.type == type; });
 }
 
+/// Returns the bytes between the rows in memory of a transposed operand.
+static double getStride(const MatmulWork &work) {
+  return work.m * (work.type == ::ppopt::MatmulType::f64    ? 8
+                   : work.type == ::ppopt::MatmulType::bf16 ? 2
+                                                            : 4);
+}
+
 static double getRate(const schema::MatmulRates &grid, const MatmulWork &work) {
+  const std::vector<double> &rates =
+      work.isTransposed ? grid.transposed : grid.rates;
   auto toDouble = [](int64_t size) { return static_cast<double>(size); };
   GridPosition m(grid.m, work.m, toDouble), n(grid.n, work.n, toDouble),
       k(grid.k, work.k, toDouble);
@@ -113,9 +122,8 @@ static double getRate(const schema::MatmulRates &grid, const MatmulWork &work) {
     auto index = [](const GridPosition &at, size_t further) {
       return at.low + (at.beyond > 0 ? further : 0);
     };
-    return grid
-        .rates[(index(m, dm) * grid.n.size() + index(n, dn)) * grid.k.size() +
-               index(k, dk)];
+    return rates[(index(m, dm) * grid.n.size() + index(n, dn)) * grid.k.size() +
+                 index(k, dk)];
   };
   auto alongK = [&](size_t dm, size_t dn) {
     return interpolate(at(dm, dn, 0), at(dm, dn, 1), k.beyond);
@@ -123,7 +131,9 @@ static double getRate(const schema::MatmulRates &grid, const MatmulWork &work) {
   auto alongN = [&](size_t dm) {
     return interpolate(alongK(dm, 0), alongK(dm, 1), n.beyond);
   };
-  return interpolate(alongN(0), alongN(1), m.beyond);
+  double rate = interpolate(alongN(0), alongN(1), m.beyond);
+  bool isAliased = work.isTransposed && std::fmod(getStride(work), 4096) == 0;
+  return isAliased ? rate / grid.aliased : rate;
 }
 
 static double getRate(const Device &device, const MatmulWork &work) {
@@ -171,9 +181,22 @@ double pp::estimateTime(Operation *op, const Device &device) {
   return estimateWork(op).getTime(device);
 }
 
-double pp::estimateTaskTime(TaskOp task, const Device &device) {
+TaskTimes::TaskTimes(ModuleOp module) : device(getDevice(module)) {
+  for (auto kernel : module.getOps<KernelOp>())
+    ofKernel[kernel.getSymNameAttr()] =
+        estimateKernelWork(kernel).getTime(device);
+}
+
+double TaskTimes::estimate(TaskOp task) const {
   double time = 0;
-  task.walk([&](Operation *op) { time += estimateTime(op, device); });
+  task.walk([&](Operation *op) {
+    if (auto launch = dyn_cast<LaunchOp>(op))
+      time += ofKernel.lookup(launch.getKernelAttr().getAttr());
+    else if (auto matmul = dyn_cast<GemmOp>(op))
+      time += estimateGemmWork(matmul).getTime(device);
+    else
+      time += estimateTime(op, device);
+  });
   return time;
 }
 

@@ -43,7 +43,7 @@ struct Walk {
 class EndOfStep {
 public:
   EndOfStep(ModuleOp module, PlanOp plan, Timeline &timeline)
-      : mesh(plan.getGeometry()), device(getDevice(module)),
+      : mesh(plan.getGeometry()), device(getDevice(module)), times(module),
         timeline(timeline) {
     for (auto task : module.getOps<TaskOp>())
       tasks[task.getSymName()] = task;
@@ -92,7 +92,7 @@ private:
       if (pp::getWork(task.getKind()))
         walk.now = row[walk.cell++].end;
       else if (walk.cell == cells)
-        add(row, walk, Kind::Update, walk.now + estimateTaskTime(task, device));
+        add(row, walk, Kind::Update, walk.now + times.estimate(task));
     }
     return true;
   }
@@ -140,6 +140,7 @@ private:
 
   geometry::Mesh mesh;
   Device device;
+  TaskTimes times;
   Timeline &timeline;
   llvm::StringMap<TaskOp> tasks;
   llvm::StringMap<int64_t> bytes; ///< by bucket

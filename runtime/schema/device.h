@@ -23,7 +23,8 @@ struct MatmulRates {
   static constexpr const char *title = "Rates of matmuls";
   MatmulType type = MatmulType::f32;
   std::vector<int64_t> m, n, k;
-  std::vector<double> rates;
+  std::vector<double> rates, transposed;
+  double aliased = 1;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("type", self.type, "of the operands");
@@ -32,6 +33,14 @@ struct MatmulRates {
     f("k", self.k, "terms of each sum, likewise", positive);
     f("rates", self.rates,
       "FLOPs per nanosecond for each m, n and k, the last varying fastest",
+      positive);
+    f("transposed", self.transposed,
+      "likewise, where the first operand is transposed and the result added "
+      "to: gradients of weights",
+      positive);
+    f("aliased", self.aliased,
+      "by how much the latter slow down if the rows of the first operand are a "
+      "multiple of 4096 bytes apart",
       positive);
   }
 };

@@ -22,7 +22,9 @@ struct MatmulWork {
   Kind kind = Library;
   ::ppopt::MatmulType type = ::ppopt::MatmulType::f32;
   double flops = 0;
-  double m = 1, n = 1, k = 1; ///< of one matrix; only of the library's
+  // Of one matrix; only of the library's.
+  double m = 1, n = 1, k = 1;
+  bool isTransposed = false; ///< the first operand lies by columns
 };
 
 /// What is computed element by element in one type.
@@ -100,9 +102,19 @@ double estimateTime(Operation *op, const Device &device);
 /// of its results that have uses, to compute those of the operands in `needed`.
 Work estimateBackwardWork(Operation *op, ArrayRef<bool> needed);
 
-/// Returns the time of one run of a task: the sum over its ops, or over its
-/// launches and matmuls in phase kernels.
-double estimateTaskTime(TaskOp task, const Device &device);
+/// The times of a module's tasks on its device.
+class TaskTimes {
+public:
+  explicit TaskTimes(ModuleOp module);
+
+  /// Returns the time of one run in nanoseconds: the sum over its ops, or over
+  /// its launches and matmuls in phase kernels.
+  double estimate(TaskOp task) const;
+
+private:
+  Device device;
+  DenseMap<StringAttr, double> ofKernel;
+};
 
 /// Returns the rates between ranks: those of processes if they are known.
 const ::ppopt::schema::RankRates &getRankRates(const Device &device);

@@ -17,6 +17,10 @@ bool splitsBackward(PlanOp plan);
 /// the tasks are still on tensors (phases partitioned and scheduled).
 ppopt::schedule::StageGraph makeStageGraph(ModuleOp module, PlanOp plan);
 
+/// Sets the times of the stages to estimates for the module's tasks, which may
+/// be on tensors or, in phase kernels, on buffers.
+void setStageTimes(ModuleOp module, ppopt::schedule::StageGraph &graph);
+
 /// Returns what a task of a stage does on a microbatch; nothing for other
 /// tasks.
 std::optional<ppopt::schedule::Work> getWork(TaskKind kind);
