@@ -26,6 +26,8 @@ config.environment["PATH"] = os.pathsep.join(
 config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
 config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
 config.environment["OMP_NUM_THREADS"] = "1"
+# As support/__init__.py for the harnesses.
+config.environment["PPOPT_DEVICE"] = "builtin"
 if config.sanitize:
     sys.path.append(os.path.join(config.test_source_root, "support"))
     from sanitizers import OPTIONS

@@ -1,6 +1,8 @@
-//===- Cost.cpp - Estimated times of ops ----------------------------------===//
+//===- Cost.cpp - The work of ops -----------------------------------------===//
 
 #include "ppopt/Analysis/Cost.h"
+
+#include "ElementCount.h"
 
 #include "ppopt/Dialect/PP/Shapes.h"
 
@@ -9,30 +11,6 @@
 
 using namespace mlir;
 using namespace mlir::pp;
-
-// Fitted for one core with AVX-512 while two are busy, to the CPU time of all
-// tasks of five GPTs (width 128 to 768, 128 to 768 tokens, vocabularies of 256
-// and 8192, two and four microbatches). They reproduce these times within 6 %
-// (test/bench). The bytes are those of tasks whose activations fit in the
-// caches, and the elements include ops that only move them.
-static constexpr double kFlopsPerNs = 105;
-static constexpr double kBytesPerNs = 70;
-static constexpr double kElementsPerNs = 10;
-
-// Between processes on one machine: a copy into and one out of shared memory.
-static constexpr double kTransferLatencyNs = 20000;
-static constexpr double kTransferBytesPerNs = 4;
-
-Work &Work::operator+=(const Work &other) {
-  flops += other.flops;
-  elements += other.elements;
-  bytes += other.bytes;
-  return *this;
-}
-
-double Work::getTime() const {
-  return flops / kFlopsPerNs + elements / kElementsPerNs + bytes / kBytesPerNs;
-}
 
 int64_t pp::getBytes(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -195,47 +173,94 @@ template <typename OpT> static double countPairs(OpT op) {
 /// for all other ops.
 static Work getWorkOfAttention(Operation *op) {
   auto widthOf = [](Value x) { return static_cast<double>(getShape(x)[3]); };
-  Work work;
+  double pairs = 0, widths = 0, perScore = 6;
+  MatmulWork matmul;
+  matmul.kind = MatmulWork::Attention;
   if (auto forward = dyn_cast<AttentionOp>(op)) {
-    double pairs = countPairs(forward);
-    work.flops =
-        2 * pairs * (widthOf(forward.getQ()) + widthOf(forward.getV()));
-    work.elements = 6 * pairs;
+    pairs = countPairs(forward);
+    widths = widthOf(forward.getQ()) + widthOf(forward.getV());
   } else if (auto step = dyn_cast<AttentionStepOp>(op)) {
     // At the last position.
     ArrayRef<int64_t> cache = getShape(step.getKCache());
-    double pairs = static_cast<double>(cache[0] * cache[1] * cache[2]);
-    work.flops = 2 * pairs * (widthOf(step.getQ()) + widthOf(step.getV()));
-    work.elements = 6 * pairs;
+    pairs = static_cast<double>(cache[0] * cache[1] * cache[2]);
+    widths = widthOf(step.getQ()) + widthOf(step.getV());
   } else if (auto backward = dyn_cast<AttentionGradOp>(op)) {
-    double pairs = countPairs(backward);
-    work.flops = 2 * pairs *
-                 (3 * widthOf(backward.getQ()) + 2 * widthOf(backward.getV()));
-    work.elements = 10 * pairs;
+    pairs = countPairs(backward);
+    widths = 3 * widthOf(backward.getQ()) + 2 * widthOf(backward.getV());
+    perScore = 10;
+    matmul.kind = MatmulWork::AttentionGradient;
+  } else {
+    return {};
   }
+  Work work;
+  matmul.type = getRateType(op->getResult(0));
+  matmul.flops = 2 * pairs * widths;
+  work.addMatmul(matmul);
+  work.elements = perScore * pairs;
+  work.ofType[static_cast<size_t>(matmul.type)].scores = work.elements;
   return work;
 }
 
-/// Adds the work of an op that is not a composite, or a model composite.
-static void addComputation(Operation *op, const IterationSpace &space,
-                           Work &work) {
-  work += getWorkOfAttention(op);
-  if (sumsProducts(op, space)) {
-    double iterations = 1;
-    for (const Loop &loop : space.loops)
-      iterations *= static_cast<double>(loop.extent);
-    work.flops = 2 * iterations;
-    return;
+/// Returns whether the terms of the sums are not the operand's last dimension
+/// in memory.
+static bool isTransposed(Value operand, const TensorLoops &tensor,
+                         const IterationSpace &space) {
+  if (tensor.empty())
+    return false;
+  bool isLast = llvm::any_of(tensor.back(), [&](unsigned loop) {
+    return space.loops[loop].kind == LoopKind::Sum;
+  });
+  // A transpose is a view, which swaps the last two.
+  return isLast == bool(operand.getDefiningOp<TransposeOp>());
+}
+
+/// Returns the sizes of a matmul: each loop is a row, a column, a term or a
+/// batch.
+static MatmulWork describeMatmul(Operation *op, const IterationSpace &space) {
+  MatmulWork matmul;
+  matmul.type = getRateType(op->getOperand(0));
+  auto a = getLoops(space.operands[0]), b = getLoops(space.operands[1]);
+  matmul.flops = 2;
+  for (auto [i, loop] : llvm::enumerate(space.loops)) {
+    auto extent = static_cast<double>(loop.extent);
+    matmul.flops *= extent;
+    if (loop.kind == LoopKind::Sum)
+      matmul.k *= extent;
+    else if (!b.contains(i))
+      matmul.m *= extent;
+    else if (!a.contains(i))
+      matmul.n *= extent;
   }
-  for (Value result : op->getResults())
-    work.elements = std::max<double>(
-        work.elements,
-        cast<RankedTensorType>(result.getType()).getNumElements());
+  matmul.isTransposed =
+      isTransposed(op->getOperand(0), space.operands[0], space);
+  return matmul;
+}
+
+/// Returns the work of an op that is not a composite, or a model composite; no
+/// bytes.
+static Work getComputation(Operation *op, const IterationSpace &space) {
+  Work work = getWorkOfAttention(op);
+  if (sumsProducts(op, space)) {
+    work.addMatmul(describeMatmul(op, space));
+    return work;
+  }
+  double elements = 0;
+  auto countAll = [&](Value value) {
+    elements = std::max<double>(
+        elements, cast<RankedTensorType>(value.getType()).getNumElements());
+  };
+  llvm::for_each(op->getResults(), countAll);
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     if (!isLookedUp(space, i))
-      work.elements = std::max<double>(
-          work.elements,
-          cast<RankedTensorType>(operand.getType()).getNumElements());
+      countAll(operand);
+  // Attention counts its scores instead.
+  if (work.flops > 0 && work.elements >= elements)
+    return work;
+  ElementWork &parts =
+      work.ofType[static_cast<size_t>(getRateType(op->getResult(0)))];
+  parts = countElements(op, elements);
+  work.elements = elements;
+  return work;
 }
 
 Work pp::estimateWork(Operation *op) {
@@ -251,16 +276,17 @@ Work pp::estimateWork(Operation *op) {
     Scratch scratch(op->getContext());
     composition.decompose(scratch.builder);
     work = scratch.getWork();
-    work.bytes = 0;
   } else {
-    addComputation(op, space, work);
+    work = getComputation(op, space);
   }
+  double bytes = 0;
   for (Value result : op->getResults())
     if (!isFused(result))
-      work.bytes += getBytes(result);
+      bytes += getBytes(result);
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     if (!isFused(operand))
-      work.bytes += isComposed ? getBytes(operand) : getBytesRead(op, space, i);
+      bytes += isComposed ? getBytes(operand) : getBytesRead(op, space, i);
+  work.setBytes(bytes);
   return work;
 }
 
@@ -301,7 +327,7 @@ Work pp::estimateKernelWork(KernelOp kernel) {
   Block &body = kernel.getBody().front();
   for (Operation &op : body)
     work += estimateWork(&op);
-  work.bytes = 0;
+  double bytes = 0;
   for (BlockArgument argument : body.getArguments()) {
     double read = 0;
     for (OpOperand &use : argument.getUses()) {
@@ -316,16 +342,36 @@ Work pp::estimateKernelWork(KernelOp kernel) {
             getBytesRead(op, space.getIterationSpace(), use.getOperandNumber());
       read = std::max(read, bytes);
     }
-    work.bytes += read;
+    bytes += read;
   }
   for (Value result : body.getTerminator()->getOperands()) {
     auto sum = result.getDefiningOp<AccumulateOp>();
-    work.bytes += sum ? getBytesAccumulated(sum) : getBytes(result);
+    bytes += sum ? getBytesAccumulated(sum) : getBytes(result);
   }
+  work.setBytes(bytes);
   return work;
 }
 
-double pp::estimateTime(Operation *op) { return estimateWork(op).getTime(); }
+Work pp::estimateGemmWork(GemmOp matmul) {
+  Work work;
+  double batch = 1;
+  for (int64_t size : matmul.getBatch())
+    batch *= static_cast<double>(size);
+  auto m = static_cast<double>(matmul.getM()),
+       n = static_cast<double>(matmul.getN()),
+       k = static_cast<double>(matmul.getK());
+  work.addMatmul({MatmulWork::Library, getRateType(matmul.getA()),
+                  2 * batch * m * n * k, m, n, k,
+                  matmul.getAStrides()[3] != 1 && m > 1});
+  auto bytesOf = [](Value operand, double elements) {
+    return elements * getElementTypeOrSelf(operand).getIntOrFloatBitWidth() / 8;
+  };
+  double c = bytesOf(matmul.getC(), batch * m * n);
+  work.setBytes(bytesOf(matmul.getA(), batch * m * k) +
+                bytesOf(matmul.getB(), batch * k * n) +
+                (matmul.getAccumulate() ? 2 : 1) * c);
+  return work;
+}
 
 Work pp::estimateBackwardWork(Operation *op, ArrayRef<bool> needed) {
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
@@ -348,14 +394,4 @@ Work pp::estimateBackwardWork(Operation *op, ArrayRef<bool> needed) {
                                          operandGrads)))
     return {};
   return scratch.getWork();
-}
-
-double pp::estimateTaskTime(TaskOp task) {
-  double time = 0;
-  task.walk([&](Operation *op) { time += estimateTime(op); });
-  return time;
-}
-
-double pp::estimateTransferTime(int64_t bytes) {
-  return kTransferLatencyNs + static_cast<double>(bytes) / kTransferBytesPerNs;
 }

@@ -54,28 +54,13 @@ void GraphBuilder::addTask(TaskOp task) {
   auto number = static_cast<size_t>(task.getStage());
   if (number >= graph.stages.size())
     graph.stages.resize(number + 1, {0, /*hasBackward=*/false, 0, 0, 0});
-  ppopt::schedule::Stage &stage = graph.stages[number];
-  double time = estimateTaskTime(task);
-  switch (task.getKind()) {
-  case TaskKind::Forward:
-    stage.place = task.getPlace();
-    stage.forwardTime = time;
-    break;
-  case TaskKind::Backward:
-    // Of the two matmuls per matmul of the forward, one is the weight's.
-    stage.inputTime = time / 2;
-    stage.weightTime = time / 2;
-    break;
-  case TaskKind::BackwardInput:
-    stage.inputTime = time;
-    break;
-  case TaskKind::BackwardWeight:
-    stage.weightTime = time;
-    break;
-  default:
+  if (!pp::getWork(task.getKind()))
     return;
-  }
-  stage.hasBackward |= task.getKind() != TaskKind::Forward;
+  ppopt::schedule::Stage &stage = graph.stages[number];
+  if (task.getKind() == TaskKind::Forward)
+    stage.place = task.getPlace();
+  else
+    stage.hasBackward = true;
   for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
     if (task.getResultRole(i).getKind() == RoleKind::Saved)
       makers[task.getResultRole(i).getName()] = task;
@@ -136,11 +121,39 @@ StageGraph GraphBuilder::run() {
   for (auto task : module.getOps<TaskOp>())
     if (task.getStage() != TaskOp::kNoStage)
       addTask(task);
+  setStageTimes(module, graph);
   addEdges();
   return std::move(graph);
 }
 
 } // namespace
+
+void pp::setStageTimes(ModuleOp module, StageGraph &graph) {
+  TaskTimes times(module);
+  for (auto task : module.getOps<TaskOp>()) {
+    if (!pp::getWork(task.getKind()))
+      continue;
+    ppopt::schedule::Stage &stage =
+        graph.stages[static_cast<size_t>(task.getStage())];
+    double time = times.estimate(task);
+    switch (task.getKind()) {
+    case TaskKind::Forward:
+      stage.forwardTime = time;
+      break;
+    case TaskKind::Backward:
+      // Of the two matmuls per matmul of the forward, one is the weight's.
+      stage.inputTime = time / 2;
+      stage.weightTime = time / 2;
+      break;
+    case TaskKind::BackwardInput:
+      stage.inputTime = time;
+      break;
+    default:
+      stage.weightTime = time;
+      break;
+    }
+  }
+}
 
 StageGraph pp::makeStageGraph(ModuleOp module, PlanOp plan) {
   return GraphBuilder(module, plan).run();
@@ -183,10 +196,10 @@ Table pp::readTable(ModuleOp module, PlanOp plan, bool isEvaluation) {
   return table;
 }
 
-ppopt::schedule::Link pp::getLink() {
-  constexpr int64_t bytes = 1 << 20;
-  double latency = estimateTransferTime(0);
-  return {latency, bytes / (estimateTransferTime(bytes) - latency)};
+ppopt::schedule::Link pp::getLink(ModuleOp module) {
+  Device device = getDevice(module);
+  const ::ppopt::schema::LinkRates &link = getRankRates(device).transfer;
+  return {link.latency, link.rate};
 }
 
 void pp::nameTable(PlanOp plan, StringRef path) {

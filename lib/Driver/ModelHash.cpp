@@ -2,6 +2,7 @@
 
 #include "ppopt/Driver/ModelHash.h"
 
+#include "ppopt/Analysis/Device.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Passes.h"
 #include "ppopt/Transforms/Placement/AssignPlaces.h"
@@ -18,8 +19,9 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Drops marks: they belong to a plan, not to the model.
-static void dropMarks(ModuleOp model) {
+/// Drops what belongs to a plan, not to the model: the device and marks.
+static void dropPlan(ModuleOp model) {
+  setDevice(model, getBuiltinDevice());
   FailureOr<func::FuncOp> entry = findEntry(model);
   if (succeeded(entry))
     (void)dissolveMarks(*entry, std::numeric_limits<int64_t>::max());
@@ -41,7 +43,7 @@ std::string pp::hashModel(ModuleOp model) {
                                   [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> copy = model.clone();
   if (runPass(*copy, createInlineCalls()))
-    dropMarks(*copy);
+    dropPlan(*copy);
   OwningOpRef<ModuleOp> resized = copy->clone();
   if (runPass(*resized, createResizeBatch({/*batch=*/1})))
     copy = std::move(resized);

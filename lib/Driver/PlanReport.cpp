@@ -184,6 +184,26 @@ static std::map<int64_t, int64_t> countSent(ScheduleOp schedule,
   return sent;
 }
 
+/// Simulates the step of the module's schedules of ranks.
+static void predictStep(ModuleOp module, PlanOp plan, const SlotUses &uses,
+                        PlanReport &report) {
+  // One process in program order has no timeline of places.
+  if (plan.getLaunch() == Launch::local)
+    return;
+  report.timeline =
+      ppopt::schedule::simulate(report.table, report.graph, getLink(module));
+  addEndOfStep(module, plan, report.timeline);
+  for (auto schedule : module.getOps<ScheduleOp>()) {
+    if (schedule.getEvaluation())
+      continue;
+    auto number = static_cast<int>(schedule.getPlace());
+    PlaceReport &place = report.places[number];
+    place.idleShare = report.timeline.getIdleShare(number);
+    place.activations =
+        traceSlots(schedule, uses, report.timeline.rows[number]);
+  }
+}
+
 FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   FailureOr<PlanOp> plan = findPlan(module);
   if (failed(plan))
@@ -195,14 +215,8 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   report.graph = makeStageGraph(module, *plan);
   report.table = readTable(module, *plan, /*isEvaluation=*/false);
   SlotUses uses(module);
-  // One process in program order has no timeline of places.
   bool isLocal = plan->getLaunch() == Launch::local;
   report.timeline.rows.resize(report.graph.places);
-  if (!isLocal) {
-    report.timeline =
-        ppopt::schedule::simulate(report.table, report.graph, getLink());
-    addEndOfStep(module, *plan, report.timeline);
-  }
   for (auto transfer : module.getOps<TransferOp>())
     if (!transfer.getStep())
       report.edgeNames.push_back(transfer.getSymName().str());
@@ -219,16 +233,13 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
     auto number = static_cast<int>(contents.place);
     for (int64_t rank : plan->getGeometry().ranksOf(contents.place))
       place.ranks.push_back(rank);
-    place.idleShare = report.timeline.getIdleShare(number);
     place.inFlight =
         report.timeline.getInFlight(report.table, report.graph, number);
     for (ScheduleOp schedule : contents.schedules)
-      if (!schedule.getEvaluation() && !isLocal) {
+      if (!schedule.getEvaluation() && !isLocal)
         place.sentTo = countSent(schedule, uses);
-        place.activations =
-            traceSlots(schedule, uses, report.timeline.rows[number]);
-      }
   }
+  predictStep(module, *plan, uses, report);
   return report;
 }
 
@@ -273,6 +284,8 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
       place.temporaryBytes = bytes;
   }
   ProgramIndex index(module);
+  setStageTimes(module, report.graph);
+  predictStep(module, *plan, index.uses, report);
   for (const PlaceContents &contents : collectPlaces(module, *plan)) {
     PlaceReport &place = report.places[contents.place];
     schema::Predicted counts = predictCounts(*plan, contents, index);

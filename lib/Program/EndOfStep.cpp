@@ -43,7 +43,8 @@ struct Walk {
 class EndOfStep {
 public:
   EndOfStep(ModuleOp module, PlanOp plan, Timeline &timeline)
-      : mesh(plan.getGeometry()), timeline(timeline) {
+      : mesh(plan.getGeometry()), device(getDevice(module)), times(module),
+        timeline(timeline) {
     for (auto task : module.getOps<TaskOp>())
       tasks[task.getSymName()] = task;
     for (auto bucket : module.getOps<BucketOp>())
@@ -91,7 +92,7 @@ private:
       if (pp::getWork(task.getKind()))
         walk.now = row[walk.cell++].end;
       else if (walk.cell == cells)
-        add(row, walk, Kind::Update, walk.now + estimateTaskTime(task));
+        add(row, walk, Kind::Update, walk.now + times.estimate(task));
     }
     return true;
   }
@@ -121,7 +122,8 @@ private:
     auto bucket = dyn_cast<FlatSymbolRefAttr>(start.getWhat());
     int64_t size = bucket ? bytes.lookup(bucket.getValue()) : sizeof(double);
     auto rounds = static_cast<double>(geometry::rounds(start.getKind(), ranks));
-    return rounds * estimateTransferTime(size / ranks);
+    return rounds *
+           estimateLinkTime(size / ranks, getRankRates(device).collective);
   }
 
   static void add(std::vector<TimedCell> &row, Walk &walk, Kind work,
@@ -137,6 +139,8 @@ private:
   }
 
   geometry::Mesh mesh;
+  Device device;
+  TaskTimes times;
   Timeline &timeline;
   llvm::StringMap<TaskOp> tasks;
   llvm::StringMap<int64_t> bytes; ///< by bucket

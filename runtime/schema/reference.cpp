@@ -116,4 +116,10 @@ std::string writeReference() {
   return reference.text;
 }
 
+std::string writeDeviceReference() {
+  Reference reference;
+  reference.add<Device>();
+  return reference.text;
+}
+
 } // namespace ppopt::schema

@@ -91,4 +91,11 @@ std::string writeRefusedGeneration(int64_t abi, const std::string &reason) {
   return dump({{"abi", abi}, {"generation", {{"refused", reason}}}});
 }
 
+std::string writeDevice(const Device &device) {
+  return toJson(device).dump(/*indent=*/1, /*indent_char=*/' ',
+                             /*ensure_ascii=*/false,
+                             Json::error_handler_t::replace) +
+         "\n";
+}
+
 } // namespace ppopt::schema

@@ -3,6 +3,7 @@
 #ifndef PPOPT_RUNTIME_SCHEMA_WRITE_H
 #define PPOPT_RUNTIME_SCHEMA_WRITE_H
 
+#include "schema/device.h"
 #include "schema/program.h"
 
 #include <string>
@@ -15,8 +16,13 @@ std::string writeProgram(const Program &program);
 /// Returns the document of an executable that cannot generate.
 std::string writeRefusedGeneration(int64_t abi, const std::string &reason);
 
-/// Returns a Markdown reference of the document's fields.
+/// Returns the JSON document of a device, over several lines.
+std::string writeDevice(const Device &device);
+
+/// Returns a Markdown reference of the fields of a program's document, or of a
+/// device's.
 std::string writeReference();
+std::string writeDeviceReference();
 
 } // namespace ppopt::schema
 

@@ -9,6 +9,7 @@ import blocks
 import goals
 import machine
 import planning
+import prediction
 import matmuls
 import schedules
 import tasks
@@ -18,7 +19,7 @@ from table import Table
 SOURCE = HERE.parent.parent
 # The table of goals, and parts without goals, which are measured when they are asked for.
 OTHERS = {"schedules": schedules.measure, "tasks": tasks.measure, "planning": planning.measure, "matmuls": matmuls.measure,
-          "blocks": blocks.measure}
+          "blocks": blocks.measure, "prediction": prediction.measure}
 
 
 def parse():
@@ -28,6 +29,7 @@ def parse():
     parser.add_argument("--steps", type=int, default=11, help="steps of a run; the first is not timed (default 11)")
     parser.add_argument("--rounds", type=int, default=2, help="runs of each side, in turn (default 2)")
     parser.add_argument("--json", metavar="FILE", help="keep the table there; lines that it has and that are not measured stay")
+    parser.add_argument("--device", metavar="FILE", help="of prediction: what `ppopt machine --threads 1 -o FILE` wrote before")
     parser.add_argument("--markdown", action="store_true", help="print the table in --json's FILE, and measure nothing")
     parser.add_argument("--realtime", action="store_true",
                         help="measure under chrt -f 10 (as root), for a machine on which other programs run")

@@ -11,21 +11,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "device/cpu/matmul.h"
+#include "device/cpu/measure_matmul.h"
 #include "device/cpu/onednn_matmul.h"
 #include "device/cpu/team.h"
 #include "ppopt/machine_rate.h"
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <memory>
-
-#include <sys/mman.h>
 
 using namespace ppopt;
 using nlohmann::json;
@@ -53,56 +50,11 @@ MatmulDescriptor read(const json &matmul) {
   return descriptor;
 }
 
-/// As the arena's memory: on huge pages where they are granted.
-void *hugePages(size_t bytes) {
-  constexpr size_t kPage = 2 << 20;
-  bytes = (bytes + kPage) / kPage * kPage;
-  void *memory = std::aligned_alloc(kPage, bytes);
-  madvise(memory, bytes, MADV_HUGEPAGE);
-  return memory;
-}
-
-/// An operand of ones, or of zeros where a sum goes.
-class Operand {
-public:
-  Operand(const MatmulDescriptor &matmul, const std::array<int64_t, 4> &strides,
-          int64_t rows, int64_t columns, MatmulType type)
-      : memory(nullptr, std::free) {
-    int64_t count = (matmul.batch[0] - 1) * strides[0] +
-                    (matmul.batch[1] - 1) * strides[1] +
-                    (rows - 1) * strides[2] + (columns - 1) * strides[3] + 1;
-    int64_t bytes = count * (type == MatmulType::f64   ? 8
-                             : type == MatmulType::f32 ? 4
-                                                       : 2);
-    memory.reset(hugePages(bytes));
-    // 0x3F3F3F3F is a number near 0.75 in every type.
-    std::fill_n(static_cast<char *>(memory.get()), bytes, 0x3F);
-  }
-  void *data() const { return memory.get(); }
-
-private:
-  std::unique_ptr<void, void (*)(void *)> memory;
-};
-
 /// Of the fastest of 30 runs, or of as many as fit a second.
 double rate(const MatmulDescriptor &matmul,
             const MatmulImplementation &implementation) {
-  using Clock = std::chrono::steady_clock;
-  Operand a(matmul, matmul.a, matmul.m, matmul.k, matmul.type),
-      b(matmul, matmul.b, matmul.k, matmul.n, matmul.type),
-      c(matmul, matmul.c, matmul.m, matmul.n, matmul.cType);
-  std::unique_ptr<void, void (*)(void *)> workspace(
-      hugePages(implementation.workspaceBytes()), std::free);
-  Clock::duration least = Clock::duration::max();
-  Clock::time_point start = Clock::now();
-  for (int i = 0; i < 30 && Clock::now() - start < std::chrono::seconds(1);
-       ++i) {
-    Clock::time_point begin = Clock::now();
-    implementation.run(a.data(), b.data(), c.data(), workspace.get());
-    least = std::min(least, Clock::now() - begin);
-  }
   return 1e-9 * static_cast<double>(matmul.flops()) /
-         std::chrono::duration<double>(least).count();
+         measureMatmul(matmul, implementation, /*runs=*/30, /*seconds=*/1);
 }
 
 json measure(const json &entry, int threads) {

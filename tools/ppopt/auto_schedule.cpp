@@ -32,7 +32,7 @@ static std::vector<Candidate> simulatePlan(Compilation &compilation,
     return {};
   return schedule::simulateAll(mlir::pp::makeStageGraph(*module, *made),
                                static_cast<int>(plan.microbatches),
-                               mlir::pp::getLink());
+                               mlir::pp::getLink(*module));
 }
 
 /// Returns the first candidate that fits. `candidates` is sorted, fastest

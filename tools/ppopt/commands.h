@@ -9,6 +9,7 @@ namespace ppopt {
 
 extern const Command compileCommand;
 extern const Command planCommand;
+extern const Command machineCommand;
 extern const Command plotCommand;
 extern const Command modelGptCommand;
 extern const Command modelMlpCommand;

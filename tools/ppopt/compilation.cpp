@@ -157,8 +157,11 @@ LogicalResult Compilation::parse() {
     return failure();
   }
   module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (module)
+  if (module) {
     pp::setThresholds(*module, options.thresholds);
+    pp::setDevice(*module,
+                  pp::shareDevice(options.device, options.getProcesses()));
+  }
   return success(bool(module));
 }
 

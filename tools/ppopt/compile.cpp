@@ -4,12 +4,13 @@
 #include "auto_schedule.h"
 #include "commands.h"
 #include "compilation.h"
+#include "devices.h"
 #include "driver.h"
+#include "link_programs.h"
 #include "plan_flags.h"
 #include "temporary_folder.h"
 #include "write_file.h"
 
-#include "ppopt/Codegen/Target.h"
 #include "ppopt/Program/Program.h"
 #include "ppopt/launch.h"
 
@@ -39,15 +40,6 @@ static constexpr Flag outputFlags[] = {
     {"dump-phases", ValueKind::OutputFolder, "FOLDER", "",
      "also write the IR after each phase to this folder, with locations"},
 };
-
-/// Returns the folder that contains bin/ppopt and lib/libppopt_runtime.a.
-static std::string getPrefix(const DriverSetup &setup) {
-  if (!setup.prefix.empty())
-    return setup.prefix;
-  static int anchor;
-  std::string tool = sys::fs::getMainExecutable("ppopt", &anchor);
-  return sys::path::parent_path(sys::path::parent_path(tool)).str();
-}
 
 static int printModule(const Command &command, mlir::ModuleOp module,
                        StringRef path) {
@@ -85,7 +77,8 @@ static void printLaunch(StringRef executable, const mlir::pp::PlanOptions &plan,
            << ppopt::launchOnOneMachine << " -np " << processes << " "
            << command << "\n"
            << "or as threads of one:\n";
-  outs() << "  " << command << "\n";
+  outs() << "  " << command << "\n"
+         << describeDevice(plan.device, plan.target.threads) << "\n";
 }
 
 static int run(const Arguments &arguments, const DriverSetup &setup) {
@@ -132,13 +125,9 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
   if (std::error_code error = folder.create())
     return fail(compileCommand,
                 "cannot make a temporary folder: " + error.message());
-  const mlir::pp::Target &target = *mlir::pp::findTarget(plan->target.name);
   // Replace an existing executable only if linking succeeds.
   std::string linked = folder.path("linked");
-  if (failed(target.writeExecutable(
-          {{module, folder.path("training"), ""},
-           {*generator, folder.path("generation"), "generation."}},
-          plan->target, getPrefix(setup), linked)))
+  if (failed(linkPrograms(module, *generator, *plan, setup, folder, linked)))
     return 1;
   auto executable = MemoryBuffer::getFile(linked);
   if (std::error_code error = executable.getError())

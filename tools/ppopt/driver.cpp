@@ -19,12 +19,12 @@
 using namespace llvm;
 using namespace ppopt;
 
-static const Command *const commands[] = {&compileCommand, &planCommand,
-                                          &plotCommand, &modelGptCommand,
-                                          &modelMlpCommand};
+static const Command *const commands[] = {&compileCommand,  &planCommand,
+                                          &machineCommand,  &plotCommand,
+                                          &modelGptCommand, &modelMlpCommand};
 
-static constexpr StringRef topics[] = {"compile", "plan", "plot", "opt",
-                                       "model"};
+static constexpr StringRef topics[] = {"compile", "plan", "machine",
+                                       "plot",    "opt",  "model"};
 
 static constexpr StringRef overviewFlags[] = {"--help", "--version"};
 
@@ -38,6 +38,9 @@ static void printOverview(raw_ostream &out) {
       << "\n"
          "  ppopt plan MODEL [flags]              "
       << planCommand.summary
+      << "\n"
+         "  ppopt machine [-o FILE]               "
+      << machineCommand.summary
       << "\n"
          "  ppopt plot RUN.jsonl... -o FILE       "
       << plotCommand.summary

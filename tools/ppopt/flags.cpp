@@ -92,7 +92,7 @@ static std::string checkValue(const Flag &flag, StringRef value) {
   case ValueKind::Switch:
     return "";
   case ValueKind::Text:
-  case ValueKind::Schedule:
+  case ValueKind::NameOrFile:
   case ValueKind::Output:
   case ValueKind::OutputFolder:
     return value.empty() ? "the value is empty" : "";

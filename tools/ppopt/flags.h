@@ -22,7 +22,7 @@ namespace ppopt {
 enum class ValueKind {
   Switch,       ///< no value: there or not
   Text,         ///< anything but the empty string
-  Schedule,     ///< a name, or the path of an input file (isScheduleFile)
+  NameOrFile,   ///< a name, or the path of an input file (isFile)
   Output,       ///< the path of a file that is written; "-": standard output
   OutputFolder, ///< the path of a folder in which files are written
   Count,        ///< a whole number >= 1
@@ -55,9 +55,10 @@ struct Flag {
   std::vector<ChoiceValue> (*listValues)() = nullptr;
 };
 
-/// Returns whether --schedule names a file: it has a dot or a slash.
-inline bool isScheduleFile(llvm::StringRef schedule) {
-  return schedule.contains('.') || schedule.contains('/');
+/// Returns whether the value of a NameOrFile names a file: it has a dot or a
+/// slash.
+inline bool isFile(llvm::StringRef value) {
+  return value.contains('.') || value.contains('/');
 }
 
 class Arguments;

@@ -42,7 +42,7 @@ std::string ppopt::findPathConflict(const Command &command,
   forEachFlag(
       command, arguments,
       [&](const std::string &name, const std::string &value, const Flag &flag) {
-        if (flag.kind == ValueKind::Schedule && isScheduleFile(value))
+        if (flag.kind == ValueKind::NameOrFile && isFile(value))
           uses.reads(name, value);
         if (flag.kind == ValueKind::OutputFolder)
           uses.writesFolder(name, value, "0-model.mlir", isPhaseFile);

@@ -2,6 +2,7 @@
 
 #include "plan_flags.h"
 
+#include "devices.h"
 #include "schedule_flags.h"
 
 #include "geometry/axes.h"
@@ -83,7 +84,7 @@ static constexpr Flag planFlags[] = {
     {"target", ValueKind::Choice, "NAME", "", "device that ranks run on",
      /*values=*/{}, ArrayRef<StringRef>(laterTargets), /*isForTests=*/false,
      listTargets},
-    {"schedule", ValueKind::Schedule, "NAME|FILE.csv", "1f1b",
+    {"schedule", ValueKind::NameOrFile, "NAME|FILE.csv", "1f1b",
      "pipeline schedule, the order of forwards and backwards on each place: "
      "naive, gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe-v, auto (the "
      "fastest in simulation), or a table in PyTorch's format"},
@@ -118,6 +119,11 @@ static constexpr Flag planFlags[] = {
      "chunk size: a larger value inside a task, such as the logits of a large "
      "vocabulary, is computed in blocks of rows",
      unlimited},
+    {"device", ValueKind::NameOrFile, "NAME|FILE.json", "",
+     "device for which times are estimated, by which the model is cut and "
+     "--schedule auto chosen: one that 'ppopt machine' measured, or builtin "
+     "(default: $PPOPT_DEVICE, else what was measured on this machine, else "
+     "builtin)"},
     {"werror", ValueKind::Switch, "", "",
      "treat warnings about the model as errors"},
     {"threshold", ValueKind::Text, "NAME=N,…", "",
@@ -249,6 +255,11 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
   wrong = setCpu(arguments.get("cpu"), target, plan.target);
   if (!wrong.empty())
     return reject("--cpu: " + wrong);
+  plan.device =
+      chooseDevice(arguments, plan.target.threads,
+                   /*isNative=*/arguments.get("cpu") == "native", wrong);
+  if (!wrong.empty())
+    return reject(wrong);
   warnOfBF16(command, target, plan);
 
   plan.command = arguments.line;

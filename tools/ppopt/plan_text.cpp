@@ -2,6 +2,8 @@
 
 #include "plan_text.h"
 
+#include "devices.h"
+
 #include "ppopt/Report/Pebble.h"
 #include "ppopt/byte_amount.h"
 
@@ -261,6 +263,7 @@ void ppopt::printReport(const PlanOptions &plan, const PlanReport &report,
   printWork(report, isLocal, out);
   if (isLocal)
     return;
+  out << "\n" << describeDevice(plan.device, plan.target.threads) << "\n";
   out << "\nthe step, predicted: " << spellTime(report.timeline.end) << "\n";
   if (report.places.size() > 1)
     out << schedule::drawPebbles(report.timeline, report.graph, {});

@@ -93,7 +93,7 @@ std::string ppopt::setSchedule(const Arguments &arguments,
                                mlir::pp::PlanOptions &plan) {
   plan.microbatches = arguments.getInteger("microbatches");
   StringRef name = arguments.get("schedule");
-  if (isScheduleFile(name))
+  if (isFile(name))
     return setTable(name, arguments, plan);
   if (std::string wrong = checkName(name); !wrong.empty())
     return wrong;

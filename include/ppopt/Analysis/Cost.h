@@ -1,16 +1,42 @@
 //===- Cost.h - Estimated times of ops ------------------------------------===//
 //
-// A cost estimate for the CPU target, from the ops' iteration spaces alone. The
-// partitioning by cost, the simulated time of a schedule and `plan` use it.
+// The work of ops follows from their iteration spaces, and its time from a
+// device (docs/devices.md). The partitioning by cost, the simulated time of a
+// schedule and `plan` use it.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef PPOPT_ANALYSIS_COST_H
 #define PPOPT_ANALYSIS_COST_H
 
+#include "ppopt/Analysis/Device.h"
 #include "ppopt/Dialect/PP/PP.h"
 
+#include <array>
+
 namespace mlir::pp {
+
+/// FLOPs of one matmul, or of those inside an attention op.
+struct MatmulWork {
+  enum Kind { Library, Attention, AttentionGradient };
+  Kind kind = Library;
+  ::ppopt::MatmulType type = ::ppopt::MatmulType::f32;
+  double flops = 0;
+  // Of one matrix; only of the library's.
+  double m = 1, n = 1, k = 1;
+  bool isTransposed = false; ///< the first operand lies by columns
+};
+
+/// What is computed element by element in one type.
+struct ElementWork {
+  double computed = 0; ///< elements of ops that compute them
+  double moved = 0;    ///< elements of ops that only move them
+  double scores = 0;   ///< operations on attention's scores
+  /// In addition to one cheap operation for each computed element.
+  double operations = 0, divisions = 0, functions = 0;
+
+  ElementWork &operator+=(const ElementWork &other);
+};
 
 /// The work that an op does on tensors.
 struct Work {
@@ -18,9 +44,19 @@ struct Work {
   double elements = 0; ///< computed one by one, in all other ops
   double bytes = 0;    ///< read and written
 
+  // The same in parts, by what their time depends on.
+  SmallVector<MatmulWork, 1> matmuls;
+  std::array<ElementWork, 3> ofType; ///< by MatmulType
+  SmallVector<double, 2> traffic;    ///< bytes by launch
+  double launches = 0;
+
+  void addMatmul(const MatmulWork &matmul);
+  /// Sets the bytes of the work of a single launch.
+  void setBytes(double count);
+
   Work &operator+=(const Work &other);
-  /// On one core, in nanoseconds.
-  double getTime() const;
+  /// In nanoseconds.
+  double getTime(const Device &device) const;
 };
 
 /// Returns the bytes of a value whose type is a ranked tensor.
@@ -56,18 +92,35 @@ Work estimateKernelWork(KernelOp kernel);
 /// Returns the FLOPs of the matmuls inside a kernel.
 int64_t getMatmulFlops(KernelOp kernel);
 
+/// Returns the work of a matmul on buffers.
+Work estimateGemmWork(GemmOp matmul);
+
 /// Returns the time in nanoseconds.
-double estimateTime(Operation *op);
+double estimateTime(Operation *op, const Device &device);
 
 /// Returns the work of the ops that autodiff adds for `op`, given the gradients
 /// of its results that have uses, to compute those of the operands in `needed`.
 Work estimateBackwardWork(Operation *op, ArrayRef<bool> needed);
 
-/// Returns the time of one run of a task: the sum over its ops.
-double estimateTaskTime(TaskOp task);
+/// The times of a module's tasks on its device.
+class TaskTimes {
+public:
+  explicit TaskTimes(ModuleOp module);
 
-/// Returns the time of a transfer between two places, in nanoseconds.
-double estimateTransferTime(int64_t bytes);
+  /// Returns the time of one run in nanoseconds: the sum over its ops, or over
+  /// its launches and matmuls in phase kernels.
+  double estimate(TaskOp task) const;
+
+private:
+  Device device;
+  DenseMap<StringAttr, double> ofKernel;
+};
+
+/// Returns the rates between ranks: those of processes if they are known.
+const ::ppopt::schema::RankRates &getRankRates(const Device &device);
+
+/// Returns the time of so many bytes over a link, in nanoseconds.
+double estimateLinkTime(int64_t bytes, const ::ppopt::schema::LinkRates &link);
 
 } // namespace mlir::pp
 

@@ -17,6 +17,10 @@ bool splitsBackward(PlanOp plan);
 /// the tasks are still on tensors (phases partitioned and scheduled).
 ppopt::schedule::StageGraph makeStageGraph(ModuleOp module, PlanOp plan);
 
+/// Sets the times of the stages to estimates for the module's tasks, which may
+/// be on tensors or, in phase kernels, on buffers.
+void setStageTimes(ModuleOp module, ppopt::schedule::StageGraph &graph);
+
 /// Returns what a task of a stage does on a microbatch; nothing for other
 /// tasks.
 std::optional<ppopt::schedule::Work> getWork(TaskKind kind);
@@ -26,9 +30,9 @@ std::optional<ppopt::schedule::Work> getWork(TaskKind kind);
 ppopt::schedule::Table readTable(ModuleOp module, PlanOp plan,
                                  bool isEvaluation);
 
-/// Returns the latency and bandwidth of transfers between places; times are in
-/// nanoseconds.
-ppopt::schedule::Link getLink();
+/// Returns the latency and bandwidth of transfers between places on the
+/// module's device; times are in nanoseconds.
+ppopt::schedule::Link getLink(ModuleOp module);
 
 /// Sets the plan's location to the file of its table, so that errors about the
 /// table cite it.

@@ -1,7 +1,8 @@
 //===- PlanReport.h - Predicted time and memory of a plan -----------------===//
 //
-// Collected in two steps: a task's time is estimated from its ops on tensors,
-// and its memory is known once it is on buffers.
+// Collected in two steps: the schedule of a module of phase scheduled, with a
+// step predicted from ops on tensors; memory, and the step predicted from
+// launches, once tasks are on buffers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,7 +76,8 @@ struct PlanReport {
 /// Returns everything but the memory, for a module of phase scheduled.
 FailureOr<PlanReport> reportSchedule(ModuleOp module);
 
-/// Adds the memory and the counts, from the same module in phase kernels.
+/// Adds the memory and the counts, and predicts the step again, from the same
+/// module in phase kernels.
 LogicalResult addMemory(ModuleOp module, PlanReport &report);
 
 } // namespace mlir::pp

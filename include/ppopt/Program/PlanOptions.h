@@ -5,6 +5,7 @@
 
 #include "geometry/mesh.h"
 #include "mlir/Support/LLVM.h"
+#include "ppopt/Analysis/Device.h"
 #include "ppopt/Dialect/PP/Machine.h"
 #include "ppopt/Dialect/PP/PlanChoices.h"
 #include "llvm/ADT/SmallVector.h"
@@ -37,6 +38,8 @@ struct PlanOptions : PlanChoices {
   /// Bytes of memory per rank; unset: no limit.
   std::optional<int64_t> deviceMemory;
   Machine target;
+  /// The device for which times are estimated.
+  Device device = getBuiltinDevice();
   /// Test only: thresholds, as in "kernel-ops=1" (Analysis/Thresholds.def).
   std::string thresholds;
   /// Compile the program that generates, instead of the one that trains.

@@ -3,6 +3,8 @@
 #include "ppopt/Dialect/PP/ModelTypes.h"
 #include "ppopt/Dialect/PP/PP.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -44,6 +46,9 @@ static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
 #include "ppopt/Dialect/PP/PPAttrs.cpp.inc"
 
 void PPDialect::initialize() {
+  // The element interface emits their ops, estimates of time ask it in any
+  // phase.
+  getContext()->loadDialect<arith::ArithDialect, math::MathDialect>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "ppopt/Dialect/PP/PPAttrs.cpp.inc"

@@ -50,7 +50,7 @@ namespace {
 class CutProblemBuilder {
 public:
   CutProblemBuilder(const OpOrder &order, PlanOp plan)
-      : order(order), plan(plan),
+      : order(order), plan(plan), device(getDevice(plan)),
         numStates(getOptimizerStates(plan.getOptimizer()).size()) {}
 
   CutProblem build(ArrayRef<int64_t> placeOf);
@@ -66,6 +66,7 @@ private:
 
   const OpOrder &order;
   PlanOp plan;
+  Device device;
   int64_t numStates;
   CutProblem problem;
   /// Values whose gradient reaches a trained parameter.
@@ -113,8 +114,8 @@ CutProblem::Item CutProblemBuilder::makeItem(Operation *op) {
       active.insert(result);
   // Where layers are computed again, they run once more for the backward.
   double runs = isOnPath && recomputesLayers() ? 2 : 1;
-  item.time = share(runs * estimateTime(op) +
-                    estimateBackwardWork(op, needed).getTime());
+  item.time = share(runs * estimateTime(op, device) +
+                    estimateBackwardWork(op, needed).getTime(device));
   return item;
 }
 
@@ -134,7 +135,7 @@ CutProblem CutProblemBuilder::build(ArrayRef<int64_t> placeOf) {
       if (isActive(result) && isKept)
         item.savedBytes += bytes;
       values[result] = problem.values.size();
-      double transfer = estimateTransferTime(bytes);
+      double transfer = estimateLinkTime(bytes, getRankRates(device).transfer);
       problem.values.push_back(
           {static_cast<int>(i), isActive(result) ? 2 * transfer : transfer});
     }

@@ -1,0 +1,139 @@
+//===- Device.cpp - The device of a module --------------------------------===//
+
+#include "ppopt/Analysis/Device.h"
+
+#include "schema/write.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+namespace schema = ::ppopt::schema;
+
+/// The attribute of a module whose device is not the built-in one: the fields
+/// of the document.
+static constexpr llvm::StringLiteral kDeviceAttr = "pp.device";
+
+/// Fitted for one core with AVX-512 while two are busy, to the CPU time of all
+/// tasks of five GPTs (width 128 to 768, 128 to 768 tokens, vocabularies of 256
+/// and 8192, two and four microbatches). They reproduce these times within 6 %
+/// (test/bench). The bytes are those of tasks whose activations fit in the
+/// caches, and the elements include ops that only move them. A transfer between
+/// processes is a copy into and one out of shared memory.
+static Device makeBuiltin() {
+  Device device;
+  device.name = kBuiltinDevice;
+  device.model = "any";
+  for (auto type : {::ppopt::MatmulType::f32, ::ppopt::MatmulType::f64,
+                    ::ppopt::MatmulType::bf16}) {
+    device.matmuls.push_back({type, {1}, {1}, {1}, {105}, {105}, 1});
+    device.attention.push_back({type, 105, 105, 10});
+    device.elements.push_back({type, 10, 10, 0, 0, 0});
+  }
+  device.memory.push_back({1, 70});
+  schema::LinkRates link{20000, 4};
+  device.localThreads = {link, link};
+  device.processes = device.localThreads;
+  return device;
+}
+
+const Device &pp::getBuiltinDevice() {
+  static const Device device = makeBuiltin();
+  return device;
+}
+
+Device pp::shareDevice(const Device &device, int64_t ranks) {
+  if (ranks == 1)
+    return device;
+  Device shared = device;
+  for (schema::MatmulRates &matmul : shared.matmuls)
+    for (std::vector<double> *rates : {&matmul.rates, &matmul.transposed})
+      for (double &rate : *rates)
+        rate /= device.busy.matmuls;
+  for (schema::AttentionRates &attention : shared.attention)
+    for (double *rate :
+         {&attention.forward, &attention.backward, &attention.scores})
+      *rate /= device.busy.matmuls;
+  for (schema::ElementRates &elements : shared.elements) {
+    elements.elements /= device.busy.elements;
+    elements.moves /= device.busy.elements;
+    for (double *time :
+         {&elements.operation, &elements.division, &elements.function})
+      *time *= device.busy.elements;
+  }
+  for (schema::MemoryRate &memory : shared.memory)
+    memory.rate /= device.busy.memory;
+  shared.busy = {};
+  return shared;
+}
+
+//===----------------------------------------------------------------------===//
+// The attribute
+//===----------------------------------------------------------------------===//
+
+static Attribute toAttribute(const llvm::json::Value &value, Builder &builder) {
+  if (const llvm::json::Object *object = value.getAsObject()) {
+    NamedAttrList fields;
+    for (const auto &[name, field] : *object)
+      fields.append(StringRef(name), toAttribute(field, builder));
+    return fields.getDictionary(builder.getContext());
+  }
+  if (const llvm::json::Array *array = value.getAsArray()) {
+    SmallVector<Attribute> elements;
+    for (const llvm::json::Value &element : *array)
+      elements.push_back(toAttribute(element, builder));
+    return builder.getArrayAttr(elements);
+  }
+  if (std::optional<StringRef> text = value.getAsString())
+    return builder.getStringAttr(*text);
+  if (std::optional<double> number = value.getAsNumber())
+    return builder.getF64FloatAttr(*number);
+  return builder.getUnitAttr(); // null
+}
+
+static llvm::json::Value toJson(Attribute attribute) {
+  if (auto object = dyn_cast<DictionaryAttr>(attribute)) {
+    llvm::json::Object fields;
+    for (NamedAttribute field : object)
+      fields[field.getName().getValue()] = toJson(field.getValue());
+    return fields;
+  }
+  if (auto array = dyn_cast<ArrayAttr>(attribute)) {
+    llvm::json::Array elements;
+    for (Attribute element : array)
+      elements.push_back(toJson(element));
+    return elements;
+  }
+  if (auto text = dyn_cast<StringAttr>(attribute))
+    return text.getValue();
+  if (auto number = dyn_cast<FloatAttr>(attribute))
+    return number.getValueAsDouble();
+  return nullptr;
+}
+
+void pp::setDevice(ModuleOp module, const Device &device) {
+  module->removeAttr(kDeviceAttr);
+  if (device.name == kBuiltinDevice)
+    return;
+  llvm::json::Value document =
+      llvm::cantFail(llvm::json::parse(schema::writeDevice(device)));
+  Builder builder(module.getContext());
+  module->setAttr(kDeviceAttr, toAttribute(document, builder));
+}
+
+Device pp::getDevice(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  Attribute attribute = module ? module->getAttr(kDeviceAttr) : Attribute();
+  if (!attribute)
+    return getBuiltinDevice();
+  std::string text, error;
+  llvm::raw_string_ostream(text) << toJson(attribute);
+  std::optional<Device> device = readDevice(text, error);
+  if (device)
+    return *device;
+  module.emitError(kDeviceAttr) << ": " << error;
+  return getBuiltinDevice();
+}

@@ -1,0 +1,4 @@
+"""What harnesses share. They compile for the built-in device, wherever they run: what `ppopt machine` measured decides where models are cut."""
+import os
+
+os.environ["PPOPT_DEVICE"] = "builtin"

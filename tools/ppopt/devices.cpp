@@ -1,0 +1,104 @@
+//===- devices.cpp - Descriptions of devices, and where they lie ----------===//
+
+#include "devices.h"
+
+#include "ppopt/Support/ReadFile.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace llvm;
+using namespace ppopt;
+using mlir::pp::Device;
+
+std::string ppopt::getMachineModel() {
+  if (auto file = MemoryBuffer::getFileAsStream("/proc/cpuinfo")) {
+    for (StringRef line : split((*file)->getBuffer(), '\n')) {
+      auto [key, value] = line.split(':');
+      if (key.trim() == "model name" && !value.trim().empty())
+        return value.trim().str();
+    }
+  }
+  return sys::getHostCPUName().str();
+}
+
+std::string ppopt::getMachineName(int64_t threads) {
+  std::string name;
+  for (char letter : getMachineModel()) {
+    if (isAlnum(letter))
+      name += toLower(letter);
+    else if (!name.empty() && name.back() != '-')
+      name += '-';
+  }
+  return StringRef(name).rtrim('-').str() + "-" + std::to_string(threads) +
+         (threads == 1 ? "thread" : "threads");
+}
+
+std::string ppopt::getDevicePath(StringRef name) {
+  SmallString<128> path;
+  std::optional<std::string> config = sys::Process::GetEnv("XDG_CONFIG_HOME");
+  // The specification of these folders ignores relative paths.
+  if (config && sys::path::is_absolute(*config)) {
+    path = *config;
+  } else {
+    sys::path::home_directory(path);
+    sys::path::append(path, ".config");
+  }
+  sys::path::append(path, "ppopt", "devices", name + ".json");
+  return path.str().str();
+}
+
+/// Reads a device's file. `origin` is what an error begins with.
+static Device readFile(StringRef path, StringRef origin, std::string &wrong) {
+  auto file = readTextFile(path);
+  if (!file) {
+    wrong =
+        (origin + ": cannot read " + path + ": " + toString(file.takeError()))
+            .str();
+    return {};
+  }
+  std::string error;
+  if (auto device = mlir::pp::readDevice((*file)->getBuffer(), error))
+    return *device;
+  wrong = (origin + ": " + path + ": " + error +
+           "; 'ppopt machine -o FILE' writes a file that fits")
+              .str();
+  return {};
+}
+
+Device ppopt::chooseDevice(const Arguments &arguments, int64_t threads,
+                           bool isNative, std::string &wrong) {
+  std::string origin = "--device", value = arguments.get("device").str();
+  if (value.empty()) {
+    origin = kDeviceVariable;
+    value = sys::Process::GetEnv(kDeviceVariable).value_or("");
+  }
+  if (value == mlir::pp::kBuiltinDevice)
+    return mlir::pp::getBuiltinDevice();
+  if (isFile(value))
+    return readFile(value, origin, wrong);
+  if (!value.empty()) {
+    std::string path = getDevicePath(value);
+    if (sys::fs::exists(path))
+      return readFile(path, origin, wrong);
+    wrong = origin + ": no device '" + value + "': there is no " + path +
+            "; 'ppopt machine' measures this machine, and 'builtin' is always "
+            "there";
+    return {};
+  }
+  std::string measured = getDevicePath(getMachineName(threads));
+  if (!isNative || !sys::fs::exists(measured))
+    return mlir::pp::getBuiltinDevice();
+  return readFile(measured, "the device of this machine", wrong);
+}
+
+std::string ppopt::describeDevice(const Device &device, int64_t threads) {
+  std::string text = "times are estimated for the device '" + device.name + "'";
+  if (device.name != mlir::pp::kBuiltinDevice)
+    return text;
+  return text + ", which is not this machine; 'ppopt machine --threads " +
+         std::to_string(threads) + "' measures this machine";
+}

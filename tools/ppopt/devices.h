@@ -1,0 +1,40 @@
+//===- devices.h - Descriptions of devices, and where they lie ------------===//
+
+#ifndef PPOPT_TOOLS_DEVICES_H
+#define PPOPT_TOOLS_DEVICES_H
+
+#include "flags.h"
+
+#include "ppopt/Analysis/Device.h"
+
+namespace ppopt {
+
+/// The environment variable that stands for --device where it is not given.
+inline constexpr const char *kDeviceVariable = "PPOPT_DEVICE";
+
+/// Returns the model of this machine's processor, as the system names it.
+std::string getMachineModel();
+
+/// Returns the name under which `ppopt machine` keeps what it measures of this
+/// machine with so many threads: "amd-epyc-9r14-2threads".
+std::string getMachineName(int64_t threads);
+
+/// Returns the file of a device in the user's configuration folder
+/// ($XDG_CONFIG_HOME/ppopt/devices, or ~/.config/ppopt/devices).
+std::string getDevicePath(llvm::StringRef name);
+
+/// Returns the device of --device or PPOPT_DEVICE, a name or a file. Without
+/// them, returns the one that was measured on this machine with these threads,
+/// or the built-in one if there is none or `isNative` is false: the program is
+/// not for this machine. On an error, sets `wrong` to a line that says what to
+/// do.
+mlir::pp::Device chooseDevice(const Arguments &arguments, int64_t threads,
+                              bool isNative, std::string &wrong);
+
+/// Says for which device times are estimated, and how to measure this machine
+/// if that is the built-in one.
+std::string describeDevice(const mlir::pp::Device &device, int64_t threads);
+
+} // namespace ppopt
+
+#endif // PPOPT_TOOLS_DEVICES_H

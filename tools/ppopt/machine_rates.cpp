@@ -1,0 +1,318 @@
+//===- machine_rates.cpp - Measures this machine --------------------------===//
+
+#include "machine_rates.h"
+
+#include "probe.h"
+
+#include "ppopt/machine_rate.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Threading.h"
+
+#include <map>
+
+using namespace llvm;
+using namespace ppopt;
+using mlir::pp::Device;
+using schema::LinkRates;
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// Returns a GPT of one layer. Its tokens are bytes.
+static GptModel makeGpt(int64_t width, int64_t heads, int64_t length,
+                        int64_t batch, const char *type,
+                        int64_t vocabulary = 256) {
+  GptModel model;
+  model.layers = 1;
+  model.width = width;
+  model.heads = heads;
+  model.vocabulary = vocabulary;
+  model.length = length;
+  model.batch = batch;
+  model.mlpWidth = 4 * width;
+  model.type = type;
+  return model;
+}
+
+/// Activations that fit in the second-level cache, and some that do not; heads
+/// of two sizes, so that attention's scores and its matmuls can be told apart;
+/// parameters that are in no cache.
+static const GptModel kSmall = makeGpt(128, 4, 128, 4, "f32"),
+                      kLarge = makeGpt(512, 4, 256, 8, "f32"),
+                      kDouble = makeGpt(256, 4, 128, 4, "f64"),
+                      kFar =
+                          makeGpt(512, 8, 64, 1, "f32", /*vocabulary=*/32768);
+
+static std::vector<std::string> makeFlags(int64_t threads,
+                                          std::vector<std::string> more = {}) {
+  more.insert(more.end(), {"--threads", std::to_string(threads)});
+  return more;
+}
+
+/// Returns the launches of a GPT on one rank.
+static FailureOr<std::vector<TimedLaunch>>
+profileGpt(const GptModel &model, std::vector<std::string> flags,
+           const TemporaryFolder &folder, const DriverSetup &setup) {
+  Probe probe(folder, "kernels");
+  if (failed(probe.compile(model, std::move(flags), setup)))
+    return failure();
+  return probe.profile(Ranks::AsThreads);
+}
+
+//===----------------------------------------------------------------------===//
+// Matmuls
+//===----------------------------------------------------------------------===//
+
+/// Returns the FLOPs per nanosecond of the time without what the model adds for
+/// a launch and its bytes.
+static double measureMatmul(MatmulType type, const MatmulSize &size,
+                            bool transposed, int64_t padding, int64_t threads,
+                            const Device &device) {
+  double bytes = type == MatmulType::f64 ? 8 : type == MatmulType::bf16 ? 2 : 4;
+  double resultBytes = type == MatmulType::f64 ? 8 : 4;
+  double time = 1e9 * matmulSeconds(type, size, transposed, padding, threads);
+  auto [m, n, k] = size;
+  mlir::pp::Work rest;
+  rest.setBytes(bytes * double(m * k + k * n) +
+                (transposed ? 2 : 1) * resultBytes * double(m * n));
+  double alone = std::max(time - rest.getTime(device), time / 2);
+  return 2 * double(m * n * k) / alone;
+}
+
+static void measureMatmuls(int64_t threads, Device &device) {
+  static const std::vector<int64_t> m = {32, 256, 2048}, n = {64, 512, 2048},
+                                    k = {64, 256, 1024};
+  // The rows of no grid point are a multiple of a page apart, those of
+  // `aliased` without padding are.
+  constexpr int64_t padding = 16;
+  constexpr MatmulSize aliased{2048, 512, 1024};
+  device.matmuls.clear();
+  for (MatmulType type : {MatmulType::f32, MatmulType::f64, MatmulType::bf16}) {
+    schema::MatmulRates grid{type, m, n, k, {}, {}, 1};
+    auto measure = [&](const MatmulSize &size, bool transposed,
+                       int64_t padding) {
+      return measureMatmul(type, size, transposed, padding, threads, device);
+    };
+    for (int64_t rows : m)
+      for (int64_t columns : n)
+        for (int64_t terms : k) {
+          MatmulSize size{rows, columns, terms};
+          grid.rates.push_back(measure(size, /*transposed=*/false, 0));
+          grid.transposed.push_back(measure(size, true, padding));
+        }
+    grid.aliased = std::max(1.0, measure(aliased, true, padding) /
+                                     measure(aliased, true, 0));
+    device.matmuls.push_back(std::move(grid));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+/// Returns the link with these times of two amounts of bytes.
+static LinkRates makeLink(double fewBytes, double few, double manyBytes,
+                          double many) {
+  LinkRates link;
+  // More bytes take at least as long for each.
+  link.rate = (manyBytes - fewBytes) / std::max(many - few, many / 2);
+  link.latency = std::max(0.0, few - fewBytes / link.rate);
+  return link;
+}
+
+/// Returns the mean bytes of the transfers of a boundary and their time, from
+/// the moment when the first is sent until the receiver knows the last: the
+/// least over the boundaries of all steps and microbatches.
+static std::pair<double, double> findTransfer(const json::Array &events) {
+  struct Crossing {
+    double begin = 1e18, end = 0, bytes = 0, count = 0;
+  };
+  StringMap<double> bytesOf;
+  StringMap<Crossing> crossings;
+  for (const json::Value &value : events) {
+    const json::Object &event = *value.getAsObject();
+    if (event.getString("cat") != StringRef("send"))
+      continue;
+    const json::Object &args = *event.getObject("args");
+    bytesOf[*args.getString("transfer")] = *args.getNumber("bytes");
+  }
+  for (const json::Value &value : events) {
+    const json::Object &event = *value.getAsObject();
+    StringRef end = event.getString("ph").value_or("");
+    if (end != "s" && end != "f")
+      continue;
+    // "x0 mb3 step 12 rank 2": those of one crossing differ in the first word.
+    auto [transfer, where] = event.getString("id")->split(' ');
+    Crossing &crossing = crossings[where];
+    double time = *event.getNumber("ts") * 1000;
+    if (end == "s") {
+      crossing.begin = std::min(crossing.begin, time);
+      crossing.bytes += bytesOf.lookup(transfer);
+      ++crossing.count;
+    } else {
+      crossing.end = std::max(crossing.end, time);
+    }
+  }
+  std::pair<double, double> least(0, 1e18);
+  for (const auto &[where, crossing] : crossings) {
+    double time = (crossing.end - crossing.begin) / crossing.count;
+    if (crossing.end > 0 && time > 0 && time < least.second)
+      least = {crossing.bytes / crossing.count, time};
+  }
+  return least;
+}
+
+/// Returns the least time of a sum over ranks by its bytes: that of the rank
+/// that started it last.
+static std::map<double, double> findSums(const json::Array &events) {
+  std::map<double, double> least;
+  for (const json::Value &value : events) {
+    const json::Object &event = *value.getAsObject();
+    if (event.getString("cat") != StringRef("sum"))
+      continue;
+    double bytes = event.getObject("args")->getNumber("bytes").value_or(0);
+    auto [entry, isNew] =
+        least.try_emplace(bytes, *event.getNumber("dur") * 1000);
+    entry->second = std::min(entry->second, *event.getNumber("dur") * 1000);
+  }
+  return least;
+}
+
+namespace {
+
+/// Programs of two ranks.
+struct Pairs {
+  Probe few, many, sums;
+};
+
+} // namespace
+
+static FailureOr<schema::RankRates> measureRanks(const Pairs &pairs,
+                                                 Ranks how) {
+  FailureOr<json::Array> few = pairs.few.trace(how),
+                         many = pairs.many.trace(how),
+                         sums = pairs.sums.trace(how);
+  if (failed(few) || failed(many) || failed(sums))
+    return failure();
+  schema::RankRates rates;
+  auto [fewBytes, fewTime] = findTransfer(*few);
+  auto [manyBytes, manyTime] = findTransfer(*many);
+  rates.transfer = makeLink(fewBytes, fewTime, manyBytes, manyTime);
+  // Two ranks: two rounds of half of the bytes.
+  std::map<double, double> times = findSums(*sums);
+  if (times.size() < 2) {
+    errs() << "ppopt machine: error: the trace of two ranks has no sums\n";
+    return failure();
+  }
+  rates.collective =
+      makeLink(times.begin()->first / 2, times.begin()->second / 2,
+               times.rbegin()->first / 2, times.rbegin()->second / 2);
+  return rates;
+}
+
+/// Returns by how much launches slow down while another rank does the same.
+static schema::BusyFactors compare(const std::vector<TimedLaunch> &alone,
+                                   const std::vector<TimedLaunch> &busy) {
+  // What does not fit in the caches.
+  constexpr double farBytes = 16 << 20;
+  double times[3][2] = {};
+  auto add = [&](const std::vector<TimedLaunch> &launches, int column,
+                 const StringSet<> &ofBoth) {
+    for (const TimedLaunch &launch : launches) {
+      int kind = !launch.work.matmuls.empty()   ? 0
+                 : launch.work.bytes < farBytes ? 1
+                                                : 2;
+      if (ofBoth.contains(launch.name))
+        times[kind][column] += launch.nanoseconds;
+    }
+  };
+  StringSet<> names, ofBoth;
+  for (const TimedLaunch &launch : alone)
+    names.insert(launch.name);
+  for (const TimedLaunch &launch : busy)
+    if (names.contains(launch.name))
+      ofBoth.insert(launch.name);
+  add(alone, 0, ofBoth);
+  add(busy, 1, ofBoth);
+  auto factor = [&](int kind) {
+    return times[kind][0] > 0 ? std::max(1.0, times[kind][1] / times[kind][0])
+                              : 1.0;
+  };
+  return {factor(0), factor(1), factor(2)};
+}
+
+/// Measures what passes between ranks, and what a rank costs another.
+/// `alone` are the launches of kLarge on one rank.
+static LogicalResult measureRanks(int64_t threads,
+                                  const std::vector<TimedLaunch> &alone,
+                                  const TemporaryFolder &folder,
+                                  const DriverSetup &setup, Device &device) {
+  Pairs pairs{{folder, "few"}, {folder, "many"}, {folder, "sums"}};
+  auto twice = [](GptModel model) {
+    model.layers = 2;
+    return model;
+  };
+  auto doubled = [](GptModel model) {
+    model.batch *= 2;
+    return model;
+  };
+  if (failed(pairs.few.compile(
+          twice(kSmall),
+          makeFlags(threads, {"--mesh", "pp=2", "--microbatches", "4"}),
+          setup)) ||
+      failed(pairs.many.compile(
+          twice(kLarge), makeFlags(threads, {"--mesh", "pp=2"}), setup)) ||
+      failed(pairs.sums.compile(doubled(kLarge),
+                                makeFlags(threads, {"--mesh", "dp=2"}), setup)))
+    return failure();
+  FailureOr<schema::RankRates> asThreads =
+      measureRanks(pairs, Ranks::AsThreads);
+  if (failed(asThreads))
+    return failure();
+  device.localThreads = *asThreads;
+  if (hasMpirun()) {
+    FailureOr<schema::RankRates> asProcesses =
+        measureRanks(pairs, Ranks::AsProcesses);
+    if (failed(asProcesses))
+      return failure();
+    device.processes = *asProcesses;
+  }
+  if (2 * threads > int64_t(hardware_concurrency().compute_thread_count()))
+    return success(); // there is no room for a second rank
+  FailureOr<std::vector<TimedLaunch>> busy =
+      pairs.sums.profile(Ranks::AsThreads);
+  if (failed(busy))
+    return failure();
+  device.busy = compare(alone, *busy);
+  return success();
+}
+
+FailureOr<Device> ppopt::measureMachine(int64_t threads,
+                                        const TemporaryFolder &folder,
+                                        const DriverSetup &setup) {
+  Device device;
+  device.threads = threads;
+  const std::pair<const GptModel *, std::vector<std::string>> gpts[] = {
+      {&kLarge, {}},  {&kLarge, {"--precision", "bf16"}},
+      {&kSmall, {}},  {&kSmall, {"--precision", "bf16"}},
+      {&kDouble, {}}, {&kFar, {}}};
+  std::vector<TimedLaunch> kernels, large;
+  for (const auto &[model, flags] : gpts) {
+    FailureOr<std::vector<TimedLaunch>> launches =
+        profileGpt(*model, makeFlags(threads, flags), folder, setup);
+    if (failed(launches))
+      return failure();
+    copy_if(*launches, std::back_inserter(kernels),
+            [](const TimedLaunch &launch) { return !launch.isMatmul(); });
+    if (large.empty())
+      large = std::move(*launches);
+  }
+  fitRates(kernels, device);
+  measureMatmuls(threads, device);
+  if (failed(measureRanks(threads, large, folder, setup, device)))
+    return failure();
+  return device;
+}

@@ -1,0 +1,22 @@
+//===- machine_rates.h - Measures this machine ----------------------------===//
+
+#ifndef PPOPT_TOOLS_MACHINE_RATES_H
+#define PPOPT_TOOLS_MACHINE_RATES_H
+
+#include "driver.h"
+#include "temporary_folder.h"
+
+#include "ppopt/Analysis/Device.h"
+
+namespace ppopt {
+
+/// Measures what a rank with so many threads computes and sends on this
+/// machine, with programs that it compiles in `folder`. Leaves the name empty.
+/// Prints what fails.
+llvm::FailureOr<mlir::pp::Device> measureMachine(int64_t threads,
+                                                 const TemporaryFolder &folder,
+                                                 const DriverSetup &setup);
+
+} // namespace ppopt
+
+#endif // PPOPT_TOOLS_MACHINE_RATES_H

@@ -1,0 +1,137 @@
+//===- probe.cpp - Programs that are run to be timed ----------------------===//
+
+#include "probe.h"
+
+#include "commands.h"
+#include "compilation.h"
+#include "link_programs.h"
+#include "plan_flags.h"
+#include "write_file.h"
+
+#include "ppopt/Program/ProgramTables.h"
+#include "ppopt/launch.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+
+using namespace llvm;
+using namespace ppopt;
+using mlir::pp::Phase;
+
+static constexpr int kSteps = 5;
+
+bool ppopt::hasMpirun() { return bool(sys::findProgramByName("mpirun")); }
+
+LogicalResult Probe::compile(const GptModel &model,
+                             std::vector<std::string> flags,
+                             const DriverSetup &setup) {
+  std::string modelPath = path(".mlir");
+  if (failed(writeFile(compileCommand, modelPath, writeGpt(model))))
+    return failure();
+  flags.insert(flags.begin(), modelPath);
+  // What is measured must not depend on what was measured before.
+  flags.insert(flags.end(), {"--device", "builtin", "-o", path(".run")});
+  std::vector<const char *> words;
+  for (const std::string &flag : flags)
+    words.push_back(flag.c_str());
+  std::optional<Arguments> arguments =
+      parseArguments(compileCommand, words, errs());
+  if (!arguments)
+    return failure();
+  FailureOr<mlir::pp::PlanOptions> plan = makePlan(compileCommand, *arguments);
+  if (failed(plan))
+    return failure();
+  ranks = plan->mesh.ranks();
+  Compilation compilation(*plan, /*isStrict=*/false, setup.extend);
+  if (failed(compilation.parse()))
+    return failure();
+  mlir::OwningOpRef<mlir::ModuleOp> generator = compilation.omitGenerator();
+  if (failed(compilation.run(Phase::Kernels)))
+    return failure();
+  mlir::pp::ProgramTables tables(compilation.getModule());
+  for (mlir::pp::KernelOp kernel : tables.kernels)
+    work[kernel.getSymName()] = mlir::pp::estimateKernelWork(kernel);
+  for (const mlir::pp::MatmulEntry &matmul : tables.matmuls)
+    work[matmul.name] = mlir::pp::estimateGemmWork(matmul.op);
+  if (failed(compilation.run(Phase::Native)))
+    return failure();
+  return linkPrograms(compilation.getModule(), *generator, *plan, setup, folder,
+                      path(".run"));
+}
+
+LogicalResult Probe::run(Ranks how, const std::string &flags) const {
+  std::string data = path(".data");
+  std::string error = writeWhole(data, std::string(1 << 16, 'a'));
+  std::string command;
+  if (how == Ranks::AsProcesses)
+    command =
+        (Twine(launchAsRoot) + " mpirun " + launchOversubscribed + " " +
+         launchFlags + " " + launchOnOneMachine + " -np " + Twine(ranks) + " ")
+            .str();
+  command += "'" + path(".run") + "' --data '" + data + "' --steps " +
+             std::to_string(kSteps) + " " + flags;
+  std::string output = path(".out");
+  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(output),
+                                          StringRef(output)};
+  if (error.empty() &&
+      sys::ExecuteAndWait("/bin/sh", {"/bin/sh", "-c", command}, std::nullopt,
+                          redirects, /*SecondsToWait=*/120, 0, &error) == 0)
+    return success();
+  errs() << "ppopt machine: error: a program to be timed failed: " << command
+         << "\n"
+         << error;
+  if (auto text = MemoryBuffer::getFile(output))
+    errs() << (*text)->getBuffer();
+  return failure();
+}
+
+FailureOr<std::vector<TimedLaunch>> Probe::profile(Ranks how) const {
+  if (failed(run(how, "--profile --log '" + path(".jsonl") + "'")))
+    return failure();
+  auto log = MemoryBuffer::getFile(path(".jsonl"));
+  if (!log) {
+    errs() << "ppopt machine: error: a program to be timed wrote no log: "
+           << log.getError().message() << "\n";
+    return failure();
+  }
+  std::vector<TimedLaunch> launches;
+  for (StringRef line : split((*log)->getBuffer(), '\n')) {
+    Expected<json::Value> record = json::parse(line);
+    if (!record) {
+      consumeError(record.takeError()); // the end of the file
+      continue;
+    }
+    const json::Object *fields = record->getAsObject();
+    if (!fields || fields->getString("event") != StringRef("profile_line"))
+      continue;
+    // Lines about other things are no launches.
+    StringRef launch = fields->getString("name").value_or("");
+    auto known = work.find(launch);
+    double calls = fields->getNumber("calls_per_step").value_or(0);
+    double time = fields->getNumber("ms_per_step").value_or(0) * 1e6;
+    if (known != work.end() && calls > 0 && time > 0)
+      launches.push_back({launch.str(), known->second, time / calls});
+  }
+  return launches;
+}
+
+FailureOr<json::Array> Probe::trace(Ranks how) const {
+  if (failed(run(how, "--trace '" + path(".trace") + "' --trace-steps " +
+                          std::to_string(kSteps - 1))))
+    return failure();
+  auto file = MemoryBuffer::getFile(path(".trace"));
+  if (!file)
+    return failure();
+  Expected<json::Value> document = json::parse((*file)->getBuffer());
+  if (!document) {
+    errs() << "ppopt machine: error: " << toString(document.takeError())
+           << "\n";
+    return failure();
+  }
+  if (json::Object *object = document->getAsObject())
+    if (json::Array *events = object->getArray("traceEvents"))
+      return std::move(*events);
+  return failure();
+}
