@@ -1,4 +1,4 @@
-//===- device_test.cpp - Times of work on a device ------------------------===//
+//===- cost_test.cpp - The model of time ------------------------------------===//
 
 #include "ppopt/Analysis/Cost.h"
 
