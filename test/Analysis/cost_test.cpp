@@ -1,4 +1,5 @@
-//===- cost_test.cpp - The model of time ------------------------------------===//
+//===- cost_test.cpp - The model of time
+//------------------------------------===//
 
 #include "ppopt/Analysis/Cost.h"
 
