@@ -12,7 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <cstdlib>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 namespace ppopt::train {
@@ -35,9 +37,13 @@ struct MachineRates {
   double flopsOf(MatmulType type) const { return flops[size_t(type)]; }
 };
 
-/// Measures the rates of f32 and of the program's matmul types.
+/// Measures the rates of f32 and of the program's matmul types, unless the
+/// environment says that nobody reads them (PPOPT_MACHINE_RATES=0).
 MachineRates measureRates(const ppopt_rank &rank) {
   MachineRates rates;
+  const char *wanted = std::getenv("PPOPT_MACHINE_RATES");
+  if (wanted && std::string_view(wanted) == "0")
+    return rates;
   auto measure = [&](MatmulType type) {
     double &rate = rates.flops[size_t(type)];
     if (rate == 0)
@@ -51,6 +57,8 @@ MachineRates measureRates(const ppopt_rank &rank) {
 }
 
 std::string describeRates(const MachineRates &rates, int threads) {
+  if (rates.bytes == 0)
+    return "this machine: not measured";
   std::string text = "this machine: ";
   constexpr std::array<const char *, 3> names = {"f32", "f64", "bf16"};
   for (size_t i = 0; i < names.size(); ++i)

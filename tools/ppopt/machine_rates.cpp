@@ -41,10 +41,10 @@ static GptModel makeGpt(int64_t width, int64_t heads, int64_t length,
 /// of two sizes, so that attention's scores and its matmuls can be told apart;
 /// parameters that are in no cache.
 static const GptModel kSmall = makeGpt(128, 4, 128, 4, "f32"),
-                      kLarge = makeGpt(512, 4, 256, 8, "f32"),
+                      kLarge = makeGpt(512, 4, 256, 4, "f32"),
                       kDouble = makeGpt(256, 4, 128, 4, "f64"),
                       kFar =
-                          makeGpt(512, 8, 64, 1, "f32", /*vocabulary=*/32768);
+                          makeGpt(512, 8, 64, 1, "f32", /*vocabulary=*/16384);
 
 static std::vector<std::string> makeFlags(int64_t threads,
                                           std::vector<std::string> more = {}) {
@@ -83,7 +83,7 @@ static double measureMatmul(MatmulType type, const MatmulSize &size,
 }
 
 static void measureMatmuls(int64_t threads, Device &device) {
-  static const std::vector<int64_t> m = {32, 256, 2048}, n = {64, 512, 2048},
+  static const std::vector<int64_t> m = {32, 256, 1024}, n = {64, 512, 2048},
                                     k = {64, 256, 1024};
   // The rows of no grid point are a multiple of a page apart, those of
   // `aliased` without padding are.
@@ -255,6 +255,10 @@ static LogicalResult measureRanks(int64_t threads,
     model.layers = 2;
     return model;
   };
+  auto halved = [](GptModel model) {
+    model.batch /= 2;
+    return model;
+  };
   auto doubled = [](GptModel model) {
     model.batch *= 2;
     return model;
@@ -263,8 +267,9 @@ static LogicalResult measureRanks(int64_t threads,
           twice(kSmall),
           makeFlags(threads, {"--mesh", "pp=2", "--microbatches", "4"}),
           setup)) ||
-      failed(pairs.many.compile(
-          twice(kLarge), makeFlags(threads, {"--mesh", "pp=2"}), setup)) ||
+      failed(pairs.many.compile(twice(halved(kLarge)),
+                                makeFlags(threads, {"--mesh", "pp=2"}),
+                                setup)) ||
       failed(pairs.sums.compile(doubled(kLarge),
                                 makeFlags(threads, {"--mesh", "dp=2"}), setup)))
     return failure();

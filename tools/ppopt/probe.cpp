@@ -65,9 +65,9 @@ LogicalResult Probe::compile(const GptModel &model,
 LogicalResult Probe::run(Ranks how, const std::string &flags) const {
   std::string data = path(".data");
   std::string error = writeWhole(data, std::string(1 << 16, 'a'));
-  std::string command;
+  std::string command = "PPOPT_MACHINE_RATES=0 ";
   if (how == Ranks::AsProcesses)
-    command =
+    command +=
         (Twine(launchAsRoot) + " mpirun " + launchOversubscribed + " " +
          launchFlags + " " + launchOnOneMachine + " -np " + Twine(ranks) + " ")
             .str();

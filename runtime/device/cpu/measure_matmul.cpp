@@ -99,8 +99,8 @@ double matmulSeconds(MatmulType type, const MatmulSize &size, bool transposed,
   matmul.b = {0, 0, size.n, 1};
   matmul.c = {0, 0, size.n, 1};
   PreparedMatmul prepared(matmul, threads, SIZE_MAX);
-  return measureMatmul(matmul, prepared.how(), /*runs=*/20, /*seconds=*/0.015,
-                       /*bytes=*/32 << 20);
+  return measureMatmul(matmul, prepared.how(), /*runs=*/20, /*seconds=*/0.01,
+                       /*bytes=*/24 << 20);
 }
 
 } // namespace ppopt
