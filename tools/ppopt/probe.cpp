@@ -21,7 +21,7 @@ using namespace ppopt;
 using mlir::pp::Phase;
 
 /// The first step is left out of both.
-static constexpr int kSteps = 4;
+static constexpr int kSteps = 5;
 
 bool ppopt::hasMpirun() { return bool(sys::findProgramByName("mpirun")); }
 

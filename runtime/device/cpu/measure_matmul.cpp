@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <vector>
 
 #include <sys/mman.h>
 
@@ -58,9 +59,9 @@ private:
 
 } // namespace
 
-double measureMatmul(const MatmulDescriptor &matmul,
-                     const MatmulImplementation &implementation, int runs,
-                     double seconds, int64_t bytes) {
+MatmulSeconds measureMatmul(const MatmulDescriptor &matmul,
+                            const MatmulImplementation &implementation,
+                            int runs, double seconds, int64_t bytes) {
   using Clock = std::chrono::steady_clock;
   Operands a(matmul, matmul.a, matmul.m, matmul.k, matmul.type),
       b(matmul, matmul.b, matmul.k, matmul.n, matmul.type),
@@ -70,16 +71,18 @@ double measureMatmul(const MatmulDescriptor &matmul,
     operands->allocate(copies);
   std::unique_ptr<void, void (*)(void *)> workspace(
       hugePages(implementation.workspaceBytes()), std::free);
-  std::chrono::duration<double> least(1e9), budget(seconds);
+  std::chrono::duration<double> budget(seconds);
+  std::vector<double> times;
   Clock::time_point start = Clock::now();
-  for (int i = 0; i < runs && (i < 2 || Clock::now() - start < budget); ++i) {
+  for (int i = 0; i < runs && (i < 3 || Clock::now() - start < budget); ++i) {
     Clock::time_point begin = Clock::now();
     implementation.run(a.copy(i % copies), b.copy(i % copies),
                        c.copy(i % copies), workspace.get());
-    least =
-        std::min<std::chrono::duration<double>>(least, Clock::now() - begin);
+    times.push_back(
+        std::chrono::duration<double>(Clock::now() - begin).count());
   }
-  return least.count();
+  std::sort(times.begin(), times.end());
+  return {times.front(), times[times.size() / 2]};
 }
 
 double matmulSeconds(MatmulType type, const MatmulSize &size, bool transposed,
@@ -99,8 +102,9 @@ double matmulSeconds(MatmulType type, const MatmulSize &size, bool transposed,
   matmul.b = {0, 0, size.n, 1};
   matmul.c = {0, 0, size.n, 1};
   PreparedMatmul prepared(matmul, threads, SIZE_MAX);
-  return measureMatmul(matmul, prepared.how(), /*runs=*/20, /*seconds=*/0.01,
-                       /*bytes=*/24 << 20);
+  return measureMatmul(matmul, prepared.how(), /*runs=*/20, /*seconds=*/0.006,
+                       /*bytes=*/16 << 20)
+      .median;
 }
 
 } // namespace ppopt

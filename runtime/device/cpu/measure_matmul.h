@@ -7,13 +7,17 @@
 
 namespace ppopt {
 
-/// Returns the seconds of the fastest of `runs` runs, or of as many as fit in
-/// `seconds`, at least two. The operands are ones, on huge pages where they are
+struct MatmulSeconds {
+  double least, median;
+};
+
+/// Returns the seconds of `runs` runs, or of as many as fit in `seconds`, at
+/// least three. The operands are ones, on huge pages where they are
 /// granted. The runs take turns at operands of `bytes` bytes in all: with more
 /// than a cache has, they find none of theirs in it.
-double measureMatmul(const MatmulDescriptor &matmul,
-                     const MatmulImplementation &implementation, int runs,
-                     double seconds, int64_t bytes = 0);
+MatmulSeconds measureMatmul(const MatmulDescriptor &matmul,
+                            const MatmulImplementation &implementation,
+                            int runs, double seconds, int64_t bytes = 0);
 
 } // namespace ppopt
 

@@ -25,10 +25,10 @@ double packedMatmulRate(MatmulType type, const MatmulSize &size, int threads);
 /// Returns the best rate over a few sizes.
 double packedMatmulRate(MatmulType type, int threads);
 
-/// Returns the seconds of our matmul on `threads` threads; a bf16 matmul sums
-/// into f32. As in a step, the operands are in no cache of the core. They are
-/// contiguous but for `padding` elements after each
-/// row of the first. If it is `transposed`, its columns are rows of memory, and
+/// Returns the median of the seconds of our matmul on `threads` threads; a bf16
+/// matmul sums into f32. As in a step, the operands are in no cache of the
+/// core. They are contiguous but for `padding` elements after each row of the
+/// first. If it is `transposed`, its columns are rows of memory, and
 /// the matmul adds to its result.
 double matmulSeconds(MatmulType type, const MatmulSize &size, bool transposed,
                      int64_t padding, int threads);
