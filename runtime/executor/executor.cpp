@@ -71,8 +71,6 @@ public:
   }
   /// Returns what the batch has none of, in words; empty if no count is zero.
   std::string missing() const;
-  /// Returns which of loss and norm is not finite, in words; empty if both are.
-  std::string nonFinite() const;
   double waitedSeconds() const {
     return std::chrono::duration<double>(waited).count();
   }
@@ -248,13 +246,15 @@ std::string Executor::missing() const {
   return "";
 }
 
-std::string Executor::nonFinite() const {
+/// Returns, in words, that the loss is not finite, or the norm if the step has
+/// one; else an empty text.
+std::string describeNonFinite(const StepResult &result, bool hasNorm) {
   std::vector<std::string> bad;
-  if (double number = loss(); !std::isfinite(number))
-    bad.push_back(fmt::format("the loss is {}", spellNonFinite(number)));
-  if (double number = gradNorm(); rank.place.norm && !std::isfinite(number))
-    bad.push_back(
-        fmt::format("the gradient norm is {}", spellNonFinite(number)));
+  if (!std::isfinite(result.loss))
+    bad.push_back(fmt::format("the loss is {}", spellNonFinite(result.loss)));
+  if (hasNorm && !std::isfinite(result.gradNorm))
+    bad.push_back(fmt::format("the gradient norm is {}",
+                              spellNonFinite(result.gradNorm)));
   return fmt::format("{}", fmt::join(bad, " and "));
 }
 
@@ -312,6 +312,7 @@ StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
   {
     Tracing tracing(rank, options.trace, executor.stepNumber());
     executor.run(rank.actions);
+    rank.device->synchronize(rank.compute); // the step ends here
   }
 
   StepResult result;
@@ -321,7 +322,7 @@ StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
   if (result.skipped.empty()) {
     result.loss = executor.loss();
     result.gradNorm = executor.gradNorm();
-    result.skipped = executor.nonFinite();
+    result.skipped = describeNonFinite(result, rank.place.norm.has_value());
     result.isBad = !result.skipped.empty();
   }
   result.launches = rank.counters.launches - before.launches;
