@@ -2,6 +2,7 @@
 
 #include "data/guarded_copy.h"
 
+#include "base/earlier_handler.h"
 #include "base/error.h"
 
 #include <atomic>
@@ -27,27 +28,11 @@ struct Copy {
 thread_local Copy *volatile current = nullptr;
 struct sigaction earlier; ///< the previous handler of SIGBUS
 
-/// Handles the signal as if this handler were not installed. Uses only calls
-/// that are safe in a signal handler.
-void passOn(int signal, siginfo_t *info, void *context) {
-  if (earlier.sa_flags & SA_SIGINFO) {
-    earlier.sa_sigaction(signal, info, context);
-  } else if (earlier.sa_handler != SIG_DFL && earlier.sa_handler != SIG_IGN) {
-    earlier.sa_handler(signal);
-  } else {
-    // On return, a faulting access faults again; a signal that was sent does
-    // not recur.
-    ::sigaction(signal, &earlier, nullptr);
-    if (info->si_code <= 0)
-      ::raise(signal);
-  }
-}
-
 void onBusError(int signal, siginfo_t *info, void *context) {
   Copy *copy = current;
   if (copy && info->si_code > 0 && copy->reads(info->si_addr))
     siglongjmp(copy->failed, 1);
-  passOn(signal, info, context);
+  runtime::passOn(earlier, signal, info, context);
 }
 
 bool installHandler() {

@@ -2,6 +2,7 @@
 
 #include "device/fake/faults.h"
 
+#include "base/earlier_handler.h"
 #include "base/error.h"
 
 #include <algorithm>
@@ -40,20 +41,6 @@ void say(fmt::format_string<Args...> format, Args &&...args) {
   static_cast<void>(written); // nothing can be done about it
 }
 
-void passOn(int signal, siginfo_t *info, void *context) {
-  if (earlier.sa_flags & SA_SIGINFO) {
-    earlier.sa_sigaction(signal, info, context);
-  } else if (earlier.sa_handler != SIG_DFL && earlier.sa_handler != SIG_IGN) {
-    earlier.sa_handler(signal);
-  } else {
-    // On return, a faulting access faults again; a signal that was sent does
-    // not recur.
-    ::sigaction(signal, &earlier, nullptr);
-    if (info->si_code <= 0)
-      ::raise(signal);
-  }
-}
-
 void onFault(int signal, siginfo_t *info, void *context) {
   auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   for (const Range &range : ranges) {
@@ -76,7 +63,7 @@ void onFault(int signal, siginfo_t *info, void *context) {
         runningRank, running, address);
     _exit(faultStatus);
   }
-  passOn(signal, info, context);
+  runtime::passOn(earlier, signal, info, context);
 }
 
 bool installHandler() {
