@@ -72,6 +72,8 @@ struct Action {
   int64_t scratchBytes = 0;
   int64_t transfer = 0; ///< index of Program::transfers
   int64_t peer = 0;     ///< the place at the other end
+  // wait
+  bool carried = false; ///< for the start of an earlier step, if in flight
   /// Not in the document: the number of the operation in its lists, in the
   /// order of the starts in `actions`, then `evalActions`.
   int64_t operation = 0;
@@ -108,7 +110,12 @@ struct Action {
        "`wait`: afterwards the collective's buffer holds its result; a sent "
        "value may be overwritten; a received value is there. In `local` all "
        "ends are started before",
-       [](auto &g, T &wait) { g("id", wait.id, "that of the start"); });
+       [](auto &g, T &wait) {
+         g("id", wait.id, "that of the start");
+         g.optional("carried", wait.carried,
+                    "the start is in `actions`, and a step before began it. "
+                    "If it is not in flight, there is nothing to wait for");
+       });
     f.optional("dead", self.dead,
                "memory that nobody reads after the action. With `--poison` the "
                "runtime overwrites it with bytes 0xFF (floats: NaN)");

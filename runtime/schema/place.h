@@ -85,7 +85,29 @@ struct OptimizerState {
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("name", self.name, "its name");
-    f("offset", self.address, "of its elements, in the parameter's order");
+    f("offset", self.address, "of its elements, in the parameter's order; with a `shard`, of the chunk");
+  }
+};
+
+/// Which elements of a parameter's states a rank has (geometry/shard.h).
+struct Shard {
+  static constexpr const char *title = "Shard";
+  std::vector<std::string> axes; ///< the group whose members have a chunk each
+  std::vector<int64_t> among;    ///< if not empty: only ranks of these places
+  int64_t elements = 0;          ///< of the bucket
+  int64_t first = 0;             ///< of the parameter in the bucket
+
+  geometry::Group group() const { return {axes, among}; }
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("axes", self.axes,
+      "the group: ranks that differ in these axes only. Its member p has chunk "
+      "p of the bucket (runtime/geometry)");
+    f.optional("among", self.among,
+               "coordinates on `pp`: only ranks of these places");
+    f("elements", self.elements, "of the bucket that holds the parameter",
+      Limits{1, int64_t{1} << 56});
+    f("first", self.first, "the parameter's first element in the bucket");
   }
 };
 
@@ -95,6 +117,7 @@ struct PlaceParameter {
   Address address;
   std::optional<Address> gradient; ///< none: never updated
   std::vector<OptimizerState> states;
+  std::optional<Shard> shard; ///< none: each rank has all states
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("parameter", self.parameter, "index of the program's `parameters`");
@@ -103,6 +126,10 @@ struct PlaceParameter {
       "offset of its gradient; null for one without (frozen, or cannot learn): "
       "then nothing updates it");
     f("states", self.states, "those of the optimizer");
+    f.optional("shard", self.shard,
+               "if each rank has a part of the states: which. The `offset` of "
+               "a state is then that of the rank's chunk of the bucket, and "
+               "after a step only this chunk of the gradients is a sum");
   }
 };
 

@@ -28,7 +28,7 @@ extern "C" {
 
 /// Version of this contract. The program's JSON repeats it as "abi"; the
 /// runtime refuses a program of another version.
-#define PPOPT_ABI_VERSION 7
+#define PPOPT_ABI_VERSION 8
 
 /// Alignment in bytes of the arena and of every buffer in it.
 #define PPOPT_ALIGNMENT 64
@@ -54,7 +54,7 @@ typedef struct ppopt_key {
 /// `step_state.offset`, and the keys of all microbatches follow it; tasks load
 /// fields and keys by address. Between the first and the last action of a step
 /// the runtime neither reads nor writes any of it. It writes the keys and the
-/// fields before; the last two are then what a task of kind `decide` computes
+/// fields before; the last three are then what a task of kind `decide` computes
 /// for the updates of its place.
 typedef struct ppopt_step_state {
   // Hyperparameters of this step.
@@ -70,6 +70,7 @@ typedef struct ppopt_step_state {
   // Decided in the step.
   double clip_scale; ///< clip / norm if the norm is larger, else 1
   double hold;       ///< not 0: updates change nothing
+  double norm_squared; ///< the sum of squares of all gradients
 } ppopt_step_state;
 
 /// Bytes from the step state to the key of a microbatch; of the number of
