@@ -11,6 +11,7 @@
 
 using namespace mlir;
 using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
 
 BufferAttr pp::getWholeBuffer(RoleAttr role) {
   auto get = [&](BufferKind kind, auto... names) {
@@ -46,7 +47,7 @@ BufferAttr pp::getWholeBuffer(RoleAttr role) {
   llvm_unreachable("all roles are listed");
 }
 
-BufferAttr pp::getSummedBuffer(Attribute what) {
+BufferAttr pp::getNamedBuffer(Attribute what) {
   if (auto bucket = dyn_cast<FlatSymbolRefAttr>(what))
     return BufferAttr::get(what.getContext(), BufferKind::Grads,
                            bucket.getValue());
@@ -55,7 +56,56 @@ BufferAttr pp::getSummedBuffer(Attribute what) {
 
 BufferAttr pp::getScratchBuffer(Attribute what) {
   return BufferAttr::get(what.getContext(), BufferKind::Scratch, "", "",
-                         getSummedBuffer(what));
+                         getNamedBuffer(what));
+}
+
+//===----------------------------------------------------------------------===//
+// Chunks
+//===----------------------------------------------------------------------===//
+
+int64_t ChunkPosition::get(int64_t number) const {
+  int64_t position = first;
+  for (const Step &step : llvm::reverse(steps)) {
+    position += number % step.size * step.step;
+    number /= step.size;
+  }
+  return position;
+}
+
+ChunkPosition pp::getChunkPosition(BucketOp bucket, const geometry::Mesh &mesh,
+                                   int64_t place) {
+  ChunkPosition found;
+  if (!bucket.getShardGroup())
+    return found;
+  geometry::Group group = bucket.getShardGroup()->getGeometry();
+  int64_t rank = mesh.firstRank(place).value_or(0);
+  auto positionOf = [&](int64_t rank) {
+    return mesh.position(group, rank).value_or(0);
+  };
+  found.first = positionOf(rank);
+  for (StringAttr axis : bucket.getShardGroup()->getAxes()) {
+    std::string_view name(axis.data(), axis.size());
+    if (name != geometry::placeAxis && mesh.size(name) > 1)
+      found.steps.push_back(
+          {axis, mesh.size(name),
+           positionOf(rank + mesh.stride(name)) - found.first});
+  }
+  return found;
+}
+
+int64_t pp::getPlaceChunks(PlanOp plan) {
+  geometry::Mesh mesh = plan.getGeometry();
+  return mesh.size(mesh.shardAxis());
+}
+
+int64_t pp::getNormElements(PlanOp plan) {
+  return plan.getPlaces() * getPlaceChunks(plan);
+}
+
+int64_t pp::countChunkRuns(PlanOp plan, TaskOp task) {
+  int64_t chunks = getPlaceChunks(plan);
+  bool hasAll = task.getKind() == TaskKind::Norm && plan.getZero() == 0;
+  return hasAll && chunks > 1 ? chunks : 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -68,47 +118,64 @@ void BufferIndex::addBucket(BucketOp bucket, ArrayRef<StringRef> states) {
            bucket.getParams().getAsRange<StringAttr>(), bucket.getOffsets()))
     bucketOf[name] = {bucket, offset};
   StringRef name = bucket.getSymName();
-  int64_t params = bucket.getElements() * getElementBytes(bucket.getType());
-  bytes[BufferAttr::get(context, BufferKind::Params, name)] = params;
-  bytes[BufferAttr::get(context, BufferKind::Grads, name)] =
-      bucket.getElements() * getElementBytes(getGradType(bucket));
+  buckets[name] = bucket;
+  int64_t elements = bucket.getElements();
+  add(BufferAttr::get(context, BufferKind::Params, name), elements,
+      bucket.getType());
+  add(BufferAttr::get(context, BufferKind::Grads, name), elements,
+      getGradType(bucket));
+  int64_t own = bucket.getSharded() ? bucket.getChunks(mesh) : 1;
   for (StringRef state : states)
-    bytes[BufferAttr::get(context, BufferKind::State, name, state)] = params;
+    add(BufferAttr::get(context, BufferKind::State, name, state),
+        elements / own, bucket.getType());
 }
 
 void BufferIndex::addWholeBuffers(TaskOp task) {
   for (const TaskOperand &operand : task.getBoundOperands())
-    if (BufferAttr buffer = getWholeBuffer(operand.role))
-      bytes.try_emplace(buffer, pp::getBytes(operand.type));
+    if (BufferAttr buffer = getWholeBuffer(operand.role)) {
+      auto type = cast<ShapedType>(operand.type);
+      add(buffer, type.getNumElements(), type.getElementType());
+    }
 }
 
 BufferIndex::BufferIndex(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  Type byte = IntegerType::get(context, 8);
   int64_t dataParallel = 1, microbatches = 1;
   SmallVector<StringRef> states;
   for (auto plan : module.getOps<PlanOp>()) {
+    mesh = plan.getGeometry();
     dataParallel = plan.getBatchParts();
     microbatches = plan.getMicrobatches();
     states = getOptimizerStates(plan.getOptimizer());
+    add(BufferAttr::get(context, BufferKind::Norm), getNormElements(plan),
+        Float64Type::get(context));
   }
-  MLIRContext *context = module.getContext();
   for (auto bucket : module.getOps<BucketOp>())
     addBucket(bucket, states);
+  auto addTensor = [&](BufferAttr buffer, Type type, int64_t parts) {
+    auto tensor = cast<ShapedType>(type);
+    add(buffer, tensor.getNumElements() / parts, tensor.getElementType());
+  };
   for (auto param : module.getOps<ParamDeclOp>())
     if (!bucketOf.contains(param.getParamNameAttr()))
-      bytes[getParam(param.getParamNameAttr()).getBuffer()] =
-          pp::getBytes(param.getType());
+      addTensor(getParam(param.getParamNameAttr()).getBuffer(), param.getType(),
+                1);
   for (auto input : module.getOps<InputDeclOp>())
-    bytes[BufferAttr::get(context, BufferKind::Input, input.getInputName())] =
-        pp::getBytes(input.getType()) / dataParallel;
-  bytes[BufferAttr::get(context, BufferKind::StepState)] =
-      PPOPT_KEY_OFFSET(microbatches);
+    addTensor(BufferAttr::get(context, BufferKind::Input, input.getInputName()),
+              input.getType(), dataParallel);
+  add(BufferAttr::get(context, BufferKind::StepState),
+      PPOPT_KEY_OFFSET(microbatches), byte);
   for (auto task : module.getOps<TaskOp>())
     addWholeBuffers(task);
 }
 
 std::optional<int64_t> BufferIndex::getBytes(BufferAttr buffer) const {
-  auto found = bytes.find(buffer);
-  return found == bytes.end() ? std::nullopt : std::optional(found->second);
+  auto found = sizes.find(buffer);
+  if (found == sizes.end())
+    return std::nullopt;
+  auto [elements, type] = found->second;
+  return elements * getElementBytes(type);
 }
 
 AddressAttr BufferIndex::getInBucket(StringAttr param, BufferKind kind,
@@ -119,18 +186,71 @@ AddressAttr BufferIndex::getInBucket(StringAttr param, BufferKind kind,
   auto [bucket, offset] = found->second;
   Type element =
       kind == BufferKind::Grads ? getGradType(bucket) : bucket.getType();
+  bool isChunk = kind == BufferKind::State && bucket.getSharded();
   MLIRContext *context = param.getContext();
   return AddressAttr::get(
-      context, BufferAttr::get(context, kind, bucket.getSymName(), state),
-      offset * getElementBytes(element));
+      BufferAttr::get(context, kind, bucket.getSymName(), state),
+      isChunk ? 0 : offset * getElementBytes(element));
+}
+
+/// Returns where the chunk of the place's ranks lies, or one of the chunks that
+/// each of them has.
+AddressAttr BufferIndex::getChunk(BucketOp bucket, BufferAttr buffer,
+                                  int64_t place,
+                                  std::optional<int64_t> number) const {
+  int64_t bytes = *getBytes(buffer) / bucket.getChunks(mesh);
+  ChunkPosition position = getChunkPosition(bucket, mesh, place);
+  if (number)
+    return AddressAttr::get(buffer, position.get(*number) * bytes);
+  SmallVector<StrideAttr> strides;
+  for (const ChunkPosition::Step &step : position.steps)
+    strides.push_back(
+        StrideAttr::get(buffer.getContext(), step.axis, step.step * bytes));
+  return AddressAttr::get(buffer.getContext(), buffer, position.first * bytes,
+                          strides);
+}
+
+/// Returns where the norm has the sum of squares of a chunk of a place.
+AddressAttr BufferIndex::getNormEntry(BufferAttr buffer, int64_t place,
+                                      std::optional<int64_t> chunk) const {
+  constexpr int64_t bytes = sizeof(double);
+  std::string_view axis = mesh.shardAxis();
+  int64_t chunks = mesh.size(axis);
+  int64_t first = place * chunks * bytes;
+  if (chunk || chunks == 1)
+    return AddressAttr::get(buffer, first + chunk.value_or(0) * bytes);
+  MLIRContext *context = buffer.getContext();
+  auto stride = StrideAttr::get(context, StringAttr::get(context, axis), bytes);
+  return AddressAttr::get(context, buffer, first, stride);
+}
+
+FailureOr<CollectiveOperand> BufferIndex::getOperand(StartOp start,
+                                                     int64_t place) const {
+  BufferAttr buffer = getNamedBuffer(start.getWhat());
+  auto found = sizes.find(buffer);
+  if (found == sizes.end())
+    return start.emitOpError(geometry::reduces(start.getKind()) ? "sums "
+                                                                : "gathers ")
+               << start.getWhat()
+               << ", which is neither a bucket nor a scalar of a task",
+           failure();
+  auto [elements, type] = found->second;
+  if (!start.getShard())
+    return CollectiveOperand{AddressAttr::get(buffer, 0), elements, type};
+  BucketOp bucket = buckets.lookup(buffer.getName());
+  if (!bucket || !bucket.getShardGroup())
+    return start.emitOpError("is of a shard of ")
+               << start.getWhat() << ", which no group of ranks shards",
+           failure();
+  return CollectiveOperand{getChunk(bucket, buffer, place, std::nullopt),
+                           elements / bucket.getChunks(mesh), type};
 }
 
 AddressAttr BufferIndex::getParam(StringAttr param) const {
   if (AddressAttr address = getInBucket(param, BufferKind::Params))
     return address;
-  MLIRContext *context = param.getContext();
   return AddressAttr::get(
-      context, BufferAttr::get(context, BufferKind::Param, param.getValue()),
+      BufferAttr::get(param.getContext(), BufferKind::Param, param.getValue()),
       0);
 }
 
@@ -179,6 +299,7 @@ static constexpr Field kFields[] = {
     FIELD(clip, false),
     FIELD(clip_scale, true),
     FIELD(hold, true),
+    FIELD(norm_squared, true),
 #undef FIELD
 };
 static_assert(std::size(kFields) * sizeof(double) == sizeof(ppopt_step_state),
@@ -205,17 +326,26 @@ static std::optional<int64_t> getStepStateField(StringRef name,
   return std::nullopt;
 }
 
-FailureOr<AddressAttr> BufferIndex::getAddress(Operation *run, RoleAttr role,
-                                               Type type,
-                                               int64_t microbatch) const {
+FailureOr<AddressAttr>
+BufferIndex::getAddress(RunOp run, TaskOp task,
+                        const TaskOperand &operand) const {
+  RoleAttr role = operand.role;
   MLIRContext *context = role.getContext();
-  auto at = [&](BufferAttr buffer, int64_t offset) {
-    return AddressAttr::get(context, buffer, offset);
-  };
-  if (BufferAttr whole = getWholeBuffer(role))
-    return at(whole, 0);
+  std::optional<int64_t> chunk = run.getChunk();
+  auto type = cast<ShapedType>(operand.type);
+  if (BufferAttr whole = getWholeBuffer(role)) {
+    if (role.getKind() == RoleKind::Norm && type.getRank() == 0)
+      return getNormEntry(whole, task.getPlace(), chunk);
+    BucketOp bucket = buckets.lookup(role.getName());
+    bool isRange = role.getKind() == RoleKind::ParamRange ||
+                   role.getKind() == RoleKind::GradRange;
+    if (isRange && bucket && type.getNumElements() != bucket.getElements())
+      return getChunk(bucket, whole, task.getPlace(), chunk);
+    return AddressAttr::get(whole, 0);
+  }
   StringRef name = role.getName();
   auto key = StringAttr::get(context, name);
+  int64_t microbatch = run.getMicrobatch();
   switch (role.getKind()) {
   case RoleKind::Param:
     return getParam(key);
@@ -226,11 +356,12 @@ FailureOr<AddressAttr> BufferIndex::getAddress(Operation *run, RoleAttr role,
                << name << "', which no bucket holds",
            failure();
   case RoleKind::Input:
-    return at(BufferAttr::get(context, BufferKind::Input, name),
-              microbatch * pp::getBytes(type));
+    return AddressAttr::get(BufferAttr::get(context, BufferKind::Input, name),
+                            microbatch * pp::getBytes(type));
   case RoleKind::StepState:
     if (std::optional<int64_t> field = getStepStateField(name, microbatch))
-      return at(BufferAttr::get(context, BufferKind::StepState), *field);
+      return AddressAttr::get(BufferAttr::get(context, BufferKind::StepState),
+                              *field);
     return run->emitOpError("the step state has no field '") << name << "'",
            failure();
   default:

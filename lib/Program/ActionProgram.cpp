@@ -26,7 +26,7 @@ public:
 private:
   void findPlaces();
   int64_t getPlace(Operation &action) { return places.lookup(&action); }
-  FailureOr<int64_t> getOffset(Operation *action, const SlotUse &use);
+  FailureOr<schema::Address> getAddress(Operation *action, const SlotUse &use);
   FailureOr<schema::Action> describe(Operation &action, int64_t place);
   FailureOr<schema::Action> describeRun(RunOp run, int64_t place);
   FailureOr<schema::Action> describeStart(StartOp start);
@@ -72,9 +72,9 @@ void ActionWriter::findPlaces() {
 }
 
 /// Returns where a transfer reads or writes a value.
-FailureOr<int64_t> ActionWriter::getOffset(Operation *action,
-                                           const SlotUse &use) {
-  return layouts[use.place].getOffset(action, getBinding(action, use));
+FailureOr<schema::Address> ActionWriter::getAddress(Operation *action,
+                                                    const SlotUse &use) {
+  return layouts[use.place].getAddress(action, getBinding(action, use));
 }
 
 FailureOr<schema::Action> ActionWriter::describeRun(RunOp run, int64_t place) {
@@ -85,10 +85,10 @@ FailureOr<schema::Action> ActionWriter::describeRun(RunOp run, int64_t place) {
   action.task = number;
   action.microbatch = run.getMicrobatch();
   for (Attribute binding : run.getBindingsAttr()) {
-    FailureOr<int64_t> offset = layout.getOffset(run, binding);
-    if (failed(offset))
+    FailureOr<schema::Address> address = layout.getAddress(run, binding);
+    if (failed(address))
       return failure();
-    action.arguments.push_back(*offset);
+    action.arguments.push_back(std::move(*address));
   }
   FailureOr<int64_t> temps = layout.getRegion(BufferKind::Temps, run.getLoc());
   if (failed(temps))
@@ -98,11 +98,14 @@ FailureOr<schema::Action> ActionWriter::describeRun(RunOp run, int64_t place) {
 }
 
 FailureOr<schema::Action> ActionWriter::describeStart(StartOp start) {
-  const ArenaLayout &layout = layouts[SlotUses::getPlace(start)];
-  const SummedBuffer buffer = index.summed.lookup(start.getWhat());
-  FailureOr<int64_t> offset =
-      layout.getRegion(getSummedBuffer(start.getWhat()), start.getLoc());
-  if (failed(offset))
+  int64_t place = SlotUses::getPlace(start);
+  const ArenaLayout &layout = layouts[place];
+  FailureOr<CollectiveOperand> operand = index.buffers.getOperand(start, place);
+  if (failed(operand))
+    return failure();
+  FailureOr<schema::Address> address =
+      layout.getAddress(start, operand->address);
+  if (failed(address))
     return failure();
   schema::Action action;
   action.kind = schema::ActionKind::start;
@@ -112,10 +115,10 @@ FailureOr<schema::Action> ActionWriter::describeStart(StartOp start) {
   action.axes = std::move(axes);
   action.among = std::move(among);
   action.channel = start.getChannel();
-  action.address = *offset;
-  action.elements = buffer.elements;
-  action.type = getSchemaType(buffer.type);
-  action.scratchBytes = getScratchBytes(start, plan, buffer);
+  action.address = std::move(*address);
+  action.elements = operand->elements;
+  action.type = getSchemaType(operand->type);
+  action.scratchBytes = getScratchBytes(start, plan, *operand);
   if (action.scratchBytes == 0)
     return action;
   FailureOr<int64_t> scratch =
@@ -130,8 +133,8 @@ FailureOr<schema::Action> ActionWriter::describeStart(StartOp start) {
 template <typename OpT>
 FailureOr<schema::Action>
 ActionWriter::describeTransfer(OpT end, schema::Operation op, int64_t peer) {
-  FailureOr<int64_t> offset = getOffset(end, index.uses.of(end));
-  if (failed(offset))
+  FailureOr<schema::Address> address = getAddress(end, index.uses.of(end));
+  if (failed(address))
     return failure();
   schema::Action action;
   action.kind = schema::ActionKind::start;
@@ -141,7 +144,7 @@ ActionWriter::describeTransfer(OpT end, schema::Operation op, int64_t peer) {
   action.microbatch = end.getMicrobatch();
   action.peer = peer;
   action.channel = kTransferChannel;
-  action.address = *offset;
+  action.address = std::move(*address);
   action.bytes = getBytes(index.uses.of(end).type);
   return action;
 }
@@ -198,6 +201,7 @@ FailureOr<schema::Action> ActionWriter::describe(Operation &action,
   if (auto wait = dyn_cast<WaitOp>(action)) {
     described.kind = schema::ActionKind::wait;
     described.id = wait.getId();
+    described.carried = wait.getCarried();
     return described;
   }
   return action.emitOpError("is not an action of a program"), failure();
@@ -212,8 +216,8 @@ LogicalResult ActionWriter::findDead() {
     dead[action].push_back({offset, bytes});
   };
   for (const SlotLifetime &life : findLifetimes(schedule, index.uses)) {
-    FailureOr<int64_t> offset = layouts[life.place].getOffset(
-        list[life.begin], SlotAttr::get(plan.getContext(), life.slot));
+    FailureOr<int64_t> offset =
+        layouts[life.place].getSlotOffset(list[life.begin], life.slot);
     if (failed(offset))
       return failure();
     add(list[life.end], *offset, life.bytes);

@@ -39,14 +39,6 @@ FailureOr<int64_t> ArenaLayout::getRegion(BufferAttr buffer,
   return found->second;
 }
 
-FailureOr<int64_t> ArenaLayout::getOffset(AddressAttr address,
-                                          Location loc) const {
-  FailureOr<int64_t> base = getRegion(address.getBuffer(), loc);
-  if (failed(base))
-    return failure();
-  return *base + address.getOffset();
-}
-
 /// Returns -1 if there is no address, or the place does not have its buffer.
 int64_t ArenaLayout::findOffset(AddressAttr address) const {
   if (!address || !hasRegion(address.getBuffer()))
@@ -55,7 +47,11 @@ int64_t ArenaLayout::findOffset(AddressAttr address) const {
 }
 
 FailureOr<int64_t> ArenaLayout::getParam(ParamDeclOp param) const {
-  return getOffset(buffers.getParam(param.getParamNameAttr()), param.getLoc());
+  AddressAttr address = buffers.getParam(param.getParamNameAttr());
+  FailureOr<int64_t> base = getRegion(address.getBuffer(), param.getLoc());
+  if (failed(base))
+    return failure();
+  return *base + address.getOffset();
 }
 
 int64_t ArenaLayout::getGradient(ParamDeclOp param) const {
@@ -82,9 +78,20 @@ FailureOr<int64_t> ArenaLayout::getSlotOffset(Operation *action,
   return *base + found->second[slot];
 }
 
-FailureOr<int64_t> ArenaLayout::getOffset(Operation *action,
-                                          Attribute binding) const {
-  if (auto slot = dyn_cast<SlotAttr>(binding))
-    return getSlotOffset(action, slot.getNumber());
-  return getOffset(cast<AddressAttr>(binding), action->getLoc());
+FailureOr<schema::Address> ArenaLayout::getAddress(Operation *action,
+                                                   Attribute binding) const {
+  if (auto slot = dyn_cast<SlotAttr>(binding)) {
+    FailureOr<int64_t> offset = getSlotOffset(action, slot.getNumber());
+    if (failed(offset))
+      return failure();
+    return schema::Address(*offset);
+  }
+  auto address = cast<AddressAttr>(binding);
+  FailureOr<int64_t> base = getRegion(address.getBuffer(), action->getLoc());
+  if (failed(base))
+    return failure();
+  schema::Address found(*base + address.getOffset());
+  for (StrideAttr stride : address.getStrides())
+    found.strides.push_back({stride.getAxis().str(), stride.getBytes()});
+  return found;
 }

@@ -2,9 +2,11 @@
 
 #include "ppopt/Program/EndOfStep.h"
 
+#include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/PlanSchedule.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Transforms/Scheduling/SlotUses.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -44,15 +46,14 @@ class EndOfStep {
 public:
   EndOfStep(ModuleOp module, PlanOp plan, Timeline &timeline)
       : mesh(plan.getGeometry()), device(getDevice(module)), times(module),
-        timeline(timeline) {
+        buffers(module), timeline(timeline) {
     for (auto task : module.getOps<TaskOp>())
       tasks[task.getSymName()] = task;
-    for (auto bucket : module.getOps<BucketOp>())
-      bytes[bucket.getSymName()] =
-          bucket.getElements() * getElementBytes(bucket.getType());
     for (auto schedule : module.getOps<ScheduleOp>())
       if (!schedule.getEvaluation())
         walks.emplace_back(schedule);
+    for (Walk &walk : walks)
+      carry(walk.schedule);
     for (Walk &walk : walks)
       stages.push_back(timeline.rows[walk.schedule.getPlace()].size());
   }
@@ -71,6 +72,7 @@ public:
     }
     for (Walk &walk : walks)
       timeline.end = std::max(timeline.end, walk.now);
+    delay();
   }
 
 private:
@@ -80,6 +82,11 @@ private:
     if (auto start = dyn_cast<StartOp>(action)) {
       begin(walk, start);
     } else if (auto wait = dyn_cast<WaitOp>(action)) {
+      if (wait.getCarried()) {
+        double reader = walk.cell < cells ? row[walk.cell].start : walk.now;
+        delayed = std::max(delayed, gathered.lookup(wait.getId()) - reader);
+        return true;
+      }
       Collective *waited = walk.started.lookup(wait.getId());
       if (!waited) // a transfer, which is simulated already
         return true;
@@ -95,6 +102,30 @@ private:
         add(row, walk, Kind::Update, walk.now + times.estimate(task));
     }
     return true;
+  }
+
+  /// The gathers that the step before has left in flight end one after the
+  /// other. Places have the same ids for different gathers: the later end
+  /// counts.
+  void carry(ScheduleOp schedule) {
+    double end = 0;
+    for (auto start : schedule.getOps<StartOp>())
+      if (auto role = dyn_cast<RoleAttr>(start.getWhat());
+          role && role.getKind() == RoleKind::ParamRange) {
+        end += estimateTime(start);
+        double &known = gathered[start.getId()];
+        known = std::max(known, end);
+      }
+  }
+
+  /// Begins the step as late as the last of the carried gathers demands.
+  void delay() {
+    for (std::vector<TimedCell> &row : timeline.rows)
+      for (TimedCell &cell : row) {
+        cell.start += delayed;
+        cell.end += delayed;
+      }
+    timeline.end += delayed;
   }
 
   /// Collectives of one channel and the same places run one after the other.
@@ -119,8 +150,11 @@ private:
   /// A ring has one chunk per rank.
   double estimateTime(StartOp start) {
     int64_t ranks = mesh.size(start.getGroup().getGeometry());
-    auto bucket = dyn_cast<FlatSymbolRefAttr>(start.getWhat());
-    int64_t size = bucket ? bytes.lookup(bucket.getValue()) : sizeof(double);
+    FailureOr<CollectiveOperand> operand =
+        buffers.getOperand(start, SlotUses::getPlace(start));
+    int64_t size = succeeded(operand)
+                       ? operand->elements * getElementBytes(operand->type)
+                       : 0;
     auto rounds = static_cast<double>(geometry::rounds(start.getKind(), ranks));
     return rounds *
            estimateLinkTime(size / ranks, getRankRates(device).collective);
@@ -141,11 +175,13 @@ private:
   geometry::Mesh mesh;
   Device device;
   TaskTimes times;
+  BufferIndex buffers;
   Timeline &timeline;
   llvm::StringMap<TaskOp> tasks;
-  llvm::StringMap<int64_t> bytes; ///< by bucket
   std::vector<Walk> walks;
-  std::vector<size_t> stages; ///< runs of stages, by walk
+  std::vector<size_t> stages;               ///< runs of stages, by walk
+  llvm::DenseMap<int64_t, double> gathered; ///< when, by id
+  double delayed = 0;
   std::map<std::tuple<int64_t, std::vector<int64_t>, int64_t>, Collective>
       collectives;
   std::map<std::pair<int64_t, std::vector<int64_t>>, double> freeAt;

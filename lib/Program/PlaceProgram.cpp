@@ -8,6 +8,7 @@
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Partition/TaskBuilder.h"
+#include "ppopt/runtime.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -28,6 +29,7 @@ private:
   LogicalResult addScalars();
   void addArena();
   LogicalResult addInputs();
+  std::optional<schema::Shard> describeShard(ParamDeclOp param);
   LogicalResult addParameters();
   LogicalResult addCounts();
   LogicalResult addChecks();
@@ -54,13 +56,18 @@ LogicalResult PlaceWriter::addScalars() {
   auto get = [&](BufferKind kind) {
     return BufferAttr::get(plan.getContext(), kind);
   };
-  if (layout.hasRegion(get(BufferKind::Norm)) &&
-      failed(find(get(BufferKind::Norm), plan.getLoc(), place.norm.emplace())))
+  if (failed(
+          find(get(BufferKind::StepState), plan.getLoc(), place.stepState)) ||
+      failed(find(get(BufferKind::Loss), plan.getLoc(), place.loss)))
     return failure();
-  return success(
-      succeeded(
-          find(get(BufferKind::StepState), plan.getLoc(), place.stepState)) &&
-      succeeded(find(get(BufferKind::Loss), plan.getLoc(), place.loss)));
+  // If nothing learns, nothing is decided.
+  bool decides = llvm::any_of(contents.tasks, [](TaskOp task) {
+    return task.getKind() == TaskKind::Decide;
+  });
+  if (decides)
+    place.norm =
+        place.stepState.base + offsetof(ppopt_step_state, norm_squared);
+  return success();
 }
 
 /// Merges neighbouring regions of one kind.
@@ -94,6 +101,21 @@ LogicalResult PlaceWriter::addInputs() {
   return success();
 }
 
+/// Describes which states each rank has, if that is a part of them.
+std::optional<schema::Shard> PlaceWriter::describeShard(ParamDeclOp param) {
+  for (BucketOp bucket : contents.buckets)
+    for (auto [name, offset] :
+         llvm::zip(bucket.getParams().getAsValueRange<StringAttr>(),
+                   bucket.getOffsets())) {
+      if (name != param.getParamName() || !bucket.getSharded())
+        continue;
+      auto [axes, among] = bucket.getShardGroup()->getGeometry();
+      return schema::Shard{std::move(axes), std::move(among),
+                           int64_t(bucket.getElements()), offset};
+    }
+  return std::nullopt;
+}
+
 LogicalResult PlaceWriter::addParameters() {
   for (auto [number, param] : llvm::enumerate(module.getOps<ParamDeclOp>())) {
     if (!llvm::is_contained(param.getPlaces(), contents.place))
@@ -110,6 +132,8 @@ LogicalResult PlaceWriter::addParameters() {
     for (StringRef state : getOptimizerStates(plan.getOptimizer()))
       if (int64_t at = layout.getState(param, state); at >= 0)
         held.states.push_back({state.str(), at});
+    if (!held.states.empty())
+      held.shard = describeShard(param);
     place.parameters.push_back(std::move(held));
   }
   return success();

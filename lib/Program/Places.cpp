@@ -59,22 +59,12 @@ llvm::MapVector<RoleAttr, ShapedType> pp::findScalars(ModuleOp module) {
   return scalars;
 }
 
-DenseMap<Attribute, SummedBuffer> pp::findSummedBuffers(ModuleOp module) {
-  DenseMap<Attribute, SummedBuffer> buffers;
-  for (auto bucket : module.getOps<BucketOp>())
-    buffers[FlatSymbolRefAttr::get(bucket.getSymNameAttr())] = {
-        bucket.getElements(), getGradType(bucket)};
-  for (auto &[role, type] : findScalars(module))
-    buffers[role] = {type.getNumElements(), type.getElementType()};
-  return buffers;
-}
-
 int64_t pp::getScratchBytes(StartOp start, PlanOp plan,
-                            const SummedBuffer &buffer) {
+                            const CollectiveOperand &operand) {
   if (plan.getLaunch() == Launch::local)
     return 0;
   return geometry::scratchElements(
-             start.getKind(), buffer.elements,
+             start.getKind(), operand.elements,
              plan.getGeometry().size(start.getGroup().getGeometry())) *
-         getElementBytes(buffer.type);
+         getElementBytes(operand.type);
 }

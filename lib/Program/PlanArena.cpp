@@ -30,7 +30,6 @@ namespace {
 struct SharedParts {
   BufferIndex buffers;
   llvm::MapVector<RoleAttr, ShapedType> scalars;
-  DenseMap<Attribute, SummedBuffer> summed;
 };
 
 class ArenaPlanner {
@@ -158,7 +157,7 @@ std::optional<int64_t> ArenaPlanner::findQuiet(StartOp start) {
       isUnderWay = true;
     }
     auto ended = dyn_cast<WaitOp>(action);
-    if (ended && ended.getId() == start.getId()) {
+    if (ended && !ended.getCarried() && ended.getId() == start.getId()) {
       wait = position;
       break;
     }
@@ -186,14 +185,11 @@ LogicalResult ArenaPlanner::addScratch() {
   llvm::MapVector<Attribute, Scratch> buffers;
   for (ScheduleOp schedule : place.schedules)
     for (auto start : schedule.getOps<StartOp>()) {
-      auto summed = shared.summed.find(start.getWhat());
-      if (summed == shared.summed.end())
-        return start.emitOpError(ppopt::geometry::reduces(start.getKind())
-                                     ? "sums "
-                                     : "gathers ")
-               << start.getWhat()
-               << ", which is neither a bucket nor a scalar of a task";
-      int64_t bytes = getScratchBytes(start, plan, summed->second);
+      FailureOr<CollectiveOperand> operand =
+          shared.buffers.getOperand(start, place.place);
+      if (failed(operand))
+        return failure();
+      int64_t bytes = getScratchBytes(start, plan, *operand);
       if (bytes == 0)
         continue;
       Scratch &scratch = buffers[start.getWhat()];
@@ -233,8 +229,7 @@ struct PlanArena : pp::impl::PlanArenaBase<PlanArena> {
     FailureOr<PlanOp> plan = findPlan(module);
     if (failed(plan))
       return signalPassFailure();
-    SharedParts shared{BufferIndex(module), findScalars(module),
-                       findSummedBuffers(module)};
+    SharedParts shared{BufferIndex(module), findScalars(module)};
     SlotUses uses(module);
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     for (const PlaceContents &place : collectPlaces(module, *plan))

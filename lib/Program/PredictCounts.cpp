@@ -10,14 +10,14 @@ using namespace mlir::pp;
 namespace geometry = ppopt::geometry;
 
 /// Returns the bytes that the first rank of a place sends in a collective.
-static int64_t countSent(StartOp start, const SummedBuffer &buffer,
+static int64_t countSent(StartOp start, const CollectiveOperand &operand,
                          const geometry::Mesh &mesh, int64_t place) {
   geometry::Group group = start.getGroup().getGeometry();
   int64_t rank = mesh.firstRank(place).value_or(0);
-  return geometry::elementsSent(start.getKind(), buffer.elements,
+  return geometry::elementsSent(start.getKind(), operand.elements,
                                 mesh.size(group),
                                 mesh.position(group, rank).value_or(0)) *
-         getElementBytes(buffer.type);
+         getElementBytes(operand.type);
 }
 
 static schema::Predicted
@@ -61,8 +61,10 @@ schema::Predicted pp::predictCounts(PlanOp plan, const PlaceContents &contents,
       } else if (auto send = dyn_cast<SendOp>(action)) {
         counts.bytesSent += getBytes(index.uses.of(send).type);
       } else if (auto start = dyn_cast<StartOp>(action)) {
-        counts.bytesSent += countSent(
-            start, index.summed.lookup(start.getWhat()), mesh, contents.place);
+        FailureOr<CollectiveOperand> operand =
+            index.buffers.getOperand(start, contents.place);
+        assert(succeeded(operand) && "plan-arena has found it");
+        counts.bytesSent += countSent(start, *operand, mesh, contents.place);
       }
     }
   }

@@ -74,6 +74,7 @@ void ProgramWriter::addPlan() {
   PlanChoices choices = plan.getChoices();
 #define PLAN_CHOICE(FIELD, ...) described.FIELD = choices.FIELD;
 #define PLAN_SWITCH(FIELD, ...) described.FIELD = choices.FIELD;
+#define PLAN_LEVEL(FIELD, ...) described.FIELD = choices.FIELD;
 #define PLAN_BYTES(FIELD, ...) described.FIELD = choices.FIELD;
 #include "schema/plan_options.def"
   TargetAttr target = plan.getTarget();

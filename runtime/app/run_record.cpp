@@ -56,6 +56,8 @@ std::map<std::string, std::string> describePlan(const Job &job) {
        job.options.collectives == comm::Collectives::Ring ? "ring" : "mpi"}};
 #define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, ...)                    \
   facts[FLAG] = spell(plan.FIELD);
+#define PLAN_LEVEL(FIELD, NAME, MOST, PLANNED, FLAG, ...)                      \
+  facts[FLAG] = textOf(plan.FIELD);
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, ...)                       \
   facts[FLAG] = textOf(plan.FIELD);
 #include "schema/plan_options.def"

@@ -99,6 +99,14 @@ int64_t Mesh::batchParts() const {
   return parts;
 }
 
+std::string_view Mesh::shardAxis() const {
+  std::string_view found = batchAxis;
+  for (const KnownAxis &axis : knownAxes)
+    if (axis.use == AxisUse::Batch && size(axis.name) > 1)
+      found = axis.name;
+  return found;
+}
+
 int64_t Mesh::batchPart(int64_t rank) const {
   int64_t part = 0;
   for (const Axis &axis : axes)

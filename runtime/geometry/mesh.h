@@ -89,6 +89,9 @@ public:
   int64_t batchParts() const;
   /// Returns which part the rows of a rank are.
   int64_t batchPart(int64_t rank) const;
+  /// Returns the axis that state is sharded over: of those of AxisUse::Batch
+  /// the last in knownAxes that is larger than 1, or the first if none is.
+  std::string_view shardAxis() const;
 
   // Groups
 

@@ -138,6 +138,8 @@ std::string describeProgram(const Program &program,
   line(FLAG, spell(plan.FIELD));
 #define PLAN_SWITCH(FIELD, NAME, FLAG, ...)                                    \
   line(FLAG, plan.FIELD ? "yes" : "no");
+#define PLAN_LEVEL(FIELD, NAME, MOST, PLANNED, FLAG, ...)                      \
+  line(FLAG, std::to_string(plan.FIELD));
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, ...)                       \
   line(FLAG, describeBytes(plan.FIELD));
 #include "schema/plan_options.def"

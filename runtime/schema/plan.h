@@ -57,6 +57,7 @@ struct Plan {
   std::string schedule;
 #define PLAN_CHOICE(FIELD, TYPE, DEFAULT, ...) TYPE FIELD = TYPE::DEFAULT;
 #define PLAN_SWITCH(FIELD, ...) bool FIELD = false;
+#define PLAN_LEVEL(FIELD, ...) int64_t FIELD = 0;
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, ...) int64_t FIELD = DEFAULT;
 #include "schema/plan_options.def"
   Target target;
@@ -92,6 +93,9 @@ struct Plan {
   f(#FIELD, self.FIELD, MEANING);
 #define PLAN_SWITCH(FIELD, NAME, FLAG, HELP, MEANING)                          \
   f.optional(#FIELD, self.FIELD, MEANING);
+#define PLAN_LEVEL(FIELD, NAME, MOST, PLANNED, FLAG, PLACEHOLDER, HELP,        \
+                   MEANING)                                                    \
+  f.optional(#FIELD, self.FIELD, MEANING, Limits{0, MOST});
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, FALLBACK, HELP, MEANING)   \
   f.optional(#KEY, self.FIELD, MEANING, positive);
 #include "schema/plan_options.def"

@@ -20,11 +20,6 @@ using namespace llvm;
 using namespace ppopt;
 
 // The values that flags take, and planned values that this version rejects.
-static constexpr StringRef zeroStages[] = {"0"};
-static constexpr StringRef laterZeroStages[] = {"1", "2", "3"};
-static constexpr StringRef none[] = {"none"};
-static constexpr StringRef laterShards[] = {"parameters", "gradients",
-                                            "optimizer"};
 static constexpr StringRef syncs[] = {"step"};
 static constexpr StringRef laterSyncs[] = {"async", "stale", "local"};
 static constexpr std::initializer_list<StringRef> laterTargets = {
@@ -32,6 +27,9 @@ static constexpr std::initializer_list<StringRef> laterTargets = {
 #include "ppopt/Codegen/Targets.def"
 };
 static constexpr StringRef unlimited[] = {"unlimited"};
+
+// The values of PLAN_LEVEL.
+static constexpr StringRef levels[] = {"0", "1", "2", "3"};
 
 // The words of each choice of plan_options.def, and its planned words.
 #define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, LATER, ...)             \
@@ -69,8 +67,8 @@ static std::vector<ChoiceValue> listTargets() {
 static constexpr Flag planFlags[] = {
     {"mesh", ValueKind::Mesh, "dp=D,pp=P", "dp=1",
      "ranks along each axis of the mesh: dp splits the rows of the batch, fsdp "
-     "splits them further (it does not shard parameters yet), pp splits the "
-     "model into places",
+     "splits them further and is the axis that --zero shards over, pp splits "
+     "the model into places",
      axes, laterAxes},
     {"batch", ValueKind::Count, "N", "",
      "rows of the global batch; overrides the model's"},
@@ -101,15 +99,18 @@ static constexpr Flag planFlags[] = {
    ArrayRef<StringRef>(FIELD##Later)},
 #define PLAN_SWITCH(FIELD, NAME, FLAG, HELP, MEANING)                          \
   {FLAG, ValueKind::Switch, "", "", HELP},
+#define PLAN_LEVEL(FIELD, NAME, MOST, PLANNED, FLAG, PLACEHOLDER, HELP,        \
+                   MEANING)                                                    \
+  {FLAG,                                                                       \
+   ValueKind::Choice,                                                          \
+   PLACEHOLDER,                                                                \
+   "0",                                                                        \
+   HELP,                                                                       \
+   ArrayRef(levels, MOST + 1),                                                 \
+   ArrayRef(levels + MOST + 1, PLANNED - MOST)},
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, FALLBACK, HELP, MEANING)   \
   {FLAG, ValueKind::Bytes, "BYTES", FALLBACK, HELP},
 #include "schema/plan_options.def"
-    {"zero", ValueKind::Choice, "STAGE", "0",
-     "ZeRO stage: the state that is sharded over data-parallel ranks; 0: "
-     "nothing",
-     zeroStages, laterZeroStages},
-    {"shard", ValueKind::Choice, "WHAT", "none", "tensors to shard", none,
-     laterShards},
     {"sync", ValueKind::Choice, "WHEN", "step",
      "when to sum gradients over ranks", syncs, laterSyncs},
     {"device-memory", ValueKind::Bytes, "BYTES", "unlimited",
@@ -182,6 +183,9 @@ static void setChoices(const Arguments &arguments,
   if (StringRef word = arguments.get(FLAG); !word.empty())                     \
     choices.FIELD = *mlir::pp::parseChoice<schema::TYPE>(word);
 #define PLAN_SWITCH(FIELD, NAME, FLAG, ...) choices.FIELD = arguments.has(FLAG);
+#define PLAN_LEVEL(FIELD, NAME, MOST, PLANNED, FLAG, ...)                      \
+  if (arguments.has(FLAG))                                                     \
+    choices.FIELD = arguments.getInteger(FLAG);
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, ...)                       \
   choices.FIELD = arguments.getBytes(FLAG).value_or(choices.FIELD);
 #include "schema/plan_options.def"

@@ -6,6 +6,7 @@
 #include "ppopt/Dialect/PP/PP.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace mlir::pp {
 
@@ -14,10 +15,44 @@ namespace mlir::pp {
 /// is a part of a buffer or lies in a slot.
 BufferAttr getWholeBuffer(RoleAttr role);
 
-/// Returns the buffer of what a pp.start sums, a bucket or a scalar's role; and
-/// the buffer that receives in a sum of it.
-BufferAttr getSummedBuffer(Attribute what);
+/// Returns the buffer of what a pp.start names, a bucket or a role; and the
+/// buffer that receives in a sum of it.
+BufferAttr getNamedBuffer(Attribute what);
 BufferAttr getScratchBuffer(Attribute what);
+
+/// Where the chunks of a bucket lie that the ranks of a place have: position
+/// first + Σ coordinate·step among those of the bucket's shard group.
+struct ChunkPosition {
+  struct Step {
+    StringAttr axis;
+    int64_t size, step;
+  };
+  int64_t first = 0;
+  SmallVector<Step, 1> steps;
+
+  /// Returns the position of the place's chunk `number`: the coordinates on the
+  /// axes of `steps` are its digits.
+  int64_t get(int64_t number) const;
+};
+ChunkPosition getChunkPosition(BucketOp bucket,
+                               const ::ppopt::geometry::Mesh &mesh,
+                               int64_t place);
+
+/// Returns the number of chunks that a place has of each bucket, and the number
+/// of elements of the norm's buffer: one per place and chunk.
+int64_t getPlaceChunks(PlanOp plan);
+int64_t getNormElements(PlanOp plan);
+
+/// Returns how often a step runs a task on chunks, once on each; 0 if it runs
+/// once, on the chunks of its rank or on no chunks.
+int64_t countChunkRuns(PlanOp plan, TaskOp task);
+
+/// The memory that a collective works on.
+struct CollectiveOperand {
+  AddressAttr address;
+  int64_t elements = 0;
+  Type type;
+};
 
 /// Returns whether tasks of kind `decide` compute the field of the step state;
 /// the runtime writes the others before a step.
@@ -30,12 +65,16 @@ class BufferIndex {
 public:
   explicit BufferIndex(ModuleOp module);
 
-  /// Returns the address of the operand of a role for a run on a microbatch; no
-  /// role of a value in a slot. Emits an error on the run if there is none.
-  FailureOr<AddressAttr> getAddress(Operation *run, RoleAttr role, Type type,
-                                    int64_t microbatch) const;
+  /// Returns the address of an operand of the task in a run of it; of none that
+  /// lies in a slot. Emits an error on the run if there is none.
+  FailureOr<AddressAttr> getAddress(RunOp run, TaskOp task,
+                                    const TaskOperand &operand) const;
+  /// Returns what a collective works on, on a place; emits an error on it if
+  /// the module declares no such buffer.
+  FailureOr<CollectiveOperand> getOperand(StartOp start, int64_t place) const;
   /// Return the address of a parameter, and of its gradient or a state; null if
-  /// no bucket holds those.
+  /// no bucket holds those. States of a sharded bucket begin where the rank's
+  /// chunk does.
   AddressAttr getParam(StringAttr param) const;
   AddressAttr getGradient(StringAttr param) const;
   AddressAttr getState(StringAttr param, StringRef state) const;
@@ -49,10 +88,20 @@ private:
                           StringRef state = "") const;
   void addBucket(BucketOp bucket, ArrayRef<StringRef> states);
   void addWholeBuffers(TaskOp task);
+  void add(BufferAttr buffer, int64_t elements, Type type) {
+    sizes.try_emplace(buffer, elements, type);
+  }
+  AddressAttr getChunk(BucketOp bucket, BufferAttr buffer, int64_t place,
+                       std::optional<int64_t> number) const;
+  AddressAttr getNormEntry(BufferAttr buffer, int64_t place,
+                           std::optional<int64_t> chunk) const;
 
   /// A parameter's bucket and its offset in it, in elements.
   DenseMap<StringAttr, std::pair<BucketOp, int64_t>> bucketOf;
-  DenseMap<BufferAttr, int64_t> bytes;
+  llvm::StringMap<BucketOp> buckets;
+  ::ppopt::geometry::Mesh mesh;
+  /// The elements of each buffer and their type.
+  DenseMap<BufferAttr, std::pair<int64_t, Type>> sizes;
 };
 
 } // namespace mlir::pp

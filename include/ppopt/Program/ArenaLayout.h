@@ -5,6 +5,8 @@
 
 #include "ppopt/Analysis/Buffers.h"
 
+#include "schema/address.h"
+
 namespace mlir::pp {
 
 /// On a region: it reuses the memory of other regions while they hold nothing.
@@ -16,9 +18,12 @@ class ArenaLayout {
 public:
   ArenaLayout(ModuleOp module, int64_t place);
 
-  /// Returns the offset of what an action binds: a slot of its schedule or an
-  /// address. Emits an error on the action if the place does not have it.
-  FailureOr<int64_t> getOffset(Operation *action, Attribute binding) const;
+  /// Returns where in the arena is what an action binds: a slot of its schedule
+  /// or an address. Emits an error on the action if the place does not have it.
+  FailureOr<schema::Address> getAddress(Operation *action,
+                                        Attribute binding) const;
+  /// Returns the offset of a slot of an action's schedule.
+  FailureOr<int64_t> getSlotOffset(Operation *action, int64_t slot) const;
   /// Returns the offset of the region of a buffer; emits an error at `loc` if
   /// it is missing.
   FailureOr<int64_t> getRegion(BufferAttr buffer, Location loc) const;
@@ -36,8 +41,6 @@ public:
   int64_t getBytes() const { return bytes; }
 
 private:
-  FailureOr<int64_t> getOffset(AddressAttr address, Location loc) const;
-  FailureOr<int64_t> getSlotOffset(Operation *action, int64_t slot) const;
   int64_t findOffset(AddressAttr address) const;
 
   int64_t place;

@@ -14,10 +14,10 @@ namespace mlir::pp {
 /// Symbols that the parts of a program look up, each found once.
 struct ProgramIndex {
   explicit ProgramIndex(ModuleOp module)
-      : tables(module), summed(findSummedBuffers(module)), uses(module) {}
+      : tables(module), buffers(module), uses(module) {}
 
   ProgramTables tables;
-  DenseMap<Attribute, SummedBuffer> summed;
+  BufferIndex buffers;
   SlotUses uses;
 };
 

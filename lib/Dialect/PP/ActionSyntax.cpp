@@ -51,10 +51,18 @@ ParseResult pp::parseBinding(OpAsmParser &parser, Attribute &binding) {
     return success();
   }
   auto buffer = llvm::cast_or_null<BufferAttr>(BufferAttr::parse(parser, {}));
-  if (!buffer ||
-      (succeeded(parser.parseOptionalPlus()) && parser.parseInteger(number)))
+  if (!buffer)
     return failure();
-  binding = AddressAttr::get(context, buffer, number);
+  SmallVector<StrideAttr> strides;
+  while (succeeded(parser.parseOptionalPlus())) {
+    OptionalParseResult isOffset = parser.parseOptionalInteger(number);
+    if (isOffset.has_value()
+            ? failed(*isOffset)
+            : !strides.emplace_back(llvm::cast_or_null<StrideAttr>(
+                  StrideAttr::parse(parser, {}))))
+      return failure();
+  }
+  binding = AddressAttr::get(context, buffer, number, strides);
   return success();
 }
 
@@ -67,6 +75,10 @@ void pp::printBinding(OpAsmPrinter &printer, Operation *, Attribute binding) {
   printer.printStrippedAttrOrType(address.getBuffer());
   if (address.getOffset() != 0)
     printer << " + " << address.getOffset();
+  for (StrideAttr stride : address.getStrides()) {
+    printer << " + ";
+    printer.printStrippedAttrOrType(stride);
+  }
 }
 
 OptionalParseResult pp::parseBindings(OpAsmParser &parser,

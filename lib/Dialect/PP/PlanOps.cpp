@@ -21,6 +21,9 @@ PlanChoices PlanOp::getChoices() {
   if (auto word = (*this)->getAttrOfType<StringAttr>(#FIELD))                  \
     choices.FIELD = parseChoice<TYPE>(word.getValue()).value_or(choices.FIELD);
 #define PLAN_SWITCH(FIELD, ...) choices.FIELD = (*this)->hasAttr(#FIELD);
+#define PLAN_LEVEL(FIELD, ...)                                                 \
+  if (auto level = (*this)->getAttrOfType<IntegerAttr>(#FIELD))                \
+    choices.FIELD = level.getInt();
 #define PLAN_BYTES(FIELD, NAME, KEY, ...)                                      \
   if (auto bytes = (*this)->getAttrOfType<IntegerAttr>(#KEY))                  \
     choices.FIELD = bytes.getInt();
@@ -42,6 +45,9 @@ void PlanOp::setChoices(const PlanChoices &choices) {
       builder.getStringAttr(schema::spell(choices.FIELD)));
 #define PLAN_SWITCH(FIELD, ...)                                                \
   set(#FIELD, !choices.FIELD, builder.getUnitAttr());
+#define PLAN_LEVEL(FIELD, ...)                                                 \
+  set(#FIELD, choices.FIELD == defaults.FIELD,                                 \
+      builder.getI64IntegerAttr(choices.FIELD));
 #define PLAN_BYTES(FIELD, NAME, KEY, ...)                                      \
   set(#KEY, choices.FIELD == defaults.FIELD,                                   \
       builder.getI64IntegerAttr(choices.FIELD));
@@ -73,6 +79,15 @@ static LogicalResult verifyOption(PlanOp plan, NamedAttribute attr) {
     return isa<UnitAttr>(attr.getValue())                                      \
                ? success()                                                     \
                : plan.emitOpError() << name << " takes no value";
+#define PLAN_LEVEL(FIELD, NAME, MOST, ...)                                     \
+  if (name == #FIELD) {                                                        \
+    auto level = dyn_cast<IntegerAttr>(attr.getValue());                       \
+    return level && level.getType().isSignlessInteger(64) &&                   \
+                   level.getInt() >= 0 && level.getInt() <= (MOST)             \
+               ? success()                                                     \
+               : plan.emitOpError()                                            \
+                     << name << " is not an i64 from 0 to " << (MOST);         \
+  }
 #define PLAN_BYTES(FIELD, NAME, KEY, ...)                                      \
   if (name == #KEY) {                                                          \
     auto bytes = dyn_cast<IntegerAttr>(attr.getValue());                       \
@@ -137,6 +152,8 @@ LogicalResult BucketOp::verify() {
   if (!getOffsets().empty() && getOffsets().back() >= getElements())
     return emitOpError("an offset is beyond its ")
            << getElements() << " elements";
+  if (getSharded() && !getShardGroup())
+    return emitOpError("is sharded, and has no shard_group");
   return success();
 }
 

@@ -94,6 +94,7 @@ void buildSchedule(TaskOp task, OpBuilder &builder) {
                                      /*slot_places=*/DenseI64ArrayAttr());
   builder.createBlock(&schedule.getBody());
   RunOp::create(builder, task.getLoc(), task.getSymName(), /*microbatch=*/0,
+                /*chunk=*/IntegerAttr(),
                 /*bindings=*/ArrayAttr());
 }
 

@@ -27,6 +27,7 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
       : InsertPlanBase(std::move(options)) {
 #define PLAN_CHOICE(FIELD, ...) FIELD = schema::spell(choices.FIELD);
 #define PLAN_SWITCH(FIELD, ...) FIELD = choices.FIELD;
+#define PLAN_LEVEL(FIELD, ...) FIELD = choices.FIELD;
 #define PLAN_BYTES(FIELD, ...) FIELD = choices.FIELD;
 #include "schema/plan_options.def"
   }
@@ -95,6 +96,7 @@ private:
   if (failed(parse(choices.FIELD, FLAG, FIELD)))                               \
     return failure();
 #define PLAN_SWITCH(FIELD, ...) choices.FIELD = FIELD;
+#define PLAN_LEVEL(FIELD, ...) choices.FIELD = FIELD;
 #define PLAN_BYTES(FIELD, ...) choices.FIELD = FIELD;
 #include "schema/plan_options.def"
     return choices;
@@ -106,6 +108,9 @@ private:
                             llvm::cl::init(schema::spell(TYPE::DEFAULT))};
 #define PLAN_SWITCH(FIELD, NAME, FLAG, HELP, MEANING)                          \
   Option<bool> FIELD{*this, FLAG, llvm::cl::desc(HELP), llvm::cl::init(false)};
+#define PLAN_LEVEL(FIELD, NAME, MOST, PLANNED, FLAG, PLACEHOLDER, HELP,        \
+                   MEANING)                                                    \
+  Option<int64_t> FIELD{*this, FLAG, llvm::cl::desc(HELP), llvm::cl::init(0)};
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, FALLBACK, HELP, MEANING)   \
   Option<int64_t> FIELD{*this, FLAG, llvm::cl::desc(HELP),                     \
                         llvm::cl::init(DEFAULT)};

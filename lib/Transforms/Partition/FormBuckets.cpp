@@ -1,15 +1,19 @@
 //===- FormBuckets.cpp - Orders parameters into buckets -------------------===//
 //
 // Before: tasks and parameter declarations. After: pp.buckets, in the order in
-// which their gradients are ready; one set of places holds all parameters of a
-// bucket. Each place has a task that sums the squares of the gradients that it
-// owns, a task that decides whether its updates change anything, and an update
-// task per bucket that it updates. Each place that borrows a bucket has the
-// transfers to it and back, and the owner has a task that adds the gradients
-// that come back.
+// which their gradients are ready; the same stages add to all gradients of a
+// bucket, and the same places hold its parameters. Each place has a task that
+// sums the squares of a chunk of each bucket that it updates, a task that
+// decides whether updates change anything, and an update task per bucket.
+// Each place that borrows a bucket has the transfers to it and back, and the
+// owner has a task that adds the gradients that come back.
+//
+// Buckets, their chunks and the order of all sums are the same whether state is
+// sharded or not. Only what an update works on differs.
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/Shardings.h"
 #include "ppopt/Transforms/Model/Entry.h"
@@ -20,6 +24,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <map>
+#include <set>
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_FORMBUCKETS
@@ -28,6 +33,7 @@ namespace mlir::pp {
 
 using namespace mlir;
 using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
 
 namespace {
 
@@ -35,15 +41,42 @@ namespace {
 /// that every buffer is aligned to 64 bytes whatever its type.
 constexpr int64_t kElementAlignment = 32;
 
-struct OpenBucket {
+/// What is known of a parameter's gradient from the tasks that add to it.
+struct Gradient {
+  std::set<int64_t> stages;  ///< of these tasks
+  ArrayRef<StringAttr> sums; ///< axes that it is a partial sum over
+};
+
+/// What the parameters of a bucket have in common.
+struct BucketKey {
+  BucketKey(ParamDeclOp param, const Gradient &gradient)
+      : places(param.getPlaces()), gradient(gradient),
+        type(cast<RankedTensorType>(param.getType()).getElementType()),
+        decayed(!param.getNoDecay()) {}
+
+  bool operator==(const BucketKey &other) const {
+    return places == other.places && gradient.stages == other.gradient.stages &&
+           gradient.sums == other.gradient.sums && type == other.type &&
+           decayed == other.decayed;
+  }
+
   ArrayRef<int64_t> places;
-  ArrayRef<StringAttr> sums; ///< axes that gradients are partial sums over
+  Gradient gradient;
   Type type;
   bool decayed;
+};
+
+struct OpenBucket {
+  BucketKey key;
   Location loc;
   SmallVector<StringRef> params;
   SmallVector<int64_t> offsets;
   int64_t elements = 0;
+};
+
+/// The ranks that sum a bucket's gradients. A group is null if it is one rank.
+struct SumGroups {
+  GroupAttr shard, replica;
 };
 
 /// Returns the tasks whose results add to gradients, in the order in which a
@@ -102,9 +135,10 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
     OpBuilder builder(*tasks.begin());
     SmallVector<BucketOp> buckets = formBuckets(*plan, builder);
     builder.setInsertionPointToEnd(getOperation().getBody());
-    std::map<int64_t, SmallVector<BucketOp>> updatedBy, ownedBy;
+    std::map<int64_t, SmallVector<BucketOp>> updatedBy;
     for (BucketOp bucket : buckets) {
-      ownedBy[bucket.getPlaces().front()].push_back(bucket);
+      if (failed(checkChunks(bucket, *plan)))
+        return signalPassFailure();
       for (int64_t place : bucket.getUpdatePlaces())
         updatedBy[place].push_back(bucket);
       if (bucket.getBorrowed())
@@ -117,9 +151,13 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
       plan->emitOpError("has parameters to update, and no task has a loss");
       return signalPassFailure();
     }
-    for (auto &[place, updated] : updatedBy) {
-      buildNormTask(place, ownedBy[place], builder);
-      buildDecideTask(place, *loss, counts, plan->getLoc(), builder);
+    if (updatedBy.empty())
+      return;
+    for (int64_t place = 0; place < plan->getPlaces(); ++place) {
+      ArrayRef<BucketOp> updated = updatedBy[place];
+      if (!updated.empty())
+        buildNormTask(*plan, place, updated, builder);
+      buildDecideTask(*plan, place, *loss, counts, builder);
       for (BucketOp bucket : updated)
         buildUpdateTask(*plan, place, bucket, builder);
     }
@@ -130,6 +168,8 @@ private:
                     SmallVectorImpl<TaskOperand> &counts);
   void lend(BucketOp bucket, OpBuilder &builder);
   int64_t findFirstStage(int64_t place);
+  llvm::StringMap<Gradient> findGradients();
+  LogicalResult checkChunks(BucketOp bucket, PlanOp plan);
   SmallVector<BucketOp> formBuckets(PlanOp plan, OpBuilder &builder);
 };
 
@@ -179,50 +219,100 @@ void FormBuckets::lend(BucketOp bucket, OpBuilder &builder) {
   buildCollectTask(bucket, back, builder);
 }
 
+llvm::StringMap<Gradient> FormBuckets::findGradients() {
+  llvm::StringMap<Gradient> gradients;
+  for (auto task : getOperation().getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
+      if (task.getResultRole(i).getKind() != RoleKind::Grad)
+        continue;
+      Gradient &gradient = gradients[task.getResultRole(i).getName()];
+      gradient.stages.insert(task.getStage());
+      if (auto sharding =
+              task.getResultAttrOfType<ShardingAttr>(i, kShardingAttr))
+        gradient.sums = sharding.getSums();
+    }
+  return gradients;
+}
+
+/// Finds the axes of the mesh that the gradients of a bucket are summed over:
+/// the axis that state is sharded over, with the places that update the bucket,
+/// and then the others.
+SumGroups findGroups(PlanOp plan, const BucketKey &key, bool isBorrowed) {
+  Builder builder(plan.getContext());
+  geometry::Mesh mesh = plan.getGeometry();
+  bool isTied = key.places.size() > 1 && !isBorrowed;
+  SmallVector<StringAttr> shard, replica;
+  for (const geometry::Axis &axis : mesh) {
+    StringAttr name = builder.getStringAttr(axis.name);
+    if (axis.size == 1)
+      continue;
+    if (axis.name == geometry::placeAxis) {
+      if (isTied)
+        shard.push_back(name);
+    } else if (llvm::is_contained(key.gradient.sums, name)) {
+      (axis.name == mesh.shardAxis() ? shard : replica).push_back(name);
+    }
+  }
+  SumGroups groups;
+  if (!shard.empty())
+    groups.shard = GroupAttr::get(plan.getContext(), shard,
+                                  isTied ? key.places : ArrayRef<int64_t>());
+  if (!replica.empty())
+    groups.replica = GroupAttr::get(plan.getContext(), replica, {});
+  return groups;
+}
+
+/// Checks that a place has as many chunks of the bucket as of any other: the
+/// norm counts each chunk once.
+LogicalResult FormBuckets::checkChunks(BucketOp bucket, PlanOp plan) {
+  ChunkPosition position =
+      getChunkPosition(bucket, plan.getGeometry(), bucket.getPlaces().front());
+  int64_t chunks = 1;
+  for (const ChunkPosition::Step &step : position.steps)
+    chunks *= step.size;
+  if (chunks == getPlaceChunks(plan))
+    return success();
+  std::string_view axis = plan.getGeometry().shardAxis();
+  return bucket.emitOpError("the gradients of ")
+         << bucket.getParams() << " are no sums over '"
+         << StringRef(axis.data(), axis.size())
+         << "', which splits the batch: they do not depend on the batch";
+}
+
 SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
                                                OpBuilder &builder) {
   llvm::StringMap<ParamDeclOp> declared;
   for (auto param : getOperation().getOps<ParamDeclOp>())
     declared[param.getParamName()] = param;
+  llvm::StringMap<Gradient> gradients = findGradients();
 
-  llvm::StringMap<ArrayRef<StringAttr>> sumsOf;
-  for (auto task : getOperation().getOps<TaskOp>())
-    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
-      if (auto sharding =
-              task.getResultAttrOfType<ShardingAttr>(i, kShardingAttr);
-          sharding && task.getResultRole(i).getKind() == RoleKind::Grad)
-        sumsOf[task.getResultRole(i).getName()] = sharding.getSums();
-
+  geometry::Mesh mesh = plan.getGeometry();
   SmallVector<BucketOp> buckets;
   SmallVector<OpenBucket> open;
   auto close = [&](OpenBucket &bucket) {
-    int64_t padding = kElementAlignment * plan.getBatchParts();
+    bool isBorrowed =
+        plan.getTied() == Tied::owner && bucket.key.places.size() > 1;
+    SumGroups groups = findGroups(plan, bucket.key, isBorrowed);
+    auto sizeOf = [&](GroupAttr group) {
+      return group ? mesh.size(group.getGeometry()) : 1;
+    };
+    int64_t padding =
+        kElementAlignment * sizeOf(groups.shard) * sizeOf(groups.replica);
     buckets.push_back(BucketOp::create(
         builder, bucket.loc, "b" + std::to_string(buckets.size()),
         builder.getStrArrayAttr(bucket.params), bucket.offsets,
-        llvm::alignTo(bucket.elements, padding), bucket.type, bucket.decayed,
-        bucket.places,
-        /*borrowed=*/plan.getTied() == Tied::owner &&
-            bucket.places.size() > 1));
+        llvm::alignTo(bucket.elements, padding), bucket.key.type,
+        bucket.key.decayed, bucket.key.places, isBorrowed, groups.shard,
+        groups.replica, /*sharded=*/plan.getZero() >= 1 && groups.shard));
   };
   for (StringRef name : orderByReadiness(getOperation())) {
     ParamDeclOp param = declared.lookup(name);
     auto type = cast<RankedTensorType>(param.getType());
-    auto *found = llvm::find_if(open, [&](OpenBucket &bucket) {
-      return bucket.places == param.getPlaces() &&
-             bucket.sums == sumsOf.lookup(name) &&
-             bucket.type == type.getElementType() &&
-             bucket.decayed == !param.getNoDecay();
-    });
+    BucketKey key(param, gradients[name]);
+    auto *found = llvm::find_if(
+        open, [&](OpenBucket &bucket) { return bucket.key == key; });
     if (found == open.end()) {
-      open.push_back({param.getPlaces(),
-                      sumsOf.lookup(name),
-                      type.getElementType(),
-                      !param.getNoDecay(),
-                      param.getLoc(),
-                      {},
-                      {},
-                      0});
+      open.push_back({key, param.getLoc(), {}, {}, 0});
       found = &open.back();
     }
     found->params.push_back(name);

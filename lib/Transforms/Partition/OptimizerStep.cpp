@@ -7,6 +7,7 @@
 
 #include "ppopt/Transforms/Partition/OptimizerStep.h"
 
+#include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Partition/TaskBuilder.h"
@@ -22,10 +23,10 @@ namespace {
 /// come from the step state.
 class StepBuilder {
 public:
-  StepBuilder(TaskBuilder &task, BucketOp bucket)
+  StepBuilder(TaskBuilder &task, BucketOp bucket, int64_t elements)
       : task(task), bucket(bucket), builder(task.getBuilder()),
         loc(bucket.getLoc()),
-        type(RankedTensorType::get({bucket.getElements()}, bucket.getType())),
+        type(RankedTensorType::get({elements}, bucket.getType())),
         wide(type.clone(getGradType(bucket))),
         f64(RankedTensorType::get({}, builder.getF64Type())) {}
 
@@ -146,17 +147,19 @@ void buildAdam(StepBuilder &step, BucketOp bucket, bool isDecoupled) {
 
 } // namespace
 
-void pp::buildNormTask(int64_t place, ArrayRef<BucketOp> buckets,
+static int64_t getChunkElements(PlanOp plan, BucketOp bucket) {
+  return bucket.getElements() / bucket.getChunks(plan.getGeometry());
+}
+
+void pp::buildNormTask(PlanOp plan, int64_t place, ArrayRef<BucketOp> buckets,
                        OpBuilder &builder) {
-  if (buckets.empty())
-    return;
   TaskBuilder task(builder, "p" + std::to_string(place) + "_N", TaskKind::Norm,
                    TaskOp::kNoStage, place, BucketOp(buckets.front()).getLoc());
   OpBuilder &inner = task.getBuilder();
   Value sum;
   for (BucketOp bucket : buckets) {
     Location loc = bucket.getLoc();
-    int64_t elements = bucket.getElements();
+    int64_t elements = getChunkElements(plan, bucket);
     Value gradient = task.addArgument(
         RoleAttr::get(builder.getContext(), RoleKind::GradRange,
                       bucket.getSymName()),
@@ -174,9 +177,9 @@ void pp::buildNormTask(int64_t place, ArrayRef<BucketOp> buckets,
   task.finish();
 }
 
-void pp::buildDecideTask(int64_t place, const TaskOperand &loss,
-                         ArrayRef<TaskOperand> counts, Location loc,
-                         OpBuilder &builder) {
+void pp::buildDecideTask(PlanOp plan, int64_t place, const TaskOperand &loss,
+                         ArrayRef<TaskOperand> counts, OpBuilder &builder) {
+  Location loc = plan.getLoc();
   TaskBuilder task(builder, "p" + std::to_string(place) + "_D",
                    TaskKind::Decide, TaskOp::kNoStage, place, loc);
   OpBuilder &inner = task.getBuilder();
@@ -205,8 +208,14 @@ void pp::buildDecideTask(int64_t place, const TaskOperand &loss,
     require(compare(ComparePredicate::Ne, x, number(0, count.type)));
   }
   requireFinite(task.addArgument(loss.role, loss.type, loc));
-  Value norm = SqrtOp::create(
-      inner, loc, task.addArgument(getRole(RoleKind::Norm, "norm"), f64, loc));
+  Value sums = task.addArgument(
+      getRole(RoleKind::Norm, "norm"),
+      RankedTensorType::get({getNormElements(plan)}, builder.getF64Type()),
+      loc);
+  Value squared =
+      ReduceOp::create(inner, loc, ReduceKind::Sum, sums, ArrayRef<int64_t>{0},
+                       /*keep_dims=*/false);
+  Value norm = SqrtOp::create(inner, loc, squared);
   requireFinite(norm);
   Value clip = task.addArgument(getRole(RoleKind::StepState, "clip"), f64, loc);
   Value ratio = DivOp::create(inner, loc, clip, norm);
@@ -218,6 +227,7 @@ void pp::buildDecideTask(int64_t place, const TaskOperand &loss,
       inner, loc, compare(ComparePredicate::Eq, hold, zero), scale, one);
   task.addResult(getRole(RoleKind::StepState, "clip_scale"), scale);
   task.addResult(getRole(RoleKind::StepState, "hold"), hold);
+  task.addResult(getRole(RoleKind::StepState, "norm_squared"), squared);
   task.finish();
 }
 
@@ -245,7 +255,9 @@ void pp::buildUpdateTask(PlanOp plan, int64_t place, BucketOp bucket,
       "p" + std::to_string(place) + "_U_" + bucket.getSymName().str();
   TaskBuilder task(builder, name, TaskKind::Update, TaskOp::kNoStage, place,
                    bucket.getLoc());
-  StepBuilder step(task, bucket);
+  StepBuilder step(task, bucket,
+                   bucket.getSharded() ? getChunkElements(plan, bucket)
+                                       : bucket.getElements());
   if (plan.getOptimizer() == Optimizer::sgd)
     buildSgd(step, bucket, plan.getNesterov());
   else

@@ -36,7 +36,7 @@ struct Contract {
 class TaskChecker {
 public:
   TaskChecker(ModuleOp module, PlanOp plan)
-      : module(module), places(plan.getPlaces()) {}
+      : module(module), plan(plan), places(plan.getPlaces()) {}
 
   LogicalResult check();
 
@@ -82,6 +82,7 @@ private:
   };
 
   ModuleOp module;
+  PlanOp plan;
   int64_t places;
   llvm::StringSet<> received; ///< transfers that some task reads
   llvm::StringMap<Made> saved;
@@ -193,18 +194,24 @@ LogicalResult TaskChecker::index() {
   return success();
 }
 
-/// Checks a range of a bucket that the place holds.
+/// Checks a range of a bucket that the place holds: all of it or, of gradients
+/// and of a sharded bucket, one chunk.
 LogicalResult TaskChecker::checkRange(TaskOp task, RoleAttr role, Type type) {
   BucketOp bucket = buckets.lookup(role.getName());
   if (!bucket || !llvm::is_contained(bucket.getPlaces(), task.getPlace()))
     return task.emitOpError("takes ")
            << role << ", but place " << task.getPlace()
            << " holds no such bucket";
-  return expectType(task, role, type,
-                    RankedTensorType::get({bucket.getElements()},
-                                          role.getKind() == RoleKind::GradRange
-                                              ? getGradType(bucket)
-                                              : bucket.getType()));
+  bool isGradient = role.getKind() == RoleKind::GradRange;
+  auto whole = RankedTensorType::get({bucket.getElements()},
+                                     isGradient ? getGradType(bucket)
+                                                : bucket.getType());
+  auto chunk = whole.clone(
+      ArrayRef{bucket.getElements() / bucket.getChunks(plan.getGeometry())});
+  if (task.getKind() == TaskKind::Norm ||
+      (task.getKind() == TaskKind::Update && bucket.getSharded()))
+    whole = chunk;
+  return expectType(task, role, type, whole);
 }
 
 LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,

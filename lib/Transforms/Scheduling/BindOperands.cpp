@@ -44,8 +44,8 @@ private:
         bindings.push_back(SlotAttr::get(context, SlotAttr::kUnassigned));
         continue;
       }
-      FailureOr<AddressAttr> address = buffers.getAddress(
-          run, operand.role, operand.type, run.getMicrobatch());
+      FailureOr<AddressAttr> address =
+          buffers.getAddress(run, uses.getTask(run), operand);
       if (failed(address))
         return failure();
       bindings.push_back(*address);

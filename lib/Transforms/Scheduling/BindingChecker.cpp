@@ -12,7 +12,7 @@ LogicalResult BindingChecker::checkAddress(RunOp run, unsigned number,
   const BufferIndex &buffers = table.index.operandBuffers;
   Attribute binding = (*run.getBindings())[number];
   FailureOr<AddressAttr> address =
-      buffers.getAddress(run, operand.role, operand.type, run.getMicrobatch());
+      buffers.getAddress(run, table.index.uses.getTask(run), operand);
   if (failed(address))
     return failure();
   if (binding != *address)

@@ -15,7 +15,7 @@ struct CheckedTable {
   const ScheduleIndex &index;
 };
 
-/// A task or a transfer, on a microbatch.
+/// A transfer on a microbatch.
 using OnMicrobatch = std::pair<Operation *, int64_t>;
 /// A bucket, or another value that is summed over ranks, on a place.
 using OnPlace = std::pair<int64_t, Attribute>;

@@ -1,17 +1,24 @@
-//===- InsertCollectives.cpp - All-reduces of gradients, loss, counts -----===//
+//===- InsertCollectives.cpp - Sums of gradients, loss, counts; gathers ---===//
 //
 // Before: schedules of runs and transfers. After: each sum over ranks is
 // started, on each rank of its group, after the last run that adds to it, and
-// waited for before the first action that needs it. In a local schedule it is
-// started on each of its places just before that reader.
+// waited for before the first action that needs it. A sum of several levels
+// starts the next one where another bucket's sum starts, or at that reader. The
+// parameters of a sharded bucket are gathered after their update, and waited
+// for before the first action of the next step, or of an evaluation, that reads
+// them. In a local schedule all this is done at once, by all places, before the
+// reader, or at the end.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ppopt/Analysis/Shardings.h"
+#include "CollectiveList.h"
+
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"
 
 #include "llvm/ADT/SetVector.h"
+
+#include <map>
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_INSERTCOLLECTIVES
@@ -21,128 +28,11 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 namespace geometry = ppopt::geometry;
-using geometry::AxisUse;
 
 namespace {
 
-/// A buffer that runs add to and that is summed over a group of ranks.
-struct Sum {
-  Attribute what; ///< a bucket's symbol, or a scalar's role
-  GroupAttr group;
-  /// The places that take part; all if empty.
-  SmallVector<int64_t> places;
-  int64_t channel = 0;
-
-  bool isBucket() const { return isa<SymbolRefAttr>(what); }
-  bool isScalar(RoleKind kind) const {
-    auto role = dyn_cast<RoleAttr>(what);
-    return role && role.getKind() == kind;
-  }
-};
-
-/// All sums of a module in one order: the order in which sums over several
-/// places start. Counts come first and the norm last, as on every rank.
-class SumList {
-public:
-  SumList(ModuleOp module, PlanOp plan) : module(module), plan(plan) {
-    find();
-    numberChannels();
-  }
-  ArrayRef<Sum> get() const { return sums; }
-
-private:
-  void find();
-  void addScalars(RoleKind kind);
-  void addBucket(BucketOp bucket);
-  /// The axes of the mesh over which what tasks add up is a partial sum.
-  using Axes = llvm::SmallDenseSet<StringAttr>;
-  Axes getPartialAxes(llvm::function_ref<bool(RoleAttr)> isAdded);
-  void add(Attribute what, const Axes &axes, bool overPlaces,
-           ArrayRef<int64_t> among, ArrayRef<int64_t> places);
-  void numberChannels();
-
-  ModuleOp module;
-  PlanOp plan;
-  SmallVector<Sum> sums;
-};
-
-/// The shardings of the accumulators say it. Over microbatches tasks add up one
-/// after the other.
-SumList::Axes
-SumList::getPartialAxes(llvm::function_ref<bool(RoleAttr)> isAdded) {
-  Axes axes;
-  for (auto task : module.getOps<TaskOp>())
-    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
-      if (isAdded(task.getResultRole(i)))
-        if (auto sharding =
-                task.getResultAttrOfType<ShardingAttr>(i, kShardingAttr))
-          axes.insert_range(sharding.getSums());
-  return axes;
-}
-
-/// Adds a sum over some axes, and over the places if each has a part of the
-/// value, unless one rank has it all.
-void SumList::add(Attribute what, const Axes &axes, bool overPlaces,
-                  ArrayRef<int64_t> among, ArrayRef<int64_t> places) {
-  Builder builder(module.getContext());
-  SmallVector<StringAttr> present;
-  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>()) {
-    StringAttr name = builder.getStringAttr(axis.getName());
-    bool isPlaces = geometry::useOf(axis.getName()) == AxisUse::Places;
-    if (axis.getSize() > 1 && (isPlaces ? overPlaces : axes.contains(name)))
-      present.push_back(name);
-  }
-  if (present.empty())
-    return;
-  if (plan.getPlaces() == 1)
-    among = {};
-  auto group = GroupAttr::get(builder.getContext(), present, among);
-  sums.push_back({what, group, SmallVector<int64_t>(places), 0});
-}
-
-/// Each place adds its part to a scalar.
-void SumList::addScalars(RoleKind kind) {
-  llvm::SetVector<Attribute> roles;
-  for (auto task : module.getOps<TaskOp>())
-    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
-      if (task.getResultRole(i).getKind() == kind)
-        roles.insert(task.getResultRole(i));
-  for (Attribute role : roles)
-    add(role, getPartialAxes([&](RoleAttr other) { return other == role; }),
-        /*overPlaces=*/true, /*among=*/{}, /*places=*/{});
-}
-
-void SumList::addBucket(BucketOp bucket) {
-  auto what = FlatSymbolRefAttr::get(bucket.getSymNameAttr());
-  ArrayRef<int64_t> places = bucket.getUpdatePlaces();
-  Axes axes = getPartialAxes([&](RoleAttr role) {
-    return role.getKind() == RoleKind::Grad &&
-           llvm::is_contained(bucket.getParams().getAsValueRange<StringAttr>(),
-                              role.getName());
-  });
-  bool isTied = places.size() > 1;
-  add(what, axes, isTied, isTied ? places : ArrayRef<int64_t>(), places);
-}
-
-void SumList::find() {
-  addScalars(RoleKind::Global);
-  addScalars(RoleKind::Loss);
-  for (auto bucket : module.getOps<BucketOp>())
-    addBucket(bucket);
-  // The gradients that it is made of are complete sums.
-  addScalars(RoleKind::Norm);
-}
-
-/// Numbers a channel for each group; channel 0 is for transfers.
-void SumList::numberChannels() {
-  DenseMap<GroupAttr, int64_t> channels;
-  for (Sum &sum : sums)
-    sum.channel =
-        channels.insert({sum.group, channels.size() + 1}).first->second;
-}
-
-/// The buffers that the runs of each task add to; a schedule has many runs of
-/// few tasks.
+/// The buffers that the runs of each task add to and read; a schedule has many
+/// runs of few tasks.
 class TaskSums {
 public:
   explicit TaskSums(ModuleOp module);
@@ -153,14 +43,23 @@ public:
   ArrayRef<Attribute> readByPrologue(RunOp run) const {
     return readFirst.find(run.getTaskAttr().getAttr())->second;
   }
+  /// Returns the buckets, as roles param_range, whose parameters the runs of a
+  /// task read.
+  ArrayRef<Attribute> getParams(RunOp run) const {
+    return params.find(run.getTaskAttr().getAttr())->second;
+  }
   TaskOp getTask(RunOp run) const {
     return tasks.lookup(run.getTaskAttr().getAttr());
   }
 
 private:
   DenseMap<StringAttr, TaskOp> tasks;
-  DenseMap<StringAttr, SmallVector<Attribute, 0>> added, readFirst;
+  DenseMap<StringAttr, SmallVector<Attribute, 0>> added, readFirst, params;
 };
+
+RoleAttr getParamRange(MLIRContext *context, StringRef bucket) {
+  return RoleAttr::get(context, RoleKind::ParamRange, bucket);
+}
 
 TaskSums::TaskSums(ModuleOp module) {
   // The bucket of each parameter; every place that holds it has the bucket.
@@ -186,56 +85,97 @@ TaskSums::TaskSums(ModuleOp module) {
       }
     }
     added[task.getSymNameAttr()].assign(found.begin(), found.end());
-    SmallVector<Attribute, 0> &read = readFirst[task.getSymNameAttr()];
+    llvm::SetVector<Attribute> read;
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+      RoleAttr role = task.getArgRole(i);
+      if (role.getKind() == RoleKind::ParamRange)
+        read.insert(role);
+      else if (auto bucket = llvm::dyn_cast_or_null<FlatSymbolRefAttr>(
+                   bucketOf.lookup(role.getName()));
+               bucket && role.getKind() == RoleKind::Param)
+        read.insert(getParamRange(role.getContext(), bucket.getValue()));
+    }
+    params[task.getSymNameAttr()].assign(read.begin(), read.end());
+    SmallVector<Attribute, 0> &first = readFirst[task.getSymNameAttr()];
     if (task.getKind() == TaskKind::Prologue)
       for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
         if (RoleAttr role = task.getArgRole(i);
             role.getKind() == RoleKind::Global && !found.contains(role))
-          read.push_back(role);
+          first.push_back(role);
   }
 }
+
+/// The ids of the starts that gather parameters, by place and bucket.
+using GatherIds = std::map<std::pair<int64_t, const void *>, int64_t>;
 
 /// Inserts starts and waits into one schedule.
 class CollectiveInserter {
 public:
+  /// `gathers` gets the ids of a training schedule, which comes before that of
+  /// evaluation.
   CollectiveInserter(ScheduleOp schedule, const TaskSums &tasks,
-                     const geometry::Mesh &mesh)
-      : schedule(schedule), tasks(tasks), mesh(mesh), builder(schedule) {}
+                     const geometry::Mesh &mesh, GatherIds &gathers)
+      : schedule(schedule), tasks(tasks), mesh(mesh), gathers(gathers),
+        builder(schedule) {}
 
-  void run(ArrayRef<Sum> sums);
+  void run(ArrayRef<RankValue> values);
 
 private:
-  void scan();
-  void selectSums(ArrayRef<Sum> sums);
-  void orderStarts();
-  Operation *getReader(const Sum &sum) const;
-  void insert(const Sum &sum, Operation *after, Operation *reader);
-  void insertLocally(const Sum &sum, Operation *reader);
-  void setBefore(Operation *action);
-  void createStart(Location loc, int64_t id, const Sum &sum, IntegerAttr place);
-
   /// A sum that this place takes part in.
   struct Pending {
-    const Sum *sum;
+    const RankValue *value;
     /// The action after which it starts, and the action's position.
     Operation *after;
     unsigned position;
   };
+  /// A sum that has been started: the id and the number of its level.
+  struct Open {
+    const RankValue *value;
+    int64_t id;
+    unsigned level;
+
+    bool hasNext() const { return level + 1 < value->levels.size(); }
+  };
+
+  void scan();
+  void select(ArrayRef<RankValue> values);
+  void orderStarts();
+  Operation *getReader(const RankValue &value) const;
+  bool spansPlaces(const RankValue &value);
+  void insert(const Pending &each);
+  void advance(Open &each);
+  void advanceFirst(unsigned count, unsigned position);
+  void complete(Operation *reader);
+  void insertSums();
+  void insertLocally(const RankValue &value, Operation *reader);
+  void gather(const RankValue &value);
+  void setBefore(Operation *action);
+  void setAfter(Operation *action);
+  void createStart(Location loc, int64_t id, const RankValue &value,
+                   unsigned level, IntegerAttr place = {});
+  void createWait(int64_t id) {
+    WaitOp::create(builder, schedule.getLoc(), id, /*carried=*/false);
+  }
 
   ScheduleOp schedule;
   const TaskSums &tasks;
   const geometry::Mesh &mesh;
+  GatherIds &gathers;
   OpBuilder builder;
   /// The last run that adds to each buffer.
   DenseMap<Attribute, Operation *> lastAdd;
   /// The first prologue that reads a count, if one does.
   DenseMap<Attribute, Operation *> nestedReader;
+  /// The first action that reads the parameters of a bucket, and the run that
+  /// updates them.
+  DenseMap<Attribute, Operation *> paramReader, update;
   DenseMap<Operation *, unsigned> positions;
   Operation *zero = nullptr, *decide = nullptr;
   /// The last prologue, or the zeroing.
   Operation *prologue = nullptr;
   Operation *globalReader = nullptr, *bucketReader = nullptr;
   SmallVector<Pending> pending;
+  SmallVector<Open> open;
   int64_t nextId = 0;
 };
 
@@ -253,14 +193,25 @@ void CollectiveInserter::scan() {
       setFirst(zero, &action);
       prologue = &action;
     }
+    if (auto send = dyn_cast<SendOp>(action))
+      if (auto address = dyn_cast<AddressAttr>(send.getBinding());
+          address && address.getBuffer().getKind() == BufferKind::Params)
+        paramReader.try_emplace(
+            getParamRange(send.getContext(), address.getBuffer().getName()),
+            send);
     auto run = dyn_cast<RunOp>(action);
     if (!run)
       continue;
+    TaskKind kind = tasks.getTask(run).getKind();
     for (Attribute what : tasks.of(run))
       lastAdd[what] = run;
     for (Attribute what : tasks.readByPrologue(run))
       nestedReader.try_emplace(what, run);
-    TaskKind kind = tasks.getTask(run).getKind();
+    for (Attribute what : tasks.getParams(run)) {
+      paramReader.try_emplace(what, run);
+      if (kind == TaskKind::Update)
+        update[what] = run;
+    }
     if (kind == TaskKind::Decide)
       setFirst(decide, run);
     if (kind == TaskKind::Norm || kind == TaskKind::Decide ||
@@ -276,20 +227,28 @@ void CollectiveInserter::scan() {
 /// Selects the sums that this schedule takes part in. If no run of it adds to
 /// one (its part stays zero), a count's sum starts after the zeroing, and the
 /// others, which are not urgent, after the prologues.
-void CollectiveInserter::selectSums(ArrayRef<Sum> sums) {
-  for (const Sum &sum : sums) {
-    bool isOfTraining = sum.isBucket() || sum.isScalar(RoleKind::Norm);
+void CollectiveInserter::select(ArrayRef<RankValue> values) {
+  for (const RankValue &value : values) {
+    bool isOfTraining = value.isBucket() || value.isScalar(RoleKind::Norm);
     if (schedule.getEvaluation() && isOfTraining)
       continue;
-    if (!sum.places.empty() && llvm::none_of(sum.places, [&](int64_t place) {
-          return schedule.isOf(place);
+    if (!value.places.empty() && llvm::none_of(value.places, [&](int64_t p) {
+          return schedule.isOf(p);
         }))
       continue;
-    Operation *after = lastAdd.lookup(sum.what);
+    Operation *after =
+        value.isGathered() ? nullptr : lastAdd.lookup(value.what);
     if (!after)
-      after = sum.isScalar(RoleKind::Global) ? zero : prologue;
-    pending.push_back({&sum, after, after ? positions.lookup(after) : 0});
+      after = value.isScalar(RoleKind::Global) ? zero : prologue;
+    pending.push_back({&value, after, after ? positions.lookup(after) : 0});
   }
+}
+
+bool CollectiveInserter::spansPlaces(const RankValue &value) {
+  return llvm::any_of(value.levels, [&](const CollectiveLevel &level) {
+    return mesh.placesOf(level.group.getGeometry(), schedule.getPlace())
+               .size() > 1;
+  });
 }
 
 /// Orders the starts of a channel equally on all ranks of its group. Within one
@@ -299,10 +258,9 @@ void CollectiveInserter::selectSums(ArrayRef<Sum> sums) {
 void CollectiveInserter::orderStarts() {
   DenseMap<int64_t, Pending> last; // by channel
   for (Pending &each : pending) {
-    geometry::Group group = each.sum->group.getGeometry();
-    if (mesh.placesOf(group, schedule.getPlace()).size() == 1)
+    if (each.value->isGathered() || !spansPlaces(*each.value))
       continue;
-    auto [it, isNew] = last.insert({each.sum->channel, each});
+    auto [it, isNew] = last.insert({each.value->levels.front().channel, each});
     if (!isNew && it->second.position > each.position) {
       each.after = it->second.after;
       each.position = it->second.position;
@@ -311,17 +269,17 @@ void CollectiveInserter::orderStarts() {
   }
   // Addresses are in the order of the list.
   llvm::sort(pending, [](const Pending &a, const Pending &b) {
-    return std::tie(a.position, a.sum) < std::tie(b.position, b.sum);
+    return std::tie(a.position, a.value) < std::tie(b.position, b.value);
   });
 }
 
 /// Returns the action that needs the complete sum; null if only the end of the
 /// list does.
-Operation *CollectiveInserter::getReader(const Sum &sum) const {
-  if (sum.isBucket())
+Operation *CollectiveInserter::getReader(const RankValue &value) const {
+  if (value.isBucket())
     return bucketReader;
-  if (sum.isScalar(RoleKind::Global)) {
-    Operation *nested = nestedReader.lookup(sum.what);
+  if (value.isScalar(RoleKind::Global)) {
+    Operation *nested = nestedReader.lookup(value.what);
     return nested ? nested : globalReader;
   }
   return decide; // null in evaluation
@@ -335,49 +293,143 @@ void CollectiveInserter::setBefore(Operation *action) {
     builder.setInsertionPointToEnd(&schedule.getBody().front());
 }
 
-void CollectiveInserter::createStart(Location loc, int64_t id, const Sum &sum,
-                                     IntegerAttr place) {
-  auto kind = CollectiveAttr::get(builder.getContext(),
-                                  geometry::Collective::AllReduce);
-  StartOp::create(builder, loc, id, kind, sum.group, sum.channel, sum.what,
-                  place);
-}
-
-void CollectiveInserter::insert(const Sum &sum, Operation *after,
-                                Operation *reader) {
+/// Inserts after the action, and after the sends that follow it: another place
+/// waits for them.
+void CollectiveInserter::setAfter(Operation *action) {
   Block &body = schedule.getBody().front();
-  Block::iterator at = after ? std::next(after->getIterator()) : body.begin();
-  // Sends come first: another place waits for them.
+  Block::iterator at = action ? std::next(action->getIterator()) : body.begin();
   while (at != body.end() && isa<StartOp, SendOp>(*at))
     ++at;
   builder.setInsertionPoint(&body, at);
-  Location loc = after ? after->getLoc() : schedule.getLoc();
-  createStart(loc, nextId, sum, /*place=*/IntegerAttr());
-  setBefore(reader);
-  WaitOp::create(builder, loc, nextId++);
 }
 
-/// Inserts the starts of all places, then their waits.
-void CollectiveInserter::insertLocally(const Sum &sum, Operation *reader) {
+void CollectiveInserter::createStart(Location loc, int64_t id,
+                                     const RankValue &value, unsigned level,
+                                     IntegerAttr place) {
+  const CollectiveLevel &each = value.levels[level];
+  StartOp::create(builder, loc, id,
+                  CollectiveAttr::get(builder.getContext(), each.kind),
+                  each.group, each.channel, value.what, each.isOfShard, place);
+}
+
+void CollectiveInserter::insert(const Pending &each) {
+  setAfter(each.after);
+  createStart(each.after ? each.after->getLoc() : schedule.getLoc(), nextId,
+              *each.value, /*level=*/0);
+  open.push_back({each.value, nextId++, 0});
+}
+
+/// Waits for the level in progress and starts the next one.
+void CollectiveInserter::advance(Open &each) {
+  createWait(each.id);
+  each.id = nextId++;
+  createStart(schedule.getLoc(), each.id, *each.value, ++each.level);
+}
+
+/// Advances the first `count` sums that have levels left and are read after the
+/// position. What other places take part in waits until the end: here this
+/// place could wait for one that needs later actions of this one.
+void CollectiveInserter::advanceFirst(unsigned count, unsigned position) {
+  for (Open &each : MutableArrayRef(open).take_front(count)) {
+    Operation *reader = getReader(*each.value);
+    bool isDue = !reader || positions.lookup(reader) > position;
+    if (each.hasNext() && isDue && !spansPlaces(*each.value))
+      advance(each);
+  }
+}
+
+/// Completes what the action reads, level by level.
+void CollectiveInserter::complete(Operation *reader) {
+  SmallVector<Open *> needed;
+  for (Open &each : open)
+    if (getReader(*each.value) == reader)
+      needed.push_back(&each);
+  setBefore(reader);
+  for (bool isLeft = true; isLeft;) {
+    isLeft = false;
+    for (Open *each : needed)
+      if (each->hasNext()) {
+        advance(*each);
+        isLeft = true;
+      }
+  }
+  for (Open *each : needed)
+    createWait(each->id);
+}
+
+/// Starts all sums, each where it is due, and the next level of those that have
+/// been started before. Then waits for all of them.
+void CollectiveInserter::insertSums() {
+  for (auto [i, each] : llvm::enumerate(pending)) {
+    unsigned started = open.size();
+    if (i > 0 && pending[i - 1].position == each.position) {
+      insert(each);
+      continue;
+    }
+    insert(each);
+    setAfter(each.after);
+    advanceFirst(started, each.position);
+  }
+  llvm::SetVector<Operation *> readers;
+  for (const Open &each : open)
+    readers.insert(getReader(*each.value));
+  for (Operation *reader : readers)
+    complete(reader);
+}
+
+/// Completes a sum: all places start a level, then all wait for it.
+void CollectiveInserter::insertLocally(const RankValue &value,
+                                       Operation *reader) {
   setBefore(reader);
   Location loc = schedule.getLoc();
-  int64_t first = nextId;
-  for (int64_t place : mesh.placesOf(sum.group.getGeometry(), /*place=*/0))
-    createStart(loc, nextId++, sum, builder.getI64IntegerAttr(place));
-  for (int64_t id = first, end = nextId; id < end; ++id)
-    WaitOp::create(builder, loc, id);
+  for (unsigned level = 0, e = value.levels.size(); level < e; ++level) {
+    int64_t first = nextId;
+    geometry::Group group = value.levels[level].group.getGeometry();
+    for (int64_t place :
+         mesh.placesOf(group, value.places.empty() ? 0 : value.places.front()))
+      createStart(loc, nextId++, value, level,
+                  builder.getI64IntegerAttr(place));
+    for (int64_t id = first, end = nextId; id < end; ++id)
+      createWait(id);
+  }
 }
 
-void CollectiveInserter::run(ArrayRef<Sum> sums) {
+/// Starts to gather the parameters of a bucket after their update; what reads
+/// them in the next step or in an evaluation waits for it.
+void CollectiveInserter::gather(const RankValue &value) {
+  int64_t &id = gathers[{schedule.getPlace(), value.what.getAsOpaquePointer()}];
+  Operation *updated = update.lookup(value.what);
+  Operation *reader = paramReader.lookup(value.what);
+  if (!schedule.getEvaluation()) {
+    id = nextId++;
+    builder.setInsertionPointAfter(updated);
+    createStart(updated->getLoc(), id, value, /*level=*/0);
+  }
+  setBefore(reader);
+  WaitOp::create(builder, schedule.getLoc(), id, /*carried=*/true);
+}
+
+void CollectiveInserter::run(ArrayRef<RankValue> values) {
   scan();
-  selectSums(sums);
-  if (!schedule.isLocal())
-    orderStarts();
-  for (const Pending &each : pending)
-    if (schedule.isLocal())
-      insertLocally(*each.sum, getReader(*each.sum));
-    else
-      insert(*each.sum, each.after, getReader(*each.sum));
+  select(values);
+  SmallVector<const RankValue *> gathered;
+  llvm::erase_if(pending, [&](const Pending &each) {
+    if (each.value->isGathered())
+      gathered.push_back(each.value);
+    return each.value->isGathered();
+  });
+  if (schedule.isLocal()) {
+    for (const Pending &each : pending)
+      insertLocally(*each.value, getReader(*each.value));
+    for (const RankValue *value : gathered)
+      if (!schedule.getEvaluation())
+        insertLocally(*value, /*reader=*/nullptr);
+    return;
+  }
+  orderStarts();
+  insertSums();
+  for (const RankValue *value : gathered)
+    gather(*value);
 }
 
 struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {
@@ -385,13 +437,14 @@ struct InsertCollectives : pp::impl::InsertCollectivesBase<InsertCollectives> {
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(plan))
       return signalPassFailure();
-    SumList sums(getOperation(), *plan);
-    if (sums.get().empty())
+    CollectiveList values(getOperation(), *plan);
+    if (values.get().empty())
       return;
     TaskSums tasks(getOperation());
     geometry::Mesh mesh = plan->getGeometry();
+    GatherIds gathers;
     for (auto schedule : getOperation().getOps<ScheduleOp>())
-      CollectiveInserter(schedule, tasks, mesh).run(sums.get());
+      CollectiveInserter(schedule, tasks, mesh, gathers).run(values.get());
   }
 };
 

@@ -9,6 +9,11 @@
 //
 // A local schedule is taken apart into the actions of each place.
 //
+// Steps that carry gathers over to what follows are proved in rounds, one after
+// the other: a step, the step after it, an evaluation, another one. Each begins
+// with all gathers in flight, or with none (the first, and after an
+// evaluation), so these rounds are all cases. The end waits for them too.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ProgressProof.h"
@@ -31,30 +36,37 @@ public:
     lists.ranks.resize(places);
   }
 
-  LogicalResult add(ScheduleOp schedule);
+  /// Adds the next round of a schedule's places.
+  LogicalResult add(ScheduleOp schedule, int64_t round);
+  /// Waits at the end for what is in flight.
+  void finish();
   const schedule::ActionLists &get() const { return lists; }
 
 private:
-  int getTransfer(TransferOp transfer, int64_t microbatch);
-  FailureOr<int> getCollective(StartOp start);
+  int getTransfer(TransferOp transfer, int64_t microbatch, int64_t round);
+  FailureOr<int> getCollective(StartOp start, int64_t round);
   LogicalResult checkChannel(StartOp start);
 
   const ScheduleIndex &index;
   int64_t places;
   schedule::ActionLists lists;
-  DenseMap<std::pair<Operation *, int64_t>, int> transfers;
-  /// By the value, the group, the kind, and the place if the group has only
-  /// one.
+  /// By the transfer, the microbatch and the round.
+  std::map<std::tuple<Operation *, int64_t, int64_t>, int> transfers;
+  /// By the value, the group, the kind, whether it is of shards, the place if
+  /// the group has only one, and the round.
   std::map<std::tuple<const void *, const void *, ppopt::geometry::Collective,
-                      int64_t>,
+                      bool, int64_t, int64_t>,
            int>
       collectives;
   DenseMap<int64_t, StartOp> firstOnChannel;
+  /// What is in flight when a round ends, by place and id.
+  std::map<std::pair<int64_t, int64_t>, int> carried;
 };
 
 /// Returns the number of a transfer; one queue per ordered pair of places.
-int ListBuilder::getTransfer(TransferOp transfer, int64_t microbatch) {
-  auto [it, isNew] = transfers.try_emplace({transfer, microbatch},
+int ListBuilder::getTransfer(TransferOp transfer, int64_t microbatch,
+                             int64_t round) {
+  auto [it, isNew] = transfers.try_emplace({transfer, microbatch, round},
                                            lists.communications.size());
   if (isNew) {
     int from = transfer.getFrom(), to = transfer.getTo();
@@ -85,16 +97,17 @@ LogicalResult ListBuilder::checkChannel(StartOp start) {
 
 /// Returns the number of a collective. The queues of channels come after those
 /// of transfers, one per channel.
-FailureOr<int> ListBuilder::getCollective(StartOp start) {
+FailureOr<int> ListBuilder::getCollective(StartOp start, int64_t round) {
   if (failed(checkChannel(start)))
     return failure();
   int64_t place = SlotUses::getPlace(start);
   std::vector<int64_t> members =
       index.mesh.placesOf(start.getGroup().getGeometry(), place);
   bool spansPlaces = members.size() > 1;
-  auto key = std::make_tuple(start.getWhat().getAsOpaquePointer(),
-                             start.getGroup().getAsOpaquePointer(),
-                             start.getKind(), spansPlaces ? -1 : place);
+  auto key =
+      std::make_tuple(start.getWhat().getAsOpaquePointer(),
+                      start.getGroup().getAsOpaquePointer(), start.getKind(),
+                      start.getShard(), spansPlaces ? -1 : place, round);
   auto [it, isNew] = collectives.try_emplace(key, lists.communications.size());
   if (!isNew)
     return it->second;
@@ -108,13 +121,13 @@ FailureOr<int> ListBuilder::getCollective(StartOp start) {
   return it->second;
 }
 
-LogicalResult ListBuilder::add(ScheduleOp schedule) {
+LogicalResult ListBuilder::add(ScheduleOp schedule, int64_t round) {
   using schedule::RankAction;
   struct Started {
     int64_t place = 0;
     int communication = 0;
   };
-  DenseMap<int64_t, Started> started; // by id
+  std::map<int64_t, Started> started; // by id
   auto add = [&](int64_t place, RankAction action) {
     lists.ranks[place].push_back(std::move(action));
   };
@@ -131,39 +144,74 @@ LogicalResult ListBuilder::add(ScheduleOp schedule) {
     } else if (auto send = dyn_cast<SendOp>(action)) {
       start(send.getId(), uses.getPlace(send),
             getTransfer(uses.getTransfer(send.getTransferAttr()),
-                        send.getMicrobatch()));
+                        send.getMicrobatch(), round));
     } else if (auto recv = dyn_cast<RecvOp>(action)) {
       start(recv.getId(), uses.getPlace(recv),
             getTransfer(uses.getTransfer(recv.getTransferAttr()),
-                        recv.getMicrobatch()));
+                        recv.getMicrobatch(), round));
     } else if (auto collective = dyn_cast<StartOp>(action)) {
-      FailureOr<int> number = getCollective(collective);
+      FailureOr<int> number = getCollective(collective, round);
       if (failed(number))
         return failure();
       start(collective.getId(), SlotUses::getPlace(collective), *number);
     } else if (auto wait = dyn_cast<WaitOp>(action)) {
-      auto [place, communication] = started.lookup(wait.getId());
-      add(place, {RankAction::Wait, communication, ""});
+      int64_t id = wait.getId();
+      if (!wait.getCarried()) {
+        add(started[id].place,
+            {RankAction::Wait, started[id].communication, ""});
+        started.erase(id);
+      } else if (auto found = carried.find({schedule.getPlace(), id});
+                 found != carried.end()) {
+        add(schedule.getPlace(), {RankAction::Wait, found->second, ""});
+        carried.erase(found);
+      }
     }
   }
+  for (auto &[id, each] : started)
+    carried[{each.place, id}] = each.communication;
   return success();
+}
+
+void ListBuilder::finish() {
+  for (auto &[key, communication] : carried)
+    lists.ranks[key.first].push_back(
+        {schedule::RankAction::Wait, communication, ""});
+}
+
+/// Returns whether a schedule waits for what an earlier one has started.
+bool isCarried(ScheduleOp schedule) {
+  return llvm::any_of(schedule.getOps<WaitOp>(),
+                      [](WaitOp wait) { return wait.getCarried(); });
+}
+
+/// Proves rounds that follow one another.
+LogicalResult prove(ArrayRef<ArrayRef<ScheduleOp>> rounds, StringRef what,
+                    const ScheduleIndex &index) {
+  ListBuilder builder(index);
+  for (auto [round, schedules] : llvm::enumerate(rounds))
+    for (ScheduleOp schedule : schedules)
+      if (failed(builder.add(schedule, round)))
+        return failure();
+  builder.finish();
+  std::string wrong = schedule::proveProgress(builder.get());
+  if (wrong.empty())
+    return success();
+  PlanOp plan = index.plan;
+  return mlir::emitError(plan.getLoc())
+         << "the " << what
+         << "schedules of the places do not fit together (rank N stands for "
+         << (plan.getLaunch() == Launch::local ? "" : "all of ")
+         << "place N): " << wrong;
 }
 
 } // namespace
 
-LogicalResult pp::proveSchedules(ArrayRef<ScheduleOp> schedules,
+LogicalResult pp::proveSchedules(ArrayRef<ScheduleOp> training,
+                                 ArrayRef<ScheduleOp> evaluation,
                                  const ScheduleIndex &index) {
-  ListBuilder builder(index);
-  for (ScheduleOp schedule : schedules)
-    if (failed(builder.add(schedule)))
-      return failure();
-  std::string wrong = schedule::proveProgress(builder.get());
-  if (wrong.empty())
-    return success();
-  ScheduleOp first = schedules.front();
-  PlanOp plan = index.plan;
-  return mlir::emitError(plan.getLoc())
-         << "the " << (first.getEvaluation() ? "evaluation's " : "")
-         << "schedules of the places do not fit together (rank N stands for "
-         << (first.isLocal() ? "" : "all of ") << "place N): " << wrong;
+  if (llvm::any_of(training, isCarried))
+    return prove({training, training, evaluation, evaluation, training}, "",
+                 index);
+  return success(succeeded(prove(training, "", index)) &&
+                 succeeded(prove(evaluation, "evaluation's ", index)));
 }

@@ -10,11 +10,12 @@ namespace mlir::pp {
 /// Checks, on the tables of all places together, that all ends of a queue agree
 /// on its order and that no rank waits forever, even if every communication
 /// holds its queue until all its ranks have reached it. Each table must have
-/// been checked by itself before. `schedules` are those of training or those of
-/// evaluation. A local schedule is the tables of all places in one: its actions
-/// are proved like theirs. OtherEndsChecker checks that their one order lets no
-/// wait block.
-LogicalResult proveSchedules(ArrayRef<ScheduleOp> schedules,
+/// been checked by itself before. If a step starts gathers for what follows,
+/// training and evaluation are proved together. A local schedule is the tables
+/// of all places in one: its actions are proved like theirs. OtherEndsChecker
+/// checks that their one order lets no wait block.
+LogicalResult proveSchedules(ArrayRef<ScheduleOp> training,
+                             ArrayRef<ScheduleOp> evaluation,
                              const ScheduleIndex &index);
 
 } // namespace mlir::pp

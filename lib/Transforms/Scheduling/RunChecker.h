@@ -8,7 +8,7 @@
 namespace mlir::pp {
 
 /// Checks that the table runs each task of its place once, per microbatch or
-/// per step.
+/// per step; a task on chunks that every rank has, once on each.
 class RunChecker {
 public:
   explicit RunChecker(CheckedTable table) : table(table) {}
@@ -17,8 +17,14 @@ public:
   LogicalResult checkComplete();
 
 private:
+  /// Returns on how many chunks a task is to run, one by one; 0 if it runs on
+  /// none, or on those of its rank.
+  int64_t countChunks(TaskOp task);
+  LogicalResult checkNumbers(RunOp run, TaskOp task);
+
   CheckedTable table;
-  DenseMap<OnMicrobatch, RunOp> ran;
+  /// By task, microbatch and chunk.
+  DenseMap<std::pair<Operation *, std::pair<int64_t, int64_t>>, RunOp> ran;
 };
 
 } // namespace mlir::pp

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/PlanSchedule.h"
-
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"
 
@@ -101,14 +101,20 @@ void Schedule::build(PlanOp plan, int64_t place, ArrayRef<Cell> row,
                                      isEvaluation, ArrayRef<int64_t>{},
                                      /*slot_places=*/DenseI64ArrayAttr());
   builder.createBlock(&schedule.getBody());
-  auto run = [&](TaskOp task, int64_t microbatch) {
-    RunOp::create(builder, task.getLoc(), task.getSymName(), microbatch,
+  auto run = [&](TaskOp task, int64_t microbatch, IntegerAttr chunk = {}) {
+    RunOp::create(builder, task.getLoc(), task.getSymName(), microbatch, chunk,
                   /*bindings=*/ArrayAttr());
   };
   auto runOnce = [&](TaskKind kind) {
-    for (TaskOp task : ofPlace[place])
-      if (task.getKind() == kind)
+    for (TaskOp task : ofPlace[place]) {
+      if (task.getKind() != kind)
+        continue;
+      int64_t chunks = countChunkRuns(plan, task);
+      for (int64_t chunk = 0; chunk < chunks; ++chunk)
+        run(task, /*microbatch=*/0, builder.getI64IntegerAttr(chunk));
+      if (chunks == 0)
         run(task, /*microbatch=*/0);
+    }
   };
   ZeroOp::create(builder, plan.getLoc());
   // A nested sum needs all microbatches of the sums inside it.

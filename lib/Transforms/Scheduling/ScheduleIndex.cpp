@@ -13,12 +13,29 @@ ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
       transfers(llvm::to_vector(module.getOps<TransferOp>())) {
   for (auto bucket : module.getOps<BucketOp>()) {
     auto symbol = FlatSymbolRefAttr::get(bucket.getSymNameAttr());
+    buckets[symbol] = bucket;
     placesOf[symbol] = bucket.getUpdatePlaces();
     if (bucket.getBorrowed())
       borrowed[symbol] = bucket;
     for (auto name : bucket.getParams().getAsRange<StringAttr>())
       bucketOf[name.getValue()] = symbol;
   }
+  for (auto schedule : module.getOps<ScheduleOp>())
+    if (!schedule.getEvaluation())
+      for (auto start : schedule.getOps<StartOp>())
+        if (auto role = dyn_cast<RoleAttr>(start.getWhat());
+            role && role.getKind() == RoleKind::ParamRange)
+          gathers[{SlotUses::getPlace(start), start.getId()}] = start;
+}
+
+bool ScheduleIndex::isChunk(const TaskOperand &operand) const {
+  RoleKind kind = operand.role.getKind();
+  if (kind != RoleKind::ParamRange && kind != RoleKind::GradRange)
+    return false;
+  BucketOp bucket = buckets.lookup(FlatSymbolRefAttr::get(
+      operand.role.getContext(), operand.role.getName()));
+  return bucket && cast<ShapedType>(operand.type).getNumElements() !=
+                       bucket.getElements();
 }
 
 Attribute ScheduleIndex::getSummed(RoleAttr role) const {

@@ -6,6 +6,7 @@
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Transforms/Scheduling/SlotUses.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -22,9 +23,13 @@ struct ScheduleIndex {
   BufferIndex operandBuffers;
   SmallVector<TaskOp> tasks;
   SmallVector<TransferOp> transfers;
-  SmallVector<BucketOp> buckets;
-  /// The symbol of the bucket of each parameter that learns.
+  /// The symbol of the bucket of each parameter that learns, and the buckets by
+  /// symbol.
   llvm::StringMap<Attribute> bucketOf;
+  llvm::MapVector<Attribute, BucketOp> buckets;
+  /// The starts of training schedules that gather a bucket's parameters, by
+  /// place and id.
+  DenseMap<std::pair<int64_t, int64_t>, StartOp> gathers;
   /// The buckets that some places borrow from their owner, by symbol.
   DenseMap<Attribute, BucketOp> borrowed;
   /// The places that have a part of a sum over ranks; all if empty.
@@ -33,6 +38,8 @@ struct ScheduleIndex {
   /// Returns the buffer, as starts name it, that a role belongs to; null if it
   /// is never summed.
   Attribute getSummed(RoleAttr role) const;
+  /// Returns whether an operand of a task is one chunk of a bucket.
+  bool isChunk(const TaskOperand &operand) const;
 };
 
 } // namespace mlir::pp

@@ -112,7 +112,7 @@ void ScheduleLocal::lend(bool isGradient, OpBuilder &builder) {
 void ScheduleLocal::run(TaskOp task, int64_t microbatch,
                         const llvm::StringSet<> &received, OpBuilder &builder) {
   RunOp::create(builder, task.getLoc(), task.getSymName(), microbatch,
-                /*bindings=*/ArrayAttr());
+                /*chunk=*/IntegerAttr(), /*bindings=*/ArrayAttr());
   llvm::StringSet<> made;
   for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
     if (task.getResultRole(i).getKind() == RoleKind::Saved)

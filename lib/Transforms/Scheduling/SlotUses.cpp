@@ -111,7 +111,8 @@ SmallVector<SlotLifetime> pp::findLifetimes(ScheduleOp schedule,
       inTransfer[send.getId()] = use(send, uses.of(send), send.getMicrobatch());
     } else if (auto recv = dyn_cast<RecvOp>(action)) {
       inTransfer[recv.getId()] = use(recv, uses.of(recv), recv.getMicrobatch());
-    } else if (auto wait = dyn_cast<WaitOp>(action)) {
+    } else if (auto wait = dyn_cast<WaitOp>(action);
+               wait && !wait.getCarried()) {
       auto found = inTransfer.find(wait.getId());
       if (found != inTransfer.end() && found->second)
         lifetimes[*found->second].end = position;
@@ -166,5 +167,5 @@ int64_t pp::getSlot(Operation *action, const SlotUse &use) {
 Attribute pp::makeBinding(const SlotUse &use) {
   if (liesInSlot(use))
     return SlotAttr::get(use.role.getContext(), SlotAttr::kUnassigned);
-  return AddressAttr::get(use.buffer.getContext(), use.buffer, 0);
+  return AddressAttr::get(use.buffer, 0);
 }

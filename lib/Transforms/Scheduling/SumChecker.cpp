@@ -21,11 +21,10 @@ ArrayRef<SumChecker::Use> SumChecker::getUses(TaskOp task) {
   DenseSet<Attribute> results;
   for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
     results.insert(task.getResultRole(i));
-  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
-    RoleAttr role = task.getArgRole(i);
-    if (Attribute what = table.index.getSummed(role))
-      it->second.push_back({role, what, results.contains(role)});
-  }
+  for (const TaskOperand &operand : table.index.uses.getOperands(task))
+    if (Attribute what = table.index.getSummed(operand.role))
+      it->second.push_back({operand.role, what, results.contains(operand.role),
+                            table.index.isChunk(operand)});
   return it->second;
 }
 
@@ -36,31 +35,51 @@ bool SumChecker::isSummedOn(int64_t place, Attribute what) {
   return places.empty() || llvm::is_contained(places, place);
 }
 
+/// Returns whether ranks need no more of a sum than their chunk.
+bool SumChecker::isSharded(Attribute what) {
+  BucketOp bucket = table.index.buckets.lookup(what);
+  return bucket && bucket.getSharded();
+}
+
 /// Returns the number of ranks that have a part of a sum.
 int64_t SumChecker::countRanks(Attribute what) {
   const ScheduleIndex &index = table.index;
   auto role = dyn_cast<RoleAttr>(what);
-  if (role && role.getKind() == RoleKind::Norm)
-    return index.places; // gradients are summed over the parts of the batch
+  if (role && role.getKind() == RoleKind::Norm) {
+    // Gradients are sums over the parts of the batch. Of a shard, only the
+    // ranks that have it know the norm.
+    bool isOfShards = llvm::any_of(
+        index.buckets, [](auto each) { return each.second.getSharded(); });
+    return index.places *
+           (isOfShards ? index.mesh.size(index.mesh.shardAxis()) : 1);
+  }
   ArrayRef<int64_t> some = index.placesOf.lookup(what);
   return index.batchParts *
          (some.empty() ? index.places : static_cast<int64_t>(some.size()));
 }
 
-/// Checks that the value of a place is summed.
-LogicalResult SumChecker::checkIsSummed(Operation *reader, OnPlace part) {
+/// Checks that the value of a place is summed, or the rank's chunk of it.
+LogicalResult SumChecker::checkIsSummed(Operation *reader, OnPlace part,
+                                        bool isChunk) {
   auto [place, what] = part;
-  if (summed.count(part) || countRanks(what) == 1 || !isSummedOn(place, what))
+  int64_t ranks = countRanks(what);
+  if (ranks == 1 || !isSummedOn(place, what))
     return success();
-  InFlightDiagnostic diag = reader->emitOpError("needs ")
-                            << what << " of all ranks, which is not ";
-  Operation *scatter = scattered.lookup(part);
-  diag << (scatter ? "gathered yet" : "summed yet");
+  const Sum &sum = sums[part];
+  if (sum.ranks == ranks && (isChunk || !sum.scattered))
+    return success();
+  InFlightDiagnostic diag =
+      reader->emitOpError("needs ")
+      << what << " of all ranks, which is not "
+      << (sum.ranks == ranks ? "gathered yet" : "summed yet");
   if (table.schedule.isLocal())
     diag << " on place " << place;
-  if (scatter)
-    diag.attachNote(scatter->getLoc())
+  if (sum.ranks == ranks)
+    diag.attachNote(sum.scattered->getLoc())
         << "from here on each rank has its chunk of the sum";
+  else if (sum.summed)
+    diag.attachNote(sum.summed->getLoc())
+        << "here it is the sum of " << sum.ranks << " of " << ranks << " ranks";
   return diag;
 }
 
@@ -68,26 +87,24 @@ LogicalResult SumChecker::checkComplete() {
   for (Attribute what : added)
     for (int64_t place = 0; place < table.index.places; ++place)
       if (table.schedule.isOf(place) &&
-          failed(checkIsSummed(table.schedule, {place, what})))
+          failed(checkIsSummed(table.schedule, {place, what}, isSharded(what))))
         return failure();
   return success();
 }
 
 LogicalResult SumChecker::checkAddition(RunOp run, const Use &use,
-                                        int64_t place) {
+                                        const Sum &sum) {
   added.insert(use.what);
-  OnPlace part = {place, use.what};
-  Operation *chunks = scattered.lookup(part);
-  if (Operation *sum = chunks ? chunks : summed.lookup(part)) {
+  if (sum.summed) {
     InFlightDiagnostic diag = run.emitOpError("adds to ")
                               << use.role << ", which is summed already";
-    diag.attachNote(sum->getLoc()) << "the sum is complete here";
+    diag.attachNote(sum.summed->getLoc()) << "the sum is complete here";
     return diag;
   }
-  if (Operation *reader = taken.lookup(part)) {
+  if (sum.taken) {
     InFlightDiagnostic diag = run.emitOpError("adds to ")
                               << use.role << ", which was read or sent already";
-    diag.attachNote(reader->getLoc()) << "it is read or sent here";
+    diag.attachNote(sum.taken->getLoc()) << "it is read or sent here";
     return diag;
   }
   return success();
@@ -97,7 +114,8 @@ LogicalResult SumChecker::check(RunOp run) {
   TaskOp task = table.index.uses.getTask(run);
   for (const Use &use : getUses(task)) {
     OnPlace part = {task.getPlace(), use.what};
-    if (StartOp start = underWay.lookup(part)) {
+    Sum &sum = sums[part];
+    if (StartOp start = sum.underWay) {
       InFlightDiagnostic diag =
           run.emitOpError("uses ")
           << use.role << " while it is being "
@@ -106,29 +124,21 @@ LogicalResult SumChecker::check(RunOp run) {
       return diag;
     }
     if (use.isAdded) {
-      if (failed(checkAddition(run, use, task.getPlace())))
+      if (failed(checkAddition(run, use, sum)))
         return failure();
       continue;
     }
-    if (failed(checkIsSummed(run, part)))
+    bool isOwnChunk = use.isChunk && !run.getChunk();
+    if (failed(checkIsSummed(run, part, isOwnChunk)))
       return failure();
-    taken.try_emplace(part, run);
+    sum.take(run);
   }
   return success();
 }
 
-LogicalResult SumChecker::checkIsNotSummed(StartOp start, OnPlace part) {
-  Operation *first = summed.lookup(part);
-  if (!first)
-    return success();
-  InFlightDiagnostic diag =
-      start.emitOpError("sums a value that is summed already");
-  diag.attachNote(first->getLoc()) << "the sum is complete here";
-  return diag;
-}
-
-/// Checks that the ranks of the group are those that have a part.
-LogicalResult SumChecker::checkGroup(StartOp start) {
+/// Checks that the ranks of the group have a part each that is not in the sum
+/// yet.
+LogicalResult SumChecker::checkGroup(StartOp start, const Sum &sum) {
   const ScheduleIndex &index = table.index;
   Attribute what = start.getWhat();
   geometry::Group group = start.getGroup().getGeometry();
@@ -143,52 +153,101 @@ LogicalResult SumChecker::checkGroup(StartOp start) {
   if (ranks == 1)
     return start.emitOpError(isSum(start) ? "sums" : "gathers")
            << " over " << start.getGroup() << ", which is one rank";
+  if (!isSum(start))
+    return success();
   ArrayRef<int64_t> places = index.placesOf.lookup(what);
-  if (places.size() == 1)
+  bool spansPlaces = llvm::is_contained(group.axes, geometry::placeAxis);
+  if (places.size() == 1 || !spansPlaces)
     places = {};
-  if (ranks != countRanks(what) || start.getGroup().getAmong() != places)
-    return start.emitOpError(isSum(start) ? "sums " : "gathers ")
-           << what << " over " << ranks << " ranks, and not the "
-           << countRanks(what) << " that have a part of it";
+  // Reduce-scatters leave other ranks to sums of shards.
+  bool mayBeSome = start.getKind() == geometry::Collective::ReduceScatter ||
+                   start.getShard();
+  int64_t due = countRanks(what) / sum.ranks;
+  if ((mayBeSome ? due % ranks != 0 : due != ranks) ||
+      start.getGroup().getAmong() != places)
+    return start.emitOpError("sums ")
+           << what << " over " << ranks << " ranks, and not the " << due
+           << " that have a part of it";
+  return success();
+}
+
+/// Checks that equal chunks of other ranks are summed: those of a group that no
+/// earlier level has summed over.
+LogicalResult SumChecker::checkShard(StartOp start, const Sum &sum) {
+  if (!sum.scattered)
+    return start.emitOpError("sums shards of ")
+           << start.getWhat() << ", of which ranks do not have chunks; put a "
+           << geometry::wordOf(geometry::Collective::ReduceScatter)
+           << " before it";
+  BucketOp bucket = table.index.buckets.lookup(start.getWhat());
+  if (!bucket || bucket.getShardGroupAttr() != sum.chunks)
+    return start.emitOpError("sums shards of ")
+           << start.getWhat() << ", whose chunks are over " << sum.chunks;
+  SmallVector<GroupAttr> groups(sum.shards.begin(), sum.shards.end());
+  groups.push_back(sum.chunks);
+  for (GroupAttr group : groups)
+    for (StringAttr axis : start.getGroup().getAxes())
+      if (llvm::is_contained(group.getAxes(), axis))
+        return start.emitOpError("sums over ")
+               << axis << " again: " << group << " is summed already";
+  return success();
+}
+
+LogicalResult SumChecker::checkGather(StartOp start, const Sum &sum) {
+  if (!sum.scattered)
+    return start.emitOpError("gathers ")
+           << start.getWhat() << ", of which ranks do not have chunks; put a "
+           << geometry::wordOf(geometry::Collective::ReduceScatter)
+           << " before it";
+  if (start.getGroup() != sum.chunks)
+    return start.emitOpError("gathers ")
+           << start.getWhat() << " over " << start.getGroup()
+           << ", but its chunks are over " << sum.chunks;
   return success();
 }
 
 /// Checks that parts are summed once, and that what is gathered are chunks of a
 /// sum.
-LogicalResult SumChecker::checkIsDue(StartOp start) {
-  OnPlace part = getPart(start);
-  Operation *scatter = scattered.lookup(part);
-  if (isSum(start)) {
-    if (!scatter)
-      return checkIsNotSummed(start, part);
-    InFlightDiagnostic diag =
-        start.emitOpError("sums a value that is summed already");
-    diag.attachNote(scatter->getLoc()) << "each rank has its chunk here";
-    return diag;
-  }
-  if (scatter)
+LogicalResult SumChecker::checkIsDue(StartOp start, const Sum &sum) {
+  if (!isSum(start))
+    return checkGather(start, sum);
+  if (start.getShard())
+    return checkShard(start, sum);
+  if (!sum.summed)
     return success();
-  return start.emitOpError("gathers ")
-         << start.getWhat() << ", of which ranks do not have chunks; put a "
-         << geometry::wordOf(geometry::Collective::ReduceScatter)
-         << " before it";
+  InFlightDiagnostic diag =
+      start.emitOpError("sums a value that is summed already");
+  diag.attachNote(sum.summed->getLoc())
+      << (sum.scattered ? "each rank has its chunk here"
+                        : "the sum is complete here");
+  return diag;
 }
 
 LogicalResult SumChecker::check(StartOp start) {
-  OnPlace part = getPart(start);
-  if (StartOp first = underWay.lookup(part))
+  Sum &sum = sums[getPart(start)];
+  if (StartOp first = sum.underWay)
     return start.emitOpError(isSum(start) ? "sums" : "gathers")
            << " a value that is being "
            << (isSum(first) ? "summed" : "gathered") << " already";
-  if (failed(checkIsDue(start)))
+  if (failed(checkIsDue(start, sum)) || failed(checkGroup(start, sum)))
     return failure();
-  underWay[part] = start;
-  return checkGroup(start);
+  sum.underWay = start;
+  return success();
 }
 
 void SumChecker::finish(StartOp start, WaitOp wait) {
-  OnPlace part = getPart(start);
-  underWay.erase(part);
-  scattered.erase(part);
-  (geometry::gathers(start.getKind()) ? summed : scattered)[part] = wait;
+  Sum &sum = sums[getPart(start)];
+  sum.underWay = {};
+  sum.summed = wait;
+  if (!isSum(start)) {
+    sum.scattered = nullptr;
+    return;
+  }
+  sum.ranks *= table.index.mesh.size(start.getGroup().getGeometry());
+  if (start.getShard()) {
+    sum.shards.push_back(start.getGroup());
+  } else if (!geometry::gathers(start.getKind())) {
+    sum.scattered = wait;
+    sum.chunks = start.getGroup();
+  }
 }

@@ -52,7 +52,23 @@ LogicalResult TransferChecker::check(RecvOp recv) {
 
 LogicalResult TransferChecker::check(StartOp start) { return checkId(start); }
 
+/// A carried wait is for what the place's training has started.
+FailureOr<Operation *> TransferChecker::checkCarried(WaitOp wait) {
+  StartOp start;
+  if (!table.schedule.isLocal())
+    start =
+        table.index.gathers.lookup({table.schedule.getPlace(), wait.getId()});
+  if (!start)
+    return wait.emitOpError("is carried, and no step of this place starts ")
+               << wait.getId() << " to gather parameters",
+           failure();
+  carried.insert(wait.getId());
+  return start.getOperation();
+}
+
 FailureOr<Operation *> TransferChecker::check(WaitOp wait) {
+  if (wait.getCarried())
+    return checkCarried(wait);
   auto it = started.find(wait.getId());
   if (it == started.end())
     return wait.emitOpError("waits for an id that was not started or was "
@@ -66,7 +82,8 @@ FailureOr<Operation *> TransferChecker::check(WaitOp wait) {
 LogicalResult TransferChecker::checkAllAreDone() {
   for (Operation &action : table.schedule.getBody().front())
     if (auto id = action.getAttrOfType<IntegerAttr>("id"))
-      if (!isa<WaitOp>(action) && started.count(id.getInt()))
+      if (!isa<WaitOp>(action) && started.count(id.getInt()) &&
+          !carried.contains(id.getInt()))
         return action.emitOpError("is never waited for");
   return success();
 }

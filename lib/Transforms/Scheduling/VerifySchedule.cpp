@@ -10,6 +10,7 @@
 //   SumChecker       sums over ranks are complete when they are read
 //   DecisionChecker  what a place decides is read after it is decided
 //   LoanChecker      borrowed parameters come before they are read or updated
+//   ParameterChecker  sharded parameters are gathered when they are read
 //   OtherEndsChecker  waits of one process come after all ends have started
 //
 // Then ProgressProof checks the tables of all places together.
@@ -20,6 +21,7 @@
 #include "DecisionChecker.h"
 #include "LoanChecker.h"
 #include "OtherEndsChecker.h"
+#include "ParameterChecker.h"
 #include "ProgressProof.h"
 #include "RunChecker.h"
 #include "SlotChecker.h"
@@ -86,7 +88,7 @@ public:
   explicit TableWalk(CheckedTable table)
       : table(table), runs(table), bindings(table), transfers(table),
         slots(table), sums(table), decisions(table), loans(table),
-        otherEnds(table) {}
+        parameters(table), otherEnds(table) {}
 
   LogicalResult check();
 
@@ -108,14 +110,16 @@ private:
   SumChecker sums;
   DecisionChecker decisions;
   LoanChecker loans;
+  ParameterChecker parameters;
   OtherEndsChecker otherEnds;
 };
 
 LogicalResult TableWalk::check(RunOp run) {
-  return success(succeeded(runs.check(run)) && succeeded(bindings.check(run)) &&
-                 succeeded(sums.check(run)) &&
-                 succeeded(decisions.check(run)) &&
-                 succeeded(loans.check(run)) && succeeded(slots.check(run)));
+  return success(
+      succeeded(runs.check(run)) && succeeded(bindings.check(run)) &&
+      succeeded(sums.check(run)) && succeeded(decisions.check(run)) &&
+      succeeded(loans.check(run)) && succeeded(parameters.check(run)) &&
+      succeeded(slots.check(run)));
 }
 
 /// Checks a transfer of the step, which sends a bucket's parameters or
@@ -136,8 +140,11 @@ LogicalResult TableWalk::check(SendOp send) {
   otherEnds.start(send);
   if (liesInSlot(use))
     return slots.checkSend(send, use);
-  if (use.buffer.getKind() == BufferKind::Params)
+  if (use.buffer.getKind() == BufferKind::Params) {
+    if (failed(parameters.check(send, use)))
+      return failure();
     loans.start(send, use);
+  }
   return checkSendOfBucket(send, use);
 }
 
@@ -151,8 +158,16 @@ LogicalResult TableWalk::check(RecvOp recv) {
   return liesInSlot(use) ? slots.checkReceive(recv, use) : success();
 }
 
+/// Returns whether a start gathers parameters; all others sum.
+bool gathersParameters(StartOp start) {
+  auto role = dyn_cast<RoleAttr>(start.getWhat());
+  return role && role.getKind() == RoleKind::ParamRange;
+}
+
 LogicalResult TableWalk::check(StartOp start) {
-  if (failed(transfers.check(start)) || failed(sums.check(start)))
+  if (failed(transfers.check(start)) ||
+      failed(gathersParameters(start) ? parameters.check(start)
+                                      : sums.check(start)))
     return failure();
   otherEnds.start(start);
   return success();
@@ -162,7 +177,10 @@ LogicalResult TableWalk::check(WaitOp wait) {
   FailureOr<Operation *> action = transfers.check(wait);
   if (failed(action) || failed(otherEnds.check(wait, *action)))
     return failure();
-  if (auto start = dyn_cast<StartOp>(*action)) {
+  auto start = dyn_cast<StartOp>(*action);
+  if (start && gathersParameters(start))
+    return parameters.finish(start, wait);
+  if (start) {
     sums.finish(start, wait);
   } else if (auto send = dyn_cast<SendOp>(*action)) {
     SlotUse use = table.index.uses.of(send);
@@ -186,6 +204,7 @@ LogicalResult TableWalk::checkComplete() {
   return success(succeeded(transfers.checkAllAreDone()) &&
                  succeeded(runs.checkComplete()) &&
                  succeeded(sums.checkComplete()) &&
+                 succeeded(parameters.checkComplete()) &&
                  succeeded(transfers.checkComplete()));
 }
 
@@ -208,6 +227,8 @@ struct VerifySchedule : pp::impl::VerifyScheduleBase<VerifySchedule> {
     for (ArrayRef<ScheduleOp> schedules : {training, evaluation})
       if (!schedules.empty() && failed(check(schedules, index)))
         return signalPassFailure();
+    if (failed(proveSchedules(training, evaluation, index)))
+      return signalPassFailure();
     markAllAnalysesPreserved();
   }
 
@@ -222,7 +243,7 @@ private:
     for (ScheduleOp schedule : schedules)
       if (failed(TableWalk({schedule, index}).check()))
         return failure();
-    return proveSchedules(schedules, index);
+    return success();
   }
 };
 

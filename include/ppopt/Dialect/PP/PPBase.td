@@ -89,7 +89,7 @@ def PP_RoleKind : PP_Enum<"RoleKind", "what a task's argument or result is", [
   I32EnumAttrCase<"ParamRange", 7, "param_range">, // a bucket's parameters, flat: tied
   I32EnumAttrCase<"GradRange", 8, "grad_range">,   // a bucket's gradients, flat
   I32EnumAttrCase<"StateRange", 9, "state_range">, // one optimizer state of a bucket, flat: tied
-  I32EnumAttrCase<"Norm", 10, "norm">,         // the sum of squares of this rank's gradients: tied
+  I32EnumAttrCase<"Norm", 10, "norm">,         // sums of squares of gradients, one per place and chunk: tied where a task adds to one
   I32EnumAttrCase<"Received", 11, "received">, // received from another place, by the transfer of that name
   I32EnumAttrCase<"Cache", 12, "cache">,       // in a generating program, the values that earlier positions stored: tied
   I32EnumAttrCase<"Logits", 13, "logits">,     // in a generating program, the scores of the next token
@@ -155,10 +155,21 @@ def PP_BufferAttr : PP_Attr<"Buffer", "buffer"> {
   }];
 }
 
+def PP_StrideAttr : PP_Attr<"Stride", "stride"> {
+  let summary = "bytes from one coordinate on an axis to the next";
+  let parameters = (ins "::mlir::StringAttr":$axis, "int64_t":$bytes);
+  let assemblyFormat = "custom<AxisName>($axis) `*` $bytes";
+}
+
 def PP_AddressAttr : PP_Attr<"Address", "address"> {
   let summary = "a byte of a buffer";
-  let parameters = (ins "::mlir::pp::BufferAttr":$buffer, "int64_t":$offset);
-  let assemblyFormat = "`<` $buffer `+` $offset `>`";
+  let description = [{
+    The byte `offset` of the buffer and, for each of the `strides`, as many bytes more as the rank's coordinate on the axis times the stride:
+    `#pp.address<<grads, "b0"> + 0 + dp * 512>`. In an action: `<grads, "b0"> + dp * 512`.
+  }];
+  let parameters = (ins "::mlir::pp::BufferAttr":$buffer, "int64_t":$offset, OptionalArrayRefParameter<"::mlir::pp::StrideAttr">:$strides);
+  let builders = [AttrBuilderWithInferredContext<(ins "::mlir::pp::BufferAttr":$buffer, "int64_t":$offset), [{ return $_get(buffer.getContext(), buffer, offset, ::llvm::ArrayRef<::mlir::pp::StrideAttr>()); }]>];
+  let assemblyFormat = "`<` $buffer `+` $offset (`+` $strides^)? `>`";
 }
 
 def PP_SlotAttr : PP_Attr<"Slot", "slot"> {

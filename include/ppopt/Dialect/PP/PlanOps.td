@@ -45,6 +45,7 @@ def PP_PlanOp : PP_Op<"plan", []> {
     void setChoices(const ::mlir::pp::PlanChoices &choices);
 #define PLAN_CHOICE(FIELD, TYPE, ...) TYPE get##TYPE() { return getChoices().FIELD; }
 #define PLAN_SWITCH(FIELD, NAME, ...) bool get##NAME() { return getChoices().FIELD; }
+#define PLAN_LEVEL(FIELD, NAME, ...) int64_t get##NAME() { return getChoices().FIELD; }
 #define PLAN_BYTES(FIELD, NAME, ...) int64_t get##NAME() { return getChoices().FIELD; }
 #include "schema/plan_options.def"
   }];
@@ -87,10 +88,14 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
   let summary = "parameters that are reduced and updated together";
   let description = [{
     `params` lie one after the other at `offsets` (elements) in a range of `elements`. Gaps and the padding at the end (so that
-    any dp size of the plan divides the range) stay zero. Parameters, gradients and optimizer states share this order.
+    the ranks that sum it divide the range) stay zero. Parameters, gradients and optimizer states share this order.
     All are of one type, decayed alike, with gradients that are partial sums over the same axes, and on the same `places`, the first of which is
     the owner. If it is `borrowed`, only the owner has the
     optimizer's states and updates. The other places get the parameters from it at the start of a step and send their gradients back at the end.
+
+    The ranks of `shard_group` have a chunk of the bucket each: position p of n has elements [p·E/n, (p+1)·E/n). Gradients are summed so that each has the sum of
+    its chunk, over the ranks of `shard_group` and then over those of `replica_group`, whose chunks are the same. If the bucket is
+    `sharded`, the states of a rank are those of its chunk, and its update is of its chunk. Without a group there is one rank of it.
 
     Example:
 
@@ -100,10 +105,15 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, DenseI64ArrayAttr:$offsets,
                        PP_I64Attr:$elements, TypeAttr:$type, BoolAttr:$decayed,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{0}">:$places, UnitAttr:$borrowed);
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{0}">:$places, UnitAttr:$borrowed,
+                       OptionalAttr<PP_GroupAttr>:$shard_group, OptionalAttr<PP_GroupAttr>:$replica_group, UnitAttr:$sharded);
   let assemblyFormat = "$sym_name attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// Returns the number of chunks: the ranks of the shard group on the mesh.
+    int64_t getChunks(const ::ppopt::geometry::Mesh &mesh) {
+      return getShardGroup() ? mesh.size(getShardGroup()->getGeometry()) : 1;
+    }
     /// The places that update the parameters, whose gradients they sum.
     ::llvm::ArrayRef<int64_t> getUpdatePlaces() { return getBorrowed() ? getPlaces().take_front() : getPlaces(); }
     /// The places that borrow.
@@ -168,6 +178,9 @@ def PP_RunOp : PP_Action<"run", [DeclareOpInterfaceMethods<SymbolUserOpInterface
     slot of the schedule, or a buffer and the bytes before the value. A task does not know where its operands are. Before
     `pp-bind-operands` a run has no bindings.
 
+    A task on chunks of buckets runs on those that the rank has (bindings with strides), or on the chunks of coordinate `chunk`: where every rank has
+    all chunks, it runs once on each.
+
     Example:
 
     ```mlir
@@ -185,8 +198,8 @@ def PP_RunOp : PP_Action<"run", [DeclareOpInterfaceMethods<SymbolUserOpInterface
     }
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$task, PP_I64Attr:$microbatch, OptionalAttr<PP_Bindings>:$bindings);
-  let assemblyFormat = "$task `microbatch` $microbatch (custom<Bindings>($bindings)^)? attr-dict";
+  let arguments = (ins FlatSymbolRefAttr:$task, PP_I64Attr:$microbatch, OptionalAttr<PP_I64Attr>:$chunk, OptionalAttr<PP_Bindings>:$bindings);
+  let assemblyFormat = "$task `microbatch` $microbatch (`chunk` $chunk^)? (custom<Bindings>($bindings)^)? attr-dict";
 }
 
 def PP_ZeroOp : PP_Action<"zero"> {
@@ -207,7 +220,8 @@ def PP_ZeroOp : PP_Action<"zero"> {
 def PP_StartOp : PP_Action<"start"> {
   let summary = "starts a collective";
   let description = [{
-    `what` is a bucket (its gradients), or a role (loss, global, norm). A buffer is cut into one chunk per rank. `all_reduce` leaves
+    `what` is a bucket (its gradients), or a role (loss, global, norm; param_range: a bucket's parameters). With `shard` it is the rank's chunk of the bucket, as the
+    bucket's shard group cuts it. A buffer is cut into one chunk per rank of the group. `all_reduce` leaves
     the sum on every rank, `reduce_scatter` each rank's chunk of it, which `all_gather` then collects on every rank. Starts on one
     channel happen in one order on all ranks of the group. In a local schedule, and only there, a start says of which place it is
     (`pp.start 0 on 1 all_reduce …`).
@@ -222,8 +236,8 @@ def PP_StartOp : PP_Action<"start"> {
     ```
   }];
   let arguments = (ins PP_I64Attr:$id, PP_CollectiveAttr:$collective, PP_GroupAttr:$group, PP_I64Attr:$channel, AnyAttr:$what,
-                       OptionalAttr<PP_I64Attr>:$place);
-  let assemblyFormat = "$id (`on` $place^)? custom<Collective>($collective) `over` $group `channel` $channel $what attr-dict";
+                       UnitAttr:$shard, OptionalAttr<PP_I64Attr>:$place);
+  let assemblyFormat = "$id (`on` $place^)? custom<Collective>($collective) `over` $group `channel` $channel $what (`shard` $shard^)? attr-dict";
   let extraClassDeclaration = [{
     /// The collective as the runtime sees it.
     ::ppopt::geometry::Collective getKind() { return getCollective().getKind(); }
@@ -273,6 +287,9 @@ def PP_WaitOp : PP_Action<"wait"> {
   let description = [{
     In a local schedule all other ends of what it waits for have been started before it: one thread does all of them.
 
+    With `carried` it waits for what the step before has started, by the start of that id in the place's training schedule, unless this is the first step
+    or something has waited for it since.
+
     Example:
 
     ```mlir
@@ -283,8 +300,8 @@ def PP_WaitOp : PP_Action<"wait"> {
     }
     ```
   }];
-  let arguments = (ins PP_I64Attr:$id);
-  let assemblyFormat = "$id attr-dict";
+  let arguments = (ins PP_I64Attr:$id, UnitAttr:$carried);
+  let assemblyFormat = "$id (`carried` $carried^)? attr-dict";
 }
 
 #endif // PPOPT_DIALECT_PP_PLAN_OPS

@@ -8,18 +8,17 @@
 namespace mlir::pp {
 
 /// Builds the task @pP_N of a place: the sum of the squares of the gradients in
-/// the buckets that it owns, in f64. Builds none if it owns none.
-void buildNormTask(int64_t place, ArrayRef<BucketOp> buckets,
+/// one chunk of each bucket that it updates, in f64. A run says which chunk.
+void buildNormTask(PlanOp plan, int64_t place, ArrayRef<BucketOp> buckets,
                    OpBuilder &builder);
 
-/// Builds the task @pP_D of a place. The field `hold` becomes 1 if the loss or
-/// the norm is not finite or a count is zero, and 0 otherwise; `clip_scale`
-/// scales a gradient whose norm is larger than `clip` to it, unless `hold`
-/// is 1. `loss` and `counts` are operands of other tasks; their sums are
-/// complete.
-void buildDecideTask(int64_t place, const TaskOperand &loss,
-                     ArrayRef<TaskOperand> counts, Location loc,
-                     OpBuilder &builder);
+/// Builds the task @pP_D of a place. The field `norm_squared` becomes the sum
+/// of all chunks' sums in their order; `hold` becomes 1 if the loss or the norm
+/// is not finite or a count is zero, and 0 otherwise; `clip_scale` scales a
+/// gradient whose norm is larger than `clip` to it, unless `hold` is 1. `loss`
+/// and `counts` are operands of other tasks; their sums are complete.
+void buildDecideTask(PlanOp plan, int64_t place, const TaskOperand &loss,
+                     ArrayRef<TaskOperand> counts, OpBuilder &builder);
 
 /// Builds the task @pP_C_<bucket> of the owner of a borrowed bucket: adds the
 /// gradients that the transfers bring.
@@ -27,7 +26,8 @@ void buildCollectTask(BucketOp bucket, ArrayRef<TransferOp> transfers,
                       OpBuilder &builder);
 
 /// Builds the task @pP_U_<bucket> of a place: one step of the plan's optimizer
-/// on the ranges of the bucket. If `hold` is set, the ranges keep their bits.
+/// on the bucket, or on a chunk of it if the bucket is sharded. If `hold` is
+/// set, the ranges keep their bits.
 void buildUpdateTask(PlanOp plan, int64_t place, BucketOp bucket,
                      OpBuilder &builder);
 

@@ -1,0 +1,131 @@
+//===- CollectiveList.cpp - What is summed and gathered over ranks --------===//
+
+#include "CollectiveList.h"
+
+#include "ppopt/Analysis/Shardings.h"
+
+#include "llvm/ADT/SetVector.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
+using geometry::Collective;
+
+CollectiveList::CollectiveList(ModuleOp module, PlanOp plan)
+    : module(module), plan(plan) {
+  addScalars(RoleKind::Global);
+  addScalars(RoleKind::Loss);
+  for (auto bucket : module.getOps<BucketOp>())
+    addGradients(bucket);
+  // The gradients that it is made of are complete sums.
+  addNorm();
+  for (auto bucket : module.getOps<BucketOp>())
+    addGathers(bucket);
+  numberChannels();
+}
+
+/// Adds an all-reduce over some axes, and over all places if each has a part of
+/// the value, unless one rank has it all.
+void CollectiveList::add(Attribute what,
+                         llvm::function_ref<bool(StringAttr)> isOver,
+                         bool isOverPlaces) {
+  Builder builder(module.getContext());
+  SmallVector<StringAttr> axes;
+  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>()) {
+    StringAttr name = builder.getStringAttr(axis.getName());
+    bool isPlaces =
+        geometry::useOf(axis.getName()) == geometry::AxisUse::Places;
+    if (axis.getSize() > 1 && (isPlaces ? isOverPlaces : isOver(name)))
+      axes.push_back(name);
+  }
+  if (!axes.empty())
+    values.push_back({what,
+                      {},
+                      {{Collective::AllReduce,
+                        GroupAttr::get(builder.getContext(), axes, {})}}});
+}
+
+/// Each place adds its part to a scalar. The shardings of the accumulators say
+/// over which axes it is a partial sum; over microbatches tasks add up one
+/// after the other.
+void CollectiveList::addScalars(RoleKind kind) {
+  llvm::SetVector<Attribute> roles;
+  DenseMap<Attribute, DenseSet<StringAttr>> axes;
+  for (auto task : module.getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
+      RoleAttr role = task.getResultRole(i);
+      if (role.getKind() != kind)
+        continue;
+      roles.insert(role);
+      if (auto sharding =
+              task.getResultAttrOfType<ShardingAttr>(i, kShardingAttr))
+        axes[role].insert_range(sharding.getSums());
+    }
+  for (Attribute role : roles)
+    add(
+        role, [&](StringAttr axis) { return axes[role].contains(axis); },
+        /*isOverPlaces=*/true);
+}
+
+/// A rank computes the entries of its place, or only that of its chunks. Where
+/// it computes none it has zeros, so that sums are exact.
+void CollectiveList::addNorm() {
+  bool isSharded = llvm::any_of(module.getOps<BucketOp>(),
+                                [](BucketOp b) { return b.getSharded(); });
+  bool isAdded = llvm::any_of(module.getOps<TaskOp>(), [](TaskOp task) {
+    return task.getKind() == TaskKind::Norm;
+  });
+  std::string_view shardAxis = plan.getGeometry().shardAxis();
+  if (isAdded)
+    add(
+        RoleAttr::get(module.getContext(), RoleKind::Norm, "norm"),
+        [&](StringAttr axis) {
+          return isSharded && axis == StringRef(shardAxis);
+        },
+        /*isOverPlaces=*/true);
+}
+
+/// Adds the sum of a bucket's gradients: on the whole bucket or, if it is
+/// sharded, on each rank's chunk.
+void CollectiveList::addGradients(BucketOp bucket) {
+  GroupAttr shard = bucket.getShardGroupAttr();
+  GroupAttr replica = bucket.getReplicaGroupAttr();
+  SmallVector<CollectiveLevel, 3> levels;
+  if (shard && (replica || bucket.getSharded()))
+    levels.push_back({Collective::ReduceScatter, shard});
+  else if (shard)
+    levels.push_back({Collective::AllReduce, shard});
+  if (replica)
+    levels.push_back(
+        {Collective::AllReduce, replica, /*isOfShard=*/bool(shard)});
+  if (shard && replica && !bucket.getSharded())
+    levels.push_back({Collective::AllGather, shard});
+  if (!levels.empty())
+    values.push_back({FlatSymbolRefAttr::get(bucket.getSymNameAttr()),
+                      SmallVector<int64_t>(bucket.getUpdatePlaces()), levels});
+}
+
+void CollectiveList::addGathers(BucketOp bucket) {
+  if (bucket.getSharded())
+    values.push_back({RoleAttr::get(module.getContext(), RoleKind::ParamRange,
+                                    bucket.getSymName()),
+                      SmallVector<int64_t>(bucket.getUpdatePlaces()),
+                      {{Collective::AllGather, bucket.getShardGroupAttr()}}});
+}
+
+/// Numbers a channel for each group; channel 0 is for transfers. First levels
+/// start in the order of the list on all places; later levels and gathers start
+/// at other times and have channels of their own.
+void CollectiveList::numberChannels() {
+  std::map<std::tuple<const void *, Collective, bool>, int64_t> channels;
+  for (RankValue &value : values)
+    for (CollectiveLevel &level : value.levels) {
+      bool isFirst = &level == &value.levels.front() && !value.isGathered();
+      auto key = std::make_tuple(level.group.getAsOpaquePointer(),
+                                 isFirst ? Collective::AllReduce : level.kind,
+                                 isFirst);
+      level.channel = channels.insert({key, channels.size() + 1}).first->second;
+    }
+}
