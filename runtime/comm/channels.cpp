@@ -19,7 +19,9 @@ class Queue {
 public:
   void makeRoom() { slots.push_back(-1); }
   bool empty() const { return count == 0; }
-  int front() const { return slots[first]; }
+  size_t size() const { return count; }
+  int at(size_t index) const { return slots[(first + index) % slots.size()]; }
+  int front() const { return at(0); }
   void push(int operation) {
     slots[(first + count++) % slots.size()] = operation;
   }
@@ -314,6 +316,10 @@ int Channels::waitsFor(const Operation &operation) const {
                                    : Activity::anyRank;
 }
 
+bool Channels::isStarted(int number) const {
+  return operations.at(number)->stage != Stage::Idle;
+}
+
 bool Channels::done(int number) const {
   return operations.at(number)->stage != Stage::InFlight;
 }
@@ -329,6 +335,22 @@ uint64_t Channels::bytesSent(int number) const {
   return static_cast<uint64_t>(elementsSent(spec.kind, spec.elements,
                                             group.size(), group.position)) *
          sizeOf(spec.type);
+}
+
+/// A transfer is posted by its start. A channel's ring runs the front of its
+/// queue, the others are still to come.
+uint64_t Channels::pendingBytes() const {
+  uint64_t bytes = 0;
+  if (collectivesInFlight == 0 || mode == Collectives::Native)
+    return bytes;
+  for (const std::unique_ptr<Channel> &channel : channels) {
+    if (channel->queue.empty())
+      continue;
+    bytes += static_cast<uint64_t>(channel->ring.unpostedBytes());
+    for (size_t i = 1; i < channel->queue.size(); ++i)
+      bytes += bytesSent(channel->queue.at(i));
+  }
+  return bytes;
 }
 
 } // namespace ppopt::comm

@@ -100,12 +100,19 @@ public:
   /// Throws std::logic_error if it was not started since its last wait.
   void wait(int operation);
 
+  /// Returns whether the operation was started and is not yet waited for.
+  bool isStarted(int operation) const;
+
   /// Returns true if the operation is not in flight: wait() would not block.
   bool done(int operation) const;
 
   /// Returns the bytes that this rank sends in one run of the operation, as the
   /// transport counts them (zero for native collectives).
   uint64_t bytesSent(int operation) const;
+
+  /// Returns the bytes that this rank will still send, as the transport counts
+  /// them, in the operations that are in flight.
+  uint64_t pendingBytes() const;
 
   /// Notifies `observer` (may be null) of all operations that end from now on.
   void observe(OperationObserver *observer) { theObserver = observer; }

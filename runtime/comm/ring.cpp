@@ -49,6 +49,8 @@ void Ring::start(const RingCall &newCall) {
       reduces(call.kind) ? static_cast<int64_t>(n - 1) * lanes : 0;
   transfers = rounds(call.kind, n) * lanes;
   finished = 0;
+  unposted = elementsSent(call.kind, call.elements, n, call.group->position) *
+             static_cast<int64_t>(sizeOf(call.type));
   for (int64_t transfer = 0; transfer < std::min<int64_t>(lanes, transfers);
        ++transfer)
     post(transfer);
@@ -129,6 +131,7 @@ void Ring::post(int64_t transfer) {
     sends[lane] =
         transport.isend(out.data, out.elements * elementBytes,
                         group.ranks[wrap(group.position + 1, n)], call.channel);
+  unposted -= out.elements * elementBytes;
 }
 
 bool Ring::progress() {

@@ -62,6 +62,9 @@ public:
 
   bool done() const { return finished == transfers; }
 
+  /// Returns the bytes of this collective that are not yet posted to be sent.
+  int64_t unpostedBytes() const { return unposted; }
+
   /// Returns a member that this ring waits for. The ring must not be done.
   int waitsFor() const;
 
@@ -87,6 +90,7 @@ private:
   int64_t reduceTransfers = 0; ///< the first ones: transfers of reduce-scatter
   int64_t transfers = 0;
   int64_t finished = 0; ///< transfers whose receive has been consumed
+  int64_t unposted = 0; ///< bytes
   std::array<Request, maxLanes> sends;
   std::array<Request, maxLanes> receives;
 };

@@ -144,6 +144,80 @@ TEST(Channels, ProgressAloneFinishesACollective) {
   });
 }
 
+/// What was sent and what is pending are together what the operations send,
+/// wherever they are: posted in part, queued, posted whole, or done.
+TEST(Channels, PendingBytesAreThoseNotYetPosted) {
+  runThreadRanks(4, [](Transport &transport) {
+    constexpr int64_t elements = 600001; // in several lanes
+    int rank = transport.rank(), peer = rank ^ 1;
+    std::vector<Buffer> buffers;
+    for (int i = 0; i < 4; ++i)
+      buffers.emplace_back(rank, elements, ElementType::F32, 4);
+    Channels channels(transport, Mesh({{"dp", 4}}));
+    uint64_t all = 0;
+    const Collective kinds[] = {Collective::AllGather, Collective::AllReduce,
+                                Collective::ReduceScatter,
+                                Collective::Broadcast};
+    for (int i = 0; i < 4; ++i) {
+      CollectiveSpec spec = specOf(buffers[i], "bucket", {"dp"}, i / 2,
+                                   elements, ElementType::F32);
+      spec.kind = kinds[i];
+      all += channels.bytesSent(channels.define(spec));
+    }
+    float message[2] = {};
+    for (bool sends : {true, false}) {
+      TransferSpec spec;
+      spec.sends = sends;
+      spec.peer = peer;
+      spec.channel = 7;
+      spec.data = &message[sends];
+      spec.bytes = sizeof(float);
+      all += channels.bytesSent(channels.define(spec));
+    }
+    channels.open(2);
+
+    for (int round = 0; round < 2; ++round) {
+      uint64_t before = transport.counters().bytesSent;
+      auto sentAndPending = [&] {
+        return transport.counters().bytesSent - before +
+               channels.pendingBytes();
+      };
+      EXPECT_EQ(sentAndPending(), 0u);
+      for (int operation = 0; operation < 6; ++operation)
+        channels.start(operation);
+      EXPECT_EQ(sentAndPending(), all);
+      // Two rounds of the first, and all of those that are queued after it.
+      EXPECT_GE(channels.pendingBytes(),
+                channels.bytesSent(0) / 2 + channels.bytesSent(1));
+      for (int operation : {4, 0, 3, 1, 5, 2}) {
+        channels.wait(operation);
+        EXPECT_EQ(sentAndPending(), all);
+      }
+      EXPECT_EQ(channels.pendingBytes(), 0u);
+    }
+  });
+}
+
+TEST(Channels, AreStartedUntilTheyAreWaitedFor) {
+  for (int ranks : {1, 2})
+    runThreadRanks(ranks, [&](Transport &transport) {
+      Buffer buffer(transport.rank(), 100, ElementType::F32, ranks);
+      Channels channels(transport, Mesh({{"dp", ranks}}));
+      int sum = channels.define(
+          specOf(buffer, "sum", {"dp"}, 0, 100, ElementType::F32));
+      for (int round = 0; round < 2; ++round) {
+        EXPECT_FALSE(channels.isStarted(sum));
+        channels.start(sum);
+        EXPECT_TRUE(channels.isStarted(sum));
+        while (!channels.done(sum))
+          channels.progress();
+        EXPECT_TRUE(channels.isStarted(sum));
+        channels.wait(sum);
+      }
+      EXPECT_FALSE(channels.isStarted(sum));
+    });
+}
+
 #if COUNTS_ALLOCATIONS
 TEST(Channels, AllocateNothingInAStep) {
   constexpr int64_t elements = 300000;
