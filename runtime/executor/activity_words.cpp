@@ -41,18 +41,29 @@ std::string describeStart(const ppopt_rank &rank, const Action &start) {
              : text + fmt::format(" of microbatch {}", start.microbatch);
 }
 
-/// Returns what the rank waits for or runs; empty for actions that take no
-/// time.
-std::string describeAction(const ppopt_rank &rank,
-                           const std::vector<Action> &actions,
-                           const Activity::State &state) {
+/// Returns the operation that the rank waits for, which an earlier step may
+/// have started; empty if it waits for none.
+std::string describeAwaited(const ppopt_rank &rank,
+                            const Activity::State &state) {
   if (state.waitsIn == Activity::WaitsIn::Operation)
-    for (const Action &action : actions)
-      if (action.kind == ActionKind::start &&
-          action.operation == state.operation)
-        return describeStart(rank, action);
-  const Action &action = actions[state.action];
-  return action.kind == ActionKind::run ? describeRun(rank, action) : "";
+    for (const auto *actions : {&rank.actions, &rank.evalActions})
+      for (const Action &action : *actions)
+        if (action.kind == ActionKind::start &&
+            action.operation == state.operation)
+          return describeStart(rank, action);
+  return {};
+}
+
+/// Returns the list that the rank runs; null between steps.
+const std::vector<Action> *findList(const ppopt_rank &rank,
+                                    const Activity::State &state) {
+  const std::vector<Action> *actions =
+      state.part == Activity::Part::Step         ? &rank.actions
+      : state.part == Activity::Part::Evaluation ? &rank.evalActions
+                                                 : nullptr;
+  bool isInList =
+      actions && state.action >= 0 && state.action < int64_t(actions->size());
+  return isInList ? actions : nullptr;
 }
 
 /// Returns the last task that ran before the action.
@@ -72,17 +83,18 @@ std::string describeActivity(const ppopt_rank &rank,
   std::string wait = describeWait(state);
   if (!wait.empty())
     text += ", " + wait;
-  bool steps = state.part == Activity::Part::Step;
-  const std::vector<Action> &actions = steps ? rank.actions : rank.evalActions;
-  if ((!steps && state.part != Activity::Part::Evaluation) ||
-      state.action < 0 || state.action >= int64_t(actions.size()))
+  const std::vector<Action> *actions = findList(rank, state);
+  std::string what = describeAwaited(rank, state);
+  if (what.empty() && actions &&
+      (*actions)[state.action].kind == ActionKind::run)
+    what = describeRun(rank, (*actions)[state.action]);
+  if (!what.empty())
+    text += (wait.empty() ? ", runs " : ": ") + what;
+  if (!actions)
     return text;
-  std::string action = describeAction(rank, actions, state);
-  if (!action.empty())
-    text += (wait.empty() ? ", runs " : ": ") + action;
   return text + fmt::format(" (action {} of {}{})", state.action + 1,
-                            actions.size(),
-                            describeBefore(rank, actions, state.action));
+                            actions->size(),
+                            describeBefore(rank, *actions, state.action));
 }
 
 ActivityWords::ActivityWords(const ppopt_rank &rank)

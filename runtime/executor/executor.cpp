@@ -45,6 +45,23 @@ double readNumber(const ppopt_rank &rank, DevicePointer address,
   }
 }
 
+/// Returns whether the action is a wait for an operation of an earlier step
+/// that is no longer in flight.
+bool isOver(const ppopt_rank &rank, const Action &action) {
+  return action.kind == ActionKind::wait && action.carried &&
+         !(rank.channels && rank.channels->isStarted(int(action.operation)));
+}
+
+void finish(ppopt_rank &rank, int operation) {
+  if (rank.localChannels)
+    rank.localChannels->wait(operation);
+  else if (rank.channels)
+    rank.channels->wait(operation);
+  else
+    return;
+  rank.staging.finish(operation);
+}
+
 class Executor {
 public:
   Executor(ppopt_rank &rank, const StepSettings &settings,
@@ -81,10 +98,10 @@ private:
   DevicePointer at(const Action &action, const Address &address) const {
     return rank.memoryOf(action.place).at(address);
   }
+  void performMeasured(const Action &action);
   void perform(const Action &action);
   void runTask(const Action &action);
   void start(const Action &action);
-  void finish(int operation);
   /// Returns whether the action may block.
   bool blocks(const Action &action) const {
     return action.kind == ActionKind::wait && !rank.localChannels;
@@ -140,22 +157,25 @@ void Executor::setStepState(bool training) {
 
 void Executor::run(const std::vector<Action> &actions) {
   for (const Action &action : actions) {
-    if (board)
-      board->enter(rank.program, action);
     if (activity)
       activity->enterAction(&action - actions.data());
-    if (blocks(action) || trace || rank.profile) {
-      Clock::time_point begin = Clock::now();
-      perform(action);
-      measure(action, begin);
-    } else {
-      perform(action);
-    }
+    if (!isOver(rank, action))
+      performMeasured(action);
     if (options.poison)
       for (const DeadRange &dead : action.dead)
         rank.device->fill(rank.compute, at(action, dead.begin), 0xFF,
                           dead.bytes);
   }
+}
+
+void Executor::performMeasured(const Action &action) {
+  if (board)
+    board->enter(rank.program, action);
+  if (!blocks(action) && !trace && !rank.profile)
+    return perform(action);
+  Clock::time_point begin = Clock::now();
+  perform(action);
+  measure(action, begin);
 }
 
 /// Records how long an action took, for whoever asks.
@@ -180,7 +200,7 @@ void Executor::measure(const Action &action, Clock::time_point begin) {
 
 void Executor::run(const std::vector<Action> &actions, StepObserver &observer) {
   for (const Action &action : actions) {
-    if (observer.leavesOut(action))
+    if (isOver(rank, action) || observer.leavesOut(action))
       continue;
     perform(action);
     observer.performed(action);
@@ -197,7 +217,7 @@ void Executor::perform(const Action &action) {
   case ActionKind::start:
     return start(action);
   case ActionKind::wait:
-    return finish(int(action.operation));
+    return finish(rank, int(action.operation));
   }
 }
 
@@ -223,16 +243,6 @@ void Executor::start(const Action &action) {
       trace->begin(action);
     rank.channels->start(operation);
   }
-}
-
-void Executor::finish(int operation) {
-  if (rank.localChannels)
-    rank.localChannels->wait(operation);
-  else if (rank.channels)
-    rank.channels->wait(operation);
-  else
-    return;
-  rank.staging.finish(operation);
 }
 
 std::string Executor::missing() const {
@@ -275,8 +285,9 @@ void checkPredicted(const ppopt_rank &rank, const StepResult &result,
                  predicted.bytesSent);
 }
 
-/// Records a step in the trace, and its operations as they end. Evaluations use
-/// the same channels and are not traced.
+/// Records a step in the trace, and its operations as they end: those that the
+/// step leaves in flight end later, in another step, an evaluation, or
+/// finishSteps().
 class Tracing {
 public:
   Tracing(ppopt_rank &rank, StepTrace *trace, int64_t step)
@@ -291,7 +302,7 @@ public:
     if (!trace)
       return;
     trace->endStep();
-    if (rank.channels)
+    if (rank.channels && !trace->hasOperationsInFlight())
       rank.channels->observe(nullptr);
   }
 
@@ -305,7 +316,7 @@ private:
 StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
                    const ExecutorOptions &options) {
   Counters before = rank.counters;
-  int64_t bytesBefore = rank.bytesSent();
+  int64_t bytesBefore = rank.bytesStarted();
   Executor executor(rank, settings, options, options.trace, rank.board);
   Clock::time_point begin = Clock::now();
   executor.setStepState(/*training=*/true);
@@ -327,19 +338,30 @@ StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
   }
   result.launches = rank.counters.launches - before.launches;
   result.flops = rank.counters.flops - before.flops;
-  result.bytesSent = rank.bytesSent() - bytesBefore;
+  result.bytesSent = rank.bytesStarted() - bytesBefore;
   if (options.checkPredicted && result.skipped.empty())
     checkPredicted(rank, result, executor.stepNumber());
   return result;
 }
 
+void finishSteps(ppopt_rank &rank) {
+  for (const Action &action : rank.actions)
+    if (action.kind == ActionKind::wait && action.carried &&
+        !isOver(rank, action))
+      finish(rank, int(action.operation));
+  rank.device->synchronize(rank.compute);
+  if (rank.channels)
+    rank.channels->observe(nullptr);
+}
+
 void replayStep(ppopt_rank &rank, const StepSettings &settings,
                 StepObserver &observer) {
+  finishSteps(rank); // the observer may skip the waits for the last step
   const ExecutorOptions options;
   Executor executor(rank, settings, options);
   executor.setStepState(/*training=*/true);
   executor.run(rank.actions, observer);
-  rank.device->synchronize(rank.compute);
+  finishSteps(rank);
 }
 
 EvalResult runEvaluation(ppopt_rank &rank, const StepSettings &settings,

@@ -43,7 +43,8 @@ struct ExecutorOptions {
   bool checkPredicted = false;
   /// Fill what is dead after an action with bytes 0xFF.
   bool poison = false;
-  /// Where to record the timeline of steps; null: nowhere.
+  /// Where to record the timeline of steps; null: nowhere. It must live until
+  /// finishSteps() if steps leave operations in flight.
   StepTrace *trace = nullptr;
 };
 
@@ -60,7 +61,8 @@ struct StepResult {
   std::string skipped;
   /// The step was skipped because the loss or the norm is infinite or NaN.
   bool isBad = false;
-  // Of this rank in this step.
+  // Of this rank in this step. Bytes are those of the operations that it
+  // started, also of those that it left in flight.
   int64_t launches = 0, flops = 0, bytesSent = 0;
   double seconds = 0, waitedSeconds = 0; ///< the whole step, and its waits
 };
@@ -78,6 +80,11 @@ struct EvalResult {
 StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
                    const ExecutorOptions &options);
 
+/// Waits for the operations that steps have left in flight, so that the host
+/// may read and write the parameters. Called by all ranks, between steps, and
+/// before they end.
+void finishSteps(ppopt_rank &rank);
+
 /// Selects the actions of a replayed step and inspects their results.
 class StepObserver {
 public:
@@ -88,9 +95,9 @@ public:
   virtual void performed(const Action &action) = 0;
 };
 
-/// Runs the actions of the last step again on the same inputs. Called by all
-/// ranks. Computes the same values if the observer skips the updates and that
-/// step updated nothing.
+/// Runs the actions of the last step again on the same inputs, and leaves
+/// nothing in flight. Called by all ranks. Computes the same values if the
+/// observer skips the updates and that step updated nothing.
 void replayStep(ppopt_rank &rank, const StepSettings &settings,
                 StepObserver &observer);
 

@@ -234,8 +234,9 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
   arguments.resize(mostArguments);
 }
 
-int64_t ppopt_rank::bytesSent() const {
-  return transport ? int64_t(transport->counters().bytesSent) : 0;
+int64_t ppopt_rank::bytesStarted() const {
+  uint64_t sent = transport ? transport->counters().bytesSent : 0;
+  return int64_t(sent + (channels ? channels->pendingBytes() : 0));
 }
 
 namespace {

@@ -102,9 +102,10 @@ struct ppopt_rank {
     return memoryOf(place.place).at(address);
   }
 
-  /// Returns the payload bytes that this rank's transport has sent so far.
+  /// Returns the payload bytes of what this rank has started so far: those that
+  /// its transport has sent, and those that operations in flight will send.
   /// Includes all collectives only if `options.collectives` is Ring.
-  int64_t bytesSent() const;
+  int64_t bytesStarted() const;
 
   const ppopt::runtime::Program &program;
   const int index; ///< in [0, program.plan.ranks())

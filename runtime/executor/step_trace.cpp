@@ -13,7 +13,7 @@ StepTrace::StepTrace(const std::vector<Action> &actions, int64_t steps)
       starts.resize(action.operation + 1, nullptr);
       starts[action.operation] = &action;
     }
-  inFlight.resize(starts.size());
+  begun.resize(starts.size());
   for (TracedStep &step : ring)
     step.actions.reserve(actions.size());
 }
@@ -34,13 +34,21 @@ void StepTrace::record(const Action &action, Clock::time_point begin,
 }
 
 void StepTrace::begin(const Action &action) {
-  inFlight[action.operation] = ring[current].actions.size();
+  TracedStep &step = ring[current];
+  begun[action.operation] = {&step, step.number, step.actions.size()};
+  ++operationsInFlight;
   Clock::time_point now = Clock::now();
   record(action, now, now);
 }
 
 void StepTrace::ended(int operation) {
-  ring[current].actions[inFlight[operation]].end = Clock::now();
+  if (size_t(operation) >= begun.size() || !begun[operation].step)
+    return;
+  Begun &start = begun[operation];
+  if (start.step->number == start.number)
+    start.step->actions[start.action].end = Clock::now();
+  start.step = nullptr;
+  --operationsInFlight;
 }
 
 std::vector<const TracedStep *> StepTrace::steps() const {

@@ -43,10 +43,13 @@ public:
   /// Records an action of the rank's own thread.
   void record(const Action &action, Clock::time_point begin,
               Clock::time_point end);
-  /// Record the start of an operation, and when it is known to be complete. The
-  /// places of a local launch use record() instead, once an operation is done.
+  /// Record the start of an operation, and when it is known to be complete,
+  /// also if its step has ended by then. The places of a local launch use
+  /// record() instead, once an operation is done. Ends of what did not begin
+  /// here are ignored: evaluations use the same channels.
   void begin(const Action &action);
   void ended(int operation) override;
+  bool hasOperationsInFlight() const { return operationsInFlight > 0; }
 
   /// Returns the steps from the oldest to the newest.
   std::vector<const TracedStep *> steps() const;
@@ -54,11 +57,18 @@ public:
   const Action &startOf(int64_t operation) const { return *starts[operation]; }
 
 private:
+  /// Where the start of an operation is recorded.
+  struct Begun {
+    TracedStep *step = nullptr; ///< null: it is not in flight
+    int64_t number = 0;         ///< another one if the step was overwritten
+    size_t action = 0;
+  };
+
   std::vector<TracedStep> ring;
   size_t current = 0;
   std::vector<const Action *> starts; ///< by operation
-  /// By operation: its index in the actions of the current step.
-  std::vector<size_t> inFlight;
+  std::vector<Begun> begun;           ///< by operation
+  int operationsInFlight = 0;
 };
 
 } // namespace ppopt::runtime

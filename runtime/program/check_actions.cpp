@@ -89,13 +89,17 @@ void LocalMatches::checkFit(const Action &first, const Action &other,
   }
 }
 
+/// Starts that their list has not waited for, by id.
+using InFlight = std::map<int64_t, const Action *>;
+
 /// Checks the lists of one place, or of the local launch.
 class ActionChecker {
 public:
   ActionChecker(const Program &program, const Place *own)
       : program(program), own(own) {}
 
-  void check(std::vector<Action> &actions, const Path &list);
+  /// Numbers the operations. Returns what the list leaves in flight.
+  InFlight check(std::vector<Action> &actions, const Path &list);
 
 private:
   void checkAction(Action &action, const Path &path) const;
@@ -222,6 +226,9 @@ void ActionChecker::checkAction(Action &action, const Path &path) const {
       checkCollective(action, path);
     break;
   case ActionKind::wait:
+    if (action.carried && !own)
+      path["carried"].fail("is true, and the steps of a local launch leave "
+                           "nothing in flight");
     break;
   }
   checkDead(action, path["dead"]);
@@ -239,10 +246,10 @@ void ActionChecker::checkWait(const Action &wait, const Action &start,
         "is {}, whose other ends are not all started before", wait.id));
 }
 
-void ActionChecker::check(std::vector<Action> &actions, const Path &list) {
+InFlight ActionChecker::check(std::vector<Action> &actions, const Path &list) {
   if (!own)
     matches.emplace(program);
-  std::map<int64_t, const Action *> inFlight; // by id
+  InFlight inFlight;
   std::set<int64_t> seen;
   for (size_t i = 0; i < actions.size(); ++i) {
     Action &action = actions[i];
@@ -255,7 +262,7 @@ void ActionChecker::check(std::vector<Action> &actions, const Path &list) {
       inFlight[action.id] = &action;
       if (matches)
         matches->start(action, path);
-    } else if (action.kind == ActionKind::wait) {
+    } else if (action.kind == ActionKind::wait && !action.carried) {
       auto started = inFlight.find(action.id);
       if (started == inFlight.end())
         path["id"].fail(
@@ -266,9 +273,61 @@ void ActionChecker::check(std::vector<Action> &actions, const Path &list) {
       inFlight.erase(started);
     }
   }
-  if (!inFlight.empty())
-    list.fail(fmt::format("starts {} and never waits for it",
-                          inFlight.begin()->first));
+  return inFlight;
+}
+
+//===----------------------------------------------------------------------===//
+// What a step leaves in flight
+//===----------------------------------------------------------------------===//
+
+/// Checks the carried waits of a list, each for one of the starts that
+/// `actions` leaves in flight. Returns the ids that the list waits for.
+std::set<int64_t> checkCarriedWaits(std::vector<Action> &list,
+                                    const InFlight &left, const Path &path) {
+  std::set<int64_t> waited;
+  for (size_t i = 0; i < list.size(); ++i) {
+    Action &wait = list[i];
+    if (wait.kind != ActionKind::wait || !wait.carried)
+      continue;
+    Path element = path[i], id = element["id"];
+    auto start = left.find(wait.id);
+    if (start == left.end())
+      id.fail(fmt::format("is {}, which no step leaves in flight", wait.id));
+    if (isTransfer(start->second->op))
+      id.fail(fmt::format(
+          "is {}, a transfer, which ends in the step that starts it", wait.id));
+    if (!waited.insert(wait.id).second)
+      id.fail(fmt::format("is {} a second time", wait.id));
+    auto isIt = [&](const Action &action) { return &action == start->second; };
+    if (std::any_of(list.begin(), list.begin() + i, isIt))
+      id.fail(fmt::format("is {}, which is started before: a carried wait is "
+                          "for the start of an earlier step",
+                          wait.id));
+    wait.operation = start->second->operation;
+    wait.op = start->second->op;
+  }
+  return waited;
+}
+
+/// Checks that both lists wait for what `actions` leaves in flight. An empty
+/// list reads nothing.
+void checkCarried(std::vector<Action> &actions,
+                  std::vector<Action> &evalActions, const InFlight &left,
+                  const Path &path) {
+  Path list = path["actions"], evalList = path["eval_actions"];
+  std::set<int64_t> waited = checkCarriedWaits(actions, left, list);
+  std::set<int64_t> evalWaited = checkCarriedWaits(evalActions, left, evalList);
+  for (const auto &[id, start] : left) {
+    bool inStep = waited.count(id), inEvaluation = evalWaited.count(id);
+    if (!inStep && !inEvaluation)
+      list.fail(fmt::format("starts {} and never waits for it", id));
+    if (inStep && (inEvaluation || evalActions.empty()))
+      continue;
+    (inStep ? evalList : list)
+        .fail(fmt::format("has no carried wait for {}, which a step leaves in "
+                          "flight",
+                          id));
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -328,8 +387,12 @@ void checkActions(const Program &program, const Place *own,
                   std::vector<Action> &actions,
                   std::vector<Action> &evalActions, const Path &path) {
   ActionChecker checker(program, own);
-  checker.check(actions, path["actions"]);
-  checker.check(evalActions, path["eval_actions"]);
+  InFlight left = checker.check(actions, path["actions"]);
+  InFlight leftByEvaluation = checker.check(evalActions, path["eval_actions"]);
+  if (!leftByEvaluation.empty())
+    path["eval_actions"].fail(fmt::format("starts {} and never waits for it",
+                                          leftByEvaluation.begin()->first));
+  checkCarried(actions, evalActions, left, path);
 }
 
 void checkTransfersMatch(const Program &program) {

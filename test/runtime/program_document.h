@@ -66,6 +66,11 @@ inline json dead(int offset, int bytes) {
 
 inline json wait(int id) { return {{"do", "wait"}, {"id", id}}; }
 
+/// For the start of an earlier step.
+inline json carriedWait(int id) {
+  return {{"do", "wait"}, {"id", id}, {"carried", true}};
+}
+
 /// One end of a transfer; `op` is "send" or "recv".
 inline json transferEnd(int id, const char *op, int transfer, int microbatch,
                         int peer, int channel, int offset, int bytes) {

@@ -135,10 +135,11 @@ INSTANTIATE_TEST_SUITE_P(All, Plans,
                                           testing::Values(1, 3),
                                           testing::Values(1, 2)));
 
-/// The shards follow from the program, so all ranks share one.
+/// The shards follow from the program, so all ranks share one. What updates is
+/// gathered while the next step runs.
 TEST(Executor, UpdatesShards) {
   for (int ranks : {1, 2, 3, 4}) {
-    std::vector<double> losses, norms;
+    std::vector<double> losses, norms, weights;
     onRanks(ls::program(ranks, 3), 1, [&](ppopt_rank &rank) {
       for (int step = 0; step < 5; ++step) {
         StepResult result = runStep(rank, settings(step), checked());
@@ -147,6 +148,8 @@ TEST(Executor, UpdatesShards) {
           norms.push_back(result.gradNorm);
         }
       }
+      if (rank.index == 0)
+        weights.assign(weightsOf(rank), weightsOf(rank) + ls::features);
     });
     onRanks(
         ls::program(ranks, 3, /*sharded=*/true), 1,
@@ -155,10 +158,41 @@ TEST(Executor, UpdatesShards) {
             StepResult result = runStep(rank, settings(step), checked());
             EXPECT_EQ(result.loss, losses[step]) << ranks << " ranks";
             EXPECT_NEAR(result.gradNorm, norms[step], 1e-14);
+            if (step == 2) {
+              EXPECT_EQ(runEvaluation(rank, settings(3), {}).loss, losses[3]);
+            }
           }
+          finishSteps(rank);
+          EXPECT_EQ(weights,
+                    std::vector<double>(weightsOf(rank),
+                                        weightsOf(rank) + ls::features));
         },
         ls::shardedTasks);
   }
+}
+
+/// Where updates are held, shards that did not change are gathered.
+TEST(Executor, AHeldStepGathersTheSameShards) {
+  onRanks(
+      ls::program(3, 1, /*sharded=*/true), 1,
+      [](ppopt_rank &rank) {
+        runStep(rank, settings(0), checked());
+        finishSteps(rank);
+        std::vector<double> before(weightsOf(rank), weightsOf(rank) + 3);
+        Data data = makeData();
+        data.y[30] = NAN;
+        fillInputs(rank, data);
+        EXPECT_TRUE(runStep(rank, settings(1), checked()).isBad);
+        fillInputs(rank, makeData());
+        double loss = runEvaluation(rank, settings(1), {}).loss;
+        EXPECT_EQ(before,
+                  std::vector<double>(weightsOf(rank), weightsOf(rank) + 3));
+        EXPECT_EQ(runStep(rank, settings(1), checked()).loss, loss);
+        finishSteps(rank);
+        EXPECT_NE(before,
+                  std::vector<double>(weightsOf(rank), weightsOf(rank) + 3));
+      },
+      ls::shardedTasks);
 }
 
 TEST(Executor, OneRankNeedsNoTransport) {
@@ -182,16 +216,21 @@ TEST(Executor, SameBitsOnAllRanksAndAgain) {
 
 TEST(Executor, AllocatesNothingInAStep) {
   for (int ranks : {1, 2})
-    onRanks(ls::program(ranks, 3), 2, [](ppopt_rank &rank) {
-      microbatches.reserve(100), trainings.reserve(100);
-      runStep(rank, settings(0), checked());
-      runEvaluation(rank, settings(0), checked());
-      int64_t before = allocations;
-      for (int step = 1; step < 4; ++step)
-        runStep(rank, settings(step), checked());
-      runEvaluation(rank, settings(4), checked());
-      EXPECT_EQ(allocations, before);
-    });
+    for (bool sharded : {false, true})
+      onRanks(
+          ls::program(ranks, 3, sharded), 2,
+          [](ppopt_rank &rank) {
+            microbatches.reserve(100), trainings.reserve(100);
+            runStep(rank, settings(0), checked());
+            runEvaluation(rank, settings(0), checked());
+            int64_t before = allocations;
+            for (int step = 1; step < 4; ++step)
+              runStep(rank, settings(step), checked());
+            runEvaluation(rank, settings(4), checked());
+            finishSteps(rank);
+            EXPECT_EQ(allocations, before);
+          },
+          sharded ? ls::shardedTasks : tasks);
 }
 
 TEST(Executor, ProfileHasAllTimeOnce) {

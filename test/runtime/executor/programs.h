@@ -35,13 +35,17 @@ static_assert(PPOPT_KEY_OFFSET(3) <= loss);
 
 enum Task : int { prologue, forward, backward, norm, decide, update };
 
+/// The id of the all-gather of sharded weights.
+inline constexpr int gather = 4;
+
 /// Of the weights that each of `ranks` owns, where they are sharded; the last
 /// ranks own padding too.
 inline int shardOf(int ranks) { return (features + ranks - 1) / ranks; }
 
 /// `sharded`: each rank updates its shard of the weights. Instead of the
 /// all-reduce of the gradient there is a reduce-scatter before the update, and
-/// an all-gather of the weights after it.
+/// an all-gather of the weights after it, for which the next step or evaluation
+/// waits.
 inline nlohmann::json program(int ranks, int microbatches,
                               bool sharded = false) {
   using namespace program_document;
@@ -94,6 +98,8 @@ inline nlohmann::json program(int ranks, int microbatches,
   for (json *actions : {&step, &eval}) {
     actions->push_back(start(0, count, 1));
     actions->push_back(wait(0));
+    if (sharded)
+      actions->push_back(carriedWait(gather));
   }
   for (int i = 0; i < microbatches; ++i) {
     step.push_back(run(backward, i));
@@ -112,11 +118,9 @@ inline nlohmann::json program(int ranks, int microbatches,
   step.push_back(wait(1));
   step.push_back(run(decide, 0));
   step.push_back(run(update, 0));
-  if (sharded) {
+  if (sharded)
     step.push_back(
-        collective("all_gather", 4, {"dp"}, 0, weights, padded, scratch));
-    step.push_back(wait(4));
-  }
+        collective("all_gather", gather, {"dp"}, 0, weights, padded, scratch));
   eval.push_back(start(7, loss, 1));
   eval.push_back(wait(7));
 

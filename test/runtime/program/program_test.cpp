@@ -274,22 +274,22 @@ TEST_P(AddressErrors, NameTheField) {
   expectMessage(least_squares::program(2, 1, /*sharded=*/true), GetParam());
 }
 
-// 16 runs the update.
+// 17 runs the update.
 const Wrong wrongAddresses[] = {
-    {"/places/0/actions/16/args/0/base", "",
-     "places[0].actions[16].args[0].base is missing"},
-    {"/places/0/actions/16/args/0", "\"weights\"",
-     "places[0].actions[16].args[0] is not an integer"},
-    {"/places/0/actions/16/args/0/strides/0/axis", "\"tp\"",
-     "places[0].actions[16].args[0].strides[0].axis is 'tp', which the mesh "
+    {"/places/0/actions/17/args/0/base", "",
+     "places[0].actions[17].args[0].base is missing"},
+    {"/places/0/actions/17/args/0", "\"weights\"",
+     "places[0].actions[17].args[0] is not an integer"},
+    {"/places/0/actions/17/args/0/strides/0/axis", "\"tp\"",
+     "places[0].actions[17].args[0].strides[0].axis is 'tp', which the mesh "
      "does not have"},
-    {"/places/0/actions/16/args/0/strides/0/stride", "0",
-     "places[0].actions[16].args[0].strides[0].stride is 0, less than 1"},
-    {"/places/0/actions/16/args/0/strides",
+    {"/places/0/actions/17/args/0/strides/0/stride", "0",
+     "places[0].actions[17].args[0].strides[0].stride is 0, less than 1"},
+    {"/places/0/actions/17/args/0/strides",
      R"([{"axis": "dp", "stride": 8}, {"axis": "dp", "stride": 8}])",
-     "places[0].actions[16].args[0].strides[1].axis is 'dp' a second time"},
-    {"/places/0/actions/16/args/0/strides/0/stride", "4096",
-     "places[0].actions[16].args[0] is 4672 on the last rank: 0 bytes there "
+     "places[0].actions[17].args[0].strides[1].axis is 'dp' a second time"},
+    {"/places/0/actions/17/args/0/strides/0/stride", "4096",
+     "places[0].actions[17].args[0] is 4672 on the last rank: 0 bytes there "
      "end outside the arena of 2496"},
     {"/places/0/parameters/0/offset",
      R"({"base": 320, "strides": [{"axis": "dp", "stride": 8}]})",
