@@ -5,6 +5,7 @@
 #include "app/run_record.h"
 #include "base/error.h"
 #include "base/output_file.h"
+#include "executor/executor.h"
 #include "executor/messages.h"
 
 #include <algorithm>
@@ -34,8 +35,7 @@ struct Checkpoints::Report {
   char checksum[kParts][33];
 };
 
-Checkpoints::Checkpoints(const ppopt_rank &rank, const Job &job,
-                         Progress *progress)
+Checkpoints::Checkpoints(ppopt_rank &rank, const Job &job, Progress *progress)
     : rank_(rank), job_(job), progress_(progress),
       writer_(rank, job.options.checkpointMemory) {
   if (job.resumed)
@@ -114,6 +114,7 @@ void Checkpoints::begin(int64_t stepsDone, int64_t updates) {
     return tell();
   partial_ = partialPath(job_.options.checkpoint, step_, place.writer);
   phase_ = Phase::Writing;
+  runtime::finishSteps(rank_);
   writer_.begin(partial_);
   stoodMilliseconds_ = sinceBegin_.milliseconds();
 }

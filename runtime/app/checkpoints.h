@@ -22,7 +22,7 @@ class Checkpoints {
 public:
   /// `progress` is null on all ranks but 0. Throws Error if the folder cannot
   /// be locked or is not shared by all ranks.
-  Checkpoints(const ppopt_rank &rank, const Job &job, Progress *progress);
+  Checkpoints(ppopt_rank &rank, const Job &job, Progress *progress);
 
   /// Called after every step. Completes a save whose files are written, and
   /// begins a save if one is due. `updates` counts optimizer updates so far.
@@ -52,7 +52,7 @@ private:
   void discard(const std::string &error);
   void tell() const;
 
-  const ppopt_rank &rank_;
+  ppopt_rank &rank_;
   const Job &job_;
   Progress *const progress_;
   std::optional<FolderLock> lock_; ///< on rank 0

@@ -71,9 +71,10 @@ public:
       if (evaluatesAfter(step) && !evaluate(step))
         return stop(step);
       train(step);
-      if (replicas_ &&
-          ((step + 1) % options_.checkReplicas == 0 || step + 1 == last_))
+      if (checksReplicasAfter(step + 1)) {
+        runtime::finishSteps(rank_);
         replicas_->run(step + 1);
+      }
       if (control_.agreesToStop())
         return stop(step + 1);
       if (checkpoints_)
@@ -106,6 +107,10 @@ private:
   bool evaluatesAfter(int64_t stepsDone) const {
     return stepsDone == last_ ||
            (options_.evalEvery > 0 && stepsDone % options_.evalEvery == 0);
+  }
+  bool checksReplicasAfter(int64_t stepsDone) const {
+    return replicas_ &&
+           (stepsDone % options_.checkReplicas == 0 || stepsDone == last_);
   }
   /// Returns false, and reports nothing, if the run stops.
   bool evaluate(int64_t stepsDone);
@@ -258,6 +263,7 @@ bool TrainingLoop::evaluate(int64_t stepsDone) {
 /// Stops after a signal. Skips the outputs that follow the last step
 /// (parameters, trace, profile), because the sender may not wait for long.
 int TrainingLoop::stop(int64_t stepsDone) {
+  runtime::finishSteps(rank_);
   if (progress_)
     progress_->stopped(control_.signal(), stepsDone);
   if (checkpoints_)
@@ -279,7 +285,9 @@ void TrainingLoop::prefetchTraining(int64_t step) {
     samples_.prefetch(*job_.training, step);
 }
 
+/// Writes what the flags ask for after the last step.
 void TrainingLoop::finish() {
+  runtime::finishSteps(rank_);
   if (trace_) {
     writeTrace(rank_, *trace_, *clock_, options_.trace);
     if (progress_)

@@ -1,11 +1,11 @@
 //===- train_program.cpp - An executable as the compiler makes them -------===//
 //
 // PPOPT_TEST_PLAN chooses the program that is in it: mesh, microbatches and
-// optimizer, as in "2,3,sgd". The mesh is a number of ranks along dp; "2x2" for
-// two along dp on each of two places; or "local" for two places on one rank.
-// Optional fourth: what the plan says of the processor. Optional fifth: a JSON
-// patch (RFC 6902) of the program. PPOPT_TEST_GENERATION is such a patch of the
-// program that generates.
+// optimizer, as in "2,3,sgd" (train_program.h has them). The mesh is a number
+// of ranks along dp; "2x2" for two along dp on each of two places; or "local"
+// for two places on one rank. Optional fourth: what the plan says of the
+// processor. Optional fifth: a JSON patch (RFC 6902) of the program.
+// PPOPT_TEST_GENERATION is such a patch of the program that generates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +18,11 @@
 #include <sstream>
 
 namespace {
+
+template <int Ranks, int Microbatches> struct ShardedTasks {
+  static constexpr auto &list =
+      next_token::Tasks<Ranks, Microbatches>::shardedList;
+};
 
 template <template <int, int> class Tasks, int Ranks>
 const ppopt_task_fn *tasksFor(int microbatches) {
@@ -62,7 +67,8 @@ int main(int argc, char **argv) {
   int microbatches = std::atoi(parts.c_str());
   const ppopt_task_fn *tasks =
       cut ? tasksFor<next_token_pipeline::Tasks>(dp, microbatches)
-          : tasksFor<next_token::Tasks>(dp, microbatches);
+      : optimizer == "shards" ? tasksFor<ShardedTasks>(dp, microbatches)
+                              : tasksFor<next_token::Tasks>(dp, microbatches);
   if (!tasks) {
     std::fprintf(stderr, "no such plan\n");
     return 3;

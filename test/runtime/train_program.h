@@ -10,6 +10,7 @@
 #ifndef PPOPT_TEST_RUNTIME_TRAIN_PROGRAM_H
 #define PPOPT_TEST_RUNTIME_TRAIN_PROGRAM_H
 
+#include "geometry/collective.h"
 #include "program_document.h"
 
 #include <cmath>
@@ -39,7 +40,9 @@ enum Offset : int {
 
 enum Task : int { prologue, forward, backward, norm, decide, update };
 
-/// `optimizer` is "sgd" or "momentum" (SGD that keeps a velocity).
+/// `optimizer` is "sgd", "momentum" (SGD that keeps a velocity), or "shards"
+/// (SGD where each rank updates its chunk of the weights, which the ranks
+/// gather while the next step or evaluation begins).
 inline nlohmann::json program(int ranks, int microbatches,
                               const std::string &optimizer = "sgd") {
   using namespace program_document;
@@ -72,6 +75,8 @@ inline nlohmann::json program(int ranks, int microbatches,
     for (int i = 0; i < microbatches; ++i)
       actions->push_back(run(prologue, i));
     sum(*actions, 0, count, 1);
+    if (optimizer == "shards")
+      actions->push_back(carriedWait(3));
     for (int i = 0; i < microbatches; ++i)
       actions->push_back(run(actions == &step ? backward : forward, i));
     sum(*actions, 1, loss, 1);
@@ -80,7 +85,13 @@ inline nlohmann::json program(int ranks, int microbatches,
   step.push_back(run(norm, 0));
   step.push_back(run(decide, 0));
   step.push_back(run(update, 0));
+  if (optimizer == "shards")
+    step.push_back(collective("all_gather", 3, {"dp"}, 0, weights, 2, scratch));
 
+  int sent = sentElements(ranks, {1, 1, 2});
+  if (optimizer == "shards")
+    sent += int(ppopt::geometry::elementsSent(
+        ppopt::geometry::Collective::AllGather, 2, ranks, 0));
   json states = json::array();
   if (optimizer == "momentum")
     states = {{{"name", "velocity"}, {"offset", velocity}}};
@@ -96,25 +107,24 @@ inline nlohmann::json program(int ranks, int microbatches,
   result["tasks"] = {task("p0_P", "prologue", -1), task("s0_F", "forward"),
                      task("s0_B", "backward"),     task("p0_N", "norm", -1),
                      task("p0_D", "decide", -1),   task("p0_U", "update", -1)};
-  result["places"] = {{{"place", 0},
-                       {"arena", arena(bytes)},
-                       {"step_state", {{"offset", record}}},
-                       {"loss", {{"offset", loss}}},
-                       {"norm", normSquared},
-                       {"counts", {{{"offset", count}}}},
-                       {"checks", json::array()},
-                       {"inputs",
-                        {heldInput(0, tokens, 4 * width * mine),
-                         heldInput(1, targets, 4 * width * mine)}},
-                       {"parameters",
-                        {heldParameter(0, weights, gradient, states),
-                         heldParameter(1, unused, -1)}},
-                       {"actions", step},
-                       {"eval_actions", eval},
-                       {"predicted",
-                        {{"launches", 0},
-                         {"flops", 0},
-                         {"bytes_sent", 8 * sentElements(ranks, {1, 1, 2})}}}}};
+  result["places"] = {
+      {{"place", 0},
+       {"arena", arena(bytes)},
+       {"step_state", {{"offset", record}}},
+       {"loss", {{"offset", loss}}},
+       {"norm", normSquared},
+       {"counts", {{{"offset", count}}}},
+       {"checks", json::array()},
+       {"inputs",
+        {heldInput(0, tokens, 4 * width * mine),
+         heldInput(1, targets, 4 * width * mine)}},
+       {"parameters",
+        {heldParameter(0, weights, gradient, states),
+         heldParameter(1, unused, -1)}},
+       {"actions", step},
+       {"eval_actions", eval},
+       {"predicted",
+        {{"launches", 0}, {"flops", 0}, {"bytes_sent", 8 * sent}}}}};
   return result;
 }
 
@@ -155,7 +165,9 @@ template <int Ranks, int Microbatches> struct Tasks {
         gradients[0] * gradients[0] + gradients[1] * gradients[1];
   }
 
-  static void runUpdate(ppopt_rank *, void *const *args, char *) {
+  /// Updates chunk `chunk` of `chunks`.
+  static void updateChunk(void *const *args, int64_t chunks, int64_t chunk) {
+    using ppopt::geometry::chunkBegin;
     double *w = static_cast<double *>(args[0]);
     const double *gradients = static_cast<const double *>(args[1]);
     double *v = static_cast<double *>(args[2]);
@@ -164,15 +176,27 @@ template <int Ranks, int Microbatches> struct Tasks {
     const ppopt_key *key = static_cast<const ppopt_key *>(args[4]);
     if (values->hold != 0)
       return;
-    for (int i = 0; i < 2; ++i) {
+    for (int64_t i = chunkBegin(2, chunks, chunk);
+         i < chunkBegin(2, chunks, chunk + 1); ++i) {
       v[i] = values->momentum * v[i] + values->clip_scale * gradients[i];
       w[i] -= values->lr * v[i] / static_cast<double>(1 + key->step);
     }
   }
 
+  static void runUpdate(ppopt_rank *, void *const *args, char *) {
+    updateChunk(args, 1, 0);
+  }
+  static void runShardUpdate(ppopt_rank *, void *const *args, char *) {
+    const ppopt_key *key = static_cast<const ppopt_key *>(args[4]);
+    updateChunk(args, Ranks, key->coordinates[0]);
+  }
+
   static constexpr ppopt_task_fn list[] = {
       runPrologue, runModel<false>,          runModel<true>,
       runNorm,     program_document::decide, runUpdate};
+  static constexpr ppopt_task_fn shardedList[] = {
+      runPrologue, runModel<false>,          runModel<true>,
+      runNorm,     program_document::decide, runShardUpdate};
 };
 
 } // namespace next_token
