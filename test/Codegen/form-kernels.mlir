@@ -176,3 +176,20 @@ pp.task forward stage 0 @long(%x: tensor<16385xf64> {pp.role = #pp.role<input, "
   %0 = pp.reduce sum %x [0] : tensor<16385xf64>
   pp.return %0 : tensor<f64>
 }
+
+// -----
+
+// A view that moves no element keeps its shape; the ops after it take that of the partial sums.
+// CHECK-LABEL: pp.task forward stage 0 @long_of_whole_views
+// CHECK: pp.launch @mul_{{.*}}reduce_64x256
+pp.task forward stage 0 @long_of_whole_views(%x: tensor<16384xf64> {pp.role = #pp.role<input, "x">}) -> (tensor<f64> {pp.role = #pp.role<saved, "y">}) {
+  %0 = pp.slice %x [0] : tensor<16384xf64> to tensor<16384xf64>
+  %1 = pp.pad %x [0] : tensor<16384xf64> to tensor<16384xf64>
+  %2 = pp.transpose %x [0] : tensor<16384xf64>
+  %3 = pp.broadcast %x [0] : tensor<16384xf64> to tensor<16384xf64>
+  %4 = pp.mul %0, %1 : tensor<16384xf64>, tensor<16384xf64>
+  %5 = pp.mul %2, %3 : tensor<16384xf64>, tensor<16384xf64>
+  %6 = pp.add %4, %5 : tensor<16384xf64>, tensor<16384xf64>
+  %7 = pp.reduce sum %6 [0] : tensor<16384xf64>
+  pp.return %7 : tensor<f64>
+}

@@ -2,6 +2,7 @@
 
 #include "ReductionForms.h"
 #include "ppopt/Codegen/KernelSpace.h"
+#include "ppopt/Codegen/ViewFolding.h"
 
 #include "ppopt/Analysis/Thresholds.h"
 
@@ -70,15 +71,17 @@ public:
 
 private:
   /// Returns whether elements depend only on elements at the same index, and on
-  /// scalars.
+  /// scalars, in any shape: attributes that name dimensions are of one shape,
+  /// even if no element moves.
   bool isPointwise(Operation *op) {
     auto element = dyn_cast<ElementOpInterface>(op);
-    if (!element || isa<ReshapeOp>(op) || op->getNumOperands() == 0)
+    if (!element || op->getNumOperands() == 0)
       return false;
+    bool namesDims = isView(op) || isa<PadOp>(op);
     OpReads reads = probe.probeOperands(element);
     return !reads.usesIndex && llvm::all_of(reads.reads, [&](const Read &read) {
       return getNumElements(read.source) == 1 ||
-             (read.access == Access::Identity &&
+             (!namesDims && read.access == Access::Identity &&
               getShape(read.source) == getShape(op->getResult(0)));
     });
   }
