@@ -33,17 +33,20 @@ struct ByteRange {
 /// The bytes of one memory that ops of the task have written.
 class WrittenBytes {
 public:
-  struct Piece {
-    int64_t end;
+  struct Write {
     Value root;
     Operation *writer;
-    bool isRead;
+    bool isRead; ///< at least a byte of it
+  };
+  struct Piece {
+    int64_t end;
+    size_t write; ///< index
   };
 
-  /// Visits the pieces of [begin, end) in order, and the gaps between them,
-  /// whose piece is null.
+  /// Visits the writes of [begin, end) in order, and the gaps between them,
+  /// whose write is null.
   void visit(int64_t begin, int64_t end,
-             llvm::function_ref<void(int64_t begin, int64_t end, Piece *)> f) {
+             llvm::function_ref<void(int64_t begin, int64_t end, Write *)> f) {
     splitAt(begin);
     splitAt(end);
     auto it = pieces.lower_bound(begin);
@@ -52,7 +55,7 @@ public:
       int64_t next = !isGap               ? it->second.end
                      : it == pieces.end() ? end
                                           : std::min(end, it->first);
-      f(begin, next, isGap ? nullptr : &it->second);
+      f(begin, next, isGap ? nullptr : &writes[it->second.write]);
       if (!isGap)
         ++it;
       begin = next;
@@ -64,7 +67,8 @@ public:
     splitAt(range.end);
     pieces.erase(pieces.lower_bound(range.begin),
                  pieces.lower_bound(range.end));
-    pieces[range.begin] = {range.end, range.root, writer, /*isRead=*/false};
+    pieces[range.begin] = {range.end, writes.size()};
+    writes.push_back({range.root, writer, /*isRead=*/false});
   }
 
   bool isEmpty() const { return pieces.empty(); }
@@ -80,6 +84,7 @@ private:
   }
 
   std::map<int64_t, Piece> pieces; ///< by their first bytes
+  std::vector<Write> writes;
 };
 
 class TaskMemory {
@@ -184,21 +189,21 @@ LogicalResult TaskMemory::read(Operation *op, const ByteRange &range) {
     given.insert(range.root);
   LogicalResult result = success();
   memory.visit(range.begin, range.end,
-               [&](int64_t begin, int64_t end, WrittenBytes::Piece *piece) {
+               [&](int64_t begin, int64_t end, WrittenBytes::Write *write) {
                  if (failed(result))
                    return;
-                 if (!piece && !given.contains(range.root)) {
+                 if (!write && !given.contains(range.root)) {
                    result = refuse(op, "reads", begin, end, range)
                             << ", which nothing has written";
-                 } else if (piece && piece->root != range.root) {
+                 } else if (write && write->root != range.root) {
                    InFlightDiagnostic diag =
                        refuse(op, "reads", begin, end, range)
                        << ", which another value has taken";
-                   diag.attachNote(piece->writer->getLoc())
+                   diag.attachNote(write->writer->getLoc())
                        << "it is written here";
                    result = diag;
-                 } else if (piece) {
-                   piece->isRead = true;
+                 } else if (write) {
+                   write->isRead = true;
                  }
                });
   return result;
@@ -209,17 +214,18 @@ LogicalResult TaskMemory::write(Operation *op, const ByteRange &range) {
   WrittenBytes &memory = getMemory(range);
   LogicalResult result = success();
   memory.visit(range.begin, range.end,
-               [&](int64_t begin, int64_t end, WrittenBytes::Piece *piece) {
+               [&](int64_t begin, int64_t end, WrittenBytes::Write *earlier) {
                  // Memory that holds a value may be free again once the value
-                 // was read.
-                 bool isTwice = piece && piece->root == range.root &&
-                                (range.isTemporary() || !piece->isRead);
+                 // was read. No reader needs to read all of it: a matmul may
+                 // read a slice.
+                 bool isTwice = earlier && earlier->root == range.root &&
+                                (range.isTemporary() || !earlier->isRead);
                  if (failed(result) || !isTwice)
                    return;
                  InFlightDiagnostic diag =
                      refuse(op, "writes", begin, end, range)
                      << " a second time";
-                 diag.attachNote(piece->writer->getLoc())
+                 diag.attachNote(earlier->writer->getLoc())
                      << "the earlier write is here";
                  result = diag;
                });
@@ -309,8 +315,8 @@ LogicalResult TaskMemory::verifyArguments() {
     LogicalResult result = success();
     found->second.visit(
         all.begin, all.end,
-        [&](int64_t begin, int64_t end, WrittenBytes::Piece *piece) {
-          if (!piece && succeeded(result))
+        [&](int64_t begin, int64_t end, WrittenBytes::Write *earlier) {
+          if (!earlier && succeeded(result))
             result = refuse(task, "leaves", begin, end, all)
                      << " unwritten, though it writes others";
         });

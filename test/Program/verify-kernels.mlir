@@ -86,6 +86,23 @@ pp.task forward stage 0 @allowed(%x: memref<4x16xf32> {pp.role = #pp.role<input,
 
 // -----
 
+// A matmul reads a slice of the value in the room of a result. All of the room is free after that.
+
+pp.kernel @relu(%x: tensor<2x1xf64>) -> (tensor<2x1xf64> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x2>, tiles = #pp.tiles<1 of 4096 elements>} {
+  %0 = pp.relu %x : tensor<2x1xf64>
+  pp.return %0 : tensor<2x1xf64>
+}
+pp.task forward stage 0 @lent_slice(%x: memref<2x1xf64> {pp.role = #pp.role<input, "x">}, %s: memref<2x1xf64> {pp.role = #pp.role<saved, "s">}) attributes {temp_bytes = 64 : i64} {
+  pp.launch @relu ins(%x : memref<2x1xf64>) outs(%s : memref<2x1xf64>) {inplace = array<i64: -1>}
+  %t = pp.temp 0 : memref<1x1xf64>
+  pp.gemm %s, %s into %t {m = 1, n = 1, k = 1, batch = array<i64: 1, 1>, a_strides = array<i64: 0, 0, 1, 1>, b_strides = array<i64: 0, 0, 1, 1>,
+    c_strides = array<i64: 0, 0, 1, 1>, a_offset = 0, b_offset = 0, c_offset = 0} : memref<2x1xf64>, memref<2x1xf64>, memref<1x1xf64>
+  pp.launch @relu ins(%x : memref<2x1xf64>) outs(%s : memref<2x1xf64>) {inplace = array<i64: -1>}
+  pp.return
+}
+
+// -----
+
 // A block is left out.
 
 pp.task forward stage 0 @skipped(%x: memref<4x16xf32> {pp.role = #pp.role<input, "x">}, %s: memref<8x16xf32> {pp.role = #pp.role<saved, "s">}) attributes {temp_bytes = 512 : i64} {
