@@ -25,10 +25,7 @@ struct DecideBeforeSum : pp::impl::DecideBeforeSumBase<DecideBeforeSum> {
         if (!role || (role.getKind() != RoleKind::Norm &&
                       role.getKind() != RoleKind::Loss))
           continue;
-        for (Operation *action : sum.actions) {
-          action->moveAfter(last);
-          last = action;
-        }
+        last = moveAfter(sum, last);
         isChanged = true;
       }
     }

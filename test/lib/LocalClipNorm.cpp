@@ -27,10 +27,7 @@ struct LocalClipNorm : pp::impl::LocalClipNormBase<LocalClipNorm> {
         if (role && role.getKind() == RoleKind::Norm)
           erase(sum);
         if (isBucket)
-          for (Operation *action : sum.actions) {
-            action->moveAfter(last);
-            last = action;
-          }
+          last = moveAfter(sum, last);
       }
     }
     if (failed(requireChange(isChanged, getOperation(), "norm that ranks sum")))

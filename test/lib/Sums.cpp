@@ -31,6 +31,14 @@ void pp::erase(const ScheduledSum &sum) {
     action->erase();
 }
 
+Operation *pp::moveAfter(const ScheduledSum &sum, Operation *last) {
+  for (Operation *action : sum.actions) {
+    action->moveAfter(last);
+    last = action;
+  }
+  return last;
+}
+
 Operation *pp::findLastDecision(ScheduleOp schedule) {
   SlotUses uses(schedule->getParentOfType<ModuleOp>());
   Operation *last = nullptr;

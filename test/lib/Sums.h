@@ -19,6 +19,9 @@ SmallVector<ScheduledSum> findSums(ScheduleOp schedule);
 
 void erase(const ScheduledSum &sum);
 
+/// Moves the sum's actions after `last`, in their order; returns the last one.
+Operation *moveAfter(const ScheduledSum &sum, Operation *last);
+
 /// Returns the last run of a task of kind decide; null if there is none.
 Operation *findLastDecision(ScheduleOp schedule);
 
