@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "device/host_access.h"
+#include "device/transposed.h"
 #include "executor/messages.h"
 #include "executor/rank.h"
 
@@ -116,37 +117,6 @@ InitialParameters::InitialParameters(const Program &program,
   }
 }
 
-namespace {
-
-/// Copies elements [first, first + count) of the transpose of the matrix
-/// `from`, which has `rows` rows and `columns` columns and may be unaligned.
-template <typename Element>
-void copyTransposed(const char *from, int64_t rows, int64_t columns,
-                    int64_t first, int64_t count, char *to) {
-  constexpr int64_t size = sizeof(Element);
-  int64_t column = first / rows, row = first % rows;
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(to + i * size, from + (row * columns + column) * size, size);
-    if (++row == rows) {
-      row = 0;
-      ++column;
-    }
-  }
-}
-
-void copyTransposed(int64_t elementSize, const char *from, int64_t rows,
-                    int64_t columns, int64_t first, int64_t count, char *to) {
-  if (count == 0)
-    return;
-  auto *copy = elementSize == 8   ? copyTransposed<uint64_t>
-               : elementSize == 4 ? copyTransposed<uint32_t>
-               : elementSize == 2 ? copyTransposed<uint16_t>
-                                  : copyTransposed<uint8_t>;
-  copy(from, rows, columns, first, count, to);
-}
-
-} // namespace
-
 void InitialParameters::load(device::Device &device, device::Stream stream,
                              const std::vector<Buffer> &parameters) const {
   for (const Buffer &buffer : parameters) {
@@ -158,13 +128,9 @@ void InitialParameters::load(device::Device &device, device::Stream stream,
       device.copyIn(stream, buffer.data, from, int64_t(stored.bytes));
       continue;
     }
-    int64_t size = byteSize(parameter.type);
-    device::writePieces(device, stream, buffer.data, parameter.bytes(),
-                        [&](char *data, int64_t offset, int64_t bytes) {
-                          copyTransposed(size, from, stored.shape[0],
-                                         stored.shape[1], offset / size,
-                                         bytes / size, data);
-                        });
+    device::writeTransposed(
+        device, stream, buffer.data, from,
+        {stored.shape[0], stored.shape[1], byteSize(parameter.type)});
   }
   device.synchronize(stream);
 }
@@ -176,60 +142,41 @@ struct Exported {
   int owner; ///< rank
   runtime::PlaceAddress address;
   int64_t bytes;
-  /// If not empty, the shape of the matrix whose transpose is exported.
-  std::vector<int64_t> transposed = {};
-  int64_t elementSize = 1;
+  /// The matrix whose transpose is exported, if one is.
+  std::optional<device::Matrix> transposed = std::nullopt;
 };
-
-constexpr int64_t kPiece = int64_t{4} << 20;
 
 /// Calls `use` for each piece, which is one message, so that no rank needs
 /// memory for a whole tensor.
 template <typename Use> void forEachPiece(int64_t bytes, const Use &use) {
-  for (int64_t offset = 0; offset < bytes; offset += kPiece)
-    use(offset, std::min(kPiece, bytes - offset));
+  for (int64_t offset = 0; offset < bytes; offset += device::pieceBytes)
+    use(offset, std::min(device::pieceBytes, bytes - offset));
 }
 
 /// Writes the bytes; called on the owner.
 void writeOwn(const ppopt_rank &rank, const Exported &exported,
-              std::vector<char> &piece, const WriteBytes &write) {
+              const WriteBytes &write) {
   device::DevicePointer data = rank.at(exported.address);
-  if (exported.transposed.empty())
-    return device::readPieces(*rank.device, rank.compute, data, exported.bytes,
-                              [&](const char *from, int64_t, int64_t all) {
-                                forEachPiece(
-                                    all, [&](int64_t offset, int64_t bytes) {
-                                      write(from + offset, bytes);
-                                    });
-                              });
-  // Each piece of a transpose has elements of the whole tensor.
-  std::vector<char> copy;
-  const char *from = rank.device->hostView(data);
-  if (!from) {
-    copy.resize(exported.bytes);
-    rank.device->copyOut(rank.compute, copy.data(), data, exported.bytes);
-    from = copy.data();
-  }
-  rank.device->synchronize(rank.compute);
-  forEachPiece(exported.bytes, [&](int64_t offset, int64_t bytes) {
-    piece.resize(bytes);
-    int64_t size = exported.elementSize;
-    copyTransposed(size, from, exported.transposed[0], exported.transposed[1],
-                   offset / size, bytes / size, piece.data());
-    write(piece.data(), bytes);
-  });
+  if (exported.transposed)
+    return device::readTransposed(*rank.device, rank.compute, data,
+                                  *exported.transposed, write);
+  device::readPieces(*rank.device, rank.compute, data, exported.bytes,
+                     [&](const char *from, int64_t, int64_t all) {
+                       forEachPiece(all, [&](int64_t offset, int64_t bytes) {
+                         write(from + offset, bytes);
+                       });
+                     });
 }
 
-void sendToRank0(const ppopt_rank &rank, const Exported &exported,
-                 std::vector<char> &piece) {
-  writeOwn(rank, exported, piece, [&](const void *data, uint64_t bytes) {
+void sendToRank0(const ppopt_rank &rank, const Exported &exported) {
+  writeOwn(rank, exported, [&](const void *data, uint64_t bytes) {
     Messages(rank).send(data, int64_t(bytes), 0);
   });
 }
 
 void receiveFromOwner(const ppopt_rank &rank, const Exported &exported,
                       std::vector<char> &piece, const WriteBytes &write) {
-  piece.resize(std::min(kPiece, exported.bytes));
+  piece.resize(std::min(device::pieceBytes, exported.bytes));
   forEachPiece(exported.bytes, [&](int64_t, int64_t bytes) {
     Messages(rank).receive(piece.data(), bytes, exported.owner);
     write(piece.data(), bytes);
@@ -270,22 +217,22 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
                        shapeInFile(parameter, inFile[i])});
     exported.push_back(exportedAt(rank, parameter, *address,
                                   parameter.elements() * byteSize(type)));
-    exported.back().elementSize = byteSize(type);
     if (inFile[i].transposed)
-      exported.back().transposed = parameter.shape;
+      exported.back().transposed = {parameter.shape[0], parameter.shape[1],
+                                    byteSize(type)};
   }
   std::vector<char> piece;
   if (rank.index != 0) {
     for (size_t index : orderInFile(tensors))
       if (exported[index].owner == rank.index)
-        sendToRank0(rank, exported[index], piece);
+        sendToRank0(rank, exported[index]);
     return;
   }
   writeSafetensors(path, tensors, {{"format", "pt"}},
                    [&](size_t index, const WriteBytes &write) {
                      const Exported &wanted = exported[index];
                      if (wanted.owner == 0)
-                       writeOwn(rank, wanted, piece, write);
+                       writeOwn(rank, wanted, write);
                      else
                        receiveFromOwner(rank, wanted, piece, write);
                    });
@@ -327,7 +274,7 @@ void gatherParameters(const ppopt_rank &rank, const ppopt_rank *into) {
         rank, parameter, program.ownedParameter(i).address, parameter.bytes());
     if (rank.index != 0) {
       if (wanted.owner == rank.index)
-        sendToRank0(rank, wanted, piece);
+        sendToRank0(rank, wanted);
       continue;
     }
     auto write = [&](const void *data, uint64_t bytes) {
@@ -336,7 +283,7 @@ void gatherParameters(const ppopt_rank &rank, const ppopt_rank *into) {
       targets[i] = targets[i] + int64_t(bytes);
     };
     if (wanted.owner == 0)
-      writeOwn(rank, wanted, piece, write);
+      writeOwn(rank, wanted, write);
     else
       receiveFromOwner(rank, wanted, piece, write);
   }

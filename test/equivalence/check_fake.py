@@ -2,7 +2,7 @@
 """Trains on the fake device (docs/adding-a-device.md) and expects the bits of the CPU.
 
 A sample of plans covers every pair of values of FACTORS, each with another order of the operations. Further: many orders of one pipeline, checkpoints,
-generation, replicas, a step that is not finite, and what the fake device must see: each wait that is left out, unless it is of no use.
+generation, maps, replicas, a step that is not finite, and what the fake device must see: each wait that is left out, unless it is of no use.
 By hand: check_fake.py --filter 'tied.*zb-h1', --keep DIR.
 """
 import argparse
@@ -167,6 +167,24 @@ def check_generation(fake, gpt, directory):
     assert os.path.getsize(report) > 0, "the fake device did not generate"
 
 
+def check_maps(fake, gpt, directory):
+    """Matrices that a map transposes are written and read as on the CPU."""
+    _, plain, _ = train_gpt(directory, gpt, "plain", environment(), steps=1)
+    parameters = safetensors_io.read(os.path.join(directory, "plain.safetensors"))
+    path = os.path.join(directory, "transposed.json")
+    with open(path, "w") as file:
+        entries = {name: {"tensor": "t." + name, "transpose": values.ndim == 2} for name, values in parameters.items()}
+        json.dump({"format": "ppopt parameter map", "version": 1, "parameters": entries}, file)
+    train_gpt(directory, gpt, "transposed", fake.environment(8), "--export-map", path, steps=1)
+    transposed = safetensors_io.read(os.path.join(directory, "transposed.safetensors"))
+    assert any(values.ndim == 2 for values in parameters.values()) and len(transposed) == len(parameters), sorted(transposed)
+    for name, values in parameters.items():
+        assert np.array_equal(transposed["t." + name], values.T), f"{name} is not transposed"
+    init = ["--init", os.path.join(directory, "transposed.safetensors"), "--init-map", path]
+    _, again, _ = train_gpt(directory, gpt, "transposed back", fake.environment(9), *init, steps=0)
+    assert again == plain, "transposed back: other parameters"
+
+
 def check_non_finite(ppopt, fake, directory):
     """A step that is not finite is found, replayed and explained in the same words."""
     random = np.random.default_rng(7)
@@ -198,6 +216,7 @@ def main():
                  ("dropped waits", functools.partial(check_dropped_waits, programs, fake, directory)),
                  ("checkpoints", lambda: check_checkpoints(fake, gpt(), directory)),
                  ("generation", lambda: check_generation(fake, gpt(), directory)),
+                 ("maps", lambda: check_maps(fake, gpt(), directory)),
                  ("a step that is not finite", functools.partial(check_non_finite, harness.ppopt, fake, directory))]
         for seed, row in enumerate(cover(FACTORS, stage_plans.allowed)):
             name = f"{row['model']} {stage_plans.plan_of(row).name} {row['run']} {row['launch']}{' poisoned' if row['poison'] else ''}"

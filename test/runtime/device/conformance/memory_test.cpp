@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "device/conformance/devices.h"
 #include "device/host_access.h"
+#include "device/transposed.h"
 #include "message_of.h"
 
 using namespace ppopt;
@@ -103,6 +104,42 @@ TEST_P(Memory, InPieces) {
   EXPECT_EQ(device::read<double>(*device, stream, memory + 8), 2.5);
   readPieces(*device, stream, memory, 0,
              [](const char *, int64_t, int64_t) { FAIL() << "no bytes"; });
+}
+
+/// The transpose, element by element.
+std::vector<uint8_t> transpose(const std::vector<uint8_t> &from,
+                               const Matrix &matrix) {
+  std::vector<uint8_t> to(from.size());
+  int64_t size = matrix.elementBytes;
+  for (int64_t row = 0; row < matrix.rows; ++row)
+    for (int64_t column = 0; column < matrix.columns; ++column)
+      std::copy_n(from.begin() + (row * matrix.columns + column) * size, size,
+                  to.begin() + (column * matrix.rows + row) * size);
+  return to;
+}
+
+TEST_P(Memory, TransposedInPieces) {
+  int64_t twoPieces = 2 * pieceBytes;
+  for (const Matrix &matrix :
+       {Matrix{1001, twoPieces / 4 / 1001 + 1, 4},
+        Matrix{twoPieces / 8 / 77 + 1, 77, 8}, Matrix{1, twoPieces + 3, 1},
+        Matrix{twoPieces / 2 + 1, 1, 2}, Matrix{3, 5, 2}, Matrix{0, 5, 4}}) {
+    SCOPED_TRACE(std::to_string(matrix.rows) + " rows of " +
+                 std::to_string(matrix.columns));
+    DevicePointer memory = allocate(matrix.bytes() + 1);
+    Bytes data = randomBytes(matrix.bytes(), 1), read;
+    upload(memory, data);
+    readTransposed(*device, stream, memory, matrix,
+                   [&](const char *from, int64_t size) {
+                     EXPECT_LE(size, pieceBytes);
+                     read.insert(read.end(), from, from + size);
+                   });
+    EXPECT_TRUE(read == transpose(data, matrix));
+
+    writeTransposed(*device, stream, memory,
+                    reinterpret_cast<const char *>(data.data()), matrix);
+    EXPECT_TRUE(download(memory, matrix.bytes()) == transpose(data, matrix));
+  }
 }
 
 } // namespace
