@@ -52,7 +52,7 @@ private:
             llvm::is_contained(bucket.getPlaces(), task.getPlace()) &&
             *buffers.getBytes(other) >= getBytes(operand.type))
           return {static_cast<unsigned>(i),
-                  AddressAttr::get(&getContext(), other, 0)};
+                  AddressAttr::get(other, 0)};
       }
     }
     return {};
