@@ -137,7 +137,11 @@ TEST_P(Carried, BytesOfAStepAreExact) {
         finishSteps(rank);
     }
     finishSteps(rank);
-    EXPECT_EQ(rank.transport->counters().bytesSent, uint64_t(8 * bytes));
+    // Two evaluations broadcast their loss.
+    uint64_t broadcast =
+        rank.channels->bytesSent(int(rank.evalActions[2].operation));
+    EXPECT_EQ(rank.transport->counters().bytesSent,
+              uint64_t(8 * bytes) + 2 * broadcast);
   });
 }
 
@@ -225,13 +229,13 @@ bool hasWait(const TracedStep &step) {
 TEST(CarriedTrace, SpansCrossTheBordersOfSteps) {
   onRanks(gather_program::program(3), [](ppopt_rank &rank) {
     StepTrace trace(rank.actions, /*steps=*/4);
+    step(rank); // whose gather begins before the trace
     step(rank, &trace);
     step(rank, &trace);
     evaluate(rank); // is not traced, and ends the gather of the second
     step(rank, &trace);
     step(rank, &trace);
     finishSteps(rank);
-    EXPECT_FALSE(trace.hasOperationsInFlight());
     std::vector<const TracedStep *> steps = trace.steps();
     ASSERT_EQ(steps.size(), 4u);
     for (const TracedStep *traced : steps)
@@ -240,7 +244,7 @@ TEST(CarriedTrace, SpansCrossTheBordersOfSteps) {
     EXPECT_LT(gatherIn(*steps[1]).end, steps[2]->begin);
     EXPECT_GT(gatherIn(*steps[2]).end, steps[3]->begin);
     // What is over when it would be waited for is no wait.
-    EXPECT_FALSE(hasWait(*steps[0]));
+    EXPECT_TRUE(hasWait(*steps[0]));
     EXPECT_TRUE(hasWait(*steps[1]));
     EXPECT_FALSE(hasWait(*steps[2]));
     EXPECT_TRUE(hasWait(*steps[3]));
@@ -314,7 +318,7 @@ TEST(CarriedWords, NameTheOperationWhereverItIsAwaited) {
               "step 7, " + what + " (action 1 of 4)");
     state.part = Activity::Part::Evaluation;
     EXPECT_EQ(describeActivity(rank, state),
-              "evaluation after step 7, " + what + " (action 1 of 2)");
+              "evaluation after step 7, " + what + " (action 1 of 4)");
     state.part = Activity::Part::Between;
     state.action = -1;
     EXPECT_EQ(describeActivity(rank, state), "after step 7, " + what);

@@ -196,10 +196,14 @@ TEST(Executor, AHeldStepGathersTheSameShards) {
 }
 
 TEST(Executor, OneRankNeedsNoTransport) {
-  Program program = readProgram(ls::program(1, 1).dump());
-  ppopt_rank rank(program, tasks, nullptr, {});
-  fillInputs(rank, makeData());
-  EXPECT_GT(runStep(rank, settings(0), checked()).loss, 0);
+  for (bool sharded : {false, true}) {
+    Program program = readProgram(ls::program(1, 1, sharded).dump());
+    ppopt_rank rank(program, sharded ? shardedTasks : tasks, nullptr, {});
+    fillInputs(rank, makeData());
+    double first = runStep(rank, settings(0), checked()).loss;
+    EXPECT_LT(runStep(rank, settings(1), checked()).loss, first);
+    finishSteps(rank);
+  }
 }
 
 TEST(Executor, SameBitsOnAllRanksAndAgain) {

@@ -27,7 +27,8 @@ enum Offset : int {
 
 enum Task : int { sum, update };
 
-/// The lists: wait, sum, update, start; wait, sum.
+/// The lists: wait, sum, update, start; wait, sum, and the loss is broadcast,
+/// which changes nothing.
 inline nlohmann::json program(int ranks) {
   using namespace program_document;
   const int all = shard * ranks;
@@ -60,7 +61,9 @@ inline nlohmann::json program(int ranks) {
        {"actions",
         {carriedWait(0), reader, run(update, 0, {own, own}, 0),
          collective("all_gather", 0, {"dp"}, 0, weights, all, scratch)}},
-       {"eval_actions", {carriedWait(0), reader}},
+       {"eval_actions",
+        {carriedWait(0), reader,
+         collective("broadcast", 1, {"dp"}, 0, loss, 1, scratch), wait(1)}},
        {"predicted",
         {{"launches", 2}, {"flops", 0}, {"bytes_sent", 8 * (all - shard)}}}}};
   return result;
