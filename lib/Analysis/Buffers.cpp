@@ -217,7 +217,9 @@ AddressAttr BufferIndex::getNormEntry(BufferAttr buffer, int64_t place,
   std::string_view axis = mesh.shardAxis();
   int64_t chunks = mesh.size(axis);
   int64_t first = place * chunks * bytes;
-  if (chunk || chunks == 1)
+  bool isSharded = llvm::any_of(
+      buckets, [](auto &each) { return BucketOp(each.second).getSharded(); });
+  if (chunk || chunks == 1 || !isSharded)
     return AddressAttr::get(buffer, first + chunk.value_or(0) * bytes);
   MLIRContext *context = buffer.getContext();
   auto stride = StrideAttr::get(context, StringAttr::get(context, axis), bytes);
@@ -334,7 +336,7 @@ BufferIndex::getAddress(RunOp run, TaskOp task,
   std::optional<int64_t> chunk = run.getChunk();
   auto type = cast<ShapedType>(operand.type);
   if (BufferAttr whole = getWholeBuffer(role)) {
-    if (role.getKind() == RoleKind::Norm && type.getRank() == 0)
+    if (role.getKind() == RoleKind::Norm && task.getKind() == TaskKind::Norm)
       return getNormEntry(whole, task.getPlace(), chunk);
     BucketOp bucket = buckets.lookup(role.getName());
     bool isRange = role.getKind() == RoleKind::ParamRange ||

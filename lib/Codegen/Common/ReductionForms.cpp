@@ -77,7 +77,11 @@ private:
     auto element = dyn_cast<ElementOpInterface>(op);
     if (!element || op->getNumOperands() == 0)
       return false;
-    bool namesDims = isView(op) || isa<PadOp>(op);
+    bool namesDims =
+        isView(op) ||
+        llvm::any_of(op->getAttrDictionary(), [](NamedAttribute attr) {
+          return isa<DenseI64ArrayAttr>(attr.getValue());
+        });
     OpReads reads = probe.probeOperands(element);
     return !reads.usesIndex && llvm::all_of(reads.reads, [&](const Read &read) {
       return getNumElements(read.source) == 1 ||

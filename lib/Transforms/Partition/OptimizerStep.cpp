@@ -215,6 +215,9 @@ void pp::buildDecideTask(PlanOp plan, int64_t place, const TaskOperand &loss,
   Value squared =
       ReduceOp::create(inner, loc, ReduceKind::Sum, sums, ArrayRef<int64_t>{0},
                        /*keep_dims=*/false);
+  // With one chunk this is a view. An addition makes it a result of the kernel
+  // that computes the others.
+  squared = AddOp::create(inner, loc, squared, number(0, f64));
   Value norm = SqrtOp::create(inner, loc, squared);
   requireFinite(norm);
   Value clip = task.addArgument(getRole(RoleKind::StepState, "clip"), f64, loc);

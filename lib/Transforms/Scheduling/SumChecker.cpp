@@ -136,11 +136,9 @@ LogicalResult SumChecker::check(RunOp run) {
   return success();
 }
 
-/// Checks that the ranks of the group have a part each that is not in the sum
-/// yet.
-LogicalResult SumChecker::checkGroup(StartOp start, const Sum &sum) {
+/// Checks that the mesh has the group, and that it is more than one rank.
+LogicalResult SumChecker::checkRanks(StartOp start) {
   const ScheduleIndex &index = table.index;
-  Attribute what = start.getWhat();
   geometry::Group group = start.getGroup().getGeometry();
   int64_t place = SlotUses::getPlace(start);
   std::optional<int64_t> rank = index.mesh.firstRank(place);
@@ -149,12 +147,21 @@ LogicalResult SumChecker::checkGroup(StartOp start, const Sum &sum) {
            << place << ", and the plan has " << index.places;
   if (std::string wrong = index.mesh.check(group, *rank); !wrong.empty())
     return start.emitOpError(wrong);
-  int64_t ranks = index.mesh.size(group);
-  if (ranks == 1)
+  if (index.mesh.size(group) == 1)
     return start.emitOpError(isSum(start) ? "sums" : "gathers")
            << " over " << start.getGroup() << ", which is one rank";
+  return success();
+}
+
+/// Checks that the ranks of the group have a part each that is not in the sum
+/// yet.
+LogicalResult SumChecker::checkGroup(StartOp start, const Sum &sum) {
   if (!isSum(start))
     return success();
+  const ScheduleIndex &index = table.index;
+  Attribute what = start.getWhat();
+  geometry::Group group = start.getGroup().getGeometry();
+  int64_t ranks = index.mesh.size(group);
   ArrayRef<int64_t> places = index.placesOf.lookup(what);
   bool spansPlaces = llvm::is_contained(group.axes, geometry::placeAxis);
   if (places.size() == 1 || !spansPlaces)
@@ -229,7 +236,8 @@ LogicalResult SumChecker::check(StartOp start) {
     return start.emitOpError(isSum(start) ? "sums" : "gathers")
            << " a value that is being "
            << (isSum(first) ? "summed" : "gathered") << " already";
-  if (failed(checkIsDue(start, sum)) || failed(checkGroup(start, sum)))
+  if (failed(checkRanks(start)) || failed(checkIsDue(start, sum)) ||
+      failed(checkGroup(start, sum)))
     return failure();
   sum.underWay = start;
   return success();

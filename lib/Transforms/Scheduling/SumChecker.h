@@ -67,6 +67,7 @@ private:
   LogicalResult checkIsDue(StartOp start, const Sum &sum);
   LogicalResult checkGather(StartOp start, const Sum &sum);
   LogicalResult checkShard(StartOp start, const Sum &sum);
+  LogicalResult checkRanks(StartOp start);
   LogicalResult checkGroup(StartOp start, const Sum &sum);
 
   CheckedTable table;

@@ -1,7 +1,7 @@
 // RUN: ppopt opt %s --pp-form-buckets | FileCheck %s
 
 // With tied = owner the first place alone updates what several hold: to each other goes the parameters' range, and the gradients'
-// comes back to a task that adds it. Places 1 and 2 borrow w; place 2 owns v by itself. Place 1 updates nothing, and decides nothing.
+// comes back to a task that adds it. Places 1 and 2 borrow w; place 2 owns v by itself. Place 1 updates nothing, and decides all the same: every rank knows the norm.
 // CHECK-DAG: pp.bucket @[[W:b[0-9]]] {borrowed, {{.*}}params = ["w"], places = array<i64: 0, 1, 2>
 // CHECK-DAG: pp.bucket @[[V:b[0-9]]] {decayed {{.*}}params = ["v"], places = array<i64: 2>
 // CHECK: pp.transfer @[[W]]_to_1 "[[W]]" from 0 to 1 stage 0 to 1 {requires_grad, step} : tensor<64xf32>
@@ -15,7 +15,9 @@
 // CHECK: pp.task norm @p0_N
 // CHECK: pp.task decide @p0_D
 // CHECK: pp.task update @p0_U_[[W]]
-// CHECK: pp.task norm on 2 @p2_N(%{{.*}}: tensor<64xf32> {pp.role = #pp.role<grad_range, "[[V]]">}
+// CHECK-NOT: @p1_N
+// CHECK: pp.task decide on 1 @p1_D
+// CHECK: pp.task norm on 2 @p2_N(%{{.*}}: tensor<32xf32> {pp.role = #pp.role<grad_range, "[[V]]">}
 // CHECK: pp.task decide on 2 @p2_D
 // CHECK: pp.task update on 2 @p2_U_[[V]]
 // CHECK-NOT: pp.task
@@ -25,16 +27,16 @@ pp.param_decl "v" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places
 pp.task forward stage 0 @s0_F(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">}) -> (tensor<f32> {pp.role = #pp.role<loss, "loss">}) {
   pp.return %l : tensor<f32>
 }
-pp.task backward stage 0 @s0_B(%a: tensor<40xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">}) {
+pp.task backward stage 0 @s0_B(%a: tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
   %0 = pp.accumulate %a, %a : tensor<40xf32>
   pp.return %0 : tensor<40xf32>
 }
-pp.task backward stage 1 on 1 @s1_B(%a: tensor<40xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">}) {
+pp.task backward stage 1 on 1 @s1_B(%a: tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
   %0 = pp.accumulate %a, %a : tensor<40xf32>
   pp.return %0 : tensor<40xf32>
 }
-pp.task backward stage 2 on 2 @s2_B(%a: tensor<40xf32> {pp.role = #pp.role<grad, "w">}, %b: tensor<40xf32> {pp.role = #pp.role<grad, "v">})
-    -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">}, tensor<40xf32> {pp.role = #pp.role<grad, "v">}) {
+pp.task backward stage 2 on 2 @s2_B(%a: tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}, %b: tensor<40xf32> {pp.role = #pp.role<grad, "v">, pp.sharding = #pp.sharding<[{}], sum = {dp}>})
+    -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}, tensor<40xf32> {pp.role = #pp.role<grad, "v">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
   %0 = pp.accumulate %a, %a : tensor<40xf32>
   %1 = pp.accumulate %b, %b : tensor<40xf32>
   pp.return %0, %1 : tensor<40xf32>, tensor<40xf32>

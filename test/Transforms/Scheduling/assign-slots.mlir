@@ -17,7 +17,7 @@ pp.task forward stage 0 @s0_F(%l: tensor<f32> {pp.role = #pp.role<loss, "loss">}
   %1 = pp.broadcast %l [] : tensor<f32> to tensor<40xf32>
   pp.return %0, %1, %l : tensor<f32>, tensor<40xf32>, tensor<f32>
 }
-pp.task backward stage 0 @s0_B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v0">}, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">}) {
+pp.task backward stage 0 @s0_B(%v: tensor<40xf32> {pp.role = #pp.role<saved, "v0">}, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp}>}) {
   %0 = pp.accumulate %d, %v : tensor<40xf32>
   pp.return %0 : tensor<40xf32>
 }

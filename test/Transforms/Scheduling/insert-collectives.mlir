@@ -11,7 +11,8 @@
 // CHECK-NEXT: pp.run @s0_B microbatch 1
 // CHECK-NEXT: pp.start 2 all_reduce over <["dp"]> channel 1 @b0
 // CHECK-NEXT: pp.wait 2
-// CHECK-NEXT: pp.run @p0_N
+// CHECK-NEXT: pp.run @p0_N microbatch 0 chunk 0
+// CHECK-NEXT: pp.run @p0_N microbatch 0 chunk 1
 // CHECK-NEXT: pp.wait 1
 // CHECK-NEXT: pp.run @p0_D
 // CHECK-NEXT: pp.run @p0_U_b0

@@ -1,5 +1,5 @@
 // RUN: ppopt opt %s --pp-schedule --pp-insert-transfers --pp-insert-collectives --pp-bind-operands --pp-assign-slots | FileCheck %s
-// RUN: sed -e 's/launch = "ranks"/launch = "local"/' -e 's/"dp" = 2/"dp" = 1/' %s | ppopt opt --pp-schedule-local --pp-insert-collectives --pp-bind-operands --pp-assign-slots | FileCheck %s --check-prefix=LOCAL
+// RUN: sed -e 's/launch = "ranks"/launch = "local"/' -e 's/"dp" = 2/"dp" = 1/' -e 's/, shard_group = [^>]*>//' %s | ppopt opt --pp-schedule-local --pp-insert-collectives --pp-bind-operands --pp-assign-slots | FileCheck %s --check-prefix=LOCAL
 
 // What place 1 borrows comes once a step, before all that is sent for microbatches, and is waited for before the first run that reads
 // it; the owner may update it when it has gone. The gradients go back behind the last run of a stage, and are in a slot until the
@@ -15,7 +15,8 @@
 // CHECK-NEXT: pp.run @p0_C_b0 microbatch 0 (<grads, "b0">, slot 2)
 // CHECK-NEXT: pp.start [[S:[0-9]+]] all_reduce over <["dp"]> channel {{[0-9]+}} @b0
 // CHECK-NEXT: pp.wait [[S]]
-// CHECK-NEXT: pp.run @p0_N
+// CHECK-NEXT: pp.run @p0_N microbatch 0 chunk 0
+// CHECK-NEXT: pp.run @p0_N microbatch 0 chunk 1
 // CHECK: pp.wait [[P]]
 // CHECK-NEXT: pp.wait
 // CHECK-NEXT: pp.run @p0_D
@@ -55,7 +56,7 @@
 // LOCAL-NOT: @b0_from_1
 pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"pp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">, launch = "ranks", tied = "owner"}
 pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns, places = array<i64: 0, 1>}
-pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
+pp.bucket @b0 {borrowed, params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>, shard_group = #pp.group<["dp"]>}
 pp.transfer @x0 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<40xf32>
 pp.transfer @b0_to_1 "b0" from 0 to 1 stage 0 to 1 {requires_grad, step} : tensor<64xf32>
 pp.transfer @b0_from_1 "b0" from 1 to 0 stage 1 to 0 {gradient_of = @b0_to_1, step} : tensor<64xf32>

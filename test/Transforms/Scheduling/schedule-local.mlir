@@ -91,7 +91,7 @@ pp.transfer @x1 "s1.v0" from 1 to 0 stage 1 to 2 {requires_grad} : tensor<20xf32
 pp.transfer @x2 "s2.g0" from 0 to 1 stage 2 to 1 {gradient_of = @x1} : tensor<20xf32>
 pp.transfer @x3 "s1.g0" from 1 to 0 stage 1 to 0 {gradient_of = @x0} : tensor<40xf32>
 pp.transfer @x4 "s0.v0" from 0 to 1 stage 0 to 1 : tensor<8xf32>
-pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>}
+pp.bucket @b0 {params = ["w"], offsets = array<i64: 0>, elements = 64 : i64, type = f32, decayed = true, places = array<i64: 0, 1>, shard_group = #pp.group<["pp"] among [0, 1]>}
 pp.task prologue on 1 @p1_P(%g: tensor<f32> {pp.role = #pp.role<global, "g0">}) -> (tensor<f32> {pp.role = #pp.role<global, "g0">}) {
   pp.return %g : tensor<f32>
 }

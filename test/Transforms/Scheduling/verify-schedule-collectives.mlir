@@ -27,7 +27,7 @@
 // ALONE: error: 'pp.start' op gathers over #pp.group<["pp"]>, which is one rank
 
 // RUN: sed 's/all_gather over <\["dp"\]> channel 1/all_gather over <["dp", "rows"]> channel 2/; s/#pp.axis<"dp" = 2>/&, #pp.axis<"rows" = 3>/' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=OTHERS
-// OTHERS: error: 'pp.start' op gathers @b0 over 6 ranks, and not the 2 that have a part of it
+// OTHERS: error: 'pp.start' op gathers @b0 over #pp.group<["dp", "rows"]>, but its chunks are over #pp.group<["dp"]>
 
 // RUN: sed '/^  pp.wait 1/d' %s | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNWAITED
 // UNWAITED: error: 'pp.run' op uses #pp.role<grad_range, "b0"> while it is being gathered from ranks

@@ -158,7 +158,7 @@ def PP_BufferAttr : PP_Attr<"Buffer", "buffer"> {
 def PP_StrideAttr : PP_Attr<"Stride", "stride"> {
   let summary = "bytes from one coordinate on an axis to the next";
   let parameters = (ins "::mlir::StringAttr":$axis, "int64_t":$bytes);
-  let assemblyFormat = "custom<AxisName>($axis) `*` $bytes";
+  let assemblyFormat = "`` custom<AxisName>($axis) `*` $bytes";
 }
 
 def PP_AddressAttr : PP_Attr<"Address", "address"> {

@@ -1,0 +1,78 @@
+// RUN: sed 's/^pp.plan {/&zero = 1 : i64, /' %s | ppopt opt --pp-form-buckets --pp-schedule --pp-insert-collectives --pp-bind-operands --pp-assign-slots > %t
+// RUN: ppopt opt %t --pp-verify-schedule
+
+// The schedules of a sharded step on a mesh dp x fsdp. Each of the others has something out of its place.
+
+// RUN: sed '/carried/d' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=READER
+// READER: error: 'pp.run' op reads parameters of @b1, which the step before may still be gathering; put a carried wait before it
+
+// RUN: sed '/evaluation/,$ { /carried/d }' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=READER
+
+// RUN: sed '/all_gather.*"b0"/d' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=GATHER
+// GATHER: error: 'pp.wait' op is carried, and no step of this place starts {{[0-9]+}} to gather parameters
+
+// RUN: sed '/all_gather.*"b0"/d; s/\(pp.wait [0-9]*\) carried/\1/' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NOT-CARRIED
+// NOT-CARRIED: error: 'pp.wait' op waits for an id that was not started or was waited for already
+
+// RUN: sed 's/all_gather over <\["fsdp"\]>/all_gather over <["dp"]>/' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=GROUP
+// GROUP: error: 'pp.start' op must be an all_gather of @b0 over #pp.group<["fsdp"]>
+
+// RUN: sed 's/all_gather/all_reduce/' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=GROUP
+
+// A gather before the update of its bucket, and an update before the sum of its chunk.
+// RUN: sed -e '/pp.run @p0_U_b0/ { h; d }' -e '/all_gather.*"b0"/G' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=EARLY
+// EARLY: error: 'pp.start' op gathers parameters of @b0 that no rank has updated
+
+// RUN: sed '/all_reduce.*@b0 shard/d' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNSTARTED
+// UNSTARTED: error: 'pp.wait' op waits for an id that was not started or was waited for already
+
+// RUN: sed -e '/reduce_scatter.*@b0/ { s/reduce_scatter over <\["fsdp"\]>/all_reduce over <["dp"]>/ }' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NO-CHUNKS
+// NO-CHUNKS: error: 'pp.start' op sums @b0 over 2 ranks, and not the 4 that have a part of it
+
+// RUN: sed -e '/all_reduce.*@b0 shard/ s/"dp"/"fsdp"/' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=AGAIN
+// AGAIN: error: 'pp.start' op sums over "fsdp" again: #pp.group<["fsdp"]> is summed already
+
+// RUN: sed -e 's/all_reduce\(.*\)@b0 shard/all_reduce\1@b0/' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=WHOLE
+// WHOLE: error: 'pp.start' op sums a value that is summed already
+// WHOLE: note: each rank has its chunk here
+
+// A chunk that is not the rank's, one that every rank has, and a run on no chunk.
+// RUN: sed -e '/pp.run @p0_U_b0/ s/<grads, "b0"> + fsdp \* 256/<grads, "b0">/' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=CHUNK
+// CHUNK: error: 'pp.run' op binds operand {{[0-9]}}, #pp.role<grad_range, "b0">, to #pp.address<<grads, "b0"> + 0>, but it is at #pp.address<<grads, "b0"> + 0 + fsdp * 256>
+
+// RUN: sed -e 's/pp.run @p0_N microbatch 0/& chunk 0/' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NUMBER
+// NUMBER: error: 'pp.run' op runs chunk 0, and the task is to run once
+
+// Where every rank has all chunks, a task runs on each of them.
+// RUN: ppopt opt %s --pp-form-buckets --pp-schedule --pp-insert-collectives --pp-bind-operands --pp-assign-slots > %t.whole
+// RUN: ppopt opt %t.whole --pp-verify-schedule
+// RUN: sed '/@p0_N microbatch 0 chunk 1/d' %t.whole | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=MISSING
+// MISSING: error: 'pp.schedule' op never runs @p0_N on microbatch 0, chunk 1
+// RUN: sed 's/\(@p0_N microbatch 0\) chunk 1/\1 chunk 2/' %t.whole | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=RANGE
+// RANGE: error: 'pp.run' op runs chunk 2 of 2
+// RUN: sed 's/\(@p0_N microbatch 0\) chunk 1/\1/' %t.whole | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE: error: 'pp.run' op does not say on which of 2 chunks
+// RUN: sed '/all_gather.*@b0/d' %t.whole | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=UNSTARTED
+// RUN: sed 's/all_gather over <\["fsdp"\]>/all_gather over <["dp"]>/' %t.whole | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=OTHER-CHUNKS
+// OTHER-CHUNKS: error: 'pp.start' op gathers @b0 over #pp.group<["dp"]>, but its chunks are over #pp.group<["fsdp"]>
+pp.plan {mesh = [#pp.axis<"dp" = 2>, #pp.axis<"fsdp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+pp.param_decl "v" {type = tensor<40xf32>, init = #pp.init<zeros>, learns}
+pp.param_decl "w" {type = tensor<40xf32>, init = #pp.init<zeros>, learns}
+pp.task forward stage 0 @s0_F(%w: tensor<40xf32> {pp.role = #pp.role<param, "w">}) -> (tensor<40xf32> {pp.role = #pp.role<saved, "v0">}) {
+  pp.return %w : tensor<40xf32>
+}
+pp.task forward stage 1 @s1_F(%v: tensor<40xf32> {pp.role = #pp.role<param, "v">}, %l: tensor<f32> {pp.role = #pp.role<loss, "loss">, pp.sharding = #pp.sharding<[], sum = {dp, fsdp}>})
+    -> (tensor<f32> {pp.role = #pp.role<loss, "loss">, pp.sharding = #pp.sharding<[], sum = {dp, fsdp}>}, tensor<40xf32> {pp.role = #pp.role<saved, "v1">}) {
+  %0 = pp.accumulate %l, %l : tensor<f32>
+  pp.return %0, %v : tensor<f32>, tensor<40xf32>
+}
+pp.task backward stage 1 @s1_B(%a: tensor<40xf32> {pp.role = #pp.role<saved, "v1">}, %d: tensor<40xf32> {pp.role = #pp.role<grad, "v">, pp.sharding = #pp.sharding<[{}], sum = {dp, fsdp}>})
+    -> (tensor<40xf32> {pp.role = #pp.role<grad, "v">, pp.sharding = #pp.sharding<[{}], sum = {dp, fsdp}>}) {
+  %0 = pp.accumulate %d, %a : tensor<40xf32>
+  pp.return %0 : tensor<40xf32>
+}
+pp.task backward stage 0 @s0_B(%a: tensor<40xf32> {pp.role = #pp.role<saved, "v0">}, %d: tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp, fsdp}>})
+    -> (tensor<40xf32> {pp.role = #pp.role<grad, "w">, pp.sharding = #pp.sharding<[{}], sum = {dp, fsdp}>}) {
+  %0 = pp.accumulate %d, %a : tensor<40xf32>
+  pp.return %0 : tensor<40xf32>
+}
