@@ -31,8 +31,7 @@ allocate(const Program &program, int64_t rank, device::Device &device) {
   for (Place place : program.places)
     if (program.local || place.place == program.placeOf(rank).place) {
       schema::resolve(place, program.plan, rank);
-      int64_t owner =
-          program.local ? mesh.firstRank(place.place).value_or(rank) : rank;
+      int64_t owner = schema::meshRankOn(place.place, program.plan, rank);
       memory[place.place] = std::make_unique<PlaceMemory>(
           std::move(place), mesh.coordinates(owner), program.plan.microbatches,
           device);

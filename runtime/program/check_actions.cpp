@@ -104,7 +104,6 @@ public:
 private:
   void checkAction(Action &action, const Path &path) const;
   void checkRun(const Action &action, const Path &path) const;
-  void checkGroup(const Action &action, const Path &path) const;
   void checkCollective(const Action &action, const Path &path) const;
   void checkTransfer(const Action &action, const Path &path) const;
   void checkDead(const Action &action, const Path &path) const;
@@ -141,35 +140,9 @@ void ActionChecker::checkRun(const Action &action, const Path &path) const {
   checkAt(action, action.temporaries, 0, PPOPT_ALIGNMENT, path["temps"]);
 }
 
-/// Checks the group of a collective.
-void ActionChecker::checkGroup(const Action &action, const Path &path) const {
-  std::set<std::string> axes;
-  Path list = path["axes"], among = path["among"];
-  for (size_t i = 0; i < action.axes.size(); ++i) {
-    const std::string &name = action.axes[i];
-    if (!program.plan.getMesh().has(name))
-      list[i].fail("is '" + name + "', which the mesh does not have");
-    if (!axes.insert(name).second)
-      list[i].fail("is '" + name + "' a second time");
-  }
-  if (action.among.empty())
-    return;
-  if (!axes.count(std::string(geometry::placeAxis)))
-    among.fail(fmt::format("is there, and {} is not one of the axes",
-                           geometry::placeAxis));
-  for (size_t i = 0; i < action.among.size(); ++i) {
-    checkIndex(action.among[i], program.plan.places(), among[i]);
-    if (i > 0 && action.among[i] <= action.among[i - 1])
-      among[i].fail(
-          fmt::format("is {}, not in ascending order", action.among[i]));
-  }
-  if (!std::count(action.among.begin(), action.among.end(), action.place))
-    among.fail(fmt::format("lacks {}, the place itself", action.place));
-}
-
 void ActionChecker::checkCollective(const Action &action,
                                     const Path &path) const {
-  checkGroup(action, path);
+  checkGroup(program, action.group(), action.place, path);
   if (action.type == ElementType::i1)
     path["type"].fail("is i1, which cannot be summed");
   int64_t size = byteSize(action.type);

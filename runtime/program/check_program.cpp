@@ -271,6 +271,7 @@ private:
   void checkInput(size_t number, const Path &field) const;
   void checkParameter(size_t number, const Path &field) const;
   void checkHeld() const;
+  int64_t bytesOfState(const PlaceParameter &held) const;
 
   Program &program;
   Place &place;
@@ -292,6 +293,16 @@ void PlaceChecker::checkInput(size_t number, const Path &field) const {
         fmt::format("is {}, and one rank's rows are {}", input.bytes, bytes));
 }
 
+/// Returns the bytes of one state on the rank that has the most of them.
+int64_t PlaceChecker::bytesOfState(const PlaceParameter &held) const {
+  const Parameter &parameter = program.parameters[held.parameter];
+  if (!held.shard)
+    return parameter.bytes();
+  int64_t ranks = program.plan.getMesh().size(held.shard->group());
+  return geometry::largestChunk(held.shard->elements, ranks) *
+         byteSize(parameter.type);
+}
+
 void PlaceChecker::checkParameter(size_t number, const Path &field) const {
   const PlaceParameter &held = place.parameters[number];
   checkIndex(held.parameter, program.parameters.size(), field["parameter"]);
@@ -305,9 +316,11 @@ void PlaceChecker::checkParameter(size_t number, const Path &field) const {
     checkAt(*held.gradient, parameter.gradientBytes(), field["gradient"]);
   else if (!held.states.empty())
     field["states"].fail("is not empty, but the parameter has no gradient");
+  if (held.shard)
+    checkShard(program, place, held, field["shard"]);
   Path states = field["states"];
   for (size_t i = 0; i < held.states.size(); ++i)
-    checkAt(held.states[i].address, parameter.bytes(), states[i]["offset"]);
+    checkAt(held.states[i].address, bytesOfState(held), states[i]["offset"]);
 }
 
 /// Checks that the place holds exactly the parameters that list it.
@@ -399,6 +412,7 @@ void Checker::check() {
           fmt::format("is {}, out of order", program.places[i].place));
     PlaceChecker(program, program.places[i], path).check();
   });
+  checkShardsMatch(program, root["places"]);
   checkTransfersMatch(program);
   bool isLocal = program.plan.launch == Launch::local;
   if (isLocal != program.local.has_value())

@@ -23,6 +23,19 @@ void checkActions(const schema::Program &program, const schema::Place *own,
 /// message.
 void checkTransfersMatch(const schema::Program &program);
 
+/// Checks the group of a collective or a shard on a place. The object that has
+/// its `axes` and `among` is at `path`.
+void checkGroup(const schema::Program &program, const geometry::Group &group,
+                int64_t place, const Path &path);
+
+/// Checks the shard that a place's parameter has. The shard's path is `path`.
+void checkShard(const schema::Program &program, const schema::Place &place,
+                const schema::PlaceParameter &held, const Path &path);
+
+/// Checks that shards whose group has ranks of several places are the same on
+/// all of them, and that the parameter's owner is one of these.
+void checkShardsMatch(const schema::Program &program, const Path &places);
+
 /// Checks the address of `bytes` bytes in the arena of a place, on all its
 /// ranks.
 void checkAddress(const schema::Program &program, const schema::Place &place,

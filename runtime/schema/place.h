@@ -164,6 +164,9 @@ struct Place {
   std::vector<Action> actions, evalActions;
   Predicted predicted; ///< for the rank with coordinate 0 on all other axes
 
+  /// Returns null if the place does not hold the parameter.
+  const PlaceParameter *find(int64_t parameter) const;
+
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("place", self.place, "its number");
     f.nested("arena",

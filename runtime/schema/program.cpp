@@ -178,8 +178,37 @@ geometry::Tile tileOf(const Parameter &parameter, const Plan &plan,
 }
 
 //===----------------------------------------------------------------------===//
+// The shard of a rank
+//===----------------------------------------------------------------------===//
+
+int64_t meshRankOn(int64_t place, const Plan &plan, int64_t rank) {
+  return plan.launch == Launch::local
+             ? plan.getMesh().firstRank(place).value_or(rank)
+             : rank;
+}
+
+geometry::OwnedElements ownedElements(const PlaceParameter &held,
+                                      const Parameter &parameter,
+                                      const Plan &plan, int64_t meshRank) {
+  if (!held.shard)
+    return {0, parameter.elements(), 0};
+  geometry::Mesh mesh = plan.getMesh();
+  geometry::Group group = held.shard->group();
+  return geometry::ownedElements(held.shard->elements, held.shard->first,
+                                 parameter.elements(), mesh.size(group),
+                                 mesh.position(group, meshRank).value_or(0));
+}
+
+//===----------------------------------------------------------------------===//
 // The program
 //===----------------------------------------------------------------------===//
+
+const PlaceParameter *Place::find(int64_t parameter) const {
+  auto found = std::find_if(
+      parameters.begin(), parameters.end(),
+      [&](const PlaceParameter &held) { return held.parameter == parameter; });
+  return found == parameters.end() ? nullptr : &*found;
+}
 
 const Place &Program::placeOf(int64_t rank) const {
   return places[plan.placeOf(rank)];
@@ -203,10 +232,7 @@ int64_t Program::largestArena() const {
 }
 
 const PlaceParameter &Program::ownedParameter(int64_t parameter) const {
-  const Place &owner = places[parameters[parameter].places.front()];
-  return *std::find_if(
-      owner.parameters.begin(), owner.parameters.end(),
-      [&](const PlaceParameter &held) { return held.parameter == parameter; });
+  return *places[parameters[parameter].places.front()].find(parameter);
 }
 
 } // namespace ppopt::schema

@@ -1,0 +1,184 @@
+//===- sharded_program.h - Hand-written programs with sharded states ------===//
+//
+// One model under any mesh: parameters in buckets, each with two optimizer
+// states, and no actions. Tests fill the memory themselves. Buckets have gaps,
+// as those of the compiler. With an axis `pp` of two places `a` is on the
+// first, `b` and `frozen` on the second, and the bucket of tied parameters on
+// both.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_TEST_RUNTIME_SHARDED_PROGRAM_H
+#define PPOPT_TEST_RUNTIME_SHARDED_PROGRAM_H
+
+#include "program_document.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sharded {
+
+using program_document::json;
+
+struct Member {
+  const char *name;
+  int elements;
+  bool trained = true;
+};
+
+struct Bucket {
+  std::string type;
+  bool isTied, isLast; ///< on both places, on the last one
+  std::vector<Member> members;
+
+  int size() const { return type == "f64" ? 8 : 4; }
+  /// The first element of a member: each begins at a multiple of 64 bytes.
+  int first(size_t member) const {
+    int at = 0, step = 64 / size();
+    for (size_t i = 0; i < member; ++i)
+      at += (members[i].elements + step - 1) / step * step;
+    return at;
+  }
+  int elements() const {
+    return first(members.size() - 1) + members.back().elements;
+  }
+};
+
+/// One element; fewer than ranks; three and more chunks; odd sizes.
+inline std::vector<Bucket> buckets(int longest = 1001) {
+  return {{"f32",
+           false,
+           false,
+           {{"a.one", 1}, {"a.two", 2}, {"a.long", longest}, {"a.odd", 37}}},
+          {"f64", false, true, {{"b.short", 3}}},
+          {"f32", true, true, {{"t.first", 7}, {"t.second", 1}}},
+          {"f64", false, true, {{"frozen", 5, /*trained=*/false}}}};
+}
+
+struct Axis {
+  const char *name;
+  int size;
+};
+
+struct Layout {
+  std::vector<Axis> mesh;
+  std::vector<const char *> axes = {}; ///< of shards; none: not sharded
+  bool local = false;
+  int longest = 1001; ///< elements of `a.long`
+
+  int size(const std::string &axis) const {
+    for (const Axis &each : mesh)
+      if (each.name == axis)
+        return each.size;
+    return 1;
+  }
+  int places() const { return size("pp"); }
+  /// The members of a bucket's group.
+  int group(const Bucket &bucket) const {
+    int ranks = bucket.isTied ? places() : 1;
+    for (const char *axis : axes)
+      ranks *= size(axis);
+    return ranks;
+  }
+  bool isSharded(const Bucket &bucket) const {
+    return !axes.empty() || (local && bucket.isTied);
+  }
+  std::vector<int> placesOf(const Bucket &bucket) const {
+    if (places() == 1 || !bucket.isLast)
+      return {0};
+    return bucket.isTied ? std::vector{0, 1} : std::vector{1};
+  }
+};
+
+inline json program(const Layout &layout) {
+  using namespace program_document;
+  json mesh = json::array();
+  for (const Axis &axis : layout.mesh)
+    mesh.push_back({{"axis", axis.name}, {"size", axis.size}});
+  json result = document("sharded", mesh, 60, 1);
+  result["plan"]["optimizer"] = "adamw";
+  std::vector<json> held(layout.places(), json::array());
+  std::vector<int> end(layout.places());
+  for (int place = 0; place < layout.places(); ++place)
+    end[place] = PPOPT_KEY_OFFSET(1) + 128 * place;
+  auto take = [&](int place, int bytes) {
+    int offset = (end[place] + 63) / 64 * 64;
+    end[place] = offset + bytes;
+    return offset;
+  };
+  std::vector<int> losses;
+  for (int place = 0; place < layout.places(); ++place)
+    losses.push_back(take(place, 8));
+  int number = 0;
+  for (const Bucket &bucket : buckets(layout.longest)) {
+    int ranks = layout.group(bucket), size = bucket.size();
+    int chunk = (bucket.elements() + ranks - 1) / ranks;
+    std::vector<int> places = layout.placesOf(bucket);
+    bool shards = layout.isSharded(bucket);
+    json axes = json::array();
+    for (const char *axis : layout.axes)
+      axes.push_back(axis);
+    if (places.size() > 1)
+      axes.push_back("pp");
+    std::vector<std::pair<int, int>> chunks; // of m and v, by place
+    for (int place : places)
+      if (shards && bucket.members[0].trained) {
+        int first = take(place, chunk * size);
+        chunks.emplace_back(first, take(place, chunk * size));
+      }
+    for (size_t i = 0; i < bucket.members.size(); ++i, ++number) {
+      const Member &member = bucket.members[i];
+      result["parameters"].push_back(parameter(member.name, {member.elements},
+                                               bucket.type.c_str(),
+                                               member.trained, places));
+      for (size_t on = 0; on < places.size(); ++on) {
+        int place = places[on], bytes = member.elements * size;
+        int offset = take(place, bytes);
+        if (!member.trained) {
+          held[place].push_back(heldParameter(number, offset, -1));
+          continue;
+        }
+        int gradient = take(place, bytes);
+        int m = shards ? chunks[on].first : take(place, bytes);
+        int v = shards ? chunks[on].second : take(place, bytes);
+        json entry = heldParameter(
+            number, offset, gradient,
+            {{{"name", "m"}, {"offset", m}}, {{"name", "v"}, {"offset", v}}});
+        if (shards) {
+          entry["shard"] = {{"axes", axes},
+                            {"elements", bucket.elements()},
+                            {"first", bucket.first(i)}};
+          if (places.size() > 1)
+            entry["shard"]["among"] = places;
+        }
+        held[place].push_back(entry);
+      }
+    }
+  }
+  for (int place = 0; place < layout.places(); ++place)
+    result["places"].push_back(
+        {{"place", place},
+         {"arena", arena((end[place] + 63) / 64 * 64)},
+         {"step_state", {{"offset", 128 * place}}},
+         {"loss", {{"offset", losses[place]}}},
+         {"norm", nullptr},
+         {"counts", json::array()},
+         {"checks", json::array()},
+         {"inputs", json::array()},
+         {"parameters", held[place]},
+         {"actions", json::array()},
+         {"eval_actions", json::array()},
+         {"predicted", {{"launches", 0}, {"flops", 0}, {"bytes_sent", 0}}}});
+  if (layout.local) {
+    result["plan"]["launch"] = "local";
+    result["local"] = {{"actions", json::array()},
+                       {"eval_actions", json::array()}};
+  }
+  return result;
+}
+
+} // namespace sharded
+
+#endif // PPOPT_TEST_RUNTIME_SHARDED_PROGRAM_H
