@@ -255,7 +255,8 @@ void addRunningFlags(Flags &flags, Options &options) {
                            options.timeout));
   flags.integer("--check-replicas", options.checkReplicas, 1,
                 "Check after every N steps and after the last that all copies "
-                "of a parameter are equal, and stop if not");
+                "of a parameter and of its optimizer states are equal, and "
+                "stop if not");
   flags.output("--trace", options.trace,
                "Write a timeline of the last steps on all ranks, for "
                "ui.perfetto.dev",

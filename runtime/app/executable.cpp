@@ -147,10 +147,10 @@ void Startup::prepare(const CompiledProgram &compiled,
         launchCommand(std::max<int64_t>(plan.ranks(), 2), arguments));
   checkMachine(plan.target.cpu, plan.target.features);
   checkWholeParameters(*program_, *options_);
-  std::optional<int64_t> place;
+  std::optional<int64_t> rank;
   if (transport && !program_->local)
-    place = program_->placeOf(transport->rank()).place;
-  job_ = std::make_unique<Job>(*program_, *options_, place);
+    rank = transport->rank();
+  job_ = std::make_unique<Job>(*program_, *options_, rank);
   if (options_->generate > 0)
     job_->generation =
         std::make_unique<GenerationJob>(compiled, *program_, *options_);

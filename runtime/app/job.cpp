@@ -109,7 +109,7 @@ void checkWritable(const Options &options) {
 } // namespace
 
 Job::Job(const Program &program, const Options &options,
-         std::optional<int64_t> place)
+         std::optional<int64_t> rank)
     : program(program), options(options),
       training(openTraining(program, options)) {
   bool tokens = !options.evalData.empty();
@@ -135,7 +135,7 @@ Job::Job(const Program &program, const Options &options,
     initial = std::make_unique<InitialParameters>(program, options.init);
   checkPaths(options, training, evaluation);
   checkWritable(options);
-  resumed = openNewest(program, options, place);
+  resumed = openNewest(program, options, rank);
   if (resumed) {
     if (!options.onlyGenerates)
       notes =

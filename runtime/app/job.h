@@ -18,10 +18,10 @@ namespace ppopt::train {
 /// A training run before its first step, with all files opened and checked.
 /// Shared by the ranks of a process, which only read it.
 struct Job {
-  /// Throws Error for files that do not fit the program. `place` is the place
-  /// of this process; nullopt if the process has all places.
+  /// Throws Error for files that do not fit the program. `rank` is the rank of
+  /// this process; nullopt if the process has all of them.
   Job(const runtime::Program &program, const Options &options,
-      std::optional<int64_t> place = std::nullopt);
+      std::optional<int64_t> rank = std::nullopt);
 
   const runtime::Program &program;
   const Options &options;

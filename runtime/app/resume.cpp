@@ -34,7 +34,7 @@ std::string adviceOn(const std::vector<CheckpointEntry> &all) {
 
 std::unique_ptr<Checkpoint> openNewest(const runtime::Program &program,
                                        const Options &options,
-                                       std::optional<int64_t> place) {
+                                       std::optional<int64_t> rank) {
   if (options.checkpoint.empty())
     return nullptr;
   makeFolder(options.checkpoint);
@@ -48,7 +48,7 @@ std::unique_ptr<Checkpoint> openNewest(const runtime::Program &program,
                 options.checkpoint, all.back().step);
   std::unique_ptr<Checkpoint> checkpoint;
   try {
-    checkpoint = std::make_unique<Checkpoint>(newest, program, place);
+    checkpoint = std::make_unique<Checkpoint>(newest, program, rank);
     if (int64_t step = checkpoint->manifest().step; step != all.back().step)
       throw Error("{}: its manifest says step {}: the folder was renamed, and "
                   "its name was {}",

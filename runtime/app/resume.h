@@ -14,11 +14,11 @@ namespace ppopt::train {
 /// Returns the newest checkpoint of the run's folder if the run resumes, null
 /// if it starts. Creates the folder if it does not exist. Throws Error if the
 /// newest checkpoint is damaged or of another model, or if there are
-/// checkpoints and the run does not resume. `place` is the place of this
-/// process; nullopt if the process has all places.
+/// checkpoints and the run does not resume. `rank` is the rank of this
+/// process; nullopt if the process has all of them.
 std::unique_ptr<Checkpoint> openNewest(const runtime::Program &program,
                                        const Options &options,
-                                       std::optional<int64_t> place);
+                                       std::optional<int64_t> rank);
 
 } // namespace ppopt::train
 

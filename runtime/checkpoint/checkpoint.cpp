@@ -29,14 +29,26 @@ Manifest readManifest(const std::string &folder) {
 
 using Names = std::set<std::string>;
 
-/// Returns the names of a checkpoint's tensors that a place holds.
-Names heldBy(const Program &program, int64_t place) {
+/// Returns the elements that a rank has of a parameter's states.
+geometry::OwnedElements ownedBy(const Program &program, int64_t rank,
+                                int64_t place,
+                                const runtime::PlaceParameter &held) {
+  return schema::ownedElements(held, program.parameters[held.parameter],
+                               program.plan,
+                               schema::meshRankOn(place, program.plan, rank));
+}
+
+/// Returns the names of a checkpoint's tensors of which a rank, which has one
+/// place, has elements.
+Names heldBy(const Program &program, int64_t rank) {
   Names names;
-  for (const auto &held : program.places[place].parameters) {
+  const runtime::Place &place = program.placeOf(rank);
+  for (const auto &held : place.parameters) {
     const std::string &name = program.parameters[held.parameter].name;
     names.insert(name);
-    for (const runtime::OptimizerState &state : held.states)
-      names.insert(stateName(state.name, name));
+    if (ownedBy(program, rank, place.place, held).count() > 0)
+      for (const runtime::OptimizerState &state : held.states)
+        names.insert(stateName(state.name, name));
   }
   return names;
 }
@@ -84,10 +96,9 @@ std::vector<WantedTensor> wantedStates(const Program &program) {
 } // namespace
 
 Checkpoint::Checkpoint(const std::string &path, const Program &program,
-                       std::optional<int64_t> place)
+                       std::optional<int64_t> rank)
     : Checkpoint(path, program,
-                 place ? std::optional(heldBy(program, *place))
-                       : std::nullopt) {}
+                 rank ? std::optional(heldBy(program, *rank)) : std::nullopt) {}
 
 Checkpoint::Checkpoint(const std::string &path, const Program &program,
                        const std::optional<Names> &read)
@@ -121,15 +132,25 @@ void Checkpoint::load(const ppopt_rank &rank) {
     if (!memory)
       continue; // of another rank
     for (const runtime::PlaceParameter &held : memory->place.parameters) {
-      const std::string &name = rank.program.parameters[held.parameter].name;
+      const runtime::Parameter &parameter =
+          rank.program.parameters[held.parameter];
+      int64_t size = byteSize(parameter.type);
       auto copy = [&](const StoredTensor &tensor,
-                      const runtime::Address &address) {
-        rank.device->copyIn(rank.compute, memory->at(address), tensor.data,
-                            int64_t(tensor.bytes));
+                      const runtime::Address &address,
+                      const geometry::OwnedElements &owned) {
+        rank.device->copyIn(rank.compute, memory->at(address) + owned.at * size,
+                            tensor.data + owned.begin * size,
+                            owned.count() * size);
       };
-      copy(*parameters_->find(name), held.address);
+      copy(*parameters_->find(parameter.name), held.address,
+           {0, parameter.elements(), 0});
+      geometry::OwnedElements owned =
+          ownedBy(rank.program, rank.index, memory->place.place, held);
+      if (owned.count() == 0)
+        continue;
       for (const runtime::OptimizerState &state : held.states)
-        copy(*optimizer_->find(stateName(state.name, name)), state.address);
+        copy(*optimizer_->find(stateName(state.name, parameter.name)),
+             state.address, owned);
     }
   }
   rank.device->synchronize(rank.compute);

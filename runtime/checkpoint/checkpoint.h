@@ -22,10 +22,10 @@ namespace ppopt::train {
 class Checkpoint {
 public:
   /// `path` is the checkpoint's own folder. Throws Error that names a file that
-  /// is missing, is corrupt, or has another format. If `place` is given, only
-  /// the files with tensors of that place are read in full.
+  /// is missing, is corrupt, or has another format. If `rank` is given, only
+  /// the files with tensors of which that rank has elements are read in full.
   Checkpoint(const std::string &path, const runtime::Program &program,
-             std::optional<int64_t> place);
+             std::optional<int64_t> rank);
 
   /// Throws Error if the checkpoint is of another model or optimizer than the
   /// program.
@@ -34,8 +34,9 @@ public:
   const std::string &path() const { return path_; }
   const Manifest &manifest() const { return manifest_; }
 
-  /// Writes the parameters and optimizer states of this rank. Requires
-  /// checkFits. Called once per rank of this process, from the rank's thread.
+  /// Writes the parameters of this rank, and the elements that it has of
+  /// optimizer states. Requires checkFits. Called once per rank of this
+  /// process, from the rank's thread.
   void load(const ppopt_rank &rank);
 
 private:

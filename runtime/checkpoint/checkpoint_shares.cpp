@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 namespace ppopt::train {
 namespace {
 
@@ -15,36 +18,56 @@ std::string prefixOf(CheckpointPart part) {
   return part == CheckpointPart::Parameters ? "parameters-" : "optimizer-";
 }
 
-/// Returns the ranks that have the memory of a place.
-std::vector<int64_t> ranksOf(const Program &program, int64_t place) {
-  if (program.local)
-    return {0};
-  return program.plan.getMesh().ranksOf(place);
+/// A tensor, and which one it is.
+struct Listed {
+  CheckpointTensor tensor;
+  size_t parameter;
+  std::optional<size_t> state; ///< none: the parameter itself
+
+  std::vector<TensorCopy> copies(const Program &program) const {
+    return state ? copiesOfState(program, parameter, *state)
+                 : copiesOfParameter(program, parameter);
+  }
+};
+
+/// Returns all tensors, by the place that owns them.
+std::vector<Listed> listTensors(const Program &program) {
+  std::vector<WantedTensor> wanted = wantedParameters(program);
+  std::vector<Listed> tensors;
+  for (const runtime::Place &place : program.places)
+    for (size_t i = 0; i < program.parameters.size(); ++i) {
+      const runtime::Parameter &parameter = program.parameters[i];
+      if (parameter.places.front() != place.place)
+        continue;
+      const auto &states = program.ownedParameter(i).states;
+      tensors.push_back(
+          {{wanted[i], CheckpointPart::Parameters, parameter.bytes()},
+           i,
+           std::nullopt});
+      for (size_t j = 0; j < states.size(); ++j)
+        tensors.push_back({{{stateName(states[j].name, parameter.name),
+                             wanted[i].dtype, wanted[i].shape},
+                            CheckpointPart::Optimizer,
+                            parameter.bytes()},
+                           i,
+                           j});
+    }
+  return tensors;
 }
 
-/// Returns the tensors that a place owns, without writers.
-std::vector<CheckpointTensor> ownedBy(const Program &program, int64_t place) {
-  std::vector<WantedTensor> wanted = wantedParameters(program);
-  std::vector<CheckpointTensor> tensors;
-  for (size_t i = 0; i < program.parameters.size(); ++i) {
-    const runtime::Parameter &parameter = program.parameters[i];
-    if (parameter.places.front() != place)
-      continue;
-    const runtime::PlaceParameter &held = program.ownedParameter(i);
-    tensors.push_back({wanted[i],
-                       CheckpointPart::Parameters,
-                       {place, held.address},
-                       parameter.bytes(),
-                       -1});
-    for (const runtime::OptimizerState &state : held.states)
-      tensors.push_back({{stateName(state.name, parameter.name),
-                          wanted[i].dtype, wanted[i].shape},
-                         CheckpointPart::Optimizer,
-                         {place, state.address},
-                         parameter.bytes(),
-                         -1});
-  }
-  return tensors;
+/// Returns the tensor's size with the ranks of its pieces.
+SizedItem itemOf(const Program &program, const Listed &listed) {
+  SizedItem item{listed.tensor.bytes, {}};
+  for (const TensorCopy &copy : listed.copies(program))
+    for (const TensorPiece &piece : copy)
+      item.shares.push_back(size_t(piece.rank));
+  return item;
+}
+
+bool has(const TensorCopy &copy, int64_t rank) {
+  return std::any_of(copy.begin(), copy.end(), [&](const TensorPiece &piece) {
+    return piece.rank == rank;
+  });
 }
 
 } // namespace
@@ -62,18 +85,18 @@ std::string stateName(const std::string &state, const std::string &parameter) {
 }
 
 std::vector<CheckpointTensor> shareCheckpoint(const Program &program) {
+  std::vector<Listed> tensors = listTensors(program);
+  std::vector<SizedItem> items;
+  for (const Listed &each : tensors)
+    items.push_back(itemOf(program, each));
+  std::vector<size_t> writers = assignBySize(items, program.plan.ranks());
   std::vector<CheckpointTensor> all;
-  for (const runtime::Place &place : program.places) {
-    std::vector<CheckpointTensor> owned = ownedBy(program, place.place);
-    std::vector<int64_t> ranks = ranksOf(program, place.place);
-    std::vector<int64_t> sizes;
-    for (const CheckpointTensor &tensor : owned)
-      sizes.push_back(tensor.bytes);
-    std::vector<size_t> shares = shareBySize(sizes, ranks.size());
-    for (size_t i = 0; i < owned.size(); ++i) {
-      owned[i].writer = ranks[shares[i]];
-      all.push_back(std::move(owned[i]));
-    }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    CheckpointTensor &tensor = all.emplace_back(tensors[i].tensor);
+    tensor.writer = int64_t(writers[i]);
+    for (TensorCopy &copy : tensors[i].copies(program))
+      if (has(copy, tensor.writer))
+        tensor.pieces = std::move(copy);
   }
   return all;
 }

@@ -1,8 +1,10 @@
 //===- checkpoint_shares.h - Assigns a checkpoint's tensors to ranks ------===//
 //
 // The tensors are the parameters and the optimizer states, with global names
-// and global shapes. One rank writes each tensor. The tensors that a place owns
-// are divided among its ranks, about the same number of bytes each. The
+// and global shapes. One rank writes each tensor, and gathers the pieces that
+// it lacks: any rank that has a whole copy, or one that has a piece of a state
+// that is sharded. So a state in one rank's chunk is written by a rank that has
+// this chunk. All ranks of a place write about the same number of bytes. The
 // assignment depends only on the program.
 //
 //===----------------------------------------------------------------------===//
@@ -10,6 +12,7 @@
 #ifndef PPOPT_RUNTIME_CHECKPOINT_CHECKPOINT_SHARES_H
 #define PPOPT_RUNTIME_CHECKPOINT_CHECKPOINT_SHARES_H
 
+#include "checkpoint/tensor_pieces.h"
 #include "checkpoint/tensor_set.h"
 #include "program/program.h"
 
@@ -35,9 +38,9 @@ std::string stateName(const std::string &state, const std::string &parameter);
 struct CheckpointTensor {
   WantedTensor tensor;
   CheckpointPart part;
-  runtime::PlaceAddress address; ///< on the owning place
   int64_t bytes;
-  int64_t writer; ///< a rank
+  TensorCopy pieces = {}; ///< what is written
+  int64_t writer = -1;    ///< the rank of one of the pieces
 };
 
 /// Returns all tensors of a checkpoint of the program.

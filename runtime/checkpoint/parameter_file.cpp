@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/tensor_pieces.h"
 #include "device/host_access.h"
 #include "device/transposed.h"
 #include "executor/messages.h"
@@ -137,12 +138,10 @@ void InitialParameters::load(device::Device &device, device::Stream stream,
 
 namespace {
 
-/// The bytes to export for one parameter, on the rank that owns it.
+/// The bytes to export for one parameter.
 struct Exported {
-  int owner; ///< rank
-  runtime::PlaceAddress address;
-  int64_t bytes;
-  /// The matrix whose transpose is exported, if one is.
+  TensorCopy pieces;
+  /// The matrix whose transpose is exported, if one is. There is one piece.
   std::optional<device::Matrix> transposed = std::nullopt;
 };
 
@@ -153,14 +152,14 @@ template <typename Use> void forEachPiece(int64_t bytes, const Use &use) {
     use(offset, std::min(device::pieceBytes, bytes - offset));
 }
 
-/// Writes the bytes; called on the owner.
+/// Writes the bytes of a piece; called on its rank.
 void writeOwn(const ppopt_rank &rank, const Exported &exported,
-              const WriteBytes &write) {
-  device::DevicePointer data = rank.at(exported.address);
+              const TensorPiece &own, const WriteBytes &write) {
+  device::DevicePointer data = rank.at(own.address);
   if (exported.transposed)
     return device::readTransposed(*rank.device, rank.compute, data,
                                   *exported.transposed, write);
-  device::readPieces(*rank.device, rank.compute, data, exported.bytes,
+  device::readPieces(*rank.device, rank.compute, data, own.bytes,
                      [&](const char *from, int64_t, int64_t all) {
                        forEachPiece(all, [&](int64_t offset, int64_t bytes) {
                          write(from + offset, bytes);
@@ -168,38 +167,40 @@ void writeOwn(const ppopt_rank &rank, const Exported &exported,
                      });
 }
 
+/// Sends rank 0 the pieces that this rank has.
 void sendToRank0(const ppopt_rank &rank, const Exported &exported) {
-  writeOwn(rank, exported, [&](const void *data, uint64_t bytes) {
-    Messages(rank).send(data, int64_t(bytes), 0);
-  });
+  for (const TensorPiece &own : exported.pieces)
+    if (own.rank == rank.index)
+      writeOwn(rank, exported, own, [&](const void *data, uint64_t bytes) {
+        Messages(rank).send(data, int64_t(bytes), 0);
+      });
 }
 
-void receiveFromOwner(const ppopt_rank &rank, const Exported &exported,
-                      std::vector<char> &piece, const WriteBytes &write) {
-  piece.resize(std::min(device::pieceBytes, exported.bytes));
-  forEachPiece(exported.bytes, [&](int64_t, int64_t bytes) {
-    Messages(rank).receive(piece.data(), bytes, exported.owner);
-    write(piece.data(), bytes);
-  });
+/// Writes all bytes, those of other ranks as they come; called on rank 0.
+void writeAll(const ppopt_rank &rank, const Exported &exported,
+              std::vector<char> &piece, const WriteBytes &write) {
+  for (const TensorPiece &each : exported.pieces) {
+    if (each.rank == 0) {
+      writeOwn(rank, exported, each, write);
+      continue;
+    }
+    piece.resize(std::min(device::pieceBytes, each.bytes));
+    forEachPiece(each.bytes, [&](int64_t, int64_t bytes) {
+      Messages(rank).receive(piece.data(), bytes, int(each.rank));
+      write(piece.data(), bytes);
+    });
+  }
 }
 
-int ownerOf(const ppopt_rank &rank, const Parameter &parameter) {
-  const runtime::Plan &plan = rank.program.plan;
-  if (plan.ranks() == 1)
-    return 0;
-  // The program's places are those of its mesh.
-  return int(*plan.getMesh().firstRank(parameter.places.front()));
-}
-
-/// Describes bytes at `address` in the arena of the owner's place.
-Exported exportedAt(const ppopt_rank &rank, const Parameter &parameter,
-                    const runtime::Address &address, int64_t bytes) {
-  return {ownerOf(rank, parameter), {parameter.places.front(), address}, bytes};
+/// Returns the copy of the rank with coordinate 0 on all axes but that of
+/// places.
+TensorCopy ownersCopy(const Program &program, size_t parameter) {
+  return copiesOfParameter(program, parameter).front();
 }
 
 /// Exports one tensor per parameter with the names and layouts in `inFile`.
-/// `select` returns where a parameter's tensor lies, or nothing to skip it;
-/// `typeOf` returns its type.
+/// `select` returns the copy of a parameter's tensor that is exported, or
+/// nothing to skip it; `typeOf` returns its type.
 template <typename Select, typename TypeOf>
 void exportTensors(const ppopt_rank &rank, const std::string &path,
                    const std::vector<ParameterTensor> &inFile,
@@ -209,14 +210,13 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
   std::vector<Exported> exported;
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     const Parameter &parameter = program.parameters[i];
-    std::optional<runtime::Address> address = select(program.ownedParameter(i));
-    if (!address)
+    std::optional<TensorCopy> pieces = select(i);
+    if (!pieces)
       continue;
     runtime::ElementType type = typeOf(parameter);
     tensors.push_back({inFile[i].name, safetensorsDtype(spell(type)),
                        shapeInFile(parameter, inFile[i])});
-    exported.push_back(exportedAt(rank, parameter, *address,
-                                  parameter.elements() * byteSize(type)));
+    exported.push_back({std::move(*pieces)});
     if (inFile[i].transposed)
       exported.back().transposed = {parameter.shape[0], parameter.shape[1],
                                     byteSize(type)};
@@ -224,17 +224,12 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
   std::vector<char> piece;
   if (rank.index != 0) {
     for (size_t index : orderInFile(tensors))
-      if (exported[index].owner == rank.index)
-        sendToRank0(rank, exported[index]);
+      sendToRank0(rank, exported[index]);
     return;
   }
   writeSafetensors(path, tensors, {{"format", "pt"}},
                    [&](size_t index, const WriteBytes &write) {
-                     const Exported &wanted = exported[index];
-                     if (wanted.owner == 0)
-                       writeOwn(rank, wanted, write);
-                     else
-                       receiveFromOwner(rank, wanted, piece, write);
+                     writeAll(rank, exported[index], piece, write);
                    });
 }
 
@@ -244,8 +239,8 @@ void exportParameters(const ppopt_rank &rank, const std::string &path,
                       const std::vector<ParameterTensor> &tensors) {
   exportTensors(
       rank, path, tensors,
-      [](const runtime::PlaceParameter &held) {
-        return std::optional(held.address);
+      [&](size_t parameter) {
+        return std::optional(ownersCopy(rank.program, parameter));
       },
       [](const Parameter &parameter) { return parameter.type; });
 }
@@ -257,7 +252,11 @@ void exportParameters(const ppopt_rank &rank, const std::string &path) {
 void exportGradients(const ppopt_rank &rank, const std::string &path) {
   exportTensors(
       rank, path, ownTensors(rank.program),
-      [](const runtime::PlaceParameter &held) { return held.gradient; },
+      [&](size_t parameter) -> std::optional<TensorCopy> {
+        if (!rank.program.ownedParameter(parameter).gradient)
+          return std::nullopt;
+        return firstCopyOfGradient(rank.program, parameter);
+      },
       [](const Parameter &parameter) { return parameter.gradientType; });
 }
 
@@ -270,11 +269,9 @@ void gatherParameters(const ppopt_rank &rank, const ppopt_rank *into) {
   std::vector<char> piece;
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     const Parameter &parameter = program.parameters[i];
-    Exported wanted = exportedAt(
-        rank, parameter, program.ownedParameter(i).address, parameter.bytes());
+    Exported wanted{ownersCopy(program, i)};
     if (rank.index != 0) {
-      if (wanted.owner == rank.index)
-        sendToRank0(rank, wanted);
+      sendToRank0(rank, wanted);
       continue;
     }
     auto write = [&](const void *data, uint64_t bytes) {
@@ -282,10 +279,7 @@ void gatherParameters(const ppopt_rank &rank, const ppopt_rank *into) {
       into->device->synchronize(into->compute); // `data` changes
       targets[i] = targets[i] + int64_t(bytes);
     };
-    if (wanted.owner == 0)
-      writeOwn(rank, wanted, write);
-    else
-      receiveFromOwner(rank, wanted, piece, write);
+    writeAll(rank, wanted, piece, write);
   }
 }
 

@@ -52,7 +52,8 @@ void exportParameters(const ppopt_rank &rank, const std::string &path,
 /// Writes the parameters under their own names.
 void exportParameters(const ppopt_rank &rank, const std::string &path);
 
-/// Writes the gradients, under their parameters' names.
+/// Writes the gradients, under their parameters' names. Where ranks have
+/// shards, each element is that of a rank that has its sum.
 void exportGradients(const ppopt_rank &rank, const std::string &path);
 
 /// Gathers the parameters from their owners into `into` on rank 0. Called by

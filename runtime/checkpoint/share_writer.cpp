@@ -6,11 +6,10 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "device/cpu/team.h"
-#include "device/host_access.h"
+#include "executor/messages.h"
 #include "executor/non_finite_step.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 namespace ppopt::train {
@@ -63,48 +62,16 @@ private:
 
 } // namespace
 
-ShareWriter::ShareWriter(const ppopt_rank &rank, int64_t memory) : rank_(rank) {
-  takeTensors();
-  divide(memory);
+ShareWriter::ShareWriter(const ppopt_rank &rank, int64_t memory)
+    : rank_(rank), layout_(layOutShare(rank.program, rank.index, memory)) {
+  if (int64_t bytes = layout_.bytes - layout_.directBytes; bytes > 0)
+    copy_.emplace(bytes, "the copy of the checkpoint");
   touch();
   if (rank.board)
     thread_.publish(rank.board->saving());
 }
 
 ShareWriter::~ShareWriter() = default;
-
-void ShareWriter::takeTensors() {
-  for (CheckpointPart part : kCheckpointParts)
-    plan_.push_back({checkpointFileName(part, rank_.index), {}, {}});
-  for (const CheckpointTensor &entry : shareCheckpoint(rank_.program)) {
-    if (entry.writer != rank_.index)
-      continue;
-    const WantedTensor &tensor = entry.tensor;
-    File &file = plan_[static_cast<size_t>(entry.part)];
-    file.tensors.push_back({tensor.name, tensor.dtype, tensor.shape});
-    file.items.push_back({rank_.at(entry.address), entry.bytes, 0, nullptr});
-    bytes_ += entry.bytes;
-  }
-}
-
-/// Divides the tensors into bytes to copy and bytes to write directly. The
-/// first bytes of the files are the direct ones, so the rank waits for the
-/// shortest time.
-void ShareWriter::divide(int64_t memory) {
-  directBytes_ = std::max<int64_t>(bytes_ - memory, 0);
-  if (bytes_ > directBytes_)
-    copy_.emplace(bytes_ - directBytes_, "the copy of the checkpoint");
-  int64_t direct = directBytes_;
-  char *next = copy_ ? copy_->base() : nullptr;
-  for (File &file : plan_)
-    for (size_t index : orderInFile(file.tensors)) {
-      Item &item = file.items[index];
-      item.direct = std::min(direct, item.bytes);
-      direct -= item.direct;
-      item.copy = next;
-      next += item.bytes - item.direct;
-    }
-}
 
 /// Describes a parameter that an update made infinite or NaN, if any. Such a
 /// state is not saved, because it would replace better checkpoints.
@@ -119,20 +86,20 @@ std::string ShareWriter::describeNonFiniteParameter() const {
 }
 
 void ShareWriter::begin(const std::string &folder) {
-  if (std::string bad = describeNonFiniteParameter(); !bad.empty())
-    return thread_.start([bad] { throw runtime::Error(bad); });
-  copy();
-  directLeft_ = directBytes_;
-  thread_.start([this, folder] {
+  std::string bad = describeNonFiniteParameter();
+  gatherCopy();
+  direct_.open();
+  thread_.start([this, folder, bad] {
     try {
+      if (!bad.empty())
+        throw runtime::Error(bad);
       writeFiles(folder);
     } catch (...) {
-      releaseRank();
+      direct_.refuse(); // the rank still takes part in all messages
       throw;
     }
   });
-  if (directBytes_ > 0)
-    awaitRelease();
+  passDirectBytes();
 }
 
 void ShareWriter::wait() {
@@ -142,18 +109,6 @@ void ShareWriter::wait() {
 void ShareWriter::throwIfFailed() const {
   if (rank_.transport)
     rank_.transport->throwIfFailed();
-}
-
-/// Waits until the bytes that are not copied are written.
-void ShareWriter::awaitRelease() {
-  constexpr std::chrono::milliseconds kCheckEvery{50};
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!released_.wait_for(lock, kCheckEvery,
-                             [&] { return directLeft_ == 0; })) {
-    lock.unlock();
-    throwIfFailed();
-    lock.lock();
-  }
 }
 
 /// Touches the copy's memory in advance, because page faults take longer than
@@ -167,54 +122,93 @@ void ShareWriter::touch() {
               });
 }
 
-void ShareWriter::copy() {
-  for (const File &file : plan_)
-    for (const Item &item : file.items)
-      if (int64_t bytes = item.bytes - item.direct; bytes > 0)
-        rank_.device->copyOut(rank_.compute, item.copy, item.data + item.direct,
-                              bytes);
+/// Returns bytes in the rank's memory, where the host can read them until the
+/// next call.
+const char *ShareWriter::read(const GatheredBytes &own) {
+  device::DevicePointer from = rank_.at(own.from);
+  const char *data = rank_.device->hostView(from);
+  if (!data) {
+    piece_.resize(gatherBytes);
+    rank_.device->copyOut(rank_.compute, piece_.data(), from, own.bytes);
+    data = piece_.data();
+  }
+  rank_.device->synchronize(rank_.compute);
+  return data;
+}
+
+void ShareWriter::send(const GatheredBytes &own) {
+  Messages(rank_).send(read(own), own.bytes, int(own.writer));
+}
+
+/// Fills the copy, and sends others what they copy.
+void ShareWriter::gatherCopy() {
+  for (const GatheredBytes &each : layout_.copied) {
+    if (each.writer != rank_.index) {
+      send(each);
+      continue;
+    }
+    char *to = copy_->base() + each.at - layout_.directBytes;
+    if (each.holder == rank_.index)
+      rank_.device->copyOut(rank_.compute, to, rank_.at(each.from), each.bytes);
+    else
+      Messages(rank_).receive(to, each.bytes, int(each.holder));
+  }
   rank_.device->synchronize(rank_.compute);
 }
 
-void ShareWriter::releaseRank() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    directLeft_ = 0;
+/// Passes the bytes that are not copied to the thread, and sends others theirs.
+void ShareWriter::passDirectBytes() {
+  for (const GatheredBytes &each : layout_.direct) {
+    if (each.writer != rank_.index) {
+      send(each);
+      continue;
+    }
+    const char *data = nullptr;
+    if (each.holder == rank_.index) {
+      data = read(each);
+    } else {
+      piece_.resize(gatherBytes);
+      Messages(rank_).receive(piece_.data(), each.bytes, int(each.holder));
+      data = piece_.data();
+    }
+    direct_.give(data, each.bytes, [this] { throwIfFailed(); });
   }
-  released_.notify_all();
 }
 
 void ShareWriter::writeFiles(const std::string &folder) {
   files_.clear();
-  for (const File &file : plan_)
+  int64_t at = 0;
+  for (const ShareLayout::File &file : layout_.files)
     files_.push_back(file.tensors.empty() ? ManifestFile{file.name, 0, ""}
-                                          : writeFile(folder, file));
+                                          : writeFile(folder, file, at));
 }
 
+/// Writes a file whose data begins at byte `at` of the rank's data, and moves
+/// `at` to its end.
 ManifestFile ShareWriter::writeFile(const std::string &folder,
-                                    const File &file) {
+                                    const ShareLayout::File &file,
+                                    int64_t &at) {
   SharedFile out(folder + "/" + file.name, thread_);
   streamSafetensors(
       file.tensors, {{"format", "pt"}},
       [&](size_t index, const WriteBytes &write) {
-        const Item &item = file.items[index];
-        if (item.direct > 0) {
-          // The rank does not use its device meanwhile.
-          device::readPieces(*rank_.device, rank_.compute, item.data,
-                             item.direct,
-                             [&](const char *data, int64_t, int64_t bytes) {
-                               write(data, bytes);
-                             });
-          // Only this thread changes directLeft_.
-          if (directLeft_ == item.direct)
-            releaseRank();
-          else
-            directLeft_ -= item.direct;
-        }
-        write(item.copy, item.bytes - item.direct);
+        writeBytes(at, file.bytes[index], write);
+        at += file.bytes[index];
       },
       [&](const void *data, uint64_t bytes) { out.write(data, bytes); });
   return out.finish(file.name);
+}
+
+/// Writes bytes [at, at + bytes) of the rank's data.
+void ShareWriter::writeBytes(int64_t at, int64_t bytes,
+                             const WriteBytes &write) {
+  int64_t direct = std::clamp<int64_t>(layout_.directBytes - at, 0, bytes);
+  direct_.take(direct, write, [this] {
+    if (thread_.shouldStop())
+      throw runtime::Error("given up");
+  });
+  if (direct < bytes)
+    write(copy_->base() + at + direct - layout_.directBytes, bytes - direct);
 }
 
 } // namespace ppopt::train

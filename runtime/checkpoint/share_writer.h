@@ -4,15 +4,13 @@
 #define PPOPT_RUNTIME_CHECKPOINT_SHARE_WRITER_H
 
 #include "base/background_thread.h"
+#include "checkpoint/byte_handover.h"
 #include "checkpoint/checkpoint_manifest.h"
-#include "checkpoint/checkpoint_shares.h"
+#include "checkpoint/share_layout.h"
 #include "device/cpu/host_memory.h"
 #include "executor/rank.h"
 
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,18 +18,20 @@
 namespace ppopt::train {
 
 /// A background thread of the rank writes the files from a copy in memory. The
-/// memory of the copy is allocated once. Tensors that do not fit in it are
-/// written from the rank's own memory while the rank waits.
+/// memory of the copy is allocated once. What does not fit in it is passed to
+/// the thread in pieces while the rank waits. share_layout.h says which rank
+/// writes what, and why ranks that gather pieces do not block each other.
 class ShareWriter {
 public:
-  /// The copy uses at most `memory` bytes.
+  /// The copy uses at most `memory` bytes, the same on all ranks.
   ShareWriter(const ppopt_rank &rank, int64_t memory);
   /// Abandons a file that is being written.
   ~ShareWriter();
 
-  /// Starts writing the rank's current state to files in `folder`. A parameter
-  /// that is not finite is an error of the thread. On return the rank's memory
-  /// may change again.
+  /// Called by all ranks. Starts writing the rank's share of the current state
+  /// to files in `folder`, and sends others what they write. A parameter that
+  /// is not finite is an error of the thread. On return the rank's memory may
+  /// change again. Throws RankFailure if a rank fails.
   void begin(const std::string &folder);
 
   BackgroundThread &thread() { return thread_; }
@@ -43,39 +43,27 @@ public:
   const std::vector<ManifestFile> &files() const { return files_; }
 
 private:
-  /// A tensor. Its first `direct` bytes are written without a copy.
-  struct Item {
-    device::DevicePointer data;
-    int64_t bytes, direct;
-    char *copy; ///< copy of the other bytes
-  };
-  struct File {
-    std::string name;
-    std::vector<TensorToStore> tensors;
-    std::vector<Item> items; ///< one per tensor, in the same order
-  };
   std::string describeNonFiniteParameter() const;
-  void takeTensors();
-  void divide(int64_t memory);
   void touch();
-  void copy();
+  const char *read(const GatheredBytes &own);
+  void send(const GatheredBytes &own);
+  void gatherCopy();
+  void passDirectBytes();
   void writeFiles(const std::string &folder);
-  ManifestFile writeFile(const std::string &folder, const File &file);
-  void releaseRank();
-  void awaitRelease();
+  ManifestFile writeFile(const std::string &folder,
+                         const ShareLayout::File &file, int64_t &at);
+  void writeBytes(int64_t at, int64_t bytes, const WriteBytes &write);
   void throwIfFailed() const;
 
   const ppopt_rank &rank_;
-  int64_t bytes_ = 0;       ///< bytes that this rank writes
-  int64_t directBytes_ = 0; ///< those of them that are not copied
-  std::vector<File> plan_;  ///< one per CheckpointPart
+  const ShareLayout layout_;
   std::optional<device::HostMemory> copy_;
+  /// A piece between the device or another rank, and the thread.
+  std::vector<char> piece_;
   std::vector<ManifestFile> files_;
 
-  std::mutex mutex_;
-  std::condition_variable released_;
-  std::atomic<int64_t> directLeft_{0}; ///< bytes that the rank waits for
-  BackgroundThread thread_;            ///< last: it uses the members above
+  ByteHandover direct_;     ///< of the direct bytes, from the rank
+  BackgroundThread thread_; ///< last: it uses the members above
 };
 
 } // namespace ppopt::train

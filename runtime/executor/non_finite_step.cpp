@@ -179,6 +179,7 @@ void Search::lookAtTensors(const PlaceMemory &memory,
     const Parameter &parameter = rank.program.parameters[held.parameter];
     look(rank, found.parameter, held.parameter, memory.at(held.address),
          parameter.elements(), parameter.type);
+    // Nothing is summed: with a shard too, the rank's own gradient is whole.
     if (held.gradient)
       look(rank, found.gradient, held.parameter, memory.at(*held.gradient),
            parameter.elements(), parameter.gradientType);

@@ -9,6 +9,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
 
 namespace ppopt::train {
 namespace {
@@ -27,6 +30,24 @@ std::string describeParameters(const Program &program) {
   if (learning != elements)
     text += fmt::format(", {} of them updated", learning);
   return text;
+}
+
+/// Returns "sharded over dp: 1/2 per rank, of 4 tensors"; empty if no rank has
+/// a shard.
+std::string describeShards(const Program &program) {
+  geometry::Mesh mesh = program.plan.getMesh();
+  std::map<std::pair<std::string, int64_t>, int64_t> tensors; // by axes, ranks
+  for (size_t i = 0; i < program.parameters.size(); ++i)
+    if (const auto &shard = program.ownedParameter(i).shard)
+      ++tensors[{fmt::format("{}", fmt::join(shard->axes, ", ")),
+                 mesh.size(shard->group())}];
+  std::vector<std::string> parts;
+  for (const auto &[group, count] : tensors)
+    parts.push_back(fmt::format("sharded over {}: 1/{} per rank, of {} "
+                                "tensor{}",
+                                group.first, group.second, count,
+                                count == 1 ? "" : "s"));
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 /// Counts the features that the processor has: "+avx2", not "-avx2".
@@ -155,6 +176,8 @@ std::string describeProgram(const Program &program,
          fmt::format("{}: {} [{}]{}", input.name, spell(input.type),
                      fmt::join(input.shape, ", "), describeParts(input)));
   line("parameters", describeParameters(program));
+  if (std::string shards = describeShards(program); !shards.empty())
+    line("states", shards);
   describePlaces(program, line);
   line("code",
        fmt::format("{} tasks, {} kernels, {} matmuls", program.tasks.size(),

@@ -15,23 +15,45 @@
 
 namespace ppopt {
 
-/// Returns the share of each item, in [0, shares). Assigns the largest items
-/// first, each to the share with the least total size so far.
-inline std::vector<size_t> shareBySize(const std::vector<int64_t> &sizes,
-                                       size_t shares) {
-  std::vector<size_t> order(sizes.size());
+/// An item, and the shares that may get it (at least one).
+struct SizedItem {
+  int64_t size;
+  std::vector<size_t> shares;
+};
+
+/// Returns the share of each item, in [0, shares). Assigns those first that the
+/// fewest shares may get, the largest of them first, each to the share with the
+/// least total size so far.
+inline std::vector<size_t> assignBySize(const std::vector<SizedItem> &items,
+                                        size_t shares) {
+  std::vector<size_t> order(items.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return sizes[a] != sizes[b] ? sizes[a] > sizes[b] : a < b;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    size_t choices = items[a].shares.size(), others = items[b].shares.size();
+    return choices != others ? choices < others : items[a].size > items[b].size;
   });
-  std::vector<int64_t> weights(shares, 0);
-  std::vector<size_t> share(sizes.size());
-  for (size_t thing : order) {
-    auto least = std::min_element(weights.begin(), weights.end());
-    *least += sizes[thing];
-    share[thing] = static_cast<size_t>(least - weights.begin());
+  std::vector<int64_t> totals(shares, 0);
+  std::vector<size_t> share(items.size());
+  for (size_t item : order) {
+    const std::vector<size_t> &may = items[item].shares;
+    share[item] =
+        *std::min_element(may.begin(), may.end(), [&](size_t a, size_t b) {
+          return totals[a] != totals[b] ? totals[a] < totals[b] : a < b;
+        });
+    totals[share[item]] += items[item].size;
   }
   return share;
+}
+
+/// The same for items that any share may get.
+inline std::vector<size_t> shareBySize(const std::vector<int64_t> &sizes,
+                                       size_t shares) {
+  std::vector<size_t> all(shares);
+  std::iota(all.begin(), all.end(), size_t{0});
+  std::vector<SizedItem> items;
+  for (int64_t size : sizes)
+    items.push_back({size, all});
+  return assignBySize(items, shares);
 }
 
 } // namespace ppopt

@@ -41,6 +41,13 @@ TEST(ShareBySize, WeighsAlike) {
   EXPECT_EQ(ppopt::shareBySize({}, 4), Shares{});
 }
 
+TEST(AssignBySize, BeginsWithTheFewestChoices) {
+  using Shares = std::vector<size_t>;
+  EXPECT_EQ(ppopt::assignBySize({{9, {0, 1, 2}}, {2, {1}}, {5, {0, 1}}}, 3),
+            (Shares{2, 1, 0}));
+  EXPECT_EQ(ppopt::assignBySize({{4, {2, 0}}, {4, {1, 2}}}, 3), (Shares{0, 1}));
+}
+
 //===----------------------------------------------------------------------===//
 // Checksums
 //===----------------------------------------------------------------------===//
