@@ -569,31 +569,31 @@ TEST(ReplicaCheck, ComparesStatesOfTheSameShard) {
   for (const Layout &layout : {whole, notSharded, four, hybrid, both, tied,
                                tiedHybrid, tiedWhole, local})
     EXPECT_EQ(replicasOf(layout, nothing), "") << nameOf(layout);
-  auto spoil = [](int64_t index, int parameter, int64_t element) {
+  auto spoil = [](int64_t index, int state, int64_t element) {
     return [=](ppopt_rank &rank) {
       if (rank.index != index)
         return;
-      const runtime::PlaceParameter &held = *rank.place.find(parameter);
+      const runtime::PlaceParameter &held = *rank.place.find(2); // a.long
       float other = 0.25;
       rank.device->copyIn(rank.compute,
-                          rank.at(held.states[1].address) + 4 * element, &other,
-                          4);
+                          rank.at(held.states[state].address) + 4 * element,
+                          &other, 4);
       rank.device->synchronize(rank.compute);
     };
   };
   // The second chunk of the bucket begins at element 539, 507 of a.long.
-  EXPECT_NE(replicasOf(hybrid, spoil(3, 2, 20))
+  EXPECT_NE(replicasOf(hybrid, spoil(3, 1, 20))
                 .find("after step 7 the optimizer's states of parameter "
                       "'a.long' have different bits, from element 507 on: rank "
                       "2 / rank 3"),
             std::string::npos)
-      << replicasOf(hybrid, spoil(3, 2, 20));
-  EXPECT_NE(replicasOf(notSharded, spoil(1, 2, 20))
+      << replicasOf(hybrid, spoil(3, 1, 20));
+  EXPECT_NE(replicasOf(notSharded, spoil(1, 0, 20))
                 .find("'a.long' have different bits, from element 0 on: ranks "
                       "0, 2 / rank 1"),
             std::string::npos);
   // Nobody else has this chunk.
-  EXPECT_EQ(replicasOf(four, spoil(1, 2, 20)), "");
+  EXPECT_EQ(replicasOf(four, spoil(1, 0, 20)), "");
 }
 
 TEST(Describe, SaysWhatIsSharded) {
