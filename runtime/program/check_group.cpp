@@ -41,8 +41,8 @@ void checkShard(const Program &program, const Place &place,
                 const PlaceParameter &held, const Path &path) {
   const Shard &shard = *held.shard;
   checkGroup(program, shard.group(), place.place, path);
-  if (held.states.empty())
-    path.fail("is there, but the parameter has no states");
+  if (!held.gradient)
+    path.fail("is there, but the parameter has no gradient");
   int64_t elements = program.parameters[held.parameter].elements();
   if (shard.first > shard.elements - elements)
     path["first"].fail(

@@ -1,10 +1,10 @@
 //===- sharded_program.h - Hand-written programs with sharded states ------===//
 //
 // One model under any mesh: parameters in buckets, each with two optimizer
-// states, and no actions. Tests fill the memory themselves. Buckets have gaps,
-// as those of the compiler. With an axis `pp` of two places `a` is on the
-// first, `b` and `frozen` on the second, and the bucket of tied parameters on
-// both.
+// states or none, and no actions. Tests fill the memory themselves. Buckets
+// have gaps, as those of the compiler. With an axis `pp` of two places `a` is
+// on the first, `b` and `frozen` on the second, and the bucket of tied
+// parameters on both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,6 +67,7 @@ struct Layout {
   std::vector<const char *> axes = {}; ///< of shards; none: not sharded
   bool local = false;
   int longest = 1001; ///< elements of `a.long`
+  bool hasStates = true;
 
   int size(const std::string &axis) const {
     for (const Axis &each : mesh)
@@ -146,6 +147,8 @@ inline json program(const Layout &layout) {
         json entry = heldParameter(
             number, offset, gradient,
             {{{"name", "m"}, {"offset", m}}, {{"name", "v"}, {"offset", v}}});
+        if (!layout.hasStates)
+          entry["states"] = json::array();
         if (shards) {
           entry["shard"] = {{"axes", axes},
                             {"elements", bucket.elements()},
