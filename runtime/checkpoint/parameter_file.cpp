@@ -268,7 +268,6 @@ void gatherParameters(const ppopt_rank &rank, const ppopt_rank *into) {
       targets[buffer.index] = buffer.data;
   std::vector<char> piece;
   for (size_t i = 0; i < program.parameters.size(); ++i) {
-    const Parameter &parameter = program.parameters[i];
     Exported wanted{ownersCopy(program, i)};
     if (rank.index != 0) {
       sendToRank0(rank, wanted);
