@@ -85,7 +85,9 @@ struct OptimizerState {
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("name", self.name, "its name");
-    f("offset", self.address, "of its elements, in the parameter's order; with a `shard`, of the chunk");
+    f("offset", self.address,
+      "of its elements, in the parameter's order; with a `shard`, of the "
+      "chunk");
   }
 };
 
