@@ -20,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support.results import Harness, Skip  # noqa: E402
 
-from pairs import Finding, Pair, Refused, check_pair  # noqa: E402
+from pairs import Finding, Pair, Refused, check_pair, compile_pair  # noqa: E402
 import pp_text  # noqa: E402
 
 LIVE = 30  # models drawn with --pytorch
@@ -120,6 +120,21 @@ class dropped_detach(Changed):
         return self.entry
 
 
+def check_sees_internal_errors(directory):
+    """An error about an op that no model has is the compiler's, not the model's."""
+    ppopt, entry = os.path.join(directory, "refuses"), json.loads((HERE / "committed" / "planted.json").read_text())
+    for op, is_internal in (("pp.launch", True), ("pp.gemm", True), ("llvm.func", True), ("pp.reshape", False)):
+        with open(ppopt, "w") as file:
+            file.write(f"#!/bin/sh\necho \"m.mlir:1:2: error: '{op}' op is wrong\" >&2\nexit 1\n")
+        os.chmod(ppopt, 0o755)
+        try:
+            compile_pair(ppopt, entry["description"], next(pairs_of(entry)), os.path.join(directory, "refused"))
+        except (Finding, Refused) as seen:
+            assert isinstance(seen, Finding) == is_internal, f"'{op}': {seen!r}"
+        else:
+            raise AssertionError(f"'{op}' was not refused")
+
+
 def check_live(harness, directory):
     if not harness.args.pytorch:
         raise Skip("needs tools/check --with-pytorch")
@@ -147,6 +162,7 @@ def main():
         harness.cases(cases)
         for change in (wrong_gradient, wrong_loss, wrong_printer, dropped_detach):
             harness.case(f"sees {change.__name__}", functools.partial(check_sees, harness.ppopt, directory, change))
+        harness.case("sees internal errors", functools.partial(check_sees_internal_errors, directory))
         harness.case("committed again", functools.partial(check_again, harness, directory))
         harness.case("live", functools.partial(check_live, harness, directory))
     return harness.finish()

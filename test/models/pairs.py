@@ -185,10 +185,11 @@ class Finding(Exception):
 
 # In a message: the compiler failed, not the model. What a model is made of are model ops; an error about another op is about
 # what the compiler made.
+REFERENCE = HERE.parent.parent / "docs" / "reference" / "internal-ops.md"
+INTERNAL_OPS = re.findall(r"^## `pp\.(\w+)`", REFERENCE.read_text(), re.MULTILINE)
 INTERNAL = re.compile(r"internal|please report|without a reason|dominate|Assertion|LLVM ERROR|terminate called|UNREACHABLE|"
                       r"operand #|block arguments|failed to legalize|llvm\.|memref|undefined reference|has no uses|"
-                      r"'pp\.(task|schedule|run|transfer|bucket|place|update|accumulate|batch_sum|kernel|copy|plan|stage|send|receive|"
-                      r"yield|input_decl|param_decl|start|wait|zero|\w+_grad|reduce_range|gemm)'|'(?!pp\.)\w+\.\w+' op")
+                      rf"'pp\.({'|'.join(INTERNAL_OPS)}|yield)'|'(?!pp\.)\w+\.\w+' op")
 
 
 def run_command(command, what):
