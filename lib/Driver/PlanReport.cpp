@@ -2,6 +2,8 @@
 
 #include "ppopt/Driver/PlanReport.h"
 
+#include "CheckpointBytes.h"
+
 #include "ppopt/Program/EndOfStep.h"
 #include "ppopt/Program/PredictCounts.h"
 
@@ -11,7 +13,6 @@
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Partition/Recompute.h"
 #include "ppopt/Transforms/Scheduling/SlotUses.h"
-#include "ppopt/share_by_size.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -223,6 +224,7 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   report.loans = describeLoans(module);
   report.stages = describeStages(module, report.graph.stages.size());
 
+  std::vector<int64_t> written = findCheckpointBytes(module, *plan);
   for (const PlaceContents &contents : collectPlaces(module, *plan)) {
     PlaceReport &place = report.places.emplace_back();
     for (auto [stage, node] : llvm::zip(report.stages, report.graph.stages))
@@ -247,23 +249,6 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Computes the same as the runtime's checkpoint_shares.h: parameters and
-/// states that the place owns are divided among its ranks.
-static int64_t findCheckpointBytes(ModuleOp module, PlanOp plan, int64_t place,
-                                   size_t ranks) {
-  size_t states = getOptimizerStates(plan.getOptimizer()).size();
-  std::vector<int64_t> sizes;
-  for (auto param : module.getOps<ParamDeclOp>())
-    if (param.getPlaces().front() == place)
-      sizes.insert(sizes.end(), param.getLearns() ? 1 + states : 1,
-                   getBytes(param.getType()));
-  std::vector<int64_t> shares(ranks, 0);
-  for (auto [size, share] :
-       llvm::zip(sizes, ::ppopt::shareBySize(sizes, ranks)))
-    shares[share] += size;
-  return *llvm::max_element(shares);
-}
-
 LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
   FailureOr<PlanOp> plan = findPlan(module);
   if (failed(plan))
@@ -286,15 +271,18 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
   ProgramIndex index(module);
   setStageTimes(module, report.graph);
   predictStep(module, *plan, index.uses, report);
+  std::vector<int64_t> written = findCheckpointBytes(module, *plan);
   for (const PlaceContents &contents : collectPlaces(module, *plan)) {
     PlaceReport &place = report.places[contents.place];
     schema::Predicted counts = predictCounts(*plan, contents, index);
     place.flops = counts.flops;
     place.launches = counts.launches;
     place.bytesSent = counts.bytesSent;
-    place.checkpointBytes = findCheckpointBytes(
-        module, *plan, contents.place,
-        plan->getLaunch() == Launch::local ? 1 : place.ranks.size());
+    place.checkpointBytes = 0;
+    for (int64_t rank : place.ranks)
+      place.checkpointBytes =
+          std::max(place.checkpointBytes,
+                   written[plan->getLaunch() == Launch::local ? 0 : rank]);
   }
   return success();
 }

@@ -101,13 +101,15 @@ LogicalResult PlaceWriter::addInputs() {
   return success();
 }
 
-/// Describes which states each rank has, if that is a part of them.
+/// Describes which states each rank has, and which gradients are sums on it, if
+/// that is a part of them. Places that borrow the parameter have neither.
 std::optional<schema::Shard> PlaceWriter::describeShard(ParamDeclOp param) {
   for (BucketOp bucket : contents.buckets)
     for (auto [name, offset] :
          llvm::zip(bucket.getParams().getAsValueRange<StringAttr>(),
                    bucket.getOffsets())) {
-      if (name != param.getParamName() || !bucket.getSharded())
+      if (name != param.getParamName() || !bucket.getSharded() ||
+          !llvm::is_contained(bucket.getUpdatePlaces(), contents.place))
         continue;
       auto [axes, among] = bucket.getShardGroup()->getGeometry();
       return schema::Shard{std::move(axes), std::move(among),
@@ -132,8 +134,7 @@ LogicalResult PlaceWriter::addParameters() {
     for (StringRef state : getOptimizerStates(plan.getOptimizer()))
       if (int64_t at = layout.getState(param, state); at >= 0)
         held.states.push_back({state.str(), at});
-    if (!held.states.empty())
-      held.shard = describeShard(param);
+    held.shard = describeShard(param);
     place.parameters.push_back(std::move(held));
   }
   return success();

@@ -67,15 +67,21 @@ def check_other_plan(bench, model, flags, others, tolerance):
         os.remove(bench.path("plans_resumed.jsonl"))
 
 
-def check_memory(bench, model):
+PIPELINE = ["--mesh", "dp=2,pp=2", "--microbatches", "2"]
+SHARDED = ["--mesh", "dp=2,fsdp=2", "--zero", "1", "--bucket-bytes", "4KiB"]
+SHARDED_PIPELINE = [*PIPELINE, "--zero", "1"]  # the tied table's shards are on both places
+
+
+def check_memory(bench, model, flags=PIPELINE):
     """The copy's bound changes when files are written, not what is in them."""
-    program = bench.program(model, "--mesh", "dp=2,pp=2", "--microbatches", "2")
+    program = bench.program(model, *flags)
     prints = []
-    for memory in ["1GiB", "30KB", "0"]:
+    for memory in ["1GiB", "30KB", "1000B", "0"]:
         folder = bench.path("memory_" + memory)
+        shutil.rmtree(folder, ignore_errors=True)
         bench.train(program, "memory", "--checkpoint", folder, "--checkpoint-every", "2", "--checkpoint-memory", memory)
         prints.append(fingerprint(folder))
-    assert prints[0] and prints[0] == prints[1] == prints[2], prints
+    assert prints[0] and all(each == prints[0] for each in prints), prints
 
 
 def check_init(bench, model):
@@ -97,10 +103,12 @@ def check_init(bench, model):
 # What is in it
 #===------------------------------------------------------------------------------------------------------------===#
 
-def check_contents(bench, model):
+def check_contents(bench, model, mesh="dp=2,pp=2", flags=("--microbatches", "2"), places=((0, 2), (1, 3))):
     """numpy reads parameters and states by name; the manifest says what there is."""
-    program = bench.program(model, "--mesh", "dp=2,pp=2", "--microbatches", "2")
+    flags = ["--mesh", mesh, *flags]
+    program = bench.program(model, *flags)
     folder = bench.path("contents")
+    shutil.rmtree(folder, ignore_errors=True)
     bench.train(program, "contents", "--checkpoint", folder)
     checkpoint = step_folder(folder, STEPS)
     parameters, states = tensors_of(checkpoint, "parameters"), tensors_of(checkpoint, "optimizer")
@@ -111,16 +119,17 @@ def check_contents(bench, model):
     files = {f["name"]: f["bytes"] for f in manifest["files"]}
     assert files == {n: os.path.getsize(os.path.join(checkpoint, n)) for n in names_in(checkpoint) if n != "manifest.json"}
     assert (manifest["step"], manifest["updates"], manifest["samples"]["position"]) == (8, 8, 64), manifest
-    assert manifest["flags"]["lr"] == "0.001" and manifest["plan"]["mesh"] == "dp=2,pp=2", manifest
+    assert manifest["flags"]["lr"] == "0.001" and manifest["plan"]["mesh"] == mesh, manifest
     (data,) = manifest["samples"]["files"]
     assert (data["path"], data["bytes"]) == (bench.data, os.path.getsize(bench.data)), data
-    # The ranks of a place write about as much each, and what `plan` says: 0 and 2 are of one place, 1 and 3 of the other.
+    # The ranks of a place write about as much each, and what `plan` says.
     sizes = [sum(a.nbytes for path in glob.glob(f"{checkpoint}/*-{rank:04}.safetensors")
                  for a in safetensors_io.read(path).values()) for rank in range(4)]
-    assert all(min(pair) > 0.8 * max(pair) for pair in (sizes[::2], sizes[1::2])), sizes
-    text = checked([bench.harness.ppopt, "plan", model, "--threads", "1", "--mesh", "dp=2,pp=2", "--microbatches", "2"]).stdout
+    written = [[sizes[rank] for rank in ranks] for ranks in places]
+    assert all(min(each) > 0.8 * max(each) for each in written), sizes
+    text = checked([bench.harness.ppopt, "plan", model, "--threads", "1", *flags]).stdout
     (row,) = [line.split()[2:] for line in text.splitlines() if line.strip().startswith("checkpoint copy")]
-    assert [int(n.replace(",", "")) for n in row] == [max(sizes[::2]), max(sizes[1::2])], (row, sizes)
+    assert [int(n.replace(",", "")) for n in row] == [max(each) for each in written], (row, sizes)
 
 
 def check_python_package(bench, model):
@@ -163,7 +172,9 @@ def main():
                   [*TRAIN, "--momentum", "0.8"]),
                  ("both", f64, ["--mesh", "dp=2,pp=2", "--microbatches", "2", "--optimizer", "adam"], TRAIN),
                  ("lent", f32, ["--mesh", "dp=2,pp=2", "--microbatches", "2", "--tied", "owner"], TRAIN),
-                 ("bf16", f32, ["--mesh", "dp=2", "--precision", "bf16"], TRAIN)]
+                 ("bf16", f32, ["--mesh", "dp=2", "--precision", "bf16"], TRAIN),
+                 ("sharded", f32, SHARDED, TRAIN),
+                 ("sharded_pp", f64, [*SHARDED_PIPELINE, "--optimizer", "sgd"], [*TRAIN, "--momentum", "0.8"])]
         for name, model, flags, train in plans:
             for launch in "threads", "mpirun":
                 harness.case(f"the same plan, {name}, {launch}",
@@ -173,7 +184,14 @@ def main():
         harness.case("other plans", lambda: check_other_plan(
             bench, f64, ["--mesh", "pp=2,dp=2", "--microbatches", "2"],
             [["--mesh", "dp=1"], ["--mesh", "dp=4"], ["--mesh", "pp=4", "--microbatches", "4"],
-             ["--mesh", "pp=2", "--launch", "local"], ["--mesh", "pp=2", "--tied", "owner", "--microbatches", "4"]], 1e-12))
+             ["--mesh", "pp=2", "--launch", "local"], ["--mesh", "pp=2", "--tied", "owner", "--microbatches", "4"],
+             SHARDED, SHARDED_PIPELINE], 1e-12))
+        harness.case("other plans, sharded", lambda: check_other_plan(
+            bench, f64, SHARDED, [["--mesh", "dp=1"], ["--mesh", "dp=8", "--zero", "1"], SHARDED_PIPELINE,
+                                  ["--mesh", "pp=2", "--launch", "local", "--zero", "1"]], 1e-12))
+        harness.case("contents, sharded", lambda: check_contents(bench, f32, "dp=2,fsdp=2", SHARDED[2:], [range(4)]))
+        for name, flags in ("", SHARDED), (" pipeline", SHARDED_PIPELINE):
+            harness.case(f"bounded memory, sharded{name}", functools.partial(check_memory, bench, f32, flags))
         cases = [("bounded memory", check_memory), ("initial parameters", check_init), ("contents", check_contents),
                  ("Python's safetensors", check_python_package), ("the newest stay", check_keep),
                  ("another model", check_other_model), ("other samples", check_other_samples),
