@@ -40,6 +40,8 @@ FACTORS = {
     "poison": [False, True],
     "recompute": ["none", "cheap", "layer"],
     "bucket_bytes": ["25MiB", "200"],
+    "fsdp": [1, 2],
+    "zero": [0, 1],
 }
 PIPELINE = StagePlan(2, 3, 2, "1f1b")  # two places, two ranks each
 SEEDS = 20
@@ -69,7 +71,7 @@ def expect_same(fake, cpu, what):
 def check_row(programs, fake, row, seed):
     plan = stage_plans.plan_of(row)
     launch = "threads" if row["launch"] == "local" else row["launch"]
-    flags = (["--poison"] if row["poison"] else []) + (["--check-replicas", "1"] if row["dp"] == 2 else [])
+    flags = (["--poison"] if row["poison"] else []) + (["--check-replicas", "1"] if row["dp"] * row["fsdp"] > 1 else [])
     run = functools.partial(programs.result, row["model"], plan, row["run"], launch, flags=flags)
     expect_same(run(name="fake", variables=fake.variables(seed)), run(), "the fake device and the CPU")
 

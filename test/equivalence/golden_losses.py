@@ -26,7 +26,7 @@ import plans  # noqa: E402
 from programs import initial_parameters, run_flags  # noqa: E402
 from stage_plans import MODELS, StagePlan  # noqa: E402
 
-# (model, plan, run): every schedule, dp, pp, both, owner, local, every recompute, blocks of rows, and every optimizer.
+# (model, plan, run): every schedule, dp, pp, both, owner, local, every recompute, blocks of rows, every optimizer, and shards.
 CASES = [("lm", plans.Plan(1, 1), "sgd momentum"),
          ("lm", plans.Plan(3, 2, recompute="layer"), "adamw clipped"),
          ("losses", plans.Plan(2, 4, recompute="none"), "sgd clipped"),
@@ -43,7 +43,11 @@ CASES = [("lm", plans.Plan(1, 1), "sgd momentum"),
          ("towers", StagePlan(3, 2, 2), "sgd clipped"),
          ("detached", StagePlan(4, 2, schedule="zb-h1"), "sgd momentum"),
          ("spread", StagePlan(2, 2, local=True, recompute="layer"), "sgd"),
-         ("penalties", StagePlan(4, 3, tied="owner", local=True), "sgd clipped")]
+         ("penalties", StagePlan(4, 3, tied="owner", local=True), "sgd clipped"),
+         ("lm", plans.Plan(3, 2, zero=1, bucket_bytes="200"), "adamw clipped"),
+         ("losses", plans.Plan(2, 2, fsdp=2, zero=1), "sgd clipped"),
+         ("gpt", StagePlan(2, 3, 2, "zb-v", zero=1, bucket_bytes="200"), "sgd momentum"),
+         ("tied", StagePlan(4, 2, 2, tied="owner", zero=1), "adamw clipped")]
 
 
 def checksum(tensors):

@@ -18,44 +18,60 @@ class Plan:
     block_bytes: int = 0  # what is wider is computed in blocks of rows; 0: as the compiler has it
     recompute: str = "cheap"
     fsdp: int = 1
+    zero: int = 0
+    bucket_bytes: str = "25MiB"
 
     @property
     def name(self):
         again = "" if self.recompute == "cheap" else f"_{self.recompute}"
         rows = f"dp{self.dp}" + (f"_fsdp{self.fsdp}" if self.fsdp > 1 else "")
-        return f"{rows}_mb{self.microbatches}" + (f"_blocks{self.block_bytes}" if self.block_bytes else "") + again
+        blocks = f"_blocks{self.block_bytes}" if self.block_bytes else ""
+        return f"{rows}_mb{self.microbatches}{blocks}{again}{sharding_name(self)}"
 
     @property
     def flags(self):
         blocks = ["--block-bytes", str(self.block_bytes)] if self.block_bytes else []
         axes = f"dp={self.dp}" + (f",fsdp={self.fsdp}" if self.fsdp > 1 else "")
-        return ["--mesh", axes, "--microbatches", str(self.microbatches), "--recompute", self.recompute, *blocks]
+        return ["--mesh", axes, "--microbatches", str(self.microbatches), "--recompute", self.recompute, *blocks,
+                *sharding_flags(self)]
+
+
+def sharding_name(plan):
+    """What names end in: the stage of ZeRO and the size of buckets, where they are not the default."""
+    return (f"_zero{plan.zero}" if plan.zero else "") + (f"_buckets{plan.bucket_bytes}" if plan.bucket_bytes != "25MiB" else "")
+
+
+def sharding_flags(plan):
+    return ["--zero", str(plan.zero), "--bucket-bytes", plan.bucket_bytes]
 
 
 THREADS, BOTH = ("threads",), ("threads", "mpirun")
 
+# With buckets of 200 bytes each model has several, and parameters that are smaller than a chunk.
+SHARDED, SMALL = {"zero": 1}, {"bucket_bytes": "200"}
+
 #             dp  microbatches  launched as, computes again
 PLANS = [Plan(1, 1, THREADS),
          Plan(1, 2, THREADS),
-         Plan(1, 4, THREADS),
-         Plan(2, 1, BOTH),
+         Plan(1, 4, THREADS, **SMALL),
+         Plan(2, 1, BOTH, **SHARDED),
          Plan(2, 2, BOTH),
-         Plan(2, 4, BOTH),
+         Plan(2, 4, BOTH, **SHARDED, **SMALL),
          Plan(3, 1, BOTH),
-         Plan(3, 2, BOTH),
-         Plan(3, 4, BOTH),
-         Plan(4, 1, BOTH),
+         Plan(3, 2, BOTH, **SHARDED, **SMALL),
+         Plan(3, 4, BOTH, **SMALL),
+         Plan(4, 1, BOTH, **SMALL),
          Plan(4, 2, BOTH),
-         Plan(4, 4, BOTH),
+         Plan(4, 4, BOTH, **SHARDED, **SMALL),
          Plan(1, 1, THREADS, 12000),
          Plan(1, 2, THREADS, 300),
-         Plan(2, 2, THREADS, 3000),
+         Plan(2, 2, THREADS, 3000, **SHARDED),
          Plan(1, 1, THREADS, recompute="none"),
          Plan(1, 1, THREADS, recompute="layer"),
-         Plan(2, 2, BOTH, recompute="layer"),
-         Plan(1, 2, BOTH, fsdp=2),
+         Plan(2, 2, BOTH, recompute="layer", **SHARDED),
+         Plan(1, 2, BOTH, fsdp=2, **SHARDED),
          Plan(2, 2, BOTH, fsdp=2),
-         Plan(2, 1, THREADS, fsdp=3)]
+         Plan(2, 1, THREADS, fsdp=3, **SHARDED, **SMALL)]
 
 
 def lm_inputs(random):
@@ -96,7 +112,7 @@ RUNS = [("sgd", ["--optimizer", "sgd"], ["--lr", "0.1"], True),
         ("adamw clipped", ["--optimizer", "adamw"], ["--lr", "0.01", "--clip", "0.1", "--weight-decay", "0.1"], False)]
 
 # Which runs a plan gets: all of them where the plan is in this set, the first two elsewhere.
-FULL = {"dp1_mb1", "dp2_mb2", "dp3_mb1", "dp4_mb4"}
+FULL = {"dp1_mb1", "dp2_mb2", "dp3_mb1", "dp4_mb4_zero1_buckets200"}
 
 # Mutations (support/mutations.py), each with a model, a plan and a run that must see it. (The mean of means needs a plan
 # without a part that counts no target, or it is not a number.)

@@ -7,7 +7,7 @@ import itertools
 import re
 
 from pairwise import cover
-from plans import lm_inputs, losses_inputs, skip_inputs
+from plans import lm_inputs, losses_inputs, sharding_flags, sharding_name, skip_inputs
 
 #          model        its inputs    parameters that stay as they are
 MODELS = {"lm":        (lm_inputs, set()),
@@ -36,7 +36,11 @@ FACTORS = {
     "poison": [False, True],
     "recompute": ["none", "cheap", "layer"],
     "bucket_bytes": ["25MiB", "200"],
+    "fsdp": [1, 2],
+    "zero": [0, 1],
 }
+# Threads start fast, processes do not.
+MOST_RANKS = {"local": 4, "threads": 8, "mpirun": 6, "mpirun with synchronous sends": 6}
 
 # Schedules that say themselves where stages live.
 PLACING = {"interleaved", "zb-v", "dualpipe-v"}
@@ -50,9 +54,9 @@ def allowed(row):
     if schedule in PLACING and row.get("model") in MARKED:
         return False
     # One process in program order: no schedule and no other ranks.
-    if row.get("launch") == "local" and (schedule not in (None, "1f1b") or row.get("dp") == 2):
+    if row.get("launch") == "local" and (schedule not in (None, "1f1b") or row.get("dp") == 2 or row.get("fsdp") == 2):
         return False
-    return True
+    return row.get("places", 1) * row.get("dp", 1) * row.get("fsdp", 1) <= MOST_RANKS[row.get("launch", "threads")]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,20 +69,23 @@ class StagePlan:
     tied: str = "sum"
     recompute: str = "cheap"
     bucket_bytes: str = "25MiB"
+    fsdp: int = 1
+    zero: int = 0
 
     @property
     def name(self):
         order = "local" if self.local else self.schedule
         owner = "_owner" if self.tied == "owner" else ""
         again = "" if self.recompute == "cheap" else f"_{self.recompute}"
-        buckets = "" if self.bucket_bytes == "25MiB" else f"_buckets{self.bucket_bytes}"
-        return f"dp{self.dp}_pp{self.places}_mb{self.microbatches}_{order}{owner}{again}{buckets}"
+        rows = f"dp{self.dp}" + (f"_fsdp{self.fsdp}" if self.fsdp > 1 else "")
+        return f"{rows}_pp{self.places}_mb{self.microbatches}_{order}{owner}{again}{sharding_name(self)}"
 
     @property
     def flags(self):
         """All but the schedule of a file, which depends on the model's stages."""
-        flags = ["--mesh", f"dp={self.dp},pp={self.places}", "--microbatches", str(self.microbatches), "--tied", self.tied,
-                 "--recompute", self.recompute, "--bucket-bytes", self.bucket_bytes]
+        rows = f"dp={self.dp}" + (f",fsdp={self.fsdp}" if self.fsdp > 1 else "")
+        flags = ["--mesh", f"{rows},pp={self.places}", "--microbatches", str(self.microbatches), "--tied", self.tied,
+                 "--recompute", self.recompute, *sharding_flags(self)]
         if self.local:
             return [*flags, "--launch", "local"]
         if self.schedule == "file":
@@ -92,7 +99,7 @@ class StagePlan:
 
 def plan_of(row):
     return StagePlan(row["places"], row["microbatches"], row["dp"], row["schedule"], row["launch"] == "local", row["tied"],
-                     row["recompute"], row["bucket_bytes"])
+                     row["recompute"], row["bucket_bytes"], row["fsdp"], row["zero"])
 
 
 def product():

@@ -20,6 +20,7 @@ from description import make_inputs, make_params  # noqa: E402
 from pp_text import pp_text  # noqa: E402
 
 SECONDS = 300
+MOST_RANKS = 6
 SCHEDULES = ["1f1b", "gpipe", "naive", "interleaved", "zb-h1", "zb-v", "dualpipe-v", "auto"]
 PLACING = {"interleaved", "zb-v", "dualpipe-v"}  # they say themselves where stages live
 
@@ -101,15 +102,18 @@ def draw_pair(random, description, run, thresholds=(), allows_mpi=False):
     compile_flags, run_flags = flags_of_run(run)
     batch = description["batch"]
     dp = pick(divisors(batch, 4)) if random.random() < 0.5 else 1
+    fsdp = pick(divisors(batch // dp, MOST_RANKS // dp)) if random.random() < 0.25 else 1
+    parts = dp * fsdp
     places = int(pick([1, 1, 2, 2, 3, 4]))
-    while dp * places > 6:
+    while parts * places > MOST_RANKS:
         places -= 1
-    microbatches = pick(divisors(batch // dp, 8)) if random.random() < 0.7 else 1
-    is_local = dp == 1 and random.random() < 0.15
+    microbatches = pick(divisors(batch // parts, 8)) if random.random() < 0.7 else 1
+    is_local = parts == 1 and random.random() < 0.15
     marks = ()
     if places > 1 and random.random() < 0.6:
         marks = (int(random.integers(2**31)), places, float(pick([0.2, 0.6, 1.0])), float(pick([0.0, 0.6, 0.9])))
-    mesh = [f"dp={dp}"] * (dp > 1) + [f"pp={places}"] * (places > 1)
+    mesh = [f"dp={dp}"] * (dp > 1) + [f"fsdp={fsdp}"] * (fsdp > 1) + [f"pp={places}"] * (places > 1)
+    random.shuffle(mesh)  # ranks are numbered by its order
     if mesh:
         compile_flags += ["--mesh", ",".join(mesh)]
     if is_local:
@@ -118,7 +122,7 @@ def draw_pair(random, description, run, thresholds=(), allows_mpi=False):
         schedule = pick([s for s in SCHEDULES if not (marks and s in PLACING)])
         if schedule == "naive":
             microbatches = 1
-        if schedule == "dualpipe-v" and microbatches == 1 and batch // dp % 2 == 0:
+        if schedule == "dualpipe-v" and microbatches == 1 and batch // parts % 2 == 0:
             microbatches = 2
         compile_flags += ["--schedule", schedule]
         if schedule == "interleaved" and random.random() < 0.5:
@@ -142,13 +146,15 @@ def draw_pair(random, description, run, thresholds=(), allows_mpi=False):
     if random.random() < 0.3:
         compile_flags += ["--bucket-bytes", pick(["1", "64", "300", "4KiB"])]
     if random.random() < 0.5:
+        compile_flags += ["--zero", "1"]
+    if random.random() < 0.5:
         run_flags.append("--poison")
     if random.random() < 0.7:
         run_flags.append("--check-counters")
     if random.random() < 0.2:
         run_flags += ["--check-replicas", "1"]
-    launch = "mpirun" if allows_mpi and dp * places > 1 and not is_local and random.random() < 0.05 else "threads"
-    return Pair(compile_flags, run_flags, run, launch, 1 if is_local else dp * places, marks)
+    launch = "mpirun" if allows_mpi and parts * places > 1 and not is_local and random.random() < 0.05 else "threads"
+    return Pair(compile_flags, run_flags, run, launch, 1 if is_local else parts * places, marks)
 
 
 def draw_threshold(random, least, default):
