@@ -25,7 +25,7 @@ from support.results import Harness  # noqa: E402
 import plans  # noqa: E402
 import stage_plans  # noqa: E402
 from pairwise import cover  # noqa: E402
-from programs import Programs, expect_same_bits  # noqa: E402
+from programs import Programs, check_refused, expect_same_bits  # noqa: E402
 from stage_plans import StagePlan  # noqa: E402
 
 FACTORS = {
@@ -116,6 +116,19 @@ def check_dropped_waits(programs, fake, directory):
             expect_same(result, cpu, f"the fake device without wait {number} and the CPU")
     print(f"  {red} of {len(plants)} waits that were left out are races", flush=True)
     assert red > 0, "no wait is needed"
+
+
+def check_race(programs, fake, mutation, model, plan, run_name):
+    """What a mutation leaves in no order is a race; without it there is none."""
+    variables = fake.variables(1)
+    programs.result(model, plan, run_name, name="fake", variables=variables)
+    try:
+        programs.result(model, plan, run_name, mutation=mutation, name="fake", variables=variables)
+    except AssertionError as failure:
+        assert "race: " in str(failure) and "in no order" in str(failure), failure
+        print(f"  {mutation}, {model} {plan.name}: {next(line for line in str(failure).splitlines() if 'race: ' in line)}", flush=True)
+        return
+    raise AssertionError(f"the fake device does not see {mutation}")
 
 
 def make_gpt(ppopt, directory):
@@ -220,6 +233,10 @@ def main():
                  ("generation", lambda: check_generation(fake, gpt(), directory)),
                  ("maps", lambda: check_maps(fake, gpt(), directory)),
                  ("a step that is not finite", functools.partial(check_non_finite, harness.ppopt, fake, directory))]
+        for mutation, model, plan, run_name in plans.RACES:
+            case = (mutation, model, plan, run_name)
+            cases += [(f"mutation {mutation}, {model} {plan.name}", functools.partial(check_race, programs, fake, *case)),
+                      (f"mutation {mutation}, {model} {plan.name}, is refused", functools.partial(check_refused, programs, *case))]
         for seed, row in enumerate(cover(FACTORS, stage_plans.allowed)):
             name = f"{row['model']} {stage_plans.plan_of(row).name} {row['run']} {row['launch']}{' poisoned' if row['poison'] else ''}"
             cases.append((name, functools.partial(check_row, programs, fake, row, seed)))

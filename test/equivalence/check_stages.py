@@ -119,8 +119,9 @@ def check_mutations(programs):
     """Each mutation of ppopt-mutate says who must see it, and some harness has it."""
     names = set(checked([mutations.tool_of(programs.ppopt), "--mutations"]).stdout.split())
     assert names == set(mutations.VERIFIER), names ^ set(mutations.VERIFIER)
-    missing = names - {row[0] for row in [*MUTATED, *plans.MUTATED]} - {"position-off-by-one", "update-ignores-hold"}
-    # which check_generation.py and faults/check_held_updates.py have.
+    missing = names - {row[0] for row in [*MUTATED, *plans.MUTATED, *plans.RACES]}
+    # which check_generation.py, faults/check_held_updates.py and check_zero.py have.
+    missing -= {"position-off-by-one", "update-ignores-hold", "gather-not-on-place"}
     assert not missing, missing
 
 
@@ -136,6 +137,8 @@ MUTATED = [("drop-boundary-gradient", "feeds", StagePlan(4, 3), "sgd"),
            ("decide-before-sum", "feeds", StagePlan(2, 2, dp=2), "sgd clipped"),
            ("drop-tied-sum", "vee", StagePlan(2, 2), "sgd"),
            ("scale-twice", "towers", StagePlan(3, 3), "sgd"),
+           ("chunk-off-by-one", "tied", StagePlan(4, 2, zero=1), "sgd"),
+           ("gather-left-out", "feeds", StagePlan(2, 2, dp=2, zero=1), "sgd"),
            ("mean-of-means", "gpt", StagePlan(2, 2), "sgd"),
            ("other-parameter", "feeds", StagePlan(2, 2), "sgd"),
            ("other-bucket", "tied", StagePlan(4, 2, tied="owner"), "sgd"),

@@ -123,4 +123,15 @@ MUTATED = [("local-clip-norm", "losses", Plan(2, 2), "sgd clipped"),
            ("gradient-not-summed", "skip", Plan(2, 1), "sgd"),
            ("other-parameter", "skip", Plan(2, 1), "sgd"),
            ("other-bucket", "losses", Plan(2, 1), "sgd"),
-           ("drop-block", "lm", Plan(1, 1, THREADS, 12000), "sgd")]
+           ("drop-block", "lm", Plan(1, 1, THREADS, 12000), "sgd"),
+           ("gradient-not-summed", "skip", Plan(2, 1, **SHARDED), "sgd"),
+           ("chunk-off-by-one", "skip", Plan(3, 1, **SHARDED), "sgd"),
+           ("norm-over-replicas", "losses", Plan(2, 1, fsdp=2, **SHARDED), "sgd clipped"),
+           ("sum-before-last-addition", "skip", Plan(2, 2, **SHARDED), "sgd"),
+           ("sum-before-last-addition", "lm", Plan(2, 2, fsdp=2, **SHARDED, **SMALL), "sgd"),
+           ("gather-left-out", "lm", Plan(2, 1, **SHARDED, **SMALL), "sgd momentum")]
+
+# What may go well as threads: the fake device must see that it is a race (check_fake.py).
+RACES = [("norm-before-wait", "skip", Plan(2, 1, **SHARDED), "sgd clipped"),
+         ("norm-before-wait", "losses", Plan(2, 1, fsdp=2, **SHARDED), "sgd clipped"),
+         ("read-before-gather", "lm", Plan(2, 1, **SHARDED, **SMALL), "sgd")]

@@ -51,8 +51,7 @@ private:
         if (other != own &&
             llvm::is_contained(bucket.getPlaces(), task.getPlace()) &&
             *buffers.getBytes(other) >= getBytes(operand.type))
-          return {static_cast<unsigned>(i),
-                  AddressAttr::get(other, 0)};
+          return {static_cast<unsigned>(i), AddressAttr::get(other, 0)};
       }
     }
     return {};

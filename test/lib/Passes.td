@@ -172,6 +172,59 @@ def SkipUpdate : Pass<"mutate-skip-update", "::mlir::ModuleOp"> {
   let description = "verify-schedule must refuse it, else the comparison of parameters must fail.";
 }
 
+// Of sharded states (--zero).
+
+def ChunkOffByOne : Pass<"mutate-chunk-off-by-one", "::mlir::ModuleOp"> {
+  let summary = "A rank updates its chunk by gradients that lie beside it";
+  let description = [{
+    Chunks of gradients are taken to be one element shorter, so coordinate i of the axis begins i elements too early. verify-schedule must
+    refuse it, else the comparison of parameters must fail.
+  }];
+}
+
+def NormBeforeWait : Pass<"mutate-norm-before-wait", "::mlir::ModuleOp"> {
+  let summary = "The norm is taken while a bucket is being summed";
+  let description = [{
+    The last wait of each place's first bucket comes after the norm. verify-schedule must refuse it, else the fake device must report a race.
+  }];
+}
+
+def NormOverReplicas : Pass<"mutate-norm-over-replicas", "::mlir::ModuleOp"> {
+  let summary = "The norm counts the chunks of shards once for each rank that has them";
+  let description = [{
+    It is summed over the axes of replicas too. verify-schedule must refuse it, else the comparison of a clipped run must fail.
+  }];
+}
+
+def SumBeforeLastAddition : Pass<"mutate-sum-before-last-addition", "::mlir::ModuleOp"> {
+  let summary = "Gradients are summed over ranks before the last microbatch has added to them";
+  let description = [{
+    All levels of the sum of each place's first bucket come before the last run that adds to it. verify-schedule must refuse it, else the
+    comparison of parameters must fail.
+  }];
+}
+
+def ReadBeforeGather : Pass<"mutate-read-before-gather", "::mlir::ModuleOp"> {
+  let summary = "The first reader of parameters does not wait for their gather";
+  let description = [{
+    Each wait for a gather of the step before comes after its reader. verify-schedule must refuse it, else the fake device must report a race.
+  }];
+}
+
+def GatherLeftOut : Pass<"mutate-gather-left-out", "::mlir::ModuleOp"> {
+  let summary = "The updated parameters of one bucket are not gathered";
+  let description = [{
+    Each rank has those of its own chunk only. verify-schedule must refuse it, else --check-replicas and the comparison of losses must fail.
+  }];
+}
+
+def GatherNotOnPlace : Pass<"mutate-gather-not-on-place", "::mlir::ModuleOp"> {
+  let summary = "One place takes no part in the gather of a tied parameter";
+  let description = [{
+    The last of the places that gather together. verify-schedule must refuse it, else the run must not end: the other places wait for it.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Phase kernels
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-//===- Sums.cpp - The sums of a schedule, for mutations -------------------===//
+//===- Sums.cpp - Sums and gathers of schedules, for mutations ------------===//
 
 #include "Sums.h"
 
@@ -24,6 +24,33 @@ SmallVector<ScheduledSum> pp::findSums(ScheduleOp schedule) {
     }
   }
   return sums;
+}
+
+SmallVector<ScheduledGather> pp::findGathers(ModuleOp module) {
+  SmallVector<ScheduledGather> gathers;
+  DenseMap<std::pair<int64_t, int64_t>, unsigned> known; // by place and id
+  module.walk([&](StartOp start) {
+    auto role = dyn_cast<RoleAttr>(start.getWhat());
+    auto schedule = start->getParentOfType<ScheduleOp>();
+    if (!role || role.getKind() != RoleKind::ParamRange || schedule.isLocal())
+      return;
+    known[{schedule.getPlace(), start.getId()}] = gathers.size();
+    gathers.push_back({start, {}});
+  });
+  module.walk([&](WaitOp wait) {
+    if (!wait.getCarried())
+      return;
+    int64_t place = wait->getParentOfType<ScheduleOp>().getPlace();
+    if (auto found = known.find({place, wait.getId()}); found != known.end())
+      gathers[found->second].waits.push_back(wait);
+  });
+  return gathers;
+}
+
+void pp::erase(const ScheduledGather &gather) {
+  gather.start->erase();
+  for (WaitOp wait : gather.waits)
+    wait->erase();
 }
 
 void pp::erase(const ScheduledSum &sum) {

@@ -1,4 +1,4 @@
-//===- Sums.h - The sums of a schedule, for mutations ---------------------===//
+//===- Sums.h - Sums and gathers of schedules, for mutations --------------===//
 
 #ifndef PPOPT_TEST_LIB_SUMS_H
 #define PPOPT_TEST_LIB_SUMS_H
@@ -6,6 +6,18 @@
 #include "ppopt/Dialect/PP/PP.h"
 
 namespace mlir::pp {
+
+/// The gather of a bucket's parameters that a place starts in a step, and the
+/// waits for it in the next step and in an evaluation.
+struct ScheduledGather {
+  StartOp start;
+  SmallVector<WaitOp, 2> waits;
+};
+
+/// Returns those that steps carry over, by place: a local schedule has none.
+SmallVector<ScheduledGather> findGathers(ModuleOp module);
+
+void erase(const ScheduledGather &gather);
 
 /// What a sum of a schedule is made of: a start and its wait. Those of all
 /// places with launch local.

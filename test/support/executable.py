@@ -32,7 +32,8 @@ class Executable:
 
 class Result:
     def __init__(self, records, gradients, parameters, output):
-        self.records = records        # the log's steps
+        self.all_records = records    # the log
+        self.records = [record for record in records if record.get("event") == "step"]
         self.gradients = gradients    # of the first step, or None
         self.parameters = parameters  # after the last step
         self.output = output
@@ -87,7 +88,6 @@ def run(executable, flags, launch="threads", dump_gradients=False, init=None, in
     done = checked(command, timeout, env)
     with open(stem + ".jsonl") as file:
         records = [json.loads(line) for line in file]
-    records = [record for record in records if record.get("event") == "step"]
     gradients = safetensors_io.read(stem + ".gradients.safetensors") if dump_gradients else None
     return Result(records, gradients, safetensors_io.read(stem + ".parameters.safetensors"), done.stderr + done.stdout)
 

@@ -25,6 +25,13 @@ VERIFIER = {"position-off-by-one": None,
             "other-parameter": r"binds operand \d+, #pp.role<param, .*>, to .*, but it is at",
             "other-bucket": r"binds operand \d+, #pp.role<grad, .*>, to .*, but it is at",
             "skip-update": r"never runs @p0_U_b\d+ on microbatch 0",
+            "chunk-off-by-one": r"binds operand \d+, #pp.role<grad_range, .*>, to .*, but it is at",
+            "norm-before-wait": "uses #pp.role<grad_range, .*> while it is being summed over ranks",
+            "norm-over-replicas": r"sums #pp.role<norm, \"norm\"> over \d+ ranks, and not the \d+ that have a part of it",
+            "sum-before-last-addition": "adds to #pp.role<grad, .*>, which is summed already",
+            "read-before-gather": r"reads parameters of @\w+, which the step before may still be gathering",
+            "gather-left-out": r"reads parameters of @\w+, which the step before may still be gathering",
+            "gather-not-on-place": r"reads parameters of @\w+, which the step before may still be gathering",
             "drop-block": None,
             "temporary-too-early": "of the same memory as another operand"}
 

@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Holds programs with --zero 1 against those with --zero 0: losses, norms, evaluations, gradients and last parameters have the same bits.
+
+A sample covers every pair of values of FACTORS: models with parameters of all types, of one element, of fewer than there are ranks, frozen and tied;
+meshes, schedules, optimizers, launches. All runs clip, evaluate between steps, poison memory, compare replicas and check what the compiler
+predicted. Further: a larger GPT in f32 on two, three and four ranks, and a collective that one place leaves out.
+By hand: check_zero.py --filter 'odd.*dp=3', --keep DIR.
+"""
+import argparse
+import functools
+import itertools
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+from support import mutations, safetensors_io  # noqa: E402
+from support.executable import checked, compile_model, run  # noqa: E402
+from support.mpirun import under_mpirun  # noqa: E402
+from support.results import Harness  # noqa: E402
+
+from pairwise import cover  # noqa: E402
+from plans import lm_inputs  # noqa: E402
+
+STEPS, EVALUATED = 4, 2  # steps, and batches of an evaluation, of which there is one after each two steps
+GPT = ["--layers", "2", "--width", "32", "--heads", "2", "--vocab", "64", "--seq", "16", "--batch", "24"]
+LARGER_GPT = ["--layers", "4", "--width", "128", "--heads", "4", "--seq", "64", "--batch", "24"]
+LEAST_BUCKETS = 8
+SECONDS = 5  # that a rank may wait for what never comes
+
+
+def odd_inputs(random):
+    return {name: random.standard_normal((STEPS * 24, size)) for name, size in (("x", 7), ("y", 3))}
+
+
+def token_inputs(random):
+    window = random.integers(0, 64, (STEPS * 24, 17), dtype=np.int32)
+    return {"tokens": window[:, :-1].copy(), "targets": window[:, 1:].copy()}
+
+
+def more_lm_inputs(random):
+    """A step more than plans.py has."""
+    first, second = lm_inputs(random), lm_inputs(random)
+    return {name: np.concatenate([first[name], second[name]])[:STEPS * 48] for name in first}
+
+
+#          model      inputs          flags
+MODELS = {"odd":      (odd_inputs, []),
+          "tied":     (more_lm_inputs, []),
+          "frozen":   (more_lm_inputs, []),
+          "gpt bf16": (token_inputs, ["--precision", "bf16"])}
+
+#             optimizer    compiler's flags                        executable's
+OPTIMIZERS = {"nesterov": (["--optimizer", "sgd", "--nesterov"], ["--lr", "0.1", "--momentum", "0.9"]),
+              "adam":     (["--optimizer", "adam"], ["--lr", "0.01"]),
+              "adamw":    (["--optimizer", "adamw"], ["--lr", "0.01", "--weight-decay", "0.1"])}
+CLIP = 1e-3
+
+FACTORS = {
+    "model": list(MODELS),
+    "mesh": ["dp=3", "fsdp=4", "fsdp=2,dp=3", "pp=2", "pp=2,dp=3", "dp=2,fsdp=2,pp=2", "dp=2,pp=4"],
+    "optimizer": list(OPTIMIZERS),
+    "launch": ["threads", "mpirun", "local"],
+    "microbatches": [1, 2],
+    "schedule": ["1f1b", "gpipe", "zb-h1"],
+    "tied": ["sum", "owner"],
+    "recompute": ["none", "cheap", "layer"],
+    "bucket_bytes": ["25MiB", "200", "2KiB"],
+}
+
+
+def size_of(mesh, axes=("dp", "fsdp", "pp")):
+    return int(np.prod([int(size) for name, size in re.findall(r"(\w+)=(\d+)", mesh) if name in axes]))
+
+
+def allowed(row):
+    mesh, launch = row.get("mesh"), row.get("launch")
+    if mesh and launch == "mpirun" and size_of(mesh) > 6:
+        return False
+    # One process in program order.
+    return launch != "local" or (mesh in (None, "pp=2") and row.get("schedule") in (None, "1f1b"))
+
+
+class Models:
+    """The files of models: those of models/ with their marks for some places, and GPTs."""
+
+    def __init__(self, ppopt, directory):
+        self.ppopt, self.directory = ppopt, directory
+
+    def gpt(self, name, flags):
+        path = os.path.join(self.directory, name)
+        checked([self.ppopt, "model", "gpt", *flags, "-o", path])
+        return path
+
+    def file(self, stem, model, mesh):
+        if model.startswith("gpt"):
+            return self.gpt(stem + ".mlir", GPT)
+        text = (HERE / "models" / f"{model}.mlir").read_text()
+        path = os.path.join(self.directory, stem + ".mlir")
+        with open(path, "w") as file:
+            file.write(re.sub(r"pp\.on (\d)", lambda mark: f"pp.on {int(mark[1]) * size_of(mesh, ['pp']) // 4}", text))
+        return path
+
+
+def name_of(row):
+    return " ".join(f"mb{row[name]}" if name == "microbatches" else str(row[name]) for name in FACTORS)
+
+
+def plan_flags(row):
+    flags = ["--mesh", row["mesh"], "--microbatches", str(row["microbatches"]), "--tied", row["tied"], "--recompute", row["recompute"],
+             "--bucket-bytes", row["bucket_bytes"], "--threads", "1"]
+    return [*flags, *(["--launch", "local"] if row["launch"] == "local" else ["--schedule", row["schedule"]])]
+
+
+def is_sharded(executable):
+    return any("shard" in parameter for place in executable.program["places"] for parameter in place["parameters"])
+
+
+def train(executable, row, launch):
+    """What a run leaves: records of steps and evaluations as logged, gradients and parameters."""
+    make_inputs, _ = MODELS[row["model"]]
+    random = np.random.default_rng(7)
+    inputs = make_inputs(random)
+    evaluation = executable.path + ".evaluation.safetensors"
+    safetensors_io.write(evaluation, {name: values[:EVALUATED * len(values) // STEPS] for name, values in make_inputs(random).items()})
+    replicas = ["--check-replicas", "1"] if executable.ranks > 1 and launch != "local" else []
+    flags = [*OPTIMIZERS[row["optimizer"]][1], "--clip", str(CLIP), "--seed", "5", "--check-counters", "--poison", *replicas, "--eval-inputs", evaluation,
+             "--eval-every", "2"]
+    return run(executable, flags, "mpirun" if launch == "mpirun" else "threads", dump_gradients=True, inputs=inputs, steps=STEPS, timeout=100)
+
+
+def expect_same(sharded, whole):
+    expect_same_records(sharded.all_records, whole.all_records)
+    for kind in ("gradients", "parameters"):
+        ours, theirs = getattr(sharded, kind), getattr(whole, kind)
+        assert set(ours) == set(theirs), f"{kind} of {sorted(set(ours) ^ set(theirs))} are left by one only"
+        for name, values in theirs.items():
+            assert values.tobytes() == ours[name].tobytes(), f"stages 0 and 1 leave other {kind} of {name}"
+
+
+def bits_of(records):
+    return [(record["event"], record["step"], record["loss_hex"], record.get("norm_hex")) for record in records if record["event"] in ("step", "eval")]
+
+
+def expect_same_records(ours, theirs):
+    ours, theirs = bits_of(ours), bits_of(theirs)
+    assert ours == theirs, f"stages 0 and 1 differ: {next(pair for pair in itertools.zip_longest(theirs, ours) if pair[0] != pair[1])}"
+
+
+def check_row(models, row):
+    stem = re.sub(r"[^\w]+", "_", name_of(row))
+    model = models.file(stem, row["model"], row["mesh"])
+    flags = [*plan_flags(row), *OPTIMIZERS[row["optimizer"]][0], *MODELS[row["model"]][1]]
+    whole, sharded = (compile_model(models.ppopt, model, f"{model[:-5]}_{stage}", [*flags, "--zero", str(stage)]) for stage in (0, 1))
+    assert not is_sharded(whole), "stage 0 has shards"
+    assert is_sharded(sharded) or size_of(row["mesh"], ["dp", "fsdp"]) == 1, "stage 1 has no shards"
+    expected = train(whole, row, "local" if row["launch"] == "local" else "threads")
+    evaluations = [record["step"] for record in expected.all_records if record["event"] == "eval"]
+    assert evaluations == list(range(0, STEPS + 1, 2)), f"evaluations after steps {evaluations}"
+    for record in expected.records:
+        assert record["norm"] > CLIP, f"nothing is clipped: {record}"
+    expect_same(train(sharded, row, row["launch"]), expected)
+
+
+def train_larger(executable, text, launch, clip):
+    log = f"{executable.path}.{launch}.jsonl"
+    command = [executable.path, "--data", text, "--steps", "3", "--clip", clip, "--check-counters", "--poison", "--log", log]
+    checked([*under_mpirun(executable.ranks), *command] if launch == "mpirun" else command)
+    with open(log) as file:
+        return [json.loads(line) for line in file]
+
+
+def check_larger(models, ranks):
+    """A GPT of at least eight buckets: stages 0 and 1, as threads and under mpirun."""
+    model = models.gpt(f"larger{ranks}.mlir", LARGER_GPT)
+    text = os.path.join(models.directory, f"larger{ranks}.txt")
+    with open(text, "w") as file:
+        file.write("".join(chr(97 + i * i % 23) for i in range(40000)))
+    expected = None
+    for stage in (0, 1):
+        executable = compile_model(models.ppopt, model, f"{model[:-5]}_{stage}",
+                                   ["--mesh", f"dp={ranks}", "--zero", str(stage), "--bucket-bytes", "256KiB", "--threads", "1"])
+        assert is_sharded(executable) == (stage == 1)
+        sums = [action for action in executable.program["places"][0]["actions"] if action.get("op") == ("reduce_scatter" if stage else "all_reduce")]
+        assert len(sums) >= LEAST_BUCKETS, f"{len(sums)} buckets"
+        for launch in ("threads", "mpirun"):
+            records = train_larger(executable, text, launch, "1")
+            expected = expected or records
+            assert max(record.get("norm", 0) for record in records) > 1, "nothing is clipped"
+            expect_same_records(records, expected)
+
+
+def check_left_out(models):
+    """A gather of which one place takes no part: verify-schedule refuses it; without that, the run says who waits for whom."""
+    mutation, row = "gather-not-on-place", {"model": "tied", "mesh": "dp=2,pp=2"}
+    model = models.file(mutation, row["model"], row["mesh"])
+    flags = ["--mesh", row["mesh"], "--zero", "1", "--threads", "1", "--optimizer", "sgd"]
+    mutations.expect_refused(models.ppopt, mutation, model, flags)
+    inputs = model[:-5] + ".inputs.safetensors"
+    safetensors_io.write(inputs, more_lm_inputs(np.random.default_rng(7)))
+    run_flags = ["--inputs", inputs, "--steps", "3", "--timeout", str(SECONDS)]
+    right = compile_model(models.ppopt, model, model[:-5], flags)
+    checked([right.path, *run_flags])
+    wrong = compile_model(mutations.tool_of(models.ppopt), model, model[:-5] + "_mutated", [*flags, "--mutate", mutation])
+    try:
+        checked([wrong.path, *run_flags], timeout=100)
+    except AssertionError as failure:
+        print(f"  {mutation}: {failure}", flush=True)
+        assert "all_gather" in str(failure), failure
+        return
+    raise AssertionError(f"a run with {mutation} ends well")
+
+
+def tests_of(models):
+    for row in cover(FACTORS, allowed):
+        yield name_of(row), functools.partial(check_row, models, row)
+    for ranks in (2, 3, 4):
+        yield f"larger GPT, dp={ranks}", functools.partial(check_larger, models, ranks)
+    yield "a gather that one place leaves out", functools.partial(check_left_out, models)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keep", help="write executables and their files there and leave them")
+    harness = Harness("zero", parser)
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = os.path.abspath(harness.args.keep or scratch)
+        os.makedirs(directory, exist_ok=True)
+        harness.cases(list(tests_of(Models(harness.ppopt, directory))))
+    return harness.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+//===- NormOverReplicas.cpp - Sums the norm over copies of chunks ---------===//
+
+#include "Mutations.h"
+#include "Sums.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_NORMOVERREPLICAS
+#include "Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+struct NormOverReplicas : pp::impl::NormOverReplicasBase<NormOverReplicas> {
+  void runOnOperation() override {
+    GroupAttr replicas;
+    int64_t channels = 0;
+    SmallVector<StartOp> norms;
+    for (auto bucket : getOperation().getOps<BucketOp>())
+      if (!replicas && bucket.getSharded())
+        replicas = bucket.getReplicaGroupAttr();
+    getOperation().walk([&](StartOp start) {
+      channels = std::max<int64_t>(channels, start.getChannel() + 1);
+      auto role = dyn_cast<RoleAttr>(start.getWhat());
+      if (role && role.getKind() == RoleKind::Norm)
+        norms.push_back(start);
+    });
+    if (replicas)
+      for (StartOp start : norms) {
+        start.setGroupAttr(unite(start.getGroup(), replicas));
+        start.setChannel(channels);
+      }
+    if (failed(requireChange(replicas && !norms.empty(), getOperation(),
+                             "norm of chunks that several ranks have")))
+      signalPassFailure();
+  }
+
+private:
+  /// Returns the group of the axes of both, in the order of the mesh.
+  GroupAttr unite(GroupAttr a, GroupAttr b) {
+    SmallVector<StringAttr> axes;
+    for (auto plan : getOperation().getOps<PlanOp>())
+      for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>()) {
+        auto name = StringAttr::get(&getContext(), axis.getName());
+        if (llvm::is_contained(a.getAxes(), name) ||
+            llvm::is_contained(b.getAxes(), name))
+          axes.push_back(name);
+      }
+    return GroupAttr::get(&getContext(), axes, a.getAmong());
+  }
+};
+
+} // namespace
