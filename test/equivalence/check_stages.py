@@ -2,7 +2,7 @@
 """Holds models that are cut into places against their one-rank programs: losses, gradients, parameters, f64 within 1e-12.
 
 stage_plans.py has the factors (model, schedule, places, microbatches, dp, how tied parameters live, how it is launched,
-optimizer, poisoned memory, what is computed again). What runs is a sample that covers every pair of values; `--all` runs the whole product. In every
+optimizer, poisoned memory, what is computed again, fsdp, the stage of ZeRO). What runs is a sample that covers every pair of values; `--all` runs the whole product. In every
 run the bytes that each rank sends are the plan's. Further: same bits however a plan is launched, mutations, and what boundaries must not send.
 By hand: check_stages.py --filter 'vee.*zb-h1', --keep DIR.
 """
@@ -137,7 +137,7 @@ MUTATED = [("drop-boundary-gradient", "feeds", StagePlan(4, 3), "sgd"),
            ("decide-before-sum", "feeds", StagePlan(2, 2, dp=2), "sgd clipped"),
            ("drop-tied-sum", "vee", StagePlan(2, 2), "sgd"),
            ("scale-twice", "towers", StagePlan(3, 3), "sgd"),
-           ("chunk-off-by-one", "tied", StagePlan(4, 2, zero=1), "sgd"),
+           ("chunk-off-by-one", "tied", StagePlan(4, 2, dp=2, zero=1), "sgd"),
            ("gather-left-out", "feeds", StagePlan(2, 2, dp=2, zero=1), "sgd"),
            ("mean-of-means", "gpt", StagePlan(2, 2), "sgd"),
            ("other-parameter", "feeds", StagePlan(2, 2), "sgd"),

@@ -21,7 +21,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support import mutations, safetensors_io  # noqa: E402
-from support.executable import checked, compile_model, run  # noqa: E402
+from support.executable import Mismatch, checked, compile_model, run  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
 from support.results import Harness  # noqa: E402
 
@@ -74,6 +74,9 @@ FACTORS = {
     "bucket_bytes": ["25MiB", "200", "2KiB"],
 }
 
+# Mutations (support/mutations.py), each with a mesh on which the comparison of the stages must see it.
+MUTATED = [("chunk-off-by-one", "dp=3"), ("norm-over-replicas", "dp=2,fsdp=2"), ("sum-before-last-addition", "dp=2"), ("gather-left-out", "fsdp=2,pp=2")]
+
 
 def size_of(mesh, axes=("dp", "fsdp", "pp")):
     return int(np.prod([int(size) for name, size in re.findall(r"(\w+)=(\d+)", mesh) if name in axes]))
@@ -122,7 +125,7 @@ def is_sharded(executable):
     return any("shard" in parameter for place in executable.program["places"] for parameter in place["parameters"])
 
 
-def train(executable, row, launch):
+def train(executable, row, launch, checks=True):
     """What a run leaves: records of steps and evaluations as logged, gradients and parameters."""
     make_inputs, _ = MODELS[row["model"]]
     random = np.random.default_rng(7)
@@ -130,8 +133,8 @@ def train(executable, row, launch):
     evaluation = executable.path + ".evaluation.safetensors"
     safetensors_io.write(evaluation, {name: values[:EVALUATED * len(values) // STEPS] for name, values in make_inputs(random).items()})
     replicas = ["--check-replicas", "1"] if executable.ranks > 1 and launch != "local" else []
-    flags = [*OPTIMIZERS[row["optimizer"]][1], "--clip", str(CLIP), "--seed", "5", "--check-counters", "--poison", *replicas, "--eval-inputs", evaluation,
-             "--eval-every", "2"]
+    flags = [*OPTIMIZERS[row["optimizer"]][1], "--clip", str(CLIP), "--seed", "5", "--eval-inputs", evaluation, "--eval-every", "2",
+             *(["--check-counters", "--poison", *replicas] if checks else [])]
     return run(executable, flags, "mpirun" if launch == "mpirun" else "threads", dump_gradients=True, inputs=inputs, steps=STEPS, timeout=100)
 
 
@@ -139,9 +142,11 @@ def expect_same(sharded, whole):
     expect_same_records(sharded.all_records, whole.all_records)
     for kind in ("gradients", "parameters"):
         ours, theirs = getattr(sharded, kind), getattr(whole, kind)
-        assert set(ours) == set(theirs), f"{kind} of {sorted(set(ours) ^ set(theirs))} are left by one only"
+        if set(ours) != set(theirs):
+            raise Mismatch(f"{kind} of {sorted(set(ours) ^ set(theirs))} are left by one stage only")
         for name, values in theirs.items():
-            assert values.tobytes() == ours[name].tobytes(), f"stages 0 and 1 leave other {kind} of {name}"
+            if values.tobytes() != ours[name].tobytes():
+                raise Mismatch(f"stages 0 and 1 leave other {kind} of {name}")
 
 
 def bits_of(records):
@@ -150,14 +155,23 @@ def bits_of(records):
 
 def expect_same_records(ours, theirs):
     ours, theirs = bits_of(ours), bits_of(theirs)
-    assert ours == theirs, f"stages 0 and 1 differ: {next(pair for pair in itertools.zip_longest(theirs, ours) if pair[0] != pair[1])}"
+    if ours != theirs:
+        raise Mismatch(f"stages 0 and 1 differ: {next(pair for pair in itertools.zip_longest(theirs, ours) if pair[0] != pair[1])}")
+
+
+def compile_stages(models, row, mutation=None):
+    """The programs of stage 0 and of stage 1, the latter with a mutation if one is named."""
+    stem = re.sub(r"[^\w]+", "_", name_of(row)) + ("_" + mutation if mutation else "")
+    model = models.file(stem, row["model"], row["mesh"])
+    flags = [*plan_flags(row), *OPTIMIZERS[row["optimizer"]][0], *MODELS[row["model"]][1]]
+    whole = compile_model(models.ppopt, model, model[:-5] + "_0", [*flags, "--zero", "0"])
+    if mutation:
+        return whole, compile_model(mutations.tool_of(models.ppopt), model, model[:-5] + "_1", [*flags, "--zero", "1", "--mutate", mutation])
+    return whole, compile_model(models.ppopt, model, model[:-5] + "_1", [*flags, "--zero", "1"])
 
 
 def check_row(models, row):
-    stem = re.sub(r"[^\w]+", "_", name_of(row))
-    model = models.file(stem, row["model"], row["mesh"])
-    flags = [*plan_flags(row), *OPTIMIZERS[row["optimizer"]][0], *MODELS[row["model"]][1]]
-    whole, sharded = (compile_model(models.ppopt, model, f"{model[:-5]}_{stage}", [*flags, "--zero", str(stage)]) for stage in (0, 1))
+    whole, sharded = compile_stages(models, row)
     assert not is_sharded(whole), "stage 0 has shards"
     assert is_sharded(sharded) or size_of(row["mesh"], ["dp", "fsdp"]) == 1, "stage 1 has no shards"
     expected = train(whole, row, "local" if row["launch"] == "local" else "threads")
@@ -166,6 +180,20 @@ def check_row(models, row):
     for record in expected.records:
         assert record["norm"] > CLIP, f"nothing is clipped: {record}"
     expect_same(train(sharded, row, row["launch"]), expected)
+
+
+def check_seen(models, mutation, mesh):
+    """The comparison is red with a mutation."""
+    row = {"model": "odd", "mesh": mesh, "optimizer": "adamw", "launch": "threads", "microbatches": 2, "schedule": "1f1b", "tied": "sum",
+           "recompute": "cheap", "bucket_bytes": "200"}
+    whole, mutated = compile_stages(models, row, mutation)
+    expected = train(whole, row, "threads")
+    try:
+        expect_same(train(mutated, row, "threads", checks=False), expected)
+    except Mismatch as seen:
+        print(f"  {mutation}, {mesh}: {seen}", flush=True)
+        return
+    raise AssertionError(f"the comparison does not see {mutation}")
 
 
 def train_larger(executable, text, launch, clip):
@@ -212,7 +240,7 @@ def check_left_out(models):
         checked([wrong.path, *run_flags], timeout=100)
     except AssertionError as failure:
         print(f"  {mutation}: {failure}", flush=True)
-        assert "all_gather" in str(failure), failure
+        assert re.search(r"rank \d+: step 2, waits .* for rank \d+: the all-gather of", str(failure)), failure
         return
     raise AssertionError(f"a run with {mutation} ends well")
 
@@ -222,6 +250,8 @@ def tests_of(models):
         yield name_of(row), functools.partial(check_row, models, row)
     for ranks in (2, 3, 4):
         yield f"larger GPT, dp={ranks}", functools.partial(check_larger, models, ranks)
+    for mutation, mesh in MUTATED:
+        yield f"mutation {mutation}, {mesh}", functools.partial(check_seen, models, mutation, mesh)
     yield "a gather that one place leaves out", functools.partial(check_left_out, models)
 
 

@@ -156,7 +156,7 @@ def check_refused(programs, mutation, model, plan, run_name):
 def mutation_cases(programs, rows):
     """The cases of rows of a mutation, a model, a plan and a run."""
     for mutation, model, plan, run_name in rows:
-        yield f"mutation {mutation}, {model}", functools.partial(check_seen, programs, mutation, model, plan, run_name)
+        case = f"mutation {mutation}, {model} {plan.name}"
+        yield case, functools.partial(check_seen, programs, mutation, model, plan, run_name)
         if mutations.VERIFIER[mutation]:
-            yield (f"mutation {mutation}, {model}, is refused",
-                   functools.partial(check_refused, programs, mutation, model, plan, run_name))
+            yield f"{case}, is refused", functools.partial(check_refused, programs, mutation, model, plan, run_name)
