@@ -232,12 +232,12 @@ def check_left_out(models):
     mutations.expect_refused(models.ppopt, mutation, model, flags)
     inputs = model[:-5] + ".inputs.safetensors"
     safetensors_io.write(inputs, more_lm_inputs(np.random.default_rng(7)))
-    run_flags = ["--inputs", inputs, "--steps", "3", "--timeout", str(SECONDS)]
+    run_flags = ["--inputs", inputs, "--steps", "3"]
     right = compile_model(models.ppopt, model, model[:-5], flags)
     checked([right.path, *run_flags])
     wrong = compile_model(mutations.tool_of(models.ppopt), model, model[:-5] + "_mutated", [*flags, "--mutate", mutation])
     try:
-        checked([wrong.path, *run_flags], timeout=100)
+        checked([wrong.path, *run_flags, "--timeout", str(SECONDS)], timeout=100)
     except AssertionError as failure:
         print(f"  {mutation}: {failure}", flush=True)
         assert re.search(r"rank \d+: step 2, waits .* for rank \d+: the all-gather of", str(failure)), failure
