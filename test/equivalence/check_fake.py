@@ -43,7 +43,8 @@ FACTORS = {
     "fsdp": [1, 2],
     "zero": [0, 1],
 }
-PIPELINE = StagePlan(2, 3, 2, "1f1b")  # two places, two ranks each
+# Two places, two ranks each. With shards, gathers of parameters are in flight between steps.
+PIPELINES = [StagePlan(2, 3, 2, "1f1b"), StagePlan(2, 3, 2, "1f1b", zero=1, bucket_bytes="200")]
 SEEDS = 20
 MOST_PLANTS = 40
 GPT = ["--layers", "2", "--width", "32", "--heads", "2", "--vocab", "256", "--seq", "16", "--batch", "8"]
@@ -76,21 +77,21 @@ def check_row(programs, fake, row, seed):
     expect_same(run(name="fake", variables=fake.variables(seed)), run(), "the fake device and the CPU")
 
 
-def run_pipeline(programs, name, variables):
-    return programs.result("gpt", PIPELINE, "sgd clipped", name=name, variables=variables)
+def run_pipeline(programs, plan, name, variables):
+    return programs.result("gpt", plan, "sgd clipped", name=name, variables=variables)
 
 
-def check_seeds(programs, fake):
+def check_seeds(programs, fake, plan):
     """Whatever order operations run in."""
-    cpu = run_pipeline(programs, "", None)
+    cpu = run_pipeline(programs, plan, "", None)
     for seed in range(SEEDS):
-        expect_same(run_pipeline(programs, f"seed{seed}", fake.variables(seed)), cpu, f"seed {seed} and the CPU")
+        expect_same(run_pipeline(programs, plan, f"seed{seed}", fake.variables(seed)), cpu, f"seed {seed} and the CPU")
 
 
-def check_report(programs, fake, directory):
+def check_report(programs, fake, directory, plan):
     """A step allocates nothing, and nothing is left over at the end."""
-    path = os.path.join(directory, "report.jsonl")
-    run_pipeline(programs, "report", fake.variables(3, PPOPT_FAKE_REPORT=path))
+    path = os.path.join(directory, f"report_{plan.name}.jsonl")
+    run_pipeline(programs, plan, "report", fake.variables(3, PPOPT_FAKE_REPORT=path))
     with open(path) as file:
         lines = sorted((json.loads(line) for line in file), key=lambda line: line["rank"])
     assert [line["rank"] for line in lines] == list(range(4)), lines
@@ -100,21 +101,21 @@ def check_report(programs, fake, directory):
     return lines
 
 
-def check_dropped_waits(programs, fake, directory):
+def check_dropped_waits(programs, fake, directory, plan):
     """Without one of its waits the pipeline is a race that names two operations, or, where other orders imply it, the same."""
-    cpu = run_pipeline(programs, "", None)
-    waits = min(line["waits"] for line in check_report(programs, fake, directory))
+    cpu = run_pipeline(programs, plan, "", None)
+    waits = min(line["waits"] for line in check_report(programs, fake, directory, plan))
     red = 0
     plants = sorted(set(np.linspace(1, waits, min(waits, MOST_PLANTS)).astype(int).tolist()))
     for number in plants:
         try:
-            result = run_pipeline(programs, f"dropped{number}", fake.variables(number, PPOPT_FAKE_PLANT=f"drop-wait:{number}"))
+            result = run_pipeline(programs, plan, f"dropped{number}", fake.variables(number, PPOPT_FAKE_PLANT=f"drop-wait:{number}"))
         except AssertionError as failure:
             assert "race: " in str(failure) and "in no order" in str(failure), failure
             red += 1
         else:
             expect_same(result, cpu, f"the fake device without wait {number} and the CPU")
-    print(f"  {red} of {len(plants)} waits that were left out are races", flush=True)
+    print(f"  {plan.name}: {red} of {len(plants)} waits that were left out are races", flush=True)
     assert red > 0, "no wait is needed"
 
 
@@ -138,7 +139,7 @@ def make_gpt(ppopt, directory):
     with open(text, "w") as file:
         file.write("".join(chr(97 + i * i % 23) for i in range(4000)))
     return compile_model(ppopt, model, os.path.join(directory, "small"),
-                         ["--mesh", "dp=2,pp=2", "--microbatches", "2", "--threads", "1"], generates=True), text
+                         ["--mesh", "dp=2,pp=2", "--microbatches", "2", "--threads", "1", "--zero", "1", "--bucket-bytes", "4KiB"], generates=True), text
 
 
 def losses_of(log):
@@ -208,7 +209,7 @@ def check_non_finite(ppopt, fake, directory):
     inputs = os.path.join(directory, "bad.safetensors")
     safetensors_io.write(inputs, rows)
     executable = compile_model(ppopt, str(HERE / "models" / "skip.mlir"), os.path.join(directory, "skip"),
-                               ["--mesh", "dp=2", "--microbatches", "2", "--threads", "1"])
+                               ["--mesh", "dp=2", "--microbatches", "2", "--threads", "1", "--zero", "1"])
     errors = []
     for env in (environment(), fake.environment(1)):
         done = subprocess.run([executable.path, "--inputs", inputs, "--no-shuffle", "--steps", "2"], capture_output=True, text=True, env=env, timeout=100)
@@ -227,12 +228,13 @@ def main():
         os.makedirs(directory, exist_ok=True)
         programs = Programs(harness.ppopt, directory, {name: inputs for name, (inputs, _) in stage_plans.MODELS.items()})
         gpt = functools.partial(programs.once, "small gpt", lambda: make_gpt(harness.ppopt, directory))
-        cases = [("seeds", functools.partial(check_seeds, programs, fake)),
-                 ("dropped waits", functools.partial(check_dropped_waits, programs, fake, directory)),
-                 ("checkpoints", lambda: check_checkpoints(fake, gpt(), directory)),
+        cases = [("checkpoints", lambda: check_checkpoints(fake, gpt(), directory)),
                  ("generation", lambda: check_generation(fake, gpt(), directory)),
                  ("maps", lambda: check_maps(fake, gpt(), directory)),
                  ("a step that is not finite", functools.partial(check_non_finite, harness.ppopt, fake, directory))]
+        for plan in PIPELINES:
+            cases += [(f"seeds {plan.name}", functools.partial(check_seeds, programs, fake, plan)),
+                      (f"dropped waits {plan.name}", functools.partial(check_dropped_waits, programs, fake, directory, plan))]
         for mutation, model, plan, run_name in plans.RACES:
             case = (mutation, model, plan, run_name)
             cases += [(f"mutation {mutation}, {model} {plan.name}", functools.partial(check_race, programs, fake, *case)),
