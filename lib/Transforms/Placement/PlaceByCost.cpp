@@ -2,6 +2,7 @@
 
 #include "PlaceByCost.h"
 
+#include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Dialect/PP/Shapes.h"
@@ -49,9 +50,11 @@ namespace {
 /// Describes the ops of an entry as a problem of numbers.
 class CutProblemBuilder {
 public:
-  CutProblemBuilder(const OpOrder &order, PlanOp plan)
+  /// A rank has one of `shards` equal parts of the optimizer's states.
+  CutProblemBuilder(const OpOrder &order, PlanOp plan, int64_t shards)
       : order(order), plan(plan), device(getDevice(plan)),
-        numStates(getOptimizerStates(plan.getOptimizer()).size()) {}
+        numStates(getOptimizerStates(plan.getOptimizer()).size()),
+        shards(shards) {}
 
   CutProblem build(ArrayRef<int64_t> placeOf);
 
@@ -67,7 +70,7 @@ private:
   const OpOrder &order;
   PlanOp plan;
   Device device;
-  int64_t numStates;
+  int64_t numStates, shards;
   CutProblem problem;
   /// Values whose gradient reaches a trained parameter.
   DenseSet<Value> active;
@@ -83,13 +86,14 @@ void addOnce(std::vector<int> &list, int index) {
 int CutProblemBuilder::getParam(ParamOp param) {
   auto [known, isNew] = params.try_emplace(param, problem.paramBytes.size());
   if (isNew) {
-    int64_t copies = param.getFrozen() ? 1 : 1 + numStates;
+    int64_t bytes = getBytes(param);
+    int64_t states = param.getFrozen() ? 0 : numStates * bytes / shards;
     int64_t gradient = param.getFrozen()
                            ? 0
                            : param.getType().getNumElements() *
                                  getElementBytes(getStatisticsType(
                                      getElementTypeOrSelf(param)));
-    problem.paramBytes.push_back(copies * getBytes(param) + gradient);
+    problem.paramBytes.push_back(bytes + states + gradient);
   }
   return known->second;
 }
@@ -156,14 +160,22 @@ FailureOr<Placement> pp::placeByCost(func::FuncOp entry, PlanOp plan,
                                      const OpOrder &order) {
   Placement placement;
   placement.placeOf = getPieces(plan);
-  CutProblem problem = CutProblemBuilder(order, plan).build(placement.placeOf);
-  Cut cut = pp::cutByCost(problem);
+  int64_t mostShards = getPlaceChunks(plan);
+  auto cutInto = [&](int64_t shards) {
+    return pp::cutByCost(
+        CutProblemBuilder(order, plan, shards).build(placement.placeOf));
+  };
+  Cut cut = cutInto(plan.getZero() >= 1 ? mostShards : 1);
   if (!cut.error.empty()) {
+    bool canShard = plan.getZero() == 0 && mostShards > 1 &&
+                    plan.getDeviceMemory() && cutInto(mostShards).error.empty();
     InFlightDiagnostic diag = entry.emitError("can't be cut for --mesh pp=")
                               << plan.getPlaces() << ": " << cut.error;
     if (std::optional<int64_t> memory = plan.getDeviceMemory())
       diag << ", and --device-memory allows "
-           << ::ppopt::spellByteAmount(*memory) << "; use more places";
+           << ::ppopt::spellByteAmount(*memory) << "; use more places"
+           << (canShard ? ", or --zero 1, which shards the optimizer's states"
+                        : "");
     return diag;
   }
   for (unsigned piece = 0; piece < placement.placeOf.size(); ++piece)
