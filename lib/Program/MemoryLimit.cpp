@@ -2,6 +2,8 @@
 
 #include "MemoryLimit.h"
 
+#include "ppopt/Analysis/OptimizerState.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Program/ArenaLayout.h"
 #include "ppopt/Program/Places.h"
 #include "ppopt/byte_amount.h"
@@ -41,6 +43,23 @@ static std::string nameRanks(PlanOp plan, int64_t place) {
   for (int64_t rank : plan.getGeometry().ranksOf(place))
     names.push_back(std::to_string(rank));
   return (names.size() == 1 ? "rank " : "ranks ") + llvm::join(names, ", ");
+}
+
+/// Returns whether all places fit once the states of each bucket are sharded
+/// over the ranks that sum its gradients.
+static bool fitsSharded(ModuleOp module, PlanOp plan,
+                        ArrayRef<PlaceMemory> places) {
+  SmallVector<int64_t> bytes;
+  for (const PlaceMemory &place : places)
+    bytes.push_back(place.bytes);
+  int64_t states = getOptimizerStates(plan.getOptimizer()).size();
+  for (auto bucket : module.getOps<BucketOp>()) {
+    int64_t whole =
+        states * bucket.getElements() * getElementBytes(bucket.getType());
+    for (int64_t place : bucket.getUpdatePlaces())
+      bytes[place] -= whole - whole / bucket.getChunks(plan.getGeometry());
+  }
+  return *llvm::max_element(bytes) <= *plan.getDeviceMemory();
 }
 
 /// Returns options that reduce the place's largest parts.
@@ -105,7 +124,10 @@ LogicalResult pp::checkMemoryLimit(ModuleOp module, PlanOp plan) {
       ArrayRef(kinds).take_front(3), note, [&](const auto &kind) {
         note << kind.first << " " << spellByteAmount(kind.second);
       });
-  diag.attachNote() << "what would help: "
-                    << llvm::join(suggest(largest, plan), "; ");
+  SmallVector<std::string> hints = suggest(largest, plan);
+  if (plan.getZero() == 0 && fitsSharded(module, plan, places))
+    hints.insert(hints.begin(),
+                 "--zero 1, which shards the optimizer's states and fits");
+  diag.attachNote() << "what would help: " << llvm::join(hints, "; ");
   return diag;
 }
