@@ -153,6 +153,12 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
     }
     if (updatedBy.empty())
       return;
+    if (plan->getZero() >= 1 &&
+        llvm::none_of(buckets, [](BucketOp b) { return b.getSharded(); }))
+      plan->emitWarning("--zero ")
+          << plan->getZero()
+          << " shards nothing: no axis of --mesh splits the batch over more "
+             "than one rank; add one, as --mesh dp=2, or leave out --zero";
     for (int64_t place = 0; place < plan->getPlaces(); ++place) {
       ArrayRef<BucketOp> updated = updatedBy[place];
       if (!updated.empty())
