@@ -2,12 +2,11 @@
 
 #include "ppopt/Driver/PlanReport.h"
 
-#include "CheckpointBytes.h"
+#include "ShardedState.h"
 
 #include "ppopt/Program/EndOfStep.h"
 #include "ppopt/Program/PredictCounts.h"
 
-#include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/PlanSchedule.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Model/Entry.h"
@@ -125,12 +124,14 @@ static std::vector<StageReport> describeStages(ModuleOp module, size_t count) {
 //===----------------------------------------------------------------------===//
 
 /// Returns when each action of a place's schedule ends; actions other than runs
-/// of stages take no time.
+/// of stages take no time. The row may begin with a wait for gathers.
 static std::vector<double> findTimes(ScheduleOp schedule, const SlotUses &uses,
                                      const std::vector<TimedCell> &row,
                                      bool wantsStart) {
   std::vector<double> times;
-  auto next = row.begin();
+  auto next = llvm::find_if(row, [](const TimedCell &timed) {
+    return timed.cell.work != ppopt::schedule::Work::Sum;
+  });
   double now = 0;
   for (Operation &action : schedule.getBody().front()) {
     auto run = dyn_cast<RunOp>(action);
@@ -224,7 +225,6 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   report.loans = describeLoans(module);
   report.stages = describeStages(module, report.graph.stages.size());
 
-  std::vector<int64_t> written = findCheckpointBytes(module, *plan);
   for (const PlaceContents &contents : collectPlaces(module, *plan)) {
     PlaceReport &place = report.places.emplace_back();
     for (auto [stage, node] : llvm::zip(report.stages, report.graph.stages))
@@ -271,18 +271,16 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
   ProgramIndex index(module);
   setStageTimes(module, report.graph);
   predictStep(module, *plan, index.uses, report);
-  std::vector<int64_t> written = findCheckpointBytes(module, *plan);
+  report.shards = describeShards(module, *plan);
+  SmallVector<int64_t> checkpointBytes = predictCheckpointBytes(module, *plan);
   for (const PlaceContents &contents : collectPlaces(module, *plan)) {
     PlaceReport &place = report.places[contents.place];
     schema::Predicted counts = predictCounts(*plan, contents, index);
     place.flops = counts.flops;
     place.launches = counts.launches;
     place.bytesSent = counts.bytesSent;
-    place.checkpointBytes = 0;
-    for (int64_t rank : place.ranks)
-      place.checkpointBytes =
-          std::max(place.checkpointBytes,
-                   written[plan->getLaunch() == Launch::local ? 0 : rank]);
+    place.wholeStateBytes = countWholeStates(module, *plan, contents.place);
+    place.checkpointBytes = checkpointBytes[contents.place];
   }
   return success();
 }

@@ -47,6 +47,7 @@ std::string ppopt::describePlan(const PlanOptions &plan,
   out << ", batch " << report.batch << ", microbatches " << plan.microbatches
       << ", " << plan.schedule << ", recompute "
       << schema::spell(plan.recompute) << ", " << schema::spell(plan.optimizer)
+      << (plan.zero > 0 ? ", zero " + std::to_string(plan.zero) : "")
       << (plan.precision == schema::Precision::model ? "" : ", bf16")
       << ", threads " << plan.target.threads << ", " << plan.target.cpu;
   return text;
@@ -194,6 +195,42 @@ static int64_t sumSent(const PlaceReport &place) {
   return bytes;
 }
 
+/// Returns the axis beside the batch's own that splits the batch, if the mesh
+/// has one of more than one rank.
+static const geometry::Axis *findShardAxis(const geometry::Mesh &mesh) {
+  for (const geometry::Axis &axis : mesh)
+    if (axis.size > 1 && axis.name != geometry::batchAxis &&
+        geometry::useOf(axis.name) == geometry::AxisUse::Batch)
+      return &axis;
+  return nullptr;
+}
+
+/// Prints over which ranks states are sharded, or that none are where the mesh
+/// may have been meant so.
+static void printShards(const PlanOptions &plan, const PlanReport &report,
+                        raw_ostream &out) {
+  if (const geometry::Axis *axis = findShardAxis(plan.mesh);
+      axis && plan.zero == 0)
+    out << "\n"
+        << axis->name << "=" << axis->size << " without --zero (stage 0) "
+        << "splits the batch only; --zero 1 shards the optimizer's states\n";
+  if (report.shards.empty())
+    return;
+  out << "\noptimizer states, sharded\n";
+  for (const mlir::pp::ShardReport &shard : report.shards) {
+    out << "  over ";
+    interleave(
+        shard.group.getAxes(), out,
+        [&](mlir::StringAttr axis) { out << axis.getValue(); }, " and ");
+    if (!shard.group.getAmong().empty()) {
+      out << " of places ";
+      interleaveComma(shard.group.getAmong(), out);
+    }
+    out << ", " << shard.ranks << " ranks: " << shard.parameters
+        << (shard.parameters == 1 ? " parameter\n" : " parameters\n");
+  }
+}
+
 static void printMemory(const PlanReport &report, raw_ostream &out) {
   PlaceTable table(report);
   if (report.places.size() > 1)
@@ -203,6 +240,10 @@ static void printMemory(const PlanReport &report, raw_ostream &out) {
     table.addCount(name, [&](const PlaceReport &place) {
       return place.memory.lookup(name);
     });
+    if (name == "optimizer" && !report.shards.empty())
+      table.addCount("  with --zero 0", [](const PlaceReport &place) {
+        return place.wholeStateBytes;
+      });
   }
   table.addCount("all", [](const PlaceReport &p) { return p.arenaBytes; });
   // Memory besides the arena: buffers for prefetching and for checkpoints.
@@ -235,7 +276,7 @@ static void printWork(const PlanReport &report, bool isLocal,
                          auto found = place.sentTo.find(to);
                          return found == place.sentTo.end() ? 0 : found->second;
                        });
-    table.addCount("  in sums", [](const PlaceReport &p) {
+    table.addCount("  in collectives", [](const PlaceReport &p) {
       return p.bytesSent - sumSent(p);
     });
   }
@@ -258,6 +299,7 @@ void ppopt::printReport(const PlanOptions &plan, const PlanReport &report,
     printTransfers(report, out);
     printLoans(report, out);
   }
+  printShards(plan, report, out);
   printMemory(report, out);
   bool isLocal = plan.launch == schema::Launch::local;
   printWork(report, isLocal, out);
@@ -310,6 +352,6 @@ schedule::Page ppopt::makePage(const PlanOptions &plan,
   page.figures = {{"memory", memory},
                   {"in flight", inFlight},
                   {"sent", sent},
-                  {"in sums", sums}};
+                  {"in collectives", sums}};
   return page;
 }

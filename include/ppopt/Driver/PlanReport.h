@@ -46,6 +46,8 @@ struct PlaceReport {
   // With addMemory: bytes of the arena by kind (docs/program.md), in its order.
   llvm::MapVector<StringRef, int64_t> memory;
   int64_t arenaBytes = 0, temporaryBytes = 0;
+  /// Bytes of the optimizer's states if nothing of them were sharded.
+  int64_t wholeStateBytes = 0;
   /// Bytes of the copy of its share that a saving rank makes, in addition to
   /// the arena: the largest over the place's ranks.
   int64_t checkpointBytes = 0;
@@ -61,6 +63,13 @@ struct LoanReport {
   bool isGradient = false;
 };
 
+/// Buckets whose optimizer states are sharded over the ranks of one group.
+struct ShardReport {
+  GroupAttr group;
+  int64_t ranks = 0; ///< of the group
+  int64_t parameters = 0;
+};
+
 struct PlanReport {
   int64_t batch = 0, microbatches = 0, deviceMemory = 0; ///< 0: no limit
   /// Times are in nanoseconds.
@@ -70,6 +79,7 @@ struct PlanReport {
   std::vector<std::string> edgeNames; ///< of transfers; the graph's first edges
   std::vector<StageReport> stages;
   std::vector<LoanReport> loans;
+  std::vector<ShardReport> shards;
   std::vector<PlaceReport> places;
 };
 
