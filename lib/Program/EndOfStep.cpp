@@ -118,13 +118,22 @@ private:
       }
   }
 
-  /// Begins the step as late as the last of the carried gathers demands.
+  /// Begins the step as late as the last of the carried gathers demands: all
+  /// places wait until then.
   void delay() {
-    for (std::vector<TimedCell> &row : timeline.rows)
-      for (TimedCell &cell : row) {
-        cell.start += delayed;
-        cell.end += delayed;
-      }
+    if (delayed <= 0)
+      return;
+    auto shift = [&](auto &timed) {
+      timed.start += delayed;
+      timed.end += delayed;
+    };
+    for (std::vector<TimedCell> &row : timeline.rows) {
+      llvm::for_each(row, shift);
+      if (!row.empty())
+        row.insert(row.begin(),
+                   {{Kind::Sum, row.front().cell.stage, 0}, 0, delayed});
+    }
+    llvm::for_each(timeline.transfers, shift);
     timeline.end += delayed;
   }
 

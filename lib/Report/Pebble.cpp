@@ -239,7 +239,7 @@ private:
         {Work::Backward, "backward"},
         {Work::BackwardInput, "backward for inputs"},
         {Work::BackwardWeight, "backward for weights"},
-        {Work::Sum, "waits for sums over ranks"},
+        {Work::Sum, "waits for collectives"},
         {Work::Update, "update"}};
     std::string text;
     for (auto [work, meaning] : meanings)

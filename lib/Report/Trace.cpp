@@ -91,7 +91,7 @@ private:
   void addCell(int place, const TimedCell &timed) {
     const Cell &cell = timed.cell;
     if (cell.work == Work::Sum || cell.work == Work::Update)
-      return addSlice(cell.work == Work::Sum ? "wait sums" : "update",
+      return addSlice(cell.work == Work::Sum ? "wait collectives" : "update",
                       getCategory(cell.work), place, computeLane, timed.start,
                       timed.end, "");
     std::string stage = std::to_string(cell.stage);

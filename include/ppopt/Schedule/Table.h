@@ -169,8 +169,8 @@ struct TimedTransfer {
 };
 
 struct Timeline {
-  /// The same order as in the table. A place's step may end in sums and
-  /// updates, which name its first stage and microbatch 0.
+  /// The same order as in the table. A step may begin with a wait for gathers
+  /// (Sum) and end in sums and updates; these name the place's first stage.
   std::vector<std::vector<TimedCell>> rows;
   std::vector<TimedTransfer> transfers; ///< by start
   double end = 0;                       ///< when the last cell ended

@@ -7,7 +7,7 @@ const works = [
   {letter: "B", name: "backward"},
   {letter: "I", name: "backward for inputs"},
   {letter: "W", name: "backward for weights"},
-  {letter: "A", name: "waits for sums over ranks", isOfStep: true, isIdle: true},
+  {letter: "A", name: "waits for collectives", isOfStep: true, isIdle: true},
   {letter: "U", name: "update", isOfStep: true},
 ];
 
