@@ -7,6 +7,7 @@
 #include "app/cpu_check.h"
 #include "app/cut_parameters.h"
 #include "app/job.h"
+#include "app/native_collectives.h"
 #include "app/needs.h"
 #include "app/training_loop.h"
 #include "base/error.h"
@@ -147,6 +148,7 @@ void Startup::prepare(const CompiledProgram &compiled,
         launchCommand(std::max<int64_t>(plan.ranks(), 2), arguments));
   checkMachine(plan.target.cpu, plan.target.features);
   checkWholeParameters(*program_, *options_);
+  checkNativeCollectives(*program_, *options_);
   std::optional<int64_t> rank;
   if (transport && !program_->local)
     rank = transport->rank();
