@@ -37,5 +37,6 @@ void pp::buildLowerToLLVMPipeline(OpPassManager &manager) {
   manager.addPass(createConvertFuncToLLVMPass(func));
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
+  manager.addNestedPass<LLVM::LLVMFuncOp>(createLowerBF16ToI16());
   manager.addNestedPass<LLVM::LLVMFuncOp>(createCanonicalizerPass());
 }

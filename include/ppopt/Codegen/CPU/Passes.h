@@ -3,6 +3,7 @@
 #ifndef PPOPT_CODEGEN_CPU_PASSES_H
 #define PPOPT_CODEGEN_CPU_PASSES_H
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/Pass.h"
 #include "ppopt/Dialect/PP/PP.h"
 

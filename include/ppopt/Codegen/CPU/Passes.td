@@ -48,4 +48,21 @@ def ApproximateMath : Pass<"pp-approximate-math"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
+def LowerBF16ToI16 : Pass<"pp-lower-bf16-to-i16", "::mlir::LLVM::LLVMFuncOp"> {
+  let summary = "Replaces bf16 by i16 where values are only moved";
+  let description = [{
+    Before: a function of the LLVM dialect that loads, stores, selects and bitcasts bf16 values, and computes with none. After: it has no bf16. A
+    CPU may have no vectors of bf16; LLVM then moves their elements through f32, and calls a library for the way back. Another op on bf16 is an
+    error.
+
+    ```mlir
+    %0 = llvm.bitcast %bits : vector<8xi16> to vector<8xbf16>                  // before
+    llvm.intr.masked.store %0, %p, %mask : vector<8xbf16>, vector<8xi1> into !llvm.ptr
+
+    llvm.intr.masked.store %bits, %p, %mask : vector<8xi16>, vector<8xi1> into !llvm.ptr   // after, canonicalized
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // PPOPT_CODEGEN_CPU_PASSES
