@@ -247,16 +247,20 @@ Value ElementPuller::emit(Value value, ArrayRef<Value> index, bool isHere) {
     if (getNumElements(view.getX()) == getNumElements(value))
       if (auto source = getIndex(getShape(view.getX())))
         return pullAt(view.getX(), *source);
-  SmallVector<Value, 4> read;
+  Type type = getElementTypeOrSelf(value);
+  SmallVector<Value, 4> rounded;
   Value scalar = cast<ElementOpInterface>(op).emitElement(
       builder, index, [&](unsigned operand, ValueRange at) {
-        return read.emplace_back(
-            pullAt(op->getOperand(operand), SmallVector<Value>(at)));
+        Value from = op->getOperand(operand);
+        Value element = pullAt(from, SmallVector<Value>(at));
+        if (getElementTypeOrSelf(from) == type)
+          rounded.push_back(element);
+        return element;
       });
-  // If it is an operand's value, it has been rounded already.
-  if (!scalar || llvm::is_contained(read, scalar))
+  // What an op passes on has been rounded, unless the op casts it.
+  if (!scalar || llvm::is_contained(rounded, scalar))
     return scalar;
-  return roundToType(op->getLoc(), scalar, getElementTypeOrSelf(value));
+  return roundToType(op->getLoc(), scalar, type);
 }
 
 /// Rounds at once, not only on stores: results must not depend on which ops are

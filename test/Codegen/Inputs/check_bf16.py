@@ -15,7 +15,17 @@ from support.executable import compile_model, run  # noqa: E402
 LEVELS = {"x86-64": "sse2", "x86-64-v2": "sse4_2 ssse3 popcnt", "x86-64-v3": "avx2 fma bmi2 f16c",
           "x86-64-v4": "avx512f avx512bw avx512vl avx512dq avx512cd", "native": "", "znver4": None, "sapphirerapids": None}
 
-# The weights' gradient is what was rounded: v, from scalars, and the mean of its two rows, from vectors and parts of them.
+# The weights' gradient is what was rounded. Rounded where nothing stores it:
+IN_A_KERNEL = """func.func @round(%x: tensor<{rows}x8xf32> {{pp.input = "x"}}) -> tensor<f32> {{
+  %w = pp.param "w" {{init = #pp.init<zeros>}} : tensor<{rows}x8xf32>
+  %n = pp.cast %x : tensor<{rows}x8xf32> to tensor<{rows}x8xbf16>
+  %y = pp.cast %n : tensor<{rows}x8xbf16> to tensor<{rows}x8xf32>
+  %m = pp.mul %y, %w : tensor<{rows}x8xf32>, tensor<{rows}x8xf32>
+  %l = pp.reduce sum %m [0, 1] : tensor<{rows}x8xf32>
+  return %l : tensor<f32>
+}}
+"""
+# And where it is stored: v, from scalars, and the mean of its two rows, from vectors and parts of them.
 BY_ATTENTION = """func.func @round(%x: tensor<{rows}x{heads}x2x{width}xf32> {{pp.input = "x"}}) -> tensor<f32> {{
   %w = pp.param "w" {{init = #pp.init<zeros>}} : tensor<{rows}x{heads}x1x{width}xf32>
   %q = pp.constant dense<0.0> : tensor<{rows}x{heads}x1x1xbf16>
@@ -84,6 +94,12 @@ class Level:
         flags = ["--lr", "0", "--skip-nonfinite-steps"]
         return run(executable, flags, init={"w": np.zeros(shape, np.float32)}, inputs={"x": x}, dump_gradients=True).gradients["w"]
 
+    def check_in_a_kernel(self):
+        x = interesting_values().reshape(-1, 8)
+        executable = self.compile("in_a_kernel", IN_A_KERNEL.format(rows=len(x)))
+        if self.runs:
+            expect_same_bits("in a kernel", self.gradient(executable, x, x.shape), rounded(x))
+
     def check_by_attention(self, width):
         values, (low, high) = interesting_values(), neighbours()
         values = values[~(np.abs(values) >= 2.0**126)]
@@ -105,6 +121,7 @@ def main():
         with tempfile.TemporaryDirectory() as scratch:
             level = Level(sys.argv[1], cpu, scratch)
             try:
+                level.check_in_a_kernel()
                 for width in WIDTHS:
                     level.check_by_attention(width)
                 print(f"{cpu}: {'right' if level.runs else 'compiles, and is not run here'}")
