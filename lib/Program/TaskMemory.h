@@ -9,11 +9,11 @@ namespace mlir::pp {
 
 /// Checks the task's launches and matmuls in order, byte by byte. A read byte
 /// has been written before, and not overwritten since by a value that shares
-/// its memory. Nothing is written twice, except in place, by accumulation, or in
-/// an argument over a value of which something was read. An op's writes overlap
-/// nothing else that it accesses. All accesses are within bounds. An argument
-/// that the task begins to write is complete at the end. Emits an error
-/// otherwise.
+/// its memory. Nothing is written twice, except in place, by accumulation, or
+/// in an argument over a value of which something was read. An op's writes
+/// overlap nothing else that it accesses. All accesses are within bounds. An
+/// argument that the task begins to write is complete at the end. Emits an
+/// error otherwise.
 LogicalResult verifyMemory(TaskOp task);
 
 } // namespace mlir::pp

@@ -26,7 +26,7 @@ void writeTransposed(Device &device, Stream stream, DevicePointer to,
                      const char *from, const Matrix &matrix);
 
 /// Calls `use` for the pieces of the transpose of the matrix at `from`, in
-/// order; none has more than pieceBytes. Runs after what was enqueued on
+/// order, each of pieceBytes except the last. Runs after what was enqueued on
 /// `stream`. Where the host can't access the memory, it copies all of the
 /// matrix once per piece, and keeps two pieces: a piece of the transpose has
 /// elements of all rows.

@@ -1,5 +1,4 @@
-//===- GatherLeftOut.cpp - Leaves parameters of other ranks as they were
-//---===//
+//===- GatherLeftOut.cpp - Leaves parameters of other ranks as they were --===//
 
 #include "Mutations.h"
 #include "Sums.h"
