@@ -58,18 +58,19 @@ class Comparison:
             raise Failed("the first losses differ, these are not the same models: " +
                          ", ".join(f"{name} {loss:.3f}" for name, loss in firsts.items()))
 
-    def time(self, table, what, goal, name, against):
-        self.line(table, what, goal, name, against, "ms", lambda side: side.least, lambda side: side.median)
+    def time(self, table, what, goal, name, against, note=None):
+        self.line(table, what, goal, name, against, "ms", lambda side: side.least, lambda side: side.median, note)
 
-    def memory(self, table, what, goal, name, against):
-        self.line(table, what, goal, name, against, "MiB", lambda side: side.mebibytes)
+    def memory(self, table, what, goal, name, against, note=None):
+        self.line(table, what, goal, name, against, "MiB", lambda side: side.mebibytes, note=note)
 
-    def line(self, table, what, goal, name, against, unit, of, median=None):
+    def line(self, table, what, goal, name, against, unit, of, median=None, note=None):
         if name in self.refused:
             table.add(what, goal, note=self.refused[name])
             return
         mine, other = self.sides[name], self.sides[against]
-        table.add(what, goal, of(mine), of(other), unit, of(mine) / of(other), median and median(mine) / median(other))
+        table.add(what, goal, of(mine), of(other), unit, of(mine) / of(other), median and median(mine) / median(other),
+                  note=note)
 
 
 def matmul_flops(shape):
@@ -106,9 +107,16 @@ def gpt2(options, directory, table):
 
 
 def ranks(options, directory, table):
-    run = Comparison(options, directory, SMALL, 2, 1, {"ours": ["--mesh", "dp=2"]}, {"DDP": []})
+    plans = {"ours": ["--mesh", "dp=2"], "zero 1": ["--mesh", "dp=2", "--zero", "1"]}
+    run = Comparison(options, directory, SMALL, 2, 1, plans, {"DDP": [], "FSDP2": ["--fsdp"]})
     run.time(table, "small, dp=2: step, against DDP", 0.82, "ours", "DDP")
     run.memory(table, "small, dp=2: peak memory of a rank, against DDP", 0.35, "ours", "DDP")
+    for against in "DDP", "FSDP2":
+        run.time(table, f"small, dp=2, --zero 1: step, against {against}", None, "zero 1", against)
+        run.memory(table, f"small, dp=2, --zero 1: peak memory of a rank, against {against}", None, "zero 1", against)
+    note = "theirs: ours with --zero 0"
+    run.time(table, "small, dp=2, --zero 1: step, against --zero 0", None, "zero 1", "ours", note)
+    run.memory(table, "small, dp=2, --zero 1: peak memory of a rank, against --zero 0", None, "zero 1", "ours", note)
 
 
 def pipeline(options, directory, table):

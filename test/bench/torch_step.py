@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """PyTorch's side of bench.py: one rank that trains a GPT and logs a JSON line a step. Run in .venv-pytorch.
 
-Ranks find each other by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT over gloo. Several are data-parallel (DDP), or with
---microbatches a pipeline of a stage each (Schedule1F1B).
+Ranks find each other by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT over gloo. Several are data-parallel (DDP, or with
+--fsdp FSDP2), or with --microbatches a pipeline of a stage each (Schedule1F1B).
 """
 import argparse
 import contextlib
@@ -32,10 +32,20 @@ class Whole:
         self.model = make_gpt(arguments)
         self.bf16 = arguments.bf16
         self.step = self.model
-        if ranks > 1:
+        if arguments.fsdp:
+            self.shard()
+        elif ranks > 1:
             self.step = torch.nn.parallel.DistributedDataParallel(self.model, gradient_as_bucket_view=True)
         if arguments.compile:
             self.step = torch.compile(self.step)
+
+    def shard(self):
+        """Each rank has a part of the states, gradients and parameters. Parameters are gathered once per step, for the forward, and
+        kept for the backward: what is sent is that of ZeRO-1 and -2."""
+        from torch.distributed.fsdp import fully_shard
+        mesh = dist.device_mesh.init_device_mesh("cpu", (dist.get_world_size(),))
+        for module in (*self.model.blocks, self.model):
+            fully_shard(module, mesh=mesh, reshard_after_forward=False)
 
     def accumulate(self, tokens, targets):
         with torch.autocast("cpu", torch.bfloat16) if self.bf16 else contextlib.nullcontext():
@@ -84,6 +94,7 @@ def main():
     parser.add_argument("--microbatches", type=int, help="of a pipeline over the ranks")
     parser.add_argument("--data", required=True)
     parser.add_argument("--log", required=True)
+    parser.add_argument("--fsdp", action="store_true", help="data-parallel ranks by fully_shard, in place of DDP")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--bf16", action="store_true", help="autocast; parameters, moments and gradients stay f32")
     arguments = parser.parse_args()
