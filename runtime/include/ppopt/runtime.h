@@ -68,8 +68,8 @@ typedef struct ppopt_step_state {
   double bias_correction2; ///< 1 - beta2^step
   double clip;             ///< largest gradient norm; infinity without --clip
   // Decided in the step.
-  double clip_scale; ///< clip / norm if the norm is larger, else 1
-  double hold;       ///< not 0: updates change nothing
+  double clip_scale;   ///< clip / norm if the norm is larger, else 1
+  double hold;         ///< not 0: updates change nothing
   double norm_squared; ///< the sum of squares of all gradients
 } ppopt_step_state;
 
