@@ -178,14 +178,20 @@ LogicalResult SumChecker::checkGroup(StartOp start, const Sum &sum) {
   return success();
 }
 
+/// Checks that each rank has its chunk of what is gathered, or summed in
+/// shards.
+LogicalResult SumChecker::checkChunks(StartOp start, const Sum &sum) {
+  if (sum.scattered)
+    return success();
+  return start.emitOpError(isSum(start) ? "sums shards of " : "gathers ")
+         << start.getWhat() << ", of which ranks do not have chunks; put a "
+         << geometry::wordOf(geometry::Collective::ReduceScatter)
+         << " before it";
+}
+
 /// Checks that equal chunks of other ranks are summed: those of a group that no
 /// earlier level has summed over.
 LogicalResult SumChecker::checkShard(StartOp start, const Sum &sum) {
-  if (!sum.scattered)
-    return start.emitOpError("sums shards of ")
-           << start.getWhat() << ", of which ranks do not have chunks; put a "
-           << geometry::wordOf(geometry::Collective::ReduceScatter)
-           << " before it";
   BucketOp bucket = table.index.buckets.lookup(start.getWhat());
   if (!bucket || bucket.getShardGroupAttr() != sum.chunks)
     return start.emitOpError("sums shards of ")
@@ -201,11 +207,6 @@ LogicalResult SumChecker::checkShard(StartOp start, const Sum &sum) {
 }
 
 LogicalResult SumChecker::checkGather(StartOp start, const Sum &sum) {
-  if (!sum.scattered)
-    return start.emitOpError("gathers ")
-           << start.getWhat() << ", of which ranks do not have chunks; put a "
-           << geometry::wordOf(geometry::Collective::ReduceScatter)
-           << " before it";
   if (start.getGroup() != sum.chunks)
     return start.emitOpError("gathers ")
            << start.getWhat() << " over " << start.getGroup()
@@ -213,13 +214,14 @@ LogicalResult SumChecker::checkGather(StartOp start, const Sum &sum) {
   return success();
 }
 
-/// Checks that parts are summed once, and that what is gathered are chunks of a
-/// sum.
+/// Checks that parts are summed once, and that what is gathered or summed in
+/// shards are chunks of a sum.
 LogicalResult SumChecker::checkIsDue(StartOp start, const Sum &sum) {
-  if (!isSum(start))
-    return checkGather(start, sum);
-  if (start.getShard())
-    return checkShard(start, sum);
+  if (!isSum(start) || start.getShard()) {
+    if (failed(checkChunks(start, sum)))
+      return failure();
+    return isSum(start) ? checkShard(start, sum) : checkGather(start, sum);
+  }
   if (!sum.summed)
     return success();
   InFlightDiagnostic diag =

@@ -65,6 +65,7 @@ private:
   LogicalResult checkAddition(RunOp run, const Use &use, const Sum &sum);
   LogicalResult checkIsSummed(Operation *reader, OnPlace part, bool isChunk);
   LogicalResult checkIsDue(StartOp start, const Sum &sum);
+  LogicalResult checkChunks(StartOp start, const Sum &sum);
   LogicalResult checkGather(StartOp start, const Sum &sum);
   LogicalResult checkShard(StartOp start, const Sum &sum);
   LogicalResult checkRanks(StartOp start);

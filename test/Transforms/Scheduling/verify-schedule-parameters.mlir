@@ -29,6 +29,12 @@
 // RUN: sed -e '/reduce_scatter.*@b0/ { s/reduce_scatter over <\["fsdp"\]>/all_reduce over <["dp"]>/ }' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NO-CHUNKS
 // NO-CHUNKS: error: 'pp.start' op sums @b0 over 2 ranks, and not the 4 that have a part of it
 
+// RUN: sed -e '/reduce_scatter.*@b0/ { s/reduce_scatter over <\["fsdp"\]>/all_reduce over <["dp", "fsdp"]>/ }' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=NO-SHARDS
+// NO-SHARDS: error: 'pp.start' op sums shards of @b0, of which ranks do not have chunks; put a reduce_scatter before it
+
+// RUN: sed -e '/reduce_scatter.*@b0/ s/"fsdp"/"dp"/' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=OTHER-SHARDS
+// OTHER-SHARDS: error: 'pp.start' op sums shards of @b0, whose chunks are over #pp.group<["dp"]>
+
 // RUN: sed -e '/all_reduce.*@b0 shard/ s/"dp"/"fsdp"/' %t | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=AGAIN
 // AGAIN: error: 'pp.start' op sums over "fsdp" again: #pp.group<["fsdp"]> is summed already
 
