@@ -110,8 +110,7 @@ private:
   void carry(ScheduleOp schedule) {
     double end = 0;
     for (auto start : schedule.getOps<StartOp>())
-      if (auto role = dyn_cast<RoleAttr>(start.getWhat());
-          role && role.getKind() == RoleKind::ParamRange) {
+      if (start.gathersParameters()) {
         end += estimateTime(start);
         double &known = gathered[start.getId()];
         known = std::max(known, end);

@@ -30,9 +30,8 @@ SmallVector<ScheduledGather> pp::findGathers(ModuleOp module) {
   SmallVector<ScheduledGather> gathers;
   DenseMap<std::pair<int64_t, int64_t>, unsigned> known; // by place and id
   module.walk([&](StartOp start) {
-    auto role = dyn_cast<RoleAttr>(start.getWhat());
     auto schedule = start->getParentOfType<ScheduleOp>();
-    if (!role || role.getKind() != RoleKind::ParamRange || schedule.isLocal())
+    if (!start.gathersParameters() || schedule.isLocal())
       return;
     known[{schedule.getPlace(), start.getId()}] = gathers.size();
     gathers.push_back({start, {}});

@@ -23,8 +23,7 @@ ScheduleIndex::ScheduleIndex(ModuleOp module, PlanOp plan)
   for (auto schedule : module.getOps<ScheduleOp>())
     if (!schedule.getEvaluation())
       for (auto start : schedule.getOps<StartOp>())
-        if (auto role = dyn_cast<RoleAttr>(start.getWhat());
-            role && role.getKind() == RoleKind::ParamRange)
+        if (start.gathersParameters())
           gathers[{SlotUses::getPlace(start), start.getId()}] = start;
 }
 

@@ -158,16 +158,10 @@ LogicalResult TableWalk::check(RecvOp recv) {
   return liesInSlot(use) ? slots.checkReceive(recv, use) : success();
 }
 
-/// Returns whether a start gathers parameters; all others sum.
-bool gathersParameters(StartOp start) {
-  auto role = dyn_cast<RoleAttr>(start.getWhat());
-  return role && role.getKind() == RoleKind::ParamRange;
-}
-
 LogicalResult TableWalk::check(StartOp start) {
   if (failed(transfers.check(start)) ||
-      failed(gathersParameters(start) ? parameters.check(start)
-                                      : sums.check(start)))
+      failed(start.gathersParameters() ? parameters.check(start)
+                                       : sums.check(start)))
     return failure();
   otherEnds.start(start);
   return success();
@@ -178,7 +172,7 @@ LogicalResult TableWalk::check(WaitOp wait) {
   if (failed(action) || failed(otherEnds.check(wait, *action)))
     return failure();
   auto start = dyn_cast<StartOp>(*action);
-  if (start && gathersParameters(start))
+  if (start && start.gathersParameters())
     return parameters.finish(start, wait);
   if (start) {
     sums.finish(start, wait);

@@ -241,6 +241,11 @@ def PP_StartOp : PP_Action<"start"> {
   let extraClassDeclaration = [{
     /// The collective as the runtime sees it.
     ::ppopt::geometry::Collective getKind() { return getCollective().getKind(); }
+    /// Whether it gathers a bucket's parameters after their update; all others complete a sum.
+    bool gathersParameters() {
+      auto role = ::llvm::dyn_cast<RoleAttr>(getWhat());
+      return role && role.getKind() == RoleKind::ParamRange;
+    }
   }];
 }
 
