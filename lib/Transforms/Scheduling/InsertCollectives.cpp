@@ -175,6 +175,8 @@ private:
   Operation *prologue = nullptr;
   Operation *globalReader = nullptr, *bucketReader = nullptr;
   SmallVector<Pending> pending;
+  /// The parameters that this place gathers, in the order of the list.
+  SmallVector<const RankValue *> gathered;
   SmallVector<Open> open;
   int64_t nextId = 0;
 };
@@ -224,9 +226,9 @@ void CollectiveInserter::scan() {
   }
 }
 
-/// Selects the sums that this schedule takes part in. If no run of it adds to
-/// one (its part stays zero), a count's sum starts after the zeroing, and the
-/// others, which are not urgent, after the prologues.
+/// Selects the sums and gathers that this schedule takes part in. If no run of
+/// it adds to one (its part stays zero), a count's sum starts after the
+/// zeroing, and the others, which are not urgent, after the prologues.
 void CollectiveInserter::select(ArrayRef<RankValue> values) {
   for (const RankValue &value : values) {
     bool isOfTraining = value.isBucket() || value.isScalar(RoleKind::Norm);
@@ -236,8 +238,11 @@ void CollectiveInserter::select(ArrayRef<RankValue> values) {
           return schedule.isOf(p);
         }))
       continue;
-    Operation *after =
-        value.isGathered() ? nullptr : lastAdd.lookup(value.what);
+    if (value.isGathered()) {
+      gathered.push_back(&value);
+      continue;
+    }
+    Operation *after = lastAdd.lookup(value.what);
     if (!after)
       after = value.isScalar(RoleKind::Global) ? zero : prologue;
     pending.push_back({&value, after, after ? positions.lookup(after) : 0});
@@ -258,7 +263,7 @@ bool CollectiveInserter::spansPlaces(const RankValue &value) {
 void CollectiveInserter::orderStarts() {
   DenseMap<int64_t, Pending> last; // by channel
   for (Pending &each : pending) {
-    if (each.value->isGathered() || !spansPlaces(*each.value))
+    if (!spansPlaces(*each.value))
       continue;
     auto [it, isNew] = last.insert({each.value->levels.front().channel, each});
     if (!isNew && it->second.position > each.position) {
@@ -412,12 +417,6 @@ void CollectiveInserter::gather(const RankValue &value) {
 void CollectiveInserter::run(ArrayRef<RankValue> values) {
   scan();
   select(values);
-  SmallVector<const RankValue *> gathered;
-  llvm::erase_if(pending, [&](const Pending &each) {
-    if (each.value->isGathered())
-      gathered.push_back(each.value);
-    return each.value->isGathered();
-  });
   if (schedule.isLocal()) {
     for (const Pending &each : pending)
       insertLocally(*each.value, getReader(*each.value));
