@@ -119,6 +119,7 @@ void BufferIndex::addBucket(BucketOp bucket, ArrayRef<StringRef> states) {
     bucketOf[name] = {bucket, offset};
   StringRef name = bucket.getSymName();
   buckets[name] = bucket;
+  isSharded |= bucket.getSharded();
   int64_t elements = bucket.getElements();
   add(BufferAttr::get(context, BufferKind::Params, name), elements,
       bucket.getType());
@@ -180,17 +181,16 @@ std::optional<int64_t> BufferIndex::getBytes(BufferAttr buffer) const {
 
 AddressAttr BufferIndex::getInBucket(StringAttr param, BufferKind kind,
                                      StringRef state) const {
-  auto found = bucketOf.find(param);
-  if (found == bucketOf.end())
+  auto [bucket, first] = getBucket(param);
+  if (!bucket)
     return {};
-  auto [bucket, offset] = found->second;
   Type element =
       kind == BufferKind::Grads ? getGradType(bucket) : bucket.getType();
   bool isChunk = kind == BufferKind::State && bucket.getSharded();
   MLIRContext *context = param.getContext();
   return AddressAttr::get(
       BufferAttr::get(context, kind, bucket.getSymName(), state),
-      isChunk ? 0 : offset * getElementBytes(element));
+      isChunk ? 0 : first * getElementBytes(element));
 }
 
 /// Returns where the chunk of the place's ranks lies, or one of the chunks that
@@ -217,8 +217,6 @@ AddressAttr BufferIndex::getNormEntry(BufferAttr buffer, int64_t place,
   std::string_view axis = mesh.shardAxis();
   int64_t chunks = mesh.size(axis);
   int64_t first = place * chunks * bytes;
-  bool isSharded = llvm::any_of(
-      buckets, [](auto &each) { return BucketOp(each.second).getSharded(); });
   if (chunk || chunks == 1 || !isSharded)
     return AddressAttr::get(buffer, first + chunk.value_or(0) * bytes);
   MLIRContext *context = buffer.getContext();

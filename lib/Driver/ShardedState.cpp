@@ -3,12 +3,12 @@
 #include "ShardedState.h"
 
 #include "geometry/shard.h"
+#include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/share_by_size.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -46,21 +46,6 @@ int64_t pp::countWholeStates(ModuleOp module, PlanOp plan, int64_t place) {
 
 namespace {
 
-/// A parameter in its bucket, which is null if the parameter does not learn.
-struct InBucket {
-  BucketOp bucket;
-  int64_t first = 0; ///< element of the bucket
-};
-
-llvm::StringMap<InBucket> findBuckets(ModuleOp module) {
-  llvm::StringMap<InBucket> found;
-  for (auto bucket : module.getOps<BucketOp>())
-    for (auto [name, first] : llvm::zip(
-             bucket.getParams().getAsRange<StringAttr>(), bucket.getOffsets()))
-      found[name.getValue()] = {bucket, first};
-  return found;
-}
-
 /// Returns the ranks that have elements of the parameter's states.
 std::vector<size_t> findOwners(ParamDeclOp param, InBucket in,
                                const geometry::Mesh &mesh) {
@@ -86,7 +71,7 @@ SmallVector<int64_t> pp::predictCheckpointBytes(ModuleOp module, PlanOp plan) {
   geometry::Mesh mesh = plan.getGeometry();
   bool isLocal = plan.getLaunch() == Launch::local;
   size_t states = getOptimizerStates(plan.getOptimizer()).size();
-  llvm::StringMap<InBucket> buckets = findBuckets(module);
+  BufferIndex buffers(module);
   std::vector<::ppopt::SizedItem> items;
   for (int64_t place = 0; place < plan.getPlaces(); ++place)
     for (auto param : module.getOps<ParamDeclOp>()) {
@@ -102,7 +87,7 @@ SmallVector<int64_t> pp::predictCheckpointBytes(ModuleOp module, PlanOp plan) {
       items.push_back({bytes, holders});
       if (!param.getLearns())
         continue;
-      InBucket in = buckets[param.getParamName()];
+      InBucket in = buffers.getBucket(param.getParamNameAttr());
       if (!isLocal && in.bucket && in.bucket.getSharded())
         holders = findOwners(param, in, mesh);
       items.insert(items.end(), states, {bytes, holders});

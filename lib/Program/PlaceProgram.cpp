@@ -104,18 +104,13 @@ LogicalResult PlaceWriter::addInputs() {
 /// Describes which states each rank has, and which gradients are sums on it, if
 /// that is a part of them. Places that borrow the parameter have neither.
 std::optional<schema::Shard> PlaceWriter::describeShard(ParamDeclOp param) {
-  for (BucketOp bucket : contents.buckets)
-    for (auto [name, offset] :
-         llvm::zip(bucket.getParams().getAsValueRange<StringAttr>(),
-                   bucket.getOffsets())) {
-      if (name != param.getParamName() || !bucket.getSharded() ||
-          !llvm::is_contained(bucket.getUpdatePlaces(), contents.place))
-        continue;
-      auto [axes, among] = bucket.getShardGroup()->getGeometry();
-      return schema::Shard{std::move(axes), std::move(among),
-                           int64_t(bucket.getElements()), offset};
-    }
-  return std::nullopt;
+  auto [bucket, first] = index.buffers.getBucket(param.getParamNameAttr());
+  if (!bucket || !bucket.getSharded() ||
+      !llvm::is_contained(bucket.getUpdatePlaces(), contents.place))
+    return std::nullopt;
+  auto [axes, among] = bucket.getShardGroup()->getGeometry();
+  return schema::Shard{std::move(axes), std::move(among),
+                       int64_t(bucket.getElements()), first};
 }
 
 LogicalResult PlaceWriter::addParameters() {

@@ -54,6 +54,12 @@ struct CollectiveOperand {
   Type type;
 };
 
+/// A parameter in its bucket, which is null if the parameter does not learn.
+struct InBucket {
+  BucketOp bucket;
+  int64_t first = 0; ///< element of the bucket
+};
+
 /// Returns whether tasks of kind `decide` compute the field of the step state;
 /// the runtime writes the others before a step.
 bool isDecidedField(StringRef name);
@@ -79,6 +85,8 @@ public:
   AddressAttr getGradient(StringAttr param) const;
   AddressAttr getState(StringAttr param, StringRef state) const;
 
+  InBucket getBucket(StringAttr param) const { return bucketOf.lookup(param); }
+
   /// Returns the bytes of a buffer; nothing if the module declares none such.
   /// Those of slots, temporaries, workspace and scratch are not known here.
   std::optional<int64_t> getBytes(BufferAttr buffer) const;
@@ -96,9 +104,10 @@ private:
   AddressAttr getNormEntry(BufferAttr buffer, int64_t place,
                            std::optional<int64_t> chunk) const;
 
-  /// A parameter's bucket and its offset in it, in elements.
-  DenseMap<StringAttr, std::pair<BucketOp, int64_t>> bucketOf;
+  DenseMap<StringAttr, InBucket> bucketOf; ///< by parameter
   llvm::StringMap<BucketOp> buckets;
+  /// Whether ranks have chunks of some bucket's states.
+  bool isSharded = false;
   ::ppopt::geometry::Mesh mesh;
   /// The elements of each buffer and their type.
   DenseMap<BufferAttr, std::pair<int64_t, Type>> sizes;
