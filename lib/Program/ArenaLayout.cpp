@@ -46,12 +46,17 @@ int64_t ArenaLayout::findOffset(AddressAttr address) const {
   return offsets.lookup(address.getBuffer()) + address.getOffset();
 }
 
-FailureOr<int64_t> ArenaLayout::getParam(ParamDeclOp param) const {
-  AddressAttr address = buffers.getParam(param.getParamNameAttr());
-  FailureOr<int64_t> base = getRegion(address.getBuffer(), param.getLoc());
+/// Emits an error at `loc` if the place does not have the address's buffer.
+FailureOr<int64_t> ArenaLayout::getOffset(AddressAttr address,
+                                          Location loc) const {
+  FailureOr<int64_t> base = getRegion(address.getBuffer(), loc);
   if (failed(base))
     return failure();
   return *base + address.getOffset();
+}
+
+FailureOr<int64_t> ArenaLayout::getParam(ParamDeclOp param) const {
+  return getOffset(buffers.getParam(param.getParamNameAttr()), param.getLoc());
 }
 
 int64_t ArenaLayout::getGradient(ParamDeclOp param) const {
@@ -87,10 +92,10 @@ FailureOr<schema::Address> ArenaLayout::getAddress(Operation *action,
     return schema::Address(*offset);
   }
   auto address = cast<AddressAttr>(binding);
-  FailureOr<int64_t> base = getRegion(address.getBuffer(), action->getLoc());
-  if (failed(base))
+  FailureOr<int64_t> offset = getOffset(address, action->getLoc());
+  if (failed(offset))
     return failure();
-  schema::Address found(*base + address.getOffset());
+  schema::Address found(*offset);
   for (StrideAttr stride : address.getStrides())
     found.strides.push_back({stride.getAxis().str(), stride.getBytes()});
   return found;

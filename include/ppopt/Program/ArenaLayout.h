@@ -42,6 +42,7 @@ public:
 
 private:
   int64_t findOffset(AddressAttr address) const;
+  FailureOr<int64_t> getOffset(AddressAttr address, Location loc) const;
 
   int64_t place;
   BufferIndex buffers;
