@@ -24,8 +24,7 @@ int64_t RunChecker::countChunks(TaskOp task) {
   const ScheduleIndex &index = table.index;
   for (const TaskOperand &operand : index.uses.getOperands(task))
     if (index.isChunk(operand)) {
-      BucketOp bucket = index.buckets.lookup(
-          FlatSymbolRefAttr::get(task.getContext(), operand.role.getName()));
+      BucketOp bucket = index.buckets.lookup(getBucket(operand.role));
       if (bucket.getSharded())
         return 0;
       return bucket.getChunks(index.mesh) / bucket.getUpdatePlaces().size();
