@@ -122,6 +122,20 @@ SmallVector<StringRef> orderByReadiness(ModuleOp module) {
   return order;
 }
 
+/// Warns that --zero has no effect, and says what gives it one: a local launch
+/// takes no axis that splits the batch.
+void warnOfNoShards(PlanOp plan) {
+  InFlightDiagnostic diag = plan.emitWarning("--zero ")
+                            << plan.getZero() << " shards nothing: ";
+  if (plan.getLaunch() == Launch::local)
+    diag << "--launch local is one process without data-parallel ranks; leave "
+            "out --zero, or replace --launch local by an axis that splits the "
+            "batch, as --mesh dp=2";
+  else
+    diag << "no axis of --mesh splits the batch over more than one rank; add "
+            "one, as --mesh dp=2, or leave out --zero";
+}
+
 struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
   using FormBucketsBase::FormBucketsBase;
 
@@ -155,10 +169,7 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
       return;
     if (plan->getZero() >= 1 &&
         llvm::none_of(buckets, [](BucketOp b) { return b.getSharded(); }))
-      plan->emitWarning("--zero ")
-          << plan->getZero()
-          << " shards nothing: no axis of --mesh splits the batch over more "
-             "than one rank; add one, as --mesh dp=2, or leave out --zero";
+      warnOfNoShards(*plan);
     for (int64_t place = 0; place < plan->getPlaces(); ++place) {
       ArrayRef<BucketOp> updated = updatedBy[place];
       if (!updated.empty())
