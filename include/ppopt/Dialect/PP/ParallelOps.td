@@ -3,7 +3,7 @@
 #ifndef PPOPT_DIALECT_PP_PARALLEL_OPS
 #define PPOPT_DIALECT_PP_PARALLEL_OPS
 
-include "ppopt/Dialect/PP/ModelOps.td"
+include "ppopt/Dialect/PP/CompositeOps.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"

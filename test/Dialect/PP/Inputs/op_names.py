@@ -75,8 +75,11 @@ ALLOWED = {
 
 
 def model_ops(root):
-    with open(os.path.join(root, "include/ppopt/Dialect/PP/ModelOps.td")) as file:
-        return re.findall(r"^def PP_(\w+Op)\b", file.read(), re.MULTILINE)
+    ops = []
+    for name in ("ModelOps.td", "CompositeOps.td"):
+        with open(os.path.join(root, "include/ppopt/Dialect/PP", name)) as file:
+            ops += re.findall(r"^def PP_(\w+Op)\b", file.read(), re.MULTILINE)
+    return ops
 
 
 def sources(root):
