@@ -47,7 +47,8 @@ std::string spellRanks(const Members &group) {
 
 struct Channels::Operation {
   std::string name;
-  const char *kind; ///< "collective" or "transfer", for messages
+  const char *kind;           ///< "collective" or "transfer", for messages
+  bool isGivenMemory = false; ///< at each start of the collective
   Stage stage = Stage::Idle;
   Request request;            ///< of a transfer or a native collective
   Channel *channel = nullptr; ///< of a collective
@@ -132,7 +133,7 @@ int Channels::define(const CollectiveSpec &spec) {
   if (mode == Collectives::Ring) {
     int64_t needed = scratchElements(spec.kind, spec.elements, members) *
                      static_cast<int64_t>(sizeOf(spec.type));
-    if (needed > 0 &&
+    if (spec.data && needed > 0 &&
         (!spec.scratch || spec.scratchBytes < static_cast<size_t>(needed)))
       refuse("it has " + std::to_string(spec.scratchBytes) +
              " bytes of scratch memory and needs " + std::to_string(needed));
@@ -150,6 +151,7 @@ int Channels::define(const CollectiveSpec &spec) {
   auto operation = std::make_unique<Operation>();
   operation->name = spec.name;
   operation->kind = "collective";
+  operation->isGivenMemory = !spec.data;
   operation->collective = spec;
   operation->channel = &channel;
   operations.push_back(std::move(operation));
@@ -193,11 +195,15 @@ void Channels::open(int transfers) {
         channel->group.ranks, channel->number);
 }
 
-void Channels::start(int number) {
-  Operation &operation = *operations.at(number);
+void Channels::checkIdle(const Operation &operation) const {
   if (operation.stage != Stage::Idle)
     throw std::logic_error(std::string(operation.kind) + " '" + operation.name +
                            "' is started again before its wait");
+}
+
+void Channels::start(int number) {
+  Operation &operation = *operations.at(number);
+  checkIdle(operation);
   if (!operation.channel) {
     const TransferSpec &spec = operation.transfer;
     operation.request =
@@ -208,6 +214,33 @@ void Channels::start(int number) {
     transfersInFlight.push_back(number);
     return;
   }
+  if (operation.isGivenMemory && operation.collective.elements > 0)
+    throw std::logic_error("collective '" + operation.name +
+                           "' is started without memory, and was defined "
+                           "without");
+  startCollective(number, operation);
+}
+
+void Channels::start(int number, void *data, void *scratch) {
+  Operation &operation = *operations.at(number);
+  checkIdle(operation);
+  if (!operation.isGivenMemory)
+    throw std::logic_error(std::string(operation.kind) + " '" + operation.name +
+                           "' is given memory at its start, and was defined "
+                           "with its own");
+  CollectiveSpec &spec = operation.collective;
+  bool needsScratch = mode == Collectives::Ring &&
+                      scratchElements(spec.kind, spec.elements,
+                                      operation.channel->group.size()) > 0;
+  if (needsScratch && !scratch)
+    throw std::logic_error("collective '" + operation.name +
+                           "' is started without scratch memory");
+  spec.data = data;
+  spec.scratch = scratch;
+  startCollective(number, operation);
+}
+
+void Channels::startCollective(int number, Operation &operation) {
   Channel &channel = *operation.channel;
   if (channel.group.size() == 1)
     return finish(number);

@@ -36,6 +36,7 @@ struct CollectiveSpec {
   std::string name; ///< the action's id, for messages
   geometry::Group group;
   int channel = 0; ///< >= 0; one group per channel
+  /// Null: each start gives the memory, and there is none to check here.
   void *data = nullptr;
   int64_t elements = 0;
   ElementType type = ElementType::F32;
@@ -92,6 +93,11 @@ public:
   /// the operation was already started and not yet waited for.
   void start(int operation);
 
+  /// Starts a collective that was defined without memory. Throws
+  /// std::logic_error if it was defined with it, or needs scratch and gets
+  /// none.
+  void start(int operation, void *data, void *scratch);
+
   /// Progresses everything in flight without blocking. Cheap if nothing is in
   /// flight; called between kernels. Throws RankFailure if a rank has failed.
   void progress();
@@ -120,6 +126,8 @@ public:
 private:
   struct Operation;
   struct Channel;
+  void checkIdle(const Operation &operation) const;
+  void startCollective(int number, Operation &operation);
   void startRing(Channel &channel);
   void finish(int operation);
   bool frontIsDone(Channel &channel);

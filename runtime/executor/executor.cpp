@@ -69,7 +69,10 @@ public:
            PhaseBoard *board = nullptr)
       : rank(rank), settings(settings), options(options), trace(trace),
         board(board),
-        activity(rank.transport ? &rank.transport->activity() : nullptr) {}
+        activity(rank.transport ? &rank.transport->activity() : nullptr),
+        waitedBefore(rank.collectives.waited()) {
+    rank.poison = options.poison;
+  }
 
   void setStepState(bool training);
   void run(const std::vector<Action> &actions);
@@ -89,7 +92,9 @@ public:
   /// Returns what the batch has none of, in words; empty if no count is zero.
   std::string missing() const;
   double waitedSeconds() const {
-    return std::chrono::duration<double>(waited).count();
+    return std::chrono::duration<double>(waited + rank.collectives.waited() -
+                                         waitedBefore)
+        .count();
   }
   /// Steps count from 1 in messages, as in the log.
   int64_t stepNumber() const { return settings.step + 1; }
@@ -120,8 +125,9 @@ private:
   StepTrace *const trace;
   PhaseBoard *const board;
   comm::Activity *const
-      activity; ///< null for a single rank, which has no watch
-  Clock::duration waited{};
+      activity;             ///< null for a single rank, which has no watch
+  Clock::duration waited{}; ///< between tasks
+  const Clock::duration waitedBefore; ///< by tasks, before this run
 };
 
 void Executor::setStepState(bool training) {
@@ -224,11 +230,13 @@ void Executor::perform(const Action &action) {
 void Executor::runTask(const Action &action) {
   for (size_t i = 0, e = action.arguments.size(); i < e; ++i)
     rank.arguments[i] = at(action, action.arguments[i]).opaque();
+  rank.collectives.beginTask(action);
   rank.tasks[action.task](
       &rank, rank.arguments.data(),
       static_cast<char *>(at(action, action.temporaries).opaque()));
   if (rank.failure)
     std::rethrow_exception(rank.failure);
+  rank.collectives.endTask();
 }
 
 void Executor::start(const Action &action) {

@@ -162,16 +162,22 @@ int64_t bytesBeyondPredicted(const ppopt_rank &rank) {
   geometry::Mesh mesh = rank.program.plan.getMesh();
   int64_t first = mesh.firstRank(rank.place.place).value_or(rank.index);
   int64_t bytes = 0;
-  for (const Action &action : rank.actions) {
-    if (!action.startsCollective())
-      continue;
-    geometry::Group group = action.group();
+  auto add = [&](const auto &spec, geometry::Collective kind) {
+    geometry::Group group = spec.group();
     auto sent = [&](int64_t member) {
-      return geometry::elementsSent(action.collective(), action.elements,
-                                    mesh.size(group),
+      return geometry::elementsSent(kind, spec.elements, mesh.size(group),
                                     mesh.position(group, member).value_or(0));
     };
-    bytes += (sent(rank.index) - sent(first)) * byteSize(action.type);
+    bytes += (sent(rank.index) - sent(first)) * byteSize(spec.type);
+  };
+  for (const Action &action : rank.actions) {
+    if (action.startsCollective())
+      add(action, action.collective());
+    if (action.kind != ActionKind::run)
+      continue;
+    for (const TaskCollective &collective : rank.program.collectives)
+      if (collective.task == action.task)
+        add(collective, collective.op);
   }
   return bytes;
 }
@@ -226,6 +232,11 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
       if (action.kind == ActionKind::start && (channels || localChannels))
         defineOperation(*this, action);
     }
+  try {
+    collectives.define();
+  } catch (const std::invalid_argument &error) {
+    throw Error("program: {}", error.what());
+  }
   if (channels)
     channels->open(std::max(mostTransfersInFlight(actions),
                             mostTransfersInFlight(evalActions)));

@@ -18,6 +18,7 @@
 #include "executor/phase_board.h"
 #include "executor/staging.h"
 #include "executor/step_profile.h"
+#include "executor/task_collectives.h"
 #include "ppopt/runtime.h"
 #include "program/program.h"
 
@@ -124,6 +125,7 @@ struct ppopt_rank {
   std::vector<ppopt::runtime::Buffer> inputs, parameters;
   /// Of the operations of both kinds of channels. Destroyed after them.
   ppopt::runtime::Staging staging;
+  ppopt::runtime::TaskCollectives collectives{*this}; ///< likewise
   std::optional<ppopt::comm::Channels>
       channels; ///< unless this is the only rank
   /// Between the places of a local launch.
@@ -135,6 +137,9 @@ struct ppopt_rank {
   ppopt::runtime::StepProfile *profile = nullptr;
   /// Where to publish what the rank is doing; null: nowhere.
   ppopt::runtime::PhaseBoard *board = nullptr;
+
+  /// Overwrite what tasks release; the executor sets it.
+  bool poison = false;
 
   /// A failure in a task: exceptions must not pass through compiled code. Later
   /// launches do nothing, and the executor rethrows it.

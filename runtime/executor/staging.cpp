@@ -18,35 +18,52 @@ char *Staging::allocate(int64_t bytes) {
 void *Staging::add(DevicePointer data, int64_t bytes, bool sends,
                    bool receives) {
   char *view = device.hostView(data);
-  operations.push_back({data, bytes, sends, receives,
-                        view ? nullptr : allocate(bytes), device.makeEvent()});
-  return view ? view : operations.back().host;
+  char *host = view ? view : allocate(bytes);
+  add();
+  operations.back().sent = {data, host, sends ? bytes : 0};
+  operations.back().received = {data, host, receives ? bytes : 0};
+  return host;
 }
+
+void Staging::add() { operations.push_back({{}, {}, device.makeEvent()}); }
 
 void *Staging::addScratch(DevicePointer data, int64_t bytes) {
   char *view = device.hostView(data);
   return view || bytes == 0 ? view : allocate(bytes);
 }
 
+bool Staging::isShared(const Part &part) const {
+  return part.bytes > 0 && device.hostView(part.data) == part.host;
+}
+
+void Staging::start(int number, const Part &sent, const Part &received) {
+  operations[number].sent = sent;
+  operations[number].received = received;
+  start(number);
+}
+
 void Staging::start(int number) {
   const Operation &operation = operations[number];
-  if (!operation.host)
-    return device.synchronize(compute);
+  const Part &sent = operation.sent;
   // What is received may overwrite the memory from here on.
   device.record(operation.ready, compute);
-  if (!operation.sends)
+  if (isShared(sent) || isShared(operation.received))
+    device.synchronize(compute);
+  if (sent.bytes == 0 || isShared(sent))
     return;
+  // Copies in of operations that have ended are complete then too: `compute`
+  // has waited for them. So their host memory is free.
   device.wait(out, operation.ready);
-  device.copyOut(out, operation.host, operation.data, operation.bytes);
+  device.copyOut(out, sent.host, sent.data, sent.bytes);
   device.synchronize(out);
 }
 
 void Staging::finish(int number) {
-  const Operation &operation = operations[number];
-  if (!operation.host || !operation.receives)
+  const Part &part = operations[number].received;
+  if (part.bytes == 0 || isShared(part))
     return;
-  device.wait(in, operation.ready);
-  device.copyIn(in, operation.data, operation.host, operation.bytes);
+  device.wait(in, operations[number].ready);
+  device.copyIn(in, part.data, part.host, part.bytes);
   device.record(received, in);
   device.wait(compute, received);
 }

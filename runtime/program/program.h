@@ -49,6 +49,7 @@ using schema::Program;
 using schema::Region;
 using schema::spell;
 using schema::Task;
+using schema::TaskCollective;
 using schema::TaskKind;
 using schema::Transfer;
 

@@ -221,6 +221,8 @@ int64_t Program::unusedChannel() const {
       for (const Action &action : *actions)
         if (action.kind == ActionKind::start)
           unused = std::max(unused, action.channel + 1);
+  for (const TaskCollective &collective : collectives)
+    unused = std::max(unused, collective.channel + 1);
   return unused;
 }
 

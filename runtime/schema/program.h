@@ -93,13 +93,15 @@ struct Program {
   std::vector<Matmul> matmuls;
   std::vector<Kernel> kernels;
   std::vector<Task> tasks;
+  /// Those of one task are contiguous, in the order of their starts.
+  std::vector<TaskCollective> collectives;
   std::vector<Place> places;
   std::optional<LocalActions> local;    ///< set if the launch is local
   std::optional<Generation> generation; ///< set in a program that generates
 
   /// Returns the place of a rank: its coordinate on the axis of places.
   const Place &placeOf(int64_t rank) const;
-  /// Returns a channel that no action uses.
+  /// Returns a channel that no action and no task uses.
   int64_t unusedChannel() const;
   /// Returns the bytes of the largest place's arena.
   int64_t largestArena() const;
@@ -143,6 +145,10 @@ struct Program {
       "accumulate in f32 (f64 for f64)");
     f("kernels", self.kernels, "generated code that tasks launch");
     f("tasks", self.tasks, "in the order of the executable's table");
+    f("collectives", self.collectives,
+      "those that tasks start and wait for inside. The collectives of one task "
+      "follow one another, in the order of their starts. Each is waited for "
+      "before its task ends");
     f("places", self.places,
       "one entry per coordinate on the mesh's axis `pp` (one, if it has none). "
       "All ranks of a place have the same arena and run the same actions");

@@ -3,6 +3,8 @@
 #ifndef PPOPT_RUNTIME_SCHEMA_WORK_H
 #define PPOPT_RUNTIME_SCHEMA_WORK_H
 
+#include "geometry/collective.h"
+#include "geometry/mesh.h"
 #include "schema/element_type.h"
 #include "schema/fields.h"
 
@@ -29,6 +31,13 @@ template <> struct Words<TaskKind> {
   static constexpr const char *words[] = {
       "prologue",        "forward", "loss", "backward", "backward_input",
       "backward_weight", "collect", "norm", "decide",   "update"};
+};
+
+template <> struct Words<geometry::Collective> {
+  static constexpr const char *words[] = {
+#define COLLECTIVE(NAME, WORD, ...) WORD,
+#include "geometry/collectives.def"
+  };
 };
 
 struct Stage {
@@ -150,6 +159,42 @@ struct Task {
       "−1 for those of a place: prologue, collect, norm, decide, update",
       Limits{-1, INT64_MAX});
     f("place", self.place, "where it runs");
+  }
+};
+
+/// A collective that a task starts and waits for (ppopt_start). Its group has
+/// ranks of the task's place only.
+struct TaskCollective {
+  static constexpr const char *title = "Collective of a task";
+  std::string name;
+  int64_t task = 0; ///< index of Program::tasks
+  geometry::Collective op = geometry::Collective::AllGather;
+  std::vector<std::string> axes; ///< the group: ranks that differ only in these
+  int64_t channel = 0;
+  int64_t elements = 0; ///< of the whole buffer
+  ElementType type = ElementType::f32;
+
+  geometry::Group group() const { return {axes, {}}; }
+  int64_t bytes() const { return elements * byteSize(type); }
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("name", self.name, "the bucket or the value that it works on");
+    f("task", self.task, "index of `tasks`");
+    f("op", self.op,
+      "an `all_gather` makes the whole buffer of the ranks' chunks, a "
+      "`reduce_scatter` a chunk of the sum of their buffers, an `all_reduce` "
+      "all of the sum. A task has no others");
+    f("axes", self.axes,
+      "its group: the ranks of the place that differ in these axes only");
+    f("channel", self.channel,
+      "an ordered queue, which no other group has: starts on one channel "
+      "happen in the same order on all ranks of its group",
+      Limits{0, INT32_MAX});
+    f("elements", self.elements,
+      "of the whole buffer. Member p of n has chunk p, of E/n elements: an "
+      "`all_gather` and a `reduce_scatter` have no remainder",
+      Limits{1, int64_t{1} << 56});
+    f("type", self.type, "of its elements");
   }
 };
 

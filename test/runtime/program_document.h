@@ -228,7 +228,7 @@ inline json document(const std::string &model, const json &mesh, int batch,
                    {"loss", {{"type", "f64"}}}};
   for (const char *list :
        {"inputs", "parameters", "counts", "checks", "transfers", "matmuls",
-        "kernels", "tasks", "places"})
+        "kernels", "tasks", "collectives", "places"})
     document[list] = json::array();
   return document;
 }

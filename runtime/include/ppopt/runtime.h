@@ -8,7 +8,8 @@
 //    `ppopt_generation_json`, `ppopt_generation_json_size` and
 //    `ppopt_generation_tasks` define the program that computes the logits of
 //    the next token. The runtime's `main` reads both.
-//  - The bodies of the tasks call `ppopt_launch` and `ppopt_matmul`.
+//  - The bodies of the tasks call `ppopt_launch` and `ppopt_matmul`, and those
+//    with collectives `ppopt_start`, `ppopt_wait` and `ppopt_release`.
 //
 // docs/program.md documents the fields of the JSON. Byte offsets are relative
 // to the arena of a place. Each rank of the place allocates one arena of
@@ -28,7 +29,7 @@ extern "C" {
 
 /// Version of this contract. The program's JSON repeats it as "abi"; the
 /// runtime refuses a program of another version.
-#define PPOPT_ABI_VERSION 8
+#define PPOPT_ABI_VERSION 9
 
 /// Alignment in bytes of the arena and of every buffer in it.
 #define PPOPT_ALIGNMENT 64
@@ -101,6 +102,27 @@ void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
 /// communication and counts one launch and 2·b·m·n·k FLOPs.
 void ppopt_matmul(ppopt_rank *rank, int32_t matmul, const void *a,
                   const void *b, void *c, void *workspace);
+
+/// Starts a collective; `collective` indexes the program's "collectives", which
+/// say what it does over which of the ranks. n is their number.
+///
+/// all_gather: `in` is the rank's chunk (elements/n), `out` the whole.
+/// reduce_scatter: `in` is the whole, which it overwrites; `out` the rank's
+/// chunk of the sum, and scratch memory until then.
+/// all_reduce: `in` and `out` are whole and may be the same; `scratch` has
+/// ceil(elements/n) elements. For the others it is null.
+///
+/// All of this memory belongs to the collective until ppopt_wait. A task starts
+/// its collectives in the order of their entries, and each once.
+void ppopt_start(ppopt_rank *rank, int32_t collective, const void *in,
+                 void *out, void *scratch);
+
+/// Returns when the collective is done. The task that started it waits for it
+/// before it ends.
+void ppopt_wait(ppopt_rank *rank, int32_t collective);
+
+/// Nobody reads the buffer after this: with --poison the runtime overwrites it.
+void ppopt_release(ppopt_rank *rank, void *buffer, int64_t bytes);
 
 //===----------------------------------------------------------------------===//
 // Symbols that the executable defines

@@ -1,0 +1,200 @@
+//===- task_collectives.cpp - Collectives that tasks start and wait for ---===//
+
+#include "executor/task_collectives.h"
+
+#include "base/error.h"
+#include "executor/rank.h"
+
+#include <algorithm>
+
+namespace ppopt::runtime {
+
+using device::DevicePointer;
+using geometry::Collective;
+
+/// Allocates host memory for the largest k-th collective of the tasks.
+void TaskCollectives::allocate() {
+  std::vector<int64_t> wholeBytes, scratchBytes;
+  auto grow = [](std::vector<int64_t> &list, size_t index, int64_t bytes) {
+    list.resize(std::max(list.size(), index + 1));
+    list[index] = std::max(list[index], bytes);
+  };
+  geometry::Mesh mesh = rank.program.plan.getMesh();
+  for (const Range &range : ofTask)
+    for (size_t i = range.begin; i < range.end; ++i) {
+      const TaskCollective &collective = rank.program.collectives[i];
+      grow(wholeBytes, i - range.begin, collective.bytes());
+      grow(scratchBytes, i - range.begin,
+           geometry::scratchElements(collective.op, collective.elements,
+                                     mesh.size(collective.group())) *
+               byteSize(collective.type));
+    }
+  for (int64_t bytes : wholeBytes)
+    wholes.push_back(std::make_unique<char[]>(bytes));
+  for (int64_t bytes : scratchBytes)
+    scratches.push_back(std::make_unique<char[]>(bytes));
+}
+
+void TaskCollectives::define(size_t number, int operation) {
+  const TaskCollective &collective = rank.program.collectives[number];
+  geometry::Mesh mesh = rank.program.plan.getMesh();
+  geometry::Group group = collective.group();
+  int64_t n = mesh.size(group),
+          position = mesh.position(group, rank.index).value_or(0);
+  Entry &entry = entries[number];
+  entry.operation = operation;
+  int64_t size = byteSize(collective.type);
+  entry.chunkAt = geometry::chunkBegin(collective.elements, n, position) * size;
+  entry.chunkBytes =
+      geometry::chunkSize(collective.elements, n, position) * size;
+  if (!wholes.empty()) {
+    size_t index = number - ofTask[collective.task].begin;
+    entry.whole = wholes[index].get();
+    entry.scratch = scratches[index].get();
+  }
+  rank.staging.add();
+  if (!rank.channels)
+    return;
+  comm::CollectiveSpec spec;
+  spec.name = collective.name;
+  spec.group = std::move(group);
+  spec.channel = int(collective.channel);
+  spec.kind = collective.op;
+  spec.elements = collective.elements;
+  spec.type = *comm::parseElementType(spell(collective.type));
+  if (rank.channels->define(spec) != operation)
+    throw Error("program: the collective '{}' of {} is not operation {}",
+                collective.name, rank.program.tasks[collective.task].name,
+                operation);
+}
+
+void TaskCollectives::define() {
+  const Program &program = rank.program;
+  entries.resize(program.collectives.size());
+  ofTask.resize(program.tasks.size());
+  for (size_t i = 0; i < entries.size(); ++i) {
+    Range &range = ofTask[program.collectives[i].task];
+    if (range.end == 0)
+      range.begin = i;
+    range.end = i + 1;
+  }
+  if (!rank.device->hostView(rank.memoryOf(rank.place.place).arena))
+    allocate();
+  int operation = 0;
+  for (const auto *list : {&rank.actions, &rank.evalActions})
+    for (const Action &action : *list)
+      operation += action.kind == ActionKind::start;
+  for (size_t i = 0; i < entries.size(); ++i)
+    if (program.tasks[program.collectives[i].task].place == rank.place.place)
+      define(i, operation++);
+}
+
+void TaskCollectives::beginTask(const Action &run) {
+  task = run.task;
+  next = ofTask[task].begin;
+  inFlight = 0;
+}
+
+void TaskCollectives::endTask() const {
+  const Range &range = ofTask[task];
+  if (next != range.end)
+    throw Error("program: task {} ended without its collective '{}'",
+                rank.program.tasks[task].name,
+                rank.program.collectives[next].name);
+  if (inFlight == 0)
+    return;
+  for (size_t i = range.begin; i < range.end; ++i)
+    if (entries[i].isInFlight)
+      throw Error("program: task {} ended without waiting for its collective "
+                  "'{}'",
+                  rank.program.tasks[task].name,
+                  rank.program.collectives[i].name);
+}
+
+void TaskCollectives::start(int64_t number, DevicePointer in, DevicePointer out,
+                            DevicePointer scratch) {
+  if (number != int64_t(next) || next == ofTask[task].end)
+    throw Error("program: task {} starts collective {}, which is not its next "
+                "one",
+                rank.program.tasks[task].name, number);
+  const TaskCollective &collective = rank.program.collectives[number];
+  bool gathers = collective.op == Collective::AllGather,
+       scatters = collective.op == Collective::ReduceScatter;
+  Entry &entry = entries[number];
+  auto hostOf = [&](char *host, DevicePointer memory) {
+    return host || !memory ? host : rank.device->hostView(memory);
+  };
+  char *whole = hostOf(entry.whole, scatters ? in : out);
+  int64_t bytes = collective.bytes();
+  Staging::Part sent{in, whole, bytes}, received{out, whole, bytes};
+  if (gathers)
+    sent = {in, whole + entry.chunkAt, entry.chunkBytes};
+  if (scatters)
+    received = {out, whole + entry.chunkAt, entry.chunkBytes};
+  rank.staging.start(entry.operation, sent, received);
+  if (rank.channels)
+    rank.channels->start(entry.operation, whole,
+                         hostOf(entry.scratch, scatters ? out : scratch));
+  entry.isInFlight = true;
+  ++next;
+  ++inFlight;
+}
+
+void TaskCollectives::wait(int64_t number) {
+  const Range &range = ofTask[task];
+  if (number < int64_t(range.begin) || number >= int64_t(range.end) ||
+      !entries[number].isInFlight)
+    throw Error("program: task {} waits for collective {}, which it has not "
+                "started",
+                rank.program.tasks[task].name, number);
+  Entry &entry = entries[number];
+  Clock::time_point begin = Clock::now();
+  if (rank.channels)
+    rank.channels->wait(entry.operation);
+  rank.staging.finish(entry.operation);
+  waitedTime += Clock::now() - begin;
+  entry.isInFlight = false;
+  --inFlight;
+}
+
+} // namespace ppopt::runtime
+
+using namespace ppopt;
+using namespace ppopt::runtime;
+
+namespace {
+
+/// Exceptions must not pass through compiled code.
+template <typename Call> void guard(ppopt_rank &rank, const Call &call) {
+  if (rank.failure)
+    return;
+  try {
+    call();
+  } catch (...) {
+    rank.failure = std::current_exception();
+  }
+}
+
+} // namespace
+
+void ppopt_start(ppopt_rank *rank, int32_t collective, const void *in,
+                 void *out, void *scratch) {
+  using device::DevicePointer;
+  guard(*rank, [&] {
+    rank->collectives.start(collective, DevicePointer(in), DevicePointer(out),
+                            DevicePointer(scratch));
+  });
+}
+
+void ppopt_wait(ppopt_rank *rank, int32_t collective) {
+  guard(*rank, [&] { rank->collectives.wait(collective); });
+}
+
+void ppopt_release(ppopt_rank *rank, void *buffer, int64_t bytes) {
+  if (!rank->poison)
+    return;
+  guard(*rank, [&] {
+    rank->device->fill(rank->compute, device::DevicePointer(buffer), 0xFF,
+                       bytes);
+  });
+}

@@ -1,0 +1,82 @@
+//===- task_collectives.h - Collectives that tasks start and wait for -----===//
+//
+// What ppopt_start and ppopt_wait do. Channels works on a whole buffer in
+// place, and tasks have chunks too: an all-gather copies the rank's chunk to
+// its place in the whole when it starts, a reduce-scatter copies it out when it
+// is waited for.
+//
+// A task starts its collectives in the order of the program's entries, each
+// once, and waits for them before it ends. So each is in flight at most once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_RUNTIME_EXECUTOR_TASK_COLLECTIVES_H
+#define PPOPT_RUNTIME_EXECUTOR_TASK_COLLECTIVES_H
+
+#include "device/device.h"
+#include "program/program.h"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+struct ppopt_rank;
+
+namespace ppopt::runtime {
+
+class TaskCollectives {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit TaskCollectives(ppopt_rank &rank) : rank(rank) {}
+
+  /// Defines the collectives of the rank's tasks. Their operations follow those
+  /// of its actions, which are defined before.
+  void define();
+
+  /// Call around each run of a task. endTask() throws Error if the task has not
+  /// started or not waited for one of its collectives.
+  void beginTask(const Action &run);
+  void endTask() const;
+
+  // Called by the running task. Throw Error if the collective is not the next
+  // one of the task, or not in flight; RankFailure if a rank has failed.
+  void start(int64_t number, device::DevicePointer in,
+             device::DevicePointer out, device::DevicePointer scratch);
+  void wait(int64_t number);
+
+  /// Returns how long tasks have waited since the rank was made.
+  Clock::duration waited() const { return waitedTime; }
+
+private:
+  struct Entry {
+    int operation = 0;   ///< of Channels and Staging
+    int64_t chunkAt = 0; ///< bytes: where this rank's chunk begins
+    int64_t chunkBytes = 0;
+    char *whole = nullptr;   ///< host memory; null: that of the device
+    char *scratch = nullptr; ///< likewise
+    bool isInFlight = false;
+  };
+  /// The entries of a task.
+  struct Range {
+    size_t begin = 0, end = 0;
+  };
+  void allocate();
+  void define(size_t number, int operation);
+
+  ppopt_rank &rank;
+  std::vector<Entry> entries; ///< as Program::collectives
+  std::vector<Range> ofTask;
+  int64_t task = 0; ///< the one that runs
+  size_t next = 0;  ///< the entry that it starts next
+  int inFlight = 0;
+  Clock::duration waitedTime{};
+  /// Where the host can't access the device's memory: of the k-th collectives
+  /// of all tasks, of which only one runs.
+  std::vector<std::unique_ptr<char[]>> wholes, scratches;
+};
+
+} // namespace ppopt::runtime
+
+#endif // PPOPT_RUNTIME_EXECUTOR_TASK_COLLECTIVES_H
