@@ -412,6 +412,7 @@ void Checker::check() {
           fmt::format("is {}, out of order", program.places[i].place));
     PlaceChecker(program, program.places[i], path).check();
   });
+  checkTaskCollectives(program, root["collectives"]);
   checkShardsMatch(program, root["places"]);
   checkTransfersMatch(program);
   bool isLocal = program.plan.launch == Launch::local;

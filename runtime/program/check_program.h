@@ -36,6 +36,9 @@ void checkShard(const schema::Program &program, const schema::Place &place,
 /// all of them, and that the parameter's owner is one of these.
 void checkShardsMatch(const schema::Program &program, const Path &places);
 
+/// Checks the collectives of tasks. Indices of the actions are checked before.
+void checkTaskCollectives(const schema::Program &program, const Path &path);
+
 /// Checks the address of `bytes` bytes in the arena of a place, on all its
 /// ranks.
 void checkAddress(const schema::Program &program, const schema::Place &place,

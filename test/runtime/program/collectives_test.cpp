@@ -1,0 +1,119 @@
+//===- collectives_test.cpp - Collectives of tasks, right and wrong -------===//
+
+#include "base/error.h"
+#include "executor/gather_tasks.h"
+#include "message_of.h"
+#include "pipeline_program.h"
+#include "program/program.h"
+#include "schema/write.h"
+
+#include <gtest/gtest.h>
+
+using namespace ppopt::runtime;
+using gather_tasks::taskCollective;
+using nlohmann::json;
+using ppopt::comm::test::messageOf;
+using ppopt::geometry::Collective;
+namespace schema = ppopt::schema;
+namespace pipeline = next_token_pipeline;
+
+namespace {
+
+TEST(TaskCollectives, AreReadAndWritten) {
+  json document = gather_tasks::program(2, 5);
+  Program program = readProgram(document.dump());
+  ASSERT_EQ(program.collectives.size(), 3u);
+  const TaskCollective &gather = program.collectives[0],
+                       &sum = program.collectives[1];
+  EXPECT_EQ(gather.name, "b0");
+  EXPECT_EQ(gather.task, gather_tasks::backward);
+  EXPECT_EQ(gather.op, Collective::AllGather);
+  EXPECT_EQ(gather.group().axes, std::vector<std::string>{"dp"});
+  EXPECT_EQ(gather.channel, 1);
+  EXPECT_EQ(gather.elements, 10);
+  EXPECT_EQ(gather.bytes(), 80);
+  EXPECT_EQ(sum.op, Collective::AllReduce);
+  EXPECT_EQ(sum.channel, 2);
+  EXPECT_EQ(program.collectives[2].op, Collective::ReduceScatter);
+  std::string written = schema::writeProgram(program);
+  EXPECT_EQ(schema::writeProgram(readProgram(written)), written);
+  EXPECT_EQ(json::parse(written)["collectives"], document["collectives"]);
+}
+
+/// Messages between steps have a channel of their own.
+TEST(TaskCollectives, UseTheirChannels) {
+  EXPECT_EQ(readProgram(gather_tasks::program(2, 5).dump()).unusedChannel(), 3);
+}
+
+/// Of the reader, between what all its messages have in common.
+std::string errorOf(const json &document) {
+  const std::string before = "program: ", after = "; the executable does not";
+  std::string message = messageOf<Error>([&] { readProgram(document.dump()); });
+  if (message.rfind(before, 0) == 0)
+    message.erase(0, before.size());
+  return message.substr(0, message.find(after));
+}
+
+struct Wrong {
+  const char *field; ///< of the second collective
+  json value;
+  const char *message;
+};
+
+TEST(TaskCollectives, WrongOnesAreNamed) {
+  // Two ranks along dp on each of two places; the third is another task's.
+  json document = pipeline::program(2, 1);
+  document["collectives"] = {
+      taskCollective("b0", pipeline::forward0, "all_gather", {"dp"}, 3, 8),
+      taskCollective("b0", pipeline::forward0, "reduce_scatter", {"dp"}, 3, 8),
+      taskCollective("b1", pipeline::forward1, "all_reduce", {"dp"}, 3, 7)};
+  EXPECT_EQ(errorOf(document), "no exception");
+  const Wrong wrongs[] = {
+      {"task", 10, "collectives[1].task is 10, not in [0, 9]"},
+      {"task", -1, "collectives[1].task is -1, less than 0"},
+      {"op", "broadcast",
+       "collectives[1].op is broadcast, which tasks do not have"},
+      {"op", "send",
+       "collectives[1].op is 'send', not one of all_reduce, all_gather, "
+       "reduce_scatter, broadcast"},
+      {"type", "i1", "collectives[1].type is i1, which cannot be summed"},
+      {"axes",
+       {"tp"},
+       "collectives[1].axes[0] is 'tp', which the mesh does not have"},
+      {"axes",
+       {"dp", "pp"},
+       "collectives[1].axes is a group with ranks of several places, and each "
+       "place runs tasks of its own"},
+      {"elements", 0,
+       "collectives[1].elements is 0, not in [1, 72057594037927936]"},
+      {"elements", 7,
+       "collectives[1].elements is 7, which its 2 ranks do not divide"},
+      {"channel", -1, "collectives[1].channel is -1, not in [0, 2147483647]"},
+      {"channel", 0, "collectives[1].channel is 0, which has transfers"},
+      {"channel", 1,
+       "collectives[1].channel is 1, which belongs to another group of ranks "
+       "of place 0"},
+      {"axes", json::array(),
+       "collectives[1].channel is 3, which belongs to another group of ranks "
+       "of place 0"},
+  };
+  for (const Wrong &wrong : wrongs) {
+    json changed = document;
+    changed["collectives"][1][wrong.field] = wrong.value;
+    EXPECT_EQ(errorOf(changed), wrong.message);
+  }
+  std::swap(document["collectives"][1], document["collectives"][2]);
+  EXPECT_EQ(errorOf(document), "collectives[2].task is 1 ('s0_F'), whose "
+                               "collectives end before");
+}
+
+TEST(TaskCollectives, AreNotInALocalLaunch) {
+  json document = pipeline::program(1, 1, /*local=*/true);
+  document["collectives"] = {
+      taskCollective("b0", pipeline::forward0, "all_gather", {"dp"}, 3, 8)};
+  EXPECT_EQ(errorOf(document),
+            "collectives is not empty, and the plan's launch is local: its one "
+            "thread would wait in a task for what no other starts");
+}
+
+} // namespace
