@@ -21,6 +21,9 @@ std::set<std::string> listOthers(const runtime::Program &program) {
         if (action.startsCollective() &&
             action.collective() != geometry::Collective::AllReduce)
           nouns.insert(geometry::nounOf(action.collective()));
+  for (const runtime::TaskCollective &collective : program.collectives)
+    if (collective.op != geometry::Collective::AllReduce)
+      nouns.insert(geometry::nounOf(collective.op));
   return nouns;
 }
 

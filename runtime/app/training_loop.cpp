@@ -146,7 +146,7 @@ private:
 void TrainingLoop::start() {
   prefetch(first_);
   if (!options_.trace.empty()) {
-    trace_.emplace(rank_.actions,
+    trace_.emplace(program_, rank_.actions,
                    std::min(options_.traceSteps, options_.steps));
     clock_.emplace(rank_);
     executorOptions_.trace = &*trace_;

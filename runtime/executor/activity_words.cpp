@@ -24,14 +24,21 @@ std::string describeRun(const ppopt_rank &rank, const Action &action) {
   return text;
 }
 
+/// `of` names what it works on, or is empty.
+std::string describeCollective(const ppopt_rank &rank,
+                               geometry::Collective kind, const std::string &of,
+                               int64_t elements, const geometry::Group &group) {
+  geometry::Members members =
+      rank.program.plan.getMesh().members(group, rank.index);
+  return fmt::format("the {} of {}{} elements over ranks {}",
+                     geometry::nounOf(kind), of.empty() ? "" : of + ", ",
+                     elements, fmt::join(members.ranks, ", "));
+}
+
 std::string describeStart(const ppopt_rank &rank, const Action &start) {
-  if (!isTransfer(start.op)) {
-    geometry::Members members =
-        rank.program.plan.getMesh().members(start.group(), rank.index);
-    return fmt::format("the {} of {} elements over ranks {}",
-                       geometry::nounOf(start.collective()), start.elements,
-                       fmt::join(members.ranks, ", "));
-  }
+  if (!isTransfer(start.op))
+    return describeCollective(rank, start.collective(), "", start.elements,
+                              start.group());
   const Transfer &transfer = rank.program.transfers[start.transfer];
   std::string text =
       fmt::format("{} {} ({})", start.op == Operation::send ? "send" : "recv",
@@ -45,12 +52,18 @@ std::string describeStart(const ppopt_rank &rank, const Action &start) {
 /// have started; empty if it waits for none.
 std::string describeAwaited(const ppopt_rank &rank,
                             const Activity::State &state) {
-  if (state.waitsIn == Activity::WaitsIn::Operation)
-    for (const auto *actions : {&rank.actions, &rank.evalActions})
-      for (const Action &action : *actions)
-        if (action.kind == ActionKind::start &&
-            action.operation == state.operation)
-          return describeStart(rank, action);
+  if (state.waitsIn != Activity::WaitsIn::Operation)
+    return {};
+  for (const auto *actions : {&rank.actions, &rank.evalActions})
+    for (const Action &action : *actions)
+      if (action.kind == ActionKind::start &&
+          action.operation == state.operation)
+        return describeStart(rank, action);
+  for (const TaskCollective &collective : rank.program.collectives)
+    if (rank.program.tasks[collective.task].place == rank.place.place &&
+        collective.operation == state.operation)
+      return describeCollective(rank, collective.op, collective.name,
+                                collective.elements, collective.group());
   return {};
 }
 
@@ -85,9 +98,10 @@ std::string describeActivity(const ppopt_rank &rank,
     text += ", " + wait;
   const std::vector<Action> *actions = findList(rank, state);
   std::string what = describeAwaited(rank, state);
-  if (what.empty() && actions &&
-      (*actions)[state.action].kind == ActionKind::run)
-    what = describeRun(rank, (*actions)[state.action]);
+  if (actions && (*actions)[state.action].kind == ActionKind::run) {
+    std::string run = describeRun(rank, (*actions)[state.action]);
+    what = what.empty() ? run : what + ", in " + run;
+  }
   if (!what.empty())
     text += (wait.empty() ? ", runs " : ": ") + what;
   if (!actions)

@@ -12,7 +12,9 @@ struct ppopt_rank;
 namespace ppopt::runtime {
 
 /// Returns, for example, "step 12, waits 10.1 s for rank 1: recv x0 (s0.v3) of
-/// microbatch 3 (action 17 of 40, after backward of stage 1)". Reads only what
+/// microbatch 3 (action 17 of 40, after backward of stage 1)", or "…: the
+/// all-gather of b0, 640 elements over ranks 0, 1, in backward of stage 1,
+/// microbatch 3 (action 18 of 40)". Reads only what
 /// is constant while the rank lives, so any thread may call it.
 std::string describeActivity(const ppopt_rank &rank,
                              const comm::Activity::State &state);

@@ -72,6 +72,7 @@ public:
         activity(rank.transport ? &rank.transport->activity() : nullptr),
         waitedBefore(rank.collectives.waited()) {
     rank.poison = options.poison;
+    rank.collectives.observe(trace, board);
   }
 
   void setStepState(bool training);
@@ -117,7 +118,8 @@ private:
     return action.kind == ActionKind::start && rank.localChannels &&
            rank.localChannels->done(int(action.operation));
   }
-  void measure(const Action &action, Clock::time_point begin);
+  void measure(const Action &action, Clock::time_point begin,
+               Clock::duration waitedInTask);
 
   ppopt_rank &rank;
   const StepSettings &settings;
@@ -180,12 +182,15 @@ void Executor::performMeasured(const Action &action) {
   if (!blocks(action) && !trace && !rank.profile)
     return perform(action);
   Clock::time_point begin = Clock::now();
+  Clock::duration before = rank.collectives.waited();
   perform(action);
-  measure(action, begin);
+  measure(action, begin, rank.collectives.waited() - before);
 }
 
-/// Records how long an action took, for whoever asks.
-void Executor::measure(const Action &action, Clock::time_point begin) {
+/// Records how long an action took, for whoever asks. `waitedInTask` is the
+/// part of a run in which its task waited.
+void Executor::measure(const Action &action, Clock::time_point begin,
+                       Clock::duration waitedInTask) {
   if (trace || rank.profile)
     rank.device->synchronize(rank.compute);
   Clock::time_point end = Clock::now();
@@ -201,7 +206,7 @@ void Executor::measure(const Action &action, Clock::time_point begin) {
         action, rank.localChannels->bytesMoved(int(action.operation)),
         end - begin);
   else if (action.kind != ActionKind::wait || blocks(action))
-    rank.profile->record(action, end - begin);
+    rank.profile->record(action, end - begin - waitedInTask);
 }
 
 void Executor::run(const std::vector<Action> &actions, StepObserver &observer) {

@@ -36,13 +36,13 @@ bool Staging::isShared(const Part &part) const {
   return part.bytes > 0 && device.hostView(part.data) == part.host;
 }
 
-void Staging::start(int number, const Part &sent, const Part &received) {
+int64_t Staging::start(int number, const Part &sent, const Part &received) {
   operations[number].sent = sent;
   operations[number].received = received;
-  start(number);
+  return start(number);
 }
 
-void Staging::start(int number) {
+int64_t Staging::start(int number) {
   const Operation &operation = operations[number];
   const Part &sent = operation.sent;
   // What is received may overwrite the memory from here on.
@@ -50,22 +50,24 @@ void Staging::start(int number) {
   if (isShared(sent) || isShared(operation.received))
     device.synchronize(compute);
   if (sent.bytes == 0 || isShared(sent))
-    return;
+    return 0;
   // Copies in of operations that have ended are complete then too: `compute`
   // has waited for them. So their host memory is free.
   device.wait(out, operation.ready);
   device.copyOut(out, sent.host, sent.data, sent.bytes);
   device.synchronize(out);
+  return sent.bytes;
 }
 
-void Staging::finish(int number) {
+int64_t Staging::finish(int number) {
   const Part &part = operations[number].received;
   if (part.bytes == 0 || isShared(part))
-    return;
+    return 0;
   device.wait(in, operations[number].ready);
   device.copyIn(in, part.data, part.host, part.bytes);
   device.record(received, in);
   device.wait(compute, received);
+  return part.bytes;
 }
 
 } // namespace ppopt::runtime

@@ -42,9 +42,10 @@ public:
 
   /// Call one before the transport starts the operation, and finish() after it
   /// has waited for it.
-  void start(int operation);
-  void start(int operation, const Part &sent, const Part &received);
-  void finish(int operation);
+  /// Each returns the bytes that it copies.
+  int64_t start(int operation);
+  int64_t start(int operation, const Part &sent, const Part &received);
+  int64_t finish(int operation);
 
 private:
   struct Operation {

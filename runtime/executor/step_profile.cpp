@@ -11,18 +11,28 @@ namespace ppopt::runtime {
 
 namespace {
 
+std::string nameCollective(geometry::Collective kind,
+                           const geometry::Group &group) {
+  std::string name =
+      fmt::format("{} {}", geometry::nounOf(kind), fmt::join(group.axes, " "));
+  return group.among.empty()
+             ? name
+             : name + fmt::format(" {{{}}}", fmt::join(group.among, ","));
+}
+
 /// Waits for all microbatches of a transfer share one line; so do all sums of a
 /// group.
 std::string nameWait(const Program &program, const Action &start) {
-  if (!isTransfer(start.op)) {
-    const char *word = geometry::nounOf(start.collective());
-    return start.among.empty()
-               ? fmt::format("{} {}", word, fmt::join(start.axes, " "))
-               : fmt::format("{} {} {{{}}}", word, fmt::join(start.axes, " "),
-                             fmt::join(start.among, ","));
-  }
+  if (!isTransfer(start.op))
+    return nameCollective(start.collective(), start.group());
   return fmt::format("{} {}", start.op == Operation::send ? "send" : "receive",
                      program.transfers[start.transfer].name);
+}
+
+bool runsTask(const std::vector<Action> &actions, int64_t task) {
+  return std::any_of(actions.begin(), actions.end(), [&](const Action &action) {
+    return action.kind == ActionKind::run && action.task == task;
+  });
 }
 
 template <typename Item, typename Has>
@@ -53,9 +63,14 @@ StepProfile::StepProfile(const Program &program,
   allLines.push_back({ProfileLine::memory, "zero"});
   allLines.push_back({ProfileLine::memory, "copies between places"});
   allLines.push_back({ProfileLine::memory, "sums over places"});
+  allLines.push_back({ProfileLine::memory, "copies of chunks"});
   for (const Action &action : actions)
     if (action.kind == ActionKind::start && !program.local)
-      addWait(program, action);
+      addWait(action.operation, nameWait(program, action));
+  for (const TaskCollective &collective : program.collectives)
+    if (runsTask(actions, collective.task))
+      addWait(collective.operation,
+              nameCollective(collective.op, collective.group()));
   for (const Task &task : program.tasks)
     kindOfTask.push_back(findOrAdd(
         taskKinds, 0,
@@ -63,11 +78,9 @@ StepProfile::StepProfile(const Program &program,
         {task.kind}));
 }
 
-void StepProfile::addWait(const Program &program, const Action &start) {
-  std::string name = nameWait(program, start);
-  waitLines.resize(
-      std::max<size_t>(waitLines.size(), size_t(start.operation) + 1));
-  waitLines[start.operation] =
+void StepProfile::addWait(int64_t operation, const std::string &name) {
+  waitLines.resize(std::max<size_t>(waitLines.size(), size_t(operation) + 1));
+  waitLines[operation] =
       findOrAdd(allLines, firstOther,
                 [&](const ProfileLine &line) {
                   return line.kind == ProfileLine::wait && line.name == name;
@@ -84,6 +97,11 @@ static void addMemory(ProfileLine &line, int64_t bytes,
 void StepProfile::recordMove(const Action &start, int64_t bytes,
                              Clock::duration time) {
   addMemory(isTransfer(start.op) ? copies() : sums(), bytes, time);
+}
+
+/// What is copied is read and written.
+void StepProfile::recordChunk(int64_t bytes, Clock::duration time) {
+  addMemory(chunks(), 2 * bytes, time);
 }
 
 void StepProfile::record(const Action &action, Clock::duration time) {

@@ -53,7 +53,8 @@ private:
   std::chrono::steady_clock::time_point begin;
 };
 
-/// The runs of all tasks of a kind. Their time is also part of the lines.
+/// The runs of all tasks of a kind, without what they wait. Their time is also
+/// part of the lines.
 struct ProfiledTasks {
   TaskKind kind = TaskKind::forward;
   int64_t runs = 0;
@@ -74,8 +75,14 @@ public:
   /// The selection of samples.
   ProfileLine &samples() { return allLines[firstOther + 1]; }
 
-  /// Records a run, a zero or a wait.
+  /// Records a run, a zero or a wait. The time of a run is without its waits.
   void record(const Action &action, Clock::duration time);
+  /// Records a wait inside a run.
+  void recordWait(const TaskCollective &collective, Clock::duration time) {
+    allLines[waitLines[collective.operation]].add(time);
+  }
+  /// Records the copy of a chunk to or from the buffer of a task's collective.
+  void recordChunk(int64_t bytes, Clock::duration time);
   /// Records the start that did a transfer or a collective of a local launch,
   /// which read and wrote `bytes`.
   void recordMove(const Action &start, int64_t bytes, Clock::duration time);
@@ -98,7 +105,8 @@ private:
   ProfileLine &zeros() { return allLines[firstOther + 2]; }
   ProfileLine &copies() { return allLines[firstOther + 3]; }
   ProfileLine &sums() { return allLines[firstOther + 4]; }
-  void addWait(const Program &program, const Action &start);
+  ProfileLine &chunks() { return allLines[firstOther + 5]; }
+  void addWait(int64_t operation, const std::string &name);
 
   std::vector<ProfileLine> allLines;
   size_t firstMatmul, firstOther;

@@ -6,16 +6,26 @@
 
 namespace ppopt::runtime {
 
-StepTrace::StepTrace(const std::vector<Action> &actions, int64_t steps)
+StepTrace::StepTrace(const Program &program, const std::vector<Action> &actions,
+                     int64_t steps)
     : ring(std::max<int64_t>(steps, 1)) {
-  for (const Action &action : actions)
+  size_t most = actions.size(), operations = 0;
+  for (const Action &action : actions) {
     if (action.kind == ActionKind::start) {
       starts.resize(action.operation + 1, nullptr);
       starts[action.operation] = &action;
     }
-  begun.resize(starts.size());
+    if (action.kind != ActionKind::run)
+      continue;
+    for (const TaskCollective &collective : program.collectives)
+      if (collective.task == action.task) {
+        most += 2; // it is in flight, and waited for
+        operations = std::max(operations, size_t(collective.operation) + 1);
+      }
+  }
+  begun.resize(std::max(starts.size(), operations));
   for (TracedStep &step : ring)
-    step.actions.reserve(actions.size());
+    step.actions.reserve(most);
 }
 
 void StepTrace::beginStep(int64_t number) {
@@ -33,12 +43,27 @@ void StepTrace::record(const Action &action, Clock::time_point begin,
   ring[current].actions.push_back({{begin, end}, &action});
 }
 
+void StepTrace::recordWait(const Action &run, const TaskCollective &collective,
+                           Clock::time_point begin, Clock::time_point end) {
+  ring[current].actions.push_back(
+      {{begin, end}, &run, &collective, /*isWait=*/true});
+}
+
 void StepTrace::begin(const Action &action) {
+  begin(action.operation, action, nullptr);
+}
+
+void StepTrace::begin(const Action &run, const TaskCollective &collective) {
+  begin(collective.operation, run, &collective);
+}
+
+void StepTrace::begin(int64_t operation, const Action &action,
+                      const TaskCollective *collective) {
   TracedStep &step = ring[current];
-  begun[action.operation] = {&step, step.number, step.actions.size()};
+  begun[operation] = {&step, step.number, step.actions.size()};
   ++operationsInFlight;
   Clock::time_point now = Clock::now();
-  record(action, now, now);
+  step.actions.push_back({{now, now}, &action, collective});
 }
 
 void StepTrace::ended(int operation) {

@@ -26,6 +26,10 @@ struct Span {
 
 struct TracedAction : Span {
   const Action *action; ///< a run or a wait; or the start of an operation
+  /// If set, this is no action but what happened to a collective inside the run
+  /// `action`: it was in flight or, with `isWait`, the task waited for it.
+  const TaskCollective *collective = nullptr;
+  bool isWait = false;
 };
 
 struct TracedStep : Span {
@@ -35,19 +39,24 @@ struct TracedStep : Span {
 
 class StepTrace final : public comm::OperationObserver {
 public:
-  /// Keeps the last `steps` steps of these actions.
-  StepTrace(const std::vector<Action> &actions, int64_t steps);
+  /// Keeps the last `steps` steps of these actions of the program.
+  StepTrace(const Program &program, const std::vector<Action> &actions,
+            int64_t steps);
 
   void beginStep(int64_t number);
   void endStep();
   /// Records an action of the rank's own thread.
   void record(const Action &action, Clock::time_point begin,
               Clock::time_point end);
+  /// Records what a run waited for one of its collectives.
+  void recordWait(const Action &run, const TaskCollective &collective,
+                  Clock::time_point begin, Clock::time_point end);
   /// Record the start of an operation, and when it is known to be complete,
   /// also if its step has ended by then. The places of a local launch use
   /// record() instead, once an operation is done. Ends of what did not begin
   /// here are ignored: evaluations use the same channels.
   void begin(const Action &action);
+  void begin(const Action &run, const TaskCollective &collective);
   void ended(int operation) override;
   bool hasOperationsInFlight() const { return operationsInFlight > 0; }
 
@@ -63,6 +72,9 @@ private:
     int64_t number = 0;         ///< another one if the step was overwritten
     size_t action = 0;
   };
+
+  void begin(int64_t operation, const Action &action,
+             const TaskCollective *collective);
 
   std::vector<TracedStep> ring;
   size_t current = 0;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "executor/rank.h"
+#include "executor/step_trace.h"
 
 #include <algorithm>
 
@@ -35,14 +36,14 @@ void TaskCollectives::allocate() {
     scratches.push_back(std::make_unique<char[]>(bytes));
 }
 
-void TaskCollectives::define(size_t number, int operation) {
+void TaskCollectives::define(size_t number) {
   const TaskCollective &collective = rank.program.collectives[number];
   geometry::Mesh mesh = rank.program.plan.getMesh();
   geometry::Group group = collective.group();
   int64_t n = mesh.size(group),
           position = mesh.position(group, rank.index).value_or(0);
   Entry &entry = entries[number];
-  entry.operation = operation;
+  entry.operation = int(collective.operation);
   int64_t size = byteSize(collective.type);
   entry.chunkAt = geometry::chunkBegin(collective.elements, n, position) * size;
   entry.chunkBytes =
@@ -62,10 +63,10 @@ void TaskCollectives::define(size_t number, int operation) {
   spec.kind = collective.op;
   spec.elements = collective.elements;
   spec.type = *comm::parseElementType(spell(collective.type));
-  if (rank.channels->define(spec) != operation)
+  if (rank.channels->define(spec) != entry.operation)
     throw Error("program: the collective '{}' of {} is not operation {}",
                 collective.name, rank.program.tasks[collective.task].name,
-                operation);
+                entry.operation);
 }
 
 void TaskCollectives::define() {
@@ -80,43 +81,47 @@ void TaskCollectives::define() {
   }
   if (!rank.device->hostView(rank.memoryOf(rank.place.place).arena))
     allocate();
-  int operation = 0;
-  for (const auto *list : {&rank.actions, &rank.evalActions})
-    for (const Action &action : *list)
-      operation += action.kind == ActionKind::start;
   for (size_t i = 0; i < entries.size(); ++i)
     if (program.tasks[program.collectives[i].task].place == rank.place.place)
-      define(i, operation++);
+      define(i);
 }
 
-void TaskCollectives::beginTask(const Action &run) {
-  task = run.task;
-  next = ofTask[task].begin;
+void TaskCollectives::beginTask(const Action &newRun) {
+  run = &newRun;
+  next = ofTask[run->task].begin;
   inFlight = 0;
 }
 
+const std::string &TaskCollectives::taskName() const {
+  return rank.program.tasks[run->task].name;
+}
+
 void TaskCollectives::endTask() const {
-  const Range &range = ofTask[task];
+  const Range &range = ofTask[run->task];
+  auto fail = [&](size_t number, const char *has) {
+    throw Error(
+        "program: task {} ended and has not {} its collective {} ('{}')",
+        taskName(), has, number, rank.program.collectives[number].name);
+  };
   if (next != range.end)
-    throw Error("program: task {} ended without its collective '{}'",
-                rank.program.tasks[task].name,
-                rank.program.collectives[next].name);
-  if (inFlight == 0)
-    return;
-  for (size_t i = range.begin; i < range.end; ++i)
+    fail(next, "started");
+  for (size_t i = range.begin; inFlight > 0 && i < range.end; ++i)
     if (entries[i].isInFlight)
-      throw Error("program: task {} ended without waiting for its collective "
-                  "'{}'",
-                  rank.program.tasks[task].name,
-                  rank.program.collectives[i].name);
+      fail(i, "waited for");
+}
+
+void TaskCollectives::checkNext(int64_t number) const {
+  if (next == ofTask[run->task].end)
+    throw Error("program: task {} starts collective {}, and has no more",
+                taskName(), number);
+  if (number != int64_t(next))
+    throw Error("program: task {} starts collective {}, and its next one is {}",
+                taskName(), number, next);
 }
 
 void TaskCollectives::start(int64_t number, DevicePointer in, DevicePointer out,
                             DevicePointer scratch) {
-  if (number != int64_t(next) || next == ofTask[task].end)
-    throw Error("program: task {} starts collective {}, which is not its next "
-                "one",
-                rank.program.tasks[task].name, number);
+  checkNext(number);
   const TaskCollective &collective = rank.program.collectives[number];
   bool gathers = collective.op == Collective::AllGather,
        scatters = collective.op == Collective::ReduceScatter;
@@ -131,28 +136,56 @@ void TaskCollectives::start(int64_t number, DevicePointer in, DevicePointer out,
     sent = {in, whole + entry.chunkAt, entry.chunkBytes};
   if (scatters)
     received = {out, whole + entry.chunkAt, entry.chunkBytes};
-  rank.staging.start(entry.operation, sent, received);
-  if (rank.channels)
+  copy([&] { return rank.staging.start(entry.operation, sent, received); });
+  if (rank.channels) {
+    if (trace)
+      trace->begin(*run, collective);
     rank.channels->start(entry.operation, whole,
                          hostOf(entry.scratch, scatters ? out : scratch));
+  }
   entry.isInFlight = true;
   ++next;
   ++inFlight;
 }
 
-void TaskCollectives::wait(int64_t number) {
-  const Range &range = ofTask[task];
-  if (number < int64_t(range.begin) || number >= int64_t(range.end) ||
-      !entries[number].isInFlight)
-    throw Error("program: task {} waits for collective {}, which it has not "
-                "started",
-                rank.program.tasks[task].name, number);
-  Entry &entry = entries[number];
+/// Copies chunks, and measures it if somebody asks. `work` returns the bytes.
+template <typename Work> void TaskCollectives::copy(const Work &work) {
+  if (!rank.profile) {
+    work();
+    return;
+  }
+  Clock::time_point begin = Clock::now();
+  if (int64_t bytes = work())
+    rank.profile->recordChunk(bytes, Clock::now() - begin);
+}
+
+/// Blocks until the collective is done, and records how long it took.
+void TaskCollectives::block(const TaskCollective &collective, int operation) {
+  if (board)
+    board->enter(Phase::allReduce);
   Clock::time_point begin = Clock::now();
   if (rank.channels)
-    rank.channels->wait(entry.operation);
-  rank.staging.finish(entry.operation);
-  waitedTime += Clock::now() - begin;
+    rank.channels->wait(operation);
+  Clock::time_point end = Clock::now();
+  waitedTime += end - begin;
+  if (trace)
+    trace->recordWait(*run, collective, begin, end);
+  if (rank.profile)
+    rank.profile->recordWait(collective, end - begin);
+  if (board)
+    board->enter(rank.program, *run);
+}
+
+void TaskCollectives::wait(int64_t number) {
+  const Range &range = ofTask[run->task];
+  if (number < int64_t(range.begin) || number >= int64_t(range.end) ||
+      !entries[number].isInFlight)
+    throw Error("program: task {} waits for collective {}, which it has not in "
+                "flight",
+                taskName(), number);
+  Entry &entry = entries[number];
+  block(rank.program.collectives[number], entry.operation);
+  copy([&] { return rank.staging.finish(entry.operation); });
   entry.isInFlight = false;
   --inFlight;
 }

@@ -19,11 +19,15 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 struct ppopt_rank;
 
 namespace ppopt::runtime {
+
+class PhaseBoard;
+class StepTrace;
 
 class TaskCollectives {
 public:
@@ -31,13 +35,20 @@ public:
 
   explicit TaskCollectives(ppopt_rank &rank) : rank(rank) {}
 
-  /// Defines the collectives of the rank's tasks. Their operations follow those
-  /// of its actions, which are defined before.
+  /// Defines the collectives of the rank's tasks. Called once, after those of
+  /// its actions are defined.
   void define();
+
+  /// From now on, records in the trace and publishes on the board; null:
+  /// nowhere.
+  void observe(StepTrace *newTrace, PhaseBoard *newBoard) {
+    trace = newTrace;
+    board = newBoard;
+  }
 
   /// Call around each run of a task. endTask() throws Error if the task has not
   /// started or not waited for one of its collectives.
-  void beginTask(const Action &run);
+  void beginTask(const Action &newRun);
   void endTask() const;
 
   // Called by the running task. Throw Error if the collective is not the next
@@ -51,7 +62,7 @@ public:
 
 private:
   struct Entry {
-    int operation = 0;   ///< of Channels and Staging
+    int operation = -1;  ///< of Channels and Staging; -1: of another place
     int64_t chunkAt = 0; ///< bytes: where this rank's chunk begins
     int64_t chunkBytes = 0;
     char *whole = nullptr;   ///< host memory; null: that of the device
@@ -63,13 +74,19 @@ private:
     size_t begin = 0, end = 0;
   };
   void allocate();
-  void define(size_t number, int operation);
+  const std::string &taskName() const;
+  void checkNext(int64_t number) const;
+  template <typename Work> void copy(const Work &work);
+  void block(const TaskCollective &collective, int operation);
+  void define(size_t number);
 
   ppopt_rank &rank;
   std::vector<Entry> entries; ///< as Program::collectives
   std::vector<Range> ofTask;
-  int64_t task = 0; ///< the one that runs
-  size_t next = 0;  ///< the entry that it starts next
+  StepTrace *trace = nullptr;
+  PhaseBoard *board = nullptr;
+  const Action *run = nullptr; ///< of the task that runs
+  size_t next = 0;             ///< the entry that it starts next
   int inFlight = 0;
   Clock::duration waitedTime{};
   /// Where the host can't access the device's memory: of the k-th collectives

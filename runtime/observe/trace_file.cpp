@@ -64,8 +64,13 @@ private:
 
   void addStep(const TracedStep &step);
   void addRun(const TracedAction &traced);
-  void addWait(const TracedAction &traced);
+  void addWait(const TracedAction &traced, const std::string &what,
+               const json &args);
   void addOperation(const TracedAction &traced, const TracedStep &step);
+  void addCollective(const runtime::Span &span, geometry::Collective kind,
+                     const geometry::Group &group, int64_t channel,
+                     const std::string &of, const json &args);
+  void addOfTask(const TracedAction &traced);
   void addLocalOperation(const TracedAction &traced);
   /// Returns the interval of a span in its lane: it begins no earlier than the
   /// previous event ends.
@@ -82,8 +87,7 @@ private:
   void addFlow(const char *phase, const Action &action, int64_t lane, double at,
                int64_t step, int sender);
 
-  bool isAlone(const Action &sum) const;
-  std::string describeGroup(const Action &sum) const;
+  std::string describeGroup(const geometry::Group &group) const;
   std::string describeOperation(const Action &start) const;
   json argsOf(const Action &start) const;
   std::string describeTransfer(const Action &action) const {
@@ -156,19 +160,17 @@ std::string RankEvents::describeProcess() const {
 // Operations
 //===----------------------------------------------------------------------===//
 
-std::string RankEvents::describeGroup(const Action &sum) const {
-  std::string text = fmt::format("{}", fmt::join(sum.axes, " "));
-  bool all = sum.among.empty() || sum.among.size() == program_.places.size();
-  return all ? text : text + fmt::format(" {{{}}}", fmt::join(sum.among, ","));
-}
-
-/// A sum over one rank moves nothing.
-bool RankEvents::isAlone(const Action &sum) const {
-  return program_.plan.getMesh().size(sum.group()) == 1;
+std::string RankEvents::describeGroup(const geometry::Group &group) const {
+  std::string text = fmt::format("{}", fmt::join(group.axes, " "));
+  bool all =
+      group.among.empty() || group.among.size() == program_.places.size();
+  return all ? text
+             : text + fmt::format(" {{{}}}", fmt::join(group.among, ","));
 }
 
 std::string RankEvents::describeOperation(const Action &start) const {
-  return isTransfer(start.op) ? describeTransfer(start) : describeGroup(start);
+  return isTransfer(start.op) ? describeTransfer(start)
+                              : describeGroup(start.group());
 }
 
 json RankEvents::argsOf(const Action &start) const {
@@ -186,21 +188,39 @@ RankEvents::Interval RankEvents::serve(Lane &lane,
   return interval;
 }
 
+/// `of` is what it works on, or empty. One over a single rank moves nothing.
+void RankEvents::addCollective(const runtime::Span &span,
+                               geometry::Collective kind,
+                               const geometry::Group &group, int64_t channel,
+                               const std::string &of, const json &args) {
+  if (program_.plan.getMesh().size(group) == 1)
+    return;
+  const char *word = geometry::nounOf(kind);
+  std::string ranks = describeGroup(group), name = ranks + of;
+  int64_t number = 3 * kLanes + channel;
+  Lane &lane = laneOf(number, "sum " + ranks);
+  add(kind == geometry::Collective::AllReduce ? name : word + (" " + name),
+      word, number, serve(lane, span), args);
+}
+
+/// Adds a collective inside a task, or a wait for it.
+void RankEvents::addOfTask(const TracedAction &traced) {
+  const runtime::TaskCollective &collective = *traced.collective;
+  json args = {{"bytes", collective.bytes()}};
+  std::string of = " " + collective.name;
+  if (!traced.isWait)
+    return addCollective(traced, collective.op, collective.group(),
+                         collective.channel, of, args);
+  addWait(traced, describeGroup(collective.group()) + of, args);
+}
+
 void RankEvents::addOperation(const TracedAction &traced,
                               const TracedStep &step) {
   const Action &action = *traced.action;
-  std::string name = describeOperation(action);
-  if (!isTransfer(action.op)) {
-    if (isAlone(action))
-      return;
-    const char *word = geometry::nounOf(action.collective());
-    int64_t number = 3 * kLanes + action.channel;
-    Lane &lane = laneOf(number, "sum " + name);
-    return add(action.collective() == geometry::Collective::AllReduce
-                   ? name
-                   : word + (" " + name),
-               word, number, serve(lane, traced), argsOf(action));
-  }
+  if (!isTransfer(action.op))
+    return addCollective(traced, action.collective(), action.group(),
+                         action.channel, "", argsOf(action));
+  std::string name = describeTransfer(action);
   bool sends = action.op == Operation::send;
   int64_t number = (sends ? 1 : 2) * kLanes + action.peer;
   Lane &lane =
@@ -260,13 +280,11 @@ void RankEvents::addRun(const TracedAction &traced) {
   add(name, spell(task.kind), kCompute, intervalOf(traced), args);
 }
 
-void RankEvents::addWait(const TracedAction &traced) {
+void RankEvents::addWait(const TracedAction &traced, const std::string &what,
+                         const json &args) {
   Interval interval = intervalOf(traced);
-  if (interval.end - interval.begin < 1)
-    return;
-  const Action &start = trace_.startOf(traced.action->operation);
-  add("wait " + describeOperation(start), "wait", kCompute, interval,
-      argsOf(start));
+  if (interval.end - interval.begin >= 1)
+    add("wait " + what, "wait", kCompute, interval, args);
 }
 
 /// Among the places of a process, the thread itself copies and sums.
@@ -282,14 +300,20 @@ void RankEvents::addStep(const TracedStep &step) {
   laneOf(kCompute, "compute");
   add(fmt::format("step {}", step.number), "step", kCompute, intervalOf(step),
       {{"step", step.number}});
-  for (const TracedAction &traced : step.actions)
+  for (const TracedAction &traced : step.actions) {
+    if (traced.collective) {
+      addOfTask(traced);
+      continue;
+    }
     switch (traced.action->kind) {
     case ActionKind::run:
       addRun(traced);
       break;
-    case ActionKind::wait:
-      addWait(traced);
+    case ActionKind::wait: {
+      const Action &start = trace_.startOf(traced.action->operation);
+      addWait(traced, describeOperation(start), argsOf(start));
       break;
+    }
     case ActionKind::start:
       if (program_.local)
         addLocalOperation(traced);
@@ -299,6 +323,7 @@ void RankEvents::addStep(const TracedStep &step) {
     default:
       break; // StepTrace records no others
     }
+  }
 }
 
 } // namespace

@@ -52,6 +52,20 @@ private:
   std::set<int64_t> tasks; ///< whose collectives have begun
 };
 
+/// Numbers the operations of each place, from the number of those of its
+/// actions on.
+void numberOperations(Program &program) {
+  std::vector<int64_t> next(program.places.size(), 0);
+  for (const Place &place : program.places)
+    for (const auto *list : {&place.actions, &place.evalActions})
+      next[place.place] +=
+          std::count_if(list->begin(), list->end(), [](const Action &action) {
+            return action.kind == ActionKind::start;
+          });
+  for (TaskCollective &collective : program.collectives)
+    collective.operation = next[program.tasks[collective.task].place]++;
+}
+
 CollectiveChecker::CollectiveChecker(const Program &program)
     : program(program), mesh(program.plan.getMesh()) {
   for (const Place &place : program.places)
@@ -110,13 +124,14 @@ void CollectiveChecker::check(size_t number, const Path &path) {
 
 } // namespace
 
-void checkTaskCollectives(const Program &program, const Path &path) {
+void checkTaskCollectives(Program &program, const Path &path) {
   if (program.plan.launch == Launch::local && !program.collectives.empty())
     path.fail("is not empty, and the plan's launch is local: its one thread "
               "would wait in a task for what no other starts");
   CollectiveChecker checker(program);
   for (size_t i = 0; i < program.collectives.size(); ++i)
     checker.check(i, path[i]);
+  numberOperations(program);
 }
 
 } // namespace ppopt::runtime

@@ -36,8 +36,9 @@ void checkShard(const schema::Program &program, const schema::Place &place,
 /// all of them, and that the parameter's owner is one of these.
 void checkShardsMatch(const schema::Program &program, const Path &places);
 
-/// Checks the collectives of tasks. Indices of the actions are checked before.
-void checkTaskCollectives(const schema::Program &program, const Path &path);
+/// Checks the collectives of tasks, and numbers their operations after those of
+/// the actions, which are checked before.
+void checkTaskCollectives(schema::Program &program, const Path &path);
 
 /// Checks the address of `bytes` bytes in the arena of a place, on all its
 /// ranks.

@@ -173,6 +173,9 @@ struct TaskCollective {
   int64_t channel = 0;
   int64_t elements = 0; ///< of the whole buffer
   ElementType type = ElementType::f32;
+  /// Not in the document: the number of the operation on the task's place,
+  /// after those of its actions (Action::operation).
+  int64_t operation = 0;
 
   geometry::Group group() const { return {axes, {}}; }
   int64_t bytes() const { return elements * byteSize(type); }

@@ -10,7 +10,7 @@
 #include <thread>
 
 int main() {
-  ppopt::runtime::StepTrace trace({}, /*steps=*/2);
+  ppopt::runtime::StepTrace trace({}, {}, /*steps=*/2);
   auto walk = [&] {
     for (int i = 1; i <= 1000; ++i)
       trace.beginStep(i);

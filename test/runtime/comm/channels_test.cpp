@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <deque>
 #include <gtest/gtest.h>
 #include <new>
 
@@ -126,6 +127,83 @@ TEST(Channels, SeveralInFlightWaitedInAnyOrder) {
       for (int64_t j = 0; j < elements; ++j)
         ASSERT_EQ(get(buffers[i].data, j, ElementType::I64),
                   exactValue(10 * i, j) + exactValue(10 * i + 1, j));
+  });
+}
+
+/// Of two kinds on two channels, at other addresses in each round.
+TEST(Channels, CollectivesOnMemoryGivenAtTheirStart) {
+  for (int64_t elements : {3, 70002})
+    runThreadRanks(3, [&](Transport &transport) {
+      int rank = transport.rank();
+      Channels channels(transport, Mesh({{"dp", 3}}));
+      CollectiveSpec spec;
+      spec.name = "sum";
+      spec.group.axes = {"dp"};
+      spec.channel = 1;
+      spec.elements = elements;
+      spec.kind = Collective::ReduceScatter;
+      int sum = channels.define(spec);
+      spec.name = "gather";
+      spec.channel = 2;
+      spec.kind = Collective::AllGather;
+      int gather = channels.define(spec);
+      std::deque<Buffer> buffers;
+      for (int round = 0; round < 3; ++round) {
+        Buffer &summed = buffers.emplace_back(rank + 10 * round, elements,
+                                              ElementType::F32, 3),
+               &gathered = buffers.emplace_back(rank + 10 * round, elements,
+                                                ElementType::F32, 3);
+        uint64_t before = transport.counters().bytesSent;
+        channels.start(sum, summed.data.data(), summed.scratch.data());
+        channels.start(gather, gathered.data.data(), nullptr);
+        channels.wait(round % 2 ? sum : gather);
+        channels.wait(round % 2 ? gather : sum);
+        EXPECT_EQ(transport.counters().bytesSent - before,
+                  channels.bytesSent(sum) + channels.bytesSent(gather));
+        auto valueOf = [&](int member, int64_t i) {
+          return exactValue(member + 10 * round, i);
+        };
+        for (int owner = 0; owner < 3; ++owner)
+          for (int64_t i = chunkBegin(elements, 3, owner);
+               i < chunkBegin(elements, 3, owner + 1); ++i) {
+            ASSERT_EQ(get(gathered.data, i, ElementType::F32),
+                      valueOf(owner, i));
+            if (owner == rank)
+              ASSERT_EQ(get(summed.data, i, ElementType::F32),
+                        valueOf(0, i) + valueOf(1, i) + valueOf(2, i));
+          }
+      }
+    });
+}
+
+TEST(Channels, MemoryIsGivenOrDefined) {
+  runThreadRanks(2, [](Transport &transport) {
+    Buffer buffer(transport.rank(), 4, ElementType::F32, 2);
+    Channels channels(transport, Mesh({{"dp", 2}}));
+    CollectiveSpec spec = specOf(buffer, "own", {"dp"}, 0, 4, ElementType::F32);
+    int own = channels.define(spec);
+    spec.name = "given";
+    spec.data = spec.scratch = nullptr;
+    spec.scratchBytes = 0;
+    int given = channels.define(spec);
+    auto errorOf = [&](auto start) {
+      return messageOf<std::logic_error>(start);
+    };
+    void *data = buffer.data.data(), *scratch = buffer.scratch.data();
+    EXPECT_EQ(errorOf([&] { channels.start(own, data, scratch); }),
+              "collective 'own' is given memory at its start, and was defined "
+              "with its own");
+    EXPECT_EQ(errorOf([&] { channels.start(given); }),
+              "collective 'given' is started without memory, and was defined "
+              "without");
+    EXPECT_EQ(errorOf([&] { channels.start(given, data, nullptr); }),
+              "collective 'given' is started without scratch memory");
+    channels.start(given, data, scratch);
+    EXPECT_EQ(errorOf([&] { channels.start(given, data, scratch); }),
+              "collective 'given' is started again before its wait");
+    channels.wait(given);
+    EXPECT_EQ(get(buffer.data, 3, ElementType::F32),
+              exactValue(0, 3) + exactValue(1, 3));
   });
 }
 

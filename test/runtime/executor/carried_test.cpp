@@ -228,7 +228,7 @@ bool hasWait(const TracedStep &step) {
 
 TEST(CarriedTrace, SpansCrossTheBordersOfSteps) {
   onRanks(gather_program::program(3), [](ppopt_rank &rank) {
-    StepTrace trace(rank.actions, /*steps=*/4);
+    StepTrace trace(rank.program, rank.actions, /*steps=*/4);
     step(rank); // whose gather begins before the trace
     step(rank, &trace);
     step(rank, &trace);
@@ -254,7 +254,7 @@ TEST(CarriedTrace, SpansCrossTheBordersOfSteps) {
 /// The gather of the step before was recorded where the new step is.
 TEST(CarriedTrace, AnOverwrittenStepEndsNothingOfANewOne) {
   onRanks(gather_program::program(3), [](ppopt_rank &rank) {
-    StepTrace trace(rank.actions, /*steps=*/1);
+    StepTrace trace(rank.program, rank.actions, /*steps=*/1);
     for (int steps = 0; steps < 3; ++steps)
       step(rank, &trace);
     const TracedStep &last = *trace.steps().at(0);
@@ -268,7 +268,7 @@ TEST(CarriedTrace, AnOverwrittenStepEndsNothingOfANewOne) {
 
 TEST(CarriedTrace, NeedNotLiveAfterItsStepsAreFinished) {
   onRanks(gather_program::program(2), [](ppopt_rank &rank) {
-    auto trace = std::make_unique<StepTrace>(rank.actions, 2);
+    auto trace = std::make_unique<StepTrace>(rank.program, rank.actions, 2);
     step(rank, trace.get());
     finishSteps(rank);
     trace.reset();

@@ -15,6 +15,7 @@
 #include "executor/rank.h"
 #include "program_document.h"
 
+#include <numeric>
 #include <vector>
 
 namespace gather_tasks {
@@ -187,15 +188,16 @@ struct Expected {
   explicit Expected(int64_t ranks, int64_t chunk, int64_t microbatches = 2)
       : ranks(ranks), microbatches(microbatches), weights(ranks * chunk) {}
 
-  double step() {
-    double sum = 0, numbers = double(ranks * (ranks + 1) / 2);
-    for (size_t i = 0; i < weights.size(); ++i) {
-      sum += weights[i];
-      weights[i] += double(microbatches) *
-                    (numbers * double(i % 7) + double(ranks) * weights[i]);
-    }
-    return double(microbatches) * numbers * sum;
+  double loss() const {
+    return double(microbatches) * numbers() *
+           std::accumulate(weights.begin(), weights.end(), 0.0);
   }
+  void update() {
+    for (size_t i = 0; i < weights.size(); ++i)
+      weights[i] += double(microbatches) *
+                    (numbers() * double(i % 7) + double(ranks) * weights[i]);
+  }
+  double numbers() const { return double(ranks * (ranks + 1) / 2); }
 
   const int64_t ranks, microbatches;
   std::vector<double> weights;

@@ -189,7 +189,7 @@ TEST(Pipeline, AllocatesNothingInAStep) {
     onRanks(pipeline::program(local ? 1 : 2, 3, local),
             local ? pipeline::Tasks<1, 3>::list : pipeline::Tasks<2, 3>::list,
             [](ppopt_rank &rank) {
-              StepTrace trace(rank.actions, 2);
+              StepTrace trace(rank.program, rank.actions, 2);
               ExecutorOptions options = checked(/*poison=*/true);
               options.trace = &trace;
               runStep(rank, settings(0), options);
@@ -208,7 +208,7 @@ TEST(Pipeline, AllocatesNothingInAStep) {
 TEST(Pipeline, LocallyNothingIsWaitedFor) {
   onRanks(pipeline::program(1, 3, /*local=*/true), pipeline::Tasks<1, 3>::list,
           [](ppopt_rank &rank) {
-            StepTrace trace(rank.actions, 1);
+            StepTrace trace(rank.program, rank.actions, 1);
             StepProfile profile(rank.program, rank.actions);
             rank.profile = &profile;
             ExecutorOptions options = checked();

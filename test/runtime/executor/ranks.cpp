@@ -1,20 +1,24 @@
 //===- ranks.cpp - The hand-written program, by mpirun or as threads ------===//
 //
-// core_ranks RANKS [native | unclipped | sharded]. Under mpirun its processes
-// are the ranks, otherwise RANKS threads are. Rank 0 prints the loss and the
-// norm of each step as hexadecimal floats, and the weights after every second
-// one. `native`: the library's collectives. `unclipped`: without the norm, and
-// without clipping by it. `sharded`: the same with weights that each rank
-// updates a shard of; its norm adds the squares in another order.
+// core_ranks RANKS [native | unclipped | sharded | tasks]. Under mpirun its
+// processes are the ranks, otherwise RANKS threads are. Rank 0 prints the loss
+// and the norm of each step as hexadecimal floats, and the weights after every
+// second one. `native`: the library's collectives. `unclipped`: without the
+// norm, and without clipping by it. `sharded`: the same with weights that each
+// rank updates a shard of; its norm adds the squares in another order. `tasks`:
+// another program, whose tasks gather weights and scatter gradients.
 //
 //===----------------------------------------------------------------------===//
 
+#include "base/error.h"
 #include "comm/mpi_module.h"
 #include "comm/thread_transport.h"
 #include "executor/executor.h"
 #include "executor/initialize.h"
+#include "gather_tasks.h"
 #include "tasks.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -22,7 +26,32 @@
 
 using namespace ppopt;
 
+/// Prints the loss of each step, and checks each rank's chunk of the weights.
+static void trainWithTasks(comm::Transport &transport) {
+  constexpr int chunk = 70001;
+  auto program = runtime::readProgram(
+      gather_tasks::program(transport.size(), chunk).dump());
+  ppopt_rank rank(program, gather_tasks::tasks, &transport, {});
+  gather_tasks::Expected expected(transport.size(), chunk);
+  runtime::ExecutorOptions options;
+  options.checkPredicted = true;
+  for (int step = 0; step < 6; ++step) {
+    double loss = runStep(rank, {}, options).loss;
+    if (rank.index == 0)
+      std::printf("%a\n", loss);
+    expected.update();
+    auto *own = reinterpret_cast<double *>(
+        hostAt(rank, rank.place.parameters[0].address));
+    if (!std::equal(own, own + chunk,
+                    expected.weights.begin() + rank.index * chunk))
+      throw runtime::Error("step {}: the chunk of rank {} is wrong", step,
+                           rank.index);
+  }
+}
+
 static void train(comm::Transport &transport, const std::string &mode) {
+  if (mode == "tasks")
+    return trainWithTasks(transport);
   bool isSharded = mode == "sharded", isClipped = mode != "unclipped";
   auto program = runtime::readProgram(
       least_squares::program(transport.size(), 3, isSharded).dump());
