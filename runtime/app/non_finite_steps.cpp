@@ -48,7 +48,15 @@ std::string describeOrigin(const Program &program, int64_t holder,
                                 spellNonFinite(found.transfer.at.value),
                                 transfer.to, transfer.name, found.microbatch));
   }
-  if (found.gradient.isBad()) {
+  if (found.collective.isBad()) {
+    const auto &collective = program.collectives[found.collective.index];
+    facts.push_back(fmt::format(
+        "its part of the {} of '{}' in {}, microbatch {}, is {} at element {}",
+        geometry::nounOf(collective.op), collective.name,
+        program.tasks[collective.task].name, found.microbatch,
+        spellNonFinite(found.collective.at.value),
+        found.collective.at.element));
+  } else if (found.gradient.isBad()) {
     const auto &parameter = program.parameters[found.gradient.index];
     facts.push_back(fmt::format(
         "its first non-finite gradient is that of '{}', {}", parameter.name,

@@ -210,6 +210,7 @@ void Executor::measure(const Action &action, Clock::time_point begin,
 }
 
 void Executor::run(const std::vector<Action> &actions, StepObserver &observer) {
+  rank.collectives.observe(trace, board, &observer);
   for (const Action &action : actions) {
     if (isOver(rank, action) || observer.leavesOut(action))
       continue;

@@ -11,6 +11,7 @@
 #ifndef PPOPT_RUNTIME_EXECUTOR_EXECUTOR_H
 #define PPOPT_RUNTIME_EXECUTOR_EXECUTOR_H
 
+#include "device/device.h"
 #include "program/program.h"
 
 #include <cstdint>
@@ -90,9 +91,19 @@ class StepObserver {
 public:
   virtual ~StepObserver() = default;
   /// Returns whether to skip the action. All ranks must skip both ends of a
-  /// transfer, and all parts of a sum.
+  /// transfer, all parts of a sum, and the same runs of tasks with collectives.
   virtual bool leavesOut(const Action &action) = 0;
   virtual void performed(const Action &action) = 0;
+  /// A run starts a collective: `own` has the `elements` elements that this
+  /// rank puts into it.
+  virtual void collectiveStarts(const Action &run,
+                                const TaskCollective &collective,
+                                device::DevicePointer own, int64_t elements) {}
+  /// A run has waited for a collective: `result` has what came out.
+  virtual void collectiveEnded(const Action &run,
+                               const TaskCollective &collective,
+                               device::DevicePointer result, int64_t elements) {
+  }
 };
 
 /// Runs the actions of the last step again on the same inputs, and leaves

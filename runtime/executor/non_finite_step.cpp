@@ -84,12 +84,25 @@ public:
 
   bool leavesOut(const Action &action) override;
   void performed(const Action &action) override;
+  // The sums of tasks spread to other ranks, too, but all ranks must run them.
+  void collectiveStarts(const Action &run, const TaskCollective &collective,
+                        device::DevicePointer own, int64_t elements) override {
+    lookAtCollective(run, collective, own, elements, /*isReceived=*/false);
+  }
+  void collectiveEnded(const Action &run, const TaskCollective &collective,
+                       device::DevicePointer result,
+                       int64_t elements) override {
+    lookAtCollective(run, collective, result, elements, /*isReceived=*/true);
+  }
 
   std::vector<NonFiniteFindings> finish();
 
 private:
   void lookAtTensors(const PlaceMemory &memory, NonFiniteFindings &found) const;
   void lookAtTransfer(const Action &start, bool isReceived);
+  void lookAtCollective(const Action &run, const TaskCollective &collective,
+                        device::DevicePointer data, int64_t elements,
+                        bool isReceived);
 
   const ppopt_rank &rank;
   std::vector<NonFiniteFindings> byPlace;
@@ -146,7 +159,7 @@ void Search::performed(const Action &action) {
 
 void Search::lookAtTransfer(const Action &start, bool isReceived) {
   NonFiniteFindings &found = byPlace[start.place];
-  if (found.transfer.isBad())
+  if (found.transfer.isBad() || found.collective.isBad())
     return;
   const Transfer &transfer = rank.program.transfers[start.transfer];
   std::optional<NonFiniteElement> bad =
@@ -157,6 +170,22 @@ void Search::lookAtTransfer(const Action &start, bool isReceived) {
   found.transfer = {start.transfer, *bad};
   found.isReceived = isReceived;
   found.microbatch = start.microbatch;
+}
+
+void Search::lookAtCollective(const Action &run,
+                              const TaskCollective &collective,
+                              device::DevicePointer data, int64_t elements,
+                              bool isReceived) {
+  NonFiniteFindings &found = byPlace[run.place];
+  if (found.transfer.isBad() || found.collective.isBad())
+    return;
+  std::optional<NonFiniteElement> bad =
+      find(rank, data, elements, collective.type);
+  if (!bad)
+    return;
+  found.collective = {&collective - rank.program.collectives.data(), *bad};
+  found.isReceived = isReceived;
+  found.microbatch = run.microbatch;
 }
 
 /// Finds the first id that the tasks of a place stored.

@@ -51,30 +51,35 @@ std::string describeNonFinite(const NonFiniteElement &bad,
 /// exchange it as bytes.
 struct NonFiniteFindings {
   struct Tensor {
-    int64_t index = -1; ///< of Program::parameters, inputs or transfers
+    int64_t index = -1; ///< of Program::parameters, inputs, transfers or
+                        ///< collectives
     NonFiniteElement at{};
     bool isBad() const { return index >= 0; }
   };
   /// The first in the program's order: a parameter that was non-finite before
   /// the step, a non-finite input, a parameter with a non-finite gradient.
   Tensor parameter, input, gradient;
-  /// The first in the order of the actions.
-  Tensor transfer;
+  /// The first in the order of the actions: what a transfer sends or receives,
+  /// or what goes into a collective of a task or comes out of it. At most one.
+  Tensor transfer, collective;
   /// The first of the place's checks that stored an id: an index of
   /// Program::checks.
   int64_t check = -1;
   int64_t id = 0;
-  bool isReceived = false; ///< whether the transfer was received
-  int64_t microbatch = 0;  ///< of the transfer
-  double loss = 0;         ///< the part from this rank's rows
+  /// Whether the transfer was received, or what went into the collective here
+  /// is finite.
+  bool isReceived = false;
+  int64_t microbatch = 0; ///< of the transfer or the collective
+  double loss = 0;        ///< the part from this rank's rows
 
   /// A task computed an id that is out of range; its loss is NaN.
   bool hasBadId() const { return check >= 0; }
   /// Non-finite numbers were computed here from finite ones.
   bool isOrigin() const {
-    return hasBadId()         ? true
-           : transfer.isBad() ? !isReceived
-                              : gradient.isBad() || !std::isfinite(loss);
+    return hasBadId() ? true
+           : transfer.isBad() || collective.isBad()
+               ? !isReceived
+               : gradient.isBad() || !std::isfinite(loss);
   }
 };
 

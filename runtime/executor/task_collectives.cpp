@@ -3,6 +3,7 @@
 #include "executor/task_collectives.h"
 
 #include "base/error.h"
+#include "executor/executor.h"
 #include "executor/rank.h"
 #include "executor/step_trace.h"
 
@@ -136,6 +137,10 @@ void TaskCollectives::start(int64_t number, DevicePointer in, DevicePointer out,
     sent = {in, whole + entry.chunkAt, entry.chunkBytes};
   if (scatters)
     received = {out, whole + entry.chunkAt, entry.chunkBytes};
+  int64_t size = byteSize(collective.type);
+  if (observer)
+    observer->collectiveStarts(*run, collective, in, sent.bytes / size);
+  entry.result = out;
   copy([&] { return rank.staging.start(entry.operation, sent, received); });
   if (rank.channels) {
     if (trace)
@@ -184,8 +189,14 @@ void TaskCollectives::wait(int64_t number) {
                 "flight",
                 taskName(), number);
   Entry &entry = entries[number];
-  block(rank.program.collectives[number], entry.operation);
+  const TaskCollective &collective = rank.program.collectives[number];
+  block(collective, entry.operation);
   copy([&] { return rank.staging.finish(entry.operation); });
+  if (observer)
+    observer->collectiveEnded(*run, collective, entry.result,
+                              collective.op == Collective::ReduceScatter
+                                  ? entry.chunkBytes / byteSize(collective.type)
+                                  : collective.elements);
   entry.isInFlight = false;
   --inFlight;
 }

@@ -27,6 +27,7 @@ struct ppopt_rank;
 namespace ppopt::runtime {
 
 class PhaseBoard;
+class StepObserver;
 class StepTrace;
 
 class TaskCollectives {
@@ -39,11 +40,13 @@ public:
   /// its actions are defined.
   void define();
 
-  /// From now on, records in the trace and publishes on the board; null:
-  /// nowhere.
-  void observe(StepTrace *newTrace, PhaseBoard *newBoard) {
+  /// In the runs from now on, records in the trace, publishes on the board, and
+  /// shows the observer what goes in and comes out; null: nowhere.
+  void observe(StepTrace *newTrace, PhaseBoard *newBoard,
+               StepObserver *newObserver = nullptr) {
     trace = newTrace;
     board = newBoard;
+    observer = newObserver;
   }
 
   /// Call around each run of a task. endTask() throws Error if the task has not
@@ -68,6 +71,7 @@ private:
     char *whole = nullptr;   ///< host memory; null: that of the device
     char *scratch = nullptr; ///< likewise
     bool isInFlight = false;
+    device::DevicePointer result; ///< of what is in flight
   };
   /// The entries of a task.
   struct Range {
@@ -85,6 +89,7 @@ private:
   std::vector<Range> ofTask;
   StepTrace *trace = nullptr;
   PhaseBoard *board = nullptr;
+  StepObserver *observer = nullptr;
   const Action *run = nullptr; ///< of the task that runs
   size_t next = 0;             ///< the entry that it starts next
   int inFlight = 0;

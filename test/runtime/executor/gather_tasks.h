@@ -152,18 +152,19 @@ inline int64_t chunkOf(const ppopt_rank *rank) {
 }
 
 /// Its operands: key, chunk of weights, loss, chunk of gradients.
-inline void backwardTask(ppopt_rank *rank, void *const *args, char *temps) {
+template <ppopt_kernel_fn Prepare, ppopt_kernel_fn Differentiate>
+void backwardWith(ppopt_rank *rank, void *const *args, char *temps) {
   int64_t chunk = chunkOf(rank), ranks = rank->program.plan.ranks();
   Temporaries at(temps, chunk, ranks);
   ppopt_start(rank, gather, args[1], at.whole, nullptr);
   void *const ofPrepare[] = {args[0], at.number};
-  ppopt_launch(rank, prepare, prepareKernel, ofPrepare, 1);
+  ppopt_launch(rank, prepare, Prepare, ofPrepare, 1);
   ppopt_start(rank, count, at.number, at.number, at.scratch);
   ppopt_wait(rank, count);
   ppopt_wait(rank, gather);
   void *const ofDifferentiate[] = {args[0], at.whole, at.number, at.sums,
                                    args[2]};
-  ppopt_launch(rank, differentiate, differentiateKernel, ofDifferentiate,
+  ppopt_launch(rank, differentiate, Differentiate, ofDifferentiate,
                chunk * ranks);
   ppopt_release(rank, at.whole, 8 * chunk * ranks);
   ppopt_start(rank, scatter, at.sums, at.own, nullptr);
@@ -177,7 +178,8 @@ inline void updateTask(ppopt_rank *rank, void *const *args, char *) {
   ppopt_launch(rank, add, addKernel, args, chunkOf(rank));
 }
 
-inline const ppopt_task_fn tasks[] = {backwardTask, updateTask};
+inline const ppopt_task_fn tasks[] = {
+    backwardWith<prepareKernel, differentiateKernel>, updateTask};
 
 //===----------------------------------------------------------------------===//
 // What must come out

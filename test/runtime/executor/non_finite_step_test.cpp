@@ -6,11 +6,13 @@
 #include "executor/executor.h"
 #include "executor/initialize.h"
 #include "executor/rank.h"
+#include "gather_tasks.h"
 #include "pipeline_program.h"
 #include "tasks.h"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -157,6 +159,89 @@ TEST(NonFiniteStep, NamesThePlaceOfALocalProgram) {
   found = pipelineFindings(true, 1, 1, false);
   EXPECT_EQ(origins(found), (std::vector<bool>{false, true}));
   EXPECT_EQ(found[1].transfer.index, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives inside tasks
+//===----------------------------------------------------------------------===//
+
+/// What the backward of rank 1 spoils in the second of three microbatches.
+enum class Spoiled { nothing, number, gradient };
+std::atomic<Spoiled> spoiled;
+
+template <typename Of>
+void spoilIf(Spoiled what, void *const *args, const Of &of) {
+  auto *key = static_cast<const ppopt_key *>(args[0]);
+  if (spoiled == what && key->coordinates[0] == 1 && key->microbatch == 1)
+    of();
+}
+void prepareBadly(void *const *args, int64_t begin, int64_t end) {
+  gather_tasks::prepareKernel(args, begin, end);
+  spoilIf(Spoiled::number, args,
+          [&] { *static_cast<double *>(args[1]) = -INFINITY; });
+}
+void differentiateBadly(void *const *args, int64_t begin, int64_t end) {
+  gather_tasks::differentiateKernel(args, begin, end);
+  spoilIf(Spoiled::gradient, args,
+          [&] { static_cast<double *>(args[3])[3] = NAN; });
+}
+const ppopt_task_fn spoilingTasks[] = {
+    gather_tasks::backwardWith<prepareBadly, differentiateBadly>,
+    gather_tasks::updateTask};
+
+/// Returns what two ranks with chunks of 5 weights find. Weight `weight` of
+/// rank 0 is not finite, if there is such.
+std::vector<NonFiniteFindings> taskFindings(Spoiled what, int weight = -1) {
+  spoiled = what;
+  Program program = readProgram(gather_tasks::program(2, 5, 3).dump());
+  std::vector<NonFiniteFindings> found(2);
+  comm::runThreadRanks(2, [&](comm::Transport &transport) {
+    ppopt_rank rank(program, spoilingTasks, &transport, {});
+    auto *weights = reinterpret_cast<double *>(
+        hostAt(rank, rank.place.parameters[0].address));
+    if (weight >= 0 && rank.index == 0)
+      weights[weight] = INFINITY;
+    std::vector<double> before(weights, weights + 5);
+    found[rank.index] = findNonFinite(rank, settings()).at(0);
+    EXPECT_EQ(std::vector<double>(weights, weights + 5), before);
+    // All ranks are where they were.
+    runStep(rank, settings(), {});
+  });
+  return found;
+}
+
+/// Both ranks get the sum, only one of them has the NaN.
+TEST(NonFiniteStep, NamesTheRankThatPutsBadNumbersIntoASumOfATask) {
+  auto found = taskFindings(Spoiled::gradient);
+  EXPECT_EQ(origins(found), (std::vector<bool>{false, true}));
+  for (const NonFiniteFindings &each : found) {
+    EXPECT_EQ(each.collective.index, gather_tasks::scatter);
+    EXPECT_EQ(each.collective.at.element, 3);
+    EXPECT_EQ(each.microbatch, 1);
+  }
+  found = taskFindings(Spoiled::number);
+  EXPECT_EQ(origins(found), (std::vector<bool>{false, true}));
+  for (const NonFiniteFindings &each : found) {
+    EXPECT_EQ(each.collective.index, gather_tasks::count);
+    EXPECT_EQ(each.collective.at.value, -INFINITY);
+  }
+}
+
+TEST(NonFiniteStep, NamesTheRankWhoseChunkOfWeightsIsBad) {
+  auto found = taskFindings(Spoiled::nothing, 2);
+  EXPECT_EQ(origins(found), (std::vector<bool>{true, false}));
+  EXPECT_EQ(found[0].collective.index, gather_tasks::gather);
+  EXPECT_EQ(found[0].collective.at.element, 2);
+  EXPECT_EQ(found[0].microbatch, 0);
+  EXPECT_EQ(found[0].parameter.index, 0);
+  EXPECT_FALSE(found[1].parameter.isBad());
+}
+
+TEST(NonFiniteStep, NobodyWhereCollectivesOfTasksAreFinite) {
+  for (const NonFiniteFindings &each : taskFindings(Spoiled::nothing)) {
+    EXPECT_FALSE(each.collective.isBad());
+    EXPECT_FALSE(each.isOrigin());
+  }
 }
 
 TEST(NonFiniteStep, FindsTheFirstBadElementOfEachType) {
