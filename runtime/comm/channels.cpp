@@ -314,7 +314,7 @@ void Channels::progressTransfers(uint64_t completions) {
 }
 
 void Channels::progress() {
-  if (collectivesInFlight == 0 && transfersInFlight.empty()) {
+  if (!hasInFlight()) {
     transport.throwIfFailed();
     return;
   }

@@ -106,6 +106,11 @@ public:
   /// Throws std::logic_error if it was not started since its last wait.
   void wait(int operation);
 
+  /// Returns whether anything is in flight: progress() does something.
+  bool hasInFlight() const {
+    return collectivesInFlight > 0 || !transfersInFlight.empty();
+  }
+
   /// Returns whether the operation was started and is not yet waited for.
   bool isStarted(int operation) const;
 

@@ -182,13 +182,6 @@ int64_t bytesBeyondPredicted(const ppopt_rank &rank) {
   return bytes;
 }
 
-void progress(ppopt_rank &rank) {
-  if (!rank.channels)
-    return;
-  LineTimer timer(rank.profile ? &rank.profile->progress() : nullptr);
-  rank.channels->progress();
-}
-
 } // namespace
 
 ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
@@ -247,49 +240,4 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
 int64_t ppopt_rank::bytesStarted() const {
   uint64_t sent = transport ? transport->counters().bytesSent : 0;
   return int64_t(sent + (channels ? channels->pendingBytes() : 0));
-}
-
-namespace {
-
-/// Runs one launch, counts it, and progresses communication. Exceptions must
-/// not pass through compiled code.
-template <typename Launch>
-void perform(ppopt_rank &rank, ProfileLine *line, int64_t flops,
-             const Launch &launch) {
-  if (rank.failure)
-    return;
-  ++rank.counters.launches;
-  rank.counters.flops += flops;
-  try {
-    {
-      LineTimer timer(line);
-      launch();
-      if (line)
-        rank.device->synchronize(rank.compute);
-    }
-    progress(rank);
-  } catch (...) {
-    rank.failure = std::current_exception();
-  }
-}
-
-} // namespace
-
-void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
-                  void *const *args, int64_t tiles) {
-  perform(*rank, rank->profile ? &rank->profile->kernel(kernel) : nullptr,
-          rank->program.kernels[kernel].flops, [&] {
-            rank->device->launch(rank->compute, kernel, fn, args, tiles);
-          });
-}
-
-void ppopt_matmul(ppopt_rank *rank, int32_t matmul, const void *a,
-                  const void *b, void *c, void *workspace) {
-  using device::DevicePointer;
-  perform(*rank, rank->profile ? &rank->profile->matmul(matmul) : nullptr,
-          rank->program.matmuls[matmul].descriptor.flops(), [&] {
-            rank->device->matmul(rank->compute, matmul, DevicePointer(a),
-                                 DevicePointer(b), DevicePointer(c),
-                                 DevicePointer(workspace));
-          });
 }

@@ -5,6 +5,7 @@
 #include "device/cpu/ceil_div.h"
 #include "device/cpu/target_clones.h"
 #include "device/cpu/team.h"
+#include "device/progress_hook.h"
 #include "ppopt/runtime.h"
 
 #include <algorithm>
@@ -117,10 +118,12 @@ public:
     int64_t blocks =
         matmul.batch[0] * matmul.batch[1] * rowBlocks() * columnBlocks();
     parallelFor(threads, blocks, [&](int64_t begin, int64_t end) {
-      for (int64_t block = begin; block < end; ++block)
+      for (int64_t block = begin; block < end; ++block) {
+        device::callProgressHook();
         computeBlock(static_cast<const Element *>(a),
                      static_cast<const Element *>(b), static_cast<Result *>(c),
                      block);
+      }
     });
   }
   size_t workspaceBytes() const override { return 0; }

@@ -18,6 +18,7 @@
 #include "device/cpu/read_ahead.h"
 #include "device/cpu/target_clones.h"
 #include "device/cpu/team.h"
+#include "device/progress_hook.h"
 #include "ppopt/runtime.h"
 
 #include <algorithm>
@@ -323,6 +324,7 @@ private:
       for (int64_t row = 0; row < allRows; row += blockRows) {
         int64_t rows = std::min(blockRows, allRows - row);
         int64_t calls = ceilDiv(allColumns, panelColumns);
+        device::callProgressHook();
         ReadAhead aheadOfA =
             nextOfA(a + p * matmul.a[3], row + rows, allRows, k, calls);
         for (int64_t j = 0; j < allColumns; j += panelColumns) {

@@ -111,7 +111,7 @@ inline nlohmann::json program(int ranks, int chunk, int microbatches = 2) {
 }
 
 //===----------------------------------------------------------------------===//
-// Kernels: one tile
+// Kernels: a tile is an element; ranks have one thread
 //===----------------------------------------------------------------------===//
 
 /// number = the rank, from 1.
@@ -121,14 +121,14 @@ inline void prepareKernel(void *const *args, int64_t, int64_t) {
 }
 
 /// gradient[i] = rank·(i % 7) + weight[i]; loss += number·(the sum of weights).
-inline void differentiateKernel(void *const *args, int64_t, int64_t elements) {
+inline void differentiateKernel(void *const *args, int64_t begin, int64_t end) {
   auto *key = static_cast<const ppopt_key *>(args[0]);
   auto *weights = static_cast<const double *>(args[1]);
   auto *number = static_cast<const double *>(args[2]);
   auto *gradients = static_cast<double *>(args[3]);
   auto *loss = static_cast<double *>(args[4]);
   double sum = 0;
-  for (int64_t i = 0; i < elements; ++i) {
+  for (int64_t i = begin; i < end; ++i) {
     gradients[i] = double((key->coordinates[0] + 1) * (i % 7)) + weights[i];
     sum += weights[i];
   }
@@ -136,10 +136,10 @@ inline void differentiateKernel(void *const *args, int64_t, int64_t elements) {
 }
 
 /// args[1] += args[0].
-inline void addKernel(void *const *args, int64_t, int64_t elements) {
+inline void addKernel(void *const *args, int64_t begin, int64_t end) {
   auto *from = static_cast<const double *>(args[0]);
   auto *to = static_cast<double *>(args[1]);
-  for (int64_t i = 0; i < elements; ++i)
+  for (int64_t i = begin; i < end; ++i)
     to[i] += from[i];
 }
 

@@ -337,6 +337,54 @@ TEST(TaskCollectives, WaitsBelongToTheirStep) {
           });
 }
 
+/// Rank 0 computes for a long time while rank 1 waits for the sum.
+void sleepByTiles(void *const *, int64_t begin, int64_t end) {
+  std::this_thread::sleep_for((end - begin) * late / 16);
+}
+void launchWhileInFlight(ppopt_rank *rank, void *const *args, char *temps) {
+  Body body(rank, args, temps);
+  body.run(gather);
+  body.start(count);
+  if (rank->index == 0)
+    ppopt_launch(rank, gather_tasks::prepare, sleepByTiles, args, 16);
+  body.wait(count);
+  body.run(scatter);
+}
+
+TEST(TaskCollectives, MoveInsideALaunch) {
+  const ppopt_task_fn tasks[] = {launchWhileInFlight, gather_tasks::updateTask};
+  onRanks(gather_tasks::program(2, 5, 1), tasks, [](ppopt_rank &rank) {
+    runStep(rank, {}, {});
+    StepProfile profile(rank.program, rank.actions);
+    rank.profile = &profile;
+    auto begin = StepProfile::Clock::now();
+    runStep(rank, {}, {});
+    profile.endStep(StepProfile::Clock::now() - begin);
+    rank.profile = nullptr;
+    for (const ProfileLine &line : profile.lines()) {
+      double seconds = std::chrono::duration<double>(line.time).count();
+      EXPECT_GE(seconds, 0);
+      if (line.name == "sum dp")
+        EXPECT_LT(seconds, lateSeconds) << "rank " << rank.index;
+    }
+  });
+}
+
+void launchAfterAFailure(ppopt_rank *rank, void *const *args, char *temps) {
+  Body body(rank, args, temps);
+  body.start(gather);
+  if (rank->index == 1)
+    return; // which is an error
+  std::this_thread::sleep_for(late);
+  ppopt_launch(rank, gather_tasks::prepare, sleepByTiles, args, 16);
+}
+
+TEST(TaskCollectives, AFailureIsSeenInsideALaunch) {
+  EXPECT_EQ(errorOf(launchAfterAFailure),
+            "program: task s0_B ended and has not started its collective 1 "
+            "('count')");
+}
+
 TEST(TaskCollectives, ProfileHasAllTimeOnce) {
   onRanks(gather_tasks::program(2, 5), gather_tasks::tasks,
           [](ppopt_rank &rank) {
