@@ -179,9 +179,15 @@ std::string describeProgram(const Program &program,
   if (std::string shards = describeShards(program); !shards.empty())
     line("states", shards);
   describePlaces(program, line);
-  line("code",
-       fmt::format("{} tasks, {} kernels, {} matmuls", program.tasks.size(),
-                   program.kernels.size(), program.matmuls.size()));
+  line(
+      "code",
+      fmt::format("{} tasks{}, {} kernels, {} matmuls", program.tasks.size(),
+                  program.collectives.empty()
+                      ? ""
+                      : fmt::format(" with {} collective{} inside",
+                                    program.collectives.size(),
+                                    program.collectives.size() == 1 ? "" : "s"),
+                  program.kernels.size(), program.matmuls.size()));
   line("run", launchCommand(plan.ranks(), {arguments.at(0)}));
   return text;
 }

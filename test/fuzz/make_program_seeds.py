@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""make_program_seeds.py [--ppopt PPOPT]: writes seeds/program/{one,dp,pp,local,cut}.json, the documents of real programs.
+"""make_program_seeds.py [--ppopt PPOPT]: writes seeds/program/{one,dp,pp,local,cut,tasks}.json, the documents of real programs.
 
-Run it when the document changes. cut.json is dp.json with a parameter of which each rank has a part. The CPU is named, so that the files do not depend on
-the machine. number-overflow.json is written by hand.
+Run it when the document changes. cut.json is dp.json with a parameter of which each rank has a part, tasks.json with a task that has collectives. The CPU is
+named, so that the files do not depend on the machine. number-overflow.json is written by hand.
 """
 import argparse
 import json
@@ -26,10 +26,11 @@ SEEDS = {"one": (MLP, []),
 
 
 def describe(ppopt, directory, model, flags):
-    source, executable = os.path.join(directory, "m.mlir"), os.path.join(directory, "m")
-    subprocess.run([ppopt, "model", *model, "-o", source], check=True)
-    subprocess.run([ppopt, "compile", source, *flags, "--threads", "1", "--cpu", "x86-64-v3", "--no-generation", "-o", executable],
-                   check=True, stdout=subprocess.DEVNULL, env=environment())
+    executable = os.path.join(directory, "m")
+    # In the directory, so that no message has its name.
+    subprocess.run([ppopt, "model", *model, "-o", "m.mlir"], check=True, cwd=directory)
+    subprocess.run([ppopt, "compile", "m.mlir", *flags, "--threads", "1", "--cpu", "x86-64-v3", "--no-generation", "-o", executable],
+                   check=True, stdout=subprocess.DEVNULL, env=environment(), cwd=directory)
     document = json.loads(subprocess.run([executable, "--describe=json"], check=True, capture_output=True).stdout)
     document["command"], document["source"] = "ppopt compile m.mlir " + " ".join(flags), "m.mlir"
     return document
@@ -44,13 +45,22 @@ def cut(document):
     return document
 
 
+def collect(document):
+    """The first task gathers a bucket, scatters its sum, and sums a value on another channel."""
+    document["collectives"] = [
+        {"name": name, "task": 0, "op": op, "axes": ["dp"], "channel": channel, "elements": elements, "type": "f32"}
+        for name, op, channel, elements in (("b0", "all_gather", 7, 64), ("h", "all_reduce", 8, 5), ("b0", "reduce_scatter", 7, 64))]
+    return document
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ppopt", default=str(HERE.parent.parent / "build" / "release" / "bin" / "ppopt"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        documents = {name: describe(options.ppopt, directory, *seed) for name, seed in SEEDS.items()}
+        documents = {name: describe(os.path.abspath(options.ppopt), directory, *seed) for name, seed in SEEDS.items()}
     documents["cut"] = cut(json.loads(json.dumps(documents["dp"])))
+    documents["tasks"] = collect(json.loads(json.dumps(documents["dp"])))
     for name, document in documents.items():
         (HERE / "seeds" / "program" / f"{name}.json").write_text(json.dumps(document, separators=(",", ":")))
 

@@ -9,6 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+#include <string>
+
 using namespace ppopt::runtime;
 using gather_tasks::taskCollective;
 using nlohmann::json;
@@ -114,6 +118,22 @@ TEST(TaskCollectives, AreNotInALocalLaunch) {
   EXPECT_EQ(errorOf(document),
             "collectives is not empty, and the plan's launch is local: its one "
             "thread would wait in a task for what no other starts");
+}
+
+/// Of another version, they would be refused before the fuzzer changes anything
+/// that matters (test/fuzz/make_program_seeds.py).
+TEST(FuzzSeeds, AreProgramsOfThisVersion) {
+  int64_t collectives = 0;
+  for (const char *name : {"one", "dp", "pp", "local", "cut", "tasks"}) {
+    std::ifstream file(std::string(PPOPT_FUZZ_SEEDS "/") + name + ".json");
+    std::stringstream text;
+    text << file.rdbuf();
+    std::string error = messageOf<Error>([&] {
+      collectives += int64_t(readProgram(text.str()).collectives.size());
+    });
+    EXPECT_EQ(error, "no exception") << name;
+  }
+  EXPECT_EQ(collectives, 3);
 }
 
 } // namespace
