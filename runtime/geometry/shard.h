@@ -1,8 +1,9 @@
 //===- shard.h - The part of a parameter that a rank's shard has ----------===//
 //
-// A bucket holds parameters one after the other, with gaps. Where its state is
-// sharded over a group of n ranks, the member at position p has chunk p of it
-// (collective.h), of every optimizer state and of the summed gradient.
+// A bucket holds parameters one after the other, with gaps. Where it is sharded
+// over a group of n ranks, the member at position p has chunk p of it
+// (collective.h): of every optimizer state and of the summed gradient, or of
+// the parameters too.
 //
 //===----------------------------------------------------------------------===//
 

@@ -41,8 +41,9 @@ void checkShard(const Program &program, const Place &place,
                 const PlaceParameter &held, const Path &path) {
   const Shard &shard = *held.shard;
   checkGroup(program, shard.group(), place.place, path);
-  if (!held.gradient)
-    path.fail("is there, but the parameter has no gradient");
+  if (!held.gradient && shard.of != ShardOf::parameters)
+    path["of"].fail(fmt::format("is {}, but the parameter has no gradient",
+                                spell(shard.of)));
   int64_t elements = program.parameters[held.parameter].elements();
   if (shard.first > shard.elements - elements)
     path["first"].fail(
@@ -54,8 +55,9 @@ void checkShard(const Program &program, const Place &place,
 namespace {
 
 bool areSame(const Shard &one, const Shard &other) {
-  return one.axes == other.axes && one.among == other.among &&
-         one.elements == other.elements && one.first == other.first;
+  return one.of == other.of && one.axes == other.axes &&
+         one.among == other.among && one.elements == other.elements &&
+         one.first == other.first;
 }
 
 bool haveSameStates(const PlaceParameter &one, const PlaceParameter &other) {
@@ -71,9 +73,14 @@ void checkOnAllPlaces(const Program &program, int64_t place,
   std::vector<int64_t> places =
       program.plan.getMesh().placesOf(held.shard->group(), place);
   int64_t owner = program.parameters[held.parameter].places.front();
-  if (!std::count(places.begin(), places.end(), owner))
-    path.fail(fmt::format("has no ranks of place {}, which owns the parameter",
-                          owner));
+  if (!std::count(places.begin(), places.end(), owner)) {
+    const auto &owned = program.ownedParameter(held.parameter).shard;
+    if (!owned || !areSame(*held.shard, *owned))
+      path.fail(
+          fmt::format("has no ranks of place {}, which owns the parameter "
+                      "and has {} of it",
+                      owner, owned ? "another shard" : "no shard"));
+  }
   for (int64_t each : places) {
     const PlaceParameter *other = program.places[each].find(held.parameter);
     if (!other || !other->shard)

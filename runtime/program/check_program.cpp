@@ -271,7 +271,6 @@ private:
   void checkInput(size_t number, const Path &field) const;
   void checkParameter(size_t number, const Path &field) const;
   void checkHeld() const;
-  int64_t bytesOfState(const PlaceParameter &held) const;
 
   Program &program;
   Place &place;
@@ -293,16 +292,6 @@ void PlaceChecker::checkInput(size_t number, const Path &field) const {
         fmt::format("is {}, and one rank's rows are {}", input.bytes, bytes));
 }
 
-/// Returns the bytes of one state on the rank that has the most of them.
-int64_t PlaceChecker::bytesOfState(const PlaceParameter &held) const {
-  const Parameter &parameter = program.parameters[held.parameter];
-  if (!held.shard)
-    return parameter.bytes();
-  int64_t ranks = program.plan.getMesh().size(held.shard->group());
-  return geometry::largestChunk(held.shard->elements, ranks) *
-         byteSize(parameter.type);
-}
-
 void PlaceChecker::checkParameter(size_t number, const Path &field) const {
   const PlaceParameter &held = place.parameters[number];
   checkIndex(held.parameter, program.parameters.size(), field["parameter"]);
@@ -311,16 +300,26 @@ void PlaceChecker::checkParameter(size_t number, const Path &field) const {
       field["parameter"].fail(
           fmt::format("is {} a second time", held.parameter));
   const Parameter &parameter = program.parameters[held.parameter];
-  checkAt(held.address, parameter.bytes(), field["offset"]);
-  if (held.gradient)
-    checkAt(*held.gradient, parameter.gradientBytes(), field["gradient"]);
-  else if (!held.states.empty())
-    field["states"].fail("is not empty, but the parameter has no gradient");
   if (held.shard)
     checkShard(program, place, held, field["shard"]);
+  auto checkHeldAt = [&](ShardOf tensors, const Address &address,
+                         ElementType type, const Path &at) {
+    checkAt(address,
+            mostElements(held, tensors, parameter, program.plan) *
+                byteSize(type),
+            at);
+  };
+  checkHeldAt(ShardOf::parameters, held.address, parameter.type,
+              field["offset"]);
+  if (held.gradient)
+    checkHeldAt(ShardOf::gradients, *held.gradient, parameter.gradientType,
+                field["gradient"]);
+  else if (!held.states.empty())
+    field["states"].fail("is not empty, but the parameter has no gradient");
   Path states = field["states"];
   for (size_t i = 0; i < held.states.size(); ++i)
-    checkAt(held.states[i].address, bytesOfState(held), states[i]["offset"]);
+    checkHeldAt(ShardOf::states, held.states[i].address, parameter.type,
+                states[i]["offset"]);
 }
 
 /// Checks that the place holds exactly the parameters that list it.

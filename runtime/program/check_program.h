@@ -33,7 +33,8 @@ void checkShard(const schema::Program &program, const schema::Place &place,
                 const schema::PlaceParameter &held, const Path &path);
 
 /// Checks that shards whose group has ranks of several places are the same on
-/// all of them, and that the parameter's owner is one of these.
+/// all of them; and that a group without ranks of the parameter's owner has the
+/// same shard as the owner's ranks, so that both have copies of the same parts.
 void checkShardsMatch(const schema::Program &program, const Path &places);
 
 /// Checks the collectives of tasks, and numbers their operations after those of

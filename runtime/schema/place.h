@@ -86,22 +86,32 @@ struct OptimizerState {
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("name", self.name, "its name");
     f("offset", self.address,
-      "of its elements, in the parameter's order; with a `shard`, of the "
-      "chunk");
+      "of its elements, in the parameter's order; of the chunk, if there is a "
+      "`shard`");
   }
 };
 
-/// Which elements of a parameter's states a rank has (geometry/shard.h).
+/// What ranks have a chunk each of. Each includes those before it.
+enum class ShardOf { states, gradients, parameters };
+template <> struct Words<ShardOf> {
+  static constexpr const char *words[] = {"states", "gradients", "parameters"};
+};
+
+/// Which elements of a parameter a rank has (geometry/shard.h).
 struct Shard {
   static constexpr const char *title = "Shard";
   std::vector<std::string> axes; ///< the group whose members have a chunk each
   std::vector<int64_t> among;    ///< if not empty: only ranks of these places
   int64_t elements = 0;          ///< of the bucket
   int64_t first = 0;             ///< of the parameter in the bucket
+  ShardOf of = ShardOf::states;
 
   geometry::Group group() const { return {axes, among}; }
 
   template <typename V, typename T> static void visit(V &f, T &self) {
+    f("of", self.of,
+      "what is sharded: `states`, `gradients` (these, and states), or "
+      "`parameters` (all three)");
     f("axes", self.axes,
       "the group: ranks that differ in these axes only. Its member p has chunk "
       "p of the bucket (runtime/geometry)");
@@ -119,19 +129,30 @@ struct PlaceParameter {
   Address address;
   std::optional<Address> gradient; ///< none: never updated
   std::vector<OptimizerState> states;
-  std::optional<Shard> shard; ///< none: each rank has all states
+  std::optional<Shard> shard; ///< none: each rank has everything
+
+  /// Returns whether ranks have chunks of what `tensors` names.
+  bool shards(ShardOf tensors) const { return shard && shard->of >= tensors; }
+  /// Returns the group whose members together have what `tensors` names: of one
+  /// rank, if it is not sharded.
+  geometry::Group holders(ShardOf tensors) const {
+    return shards(tensors) ? shard->group() : geometry::Group{};
+  }
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("parameter", self.parameter, "index of the program's `parameters`");
-    f("offset", self.address, "of its elements, which are contiguous");
+    f("offset", self.address,
+      "of its elements, which are contiguous; of the chunk, if a `shard` is of "
+      "`parameters`");
     f("gradient", self.gradient,
       "offset of its gradient; null for one without (frozen, or cannot learn): "
-      "then nothing updates it");
+      "then nothing updates it. Of the chunk, if a `shard` is of `gradients` "
+      "or `parameters`");
     f("states", self.states, "those of the optimizer");
     f.optional("shard", self.shard,
-               "if each rank has a part of the states: which. The `offset` of "
-               "a state is then that of the rank's chunk of the bucket, and "
-               "after a step only this chunk of the gradients is a sum");
+               "if each rank has a part: which, and of what. The `offset` of "
+               "what is sharded is that of the rank's chunk of the bucket. "
+               "After a step only this chunk of the gradients is a sum");
   }
 };
 

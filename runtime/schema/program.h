@@ -11,6 +11,7 @@
 
 #include "geometry/shard.h"
 #include "geometry/tile.h"
+#include "schema/held_parameter.h"
 #include "schema/place.h"
 #include "schema/plan.h"
 #include "schema/tensors.h"

@@ -1,10 +1,10 @@
-//===- sharded_program.h - Hand-written programs with sharded states ------===//
+//===- sharded_program.h - Hand-written programs with shards --------------===//
 //
 // One model under any mesh: parameters in buckets, each with two optimizer
 // states or none, and no actions. Tests fill the memory themselves. Buckets
 // have gaps, as those of the compiler. With an axis `pp` of two places `a` is
 // on the first, `b` and `frozen` on the second, and the bucket of tied
-// parameters on both.
+// parameters on both: sharded over the ranks of both, or over those of each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +26,11 @@ struct Member {
   const char *name;
   int elements;
   bool trained = true;
+  int columns = 0; ///< of a matrix; 0: a vector
+
+  json shape() const {
+    return columns == 0 ? json{elements} : json{elements / columns, columns};
+  }
 };
 
 struct Bucket {
@@ -46,12 +51,16 @@ struct Bucket {
   }
 };
 
-/// One element; fewer than ranks; three and more chunks; odd sizes.
+/// One element; fewer than ranks; three and more chunks; odd sizes. `longest`
+/// is a multiple of 13.
 inline std::vector<Bucket> buckets(int longest = 1001) {
   return {{"f32",
            false,
            false,
-           {{"a.one", 1}, {"a.two", 2}, {"a.long", longest}, {"a.odd", 37}}},
+           {{"a.one", 1},
+            {"a.two", 2},
+            {"a.long", longest, true, /*columns=*/13},
+            {"a.odd", 37}}},
           {"f64", false, true, {{"b.short", 3}}},
           {"f32", true, true, {{"t.first", 7}, {"t.second", 1}}},
           {"f64", false, true, {{"frozen", 5, /*trained=*/false}}}};
@@ -68,6 +77,21 @@ struct Layout {
   bool local = false;
   int longest = 1001; ///< elements of `a.long`
   bool hasStates = true;
+  const char *of = "states"; ///< what is sharded, and all before it
+  bool spansPlaces = true;   ///< the groups of tied parameters
+
+  /// The same, where gradients or parameters are sharded too.
+  Layout shards(const char *what) const {
+    Layout layout = *this;
+    layout.of = what;
+    return layout;
+  }
+  /// The same, where the ranks of each place shard tied parameters.
+  Layout apart() const {
+    Layout layout = *this;
+    layout.spansPlaces = false;
+    return layout;
+  }
 
   int size(const std::string &axis) const {
     for (const Axis &each : mesh)
@@ -78,13 +102,17 @@ struct Layout {
   int places() const { return size("pp"); }
   /// The members of a bucket's group.
   int group(const Bucket &bucket) const {
-    int ranks = bucket.isTied ? places() : 1;
+    int ranks = spansPlaces && bucket.isTied ? places() : 1;
     for (const char *axis : axes)
       ranks *= size(axis);
     return ranks;
   }
+  bool shardsParameters() const { return of == std::string("parameters"); }
+  bool shardsGradients() const { return of != std::string("states"); }
+  /// Parameters that are not trained have nothing else to shard.
   bool isSharded(const Bucket &bucket) const {
-    return !axes.empty() || (local && bucket.isTied);
+    return (!axes.empty() || (local && bucket.isTied)) &&
+           (bucket.members[0].trained || shardsParameters());
   }
   std::vector<int> placesOf(const Bucket &bucket) const {
     if (places() == 1 || !bucket.isLast)
@@ -121,39 +149,49 @@ inline json program(const Layout &layout) {
     json axes = json::array();
     for (const char *axis : layout.axes)
       axes.push_back(axis);
-    if (places.size() > 1)
+    if (places.size() > 1 && layout.spansPlaces)
       axes.push_back("pp");
-    std::vector<std::pair<int, int>> chunks; // of m and v, by place
-    for (int place : places)
-      if (shards && bucket.members[0].trained) {
-        int first = take(place, chunk * size);
-        chunks.emplace_back(first, take(place, chunk * size));
-      }
+    // The offsets of a bucket's chunks on each of its places.
+    struct Chunks {
+      int m = -1, v = -1, gradient = -1, value = -1;
+    };
+    std::vector<Chunks> chunks(places.size());
+    for (size_t on = 0; on < places.size() && shards; ++on) {
+      auto takeChunk = [&] { return take(places[on], chunk * size); };
+      if (bucket.members[0].trained)
+        chunks[on] = {takeChunk(), takeChunk()};
+      if (bucket.members[0].trained && layout.shardsGradients())
+        chunks[on].gradient = takeChunk();
+      if (layout.shardsParameters())
+        chunks[on].value = takeChunk();
+    }
     for (size_t i = 0; i < bucket.members.size(); ++i, ++number) {
       const Member &member = bucket.members[i];
-      result["parameters"].push_back(parameter(member.name, {member.elements},
+      result["parameters"].push_back(parameter(member.name, member.shape(),
                                                bucket.type.c_str(),
                                                member.trained, places));
       for (size_t on = 0; on < places.size(); ++on) {
-        int place = places[on], bytes = member.elements * size;
-        int offset = take(place, bytes);
-        if (!member.trained) {
-          held[place].push_back(heldParameter(number, offset, -1));
-          continue;
+        int place = places[on];
+        auto chunkOrWhole = [&](int offset) {
+          return offset >= 0 ? offset : take(place, member.elements * size);
+        };
+        int value = chunkOrWhole(chunks[on].value);
+        json entry = heldParameter(number, value, -1);
+        if (member.trained) {
+          int gradient = chunkOrWhole(chunks[on].gradient);
+          int m = chunkOrWhole(chunks[on].m), v = chunkOrWhole(chunks[on].v);
+          entry = heldParameter(
+              number, value, gradient,
+              {{{"name", "m"}, {"offset", m}}, {{"name", "v"}, {"offset", v}}});
         }
-        int gradient = take(place, bytes);
-        int m = shards ? chunks[on].first : take(place, bytes);
-        int v = shards ? chunks[on].second : take(place, bytes);
-        json entry = heldParameter(
-            number, offset, gradient,
-            {{{"name", "m"}, {"offset", m}}, {{"name", "v"}, {"offset", v}}});
         if (!layout.hasStates)
           entry["states"] = json::array();
         if (shards) {
-          entry["shard"] = {{"axes", axes},
+          entry["shard"] = {{"of", layout.of},
+                            {"axes", axes},
                             {"elements", bucket.elements()},
                             {"first", bucket.first(i)}};
-          if (places.size() > 1)
+          if (places.size() > 1 && layout.spansPlaces)
             entry["shard"]["among"] = places;
         }
         held[place].push_back(entry);

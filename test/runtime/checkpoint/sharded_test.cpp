@@ -46,7 +46,7 @@ const Layout tiedHybrid{{{"dp", 2}, {"pp", 2}, {"fsdp", 2}}, {"fsdp"}};
 const Layout tiedWhole{{{"dp", 2}, {"pp", 2}}};
 const Layout local{{{"dp", 1}, {"pp", 2}}, {}, /*local=*/true};
 const Layout stateless{{{"dp", 3}}, {"dp"}, false, 1001, /*hasStates=*/false};
-const Layout large{{{"dp", 2}}, {"dp"}, false, /*longest=*/2500001};
+const Layout large{{{"dp", 2}}, {"dp"}, false, /*longest=*/2500017};
 
 Program read(const Layout &layout) {
   return runtime::readProgram(sharded::program(layout).dump());

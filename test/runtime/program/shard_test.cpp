@@ -5,6 +5,7 @@
 #include "schema/write.h"
 #include "sharded_program.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 using namespace ppopt::runtime;
@@ -21,6 +22,7 @@ TEST(Shard, IsReadAndWritten) {
   EXPECT_EQ(tied.shard->axes, (std::vector<std::string>{"dp", "pp"}));
   EXPECT_EQ(tied.shard->among, (std::vector<int64_t>{0, 1}));
   EXPECT_EQ(tied.shard->elements, 17);
+  EXPECT_EQ(tied.shard->of, schema::ShardOf::states);
   EXPECT_EQ(program.places[1].find(6)->shard->first, 16);
   EXPECT_EQ(program.places[1].find(0), nullptr);
   std::string written = schema::writeProgram(program);
@@ -49,9 +51,10 @@ TEST(Shard, ElementsOfARank) {
     for (const sharded::Bucket &bucket : sharded::buckets())
       for (size_t i = 0; i < bucket.members.size(); ++i, ++number)
         for (int rank = 0; rank < dp && bucket.members[i].trained; ++rank) {
-          auto owned = schema::ownedElements(*program.places[0].find(number),
-                                             program.parameters[number],
-                                             program.plan, rank);
+          auto owned =
+              schema::findHeld(*program.places[0].find(number),
+                               program.parameters[number], program.plan, rank)
+                  .states[1];
           std::vector<int64_t> expected =
               elementsOf(bucket.elements(), bucket.first(i),
                          bucket.members[i].elements, dp, rank);
@@ -65,10 +68,81 @@ TEST(Shard, ElementsOfARank) {
 
 TEST(Shard, ElementsWithoutOne) {
   Program program = readProgram(sharded::program({{{"dp", 2}}}).dump());
-  auto owned = schema::ownedElements(*program.places[0].find(2),
-                                     program.parameters[2], program.plan, 1);
-  EXPECT_EQ(owned.begin, 0);
-  EXPECT_EQ(owned.count(), 1001);
+  auto held = schema::findHeld(*program.places[0].find(2),
+                               program.parameters[2], program.plan, 1);
+  for (const auto &each : {held.value, *held.gradient, *held.summedGradient,
+                           held.states[0], held.states[1]}) {
+    EXPECT_EQ(each.begin, 0);
+    EXPECT_EQ(each.count(), 1001);
+  }
+}
+
+// Of the 1077 elements of the bucket rank 1 has those from 539 on, of `a.long`,
+// which begins at 32, those from 507 on. The chunk begins with them.
+TEST(Shard, WhatIsShardedIsAChunk) {
+  for (const char *of : {"states", "gradients", "parameters"}) {
+    Program program = readProgram(
+        sharded::program(sharded::Layout{{{"dp", 2}}, {"dp"}}.shards(of))
+            .dump());
+    const PlaceParameter &entry = *program.places[0].find(2);
+    auto held = schema::findHeld(entry, program.parameters[2], program.plan, 1);
+    bool values = entry.shards(schema::ShardOf::parameters);
+    bool gradients = entry.shards(schema::ShardOf::gradients);
+    EXPECT_EQ(values, of == std::string("parameters"));
+    EXPECT_EQ(gradients, of != std::string("states"));
+    EXPECT_EQ(held.value.begin, values ? 507 : 0);
+    EXPECT_EQ(held.value.end, 1001);
+    EXPECT_EQ(held.value.address.offset(), entry.address.offset());
+    EXPECT_EQ(held.gradient->begin, gradients ? 507 : 0);
+    EXPECT_EQ(held.gradient->bytes(), gradients ? 4 * 494 : 4 * 1001);
+    EXPECT_EQ(held.summedGradient->begin, 507);
+    EXPECT_EQ(held.summedGradient->address.offset(),
+              entry.gradient->offset() + (gradients ? 0 : 4 * 507));
+    EXPECT_EQ(held.states[0].begin, 507);
+    // Nothing of it is on rank 1.
+    held = schema::findHeld(*program.places[0].find(0), program.parameters[0],
+                            program.plan, 1);
+    EXPECT_EQ(held.value.count(), values ? 0 : 1);
+    EXPECT_EQ(held.gradient->count(), gradients ? 0 : 1);
+    EXPECT_EQ(held.summedGradient->count(), 0);
+  }
+}
+
+// Another address on each rank; what a rank has begins after its own.
+TEST(Shard, AddressesMayHaveStrides) {
+  json document = sharded::program(
+      sharded::Layout{{{"dp", 2}}, {"dp"}}.shards("parameters"));
+  json &entry = document["places"][0]["parameters"][3];
+  int base = entry["offset"];
+  entry["offset"] = {{"base", base - 64},
+                     {"strides", {{{"axis", "dp"}, {"stride", 64}}}}};
+  Program program = readProgram(document.dump());
+  auto held = schema::findHeld(*program.places[0].find(3),
+                               program.parameters[3], program.plan, 1);
+  EXPECT_EQ(schema::offsetOn(held.value.address, program.plan, 1),
+            base + 4 * (1040 - 539));
+}
+
+TEST(Shard, FrozenParametersMayBeSharded) {
+  Program program =
+      readProgram(sharded::program(
+                      sharded::Layout{{{"dp", 2}}, {"dp"}}.shards("parameters"))
+                      .dump());
+  auto held = schema::findHeld(*program.places[0].find(7),
+                               program.parameters[7], program.plan, 1);
+  EXPECT_EQ(held.value.begin, 3);
+  EXPECT_EQ(held.value.bytes(), 16);
+  EXPECT_FALSE(held.gradient);
+  EXPECT_FALSE(held.summedGradient);
+}
+
+// Each place has the states of its copy.
+TEST(Shard, OfTheRanksOfOnePlace) {
+  for (const char *of : {"states", "parameters"})
+    readProgram(
+        sharded::program(
+            sharded::Layout{{{"dp", 2}, {"pp", 2}}, {"dp"}}.apart().shards(of))
+            .dump());
 }
 
 struct Wrong {
@@ -127,11 +201,21 @@ const Wrong wrongs[] = {
      "places[0].parameters[3].states[1].offset is 11584: 2156 bytes there end "
      "outside the arena of 13696"},
     {"/places/1/parameters/3/shard",
-     R"({"axes": ["dp"], "elements": 5, "first": 0})",
-     "places[1].parameters[3].shard is there, but the parameter has no "
+     R"({"of": "states", "axes": ["dp"], "elements": 5, "first": 0})",
+     "places[1].parameters[3].shard.of is states, but the parameter has no "
      "gradient"},
+    {"/places/1/parameters/3/shard",
+     R"({"of": "gradients", "axes": ["dp"], "elements": 5, "first": 0})",
+     "places[1].parameters[3].shard.of is gradients, but the parameter has no "
+     "gradient"},
+    {"/places/0/parameters/0/shard/of", "\"all\"",
+     "places[0].parameters[0].shard.of is 'all', not one of states, gradients, "
+     "parameters"},
     {"/places/1/parameters/1/shard",
-     R"({"axes": ["dp"], "elements": 17, "first": 0})",
+     R"({"of": "states", "axes": ["dp"], "elements": 17, "first": 0})",
+     "places[0].parameters[4].shard has ranks of place 1, where the "
+     "parameter's shard is another"},
+    {"/places/1/parameters/1/shard/of", "\"gradients\"",
      "places[0].parameters[4].shard has ranks of place 1, where the "
      "parameter's shard is another"},
     {"/places/1/parameters/1/shard/first", "1",
@@ -152,21 +236,51 @@ const Wrong wrongs[] = {
 };
 INSTANTIATE_TEST_SUITE_P(All, ShardErrors, testing::ValuesIn(wrongs));
 
-TEST(ShardErrors, OwnerInNoGroup) {
-  json document = sharded::program({{{"dp", 2}, {"pp", 2}}, {"dp"}});
-  for (int place : {0, 1})
-    document["places"][place]["parameters"][place == 0 ? 4 : 1]["shard"] = {
-        {"axes", {"dp"}}, {"elements", 17}, {"first", 0}};
+/// Returns what is wrong with a program.
+std::string messageOf(const json &document) {
   try {
     readProgram(document.dump());
-    ADD_FAILURE() << "no error";
   } catch (const Error &error) {
-    EXPECT_NE(std::string(error.what())
-                  .find("places[1].parameters[1].shard has no ranks of place "
-                        "0, which owns the parameter"),
-              std::string::npos)
-        << error.what();
+    return error.what();
   }
+  return "no error";
+}
+
+TEST(ShardErrors, OwnerWithAnotherShard) {
+  json document =
+      sharded::program(sharded::Layout{{{"dp", 2}, {"pp", 2}}, {"dp"}}.apart());
+  json &owned = document["places"][0]["parameters"][4];
+  owned["shard"]["elements"] = 18;
+  EXPECT_NE(messageOf(document).find(
+                "places[1].parameters[1].shard has no ranks of place 0, which "
+                "owns the parameter and has another shard of it"),
+            std::string::npos)
+      << messageOf(document);
+  owned.erase("shard");
+  EXPECT_NE(messageOf(document).find("which owns the parameter and has no "
+                                     "shard of it"),
+            std::string::npos)
+      << messageOf(document);
+}
+
+// What is sharded has the elements of the largest chunk, whatever the parameter
+// has: `a.one` lies in a bucket of 1077 elements.
+TEST(ShardErrors, ChunksEndOutsideTheArena) {
+  auto expectOutside = [](const char *of, const char *field) {
+    json document =
+        sharded::program(sharded::Layout{{{"dp", 2}}, {"dp"}}.shards(of));
+    int offset = document["places"][0]["arena"]["bytes"].get<int>() - 64;
+    document["places"][0]["parameters"][0][field] = offset;
+    EXPECT_NE(messageOf(document).find(
+                  fmt::format("places[0].parameters[0].{} is {}: 2156 bytes "
+                              "there end outside the arena",
+                              field, offset)),
+              std::string::npos)
+        << of << ": " << messageOf(document);
+  };
+  expectOutside("parameters", "offset");
+  expectOutside("parameters", "gradient");
+  expectOutside("gradients", "gradient");
 }
 
 } // namespace
