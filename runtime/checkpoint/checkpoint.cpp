@@ -29,26 +29,19 @@ Manifest readManifest(const std::string &folder) {
 
 using Names = std::set<std::string>;
 
-/// Returns the elements that a rank has of a parameter's states.
-geometry::OwnedElements ownedBy(const Program &program, int64_t rank,
-                                int64_t place,
-                                const runtime::PlaceParameter &held) {
-  return schema::ownedElements(held, program.parameters[held.parameter],
-                               program.plan,
-                               schema::meshRankOn(place, program.plan, rank));
-}
-
 /// Returns the names of a checkpoint's tensors of which a rank, which has one
 /// place, has elements.
 Names heldBy(const Program &program, int64_t rank) {
   Names names;
-  const runtime::Place &place = program.placeOf(rank);
-  for (const auto &held : place.parameters) {
-    const std::string &name = program.parameters[held.parameter].name;
-    names.insert(name);
-    if (ownedBy(program, rank, place.place, held).count() > 0)
-      for (const runtime::OptimizerState &state : held.states)
-        names.insert(stateName(state.name, name));
+  for (const auto &entry : program.placeOf(rank).parameters) {
+    const runtime::Parameter &parameter = program.parameters[entry.parameter];
+    schema::HeldParameter held =
+        schema::findHeld(entry, parameter, program.plan, rank);
+    if (held.value.count() > 0)
+      names.insert(parameter.name);
+    for (size_t i = 0; i < held.states.size(); ++i)
+      if (held.states[i].count() > 0)
+        names.insert(stateName(entry.states[i].name, parameter.name));
   }
   return names;
 }
@@ -131,26 +124,20 @@ void Checkpoint::load(const ppopt_rank &rank) {
   for (const auto &memory : rank.memory) {
     if (!memory)
       continue; // of another rank
-    for (const runtime::PlaceParameter &held : memory->place.parameters) {
-      const runtime::Parameter &parameter =
-          rank.program.parameters[held.parameter];
-      int64_t size = byteSize(parameter.type);
-      auto copy = [&](const StoredTensor &tensor,
-                      const runtime::Address &address,
-                      const geometry::OwnedElements &owned) {
-        rank.device->copyIn(rank.compute, memory->at(address) + owned.at * size,
-                            tensor.data + owned.begin * size,
-                            owned.count() * size);
-      };
-      copy(*parameters_->find(parameter.name), held.address,
-           {0, parameter.elements(), 0});
-      geometry::OwnedElements owned =
-          ownedBy(rank.program, rank.index, memory->place.place, held);
-      if (owned.count() == 0)
-        continue;
-      for (const runtime::OptimizerState &state : held.states)
-        copy(*optimizer_->find(stateName(state.name, parameter.name)),
-             state.address, owned);
+    auto copy = [&](const StoredTensor &tensor,
+                    const schema::HeldElements &held) {
+      if (held.count() > 0)
+        rank.device->copyIn(rank.compute, memory->at(held.address),
+                            tensor.data + held.begin * held.elementBytes,
+                            held.bytes());
+    };
+    for (const schema::HeldParameter &held : memory->parameters) {
+      const std::string &name = rank.program.parameters[held.parameter].name;
+      const auto &states = memory->place.find(held.parameter)->states;
+      copy(*parameters_->find(name), held.value);
+      for (size_t i = 0; i < states.size(); ++i)
+        copy(*optimizer_->find(stateName(states[i].name, name)),
+             held.states[i]);
     }
   }
   rank.device->synchronize(rank.compute);

@@ -34,8 +34,8 @@ public:
   const std::string &path() const { return path_; }
   const Manifest &manifest() const { return manifest_; }
 
-  /// Writes the parameters of this rank, and the elements that it has of
-  /// optimizer states. Requires checkFits. Called once per rank of this
+  /// Writes what this rank has of parameters and of optimizer states. Requires
+  /// checkFits. Called once per rank of this
   /// process, from the rank's thread.
   void load(const ppopt_rank &rank);
 

@@ -2,9 +2,9 @@
 //
 // The tensors are the parameters and the optimizer states, with global names
 // and global shapes. One rank writes each tensor, and gathers the pieces that
-// it lacks: any rank that has a whole copy, or one that has a piece of a state
-// that is sharded. So a state in one rank's chunk is written by a rank that has
-// this chunk. All ranks of a place write about the same number of bytes. The
+// it lacks: any rank that has a whole copy, or a piece of a tensor that is
+// sharded. So a tensor in one rank's chunk is written by a rank that has this
+// chunk. All ranks of a place write about the same number of bytes. The
 // assignment depends only on the program.
 //
 //===----------------------------------------------------------------------===//

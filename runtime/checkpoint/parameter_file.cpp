@@ -19,8 +19,8 @@
 namespace ppopt::train {
 namespace {
 
-using runtime::Buffer;
 using runtime::Parameter;
+using runtime::ParameterBuffer;
 using runtime::Program;
 
 } // namespace
@@ -118,82 +118,95 @@ InitialParameters::InitialParameters(const Program &program,
   }
 }
 
-void InitialParameters::load(device::Device &device, device::Stream stream,
-                             const std::vector<Buffer> &parameters) const {
-  for (const Buffer &buffer : parameters) {
-    const Parameter &parameter = program_.parameters[buffer.index];
+void InitialParameters::load(
+    device::Device &device, device::Stream stream,
+    const std::vector<ParameterBuffer> &parameters) const {
+  for (const ParameterBuffer &buffer : parameters) {
     const ParameterTensor &tensor = tensors_[buffer.index];
     const StoredTensor &stored = *files_.find(tensor.name);
+    int64_t size = byteSize(program_.parameters[buffer.index].type);
     auto *from = reinterpret_cast<const char *>(stored.data);
-    if (!tensor.transposed) {
-      device.copyIn(stream, buffer.data, from, int64_t(stored.bytes));
-      continue;
-    }
-    device::writeTransposed(
-        device, stream, buffer.data, from,
-        {stored.shape[0], stored.shape[1], byteSize(parameter.type)});
+    if (tensor.transposed)
+      device::writeTransposed(device, stream, buffer.data,
+                              {buffer.begin, buffer.end}, from,
+                              {stored.shape[0], stored.shape[1], size});
+    else if (buffer.begin < buffer.end)
+      device.copyIn(stream, buffer.data, from + buffer.begin * size,
+                    (buffer.end - buffer.begin) * size);
   }
   device.synchronize(stream);
 }
 
 namespace {
 
-/// The bytes to export for one parameter.
-struct Exported {
-  TensorCopy pieces;
-  /// The matrix whose transpose is exported, if one is. There is one piece.
-  std::optional<device::Matrix> transposed = std::nullopt;
-};
-
-/// Calls `use` for each piece, which is one message, so that no rank needs
-/// memory for a whole tensor.
-template <typename Use> void forEachPiece(int64_t bytes, const Use &use) {
+/// Calls `use(offset, bytes)` for each message that carries a part of `bytes`
+/// bytes, so that no rank needs memory for a whole tensor.
+template <typename Use> void forEachMessage(int64_t bytes, const Use &use) {
   for (int64_t offset = 0; offset < bytes; offset += device::pieceBytes)
     use(offset, std::min(device::pieceBytes, bytes - offset));
 }
 
-/// Writes the bytes of a piece; called on its rank.
-void writeOwn(const ppopt_rank &rank, const Exported &exported,
-              const TensorPiece &own, const WriteBytes &write) {
-  device::DevicePointer data = rank.at(own.address);
-  if (exported.transposed)
-    return device::readTransposed(*rank.device, rank.compute, data,
-                                  *exported.transposed, write);
-  device::readPieces(*rank.device, rank.compute, data, own.bytes,
-                     [&](const char *from, int64_t, int64_t all) {
-                       forEachPiece(all, [&](int64_t offset, int64_t bytes) {
-                         write(from + offset, bytes);
-                       });
-                     });
-}
-
-/// Sends rank 0 the pieces that this rank has.
-void sendToRank0(const ppopt_rank &rank, const Exported &exported) {
-  for (const TensorPiece &own : exported.pieces)
-    if (own.rank == rank.index)
-      writeOwn(rank, exported, own, [&](const void *data, uint64_t bytes) {
-        Messages(rank).send(data, int64_t(bytes), 0);
+/// Called by all ranks. Rank 0 calls `write` with all bytes of the tensor, in
+/// order, which the ranks that have its pieces send.
+void passToRank0(const ppopt_rank &rank, const TensorCopy &pieces,
+                 const WriteBytes &write) {
+  std::vector<char> memory;
+  for (const TensorPiece &piece : pieces) {
+    if (piece.rank == rank.index) {
+      device::readPieces(
+          *rank.device, rank.compute, rank.at(piece.address), piece.bytes,
+          [&](const char *from, int64_t, int64_t all) {
+            forEachMessage(all, [&](int64_t offset, int64_t bytes) {
+              if (rank.index == 0)
+                write(from + offset, bytes);
+              else
+                Messages(rank).send(from + offset, bytes, 0);
+            });
+          });
+    } else if (rank.index == 0) {
+      memory.resize(std::min(device::pieceBytes, piece.bytes));
+      forEachMessage(piece.bytes, [&](int64_t, int64_t bytes) {
+        Messages(rank).receive(memory.data(), bytes, int(piece.rank));
+        write(memory.data(), bytes);
       });
+    }
+  }
 }
 
-/// Writes all bytes, those of other ranks as they come; called on rank 0.
-void writeAll(const ppopt_rank &rank, const Exported &exported,
-              std::vector<char> &piece, const WriteBytes &write) {
-  for (const TensorPiece &each : exported.pieces) {
-    if (each.rank == 0) {
-      writeOwn(rank, exported, each, write);
-      continue;
+/// The same with the bytes of the transpose.
+void passToRank0(const ppopt_rank &rank, const TensorCopy &pieces,
+                 const device::Matrix &matrix, const WriteBytes &write) {
+  device::TransposedPieces transposed(matrix);
+  std::vector<char> memory, whole; // the second on rank 0 only
+  for (int64_t i = 0; i < transposed.count(); ++i) {
+    if (rank.index == 0)
+      whole.resize(transposed.bytes(i));
+    for (const TensorPiece &piece : pieces) {
+      bool isOwn = piece.rank == rank.index;
+      device::Elements elements{piece.begin / matrix.elementBytes,
+                                (piece.begin + piece.bytes) /
+                                    matrix.elementBytes};
+      int64_t bytes = transposed.bytesOf(elements, i);
+      if (bytes == 0 || (!isOwn && rank.index != 0))
+        continue;
+      memory.resize(bytes);
+      if (isOwn)
+        transposed.read(*rank.device, rank.compute, rank.at(piece.address),
+                        elements, i, memory.data());
+      else
+        Messages(rank).receive(memory.data(), bytes, int(piece.rank));
+      if (rank.index == 0)
+        transposed.place(memory.data(), elements, i, whole.data());
+      else
+        Messages(rank).send(memory.data(), bytes, 0);
     }
-    piece.resize(std::min(device::pieceBytes, each.bytes));
-    forEachPiece(each.bytes, [&](int64_t, int64_t bytes) {
-      Messages(rank).receive(piece.data(), bytes, int(each.rank));
-      write(piece.data(), bytes);
-    });
+    if (rank.index == 0)
+      write(whole.data(), whole.size());
   }
 }
 
 /// Returns the copy of the rank with coordinate 0 on all axes but that of
-/// places.
+/// places, and of those that share the parameter with it.
 TensorCopy ownersCopy(const Program &program, size_t parameter) {
   return copiesOfParameter(program, parameter).front();
 }
@@ -207,6 +220,10 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
                    const Select &select, const TypeOf &typeOf) {
   const Program &program = rank.program;
   std::vector<TensorToStore> tensors;
+  struct Exported {
+    TensorCopy pieces;
+    std::optional<device::Matrix> transposed = std::nullopt;
+  };
   std::vector<Exported> exported;
   for (size_t i = 0; i < program.parameters.size(); ++i) {
     const Parameter &parameter = program.parameters[i];
@@ -221,16 +238,17 @@ void exportTensors(const ppopt_rank &rank, const std::string &path,
       exported.back().transposed = {parameter.shape[0], parameter.shape[1],
                                     byteSize(type)};
   }
-  std::vector<char> piece;
-  if (rank.index != 0) {
-    for (size_t index : orderInFile(tensors))
-      sendToRank0(rank, exported[index]);
-    return;
-  }
-  writeSafetensors(path, tensors, {{"format", "pt"}},
-                   [&](size_t index, const WriteBytes &write) {
-                     writeAll(rank, exported[index], piece, write);
-                   });
+  auto pass = [&](size_t index, const WriteBytes &write) {
+    const auto &[pieces, transposed] = exported[index];
+    if (transposed)
+      passToRank0(rank, pieces, *transposed, write);
+    else
+      passToRank0(rank, pieces, write);
+  };
+  if (rank.index == 0)
+    return writeSafetensors(path, tensors, {{"format", "pt"}}, pass);
+  for (size_t index : orderInFile(tensors))
+    pass(index, nullptr);
 }
 
 } // namespace
@@ -264,22 +282,15 @@ void gatherParameters(const ppopt_rank &rank, const ppopt_rank *into) {
   const Program &program = rank.program;
   std::vector<device::DevicePointer> targets(program.parameters.size());
   if (into)
-    for (const Buffer &buffer : into->parameters)
+    for (const ParameterBuffer &buffer : into->parameters)
       targets[buffer.index] = buffer.data;
-  std::vector<char> piece;
-  for (size_t i = 0; i < program.parameters.size(); ++i) {
-    Exported wanted{ownersCopy(program, i)};
-    if (rank.index != 0) {
-      sendToRank0(rank, wanted);
-      continue;
-    }
-    auto write = [&](const void *data, uint64_t bytes) {
-      into->device->copyIn(into->compute, targets[i], data, int64_t(bytes));
-      into->device->synchronize(into->compute); // `data` changes
-      targets[i] = targets[i] + int64_t(bytes);
-    };
-    writeAll(rank, wanted, piece, write);
-  }
+  for (size_t i = 0; i < program.parameters.size(); ++i)
+    passToRank0(
+        rank, ownersCopy(program, i), [&](const void *data, uint64_t bytes) {
+          into->device->copyIn(into->compute, targets[i], data, int64_t(bytes));
+          into->device->synchronize(into->compute); // `data` changes
+          targets[i] = targets[i] + int64_t(bytes);
+        });
 }
 
 } // namespace ppopt::train

@@ -32,9 +32,9 @@ public:
   InitialParameters(const runtime::Program &program, const std::string &path,
                     const ParameterMap &map);
 
-  /// Copies the file's values into these parameters on a device.
+  /// Copies the file's values into parameters, or parts of them, on a device.
   void load(device::Device &device, device::Stream stream,
-            const std::vector<runtime::Buffer> &parameters) const;
+            const std::vector<runtime::ParameterBuffer> &parameters) const;
 
 private:
   const runtime::Program &program_;
@@ -44,8 +44,9 @@ private:
 
 /// Writes the parameters to a file, named and laid out as in `tensors` (one per
 /// parameter). The values are those of the parameter's owner: the rank of its
-/// first place with coordinate 0 on all other axes. Called by all ranks; the
-/// owners send the bytes in pieces to rank 0, which writes them.
+/// first place with coordinate 0 on all other axes, or the ranks that share the
+/// parameter with it. Called by all ranks; the owners send the bytes in pieces
+/// to rank 0, which writes them.
 void exportParameters(const ppopt_rank &rank, const std::string &path,
                       const std::vector<ParameterTensor> &tensors);
 

@@ -5,33 +5,27 @@
 namespace ppopt::train {
 namespace {
 
-using runtime::Address;
-using runtime::PlaceParameter;
 using runtime::Program;
+using schema::HeldElements;
+using schema::HeldParameter;
+using schema::ShardOf;
 
-/// Returns the rank of the job that is a rank of the mesh.
-int64_t jobRank(const Program &program, int64_t meshRank) {
-  return program.local ? 0 : meshRank;
+/// Returns what a rank of the mesh has of a parameter.
+HeldParameter findHeld(const Program &program, size_t parameter, int64_t place,
+                       int64_t meshRank) {
+  return schema::findHeld(*program.places[place].find(int64_t(parameter)),
+                          program.parameters[parameter], program.plan,
+                          meshRank);
 }
 
-/// Returns a copy per rank of the owner's place. `address` is there.
-std::vector<TensorCopy> wholeCopies(const Program &program, size_t parameter,
-                                    const Address &address, int64_t bytes) {
-  int64_t place = program.parameters[parameter].places.front();
-  std::vector<TensorCopy> copies;
-  for (int64_t rank : program.plan.getMesh().ranksOf(place))
-    copies.push_back({{jobRank(program, rank), {place, address}, 0, bytes}});
-  return copies;
-}
-
-/// Returns a copy per group of the shard, by least rank. `addressOn(held,
-/// owned)` is that of the elements that a rank has.
-template <typename AddressOn>
-std::vector<TensorCopy> shardedCopies(const Program &program, size_t parameter,
-                                      int64_t elementSize,
-                                      const AddressOn &addressOn) {
+/// Returns the copies of a tensor of a parameter, by least rank: one per group
+/// of ranks that have elements of it together. `select` returns those of a
+/// rank.
+template <typename Select>
+std::vector<TensorCopy> findCopies(const Program &program, size_t parameter,
+                                   ShardOf tensors, const Select &select) {
   geometry::Mesh mesh = program.plan.getMesh();
-  geometry::Group group = program.ownedParameter(parameter).shard->group();
+  geometry::Group group = program.ownedParameter(parameter).holders(tensors);
   int64_t owner = program.parameters[parameter].places.front();
   std::vector<TensorCopy> copies;
   for (int64_t rank : mesh.ranksOf(owner)) {
@@ -45,59 +39,36 @@ std::vector<TensorCopy> shardedCopies(const Program &program, size_t parameter,
     TensorCopy &copy = copies.emplace_back();
     for (int member : members.ranks) {
       int64_t place = mesh.placeOf(member);
-      const PlaceParameter &held = *program.places[place].find(parameter);
-      geometry::OwnedElements owned = schema::ownedElements(
-          held, program.parameters[parameter], program.plan, member);
-      if (owned.count() > 0)
-        copy.push_back({jobRank(program, member),
-                        {place, addressOn(held, owned)},
-                        owned.begin * elementSize,
-                        owned.count() * elementSize});
+      HeldElements held = select(findHeld(program, parameter, place, member));
+      if (held.count() > 0)
+        copy.push_back({program.local ? 0 : member,
+                        {place, held.address},
+                        held.begin * held.elementBytes,
+                        held.bytes()});
     }
   }
   return copies;
-}
-
-Address plus(Address address, int64_t bytes) {
-  address.base += bytes;
-  return address;
 }
 
 } // namespace
 
 std::vector<TensorCopy> copiesOfParameter(const Program &program,
                                           size_t parameter) {
-  return wholeCopies(program, parameter,
-                     program.ownedParameter(parameter).address,
-                     program.parameters[parameter].bytes());
+  return findCopies(program, parameter, ShardOf::parameters,
+                    [](const HeldParameter &held) { return held.value; });
 }
 
 std::vector<TensorCopy> copiesOfState(const Program &program, size_t parameter,
                                       size_t state) {
-  const PlaceParameter &held = program.ownedParameter(parameter);
-  if (!held.shard)
-    return wholeCopies(program, parameter, held.states[state].address,
-                       program.parameters[parameter].bytes());
-  int64_t size = byteSize(program.parameters[parameter].type);
-  return shardedCopies(
-      program, parameter, size,
-      [&](const PlaceParameter &on, const geometry::OwnedElements &owned) {
-        return plus(on.states[state].address, owned.at * size);
-      });
+  return findCopies(
+      program, parameter, ShardOf::states,
+      [&](const HeldParameter &held) { return held.states[state]; });
 }
 
 TensorCopy firstCopyOfGradient(const Program &program, size_t parameter) {
-  const PlaceParameter &held = program.ownedParameter(parameter);
-  if (!held.shard)
-    return wholeCopies(program, parameter, *held.gradient,
-                       program.parameters[parameter].gradientBytes())
-        .front();
-  int64_t size = byteSize(program.parameters[parameter].gradientType);
-  return shardedCopies(program, parameter, size,
-                       [&](const PlaceParameter &on,
-                           const geometry::OwnedElements &owned) {
-                         return plus(*on.gradient, owned.begin * size);
-                       })
+  return findCopies(
+             program, parameter, ShardOf::states,
+             [](const HeldParameter &held) { return *held.summedGradient; })
       .front();
 }
 

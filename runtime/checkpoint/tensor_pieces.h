@@ -1,8 +1,9 @@
 //===- tensor_pieces.h - Which ranks have which bytes of a tensor ---------===//
 //
-// Where optimizer states are sharded, the ranks of a group have a part each of
-// a state and of the summed gradient (docs/program.md, "Shards"). Ranks that
-// are not in one group have the same parts: each group has a copy.
+// Where parameters, gradients or optimizer states are sharded, the ranks of a
+// group have a part each (docs/program.md, "Shards"). Ranks that are not in one
+// group have the same parts: each group has a copy. What is not sharded is
+// whole on each rank, as if it were a group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,12 +29,12 @@ struct TensorPiece {
 /// the launch is local.
 using TensorCopy = std::vector<TensorPiece>;
 
-/// Returns the copies of a parameter, one per rank of the owner's place.
+/// Returns the copies of a parameter: one per group with ranks of the owner's
+/// place.
 std::vector<TensorCopy> copiesOfParameter(const runtime::Program &program,
                                           size_t parameter);
 
-/// Returns the copies of one of its optimizer states: one per group, or per
-/// rank of the owner's place if the state is not sharded.
+/// Returns the copies of one of its optimizer states, likewise.
 std::vector<TensorCopy> copiesOfState(const runtime::Program &program,
                                       size_t parameter, size_t state);
 

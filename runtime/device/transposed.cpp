@@ -10,73 +10,116 @@
 namespace ppopt::device {
 namespace {
 
-/// Elements [begin, end) of a matrix or of its transpose.
-template <typename Byte> struct Part {
-  Byte *data;
-  int64_t begin, end;
+/// Returns the first row whose element in this column is not before element
+/// `at` of the matrix.
+int64_t firstRow(const Matrix &matrix, int64_t at, int64_t column) {
+  return std::max<int64_t>(0, at - column + matrix.columns - 1) /
+         matrix.columns;
+}
 
-  Part(Byte *data, int64_t offset, int64_t bytes, int64_t elementBytes)
-      : data(data), begin(offset / elementBytes),
-        end((offset + bytes) / elementBytes) {}
-};
-
-/// Copies what both have: a part of the matrix and a part of its transpose.
-template <typename Element>
-void copyTransposed(const Matrix &matrix, Part<const char> from,
-                    Part<char> to) {
-  constexpr int64_t size = sizeof(Element);
-  auto [rows, columns, elementBytes] = matrix;
-  /// Returns the first row whose element in this column is not before `at`.
-  auto firstRow = [columns = columns](int64_t at, int64_t column) {
-    return std::max<int64_t>(0, at - column + columns - 1) / columns;
-  };
-  for (int64_t column = to.begin / rows; column * rows < to.end; ++column) {
-    int64_t row =
-        std::max(firstRow(from.begin, column), to.begin - column * rows);
-    int64_t end =
-        std::min({rows, firstRow(from.end, column), to.end - column * rows});
-    for (; row < end; ++row)
-      std::memcpy(to.data + (column * rows + row - to.begin) * size,
-                  from.data + (row * columns + column - from.begin) * size,
-                  size);
+/// Calls `visit(column, row, end)` for the rows of each column that are among
+/// `elements` of the matrix and among `transposed` of its transpose, in the
+/// order of the transpose.
+template <typename Visit>
+void forEachColumn(const Matrix &matrix, Elements elements, Elements transposed,
+                   const Visit &visit) {
+  int64_t rows = matrix.rows;
+  for (int64_t column = transposed.begin / rows; column * rows < transposed.end;
+       ++column) {
+    int64_t row = std::max(firstRow(matrix, elements.begin, column),
+                           transposed.begin - column * rows);
+    int64_t end = std::min({rows, firstRow(matrix, elements.end, column),
+                            transposed.end - column * rows});
+    if (row < end)
+      visit(column, row, end);
   }
 }
 
-void copyTransposed(const Matrix &matrix, Part<const char> from,
-                    Part<char> to) {
-  auto *copy = matrix.elementBytes == 8   ? copyTransposed<uint64_t>
-               : matrix.elementBytes == 4 ? copyTransposed<uint32_t>
-               : matrix.elementBytes == 2 ? copyTransposed<uint16_t>
-                                          : copyTransposed<uint8_t>;
-  copy(matrix, from, to);
+/// Writes those of the elements that `from` has, which are `present`, to their
+/// places among all of them in the order of the transpose.
+template <typename Element>
+void pack(const Matrix &matrix, Elements elements, Elements transposed,
+          Elements present, const char *from, char *to) {
+  constexpr int64_t size = sizeof(Element);
+  forEachColumn(
+      matrix, elements, transposed,
+      [&](int64_t column, int64_t row, int64_t end) {
+        int64_t begin = std::max(row, firstRow(matrix, present.begin, column));
+        int64_t last = std::min(end, firstRow(matrix, present.end, column));
+        for (int64_t i = begin; i < last; ++i)
+          std::memcpy(to + (i - row) * size,
+                      from +
+                          (i * matrix.columns + column - present.begin) * size,
+                      size);
+        to += (end - row) * size;
+      });
+}
+
+void packElements(const Matrix &matrix, Elements elements, Elements transposed,
+                  Elements present, const char *from, char *to) {
+  auto *packOf = matrix.elementBytes == 8   ? pack<uint64_t>
+                 : matrix.elementBytes == 4 ? pack<uint32_t>
+                 : matrix.elementBytes == 2 ? pack<uint16_t>
+                                            : pack<uint8_t>;
+  packOf(matrix, elements, transposed, present, from, to);
 }
 
 } // namespace
 
 void writeTransposed(Device &device, Stream stream, DevicePointer to,
-                     const char *from, const Matrix &matrix) {
+                     Elements elements, const char *from,
+                     const Matrix &matrix) {
   int64_t size = matrix.elementBytes;
-  writePieces(device, stream, to, matrix.bytes(),
+  Elements all{0, matrix.rows * matrix.columns};
+  writePieces(device, stream, to, (elements.end - elements.begin) * size,
               [&](char *data, int64_t offset, int64_t bytes) {
-                copyTransposed(matrix, {from, 0, matrix.bytes(), size},
-                               {data, offset, bytes, size});
+                int64_t begin = elements.begin + offset / size;
+                packElements(matrix, all, {begin, begin + bytes / size}, all,
+                             from, data);
               });
 }
 
-void readTransposed(
-    Device &device, Stream stream, DevicePointer from, const Matrix &matrix,
-    const std::function<void(const char *data, int64_t bytes)> &use) {
-  int64_t size = matrix.elementBytes, all = matrix.bytes();
-  std::vector<char> piece(std::min(all, pieceBytes));
-  for (int64_t begin = 0; begin < all; begin += pieceBytes) {
-    int64_t count = std::min(pieceBytes, all - begin);
-    readPieces(device, stream, from, all,
-               [&](const char *data, int64_t offset, int64_t bytes) {
-                 copyTransposed(matrix, {data, offset, bytes, size},
-                                {piece.data(), begin, count, size});
-               });
-    use(piece.data(), count);
-  }
+int64_t TransposedPieces::count() const {
+  return (matrix.bytes() + pieceBytes - 1) / pieceBytes;
+}
+
+int64_t TransposedPieces::bytes(int64_t piece) const {
+  return std::min(pieceBytes, matrix.bytes() - piece * pieceBytes);
+}
+
+Elements TransposedPieces::elementsOf(int64_t piece) const {
+  int64_t begin = piece * pieceBytes / matrix.elementBytes;
+  return {begin, begin + bytes(piece) / matrix.elementBytes};
+}
+
+int64_t TransposedPieces::bytesOf(Elements elements, int64_t piece) const {
+  int64_t count = 0;
+  forEachColumn(matrix, elements, elementsOf(piece),
+                [&](int64_t, int64_t row, int64_t end) { count += end - row; });
+  return count * matrix.elementBytes;
+}
+
+void TransposedPieces::read(Device &device, Stream stream, DevicePointer from,
+                            Elements elements, int64_t piece, char *to) const {
+  int64_t size = matrix.elementBytes;
+  readPieces(device, stream, from, (elements.end - elements.begin) * size,
+             [&](const char *data, int64_t offset, int64_t bytes) {
+               int64_t begin = elements.begin + offset / size;
+               packElements(matrix, elements, elementsOf(piece),
+                            {begin, begin + bytes / size}, data, to);
+             });
+}
+
+void TransposedPieces::place(const char *from, Elements elements, int64_t piece,
+                             char *to) const {
+  int64_t size = matrix.elementBytes;
+  Elements own = elementsOf(piece);
+  forEachColumn(matrix, elements, own,
+                [&](int64_t column, int64_t row, int64_t end) {
+                  int64_t at = column * matrix.rows + row - own.begin;
+                  std::memcpy(to + at * size, from, (end - row) * size);
+                  from += (end - row) * size;
+                });
 }
 
 } // namespace ppopt::device

@@ -11,9 +11,9 @@
 
 namespace ppopt::runtime {
 
-/// A copy of an input or a parameter of the program.
+/// A copy of an input of the program.
 template <typename Pointer> struct BufferAt {
-  int64_t index; ///< of Program::inputs or Program::parameters
+  int64_t index; ///< of Program::inputs
   Pointer data;
 };
 using Buffer = BufferAt<device::DevicePointer>;
@@ -28,15 +28,12 @@ std::vector<BufferAt<Pointer>> inputBuffers(const Place &place, Pointer arena) {
   return buffers;
 }
 
-/// Returns the parameters that a place holds in its `arena`.
-template <typename Pointer>
-std::vector<BufferAt<Pointer>> parameterBuffers(const Place &place,
-                                                Pointer arena) {
-  std::vector<BufferAt<Pointer>> buffers;
-  for (const PlaceParameter &held : place.parameters)
-    buffers.push_back({held.parameter, arena + held.address.offset()});
-  return buffers;
-}
+/// Elements [begin, end) of a parameter of the program.
+struct ParameterBuffer {
+  int64_t index; ///< of Program::parameters
+  int64_t begin, end;
+  device::DevicePointer data; ///< of element `begin`
+};
 
 } // namespace ppopt::runtime
 

@@ -34,8 +34,8 @@ inline void initializeValues(const Initializer &init, ElementType type,
                    threads);
 }
 
-/// Writes the initial values of the rank's parameters. (Gradients and optimizer
-/// states start as the zeros of a new arena.)
+/// Writes the initial values of what the rank has of parameters. (Gradients and
+/// optimizer states start as the zeros of a new arena.)
 void initializeParameters(const ppopt_rank &rank, int64_t seed);
 
 } // namespace ppopt::runtime

@@ -67,14 +67,23 @@ std::optional<NonFiniteElement> find(const ppopt_rank &rank,
   return found;
 }
 
-/// Updates `first` if the tensor is not finite and has a smaller index.
+/// Updates `first` if the tensor is not finite and has a smaller index. `begin`
+/// is the index of the first element at `data`.
 void look(const ppopt_rank &rank, NonFiniteFindings::Tensor &first,
           int64_t index, device::DevicePointer data, int64_t elements,
-          ElementType type) {
+          ElementType type, int64_t begin = 0) {
   if (first.isBad() && first.index < index)
     return;
   if (std::optional<NonFiniteElement> bad = find(rank, data, elements, type))
-    first = {index, *bad};
+    first = {index, {begin + bad->element, bad->value}};
+}
+
+/// The same of what the rank has of a parameter or of its gradient.
+void look(const ppopt_rank &rank, NonFiniteFindings::Tensor &first,
+          int64_t parameter, const PlaceMemory &memory,
+          const schema::HeldElements &held, ElementType type) {
+  look(rank, first, parameter, memory.at(held.address), held.count(), type,
+       held.begin);
 }
 
 /// Skips what ranks or places add up, and everything after it.
@@ -204,14 +213,17 @@ void lookAtIds(const ppopt_rank &rank, const PlaceMemory &memory,
 
 void Search::lookAtTensors(const PlaceMemory &memory,
                            NonFiniteFindings &found) const {
-  for (const PlaceParameter &held : memory.place.parameters) {
+  for (const schema::HeldParameter &held : memory.parameters) {
     const Parameter &parameter = rank.program.parameters[held.parameter];
-    look(rank, found.parameter, held.parameter, memory.at(held.address),
-         parameter.elements(), parameter.type);
-    // Nothing is summed: with a shard too, the rank's own gradient is whole.
-    if (held.gradient)
-      look(rank, found.gradient, held.parameter, memory.at(*held.gradient),
-           parameter.elements(), parameter.gradientType);
+    look(rank, found.parameter, held.parameter, memory, held.value,
+         parameter.type);
+    if (!held.gradient)
+      continue;
+    // What actions sum is not summed here; what tasks sum is.
+    bool isSum =
+        memory.place.find(held.parameter)->shards(schema::ShardOf::gradients);
+    look(rank, isSum ? found.gradientSum : found.gradient, held.parameter,
+         memory, *held.gradient, parameter.gradientType);
   }
   for (const PlaceInput &held : memory.place.inputs) {
     ElementType type = rank.program.inputs[held.input].type;
@@ -291,12 +303,10 @@ NonFiniteFindings::Tensor findNonFiniteParameter(const ppopt_rank &rank) {
   NonFiniteFindings::Tensor first;
   for (const std::unique_ptr<PlaceMemory> &memory : rank.memory)
     if (memory)
-      for (const PlaceParameter &held : memory->place.parameters) {
-        const Parameter &parameter = rank.program.parameters[held.parameter];
+      for (const schema::HeldParameter &held : memory->parameters)
         if (held.gradient)
-          look(rank, first, held.parameter, memory->at(held.address),
-               parameter.elements(), parameter.type);
-      }
+          look(rank, first, held.parameter, *memory, held.value,
+               rank.program.parameters[held.parameter].type);
   return first;
 }
 

@@ -41,7 +41,7 @@ std::string describeNonFinite(const NonFiniteElement &bad,
                               const std::vector<int64_t> &shape,
                               int64_t firstRow = 0);
 
-/// Returns the same of an element that a rank has of a parameter or of its
+/// Returns the same of an element of a rank's tile of a parameter or of its
 /// gradient, with the element's index in the whole parameter.
 std::string describeNonFinite(const NonFiniteElement &bad,
                               const Parameter &parameter, const Plan &plan,
@@ -57,8 +57,12 @@ struct NonFiniteFindings {
     bool isBad() const { return index >= 0; }
   };
   /// The first in the program's order: a parameter that was non-finite before
-  /// the step, a non-finite input, a parameter with a non-finite gradient.
+  /// the step, a non-finite input, a parameter with a non-finite gradient from
+  /// this rank's rows.
   Tensor parameter, input, gradient;
+  /// The same of a gradient that tasks sum over the ranks that shard it, so
+  /// that it may have become non-finite on any of them.
+  Tensor gradientSum;
   /// The first in the order of the actions: what a transfer sends or receives,
   /// or what goes into a collective of a task or comes out of it. At most one.
   Tensor transfer, collective;
@@ -84,7 +88,7 @@ struct NonFiniteFindings {
 };
 
 /// Returns the first non-finite parameter, in the program's order, of those
-/// that the rank holds and that are updated.
+/// that are updated; looks at the elements that the rank has.
 NonFiniteFindings::Tensor findNonFiniteParameter(const ppopt_rank &rank);
 
 /// Returns the ids that each place of this rank stored in the last run, and
@@ -98,8 +102,8 @@ std::string describeBadId(const Program &program,
 
 /// Called by all ranks after a step that was skipped because it is not finite,
 /// on the same inputs. Returns the findings of each place that this rank holds,
-/// in order. At least one rank finds an origin, unless a sum over ranks (or of
-/// the gradient's squares) overflowed its type.
+/// in order. At least one rank finds an origin, unless all that is not finite
+/// are sums over ranks (or that of the gradient's squares).
 std::vector<NonFiniteFindings> findNonFinite(ppopt_rank &rank,
                                              const StepSettings &settings);
 

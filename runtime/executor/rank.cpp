@@ -23,18 +23,24 @@ int indexOf(const Program &program, comm::Transport *transport) {
   return transport ? transport->rank() : 0;
 }
 
+std::vector<schema::HeldParameter>
+findHeld(const Place &place, const Program &program, int64_t meshRank) {
+  std::vector<schema::HeldParameter> found;
+  for (const PlaceParameter &held : place.parameters)
+    found.push_back(schema::findHeld(held, program.parameters[held.parameter],
+                                     program.plan, meshRank));
+  return found;
+}
+
 std::vector<std::unique_ptr<PlaceMemory>>
 allocate(const Program &program, int64_t rank, device::Device &device) {
-  static_assert(PPOPT_MAX_AXES == geometry::mostAxes);
-  geometry::Mesh mesh = program.plan.getMesh();
   std::vector<std::unique_ptr<PlaceMemory>> memory(program.places.size());
   for (Place place : program.places)
     if (program.local || place.place == program.placeOf(rank).place) {
       schema::resolve(place, program.plan, rank);
-      int64_t owner = schema::meshRankOn(place.place, program.plan, rank);
+      int64_t meshRank = schema::meshRankOn(place.place, program.plan, rank);
       memory[place.place] = std::make_unique<PlaceMemory>(
-          std::move(place), mesh.coordinates(owner), program.plan.microbatches,
-          device);
+          std::move(place), program, meshRank, device);
     }
   return memory;
 }
@@ -184,6 +190,17 @@ int64_t bytesBeyondPredicted(const ppopt_rank &rank) {
 
 } // namespace
 
+PlaceMemory::PlaceMemory(Place resolved, const Program &program,
+                         int64_t meshRank, device::Device &device)
+    : place(std::move(resolved)),
+      parameters(findHeld(place, program, meshRank)),
+      arena(device.allocate(place.arenaBytes, "the arena")),
+      image(PPOPT_KEY_OFFSET(program.plan.microbatches)) {
+  static_assert(PPOPT_MAX_AXES == geometry::mostAxes);
+  std::vector<int64_t> own = program.plan.getMesh().coordinates(meshRank);
+  std::copy(own.begin(), own.end(), coordinates);
+}
+
 ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
                        comm::Transport *transport, const RankOptions &options)
     : program(program), index(indexOf(program, transport)), tasks(tasks),
@@ -201,8 +218,9 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
       continue;
     for (Buffer buffer : inputBuffers(held->place, held->arena))
       inputs.push_back(buffer);
-    for (Buffer buffer : parameterBuffers(held->place, held->arena))
-      parameters.push_back(buffer);
+    for (const schema::HeldParameter &each : held->parameters)
+      parameters.push_back({each.parameter, each.value.begin, each.value.end,
+                            held->at(each.value.address)});
     const Predicted &own = held->place.predicted;
     predicted.launches += own.launches;
     predicted.flops += own.flops;

@@ -22,7 +22,6 @@
 #include "ppopt/runtime.h"
 #include "program/program.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -39,13 +38,9 @@ struct Counters {
 
 /// The memory of one place.
 struct PlaceMemory {
-  PlaceMemory(Place resolved, const std::vector<int64_t> &coordinates,
-              int64_t microbatches, device::Device &device)
-      : place(std::move(resolved)),
-        arena(device.allocate(place.arenaBytes, "the arena")),
-        image(PPOPT_KEY_OFFSET(microbatches)) {
-    std::copy(coordinates.begin(), coordinates.end(), this->coordinates);
-  }
+  /// `meshRank` is the rank of the mesh whose memory it is.
+  PlaceMemory(Place resolved, const Program &program, int64_t meshRank,
+              device::Device &device);
 
   device::DevicePointer at(const Address &address) const {
     return arena + address.offset();
@@ -61,6 +56,8 @@ struct PlaceMemory {
   }
 
   const Place place; ///< its addresses are those of this rank
+  /// What this rank has of each of `place.parameters`.
+  const std::vector<schema::HeldParameter> parameters;
   const device::DevicePointer arena;
   /// Of the rank that has this place, then zeros.
   int64_t coordinates[PPOPT_MAX_AXES] = {};
@@ -122,7 +119,8 @@ struct ppopt_rank {
   const std::optional<ppopt::schema::LocalActions> local;
   const std::vector<ppopt::runtime::Action> &actions, &evalActions;
   /// The program's tensors in this memory.
-  std::vector<ppopt::runtime::Buffer> inputs, parameters;
+  std::vector<ppopt::runtime::Buffer> inputs;
+  std::vector<ppopt::runtime::ParameterBuffer> parameters;
   /// Of the operations of both kinds of channels. Destroyed after them.
   ppopt::runtime::Staging staging;
   ppopt::runtime::TaskCollectives collectives{*this}; ///< likewise

@@ -15,7 +15,7 @@
 
 using namespace ppopt::train;
 using ppopt::device::DevicePointer;
-using ppopt::runtime::Buffer;
+using ppopt::runtime::ParameterBuffer;
 using ppopt::runtime::Program;
 
 namespace {
@@ -175,9 +175,9 @@ protected:
     InitialParameters initial(program, path, map);
     std::vector<double> to(6);
     double toA[2] = {};
-    initial.load(
-        *cpu, stream,
-        {Buffer{0, DevicePointer(toA)}, Buffer{1, DevicePointer(to.data())}});
+    initial.load(*cpu, stream,
+                 {ParameterBuffer{0, 0, 2, DevicePointer(toA)},
+                  ParameterBuffer{1, 0, 6, DevicePointer(to.data())}});
     EXPECT_EQ(std::memcmp(toA, a, sizeof a), 0);
     return to;
   }
@@ -248,7 +248,7 @@ TEST_F(MappedFiles, MayHoldCopiesOfTiedTensors) {
   writeSafetensors(path, {storedA, storedW, head});
   double loaded[2] = {};
   InitialParameters(program, path, map)
-      .load(*cpu, stream, {Buffer{2, DevicePointer(loaded)}});
+      .load(*cpu, stream, {ParameterBuffer{2, 0, 2, DevicePointer(loaded)}});
   EXPECT_EQ(std::memcmp(loaded, other, sizeof other), 0);
   EXPECT_ERROR(load({storedA, storedW}, map), "missing: head");
 }

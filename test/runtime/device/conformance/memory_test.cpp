@@ -118,6 +118,31 @@ std::vector<uint8_t> transpose(const std::vector<uint8_t> &from,
   return to;
 }
 
+/// Puts the transpose together from parts of the matrix, each of which is in
+/// memory by itself.
+std::vector<uint8_t> readTransposed(Device &device, Stream stream,
+                                    DevicePointer memory, const Matrix &matrix,
+                                    const std::vector<Elements> &parts) {
+  TransposedPieces pieces(matrix);
+  std::vector<uint8_t> all;
+  for (int64_t piece = 0; piece < pieces.count(); ++piece) {
+    EXPECT_LE(pieces.bytes(piece), pieceBytes);
+    std::vector<uint8_t> read(pieces.bytes(piece), 1);
+    int64_t bytes = 0;
+    for (const Elements &part : parts) {
+      std::vector<char> own(pieces.bytesOf(part, piece));
+      bytes += int64_t(own.size());
+      pieces.read(device, stream, memory + part.begin * matrix.elementBytes,
+                  part, piece, own.data());
+      pieces.place(own.data(), part, piece,
+                   reinterpret_cast<char *>(read.data()));
+    }
+    EXPECT_EQ(bytes, pieces.bytes(piece));
+    all.insert(all.end(), read.begin(), read.end());
+  }
+  return all;
+}
+
 TEST_P(Memory, TransposedInPieces) {
   int64_t twoPieces = 2 * pieceBytes;
   for (const Matrix &matrix :
@@ -127,17 +152,23 @@ TEST_P(Memory, TransposedInPieces) {
     SCOPED_TRACE(std::to_string(matrix.rows) + " rows of " +
                  std::to_string(matrix.columns));
     DevicePointer memory = allocate(matrix.bytes() + 1);
-    Bytes data = randomBytes(matrix.bytes(), 1), read;
+    Bytes data = randomBytes(matrix.bytes(), 1);
     upload(memory, data);
-    readTransposed(*device, stream, memory, matrix,
-                   [&](const char *from, int64_t size) {
-                     EXPECT_LE(size, pieceBytes);
-                     read.insert(read.end(), from, from + size);
-                   });
-    EXPECT_TRUE(read == transpose(data, matrix));
+    int64_t elements = matrix.rows * matrix.columns;
+    // Cut inside of rows; the third has at most one element.
+    std::vector<Elements> parts{{0, elements / 3},
+                                {elements / 3, elements / 2},
+                                {elements / 2, (elements + 1) / 2},
+                                {(elements + 1) / 2, elements}};
+    EXPECT_TRUE(readTransposed(*device, stream, memory, matrix,
+                               {{0, elements}}) == transpose(data, matrix));
+    EXPECT_TRUE(readTransposed(*device, stream, memory, matrix, parts) ==
+                transpose(data, matrix));
 
-    writeTransposed(*device, stream, memory,
-                    reinterpret_cast<const char *>(data.data()), matrix);
+    for (const Elements &part : parts)
+      writeTransposed(*device, stream,
+                      memory + part.begin * matrix.elementBytes, part,
+                      reinterpret_cast<const char *>(data.data()), matrix);
     EXPECT_TRUE(download(memory, matrix.bytes()) == transpose(data, matrix));
   }
 }

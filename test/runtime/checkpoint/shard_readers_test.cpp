@@ -1,0 +1,268 @@
+//===- shard_readers_test.cpp - Who else reads and writes shards ----------===//
+//
+// Initial values, files of parameters and gradients, comparisons of replicas.
+//
+//===----------------------------------------------------------------------===//
+
+#include "checkpoint/parameter_file.h"
+#include "data/safetensors.h"
+#include "device/conformance/devices.h"
+#include "executor/initialize.h"
+#include "observe/describe.h"
+#include "observe/replica_check.h"
+#include "sharded_ranks.h"
+#include "train_files.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+
+using namespace sharded;
+using namespace ppopt::train;
+
+namespace {
+
+class Shards : public testing::TestWithParam<Layout> {};
+INSTANTIATE_TEST_SUITE_P(All, Shards, testing::ValuesIn(allLayouts()),
+                         [](const auto &info) { return nameOf(info.param); });
+
+/// Layouts for devices of their own, whose memory the host can't access.
+const Layout onDevices[] = {
+    three, hybrid.shards("gradients"), four.shards("parameters"),
+    tiedHybrid.shards("parameters"), tied.apart().shards("parameters")};
+
+//===----------------------------------------------------------------------===//
+// Initial values
+//===----------------------------------------------------------------------===//
+
+/// Returns elements [begin, end) as every rank draws them that has all.
+std::string drawn(const runtime::Parameter &parameter, int64_t begin,
+                  int64_t end) {
+  int64_t size = byteSize(parameter.type);
+  std::vector<double> aligned(parameter.elements() + 1);
+  auto *bytes = reinterpret_cast<char *>(aligned.data());
+  runtime::initializeValues(parameter.init, parameter.type, parameter.name, 5,
+                            geometry::Tile(parameter.elements()), bytes, 1);
+  return {bytes + begin * size, bytes + end * size};
+}
+
+void expectDrawn(const Layout &layout) {
+  Program program = read(layout);
+  onRanks(program, [&](ppopt_rank &rank) {
+    fillAll(rank, 0x3f);
+    runtime::initializeParameters(rank, 5);
+    expectFilled(layout, rank, 0x3f, {Value}, drawn);
+  });
+}
+
+TEST_P(Shards, AreDrawnByThemselves) { expectDrawn(GetParam()); }
+
+TEST(ShardsOnDevices, AreDrawnByThemselves) {
+  for (const Layout &layout : onDevices) {
+    device::FakeSettings settings(4);
+    expectDrawn(layout);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+/// Returns the transpose of a matrix.
+std::string transpose(const std::string &from, size_t columns, size_t size) {
+  std::string to;
+  for (size_t column = 0; column < columns; ++column)
+    for (size_t at = column * size; at < from.size(); at += columns * size)
+      to.append(from, at, size);
+  return to;
+}
+
+/// The model's parameters under their own names, `a.long` transposed or not.
+std::vector<ParameterTensor> inFiles(const Program &program, bool transposed) {
+  std::vector<ParameterTensor> tensors = ownTensors(program);
+  tensors[2].transposed = transposed;
+  return tensors;
+}
+
+/// Returns a whole tensor as it is in a file.
+std::string inFile(const Program &program, size_t number, Kind kind,
+                   bool transposed) {
+  const runtime::Parameter &parameter = program.parameters[number];
+  std::string bytes =
+      bytesOf(parameter, int(number), kind, 0, parameter.elements());
+  return transposed && number == 2
+             ? transpose(bytes, parameter.shape[1], byteSize(parameter.type))
+             : bytes;
+}
+
+/// Expects a file to have exactly these tensors of the model.
+void expectFile(const Program &program, const std::string &path, Kind kind,
+                bool transposed = false) {
+  SafetensorsFile file(path);
+  size_t wanted = 0;
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    if (kind == Gradient && !program.learns(int64_t(i)))
+      continue;
+    ++wanted;
+    const runtime::Parameter &parameter = program.parameters[i];
+    const StoredTensor *tensor = file.find(parameter.name);
+    ASSERT_NE(tensor, nullptr);
+    std::string found(reinterpret_cast<const char *>(tensor->data),
+                      tensor->bytes);
+    EXPECT_TRUE(found == inFile(program, i, kind, transposed))
+        << parameter.name;
+  }
+  EXPECT_EQ(file.tensors().size(), wanted);
+}
+
+void expectExported(const Layout &layout) {
+  TemporaryFolder folder;
+  Program program = read(layout);
+  std::string gradients = folder.path("gradients.safetensors"),
+              parameters = folder.path("parameters.safetensors"),
+              transposed = folder.path("transposed.safetensors");
+  onRanks(program, [&](ppopt_rank &rank) {
+    fill(layout, rank);
+    exportGradients(rank, gradients);
+    exportParameters(rank, parameters);
+    exportParameters(rank, transposed, inFiles(program, true));
+  });
+  expectFile(program, gradients, Gradient);
+  expectFile(program, parameters, Value);
+  expectFile(program, transposed, Value, /*transposed=*/true);
+}
+
+TEST_P(Shards, AreExported) { expectExported(GetParam()); }
+
+// Without states too, a rank has sums of its chunk only.
+TEST(ShardsWithoutStates, AreExported) {
+  for (const char *of : {"states", "gradients", "parameters"})
+    expectExported(stateless.shards(of));
+}
+
+// Several messages, and several pieces of the transpose.
+TEST(LargeShards, AreExported) {
+  for (const char *of : {"states", "parameters"})
+    expectExported(large.shards(of));
+}
+
+TEST(ShardsOnDevices, AreExported) {
+  for (const Layout &layout : onDevices) {
+    device::FakeSettings settings(3);
+    expectExported(layout);
+  }
+}
+
+/// Writes the file of another program, and takes it as initial parameters.
+void expectTaken(const Layout &layout, bool transposed) {
+  TemporaryFolder folder;
+  std::string path = folder.path("p.safetensors");
+  Program program = read(layout);
+  std::vector<std::string> bytes;
+  std::vector<TensorToStore> tensors;
+  for (size_t i = 0; i < program.parameters.size(); ++i)
+    bytes.push_back(inFile(program, i, Value, transposed));
+  std::string names;
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    const runtime::Parameter &parameter = program.parameters[i];
+    tensors.push_back({parameter.name, safetensorsDtype(spell(parameter.type)),
+                       shapeInFile(parameter, inFiles(program, transposed)[i]),
+                       bytes[i].data()});
+    names += fmt::format(R"({}"{}": {{"tensor": "{}", "transpose": {}}})",
+                         i == 0 ? "" : ", ", parameter.name, parameter.name,
+                         transposed && i == 2);
+  }
+  writeSafetensors(path, tensors);
+  InitialParameters initial(
+      program, path,
+      ParameterMap("m.json",
+                   R"({"format": "ppopt parameter map", "version": 1, )"
+                   R"("parameters": {)" +
+                       names + "}}"));
+  onRanks(program, [&](ppopt_rank &rank) {
+    fillAll(rank, 0x3f);
+    initial.load(*rank.device, rank.compute, rank.parameters);
+    expectFilled(layout, rank, 0x3f, {Value});
+  });
+}
+
+TEST_P(Shards, AreTakenFromFiles) {
+  expectTaken(GetParam(), false);
+  expectTaken(GetParam(), true);
+}
+
+TEST(ShardsOnDevices, AreTakenFromFiles) {
+  for (const Layout &layout : onDevices) {
+    device::FakeSettings settings(5);
+    expectTaken(layout, true);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Other readers
+//===----------------------------------------------------------------------===//
+
+std::string replicasOf(const Layout &layout,
+                       const std::function<void(ppopt_rank &)> &spoil) {
+  Program program = read(layout);
+  std::string error;
+  try {
+    onRanks(program, [&](ppopt_rank &rank) {
+      fill(layout, rank);
+      spoil(rank);
+      ReplicaCheck(rank).run(7);
+    });
+  } catch (const std::exception &caught) {
+    error = caught.what();
+  }
+  return error;
+}
+
+TEST(ReplicaCheck, ComparesStatesOfTheSameShard) {
+  auto nothing = [](ppopt_rank &) {};
+  for (const Layout &layout : {whole, notSharded, four, hybrid, both, tied,
+                               tiedHybrid, tiedWhole, local})
+    EXPECT_EQ(replicasOf(layout, nothing), "") << nameOf(layout);
+  auto spoil = [](int64_t index, int state, int64_t element) {
+    return [=](ppopt_rank &rank) {
+      if (rank.index != index)
+        return;
+      const runtime::PlaceParameter &held = *rank.place.find(2); // a.long
+      float other = 0.25;
+      rank.device->copyIn(rank.compute,
+                          rank.at(held.states[state].address) + 4 * element,
+                          &other, 4);
+      rank.device->synchronize(rank.compute);
+    };
+  };
+  // The second chunk of the bucket begins at element 539, 507 of a.long.
+  EXPECT_NE(replicasOf(hybrid, spoil(3, 1, 20))
+                .find("after step 7 the optimizer's states of parameter "
+                      "'a.long' have different bits, from element 507 on: rank "
+                      "2 / rank 3"),
+            std::string::npos)
+      << replicasOf(hybrid, spoil(3, 1, 20));
+  EXPECT_NE(replicasOf(notSharded, spoil(1, 0, 20))
+                .find("'a.long' have different bits, from element 0 on: ranks "
+                      "0, 2 / rank 1"),
+            std::string::npos);
+  // Nobody else has this chunk.
+  EXPECT_EQ(replicasOf(four, spoil(1, 0, 20)), "");
+}
+
+TEST(Describe, SaysWhatIsSharded) {
+  auto describe = [](const Layout &layout) {
+    return describeProgram(read(layout), {"./train"});
+  };
+  EXPECT_EQ(describe(notSharded).find("sharded over"), std::string::npos);
+  EXPECT_NE(describe(tied).find(
+                "\nstates       sharded over dp: 1/2 per rank, of 5 tensors; "
+                "sharded over dp, pp: 1/4 per rank, of 2 tensors\n"),
+            std::string::npos)
+      << describe(tied);
+}
+
+} // namespace
