@@ -161,6 +161,9 @@ void TrainingLoop::start() {
                                      : "threads");
   if (std::string device = rank_.device->describe(); !device.empty())
     progress_->note("running on " + device);
+  if (replicas_)
+    if (std::string alone = replicas_->describeAlone(); !alone.empty())
+      progress_->note(alone);
   if (job_.training)
     progress_->note("training on " + job_.training->reader().describe());
   for (const std::string &note : job_.notes)

@@ -37,10 +37,13 @@ uint64_t addBytes(uint64_t hash, const char *data, int64_t bytes) {
 
 constexpr uint64_t kHashOfNothing = 0xcbf29ce484222325;
 
-/// Returns a hash of the rank's memory, and of what `hash` is of.
-uint64_t hashBytes(const ppopt_rank &rank, device::DevicePointer data,
-                   int64_t bytes, uint64_t hash = kHashOfNothing) {
-  device::readPieces(*rank.device, rank.compute, data, bytes,
+/// Returns a hash of what a rank has, and of what `hash` is of.
+uint64_t hashElements(const ppopt_rank &rank,
+                      const runtime::PlaceMemory &memory,
+                      const schema::HeldElements &held,
+                      uint64_t hash = kHashOfNothing) {
+  device::readPieces(*rank.device, rank.compute, memory.at(held.address),
+                     held.bytes(),
                      [&](const char *piece, int64_t, int64_t size) {
                        hash = addBytes(hash, piece, size);
                      });
@@ -76,17 +79,6 @@ std::string describeDifference(const std::vector<Copy> &copies,
   return fmt::format("{}", fmt::join(parts, " / "));
 }
 
-/// Returns the elements of a parameter's states that the holder has, which is a
-/// rank of the mesh.
-geometry::OwnedElements ownedBy(const runtime::Program &program,
-                                int64_t parameter, int64_t holder) {
-  const runtime::Place &place =
-      program.places[program.plan.getMesh().placeOf(holder)];
-  return schema::ownedElements(*place.find(parameter),
-                               program.parameters[parameter], program.plan,
-                               holder);
-}
-
 /// Returns whether the place's copy is up to date. A place that borrows a
 /// parameter receives it at the start of the next step.
 bool isUpToDate(const runtime::Program &program, int64_t parameter,
@@ -105,38 +97,67 @@ ReplicaCheck::ReplicaCheck(const ppopt_rank &rank)
     all_.resize(holders_ * 2 * parameters_);
 }
 
-/// Returns a hash of the elements that the rank has of a parameter's states; 0
-/// if it has none.
-uint64_t ReplicaCheck::hashStates(const runtime::PlaceMemory &memory,
-                                  const runtime::PlaceParameter &held) const {
+ReplicaCheck::Holders ReplicaCheck::findHolders(Part part,
+                                                int64_t parameter) const {
   const runtime::Program &program = rank_.program;
-  geometry::OwnedElements owned = ownedBy(
-      program, held.parameter,
-      schema::meshRankOn(memory.place.place, program.plan, rank_.index));
-  if (held.states.empty() || owned.count() == 0)
-    return 0;
-  int64_t size = byteSize(program.parameters[held.parameter].type);
-  uint64_t hash = kHashOfNothing;
-  for (const runtime::OptimizerState &state : held.states)
-    hash = hashBytes(rank_, memory.at(state.address) + owned.at * size,
-                     owned.count() * size, hash);
-  return hash | 1;
+  geometry::Mesh mesh = program.plan.getMesh();
+  Holders holders;
+  for (int64_t holder = 0; holder < holders_; ++holder) {
+    const runtime::Place &place = program.places[mesh.placeOf(holder)];
+    const runtime::PlaceParameter *entry = place.find(parameter);
+    if (!entry)
+      continue;
+    schema::HeldParameter held = schema::findHeld(
+        *entry, program.parameters[parameter], program.plan, holder);
+    auto add = [&](const schema::HeldElements &elements) {
+      if (elements.count() > 0)
+        holders[{elements.begin, elements.end}].push_back(holder);
+    };
+    if (part == Part::States && !held.states.empty())
+      add(held.states.front());
+    else if (part == Part::Value && isUpToDate(program, parameter, place.place))
+      add(held.value);
+  }
+  return holders;
+}
+
+std::string ReplicaCheck::describeAlone() const {
+  std::vector<std::string> missing;
+  for (Part part : parts) {
+    int64_t all = 0, alone = 0;
+    for (int64_t parameter = 0; parameter < parameters_; ++parameter) {
+      Holders holders = findHolders(part, parameter);
+      all += !holders.empty();
+      alone += std::any_of(holders.begin(), holders.end(),
+                           [](auto &each) { return each.second.size() == 1; });
+    }
+    if (alone > 0)
+      missing.push_back(fmt::format(
+          "{}{} of {}", part == Part::Value ? "" : "the optimizer's states of ",
+          alone, all));
+  }
+  if (missing.empty())
+    return "";
+  return fmt::format("--check-replicas leaves out what only one {} has: parts "
+                     "of {} parameters",
+                     rank_.program.local ? "place" : "rank",
+                     fmt::join(missing, ", and of "));
 }
 
 void ReplicaCheck::hashOwn() {
-  uint64_t *hashes = own_.data();
+  int64_t holder = 0; // of this rank
   for (const auto &memory : rank_.memory) {
     if (!memory)
       continue;
-    for (const runtime::PlaceParameter &held : memory->place.parameters) {
-      if (isUpToDate(rank_.program, held.parameter, memory->place.place))
-        hashes[held.parameter] =
-            hashBytes(rank_, memory->at(held.address),
-                      rank_.program.parameters[held.parameter].bytes()) |
-            1;
-      hashes[parameters_ + held.parameter] = hashStates(*memory, held);
+    for (const schema::HeldParameter &held : memory->parameters) {
+      own_[indexOf(holder, Part::Value, held.parameter)] =
+          hashElements(rank_, *memory, held.value);
+      uint64_t &hash = own_[indexOf(holder, Part::States, held.parameter)];
+      hash = kHashOfNothing;
+      for (const schema::HeldElements &state : held.states)
+        hash = hashElements(rank_, *memory, state, hash);
     }
-    hashes += 2 * parameters_;
+    ++holder;
   }
 }
 
@@ -149,38 +170,30 @@ void ReplicaCheck::run(int64_t steps) {
     all_ = own_;
   if (rank_.index != 0)
     return;
-  for (int64_t parameter = 0; parameter < parameters_; ++parameter)
-    compareParameter(steps, parameter);
-  for (int64_t parameter = 0; parameter < parameters_; ++parameter)
-    compareStates(steps, parameter);
+  for (Part part : parts)
+    for (int64_t parameter = 0; parameter < parameters_; ++parameter)
+      compare(steps, part, parameter);
 }
 
-void ReplicaCheck::compareParameter(int64_t steps, int64_t parameter) const {
-  std::vector<Copy> copies;
-  for (int64_t holder = 0; holder < holders_; ++holder)
-    if (uint64_t hash = all_[holder * 2 * parameters_ + parameter])
-      copies.push_back({holder, hash});
-  std::string difference = describeDifference(copies, nameOfHolder());
-  if (!difference.empty())
-    throw runtime::Error("after step {} the copies of parameter '{}' have "
-                         "different bits: {}",
-                         steps, rank_.program.parameters[parameter].name,
-                         difference);
-}
-
-void ReplicaCheck::compareStates(int64_t steps, int64_t parameter) const {
-  std::map<int64_t, std::vector<Copy>> copies; // by the first element
-  for (int64_t holder = 0; holder < holders_; ++holder)
-    if (uint64_t hash = all_[(holder * 2 + 1) * parameters_ + parameter])
-      copies[ownedBy(rank_.program, parameter, holder).begin].push_back(
-          {holder, hash});
-  for (const auto &[begin, same] : copies) {
-    std::string difference = describeDifference(same, nameOfHolder());
-    if (!difference.empty())
-      throw runtime::Error(
-          "after step {} the optimizer's states of parameter '{}' have "
-          "different bits, from element {} on: {}",
-          steps, rank_.program.parameters[parameter].name, begin, difference);
+void ReplicaCheck::compare(int64_t steps, Part part, int64_t parameter) const {
+  const runtime::Parameter &compared = rank_.program.parameters[parameter];
+  for (const auto &[elements, holders] : findHolders(part, parameter)) {
+    std::vector<Copy> copies;
+    for (int64_t holder : holders)
+      copies.push_back({holder, all_[indexOf(holder, part, parameter)]});
+    std::string difference =
+        describeDifference(copies, rank_.program.local ? "place" : "rank");
+    if (difference.empty())
+      continue;
+    bool isWhole = elements == std::pair(int64_t{0}, compared.elements());
+    throw runtime::Error(
+        "after step {} the {} of parameter '{}' have different bits{}: {}",
+        steps, part == Part::Value ? "copies" : "optimizer's states",
+        compared.name,
+        isWhole ? ""
+                : fmt::format(", elements {} to {}", elements.first,
+                              elements.second - 1),
+        difference);
   }
 }
 

@@ -2,10 +2,10 @@
 //
 // Data-parallel ranks hold the same parameters, and a tied parameter is on
 // several places. All copies must have the same bits after every step (if tied
-// parameters are lent, those of the owner's ranks). So must the optimizer's
-// states: all of them, or the parts of ranks that have the same shard. Ranks
-// send rank 0 a hash of each parameter, and one of its states: 16 bytes per
-// parameter and rank.
+// parameters are lent, those of the owner's ranks), and so must the optimizer's
+// states. Where ranks have shards, those that have the same elements are
+// compared. Ranks send rank 0 a hash of each parameter, and one of its states:
+// 16 bytes per parameter and rank.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,9 @@
 #include "executor/rank.h"
 
 #include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace ppopt::train {
@@ -23,19 +26,29 @@ class ReplicaCheck {
 public:
   explicit ReplicaCheck(const ppopt_rank &rank);
 
+  /// Returns in words what has no copy, so that nothing is compared with it;
+  /// empty if everything has.
+  std::string describeAlone() const;
+
   /// Called by all ranks after `steps` steps. Rank 0 throws Error if the copies
   /// of a parameter or of its states differ. The message names the parameter
   /// and groups the holders by value.
   void run(int64_t steps);
 
 private:
+  /// What is hashed of a parameter.
+  enum class Part { Value, States };
+  static constexpr Part parts[] = {Part::Value, Part::States};
+
+  /// The holders that have the same elements [first, second) of a parameter or
+  /// of its states.
+  using Holders = std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>>;
+
   void hashOwn();
-  uint64_t hashStates(const runtime::PlaceMemory &memory,
-                      const runtime::PlaceParameter &held) const;
-  void compareParameter(int64_t steps, int64_t parameter) const;
-  void compareStates(int64_t steps, int64_t parameter) const;
-  const char *nameOfHolder() const {
-    return rank_.program.local ? "place" : "rank";
+  Holders findHolders(Part part, int64_t parameter) const;
+  void compare(int64_t steps, Part part, int64_t parameter) const;
+  size_t indexOf(int64_t holder, Part part, int64_t parameter) const {
+    return (holder * 2 + static_cast<int64_t>(part)) * parameters_ + parameter;
   }
 
   const ppopt_rank &rank_;
@@ -43,8 +56,7 @@ private:
   /// The number of holders: ranks of the mesh, which are places if one rank of
   /// the job holds all of them.
   const int64_t holders_;
-  /// By holder: the hashes of parameters, then of states. 0 if the holder has
-  /// no elements.
+  /// The hashes, by indexOf. `own_` begins with those of this rank.
   std::vector<uint64_t> own_, all_;
 };
 

@@ -178,25 +178,13 @@ geometry::Tile tileOf(const Parameter &parameter, const Plan &plan,
 }
 
 //===----------------------------------------------------------------------===//
-// The shard of a rank
+// The ranks of places
 //===----------------------------------------------------------------------===//
 
 int64_t meshRankOn(int64_t place, const Plan &plan, int64_t rank) {
   return plan.launch == Launch::local
              ? plan.getMesh().firstRank(place).value_or(rank)
              : rank;
-}
-
-geometry::OwnedElements ownedElements(const PlaceParameter &held,
-                                      const Parameter &parameter,
-                                      const Plan &plan, int64_t meshRank) {
-  if (!held.shard)
-    return {0, parameter.elements(), 0};
-  geometry::Mesh mesh = plan.getMesh();
-  geometry::Group group = held.shard->group();
-  return geometry::ownedElements(held.shard->elements, held.shard->first,
-                                 parameter.elements(), mesh.size(group),
-                                 mesh.position(group, meshRank).value_or(0));
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,7 +9,6 @@
 #ifndef PPOPT_RUNTIME_SCHEMA_PROGRAM_H
 #define PPOPT_RUNTIME_SCHEMA_PROGRAM_H
 
-#include "geometry/shard.h"
 #include "geometry/tile.h"
 #include "schema/held_parameter.h"
 #include "schema/place.h"
@@ -172,11 +171,6 @@ geometry::Tile tileOf(const Parameter &parameter, const Plan &plan,
 /// Returns the rank of the mesh that a rank of the plan is for a place whose
 /// memory it has: itself, or the place's only one if the launch is local.
 int64_t meshRankOn(int64_t place, const Plan &plan, int64_t rank);
-/// Returns which elements of the states of a parameter a rank of the mesh has.
-/// `held` is the entry of the rank's place.
-geometry::OwnedElements ownedElements(const PlaceParameter &held,
-                                      const Parameter &parameter,
-                                      const Plan &plan, int64_t meshRank);
 /// Returns the greatest offset of an address on any rank of the plan.
 int64_t greatestOffset(const Address &address, const Plan &plan);
 

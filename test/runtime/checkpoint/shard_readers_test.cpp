@@ -202,9 +202,10 @@ TEST(ShardsOnDevices, AreTakenFromFiles) {
 }
 
 //===----------------------------------------------------------------------===//
-// Other readers
+// Replicas
 //===----------------------------------------------------------------------===//
 
+/// Returns what the check says after `spoil` on every rank.
 std::string replicasOf(const Layout &layout,
                        const std::function<void(ppopt_rank &)> &spoil) {
   Program program = read(layout);
@@ -221,36 +222,104 @@ std::string replicasOf(const Layout &layout,
   return error;
 }
 
-TEST(ReplicaCheck, ComparesStatesOfTheSameShard) {
-  auto nothing = [](ppopt_rank &) {};
-  for (const Layout &layout : {whole, notSharded, four, hybrid, both, tied,
-                               tiedHybrid, tiedWhole, local})
-    EXPECT_EQ(replicasOf(layout, nothing), "") << nameOf(layout);
-  auto spoil = [](int64_t index, int state, int64_t element) {
-    return [=](ppopt_rank &rank) {
-      if (rank.index != index)
-        return;
-      const runtime::PlaceParameter &held = *rank.place.find(2); // a.long
-      float other = 0.25;
-      rank.device->copyIn(rank.compute,
-                          rank.at(held.states[state].address) + 4 * element,
-                          &other, 4);
-      rank.device->synchronize(rank.compute);
-    };
+/// Changes a number on one rank.
+std::function<void(ppopt_rank &)>
+spoiled(int64_t index, int parameter, float number,
+        const std::function<runtime::Address(const runtime::PlaceParameter &)>
+            &address,
+        int64_t element) {
+  return [=](ppopt_rank &rank) {
+    if (rank.index != index)
+      return;
+    rank.device->copyIn(rank.compute,
+                        rank.at(address(*rank.place.find(parameter))) +
+                            4 * element,
+                        &number, 4);
+    rank.device->synchronize(rank.compute);
   };
+}
+runtime::Address valueOf(const runtime::PlaceParameter &held) {
+  return held.address;
+}
+runtime::Address gradientOf(const runtime::PlaceParameter &held) {
+  return *held.gradient;
+}
+runtime::Address m(const runtime::PlaceParameter &held) {
+  return held.states[0].address;
+}
+runtime::Address v(const runtime::PlaceParameter &held) {
+  return held.states[1].address;
+}
+
+void expectIn(const std::string &text, const std::string &part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+TEST_P(Shards, HaveEqualCopies) {
+  EXPECT_EQ(replicasOf(GetParam(), [](ppopt_rank &) {}), "");
+}
+
+TEST(ReplicaCheck, ComparesStatesOfTheSameShard) {
   // The second chunk of the bucket begins at element 539, 507 of a.long.
-  EXPECT_NE(replicasOf(hybrid, spoil(3, 1, 20))
-                .find("after step 7 the optimizer's states of parameter "
-                      "'a.long' have different bits, from element 507 on: rank "
-                      "2 / rank 3"),
-            std::string::npos)
-      << replicasOf(hybrid, spoil(3, 1, 20));
-  EXPECT_NE(replicasOf(notSharded, spoil(1, 0, 20))
-                .find("'a.long' have different bits, from element 0 on: ranks "
-                      "0, 2 / rank 1"),
-            std::string::npos);
+  expectIn(replicasOf(hybrid, spoiled(3, 2, 0.25, v, 20)),
+           "after step 7 the optimizer's states of parameter 'a.long' have "
+           "different bits, elements 507 to 1000: rank 2 / rank 3");
+  expectIn(replicasOf(notSharded, spoiled(1, 2, 0.25, m, 20)),
+           "'a.long' have different bits: ranks 0, 2 / rank 1");
   // Nobody else has this chunk.
-  EXPECT_EQ(replicasOf(four, spoil(1, 0, 20)), "");
+  EXPECT_EQ(replicasOf(four, spoiled(1, 2, 0.25, m, 20)), "");
+}
+
+TEST(ReplicaCheck, ComparesParametersOfTheSameShard) {
+  for (const char *of : {"states", "gradients"})
+    expectIn(replicasOf(hybrid.shards(of), spoiled(3, 2, 0.25, valueOf, 20)),
+             "after step 7 the copies of parameter 'a.long' have different "
+             "bits: ranks 0, 1, 2 / rank 3");
+  Layout sharded = hybrid.shards("parameters");
+  expectIn(replicasOf(sharded, spoiled(3, 2, 0.25, valueOf, 20)),
+           "after step 7 the copies of parameter 'a.long' have different "
+           "bits, elements 507 to 1000: rank 2 / rank 3");
+  // The chunk of ranks 2 and 3 has nothing of a.one; what lies there is of
+  // a.long.
+  expectIn(replicasOf(sharded, spoiled(2, 0, 0.25, valueOf, 0)),
+           "parameter 'a.long' have different bits, elements 507 to 1000");
+  EXPECT_EQ(
+      replicasOf(four.shards("parameters"), spoiled(1, 2, 0.25, valueOf, 20)),
+      "");
+}
+
+// Chunks of the same elements of a tied parameter, on both places.
+TEST(ReplicaCheck, ComparesPlaces) {
+  Layout apart = tied.apart().shards("parameters");
+  expectIn(replicasOf(apart, spoiled(1, 5, 0.25, valueOf, 2)),
+           "after step 7 the copies of parameter 't.first' have different "
+           "bits: rank 0 / rank 1");
+  expectIn(replicasOf(apart, spoiled(3, 6, 0.25, m, 7)),
+           "the optimizer's states of parameter 't.second' have different "
+           "bits: rank 2 / rank 3");
+}
+
+TEST(ReplicaCheck, SaysWhatHasNoCopy) {
+  auto alone = [](const Layout &layout) {
+    Program program = read(layout);
+    std::string text;
+    onRanks(program, [&](ppopt_rank &rank) {
+      if (rank.index == 0)
+        text = ReplicaCheck(rank).describeAlone();
+    });
+    return text;
+  };
+  EXPECT_EQ(alone(notSharded), "");
+  EXPECT_EQ(alone(hybrid.shards("parameters")), "");
+  EXPECT_EQ(alone(four), "--check-replicas leaves out what only one rank has: "
+                         "parts of the optimizer's states of 7 of 7 "
+                         "parameters");
+  EXPECT_EQ(alone(four.shards("parameters")),
+            "--check-replicas leaves out what only one rank has: parts of 8 of "
+            "8, and of the optimizer's states of 7 of 7 parameters");
+  EXPECT_EQ(alone(local), "--check-replicas leaves out what only one place "
+                          "has: parts of 6 of 8, and of the optimizer's states "
+                          "of 7 of 7 parameters");
 }
 
 TEST(Describe, SaysWhatIsSharded) {
