@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,96 @@ std::string describeHolder(const Program &program, int64_t holder) {
                          : fmt::format(" ({})", fmt::join(coordinates, ", ")));
 }
 
-std::string describeOrigin(const Program &program, int64_t holder,
-                           const NonFiniteFindings &found) {
+using Findings = std::vector<NonFiniteFindings>; ///< by holder
+
+/// Returns the rank of the mesh that a holder is.
+int64_t meshRankOf(const Program &program, int64_t holder) {
+  return schema::meshRankOn(/*place=*/holder, program.plan, /*rank=*/holder);
+}
+
+/// What `holder` found in its part of a parameter or of a gradient.
+struct Found {
+  int64_t holder;
+  const NonFiniteFindings::Tensor *tensor;
+  std::vector<int64_t> sharers; ///< the holders that together have all of it
+};
+
+/// Returns the first in the program's order of what holders found as `which`,
+/// a kind of `tensors`. With `user`, only among those whose sharer it is.
+std::optional<Found>
+findFirst(const Program &program, const Findings &all,
+          NonFiniteFindings::Tensor NonFiniteFindings::*which,
+          schema::ShardOf tensors, std::optional<int64_t> user) {
+  geometry::Mesh mesh = program.plan.getMesh();
+  std::optional<Found> first;
+  for (size_t holder = 0; holder < all.size(); ++holder) {
+    const NonFiniteFindings::Tensor &tensor = all[holder].*which;
+    if (!tensor.isBad() || (first && first->tensor->index <= tensor.index))
+      continue;
+    int64_t rank = meshRankOf(program, int64_t(holder));
+    const runtime::Place &place = program.places[mesh.placeOf(rank)];
+    Found found{int64_t(holder), &tensor, {}};
+    for (int member :
+         mesh.members(place.find(tensor.index)->holders(tensors), rank).ranks)
+      found.sharers.push_back(program.local ? mesh.placeOf(member) : member);
+    if (!user ||
+        std::count(found.sharers.begin(), found.sharers.end(), *user) > 0)
+      first = std::move(found);
+  }
+  return first;
+}
+
+/// Returns "inf at [5, 17]", an index of the whole parameter.
+std::string describeElement(const Program &program, const Found &found) {
+  return describeNonFinite(found.tensor->at,
+                           program.parameters[found.tensor->index],
+                           program.plan, meshRankOf(program, found.holder));
+}
+
+std::string describeGradientSum(const Program &program, const Found &sum) {
+  return fmt::format(
+      "the first non-finite gradient is that of '{}', {}, summed over {}s {}",
+      program.parameters[sum.tensor->index].name, describeElement(program, sum),
+      program.local ? "place" : "rank", fmt::join(sum.sharers, ", "));
+}
+
+std::string describeGradient(const Program &program, const Findings &all,
+                             int64_t holder) {
+  if (const NonFiniteFindings::Tensor &own = all[holder].gradient; own.isBad())
+    return fmt::format("its first non-finite gradient is that of '{}', {}",
+                       program.parameters[own.index].name,
+                       describeElement(program, {holder, &own, {}}));
+  if (auto sum = findFirst(program, all, &NonFiniteFindings::gradientSum,
+                           schema::ShardOf::gradients, holder))
+    return describeGradientSum(program, *sum);
+  return "its gradients are finite";
+}
+
+/// Describes a parameter that was non-finite before the step, in the part of
+/// whichever rank.
+std::string describeParameter(const Program &program, const Found &found,
+                              int64_t holder) {
+  std::string text = fmt::format("parameter '{}' was {} before the step",
+                                 program.parameters[found.tensor->index].name,
+                                 describeElement(program, found));
+  if (found.holder != holder)
+    text += ", in the part of " + describeHolder(program, found.holder);
+  return text;
+}
+
+std::string describeCollective(const Program &program,
+                               const NonFiniteFindings &found) {
+  const auto &collective = program.collectives[found.collective.index];
+  return fmt::format(
+      "its part of the {} of '{}' in {}, microbatch {}, is {} at element {}",
+      geometry::nounOf(collective.op), collective.name,
+      program.tasks[collective.task].name, found.microbatch,
+      spellNonFinite(found.collective.at.value), found.collective.at.element);
+}
+
+std::string describeOrigin(const Program &program, const Findings &all,
+                           int64_t holder) {
+  const NonFiniteFindings &found = all[holder];
   std::vector<std::string> facts;
   if (found.hasBadId())
     return fmt::format("It began on {}: {}", describeHolder(program, holder),
@@ -48,32 +137,17 @@ std::string describeOrigin(const Program &program, int64_t holder,
                                 spellNonFinite(found.transfer.at.value),
                                 transfer.to, transfer.name, found.microbatch));
   }
-  if (found.collective.isBad()) {
-    const auto &collective = program.collectives[found.collective.index];
-    facts.push_back(fmt::format(
-        "its part of the {} of '{}' in {}, microbatch {}, is {} at element {}",
-        geometry::nounOf(collective.op), collective.name,
-        program.tasks[collective.task].name, found.microbatch,
-        spellNonFinite(found.collective.at.value),
-        found.collective.at.element));
-  } else if (found.gradient.isBad()) {
-    const auto &parameter = program.parameters[found.gradient.index];
-    facts.push_back(fmt::format(
-        "its first non-finite gradient is that of '{}', {}", parameter.name,
-        describeNonFinite(found.gradient.at, parameter, program.plan, holder)));
-  } else {
-    facts.push_back("its gradients are finite");
-  }
+  if (found.collective.isBad())
+    facts.push_back(describeCollective(program, found));
+  if (!found.collective.isBad() || found.gradient.isBad() ||
+      found.gradientSum.isBad())
+    facts.push_back(describeGradient(program, all, holder));
   if (!std::isfinite(found.loss))
     facts.push_back(
         fmt::format("the loss of its rows is {}", spellNonFinite(found.loss)));
-  if (found.parameter.isBad()) {
-    const auto &parameter = program.parameters[found.parameter.index];
-    facts.push_back(fmt::format("parameter '{}' was {} before the step",
-                                parameter.name,
-                                describeNonFinite(found.parameter.at, parameter,
-                                                  program.plan, holder)));
-  }
+  if (auto parameter = findFirst(program, all, &NonFiniteFindings::parameter,
+                                 schema::ShardOf::parameters, holder))
+    facts.push_back(describeParameter(program, *parameter, holder));
   if (found.input.isBad()) {
     const auto &input = program.inputs[found.input.index];
     facts.push_back(
@@ -88,8 +162,7 @@ std::string describeOrigin(const Program &program, int64_t holder,
 
 /// Describes where a non-finite step began. `all` has the findings per holder:
 /// per rank, or per place if one rank has all places.
-std::string describeOrigin(const Program &program,
-                           const std::vector<NonFiniteFindings> &all) {
+std::string describeOrigin(const Program &program, const Findings &all) {
   // An id that is out of range may make other numbers non-finite too.
   auto origin =
       std::find_if(all.begin(), all.end(), [](const NonFiniteFindings &each) {
@@ -100,10 +173,14 @@ std::string describeOrigin(const Program &program,
         std::find_if(all.begin(), all.end(), [](const NonFiniteFindings &each) {
           return each.isOrigin();
         });
-  if (origin == all.end())
-    return "The loss of each rank's rows and its gradients are finite: what is "
-           "too large is their sum, or the sum of their squares";
-  return describeOrigin(program, origin - all.begin(), *origin);
+  if (origin != all.end())
+    return describeOrigin(program, all, origin - all.begin());
+  if (auto sum = findFirst(program, all, &NonFiniteFindings::gradientSum,
+                           schema::ShardOf::gradients, std::nullopt))
+    return "The loss of each rank's rows is finite; " +
+           describeGradientSum(program, *sum);
+  return "The loss of each rank's rows and its gradients are finite: what is "
+         "too large is their sum, or the sum of their squares";
 }
 
 bool hasBadId(const std::vector<NonFiniteFindings> &all) {

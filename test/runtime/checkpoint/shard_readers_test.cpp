@@ -1,13 +1,18 @@
 //===- shard_readers_test.cpp - Who else reads and writes shards ----------===//
 //
-// Initial values, files of parameters and gradients, comparisons of replicas.
+// Initial values, files of parameters and gradients, comparisons of replicas,
+// and the search for numbers that are not finite.
 //
 //===----------------------------------------------------------------------===//
 
+#include "app/non_finite_steps.h"
 #include "checkpoint/parameter_file.h"
 #include "data/safetensors.h"
 #include "device/conformance/devices.h"
+#include "device/host_access.h"
+#include "executor/executor.h"
 #include "executor/initialize.h"
+#include "executor/non_finite_step.h"
 #include "observe/describe.h"
 #include "observe/replica_check.h"
 #include "sharded_ranks.h"
@@ -320,6 +325,125 @@ TEST(ReplicaCheck, SaysWhatHasNoCopy) {
   EXPECT_EQ(alone(local), "--check-replicas leaves out what only one place "
                           "has: parts of 6 of 8, and of the optimizer's states "
                           "of 7 of 7 parameters");
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers that are not finite
+//===----------------------------------------------------------------------===//
+
+/// Fills what a rank has with finite numbers, and everything else, also within
+/// the arena's buffers, with NaN.
+void fillAmongNaNs(const Layout &layout, const ppopt_rank &rank) {
+  fill(layout, rank, 0xff);
+  for (const auto &memory : rank.memory)
+    if (memory)
+      device::write(*rank.device, rank.compute, memory->at(memory->place.loss),
+                    0.0);
+}
+
+/// Returns the first non-finite gradient that the search of a rank finds.
+const runtime::NonFiniteFindings::Tensor &
+gradientFound(const runtime::NonFiniteFindings &found) {
+  return found.gradient.isBad() ? found.gradient : found.gradientSum;
+}
+
+TEST_P(Shards, AreSearchedAlone) {
+  Program program = read(GetParam());
+  onRanks(program, [&](ppopt_rank &rank) {
+    fillAmongNaNs(GetParam(), rank);
+    EXPECT_FALSE(runtime::findNonFiniteParameter(rank).isBad());
+    for (const auto &found : runtime::findNonFinite(rank, {})) {
+      EXPECT_FALSE(found.parameter.isBad());
+      // Where gradients are not sharded, a rank's own are whole.
+      if (GetParam().shardsGradients()) {
+        EXPECT_FALSE(gradientFound(found).isBad());
+        EXPECT_FALSE(found.isOrigin());
+      }
+    }
+  });
+}
+
+TEST(NonFiniteShards, AreNamedByTheirPlaceInTheParameter) {
+  Layout layout = three.shards("parameters"); // chunks of 359 elements
+  Program program = read(layout);
+  onRanks(program, [&](ppopt_rank &rank) {
+    fillAmongNaNs(layout, rank);
+    spoiled(1, 2, INFINITY, valueOf, 20)(rank);
+    spoiled(2, 3, -INFINITY, gradientOf, 323)(rank);
+    auto parameter = runtime::findNonFiniteParameter(rank);
+    auto found = runtime::findNonFinite(rank, {}).front();
+    EXPECT_EQ(parameter.index, rank.index == 1 ? 2 : -1);
+    EXPECT_EQ(found.parameter.index, parameter.index);
+    EXPECT_EQ(found.gradientSum.index, rank.index == 2 ? 3 : -1);
+    EXPECT_FALSE(found.gradient.isBad());
+    if (rank.index == 1) {
+      // 359 - 32 + 20
+      EXPECT_EQ(parameter.at.element, 347);
+      EXPECT_EQ(found.parameter.at.element, 347);
+    }
+    if (rank.index == 2) {
+      EXPECT_EQ(found.gradientSum.at.element, 1); // 718 + 323 - 1040
+    }
+  });
+}
+
+/// Returns what rank 0 says of a step that was not finite.
+std::string originOf(const Layout &layout,
+                     const std::function<void(ppopt_rank &)> &spoil,
+                     double lossOfRank2 = 0) {
+  Program program = read(layout);
+  try {
+    onRanks(program, [&](ppopt_rank &rank) {
+      fillAmongNaNs(layout, rank);
+      spoil(rank);
+      if (rank.index == 2)
+        device::write(*rank.device, rank.compute, rank.at(rank.place.loss),
+                      lossOfRank2);
+      runtime::StepResult result;
+      result.isBad = true;
+      result.skipped = "the loss is nan";
+      NonFiniteSteps(rank, /*allowed=*/0).look(0, {}, result);
+    });
+  } catch (const std::exception &error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// The ranks of a group have added up the gradient: any of them may have had the
+// first.
+TEST(NonFiniteShards, SumsHaveNoOrigin) {
+  Layout layout = hybrid.shards("gradients"); // ranks 1 and 3 are a group
+  auto spoil = spoiled(3, 2, NAN, gradientOf, 20);
+  expectIn(originOf(layout, spoil),
+           "The loss of each rank's rows is finite; the first non-finite "
+           "gradient is that of 'a.long', nan at [40, 7], summed over ranks "
+           "1, 3");
+  // A loss is of one rank. Rank 2 has not taken part in that sum.
+  expectIn(originOf(layout, spoil, INFINITY),
+           "It began on rank 2 (dp 1, fsdp 0): its gradients are finite; the "
+           "loss of its rows is inf");
+  expectIn(originOf(layout, spoiled(0, 2, NAN, gradientOf, 32), INFINITY),
+           "It began on rank 2 (dp 1, fsdp 0): the first non-finite gradient "
+           "is that of 'a.long', nan at [0, 0], summed over ranks 0, 2; the "
+           "loss of its rows is inf");
+}
+
+TEST(NonFiniteShards, AParameterMayBeAnotherRanks) {
+  Layout layout = hybrid.shards("parameters"); // ranks 0 and 2 are a group
+  auto none = [](const std::string &text) {
+    EXPECT_EQ(text.find("before the step"), std::string::npos) << text;
+  };
+  expectIn(originOf(layout, spoiled(0, 2, NAN, valueOf, 32 + 14), INFINITY),
+           "It began on rank 2 (dp 1, fsdp 0): its gradients are finite; the "
+           "loss of its rows is inf; parameter 'a.long' was nan at [1, 1] "
+           "before the step, in the part of rank 0 (dp 0, fsdp 0)");
+  expectIn(originOf(layout, spoiled(2, 2, NAN, valueOf, 0), INFINITY),
+           "parameter 'a.long' was nan at [39, 0] before the step. ");
+  none(originOf(layout, spoiled(1, 2, NAN, valueOf, 32), INFINITY));
+  // Where parameters are whole, rank 2 has used its own copy.
+  none(originOf(hybrid.shards("gradients"), spoiled(0, 2, NAN, valueOf, 32),
+                INFINITY));
 }
 
 TEST(Describe, SaysWhatIsSharded) {
