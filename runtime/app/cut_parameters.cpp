@@ -27,10 +27,29 @@ std::string listAxes(const runtime::Parameter &parameter) {
   return fmt::format("{}", fmt::join(axes, ", "));
 }
 
+/// Throws UsageError if text is asked for and no rank has the whole model.
+void checkGenerates(const runtime::Program &program, const Options &options) {
+  auto isPart = [](const runtime::PlaceParameter &held) {
+    return held.shards(schema::ShardOf::parameters);
+  };
+  for (const runtime::Place &place : program.places) {
+    auto part =
+        std::find_if(place.parameters.begin(), place.parameters.end(), isPart);
+    if (options.generate > 0 && part != place.parameters.end())
+      throw UsageError(
+          "--generate: compiled with --zero 3, so no rank has the model, but "
+          "a part of parameter '{}' and others: save a checkpoint with "
+          "--checkpoint FOLDER, and generate with an executable that is "
+          "compiled without --zero 3, by --init FOLDER/step-...",
+          program.parameters[part->parameter].name);
+  }
+}
+
 } // namespace
 
 void checkWholeParameters(const runtime::Program &program,
                           const Options &options) {
+  checkGenerates(program, options);
   auto cut = std::find_if(
       program.parameters.begin(), program.parameters.end(),
       [](const runtime::Parameter &parameter) { return parameter.tile; });

@@ -9,7 +9,8 @@
 namespace ppopt::train {
 
 /// Throws UsageError if axes cut a parameter of the program, and a flag was
-/// given that reads, writes or compares whole parameters.
+/// given that reads, writes or compares whole parameters; or if ranks have
+/// shards of parameters, and a flag was given that needs the model on one rank.
 void checkWholeParameters(const runtime::Program &program,
                           const Options &options);
 

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <utility>
+#include <tuple>
 
 namespace ppopt::train {
 namespace {
@@ -32,21 +32,25 @@ std::string describeParameters(const Program &program) {
   return text;
 }
 
-/// Returns "sharded over dp: 1/2 per rank, of 4 tensors"; empty if no rank has
-/// a shard.
+/// Returns "states over dp: 1/2 per rank, of 4 tensors"; empty if no rank has a
+/// shard.
 std::string describeShards(const Program &program) {
+  constexpr const char *kSharded[] = {"states", "gradients, states",
+                                      "parameters, gradients, states"};
   geometry::Mesh mesh = program.plan.getMesh();
-  std::map<std::pair<std::string, int64_t>, int64_t> tensors; // by axes, ranks
+  std::map<std::tuple<schema::ShardOf, std::string, int64_t>, int64_t>
+      tensors; // by axes and ranks
   for (size_t i = 0; i < program.parameters.size(); ++i)
     if (const auto &shard = program.ownedParameter(i).shard)
-      ++tensors[{fmt::format("{}", fmt::join(shard->axes, ", ")),
+      ++tensors[{shard->of, fmt::format("{}", fmt::join(shard->axes, ", ")),
                  mesh.size(shard->group())}];
   std::vector<std::string> parts;
-  for (const auto &[group, count] : tensors)
-    parts.push_back(fmt::format("sharded over {}: 1/{} per rank, of {} "
-                                "tensor{}",
-                                group.first, group.second, count,
-                                count == 1 ? "" : "s"));
+  for (const auto &[shards, count] : tensors) {
+    const auto &[of, axes, ranks] = shards;
+    parts.push_back(fmt::format("{} over {}: 1/{} per rank, of {} tensor{}",
+                                kSharded[static_cast<size_t>(of)], axes, ranks,
+                                count, count == 1 ? "" : "s"));
+  }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -177,7 +181,7 @@ std::string describeProgram(const Program &program,
                      fmt::join(input.shape, ", "), describeParts(input)));
   line("parameters", describeParameters(program));
   if (std::string shards = describeShards(program); !shards.empty())
-    line("states", shards);
+    line("sharded", shards);
   describePlaces(program, line);
   line(
       "code",

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "app/cut_parameters.h"
 #include "app/non_finite_steps.h"
+#include "base/usage_error.h"
 #include "checkpoint/parameter_file.h"
 #include "data/safetensors.h"
 #include "device/conformance/devices.h"
@@ -446,16 +448,42 @@ TEST(NonFiniteShards, AParameterMayBeAnotherRanks) {
                 INFINITY));
 }
 
+//===----------------------------------------------------------------------===//
+// Words
+//===----------------------------------------------------------------------===//
+
 TEST(Describe, SaysWhatIsSharded) {
   auto describe = [](const Layout &layout) {
     return describeProgram(read(layout), {"./train"});
   };
-  EXPECT_EQ(describe(notSharded).find("sharded over"), std::string::npos);
-  EXPECT_NE(describe(tied).find(
-                "\nstates       sharded over dp: 1/2 per rank, of 5 tensors; "
-                "sharded over dp, pp: 1/4 per rank, of 2 tensors\n"),
-            std::string::npos)
-      << describe(tied);
+  EXPECT_EQ(describe(notSharded).find("\nsharded"), std::string::npos);
+  expectIn(describe(tied),
+           "\nsharded      states over dp: 1/2 per rank, of 5 tensors; states "
+           "over dp, pp: 1/4 per rank, of 2 tensors\n");
+  expectIn(describe(two.shards("gradients")),
+           "\nsharded      gradients, states over dp: 1/2 per rank, of 7 "
+           "tensors\n");
+  expectIn(
+      describe(two.shards("parameters")),
+      "\nsharded      parameters, gradients, states over dp: 1/2 per rank, "
+      "of 8 tensors\n");
+}
+
+TEST(Generate, NeedsTheModelOnOneRank) {
+  Options options;
+  checkWholeParameters(read(four.shards("parameters")), options);
+  options.generate = 5;
+  checkWholeParameters(read(four.shards("gradients")), options);
+  for (const Layout &layout : {four, tied}) {
+    try {
+      checkWholeParameters(read(layout.shards("parameters")), options);
+      ADD_FAILURE() << "no error";
+    } catch (const UsageError &error) {
+      expectIn(error.what(),
+               "--generate: compiled with --zero 3, so no rank has the model, "
+               "but a part of parameter 'a.one' and others: save a checkpoint");
+    }
+  }
 }
 
 } // namespace
