@@ -24,6 +24,11 @@ template <int Ranks, int Microbatches> struct ShardedTasks {
       next_token::Tasks<Ranks, Microbatches>::shardedList;
 };
 
+template <int Ranks, int Microbatches> struct TasksOfParts {
+  static constexpr auto &list =
+      next_token::Tasks<Ranks, Microbatches>::listOfParts;
+};
+
 template <template <int, int> class Tasks, int Ranks>
 const ppopt_task_fn *tasksFor(int microbatches) {
   switch (microbatches) {
@@ -68,6 +73,7 @@ int main(int argc, char **argv) {
   const ppopt_task_fn *tasks =
       cut ? tasksFor<next_token_pipeline::Tasks>(dp, microbatches)
       : optimizer == "shards" ? tasksFor<ShardedTasks>(dp, microbatches)
+      : optimizer == "parts"  ? tasksFor<TasksOfParts>(dp, microbatches)
                               : tasksFor<next_token::Tasks>(dp, microbatches);
   if (!tasks) {
     std::fprintf(stderr, "no such plan\n");
