@@ -119,16 +119,16 @@ void BufferIndex::addBucket(BucketOp bucket, ArrayRef<StringRef> states) {
     bucketOf[name] = {bucket, offset};
   StringRef name = bucket.getSymName();
   buckets[name] = bucket;
-  isSharded |= bucket.getSharded();
+  isSharded |= bucket.hasShardedStates();
   int64_t elements = bucket.getElements();
-  add(BufferAttr::get(context, BufferKind::Params, name), elements,
-      bucket.getType());
-  add(BufferAttr::get(context, BufferKind::Grads, name), elements,
-      getGradType(bucket));
-  int64_t own = bucket.getSharded() ? bucket.getChunks(mesh) : 1;
+  int64_t chunk = elements / bucket.getChunks(mesh);
+  add(BufferAttr::get(context, BufferKind::Params, name),
+      bucket.hasShardedParams() ? chunk : elements, bucket.getType());
+  add(BufferAttr::get(context, BufferKind::Grads, name),
+      bucket.hasShardedGradients() ? chunk : elements, getGradType(bucket));
   for (StringRef state : states)
     add(BufferAttr::get(context, BufferKind::State, name, state),
-        elements / own, bucket.getType());
+        bucket.hasShardedStates() ? chunk : elements, bucket.getType());
 }
 
 void BufferIndex::addWholeBuffers(TaskOp task) {
@@ -186,7 +186,9 @@ AddressAttr BufferIndex::getInBucket(StringAttr param, BufferKind kind,
     return {};
   Type element =
       kind == BufferKind::Grads ? getGradType(bucket) : bucket.getType();
-  bool isChunk = kind == BufferKind::State && bucket.getSharded();
+  bool isChunk = kind == BufferKind::State   ? bucket.hasShardedStates()
+                 : kind == BufferKind::Grads ? bucket.hasShardedGradients()
+                                             : bucket.hasShardedParams();
   MLIRContext *context = param.getContext();
   return AddressAttr::get(
       BufferAttr::get(context, kind, bucket.getSymName(), state),
@@ -339,7 +341,10 @@ BufferIndex::getAddress(RunOp run, TaskOp task,
     BucketOp bucket = buckets.lookup(role.getName());
     bool isRange = role.getKind() == RoleKind::ParamRange ||
                    role.getKind() == RoleKind::GradRange;
-    if (isRange && bucket && type.getNumElements() != bucket.getElements())
+    auto buffer = sizes.find(whole);
+    bool isPart = buffer != sizes.end() &&
+                  type.getNumElements() != buffer->second.first;
+    if (isRange && bucket && isPart)
       return getChunk(bucket, whole, task.getPlace(), chunk);
     return AddressAttr::get(whole, 0);
   }

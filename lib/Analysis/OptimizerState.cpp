@@ -16,3 +16,18 @@ SmallVector<StringRef> pp::getOptimizerStates(Optimizer optimizer) {
 Type pp::getGradType(BucketOp bucket) {
   return getStatisticsType(bucket.getType());
 }
+
+std::optional<ShardedState> pp::getShardedState(PlanOp plan) {
+  if (plan.getZero() == 0)
+    return std::nullopt;
+  bool isWholeForStep = plan.getGather() == Gather::step;
+  auto state = static_cast<ShardedState>(plan.getZero());
+  return isWholeForStep ? std::min(state, ShardedState::Gradients) : state;
+}
+
+StringRef pp::describeStage(int64_t zero) {
+  static constexpr StringLiteral shards[] = {
+      "nothing", "the optimizer's states", "the gradients too",
+      "the parameters too"};
+  return shards[zero];
+}

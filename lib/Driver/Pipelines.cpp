@@ -94,8 +94,11 @@ static void addPasses(Phase phase, OpPassManager &manager,
     buildShardPipeline(manager);
     manager.addPass(createSplitTasks());
     manager.addPass(createFormBuckets());
+    manager.addPass(createGatherParameters());
+    manager.addPass(createScatterGradients());
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());
+    manager.addPass(createSignTasks());
     return;
   case Phase::Scheduled:
     manager.addPass(createSchedule());
@@ -112,6 +115,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createCSEPass());
     manager.addPass(createFormKernels());
     target.addPlanKernels(manager, options.target);
+    manager.addPass(createPlaceCollectives());
     manager.addPass(createBufferizeTasks());
     manager.addPass(createPlanArena());
     return;

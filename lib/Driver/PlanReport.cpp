@@ -279,7 +279,7 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
     place.flops = counts.flops;
     place.launches = counts.launches;
     place.bytesSent = counts.bytesSent;
-    place.wholeStateBytes = countWholeStates(module, *plan, contents.place);
+    addSharded(module, *plan, contents, place);
     place.checkpointBytes = checkpointBytes[contents.place];
   }
   return success();

@@ -1,4 +1,4 @@
-//===- ShardedState.cpp - What ranks have of the optimizer's states -------===//
+//===- ShardedState.cpp - What ranks have of what is sharded --------------===//
 
 #include "ShardedState.h"
 
@@ -6,6 +6,7 @@
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Program/PredictCounts.h"
 #include "ppopt/share_by_size.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -17,13 +18,15 @@ namespace geometry = ppopt::geometry;
 std::vector<ShardReport> pp::describeShards(ModuleOp module, PlanOp plan) {
   std::vector<ShardReport> shards;
   for (auto bucket : module.getOps<BucketOp>()) {
-    if (!bucket.getSharded())
+    if (!bucket.hasShardedStates())
       continue;
     GroupAttr group = bucket.getShardGroupAttr();
-    auto found = llvm::find_if(
-        shards, [&](const ShardReport &each) { return each.group == group; });
+    ShardedState state = *bucket.getSharded();
+    auto found = llvm::find_if(shards, [&](const ShardReport &each) {
+      return each.group == group && each.state == state;
+    });
     if (found == shards.end()) {
-      shards.push_back({group, bucket.getChunks(plan.getGeometry()), 0});
+      shards.push_back({group, state, bucket.getChunks(plan.getGeometry()), 0});
       found = std::prev(shards.end());
     }
     found->parameters += bucket.getParams().size();
@@ -31,13 +34,62 @@ std::vector<ShardReport> pp::describeShards(ModuleOp module, PlanOp plan) {
   return shards;
 }
 
-int64_t pp::countWholeStates(ModuleOp module, PlanOp plan, int64_t place) {
-  int64_t states = getOptimizerStates(plan.getOptimizer()).size(), bytes = 0;
-  for (auto bucket : module.getOps<BucketOp>())
-    if (llvm::is_contained(bucket.getUpdatePlaces(), place))
-      bytes +=
-          states * bucket.getElements() * getElementBytes(bucket.getType());
-  return bytes;
+/// Adds the bytes of a place's buckets that other ranks have.
+static void addElsewhere(ModuleOp module, PlanOp plan, int64_t place,
+                         PlaceReport &report) {
+  int64_t states = getOptimizerStates(plan.getOptimizer()).size();
+  for (auto bucket : module.getOps<BucketOp>()) {
+    if (!llvm::is_contained(bucket.getUpdatePlaces(), place))
+      continue;
+    int64_t elements = bucket.getElements();
+    elements -= elements / bucket.getChunks(plan.getGeometry());
+    int64_t bytes = elements * getElementBytes(bucket.getType());
+    auto add = [&](MemoryKind kind, int64_t bytes) {
+      report.elsewhereBytes[stringifyMemoryKind(kind)] += bytes;
+    };
+    if (bucket.hasShardedParams())
+      add(MemoryKind::Parameters, bytes);
+    if (bucket.hasShardedGradients())
+      add(MemoryKind::Gradients,
+          elements * getElementBytes(getGradType(bucket)));
+    if (bucket.hasShardedStates())
+      add(MemoryKind::Optimizer, states * bytes);
+  }
+}
+
+/// Adds what the collectives of a place's tasks send in a step of training.
+static void addTraffic(PlanOp plan, const PlaceContents &contents,
+                       PlaceReport &report) {
+  geometry::Mesh mesh = plan.getGeometry();
+  DenseMap<StringAttr, TaskOp> tasks;
+  for (TaskOp task : contents.tasks)
+    tasks[task.getSymNameAttr()] = task;
+  DenseSet<std::pair<Attribute, Attribute>> seen;
+  for (ScheduleOp schedule : contents.schedules) {
+    if (schedule.getEvaluation())
+      continue;
+    for (auto run : schedule.getOps<RunOp>())
+      for (TaskCollectiveAttr each :
+           tasks.lookup(run.getTaskAttr().getAttr()).getCollectiveList()) {
+        int64_t bytes = predictSent(each, mesh, contents.place);
+        bool isSum = geometry::reduces(each.getCollective().getKind());
+        TaskTraffic &traffic = isSum ? report.sums : report.gathers;
+        auto what = StringAttr::get(each.getContext(), each.getWhat());
+        traffic.bytes += bytes;
+        if (seen.insert({each.getCollective(), what}).second)
+          traffic.once += bytes;
+      }
+  }
+}
+
+void pp::addSharded(ModuleOp module, PlanOp plan,
+                    const PlaceContents &contents, PlaceReport &report) {
+  addElsewhere(module, plan, contents.place, report);
+  addTraffic(plan, contents, report);
+  for (ParamDeclOp param : contents.params)
+    if (param.getLearns())
+      report.learned +=
+          cast<ShapedType>(param.getType()).getNumElements();
 }
 
 //===----------------------------------------------------------------------===//
@@ -84,12 +136,15 @@ SmallVector<int64_t> pp::predictCheckpointBytes(ModuleOp module, PlanOp plan) {
         for (int64_t rank : mesh.ranksOf(place))
           holders.push_back(rank);
       int64_t bytes = getBytes(param.getType());
-      items.push_back({bytes, holders});
+      InBucket in = buffers.getBucket(param.getParamNameAttr());
+      std::vector<size_t> owners = holders;
+      if (!isLocal && in.bucket && in.bucket.hasShardedStates())
+        owners = findOwners(param, in, mesh);
+      bool isSharded = in.bucket && in.bucket.hasShardedParams();
+      items.push_back({bytes, isSharded ? owners : holders});
       if (!param.getLearns())
         continue;
-      InBucket in = buffers.getBucket(param.getParamNameAttr());
-      if (!isLocal && in.bucket && in.bucket.getSharded())
-        holders = findOwners(param, in, mesh);
+      holders = std::move(owners);
       items.insert(items.end(), states, {bytes, holders});
     }
   int64_t ranks = isLocal ? 1 : mesh.ranks();

@@ -4,15 +4,17 @@
 #define PPOPT_LIB_DRIVER_SHARDEDSTATE_H
 
 #include "ppopt/Driver/PlanReport.h"
+#include "ppopt/Program/Places.h"
 
 namespace mlir::pp {
 
 /// Returns what is sharded, an entry per group of ranks.
 std::vector<ShardReport> describeShards(ModuleOp module, PlanOp plan);
 
-/// Returns the bytes of the states that a rank of the place would have if none
-/// were sharded.
-int64_t countWholeStates(ModuleOp module, PlanOp plan, int64_t place);
+/// Adds what a rank of the place would have if nothing were sharded, and what
+/// its tasks send because it is.
+void addSharded(ModuleOp module, PlanOp plan, const PlaceContents &contents,
+                PlaceReport &report);
 
 /// Returns the bytes that a rank of each place writes of a checkpoint: the most
 /// of the place's ranks.

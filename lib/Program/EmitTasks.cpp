@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -40,6 +41,9 @@ private:
   LogicalResult emit(Operation &op);
   LogicalResult emit(LaunchOp launch);
   void emit(GemmOp matmul);
+  void emit(BeginOp begin);
+  void emit(FinishOp finish);
+  void emit(ReleaseOp release);
   Value offsetBy(Location loc, Value base, int64_t bytes);
   Value address(Location loc, Value buffer, int64_t bytes = 0);
   Value number(Location loc, Type type, int64_t value) {
@@ -50,6 +54,7 @@ private:
   const ProgramTables &tables;
   OpBuilder builder;
   Type pointer, i32, i64, nothing;
+  TaskOp task;
   Value rank, args, temps, list;
 };
 
@@ -60,6 +65,9 @@ void TaskEmitter::declareRuntime() {
   };
   declare("ppopt_launch", {pointer, i32, pointer, pointer, i64});
   declare("ppopt_matmul", {pointer, i32, pointer, pointer, pointer, pointer});
+  declare("ppopt_start", {pointer, i32, pointer, pointer, pointer});
+  declare("ppopt_wait", {pointer, i32});
+  declare("ppopt_release", {pointer, pointer, i64});
 }
 
 Value TaskEmitter::offsetBy(Location loc, Value base, int64_t bytes) {
@@ -124,13 +132,46 @@ void TaskEmitter::emit(GemmOp matmul) {
                  operand(matmul.getC(), matmul.getCOffset()), workspace});
 }
 
+void TaskEmitter::emit(BeginOp begin) {
+  Location loc = begin.getLoc();
+  Value scratch = begin.getOuts().size() > 1
+                      ? address(loc, begin.getOuts()[1])
+                      : LLVM::ZeroOp::create(builder, loc, pointer);
+  LLVM::CallOp::create(
+      builder, loc, TypeRange(), "ppopt_start",
+      ValueRange{
+          rank, number(loc, i32, tables.getCollective(task, begin.getNumber())),
+          address(loc, begin.getX()), address(loc, begin.getOuts().front()),
+          scratch});
+}
+
+void TaskEmitter::emit(FinishOp finish) {
+  Location loc = finish.getLoc();
+  LLVM::CallOp::create(
+      builder, loc, TypeRange(), "ppopt_wait",
+      ValueRange{rank, number(loc, i32,
+                              tables.getCollective(task, finish.getNumber()))});
+}
+
+void TaskEmitter::emit(ReleaseOp release) {
+  Location loc = release.getLoc();
+  Value buffer = release.getBuffer();
+  LLVM::CallOp::create(builder, loc, TypeRange(), "ppopt_release",
+                       ValueRange{rank, address(loc, buffer),
+                                  number(loc, i64, getBytes(buffer.getType()))});
+}
+
 LogicalResult TaskEmitter::emit(Operation &op) {
   if (auto launch = dyn_cast<LaunchOp>(op))
     return emit(launch);
-  if (auto matmul = dyn_cast<GemmOp>(op)) {
-    emit(matmul);
+  bool isCall = llvm::TypeSwitch<Operation *, bool>(&op)
+                    .Case<GemmOp, BeginOp, FinishOp, ReleaseOp>([&](auto call) {
+                      emit(call);
+                      return true;
+                    })
+                    .Default(false);
+  if (isCall)
     return success();
-  }
   if (auto cast = dyn_cast<memref::ReinterpretCastOp>(op)) {
     if (ShapedType::isDynamic(cast.getStaticOffsets()[0]))
       return cast.emitOpError("has an offset that is not a constant");
@@ -142,8 +183,8 @@ LogicalResult TaskEmitter::emit(Operation &op) {
     LLVM::ReturnOp::create(builder, op.getLoc(), ValueRange());
     return success();
   }
-  return op.emitOpError("is neither a matmul, a launch nor a buffer: it "
-                        "should be part of a kernel");
+  return op.emitOpError("is neither a matmul, a launch, a collective nor a "
+                        "buffer: it should be part of a kernel");
 }
 
 /// Returns the most buffers that a launch of the task takes.
@@ -156,7 +197,8 @@ unsigned countListEntries(TaskOp task) {
   return most;
 }
 
-LogicalResult TaskEmitter::emit(TaskOp task) {
+LogicalResult TaskEmitter::emit(TaskOp emitted) {
+  task = emitted;
   Location loc = task.getLoc();
   builder.setInsertionPointToEnd(module.getBody());
   // The function takes the name of the task, which is erased.

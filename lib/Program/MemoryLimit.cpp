@@ -125,9 +125,15 @@ LogicalResult pp::checkMemoryLimit(ModuleOp module, PlanOp plan) {
         note << kind.first << " " << spellByteAmount(kind.second);
       });
   SmallVector<std::string> hints = suggest(largest, plan);
-  if (plan.getZero() == 0 && fitsSharded(module, plan, places))
-    hints.insert(hints.begin(),
-                 "--zero 1, which shards the optimizer's states and fits");
+  int64_t next = plan.getZero() + 1;
+  bool fits = plan.getZero() == 0 && fitsSharded(module, plan, places);
+  bool canShard = llvm::any_of(module.getOps<BucketOp>(), [](BucketOp bucket) {
+    return bucket.getShardGroup() && !bucket.getBorrowed();
+  });
+  if (fits || (canShard && next <= 3))
+    hints.insert(hints.begin(), ("--zero " + Twine(next) + ", which shards " +
+                                 describeStage(next) + (fits ? " and fits" : ""))
+                                    .str());
   diag.attachNote() << "what would help: " << llvm::join(hints, "; ");
   return diag;
 }

@@ -101,16 +101,20 @@ LogicalResult PlaceWriter::addInputs() {
   return success();
 }
 
-/// Describes which states each rank has, and which gradients are sums on it, if
-/// that is a part of them. Places that borrow the parameter have neither.
+/// Describes what each rank has a chunk of, and which, if ranks do not have all
+/// of everything. Places that borrow the parameter have neither.
 std::optional<schema::Shard> PlaceWriter::describeShard(ParamDeclOp param) {
   auto [bucket, first] = index.buffers.getBucket(param.getParamNameAttr());
-  if (!bucket || !bucket.getSharded() ||
+  if (!bucket || !bucket.hasShardedStates() ||
       !llvm::is_contained(bucket.getUpdatePlaces(), contents.place))
     return std::nullopt;
   auto [axes, among] = bucket.getShardGroup()->getGeometry();
+  schema::ShardOf of = bucket.hasShardedParams() ? schema::ShardOf::parameters
+                       : bucket.hasShardedGradients()
+                           ? schema::ShardOf::gradients
+                           : schema::ShardOf::states;
   return schema::Shard{std::move(axes), std::move(among),
-                       int64_t(bucket.getElements()), first};
+                       int64_t(bucket.getElements()), first, of};
 }
 
 LogicalResult PlaceWriter::addParameters() {

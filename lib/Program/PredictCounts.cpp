@@ -20,9 +20,22 @@ static int64_t countSent(StartOp start, const CollectiveOperand &operand,
          getElementBytes(operand.type);
 }
 
+int64_t pp::predictSent(TaskCollectiveAttr collective,
+                      const geometry::Mesh &mesh, int64_t place) {
+  geometry::Group group = collective.getGroup().getGeometry();
+  int64_t rank = mesh.firstRank(place).value_or(0);
+  return geometry::elementsSent(collective.getCollective().getKind(),
+                                collective.getElements(), mesh.size(group),
+                                mesh.position(group, rank).value_or(0)) *
+         getElementBytes(collective.getType());
+}
+
 static schema::Predicted
-countTask(TaskOp task, const DenseMap<StringAttr, int64_t> &ofKernel) {
+countTask(TaskOp task, const DenseMap<StringAttr, int64_t> &ofKernel,
+          const geometry::Mesh &mesh) {
   schema::Predicted counts;
+  for (TaskCollectiveAttr collective : task.getCollectiveList())
+    counts.bytesSent += predictSent(collective, mesh, task.getPlace());
   task.walk([&](Operation *op) {
     if (auto matmul = dyn_cast<GemmOp>(op)) {
       int64_t flops = 2 * matmul.getM() * matmul.getN() * matmul.getK();
@@ -47,7 +60,7 @@ schema::Predicted pp::predictCounts(PlanOp plan, const PlaceContents &contents,
   for (auto kernel : plan->getParentOfType<ModuleOp>().getOps<KernelOp>())
     ofKernel[kernel.getSymNameAttr()] = getMatmulFlops(kernel);
   for (TaskOp task : contents.tasks)
-    ofTask[task.getSymNameAttr()] = countTask(task, ofKernel);
+    ofTask[task.getSymNameAttr()] = countTask(task, ofKernel, mesh);
   for (ScheduleOp schedule : contents.schedules) {
     if (schedule.getEvaluation())
       continue;
@@ -56,6 +69,7 @@ schema::Predicted pp::predictCounts(PlanOp plan, const PlaceContents &contents,
         const schema::Predicted &own = ofTask[run.getTaskAttr().getAttr()];
         counts.launches += own.launches;
         counts.flops += own.flops;
+        counts.bytesSent += own.bytesSent;
       } else if (schedule.isLocal()) {
         continue; // the places of one process send nothing
       } else if (auto send = dyn_cast<SendOp>(action)) {

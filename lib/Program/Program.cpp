@@ -239,6 +239,17 @@ void ProgramWriter::addScalars() {
 }
 
 void ProgramWriter::addTransfers() {
+  for (auto [task, collective] : tables.collectives) {
+    schema::TaskCollective described;
+    described.name = collective.getWhat().str();
+    described.task = tables.getTask(TaskOp(task).getSymName());
+    described.op = collective.getCollective().getKind();
+    described.axes = collective.getGroup().getGeometry().axes;
+    described.channel = collective.getChannel();
+    described.elements = collective.getElements();
+    described.type = getSchemaType(collective.getType());
+    program.collectives.push_back(std::move(described));
+  }
   for (TransferOp transfer : tables.transfers) {
     schema::Transfer described;
     described.name = transfer.getSymName();

@@ -54,6 +54,9 @@ ProgramTables::ProgramTables(ModuleOp module) {
   for (auto task : module.getOps<TaskOp>()) {
     taskIndex[task.getSymName()] = tasks.size();
     tasks.push_back(task);
+    firstCollective[task] = collectives.size();
+    for (TaskCollectiveAttr collective : task.getCollectiveList())
+      collectives.push_back({task, collective});
     task.walk([&](GemmOp op) {
       auto [it, isNew] = known.insert({describe(op), matmuls.size()});
       if (isNew)

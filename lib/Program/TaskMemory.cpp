@@ -104,6 +104,9 @@ private:
                            const ByteRange &other);
   LogicalResult verify(LaunchOp op);
   LogicalResult verify(GemmOp op);
+  LogicalResult verify(BeginOp op);
+  LogicalResult verify(FinishOp op);
+  LogicalResult checkIsFree(Operation *op, const ByteRange &range);
   LogicalResult verifyArguments();
   InFlightDiagnostic refuse(Operation *op, const char *verb, int64_t begin,
                             int64_t end, const ByteRange &range);
@@ -117,6 +120,13 @@ private:
   /// Arguments that are read before they are written: they hold a value when
   /// the task begins.
   DenseSet<Value> given;
+  /// Collectives in flight and their memory, by number, and the next number.
+  struct InFlight {
+    BeginOp begin;
+    SmallVector<ByteRange, 3> ranges;
+  };
+  std::map<int64_t, InFlight> inFlight;
+  int64_t next = 0;
 };
 
 InFlightDiagnostic TaskMemory::refuse(Operation *op, const char *verb,
@@ -183,7 +193,25 @@ FailureOr<ByteRange> TaskMemory::getRange(GemmOp op, Value buffer,
   return range;
 }
 
+/// Checks that no collective in flight has a byte of the range.
+LogicalResult TaskMemory::checkIsFree(Operation *op, const ByteRange &range) {
+  for (auto &[number, each] : inFlight)
+    for (const ByteRange &taken : each.ranges) {
+      if (!taken.overlaps(range))
+        continue;
+      InFlightDiagnostic diag =
+          refuse(op, "touches", range.begin, range.end, range)
+          << ", which belong to collective " << number;
+      diag.attachNote(each.begin.getLoc())
+          << "it starts here and is not waited for";
+      return diag;
+    }
+  return success();
+}
+
 LogicalResult TaskMemory::read(Operation *op, const ByteRange &range) {
+  if (failed(checkIsFree(op, range)))
+    return failure();
   WrittenBytes &memory = getMemory(range);
   if (!range.isTemporary() && memory.isEmpty())
     given.insert(range.root);
@@ -211,6 +239,8 @@ LogicalResult TaskMemory::read(Operation *op, const ByteRange &range) {
 
 /// A value that was not there before.
 LogicalResult TaskMemory::write(Operation *op, const ByteRange &range) {
+  if (failed(checkIsFree(op, range)))
+    return failure();
   WrittenBytes &memory = getMemory(range);
   LogicalResult result = success();
   memory.visit(range.begin, range.end,
@@ -303,6 +333,34 @@ LogicalResult TaskMemory::verify(GemmOp op) {
   return success();
 }
 
+/// What a collective works on is its own until it is waited for.
+LogicalResult TaskMemory::verify(BeginOp op) {
+  if (op.getNumber() != next)
+    return op.emitOpError("is number ")
+           << op.getNumber() << ", and the next start is number " << next;
+  ++next;
+  auto in = getRange(op, op.getX());
+  if (failed(in) || failed(read(op, *in)))
+    return failure();
+  InFlight started{op, {*in}};
+  for (Value buffer : op.getOuts()) {
+    auto out = getRange(op, buffer);
+    if (failed(out) || failed(checkApart(op, *out, *in)) ||
+        failed(write(op, *out)))
+      return failure();
+    started.ranges.push_back(*out);
+  }
+  inFlight[op.getNumber()] = std::move(started);
+  return success();
+}
+
+LogicalResult TaskMemory::verify(FinishOp op) {
+  if (inFlight.erase(op.getNumber()) == 0)
+    return op.emitOpError("waits for collective ")
+           << op.getNumber() << ", which is not in flight";
+  return success();
+}
+
 /// Checks that arguments that hold nothing when the task begins are complete
 /// when it ends.
 LogicalResult TaskMemory::verifyArguments() {
@@ -330,10 +388,20 @@ LogicalResult TaskMemory::verify() {
   for (Operation &op : task.getBody().front()) {
     auto launch = dyn_cast<LaunchOp>(op);
     auto matmul = dyn_cast<GemmOp>(op);
+    auto begin = dyn_cast<BeginOp>(op);
+    auto finish = dyn_cast<FinishOp>(op);
     if ((launch && failed(verify(launch))) ||
-        (matmul && failed(verify(matmul))))
+        (matmul && failed(verify(matmul))) ||
+        (begin && failed(verify(begin))) || (finish && failed(verify(finish))))
       return failure();
   }
+  if (!inFlight.empty()) {
+    BeginOp begin = inFlight.begin()->second.begin;
+    return begin.emitOpError("is not waited for in @") << task.getSymName();
+  }
+  if (size_t listed = task.getCollectiveList().size(); int64_t(listed) != next)
+    return task.emitOpError("starts ")
+           << next << " collectives, and its signature has " << listed;
   return verifyArguments();
 }
 

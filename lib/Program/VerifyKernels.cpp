@@ -30,12 +30,40 @@ using namespace mlir::pp;
 
 namespace {
 
+/// Verifies that a start is the one that the signature lists under its number,
+/// and that its buffers have room for what it moves.
+LogicalResult verifyBegin(BeginOp begin) {
+  auto task = cast<TaskOp>(begin->getParentOp());
+  SmallVector<TaskCollectiveAttr> listed = task.getCollectiveList();
+  int64_t number = begin.getNumber();
+  if (number < 0 || number >= int64_t(listed.size()))
+    return begin.emitOpError("is number ")
+           << number << " of the " << listed.size() << " collectives of @"
+           << task.getSymName();
+  TaskCollectiveAttr collective = listed[number];
+  if (begin.getCollectiveAttr() != collective.getCollective())
+    return begin.emitOpError("is another collective than the signature's ")
+           << collective;
+  int64_t bytes = collective.getElements() *
+                  getElementBytes(collective.getType());
+  bool isGather = collective.getCollective().getKind() ==
+                  ::ppopt::geometry::Collective::AllGather;
+  Value whole = isGather ? begin.getOuts().front() : begin.getX();
+  if (getBytes(whole.getType()) != bytes)
+    return begin.emitOpError("is on ")
+           << getBytes(whole.getType()) << " bytes, and the signature says "
+           << collective;
+  return success();
+}
+
 LogicalResult verifyTask(TaskOp task) {
   int64_t temps = task.getTempBytes().value_or(0);
   for (Operation &op : task.getBody().front()) {
-    if (!isa<LaunchOp, GemmOp, TempOp, memref::ReinterpretCastOp, ReturnOp>(op))
-      return op.emitOpError("is not a launch, matmul or view: a task of phase "
-                            "kernels neither allocates nor copies");
+    if (!isa<LaunchOp, GemmOp, TempOp, memref::ReinterpretCastOp, ReturnOp,
+             BeginOp, FinishOp, ReleaseOp>(op))
+      return op.emitOpError("is not a launch, matmul, collective or view: a "
+                            "task of phase kernels neither allocates nor "
+                            "copies");
     for (Type type : op.getOperandTypes())
       if (!isa<MemRefType>(type))
         return op.emitOpError("takes a ") << type << ", which is not a buffer";
@@ -48,6 +76,8 @@ LogicalResult verifyTask(TaskOp task) {
         return view.emitOpError("ends at byte ")
                << end << " of a buffer of " << room;
     }
+    if (auto begin = dyn_cast<BeginOp>(op); begin && failed(verifyBegin(begin)))
+      return failure();
     if (auto temp = dyn_cast<TempOp>(op)) {
       int64_t end = temp.getOffset() + getBytes(temp.getType());
       if (temp.getOffset() % kBufferAlignment != 0 || end > temps)

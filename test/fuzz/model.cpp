@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "auto_recompute.h"
+#include "auto_memory.h"
 #include "auto_schedule.h"
 #include "commands.h"
 #include "compilation.h"
@@ -137,7 +137,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(compilation.hasErrors(), "the model was refused without an error");
     return 0;
   }
-  chooseRecompute(compilation, *arguments, *plan, nulls());
+  chooseWithinMemory(compilation, *arguments, *plan, nulls());
   chooseSchedule(compilation, *plan, nulls());
   if (!advance(compilation, Phase::Scheduled))
     return 0;

@@ -1,6 +1,6 @@
 //===- compile.cpp - `ppopt compile` --------------------------------------===//
 
-#include "auto_recompute.h"
+#include "auto_memory.h"
 #include "auto_schedule.h"
 #include "commands.h"
 #include "compilation.h"
@@ -111,7 +111,7 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
     generator = arguments.has("no-generation")
                     ? compilation.omitGenerator()
                     : compilation.makeGenerator(arguments.get("dump-phases"));
-  chooseRecompute(compilation, arguments, *plan, errs());
+  chooseWithinMemory(compilation, arguments, *plan, errs());
   chooseSchedule(compilation, *plan, errs());
   if (failed(compilation.run(stop.value_or(Phase::Native),
                              arguments.get("dump-phases"))))

@@ -1,6 +1,6 @@
 //===- plan.cpp - `ppopt plan` --------------------------------------------===//
 
-#include "auto_recompute.h"
+#include "auto_memory.h"
 #include "auto_schedule.h"
 #include "commands.h"
 #include "compilation.h"
@@ -79,7 +79,7 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
   Compilation compilation(*plan, arguments.has("werror"), setup.extend);
   if (failed(compilation.parse()))
     return 1;
-  chooseRecompute(compilation, arguments, *plan, errs());
+  chooseWithinMemory(compilation, arguments, *plan, errs());
   chooseSchedule(compilation, *plan, errs());
   if (failed(compilation.run(Phase::Scheduled)))
     return 1;

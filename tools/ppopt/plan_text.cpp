@@ -19,6 +19,7 @@ using mlir::pp::PlaceReport;
 using mlir::pp::PlanOptions;
 using mlir::pp::PlanReport;
 using mlir::pp::StageReport;
+using mlir::pp::TaskTraffic;
 using schedule::Boundary;
 
 /// Returns "1,234,567" for 1234567.
@@ -205,7 +206,28 @@ static const geometry::Axis *findShardAxis(const geometry::Mesh &mesh) {
   return nullptr;
 }
 
-/// Prints over which ranks states are sharded, or that none are where the mesh
+/// Returns the bytes of parameters, gradients and optimizer states per parameter
+/// that learns.
+static double getStateBytes(const PlaceReport &place) {
+  int64_t bytes = 0;
+  for (StringRef kind : {"parameters", "gradients", "optimizer"})
+    bytes += place.memory.lookup(kind);
+  return place.learned > 0 ? double(bytes) / place.learned : 0;
+}
+
+static StringRef describe(mlir::pp::ShardedState state) {
+  switch (state) {
+  case mlir::pp::ShardedState::States:
+    return "optimizer states";
+  case mlir::pp::ShardedState::Gradients:
+    return "gradients and optimizer states";
+  case mlir::pp::ShardedState::Parameters:
+    return "parameters, gradients and optimizer states";
+  }
+  llvm_unreachable("all states are listed");
+}
+
+/// Prints over which ranks what is sharded, or that nothing is where the mesh
 /// may have been meant so.
 static void printShards(const PlanOptions &plan, const PlanReport &report,
                         raw_ostream &out) {
@@ -216,7 +238,7 @@ static void printShards(const PlanOptions &plan, const PlanReport &report,
         << "splits the batch only; --zero 1 shards the optimizer's states\n";
   if (report.shards.empty())
     return;
-  out << "\noptimizer states, sharded\n";
+  out << "\n" << describe(report.shards.front().state) << ", sharded\n";
   for (const mlir::pp::ShardReport &shard : report.shards) {
     out << "  over ";
     interleave(
@@ -240,9 +262,11 @@ static void printMemory(const PlanReport &report, raw_ostream &out) {
     table.addCount(name, [&](const PlaceReport &place) {
       return place.memory.lookup(name);
     });
-    if (name == "optimizer" && !report.shards.empty())
-      table.addCount("  with --zero 0", [](const PlaceReport &place) {
-        return place.wholeStateBytes;
+    if (any_of(report.places, [&](const PlaceReport &place) {
+          return place.elsewhereBytes.contains(name);
+        }))
+      table.addCount("  with --zero 0", [&](const PlaceReport &place) {
+        return place.memory.lookup(name) + place.elsewhereBytes.lookup(name);
       });
   }
   table.addCount("all", [](const PlaceReport &p) { return p.arenaBytes; });
@@ -254,7 +278,64 @@ static void printMemory(const PlanReport &report, raw_ostream &out) {
                  [](const PlaceReport &p) { return p.checkpointBytes; });
   table.addCount("saved / microbatch",
                  [](const PlaceReport &p) { return p.savedBytes; });
+  if (!report.shards.empty())
+    table.add("state / parameter", [](const PlaceReport &place) {
+      return formatv("{0:f2}", getStateBytes(place)).str();
+    });
   table.print("bytes of a rank", out);
+}
+
+/// Prints what the ZeRO paper counts for the stage, with Adam: per parameter, in
+/// f32 and with bf16 parameters and gradients beside f32 masters.
+static void printPaper(const PlanOptions &plan, const PlanReport &report,
+                       raw_ostream &out) {
+  if (report.shards.empty() || plan.optimizer == schema::Optimizer::sgd)
+    return;
+  struct Row {
+    int whole, sharded; ///< bytes on each rank, and over n of them
+  };
+  static constexpr Row rows[] = {{16, 0}, {8, 8}, {4, 12}, {0, 16}};
+  static constexpr Row mixed[] = {{16, 0}, {4, 12}, {2, 14}, {0, 16}};
+  int64_t ranks = report.shards.front().ranks;
+  int64_t stage = int64_t(report.shards.front().state);
+  auto spell = [&](Row row) {
+    std::string text = row.whole ? std::to_string(row.whole) + " + " : "";
+    return formatv("{0}{1}/{2} = {3:f2}", text, row.sharded, ranks,
+                   row.whole + double(row.sharded) / ranks)
+        .str();
+  };
+  bool isMixed = plan.precision == schema::Precision::bf16;
+  out << "  (the ZeRO paper's stage " << stage << ": "
+      << spell(isMixed ? mixed[stage] : rows[stage])
+      << (isMixed ? "; here parameters and gradients are kept in f32, and "
+                    "converted in tasks)\n"
+                  : ")\n");
+}
+
+/// Says what collectives inside tasks cost where microbatches repeat them.
+static void printRepeated(const PlanOptions &plan, const PlanReport &report,
+                          raw_ostream &out) {
+  if (report.microbatches == 1)
+    return;
+  TaskTraffic gathers, sums;
+  for (const PlaceReport &place : report.places) {
+    auto keepMost = [](TaskTraffic &most, const TaskTraffic &other) {
+      if (other.bytes > most.bytes)
+        most = other;
+    };
+    keepMost(gathers, place.gathers);
+    keepMost(sums, place.sums);
+  }
+  auto print = [&](StringRef what, const TaskTraffic &traffic, StringRef hint) {
+    if (traffic.bytes > traffic.once)
+      out << "tasks " << what << " once per microbatch: a rank sends "
+          << spellCount(traffic.bytes) << " bytes; " << hint << " sends "
+          << spellCount(traffic.once) << "\n";
+  };
+  if (gathers.bytes > gathers.once || sums.bytes > sums.once)
+    out << "\n";
+  print("gather parameters", gathers, "--gather step");
+  print("sum gradients", sums, "--zero 1");
 }
 
 static void printWork(const PlanReport &report, bool isLocal,
@@ -301,8 +382,10 @@ void ppopt::printReport(const PlanOptions &plan, const PlanReport &report,
   }
   printShards(plan, report, out);
   printMemory(report, out);
+  printPaper(plan, report, out);
   bool isLocal = plan.launch == schema::Launch::local;
   printWork(report, isLocal, out);
+  printRepeated(plan, report, out);
   if (isLocal)
     return;
   out << "\n" << describeDevice(plan.device, plan.target.threads) << "\n";

@@ -79,8 +79,8 @@ public:
   /// the module declares no such buffer.
   FailureOr<CollectiveOperand> getOperand(StartOp start, int64_t place) const;
   /// Return the address of a parameter, and of its gradient or a state; null if
-  /// no bucket holds those. States of a sharded bucket begin where the rank's
-  /// chunk does.
+  /// no bucket holds those. Where a rank has its chunk only, this is the
+  /// beginning of the chunk.
   AddressAttr getParam(StringAttr param) const;
   AddressAttr getGradient(StringAttr param) const;
   AddressAttr getState(StringAttr param, StringRef state) const;

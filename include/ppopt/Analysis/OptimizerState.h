@@ -15,6 +15,13 @@ SmallVector<StringRef> getOptimizerStates(Optimizer optimizer);
 /// microbatches and ranks: f32 if the parameters are bf16.
 Type getGradType(BucketOp bucket);
 
+/// Returns what a plan shards where its ranks can: nothing at stage 0.
+std::optional<ShardedState> getShardedState(PlanOp plan);
+
+/// Returns what a stage of ZeRO shards beside what the one before does: "the
+/// gradients too".
+StringRef describeStage(int64_t zero);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_ANALYSIS_OPTIMIZERSTATE_H

@@ -69,6 +69,30 @@ def FormKernels : Pass<"pp-form-kernels", "::mlir::ModuleOp"> {
                            "::mlir::func::FuncDialect"];
 }
 
+def PlaceCollectives : Pass<"pp-place-collectives", "::mlir::ModuleOp"> {
+  let summary = "Starts the collectives of tasks early and waits for them late";
+  let description = [{
+    Each collective becomes `pp.begin` and `pp.finish`. If the plan's `prefetch` is bucket, a gather begins before the first use of the one before (small ones do not
+    count), or after the last use of one that is several times larger, else before its own. A sum begins where its operand is
+    complete. `pp.finish` comes before the first op that reads the result. The task's `collectives` get the order of the begins: all ranks of a group
+    run the same task, so that any order is theirs.
+
+    ```mlir
+    %w1 = pp.all_gather %b0 ...          // before
+    %0 = pp.matmul %x, %w1
+    %w2 = pp.all_gather %b1 ...
+    %1 = pp.matmul %0, %w2
+
+    %2 = pp.begin 0 all_gather %b0 ...   // after
+    %w1 = pp.finish 0 %2, %b0
+    %3 = pp.begin 1 all_gather %b1 ...
+    %0 = pp.matmul %x, %w1
+    %w2 = pp.finish 1 %3, %b1
+    %1 = pp.matmul %0, %w2
+    ```
+  }];
+}
+
 def BufferizeTasks : Pass<"pp-bufferize-tasks", "::mlir::ModuleOp"> {
   let summary = "Assigns a buffer to every tensor of a task";
   let description = [{

@@ -34,6 +34,12 @@ inline bool isAttention(Operation &op) {
   return isa<AttentionOp, AttentionStepOp, AttentionGradOp>(op);
 }
 
+/// Returns whether an op gives memory of which other ops read or write ranges:
+/// a collective, or zeros.
+inline bool hasMemoryOfItsOwn(Operation *op) {
+  return isa_and_nonnull<CollectiveOpInterface, ZerosOp>(op);
+}
+
 /// Returns whether an op only reorders the elements of its operand.
 bool isView(Operation *op);
 

@@ -18,6 +18,11 @@
 
 namespace mlir::pp {
 
+/// Bytes that a rank sends per step.
+struct TaskTraffic {
+  int64_t bytes = 0, once = 0;
+};
+
 struct StageReport {
   /// Ops of the forward, without constants.
   unsigned ops = 0;
@@ -46,8 +51,14 @@ struct PlaceReport {
   // With addMemory: bytes of the arena by kind (docs/program.md), in its order.
   llvm::MapVector<StringRef, int64_t> memory;
   int64_t arenaBytes = 0, temporaryBytes = 0;
-  /// Bytes of the optimizer's states if nothing of them were sharded.
-  int64_t wholeStateBytes = 0;
+  /// By kind of memory, the bytes that a rank does not have because other ranks
+  /// of a group do.
+  llvm::MapVector<StringRef, int64_t> elsewhereBytes;
+  /// Elements of the parameters that learn.
+  int64_t learned = 0;
+  /// Bytes that collectives inside tasks send, and those that they would if each
+  /// bucket were gathered or summed once.
+  TaskTraffic gathers, sums;
   /// Bytes of the copy of its share that a saving rank makes, in addition to
   /// the arena: the largest over the place's ranks.
   int64_t checkpointBytes = 0;
@@ -63,9 +74,10 @@ struct LoanReport {
   bool isGradient = false;
 };
 
-/// Buckets whose optimizer states are sharded over the ranks of one group.
+/// Buckets of which the ranks of one group have chunks.
 struct ShardReport {
   GroupAttr group;
+  ShardedState state = ShardedState::States;
   int64_t ranks = 0; ///< of the group
   int64_t parameters = 0;
 };

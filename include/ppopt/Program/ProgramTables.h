@@ -27,17 +27,23 @@ struct ProgramTables {
   SmallVector<KernelOp> kernels;
   SmallVector<MatmulEntry> matmuls;
   SmallVector<TransferOp> transfers;
+  /// The collectives of tasks, those of a task one after the other.
+  SmallVector<std::pair<TaskOp, TaskCollectiveAttr>> collectives;
 
   unsigned getTask(StringRef name) const { return taskIndex.lookup(name); }
   unsigned getKernel(StringRef name) const { return kernelIndex.lookup(name); }
   unsigned getMatmul(GemmOp op) const { return matmulIndex.lookup(op); }
+  /// Returns the index of collective `number` of a task.
+  unsigned getCollective(TaskOp task, int64_t number) const {
+    return firstCollective.lookup(task) + number;
+  }
   unsigned getTransfer(StringRef name) const {
     return transferIndex.lookup(name);
   }
 
 private:
   llvm::StringMap<unsigned> taskIndex, kernelIndex, transferIndex;
-  DenseMap<Operation *, unsigned> matmulIndex;
+  DenseMap<Operation *, unsigned> matmulIndex, firstCollective;
 };
 
 } // namespace mlir::pp

@@ -67,6 +67,8 @@ private:
   Value getBuffer(Value value);
   LogicalResult convert(Operation &op);
   void convertLaunch(LaunchOp op);
+  void convertBegin(BeginOp op);
+  void release(BeginOp op);
   LogicalResult convertMatmul(MatmulOp op);
   Value getWorkspace(const ppopt::MatmulDescriptor &matmul, Location loc);
 
@@ -138,8 +140,8 @@ Part TaskBufferizer::getStorage(Value value) const {
       if (auto slice = dyn_cast<SliceOp>(op))
         storage.offset += getContiguousOffset(slice).value_or(0);
       storage.whole = op->getOperand(0);
-    } else if (auto accumulate = dyn_cast_or_null<AccumulateOp>(op)) {
-      storage.whole = accumulate.getAccumulator();
+    } else if (isa_and_nonnull<AccumulateOp, JoinOp, FinishOp>(op)) {
+      storage.whole = op->getOperand(0); // completed in place
     } else if (auto launch = dyn_cast_or_null<LaunchOp>(op)) {
       int64_t input = launch.getInplace()[cast<OpResult>(at).getResultNumber()];
       if (input < 0)
@@ -285,6 +287,27 @@ void TaskBufferizer::convertLaunch(LaunchOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+void TaskBufferizer::convertBegin(BeginOp op) {
+  auto outs = llvm::map_to_vector(
+      op.getResults(), [&](Value result) { return getBuffer(result); });
+  BeginOp::create(builder, op.getLoc(), TypeRange(), op.getNumber(),
+                  op.getCollectiveAttr(), getBuffer(op.getX()), outs);
+  if (op.getCollective().getKind() == ppopt::geometry::Collective::AllGather)
+    release(op);
+}
+
+/// Releases what is gathered after its last reader.
+void TaskBufferizer::release(BeginOp op) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value gathered = op.getResult(0);
+  builder.setInsertionPointAfter(ops[lastUses.lookup(getRoot(gathered))]);
+  ReleaseOp::create(builder, op.getLoc(), getBuffer(gathered));
+}
+
+//===----------------------------------------------------------------------===//
 // Matmuls
 //===----------------------------------------------------------------------===//
 
@@ -357,7 +380,16 @@ LogicalResult TaskBufferizer::convert(Operation &op) {
       builder.setInsertionPoint(accumulate);
     return convertMatmul(matmul);
   }
-  if (isa<AccumulateOp, ConcatOp>(op) || isView(&op))
+  if (auto begin = dyn_cast<BeginOp>(op)) {
+    convertBegin(begin);
+    return success();
+  }
+  if (auto finish = dyn_cast<FinishOp>(op)) {
+    FinishOp::create(builder, op.getLoc(), Type(), finish.getNumber(),
+                     ValueRange());
+    return success();
+  }
+  if (isa<AccumulateOp, ConcatOp, JoinOp>(op) || isView(&op))
     return success();
   return op.emitOpError("is neither a matmul, a launch nor a view; run "
                         "--pp-form-kernels first");

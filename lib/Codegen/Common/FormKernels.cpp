@@ -11,6 +11,7 @@
 
 #include "CombinePads.h"
 #include "KernelOutliner.h"
+#include "PlaceSums.h"
 #include "ReductionForms.h"
 #include "ppopt/Codegen/ViewFolding.h"
 
@@ -38,11 +39,12 @@ public:
       : task(task), fusion(task), outliner(outliner),
         ret(task.getBody().front().getTerminator()), builder(ret) {}
 
-  void rewrite();
+  LogicalResult rewrite();
 
 private:
+  LogicalResult checkJoins();
   void place(Value value);
-  void placeMatmul(const Cluster &cluster);
+  void placeAlone(const Cluster &cluster);
   void copyWhatIsNotWritten();
 
   TaskOp task;
@@ -63,7 +65,25 @@ void TaskRewriter::place(Value value) {
   op->moveBefore(ret);
 }
 
-void TaskRewriter::placeMatmul(const Cluster &cluster) {
+/// Checks that the parts of what is joined lie where they are joined.
+LogicalResult TaskRewriter::checkJoins() {
+  for (auto join : task.getBody().front().getOps<JoinOp>())
+    for (Value part : join.getParts()) {
+      auto accumulate = part.getDefiningOp<AccumulateOp>();
+      if (!accumulate || !fusion.isInPlace(accumulate))
+        return join.emitOpError("has a part that is not accumulated in its "
+                                "range of the zeros");
+    }
+  return success();
+}
+
+void TaskRewriter::placeAlone(const Cluster &cluster) {
+  if (auto zeros = dyn_cast<ZerosOp>(cluster.ops.front())) {
+    LaunchOp launch =
+        outliner.outlineZeros(zeros.getLoc(), zeros.getType(), builder);
+    zeros.replaceAllUsesWith(launch.getResult(0));
+    return;
+  }
   place(cluster.ops.front()->getResult(0));
   if (cluster.ops.size() > 1)
     place(cluster.ops.back()->getResult(0));
@@ -126,11 +146,12 @@ void TaskRewriter::copyWhatIsNotWritten() {
   }
 }
 
-void TaskRewriter::rewrite() {
-  SmallVector<Operation *> old;
+LogicalResult TaskRewriter::rewrite() {
+  if (failed(checkJoins()))
+    return failure();
   for (const Cluster *cluster : fusion.getClusters()) {
-    if (cluster->isMatmul) {
-      placeMatmul(*cluster);
+    if (cluster->isAlone) {
+      placeAlone(*cluster);
       continue;
     }
     LaunchOp launch = outliner.outline(*cluster, fusion, builder);
@@ -145,6 +166,7 @@ void TaskRewriter::rewrite() {
        llvm::make_early_inc_range(llvm::reverse(task.getBody().front())))
     if (op.use_empty() && !isa<ReturnOp, LaunchOp>(op))
       op.erase();
+  return success();
 }
 
 /// Checks that a task contains only ops that kernels can contain.
@@ -153,7 +175,8 @@ LogicalResult checkOps(TaskOp task) {
     auto reduce = dyn_cast<ReduceOp>(op);
     bool isKnown =
         isa<ElementOpInterface, MatmulOp, EmbeddingGradOp, ReturnOp>(op) ||
-        isAttention(op) || (reduce && reduce.getKind() != ReduceKind::Mean);
+        isAttention(op) || hasMemoryOfItsOwn(&op) || isa<JoinOp>(op) ||
+        (reduce && reduce.getKind() != ReduceKind::Mean);
     if (!isKnown)
       return op.emitOpError(
           "can't be part of a kernel: it has no scalar code and "
@@ -172,10 +195,12 @@ struct FormKernelsPass : pp::impl::FormKernelsBase<FormKernelsPass> {
       eraseDeadOps(task);
       splitAccumulations(task);
       hoistAccumulations(task);
+      placeSums(task);
       normalizeReductions(task);
       combinePads(task);
       eraseDeadOps(task);
-      TaskRewriter(task, outliner).rewrite();
+      if (failed(TaskRewriter(task, outliner).rewrite()))
+        return signalPassFailure();
     }
   }
 };

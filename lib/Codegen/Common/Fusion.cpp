@@ -1,6 +1,7 @@
 //===- Fusion.cpp - Groups the ops of a task into kernels -----------------===//
 
 #include "Fusion.h"
+#include "PlaceSums.h"
 #include "ppopt/Codegen/ViewFolding.h"
 
 #include "ppopt/Analysis/Thresholds.h"
@@ -11,7 +12,7 @@ using namespace mlir;
 using namespace mlir::pp;
 
 TaskFusion::TaskFusion(TaskOp task)
-    : task(task), probe(task.getContext()),
+    : task(task), probe(task.getContext()), largeZeros(findLargeZeros(task)),
       mostOps(getThreshold(task, Threshold::KernelOps)) {
   for (auto [i, op] : llvm::enumerate(task.getBody().front()))
     position[&op] = i;
@@ -199,7 +200,7 @@ bool TaskFusion::isRowLevel(Value value, const Cluster &cluster) const {
 /// current position.
 bool TaskFusion::canJoin(Operation *op, Space space, unsigned index) {
   const Cluster &cluster = clusters[index];
-  if (cluster.isMatmul || cluster.form != KernelForm::Rows ||
+  if (cluster.isAlone || cluster.form != KernelForm::Rows ||
       readsMemoryOf(op, index))
     return false;
   bool isOfRowLevel =
@@ -263,7 +264,7 @@ bool TaskFusion::joinTail(Operation *op) {
     if (it == clusterOf.end() || read.access != Access::Identity)
       continue;
     Cluster &cluster = clusters[it->second];
-    if (cluster.isMatmul || cluster.form != KernelForm::Columns ||
+    if (cluster.isAlone || cluster.form != KernelForm::Columns ||
         readsMemoryOf(op, it->second))
       continue;
     bool readsElsewhere =
@@ -293,10 +294,16 @@ void TaskFusion::addColumnReduction(ReduceOp op) {
   newCluster(op, KernelForm::Columns, getSpace(op.getX()));
 }
 
+/// Adds an op that is no part of a kernel.
+unsigned TaskFusion::addAlone(Operation &op) {
+  unsigned index = newCluster(&op, KernelForm::Rows, Space());
+  clusters[index].isAlone = true;
+  return index;
+}
+
 /// Adds a matmul, with the accumulation in place that is its only use.
 void TaskFusion::addMatmul(Operation &op) {
-  unsigned index = newCluster(&op, KernelForm::Rows, Space());
-  clusters[index].isMatmul = true;
+  unsigned index = addAlone(op);
   AccumulateOp accumulate = getAccumulation(cast<MatmulOp>(op));
   if (!accumulate || !isInPlace(accumulate))
     return;
@@ -344,6 +351,10 @@ void TaskFusion::add(Operation &op) {
     return addAttention(op);
   if (isa<MatmulOp>(op))
     return addMatmul(op);
+  if (hasMemoryOfItsOwn(&op)) {
+    addAlone(op);
+    return;
+  }
   if (auto scatter = dyn_cast<EmbeddingGradOp>(op))
     return addScatter(scatter);
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
@@ -351,7 +362,13 @@ void TaskFusion::add(Operation &op) {
       return addToRows(&op, getSpace(reduce.getX()));
     return addColumnReduction(reduce);
   }
-  if (!joinTail(&op))
+  // A kernel with more than this addition would need the zeros earlier, when
+  // other sums are still in memory.
+  bool addsToLarge =
+      largeZeros && isa<AccumulateOp>(op) && findZeros(op.getResult(0)) == largeZeros;
+  if (addsToLarge)
+    newCluster(&op, KernelForm::Rows, getSpace(op.getResult(0)));
+  else if (!joinTail(&op))
     addToRows(&op, getSpace(op.getResult(0)));
 }
 

@@ -9,9 +9,9 @@
 
 namespace mlir::pp {
 
-/// A future kernel, or a matmul (which is a cluster of its own).
+/// A future kernel, or what is none: a matmul, a collective, zeros.
 struct Cluster {
-  bool isMatmul = false;
+  bool isAlone = false; ///< not a kernel
   KernelForm form = KernelForm::Rows;
   Space space;
   /// In the task's order once the fusion is complete. For a matmul: it, and the
@@ -34,8 +34,9 @@ public:
   /// Returns whether an op has no buffer: each kernel that reads it computes
   /// it, and matmuls fold it into strides.
   bool isLazy(Operation *op) const { return lazy.contains(op); }
-  /// Returns whether an op is a range of a buffer: a slice of an argument, or a
-  /// concatenation whose operands are computed in place.
+  /// Returns whether an op is a range of a buffer: a slice of an argument, of
+  /// zeros or of what a collective gives, or a concatenation or pp.join whose
+  /// operands are computed in place.
   bool isMemoryView(Operation *op) const { return memoryViews.contains(op); }
   /// Returns whether an accumulation is into its accumulator's buffer.
   bool isInPlace(AccumulateOp op) const { return inPlace.contains(op); }
@@ -62,6 +63,7 @@ private:
   void formClusters();
   void add(Operation &op);
   void addMatmul(Operation &op);
+  unsigned addAlone(Operation &op);
   void addScatter(EmbeddingGradOp op);
   void addAttention(Operation &op);
   void addColumnReduction(ReduceOp op);
@@ -84,6 +86,7 @@ private:
 
   TaskOp task;
   AccessProbe probe;
+  ZerosOp largeZeros;
   /// Compile time grows faster than a kernel's ops: 1,000 gelu and their
   /// gradients take 3 s in kernels of 64, 23 s in kernels of 256. GPT-2's
   /// kernels have up to 30 ops, and 64 ops take longer to compute than their

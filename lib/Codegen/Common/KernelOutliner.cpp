@@ -320,19 +320,38 @@ LaunchOp KernelOutliner::outline(const Cluster &cluster, TaskFusion &fusion,
   return launch;
 }
 
+static std::string nameOf(StringRef what, Type type) {
+  Space space = getSpace(cast<RankedTensorType>(type).getShape());
+  return (what + "_" + Twine(space.rows) + "x" + Twine(space.columns)).str();
+}
+
+/// Creates the launch of a kernel with one result.
+LaunchOp KernelOutliner::launchAlone(KernelOp kernel, ValueRange inputs,
+                                     OpBuilder &builder) {
+  setForm(kernel, KernelForm::Rows);
+  return LaunchOp::create(
+      builder, kernel.getLoc(), kernel.getFunctionType().getResults(),
+      share(kernel, -1), inputs, ValueRange(), ArrayRef<int64_t>{-1});
+}
+
 LaunchOp KernelOutliner::outlineCopy(Value value, OpBuilder &builder) {
   OpBuilder atEnd = OpBuilder::atBlockEnd(module.getBody());
-  Space space = getSpace(value);
-  auto kernel = KernelOp::create(
-      atEnd, value.getLoc(),
-      "copy_" + std::to_string(space.rows) + "x" +
-          std::to_string(space.columns),
-      builder.getFunctionType(value.getType(), value.getType()));
+  Type type = value.getType();
+  auto kernel = KernelOp::create(atEnd, value.getLoc(), nameOf("copy", type),
+                                 builder.getFunctionType(type, type));
   Block *body =
-      atEnd.createBlock(&kernel.getBody(), {}, value.getType(), value.getLoc());
+      atEnd.createBlock(&kernel.getBody(), {}, type, value.getLoc());
   ReturnOp::create(atEnd, value.getLoc(), body->getArguments());
-  setForm(kernel, KernelForm::Rows);
-  return LaunchOp::create(builder, value.getLoc(), value.getType(),
-                          share(kernel, -1), value, ValueRange(),
-                          ArrayRef<int64_t>{-1});
+  return launchAlone(kernel, value, builder);
+}
+
+LaunchOp KernelOutliner::outlineZeros(Location loc, RankedTensorType type,
+                                      OpBuilder &builder) {
+  OpBuilder atEnd = OpBuilder::atBlockEnd(module.getBody());
+  auto kernel = KernelOp::create(atEnd, loc, nameOf("zeros", type),
+                                 builder.getFunctionType({}, type));
+  atEnd.createBlock(&kernel.getBody());
+  ReturnOp::create(atEnd, loc,
+                   ConstantOp::create(atEnd, loc, type, 0.0).getResult());
+  return launchAlone(kernel, {}, builder);
 }

@@ -20,8 +20,12 @@ public:
                    OpBuilder &builder);
   /// Creates the launch of a kernel that copies `value`.
   LaunchOp outlineCopy(Value value, OpBuilder &builder);
+  /// Creates the launch of a kernel that writes zeros of a type.
+  LaunchOp outlineZeros(Location loc, RankedTensorType type,
+                        OpBuilder &builder);
 
 private:
+  LaunchOp launchAlone(KernelOp kernel, ValueRange inputs, OpBuilder &builder);
   StringRef share(KernelOp kernel, ArrayRef<int64_t> inplace);
 
   ModuleOp module;

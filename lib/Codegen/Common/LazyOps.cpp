@@ -19,25 +19,42 @@ static Value skipReshapes(Value value) {
 // In place
 //===----------------------------------------------------------------------===//
 
-/// Finds chains of accumulations from a tied argument to the result that it is
-/// tied to, in which all other values have one use.
+/// Returns the flat value that `value` is a range of, and its first element.
+static std::pair<Value, int64_t> getRange(Value value) {
+  value = skipReshapes(value);
+  auto slice = value.getDefiningOp<SliceOp>();
+  return slice ? std::make_pair(slice.getX(), slice.getOffsets().front())
+               : std::make_pair(value, int64_t(0));
+}
+
+/// Finds chains of accumulations, in which all other values have one use, from
+/// a tied argument to the result that it is tied to, or from a range of zeros to
+/// the pp.join that puts it back there.
 void TaskFusion::findInPlaceAccumulations() {
-  Operation *ret = task.getBody().front().getTerminator();
-  for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
-    std::optional<unsigned> tied = task.getTiedArgument(i);
-    if (!tied)
-      continue;
+  auto findChain = [&](Value end, llvm::function_ref<bool(Value)> isRoot) {
     SmallVector<Operation *> chain;
-    Value value = ret->getOperand(i);
+    Value value = end;
     while (auto op = value.getDefiningOp<AccumulateOp>()) {
       chain.push_back(op);
       value = op.getAccumulator();
       if (!value.hasOneUse())
         break;
     }
-    if (value == task.getBody().getArgument(*tied) && value.hasOneUse())
+    if (value.hasOneUse() && isRoot(value))
       inPlace.insert_range(chain);
-  }
+  };
+  Operation *ret = task.getBody().front().getTerminator();
+  for (unsigned i = 0, e = task.getNumResults(); i < e; ++i)
+    if (std::optional<unsigned> tied = task.getTiedArgument(i))
+      findChain(ret->getOperand(i), [&](Value value) {
+        return value == task.getBody().getArgument(*tied);
+      });
+  for (auto join : task.getBody().front().getOps<JoinOp>())
+    for (auto [part, first] : llvm::zip(join.getParts(), join.getOffsets()))
+      findChain(part, [&, offset = first](Value value) {
+        return getRange(value) ==
+               std::make_pair(Value(join.getBase()), int64_t(offset));
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -72,17 +89,20 @@ bool TaskFusion::isPart(OpOperand &input, DenseSet<Value> &taken) const {
   return !(accumulate && isInPlace(accumulate)) && taken.insert(value).second;
 }
 
-/// Finds contiguous slices of arguments, and concatenations of contiguous
-/// operands.
+/// Finds contiguous slices of arguments and of other memory, and concatenations
+/// of contiguous operands.
 void TaskFusion::findMemoryViews() {
   DenseSet<Value> taken; // parts of a concatenation
   for (Operation &op : task.getBody().front()) {
     if (auto slice = dyn_cast<SliceOp>(op)) {
       std::optional<int64_t> offset = getContiguousOffset(slice);
       Operation *source = skipReshapes(slice.getX()).getDefiningOp();
-      if (offset && isAligned(*offset, slice) && !source &&
+      bool isOfMemory = !source || hasMemoryOfItsOwn(source);
+      if (offset && isAligned(*offset, slice) && isOfMemory &&
           !hasUserInMemory(slice))
         memoryViews.insert(slice);
+    } else if (isa<JoinOp>(op)) {
+      memoryViews.insert(&op);
     } else if (auto concat = dyn_cast<ConcatOp>(op)) {
       std::optional<SmallVector<int64_t>> offsets =
           getContiguousOffsets(concat);
@@ -204,6 +224,8 @@ void TaskFusion::findLazyOps() {
     if (isMemoryView(op))
       for (Value input : op.getInputs())
         demote(input);
+  for (auto op : body.getOps<CollectiveOpInterface>())
+    demote(op.getX());
   for (Operation &op : body)
     if (isAttention(op)) {
       findAttentionViews(&op);

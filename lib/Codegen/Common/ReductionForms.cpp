@@ -1,6 +1,7 @@
 //===- ReductionForms.cpp - Normalizes reductions and accumulations -------===//
 
 #include "ReductionForms.h"
+#include "PlaceSums.h"
 #include "ppopt/Codegen/KernelSpace.h"
 #include "ppopt/Codegen/ViewFolding.h"
 
@@ -250,7 +251,7 @@ void pp::hoistAccumulations(TaskOp task) {
   for (auto op : llvm::make_early_inc_range(body.getOps<AccumulateOp>())) {
     std::optional<std::pair<size_t, size_t>> last;
     for (Value operand : op->getOperands())
-      if (Operation *def = operand.getDefiningOp())
+      if (Operation *def = operand.getDefiningOp(); def && !findZeros(operand))
         last = std::max(last, std::optional(places.lookup(def)));
     if (!last)
       continue;

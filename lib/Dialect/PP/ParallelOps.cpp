@@ -253,6 +253,12 @@ unsigned TaskOp::getNumBoundOperands() {
   return number;
 }
 
+SmallVector<TaskCollectiveAttr> TaskOp::getCollectiveList() {
+  if (!getCollectives())
+    return {};
+  return llvm::to_vector(getCollectives()->getAsRange<TaskCollectiveAttr>());
+}
+
 LogicalResult TaskOp::verify() {
   if (failed(verifyReturn(*this)))
     return failure();

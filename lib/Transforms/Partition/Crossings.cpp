@@ -4,6 +4,7 @@
 
 #include "WeightPart.h"
 
+#include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/PlanSchedule.h"
 
 using namespace mlir;
@@ -30,7 +31,8 @@ public:
   CrossingFinder(EntryParts &parts, PlanOp plan, const SharedValues &shared,
                  const DenseSet<Value> &marked)
       : parts(parts), recompute(plan.getRecompute()), shared(shared),
-        marked(marked) {
+        marked(marked), gathersParams(getShardedState(plan) ==
+                                      ShardedState::Parameters) {
     crossings.backwards.resize(parts.stages.size());
   }
 
@@ -47,13 +49,14 @@ private:
   void splitBackward(StageParts &stage);
   SmallVector<Value> findHandedOn(StageParts &stage);
   ValueSources getSources(ArrayRef<Block *> blocks) {
-    return {parts.entry, blocks, isAtHand, marked};
+    return {parts.entry, blocks, isAtHand, marked, gathersParams};
   }
 
   EntryParts &parts;
   Recompute recompute;
   const SharedValues &shared;
   const DenseSet<Value> &marked;
+  bool gathersParams;
   std::function<bool(Value)> isAtHand = [this](Value value) {
     return shared.getRole(value) != nullptr;
   };

@@ -9,13 +9,16 @@
 // owner has a task that adds the gradients that come back.
 //
 // Buckets, their chunks and the order of all sums are the same whether state is
-// sharded or not. Only what an update works on differs.
+// sharded or not. Only what an update works on differs. One exception: gradients
+// that are sharded are summed inside tasks, over the ranks of one place, so a
+// bucket of several places has a shard on each of them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/Shardings.h"
+#include "ppopt/Dialect/PP/Shapes.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Partition/OptimizerStep.h"
 #include "ppopt/Transforms/Partition/Passes.h"
@@ -41,6 +44,10 @@ namespace {
 /// that every buffer is aligned to 64 bytes whatever its type.
 constexpr int64_t kElementAlignment = 32;
 
+/// The type that all tasks convert a parameter to before they use it; null if
+/// some use it as it is.
+using ReadTypes = llvm::StringMap<Type>;
+
 /// What is known of a parameter's gradient from the tasks that add to it.
 struct Gradient {
   std::set<int64_t> stages;  ///< of these tasks
@@ -49,20 +56,20 @@ struct Gradient {
 
 /// What the parameters of a bucket have in common.
 struct BucketKey {
-  BucketKey(ParamDeclOp param, const Gradient &gradient)
+  BucketKey(ParamDeclOp param, const Gradient &gradient, Type readType)
       : places(param.getPlaces()), gradient(gradient),
         type(cast<RankedTensorType>(param.getType()).getElementType()),
-        decayed(!param.getNoDecay()) {}
+        readType(readType), decayed(!param.getNoDecay()) {}
 
   bool operator==(const BucketKey &other) const {
     return places == other.places && gradient.stages == other.gradient.stages &&
            gradient.sums == other.gradient.sums && type == other.type &&
-           decayed == other.decayed;
+           readType == other.readType && decayed == other.decayed;
   }
 
   ArrayRef<int64_t> places;
   Gradient gradient;
-  Type type;
+  Type type, readType;
   bool decayed;
 };
 
@@ -93,6 +100,28 @@ SmallVector<TaskOp> findBackwardTasks(ModuleOp module) {
   for (auto &[stage, ofStage] : byStage)
     tasks.append(ofStage);
   return tasks;
+}
+
+/// Finds the parameters that all tasks convert to one narrower type.
+ReadTypes findReadTypes(ModuleOp module) {
+  ReadTypes types;
+  auto note = [&](StringRef param, Value value, Operation *reader) {
+    auto cast = dyn_cast<CastOp>(reader);
+    Type type = cast ? getElementTypeOrSelf(cast.getResult()) : Type();
+    bool isNarrower =
+        type && isa<FloatType>(type) &&
+        type.getIntOrFloatBitWidth() <
+            getElementTypeOrSelf(value).getIntOrFloatBitWidth();
+    auto [it, isNew] = types.insert({param, isNarrower ? type : Type()});
+    if (!isNarrower || it->second != type)
+      it->second = Type();
+  };
+  for (auto task : module.getOps<TaskOp>())
+    for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i)
+      if (RoleAttr role = task.getArgRole(i); role.getKind() == RoleKind::Param)
+        for (Operation *reader : task.getArgument(i).getUsers())
+          note(role.getName(), task.getArgument(i), reader);
+  return types;
 }
 
 /// Returns the parameters whose gradient accumulates in some task, in the order
@@ -136,6 +165,24 @@ void warnOfNoShards(PlanOp plan) {
             "one, as --mesh dp=2, or leave out --zero";
 }
 
+/// Returns whether another place adds the squares of the chunk that this place
+/// has too.
+bool isNormedElsewhere(BucketOp bucket, int64_t place) {
+  return bucket.hasShardedGradients() &&
+         bucket.getUpdatePlaces().front() != place;
+}
+
+/// Checks that what the plan's stage needs is there.
+LogicalResult checkStage(BucketOp bucket, PlanOp plan) {
+  if (plan.getZero() < 2 || !bucket.getBorrowed())
+    return success();
+  return bucket.emitOpError("--zero ")
+         << plan.getZero() << " with --tied owner: places " << bucket.getPlaces()
+         << " use " << bucket.getParams()
+         << ", whose gradients the owner would have to gather; use --tied sum, "
+            "or --zero 1";
+}
+
 struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
   using FormBucketsBase::FormBucketsBase;
 
@@ -151,7 +198,8 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
     builder.setInsertionPointToEnd(getOperation().getBody());
     std::map<int64_t, SmallVector<BucketOp>> updatedBy;
     for (BucketOp bucket : buckets) {
-      if (failed(checkChunks(bucket, *plan)))
+      if (failed(checkStage(bucket, *plan)) ||
+          failed(checkChunks(bucket, *plan)))
         return signalPassFailure();
       for (int64_t place : bucket.getUpdatePlaces())
         updatedBy[place].push_back(bucket);
@@ -168,12 +216,16 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
     if (updatedBy.empty())
       return;
     if (plan->getZero() >= 1 &&
-        llvm::none_of(buckets, [](BucketOp b) { return b.getSharded(); }))
+        llvm::none_of(buckets, [](BucketOp b) { return b.hasShardedStates(); }))
       warnOfNoShards(*plan);
     for (int64_t place = 0; place < plan->getPlaces(); ++place) {
       ArrayRef<BucketOp> updated = updatedBy[place];
-      if (!updated.empty())
-        buildNormTask(*plan, place, updated, builder);
+      SmallVector<BucketOp> normed(updated);
+      llvm::erase_if(normed, [&](BucketOp bucket) {
+        return isNormedElsewhere(bucket, place);
+      });
+      if (!normed.empty())
+        buildNormTask(*plan, place, normed, builder);
       buildDecideTask(*plan, place, *loss, counts, builder);
       for (BucketOp bucket : updated)
         buildUpdateTask(*plan, place, bucket, builder);
@@ -252,9 +304,10 @@ llvm::StringMap<Gradient> FormBuckets::findGradients() {
 }
 
 /// Finds the axes of the mesh that the gradients of a bucket are summed over:
-/// the axis that state is sharded over, with the places that update the bucket,
-/// and then the others.
-SumGroups findGroups(PlanOp plan, const BucketKey &key, bool isBorrowed) {
+/// the axis that state is sharded over, with the places that update the bucket
+/// unless each has a shard, and then the others.
+SumGroups findGroups(PlanOp plan, const BucketKey &key, bool isBorrowed,
+                     bool isShardedOnEachPlace) {
   Builder builder(plan.getContext());
   geometry::Mesh mesh = plan.getGeometry();
   bool isTied = key.places.size() > 1 && !isBorrowed;
@@ -265,18 +318,19 @@ SumGroups findGroups(PlanOp plan, const BucketKey &key, bool isBorrowed) {
       continue;
     if (axis.name == geometry::placeAxis) {
       if (isTied)
-        shard.push_back(name);
+        (isShardedOnEachPlace ? replica : shard).push_back(name);
     } else if (llvm::is_contained(key.gradient.sums, name)) {
       (axis.name == mesh.shardAxis() ? shard : replica).push_back(name);
     }
   }
-  SumGroups groups;
-  if (!shard.empty())
-    groups.shard = GroupAttr::get(plan.getContext(), shard,
-                                  isTied ? key.places : ArrayRef<int64_t>());
-  if (!replica.empty())
-    groups.replica = GroupAttr::get(plan.getContext(), replica, {});
-  return groups;
+  auto getGroup = [&](ArrayRef<StringAttr> axes) -> GroupAttr {
+    bool spansPlaces = llvm::is_contained(axes, geometry::placeAxis);
+    return axes.empty()
+               ? GroupAttr()
+               : GroupAttr::get(plan.getContext(), axes,
+                                spansPlaces ? key.places : ArrayRef<int64_t>());
+  };
+  return {getGroup(shard), getGroup(replica)};
 }
 
 /// Checks that a place has as many chunks of the bucket as of any other: the
@@ -302,6 +356,7 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
   for (auto param : getOperation().getOps<ParamDeclOp>())
     declared[param.getParamName()] = param;
   llvm::StringMap<Gradient> gradients = findGradients();
+  ReadTypes readTypes = findReadTypes(getOperation());
 
   geometry::Mesh mesh = plan.getGeometry();
   SmallVector<BucketOp> buckets;
@@ -309,23 +364,31 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
   auto close = [&](OpenBucket &bucket) {
     bool isBorrowed =
         plan.getTied() == Tied::owner && bucket.key.places.size() > 1;
-    SumGroups groups = findGroups(plan, bucket.key, isBorrowed);
+    SumGroups groups =
+        findGroups(plan, bucket.key, isBorrowed,
+                   /*isShardedOnEachPlace=*/plan.getZero() >= 2);
     auto sizeOf = [&](GroupAttr group) {
       return group ? mesh.size(group.getGeometry()) : 1;
     };
     int64_t padding =
         kElementAlignment * sizeOf(groups.shard) * sizeOf(groups.replica);
+    std::optional<ShardedState> state = getShardedState(plan);
+    ShardedStateAttr sharded;
+    if (state && groups.shard)
+      sharded = ShardedStateAttr::get(plan.getContext(), *state);
     buckets.push_back(BucketOp::create(
         builder, bucket.loc, "b" + std::to_string(buckets.size()),
         builder.getStrArrayAttr(bucket.params), bucket.offsets,
         llvm::alignTo(bucket.elements, padding), bucket.key.type,
         bucket.key.decayed, bucket.key.places, isBorrowed, groups.shard,
-        groups.replica, /*sharded=*/plan.getZero() >= 1 && groups.shard));
+        groups.replica, sharded,
+        bucket.key.readType ? TypeAttr::get(bucket.key.readType)
+                            : TypeAttr()));
   };
   for (StringRef name : orderByReadiness(getOperation())) {
     ParamDeclOp param = declared.lookup(name);
     auto type = cast<RankedTensorType>(param.getType());
-    BucketKey key(param, gradients[name]);
+    BucketKey key(param, gradients[name], readTypes.lookup(name));
     auto *found = llvm::find_if(
         open, [&](OpenBucket &bucket) { return bucket.key == key; });
     if (found == open.end()) {

@@ -259,7 +259,7 @@ void pp::buildUpdateTask(PlanOp plan, int64_t place, BucketOp bucket,
   TaskBuilder task(builder, name, TaskKind::Update, TaskOp::kNoStage, place,
                    bucket.getLoc());
   StepBuilder step(task, bucket,
-                   bucket.getSharded() ? getChunkElements(plan, bucket)
+                   bucket.hasShardedStates() ? getChunkElements(plan, bucket)
                                        : bucket.getElements());
   if (plan.getOptimizer() == Optimizer::sgd)
     buildSgd(step, bucket, plan.getNesterov());

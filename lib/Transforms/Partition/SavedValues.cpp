@@ -30,9 +30,34 @@ static bool isGiven(Value value, const ValueSources &sources) {
           }));
 }
 
+/// Returns whether a value is a parameter, or a view or conversion of one.
+static bool isParam(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<ParamOp>(op))
+    return true;
+  return op && isCheap(op) && op->getNumOperands() == 1 &&
+         isParam(throughPlace(op->getOperand(0)));
+}
+
+/// Returns whether the backward would gather a parameter for an op that is
+/// cheap by itself, though its result is no larger: a look-up in a table. What
+/// follows from parameters alone is a parameter, which is never saved.
+static bool gathersForLittle(Operation *op, const ValueSources &sources) {
+  return sources.gathersParams && isCheap(op) && !isFree(op) &&
+         !llvm::all_of(op->getOperands(), [](Value operand) {
+           return isParam(throughPlace(operand));
+         }) &&
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           return isParam(throughPlace(operand)) &&
+                  getBytes(operand) >= getBytes(op->getResult(0));
+         });
+}
+
 /// A decision is made once: computed again from recomputed values, it might
 /// come out differently.
 static bool mayComputeAgain(Operation *op, const ValueSources &sources) {
+  if (gathersForLittle(op, sources))
+    return false;
   return !isDecision(op) || llvm::all_of(op->getOperands(), [&](Value x) {
     return isGiven(throughPlace(x), sources);
   });

@@ -17,6 +17,8 @@ struct ValueSources {
   llvm::function_ref<bool(Value)> isAtHand;
   /// Values worth keeping where layers are computed again.
   const DenseSet<Value> &marked;
+  /// Whether a task that reads a parameter has to gather it from other ranks.
+  bool gathersParams = false;
 };
 
 /// Returns the values of the forward that must be kept for a backward that

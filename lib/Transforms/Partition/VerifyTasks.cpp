@@ -11,6 +11,7 @@
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/Shardings.h"
+#include "ppopt/Analysis/TaskCollectives.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Partition/Passes.h"
 
@@ -49,6 +50,9 @@ private:
   LogicalResult checkGradient(TaskOp task, RoleAttr role, ShardingAttr gradient,
                               ShardingAttr param);
   LogicalResult checkRange(TaskOp task, RoleAttr role, Type type);
+  LogicalResult checkCollectives(TaskOp task);
+  LogicalResult checkGroup(CollectiveOpInterface op, int64_t place);
+  LogicalResult checkShards(TaskOp task);
   LogicalResult check(TransferOp transfer);
   LogicalResult checkValue(TransferOp transfer);
   LogicalResult checkGradient(TransferOp transfer);
@@ -208,8 +212,9 @@ LogicalResult TaskChecker::checkRange(TaskOp task, RoleAttr role, Type type) {
                                                 : bucket.getType());
   auto chunk = whole.clone(
       ArrayRef{bucket.getElements() / bucket.getChunks(plan.getGeometry())});
-  if (task.getKind() == TaskKind::Norm ||
-      (task.getKind() == TaskKind::Update && bucket.getSharded()))
+  bool isOfStage = task.getStage() != TaskOp::kNoStage;
+  if (isOfStage || task.getKind() == TaskKind::Norm ||
+      (task.getKind() == TaskKind::Update && bucket.hasShardedStates()))
     whole = chunk;
   return expectType(task, role, type, whole);
 }
@@ -231,13 +236,22 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
              << " holds no such parameter";
     if (role.getKind() == RoleKind::Grad && !bucketOf.lookup(name))
       return task.emitOpError("adds to ") << role << ", which no bucket holds";
+    BucketOp bucket = bucketOf.lookup(name);
+    bool isWhole =
+        !bucket || !(role.getKind() == RoleKind::Param
+                         ? bucket.hasShardedParams()
+                         : bucket.hasShardedGradients());
+    if (!isWhole)
+      return task.emitOpError("takes ")
+             << role << ", of which a rank has its chunk of "
+             << bucket.getSymNameAttr() << " only";
     if (role.getKind() == RoleKind::Param)
       return expect(task, role, taken, {param.getType(), getSharding(param)});
     if (failed(checkGradient(task, role, taken.sharding, getSharding(param))))
       return failure();
     return expectType(task, role, type,
                       cast<RankedTensorType>(param.getType())
-                          .clone(getGradType(bucketOf.lookup(name))));
+                          .clone(getGradType(bucket)));
   }
   case RoleKind::Input:
     if (!inputs.lookup(name))
@@ -305,6 +319,100 @@ LogicalResult TaskChecker::check(TaskOp task) {
             {task.getArgumentTypes()[i],
              task.getArgAttrOfType<ShardingAttr>(i, kShardingAttr)})))
       return failure();
+  return success(succeeded(checkCollectives(task)) &&
+                 succeeded(checkShards(task)));
+}
+
+/// Checks that a collective is over several ranks of the place, and that its
+/// chunks are theirs.
+LogicalResult TaskChecker::checkGroup(CollectiveOpInterface op, int64_t place) {
+  ppopt::geometry::Mesh mesh = plan.getGeometry();
+  ppopt::geometry::Group group = op.getGroup().getGeometry();
+  if (llvm::is_contained(group.axes, ppopt::geometry::placeAxis))
+    return op->emitOpError("is over ")
+           << op.getGroup() << ": tasks of other places run at other times";
+  std::optional<int64_t> rank = mesh.firstRank(place);
+  if (std::string wrong = mesh.check(group, rank.value_or(0)); !wrong.empty())
+    return op->emitOpError(wrong);
+  int64_t ranks = mesh.size(group);
+  if (ranks == 1)
+    return op->emitOpError("is over ") << op.getGroup() << ", which is one rank";
+  auto sizeOf = [](Value value) {
+    return cast<ShapedType>(value.getType()).getNumElements();
+  };
+  int64_t from = sizeOf(op.getX()), to = sizeOf(op->getResult(0));
+  if (from != to && std::max(from, to) != ranks * std::min(from, to))
+    return op->emitOpError("has chunks of ")
+           << std::min(from, to) << " of " << std::max(from, to)
+           << " elements, and the group " << ranks << " ranks";
+  return success();
+}
+
+/// Checks that the signature says which collectives the body makes.
+LogicalResult TaskChecker::checkCollectives(TaskOp task) {
+  for (auto op : task.getBody().front().getOps<CollectiveOpInterface>())
+    if (failed(checkGroup(op, task.getPlace())))
+      return failure();
+  SmallVector<Attribute> made = describeCollectives(task);
+  ArrayRef<Attribute> listed;
+  if (task.getCollectives())
+    listed = task.getCollectives()->getValue();
+  if (ArrayRef<Attribute>(made) == listed)
+    return success();
+  for (size_t i = 0, e = std::max(made.size(), listed.size()); i < e; ++i) {
+    Attribute is = i < made.size() ? made[i] : Attribute();
+    Attribute says = i < listed.size() ? listed[i] : Attribute();
+    if (is == says)
+      continue;
+    InFlightDiagnostic diag = task.emitOpError("makes ");
+    diag << (is ? "" : "no") << " collective " << i;
+    if (is)
+      diag << " " << is;
+    diag << ", and its signature says ";
+    if (says)
+      return diag << says;
+    return diag << "none";
+  }
+  return success();
+}
+
+/// Checks that a task of a stage reads a chunk of parameters through a gather
+/// only, and adds a sum over the ranks that shard to a chunk of gradients.
+LogicalResult TaskChecker::checkShards(TaskOp task) {
+  if (task.getStage() == TaskOp::kNoStage)
+    return success();
+  Operation *ret = task.getBody().front().getTerminator();
+  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
+    RoleAttr role = task.getArgRole(i);
+    if (role.getKind() != RoleKind::ParamRange)
+      continue;
+    BucketOp bucket = buckets.lookup(role.getName());
+    for (Operation *user : task.getArgument(i).getUsers()) {
+      if (isa<CastOp>(user) && user->hasOneUse())
+        user = *user->user_begin();
+      auto gather = dyn_cast<AllGatherOp>(user);
+      if (!gather || gather.getGroup() != bucket.getShardGroupAttr())
+        return user->emitOpError("reads ")
+               << role << ", of which a rank has a chunk: it must be gathered "
+               << "over " << bucket.getShardGroupAttr();
+    }
+  }
+  for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
+    RoleAttr role = task.getResultRole(i);
+    if (role.getKind() != RoleKind::GradRange)
+      continue;
+    BucketOp bucket = buckets.lookup(role.getName());
+    auto accumulate = ret->getOperand(i).getDefiningOp<AccumulateOp>();
+    Value added = accumulate ? accumulate.getValue() : Value();
+    if (auto cast = added ? added.getDefiningOp<CastOp>() : CastOp())
+      added = cast.getX();
+    auto sum =
+        added ? added.getDefiningOp<ReduceScatterOp>() : ReduceScatterOp();
+    if (!sum || sum.getGroup() != bucket.getShardGroupAttr())
+      return task.emitOpError("adds to ")
+             << role << ", and not a reduce_scatter over "
+             << bucket.getShardGroupAttr();
+  }
   return success();
 }
 

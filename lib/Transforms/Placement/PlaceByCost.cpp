@@ -50,11 +50,12 @@ namespace {
 /// Describes the ops of an entry as a problem of numbers.
 class CutProblemBuilder {
 public:
-  /// A rank has one of `shards` equal parts of the optimizer's states.
-  CutProblemBuilder(const OpOrder &order, PlanOp plan, int64_t shards)
+  /// A rank has one of `shards` equal parts of what `sharded` says.
+  CutProblemBuilder(const OpOrder &order, PlanOp plan, int64_t shards,
+                    std::optional<ShardedState> sharded)
       : order(order), plan(plan), device(getDevice(plan)),
         numStates(getOptimizerStates(plan.getOptimizer()).size()),
-        shards(shards) {}
+        shards(shards), sharded(sharded) {}
 
   CutProblem build(ArrayRef<int64_t> placeOf);
 
@@ -71,6 +72,7 @@ private:
   PlanOp plan;
   Device device;
   int64_t numStates, shards;
+  std::optional<ShardedState> sharded;
   CutProblem problem;
   /// Values whose gradient reaches a trained parameter.
   DenseSet<Value> active;
@@ -87,13 +89,18 @@ int CutProblemBuilder::getParam(ParamOp param) {
   auto [known, isNew] = params.try_emplace(param, problem.paramBytes.size());
   if (isNew) {
     int64_t bytes = getBytes(param);
-    int64_t states = param.getFrozen() ? 0 : numStates * bytes / shards;
-    int64_t gradient = param.getFrozen()
-                           ? 0
-                           : param.getType().getNumElements() *
-                                 getElementBytes(getStatisticsType(
-                                     getElementTypeOrSelf(param)));
-    problem.paramBytes.push_back(bytes + states + gradient);
+    int64_t gradient = param.getType().getNumElements() *
+                       getElementBytes(getStatisticsType(
+                           getElementTypeOrSelf(param)));
+    auto getPart = [&](int64_t bytes, ShardedState state) {
+      return sharded && *sharded >= state ? bytes / shards : bytes;
+    };
+    problem.paramBytes.push_back(
+        param.getFrozen()
+            ? bytes
+            : getPart(bytes, ShardedState::Parameters) +
+                  getPart(gradient, ShardedState::Gradients) +
+                  getPart(numStates * bytes, ShardedState::States));
   }
   return known->second;
 }
@@ -160,22 +167,26 @@ FailureOr<Placement> pp::placeByCost(func::FuncOp entry, PlanOp plan,
                                      const OpOrder &order) {
   Placement placement;
   placement.placeOf = getPieces(plan);
-  int64_t mostShards = getPlaceChunks(plan);
-  auto cutInto = [&](int64_t shards) {
-    return pp::cutByCost(
-        CutProblemBuilder(order, plan, shards).build(placement.placeOf));
+  int64_t shards = getPlaceChunks(plan);
+  auto cutWith = [&](std::optional<ShardedState> sharded) {
+    return pp::cutByCost(CutProblemBuilder(order, plan, shards, sharded)
+                             .build(placement.placeOf));
   };
-  Cut cut = cutInto(plan.getZero() >= 1 ? mostShards : 1);
+  Cut cut = cutWith(getShardedState(plan));
   if (!cut.error.empty()) {
-    bool canShard = plan.getZero() == 0 && mostShards > 1 &&
-                    plan.getDeviceMemory() && cutInto(mostShards).error.empty();
+    int64_t fitting = 0; // a stage
+    if (shards > 1 && plan.getDeviceMemory())
+      for (int64_t zero = plan.getZero() + 1; zero <= 3 && !fitting; ++zero)
+        if (cutWith(static_cast<ShardedState>(zero)).error.empty())
+          fitting = zero;
     InFlightDiagnostic diag = entry.emitError("can't be cut for --mesh pp=")
                               << plan.getPlaces() << ": " << cut.error;
     if (std::optional<int64_t> memory = plan.getDeviceMemory())
       diag << ", and --device-memory allows "
-           << ::ppopt::spellByteAmount(*memory) << "; use more places"
-           << (canShard ? ", or --zero 1, which shards the optimizer's states"
-                        : "");
+           << ::ppopt::spellByteAmount(*memory) << "; use more places";
+    if (fitting)
+      diag << ", or --zero " << fitting << ", which shards "
+           << describeStage(fitting);
     return diag;
   }
   for (unsigned piece = 0; piece < placement.placeOf.size(); ++piece)

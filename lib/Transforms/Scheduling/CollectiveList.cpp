@@ -73,7 +73,7 @@ void CollectiveList::addScalars(RoleKind kind) {
 /// it computes none it has zeros, so that sums are exact.
 void CollectiveList::addNorm() {
   bool isSharded = llvm::any_of(module.getOps<BucketOp>(),
-                                [](BucketOp b) { return b.getSharded(); });
+                                [](BucketOp b) { return b.hasShardedStates(); });
   bool isAdded = llvm::any_of(module.getOps<TaskOp>(), [](TaskOp task) {
     return task.getKind() == TaskKind::Norm;
   });
@@ -88,19 +88,22 @@ void CollectiveList::addNorm() {
 }
 
 /// Adds the sum of a bucket's gradients: on the whole bucket or, if it is
-/// sharded, on each rank's chunk.
+/// sharded, on each rank's chunk. Of sharded gradients, tasks have summed the
+/// chunk over the ranks that shard.
 void CollectiveList::addGradients(BucketOp bucket) {
   GroupAttr shard = bucket.getShardGroupAttr();
   GroupAttr replica = bucket.getReplicaGroupAttr();
   SmallVector<CollectiveLevel, 3> levels;
-  if (shard && (replica || bucket.getSharded()))
+  if (bucket.hasShardedGradients())
+    shard = {};
+  if (shard && (replica || bucket.hasShardedStates()))
     levels.push_back({Collective::ReduceScatter, shard});
   else if (shard)
     levels.push_back({Collective::AllReduce, shard});
   if (replica)
     levels.push_back(
         {Collective::AllReduce, replica, /*isOfShard=*/bool(shard)});
-  if (shard && replica && !bucket.getSharded())
+  if (shard && replica && !bucket.hasShardedStates())
     levels.push_back({Collective::AllGather, shard});
   if (!levels.empty())
     values.push_back({FlatSymbolRefAttr::get(bucket.getSymNameAttr()),
@@ -108,24 +111,29 @@ void CollectiveList::addGradients(BucketOp bucket) {
 }
 
 void CollectiveList::addGathers(BucketOp bucket) {
-  if (bucket.getSharded())
+  if (bucket.hasShardedStates() && !bucket.hasShardedParams())
     values.push_back({RoleAttr::get(module.getContext(), RoleKind::ParamRange,
                                     bucket.getSymName()),
                       SmallVector<int64_t>(bucket.getUpdatePlaces()),
                       {{Collective::AllGather, bucket.getShardGroupAttr()}}});
 }
 
-/// Numbers a channel for each group; channel 0 is for transfers. First levels
+/// Numbers a channel for each group after those of tasks; channel 0 is for
+/// transfers. First levels
 /// start in the order of the list on all places; later levels and gathers start
 /// at other times and have channels of their own.
 void CollectiveList::numberChannels() {
   std::map<std::tuple<const void *, Collective, bool>, int64_t> channels;
+  int64_t next = 1;
+  for (auto task : module.getOps<TaskOp>())
+    for (TaskCollectiveAttr collective : task.getCollectiveList())
+      next = std::max(next, collective.getChannel() + 1);
   for (RankValue &value : values)
     for (CollectiveLevel &level : value.levels) {
       bool isFirst = &level == &value.levels.front() && !value.isGathered();
       auto key = std::make_tuple(level.group.getAsOpaquePointer(),
                                  isFirst ? Collective::AllReduce : level.kind,
                                  isFirst);
-      level.channel = channels.insert({key, channels.size() + 1}).first->second;
+      level.channel = channels.insert({key, next + channels.size()}).first->second;
     }
 }

@@ -9,7 +9,8 @@ namespace geometry = ppopt::geometry;
 ParameterChecker::ParameterChecker(CheckedTable table) : table(table) {
   for (auto &[symbol, bucket] : table.index.buckets)
     for (int64_t place : BucketOp(bucket).getUpdatePlaces())
-      if (BucketOp(bucket).getSharded() && table.schedule.isOf(place))
+      if (BucketOp(bucket).hasShardedStates() &&
+          !BucketOp(bucket).hasShardedParams() && table.schedule.isOf(place))
         states[{place, symbol}].isWhole = table.schedule.isLocal();
 }
 

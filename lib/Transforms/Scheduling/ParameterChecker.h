@@ -7,8 +7,8 @@
 
 namespace mlir::pp {
 
-/// Checks that the parameters of sharded buckets are read when they are whole:
-/// before a rank updates its chunk of them, or after the chunks of all ranks
+/// Checks that parameters that ranks have whole, but update a chunk of, are read
+/// when they are whole: before a rank updates its chunk of them, or after the chunks of all ranks
 /// were gathered. A step leaves its gathers in flight. So each table begins
 /// with none of these buckets whole, and a carried wait makes one whole. At the
 /// end of training all are being gathered; after an evaluation, which any step
@@ -31,7 +31,7 @@ private:
     StartOp gather;               ///< in progress
     WaitOp carried;
   };
-  /// Returns the state of a sharded bucket that the place updates; else null.
+  /// Returns the state of such a bucket that the place updates; else null.
   State *find(int64_t place, Attribute bucket);
   LogicalResult checkIsWhole(Operation *reader, StringRef verb,
                              Attribute bucket, const State &state);

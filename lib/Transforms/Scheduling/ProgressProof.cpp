@@ -7,6 +7,9 @@
 // the one rank that represents the place has started it. The proof therefore
 // uses one rank per place, numbered as the place.
 //
+// A collective inside a task is over ranks of one place, which run the task's
+// collectives in one order.
+//
 // A local schedule is taken apart into the actions of each place.
 //
 // Steps that carry gathers over to what follows are proved in rounds, one after
@@ -45,7 +48,8 @@ public:
 private:
   int getTransfer(TransferOp transfer, int64_t microbatch, int64_t round);
   FailureOr<int> getCollective(StartOp start, int64_t round);
-  LogicalResult checkChannel(StartOp start);
+  LogicalResult addRun(RunOp run);
+  LogicalResult checkChannel(Operation *op, GroupAttr group, int64_t channel);
 
   const ScheduleIndex &index;
   int64_t places;
@@ -58,7 +62,8 @@ private:
                       bool, int64_t, int64_t>,
            int>
       collectives;
-  DenseMap<int64_t, StartOp> firstOnChannel;
+  /// The first that uses a channel, and its group.
+  DenseMap<int64_t, std::pair<Operation *, GroupAttr>> firstOnChannel;
   /// What is in flight when a round ends, by place and id.
   std::map<std::pair<int64_t, int64_t>, int> carried;
 };
@@ -81,24 +86,51 @@ int ListBuilder::getTransfer(TransferOp transfer, int64_t microbatch,
 }
 
 /// Checks that a channel belongs to one group; channel 0 is for transfers.
-LogicalResult ListBuilder::checkChannel(StartOp start) {
-  if (start.getChannel() == 0)
-    return start.emitOpError("is on channel 0, which is for transfers");
-  auto [it, isNew] = firstOnChannel.insert({start.getChannel(), start});
-  StartOp first = it->second;
-  if (isNew || first.getGroup() == start.getGroup())
+LogicalResult ListBuilder::checkChannel(Operation *op, GroupAttr group,
+                                        int64_t channel) {
+  if (channel == 0)
+    return op->emitOpError("is on channel 0, which is for transfers");
+  auto [it, isNew] = firstOnChannel.insert({channel, {op, group}});
+  if (isNew || it->second.second == group)
     return success();
-  InFlightDiagnostic diag = start.emitOpError("is on channel ")
-                            << start.getChannel()
-                            << ", which belongs to another group";
-  diag.attachNote(first.getLoc()) << "that group's start is here";
+  InFlightDiagnostic diag = op->emitOpError("is on channel ")
+                            << channel << ", which belongs to another group";
+  diag.attachNote(it->second.first->getLoc()) << "that group's start is here";
   return diag;
+}
+
+/// Adds a run, and what its task starts and waits for. Each is waited for at
+/// once here: a task that waits later waits for less.
+LogicalResult ListBuilder::addRun(RunOp run) {
+  using schedule::RankAction;
+  int64_t place = index.uses.getPlace(run);
+  std::vector<RankAction> &actions = lists.ranks[place];
+  std::string text = "@" + run.getTask().str() + " on microbatch " +
+                     std::to_string(run.getMicrobatch());
+  actions.push_back({RankAction::Run, -1, text});
+  TaskOp task = index.uses.getTask(run);
+  for (TaskCollectiveAttr collective : task.getCollectiveList()) {
+    if (failed(
+            checkChannel(task, collective.getGroup(), collective.getChannel())))
+      return failure();
+    int number = lists.communications.size();
+    schedule::Communication communication;
+    communication.queue = places * places + collective.getChannel();
+    communication.ranks = {int(place)};
+    llvm::raw_string_ostream(communication.text)
+        << "the " << ppopt::geometry::wordOf(collective.getCollective().getKind())
+        << " of '" << collective.getWhat() << "' in " << text;
+    lists.communications.push_back(std::move(communication));
+    actions.push_back({RankAction::Start, number, ""});
+    actions.push_back({RankAction::Wait, number, ""});
+  }
+  return success();
 }
 
 /// Returns the number of a collective. The queues of channels come after those
 /// of transfers, one per channel.
 FailureOr<int> ListBuilder::getCollective(StartOp start, int64_t round) {
-  if (failed(checkChannel(start)))
+  if (failed(checkChannel(start, start.getGroup(), start.getChannel())))
     return failure();
   int64_t place = SlotUses::getPlace(start);
   std::vector<int64_t> members =
@@ -138,9 +170,8 @@ LogicalResult ListBuilder::add(ScheduleOp schedule, int64_t round) {
   const SlotUses &uses = index.uses;
   for (Operation &action : schedule.getBody().front()) {
     if (auto run = dyn_cast<RunOp>(action)) {
-      add(uses.getPlace(run), {RankAction::Run, -1,
-                               "@" + run.getTask().str() + " on microbatch " +
-                                   std::to_string(run.getMicrobatch())});
+      if (failed(addRun(run)))
+        return failure();
     } else if (auto send = dyn_cast<SendOp>(action)) {
       start(send.getId(), uses.getPlace(send),
             getTransfer(uses.getTransfer(send.getTransferAttr()),

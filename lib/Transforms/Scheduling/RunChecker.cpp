@@ -25,7 +25,7 @@ int64_t RunChecker::countChunks(TaskOp task) {
   for (const TaskOperand &operand : index.uses.getOperands(task))
     if (index.isChunk(operand)) {
       BucketOp bucket = index.buckets.lookup(getBucket(operand.role));
-      if (bucket.getSharded())
+      if (bucket.hasShardedStates())
         return 0;
       return bucket.getChunks(index.mesh) / bucket.getUpdatePlaces().size();
     }

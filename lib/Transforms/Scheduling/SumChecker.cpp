@@ -38,7 +38,7 @@ bool SumChecker::isSummedOn(int64_t place, Attribute what) {
 /// Returns whether ranks need no more of a sum than their chunk.
 bool SumChecker::isSharded(Attribute what) {
   BucketOp bucket = table.index.buckets.lookup(what);
-  return bucket && bucket.getSharded();
+  return bucket && bucket.hasShardedStates();
 }
 
 /// Returns the number of ranks that have a part of a sum.
@@ -49,13 +49,18 @@ int64_t SumChecker::countRanks(Attribute what) {
     // Gradients are sums over the parts of the batch. Of a shard, only the
     // ranks that have it know the norm.
     bool isOfShards = llvm::any_of(
-        index.buckets, [](auto each) { return each.second.getSharded(); });
+        index.buckets, [](auto each) { return each.second.hasShardedStates(); });
     return index.places *
            (isOfShards ? index.mesh.size(index.mesh.shardAxis()) : 1);
   }
   ArrayRef<int64_t> some = index.placesOf.lookup(what);
-  return index.batchParts *
-         (some.empty() ? index.places : static_cast<int64_t>(some.size()));
+  int64_t ranks =
+      index.batchParts *
+      (some.empty() ? index.places : static_cast<int64_t>(some.size()));
+  // What tasks add to a chunk is a sum over the ranks that shard the bucket.
+  BucketOp bucket = index.buckets.lookup(what);
+  bool isScattered = bucket && bucket.hasShardedGradients();
+  return isScattered ? ranks / bucket.getChunks(index.mesh) : ranks;
 }
 
 /// Checks that the value of a place is summed, or the rank's chunk of it.

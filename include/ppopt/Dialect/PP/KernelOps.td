@@ -3,7 +3,7 @@
 #ifndef PPOPT_DIALECT_PP_KERNEL_OPS
 #define PPOPT_DIALECT_PP_KERNEL_OPS
 
-include "ppopt/Dialect/PP/PlanOps.td"
+include "ppopt/Dialect/PP/TaskOps.td"
 
 def PP_KernelOp : PP_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbol]> {
   let summary = "a fused kernel";

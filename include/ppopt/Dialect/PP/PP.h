@@ -35,6 +35,8 @@ struct TaskOperand {
 };
 } // namespace mlir::pp
 
+#include "ppopt/Dialect/PP/CollectiveInterface.h.inc"
+
 #define GET_OP_CLASSES
 #include "ppopt/Dialect/PP/PPOps.h.inc"
 

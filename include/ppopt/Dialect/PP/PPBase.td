@@ -304,6 +304,26 @@ def PP_CollectiveAttr : PP_Attr<"Collective", "collective"> {
   let hasCustomAssemblyFormat = 1;
 }
 
+def PP_ShardedState : PP_Enum<"ShardedState", "what ranks have a chunk of, with what comes before it", [
+  I32EnumAttrCase<"States", 1, "states">,            // the optimizer's
+  I32EnumAttrCase<"Gradients", 2, "gradients">,
+  I32EnumAttrCase<"Parameters", 3, "parameters">]>;
+def PP_ShardedStateAttr : EnumAttr<PP_Dialect, PP_ShardedState, "sharded_state"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def PP_TaskCollectiveAttr : PP_Attr<"TaskCollective", "task_collective"> {
+  let summary = "a collective that runs of a task make";
+  let description = [{
+    `#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 640 x f32>`: what it does, over which ranks, on which channel, of what, and the
+    elements and type of the whole.
+  }];
+  let parameters = (ins "::mlir::pp::CollectiveAttr":$collective, "::mlir::pp::GroupAttr":$group, "int64_t":$channel, StringRefParameter<>:$what,
+                        "int64_t":$elements, "::mlir::Type":$type);
+  let assemblyFormat = "`<` $collective `over` ` ` $group `channel` $channel $what `of` $elements `x` $type `>`";
+}
+def PP_TaskCollectives : TypedArrayAttrBase<PP_TaskCollectiveAttr, "collectives of a task">;
+
 def PP_ShardingAttr : PP_Attr<"Sharding", "sharding"> {
   let summary = "how a tensor is cut, and over which axes it is a partial result";
   let description = [{

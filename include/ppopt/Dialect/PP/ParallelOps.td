@@ -167,6 +167,8 @@ def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> 
     argument and result are one; `temp_bytes` is the size of the task's temporaries, the last `workspace_bytes` of which are
     library workspace.
 
+    `collectives` are those that a run makes, in the order of their starts on each channel: each is in the body.
+
     Example:
 
     ```mlir
@@ -180,7 +182,8 @@ def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> 
   let arguments = (ins SymbolNameAttr:$sym_name, PP_TaskKindAttr:$kind, PP_I64Attr:$stage, PP_I64Attr:$place,
     TypeAttrOf<FunctionType>:$function_type,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs,
-    OptionalAttr<PP_I64Attr>:$temp_bytes, OptionalAttr<PP_I64Attr>:$workspace_bytes);
+    OptionalAttr<PP_I64Attr>:$temp_bytes, OptionalAttr<PP_I64Attr>:$workspace_bytes,
+    OptionalAttr<PP_TaskCollectives>:$collectives);
   let regions = (region AnyRegion:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -199,6 +202,8 @@ def PP_TaskOp : PP_Op<"task", [IsolatedFromAbove, FunctionOpInterface, Symbol]> 
     /// What a run of the task binds: the arguments, then the results that are tied to none. These results become arguments in phase kernels.
     ::llvm::SmallVector<::mlir::pp::TaskOperand> getBoundOperands();
     unsigned getNumBoundOperands();
+    /// The collectives that a run makes; empty if there are none.
+    ::llvm::SmallVector<::mlir::pp::TaskCollectiveAttr> getCollectiveList();
   }];
 }
 

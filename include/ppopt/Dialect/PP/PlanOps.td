@@ -94,8 +94,11 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
     optimizer's states and updates. The other places get the parameters from it at the start of a step and send their gradients back at the end.
 
     The ranks of `shard_group` have a chunk of the bucket each: position p of n has elements [p·E/n, (p+1)·E/n). Gradients are summed so that each has the sum of
-    its chunk, over the ranks of `shard_group` and then over those of `replica_group`, whose chunks are the same. If the bucket is
-    `sharded`, the states of a rank are those of its chunk, and its update is of its chunk. Without a group there is one rank of it.
+    its chunk, over the ranks of `shard_group` and then over those of `replica_group`, whose chunks are the same. With `sharded`, the update of a rank
+    is of its chunk, and it has this chunk only of the optimizer's states, of the gradients too, or of all three. Without a group there is one rank of
+    the bucket.
+
+    `read_type`: tasks read its parameters in this narrower type only. Tasks that gather them gather them so.
 
     Example:
 
@@ -106,7 +109,8 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, DenseI64ArrayAttr:$offsets,
                        PP_I64Attr:$elements, TypeAttr:$type, BoolAttr:$decayed,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{0}">:$places, UnitAttr:$borrowed,
-                       OptionalAttr<PP_GroupAttr>:$shard_group, OptionalAttr<PP_GroupAttr>:$replica_group, UnitAttr:$sharded);
+                       OptionalAttr<PP_GroupAttr>:$shard_group, OptionalAttr<PP_GroupAttr>:$replica_group,
+                       OptionalAttr<PP_ShardedStateAttr>:$sharded, OptionalAttr<TypeAttr>:$read_type);
   let assemblyFormat = "$sym_name attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -114,6 +118,10 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
     int64_t getChunks(const ::ppopt::geometry::Mesh &mesh) {
       return getShardGroup() ? mesh.size(getShardGroup()->getGeometry()) : 1;
     }
+    /// Whether a rank has its chunk only: of the optimizer's states, of the gradients, of the parameters.
+    bool hasShardedStates() { return getSharded().has_value(); }
+    bool hasShardedGradients() { return getSharded() && *getSharded() >= ShardedState::Gradients; }
+    bool hasShardedParams() { return getSharded() && *getSharded() >= ShardedState::Parameters; }
     /// The places that update the parameters, whose gradients they sum.
     ::llvm::ArrayRef<int64_t> getUpdatePlaces() { return getBorrowed() ? getPlaces().take_front() : getPlaces(); }
     /// The places that borrow.

@@ -86,6 +86,59 @@ def FormBuckets : Pass<"pp-form-buckets", "::mlir::ModuleOp"> {
   }];
 }
 
+def GatherParameters : Pass<"pp-gather-parameters", "::mlir::ModuleOp"> {
+  let summary = "Makes tasks gather the parameters of which a rank has a chunk";
+  let description = [{
+    A task that reads parameters of a bucket whose parameters are sharded has this rank's chunk as
+    operand, instead of the parameters. It gathers the bucket once, before the first op that reads
+    one of them.
+
+    ```mlir
+    pp.task forward stage 0 @s0_F(%w: tensor<8x8xf32> {pp.role = #pp.role<param, "w">}, ...)  // before
+
+    pp.task forward stage 0 @s0_F(..., %0: tensor<64xf32> {pp.role = #pp.role<param_range, "b0">})
+      %1 = pp.all_gather %0 over <["dp"]> "b0" : tensor<64xf32> to tensor<128xf32>           // after
+      %2 = pp.slice %1 [64] : tensor<128xf32> to tensor<64xf32>
+      %w = pp.reshape %2 : tensor<64xf32> to tensor<8x8xf32>
+    ```
+  }];
+}
+
+def ScatterGradients : Pass<"pp-scatter-gradients", "::mlir::ModuleOp"> {
+  let summary = "Makes tasks sum the gradients of which a rank has a chunk";
+  let description = [{
+    A task that adds to gradients of a bucket whose gradients are sharded adds to zeros of the
+    bucket's size first. When all its gradients are there, the ranks of the bucket's shard group sum
+    them, and each adds its chunk to the accumulator, which has no more than this chunk.
+
+    ```mlir
+    %0 = pp.accumulate %w, %dw : tensor<8x8xf32>                                  // before
+
+    %1 = pp.zeros : tensor<128xf32>                                               // after
+    %2 = pp.slice %1 [0] : tensor<128xf32> to tensor<64xf32>
+    %3 = pp.reshape %2 : tensor<64xf32> to tensor<8x8xf32>
+    %4 = pp.accumulate %3, %dw : tensor<8x8xf32>
+    %5 = pp.join %1(%4) at [0] : tensor<128xf32>, tensor<8x8xf32>
+    %6 = pp.reduce_scatter %5 over <["dp"]> "b0" : tensor<128xf32> to tensor<64xf32>
+    %7 = pp.accumulate %b0, %6 : tensor<64xf32>
+    ```
+  }];
+}
+
+def SignTasks : Pass<"pp-sign-tasks", "::mlir::ModuleOp"> {
+  let summary = "Numbers the channels of collectives inside tasks, and lists them in the signature";
+  let description = [{
+    Each kind of collective over a group has a channel, from 1 on. Afterwards a task's `collectives`
+    are those of its body, in their order. The proof of schedules expands runs by this list. The
+    order of starts on a channel stays the same until code is emitted.
+
+    ```mlir
+    pp.task forward stage 0 @s0_F(...) attributes {collectives =
+        [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 128 x f32>]} { ... }
+    ```
+  }];
+}
+
 def VerifyTasks : Pass<"pp-verify-tasks", "::mlir::ModuleOp"> {
   let summary = "Checks that each place can supply what its tasks take";
   let description = [{
@@ -97,6 +150,9 @@ def VerifyTasks : Pass<"pp-verify-tasks", "::mlir::ModuleOp"> {
     - Types agree.
     - A transfer sends a saved value of its place. It requires a gradient if and only if another
       transfer brings its gradient back, with the same type, in the opposite direction.
+    - A task's `collectives` are those of its body, over ranks of its place. Parameters of which a
+      rank has a chunk are read from a gather over the bucket's shard group; to a chunk of gradients
+      a task adds what it has summed over that group.
     - A transfer of the step connects the owner of a bucket and a place that borrows it; a task adds
       the gradients that come back.
 

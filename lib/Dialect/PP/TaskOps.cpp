@@ -1,0 +1,57 @@
+//===- TaskOps.cpp - Collectives inside tasks -----------------------------===//
+
+#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/Shapes.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+#include "ppopt/Dialect/PP/CollectiveInterface.cpp.inc"
+
+/// A collective over n ranks has n chunks of equal size. How many ranks a group
+/// has is known with the plan (verify-tasks).
+static LogicalResult verifyFlat(Operation *op, Value whole, Value chunk) {
+  ArrayRef<int64_t> from = getShape(whole), to = getShape(chunk);
+  if (from.size() != 1 || to.size() != 1)
+    return op->emitOpError("is of flat tensors only");
+  if (to[0] == 0 || from[0] % to[0] != 0)
+    return op->emitOpError("has chunks of ")
+           << to[0] << " elements, which do not divide " << from[0];
+  return success();
+}
+
+LogicalResult AllGatherOp::verify() {
+  return verifyFlat(*this, getResult(), getX());
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  return verifyFlat(*this, getX(), getResult());
+}
+
+LogicalResult AllReduceOp::verify() {
+  if (getX().getType() != getResult().getType())
+    return emitOpError("has a result of another type than its operand");
+  return success();
+}
+
+LogicalResult JoinOp::verify() {
+  if (getShape(getBase()).size() != 1)
+    return emitOpError("joins parts of a flat tensor only");
+  if (getParts().size() != getOffsets().size())
+    return emitOpError("has ") << getParts().size() << " parts and "
+                               << getOffsets().size() << " offsets";
+  int64_t end = 0;
+  for (auto [part, offset] : llvm::zip(getParts(), getOffsets())) {
+    if (getElementTypeOrSelf(part) != getElementTypeOrSelf(getBase()))
+      return emitOpError("has a part of another element type");
+    if (offset < end)
+      return emitOpError("has a part at ")
+             << offset << ", where another ends at " << end;
+    end = offset + cast<ShapedType>(part.getType()).getNumElements();
+  }
+  if (end > getShape(getBase())[0])
+    return emitOpError("has a part that ends at ")
+           << end << ", beyond its " << getShape(getBase())[0]
+           << " elements";
+  return success();
+}
