@@ -30,7 +30,7 @@ pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}
 // -----
 
 pp.task forward stage 0 @F(%l: memref<16xf32> {pp.role = #pp.role<loss, "loss">}) {
-  // expected-error @+1 {{is not a launch, matmul or view: a task of phase kernels neither allocates nor copies}}
+  // expected-error @+1 {{is not a launch, matmul, collective or view: a task of phase kernels neither allocates nor copies}}
   %0 = memref.alloc() : memref<16xf32>
   pp.return
 }

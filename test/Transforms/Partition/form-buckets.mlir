@@ -48,7 +48,7 @@
 // CHECK-NOT: weight_decay
 
 // Sharded, buckets and chunks are the same. The update of a rank is of its chunk.
-// SHARDED: pp.bucket @b0 {decayed = true, elements = 128 : i64, offsets = array<i64: 0>, params = ["late"], shard_group = #pp.group<["dp"]>, sharded, type
+// SHARDED: pp.bucket @b0 {decayed = true, elements = 128 : i64, offsets = array<i64: 0>, params = ["late"], shard_group = #pp.group<["dp"]>, sharded = #pp.sharded_state<states>, type
 // SHARDED: pp.task norm @p0_N(%{{.*}}: tensor<32xf32> {pp.role = #pp.role<grad_range, "b0">}
 // SHARDED: pp.task update @p0_U_b0(%{{.*}}: tensor<32xf32> {pp.role = #pp.role<param_range, "b0">}, %{{.*}}: tensor<32xf32> {pp.role = #pp.role<state_range, "b0", "m">}
 pp.plan {bucket_bytes = 160 : i64, mesh = [#pp.axis<"dp" = 4>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "adamw", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
