@@ -5,6 +5,7 @@
 
 using namespace mlir;
 using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
 
 #include "ppopt/Dialect/PP/CollectiveInterface.cpp.inc"
 
@@ -51,7 +52,34 @@ LogicalResult JoinOp::verify() {
   }
   if (end > getShape(getBase())[0])
     return emitOpError("has a part that ends at ")
-           << end << ", beyond its " << getShape(getBase())[0]
-           << " elements";
+           << end << ", beyond its " << getShape(getBase())[0] << " elements";
   return success();
+}
+
+LogicalResult BeginOp::verify() {
+  geometry::Collective kind = getCollective().getKind();
+  if (kind == geometry::Collective::Broadcast)
+    return emitOpError("starts a broadcast; tasks have all_gather, "
+                       "reduce_scatter and all_reduce only");
+  // An all-reduce has scratch memory, too.
+  size_t wanted = kind == geometry::Collective::AllReduce ? 2 : 1;
+  bool isOnBuffers = isa<MemRefType>(getX().getType());
+  if (getOuts().size() == (isOnBuffers ? wanted : 0) &&
+      getNumResults() == (isOnBuffers ? 0 : wanted))
+    return success();
+  return emitOpError("has ")
+         << getOuts().size() << " outs and " << getNumResults()
+         << " results; on " << (isOnBuffers ? "buffers " : "tensors ")
+         << geometry::wordOf(kind) << " has "
+         << (isOnBuffers ? "outs" : "results") << " only, " << wanted
+         << " of them";
+}
+
+LogicalResult FinishOp::verify() {
+  if (getOperands().empty()
+          ? !getResult()
+          : getResult() && getResult().getType() == getOperand(0).getType())
+    return success();
+  return emitOpError("completes its first operand; on buffers it has neither "
+                     "operands nor a result");
 }

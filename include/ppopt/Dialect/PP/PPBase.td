@@ -320,7 +320,7 @@ def PP_TaskCollectiveAttr : PP_Attr<"TaskCollective", "task_collective"> {
   }];
   let parameters = (ins "::mlir::pp::CollectiveAttr":$collective, "::mlir::pp::GroupAttr":$group, "int64_t":$channel, StringRefParameter<>:$what,
                         "int64_t":$elements, "::mlir::Type":$type);
-  let assemblyFormat = "`<` $collective `over` ` ` $group `channel` $channel $what `of` $elements `x` $type `>`";
+  let assemblyFormat = "`<` $collective `over` $group `channel` $channel $what `of` $elements `x` $type `>`";
 }
 def PP_TaskCollectives : TypedArrayAttrBase<PP_TaskCollectiveAttr, "collectives of a task">;
 

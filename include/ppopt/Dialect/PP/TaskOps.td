@@ -90,7 +90,7 @@ def PP_JoinOp : PP_Op<"join", [Pure, AllElementTypesMatch<["base", "result"]>, A
   }];
   let arguments = (ins PP_FloatTensor:$base, Variadic<PP_FloatTensor>:$parts, DenseI64ArrayAttr:$offsets);
   let results = (outs PP_FloatTensor:$result);
-  let assemblyFormat = "$base `(` $parts `)` `at` $offsets attr-dict `:` type($base) `,` type($parts)";
+  let assemblyFormat = "$base `(` $parts `)` `at` $offsets attr-dict `:` type($base) (`,` type($parts)^)?";
   let hasVerifier = 1;
 }
 
@@ -115,6 +115,7 @@ def PP_BeginOp : PP_Op<"begin", []> {
   let arguments = (ins PP_I64Attr:$number, PP_CollectiveAttr:$collective, AnyType:$x, Variadic<AnyMemRef>:$outs);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$number custom<Collective>($collective) $x `outs` `(` ($outs^ `:` type($outs))? `)` attr-dict `:` type($x) (`->` type($results)^)?";
+  let hasVerifier = 1;
 }
 
 def PP_FinishOp : PP_Op<"finish", []> {
@@ -133,6 +134,7 @@ def PP_FinishOp : PP_Op<"finish", []> {
   let arguments = (ins PP_I64Attr:$number, Variadic<AnyType>:$operands);
   let results = (outs Optional<AnyType>:$result);
   let assemblyFormat = "$number ($operands^ `:` type($operands))? attr-dict (`->` type($result)^)?";
+  let hasVerifier = 1;
 }
 
 def PP_ReleaseOp : PP_Op<"release", []> {
