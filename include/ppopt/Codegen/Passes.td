@@ -84,10 +84,10 @@ def PlaceCollectives : Pass<"pp-place-collectives", "::mlir::ModuleOp"> {
     %1 = pp.matmul %0, %w2
 
     %2 = pp.begin 0 all_gather %b0 ...   // after
-    %w1 = pp.finish 0 %2, %b0
+    %w1 = pp.finish 0(%2, %b0)
     %3 = pp.begin 1 all_gather %b1 ...
     %0 = pp.matmul %x, %w1
-    %w2 = pp.finish 1 %3, %b1
+    %w2 = pp.finish 1(%3, %b1)
     %1 = pp.matmul %0, %w2
     ```
   }];

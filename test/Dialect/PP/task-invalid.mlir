@@ -135,7 +135,7 @@ pp.task forward stage 0 @f(%x: memref<8xf32> {pp.role = #pp.role<saved, "h">}) {
 
 pp.task forward stage 0 @f(%x: tensor<16xf32> {pp.role = #pp.role<saved, "h">}) {
   // expected-error @below {{'pp.finish' op completes its first operand; on buffers it has neither operands nor a result}}
-  %0 = pp.finish 0 %x : tensor<16xf32> -> tensor<8xf32>
+  %0 = pp.finish 0(%x) : tensor<16xf32> -> tensor<8xf32>
   pp.return
 }
 
@@ -151,7 +151,7 @@ pp.task forward stage 0 @f(%x: tensor<16xf32> {pp.role = #pp.role<saved, "h">}) 
 
 pp.task forward stage 0 @f(%x: tensor<16xf32> {pp.role = #pp.role<saved, "h">}) {
   // expected-error @below {{'pp.finish' op completes its first operand; on buffers it has neither operands nor a result}}
-  pp.finish 0 %x : tensor<16xf32>
+  pp.finish 0(%x) : tensor<16xf32>
   pp.return
 }
 

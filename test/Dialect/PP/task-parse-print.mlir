@@ -28,8 +28,8 @@ pp.task forward stage 0 @tensors(%c: tensor<32xf32> {pp.role = #pp.role<param_ra
   %h = pp.all_reduce %q over <["tp"]> "h" {channel = 3 : i64} : tensor<8x8xf32> to tensor<8x8xf32>
   // CHECK: %[[B:.*]]:2 = pp.begin 2 all_reduce %[[H:.*]] outs() : tensor<8x8xf32> -> tensor<8x8xf32>, tensor<32xf32>
   %b:2 = pp.begin 2 all_reduce %h outs() : tensor<8x8xf32> -> tensor<8x8xf32>, tensor<32xf32>
-  // CHECK: pp.finish 2 %[[B]]#0, %[[B]]#1, %[[H]] : tensor<8x8xf32>, tensor<32xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
-  %f = pp.finish 2 %b#0, %b#1, %h : tensor<8x8xf32>, tensor<32xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+  // CHECK: pp.finish 2(%[[B]]#0, %[[B]]#1, %[[H]]) : tensor<8x8xf32>, tensor<32xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+  %f = pp.finish 2(%b#0, %b#1, %h) : tensor<8x8xf32>, tensor<32xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
   pp.return %f : tensor<8x8xf32>
 }
 

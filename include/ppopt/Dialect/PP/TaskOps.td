@@ -109,7 +109,7 @@ def PP_BeginOp : PP_Op<"begin", []> {
 
     ```mlir
     %0 = pp.begin 0 all_gather %chunk outs() : tensor<64xf32> -> tensor<128xf32>
-    %whole = pp.finish 0 %0, %chunk : tensor<128xf32>, tensor<64xf32> -> tensor<128xf32>
+    %whole = pp.finish 0(%0, %chunk) : tensor<128xf32>, tensor<64xf32> -> tensor<128xf32>
     ```
   }];
   let arguments = (ins PP_I64Attr:$number, PP_CollectiveAttr:$collective, AnyType:$x, Variadic<AnyMemRef>:$outs);
@@ -128,12 +128,12 @@ def PP_FinishOp : PP_Op<"finish", []> {
 
     ```mlir
     %0 = pp.begin 0 all_gather %chunk outs() : tensor<64xf32> -> tensor<128xf32>
-    %whole = pp.finish 0 %0, %chunk : tensor<128xf32>, tensor<64xf32> -> tensor<128xf32>
+    %whole = pp.finish 0(%0, %chunk) : tensor<128xf32>, tensor<64xf32> -> tensor<128xf32>
     ```
   }];
   let arguments = (ins PP_I64Attr:$number, Variadic<AnyType>:$operands);
   let results = (outs Optional<AnyType>:$result);
-  let assemblyFormat = "$number ($operands^ `:` type($operands))? attr-dict (`->` type($result)^)?";
+  let assemblyFormat = "$number (`(` $operands^ `)` `:` type($operands))? attr-dict (`->` type($result)^)?";
   let hasVerifier = 1;
 }
 
