@@ -63,10 +63,16 @@ LogicalResult GradientScatterer::scatter(BucketOp bucket,
   Location loc = bucket.getLoc();
   auto whole =
       RankedTensorType::get({bucket.getElements()}, getGradType(bucket));
+  auto refuse = [&]() -> LogicalResult {
+    return task.emitOpError("returns a gradient of ")
+           << bucket.getSymNameAttr() << " that it does not accumulate";
+  };
   // Between the first op that adds to one of the gradients and the last.
   Operation *first = nullptr, *last = nullptr;
   for (const BucketMember &member : members) {
-    Operation *end = ret->getOperand(member.number).getDefiningOp();
+    auto end = ret->getOperand(member.number).getDefiningOp<AccumulateOp>();
+    if (!end)
+      return refuse();
     if (!last || last->isBeforeInBlock(end))
       last = end;
     Value accumulator =
@@ -75,9 +81,8 @@ LogicalResult GradientScatterer::scatter(BucketOp bucket,
       if (!first || user->isBeforeInBlock(first))
         first = user;
   }
-  if (!isa_and_nonnull<AccumulateOp>(first) || !isa_and_nonnull<AccumulateOp>(last))
-    return task.emitOpError("returns a gradient of ")
-           << bucket.getSymNameAttr() << " that it does not accumulate";
+  if (!isa_and_nonnull<AccumulateOp>(first))
+    return refuse();
   builder.setInsertionPoint(first);
   Value zeros = ZerosOp::create(builder, loc, whole);
   SmallVector<std::pair<int64_t, Value>> parts;
