@@ -213,6 +213,10 @@ LogicalResult TaskChecker::checkRange(TaskOp task, RoleAttr role, Type type) {
   auto chunk = whole.clone(
       ArrayRef{bucket.getElements() / bucket.getChunks(plan.getGeometry())});
   bool isOfStage = task.getStage() != TaskOp::kNoStage;
+  bool isChunk =
+      isGradient ? bucket.hasShardedGradients() : bucket.hasShardedParams();
+  if (isOfStage && !isChunk)
+    return task.emitOpError("takes ") << role << ", of which each rank has all";
   if (isOfStage || task.getKind() == TaskKind::Norm ||
       (task.getKind() == TaskKind::Update && bucket.hasShardedStates()))
     whole = chunk;
@@ -341,7 +345,8 @@ LogicalResult TaskChecker::checkGroup(CollectiveOpInterface op, int64_t place) {
     return cast<ShapedType>(value.getType()).getNumElements();
   };
   int64_t from = sizeOf(op.getX()), to = sizeOf(op->getResult(0));
-  if (from != to && std::max(from, to) != ranks * std::min(from, to))
+  bool hasChunks = op.getKind() != ppopt::geometry::Collective::AllReduce;
+  if (hasChunks && std::max(from, to) != ranks * std::min(from, to))
     return op->emitOpError("has chunks of ")
            << std::min(from, to) << " of " << std::max(from, to)
            << " elements, and the group " << ranks << " ranks";
@@ -365,7 +370,7 @@ LogicalResult TaskChecker::checkCollectives(TaskOp task) {
     if (is == says)
       continue;
     InFlightDiagnostic diag = task.emitOpError("makes ");
-    diag << (is ? "" : "no") << " collective " << i;
+    diag << (is ? "collective " : "no collective ") << i;
     if (is)
       diag << " " << is;
     diag << ", and its signature says ";
