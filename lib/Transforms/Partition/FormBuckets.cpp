@@ -168,7 +168,10 @@ void warnOfNoShards(PlanOp plan) {
 /// Returns whether another place adds the squares of the chunk that this place
 /// has too.
 bool isNormedElsewhere(BucketOp bucket, int64_t place) {
-  return bucket.hasShardedGradients() &&
+  std::optional<GroupAttr> replicas = bucket.getReplicaGroup();
+  return replicas &&
+         llvm::is_contained(replicas->getGeometry().axes,
+                            geometry::placeAxis) &&
          bucket.getUpdatePlaces().front() != place;
 }
 
