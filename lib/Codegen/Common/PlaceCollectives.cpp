@@ -7,7 +7,7 @@
 //
 //   %0 = pp.begin 0 all_gather %b0 outs() …          // after
 //   …
-//   %w = pp.finish 0 %0, %b0
+//   %w = pp.finish 0(%0, %b0)
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ namespace geometry = ppopt::geometry;
 
 namespace {
 
-/// A gather goes ahead of others that together have at most this part of its
+/// A gather does not wait for others that together have at most this part of its
 /// bytes: they need little memory, and their use is no time to gather in. It
 /// does not begin beside one of which it is this part: where a table is in
 /// memory, memory is short.
@@ -43,9 +43,10 @@ public:
   void run();
 
 private:
-  /// A gather whose wait is placed.
+  /// A gather whose start and wait are placed.
   struct Gather {
     int64_t bytes;
+    BeginOp begin;
     FinishOp finish;
   };
   /// A start, and what the signature says of it.
@@ -92,8 +93,8 @@ Operation *findLastReader(Value value) {
 }
 
 /// Sets the insertion point to where a gather may begin: after the wait of the
-/// one before, not counting small ones, after the last use of a large one, and
-/// after what it reads.
+/// one before, not counting small ones, after the start of these, after the last
+/// use of a large one, and after what it reads.
 void CollectivePlacer::setEarliest(CollectiveOpInterface op) {
   if (plan.getPrefetch() == Prefetch::none)
     return builder.setInsertionPoint(findFirstUser(op));
@@ -114,8 +115,11 @@ void CollectivePlacer::setEarliest(CollectiveOpInterface op) {
   for (Gather &earlier : gathers)
     if (earlier.bytes >= getGatheredBytes(op) * kSmallPart)
       if (Operation *last = findLastReader(earlier.finish.getResult());
-          last->isBeforeInBlock(findFirstUser(op)))
+          last && last->isBeforeInBlock(findFirstUser(op)))
         setAfter(last);
+  // A channel is a queue: what is read first goes first.
+  if (!gathers.empty())
+    setAfter(gathers.back().begin);
   if (after)
     builder.setInsertionPointAfter(after);
   else
@@ -145,7 +149,7 @@ void CollectivePlacer::split(CollectiveOpInterface op, Operation *reader) {
   op->getResult(0).replaceAllUsesWith(finish.getResult());
   begun.push_back({begin, finish, describeCollective(op)});
   if (op.getKind() == geometry::Collective::AllGather)
-    gathers.push_back({getBytes(type), finish});
+    gathers.push_back({getBytes(type), begin, finish});
   op->erase();
 }
 
@@ -161,14 +165,20 @@ void CollectivePlacer::number() {
     each.finish.setNumber(i);
     described.push_back(each.described);
   }
-  if (!described.empty())
+  if (described.empty())
+    task.removeCollectivesAttr();
+  else
     task.setCollectivesAttr(ArrayAttr::get(task.getContext(), described));
 }
 
 void CollectivePlacer::run() {
   SmallVector<std::pair<CollectiveOpInterface, Operation *>> ops;
-  for (auto op : body.getOps<CollectiveOpInterface>())
-    ops.push_back({op, findFirstUser(op)});
+  for (auto op :
+       llvm::make_early_inc_range(body.getOps<CollectiveOpInterface>()))
+    if (op->use_empty())
+      op->erase();
+    else
+      ops.push_back({op, findFirstUser(op)});
   llvm::stable_sort(ops, [](auto &a, auto &b) {
     return a.second->isBeforeInBlock(b.second);
   });
