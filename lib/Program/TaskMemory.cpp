@@ -37,6 +37,8 @@ public:
     Value root;
     Operation *writer;
     bool isRead; ///< at least a byte of it
+    /// Why nothing may read it; null if it holds a value.
+    const char *lost = nullptr;
   };
   struct Piece {
     int64_t end;
@@ -63,17 +65,26 @@ public:
   }
 
   void write(const ByteRange &range, Operation *writer) {
-    splitAt(range.begin);
-    splitAt(range.end);
-    pieces.erase(pieces.lower_bound(range.begin),
-                 pieces.lower_bound(range.end));
-    pieces[range.begin] = {range.end, writes.size()};
-    writes.push_back({range.root, writer, /*isRead=*/false});
+    replace(range, {range.root, writer, /*isRead=*/false});
+  }
+
+  /// What the range holds is of no use after `op`; its memory is free.
+  void lose(const ByteRange &range, Operation *op, const char *why) {
+    replace(range, {range.root, op, /*isRead=*/true, why});
   }
 
   bool isEmpty() const { return pieces.empty(); }
 
 private:
+  void replace(const ByteRange &range, Write write) {
+    splitAt(range.begin);
+    splitAt(range.end);
+    pieces.erase(pieces.lower_bound(range.begin),
+                 pieces.lower_bound(range.end));
+    pieces[range.begin] = {range.end, writes.size()};
+    writes.push_back(write);
+  }
+
   void splitAt(int64_t at) {
     auto it = pieces.lower_bound(at);
     if (it == pieces.begin() || std::prev(it)->second.end <= at)
@@ -98,7 +109,8 @@ private:
                                 ArrayRef<int64_t> strides, int64_t rows,
                                 int64_t columns);
   LogicalResult checkBounds(Operation *op, const ByteRange &range);
-  LogicalResult read(Operation *op, const ByteRange &range);
+  LogicalResult read(Operation *op, const ByteRange &range,
+                     const char *verb = "reads");
   LogicalResult write(Operation *op, const ByteRange &range);
   LogicalResult checkApart(Operation *op, const ByteRange &written,
                            const ByteRange &other);
@@ -106,6 +118,8 @@ private:
   LogicalResult verify(GemmOp op);
   LogicalResult verify(BeginOp op);
   LogicalResult verify(FinishOp op);
+  LogicalResult verify(ReleaseOp op);
+  LogicalResult overwrite(BeginOp op, const ByteRange &range);
   LogicalResult checkIsFree(Operation *op, const ByteRange &range);
   LogicalResult verifyArguments();
   InFlightDiagnostic refuse(Operation *op, const char *verb, int64_t begin,
@@ -209,7 +223,8 @@ LogicalResult TaskMemory::checkIsFree(Operation *op, const ByteRange &range) {
   return success();
 }
 
-LogicalResult TaskMemory::read(Operation *op, const ByteRange &range) {
+LogicalResult TaskMemory::read(Operation *op, const ByteRange &range,
+                               const char *verb) {
   if (failed(checkIsFree(op, range)))
     return failure();
   WrittenBytes &memory = getMemory(range);
@@ -221,14 +236,17 @@ LogicalResult TaskMemory::read(Operation *op, const ByteRange &range) {
                  if (failed(result))
                    return;
                  if (!write && !given.contains(range.root)) {
-                   result = refuse(op, "reads", begin, end, range)
+                   result = refuse(op, verb, begin, end, range)
                             << ", which nothing has written";
-                 } else if (write && write->root != range.root) {
+                 } else if (write &&
+                            (write->root != range.root || write->lost)) {
+                   bool isTaken = write->root != range.root;
                    InFlightDiagnostic diag =
-                       refuse(op, "reads", begin, end, range)
-                       << ", which another value has taken";
+                       refuse(op, verb, begin, end, range)
+                       << ", which "
+                       << (isTaken ? "another value has taken" : write->lost);
                    diag.attachNote(write->writer->getLoc())
-                       << "it is written here";
+                       << (isTaken ? "it is written here" : "it is here");
                    result = diag;
                  } else if (write) {
                    write->isRead = true;
@@ -321,7 +339,8 @@ LogicalResult TaskMemory::verify(GemmOp op) {
     auto workspace = getRange(op, op.getWorkspace());
     if (failed(workspace) || failed(checkApart(op, *workspace, *a)) ||
         failed(checkApart(op, *workspace, *b)) ||
-        failed(checkApart(op, *workspace, *c)))
+        failed(checkApart(op, *workspace, *c)) ||
+        failed(checkIsFree(op, *workspace)))
       return failure();
     getMemory(*workspace).write(*workspace, op);
   }
@@ -345,19 +364,47 @@ LogicalResult TaskMemory::verify(BeginOp op) {
   InFlight started{op, {*in}};
   for (Value buffer : op.getOuts()) {
     auto out = getRange(op, buffer);
-    if (failed(out) || failed(checkApart(op, *out, *in)) ||
-        failed(write(op, *out)))
+    if (failed(out))
+      return failure();
+    for (const ByteRange &other : started.ranges)
+      if (failed(checkApart(op, *out, other)))
+        return failure();
+    if (failed(write(op, *out)))
       return failure();
     started.ranges.push_back(*out);
   }
   inFlight[op.getNumber()] = std::move(started);
-  return success();
+  bool overwrites = op.getCollective().getKind() ==
+                    ::ppopt::geometry::Collective::ReduceScatter;
+  return overwrites ? overwrite(op, *in) : success();
+}
+
+/// Checks that what a reduce-scatter overwrites is a value of this task.
+LogicalResult TaskMemory::overwrite(BeginOp op, const ByteRange &range) {
+  LogicalResult result = success();
+  WrittenBytes &memory = getMemory(range);
+  memory.visit(range.begin, range.end,
+               [&](int64_t begin, int64_t end, WrittenBytes::Write *write) {
+                 if (!write && succeeded(result))
+                   result = refuse(op, "overwrites", begin, end, range)
+                            << ", which the task was given";
+               });
+  memory.lose(range, op, "a reduce_scatter has overwritten");
+  return result;
 }
 
 LogicalResult TaskMemory::verify(FinishOp op) {
   if (inFlight.erase(op.getNumber()) == 0)
     return op.emitOpError("waits for collective ")
            << op.getNumber() << ", which is not in flight";
+  return success();
+}
+
+LogicalResult TaskMemory::verify(ReleaseOp op) {
+  auto range = getRange(op, op.getBuffer());
+  if (failed(range) || failed(read(op, *range, "releases")))
+    return failure();
+  getMemory(*range).lose(*range, op, "were released");
   return success();
 }
 
@@ -374,7 +421,7 @@ LogicalResult TaskMemory::verifyArguments() {
     found->second.visit(
         all.begin, all.end,
         [&](int64_t begin, int64_t end, WrittenBytes::Write *earlier) {
-          if (!earlier && succeeded(result))
+          if ((!earlier || earlier->lost) && succeeded(result))
             result = refuse(task, "leaves", begin, end, all)
                      << " unwritten, though it writes others";
         });
@@ -390,9 +437,12 @@ LogicalResult TaskMemory::verify() {
     auto matmul = dyn_cast<GemmOp>(op);
     auto begin = dyn_cast<BeginOp>(op);
     auto finish = dyn_cast<FinishOp>(op);
+    auto release = dyn_cast<ReleaseOp>(op);
     if ((launch && failed(verify(launch))) ||
         (matmul && failed(verify(matmul))) ||
-        (begin && failed(verify(begin))) || (finish && failed(verify(finish))))
+        (begin && failed(verify(begin))) ||
+        (finish && failed(verify(finish))) ||
+        (release && failed(verify(release))))
       return failure();
   }
   if (!inFlight.empty()) {

@@ -7,13 +7,14 @@
 
 namespace mlir::pp {
 
-/// Checks the task's launches and matmuls in order, byte by byte. A read byte
-/// has been written before, and not overwritten since by a value that shares
-/// its memory. Nothing is written twice, except in place, by accumulation, or
-/// in an argument over a value of which something was read. An op's writes
-/// overlap nothing else that it accesses. All accesses are within bounds. An
-/// argument that the task begins to write is complete at the end. Emits an
-/// error otherwise.
+/// Checks the task's launches, matmuls and collectives in order, byte by byte.
+/// A read byte has been written before, and not overwritten since by a value
+/// that shares its memory, nor released. From the start of a collective to its
+/// wait nothing else touches its memory. Nothing is written twice, except in
+/// place, by accumulation, or in an argument over a value of which something
+/// was read. An op's writes overlap nothing else that it accesses. All accesses
+/// are within bounds. An argument that the task begins to write is complete at
+/// the end. Emits an error otherwise.
 LogicalResult verifyMemory(TaskOp task);
 
 } // namespace mlir::pp

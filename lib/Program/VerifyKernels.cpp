@@ -2,10 +2,10 @@
 //
 // The contract of phase `kernels`. Changes nothing. A task contains launches
 // and matmuls on buffers that it is given: no tensor, no allocation, no copy
-// other than a launch. The arena's ranges are contiguous, and every temporary
-// is within its task's. What an op reads has been written (TaskMemory.h). How
-// each kernel is computed is decided, and no sweep reads what an earlier one
-// has overwritten.
+// other than a launch. Collectives are those of its signature. The arena's
+// ranges are contiguous, and every temporary is within its task's. What an op
+// reads has been written (TaskMemory.h). How each kernel is computed is
+// decided, and no sweep reads what an earlier one has overwritten.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,7 @@
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Program/ArenaLayout.h"
 #include "ppopt/Program/Passes.h"
+#include "ppopt/Transforms/Model/Entry.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -27,11 +28,12 @@ namespace mlir::pp {
 
 using namespace mlir;
 using namespace mlir::pp;
+namespace geometry = ::ppopt::geometry;
 
 namespace {
 
 /// Verifies that a start is the one that the signature lists under its number,
-/// and that its buffers have room for what it moves.
+/// and that its buffers are of the bytes that the ranks of its group move.
 LogicalResult verifyBegin(BeginOp begin) {
   auto task = cast<TaskOp>(begin->getParentOp());
   SmallVector<TaskCollectiveAttr> listed = task.getCollectiveList();
@@ -44,15 +46,31 @@ LogicalResult verifyBegin(BeginOp begin) {
   if (begin.getCollectiveAttr() != collective.getCollective())
     return begin.emitOpError("is another collective than the signature's ")
            << collective;
-  int64_t bytes = collective.getElements() *
-                  getElementBytes(collective.getType());
-  bool isGather = collective.getCollective().getKind() ==
-                  ::ppopt::geometry::Collective::AllGather;
-  Value whole = isGather ? begin.getOuts().front() : begin.getX();
-  if (getBytes(whole.getType()) != bytes)
-    return begin.emitOpError("is on ")
-           << getBytes(whole.getType()) << " bytes, and the signature says "
-           << collective;
+  FailureOr<PlanOp> plan = findPlan(task->getParentOfType<ModuleOp>());
+  if (failed(plan))
+    return failure();
+  geometry::Collective kind = collective.getCollective().getKind();
+  int64_t ranks = plan->getGeometry().size(collective.getGroup().getGeometry());
+  int64_t elements = collective.getElements();
+  int64_t element = getElementBytes(collective.getType());
+  int64_t whole = elements * element, chunk = elements / ranks * element;
+  int64_t in = kind == geometry::Collective::AllGather ? chunk : whole;
+  int64_t out = kind == geometry::Collective::ReduceScatter ? chunk : whole;
+  if (getBytes(begin.getX().getType()) != in ||
+      getBytes(begin.getOuts()[0].getType()) != out)
+    return begin.emitOpError("is from ")
+           << getBytes(begin.getX().getType()) << " bytes to "
+           << getBytes(begin.getOuts()[0].getType()) << ", and the signature's "
+           << collective << " over " << ranks << " ranks from " << in << " to "
+           << out;
+  if (kind != geometry::Collective::AllReduce)
+    return success();
+  int64_t scratch = geometry::scratchElements(kind, elements, ranks) * element;
+  if (getBytes(begin.getOuts()[1].getType()) < scratch)
+    return begin.emitOpError("has ")
+           << getBytes(begin.getOuts()[1].getType())
+           << " bytes of scratch memory, and " << collective << " over "
+           << ranks << " ranks needs " << scratch;
   return success();
 }
 
