@@ -76,7 +76,9 @@ LogicalResult ParameterChecker::check(StartOp start) {
   BucketOp op = table.index.buckets.lookup(bucket);
   if (!state)
     return start.emitOpError("gathers parameters of ")
-           << bucket << ", of which each rank has all";
+           << bucket
+           << (op.hasShardedParams() ? ", which tasks gather"
+                                     : ", of which each rank has all");
   if (start.getKind() != geometry::Collective::AllGather || start.getShard() ||
       start.getGroup() != op.getShardGroupAttr())
     return start.emitOpError("must be an all_gather of ")

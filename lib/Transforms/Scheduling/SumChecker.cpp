@@ -211,6 +211,17 @@ LogicalResult SumChecker::checkShard(StartOp start, const Sum &sum) {
   return success();
 }
 
+/// Checks that a chunk that tasks have summed is summed over the replicas.
+LogicalResult SumChecker::checkReplicas(StartOp start, BucketOp bucket) {
+  GroupAttr replicas = bucket.getReplicaGroupAttr();
+  if (!replicas || (start.getKind() == geometry::Collective::AllReduce &&
+                    start.getGroup() == replicas))
+    return success();
+  return start.emitOpError("must be an all_reduce of ")
+         << start.getWhat() << " over " << replicas
+         << ": tasks have summed it over " << bucket.getShardGroupAttr();
+}
+
 LogicalResult SumChecker::checkGather(StartOp start, const Sum &sum) {
   if (start.getGroup() != sum.chunks)
     return start.emitOpError("gathers ")
@@ -227,8 +238,11 @@ LogicalResult SumChecker::checkIsDue(StartOp start, const Sum &sum) {
       return failure();
     return isSum(start) ? checkShard(start, sum) : checkGather(start, sum);
   }
-  if (!sum.summed)
-    return success();
+  if (!sum.summed) {
+    BucketOp bucket = table.index.buckets.lookup(start.getWhat());
+    bool isScattered = bucket && bucket.hasShardedGradients();
+    return isScattered ? checkReplicas(start, bucket) : success();
+  }
   InFlightDiagnostic diag =
       start.emitOpError("sums a value that is summed already");
   diag.attachNote(sum.summed->getLoc())

@@ -66,6 +66,7 @@ private:
   LogicalResult checkIsSummed(Operation *reader, OnPlace part, bool isChunk);
   LogicalResult checkIsDue(StartOp start, const Sum &sum);
   LogicalResult checkChunks(StartOp start, const Sum &sum);
+  LogicalResult checkReplicas(StartOp start, BucketOp bucket);
   LogicalResult checkGather(StartOp start, const Sum &sum);
   LogicalResult checkShard(StartOp start, const Sum &sum);
   LogicalResult checkRanks(StartOp start);
