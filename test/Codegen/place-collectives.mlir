@@ -51,15 +51,16 @@ pp.task forward stage 0 @s0_F(%x: tensor<8x8xf32> {pp.role = #pp.role<input, "x"
 
 // -----
 
-// A small gather is no time to gather a large one in: the large one does not wait for it, and begins after it. The next one waits for the large one.
+// A small gather is no time to gather a large one in: the large one does not wait for it, and begins after it. The next one begins after the
+// last use of the large one: memory is short there.
 // CHECK-LABEL: pp.task forward stage 0 @small
 // EARLY: pp.begin 0 all_gather {{.*}} -> tensor<128xf32>
 // EARLY-NEXT: pp.begin 1 all_gather {{.*}} -> tensor<512xf32>
 // EARLY-NEXT: pp.finish 0
 // EARLY-NEXT: pp.exp
 // EARLY-NEXT: pp.finish 1
-// EARLY-NEXT: pp.begin 2 all_gather {{.*}} -> tensor<128xf32>
 // EARLY-NEXT: pp.exp
+// EARLY-NEXT: pp.begin 2 all_gather {{.*}} -> tensor<128xf32>
 // EARLY-NEXT: pp.finish 2
 // EARLY-NEXT: pp.exp
 // LATE: pp.begin 0 all_gather {{.*}} -> tensor<128xf32>
