@@ -27,6 +27,15 @@ static std::pair<Value, int64_t> getRange(Value value) {
                : std::make_pair(value, int64_t(0));
 }
 
+/// Returns whether one op reads a value, not counting the pp.join that puts
+/// together what is accumulated in all of it.
+static bool hasOneReader(Value value) {
+  return llvm::count_if(value.getUses(), [&](OpOperand &use) {
+           auto join = dyn_cast<JoinOp>(use.getOwner());
+           return !join || join.getBase() != value;
+         }) == 1;
+}
+
 /// Finds chains of accumulations, in which all other values have one use, from
 /// a tied argument to the result that it is tied to, or from a range of zeros to
 /// the pp.join that puts it back there.
@@ -37,10 +46,10 @@ void TaskFusion::findInPlaceAccumulations() {
     while (auto op = value.getDefiningOp<AccumulateOp>()) {
       chain.push_back(op);
       value = op.getAccumulator();
-      if (!value.hasOneUse())
+      if (!hasOneReader(value))
         break;
     }
-    if (value.hasOneUse() && isRoot(value))
+    if (hasOneReader(value) && isRoot(value))
       inPlace.insert_range(chain);
   };
   Operation *ret = task.getBody().front().getTerminator();
