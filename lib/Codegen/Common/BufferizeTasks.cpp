@@ -299,11 +299,14 @@ void TaskBufferizer::convertBegin(BeginOp op) {
     release(op);
 }
 
-/// Releases what is gathered after its last reader.
+/// Releases what is gathered after its last reader, unless the task returns it.
 void TaskBufferizer::release(BeginOp op) {
   OpBuilder::InsertionGuard guard(builder);
   Value gathered = op.getResult(0);
-  builder.setInsertionPointAfter(ops[lastUses.lookup(getRoot(gathered))]);
+  Operation *last = ops[lastUses.lookup(getRoot(gathered))];
+  if (last == ret)
+    return;
+  builder.setInsertionPointAfter(last);
   ReleaseOp::create(builder, op.getLoc(), getBuffer(gathered));
 }
 
