@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Holds programs with --zero 1 against those with --zero 0: losses, norms, evaluations, gradients and last parameters have the same bits.
+"""Holds programs with --zero 1, 2 and 3 against those with --zero 0: losses, norms, evaluations, gradients and last parameters have the same bits
+where the same numbers are added in the same order (adds_alike), and else agree within the rounding of their types.
 
 A sample covers every pair of values of FACTORS: models with parameters of all types, of one element, of fewer than there are ranks, frozen and tied;
-meshes, schedules, optimizers, launches. All runs clip, evaluate between steps, poison memory, compare replicas and check what the compiler
-predicted. Further: a larger GPT in f32 on two, three and four ranks, and a collective that one place leaves out.
+stages, meshes, schedules, optimizers, launches. All runs clip, evaluate between steps, poison memory, compare replicas and check what the compiler
+predicted. Further: a larger GPT on two, three and four ranks, and a collective that one place leaves out.
 By hand: check_zero.py --filter 'odd.*dp=3', --keep DIR.
 """
 import argparse
@@ -21,7 +22,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support import mutations, safetensors_io  # noqa: E402
-from support.executable import Mismatch, checked, compile_model, run  # noqa: E402
+from support.executable import Mismatch, checked, compile_model, expect_close, run  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
 from support.results import Harness  # noqa: E402
 
@@ -62,8 +63,20 @@ OPTIMIZERS = {"nesterov": (["--optimizer", "sgd", "--nesterov"], ["--lr", "0.1",
               "adamw":    (["--optimizer", "adamw"], ["--lr", "0.01", "--weight-decay", "0.1"])}
 CLIP = 1e-3
 
+#         compiler's flags                    what of a parameter is sharded
+STAGES = {"0":      (["--zero", "0"], None),
+          "1":      (["--zero", "1"], "states"),
+          "2":      (["--zero", "2"], "gradients"),
+          "3":      (["--zero", "3"], "parameters"),
+          "3 step": (["--zero", "3", "--gather", "step"], "gradients")}
+SUMS_IN_TASKS = {"2", "3", "3 step"}
+
+# Relative to a tensor's largest element: what another order of additions may change. A bf16 parameter may be rounded the other way.
+TOLERANCES = {"f64": 1e-12, "f32": 1e-5, "bf16": 2.0**-7}
+
 FACTORS = {
     "model": ["odd", "tied", "frozen"],
+    "zero": ["1", "2", "3", "3 step"],
     "mesh": ["dp=3", "fsdp=4", "fsdp=2,dp=3", "pp=2", "pp=2,dp=3", "dp=2,fsdp=2,pp=2", "dp=2,pp=4"],
     "optimizer": list(OPTIMIZERS),
     "launch": ["threads", "mpirun", "local"],
@@ -75,11 +88,14 @@ FACTORS = {
 }
 
 # --precision bf16 computes with copies of parameters; it compiles slowly.
-COMMON = {"model": "gpt bf16", "launch": "threads", "microbatches": 2, "schedule": "1f1b", "tied": "sum", "recompute": "cheap"}
-MIXED = [dict(COMMON, mesh="dp=3", optimizer="adamw", bucket_bytes="25MiB"), dict(COMMON, mesh="fsdp=2,pp=2", optimizer="nesterov", bucket_bytes="2KiB")]
+COMMON = {"model": "gpt bf16", "launch": "threads", "schedule": "1f1b", "tied": "sum", "recompute": "cheap"}
+MIXED = [dict(COMMON, zero="1", mesh="dp=3", optimizer="adamw", microbatches=2, bucket_bytes="25MiB"),
+         dict(COMMON, zero="3", mesh="dp=2", optimizer="adamw", microbatches=1, bucket_bytes="2KiB"),
+         dict(COMMON, zero="3", mesh="fsdp=2,pp=2", optimizer="nesterov", microbatches=2, bucket_bytes="2KiB")]
 
-# Mutations (support/mutations.py), each with a mesh on which the comparison of the stages must see it.
-MUTATED = [("chunk-off-by-one", "dp=3"), ("norm-over-replicas", "dp=2,fsdp=2"), ("sum-before-last-addition", "dp=2"), ("gather-left-out", "fsdp=2,pp=2")]
+# Mutations (support/mutations.py), each with a stage, a mesh and microbatches with which the comparison with stage 0 must see it.
+MUTATED = [("chunk-off-by-one", "1", "dp=3", 2), ("norm-over-replicas", "1", "dp=2,fsdp=2", 2), ("sum-before-last-addition", "1", "dp=2", 2),
+           ("gather-left-out", "1", "fsdp=2,pp=2", 2), ("norm-over-replicas", "3", "dp=2,fsdp=2", 1), ("gather-left-out", "2", "fsdp=2,pp=2", 2)]
 
 
 def size_of(mesh, axes=("dp", "fsdp", "pp")):
@@ -89,6 +105,9 @@ def size_of(mesh, axes=("dp", "fsdp", "pp")):
 def allowed(row):
     mesh, launch = row.get("mesh"), row.get("launch")
     if mesh and launch == "mpirun" and size_of(mesh) > 6:
+        return False
+    # Tasks of one process gather nothing, and owners of a parameter that others use would have to gather its gradients.
+    if row.get("zero") in SUMS_IN_TASKS and (launch == "local" or row.get("tied") == "owner"):
         return False
     # One process in program order.
     return launch != "local" or (mesh in (None, "pp=2") and row.get("schedule") in (None, "1f1b"))
@@ -116,7 +135,8 @@ class Models:
 
 
 def name_of(row):
-    return " ".join(f"mb{row[name]}" if name == "microbatches" else str(row[name]) for name in FACTORS)
+    words = {"microbatches": "mb{}", "zero": "zero {}"}
+    return " ".join(words.get(name, "{}").format(row[name]) for name in FACTORS)
 
 
 def plan_flags(row):
@@ -125,8 +145,26 @@ def plan_flags(row):
     return [*flags, *(["--launch", "local"] if row["launch"] == "local" else ["--schedule", row["schedule"]])]
 
 
-def is_sharded(executable):
-    return any("shard" in parameter for place in executable.program["places"] for parameter in place["parameters"])
+def shards_of(executable):
+    """What of parameters is sharded: of each that is, one of the words of STAGES."""
+    return {parameter["shard"]["of"] for place in executable.program["places"] for parameter in place["parameters"] if "shard" in parameter}
+
+
+def expect_shards(executable, stage, mesh):
+    sharded, expected = shards_of(executable), STAGES[stage][1]
+    # Without data-parallel ranks, stage 1 shards the states of parameters that several places have.
+    is_optional = size_of(mesh, ["dp", "fsdp"]) == 1
+    assert sharded == {expected} - {None} or (is_optional and not sharded), f"stage {stage} shards {sharded}"
+
+
+def adds_alike(executable, microbatches):
+    """Whether the numbers of a step are added in the order of stage 0. That sums the gradients of a bucket once per step; from stage 2 on each run
+    that adds to a bucket does, and places that have a parameter sum their chunks afterwards."""
+    scatters = [(collective["task"], collective["name"]) for collective in executable.program["collectives"] if collective["op"] == "reduce_scatter"]
+    if not scatters:
+        return True
+    names = [name for _, name in scatters]
+    return microbatches == 1 and len(names) == len(set(names))
 
 
 def train(executable, row, launch, checks=True):
@@ -143,14 +181,19 @@ def train(executable, row, launch, checks=True):
 
 
 def expect_same(sharded, whole):
+    """Bit for bit."""
     expect_same_records(sharded.all_records, whole.all_records)
     for kind in ("gradients", "parameters"):
         ours, theirs = getattr(sharded, kind), getattr(whole, kind)
-        if set(ours) != set(theirs):
-            raise Mismatch(f"{kind} of {sorted(set(ours) ^ set(theirs))} are left by one stage only")
+        expect_same_names(kind, ours, theirs)
         for name, values in theirs.items():
             if values.tobytes() != ours[name].tobytes():
-                raise Mismatch(f"stages 0 and 1 leave other {kind} of {name}")
+                raise Mismatch(f"the stages leave other {kind} of {name}")
+
+
+def expect_same_names(kind, ours, theirs):
+    if set(ours) != set(theirs):
+        raise Mismatch(f"{kind} of {sorted(set(ours) ^ set(theirs))} are left by one stage only")
 
 
 def bits_of(records):
@@ -160,71 +203,132 @@ def bits_of(records):
 def expect_same_records(ours, theirs):
     ours, theirs = bits_of(ours), bits_of(theirs)
     if ours != theirs:
-        raise Mismatch(f"stages 0 and 1 differ: {next(pair for pair in itertools.zip_longest(theirs, ours) if pair[0] != pair[1])}")
+        raise Mismatch(f"the stages differ: {next(pair for pair in itertools.zip_longest(theirs, ours) if pair[0] != pair[1])}")
+
+
+def numbers_of(records, key):
+    return [float.fromhex(record[key]) for record in records if record["event"] in ("step", "eval") and key in record]
+
+
+def expect_close_records(ours, theirs, tolerance):
+    for key in ("loss_hex", "norm_hex"):
+        expect_close(key, numbers_of(ours, key), numbers_of(theirs, key), tolerance)
+
+
+def expect_near(sharded, whole, types, has_parameters):
+    """Within the rounding of types: {parameter: its type}. What all gradients decide, as the norm does, is as exact as the coarsest."""
+    coarsest = max(TOLERANCES[each] for each in types.values())
+    expect_close_records(sharded.all_records, whole.all_records, coarsest)
+    expect_same_names("gradients", sharded.gradients, whole.gradients)
+    for name, values in whole.gradients.items():
+        expect_close(f"gradient of {name}", sharded.gradients[name], values, TOLERANCES[types[name]])
+    if has_parameters:
+        expect_close("parameter", sharded.parameters, whole.parameters, coarsest)
 
 
 def compile_stages(models, row, mutation=None):
-    """The programs of stage 0 and of stage 1, the latter with a mutation if one is named."""
+    """The programs of stage 0 and of the row's stage, the latter with a mutation if one is named."""
     stem = re.sub(r"[^\w]+", "_", name_of(row)) + ("_" + mutation if mutation else "")
     model = models.file(stem, row["model"], row["mesh"])
     flags = [*plan_flags(row), *OPTIMIZERS[row["optimizer"]][0], *MODELS[row["model"]][1]]
-    whole = compile_model(models.ppopt, model, model[:-5] + "_0", [*flags, "--zero", "0"])
+    whole = compile_model(models.ppopt, model, model[:-5] + "_whole", [*flags, *STAGES["0"][0]])
+    flags += STAGES[row["zero"]][0]
     if mutation:
-        return whole, compile_model(mutations.tool_of(models.ppopt), model, model[:-5] + "_1", [*flags, "--zero", "1", "--mutate", mutation])
-    return whole, compile_model(models.ppopt, model, model[:-5] + "_1", [*flags, "--zero", "1"])
+        return whole, compile_model(mutations.tool_of(models.ppopt), model, model[:-5] + "_sharded", [*flags, "--mutate", mutation])
+    return whole, compile_model(models.ppopt, model, model[:-5] + "_sharded", flags)
+
+
+def compare(row, sharded, result, expected):
+    """`result` of the program `sharded`, `expected` of stage 0."""
+    if adds_alike(sharded, row["microbatches"]):
+        return expect_same(result, expected)
+    types = {parameter["name"]: parameter["type"] for parameter in sharded.program["parameters"]}
+    if row["model"] == "gpt bf16":
+        types = {name: "bf16" for name in types}  # which it computes in
+    # Adam turns the rounding noise of a gradient that is zero by symmetry into a full step.
+    expect_near(result, expected, types, has_parameters=row["optimizer"] == "nesterov")
 
 
 def check_row(models, row):
     whole, sharded = compile_stages(models, row)
-    assert not is_sharded(whole), "stage 0 has shards"
-    assert is_sharded(sharded) or size_of(row["mesh"], ["dp", "fsdp"]) == 1, "stage 1 has no shards"
+    expect_shards(whole, "0", row["mesh"])
+    expect_shards(sharded, row["zero"], row["mesh"])
     expected = train(whole, row, "local" if row["launch"] == "local" else "threads")
     evaluations = [record["step"] for record in expected.all_records if record["event"] == "eval"]
     assert evaluations == list(range(0, STEPS + 1, 2)), f"evaluations after steps {evaluations}"
     for record in expected.records:
         assert record["norm"] > CLIP, f"nothing is clipped: {record}"
-    expect_same(train(sharded, row, row["launch"]), expected)
+    compare(row, sharded, train(sharded, row, row["launch"]), expected)
 
 
-def check_seen(models, mutation, mesh):
+def check_seen(models, mutation, zero, mesh, microbatches):
     """The comparison is red with a mutation."""
-    row = {"model": "odd", "mesh": mesh, "optimizer": "adamw", "launch": "threads", "microbatches": 2, "schedule": "1f1b", "tied": "sum",
-           "recompute": "cheap", "bucket_bytes": "200"}
+    row = {"model": "odd", "zero": zero, "mesh": mesh, "optimizer": "adamw", "launch": "threads", "microbatches": microbatches, "schedule": "1f1b",
+           "tied": "sum", "recompute": "cheap", "bucket_bytes": "200"}
     whole, mutated = compile_stages(models, row, mutation)
     expected = train(whole, row, "threads")
     try:
-        expect_same(train(mutated, row, "threads", checks=False), expected)
+        compare(row, mutated, train(mutated, row, "threads", checks=False), expected)
     except Mismatch as seen:
-        print(f"  {mutation}, {mesh}: {seen}", flush=True)
+        print(f"  {mutation}, --zero {zero}, {mesh}: {seen}", flush=True)
         return
     raise AssertionError(f"the comparison does not see {mutation}")
 
 
-def train_larger(executable, text, launch, clip):
+def train_larger(executable, text, launch):
     log = f"{executable.path}.{launch}.jsonl"
-    command = [executable.path, "--data", text, "--steps", "3", "--clip", clip, "--check-counters", "--poison", "--log", log]
+    command = [executable.path, "--data", text, "--steps", "3", "--clip", "1", "--check-counters", "--poison", "--log", log]
     checked([*under_mpirun(executable.ranks), *command] if launch == "mpirun" else command)
     with open(log) as file:
         return [json.loads(line) for line in file]
 
 
-def check_larger(models, ranks):
-    """A GPT of at least eight buckets: stages 0 and 1, as threads and under mpirun."""
-    model = models.gpt(f"larger{ranks}.mlir", LARGER_GPT)
-    text = os.path.join(models.directory, f"larger{ranks}.txt")
+def larger_programs(models, name, ranks, flags, model_flags=()):
+    """(stage, program) of a GPT of at least eight buckets, and a text for it."""
+    model = models.gpt(f"{name}{ranks}.mlir", [*LARGER_GPT, *model_flags])
+    text = os.path.join(models.directory, f"{name}{ranks}.txt")
     with open(text, "w") as file:
         file.write("".join(chr(97 + i * i % 23) for i in range(40000)))
+    mesh = f"dp={ranks}"
+    programs = []
+    for stage, (stage_flags, _) in STAGES.items():
+        executable = compile_model(models.ppopt, model, f"{model[:-5]}_{len(programs)}",
+                                   ["--mesh", mesh, *stage_flags, "--bucket-bytes", "256KiB", "--threads", "1", *flags])
+        expect_shards(executable, stage, mesh)
+        assert count_sums(executable, stage) >= LEAST_BUCKETS, f"stage {stage} has {count_sums(executable, stage)} buckets"
+        programs.append((stage, executable))
+    return programs, text
+
+
+def count_sums(executable, stage):
+    """Of gradients over ranks."""
+    if stage in SUMS_IN_TASKS:
+        return len({each["name"] for each in executable.program["collectives"] if each["op"] == "reduce_scatter"})
+    op = "reduce_scatter" if stage == "1" else "all_reduce"
+    return len([action for action in executable.program["places"][0]["actions"] if action.get("op") == op])
+
+
+def check_larger(models, ranks):
+    """With one microbatch all stages log the same, as threads and under mpirun."""
+    programs, text = larger_programs(models, "larger", ranks, [])
     expected = None
-    for stage in (0, 1):
-        executable = compile_model(models.ppopt, model, f"{model[:-5]}_{stage}",
-                                   ["--mesh", f"dp={ranks}", "--zero", str(stage), "--bucket-bytes", "256KiB", "--threads", "1"])
-        assert is_sharded(executable) == (stage == 1)
-        sums = [action for action in executable.program["places"][0]["actions"] if action.get("op") == ("reduce_scatter" if stage else "all_reduce")]
-        assert len(sums) >= LEAST_BUCKETS, f"{len(sums)} buckets"
+    for stage, executable in programs:
         for launch in ("threads", "mpirun"):
-            records = train_larger(executable, text, launch, "1")
+            records = train_larger(executable, text, launch)
             expected = expected or records
             assert max(record.get("norm", 0) for record in records) > 1, "nothing is clipped"
+            expect_same_records(records, expected)
+
+
+def check_larger_sums(models, ranks):
+    """With four microbatches, stages that sum in tasks add in another order."""
+    programs, text = larger_programs(models, "f64", ranks, ["--microbatches", "4"], ["--dtype", "f64"])
+    expected = train_larger(programs[0][1], text, "threads")
+    for stage, executable in programs[1:]:
+        records = train_larger(executable, text, "mpirun" if stage == "3" else "threads")
+        if stage in SUMS_IN_TASKS:
+            expect_close_records(records, expected, TOLERANCES["f64"])
+        else:
             expect_same_records(records, expected)
 
 
@@ -254,8 +358,9 @@ def tests_of(models):
         yield name_of(row), functools.partial(check_row, models, row)
     for ranks in (2, 3, 4):
         yield f"larger GPT, dp={ranks}", functools.partial(check_larger, models, ranks)
-    for mutation, mesh in MUTATED:
-        yield f"mutation {mutation}, {mesh}", functools.partial(check_seen, models, mutation, mesh)
+    yield "larger GPT, f64, four microbatches, dp=2", functools.partial(check_larger_sums, models, 2)
+    for mutation, zero, mesh, microbatches in MUTATED:
+        yield f"mutation {mutation}, --zero {zero}, {mesh}", functools.partial(check_seen, models, mutation, zero, mesh, microbatches)
     yield "a gather that one place leaves out", functools.partial(check_left_out, models)
 
 
