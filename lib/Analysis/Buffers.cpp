@@ -342,8 +342,8 @@ BufferIndex::getAddress(RunOp run, TaskOp task,
     bool isRange = role.getKind() == RoleKind::ParamRange ||
                    role.getKind() == RoleKind::GradRange;
     auto buffer = sizes.find(whole);
-    bool isPart = buffer != sizes.end() &&
-                  type.getNumElements() != buffer->second.first;
+    bool isPart =
+        buffer != sizes.end() && type.getNumElements() != buffer->second.first;
     if (isRange && bucket && isPart)
       return getChunk(bucket, whole, task.getPlace(), chunk);
     return AddressAttr::get(whole, 0);

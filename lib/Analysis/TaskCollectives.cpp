@@ -12,10 +12,10 @@ TaskCollectiveAttr pp::describeCollective(CollectiveOpInterface op) {
                     : op.getX();
   auto type = cast<ShapedType>(whole.getType());
   MLIRContext *context = op->getContext();
-  return TaskCollectiveAttr::get(
-      context, CollectiveAttr::get(context, op.getKind()), op.getGroup(),
-      op.getChannel(), op.getWhat(), type.getNumElements(),
-      type.getElementType());
+  return TaskCollectiveAttr::get(context,
+                                 CollectiveAttr::get(context, op.getKind()),
+                                 op.getGroup(), op.getChannel(), op.getWhat(),
+                                 type.getNumElements(), type.getElementType());
 }
 
 SmallVector<Attribute> pp::describeCollectives(TaskOp task) {

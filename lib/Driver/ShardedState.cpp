@@ -68,9 +68,11 @@ static void addTraffic(PlanOp plan, const PlaceContents &contents,
   for (ScheduleOp schedule : contents.schedules) {
     if (schedule.getEvaluation())
       continue;
-    for (auto run : schedule.getOps<RunOp>())
-      for (TaskCollectiveAttr each :
-           tasks.lookup(run.getTaskAttr().getAttr()).getCollectiveList()) {
+    for (auto run : schedule.getOps<RunOp>()) {
+      TaskOp task = tasks.lookup(run.getTaskAttr().getAttr());
+      if (!task)
+        continue; // of another place
+      for (TaskCollectiveAttr each : task.getCollectiveList()) {
         int64_t bytes = predictSent(each, mesh, contents.place);
         bool isSum = geometry::reduces(each.getCollective().getKind());
         TaskTraffic &traffic = isSum ? report.sums : report.gathers;
@@ -79,17 +81,17 @@ static void addTraffic(PlanOp plan, const PlaceContents &contents,
         if (seen.insert({each.getCollective(), what}).second)
           traffic.once += bytes;
       }
+    }
   }
 }
 
-void pp::addSharded(ModuleOp module, PlanOp plan,
-                    const PlaceContents &contents, PlaceReport &report) {
+void pp::addSharded(ModuleOp module, PlanOp plan, const PlaceContents &contents,
+                    PlaceReport &report) {
   addElsewhere(module, plan, contents.place, report);
   addTraffic(plan, contents, report);
   for (ParamDeclOp param : contents.params)
     if (param.getLearns())
-      report.learned +=
-          cast<ShapedType>(param.getType()).getNumElements();
+      report.learned += cast<ShapedType>(param.getType()).getNumElements();
 }
 
 //===----------------------------------------------------------------------===//

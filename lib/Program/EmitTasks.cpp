@@ -156,9 +156,10 @@ void TaskEmitter::emit(FinishOp finish) {
 void TaskEmitter::emit(ReleaseOp release) {
   Location loc = release.getLoc();
   Value buffer = release.getBuffer();
-  LLVM::CallOp::create(builder, loc, TypeRange(), "ppopt_release",
-                       ValueRange{rank, address(loc, buffer),
-                                  number(loc, i64, getBytes(buffer.getType()))});
+  LLVM::CallOp::create(
+      builder, loc, TypeRange(), "ppopt_release",
+      ValueRange{rank, address(loc, buffer),
+                 number(loc, i64, getBytes(buffer.getType()))});
 }
 
 LogicalResult TaskEmitter::emit(Operation &op) {

@@ -131,9 +131,10 @@ LogicalResult pp::checkMemoryLimit(ModuleOp module, PlanOp plan) {
     return bucket.getShardGroup() && !bucket.getBorrowed();
   });
   if (fits || (canShard && next <= 3))
-    hints.insert(hints.begin(), ("--zero " + Twine(next) + ", which shards " +
-                                 describeStage(next) + (fits ? " and fits" : ""))
-                                    .str());
+    hints.insert(hints.begin(),
+                 ("--zero " + Twine(next) + ", which shards " +
+                  describeStage(next) + (fits ? " and fits" : ""))
+                     .str());
   diag.attachNote() << "what would help: " << llvm::join(hints, "; ");
   return diag;
 }

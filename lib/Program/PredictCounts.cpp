@@ -21,7 +21,7 @@ static int64_t countSent(StartOp start, const CollectiveOperand &operand,
 }
 
 int64_t pp::predictSent(TaskCollectiveAttr collective,
-                      const geometry::Mesh &mesh, int64_t place) {
+                        const geometry::Mesh &mesh, int64_t place) {
   geometry::Group group = collective.getGroup().getGeometry();
   int64_t rank = mesh.firstRank(place).value_or(0);
   return geometry::elementsSent(collective.getCollective().getKind(),

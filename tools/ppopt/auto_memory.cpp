@@ -27,10 +27,10 @@ public:
       : hasRecompute(!arguments.has("recompute")),
         hasPrefetch(plan.zero == 3 && plan.gather == Gather::task &&
                     !arguments.has("prefetch")) {
-    auto recomputes = SmallVector<Recompute, 2>{Recompute::cheap,
-                                                Recompute::layer};
-    auto prefetches = SmallVector<Prefetch, 2>{Prefetch::bucket,
-                                               Prefetch::none};
+    auto recomputes =
+        SmallVector<Recompute, 2>{Recompute::cheap, Recompute::layer};
+    auto prefetches =
+        SmallVector<Prefetch, 2>{Prefetch::bucket, Prefetch::none};
     if (!hasRecompute)
       recomputes = {plan.recompute};
     if (!hasPrefetch)

@@ -206,8 +206,8 @@ static const geometry::Axis *findShardAxis(const geometry::Mesh &mesh) {
   return nullptr;
 }
 
-/// Returns the bytes of parameters, gradients and optimizer states per parameter
-/// that learns.
+/// Returns the bytes of parameters, gradients and optimizer states per
+/// parameter that learns.
 static double getStateBytes(const PlaceReport &place) {
   int64_t bytes = 0;
   for (StringRef kind : {"parameters", "gradients", "optimizer"})
@@ -285,8 +285,8 @@ static void printMemory(const PlanReport &report, raw_ostream &out) {
   table.print("bytes of a rank", out);
 }
 
-/// Prints what the ZeRO paper counts for the stage, with Adam: per parameter, in
-/// f32 and with bf16 parameters and gradients beside f32 masters.
+/// Prints what the ZeRO paper counts for the stage, with Adam: per parameter,
+/// in f32 and with bf16 parameters and gradients beside f32 masters.
 static void printPaper(const PlanOptions &plan, const PlanReport &report,
                        raw_ostream &out) {
   if (report.shards.empty() || plan.optimizer == schema::Optimizer::sgd)

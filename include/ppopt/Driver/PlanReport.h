@@ -56,8 +56,8 @@ struct PlaceReport {
   llvm::MapVector<StringRef, int64_t> elsewhereBytes;
   /// Elements of the parameters that learn.
   int64_t learned = 0;
-  /// Bytes that collectives inside tasks send, and those that they would if each
-  /// bucket were gathered or summed once.
+  /// Bytes that collectives inside tasks send, and those that they would if
+  /// each bucket were gathered or summed once.
   TaskTraffic gathers, sums;
   /// Bytes of the copy of its share that a saving rank makes, in addition to
   /// the arena: the largest over the place's ranks.

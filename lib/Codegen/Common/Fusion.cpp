@@ -364,8 +364,8 @@ void TaskFusion::add(Operation &op) {
   }
   // A kernel with more than this addition would need the zeros earlier, when
   // other sums are still in memory.
-  bool addsToLarge =
-      largeZeros && isa<AccumulateOp>(op) && findZeros(op.getResult(0)) == largeZeros;
+  bool addsToLarge = largeZeros && isa<AccumulateOp>(op) &&
+                     findZeros(op.getResult(0)) == largeZeros;
   if (addsToLarge)
     newCluster(&op, KernelForm::Rows, getSpace(op.getResult(0)));
   else if (!joinTail(&op))

@@ -339,8 +339,7 @@ LaunchOp KernelOutliner::outlineCopy(Value value, OpBuilder &builder) {
   Type type = value.getType();
   auto kernel = KernelOp::create(atEnd, value.getLoc(), nameOf("copy", type),
                                  builder.getFunctionType(type, type));
-  Block *body =
-      atEnd.createBlock(&kernel.getBody(), {}, type, value.getLoc());
+  Block *body = atEnd.createBlock(&kernel.getBody(), {}, type, value.getLoc());
   ReturnOp::create(atEnd, value.getLoc(), body->getArguments());
   return launchAlone(kernel, value, builder);
 }

@@ -37,8 +37,8 @@ static bool hasOneReader(Value value) {
 }
 
 /// Finds chains of accumulations, in which all other values have one use, from
-/// a tied argument to the result that it is tied to, or from a range of zeros to
-/// the pp.join that puts it back there.
+/// a tied argument to the result that it is tied to, or from a range of zeros
+/// to the pp.join that puts it back there.
 void TaskFusion::findInPlaceAccumulations() {
   auto findChain = [&](Value end, llvm::function_ref<bool(Value)> isRoot) {
     SmallVector<Operation *> chain;

@@ -1,7 +1,7 @@
 //===- PlaceCollectives.cpp - Starts and waits inside tasks ---------------===//
 //
-// Before: collectives on tensors among launches and matmuls. After: pp.begin and
-// pp.finish of each, apart from one another as far as memory allows.
+// Before: collectives on tensors among launches and matmuls. After: pp.begin
+// and pp.finish of each, apart from one another as far as memory allows.
 //
 //   %w = pp.all_gather %b0 over <["dp"]> "b0" …      // before
 //
@@ -28,9 +28,9 @@ namespace geometry = ppopt::geometry;
 
 namespace {
 
-/// A gather does not wait for others that together have at most this part of its
-/// bytes: they need little memory, and their use is no time to gather in. It
-/// does not begin beside one of which it is this part: where a table is in
+/// A gather does not wait for others that together have at most this part of
+/// its bytes: they need little memory, and their use is no time to gather in.
+/// It does not begin beside one of which it is this part: where a table is in
 /// memory, memory is short.
 constexpr int64_t kSmallPart = 4;
 
@@ -93,8 +93,8 @@ Operation *findLastReader(Value value) {
 }
 
 /// Sets the insertion point to where a gather may begin: after the wait of the
-/// one before, not counting small ones, after the start of these, after the last
-/// use of a large one, and after what it reads.
+/// one before, not counting small ones, after the start of these, after the
+/// last use of a large one, and after what it reads.
 void CollectivePlacer::setEarliest(CollectiveOpInterface op) {
   if (plan.getPrefetch() == Prefetch::none)
     return builder.setInsertionPoint(findFirstUser(op));
@@ -132,16 +132,15 @@ void CollectivePlacer::split(CollectiveOpInterface op, Operation *reader) {
   Location loc = op.getLoc();
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   SmallVector<Type> types = {type};
-  int64_t ranks =
-      plan.getGeometry().size(op.getGroup().getGeometry());
+  int64_t ranks = plan.getGeometry().size(op.getGroup().getGeometry());
   if (op.getKind() == geometry::Collective::AllReduce)
     types.push_back(RankedTensorType::get(
         {geometry::scratchElements(op.getKind(), type.getNumElements(), ranks)},
         type.getElementType()));
-  auto begin = BeginOp::create(
-      builder, loc, types, /*number=*/0,
-      CollectiveAttr::get(builder.getContext(), op.getKind()), op.getX(),
-      ValueRange());
+  auto begin =
+      BeginOp::create(builder, loc, types, /*number=*/0,
+                      CollectiveAttr::get(builder.getContext(), op.getKind()),
+                      op.getX(), ValueRange());
   SmallVector<Value> held(begin.getResults());
   held.push_back(op.getX());
   builder.setInsertionPoint(reader);

@@ -112,9 +112,9 @@ static std::optional<int64_t> getHeldBytes(AccumulateOp op) {
 }
 
 /// Delays a matmul that adds to a bucket until the next addition to it, if
-/// gradients of another large bucket are summed in between and the operands take
-/// less memory than the bucket does: as for a table that the last layer and the
-/// first one use.
+/// gradients of another large bucket are summed in between and the operands
+/// take less memory than the bucket does: as for a table that the last layer
+/// and the first one use.
 static void delayAdditions(Block &body) {
   SmallVector<Addition> additions = findAdditions(body);
   for (auto [i, addition] : llvm::enumerate(additions)) {
@@ -140,9 +140,9 @@ ZerosOp pp::findLargeZeros(TaskOp task) {
   llvm::sort(all, [](ZerosOp a, ZerosOp b) {
     return getBytes(a.getType()) > getBytes(b.getType());
   });
-  bool isLarge = all.size() > 1 &&
-                 getBytes(all[0].getType()) >=
-                     kSeveralTimes * getBytes(all[1].getType());
+  bool isLarge =
+      all.size() > 1 &&
+      getBytes(all[0].getType()) >= kSeveralTimes * getBytes(all[1].getType());
   return isLarge ? all[0] : ZerosOp();
 }
 

@@ -31,8 +31,8 @@ public:
   CrossingFinder(EntryParts &parts, PlanOp plan, const SharedValues &shared,
                  const DenseSet<Value> &marked)
       : parts(parts), recompute(plan.getRecompute()), shared(shared),
-        marked(marked), gathersParams(getShardedState(plan) ==
-                                      ShardedState::Parameters) {
+        marked(marked),
+        gathersParams(getShardedState(plan) == ShardedState::Parameters) {
     crossings.backwards.resize(parts.stages.size());
   }
 

@@ -9,9 +9,9 @@
 // owner has a task that adds the gradients that come back.
 //
 // Buckets, their chunks and the order of all sums are the same whether state is
-// sharded or not. Only what an update works on differs. One exception: gradients
-// that are sharded are summed inside tasks, over the ranks of one place, so a
-// bucket of several places has a shard on each of them.
+// sharded or not. Only what an update works on differs. One exception:
+// gradients that are sharded are summed inside tasks, over the ranks of one
+// place, so a bucket of several places has a shard on each of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,10 +108,9 @@ ReadTypes findReadTypes(ModuleOp module) {
   auto note = [&](StringRef param, Value value, Operation *reader) {
     auto cast = dyn_cast<CastOp>(reader);
     Type type = cast ? getElementTypeOrSelf(cast.getResult()) : Type();
-    bool isNarrower =
-        type && isa<FloatType>(type) &&
-        type.getIntOrFloatBitWidth() <
-            getElementTypeOrSelf(value).getIntOrFloatBitWidth();
+    bool isNarrower = type && isa<FloatType>(type) &&
+                      type.getIntOrFloatBitWidth() <
+                          getElementTypeOrSelf(value).getIntOrFloatBitWidth();
     auto [it, isNew] = types.insert({param, isNarrower ? type : Type()});
     if (!isNarrower || it->second != type)
       it->second = Type();
@@ -180,8 +179,8 @@ LogicalResult checkStage(BucketOp bucket, PlanOp plan) {
   if (plan.getZero() < 2 || !bucket.getBorrowed())
     return success();
   return bucket.emitOpError("--zero ")
-         << plan.getZero() << " with --tied owner: places " << bucket.getPlaces()
-         << " use " << bucket.getParams()
+         << plan.getZero() << " with --tied owner: places "
+         << bucket.getPlaces() << " use " << bucket.getParams()
          << ", whose gradients the owner would have to gather; use --tied sum, "
             "or --zero 1";
 }
@@ -367,9 +366,8 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
   auto close = [&](OpenBucket &bucket) {
     bool isBorrowed =
         plan.getTied() == Tied::owner && bucket.key.places.size() > 1;
-    SumGroups groups =
-        findGroups(plan, bucket.key, isBorrowed,
-                   /*isShardedOnEachPlace=*/plan.getZero() >= 2);
+    SumGroups groups = findGroups(plan, bucket.key, isBorrowed,
+                                  /*isShardedOnEachPlace=*/plan.getZero() >= 2);
     auto sizeOf = [&](GroupAttr group) {
       return group ? mesh.size(group.getGeometry()) : 1;
     };
@@ -385,8 +383,7 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
         llvm::alignTo(bucket.elements, padding), bucket.key.type,
         bucket.key.decayed, bucket.key.places, isBorrowed, groups.shard,
         groups.replica, sharded,
-        bucket.key.readType ? TypeAttr::get(bucket.key.readType)
-                            : TypeAttr()));
+        bucket.key.readType ? TypeAttr::get(bucket.key.readType) : TypeAttr()));
   };
   for (StringRef name : orderByReadiness(getOperation())) {
     ParamDeclOp param = declared.lookup(name);

@@ -1,11 +1,12 @@
 //===- GatherParameters.cpp - Tasks gather the parameters that they read --===//
 //
-// Before: tasks whose operands are whole parameters; buckets of whose parameters
-// a rank has a chunk. After: a task has the chunks as operands, gathers each
-// bucket before the first op that reads one of its parameters, and reads
-// parameters as parts of it.
+// Before: tasks whose operands are whole parameters; buckets of whose
+// parameters a rank has a chunk. After: a task has the chunks as operands,
+// gathers each bucket before the first op that reads one of its parameters, and
+// reads parameters as parts of it.
 //
-//   pp.task forward @s0_F(%w: tensor<8x8xf32> {role param "w"})        // before
+//   pp.task forward @s0_F(%w: tensor<8x8xf32> {role param "w"})        //
+//   before
 //
 //   pp.task forward @s0_F(%0: tensor<64xf32> {role param_range "b0"})  // after
 //     %1 = pp.all_gather %0 over <["dp"]> "b0"
@@ -69,13 +70,12 @@ void gather(TaskOp task, BucketOp bucket, int64_t chunks,
     return;
   OpBuilder builder(reader);
   Location loc = bucket.getLoc();
-  auto whole =
-      RankedTensorType::get({bucket.getElements()}, bucket.getType());
-  Value chunk = addArgument(
-      task,
-      RoleAttr::get(builder.getContext(), RoleKind::ParamRange,
-                    bucket.getSymName()),
-      whole.clone(ArrayRef{bucket.getElements() / chunks}), loc);
+  auto whole = RankedTensorType::get({bucket.getElements()}, bucket.getType());
+  Value chunk =
+      addArgument(task,
+                  RoleAttr::get(builder.getContext(), RoleKind::ParamRange,
+                                bucket.getSymName()),
+                  whole.clone(ArrayRef{bucket.getElements() / chunks}), loc);
   if (isConverted) {
     whole = whole.clone(*bucket.getReadType());
     chunk = CastOp::create(
@@ -83,9 +83,8 @@ void gather(TaskOp task, BucketOp bucket, int64_t chunks,
         cast<RankedTensorType>(chunk.getType()).clone(*bucket.getReadType()),
         chunk);
   }
-  Value gathered =
-      AllGatherOp::create(builder, loc, whole, chunk,
-                          *bucket.getShardGroup(), bucket.getSymName());
+  Value gathered = AllGatherOp::create(
+      builder, loc, whole, chunk, *bucket.getShardGroup(), bucket.getSymName());
   for (const BucketMember &member : members) {
     BlockArgument argument = task.getArgument(member.number);
     auto type = cast<RankedTensorType>(argument.getType());
@@ -98,8 +97,7 @@ void gather(TaskOp task, BucketOp bucket, int64_t chunks,
   }
 }
 
-struct GatherParameters
-    : pp::impl::GatherParametersBase<GatherParameters> {
+struct GatherParameters : pp::impl::GatherParametersBase<GatherParameters> {
   void runOnOperation() override {
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(plan))

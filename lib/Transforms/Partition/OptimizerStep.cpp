@@ -260,7 +260,7 @@ void pp::buildUpdateTask(PlanOp plan, int64_t place, BucketOp bucket,
                    bucket.getLoc());
   StepBuilder step(task, bucket,
                    bucket.hasShardedStates() ? getChunkElements(plan, bucket)
-                                       : bucket.getElements());
+                                             : bucket.getElements());
   if (plan.getOptimizer() == Optimizer::sgd)
     buildSgd(step, bucket, plan.getNesterov());
   else

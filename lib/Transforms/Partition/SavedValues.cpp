@@ -44,9 +44,9 @@ static bool isParam(Value value) {
 /// follows from parameters alone is a parameter, which is never saved.
 static bool gathersForLittle(Operation *op, const ValueSources &sources) {
   return sources.gathersParams && isCheap(op) && !isFree(op) &&
-         !llvm::all_of(op->getOperands(), [](Value operand) {
-           return isParam(throughPlace(operand));
-         }) &&
+         !llvm::all_of(
+             op->getOperands(),
+             [](Value operand) { return isParam(throughPlace(operand)); }) &&
          llvm::any_of(op->getOperands(), [&](Value operand) {
            return isParam(throughPlace(operand)) &&
                   getBytes(operand) >= getBytes(op->getResult(0));

@@ -2,11 +2,12 @@
 //
 // Before: tasks that add to the accumulators of parameters; buckets of whose
 // gradients a rank has a chunk. After: a task adds to zeros of the bucket's
-// size, which the ranks sum once all its gradients are there, and adds its chunk
-// of the sum to the accumulator.
+// size, which the ranks sum once all its gradients are there, and adds its
+// chunk of the sum to the accumulator.
 //
 //   pp.task backward @s0_B(%w: … {role grad "w"}) -> (… {role grad "w"})
-//     %0 = pp.accumulate %w, %dw                                       // before
+//     %0 = pp.accumulate %w, %dw                                       //
+//     before
 //
 //   pp.task backward @s0_B(%b: tensor<64xf32> {role grad_range "b0"}) -> …
 //     %1 = pp.zeros : tensor<128xf32>                                  // after
@@ -18,7 +19,8 @@
 //         : tensor<128xf32> to tensor<64xf32>
 //     %7 = pp.accumulate %b, %6
 //
-// With the plan's grad_dtype bf16, %5 is rounded to it, and %6 converted back.
+// With the plan's --grad-dtype bf16, %5 is rounded to it, and %6 converted
+// back.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,8 +77,7 @@ LogicalResult GradientScatterer::scatter(BucketOp bucket,
       return refuse();
     if (!last || last->isBeforeInBlock(end))
       last = end;
-    Value accumulator =
-        task.getArgument(*task.getTiedArgument(member.number));
+    Value accumulator = task.getArgument(*task.getTiedArgument(member.number));
     for (Operation *user : accumulator.getUsers())
       if (!first || user->isBeforeInBlock(first))
         first = user;
@@ -87,8 +88,7 @@ LogicalResult GradientScatterer::scatter(BucketOp bucket,
   Value zeros = ZerosOp::create(builder, loc, whole);
   SmallVector<std::pair<int64_t, Value>> parts;
   for (const BucketMember &member : members) {
-    Value accumulator =
-        task.getArgument(*task.getTiedArgument(member.number));
+    Value accumulator = task.getArgument(*task.getTiedArgument(member.number));
     accumulator.replaceAllUsesWith(
         createPart(builder, loc, zeros, member.first,
                    cast<RankedTensorType>(accumulator.getType())));
@@ -100,22 +100,21 @@ LogicalResult GradientScatterer::scatter(BucketOp bucket,
       builder, loc, whole, zeros,
       llvm::map_to_vector(parts, [](auto &part) { return part.second; }),
       llvm::map_to_vector(parts, [](auto &part) { return part.first; }));
-  auto chunk = whole.clone(ArrayRef{
-      bucket.getElements() / bucket.getChunks(plan.getGeometry())});
+  auto chunk = whole.clone(
+      ArrayRef{bucket.getElements() / bucket.getChunks(plan.getGeometry())});
   bool isNarrow = plan.getGradDtype() == GradDtype::bf16;
   Type type = isNarrow ? builder.getBF16Type() : whole.getElementType();
   if (isNarrow)
     joined = CastOp::create(builder, loc, whole.clone(type), joined);
-  Value sum = ReduceScatterOp::create(builder, loc, chunk.clone(type), joined,
-                                      *bucket.getShardGroup(),
-                                      bucket.getSymName());
+  Value sum =
+      ReduceScatterOp::create(builder, loc, chunk.clone(type), joined,
+                              *bucket.getShardGroup(), bucket.getSymName());
   if (isNarrow)
     sum = CastOp::create(builder, loc, chunk, sum);
   auto role = RoleAttr::get(builder.getContext(), RoleKind::GradRange,
                             bucket.getSymName());
   Value accumulator = addArgument(task, role, chunk, loc);
-  sums.push_back(
-      {role, AccumulateOp::create(builder, loc, accumulator, sum)});
+  sums.push_back({role, AccumulateOp::create(builder, loc, accumulator, sum)});
   return success();
 }
 
@@ -147,8 +146,7 @@ LogicalResult GradientScatterer::run(ModuleOp module) {
   return success();
 }
 
-struct ScatterGradients
-    : pp::impl::ScatterGradientsBase<ScatterGradients> {
+struct ScatterGradients : pp::impl::ScatterGradientsBase<ScatterGradients> {
   void runOnOperation() override {
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(plan))

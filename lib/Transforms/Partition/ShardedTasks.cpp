@@ -30,8 +30,8 @@ BucketMembers pp::findMembers(ModuleOp module, TaskOp task, RoleKind kind,
 
 Value pp::createPart(OpBuilder &builder, Location loc, Value flat,
                      int64_t first, RankedTensorType type) {
-  auto range = RankedTensorType::get({type.getNumElements()},
-                                     type.getElementType());
+  auto range =
+      RankedTensorType::get({type.getNumElements()}, type.getElementType());
   Value part = flat;
   if (flat.getType() != range)
     part = SliceOp::create(builder, loc, range, flat, ArrayRef<int64_t>{first});

@@ -39,8 +39,7 @@ struct SignTasks : pp::impl::SignTasksBase<SignTasks> {
       }
       SmallVector<Attribute> collectives = describeCollectives(task);
       if (!collectives.empty())
-        task.setCollectivesAttr(
-            ArrayAttr::get(task.getContext(), collectives));
+        task.setCollectivesAttr(ArrayAttr::get(task.getContext(), collectives));
     }
   }
 };

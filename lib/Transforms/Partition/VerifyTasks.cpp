@@ -241,10 +241,9 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
     if (role.getKind() == RoleKind::Grad && !bucketOf.lookup(name))
       return task.emitOpError("adds to ") << role << ", which no bucket holds";
     BucketOp bucket = bucketOf.lookup(name);
-    bool isWhole =
-        !bucket || !(role.getKind() == RoleKind::Param
-                         ? bucket.hasShardedParams()
-                         : bucket.hasShardedGradients());
+    bool isWhole = !bucket || !(role.getKind() == RoleKind::Param
+                                    ? bucket.hasShardedParams()
+                                    : bucket.hasShardedGradients());
     if (!isWhole)
       return task.emitOpError("takes ")
              << role << ", of which a rank has its chunk of "
@@ -253,9 +252,9 @@ LogicalResult TaskChecker::checkArgument(TaskOp task, RoleAttr role,
       return expect(task, role, taken, {param.getType(), getSharding(param)});
     if (failed(checkGradient(task, role, taken.sharding, getSharding(param))))
       return failure();
-    return expectType(task, role, type,
-                      cast<RankedTensorType>(param.getType())
-                          .clone(getGradType(bucket)));
+    return expectType(
+        task, role, type,
+        cast<RankedTensorType>(param.getType()).clone(getGradType(bucket)));
   }
   case RoleKind::Input:
     if (!inputs.lookup(name))
@@ -340,7 +339,8 @@ LogicalResult TaskChecker::checkGroup(CollectiveOpInterface op, int64_t place) {
     return op->emitOpError(wrong);
   int64_t ranks = mesh.size(group);
   if (ranks == 1)
-    return op->emitOpError("is over ") << op.getGroup() << ", which is one rank";
+    return op->emitOpError("is over ")
+           << op.getGroup() << ", which is one rank";
   auto sizeOf = [](Value value) {
     return cast<ShapedType>(value.getType()).getNumElements();
   };

@@ -89,9 +89,9 @@ int CutProblemBuilder::getParam(ParamOp param) {
   auto [known, isNew] = params.try_emplace(param, problem.paramBytes.size());
   if (isNew) {
     int64_t bytes = getBytes(param);
-    int64_t gradient = param.getType().getNumElements() *
-                       getElementBytes(getStatisticsType(
-                           getElementTypeOrSelf(param)));
+    int64_t gradient =
+        param.getType().getNumElements() *
+        getElementBytes(getStatisticsType(getElementTypeOrSelf(param)));
     auto getPart = [&](int64_t bytes, ShardedState state) {
       return sharded && *sharded >= state ? bytes / shards : bytes;
     };

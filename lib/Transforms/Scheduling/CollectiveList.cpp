@@ -72,8 +72,9 @@ void CollectiveList::addScalars(RoleKind kind) {
 /// A rank computes the entries of its place, or only that of its chunks. Where
 /// it computes none it has zeros, so that sums are exact.
 void CollectiveList::addNorm() {
-  bool isSharded = llvm::any_of(module.getOps<BucketOp>(),
-                                [](BucketOp b) { return b.hasShardedStates(); });
+  bool isSharded = llvm::any_of(module.getOps<BucketOp>(), [](BucketOp b) {
+    return b.hasShardedStates();
+  });
   bool isAdded = llvm::any_of(module.getOps<TaskOp>(), [](TaskOp task) {
     return task.getKind() == TaskKind::Norm;
   });
@@ -134,6 +135,7 @@ void CollectiveList::numberChannels() {
       auto key = std::make_tuple(level.group.getAsOpaquePointer(),
                                  isFirst ? Collective::AllReduce : level.kind,
                                  isFirst);
-      level.channel = channels.insert({key, next + channels.size()}).first->second;
+      level.channel =
+          channels.insert({key, next + channels.size()}).first->second;
     }
 }

@@ -7,12 +7,13 @@
 
 namespace mlir::pp {
 
-/// Checks that parameters that ranks have whole, but update a chunk of, are read
-/// when they are whole: before a rank updates its chunk of them, or after the chunks of all ranks
-/// were gathered. A step leaves its gathers in flight. So each table begins
-/// with none of these buckets whole, and a carried wait makes one whole. At the
-/// end of training all are being gathered; after an evaluation, which any step
-/// may follow, all are whole. A local table carries nothing.
+/// Checks that parameters that ranks have whole, but update a chunk of, are
+/// read when they are whole: before a rank updates its chunk of them, or after
+/// the chunks of all ranks were gathered. A step leaves its gathers in flight.
+/// So each table begins with none of these buckets whole, and a carried wait
+/// makes one whole. At the end of training all are being gathered; after an
+/// evaluation, which any step may follow, all are whole. A local table carries
+/// nothing.
 class ParameterChecker {
 public:
   explicit ParameterChecker(CheckedTable table);

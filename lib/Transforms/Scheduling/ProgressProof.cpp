@@ -118,7 +118,8 @@ LogicalResult ListBuilder::addRun(RunOp run) {
     communication.queue = places * places + collective.getChannel();
     communication.ranks = {int(place)};
     llvm::raw_string_ostream(communication.text)
-        << "the " << ppopt::geometry::wordOf(collective.getCollective().getKind())
+        << "the "
+        << ppopt::geometry::wordOf(collective.getCollective().getKind())
         << " of '" << collective.getWhat() << "' in " << text;
     lists.communications.push_back(std::move(communication));
     actions.push_back({RankAction::Start, number, ""});

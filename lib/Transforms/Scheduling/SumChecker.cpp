@@ -48,8 +48,9 @@ int64_t SumChecker::countRanks(Attribute what) {
   if (role && role.getKind() == RoleKind::Norm) {
     // Gradients are sums over the parts of the batch. Of a shard, only the
     // ranks that have it know the norm.
-    bool isOfShards = llvm::any_of(
-        index.buckets, [](auto each) { return each.second.hasShardedStates(); });
+    bool isOfShards = llvm::any_of(index.buckets, [](auto each) {
+      return each.second.hasShardedStates();
+    });
     return index.places *
            (isOfShards ? index.mesh.size(index.mesh.shardAxis()) : 1);
   }
