@@ -28,9 +28,12 @@ static void loadParameters(const runtime::Program &program,
   train::InitialParameters file(program, path);
   std::vector<char> arena(next_token::bytes);
   auto cpu = device::makeCpuDevice(1);
-  file.load(*cpu, cpu->makeStream("parameters"),
-            runtime::parameterBuffers(program.placeOf(0),
-                                      device::DevicePointer(arena.data())));
+  std::vector<runtime::ParameterBuffer> buffers;
+  for (const schema::PlaceParameter &held : program.placeOf(0).parameters)
+    buffers.push_back(
+        {held.parameter, 0, program.parameters[held.parameter].elements(),
+         device::DevicePointer(arena.data()) + held.address.offset()});
+  file.load(*cpu, cpu->makeStream("parameters"), buffers);
 }
 
 static void readSamples(const runtime::Program &program,

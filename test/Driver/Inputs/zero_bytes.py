@@ -80,6 +80,6 @@ print("hint:", re.search(r"what would help: (--zero[^;]*)", refusal).group(1))
 expect_fit(all_1, 1, True)
 expect_fit(between, 1, True)
 tight = expect_fit(all_1 - 1, 1, False)
-assert "--zero" not in tight, tight
+assert "--zero 2, which shards the gradients too;" in tight, tight
 too_little = expect_fit(all_1 * 9 // 10, 0, False)
-assert "--zero" not in too_little, too_little
+assert "--zero 1" not in too_little and "--zero 2" in too_little, too_little
