@@ -70,6 +70,8 @@ def check_other_plan(bench, model, flags, others, tolerance):
 PIPELINE = ["--mesh", "dp=2,pp=2", "--microbatches", "2"]
 SHARDED = ["--mesh", "dp=2,fsdp=2", "--zero", "1", "--bucket-bytes", "4KiB"]
 SHARDED_PIPELINE = [*PIPELINE, "--zero", "1"]  # the tied table's shards are on both places
+FULLY_SHARDED = [*SHARDED[:2], "--zero", "3", *SHARDED[4:]]
+FULLY_SHARDED_PIPELINE = [*PIPELINE, "--zero", "3"]  # each place has all of the tied table's shards
 
 
 def check_memory(bench, model, flags=PIPELINE):
@@ -174,7 +176,9 @@ def main():
                  ("lent", f32, ["--mesh", "dp=2,pp=2", "--microbatches", "2", "--tied", "owner"], TRAIN),
                  ("bf16", f32, ["--mesh", "dp=2", "--precision", "bf16"], TRAIN),
                  ("sharded", f32, SHARDED, TRAIN),
-                 ("sharded_pp", f64, [*SHARDED_PIPELINE, "--optimizer", "sgd"], [*TRAIN, "--momentum", "0.8"])]
+                 ("sharded_pp", f64, [*SHARDED_PIPELINE, "--optimizer", "sgd"], [*TRAIN, "--momentum", "0.8"]),
+                 ("fully_sharded", f32, FULLY_SHARDED, TRAIN),
+                 ("fully_sharded_pp", f64, [*FULLY_SHARDED_PIPELINE, "--optimizer", "sgd"], [*TRAIN, "--momentum", "0.8"])]
         for name, model, flags, train in plans:
             for launch in "threads", "mpirun":
                 harness.case(f"the same plan, {name}, {launch}",
@@ -185,12 +189,16 @@ def main():
             bench, f64, ["--mesh", "pp=2,dp=2", "--microbatches", "2"],
             [["--mesh", "dp=1"], ["--mesh", "dp=4"], ["--mesh", "pp=4", "--microbatches", "4"],
              ["--mesh", "pp=2", "--launch", "local"], ["--mesh", "pp=2", "--tied", "owner", "--microbatches", "4"],
-             SHARDED, SHARDED_PIPELINE], 1e-12))
+             SHARDED, SHARDED_PIPELINE, FULLY_SHARDED, FULLY_SHARDED_PIPELINE], 1e-12))
         harness.case("other plans, sharded", lambda: check_other_plan(
             bench, f64, SHARDED, [["--mesh", "dp=1"], ["--mesh", "dp=8", "--zero", "1"], SHARDED_PIPELINE,
                                   ["--mesh", "pp=2", "--launch", "local", "--zero", "1"]], 1e-12))
+        harness.case("other plans, fully sharded", lambda: check_other_plan(
+            bench, f64, FULLY_SHARDED, [["--mesh", "dp=1"], ["--mesh", "pp=2"], ["--mesh", "dp=8", "--zero", "2"], SHARDED,
+                                        FULLY_SHARDED_PIPELINE], 1e-12))
+        harness.case("contents, fully sharded", lambda: check_contents(bench, f32, "dp=2,fsdp=2", FULLY_SHARDED[2:], [range(4)]))
         harness.case("contents, sharded", lambda: check_contents(bench, f32, "dp=2,fsdp=2", SHARDED[2:], [range(4)]))
-        for name, flags in ("", SHARDED), (" pipeline", SHARDED_PIPELINE):
+        for name, flags in ("", SHARDED), (" pipeline", SHARDED_PIPELINE), (" fully", FULLY_SHARDED):
             harness.case(f"bounded memory, sharded{name}", functools.partial(check_memory, bench, f32, flags))
         cases = [("bounded memory", check_memory), ("initial parameters", check_init), ("contents", check_contents),
                  ("Python's safetensors", check_python_package), ("the newest stay", check_keep),

@@ -37,7 +37,7 @@ FACTORS = {
     "recompute": ["none", "cheap", "layer"],
     "bucket_bytes": ["25MiB", "200"],
     "fsdp": [1, 2],
-    "zero": [0, 1],
+    "zero": [0, 1, 2, 3],
 }
 # Threads start fast, processes do not.
 MOST_RANKS = {"local": 4, "threads": 8, "mpirun": 6, "mpirun with synchronous sends": 6}
@@ -55,6 +55,9 @@ def allowed(row):
         return False
     # One process in program order: no schedule and no other ranks.
     if row.get("launch") == "local" and (schedule not in (None, "1f1b") or row.get("dp") == 2 or row.get("fsdp") == 2):
+        return False
+    # Tasks of one process gather nothing, and owners of a parameter that others use would have to gather its gradients.
+    if row.get("zero", 0) >= 2 and (row.get("launch") == "local" or row.get("tied") == "owner"):
         return False
     return row.get("places", 1) * row.get("dp", 1) * row.get("fsdp", 1) <= MOST_RANKS[row.get("launch", "threads")]
 
