@@ -14,6 +14,7 @@ class Side:
     def __init__(self, runs):
         self.ms = [ms for run in runs for ms in run.ms]
         self.least, self.median = min(self.ms), statistics.median(self.ms)
+        self.footprint = max(run.lines[0].get("footprint", 0) for run in runs)
         self.mebibytes = max(run.peak for run in runs) / 2**20
         self.first_begin, self.first_end = (min(getattr(run, name) for run in runs) for name in ("first_begin", "first_end"))
 
@@ -61,6 +62,14 @@ class Comparison:
     def time(self, table, what, goal, name, against, note=None):
         self.line(table, what, goal, name, against, "ms", lambda side: side.least, lambda side: side.median, note)
 
+    def ratio(self, name, against):
+        """Of the least steps."""
+        return self.sides[name].least / self.sides[against].least
+
+    def footprint(self, name):
+        """MiB of a process of PyTorch before it has a model."""
+        return self.sides[name].footprint / 2**20
+
     def memory(self, table, what, goal, name, against, note=None):
         self.line(table, what, goal, name, against, "MiB", lambda side: side.mebibytes, note=note)
 
@@ -106,17 +115,27 @@ def gpt2(options, directory, table):
     run.time(table, "124M, --recompute=layer: step, against eager", None, "recompute", "eager")
 
 
+# Of the small GPT's 42 MB: FSDP2 shards each block (7 MB) by itself.
+SHARDED_BUCKETS = ["--bucket-bytes", "4MiB"]
+
+
 def ranks(options, directory, table):
-    plans = {"ours": ["--mesh", "dp=2"], "zero 1": ["--mesh", "dp=2", "--zero", "1"]}
-    run = Comparison(options, directory, SMALL, 2, 1, plans, {"DDP": [], "FSDP2": ["--fsdp"]})
+    plans = {"ours": [], "zero 1": ["--zero", "1"], "zero 3": ["--zero", "3", *SHARDED_BUCKETS]}
+    run = Comparison(options, directory, SMALL, 2, 1, {name: ["--mesh", "dp=2", *flags] for name, flags in plans.items()},
+                     {"DDP": [], "FSDP2": ["--fsdp", "reshard"], "FSDP2, kept": ["--fsdp", "keep"]})
     run.time(table, "small, dp=2: step, against DDP", 0.82, "ours", "DDP")
     run.memory(table, "small, dp=2: peak memory of a rank, against DDP", 0.35, "ours", "DDP")
-    for against in "DDP", "FSDP2":
+    for against in "DDP", "FSDP2, kept":
         run.time(table, f"small, dp=2, --zero 1: step, against {against}", None, "zero 1", against)
         run.memory(table, f"small, dp=2, --zero 1: peak memory of a rank, against {against}", None, "zero 1", against)
+    # Sharding is to cost us no more than it costs PyTorch.
+    run.time(table, "small, dp=2, --zero 3: step, against FSDP2", run.ratio("ours", "DDP"), "zero 3", "FSDP2")
+    run.memory(table, "small, dp=2, --zero 3: peak memory of a rank, against FSDP2", 0.22, "zero 3", "FSDP2",
+               f"{run.footprint('FSDP2'):.0f} MiB of theirs are there before the model is")
     note = "theirs: ours with --zero 0"
-    run.time(table, "small, dp=2, --zero 1: step, against --zero 0", None, "zero 1", "ours", note)
-    run.memory(table, "small, dp=2, --zero 1: peak memory of a rank, against --zero 0", None, "zero 1", "ours", note)
+    for stage, goal in ("zero 1", None), ("zero 3", 1.10):
+        run.time(table, f"small, dp=2, --{stage}: step, against --zero 0", goal, stage, "ours", note)
+        run.memory(table, f"small, dp=2, --{stage}: peak memory of a rank, against --zero 0", None, stage, "ours", note)
 
 
 def pipeline(options, directory, table):

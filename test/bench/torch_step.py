@@ -2,12 +2,14 @@
 """PyTorch's side of bench.py: one rank that trains a GPT and logs a JSON line a step. Run in .venv-pytorch.
 
 Ranks find each other by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT over gloo. Several are data-parallel (DDP, or with
---fsdp FSDP2), or with --microbatches a pipeline of a stage each (Schedule1F1B).
+--fsdp FSDP2), or with --microbatches a pipeline of a stage each (Schedule1F1B). The log's first line says the process's memory
+before there is a model.
 """
 import argparse
 import contextlib
 import json
 import os
+import resource
 import time
 
 import numpy as np
@@ -33,19 +35,19 @@ class Whole:
         self.bf16 = arguments.bf16
         self.step = self.model
         if arguments.fsdp:
-            self.shard()
+            self.shard(arguments.fsdp)
         elif ranks > 1:
             self.step = torch.nn.parallel.DistributedDataParallel(self.model, gradient_as_bucket_view=True)
         if arguments.compile:
             self.step = torch.compile(self.step)
 
-    def shard(self):
-        """Each rank has a part of the states, gradients and parameters. Parameters are gathered once per step, for the forward, and
-        kept for the backward: what is sent is that of ZeRO-1 and -2."""
+    def shard(self, how):
+        """Each rank has a part of the states, gradients and parameters. Parameters are gathered for the forward, and kept for the
+        backward ("keep"; what is sent is that of ZeRO-1 and -2) or gathered again ("reshard": that of ZeRO-3)."""
         from torch.distributed.fsdp import fully_shard
         mesh = dist.device_mesh.init_device_mesh("cpu", (dist.get_world_size(),))
         for module in (*self.model.blocks, self.model):
-            fully_shard(module, mesh=mesh, reshard_after_forward=False)
+            fully_shard(module, mesh=mesh, reshard_after_forward=how == "reshard")
 
     def accumulate(self, tokens, targets):
         with torch.autocast("cpu", torch.bfloat16) if self.bf16 else contextlib.nullcontext():
@@ -94,7 +96,8 @@ def main():
     parser.add_argument("--microbatches", type=int, help="of a pipeline over the ranks")
     parser.add_argument("--data", required=True)
     parser.add_argument("--log", required=True)
-    parser.add_argument("--fsdp", action="store_true", help="data-parallel ranks by fully_shard, in place of DDP")
+    parser.add_argument("--fsdp", choices=["keep", "reshard"],
+                        help="data-parallel ranks by fully_shard, in place of DDP; gathered parameters after the forward")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--bf16", action="store_true", help="autocast; parameters, moments and gradients stay f32")
     arguments = parser.parse_args()
@@ -103,12 +106,14 @@ def main():
     rank, ranks = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     if ranks > 1:
         dist.init_process_group("gloo")
+    footprint = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     job = (Pipeline if arguments.microbatches else Whole)(arguments, rank, ranks)
     optimizer = adamw(job.model, lr=3e-4)
 
     data = np.fromfile(arguments.data, np.uint8)
     random = np.random.default_rng(job.seed)
     with open(arguments.log, "w") if rank == 0 else open(os.devnull, "w") as log:
+        log.write(json.dumps({"footprint": footprint}) + "\n")
         for step in range(1, arguments.steps + 1):
             begin = time.perf_counter()
             starts = random.integers(0, len(data) - arguments.seq - 1, job.rows)

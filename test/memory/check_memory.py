@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Holds the memory of a step, planned and resident, against what the schedule promises.
+"""Holds the memory of a step, planned and resident, against what the schedule and the stage of sharding promise.
 
 Under 1f1b a step of 64 microbatches needs what one of 4 of the same size needs; 1,000 steps need what 10 do; a rank's resident
-memory is within 80 MiB of its planned arena.
+memory is within 80 MiB of its planned arena. The state of --zero 0 to 3 has the bytes of the formulas, and stage 3 needs no more
+on top than the buckets that a task may have at one time.
 """
 import functools
 import glob
+import json
 import os
 import pathlib
 import sys
@@ -127,6 +129,54 @@ def check_steps(ppopt, directory, launch):
     assert many - few < 1 * MIB, f"{many} bytes are resident after 1000 steps, {few} after 10"
 
 
+def gpt_parameters(layers, width, vocab, seq):
+    """Their number, with a tied head: GPT-2's architecture."""
+    return (vocab + seq) * width + layers * (12 * width * width + 13 * width) + 2 * width
+
+
+def check_sharded(ppopt, directory, name, gpt, ranks, at_once, flags):
+    """By the formulas of the ZeRO paper: 4 bytes each of parameters, gradients and two states of AdamW.
+
+    At most `at_once` buckets, gathered parameters or gradients, are in memory on top."""
+    model = os.path.join(directory, f"{name}.mlir")
+    sizes = [word for key, value in gpt.items() for word in (f"--{key}", str(value))]
+    checked([ppopt, "model", "gpt", *sizes, "-o", model])
+    plan = functools.partial(plan_sharded, ppopt, model, ["--mesh", f"dp={ranks}", "--optimizer", "adamw", *flags])
+    arenas, whole = [], None
+    for stage in range(4):
+        arena, regions, _ = plan(["--zero", str(stage)])
+        arenas.append(arena)
+        state = [regions[kind] for kind in ("parameters", "gradients", "optimizer")]
+        whole = whole or state[0]
+        expected = [whole // (ranks if stage >= least else 1) * count for least, count in ((3, 1), (2, 1), (1, 2))]
+        assert state == expected, f"--zero {stage} keeps {state} bytes, not {expected}"
+    exact = 4 * gpt_parameters(*(gpt[key] for key in ("layers", "width", "vocab", "seq")))
+    assert exact <= whole < 1.001 * exact, f"{whole} bytes of parameters, {exact} without padding"
+    _, _, buckets = plan(["--zero", "3"])
+    bound = arenas[0] - 4 * (whole - whole // ranks) + sum(sorted(buckets)[-at_once:])
+    print(f"  {name}: arenas {arenas}; stage 3 may need {bound} bytes", flush=True)
+    assert arenas[3] <= bound, f"--zero 3 needs {arenas[3]} bytes, more than {bound}"
+    kept, _, _ = plan(["--zero", "3", "--gather", "step"])
+    assert kept > bound, f"--gather step needs {kept} bytes, no more than {bound}: the bound shows nothing"
+
+
+def plan_sharded(ppopt, model, common, flags):
+    """Bytes of the arena, of its regions by kind, and of each bucket that a task gathers."""
+    program = json.loads(checked([ppopt, "plan", model, "--json", *common, *flags]).stdout)
+    arena = program["places"][0]["arena"]
+    buckets = {each["name"]: 4 * each["elements"] for each in program["collectives"] if each["op"] == "all_gather"}
+    return arena["bytes"], {region["kind"]: region["bytes"] for region in arena["regions"]}, list(buckets.values())
+
+
+# Two are gathered, the one in use and the next, and the gradients of two are computed and summed, beside which a small one may be
+# gathered and another summed. Where the table is several times larger than all other buckets, nothing is in memory beside it.
+SHARDED = {
+    "gpt2-124m": ({"layers": 12, "width": 768, "heads": 12, "vocab": 50257, "seq": 256, "batch": 8}, 8, 2, []),
+    "small": ({"layers": 6, "width": 384, "heads": 6, "vocab": 256, "seq": 256, "batch": 8}, 2, 4, ["--bucket-bytes", "4MiB"]),
+    "odd": ({"layers": 5, "width": 96, "heads": 3, "vocab": 101, "seq": 33, "batch": 6}, 3, 6, ["--bucket-bytes", "100KiB"]),
+}
+
+
 def main():
     harness = Harness("memory")
     with tempfile.TemporaryDirectory() as directory:
@@ -135,6 +185,9 @@ def main():
         for launch in ("threads", "mpirun"):
             harness.case(f"resident with 4 and 64 microbatches, {launch}", functools.partial(check_resident, gpts, launch))
             harness.case(f"10 and 1000 steps, {launch}", functools.partial(check_steps, harness.ppopt, directory, launch))
+        for name, arguments in SHARDED.items():
+            harness.case(f"sharded state, {name}",
+                         functools.partial(check_sharded, harness.ppopt, directory, name, *arguments))
     return harness.finish()
 
 
