@@ -32,6 +32,7 @@ static InsertPlanOptions makePlanOptions(const PlanOptions &options) {
   plan.threads = options.target.threads;
   plan.cpu = options.target.cpu;
   plan.features = options.target.features;
+  plan.gpu = options.target.gpu;
   return plan;
 }
 

@@ -11,6 +11,7 @@
 #include "temporary_folder.h"
 #include "write_file.h"
 
+#include "ppopt/Codegen/Target.h"
 #include "ppopt/Program/Program.h"
 #include "ppopt/launch.h"
 
@@ -37,6 +38,9 @@ static constexpr Flag outputFlags[] = {
     {"no-generation", ValueKind::Switch, "", "",
      "leave out the program that generates text, which compiles faster; the "
      "executable's --generate is refused"},
+    {"save-device-ir", ValueKind::Output, "FILE", "",
+     "also write the LLVM IR of the training program's kernels for GPUs, as "
+     "text"},
     {"dump-phases", ValueKind::OutputFolder, "FOLDER", "",
      "also write the IR after each phase to this folder, with locations"},
 };
@@ -81,6 +85,20 @@ static void printLaunch(StringRef executable, const mlir::pp::PlanOptions &plan,
          << describeDevice(plan.device, plan.target.threads) << "\n";
 }
 
+/// Writes the file of --save-device-ir, if asked for.
+static LogicalResult saveDeviceIR(const Arguments &arguments,
+                                  mlir::ModuleOp native,
+                                  const mlir::pp::PlanOptions &plan) {
+  if (!arguments.has("save-device-ir"))
+    return success();
+  const mlir::pp::Target &target = *mlir::pp::findTarget(plan.target.name);
+  std::string text;
+  raw_string_ostream stream(text);
+  if (failed(target.printDeviceIR(native, plan.target, stream)))
+    return failure();
+  return writeFile(compileCommand, arguments.get("save-device-ir"), text);
+}
+
 static int run(const Arguments &arguments, const DriverSetup &setup) {
   std::string output = arguments.get("o").str();
   std::optional<Phase> stop =
@@ -92,6 +110,13 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
   FailureOr<mlir::pp::PlanOptions> plan = makePlan(compileCommand, arguments);
   if (failed(plan))
     return kUsage;
+  if (arguments.has("save-device-ir") && (stop || plan->target.gpu.empty()))
+    return failUsage(compileCommand,
+                     stop ? "--save-device-ir is written with an executable; "
+                            "leave out --stop-after"
+                          : "--save-device-ir: ranks of --target " +
+                                plan->target.name +
+                                " run no code on a GPU; add --target cuda");
   if (arguments.has("generator")) {
     if (!stop)
       return failUsage(compileCommand,
@@ -121,6 +146,8 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
 
   mlir::ModuleOp module = compilation.getModule();
   StringRef program = mlir::pp::getProgramJson(module);
+  if (failed(saveDeviceIR(arguments, module, *plan)))
+    return 1;
   TemporaryFolder folder;
   if (std::error_code error = folder.create())
     return fail(compileCommand,

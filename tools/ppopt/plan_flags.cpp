@@ -22,10 +22,6 @@ using namespace ppopt;
 // The values that flags take, and planned values that this version rejects.
 static constexpr StringRef syncs[] = {"step"};
 static constexpr StringRef laterSyncs[] = {"async", "stale", "local"};
-static constexpr std::initializer_list<StringRef> laterTargets = {
-#define PPOPT_PLANNED_TARGET(NAME) NAME,
-#include "ppopt/Codegen/Targets.def"
-};
 static constexpr StringRef unlimited[] = {"unlimited"};
 
 // The values of PLAN_LEVEL.
@@ -80,8 +76,10 @@ static constexpr Flag planFlags[] = {
      "processor to compile for, named as in clang's -march; native is this "
      "machine's"},
     {"target", ValueKind::Choice, "NAME", "", "device that ranks run on",
-     /*values=*/{}, ArrayRef<StringRef>(laterTargets), /*isForTests=*/false,
-     listTargets},
+     /*values=*/{}, /*later=*/{}, /*isForTests=*/false, listTargets},
+    {"gpu", ValueKind::Text, "NAME", "",
+     "architecture of the GPUs for --target cuda: sm_80 (default; runs on all "
+     "later ones), sm_90a, sm_100, …"},
     {"schedule", ValueKind::NameOrFile, "NAME|FILE.csv", "1f1b",
      "pipeline schedule, the order of forwards and backwards on each place: "
      "naive, gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe-v, auto (the "
@@ -158,6 +156,25 @@ static std::string setCpu(StringRef name, const mlir::pp::Target &target,
         .str();
   }
   machine.cpu = name.str();
+  return "";
+}
+
+/// Sets gpu. Returns an error if the target has no such GPU, empty otherwise.
+static std::string setGpu(StringRef name, const mlir::pp::Target &target,
+                          mlir::pp::Machine &machine) {
+  SmallVector<StringRef> known = target.getGpus();
+  if (known.empty())
+    return name.empty() ? ""
+                        : ("ranks of --target " + target.getName() +
+                           " have no GPU; add --target cuda, or leave it out")
+                              .str();
+  if (name.empty())
+    name = known.front();
+  if (!is_contained(known, name))
+    return ("unknown GPU '" + name + "'" + suggest(name, known) +
+            "; known: " + join(known, ", "))
+        .str();
+  machine.gpu = name.str();
   return "";
 }
 
@@ -259,6 +276,9 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
   wrong = setCpu(arguments.get("cpu"), target, plan.target);
   if (!wrong.empty())
     return reject("--cpu: " + wrong);
+  wrong = setGpu(arguments.get("gpu"), target, plan.target);
+  if (!wrong.empty())
+    return reject("--gpu: " + wrong);
   plan.device =
       chooseDevice(arguments, plan.target.threads,
                    /*isNative=*/arguments.get("cpu") == "native", wrong);

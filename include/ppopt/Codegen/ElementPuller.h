@@ -37,6 +37,9 @@ public:
   /// Sets the current position. Code of row level is emitted before `sweep`,
   /// the loop over columns, if there is one.
   void setPosition(const Position &position, Operation *sweep);
+  /// As setPosition, for a position whose code shares a block with that of the
+  /// one before: elements of the space are computed again.
+  void movePosition(const Position &position, Operation *sweep);
   /// Sets the element of a value at the current position, rounded to the
   /// value's type: the result of a reduction.
   void setElement(Value value, Value element);
@@ -56,6 +59,9 @@ public:
   /// Returns the row-major number of the current position in a tensor of this
   /// shape.
   Value linearize(ArrayRef<int64_t> shape);
+  /// Returns the index, in dimensions of `sizes`, of the element of this
+  /// number.
+  SmallVector<Value> delinearize(Value number, ArrayRef<int64_t> sizes);
 
   Location getLoc() { return kernel.getLoc(); }
   Value constant(int64_t value);
@@ -76,7 +82,6 @@ private:
   Value loadAt(Value buffer, Value tensor, ArrayRef<Value> index, bool isHere);
   Value lookup(Value value, ArrayRef<Value> index, bool isHere);
   std::optional<SmallVector<Value>> getIndex(ArrayRef<int64_t> shape);
-  SmallVector<Value> delinearize(Value number, ArrayRef<int64_t> sizes);
   bool isVisible(Value element);
 
   SmallVector<Value> buffers;
@@ -92,6 +97,8 @@ private:
 /// Accumulation of reductions, of scalars or of vectors.
 Value getInitialValue(OpBuilder &builder, ReduceOp op);
 Value combine(OpBuilder &builder, ReduceOp op, Value a, Value b);
+/// Combines neighbours, then their results: a power of two of values.
+Value combineTree(OpBuilder &builder, ReduceOp op, ArrayRef<Value> values);
 
 /// Emits `for (i = begin; i < end; ++i)`.
 void emitLoop(OpBuilder &builder, Location loc, Value begin, Value end,

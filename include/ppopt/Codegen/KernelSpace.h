@@ -82,6 +82,10 @@ private:
   Block *block;
 };
 
+/// Returns whether no element of a kernel depends on its index, except by reads
+/// at the same index: its space is then one range.
+bool isFlatRange(KernelOp kernel);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_CODEGEN_KERNELSPACE_H

@@ -49,6 +49,9 @@ public:
 
   /// Returns the values of --cpu, besides native.
   virtual SmallVector<StringRef> getCpus() const = 0;
+  /// Returns the values of --gpu, the default first; none if ranks of this
+  /// target have no GPU.
+  virtual SmallVector<StringRef> getGpus() const { return {}; }
   /// Sets cpu and features to those of this machine: --cpu native.
   virtual void setNative(Machine &machine) const = 0;
   /// Returns what the machine lacks to multiply bf16 matrices faster than f32
@@ -79,6 +82,12 @@ public:
   /// document.
   virtual void addNativePasses(OpPassManager &manager, const Machine &machine,
                                std::unique_ptr<Pass> emitTasks) const = 0;
+  /// Writes the LLVM IR of the code of a program that devices run, as text;
+  /// nothing if hosts run all of it.
+  virtual LogicalResult printDeviceIR(ModuleOp native, const Machine &machine,
+                                      raw_ostream &out) const {
+    return success();
+  }
   /// Writes the executable of these programs, whose definitions it consumes.
   /// The runtime is in `prefix`/lib.
   virtual LogicalResult writeExecutable(ArrayRef<NativeProgram> programs,

@@ -27,6 +27,8 @@ static constexpr LinkLibrary libraries[] = {
     {"-l:libgomp.so.1", "libgomp1"},
 };
 
+ArrayRef<LinkLibrary> pp::getHostLibraries() { return libraries; }
+
 namespace {
 
 class CPUTarget : public Target {

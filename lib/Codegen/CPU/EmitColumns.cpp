@@ -7,6 +7,8 @@
 
 #include "EmitForms.h"
 
+#include "ppopt/Codegen/TableRows.h"
+
 using namespace mlir;
 using namespace mlir::pp;
 
@@ -196,7 +198,7 @@ public:
     emitLoop(builder, loc, begin, end, [&](scf::ForOp, Value tile) {
       ColumnRange range = get(tile);
       // An accumulation in place starts with the accumulator's value.
-      if (op->use_empty() || !isa<AccumulateOp>(*op->user_begin()))
+      if (!addsToTable(op))
         emitZeros(range);
       emitRows(range);
     });
@@ -229,15 +231,12 @@ private:
              puller.constant(position.space.rows), [&](scf::ForOp, Value row) {
                position.row = row;
                position.rowStart = puller.mul(row, columns);
-               position.index =
-                   delinearize(row, ArrayRef(position.sizes).drop_back());
+               position.index = puller.delinearize(
+                   row, ArrayRef(position.sizes).drop_back());
                position.index.push_back(puller.constant(0));
                puller.setPosition(position, nullptr);
-               Value id = arith::IndexCastOp::create(builder, loc,
-                                                     builder.getIndexType(),
-                                                     puller.pull(op.getIds()));
-               Value start = puller.add(puller.mul(clampToTable(id), columns),
-                                        range.first);
+               Value start = puller.add(
+                   puller.mul(pullTableRow(puller, op), columns), range.first);
                emitLoop(builder, loc, puller.constant(0), range.width,
                         [&](scf::ForOp loop, Value i) {
                           position.index.back() = puller.add(range.first, i);
@@ -247,34 +246,11 @@ private:
              });
   }
 
-  /// Clamps an id to the rows of the table; ids out of range are reported
-  /// elsewhere. Unsigned: a negative id is a large one.
-  Value clampToTable(Value id) {
-    Value isInside = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::ult, id,
-        puller.constant(getShape(op.getResult()).front()));
-    return arith::SelectOp::create(builder, loc, isInside, id,
-                                   puller.constant(0));
-  }
-
   void addRow(Value element, Value at) {
     Value table = puller.getResultBuffer(0);
     Value sum = puller.load(table, getElement(), at);
     puller.store(arith::AddFOp::create(builder, loc, sum, element), table,
                  getElement(), at);
-  }
-
-  SmallVector<Value> delinearize(Value number, ArrayRef<int64_t> sizes) {
-    SmallVector<Value> index(sizes.size());
-    for (size_t i = sizes.size(); i-- > 0;) {
-      Value size = puller.constant(sizes[i]);
-      index[i] =
-          i == 0
-              ? number
-              : arith::RemUIOp::create(builder, loc, number, size).getResult();
-      number = arith::DivUIOp::create(builder, loc, number, size);
-    }
-    return index;
   }
 
   EmbeddingGradOp op;

@@ -15,6 +15,7 @@
 #include "EmitForms.h"
 
 #include "ppopt/Codegen/CPU/Passes.h"
+#include "ppopt/Codegen/KernelUses.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -30,12 +31,6 @@ using namespace mlir;
 using namespace mlir::pp;
 
 namespace {
-
-/// For each kernel, the argument that each result overwrites.
-using InplaceTable = DenseMap<StringAttr, DenseI64ArrayAttr>;
-
-/// For each kernel, the numbers of the arguments that may be unaligned.
-using UnalignedTable = DenseMap<StringAttr, DenseSet<unsigned>>;
 
 class KernelEmitter {
 public:
@@ -113,21 +108,6 @@ static LogicalResult checkPlan(KernelOp kernel, int64_t vectorBytes) {
   return success();
 }
 
-/// A look-up in a table whose rows are cut must leave out what lies elsewhere.
-static LogicalResult checkTables(KernelOp kernel) {
-  for (Operation &op : kernel.getBody().front()) {
-    auto interface = dyn_cast<IterationSpaceOpInterface>(op);
-    if (interface && interface.needsRandomKey() &&
-        llvm::any_of(interface.getIterationSpace().loops, [](const Loop &loop) {
-          return loop.kind == LoopKind::Lookup;
-        }))
-      return op.emitOpError("looks up rows of a table that axes of the mesh "
-                            "cut: cut rows of a table are not compiled yet; "
-                            "leave the rows whole");
-  }
-  return success();
-}
-
 /// Accumulators are not copied.
 static LogicalResult checkOverwritten(KernelOp kernel,
                                       ArrayRef<int64_t> inplace) {
@@ -144,18 +124,6 @@ static LogicalResult checkOverwritten(KernelOp kernel,
                                 "takes; a task must tie both");
     }
   return success();
-}
-
-/// Returns whether a buffer begins at a row of an input: microbatches follow
-/// one another there, and rows may have any number of bytes.
-static bool isPartOfInput(Value buffer) {
-  while (auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>())
-    buffer = view.getSource();
-  auto argument = dyn_cast<BlockArgument>(buffer);
-  auto task = argument ? dyn_cast<TaskOp>(argument.getOwner()->getParentOp())
-                       : TaskOp();
-  return task &&
-         task.getArgRole(argument.getArgNumber()).getKind() == RoleKind::Input;
 }
 
 void KernelEmitter::emitForm(ValueRange buffers, Value begin, Value end) {
@@ -242,39 +210,15 @@ struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
   using EmitKernelsBase::EmitKernelsBase;
 
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    InplaceTable inplace;
-    UnalignedTable unaligned;
-    WalkResult result = module.walk([&](LaunchOp launch) {
-      for (auto [i, buffer] : llvm::enumerate(launch.getIns()))
-        if (isPartOfInput(buffer))
-          unaligned[launch.getKernelAttr().getAttr()].insert(i);
-      auto [it, isNew] = inplace.try_emplace(launch.getKernelAttr().getAttr(),
-                                             launch.getInplaceAttr());
-      if (isNew || it->second == launch.getInplaceAttr())
-        return WalkResult::advance();
-      launch.emitOpError("writes other arguments of ")
-          << launch.getKernelAttr() << " in place than an earlier launch";
-      return WalkResult::interrupt();
-    });
-    if (result.wasInterrupted())
+    auto uses = findKernelUses(getOperation());
+    if (failed(uses))
       return signalPassFailure();
-
-    SmallVector<KernelOp> kernels(module.getOps<KernelOp>());
-    for (KernelOp kernel : kernels) {
-      // A kernel without launches overwrites no argument.
-      SmallVector<int64_t> apart(kernel.getNumResults(), -1);
-      auto it = inplace.find(kernel.getSymNameAttr());
-      ArrayRef<int64_t> overwritten = it == inplace.end()
-                                          ? ArrayRef<int64_t>(apart)
-                                          : it->second.asArrayRef();
+    for (auto &[kernel, use] : *uses) {
       if (failed(checkPlan(kernel, vectorBytes)) ||
           failed(checkTables(kernel)) ||
-          failed(checkOverwritten(kernel, overwritten)))
+          failed(checkOverwritten(kernel, use.inplace)))
         return signalPassFailure();
-      KernelEmitter(kernel, overwritten, unaligned[kernel.getSymNameAttr()],
-                    vectorBytes)
-          .emit();
+      KernelEmitter(kernel, use.inplace, use.unaligned, vectorBytes).emit();
     }
   }
 };

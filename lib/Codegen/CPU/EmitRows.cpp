@@ -11,6 +11,8 @@
 
 #include "EmitForms.h"
 
+#include "ppopt/Codegen/RowLoops.h"
+
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -18,39 +20,28 @@ using namespace mlir::pp;
 
 namespace {
 
-/// The reductions and results of a loop over the columns.
-struct Sweep {
-  /// All have the same number of lanes.
-  SmallVector<ReduceOp> reductions;
-  SmallVector<unsigned> results; ///< of the kernel, full in its space
-};
-
 class RowEmitter {
 public:
   explicit RowEmitter(ElementPuller &puller)
       : puller(puller), builder(puller.builder), loc(puller.getLoc()),
         kernel(puller.kernel),
         returned(kernel.getBody().front().getTerminator()->getOperands()),
-        tiles(kernel.getTilesAttr()) {
+        tiles(kernel.getTilesAttr()), sweeps(kernel) {
     FormAttr form = kernel.getFormAttr();
-    sizes.assign(form.getSizes().begin(), form.getSizes().end());
     space = {form.getRows(), form.getColumns()};
-    collectSweeps();
   }
 
   void emit(Value begin, Value end);
 
 private:
-  void collectSweeps();
   void emitFlat(Value begin, Value end);
   void emitChunks(Value begin, Value end);
   void emitRow(Value row);
-  void emitSweep(Sweep &sweep, Position position);
-  void emitReductions(Sweep &sweep, Position position);
+  void emitSweep(RowLoop &sweep, Position position);
+  void emitReductions(RowLoop &sweep, Position position);
   Value allocateLanes(VectorType type);
   Value combineHalves(ReduceOp reduce, Value lanes);
   void storeResults(ArrayRef<unsigned> results);
-  Position startRow(Value row);
   Value min(Value a, Value b) {
     return arith::MinUIOp::create(builder, loc, a, b);
   }
@@ -62,40 +53,8 @@ private:
   ValueRange returned;
   TilesAttr tiles;
   Space space;
-  SmallVector<int64_t> sizes;
-  /// One loop per sweep of the kernel, or several if its reductions differ in
-  /// lanes.
-  SmallVector<SmallVector<Sweep, 1>> sweeps;
-  SmallVector<unsigned> rowResults;
+  RowLoops sweeps;
 };
-
-void RowEmitter::collectSweeps() {
-  auto at = [&](size_t sweep) -> SmallVector<Sweep, 1> & {
-    if (sweeps.size() <= sweep)
-      sweeps.resize(sweep + 1);
-    if (sweeps[sweep].empty())
-      sweeps[sweep].emplace_back();
-    return sweeps[sweep];
-  };
-  for (auto reduce : kernel.getBody().front().getOps<ReduceOp>()) {
-    SmallVector<Sweep, 1> &loops = at(*kernel.getSweep(reduce));
-    Sweep *loop = llvm::find_if(loops, [&](const Sweep &other) {
-      return other.reductions.empty() ||
-             kernel.getLanes(other.reductions.front()) ==
-                 kernel.getLanes(reduce);
-    });
-    if (loop == loops.end())
-      loop = &loops.emplace_back();
-    loop->reductions.push_back(reduce);
-  }
-  for (unsigned i = 0, e = returned.size(); i < e; ++i) {
-    // A result may overwrite what the sweep's other loops read.
-    if (std::optional<int64_t> sweep = kernel.getSweep(i))
-      at(*sweep).back().results.push_back(i);
-    else
-      rowResults.push_back(i);
-  }
-}
 
 /// Computes all, then stores all: a result may share its buffer with an
 /// argument.
@@ -107,29 +66,6 @@ void RowEmitter::storeResults(ArrayRef<unsigned> results) {
     puller.store(element, puller.getResultBuffer(i),
                  getElementTypeOrSelf(returned[i]),
                  puller.linearize(getShape(returned[i])));
-}
-
-Position RowEmitter::startRow(Value row) {
-  Position position;
-  position.space = space;
-  position.sizes = sizes;
-  position.row = row;
-  position.rowStart =
-      space.rows == 1 ? Value() : puller.mul(row, space.columns);
-  SmallVector<Value> index;
-  Value rest = row;
-  for (size_t i = sizes.size() - 1; i-- > 0;) {
-    if (i == 0) {
-      index.push_back(rest);
-      break;
-    }
-    Value size = puller.constant(sizes[i]);
-    index.push_back(arith::RemUIOp::create(builder, loc, rest, size));
-    rest = arith::DivUIOp::create(builder, loc, rest, size);
-  }
-  position.index.assign(index.rbegin(), index.rend());
-  position.index.push_back(Value());
-  return position;
 }
 
 /// Allocates memory for one element per lane; LLVM replaces it by registers if
@@ -160,7 +96,7 @@ Value RowEmitter::combineHalves(ReduceOp reduce, Value lanes) {
   return vector::ExtractOp::create(builder, loc, lanes, ArrayRef<int64_t>{0});
 }
 
-void RowEmitter::emitReductions(Sweep &sweep, Position position) {
+void RowEmitter::emitReductions(RowLoop &sweep, Position position) {
   int64_t lanes = *kernel.getLanes(sweep.reductions.front());
   SmallVector<Value> initial, staged;
   for (ReduceOp reduce : sweep.reductions) {
@@ -217,7 +153,7 @@ void RowEmitter::emitReductions(Sweep &sweep, Position position) {
     puller.setElement(reduce.getResult(), combineHalves(reduce, sum));
 }
 
-void RowEmitter::emitSweep(Sweep &sweep, Position position) {
+void RowEmitter::emitSweep(RowLoop &sweep, Position position) {
   if (!sweep.reductions.empty())
     emitReductions(sweep, position);
   else
@@ -232,13 +168,12 @@ void RowEmitter::emitSweep(Sweep &sweep, Position position) {
 }
 
 void RowEmitter::emitRow(Value row) {
-  Position position = startRow(row);
-  for (SmallVector<Sweep, 1> &ofLevel : sweeps)
-    for (Sweep &sweep : ofLevel)
-      emitSweep(sweep, position);
+  Position position = startRow(puller, row);
+  for (RowLoop &loop : sweeps.loops)
+    emitSweep(loop, position);
   position.index.back() = puller.constant(0);
   puller.setPosition(position, nullptr);
-  storeResults(rowResults);
+  storeResults(sweeps.rowResults);
 }
 
 void RowEmitter::emitFlat(Value begin, Value end) {
@@ -253,7 +188,7 @@ void RowEmitter::emitFlat(Value begin, Value end) {
     position.index = {i};
     position.row = zero;
     puller.setPosition(position, loop);
-    storeResults(sweeps.front().front().results);
+    storeResults(sweeps.loops.front().results);
   });
 }
 
@@ -265,14 +200,14 @@ void RowEmitter::emitChunks(Value begin, Value end) {
     Value count = puller.constant(chunks);
     Value row = arith::DivUIOp::create(builder, loc, tile, count);
     Value chunk = arith::RemUIOp::create(builder, loc, tile, count);
-    Position position = startRow(row);
+    Position position = startRow(puller, row);
     Value first = puller.mul(chunk, size);
     Value last = min(puller.add(first, puller.constant(size)),
                      puller.constant(space.columns));
     emitLoop(builder, loc, first, last, [&](scf::ForOp loop, Value column) {
       position.index.back() = column;
       puller.setPosition(position, loop);
-      storeResults(sweeps.front().front().results);
+      storeResults(sweeps.loops.front().results);
     });
   });
 }

@@ -2,6 +2,7 @@
 
 #include "NativeCode.h"
 
+#include "../Common/OptimiseModule.h"
 #include "NativeParts.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -14,7 +15,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/TargetSelect.h"
@@ -109,24 +109,6 @@ static void setFunctionAttributes(llvm::Module &module, StringRef cpu,
   }
 }
 
-static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
-  llvm::PassBuilder builder(&machine, tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
-}
-
 namespace {
 
 /// A part that is being compiled to its object file.
@@ -185,7 +167,7 @@ static FailureOr<PartInLLVM> translate(NativePart part, StringRef cpu,
 /// Depends on no other part: runs concurrently with them.
 static LogicalResult writeObject(PartInLLVM &part, Location loc) {
   if (!part.isUnoptimized)
-    optimise(*part.module, *part.machine);
+    optimiseModule(*part.module, *part.machine);
   std::error_code error;
   llvm::raw_fd_ostream file(part.path, error, llvm::sys::fs::OF_None);
   if (error)

@@ -3,6 +3,8 @@
 #ifndef PPOPT_LIB_CODEGEN_CPU_NATIVECODE_H
 #define PPOPT_LIB_CODEGEN_CPU_NATIVECODE_H
 
+#include "ppopt/Codegen/LinkExecutable.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -41,6 +43,9 @@ FailureOr<SmallVector<std::string>> writeObjects(ModuleOp module, StringRef cpu,
                                                  StringRef features,
                                                  StringRef stem,
                                                  StringRef prefix);
+
+/// Returns what the runtime links for ranks on CPUs.
+ArrayRef<LinkLibrary> getHostLibraries();
 
 } // namespace mlir::pp
 

@@ -53,32 +53,6 @@ static int64_t getTileColumns(int64_t columns, int64_t most) {
   return std::min(columns, most);
 }
 
-/// Returns whether no element depends on its index, except by reads at the same
-/// index.
-static bool isFlat(KernelOp kernel) {
-  AccessProbe probe(kernel.getContext());
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (isa<ReshapeOp>(op))
-      continue;
-    Value result = op.getResult(0);
-    if (getNumElements(result) != 1 && !kernel.isFull(result))
-      return false;
-    if (auto constant = dyn_cast<ConstantOp>(op))
-      if (constant.getValue().isSplat())
-        continue;
-    auto element = dyn_cast<ElementOpInterface>(op);
-    if (!element)
-      return false;
-    OpReads reads = probe.probeOperands(element);
-    if (reads.usesIndex)
-      return false;
-    for (const Read &read : reads.reads)
-      if (read.access != Access::Identity && getNumElements(read.source) != 1)
-        return false;
-  }
-  return true;
-}
-
 namespace {
 
 struct PlanKernelsPass : pp::impl::PlanKernelsBase<PlanKernelsPass> {
@@ -124,7 +98,7 @@ private:
         body.getOps<ReduceOp>().empty() &&
         llvm::all_of(body.getTerminator()->getOperands(),
                      [&](Value value) { return kernel.isFull(value); });
-    if (isOneSweep && isFlat(kernel))
+    if (isOneSweep && isFlatRange(kernel))
       return makeTiles(llvm::divideCeil(form.getNumElements(), size), size,
                        TileUnit::Elements);
     if (isOneSweep && form.getColumns() > 2 * size)

@@ -28,7 +28,6 @@ Value ElementPuller::mul(Value a, int64_t b) {
                 : builder.createOrFold<arith::MulIOp>(getLoc(), a, constant(b));
 }
 
-/// Returns the index, in dimensions of `sizes`, of the element of this number.
 SmallVector<Value> ElementPuller::delinearize(Value number,
                                               ArrayRef<int64_t> sizes) {
   SmallVector<Value> index(sizes.size());
@@ -54,6 +53,13 @@ void ElementPuller::setPosition(const Position &next, Operation *newSweep) {
     indices.push_back(
         {SmallVector<int64_t>(rowSizes),
          SmallVector<Value>(ArrayRef(position.index).drop_back())});
+}
+
+void ElementPuller::movePosition(const Position &next, Operation *newSweep) {
+  setPosition(next, newSweep);
+  for (auto &[value, entries] : known)
+    if (getNumElements(value) == position.space.getNumElements())
+      llvm::erase_if(entries, [](const Entry &entry) { return entry.isHere; });
 }
 
 /// Returns the current position as an index of a tensor of this shape; nothing
@@ -301,6 +307,14 @@ Value pp::combine(OpBuilder &builder, ReduceOp op, Value a, Value b) {
                    : arith::MaxSIOp::create(builder, loc, a, b).getResult();
   return isFloat ? arith::AddFOp::create(builder, loc, a, b).getResult()
                  : arith::AddIOp::create(builder, loc, a, b).getResult();
+}
+
+Value pp::combineTree(OpBuilder &builder, ReduceOp op, ArrayRef<Value> values) {
+  if (values.size() == 1)
+    return values.front();
+  size_t half = values.size() / 2;
+  return combine(builder, op, combineTree(builder, op, values.take_front(half)),
+                 combineTree(builder, op, values.drop_front(half)));
 }
 
 void pp::emitLoop(OpBuilder &builder, Location loc, Value begin, Value end,

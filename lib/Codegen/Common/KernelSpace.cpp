@@ -173,3 +173,27 @@ AccessProbe::probe(ElementOpInterface op,
 OpReads AccessProbe::probeOperands(ElementOpInterface op) {
   return probe(op, nullptr);
 }
+
+bool pp::isFlatRange(KernelOp kernel) {
+  AccessProbe probe(kernel.getContext());
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    if (isa<ReshapeOp>(op))
+      continue;
+    Value result = op.getResult(0);
+    if (getNumElements(result) != 1 && !kernel.isFull(result))
+      return false;
+    if (auto constant = dyn_cast<ConstantOp>(op))
+      if (constant.getValue().isSplat())
+        continue;
+    auto element = dyn_cast<ElementOpInterface>(op);
+    if (!element)
+      return false;
+    OpReads reads = probe.probeOperands(element);
+    if (reads.usesIndex)
+      return false;
+    for (const Read &read : reads.reads)
+      if (read.access != Access::Identity && getNumElements(read.source) != 1)
+        return false;
+  }
+  return true;
+}

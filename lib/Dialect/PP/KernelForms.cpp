@@ -22,6 +22,18 @@ LogicalResult FormAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult ThreadsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  int64_t count, int64_t perRow, int64_t each) {
+  if (count < 1 || perRow < 1 || each < 1)
+    return emitError() << "has a size below 1";
+  if (!llvm::isPowerOf2_64(perRow) || count % perRow != 0)
+    return emitError() << perRow
+                       << " threads per row must be a power of two that "
+                          "divides the "
+                       << count << " of a block";
+  return success();
+}
+
 LogicalResult TilesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t count, int64_t size, TileUnit unit,
                                 int64_t block) {
@@ -264,7 +276,12 @@ std::optional<int64_t> FormVerifier::countTiles() {
     if (getKind() == KernelForm::Rows && !hasReductions && isFull)
       return rows * runs;
     if (getKind() == KernelForm::Scatter)
-      return runs;
+      for (auto scatter : body.getOps<EmbeddingGradOp>())
+        return runs *
+               (tiles.getBlock()
+                    ? llvm::divideCeil(getShape(scatter.getResult()).front(),
+                                       tiles.getBlock())
+                    : 1);
     if (getKind() != KernelForm::Columns)
       return std::nullopt;
     for (auto reduction : body.getOps<ReduceOp>())

@@ -60,7 +60,7 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
     PlanOp::create(
         builder, entry->getLoc(), *axes, input.getDimSize(0), microbatches,
         schedule,
-        TargetAttr::get(&getContext(), target, threads, cpu, features),
+        TargetAttr::get(&getContext(), target, threads, cpu, features, gpu),
         getText(builder, table),
         stagePlaces.empty() ? DenseI64ArrayAttr()
                             : builder.getDenseI64ArrayAttr(stagePlaces),

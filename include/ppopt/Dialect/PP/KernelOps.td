@@ -12,7 +12,7 @@ def PP_KernelOp : PP_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
     reductions (composites are decomposed). Kernels are outlined once per shape and shared by launches.
 
     How it is computed is decided once. `form`, and in a kernel of form rows the sweep of each reduction and of each full result
-    (`pp.sweep`), by form-kernels; `tiles`, and the lanes of each of these reductions (`pp.lanes`), by the target's plan-kernels. A
+    (`pp.sweep`), by form-kernels; `tiles`, the lanes of each of these reductions (`pp.lanes`), and for GPUs `threads`, by the target's plan-kernels. A
     sweep of the columns reads the reductions of earlier sweeps only. Results without a sweep have one element per row, and are
     written after the last.
 
@@ -28,7 +28,8 @@ def PP_KernelOp : PP_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
-    OptionalAttr<PP_FormAttr>:$form, OptionalAttr<PP_TilesAttr>:$tiles, OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+    OptionalAttr<PP_FormAttr>:$form, OptionalAttr<PP_TilesAttr>:$tiles, OptionalAttr<PP_ThreadsAttr>:$threads,
+    OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region AnyRegion:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -15,6 +15,7 @@ struct Machine {
   /// As the target names them (for CPUs as LLVM does); never "native".
   std::string cpu;
   std::string features; ///< "+avx2,-avx512f,…"
+  std::string gpu;      ///< "sm_90a"; empty if the target has none
 };
 
 } // namespace mlir::pp

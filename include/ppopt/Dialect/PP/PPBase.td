@@ -258,21 +258,34 @@ def PP_TileUnit : PP_Enum<"TileUnit", "what the size of a tile counts", [
 def PP_TilesAttr : PP_Attr<"Tiles", "tiles"> {
   let summary = "the tiles of a kernel's space";
   let description = [{
-    A launch computes `count` tiles, in any order, each on one thread. The last tile of a row, or of all, may be smaller. `block`: the keys
-    that an attention packs at a time. Examples: `#pp.tiles<7 of 1 rows>`, `#pp.tiles<12 of 256 queries, blocks of 64>`.
+    A launch computes `count` tiles, in any order, each on one thread, or on one block of threads of a GPU. The last tile of a row, or of all,
+    may be smaller. `block`: the keys that an attention packs at a time; the rows of the table that a scatter adds to. Examples:
+    `#pp.tiles<7 of 1 rows>`, `#pp.tiles<12 of 256 queries, blocks of 64>`.
   }];
   let parameters = (ins "int64_t":$count, "int64_t":$size, EnumParameter<PP_TileUnit>:$unit, OptionalParameter<"int64_t">:$block);
   let assemblyFormat = "`<` $count `of` $size $unit (`,` `blocks` `of` $block^)? `>`";
   let genVerifyDecl = 1;
 }
 
+def PP_ThreadsAttr : PP_Attr<"Threads", "threads"> {
+  let summary = "the threads of a GPU that compute a tile";
+  let description = [{
+    A block has `count` threads. `perRow` of them, a power of two, share a row; each takes `each` neighbouring elements at a time. A row's
+    element c belongs to thread (c / each) mod perRow of the row's. Example: `#pp.threads<256, 32 per row, 8 each>`, eight rows.
+  }];
+  let parameters = (ins "int64_t":$count, "int64_t":$perRow, "int64_t":$each);
+  let assemblyFormat = "`<` $count `,` $perRow `per` `row` `,` $each `each` `>`";
+  let genVerifyDecl = 1;
+}
+
 def PP_TargetAttr : PP_Attr<"Target", "target"> {
   let summary = "what code is compiled for";
   let description = [{
-    `name` is the kind of device. `threads` per rank. `cpu` and `features` as LLVM names them.
+    `name` is the kind of device. `threads` per rank. `cpu` and `features` as LLVM names them. `gpu` is an architecture such as `sm_90a`.
   }];
-  let parameters = (ins StringRefParameter<>:$name, "int64_t":$threads, StringRefParameter<>:$cpu, StringRefParameter<>:$features);
-  let assemblyFormat = "`<` $name `,` `threads` `=` $threads `,` `cpu` `=` $cpu `,` `features` `=` $features `>`";
+  let parameters = (ins StringRefParameter<>:$name, "int64_t":$threads, StringRefParameter<>:$cpu, StringRefParameter<>:$features,
+                        StringRefParameter<"", "\"\"">:$gpu);
+  let assemblyFormat = "`<` $name `,` `threads` `=` $threads `,` `cpu` `=` $cpu `,` `features` `=` $features (`,` `gpu` `=` $gpu^)? `>`";
 }
 
 def PP_MeshAxisAttr : PP_Attr<"MeshAxis", "axis"> {

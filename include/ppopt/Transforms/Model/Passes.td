@@ -60,7 +60,8 @@ def InsertPlan : Pass<"pp-insert-plan", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", /*default=*/"\"cpu\"", "cpu">,
     Option<"threads", "threads", "int64_t", /*default=*/"1", "threads per rank">,
     Option<"cpu", "cpu", "std::string", /*default=*/"\"x86-64-v3\"", "the CPU, as LLVM names it">,
-    Option<"features", "features", "std::string", /*default=*/"\"\"", "its features, as LLVM spells them">];
+    Option<"features", "features", "std::string", /*default=*/"\"\"", "its features, as LLVM spells them">,
+    Option<"gpu", "gpu", "std::string", /*default=*/"\"\"", "architecture of the GPU, such as sm_90a">];
 }
 
 def DecomposeModel : Pass<"pp-decompose-model", "::mlir::ModuleOp"> {

@@ -1,0 +1,59 @@
+//===- Passes.td - Passes of the target cuda ------------- -*- tablegen -*-===//
+
+#ifndef PPOPT_CODEGEN_CUDA_PASSES
+#define PPOPT_CODEGEN_CUDA_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def PlanCudaKernels : Pass<"pp-plan-cuda-kernels", "::mlir::ModuleOp"> {
+  let summary = "Decides the tiles, threads and lanes of each kernel for a GPU";
+  let description = [{
+    Sets `tiles` and `threads` of each `pp.kernel`, and `pp.lanes` of each reduction of a kernel of form rows: a tile is what a block of threads
+    computes. They depend on shapes and thresholds alone. Up to about 2,000 columns a row belongs to a warp or a part of one, a longer one to a
+    block. A kernel that reads everything at the same index is a flat range. Changes nothing else.
+
+    ```mlir
+    pp.kernel @softmax_4x768(...) ... attributes {form = #pp.form<rows 4x768>}     // before
+
+    pp.kernel @softmax_4x768(...) ... attributes {form = #pp.form<rows 4x768>,     // after
+        threads = #pp.threads<128, 32 per row, 8 each>, tiles = #pp.tiles<1 of 4 rows>}
+    ```
+  }];
+  // The pass emits scalar code into a scratch module to see how ops read.
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
+def EmitCudaKernels : Pass<"pp-emit-cuda-kernels", "::mlir::ModuleOp"> {
+  let summary = "Emits each kernel as a function of a GPU's threads";
+  let description = [{
+    Emits for each `pp.kernel @k` a kernel `@k(buffers...)` of arguments, then results, in the nested module `@device`, or in `@device_wide` if it needs
+    indices of 64 bits: a buffer of 2^31 elements, an index that is read from 64-bit integers, or a position in a global tensor. Follows the
+    kernel's form, sweeps, lanes, tiles and threads. On the host, `@k_tiles` is a trap: only a GPU can launch the kernel. The kernels stay in the
+    module because the program's tables are built from them.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+                           "::mlir::func::FuncDialect", "::mlir::DLTIDialect"];
+}
+
+def LowerDeviceMath : Pass<"pp-lower-device-math", "::mlir::ModuleOp"> {
+  let summary = "Computes functions by a GPU's instructions, polynomials and libclc";
+  let description = [{
+    f32: exp, tanh, 1/sqrt and division by approximate instructions, with a relative error of a few units in the last place; erf by a
+    polynomial. The others, and all of f64, become calls of libclc's functions (`_Z3expd`), which the device code is linked with.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::vector::VectorDialect"];
+}
+
+def LowerDeviceCode : Pass<"pp-lower-device-code", "::mlir::ModuleOp"> {
+  let summary = "Lowers a nested module of kernels to the LLVM dialect";
+  let description = [{
+    Runs pp-lower-device-math and upstream's conversions, with indices of the width that the module's data layout says.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::cf::ControlFlowDialect", "::mlir::vector::VectorDialect"];
+}
+
+#endif // PPOPT_CODEGEN_CUDA_PASSES

@@ -1,0 +1,32 @@
+//===- KernelUses.h - How launches use the buffers of a kernel ------------===//
+
+#ifndef PPOPT_CODEGEN_KERNELUSES_H
+#define PPOPT_CODEGEN_KERNELUSES_H
+
+#include "ppopt/Dialect/PP/PP.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::pp {
+
+/// What all launches of a kernel have in common.
+struct KernelUse {
+  /// For each result, the argument that it overwrites, or -1.
+  SmallVector<int64_t> inplace;
+  /// The arguments that may be unaligned: a microbatch's rows of an input.
+  DenseSet<unsigned> unaligned;
+};
+
+/// Returns the kernels of a module of phase kernels, in its order. A kernel
+/// without launches overwrites nothing. Launches that overwrite other arguments
+/// than an earlier one are an error.
+FailureOr<SmallVector<std::pair<KernelOp, KernelUse>>>
+findKernelUses(ModuleOp module);
+
+/// Reports look-ups that emitters do not compute: in a table whose rows are
+/// cut, what lies elsewhere must be left out.
+LogicalResult checkTables(KernelOp kernel);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_CODEGEN_KERNELUSES_H

@@ -1,0 +1,19 @@
+//===- TableRows.h - The row of a table that an id names ------------------===//
+
+#ifndef PPOPT_CODEGEN_TABLEROWS_H
+#define PPOPT_CODEGEN_TABLEROWS_H
+
+#include "ppopt/Codegen/ElementPuller.h"
+
+namespace mlir::pp {
+
+/// Emits the row of the table to which the current row of the kernel's space is
+/// added. An id out of range, which is reported elsewhere, becomes 0.
+Value pullTableRow(ElementPuller &puller, EmbeddingGradOp op);
+
+/// Returns whether a scatter adds to an accumulator, which is in place.
+bool addsToTable(EmbeddingGradOp op);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_CODEGEN_TABLEROWS_H

@@ -1,0 +1,146 @@
+//===- CUDATarget.cpp - The target cuda -----------------------------------===//
+//
+// Kernels become PTX, and a cubin where ptxas is there; tasks, which launch
+// them, are code of the host.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../CPU/NativeCode.h"
+#include "DeviceCode.h"
+
+#include "ppopt/Codegen/CUDA/Passes.h"
+#include "ppopt/Codegen/LinkExecutable.h"
+#include "ppopt/Codegen/Target.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+class CUDATarget : public Target {
+public:
+  StringRef getName() const override { return "cuda"; }
+  StringRef getSummary() const override { return "NVIDIA's GPUs, from sm_80"; }
+
+  void registerDialects(DialectRegistry &registry) const override {
+    registry.insert<cf::ControlFlowDialect, scf::SCFDialect, DLTIDialect,
+                    NVVM::NVVMDialect>();
+    registerNVVMDialectTranslation(registry);
+  }
+  void registerPasses() const override { registerPPCodegenCUDAPasses(); }
+
+  SmallVector<StringRef> getCpus() const override { return listCpus(); }
+  SmallVector<StringRef> getGpus() const override { return listGpus(); }
+  void setNative(Machine &machine) const override {
+    HostCpu host = getHostCpu();
+    machine.cpu = host.name;
+    machine.features = host.features;
+  }
+  std::string getLackForBF16(const Machine &machine) const override {
+    return "";
+  }
+
+  void addPlanKernels(OpPassManager &manager,
+                      const Machine &machine) const override {
+    manager.addPass(createPlanCudaKernels());
+  }
+  std::string
+  checkMatmul(const ::ppopt::MatmulDescriptor &matmul) const override {
+    return ::ppopt::invalidMatmul(matmul);
+  }
+  int64_t getMatmulWorkspace(const ::ppopt::MatmulDescriptor &matmul,
+                             int64_t threads) const override {
+    return 0;
+  }
+
+  void addNativePasses(OpPassManager &manager, const Machine &machine,
+                       std::unique_ptr<Pass> emitTasks) const override {
+    manager.addPass(createEmitCudaKernels());
+    manager.addNestedPass<ModuleOp>(createLowerDeviceCode());
+    manager.addPass(std::move(emitTasks));
+    buildLowerToLLVMPipeline(manager);
+  }
+  LogicalResult printDeviceIR(ModuleOp native, const Machine &machine,
+                              raw_ostream &out) const override {
+    return pp::printDeviceIR(findDeviceModules(native), machine.gpu, out);
+  }
+  LogicalResult writeExecutable(ArrayRef<NativeProgram> programs,
+                                const Machine &machine, StringRef prefix,
+                                StringRef path) const override;
+
+private:
+  LogicalResult embed(NativeProgram program, const Machine &machine) const;
+};
+
+} // namespace
+
+/// Adds bytes to the program under this name, and their number under NAME_size.
+static void addBytes(ModuleOp module, const Twine &name, StringRef bytes) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  Location loc = module.getLoc();
+  auto array = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
+  LLVM::GlobalOp::create(builder, loc, array, /*isConstant=*/true,
+                         LLVM::Linkage::External, name.str(),
+                         builder.getStringAttr(bytes), /*alignment=*/16);
+  LLVM::GlobalOp::create(builder, loc, builder.getI64Type(),
+                         /*isConstant=*/true, LLVM::Linkage::External,
+                         (name + "_size").str(),
+                         builder.getI64IntegerAttr(bytes.size()));
+}
+
+/// Replaces the device code of a program by what drivers load.
+LogicalResult CUDATarget::embed(NativeProgram program,
+                                const Machine &machine) const {
+  SmallVector<ModuleOp> modules = findDeviceModules(program.module);
+  std::string name = program.prefix.empty() ? "ppopt" : "ppopt_generation";
+  FailureOr<std::string> ptx = compileToPTX(modules, kOldestGpu);
+  if (failed(ptx))
+    return failure();
+  std::string cubin, ptxas = findPtxas();
+  if (!ptxas.empty() && !ptx->empty()) {
+    FailureOr<std::string> own =
+        machine.gpu == kOldestGpu ? ptx : compileToPTX(modules, machine.gpu);
+    if (failed(own))
+      return failure();
+    std::string log;
+    auto assembled = assemble(program.module.getLoc(), ptxas, *own, machine.gpu,
+                              program.stem, log);
+    if (failed(assembled))
+      return failure();
+    cubin = *assembled;
+  }
+  for (ModuleOp module : modules)
+    module.erase();
+  addBytes(program.module, name + "_ptx", *ptx);
+  addBytes(program.module, name + "_cubin", cubin);
+  return success();
+}
+
+LogicalResult CUDATarget::writeExecutable(ArrayRef<NativeProgram> programs,
+                                          const Machine &machine,
+                                          StringRef prefix,
+                                          StringRef path) const {
+  SmallVector<std::string> objects;
+  for (const NativeProgram &program : programs) {
+    if (failed(embed(program, machine)))
+      return failure();
+    auto written = writeObjects(program.module, machine.cpu, machine.features,
+                                program.stem, program.prefix);
+    if (failed(written))
+      return failure();
+    objects.append(*written);
+  }
+  return linkExecutable(objects, getHostLibraries(), prefix, path);
+}
+
+namespace mlir::pp {
+std::unique_ptr<Target> createCUDATarget() {
+  return std::make_unique<CUDATarget>();
+}
+} // namespace mlir::pp

@@ -1,0 +1,245 @@
+//===- EmitColumns.cpp - Reductions of rows, and scatters, on a GPU -------===//
+//
+// A thread has a column. It goes through the rows in order, so sums have the
+// order that they have on a CPU.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmitForms.h"
+
+#include "ppopt/Codegen/TableRows.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+/// The tiles of columns of a kernel: runs of columns, for each of `others`.
+struct ColumnTile {
+  Value column, other;
+  Value isInside; ///< whether the column is one; null if each is
+};
+
+} // namespace
+
+static ColumnTile getColumn(ElementPuller &puller, ThreadCode &code) {
+  int64_t columns = puller.kernel.getFormAttr().getColumns();
+  int64_t width = puller.kernel.getTilesAttr().getSize();
+  int64_t runs = llvm::divideCeil(columns, width);
+  ColumnTile tile;
+  Value run = code.tile;
+  tile.other = puller.constant(0);
+  if (runs == 1) {
+    std::swap(run, tile.other);
+  } else {
+    Value count = puller.constant(runs);
+    run = arith::RemUIOp::create(puller.builder, puller.getLoc(), code.tile,
+                                 count);
+    tile.other = arith::DivUIOp::create(puller.builder, puller.getLoc(),
+                                        code.tile, count);
+  }
+  tile.column = puller.add(puller.mul(run, width), code.thread);
+  if (columns % width != 0)
+    tile.isInside = code.isBelow(tile.column, columns);
+  return tile;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class ColumnEmitter {
+public:
+  explicit ColumnEmitter(ElementPuller &puller)
+      : puller(puller), builder(puller.builder), loc(puller.getLoc()),
+        sizes(puller.kernel.getFormAttr().getSizes()),
+        reductions(puller.kernel.getBody().front().getOps<ReduceOp>()) {
+    ReduceOp first = reductions.front();
+    for (auto [i, dim] :
+         llvm::enumerate(getNonUnitDims(getShape(first.getX()))))
+      (llvm::is_contained(first.getDims(), static_cast<int64_t>(dim)) ? reduced
+                                                                      : kept)
+          .push_back(i);
+  }
+
+  void emit(const ColumnTile &tile) {
+    SmallVector<int64_t> outer;
+    for (unsigned i : ArrayRef(kept).drop_back())
+      outer.push_back(sizes[i]);
+    SmallVector<Value> index(sizes.size());
+    for (auto [i, at] : llvm::zip(kept, puller.delinearize(tile.other, outer)))
+      index[i] = at;
+    index.back() = tile.column;
+    SmallVector<Value> sums;
+    for (ReduceOp reduce : reductions)
+      sums.push_back(getInitialValue(builder, reduce));
+    emitTail(tile, index, emitRows(index, 0, sums));
+  }
+
+private:
+  SmallVector<Value> emitRows(SmallVector<Value> index, unsigned depth,
+                              ValueRange sums);
+  void emitTail(const ColumnTile &tile, ArrayRef<Value> index, ValueRange sums);
+
+  ElementPuller &puller;
+  OpBuilder &builder;
+  Location loc;
+  ArrayRef<int64_t> sizes; ///< of the kernel's space
+  SmallVector<ReduceOp> reductions;
+  /// Indices into `sizes`; the last of `kept` is the column.
+  SmallVector<unsigned> reduced, kept;
+};
+
+/// Loops over the rows, one reduced dimension after the other.
+SmallVector<Value> ColumnEmitter::emitRows(SmallVector<Value> index,
+                                           unsigned depth, ValueRange sums) {
+  if (depth < reduced.size()) {
+    auto loop = scf::ForOp::create(builder, loc, puller.constant(0),
+                                   puller.constant(sizes[reduced[depth]]),
+                                   puller.constant(1), sums);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    index[reduced[depth]] = loop.getInductionVar();
+    scf::YieldOp::create(builder, loc,
+                         emitRows(index, depth + 1, loop.getRegionIterArgs()));
+    return SmallVector<Value>(loop.getResults());
+  }
+  Position position;
+  position.space = getSpace(sizes);
+  position.sizes.assign(sizes.begin(), sizes.end());
+  position.index = index;
+  position.row = puller.constant(0);
+  int64_t stride = 1;
+  for (size_t i = sizes.size() - 1; i-- > 0; stride *= sizes[i])
+    position.row = puller.add(position.row, puller.mul(index[i], stride));
+  position.rowStart = puller.mul(position.row, position.space.columns);
+  puller.setPosition(position, nullptr);
+  SmallVector<Value> next;
+  for (auto [reduce, sum] : llvm::zip(reductions, sums))
+    next.push_back(combine(builder, reduce, sum, puller.pull(reduce.getX())));
+  return next;
+}
+
+/// Emits the values computed from the reductions, and stores the results.
+void ColumnEmitter::emitTail(const ColumnTile &tile, ArrayRef<Value> index,
+                             ValueRange sums) {
+  Position position;
+  for (unsigned i : kept) {
+    position.sizes.push_back(sizes[i]);
+    position.index.push_back(index[i]);
+  }
+  position.space = getSpace(position.sizes);
+  position.row = tile.other;
+  position.rowStart = puller.mul(tile.other, sizes.back());
+  puller.setPosition(position, nullptr);
+  for (auto [reduce, sum] : llvm::zip(reductions, sums))
+    puller.setElement(reduce.getResult(), sum);
+  ValueRange returned =
+      puller.kernel.getBody().front().getTerminator()->getOperands();
+  SmallVector<Value> elements;
+  for (Value value : returned)
+    elements.push_back(puller.pull(value));
+  for (auto [n, element] : llvm::enumerate(elements))
+    puller.store(element, puller.getResultBuffer(n),
+                 getElementTypeOrSelf(returned[n]),
+                 puller.linearize(getShape(returned[n])));
+}
+
+//===----------------------------------------------------------------------===//
+// Scatter
+//===----------------------------------------------------------------------===//
+
+class ScatterEmitter {
+public:
+  ScatterEmitter(ElementPuller &puller, ThreadCode &code, EmbeddingGradOp op)
+      : puller(puller), code(code), builder(puller.builder),
+        loc(puller.getLoc()), op(op),
+        columns(puller.kernel.getFormAttr().getColumns()),
+        tableRows(getShape(op.getResult()).front()) {}
+
+  void emit(const ColumnTile &tile) {
+    int64_t block = puller.kernel.getTilesAttr().getBlock();
+    Value first = puller.mul(tile.other, block);
+    Value end = puller.add(first, puller.constant(block));
+    if (tableRows % block != 0)
+      end =
+          arith::MinUIOp::create(builder, loc, end, puller.constant(tableRows));
+    // An accumulation in place starts with the accumulator's value.
+    if (!addsToTable(op))
+      emitZeros(first, end, tile.column);
+    emitRows(first, end, tile.column);
+  }
+
+private:
+  Type getElement() { return getElementTypeOrSelf(op.getResult()); }
+  Value at(Value row, Value column) {
+    return puller.add(puller.mul(row, columns), column);
+  }
+
+  void emitZeros(Value first, Value end, Value column) {
+    Type compute = getStatisticsType(getElement());
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(compute));
+    emitLoop(builder, loc, first, end, [&](scf::ForOp, Value row) {
+      puller.store(zero, puller.getResultBuffer(0), getElement(),
+                   at(row, column));
+    });
+  }
+
+  /// Reads all ids, in order, and adds the rows of those of this block.
+  void emitRows(Value first, Value end, Value column) {
+    FormAttr form = puller.kernel.getFormAttr();
+    Position position;
+    position.sizes.assign(form.getSizes().begin(), form.getSizes().end());
+    position.space = {form.getRows(), columns};
+    emitLoop(builder, loc, puller.constant(0), puller.constant(form.getRows()),
+             [&](scf::ForOp, Value row) {
+               position.row = row;
+               position.rowStart = puller.mul(row, columns);
+               position.index = puller.delinearize(
+                   row, ArrayRef(position.sizes).drop_back());
+               position.index.push_back(column);
+               puller.setPosition(position, nullptr);
+               Value target = pullTableRow(puller, op);
+               Value isMine = arith::AndIOp::create(
+                   builder, loc,
+                   arith::CmpIOp::create(
+                       builder, loc, arith::CmpIPredicate::uge, target, first),
+                   arith::CmpIOp::create(
+                       builder, loc, arith::CmpIPredicate::ult, target, end));
+               code.emitIf(isMine, [&] { addElement(at(target, column)); });
+             });
+  }
+
+  void addElement(Value at) {
+    Value table = puller.getResultBuffer(0);
+    Value element = puller.pull(op.getDy());
+    Value sum = puller.load(table, getElement(), at);
+    puller.store(arith::AddFOp::create(builder, loc, sum, element), table,
+                 getElement(), at);
+  }
+
+  ElementPuller &puller;
+  ThreadCode &code;
+  OpBuilder &builder;
+  Location loc;
+  EmbeddingGradOp op;
+  int64_t columns, tableRows;
+};
+
+} // namespace
+
+void pp::emitColumns(ElementPuller &puller, ThreadCode &code) {
+  ColumnTile tile = getColumn(puller, code);
+  code.emitIf(tile.isInside, [&] { ColumnEmitter(puller).emit(tile); });
+}
+
+void pp::emitScatter(ElementPuller &puller, ThreadCode &code) {
+  auto scatters = puller.kernel.getBody().front().getOps<EmbeddingGradOp>();
+  ColumnTile tile = getColumn(puller, code);
+  code.emitIf(tile.isInside, [&] {
+    ScatterEmitter(puller, code, *scatters.begin()).emit(tile);
+  });
+}

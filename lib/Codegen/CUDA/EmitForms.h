@@ -1,0 +1,18 @@
+//===- EmitForms.h - Emitters of kernels by their form --------------------===//
+
+#ifndef PPOPT_LIB_CODEGEN_CUDA_EMITFORMS_H
+#define PPOPT_LIB_CODEGEN_CUDA_EMITFORMS_H
+
+#include "ThreadCode.h"
+
+namespace mlir::pp {
+
+/// Emit what one thread computes of its tile, as the kernel's form, sweeps,
+/// lanes, tiles and threads say.
+void emitRows(ElementPuller &puller, ThreadCode &code);
+void emitColumns(ElementPuller &puller, ThreadCode &code);
+void emitScatter(ElementPuller &puller, ThreadCode &code);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_CODEGEN_CUDA_EMITFORMS_H

@@ -1,0 +1,192 @@
+//===- EmitKernels.cpp - Emits each kernel as code of a GPU's threads -----===//
+//
+//   module @device attributes {dlti.dl_spec = #dlti.dl_spec<index = 32>} {
+//     llvm.func @k(%in: !llvm.ptr {llvm.noalias, llvm.align}, ..., %out)
+//         attributes {nvvm.kernel, nvvm.reqntid = [256]}
+//   }
+//   llvm.func @k_tiles(...) { llvm.intr.trap }
+//
+// The buffers are the kernel's arguments, then its results; a result in place
+// of an argument has that argument's address, and its own parameter is unused.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmitForms.h"
+
+#include "ppopt/Codegen/CUDA/Passes.h"
+#include "ppopt/Codegen/KernelUses.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
+
+#include "mlir/Dialect/DLTI/DLTI.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_EMITCUDAKERNELS
+#include "ppopt/Codegen/CUDA/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+/// Checks that what emitters follow is decided.
+static LogicalResult checkPlan(KernelOp kernel) {
+  bool isPlanned = kernel.getTilesAttr() && kernel.getThreadsAttr();
+  if (isPlanned && kernel.getFormAttr().getKind() == KernelForm::Rows) {
+    ThreadsAttr threads = kernel.getThreadsAttr();
+    for (auto reduce : kernel.getBody().getOps<ReduceOp>())
+      isPlanned &=
+          kernel.getLanes(reduce) == threads.getPerRow() * threads.getEach();
+  }
+  if (!isPlanned)
+    return kernel.emitOpError("has no tiles or threads, or a reduction whose "
+                              "lanes are not those of the threads of a row; "
+                              "run --pp-plan-cuda-kernels first");
+  return success();
+}
+
+/// Returns whether all offsets into a kernel's buffers are below 2^31.
+static bool hasSmallBuffers(KernelOp kernel) {
+  constexpr int64_t kMost = int64_t(1) << 31;
+  auto isSmall = [](Type type) {
+    return cast<RankedTensorType>(type).getNumElements() < kMost;
+  };
+  return llvm::all_of(kernel.getArgumentTypes(), isSmall) &&
+         llvm::all_of(kernel.getResultTypes(), isSmall) &&
+         kernel.getFormAttr().getNumElements() < kMost;
+}
+
+/// Returns whether indices of 32 bits suffice: the position in a global tensor
+/// and indices that 64-bit integers say may be longer.
+static bool isNarrow(KernelOp kernel, LLVM::LLVMFuncOp function) {
+  if (!hasSmallBuffers(kernel))
+    return false;
+  for (Operation &op : kernel.getBody().front())
+    if (auto interface = dyn_cast<IterationSpaceOpInterface>(op))
+      if (interface.needsRandomKey())
+        return false;
+  WalkResult result = function.walk([](Operation *op) {
+    bool readsLong = isa<arith::IndexCastOp, arith::IndexCastUIOp>(op) &&
+                     op->getOperand(0).getType().isInteger(64);
+    return readsLong ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return !result.wasInterrupted();
+}
+
+namespace {
+
+struct EmitCudaKernelsPass
+    : pp::impl::EmitCudaKernelsBase<EmitCudaKernelsPass> {
+  void runOnOperation() override {
+    auto uses = findKernelUses(getOperation());
+    if (failed(uses))
+      return signalPassFailure();
+    OpBuilder builder(&getContext());
+    ModuleOp narrow = addModule(builder, "device", 32);
+    ModuleOp wide = addModule(builder, "device_wide", 64);
+    for (auto &[kernel, use] : *uses) {
+      if (failed(checkPlan(kernel)) || failed(checkTables(kernel)))
+        return signalPassFailure();
+      LLVM::LLVMFuncOp function = emit(builder, wide, kernel, use);
+      if (isNarrow(kernel, function))
+        moveTo(narrow, function);
+      emitTrap(builder, kernel);
+    }
+    for (ModuleOp module : {narrow, wide})
+      if (module.getBody()->empty())
+        module.erase();
+  }
+
+private:
+  ModuleOp addModule(OpBuilder &builder, StringRef name, unsigned indexBits) {
+    builder.setInsertionPointToEnd(getOperation().getBody());
+    auto module = ModuleOp::create(builder, getOperation().getLoc(), name);
+    auto entry = DataLayoutEntryAttr::get(builder.getIndexType(),
+                                          builder.getI64IntegerAttr(indexBits));
+    module->setAttr(DLTIDialect::kDataLayoutAttrName,
+                    DataLayoutSpecAttr::get(&getContext(), {entry}));
+    return module;
+  }
+
+  /// With its shared memory.
+  void moveTo(ModuleOp module, LLVM::LLVMFuncOp function) {
+    SmallVector<Operation *> moved = {function};
+    function.walk([&](LLVM::AddressOfOp address) {
+      moved.push_back(SymbolTable::lookupNearestSymbolFrom(
+          function, address.getGlobalNameAttr()));
+    });
+    SmallPtrSet<Operation *, 8> seen;
+    for (Operation *op : llvm::reverse(moved))
+      if (seen.insert(op).second)
+        op->moveBefore(module.getBody(), module.getBody()->end());
+  }
+
+  LLVM::LLVMFuncOp emit(OpBuilder &builder, ModuleOp module, KernelOp kernel,
+                        const KernelUse &use) {
+    Location loc = kernel.getLoc();
+    unsigned numArguments = kernel.getNumArguments();
+    auto pointer = LLVM::LLVMPointerType::get(&getContext());
+    SmallVector<Type> types(numArguments + kernel.getNumResults(), pointer);
+    builder.setInsertionPointToEnd(module.getBody());
+    auto function = LLVM::LLVMFuncOp::create(
+        builder, loc, kernel.getSymName(),
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()),
+                                    types));
+    function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                      builder.getUnitAttr());
+    function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                      builder.getDenseI32ArrayAttr({static_cast<int32_t>(
+                          kernel.getThreadsAttr().getCount())}));
+    for (unsigned i = 0, e = types.size(); i < e; ++i) {
+      function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                          builder.getUnitAttr());
+      if (!use.unaligned.contains(i))
+        function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                            builder.getI64IntegerAttr(kBufferAlignment));
+    }
+    Block *entry = function.addEntryBlock(builder);
+    builder.setInsertionPointToStart(entry);
+    SmallVector<Value> buffers(entry->getArguments());
+    for (auto [i, argument] : llvm::enumerate(use.inplace))
+      if (argument >= 0)
+        buffers[numArguments + i] = buffers[argument];
+    ElementPuller puller(builder, kernel, buffers);
+    ThreadCode code(puller);
+    switch (kernel.getFormAttr().getKind()) {
+    case KernelForm::Rows:
+      emitRows(puller, code);
+      break;
+    case KernelForm::Columns:
+      emitColumns(puller, code);
+      break;
+    case KernelForm::Scatter:
+      emitScatter(puller, code);
+      break;
+    case KernelForm::Attention:
+    case KernelForm::AttentionStep:
+    case KernelForm::AttentionGrad:
+      llvm_unreachable("pp-plan-cuda-kernels refuses attention");
+    }
+    LLVM::ReturnOp::create(builder, loc, ValueRange());
+    return function;
+  }
+
+  /// What tasks name when they launch the kernel, of the runtime's type
+  /// ppopt_kernel_fn.
+  void emitTrap(OpBuilder &builder, KernelOp kernel) {
+    Location loc = kernel.getLoc();
+    builder.setInsertionPoint(kernel);
+    Type pointer = LLVM::LLVMPointerType::get(&getContext());
+    Type i64 = builder.getI64Type();
+    auto function = LLVM::LLVMFuncOp::create(
+        builder, loc, (kernel.getSymName() + "_tiles").str(),
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()),
+                                    {pointer, i64, i64}));
+    builder.setInsertionPointToStart(function.addEntryBlock(builder));
+    LLVM::Trap::create(builder, loc);
+    LLVM::UnreachableOp::create(builder, loc);
+  }
+};
+
+} // namespace

@@ -1,0 +1,222 @@
+//===- EmitRows.cpp - Kernels over rows, by the threads of a GPU ----------===//
+//
+// The threads of a row go through its columns together, each taking some
+// neighbours at a time. What they take is contiguous, so that LLVM makes
+// vector loads and stores of it. Tiles of elements make the space one flat
+// range; tiles of columns are parts of rows.
+//
+// The order of a reduction follows from its lanes: lane l takes the elements
+// l, l + lanes, …; then neighbouring lanes are combined, and their results.
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmitForms.h"
+
+#include "ppopt/Codegen/RowLoops.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+/// An element that is computed and not yet stored.
+struct PendingStore {
+  Value element, buffer;
+  Type type;
+  Value at;
+};
+
+class RowEmitter {
+public:
+  RowEmitter(ElementPuller &puller, ThreadCode &code)
+      : puller(puller), code(code), builder(puller.builder),
+        loc(puller.getLoc()), kernel(puller.kernel),
+        returned(kernel.getBody().front().getTerminator()->getOperands()),
+        tiles(kernel.getTilesAttr()), each(code.threads.getEach()),
+        rows(kernel.getFormAttr().getRows()),
+        columns(kernel.getFormAttr().getColumns()), sweeps(kernel) {}
+
+  void emit();
+
+private:
+  void emitFlat();
+  void emitParts();
+  void emitRow();
+  void emitLoop(RowLoop &loop, Position position);
+  SmallVector<Value> emitElements(RowLoop &loop, Position position, Value first,
+                                  Operation *rowLevel, ValueRange sums);
+  void pullResult(unsigned result, SmallVector<PendingStore> &stores);
+  void store(ArrayRef<PendingStore> stores);
+
+  ElementPuller &puller;
+  ThreadCode &code;
+  OpBuilder &builder;
+  Location loc;
+  KernelOp kernel;
+  ValueRange returned;
+  TilesAttr tiles;
+  int64_t each, rows, columns;
+  RowLoops sweeps;
+  /// Whether the thread's row is one of the space; null if each is. Threads of
+  /// other rows compute the last one too, because all must meet, and store
+  /// nothing.
+  Value hasRow;
+};
+
+void RowEmitter::pullResult(unsigned result,
+                            SmallVector<PendingStore> &stores) {
+  Value value = returned[result];
+  stores.push_back({puller.pull(value), puller.getResultBuffer(result),
+                    getElementTypeOrSelf(value),
+                    puller.linearize(getShape(value))});
+}
+
+/// All are computed before: a result may share its buffer with an argument.
+void RowEmitter::store(ArrayRef<PendingStore> stores) {
+  if (stores.empty())
+    return;
+  code.emitIf(hasRow, [&] {
+    for (const PendingStore &each : stores)
+      puller.store(each.element, each.buffer, each.type, each.at);
+  });
+}
+
+/// Emits the thread's columns from `first` on. `sums`: of each reduction, one
+/// per column. Returns the next ones.
+SmallVector<Value> RowEmitter::emitElements(RowLoop &loop, Position position,
+                                            Value first, Operation *rowLevel,
+                                            ValueRange sums) {
+  SmallVector<Value> next(sums);
+  SmallVector<PendingStore> stores;
+  for (int64_t i = 0; i < each; ++i) {
+    position.index.back() = puller.add(first, puller.constant(i));
+    puller.movePosition(position, rowLevel);
+    for (auto [n, reduce] : llvm::enumerate(loop.reductions)) {
+      Value &sum = next[n * each + i];
+      sum = combine(builder, reduce, sum, puller.pull(reduce.getX()));
+    }
+    for (unsigned result : loop.results)
+      pullResult(result, stores);
+  }
+  store(stores);
+  return next;
+}
+
+void RowEmitter::emitLoop(RowLoop &sweep, Position position) {
+  int64_t step = code.threads.getPerRow() * each;
+  int64_t whole = columns / step * step;
+  SmallVector<Value> initial;
+  for (ReduceOp reduce : sweep.reductions)
+    initial.append(each, getInitialValue(builder, reduce));
+  Value mine = puller.mul(code.inRow, each);
+  auto loop = scf::ForOp::create(builder, loc, puller.constant(0),
+                                 puller.constant(whole), puller.constant(step),
+                                 initial);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    if (initial.empty())
+      loop.getBody()->clear();
+    builder.setInsertionPointToStart(loop.getBody());
+    scf::YieldOp::create(builder, loc,
+                         emitElements(sweep, position,
+                                      puller.add(loop.getInductionVar(), mine),
+                                      loop, loop.getRegionIterArgs()));
+  }
+  SmallVector<Value> sums(loop.getResults());
+  if (whole < columns) {
+    Value first = puller.add(puller.constant(whole), mine);
+    SmallVector<Type> types(ValueRange(sums).getTypes());
+    auto tail =
+        scf::IfOp::create(builder, loc, types, code.isBelow(first, columns),
+                          /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    for (Block *block : {tail.thenBlock(), tail.elseBlock()})
+      block->clear();
+    builder.setInsertionPointToStart(tail.thenBlock());
+    scf::YieldOp::create(builder, loc,
+                         emitElements(sweep, position, first, loop, sums));
+    builder.setInsertionPointToStart(tail.elseBlock());
+    scf::YieldOp::create(builder, loc, sums);
+    sums.assign(tail.getResults().begin(), tail.getResults().end());
+  }
+  for (unsigned result : sweep.results)
+    puller.setStored(returned[result], result);
+  if (sweep.reductions.empty())
+    return;
+
+  SmallVector<Value> totals;
+  for (auto [n, reduce] : llvm::enumerate(sweep.reductions))
+    totals.push_back(
+        combineTree(builder, reduce, ArrayRef(sums).slice(n * each, each)));
+  code.combineOverRow(sweep.reductions, totals);
+  for (auto [reduce, total] : llvm::zip(sweep.reductions, totals))
+    puller.setElement(reduce.getResult(), total);
+}
+
+void RowEmitter::emitRow() {
+  Value row = code.tile;
+  if (code.rowInTile)
+    row = puller.add(puller.mul(code.tile, tiles.getSize()), code.rowInTile);
+  if (rows % tiles.getSize() != 0) {
+    hasRow = code.isBelow(row, rows);
+    row = arith::MinUIOp::create(builder, loc, row, puller.constant(rows - 1));
+  }
+  Position position = startRow(puller, row);
+  for (RowLoop &loop : sweeps.loops)
+    emitLoop(loop, position);
+  if (sweeps.rowResults.empty())
+    return;
+  position.index.back() = puller.constant(0);
+  puller.setPosition(position, nullptr);
+  SmallVector<PendingStore> stores;
+  for (unsigned result : sweeps.rowResults)
+    pullResult(result, stores);
+  code.emitIf(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                    code.inRow, puller.constant(0)),
+              [&] { store(stores); });
+}
+
+void RowEmitter::emitFlat() {
+  int64_t count = rows * columns;
+  Value first = puller.mul(
+      puller.add(puller.mul(code.tile, code.threads.getCount()), code.thread),
+      each);
+  Position position;
+  position.space = {1, count};
+  position.sizes = {count};
+  position.index = {Value()};
+  position.row = puller.constant(0);
+  bool isWhole = count % tiles.getSize() == 0;
+  code.emitIf(isWhole ? Value() : code.isBelow(first, count), [&] {
+    emitElements(sweeps.loops.front(), position, first, nullptr, {});
+  });
+}
+
+/// Long rows without reductions: a tile is a part of a row.
+void RowEmitter::emitParts() {
+  int64_t parts = llvm::divideCeil(columns, tiles.getSize());
+  Value count = puller.constant(parts);
+  Position position =
+      startRow(puller, arith::DivUIOp::create(builder, loc, code.tile, count));
+  Value part = arith::RemUIOp::create(builder, loc, code.tile, count);
+  Value first = puller.mul(
+      puller.add(puller.mul(part, code.threads.getCount()), code.thread), each);
+  bool isWhole = columns % tiles.getSize() == 0;
+  code.emitIf(isWhole ? Value() : code.isBelow(first, columns), [&] {
+    emitElements(sweeps.loops.front(), position, first, nullptr, {});
+  });
+}
+
+void RowEmitter::emit() {
+  if (tiles.getUnit() == TileUnit::Elements)
+    return emitFlat();
+  if (tiles.getUnit() == TileUnit::Columns)
+    return emitParts();
+  emitRow();
+}
+
+} // namespace
+
+void pp::emitRows(ElementPuller &puller, ThreadCode &code) {
+  RowEmitter(puller, code).emit();
+}

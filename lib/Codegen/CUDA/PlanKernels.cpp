@@ -1,0 +1,155 @@
+//===- PlanKernels.cpp - Decides tiles, threads and lanes for a GPU -------===//
+//
+// Before: kernels with a form, a space and sweeps. After: the same with tiles
+// and threads, and reductions over rows with lanes, which emitters follow:
+//
+//   pp.kernel @k(...) attributes {form = #pp.form<rows 9x768>,
+//                                 threads = #pp.threads<256, 32 per row, 8
+//                                 each>, tiles = #pp.tiles<2 of 8 rows>} {
+//     pp.reduce sum %x [1] {pp.lanes = 256 : i64, pp.sweep = 0 : i64}
+//
+//===----------------------------------------------------------------------===//
+
+#include "ppopt/Analysis/Thresholds.h"
+#include "ppopt/Codegen/CUDA/Passes.h"
+#include "ppopt/Codegen/KernelSpace.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_PLANCUDAKERNELS
+#include "ppopt/Codegen/CUDA/Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+static constexpr int64_t kWarp = 32, kMostThreads = 1024;
+
+namespace {
+
+struct PlanCudaKernelsPass
+    : pp::impl::PlanCudaKernelsBase<PlanCudaKernelsPass> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<KernelOp>()) {
+      if (!kernel.getFormAttr()) {
+        kernel.emitOpError("has no form; run --pp-form-kernels first");
+        return signalPassFailure();
+      }
+      if (failed(plan(kernel)))
+        return signalPassFailure();
+    }
+  }
+
+private:
+  LogicalResult plan(KernelOp kernel) {
+    switch (kernel.getFormAttr().getKind()) {
+    case KernelForm::Rows:
+      planRows(kernel);
+      return success();
+    case KernelForm::Columns:
+      planColumns(kernel);
+      return success();
+    case KernelForm::Scatter:
+      planScatter(kernel);
+      return success();
+    case KernelForm::Attention:
+    case KernelForm::AttentionStep:
+    case KernelForm::AttentionGrad:
+      return kernel.emitOpError("attention is not compiled for GPUs yet; leave "
+                                "out --target cuda");
+    }
+    llvm_unreachable("every form has tiles");
+  }
+
+  void set(KernelOp kernel, int64_t tiles, int64_t size, TileUnit unit,
+           int64_t threads, int64_t perRow, int64_t each, int64_t block = 0) {
+    kernel.setTilesAttr(
+        TilesAttr::get(&getContext(), tiles, size, unit, block));
+    kernel.setThreadsAttr(
+        ThreadsAttr::get(&getContext(), threads, perRow, each));
+  }
+
+  /// The threads of a block, of which `work` suffice.
+  int64_t countThreads(KernelOp kernel, int64_t work) {
+    int64_t most = llvm::bit_floor(uint64_t(
+        std::min(getThreshold(kernel, Threshold::GpuThreads), kMostThreads)));
+    return std::clamp<int64_t>(llvm::PowerOf2Ceil(work), kWarp, most);
+  }
+
+  /// The neighbouring elements that a thread takes: a power of two that divides
+  /// the row, so that vectors are aligned and none is part of two rows.
+  int64_t countEach(KernelOp kernel, int64_t columns) {
+    int64_t each =
+        llvm::bit_floor(uint64_t(getThreshold(kernel, Threshold::GpuEach)));
+    while (columns % each != 0)
+      each /= 2;
+    return each;
+  }
+
+  void planRows(KernelOp kernel) {
+    Block &body = kernel.getBody().front();
+    FormAttr form = kernel.getFormAttr();
+    int64_t columns = form.getColumns(), rows = form.getRows();
+    bool isOneSweep =
+        body.getOps<ReduceOp>().empty() &&
+        llvm::all_of(body.getTerminator()->getOperands(),
+                     [&](Value value) { return kernel.isFull(value); });
+    if (isOneSweep && isFlatRange(kernel))
+      return planFlat(kernel, form.getNumElements());
+    int64_t each = countEach(kernel, columns);
+    bool isShort = columns <= getThreshold(kernel, Threshold::GpuWarpColumns);
+    int64_t work = llvm::divideCeil(columns, each);
+    if (isOneSweep && !isShort) {
+      // Parts of long rows need not wait for each other.
+      int64_t threads = countThreads(kernel, work);
+      set(kernel, rows * llvm::divideCeil(columns, threads * each),
+          threads * each, TileUnit::Columns, threads, threads, each);
+      return;
+    }
+    int64_t perRow = isShort
+                         ? std::min<int64_t>(llvm::PowerOf2Ceil(work), kWarp)
+                         : countThreads(kernel, work);
+    int64_t threads = isShort ? countThreads(kernel, rows * perRow) : perRow;
+    for (auto reduce : body.getOps<ReduceOp>())
+      kernel.setLanes(reduce, perRow * each);
+    set(kernel, llvm::divideCeil(rows, threads / perRow), threads / perRow,
+        TileUnit::Rows, threads, perRow, each);
+  }
+
+  void planFlat(KernelOp kernel, int64_t elements) {
+    int64_t each = countEach(kernel, elements);
+    int64_t threads = countThreads(kernel, elements / each);
+    set(kernel, llvm::divideCeil(elements, threads * each), threads * each,
+        TileUnit::Elements, threads, threads, each);
+  }
+
+  /// A thread adds up one column of what is reduced, so that sums have the
+  /// order of the rows.
+  void planColumns(KernelOp kernel) {
+    int64_t columns = kernel.getFormAttr().getColumns(), rows = 1;
+    for (auto reduce : kernel.getBody().front().getOps<ReduceOp>())
+      rows = getNumElements(reduce.getResult()) / columns;
+    int64_t threads = countThreads(kernel, columns);
+    set(kernel, rows * llvm::divideCeil(columns, threads), threads,
+        TileUnit::Columns, threads, threads, /*each=*/1);
+  }
+
+  /// A thread adds to one column of some rows of the table, and skips the ids
+  /// of other rows.
+  void planScatter(KernelOp kernel) {
+    int64_t columns = kernel.getFormAttr().getColumns();
+    int64_t threads = countThreads(kernel, columns);
+    auto scatters = kernel.getBody().front().getOps<EmbeddingGradOp>();
+    int64_t tableRows = getShape((*scatters.begin()).getResult()).front();
+    int64_t block =
+        std::min(tableRows, getThreshold(kernel, Threshold::GpuTableRows));
+    set(kernel,
+        llvm::divideCeil(columns, threads) * llvm::divideCeil(tableRows, block),
+        threads, TileUnit::Columns, threads, threads, /*each=*/1, block);
+  }
+};
+
+} // namespace

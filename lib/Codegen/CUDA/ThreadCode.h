@@ -1,0 +1,49 @@
+//===- ThreadCode.h - What threads of a block do together -----------------===//
+
+#ifndef PPOPT_LIB_CODEGEN_CUDA_THREADCODE_H
+#define PPOPT_LIB_CODEGEN_CUDA_THREADCODE_H
+
+#include "ppopt/Codegen/ElementPuller.h"
+
+namespace mlir::pp {
+
+/// Emits the code of one thread of a block: which it is, and reductions over
+/// the threads of a row.
+class ThreadCode {
+public:
+  explicit ThreadCode(ElementPuller &puller);
+
+  /// The number of the tile, and of the thread within the block.
+  Value tile, thread;
+  ThreadsAttr threads;
+
+  /// The thread's number among those of its row; the row's among those of the
+  /// tile.
+  Value inRow, rowInTile;
+
+  /// Combines the sums that the threads of a row have; all of them get the
+  /// result. Neighbours are combined first. All threads of the block must get
+  /// here. Of several reductions, one barrier serves all.
+  void combineOverRow(ArrayRef<ReduceOp> reductions,
+                      MutableArrayRef<Value> sums);
+
+  /// Emits `body` for threads for which `condition` is true; a null condition
+  /// is always.
+  void emitIf(Value condition, llvm::function_ref<void()> body);
+  Value isBelow(Value index, int64_t end);
+
+private:
+  Value shuffle(Value value, int64_t distance);
+  Value exchangeWord(Value word, int64_t distance);
+  /// Returns the address of one element per warp of the block, in shared
+  /// memory of its own.
+  Value allocatePerWarp(Type element);
+
+  ElementPuller &puller;
+  OpBuilder &builder;
+  Location loc;
+};
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_CODEGEN_CUDA_THREADCODE_H

@@ -1,0 +1,16 @@
+//===- OptimiseModule.h - LLVM's optimisations for a machine --------------===//
+
+#ifndef PPOPT_LIB_CODEGEN_COMMON_OPTIMISEMODULE_H
+#define PPOPT_LIB_CODEGEN_COMMON_OPTIMISEMODULE_H
+
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+
+namespace mlir::pp {
+
+/// Runs the passes of -O3, with vectorisation.
+void optimiseModule(llvm::Module &module, llvm::TargetMachine &machine);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_CODEGEN_COMMON_OPTIMISEMODULE_H

@@ -1,0 +1,74 @@
+// RUN: ppopt opt %s --pp-plan-cuda-kernels --pp-emit-cuda-kernels --split-input-file --verify-diagnostics | FileCheck %s
+
+// The host's function is a trap. A warp has a row: the sum of its threads' neighbours, then of neighbouring threads. Of 9 rows the last of 16 is
+// no row: its threads compute the last row too, and store nothing.
+// CHECK-LABEL: llvm.func @rows_tiles
+// CHECK-NEXT: llvm.intr.trap
+// CHECK-NEXT: llvm.unreachable
+// CHECK: module @device attributes {dlti.dl_spec = #dlti.dl_spec<index = 32 : i64>}
+// CHECK: llvm.func @rows(%{{.*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}, %{{.*}}: !llvm.ptr {{.*}}) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 256>}
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult
+// CHECK: arith.minui
+// CHECK: scf.for {{.*}} iter_args
+// CHECK-COUNT-8: arith.addf
+// CHECK: scf.yield
+// CHECK-COUNT-7: arith.addf
+// CHECK-COUNT-5: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.shfl
+// CHECK: scf.if %[[INSIDE]]
+// CHECK: llvm.store
+// CHECK: llvm.return
+pp.kernel @rows(%x: tensor<9x768xf32>) -> tensor<9xf32> attributes {form = #pp.form<rows 9x768>} {
+  %0 = pp.reduce sum %x [1] {pp.sweep = 0 : i64} : tensor<9x768xf32>
+  pp.return %0 : tensor<9xf32>
+}
+
+// -----
+
+// A block has a row: its warps meet in shared memory, behind one barrier for both reductions. Shuffles of f64 are two.
+// CHECK-LABEL: llvm.func @block_tiles
+// CHECK: llvm.mlir.global internal @block_warps0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<8 x f32>
+// CHECK: llvm.mlir.global internal @block_warps1() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<8 x f64>
+// CHECK: llvm.func @block
+// CHECK-COUNT-15: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.shfl
+// CHECK: nvvm.barrier0
+// CHECK-NOT: nvvm.barrier0
+// CHECK: llvm.return
+pp.kernel @block(%x: tensor<2x4096xf32>, %y: tensor<2x4096xf64>) -> (tensor<2xf32>, tensor<2xf64>) attributes {form = #pp.form<rows 2x4096>} {
+  %0 = pp.reduce sum %x [1] {pp.sweep = 0 : i64} : tensor<2x4096xf32>
+  %1 = pp.reduce max %y [1] {pp.sweep = 0 : i64} : tensor<2x4096xf64>
+  pp.return %0, %1 : tensor<2xf32>, tensor<2xf64>
+}
+
+// -----
+
+// A buffer of 2^31 elements has indices of 64 bits.
+// CHECK-LABEL: llvm.func @large_tiles
+// CHECK-NOT: module @device attributes
+// CHECK: module @device_wide attributes {dlti.dl_spec = #dlti.dl_spec<index = 64 : i64>}
+// CHECK-NEXT: llvm.func @large
+pp.kernel @large(%x: tensor<65536x32768xbf16>) -> (tensor<65536x32768xbf16> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 65536x32768>} {
+  %0 = pp.tanh %x : tensor<65536x32768xbf16>
+  pp.return %0 : tensor<65536x32768xbf16>
+}
+
+// -----
+
+// So have look-ups by 64-bit ids, which are compared with the table's size.
+// CHECK-LABEL: llvm.func @ids_tiles
+// CHECK-NOT: module @device attributes
+// CHECK: module @device_wide
+// CHECK-NEXT: llvm.func @ids
+pp.kernel @ids(%i: tensor<8xi64>, %d: tensor<8x96xf32>) -> tensor<16x96xf32> attributes {form = #pp.form<scatter 8x96>} {
+  %0 = pp.embedding_grad %i, %d : tensor<8xi64>, tensor<8x96xf32> to tensor<16x96xf32>
+  pp.return %0 : tensor<16x96xf32>
+}
+
+// -----
+
+// expected-error@+1 {{'pp.kernel' op attention is not compiled for GPUs yet; leave out --target cuda}}
+pp.kernel @attention(%q: tensor<2x4x16x8xf32>, %k: tensor<2x4x16x8xf32>, %v: tensor<2x4x16x8xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>) attributes {form = #pp.form<attention 2x4x16x8>} {
+  %0:2 = pp.attention %q, %k, %v {scale = 1.0 : f64} : tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>
+  pp.return %0#0, %0#1 : tensor<2x4x16x8xf32>, tensor<2x4x16xf32>
+}

@@ -1,0 +1,71 @@
+// RUN: ppopt opt %s --pp-plan-cuda-kernels --split-input-file | FileCheck %s
+
+// Reads at the same index only: one flat range.
+// CHECK: pp.kernel @flat{{.*}}threads = #pp.threads<256, 256 per row, 8 each>, tiles = #pp.tiles<8 of 2048 elements>
+pp.kernel @flat(%x: tensor<4x4096xf32>, %s: tensor<f32>) -> (tensor<4x4096xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 4x4096>} {
+  %0 = pp.mul %x, %s : tensor<4x4096xf32>, tensor<f32>
+  pp.return %0 : tensor<4x4096xf32>
+}
+
+// Neighbours divide the row: of 9000 columns 8, of 66 columns 2, of 33 one.
+// CHECK: pp.kernel @parts{{.*}}threads = #pp.threads<256, 256 per row, 8 each>, tiles = #pp.tiles<10 of 2048 columns>
+pp.kernel @parts(%x: tensor<2x9000xf32>, %s: tensor<2x1xf32>) -> (tensor<2x9000xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 2x9000>} {
+  %0 = pp.mul %x, %s : tensor<2x9000xf32>, tensor<2x1xf32>
+  pp.return %0 : tensor<2x9000xf32>
+}
+// CHECK: pp.kernel @even{{.*}}threads = #pp.threads<256, 32 per row, 2 each>, tiles = #pp.tiles<2 of 8 rows>
+// CHECK: pp.lanes = 64
+pp.kernel @even(%x: tensor<9x66xf32>) -> tensor<9xf32> attributes {form = #pp.form<rows 9x66>} {
+  %0 = pp.reduce sum %x [1] {pp.sweep = 0 : i64} : tensor<9x66xf32>
+  pp.return %0 : tensor<9xf32>
+}
+// CHECK: pp.kernel @odd{{.*}}threads = #pp.threads<256, 32 per row, 1 each>, tiles = #pp.tiles<1 of 8 rows>
+// CHECK: pp.lanes = 32
+pp.kernel @odd(%x: tensor<7x33xf32>) -> tensor<7xf32> attributes {form = #pp.form<rows 7x33>} {
+  %0 = pp.reduce sum %x [1] {pp.sweep = 0 : i64} : tensor<7x33xf32>
+  pp.return %0 : tensor<7xf32>
+}
+
+// Few threads share a short row; a block has a long one, and a warp one of 2,048.
+// CHECK: pp.kernel @short{{.*}}threads = #pp.threads<32, 2 per row, 8 each>, tiles = #pp.tiles<1 of 16 rows>
+pp.kernel @short(%x: tensor<9x16xf32>) -> tensor<9xf32> attributes {form = #pp.form<rows 9x16>} {
+  %0 = pp.reduce sum %x [1] {pp.sweep = 0 : i64} : tensor<9x16xf32>
+  pp.return %0 : tensor<9xf32>
+}
+// CHECK: pp.kernel @warp{{.*}}threads = #pp.threads<256, 32 per row, 8 each>, tiles = #pp.tiles<2 of 8 rows>
+// CHECK: pp.lanes = 256
+pp.kernel @warp(%x: tensor<9x2048xf32>) -> tensor<9xf32> attributes {form = #pp.form<rows 9x2048>} {
+  %0 = pp.reduce sum %x [1] {pp.sweep = 0 : i64} : tensor<9x2048xf32>
+  pp.return %0 : tensor<9xf32>
+}
+// CHECK: pp.kernel @block{{.*}}threads = #pp.threads<256, 256 per row, 8 each>, tiles = #pp.tiles<9 of 1 rows>
+// CHECK: pp.lanes = 2048
+pp.kernel @block(%x: tensor<9x2056xf32>) -> tensor<9xf32> attributes {form = #pp.form<rows 9x2056>} {
+  %0 = pp.reduce sum %x [1] {pp.sweep = 0 : i64} : tensor<9x2056xf32>
+  pp.return %0 : tensor<9xf32>
+}
+
+// A thread per column, for each row of what is left.
+// CHECK: pp.kernel @columns{{.*}}threads = #pp.threads<128, 128 per row, 1 each>, tiles = #pp.tiles<2 of 128 columns>
+pp.kernel @columns(%x: tensor<2x8x96xf32>) -> tensor<2x96xf32> attributes {form = #pp.form<columns 2x8x96>} {
+  %0 = pp.reduce sum %x [1] : tensor<2x8x96xf32>
+  pp.return %0 : tensor<2x96xf32>
+}
+
+// A thread per column and block of 512 rows of the table.
+// CHECK: pp.kernel @scatter{{.*}}tiles = #pp.tiles<3 of 128 columns, blocks of 512>
+pp.kernel @scatter(%d: tensor<8x96xf32>, %i: tensor<8xi32>) -> tensor<1025x96xf32> attributes {form = #pp.form<scatter 8x96>} {
+  %0 = pp.embedding_grad %i, %d : tensor<8xi32>, tensor<8x96xf32> to tensor<1025x96xf32>
+  pp.return %0 : tensor<1025x96xf32>
+}
+
+// -----
+
+// Thresholds make any shape a long or short one.
+// CHECK: pp.kernel @small{{.*}}threads = #pp.threads<32, 32 per row, 4 each>, tiles = #pp.tiles<7 of 1 rows>
+module attributes {pp.thresholds = {"gpu-threads" = 63 : i64, "gpu-each" = 7 : i64, "gpu-warp-columns" = 15 : i64}} {
+  pp.kernel @small(%x: tensor<7x16xf32>) -> tensor<7xf32> attributes {form = #pp.form<rows 7x16>} {
+    %0 = pp.reduce sum %x [1] {pp.sweep = 0 : i64} : tensor<7x16xf32>
+    pp.return %0 : tensor<7xf32>
+  }
+}
