@@ -25,8 +25,8 @@ std::unique_ptr<device::Device> makeDevice(const std::string &target,
   for (const Entry &entry : entries)
     if (entry.target == target)
       return device::wrapByModule(entry.make(threads, rank), rank);
-  throw Error("the program is for the target '{}', and this version has no "
-              "device that runs it; compile the model with --target cpu",
+  throw Error("the program is for the target '{}', and this runtime has no "
+              "device for it; compile the model again with this version",
               target);
 }
 

@@ -117,8 +117,9 @@ void Checker::checkPlan(const Path &path) const {
         plan.batch, plan.batchParts(), plan.microbatches));
   checkLaunch(path["launch"]);
   if (plan.target.name != "cpu")
-    path["target"]["name"].fail("is '" + plan.target.name +
-                                "', and this runtime has only cpu");
+    path["target"]["name"].fail(
+        "is '" + plan.target.name +
+        "', and this runtime has only cpu: compile with --target cpu");
 }
 
 void Checker::checkLaunch(const Path &path) const {

@@ -163,7 +163,8 @@ const Wrong wrongs[] = {
     {"/plan/target/threads", "\"2\"", "plan.target.threads is not an integer"},
     {"/plan/target/threads", "1.5", "plan.target.threads is not an integer"},
     {"/plan/target/name", "\"cuda\"",
-     "plan.target.name is 'cuda', and this runtime has only cpu"},
+     "plan.target.name is 'cuda', and this runtime has only cpu: compile with "
+     "--target cpu"},
     {"/inputs/1/shift", "", "inputs[1].shift is missing"},
     {"/inputs/1/type", "\"f16\"",
      "inputs[1].type is 'f16', not one of f32, f64, bf16, i32, i64, i1"},
