@@ -10,18 +10,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-AttentionShape::AttentionShape(Operation *op) {
-  ArrayRef<int64_t> q = getShape(op->getOperand(0));
-  auto step = dyn_cast<AttentionStepOp>(op);
-  ArrayRef<int64_t> v = getShape(step ? step.getVCache() : op->getOperand(2));
-  batch = q[0];
-  heads = q[1];
-  queries = q[2];
-  queryWidth = q[3];
-  keys = v[2];
-  valueWidth = v[3];
-}
-
 int64_t pp::getBytesOfGradBlocks(int64_t block, int64_t queryWidth,
                                  int64_t valueWidth, int64_t elementBytes) {
   return (5 * queryWidth + 3 * valueWidth + 2 * block + 2) * block *

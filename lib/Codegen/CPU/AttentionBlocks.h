@@ -3,21 +3,12 @@
 #ifndef PPOPT_LIB_CODEGEN_CPU_ATTENTIONBLOCKS_H
 #define PPOPT_LIB_CODEGEN_CPU_ATTENTIONBLOCKS_H
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Codegen/AttentionOperands.h"
 
 namespace mlir::pp {
 
 /// Rows whose scores are computed at a time, in the forward.
 inline constexpr int64_t kStripRows = 16;
-
-/// The sizes of an attention: q [batch, heads, queries, queryWidth], k [batch,
-/// heads, keys, queryWidth], v [batch, heads, keys, valueWidth].
-struct AttentionShape {
-  /// `op`: one for which isAttention is true.
-  explicit AttentionShape(Operation *op);
-
-  int64_t batch, heads, queries, keys, queryWidth, valueWidth;
-};
 
 /// Returns the bytes of scratch memory of the gradient for blocks of `block`
 /// queries and keys; widths are those of packed rows.

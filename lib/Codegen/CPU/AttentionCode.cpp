@@ -19,22 +19,7 @@ AttentionCode::AttentionCode(OpBuilder &builder, Operation *op, KernelOp kernel,
                 vectorBytes),
       AttentionShape(op), tiles(kernel.getTilesAttr()),
       unit(type.isF64() ? 1 : std::log(2.0)), op(op), kernel(kernel),
-      buffers(buffers) {
-  auto read = [&](auto attention) {
-    isCausal = attention.getCausal();
-    scale = attention.getScale()
-                ? attention.getScale()->convertToDouble()
-                : 1 / std::sqrt(static_cast<double>(queryWidth));
-  };
-  if (auto step = dyn_cast<AttentionStepOp>(op)) {
-    isCausal = true;
-    scale = step.getScale().convertToDouble();
-  } else if (auto forward = dyn_cast<AttentionOp>(op)) {
-    read(forward);
-  } else {
-    read(cast<AttentionGradOp>(op));
-  }
-}
+      buffers(buffers) {}
 
 PackedMatrix AttentionCode::allocate(int64_t rows, int64_t columns) {
   OpBuilder::InsertionGuard guard(builder);
@@ -53,29 +38,18 @@ PackedMatrix AttentionCode::allocate(int64_t rows, int64_t columns) {
 // Operands and results
 //===----------------------------------------------------------------------===//
 
-Layout AttentionCode::getLayout(Value value) {
-  if (value.getDefiningOp() != op)
-    return *foldViews(value, [](Operation *) { return false; });
-  return *foldDestination(value,
-                          [](Operation *user) { return !isa<ReturnOp>(user); });
-}
-
 /// Returns the pointer of an argument of the kernel, or of a value that it
 /// returns.
-Value AttentionCode::getBuffer(Value base) {
-  if (auto argument = dyn_cast<BlockArgument>(base))
-    return buffers[argument.getArgNumber()];
-  for (OpOperand &use : base.getUses())
-    if (isa<ReturnOp>(use.getOwner()))
-      return buffers[kernel.getNumArguments() + use.getOperandNumber()];
-  return Value();
+Value AttentionCode::getBuffer(const Layout &layout) {
+  std::optional<unsigned> number = getAttentionBuffer(kernel, layout);
+  return number ? buffers[*number] : Value();
 }
 
 /// Returns the address of [batch, head, row, 0]; nothing if the value is not
 /// returned.
 Value AttentionCode::addressOf(Value value, Value row, Layout &layout) {
-  layout = getLayout(value);
-  Value buffer = getBuffer(layout.base);
+  layout = getAttentionLayout(op, value);
+  Value buffer = getBuffer(layout);
   if (!buffer)
     return Value();
   Value offset =
@@ -106,9 +80,9 @@ void AttentionCode::storeStatistic(Value element, Value value, Value row) {
 }
 
 Value AttentionCode::loadPosition(Value operand) {
-  Layout layout = getLayout(operand);
+  Layout layout = getAttentionLayout(op, operand);
   Type i64 = builder.getI64Type();
-  Value pointer = address(getBuffer(layout.base), i64, index(layout.offset));
+  Value pointer = address(getBuffer(layout), i64, index(layout.offset));
   return arith::IndexCastOp::create(
       builder, loc, builder.getIndexType(),
       LLVM::LoadOp::create(builder, loc, i64, pointer));
@@ -140,8 +114,8 @@ Value AttentionCode::exp(Value x) {
 
 void pp::emitAttention(OpBuilder &builder, KernelOp kernel, ValueRange buffers,
                        int64_t vectorBytes, Value begin, Value end) {
-  Operation &op = *llvm::find_if(kernel.getBody().front(), isAttention);
-  AttentionCode code(builder, &op, kernel, buffers, vectorBytes);
+  Operation *op = getAttention(kernel);
+  AttentionCode code(builder, op, kernel, buffers, vectorBytes);
   switch (kernel.getFormAttr().getKind()) {
   case KernelForm::AttentionStep:
     return emitAttentionStep(code, cast<AttentionStepOp>(op), begin, end);

@@ -25,8 +25,6 @@ public:
                 ValueRange buffers, int64_t vectorBytes);
 
   TilesAttr tiles;
-  bool isCausal;
-  double scale;
   /// The unit of scores: a score of one means a factor of e^unit in
   /// probability. f32 uses powers of 2.
   double unit;
@@ -59,9 +57,8 @@ public:
   Value currentBatch, currentHead;
 
 private:
-  Layout getLayout(Value value);
   Value addressOf(Value value, Value row, Layout &layout);
-  Value getBuffer(Value base);
+  Value getBuffer(const Layout &layout);
 
   Operation *op;
   KernelOp kernel;

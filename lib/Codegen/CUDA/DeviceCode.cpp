@@ -13,7 +13,6 @@
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
-#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -95,20 +94,6 @@ struct LinkMessages : llvm::DiagnosticHandler {
 
 } // namespace
 
-/// Defines the one function that libclc itself wants of the toolkit.
-static void defineIsInf(llvm::Module &module) {
-  llvm::Function *function = module.getFunction("__nv_isinfd");
-  if (!function)
-    return;
-  llvm::IRBuilder<> builder(
-      llvm::BasicBlock::Create(module.getContext(), "", function));
-  llvm::Value *size =
-      builder.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, function->getArg(0));
-  llvm::Value *isInf = builder.CreateFCmpOEQ(
-      size, llvm::ConstantFP::getInfinity(size->getType()));
-  builder.CreateRet(builder.CreateZExt(isInf, function->getReturnType()));
-}
-
 static LogicalResult linkLibclc(DeviceIR &ir, Location loc) {
   std::string messages;
   ir.context->setDiagnosticHandler(std::make_unique<LinkMessages>(messages));
@@ -125,7 +110,6 @@ static LogicalResult linkLibclc(DeviceIR &ir, Location loc) {
   if (llvm::Linker::linkModules(*ir.module, std::move(*library),
                                 llvm::Linker::LinkOnlyNeeded))
     return emitError(loc) << "libclc can't be linked: " << messages;
-  defineIsInf(*ir.module);
   for (llvm::Function &function : *ir.module) {
     // What libclc was compiled for.
     function.removeFnAttr("target-cpu");

@@ -13,6 +13,10 @@ void emitRows(ElementPuller &puller, ThreadCode &code);
 void emitColumns(ElementPuller &puller, ThreadCode &code);
 void emitScatter(ElementPuller &puller, ThreadCode &code);
 
+class AttentionThread;
+void emitAttention(OpBuilder &builder, KernelOp kernel, ValueRange buffers);
+void emitAttentionGrad(AttentionThread &code, AttentionGradOp op);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_LIB_CODEGEN_CUDA_EMITFORMS_H

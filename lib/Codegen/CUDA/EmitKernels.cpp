@@ -94,7 +94,7 @@ struct EmitCudaKernelsPass
       emitTrap(builder, kernel);
     }
     for (ModuleOp module : {narrow, wide})
-      if (module.getBody()->empty())
+      if (module.getOps<LLVM::LLVMFuncOp>().empty())
         module.erase();
   }
 
@@ -111,15 +111,41 @@ private:
 
   /// With its shared memory.
   void moveTo(ModuleOp module, LLVM::LLVMFuncOp function) {
-    SmallVector<Operation *> moved = {function};
+    SmallVector<LLVM::GlobalOp> globals;
     function.walk([&](LLVM::AddressOfOp address) {
-      moved.push_back(SymbolTable::lookupNearestSymbolFrom(
+      globals.push_back(SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(
           function, address.getGlobalNameAttr()));
     });
-    SmallPtrSet<Operation *, 8> seen;
-    for (Operation *op : llvm::reverse(moved))
-      if (seen.insert(op).second)
-        op->moveBefore(module.getBody(), module.getBody()->end());
+    Block *body = module.getBody();
+    for (LLVM::GlobalOp global : globals) {
+      if (module.lookupSymbol(global.getSymName()))
+        continue;
+      // What a launch gives may be of kernels in both modules.
+      if (global.getLinkage() == LLVM::Linkage::External)
+        body->push_front(global->clone());
+      else
+        global->moveBefore(body, body->end());
+    }
+    function->moveBefore(body, body->end());
+  }
+
+  static void emitForm(OpBuilder &builder, KernelOp kernel,
+                       ValueRange buffers) {
+    KernelForm form = kernel.getFormAttr().getKind();
+    if (form == KernelForm::Attention || form == KernelForm::AttentionGrad)
+      return emitAttention(builder, kernel, buffers);
+    ElementPuller puller(builder, kernel, buffers);
+    ThreadCode code(puller);
+    switch (form) {
+    case KernelForm::Rows:
+      return emitRows(puller, code);
+    case KernelForm::Columns:
+      return emitColumns(puller, code);
+    case KernelForm::Scatter:
+      return emitScatter(puller, code);
+    default:
+      llvm_unreachable("pp-plan-cuda-kernels refuses other forms");
+    }
   }
 
   LLVM::LLVMFuncOp emit(OpBuilder &builder, ModuleOp module, KernelOp kernel,
@@ -151,23 +177,7 @@ private:
     for (auto [i, argument] : llvm::enumerate(use.inplace))
       if (argument >= 0)
         buffers[numArguments + i] = buffers[argument];
-    ElementPuller puller(builder, kernel, buffers);
-    ThreadCode code(puller);
-    switch (kernel.getFormAttr().getKind()) {
-    case KernelForm::Rows:
-      emitRows(puller, code);
-      break;
-    case KernelForm::Columns:
-      emitColumns(puller, code);
-      break;
-    case KernelForm::Scatter:
-      emitScatter(puller, code);
-      break;
-    case KernelForm::Attention:
-    case KernelForm::AttentionStep:
-    case KernelForm::AttentionGrad:
-      llvm_unreachable("pp-plan-cuda-kernels refuses attention");
-    }
+    emitForm(builder, kernel, buffers);
     LLVM::ReturnOp::create(builder, loc, ValueRange());
     return function;
   }

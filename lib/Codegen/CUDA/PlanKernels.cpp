@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionTile.h"
+
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/CUDA/Passes.h"
 #include "ppopt/Codegen/KernelSpace.h"
@@ -56,10 +58,11 @@ private:
       planScatter(kernel);
       return success();
     case KernelForm::Attention:
-    case KernelForm::AttentionStep:
     case KernelForm::AttentionGrad:
-      return kernel.emitOpError("attention is not compiled for GPUs yet; leave "
-                                "out --target cuda");
+      return planAttention(kernel);
+    case KernelForm::AttentionStep:
+      return kernel.emitOpError("text generation is not compiled for GPUs yet; "
+                                "add --no-generation");
     }
     llvm_unreachable("every form has tiles");
   }
@@ -69,7 +72,7 @@ private:
     kernel.setTilesAttr(
         TilesAttr::get(&getContext(), tiles, size, unit, block));
     kernel.setThreadsAttr(
-        ThreadsAttr::get(&getContext(), threads, perRow, each));
+        ThreadsAttr::get(&getContext(), threads, perRow, each, /*shared=*/0));
   }
 
   /// The threads of a block, of which `work` suffice.
@@ -117,6 +120,25 @@ private:
       kernel.setLanes(reduce, perRow * each);
     set(kernel, llvm::divideCeil(rows, threads / perRow), threads / perRow,
         TileUnit::Rows, threads, perRow, each);
+  }
+
+  LogicalResult planAttention(KernelOp kernel) {
+    std::optional<AttentionTile> tile = chooseAttentionTile(kernel);
+    if (!tile)
+      return kernel.emitOpError("needs more shared memory than the ")
+             << getThreshold(kernel, Threshold::GpuSharedBytes)
+             << " bytes of a GPU's block; use narrower heads";
+    AttentionShape shape(getAttention(kernel));
+    int64_t parts = llvm::divideCeil(shape.queries, tile->queries);
+    if (kernel.getFormAttr().getKind() == KernelForm::AttentionGrad)
+      parts += llvm::divideCeil(shape.keys, tile->keys);
+    kernel.setTilesAttr(
+        TilesAttr::get(&getContext(), shape.batch * shape.heads * parts,
+                       tile->queries, TileUnit::Queries, tile->keys));
+    kernel.setThreadsAttr(ThreadsAttr::get(&getContext(), kAttentionThreads,
+                                           kAttentionColumns, /*each=*/1,
+                                           tile->sharedBytes));
+    return success();
   }
 
   void planFlat(KernelOp kernel, int64_t elements) {

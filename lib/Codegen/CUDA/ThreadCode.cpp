@@ -2,6 +2,8 @@
 
 #include "ThreadCode.h"
 
+#include "Shuffle.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -45,49 +47,6 @@ Value ThreadCode::isBelow(Value index, int64_t end) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// Returns the word, of 32 bits, of the thread whose number differs in the bit
-/// `distance`.
-Value ThreadCode::exchangeWord(Value word, int64_t distance) {
-  Type i32 = builder.getI32Type();
-  auto number = [&](int32_t value) -> Value {
-    return arith::ConstantIntOp::create(builder, loc, i32, value);
-  };
-  return NVVM::ShflOp::create(builder, loc, word.getType(), number(-1), word,
-                              number(distance), number(kWarp - 1),
-                              NVVM::ShflKind::bfly, UnitAttr());
-}
-
-Value ThreadCode::shuffle(Value value, int64_t distance) {
-  Type type = value.getType(), i32 = builder.getI32Type();
-  if (type.isF32() || type.isInteger(32))
-    return exchangeWord(value, distance);
-  unsigned bits = type.getIntOrFloatBitWidth();
-  if (bits == 64) {
-    // A long word is two, also for a GPU's shuffle.
-    Type i64 = builder.getI64Type();
-    Value all = type.isInteger()
-                    ? value
-                    : arith::BitcastOp::create(builder, loc, i64, value);
-    Value half = arith::ConstantIntOp::create(builder, loc, i64, 32);
-    Value low = arith::TruncIOp::create(builder, loc, i32, all);
-    Value high = arith::TruncIOp::create(
-        builder, loc, i32, arith::ShRUIOp::create(builder, loc, all, half));
-    auto widen = [&](Value word) -> Value {
-      return arith::ExtUIOp::create(builder, loc, i64,
-                                    exchangeWord(word, distance));
-    };
-    Value joined = arith::OrIOp::create(
-        builder, loc, widen(low),
-        arith::ShLIOp::create(builder, loc, widen(high), half));
-    return type.isInteger()
-               ? joined
-               : arith::BitcastOp::create(builder, loc, type, joined);
-  }
-  Value word =
-      exchangeWord(arith::ExtUIOp::create(builder, loc, i32, value), distance);
-  return arith::TruncIOp::create(builder, loc, type, word);
-}
-
 Value ThreadCode::allocatePerWarp(Type element) {
   auto function = builder.getInsertionBlock()
                       ->getParent()
@@ -116,7 +75,8 @@ void ThreadCode::combineOverRow(ArrayRef<ReduceOp> reductions,
   for (auto [reduce, sum] : llvm::zip(reductions, sums))
     for (int64_t distance = 1; distance < std::min(perRow, kWarp);
          distance *= 2)
-      sum = combine(builder, reduce, sum, shuffle(sum, distance));
+      sum = combine(builder, reduce, sum,
+                    emitShuffle(builder, loc, sum, distance));
   if (perRow <= kWarp)
     return;
 

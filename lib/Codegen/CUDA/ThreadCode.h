@@ -33,8 +33,6 @@ public:
   Value isBelow(Value index, int64_t end);
 
 private:
-  Value shuffle(Value value, int64_t distance);
-  Value exchangeWord(Value word, int64_t distance);
   /// Returns the address of one element per warp of the block, in shared
   /// memory of its own.
   Value allocatePerWarp(Type element);

@@ -23,8 +23,9 @@ LogicalResult FormAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 LogicalResult ThreadsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                  int64_t count, int64_t perRow, int64_t each) {
-  if (count < 1 || perRow < 1 || each < 1)
+                                  int64_t count, int64_t perRow, int64_t each,
+                                  int64_t shared) {
+  if (count < 1 || perRow < 1 || each < 1 || shared < 0)
     return emitError() << "has a size below 1";
   if (!llvm::isPowerOf2_64(perRow) || count % perRow != 0)
     return emitError() << perRow
@@ -290,6 +291,12 @@ std::optional<int64_t> FormVerifier::countTiles() {
               form.getColumns());
     return std::nullopt;
   case TileUnit::Queries:
+    // Tiles of keys have dK and dV, those of queries dQ.
+    if (getKind() == KernelForm::AttentionGrad && tiles.getBlock())
+      for (auto grad : body.getOps<AttentionGradOp>())
+        return sizes[0] * sizes[1] *
+               (llvm::divideCeil(getShape(grad.getK())[2], tiles.getBlock()) +
+                llvm::divideCeil(sizes[2], size));
     if (getKind() != KernelForm::Attention)
       return std::nullopt;
     return sizes[0] * sizes[1] * llvm::divideCeil(sizes[2], size);

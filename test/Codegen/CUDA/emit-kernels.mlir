@@ -27,8 +27,8 @@ pp.kernel @rows(%x: tensor<9x768xf32>) -> tensor<9xf32> attributes {form = #pp.f
 
 // A block has a row: its warps meet in shared memory, behind one barrier for both reductions. Shuffles of f64 are two.
 // CHECK-LABEL: llvm.func @block_tiles
-// CHECK: llvm.mlir.global internal @block_warps0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<8 x f32>
-// CHECK: llvm.mlir.global internal @block_warps1() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<8 x f64>
+// CHECK-DAG: llvm.mlir.global internal @block_warps0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<8 x f32>
+// CHECK-DAG: llvm.mlir.global internal @block_warps1() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<8 x f64>
 // CHECK: llvm.func @block
 // CHECK-COUNT-15: nvvm.shfl.sync bfly
 // CHECK-NOT: nvvm.shfl
@@ -67,8 +67,35 @@ pp.kernel @ids(%i: tensor<8xi64>, %d: tensor<8x96xf32>) -> tensor<16x96xf32> att
 
 // -----
 
-// expected-error@+1 {{'pp.kernel' op attention is not compiled for GPUs yet; leave out --target cuda}}
+// CHECK-LABEL: llvm.func @attention_tiles
 pp.kernel @attention(%q: tensor<2x4x16x8xf32>, %k: tensor<2x4x16x8xf32>, %v: tensor<2x4x16x8xf32>) -> (tensor<2x4x16x8xf32>, tensor<2x4x16xf32>) attributes {form = #pp.form<attention 2x4x16x8>} {
   %0:2 = pp.attention %q, %k, %v {scale = 1.0 : f64} : tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>
   pp.return %0#0, %0#1 : tensor<2x4x16x8xf32>, tensor<2x4x16xf32>
+}
+// A tile of queries takes tiles of keys: S, then P V. The threads of a row meet in the warp, those of a tile in the block.
+// CHECK: llvm.mlir.global external @ppopt_shared() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
+// CHECK: llvm.func @attention(
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: nvvm.barrier0
+// CHECK: nvvm.barrier0
+// CHECK: math.fma
+// CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+// CHECK: nvvm.bar.warp.sync
+// CHECK: math.fma
+// CHECK: math.log
+
+// -----
+
+// A block has keys, and adds up dK and dV, or queries, and adds up dQ: seven products.
+// CHECK-LABEL: llvm.func @gradient_tiles
+// CHECK: llvm.func @gradient(
+// CHECK: scf.if
+// CHECK: nvvm.bar.warp.sync
+// CHECK: } else {
+// CHECK: nvvm.bar.warp.sync
+!x = tensor<2x4x16x8xf64>
+!l = tensor<2x4x16xf64>
+pp.kernel @gradient(%q: !x, %k: !x, %v: !x, %o: !x, %l: !l, %d: !x) -> (!x, !x, !x) attributes {form = #pp.form<attention_grad 2x4x16x8>} {
+  %0:3 = pp.attention_grad %q, %k, %v, %o, %l, %d {causal} : !x, !x, !x, !x, !l
+  pp.return %0#0, %0#1, %0#2 : !x, !x, !x
 }

@@ -69,3 +69,27 @@ module attributes {pp.thresholds = {"gpu-threads" = 63 : i64, "gpu-each" = 7 : i
     pp.return %0 : tensor<7xf32>
   }
 }
+
+// -----
+
+// Attention: tiles of 64 queries, 32 keys at a time; of the gradient 32 of each, some tiles having keys and some queries. Wide heads in f64 have
+// smaller tiles.
+// CHECK: pp.kernel @attention{{.*}}threads = #pp.threads<256, 16 per row, 1 each, 41728 shared>, tiles = #pp.tiles<16 of 64 queries, blocks of 32>
+!q = tensor<2x4x100x64xf32>
+!l = tensor<2x4x100xf32>
+pp.kernel @attention(%q: !q, %k: !q, %v: !q) -> (!q, !l) attributes {form = #pp.form<attention 2x4x100x64>} {
+  %0:2 = pp.attention %q, %k, %v : !q, !q, !q
+  pp.return %0#0, %0#1 : !q, !l
+}
+// CHECK: pp.kernel @gradient{{.*}}tiles = #pp.tiles<64 of 32 queries, blocks of 32>
+pp.kernel @gradient(%q: !q, %k: !q, %v: !q, %o: !q, %l: !l, %d: !q) -> (!q, !q, !q) attributes {form = #pp.form<attention_grad 2x4x100x64>} {
+  %0:3 = pp.attention_grad %q, %k, %v, %o, %l, %d : !q, !q, !q, !q, !l
+  pp.return %0#0, %0#1, %0#2 : !q, !q, !q
+}
+// CHECK: pp.kernel @wide{{.*}}tiles = #pp.tiles<8 of 16 queries, blocks of 16>
+!w = tensor<1x4x32x256xf64>
+!m = tensor<1x4x32xf64>
+pp.kernel @wide(%q: !w, %k: !w, %v: !w) -> (!w, !m) attributes {form = #pp.form<attention 1x4x32x256>} {
+  %0:2 = pp.attention %q, %k, %v : !w, !w, !w
+  pp.return %0#0, %0#1 : !w, !m
+}

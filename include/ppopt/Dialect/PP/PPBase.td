@@ -271,10 +271,11 @@ def PP_ThreadsAttr : PP_Attr<"Threads", "threads"> {
   let summary = "the threads of a GPU that compute a tile";
   let description = [{
     A block has `count` threads. `perRow` of them, a power of two, share a row; each takes `each` neighbouring elements at a time. A row's
-    element c belongs to thread (c / each) mod perRow of the row's. Example: `#pp.threads<256, 32 per row, 8 each>`, eight rows.
+    element c belongs to thread (c / each) mod perRow of the row's. `shared`: bytes of memory that the threads share, beside what the code
+    declares. Examples: `#pp.threads<256, 32 per row, 8 each>`, eight rows; `#pp.threads<256, 16 per row, 1 each, 41600 shared>`.
   }];
-  let parameters = (ins "int64_t":$count, "int64_t":$perRow, "int64_t":$each);
-  let assemblyFormat = "`<` $count `,` $perRow `per` `row` `,` $each `each` `>`";
+  let parameters = (ins "int64_t":$count, "int64_t":$perRow, "int64_t":$each, DefaultValuedParameter<"int64_t", "0">:$shared);
+  let assemblyFormat = "`<` $count `,` $perRow `per` `row` `,` $each `each` (`,` $shared^ `shared`)? `>`";
   let genVerifyDecl = 1;
 }
 

@@ -1,0 +1,158 @@
+//===- EmitAttention.cpp - Attention in tiles, on a GPU -------------------===//
+//
+// softmax(scale q kᵀ) v: a block has a tile of queries, and takes tiles of
+// keys:
+//
+//   S = scale Q Kᵀ,  m' = max(m, rowmax S),  P = exp(S - m'),
+//   l = l exp(m - m') + rowsum P,  O = O exp(m - m') + P V
+//
+// and after the last out = O / l, lse = m + log l. Tiles that no query sees are
+// left out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionThread.h"
+#include "EmitForms.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::pp;
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// Rows of threads, and the columns that one of them has.
+static constexpr int64_t kThreadRows = kAttentionThreads / kAttentionColumns;
+
+namespace {
+
+class ForwardEmitter {
+public:
+  ForwardEmitter(AttentionThread &code, AttentionOp op)
+      : c(code), op(op), rows(c.tile.queries / kThreadRows),
+        columns(c.tile.keys / kAttentionColumns),
+        widths(llvm::divideCeil(c.valueWidth, kAttentionColumns)) {}
+
+  void emit();
+
+private:
+  SmallVector<Value> emitKeys(Value firstKey, ValueRange state);
+  Fragment emitScores(Value firstKey);
+  void emitResults(Fragment maxima, Fragment sums, Fragment out);
+  SmallVector<Fragment> split(ValueRange state);
+
+  AttentionThread &c;
+  AttentionOp op;
+  int64_t rows, columns, widths; ///< of a thread
+  Value firstQuery;
+};
+
+} // namespace
+
+/// The maxima, the sums of this thread's exponentials, and the outputs.
+SmallVector<Fragment> ForwardEmitter::split(ValueRange state) {
+  auto take = [&](int64_t from, int64_t count) {
+    return SmallVector<Value>(state.slice(from, count));
+  };
+  return {{rows, 1, take(0, rows)},
+          {rows, 1, take(rows, rows)},
+          {rows, widths, take(2 * rows, rows * widths)}};
+}
+
+Fragment ForwardEmitter::emitScores(Value firstKey) {
+  Fragment scores =
+      c.addProduct(c.fill(rows, columns, 0), c.tile.q, c.tile.k, c.queryWidth);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      Value key = c.add(firstKey, c.getColumn(j));
+      Value isSeen = c.isBelow(key, c.index(c.keys));
+      if (c.isCausal)
+        isSeen = c.both(
+            isSeen,
+            c.isBelow(key, c.add(c.add(firstQuery, c.getRow(i)), c.index(1))));
+      scores.at(i, j) =
+          c.select(isSeen, scores.at(i, j), c.constant(-kInfinity));
+    }
+  return scores;
+}
+
+SmallVector<Value> ForwardEmitter::emitKeys(Value firstKey, ValueRange state) {
+  SmallVector<Fragment> parts = split(state);
+  Fragment &maxima = parts[0], &sums = parts[1], &out = parts[2];
+  // All have read the tiles before.
+  c.synchronizeBlock();
+  c.copyRows(op.getK(), firstKey, c.keys, c.queryWidth, c.tile.k);
+  c.copyRows(op.getV(), firstKey, c.keys, c.valueWidth, c.tile.v);
+  c.synchronizeBlock();
+  Fragment scores = emitScores(firstKey);
+  for (int64_t i = 0; i < rows; ++i) {
+    Value most = scores.at(i, 0);
+    for (int64_t j = 1; j < columns; ++j)
+      most = c.maxF(most, scores.at(i, j));
+    // The first tile has a key that each query sees, so this is finite.
+    most = c.maxF(maxima.at(i, 0), c.maxOverRow(most));
+    Value factor = c.exp(c.subF(maxima.at(i, 0), most));
+    Value sum = c.mulF(sums.at(i, 0), factor);
+    for (int64_t j = 0; j < columns; ++j) {
+      Value p = c.exp(c.subF(scores.at(i, j), most));
+      c.storeShared(p, c.tile.p, c.getRow(i), c.getColumn(j));
+      sum = c.addF(sum, p);
+    }
+    maxima.at(i, 0) = most;
+    sums.at(i, 0) = sum;
+    for (int64_t j = 0; j < widths; ++j)
+      out.at(i, j) = c.mulF(out.at(i, j), factor);
+  }
+  // The threads of a row are of one warp.
+  c.synchronizeWarp();
+  out = c.addWeighted(out, c.tile.p, c.tile.v, c.tile.keys);
+  SmallVector<Value> next = maxima.values;
+  next.append(sums.values);
+  next.append(out.values);
+  return next;
+}
+
+void ForwardEmitter::emitResults(Fragment maxima, Fragment sums, Fragment out) {
+  for (int64_t i = 0; i < rows; ++i) {
+    Value sum = c.sumOverRow(sums.at(i, 0));
+    for (int64_t j = 0; j < widths; ++j)
+      out.at(i, j) = arith::DivFOp::create(c.builder, c.loc, out.at(i, j), sum);
+    Value lse = c.mulF(c.addF(maxima.at(i, 0), c.log(sum)), c.constant(c.unit));
+    Value query = c.add(firstQuery, c.getRow(i));
+    Value writes = c.both(c.isBelow(query, c.index(c.queries)),
+                          c.isBelow(c.getColumn(0), c.index(1)));
+    auto branch = scf::IfOp::create(c.builder, c.loc, writes);
+    OpBuilder::InsertionGuard guard(c.builder);
+    c.builder.setInsertionPointToStart(branch.thenBlock());
+    c.store(lse, op.getLse(), query, Value());
+  }
+  c.storeRows(out, op.getOut(), firstQuery, c.queries, c.valueWidth, Value());
+}
+
+void ForwardEmitter::emit() {
+  int64_t parts = llvm::divideCeil(c.queries, c.tile.queries);
+  c.setPart(parts);
+  // Causal tiles with most keys first.
+  Value part =
+      arith::SubIOp::create(c.builder, c.loc, c.index(parts - 1), c.part);
+  firstQuery = c.mul(part, c.tile.queries);
+  c.copyRows(op.getQ(), firstQuery, c.queries, c.queryWidth, c.tile.q,
+             c.scale / c.unit);
+  Value end = c.index(c.keys);
+  if (c.isCausal)
+    end = c.min(end, c.add(firstQuery, c.index(c.tile.queries)));
+  SmallVector<Value> state = c.fill(rows, 1, -kInfinity).values;
+  state.append(c.fill(rows, 1 + widths, 0).values);
+  state = c.loop(
+      c.index(0), end, c.tile.keys, state,
+      [&](Value key, ValueRange values) { return emitKeys(key, values); });
+  SmallVector<Fragment> fragments = split(state);
+  emitResults(fragments[0], fragments[1], fragments[2]);
+}
+
+void pp::emitAttention(OpBuilder &builder, KernelOp kernel,
+                       ValueRange buffers) {
+  AttentionThread code(builder, kernel, buffers);
+  if (auto forward = dyn_cast<AttentionOp>(code.op))
+    return ForwardEmitter(code, forward).emit();
+  emitAttentionGrad(code, cast<AttentionGradOp>(code.op));
+}

@@ -1,0 +1,197 @@
+//===- EmitAttentionGrad.cpp - Gradients of attention, on a GPU -----------===//
+//
+// With D = rowsum(dO O):
+//
+//   P = exp(scale Q Kᵀ - lse),  dS = P (dO Vᵀ - D),
+//   dV = Pᵀ dO,  dK = scale dSᵀ Q,  dQ = scale dS K
+//
+// A block has a tile of keys, takes all queries and writes dK and dV; or it has
+// a tile of queries, takes all keys and writes dQ. So nothing is added by two
+// blocks, and the price is that S and dO Vᵀ are computed twice: seven products.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionThread.h"
+#include "EmitForms.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+static constexpr int64_t kThreadRows = kAttentionThreads / kAttentionColumns;
+
+namespace {
+
+class GradEmitter {
+public:
+  GradEmitter(AttentionThread &code, AttentionGradOp op)
+      : c(code), op(op),
+        queryWidths(llvm::divideCeil(c.queryWidth, kAttentionColumns)),
+        valueWidths(llvm::divideCeil(c.valueWidth, kAttentionColumns)) {}
+
+  void emit();
+
+private:
+  void emitKeys(Value firstKey);
+  void emitQueries(Value firstQuery);
+  void copyQueries(Value firstQuery);
+  void copyKeys(Value firstKey);
+  /// Stores P and dS of the current tiles, of rows × columns.
+  void emitScores(bool areRowsKeys, Value firstQuery, Value firstKey);
+
+  AttentionThread &c;
+  AttentionGradOp op;
+  int64_t queryWidths, valueWidths; ///< of a thread
+};
+
+} // namespace
+
+/// Copies a tile of queries: q in units of scores, dO, lse in the same units,
+/// and D.
+void GradEmitter::copyQueries(Value firstQuery) {
+  c.copyRows(op.getQ(), firstQuery, c.queries, c.queryWidth, c.tile.q,
+             c.scale / c.unit);
+  c.copyRows(op.getDout(), firstQuery, c.queries, c.valueWidth, c.tile.dout);
+  for (int64_t i = 0; i < c.tile.queries / kThreadRows; ++i) {
+    Value inTile = c.getRow(i), query = c.add(firstQuery, inTile);
+    Value isQuery = c.isBelow(query, c.index(c.queries));
+    Value delta = c.constant(0);
+    for (int64_t j = 0; j < valueWidths; ++j) {
+      Value column = c.getColumn(j), isInside = isQuery;
+      if ((j + 1) * kAttentionColumns > c.valueWidth)
+        isInside = c.both(isInside, c.isBelow(column, c.index(c.valueWidth)));
+      delta = c.addF(delta,
+                     c.mulF(c.loadIf(isInside, op.getOut(), query, column),
+                            c.loadIf(isInside, op.getDout(), query, column)));
+    }
+    delta = c.sumOverRow(delta);
+    Value lse = c.mulF(c.loadIf(isQuery, op.getLse(), query, Value()),
+                       c.constant(1 / c.unit));
+    auto branch = scf::IfOp::create(c.builder, c.loc,
+                                    c.isBelow(c.getColumn(0), c.index(1)));
+    OpBuilder::InsertionGuard guard(c.builder);
+    c.builder.setInsertionPointToStart(branch.thenBlock());
+    c.storeShared(delta, c.tile.delta, c.index(0), inTile);
+    c.storeShared(lse, c.tile.lse, c.index(0), inTile);
+  }
+}
+
+void GradEmitter::copyKeys(Value firstKey) {
+  c.copyRows(op.getK(), firstKey, c.keys, c.queryWidth, c.tile.k);
+  c.copyRows(op.getV(), firstKey, c.keys, c.valueWidth, c.tile.v);
+}
+
+void GradEmitter::emitScores(bool areRowsKeys, Value firstQuery,
+                             Value firstKey) {
+  AttentionTile &tile = c.tile;
+  int64_t ofRows = areRowsKeys ? tile.keys : tile.queries;
+  int64_t ofColumns = areRowsKeys ? tile.queries : tile.keys;
+  int64_t rows = ofRows / kThreadRows, columns = ofColumns / kAttentionColumns;
+  Fragment zeros = c.fill(rows, columns, 0);
+  Fragment scores = areRowsKeys
+                        ? c.addProduct(zeros, tile.k, tile.q, c.queryWidth)
+                        : c.addProduct(zeros, tile.q, tile.k, c.queryWidth);
+  Fragment gradients =
+      areRowsKeys ? c.addProduct(zeros, tile.v, tile.dout, c.valueWidth)
+                  : c.addProduct(zeros, tile.dout, tile.v, c.valueWidth);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      Value row = c.getRow(i), column = c.getColumn(j);
+      Value inQueries = areRowsKeys ? column : row;
+      Value query = c.add(firstQuery, inQueries);
+      Value key = c.add(firstKey, areRowsKeys ? row : column);
+      Value isSeen = c.both(c.isBelow(query, c.index(c.queries)),
+                            c.isBelow(key, c.index(c.keys)));
+      if (c.isCausal)
+        isSeen = c.both(isSeen, c.isBelow(key, c.add(query, c.index(1))));
+      Value zero = c.index(0);
+      Value lse = c.loadShared(tile.lse, zero, inQueries);
+      Value delta = c.loadShared(tile.delta, zero, inQueries);
+      Value p =
+          c.select(isSeen, c.exp(c.subF(scores.at(i, j), lse)), c.constant(0));
+      Value ds = c.mulF(p, c.subF(gradients.at(i, j), delta));
+      if (areRowsKeys)
+        c.storeShared(p, tile.p, row, column);
+      c.storeShared(ds, tile.ds, row, column);
+    }
+  // The threads of a row are of one warp.
+  c.synchronizeWarp();
+}
+
+/// dK and dV of a tile of keys.
+void GradEmitter::emitKeys(Value firstKey) {
+  copyKeys(firstKey);
+  int64_t rows = c.tile.keys / kThreadRows;
+  int64_t ofK = rows * queryWidths;
+  Value begin = c.index(0);
+  if (c.isCausal)
+    // The first tile with a query that sees a key.
+    begin = c.mul(arith::DivUIOp::create(c.builder, c.loc, firstKey,
+                                         c.index(c.tile.queries)),
+                  c.tile.queries);
+  auto split = [&](ValueRange values) -> std::pair<Fragment, Fragment> {
+    return {{rows, queryWidths, SmallVector<Value>(values.take_front(ofK))},
+            {rows, valueWidths, SmallVector<Value>(values.drop_front(ofK))}};
+  };
+  SmallVector<Value> sums =
+      c.loop(begin, c.index(c.queries), c.tile.queries,
+             c.fill(rows, queryWidths + valueWidths, 0).values,
+             [&](Value firstQuery, ValueRange values) {
+               auto [dk, dv] = split(values);
+               // All have read the tiles before.
+               c.synchronizeBlock();
+               copyQueries(firstQuery);
+               c.synchronizeBlock();
+               emitScores(/*areRowsKeys=*/true, firstQuery, firstKey);
+               dk = c.addWeighted(dk, c.tile.ds, c.tile.q, c.tile.queries);
+               dv = c.addWeighted(dv, c.tile.p, c.tile.dout, c.tile.queries);
+               SmallVector<Value> next = dk.values;
+               next.append(dv.values);
+               return next;
+             });
+  auto [dk, dv] = split(sums);
+  // q was in units of scores.
+  c.storeRows(dk, op.getDk(), firstKey, c.keys, c.queryWidth,
+              c.constant(c.unit));
+  c.storeRows(dv, op.getDv(), firstKey, c.keys, c.valueWidth, Value());
+}
+
+/// dQ of a tile of queries.
+void GradEmitter::emitQueries(Value firstQuery) {
+  copyQueries(firstQuery);
+  int64_t rows = c.tile.queries / kThreadRows;
+  Value end = c.index(c.keys);
+  if (c.isCausal)
+    end = c.min(end, c.add(firstQuery, c.index(c.tile.queries)));
+  Fragment dq = c.fill(rows, queryWidths, 0);
+  dq.values = c.loop(
+      c.index(0), end, c.tile.keys, dq.values,
+      [&](Value firstKey, ValueRange values) {
+        // All have read the tiles before.
+        c.synchronizeBlock();
+        copyKeys(firstKey);
+        c.synchronizeBlock();
+        emitScores(/*areRowsKeys=*/false, firstQuery, firstKey);
+        Fragment sum{rows, queryWidths, SmallVector<Value>(values)};
+        return c.addWeighted(sum, c.tile.ds, c.tile.k, c.tile.keys).values;
+      });
+  c.storeRows(dq, op.getDq(), firstQuery, c.queries, c.queryWidth,
+              c.constant(c.scale));
+}
+
+void GradEmitter::emit() {
+  int64_t ofKeys = llvm::divideCeil(c.keys, c.tile.keys);
+  c.setPart(ofKeys + llvm::divideCeil(c.queries, c.tile.queries));
+  Value hasKeys = c.isBelow(c.part, c.index(ofKeys));
+  auto branch = scf::IfOp::create(c.builder, c.loc, hasKeys,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(c.builder);
+  c.builder.setInsertionPointToStart(branch.thenBlock());
+  emitKeys(c.mul(c.part, c.tile.keys));
+  c.builder.setInsertionPointToStart(branch.elseBlock());
+  Value part = arith::SubIOp::create(c.builder, c.loc, c.part, c.index(ofKeys));
+  emitQueries(c.mul(part, c.tile.queries));
+}
+
+void pp::emitAttentionGrad(AttentionThread &code, AttentionGradOp op) {
+  GradEmitter(code, op).emit();
+}

@@ -1,0 +1,17 @@
+//===- Shuffle.h - Values of other threads of a warp ----------------------===//
+
+#ifndef PPOPT_LIB_CODEGEN_CUDA_SHUFFLE_H
+#define PPOPT_LIB_CODEGEN_CUDA_SHUFFLE_H
+
+#include "mlir/IR/Builders.h"
+
+namespace mlir::pp {
+
+/// Returns the value of the thread of the warp whose number differs in the bit
+/// `distance`. All threads of the warp must get here.
+Value emitShuffle(OpBuilder &builder, Location loc, Value value,
+                  int64_t distance);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_CODEGEN_CUDA_SHUFFLE_H

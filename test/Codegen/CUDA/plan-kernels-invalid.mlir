@@ -1,0 +1,16 @@
+// RUN: ppopt opt %s --pp-plan-cuda-kernels --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{'pp.kernel' op has no form; run --pp-form-kernels first}}
+pp.kernel @unformed(%x: tensor<9xf32>) -> tensor<9xf32> {
+  pp.return %x : tensor<9xf32>
+}
+
+// -----
+
+!w = tensor<1x4x32x4096xf64>
+!m = tensor<1x4x32xf64>
+// expected-error@+1 {{'pp.kernel' op needs more shared memory than the 163840 bytes of a GPU's block; use narrower heads}}
+pp.kernel @wide(%q: !w, %k: !w, %v: !w) -> (!w, !m) attributes {form = #pp.form<attention 1x4x32x4096>} {
+  %0:2 = pp.attention %q, %k, %v : !w, !w, !w
+  pp.return %0#0, %0#1 : !w, !m
+}
