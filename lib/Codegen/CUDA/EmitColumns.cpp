@@ -1,7 +1,11 @@
 //===- EmitColumns.cpp - Reductions of rows, and scatters, on a GPU -------===//
 //
-// A thread has a column. It goes through the rows in order, so sums have the
-// order that they have on a CPU.
+// A block of a reduction has few columns and all rows: of n threads of a column
+// thread i takes the rows i, i + n, …; then neighbouring sums are combined, and
+// their results.
+//
+// A thread of a scatter has a column. It goes through the ids in order, so sums
+// have the order that they have on a CPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +42,7 @@ static ColumnTile getColumn(ElementPuller &puller, ThreadCode &code) {
     tile.other = arith::DivUIOp::create(puller.builder, puller.getLoc(),
                                         code.tile, count);
   }
-  tile.column = puller.add(puller.mul(run, width), code.thread);
+  tile.column = puller.add(puller.mul(run, width), code.inRow);
   if (columns % width != 0)
     tile.isInside = code.isBelow(tile.column, columns);
   return tile;
@@ -52,10 +56,11 @@ namespace {
 
 class ColumnEmitter {
 public:
-  explicit ColumnEmitter(ElementPuller &puller)
-      : puller(puller), builder(puller.builder), loc(puller.getLoc()),
-        sizes(puller.kernel.getFormAttr().getSizes()),
-        reductions(puller.kernel.getBody().front().getOps<ReduceOp>()) {
+  ColumnEmitter(ElementPuller &puller, ThreadCode &code, ColumnTile tile)
+      : puller(puller), code(code), builder(puller.builder),
+        loc(puller.getLoc()), sizes(puller.kernel.getFormAttr().getSizes()),
+        reductions(puller.kernel.getBody().front().getOps<ReduceOp>()),
+        tile(tile) {
     ReduceOp first = reductions.front();
     for (auto [i, dim] :
          llvm::enumerate(getNonUnitDims(getShape(first.getX()))))
@@ -64,56 +69,87 @@ public:
           .push_back(i);
   }
 
-  void emit(const ColumnTile &tile) {
-    SmallVector<int64_t> outer;
-    for (unsigned i : ArrayRef(kept).drop_back())
-      outer.push_back(sizes[i]);
-    SmallVector<Value> index(sizes.size());
-    for (auto [i, at] : llvm::zip(kept, puller.delinearize(tile.other, outer)))
-      index[i] = at;
-    index.back() = tile.column;
-    SmallVector<Value> sums;
-    for (ReduceOp reduce : reductions)
-      sums.push_back(getInitialValue(builder, reduce));
-    emitTail(tile, index, emitRows(index, 0, sums));
-  }
+  void emit();
 
 private:
-  SmallVector<Value> emitRows(SmallVector<Value> index, unsigned depth,
-                              ValueRange sums);
-  void emitTail(const ColumnTile &tile, ArrayRef<Value> index, ValueRange sums);
+  SmallVector<int64_t> sizesOf(ArrayRef<unsigned> dims) {
+    return llvm::map_to_vector(dims, [&](unsigned dim) { return sizes[dim]; });
+  }
+  SmallVector<Value> emitRows(ValueRange initial);
+  SmallVector<Value> addRow(Value row, ValueRange sums);
+  void emitTail(ValueRange sums);
 
   ElementPuller &puller;
+  ThreadCode &code;
   OpBuilder &builder;
   Location loc;
   ArrayRef<int64_t> sizes; ///< of the kernel's space
   SmallVector<ReduceOp> reductions;
+  ColumnTile tile;
   /// Indices into `sizes`; the last of `kept` is the column.
   SmallVector<unsigned> reduced, kept;
+  /// Of the tile's column; the reduced ones are of a row.
+  SmallVector<Value> index;
 };
 
-/// Loops over the rows, one reduced dimension after the other.
-SmallVector<Value> ColumnEmitter::emitRows(SmallVector<Value> index,
-                                           unsigned depth, ValueRange sums) {
-  if (depth < reduced.size()) {
-    auto loop = scf::ForOp::create(builder, loc, puller.constant(0),
-                                   puller.constant(sizes[reduced[depth]]),
-                                   puller.constant(1), sums);
+void ColumnEmitter::emit() {
+  index.resize(sizes.size());
+  SmallVector<int64_t> outer = sizesOf(ArrayRef(kept).drop_back());
+  for (auto [i, at] : llvm::zip(kept, puller.delinearize(tile.other, outer)))
+    index[i] = at;
+  index.back() = tile.column;
+  SmallVector<Value> initial;
+  for (ReduceOp reduce : reductions)
+    initial.push_back(getInitialValue(builder, reduce));
+  SmallVector<Value> sums = initial;
+  if (tile.isInside) {
+    auto branch =
+        scf::IfOp::create(builder, loc, ValueRange(initial).getTypes(),
+                          tile.isInside, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    index[reduced[depth]] = loop.getInductionVar();
-    scf::YieldOp::create(builder, loc,
-                         emitRows(index, depth + 1, loop.getRegionIterArgs()));
-    return SmallVector<Value>(loop.getResults());
+    builder.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(builder, loc, initial);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(builder, loc, emitRows(initial));
+    sums.assign(branch.getResults().begin(), branch.getResults().end());
+  } else {
+    sums = emitRows(initial);
   }
+  code.combineOver(code.threads.getPerRow(), code.threads.getCount(),
+                   reductions, sums);
+  Value writes = code.isBelow(code.thread, code.threads.getPerRow());
+  if (tile.isInside)
+    writes = arith::AndIOp::create(builder, loc, writes, tile.isInside);
+  code.emitIf(writes, [&] { emitTail(sums); });
+}
+
+/// Loops over the rows of the thread.
+SmallVector<Value> ColumnEmitter::emitRows(ValueRange initial) {
+  int64_t step = code.threads.getCount() / code.threads.getPerRow();
+  int64_t rows = llvm::product_of(sizesOf(reduced));
+  auto loop = scf::ForOp::create(
+      builder, loc, code.rowInTile ? code.rowInTile : puller.constant(0),
+      puller.constant(rows), puller.constant(step), initial);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  scf::YieldOp::create(
+      builder, loc, addRow(loop.getInductionVar(), loop.getRegionIterArgs()));
+  return SmallVector<Value>(loop.getResults());
+}
+
+SmallVector<Value> ColumnEmitter::addRow(Value row, ValueRange sums) {
+  SmallVector<Value> at = index;
+  for (auto [i, value] :
+       llvm::zip(reduced, puller.delinearize(row, sizesOf(reduced))))
+    at[i] = value;
   Position position;
   position.space = getSpace(sizes);
   position.sizes.assign(sizes.begin(), sizes.end());
-  position.index = index;
+  position.index = at;
   position.row = puller.constant(0);
   int64_t stride = 1;
   for (size_t i = sizes.size() - 1; i-- > 0; stride *= sizes[i])
-    position.row = puller.add(position.row, puller.mul(index[i], stride));
+    position.row = puller.add(position.row, puller.mul(at[i], stride));
   position.rowStart = puller.mul(position.row, position.space.columns);
   puller.setPosition(position, nullptr);
   SmallVector<Value> next;
@@ -123,8 +159,7 @@ SmallVector<Value> ColumnEmitter::emitRows(SmallVector<Value> index,
 }
 
 /// Emits the values computed from the reductions, and stores the results.
-void ColumnEmitter::emitTail(const ColumnTile &tile, ArrayRef<Value> index,
-                             ValueRange sums) {
+void ColumnEmitter::emitTail(ValueRange sums) {
   Position position;
   for (unsigned i : kept) {
     position.sizes.push_back(sizes[i]);
@@ -232,8 +267,7 @@ private:
 } // namespace
 
 void pp::emitColumns(ElementPuller &puller, ThreadCode &code) {
-  ColumnTile tile = getColumn(puller, code);
-  code.emitIf(tile.isInside, [&] { ColumnEmitter(puller).emit(tile); });
+  ColumnEmitter(puller, code, getColumn(puller, code)).emit();
 }
 
 void pp::emitScatter(ElementPuller &puller, ThreadCode &code) {

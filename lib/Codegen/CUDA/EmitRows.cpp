@@ -148,7 +148,7 @@ void RowEmitter::emitLoop(RowLoop &sweep, Position position) {
   for (auto [n, reduce] : llvm::enumerate(sweep.reductions))
     totals.push_back(
         combineTree(builder, reduce, ArrayRef(sums).slice(n * each, each)));
-  code.combineOverRow(sweep.reductions, totals);
+  code.combineOver(1, code.threads.getPerRow(), sweep.reductions, totals);
   for (auto [reduce, total] : llvm::zip(sweep.reductions, totals))
     puller.setElement(reduce.getResult(), total);
 }

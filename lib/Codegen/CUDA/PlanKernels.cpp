@@ -75,10 +75,10 @@ private:
         ThreadsAttr::get(&getContext(), threads, perRow, each, /*shared=*/0));
   }
 
-  /// The threads of a block, of which `work` suffice.
-  int64_t countThreads(KernelOp kernel, int64_t work) {
-    int64_t most = llvm::bit_floor(uint64_t(
-        std::min(getThreshold(kernel, Threshold::GpuThreads), kMostThreads)));
+  /// The threads of a block, of which `work` suffice; `times` as many as usual.
+  int64_t countThreads(KernelOp kernel, int64_t work, int64_t times = 1) {
+    int64_t most = llvm::bit_floor(uint64_t(std::min(
+        times * getThreshold(kernel, Threshold::GpuThreads), kMostThreads)));
     return std::clamp<int64_t>(llvm::PowerOf2Ceil(work), kWarp, most);
   }
 
@@ -148,15 +148,22 @@ private:
         TileUnit::Elements, threads, threads, each);
   }
 
-  /// A thread adds up one column of what is reduced, so that sums have the
-  /// order of the rows.
+  /// A block has few columns, a sector of memory wide, so that many blocks
+  /// share the rows; a thread has every n-th row of a column.
   void planColumns(KernelOp kernel) {
-    int64_t columns = kernel.getFormAttr().getColumns(), rows = 1;
+    int64_t columns = kernel.getFormAttr().getColumns(), kept = 1;
     for (auto reduce : kernel.getBody().front().getOps<ReduceOp>())
-      rows = getNumElements(reduce.getResult()) / columns;
-    int64_t threads = countThreads(kernel, columns);
-    set(kernel, rows * llvm::divideCeil(columns, threads), threads,
-        TileUnit::Columns, threads, threads, /*each=*/1);
+      kept = getNumElements(reduce.getResult()) / columns;
+    int64_t perRow = std::min<int64_t>(
+        {static_cast<int64_t>(llvm::bit_floor(
+             uint64_t(getThreshold(kernel, Threshold::GpuColumns)))),
+         static_cast<int64_t>(llvm::PowerOf2Ceil(columns)), kWarp});
+    constexpr int64_t kFewestRows = 4; // of a thread
+    int64_t rows = kernel.getFormAttr().getRows() / kept;
+    int64_t threads =
+        countThreads(kernel, perRow * llvm::divideCeil(rows, kFewestRows), 2);
+    set(kernel, kept * llvm::divideCeil(columns, perRow), perRow,
+        TileUnit::Columns, threads, perRow, /*each=*/1);
   }
 
   /// A thread adds to one column of some rows of the table, and skips the ids

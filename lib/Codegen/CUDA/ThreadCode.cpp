@@ -47,7 +47,7 @@ Value ThreadCode::isBelow(Value index, int64_t end) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-Value ThreadCode::allocatePerWarp(Type element) {
+Value ThreadCode::allocatePerWarp(Type element, int64_t count) {
   auto function = builder.getInsertionBlock()
                       ->getParent()
                       ->getParentOfType<LLVM::LLVMFuncOp>();
@@ -62,47 +62,51 @@ Value ThreadCode::allocatePerWarp(Type element) {
   while (module.lookupSymbol(name));
   constexpr auto kShared = static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared);
   auto global = LLVM::GlobalOp::create(
-      builder, loc, LLVM::LLVMArrayType::get(element, warps),
+      builder, loc, LLVM::LLVMArrayType::get(element, count * warps),
       /*isConstant=*/false, LLVM::Linkage::Internal, name, Attribute(),
       /*alignment=*/16, kShared);
   builder.setInsertionPointToStart(&function.getBody().front());
   return LLVM::AddressOfOp::create(builder, loc, global);
 }
 
-void ThreadCode::combineOverRow(ArrayRef<ReduceOp> reductions,
-                                MutableArrayRef<Value> sums) {
-  int64_t perRow = threads.getPerRow();
+void ThreadCode::combineOver(int64_t begin, int64_t end,
+                             ArrayRef<ReduceOp> reductions,
+                             MutableArrayRef<Value> sums) {
   for (auto [reduce, sum] : llvm::zip(reductions, sums))
-    for (int64_t distance = 1; distance < std::min(perRow, kWarp);
+    for (int64_t distance = begin; distance < std::min(end, kWarp);
          distance *= 2)
       sum = combine(builder, reduce, sum,
                     emitShuffle(builder, loc, sum, distance));
-  if (perRow <= kWarp)
+  if (end <= kWarp)
     return;
 
-  // The block is one row: its warps meet in shared memory.
-  Value warp =
-      arith::DivUIOp::create(builder, loc, thread, puller.constant(kWarp));
-  Value isFirst = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::eq,
-      arith::RemUIOp::create(builder, loc, thread, puller.constant(kWarp)),
-      puller.constant(0));
+  // The warps of the block meet in shared memory, where each has one element
+  // for each of its first threads.
+  Value count = puller.constant(kWarp);
+  Value warp = arith::DivUIOp::create(builder, loc, thread, count);
+  Value lane = arith::RemUIOp::create(builder, loc, thread, count);
+  Value isFirst = isBelow(lane, begin);
+  Value rest =
+      arith::RemUIOp::create(builder, loc, thread, puller.constant(begin));
   SmallVector<Value> shared;
   for (Value sum : sums)
-    shared.push_back(allocatePerWarp(sum.getType()));
+    shared.push_back(allocatePerWarp(sum.getType(), begin));
   emitIf(isFirst, [&] {
     for (auto [sum, memory] : llvm::zip(sums, shared))
-      LLVM::StoreOp::create(builder, loc, sum,
-                            puller.address(memory, sum.getType(), warp));
+      LLVM::StoreOp::create(
+          builder, loc, sum,
+          puller.address(memory, sum.getType(),
+                         puller.add(puller.mul(warp, begin), lane)));
   });
   NVVM::Barrier0Op::create(builder, loc);
   for (auto [reduce, sum, memory] : llvm::zip(reductions, sums, shared)) {
     Type type = sum.getType();
     SmallVector<Value> parts;
-    for (int64_t i = 0; i < perRow / kWarp; ++i)
+    for (int64_t i = 0; i < end / kWarp; ++i)
       parts.push_back(LLVM::LoadOp::create(
           builder, loc, type,
-          puller.address(memory, type, puller.constant(i))));
+          puller.address(memory, type,
+                         puller.add(puller.constant(i * begin), rest))));
     sum = combineTree(builder, reduce, parts);
   }
 }

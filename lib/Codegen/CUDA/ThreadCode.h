@@ -21,11 +21,13 @@ public:
   /// tile.
   Value inRow, rowInTile;
 
-  /// Combines the sums that the threads of a row have; all of them get the
-  /// result. Neighbours are combined first. All threads of the block must get
-  /// here. Of several reductions, one barrier serves all.
-  void combineOverRow(ArrayRef<ReduceOp> reductions,
-                      MutableArrayRef<Value> sums);
+  /// Combines the sums of the threads whose numbers are equal but for the bits
+  /// from `begin` to below `end`, powers of two of which the last is that of
+  /// the row or of the block; all of them get the result. Neighbours are
+  /// combined first. All threads of the block must get here. Of several
+  /// reductions, one barrier serves all.
+  void combineOver(int64_t begin, int64_t end, ArrayRef<ReduceOp> reductions,
+                   MutableArrayRef<Value> sums);
 
   /// Emits `body` for threads for which `condition` is true; a null condition
   /// is always.
@@ -33,9 +35,9 @@ public:
   Value isBelow(Value index, int64_t end);
 
 private:
-  /// Returns the address of one element per warp of the block, in shared
+  /// Returns the address of `count` elements per warp of the block, in shared
   /// memory of its own.
-  Value allocatePerWarp(Type element);
+  Value allocatePerWarp(Type element, int64_t count);
 
   ElementPuller &puller;
   OpBuilder &builder;

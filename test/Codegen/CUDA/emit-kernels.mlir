@@ -99,3 +99,24 @@ pp.kernel @gradient(%q: !x, %k: !x, %v: !x, %o: !x, %l: !l, %d: !x) -> (!x, !x, 
   %0:3 = pp.attention_grad %q, %k, %v, %o, %l, %d {causal} : !x, !x, !x, !x, !l
   pp.return %0#0, %0#1, %0#2 : !x, !x, !x
 }
+
+// -----
+
+// Of 512 threads 8 have a row of the tile, each takes every 64th: sums of the 4 threads of a warp by shuffles, of the 16 warps in shared memory.
+// Columns 96 to 103 are none.
+// CHECK-LABEL: llvm.func @columns_tiles
+// CHECK: llvm.mlir.global internal @columns_warps0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<128 x f32>
+// CHECK: llvm.func @columns(
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult
+// CHECK: scf.if %[[INSIDE]]
+// CHECK: scf.for
+// CHECK: } else {
+// CHECK-COUNT-2: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.shfl
+// CHECK: nvvm.barrier0
+// CHECK-COUNT-15: arith.addf
+// CHECK: llvm.store
+pp.kernel @columns(%x: tensor<8192x99xf32>) -> tensor<99xf32> attributes {form = #pp.form<columns 8192x99>} {
+  %0 = pp.reduce sum %x [0] : tensor<8192x99xf32>
+  pp.return %0 : tensor<99xf32>
+}

@@ -45,11 +45,16 @@ pp.kernel @block(%x: tensor<9x2056xf32>) -> tensor<9xf32> attributes {form = #pp
   pp.return %0 : tensor<9xf32>
 }
 
-// A thread per column, for each row of what is left.
-// CHECK: pp.kernel @columns{{.*}}threads = #pp.threads<128, 128 per row, 1 each>, tiles = #pp.tiles<2 of 128 columns>
+// Eight columns, for each row of what is left; few rows have few threads, and many rows twice as many as other kernels.
+// CHECK: pp.kernel @columns{{.*}}threads = #pp.threads<32, 8 per row, 1 each>, tiles = #pp.tiles<24 of 8 columns>
 pp.kernel @columns(%x: tensor<2x8x96xf32>) -> tensor<2x96xf32> attributes {form = #pp.form<columns 2x8x96>} {
   %0 = pp.reduce sum %x [1] : tensor<2x8x96xf32>
   pp.return %0 : tensor<2x96xf32>
+}
+// CHECK: pp.kernel @many{{.*}}threads = #pp.threads<512, 8 per row, 1 each>, tiles = #pp.tiles<13 of 8 columns>
+pp.kernel @many(%x: tensor<8192x100xf32>) -> tensor<100xf32> attributes {form = #pp.form<columns 8192x100>} {
+  %0 = pp.reduce sum %x [0] : tensor<8192x100xf32>
+  pp.return %0 : tensor<100xf32>
 }
 
 // A thread per column and block of 512 rows of the table.
