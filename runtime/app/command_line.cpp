@@ -264,6 +264,9 @@ void addRunningFlags(Flags &flags, Options &options) {
   flags.integer("--trace-steps", options.traceSteps, 1,
                 fmt::format("Number of steps in --trace (default {})",
                             options.traceSteps));
+  flags.toggle("--trace-launches", options.traceLaunches, true,
+               "Also record each kernel and matmul in --trace, and what they "
+               "hide of collectives inside tasks");
 }
 
 void addTestFlags(Flags &flags, Options &options) {
@@ -364,6 +367,8 @@ void checkFiles(const Options &options, const CLI::App &app) {
     throw UsageError("--export-map: needs --export FILE");
   if (app.count("--trace-steps") > 0 && options.trace.empty())
     throw UsageError("--trace-steps: needs --trace");
+  if (options.traceLaunches && options.trace.empty())
+    throw UsageError("--trace-launches: needs --trace");
   if (options.profile != Profiled::Nobody && options.steps < 2)
     throw UsageError("--profile: excludes the first step: needs --steps 2 or "
                      "more");

@@ -146,8 +146,11 @@ private:
 void TrainingLoop::start() {
   prefetch(first_);
   if (!options_.trace.empty()) {
+    std::optional<int64_t> launches;
+    if (options_.traceLaunches)
+      launches = rank_.predicted.launches;
     trace_.emplace(program_, rank_.actions,
-                   std::min(options_.traceSteps, options_.steps));
+                   std::min(options_.traceSteps, options_.steps), launches);
     clock_.emplace(rank_);
     executorOptions_.trace = &*trace_;
   }

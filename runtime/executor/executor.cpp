@@ -73,6 +73,7 @@ public:
         waitedBefore(rank.collectives.waited()) {
     rank.poison = options.poison;
     rank.collectives.observe(trace, board);
+    rank.launchTrace = trace && trace->recordsCalls() ? trace : nullptr;
   }
 
   void setStepState(bool training);
@@ -237,6 +238,8 @@ void Executor::runTask(const Action &action) {
   for (size_t i = 0, e = action.arguments.size(); i < e; ++i)
     rank.arguments[i] = at(action, action.arguments[i]).opaque();
   rank.collectives.beginTask(action);
+  if (rank.launchTrace)
+    rank.launchTrace->enterRun(action);
   rank.tasks[action.task](
       &rank, rank.arguments.data(),
       static_cast<char *>(at(action, action.temporaries).opaque()));

@@ -2,6 +2,7 @@
 
 #include "device/progress_hook.h"
 #include "executor/rank.h"
+#include "executor/step_trace.h"
 
 #include <chrono>
 #include <exception>
@@ -67,6 +68,18 @@ void measure(ppopt_rank &rank, ProfileLine *line, const Launch &launch) {
   rank.profile->progress().time += inside.spent();
 }
 
+/// Also records it in the trace, if there is one.
+template <typename Launch>
+void trace(ppopt_rank &rank, TracedCall::Kind kind, int32_t number,
+           ProfileLine *line, const Launch &launch) {
+  if (!rank.launchTrace)
+    return measure(rank, line, launch);
+  Clock::time_point begin = Clock::now();
+  measure(rank, line, launch);
+  rank.device->synchronize(rank.compute);
+  rank.launchTrace->recordCall(kind, number, begin, Clock::now());
+}
+
 void progress(ppopt_rank &rank) {
   if (!rank.channels || rank.failure)
     return;
@@ -77,14 +90,14 @@ void progress(ppopt_rank &rank) {
 /// Runs one launch, counts it, and progresses communication. Exceptions must
 /// not pass through compiled code.
 template <typename Launch>
-void perform(ppopt_rank &rank, ProfileLine *line, int64_t flops,
-             const Launch &launch) {
+void perform(ppopt_rank &rank, TracedCall::Kind kind, int32_t number,
+             ProfileLine *line, int64_t flops, const Launch &launch) {
   if (rank.failure)
     return;
   ++rank.counters.launches;
   rank.counters.flops += flops;
   try {
-    measure(rank, line, launch);
+    trace(rank, kind, number, line, launch);
     progress(rank);
   } catch (...) {
     rank.failure = std::current_exception();
@@ -95,7 +108,8 @@ void perform(ppopt_rank &rank, ProfileLine *line, int64_t flops,
 
 void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
                   void *const *args, int64_t tiles) {
-  perform(*rank, rank->profile ? &rank->profile->kernel(kernel) : nullptr,
+  perform(*rank, TracedCall::kernel, kernel,
+          rank->profile ? &rank->profile->kernel(kernel) : nullptr,
           rank->program.kernels[kernel].flops, [&] {
             rank->device->launch(rank->compute, kernel, fn, args, tiles);
           });
@@ -104,7 +118,8 @@ void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
 void ppopt_matmul(ppopt_rank *rank, int32_t matmul, const void *a,
                   const void *b, void *c, void *workspace) {
   using device::DevicePointer;
-  perform(*rank, rank->profile ? &rank->profile->matmul(matmul) : nullptr,
+  perform(*rank, TracedCall::matmul, matmul,
+          rank->profile ? &rank->profile->matmul(matmul) : nullptr,
           rank->program.matmuls[matmul].descriptor.flops(), [&] {
             rank->device->matmul(rank->compute, matmul, DevicePointer(a),
                                  DevicePointer(b), DevicePointer(c),

@@ -133,6 +133,8 @@ struct ppopt_rank {
   ppopt::runtime::Counters counters;
   /// Where to accumulate times; null: nowhere.
   ppopt::runtime::StepProfile *profile = nullptr;
+  /// Where to record each launch; null: nowhere.
+  ppopt::runtime::StepTrace *launchTrace = nullptr;
   /// Where to publish what the rank is doing; null: nowhere.
   ppopt::runtime::PhaseBoard *board = nullptr;
 

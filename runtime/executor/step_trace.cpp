@@ -7,9 +7,9 @@
 namespace ppopt::runtime {
 
 StepTrace::StepTrace(const Program &program, const std::vector<Action> &actions,
-                     int64_t steps)
-    : ring(std::max<int64_t>(steps, 1)) {
-  size_t most = actions.size(), operations = 0;
+                     int64_t steps, std::optional<int64_t> launches)
+    : wantsCalls(launches.has_value()), ring(std::max<int64_t>(steps, 1)) {
+  size_t most = actions.size(), calls = launches.value_or(0), operations = 0;
   for (const Action &action : actions) {
     if (action.kind == ActionKind::start) {
       starts.resize(action.operation + 1, nullptr);
@@ -20,12 +20,16 @@ StepTrace::StepTrace(const Program &program, const std::vector<Action> &actions,
     for (const TaskCollective &collective : program.collectives)
       if (collective.task == action.task) {
         most += 2; // it is in flight, and waited for
+        ++calls;
         operations = std::max(operations, size_t(collective.operation) + 1);
       }
   }
   begun.resize(std::max(starts.size(), operations));
-  for (TracedStep &step : ring)
+  for (TracedStep &step : ring) {
     step.actions.reserve(most);
+    if (wantsCalls)
+      step.calls.reserve(calls);
+  }
 }
 
 void StepTrace::beginStep(int64_t number) {
@@ -33,6 +37,7 @@ void StepTrace::beginStep(int64_t number) {
   TracedStep &step = ring[current];
   step.number = number;
   step.actions.clear();
+  step.calls.clear();
   step.begin = step.end = Clock::now();
 }
 
@@ -47,6 +52,11 @@ void StepTrace::recordWait(const Action &run, const TaskCollective &collective,
                            Clock::time_point begin, Clock::time_point end) {
   ring[current].actions.push_back(
       {{begin, end}, &run, &collective, /*isWait=*/true});
+}
+
+void StepTrace::recordCall(TracedCall::Kind kind, int64_t number,
+                           Clock::time_point begin, Clock::time_point end) {
+  ring[current].calls.push_back({{begin, end}, kind, number, run});
 }
 
 void StepTrace::begin(const Action &action) {

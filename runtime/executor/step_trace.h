@@ -1,8 +1,9 @@
 //===- step_trace.h - A timeline of the last steps ------------------------===//
 //
 // Records when each run, wait, transfer and sum of a rank's steps began and
-// ended. The memory is allocated before the first step, so recording allocates
-// nothing. When it is full, the oldest step is overwritten.
+// ended and, if asked for, each launch inside the runs. The memory is allocated
+// before the first step, so recording allocates nothing. When it is full, the
+// oldest step is overwritten.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +15,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace ppopt::runtime {
@@ -32,16 +34,27 @@ struct TracedAction : Span {
   bool isWait = false;
 };
 
+/// What a task called inside a run.
+struct TracedCall : Span {
+  enum Kind { kernel, matmul, start } kind;
+  int64_t number; ///< of the program's kernels, matmuls or collectives
+  const Action *run;
+};
+
 struct TracedStep : Span {
   int64_t number = 0;                ///< from 1; 0: empty
   std::vector<TracedAction> actions; ///< in the order of their ends or starts
+  std::vector<TracedCall> calls;     ///< in the order of time
 };
 
 class StepTrace final : public comm::OperationObserver {
 public:
-  /// Keeps the last `steps` steps of these actions of the program.
+  /// Keeps the last `steps` steps of these actions of the program. Records what
+  /// tasks call if `launches`, the number of launches of a step, is given.
   StepTrace(const Program &program, const std::vector<Action> &actions,
-            int64_t steps);
+            int64_t steps, std::optional<int64_t> launches = std::nullopt);
+
+  bool recordsCalls() const { return wantsCalls; }
 
   void beginStep(int64_t number);
   void endStep();
@@ -50,6 +63,11 @@ public:
               Clock::time_point end);
   /// Records what a run waited for one of its collectives.
   void recordWait(const Action &run, const TaskCollective &collective,
+                  Clock::time_point begin, Clock::time_point end);
+  /// The calls from now on are those of this run.
+  void enterRun(const Action &newRun) { run = &newRun; }
+  /// Records a call of the run; only if recordsCalls().
+  void recordCall(TracedCall::Kind kind, int64_t number,
                   Clock::time_point begin, Clock::time_point end);
   /// Record the start of an operation, and when it is known to be complete,
   /// also if its step has ended by then. The places of a local launch use
@@ -76,6 +94,8 @@ private:
   void begin(int64_t operation, const Action &action,
              const TaskCollective *collective);
 
+  const bool wantsCalls;
+  const Action *run = nullptr;
   std::vector<TracedStep> ring;
   size_t current = 0;
   std::vector<const Action *> starts; ///< by operation

@@ -123,6 +123,9 @@ void TaskCollectives::checkNext(int64_t number) const {
 void TaskCollectives::start(int64_t number, DevicePointer in, DevicePointer out,
                             DevicePointer scratch) {
   checkNext(number);
+  Clock::time_point begin;
+  if (rank.launchTrace)
+    begin = Clock::now();
   const TaskCollective &collective = rank.program.collectives[number];
   bool gathers = collective.op == Collective::AllGather,
        scatters = collective.op == Collective::ReduceScatter;
@@ -151,6 +154,9 @@ void TaskCollectives::start(int64_t number, DevicePointer in, DevicePointer out,
   entry.isInFlight = true;
   ++next;
   ++inFlight;
+  if (rank.launchTrace)
+    rank.launchTrace->recordCall(TracedCall::start, number, begin,
+                                 Clock::now());
 }
 
 /// Copies chunks, and measures it if somebody asks. `work` returns the bytes.

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -26,6 +27,7 @@ using runtime::Operation;
 using runtime::Program;
 using runtime::TaskKind;
 using runtime::TracedAction;
+using runtime::TracedCall;
 using runtime::TracedStep;
 
 constexpr int kCompute = 1;
@@ -64,13 +66,17 @@ private:
 
   void addStep(const TracedStep &step);
   void addRun(const TracedAction &traced);
+  /// Waits under a microsecond are left out unless `isShortToo`.
   void addWait(const TracedAction &traced, const std::string &what,
-               const json &args);
+               const json &args, bool isShortToo = false);
   void addOperation(const TracedAction &traced, const TracedStep &step);
   void addCollective(const runtime::Span &span, geometry::Collective kind,
                      const geometry::Group &group, int64_t channel,
-                     const std::string &of, const json &args);
-  void addOfTask(const TracedAction &traced);
+                     const std::string &of, const json &args,
+                     const char *lanes = "sum ");
+  void addOfTask(const TracedAction &traced, const TracedStep &step);
+  json overlapArgs(const TracedAction &traced, const TracedStep &step) const;
+  void addCall(const TracedCall &call);
   void addLocalOperation(const TracedAction &traced);
   /// Returns the interval of a span in its lane: it begins no earlier than the
   /// previous event ends.
@@ -188,30 +194,81 @@ RankEvents::Interval RankEvents::serve(Lane &lane,
   return interval;
 }
 
+/// An all-reduce is named for its group alone.
+static std::string nameCollective(geometry::Collective kind,
+                                  const std::string &ranks,
+                                  const std::string &of) {
+  std::string name = ranks + of;
+  return kind == geometry::Collective::AllReduce
+             ? name
+             : geometry::nounOf(kind) + (" " + name);
+}
+
 /// `of` is what it works on, or empty. One over a single rank moves nothing.
 void RankEvents::addCollective(const runtime::Span &span,
                                geometry::Collective kind,
                                const geometry::Group &group, int64_t channel,
-                               const std::string &of, const json &args) {
+                               const std::string &of, const json &args,
+                               const char *lanes) {
   if (program_.plan.getMesh().size(group) == 1)
     return;
-  const char *word = geometry::nounOf(kind);
-  std::string ranks = describeGroup(group), name = ranks + of;
+  std::string ranks = describeGroup(group);
   int64_t number = 3 * kLanes + channel;
-  Lane &lane = laneOf(number, "sum " + ranks);
-  add(kind == geometry::Collective::AllReduce ? name : word + (" " + name),
-      word, number, serve(lane, span), args);
+  Lane &lane = laneOf(number, lanes + ranks);
+  add(nameCollective(kind, ranks, of), geometry::nounOf(kind), number,
+      serve(lane, span), args);
+}
+
+/// Returns how long two spans overlap.
+static Clock::duration overlap(const runtime::Span &a, const runtime::Span &b) {
+  Clock::time_point begin = std::max(a.begin, b.begin);
+  return std::max(begin, std::min(a.end, b.end)) - begin;
+}
+
+/// In microseconds with three decimals, as all times of the file.
+static double spellDuration(Clock::duration time) {
+  return std::round(std::chrono::duration<double, std::nano>(time).count()) /
+         1000;
+}
+
+/// Returns how long the task waited for a collective and, if that is recorded,
+/// how long launches ran while it was in flight.
+json RankEvents::overlapArgs(const TracedAction &traced,
+                             const TracedStep &step) const {
+  Clock::duration exposed{}, hidden{};
+  auto isItsWait = [&](const TracedAction &other) {
+    return other.isWait && other.collective == traced.collective &&
+           other.action == traced.action;
+  };
+  auto wait = std::find_if(step.actions.begin() + (&traced - &step.actions[0]),
+                           step.actions.end(), isItsWait);
+  if (wait != step.actions.end())
+    exposed = wait->end - wait->begin;
+  json args = {{"exposed", spellDuration(exposed)}};
+  if (!trace_.recordsCalls())
+    return args;
+  auto after = std::partition_point(
+      step.calls.begin(), step.calls.end(),
+      [&](const TracedCall &call) { return call.end <= traced.begin; });
+  for (; after != step.calls.end() && after->begin < traced.end; ++after)
+    if (after->kind != TracedCall::start)
+      hidden += overlap(*after, traced);
+  args["hidden"] = spellDuration(hidden);
+  return args;
 }
 
 /// Adds a collective inside a task, or a wait for it.
-void RankEvents::addOfTask(const TracedAction &traced) {
+void RankEvents::addOfTask(const TracedAction &traced, const TracedStep &step) {
   const runtime::TaskCollective &collective = *traced.collective;
   json args = {{"bytes", collective.bytes()}};
   std::string of = " " + collective.name;
-  if (!traced.isWait)
-    return addCollective(traced, collective.op, collective.group(),
-                         collective.channel, of, args);
-  addWait(traced, describeGroup(collective.group()) + of, args);
+  if (traced.isWait)
+    return addWait(traced, describeGroup(collective.group()) + of, args,
+                   /*isShortToo=*/trace_.recordsCalls());
+  args["task"] = program_.tasks[collective.task].name;
+  args.update(overlapArgs(traced, step));
+  addCollective(traced, collective.op, collective.group(), collective.channel,
+                of, args, "in tasks ");
 }
 
 void RankEvents::addOperation(const TracedAction &traced,
@@ -281,10 +338,32 @@ void RankEvents::addRun(const TracedAction &traced) {
 }
 
 void RankEvents::addWait(const TracedAction &traced, const std::string &what,
-                         const json &args) {
+                         const json &args, bool isShortToo) {
   Interval interval = intervalOf(traced);
-  if (interval.end - interval.begin >= 1)
+  if (isShortToo || interval.end - interval.begin >= 1)
     add("wait " + what, "wait", kCompute, interval, args);
+}
+
+/// Adds what a task called inside a run.
+void RankEvents::addCall(const TracedCall &call) {
+  json args = {{"task", program_.tasks[call.run->task].name}};
+  auto add = [&](const std::string &name, const char *category) {
+    this->add(name, category, kCompute, intervalOf(call), args);
+  };
+  switch (call.kind) {
+  case TracedCall::kernel:
+    return add(program_.kernels[call.number].name, "kernel");
+  case TracedCall::matmul:
+    return add(program_.matmuls[call.number].name, "matmul");
+  case TracedCall::start:
+    const runtime::TaskCollective &collective =
+        program_.collectives[call.number];
+    args["bytes"] = collective.bytes();
+    return add("start " + nameCollective(collective.op,
+                                         describeGroup(collective.group()),
+                                         " " + collective.name),
+               "start");
+  }
 }
 
 /// Among the places of a process, the thread itself copies and sums.
@@ -302,7 +381,7 @@ void RankEvents::addStep(const TracedStep &step) {
       {{"step", step.number}});
   for (const TracedAction &traced : step.actions) {
     if (traced.collective) {
-      addOfTask(traced);
+      addOfTask(traced, step);
       continue;
     }
     switch (traced.action->kind) {
@@ -324,6 +403,8 @@ void RankEvents::addStep(const TracedStep &step) {
       break; // StepTrace records no others
     }
   }
+  for (const TracedCall &call : step.calls)
+    addCall(call);
 }
 
 } // namespace

@@ -61,6 +61,7 @@ struct Options {
   // Files.
   std::string init, initMap, exportTo, exportMap, log, dumpGradients, trace;
   int64_t traceSteps = 4;
+  bool traceLaunches = false;
   int64_t logEvery = 0; ///< 0: the default
 
   // Checkpoints.

@@ -127,7 +127,8 @@ TEST(TaskCollectives, AllocateNothingInAStep) {
   for (int ranks : {1, 2})
     onRanks(gather_tasks::program(ranks, 1152), gather_tasks::tasks,
             [](ppopt_rank &rank) {
-              StepTrace trace(rank.program, rank.actions, 2);
+              StepTrace trace(rank.program, rank.actions, 2,
+                              rank.predicted.launches);
               StepProfile profile(rank.program, rank.actions);
               ExecutorOptions options;
               options.poison = true;
