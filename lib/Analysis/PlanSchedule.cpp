@@ -3,13 +3,16 @@
 #include "ppopt/Analysis/PlanSchedule.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include <map>
 
 using namespace mlir;
 using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
 using ppopt::schedule::Cell;
+using ppopt::schedule::StageCollective;
 using ppopt::schedule::StageGraph;
 using ppopt::schedule::Table;
 
@@ -33,7 +36,7 @@ namespace {
 /// Collects stages and edges from tasks.
 class GraphBuilder {
 public:
-  GraphBuilder(ModuleOp module, PlanOp plan) : module(module) {
+  GraphBuilder(ModuleOp module, PlanOp plan) : module(module), plan(plan) {
     graph.places = plan.getPlaces();
   }
   StageGraph run();
@@ -44,6 +47,7 @@ private:
   void addReaders(TaskOp task);
 
   ModuleOp module;
+  PlanOp plan;
   StageGraph graph;
   /// For each saved value, the task of a stage that makes it.
   llvm::StringMap<TaskOp> makers;
@@ -53,7 +57,8 @@ private:
 void GraphBuilder::addTask(TaskOp task) {
   auto number = static_cast<size_t>(task.getStage());
   if (number >= graph.stages.size())
-    graph.stages.resize(number + 1, {0, /*hasBackward=*/false, 0, 0, 0});
+    graph.stages.resize(number + 1,
+                        {0, /*hasBackward=*/false, 0, 0, 0, {}, {}, {}, {}});
   if (!pp::getWork(task.getKind()))
     return;
   ppopt::schedule::Stage &stage = graph.stages[number];
@@ -121,35 +126,77 @@ StageGraph GraphBuilder::run() {
   for (auto task : module.getOps<TaskOp>())
     if (task.getStage() != TaskOp::kNoStage)
       addTask(task);
-  setStageTimes(module, graph);
+  setStageTimes(module, plan, graph);
   addEdges();
   return std::move(graph);
 }
 
 } // namespace
 
-void pp::setStageTimes(ModuleOp module, StageGraph &graph) {
+/// Returns how long compute and a span of the task overlap: all of it but
+/// waits.
+static double getHidden(const CollectiveTime &of, const TaskTime &time) {
+  double hidden = of.end - of.start;
+  for (const CollectiveTime &other : time.collectives)
+    hidden -= std::max(0.0, std::min(of.end, other.waitEnd) -
+                                std::max(of.start, other.waitStart));
+  return std::max(hidden, 0.0);
+}
+
+static std::vector<StageCollective>
+describeCollectives(TaskOp task, const TaskTime &time,
+                    const geometry::Mesh &mesh) {
+  std::vector<StageCollective> all;
+  for (const CollectiveTime &timed : time.collectives) {
+    TaskCollectiveAttr collective = timed.collective;
+    geometry::Collective kind = collective.getCollective().getKind();
+    StageCollective &added = all.emplace_back();
+    added.kind = geometry::nounOf(kind);
+    added.group = mesh.describe(collective.getGroup().getGeometry());
+    added.value = collective.getWhat().str();
+    added.name = geometry::nameInTrace(kind, added.getSubject());
+    added.task = task.getSymName().str();
+    added.channel = collective.getChannel();
+    added.bytes =
+        collective.getElements() * getElementBytes(collective.getType());
+    added.start = timed.start;
+    added.end = timed.end;
+    added.waitStart = timed.waitStart;
+    added.waitEnd = timed.waitEnd;
+    added.hidden = getHidden(timed, time);
+  }
+  return all;
+}
+
+void pp::setStageTimes(ModuleOp module, PlanOp plan, StageGraph &graph) {
   TaskTimes times(module);
+  geometry::Mesh mesh = plan.getGeometry();
   for (auto task : module.getOps<TaskOp>()) {
     if (!pp::getWork(task.getKind()))
       continue;
     ppopt::schedule::Stage &stage =
         graph.stages[static_cast<size_t>(task.getStage())];
-    double time = times.estimate(task);
+    TaskTime estimate = times.estimate(task);
+    double time = estimate.total;
+    auto collectives = describeCollectives(task, estimate, mesh);
     switch (task.getKind()) {
     case TaskKind::Forward:
       stage.forwardTime = time;
+      stage.inForward = std::move(collectives);
       break;
     case TaskKind::Backward:
       // Of the two matmuls per matmul of the forward, one is the weight's.
       stage.inputTime = time / 2;
       stage.weightTime = time / 2;
+      stage.inBackward = std::move(collectives);
       break;
     case TaskKind::BackwardInput:
       stage.inputTime = time;
+      stage.inInput = std::move(collectives);
       break;
     default:
       stage.weightTime = time;
+      stage.inWeight = std::move(collectives);
       break;
     }
   }

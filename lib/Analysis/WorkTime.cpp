@@ -174,30 +174,11 @@ double Work::getTime(const Device &device) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Ops, tasks, links
+// Ops, links
 //===----------------------------------------------------------------------===//
 
 double pp::estimateTime(Operation *op, const Device &device) {
   return estimateWork(op).getTime(device);
-}
-
-TaskTimes::TaskTimes(ModuleOp module) : device(getDevice(module)) {
-  for (auto kernel : module.getOps<KernelOp>())
-    ofKernel[kernel.getSymNameAttr()] =
-        estimateKernelWork(kernel).getTime(device);
-}
-
-double TaskTimes::estimate(TaskOp task) const {
-  double time = 0;
-  task.walk([&](Operation *op) {
-    if (auto launch = dyn_cast<LaunchOp>(op))
-      time += ofKernel.lookup(launch.getKernelAttr().getAttr());
-    else if (auto matmul = dyn_cast<GemmOp>(op))
-      time += estimateGemmWork(matmul).getTime(device);
-    else
-      time += estimateTime(op, device);
-  });
-  return time;
 }
 
 const schema::RankRates &pp::getRankRates(const Device &device) {
@@ -206,4 +187,12 @@ const schema::RankRates &pp::getRankRates(const Device &device) {
 
 double pp::estimateLinkTime(int64_t bytes, const schema::LinkRates &link) {
   return link.latency + static_cast<double>(bytes) / link.rate;
+}
+
+double pp::estimateCollectiveTime(::ppopt::geometry::Collective kind,
+                                  int64_t bytes, int64_t ranks,
+                                  const Device &device) {
+  auto rounds = static_cast<double>(::ppopt::geometry::rounds(kind, ranks));
+  return rounds *
+         estimateLinkTime(bytes / ranks, getRankRates(device).collective);
 }

@@ -186,6 +186,18 @@ static std::map<int64_t, int64_t> countSent(ScheduleOp schedule,
   return sent;
 }
 
+/// Adds up the collectives inside the tasks of a place over the predicted step.
+static void sumCollectives(const PlanReport &report, int number,
+                           PlaceReport &place) {
+  place.hidden = place.exposed = 0;
+  for (const TimedCell &timed : report.timeline.rows[number])
+    for (const auto &collective : ppopt::schedule::getCollectives(
+             report.graph.stages[timed.cell.stage], timed.cell.work)) {
+      place.hidden += collective.hidden;
+      place.exposed += collective.getExposed();
+    }
+}
+
 /// Simulates the step of the module's schedules of ranks.
 static void predictStep(ModuleOp module, PlanOp plan, const SlotUses &uses,
                         PlanReport &report) {
@@ -201,6 +213,7 @@ static void predictStep(ModuleOp module, PlanOp plan, const SlotUses &uses,
     auto number = static_cast<int>(schedule.getPlace());
     PlaceReport &place = report.places[number];
     place.idleShare = report.timeline.getIdleShare(number);
+    sumCollectives(report, number, place);
     place.activations =
         traceSlots(schedule, uses, report.timeline.rows[number]);
   }
@@ -269,7 +282,7 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
       place.temporaryBytes = bytes;
   }
   ProgramIndex index(module);
-  setStageTimes(module, report.graph);
+  setStageTimes(module, *plan, report.graph);
   predictStep(module, *plan, index.uses, report);
   report.shards = describeShards(module, *plan);
   SmallVector<int64_t> checkpointBytes = predictCheckpointBytes(module, *plan);

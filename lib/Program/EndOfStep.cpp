@@ -5,6 +5,7 @@
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/Cost.h"
 #include "ppopt/Analysis/PlanSchedule.h"
+#include "ppopt/Analysis/TaskTimes.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Scheduling/SlotUses.h"
 
@@ -99,7 +100,7 @@ private:
       if (pp::getWork(task.getKind()))
         walk.now = row[walk.cell++].end;
       else if (walk.cell == cells)
-        add(row, walk, Kind::Update, walk.now + times.estimate(task));
+        add(row, walk, Kind::Update, walk.now + times.estimate(task).total);
     }
     return true;
   }
@@ -155,7 +156,6 @@ private:
         std::max(collective.start, free) + estimateTime(start);
   }
 
-  /// A ring has one chunk per rank.
   double estimateTime(StartOp start) {
     int64_t ranks = mesh.size(start.getGroup().getGeometry());
     FailureOr<CollectiveOperand> operand =
@@ -163,9 +163,7 @@ private:
     int64_t size = succeeded(operand)
                        ? operand->elements * getElementBytes(operand->type)
                        : 0;
-    auto rounds = static_cast<double>(geometry::rounds(start.getKind(), ranks));
-    return rounds *
-           estimateLinkTime(size / ranks, getRankRates(device).collective);
+    return estimateCollectiveTime(start.getKind(), size, ranks, device);
   }
 
   static void add(std::vector<TimedCell> &row, Walk &walk, Kind work,

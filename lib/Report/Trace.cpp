@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <set>
 
 using namespace ppopt::schedule;
@@ -17,6 +18,8 @@ constexpr int firstProcess = 1000000;
 constexpr int computeLane = 1;
 constexpr int sendLanes = 1000000;
 constexpr int receiveLanes = 2000000;
+constexpr int collectiveLanes = 3000000;
+constexpr double leastWait = 1000; ///< nanoseconds
 
 const char *getCategory(Work work) {
   switch (work) {
@@ -80,9 +83,21 @@ private:
     for (int from : receivesFrom)
       introduceLane(place, receiveLanes + from,
                     "receive from " + std::to_string(from));
+    std::map<int64_t, std::string> groupOf; // by channel
+    for (const TimedCell &timed : timeline.rows[place])
+      for (const StageCollective &collective : getCollectives(timed))
+        groupOf[collective.channel] = collective.group;
+    for (const auto &[channel, group] : groupOf)
+      introduceLane(place, collectiveLanes + channel, "in tasks " + group);
   }
 
-  void introduceLane(int place, int lane, const std::string &name) {
+  const std::vector<StageCollective> &
+  getCollectives(const TimedCell &timed) const {
+    return ppopt::schedule::getCollectives(graph.stages[timed.cell.stage],
+                                           timed.cell.work);
+  }
+
+  void introduceLane(int place, int64_t lane, const std::string &name) {
     addMetadata(place, lane, "thread_name", "\"name\":" + quote(name));
     addMetadata(place, lane, "thread_sort_index",
                 "\"sort_index\":" + std::to_string(lane));
@@ -99,6 +114,26 @@ private:
     addSlice(getLetter(cell.work) + (" s" + stage) + " mb" + microbatch,
              getCategory(cell.work), place, computeLane, timed.start, timed.end,
              "\"stage\":" + stage + ",\"microbatch\":" + microbatch);
+    for (const StageCollective &collective : getCollectives(timed))
+      addCollective(place, timed.start, collective);
+  }
+
+  /// Adds a collective of a run that began at `runStart`, and the wait for it.
+  void addCollective(int place, double runStart,
+                     const StageCollective &collective) {
+    std::string bytes = "\"bytes\":" + std::to_string(collective.bytes);
+    addSlice(collective.name, collective.kind, place,
+             collectiveLanes + collective.channel, runStart + collective.start,
+             runStart + collective.end,
+             bytes + ",\"exposed\":" + spellTime(collective.getExposed()) +
+                 ",\"hidden\":" + spellTime(collective.hidden) +
+                 ",\"task\":" + quote(collective.task));
+    if (collective.getExposed() * options.nanosecondsPerUnit < leastWait)
+      return;
+    // Waits are named by group and value alone, whatever the kind.
+    addSlice("wait " + collective.getSubject(), "wait", place, computeLane,
+             runStart + collective.waitStart, runStart + collective.waitEnd,
+             bytes);
   }
 
   void addTransfer(const TimedTransfer &timed) {
@@ -120,15 +155,15 @@ private:
             id);
   }
 
-  void addMetadata(int place, int lane, const char *name,
+  void addMetadata(int place, int64_t lane, const char *name,
                    const std::string &arguments) {
     begin(name);
     events += ",\"ph\":\"M\"" + spellLane(place, lane) + ",\"args\":{" +
               arguments + "}}";
   }
 
-  void addSlice(const std::string &name, const char *category, int place,
-                int lane, double start, double end,
+  void addSlice(const std::string &name, std::string_view category, int place,
+                int64_t lane, double start, double end,
                 const std::string &arguments) {
     begin(name);
     events += ",\"cat\":" + quote(category) + ",\"ph\":\"X\"" +
@@ -150,7 +185,7 @@ private:
     events += "{\"name\":" + quote(name);
   }
 
-  static std::string spellLane(int place, int lane) {
+  static std::string spellLane(int place, int64_t lane) {
     return ",\"pid\":" + std::to_string(firstProcess + place) +
            ",\"tid\":" + std::to_string(lane);
   }

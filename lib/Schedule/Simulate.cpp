@@ -23,6 +23,13 @@ static double getTime(const Stage &stage, Work work) {
   return 0;
 }
 
+static double getWaited(const Stage &stage, Work work) {
+  double waited = 0;
+  for (const StageCollective &collective : getCollectives(stage, work))
+    waited += collective.getExposed();
+  return waited;
+}
+
 static double getTime(const Link &link, int64_t bytes) {
   double transfer = link.bytesPerUnit > 0
                         ? static_cast<double>(bytes) / link.bytesPerUnit
@@ -75,11 +82,13 @@ private:
     double start = placeFree[place];
     for (const Value &value : dependencies.getReads(cell.stage, cell.work))
       start = std::max(start, getArrival(value, cell.microbatch));
-    double end = start + getTime(graph.stages[cell.stage], cell.work);
+    const Stage &stage = graph.stages[cell.stage];
+    double end = start + getTime(stage, cell.work);
     placeFree[place] = end;
     if (cell.work != Work::BackwardWeight)
       madeAt.at(cell.stage, makesGradient(cell.work), cell.microbatch) = end;
-    timeline.rows[place].push_back({cell, start, end});
+    timeline.rows[place].push_back(
+        {cell, start, end, getWaited(stage, cell.work)});
     timeline.end = std::max(timeline.end, end);
     return end;
   }
@@ -129,7 +138,7 @@ double Timeline::getIdleShare(int place) const {
   double busy = 0;
   for (const TimedCell &cell : rows[place])
     if (cell.cell.work != Work::Sum)
-      busy += cell.end - cell.start;
+      busy += cell.end - cell.start - cell.waited;
   return 1 - busy / end;
 }
 

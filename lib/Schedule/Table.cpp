@@ -4,6 +4,25 @@
 
 using namespace ppopt::schedule;
 
+const std::vector<StageCollective> &
+ppopt::schedule::getCollectives(const Stage &stage, Work work) {
+  static const std::vector<StageCollective> none;
+  switch (work) {
+  case Work::Forward:
+    return stage.inForward;
+  case Work::Backward:
+    return stage.inBackward;
+  case Work::BackwardInput:
+    return stage.inInput;
+  case Work::BackwardWeight:
+    return stage.inWeight;
+  case Work::Sum:
+  case Work::Update:
+    break;
+  }
+  return none;
+}
+
 char ppopt::schedule::getLetter(Work work) {
   static const char letters[] = {'F', 'B', 'I', 'W', 'A', 'U'};
   return letters[static_cast<int>(work)];

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace ppopt::geometry {
@@ -44,6 +45,12 @@ constexpr const char *wordOf(Collective kind) {
 }
 constexpr const char *nounOf(Collective kind) {
   return collectiveNouns[static_cast<int>(kind)];
+}
+
+/// Returns how traces name a collective; `of` says over whom, and of what. An
+/// all-reduce is named for these alone.
+inline std::string nameInTrace(Collective kind, const std::string &of) {
+  return kind == Collective::AllReduce ? of : nounOf(kind) + (" " + of);
 }
 
 /// Returns the kind that a word spells.

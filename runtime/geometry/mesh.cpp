@@ -160,6 +160,18 @@ std::string Mesh::check(const Group &group, int64_t rank) const {
   return "";
 }
 
+std::string Mesh::describe(const Group &group) const {
+  std::string text;
+  for (const std::string &axis : group.axes)
+    text += (text.empty() ? "" : " ") + axis;
+  if (group.among.empty() || int64_t(group.among.size()) == places())
+    return text;
+  std::string among;
+  for (int64_t place : group.among)
+    among += (among.empty() ? "" : ",") + std::to_string(place);
+  return text + " {" + among + "}";
+}
+
 int64_t Mesh::size(const Group &group) const {
   int64_t size = 1;
   for (const Axis &axis : axes)

@@ -98,6 +98,9 @@ public:
   /// Returns why the mesh does not have the group, or the group does not
   /// contain `rank`; empty otherwise.
   std::string check(const Group &group, int64_t rank) const;
+  /// Returns the group as reports and traces name it: its axes, and its places
+  /// if they are not all: "dp", "dp pp {0,3}".
+  std::string describe(const Group &group) const;
   /// Returns the number of ranks in a group.
   int64_t size(const Group &group) const;
   /// Returns the index of `rank` in its group; nothing if no group contains it.

@@ -167,11 +167,7 @@ std::string RankEvents::describeProcess() const {
 //===----------------------------------------------------------------------===//
 
 std::string RankEvents::describeGroup(const geometry::Group &group) const {
-  std::string text = fmt::format("{}", fmt::join(group.axes, " "));
-  bool all =
-      group.among.empty() || group.among.size() == program_.places.size();
-  return all ? text
-             : text + fmt::format(" {{{}}}", fmt::join(group.among, ","));
+  return program_.plan.getMesh().describe(group);
 }
 
 std::string RankEvents::describeOperation(const Action &start) const {
@@ -194,16 +190,6 @@ RankEvents::Interval RankEvents::serve(Lane &lane,
   return interval;
 }
 
-/// An all-reduce is named for its group alone.
-static std::string nameCollective(geometry::Collective kind,
-                                  const std::string &ranks,
-                                  const std::string &of) {
-  std::string name = ranks + of;
-  return kind == geometry::Collective::AllReduce
-             ? name
-             : geometry::nounOf(kind) + (" " + name);
-}
-
 /// `of` is what it works on, or empty. One over a single rank moves nothing.
 void RankEvents::addCollective(const runtime::Span &span,
                                geometry::Collective kind,
@@ -215,7 +201,7 @@ void RankEvents::addCollective(const runtime::Span &span,
   std::string ranks = describeGroup(group);
   int64_t number = 3 * kLanes + channel;
   Lane &lane = laneOf(number, lanes + ranks);
-  add(nameCollective(kind, ranks, of), geometry::nounOf(kind), number,
+  add(geometry::nameInTrace(kind, ranks + of), geometry::nounOf(kind), number,
       serve(lane, span), args);
 }
 
@@ -359,9 +345,9 @@ void RankEvents::addCall(const TracedCall &call) {
     const runtime::TaskCollective &collective =
         program_.collectives[call.number];
     args["bytes"] = collective.bytes();
-    return add("start " + nameCollective(collective.op,
-                                         describeGroup(collective.group()),
-                                         " " + collective.name),
+    return add("start " + geometry::nameInTrace(
+                              collective.op, describeGroup(collective.group()) +
+                                                 " " + collective.name),
                "start");
   }
 }

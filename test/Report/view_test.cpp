@@ -189,6 +189,43 @@ TEST(Trace, OneMicrobatch) {
 }
 
 /// docs/trace.md: lanes are introduced, slices of a lane do not overlap, and
+/// In flight from 1 to 3 of a run, waited for from 2 to 3.
+StageCollective makeGather() {
+  StageCollective gather;
+  gather.kind = "all-gather";
+  gather.group = "dp";
+  gather.value = "b0";
+  gather.name = "all-gather dp b0";
+  gather.task = "s0_B";
+  gather.channel = 4;
+  gather.bytes = 64;
+  gather.start = 1;
+  gather.end = gather.waitEnd = 3;
+  gather.waitStart = 2;
+  gather.hidden = 1;
+  return gather;
+}
+
+/// The backward begins at 1.
+TEST(Trace, CollectivesInsideARun) {
+  StageGraph graph = makeLine(1, 1, 2, 2);
+  graph.stages[0].inBackward = {makeGather()};
+  TraceOptions options;
+  options.nanosecondsPerUnit = 1000;
+  std::string text =
+      writeTrace(time(graph, makeTable("naive", graph, 1)), graph, options);
+  for (
+      const char *line :
+      {R"({"name":"thread_name","ph":"M","pid":1000000,"tid":3000004,"args":{"name":"in tasks dp"}})",
+       R"({"name":"all-gather dp b0","cat":"all-gather","ph":"X","pid":1000000,"tid":3000004,"ts":2.000,"dur":2.000,"args":{"bytes":64,"exposed":1.000,"hidden":1.000,"task":"s0_B"}})",
+       R"({"name":"wait dp b0","cat":"wait","ph":"X","pid":1000000,"tid":1,"ts":3.000,"dur":1.000,"args":{"bytes":64}})"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  // Short waits are left out.
+  options.nanosecondsPerUnit = 999;
+  text = writeTrace(time(graph, makeTable("naive", graph, 1)), graph, options);
+  EXPECT_EQ(text.find("wait dp"), std::string::npos) << text;
+}
+
 /// every send has its receive.
 TEST(Trace, Form) {
   StageGraph graph = makeLine(4, 2, 2, 2, 3);

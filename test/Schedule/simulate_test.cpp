@@ -27,6 +27,21 @@ TEST(Simulate, CountsTimesAndTransfers) {
   EXPECT_DOUBLE_EQ(timeline.getIdleShare(0), 1 - 6.0 / 18);
 }
 
+/// A forward of 2 waits for 0.5 of them, the backward of 4 for 1.
+TEST(Simulate, IsIdleWhileItWaitsForCollectivesInside) {
+  StageGraph graph = makeLine(1, /*forward=*/2, /*input=*/3, /*weight=*/1);
+  StageCollective gather;
+  gather.start = 0;
+  gather.end = 1;
+  gather.waitStart = 0.5;
+  gather.waitEnd = 1;
+  graph.stages[0].inForward = {gather};
+  graph.stages[0].inBackward = {gather, gather};
+  Timeline timeline = simulate(makeTable("naive", graph, 1), graph, {});
+  EXPECT_EQ(timeline.end, 6);
+  EXPECT_DOUBLE_EQ(timeline.getIdleShare(0), 1.5 / 6);
+}
+
 TEST(Simulate, GradientLeavesBehindTheInputPart) {
   StageGraph graph = makeLine(2);
   Timeline timeline =

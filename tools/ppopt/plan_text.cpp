@@ -369,6 +369,14 @@ static void printWork(const PlanReport &report, bool isLocal,
     table.add("idle, predicted", [](const PlaceReport &p) {
       return formatv("{0:f1} %", 100 * p.idleShare).str();
     });
+  if (any_of(report.places, [](const PlaceReport &place) {
+        return place.gathers.bytes + place.sums.bytes > 0;
+      })) {
+    table.add("in tasks, exposed",
+              [](const PlaceReport &p) { return spellTime(p.exposed); });
+    table.add("in tasks, hidden",
+              [](const PlaceReport &p) { return spellTime(p.hidden); });
+  }
   table.print("a rank's step", out);
 }
 

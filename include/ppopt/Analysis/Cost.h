@@ -102,25 +102,16 @@ double estimateTime(Operation *op, const Device &device);
 /// of its results that have uses, to compute those of the operands in `needed`.
 Work estimateBackwardWork(Operation *op, ArrayRef<bool> needed);
 
-/// The times of a module's tasks on its device.
-class TaskTimes {
-public:
-  explicit TaskTimes(ModuleOp module);
-
-  /// Returns the time of one run in nanoseconds: the sum over its ops, or over
-  /// its launches and matmuls in phase kernels.
-  double estimate(TaskOp task) const;
-
-private:
-  Device device;
-  DenseMap<StringAttr, double> ofKernel;
-};
-
 /// Returns the rates between ranks: those of processes if they are known.
 const ::ppopt::schema::RankRates &getRankRates(const Device &device);
 
 /// Returns the time of so many bytes over a link, in nanoseconds.
 double estimateLinkTime(int64_t bytes, const ::ppopt::schema::LinkRates &link);
+
+/// Returns the time of a collective on a buffer of so many bytes, in
+/// nanoseconds: a ring has one chunk per rank.
+double estimateCollectiveTime(::ppopt::geometry::Collective kind, int64_t bytes,
+                              int64_t ranks, const Device &device);
 
 } // namespace mlir::pp
 

@@ -17,9 +17,11 @@ bool splitsBackward(PlanOp plan);
 /// the tasks are still on tensors (phases partitioned and scheduled).
 ppopt::schedule::StageGraph makeStageGraph(ModuleOp module, PlanOp plan);
 
-/// Sets the times of the stages to estimates for the module's tasks, which may
-/// be on tensors or, in phase kernels, on buffers.
-void setStageTimes(ModuleOp module, ppopt::schedule::StageGraph &graph);
+/// Sets the times of the stages, and of the collectives inside, to estimates
+/// for the module's tasks, which may be on tensors or, in phase kernels, on
+/// buffers.
+void setStageTimes(ModuleOp module, PlanOp plan,
+                   ppopt::schedule::StageGraph &graph);
 
 /// Returns what a task of a stage does on a microbatch; nothing for other
 /// tasks.

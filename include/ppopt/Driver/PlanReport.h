@@ -38,6 +38,9 @@ struct PlaceReport {
   SmallVector<int64_t> ranks; ///< of the place
   int inFlight = 0;           ///< Timeline::getInFlight
   double idleShare = 0;       ///< predicted
+  /// Of the collectives inside tasks, predicted, in nanoseconds per step: how
+  /// long they are in flight while the rank computes, and it waits for them.
+  double hidden = 0, exposed = 0;
   /// Bytes that the backwards of its stages read from a microbatch's forwards.
   int64_t savedBytes = 0;
   /// FLOPs of the matmuls that backwards of a step recompute. They follow from

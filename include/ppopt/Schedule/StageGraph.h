@@ -15,14 +15,39 @@
 
 namespace ppopt::schedule {
 
+/// A collective inside the runs of a stage. Times are from the beginning of a
+/// run.
+struct StageCollective {
+  // As traces have them (docs/trace.md).
+  std::string name;  ///< "all-gather dp b0"
+  std::string kind;  ///< "all-gather"
+  std::string group; ///< "dp"
+  std::string value; ///< "b0"
+  std::string task;  ///< "s0_F"
+  int64_t channel = 0, bytes = 0;
+
+  double start = 0, end = 0; ///< it is in flight
+  double waitStart = 0, waitEnd = 0;
+  double hidden = 0; ///< while it is in flight, the stage computes
+
+  /// Returns what waits are named for: "dp b0".
+  std::string getSubject() const { return group + " " + value; }
+  /// Returns how long the stage waits for it.
+  double getExposed() const { return waitEnd - waitStart; }
+};
+
 /// A piece of the model on one place. Times are in any one unit (the compiler's
 /// are nanoseconds).
 struct Stage {
   int place = 0;
   /// False for a stage if everything before it is frozen or detached.
   bool hasBackward = true;
-  /// Times per microbatch. A full backward takes the sum of the last two.
+  /// Times per microbatch, with waits. A full backward takes the sum of the
+  /// last two.
   double forwardTime = 1, inputTime = 1, weightTime = 1;
+  /// In the order of their starts.
+  std::vector<StageCollective> inForward = {}, inBackward = {}, inInput = {},
+                               inWeight = {};
 };
 
 /// A value that goes from one stage to another. If the stages are on two places

@@ -41,6 +41,10 @@ struct Cell {
   }
 };
 
+/// Returns the collectives inside a run of a stage; none for Sum and Update.
+const std::vector<StageCollective> &getCollectives(const Stage &stage,
+                                                   Work work);
+
 /// F, B, I, W, A, U.
 char getLetter(Work work);
 
@@ -160,6 +164,7 @@ Result<std::vector<int>> getPlaces(const Table &table);
 struct TimedCell {
   Cell cell;
   double start = 0, end = 0;
+  double waited = 0; ///< for collectives inside
 };
 
 struct TimedTransfer {
@@ -176,7 +181,7 @@ struct Timeline {
   double end = 0;                       ///< when the last cell ended
 
   /// Returns 1 - busy / end of a place. A place is not busy while it waits for
-  /// sums.
+  /// collectives.
   double getIdleShare(int place) const;
   /// Returns the most microbatches whose activations a place holds at once:
   /// each stage's forward opens one, its full backward or weight part closes it

@@ -99,6 +99,14 @@ void checkGroup(const Mesh &mesh, const Tuples &tuples, unsigned mask,
   }
 }
 
+TEST(Mesh, NamesPlacesOfAGroupUnlessTheyAreAll) {
+  Mesh mesh{{"dp", 2}, {"pp", 3}};
+  EXPECT_EQ(mesh.describe({{"dp"}, {}}), "dp");
+  EXPECT_EQ(mesh.describe({{"dp", "pp"}, {}}), "dp pp");
+  EXPECT_EQ(mesh.describe({{"dp", "pp"}, {0, 1, 2}}), "dp pp");
+  EXPECT_EQ(mesh.describe({{"pp"}, {0, 2}}), "pp {0,2}");
+}
+
 } // namespace
 
 TEST(Mesh, RanksAreTuplesInOrder) {

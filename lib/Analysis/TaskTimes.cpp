@@ -1,0 +1,119 @@
+//===- TaskTimes.cpp - Estimated times of tasks ---------------------------===//
+
+#include "ppopt/Analysis/TaskTimes.h"
+
+#include "ppopt/Analysis/Cost.h"
+#include "ppopt/Analysis/TaskCollectives.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+namespace geometry = ppopt::geometry;
+
+namespace {
+
+/// The time in a run of a task.
+class RunClock {
+public:
+  RunClock(const geometry::Mesh &mesh, const Device &device)
+      : mesh(mesh), device(device) {}
+
+  void advance(double by) { time.total += by; }
+  double now() const { return time.total; }
+
+  /// Starts a collective at `earliest`, or when its channel is free.
+  void start(TaskCollectiveAttr collective, double earliest) {
+    double &free = channelFree[collective.getChannel()];
+    double start = std::max(earliest, free);
+    int64_t bytes =
+        collective.getElements() * getElementBytes(collective.getType());
+    free = start + estimateCollectiveTime(
+                       collective.getCollective().getKind(), bytes,
+                       mesh.size(collective.getGroup().getGeometry()), device);
+    time.collectives.push_back({collective, start, free, 0, 0});
+  }
+
+  void wait(size_t number) {
+    CollectiveTime &collective = time.collectives[number];
+    collective.waitStart = now();
+    time.total = collective.waitEnd = std::max(now(), collective.end);
+  }
+
+  TaskTime take() { return std::move(time); }
+
+private:
+  const geometry::Mesh &mesh;
+  const Device &device;
+  TaskTime time;
+  llvm::DenseMap<int64_t, double> channelFree;
+};
+
+/// Starts collectives on tensors and waits for them.
+class TensorCollectives {
+public:
+  TensorCollectives(RunClock &clock, bool prefetches)
+      : clock(clock), prefetches(prefetches) {}
+
+  void start(CollectiveOpInterface op) {
+    bool gathers = op.getKind() == geometry::Collective::AllGather;
+    inFlight[op] = started++;
+    clock.start(describeCollective(op),
+                gathers && prefetches ? lastGather : clock.now());
+  }
+
+  /// Waits for what `op` reads.
+  void waitForOperands(Operation *op) {
+    for (Value operand : op->getOperands()) {
+      Operation *read = operand.getDefiningOp();
+      auto found = inFlight.find(read);
+      if (found == inFlight.end())
+        continue;
+      clock.wait(found->second);
+      inFlight.erase(found);
+      if (isa<AllGatherOp>(read))
+        lastGather = clock.now();
+    }
+  }
+
+private:
+  RunClock &clock;
+  const bool prefetches;
+  size_t started = 0;
+  double lastGather = 0; ///< when the last one had been waited for
+  llvm::DenseMap<Operation *, size_t> inFlight;
+};
+
+} // namespace
+
+TaskTimes::TaskTimes(ModuleOp module) : device(getDevice(module)) {
+  for (auto plan : module.getOps<PlanOp>()) {
+    mesh = plan.getGeometry();
+    prefetches = plan.getPrefetch() != Prefetch::none;
+  }
+  for (auto kernel : module.getOps<KernelOp>())
+    ofKernel[kernel.getSymNameAttr()] =
+        estimateKernelWork(kernel).getTime(device);
+}
+
+TaskTime TaskTimes::estimate(TaskOp task) const {
+  SmallVector<TaskCollectiveAttr> listed = task.getCollectiveList();
+  RunClock clock(mesh, device);
+  TensorCollectives onTensors(clock, prefetches);
+  task.walk([&](Operation *op) {
+    onTensors.waitForOperands(op);
+    if (auto launch = dyn_cast<LaunchOp>(op))
+      clock.advance(ofKernel.lookup(launch.getKernelAttr().getAttr()));
+    else if (auto matmul = dyn_cast<GemmOp>(op))
+      clock.advance(estimateGemmWork(matmul).getTime(device));
+    else if (auto begin = dyn_cast<BeginOp>(op))
+      clock.start(listed[begin.getNumber()], clock.now());
+    else if (auto finish = dyn_cast<FinishOp>(op))
+      clock.wait(finish.getNumber());
+    else if (auto collective = dyn_cast<CollectiveOpInterface>(op);
+             collective && !op->use_empty())
+      onTensors.start(collective);
+    else
+      clock.advance(estimateTime(op, device));
+  });
+  return clock.take();
+}
