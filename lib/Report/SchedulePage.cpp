@@ -41,6 +41,10 @@ std::string spellTransfer(const TimedTransfer &timed) {
          "," + spellNumber(timed.start) + "," + spellNumber(timed.end);
 }
 
+/// The works whose runs have collectives inside.
+constexpr Work stageWorks[] = {Work::Forward, Work::Backward,
+                               Work::BackwardInput, Work::BackwardWeight};
+
 std::string spellBool(bool is) { return is ? "true" : "false"; }
 
 class PlanWriter {
@@ -111,9 +115,26 @@ private:
            ",\"forward\":" + spellNumber(stage.forwardTime) +
            ",\"input\":" + spellNumber(stage.inputTime) +
            ",\"weight\":" + spellNumber(stage.weightTime) +
+           ",\"collectives\":" +
+           spellList(stageWorks,
+                     [&](Work work) {
+                       return spellList(getCollectives(stage, work),
+                                        spellCollective);
+                     }) +
            ",\"inputs\":" + spellList(note.inputs, quote) +
            ",\"parameters\":" + spellList(note.parameters, spellParameter) +
            ",\"boundaries\":" + spellList(note.boundaries, spellBoundary) + "}";
+  }
+
+  static std::string spellCollective(const StageCollective &collective) {
+    std::string text = "[" + quote(collective.name) + "," +
+                       std::to_string(collective.channel) + "," +
+                       std::to_string(collective.bytes);
+    for (double number :
+         {collective.start, collective.end, collective.waitStart,
+          collective.waitEnd, collective.hidden})
+      text += "," + spellNumber(number);
+    return text + "]";
   }
 
   static std::string spellParameter(const Parameter &parameter) {

@@ -338,6 +338,12 @@ static void printRepeated(const PlanOptions &plan, const PlanReport &report,
   print("sum gradients", sums, "--zero 1");
 }
 
+static bool hasCollectivesInTasks(const PlanReport &report) {
+  return any_of(report.places, [](const PlaceReport &place) {
+    return place.gathers.bytes + place.sums.bytes > 0;
+  });
+}
+
 static void printWork(const PlanReport &report, bool isLocal,
                       raw_ostream &out) {
   PlaceTable table(report);
@@ -369,9 +375,7 @@ static void printWork(const PlanReport &report, bool isLocal,
     table.add("idle, predicted", [](const PlaceReport &p) {
       return formatv("{0:f1} %", 100 * p.idleShare).str();
     });
-  if (any_of(report.places, [](const PlaceReport &place) {
-        return place.gathers.bytes + place.sums.bytes > 0;
-      })) {
+  if (hasCollectivesInTasks(report)) {
     table.add("in tasks, exposed",
               [](const PlaceReport &p) { return spellTime(p.exposed); });
     table.add("in tasks, hidden",
@@ -444,5 +448,14 @@ schedule::Page ppopt::makePage(const PlanOptions &plan,
                   {"in flight", inFlight},
                   {"sent", sent},
                   {"in collectives", sums}};
+  if (hasCollectivesInTasks(report)) {
+    std::vector<std::string> exposed, hidden;
+    for (const PlaceReport &place : report.places) {
+      exposed.push_back(spellTime(place.exposed));
+      hidden.push_back(spellTime(place.hidden));
+    }
+    page.figures.push_back({"in tasks, exposed", exposed});
+    page.figures.push_back({"in tasks, hidden", hidden});
+  }
   return page;
 }

@@ -22,12 +22,15 @@ function showTiles() {
 
 function showLegend() {
   const used = new Set(places.flatMap((place) => place.cells.map((cell) => cell.work)));
+  if (plan.stages.some((stage) => stage.waited.some((time) => time > 0)))
+    used.add(works.findIndex((work) => work.letter === "A"));
   const items = works.filter((work, i) => used.has(i)).map((work) => [`var(--${work.letter})`, "", work.name]);
   items.push(["repeating-linear-gradient(135deg, var(--lane) 0 3px, var(--hatch) 3px 4px)", "", "idle"]);
   if (transfers.length) {
     items.push(["var(--give)", "thin", "transfer"]);
     if (plan.edges.some((edge) => edge.gradient)) items.push(["var(--give-back)", "thin", "transfer of a gradient"]);
   }
+  if (insideRows.length) items.push(["var(--inside)", "thin", "collective inside a task"]);
   if (hasMemory) {
     const kinds = places.reduce((most, place) => place.resident.length > most.length ? place.resident : most, []);
     kinds.forEach(([kind], i) => items.push([`var(--resident${Math.min(i, 3)})`, "", kind]));
@@ -52,6 +55,11 @@ function showStage() {
   const parts = [make("h2", {}, `Stage ${index}`, make("small", {}, `on place ${stage.place}` + (view.kept >= 0 ? ", kept" : "")))];
   parts.push(make("p", {}, `F ${spellTime(stage.forward)}` +
       (stage.backward ? `, I ${spellTime(stage.input)}, W ${spellTime(stage.weight)}` : ", no backward") + " per microbatch"));
+  if (stage.inside.some((inside) => inside.length)) {
+    parts.push(make("h3", {}, "Collectives inside its tasks"));
+    parts.push(makeTable(["", "bytes", "hidden", "exposed"], stage.inside.flatMap((inside, work) => inside.map((each) => [
+      `${works[work].letter}: ${each.name}`, spellBytes(each.bytes), spellTime(each.hidden), spellTime(each.waitEnd - each.waitStart)]))));
+  }
   if (stage.inputs.length) parts.push(make("h3", {}, "Reads the inputs"), make("p", {}, stage.inputs.join(", ")));
   if (stage.boundaries.length) {
     parts.push(make("h3", {}, "Boundaries"));
@@ -107,6 +115,13 @@ function describeIdle(place, time) {
   return lines;
 }
 
+function describeInside(cell, inside, apart) {
+  return [`${inside.name}, ${spellBytes(inside.bytes)}`,
+          `inside ${works[cell.work].letter}${cell.microbatch} of stage ${cell.stage}`,
+          `in flight for ${spellTime(inside.end - inside.start)}, from ${spellMoment(cell.start + inside.start, apart)}`,
+          `hidden ${spellTime(inside.hidden)}, exposed ${spellTime(inside.waitEnd - inside.waitStart)}`];
+}
+
 function describeChosen() {
   const {place: index, cell, time, isMemory} = view.chosen, place = places[index];
   if (isMemory) {
@@ -123,9 +138,11 @@ function describeChosen() {
   if (works[cell.work].isOfStep)
     return [`place ${index}: ${works[cell.work].name}`,
             `${spellTime(cell.end - cell.start)}, from ${spellMoment(cell.start, apart)} to ${spellMoment(cell.end, apart)}`];
+  if (view.chosen.inside) return describeInside(cell, view.chosen.inside, apart);
   const lines = [`${works[cell.work].name}, microbatch ${cell.microbatch}`,
                  `stage ${cell.stage} on place ${index}`,
                  `${spellTime(cell.end - cell.start)}, from ${spellMoment(cell.start, apart)} to ${spellMoment(cell.end, apart)}`];
+  if (getWaited(cell) > 0) lines.push(`waits ${spellTime(getWaited(cell))} of that for collectives inside it`);
   for (const transfer of place.sends.filter((sent) => sent.microbatch === cell.microbatch)) {
     const edge = plan.edges[transfer.edge];
     if (edge.from === cell.stage && edge.gradient === (cell.work !== 0) && cell.work !== 3)

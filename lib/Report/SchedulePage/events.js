@@ -10,15 +10,21 @@ function choose(event) {
   const time = getTime(x);
   if (view.memory && y >= getMemoryTop(place) && y <= getMemoryTop(place) + view.memory && place.hasMemory)
     return {place: index, cell: null, stage: -1, microbatch: -1, time, isMemory: true};
-  if (within > view.row) return null;
   const cell = place.cells[findAbove(place.cells, "end", time)];
+  if (view.showsInside && insideRows.length && y >= getInsideTop(place)) {
+    const channel = insideRows[Math.floor((y - getInsideTop(place)) / (bar + 1))];
+    const inside = cell && getInside(cell).find((each) =>
+        each.channel === channel && cell.start + each.start <= time && time <= cell.start + each.end);
+    return inside ? {place: index, cell, inside, stage: cell.stage, microbatch: cell.microbatch, time} : null;
+  }
+  if (within > view.row) return null;
   if (!cell || cell.start > time) return {place: index, cell: null, stage: -1, microbatch: -1, time};
   if (works[cell.work].isOfStep) return {place: index, cell, stage: -1, microbatch: -1, time};
   return {place: index, cell, stage: cell.stage, microbatch: cell.microbatch, time};
 }
 
 function setChosen(chosen, event) {
-  const same = view.chosen && chosen && view.chosen.cell === chosen.cell && view.chosen.microbatch === chosen.microbatch;
+  const same = view.chosen && chosen && view.chosen.cell === chosen.cell && view.chosen.inside === chosen.inside && view.chosen.microbatch === chosen.microbatch;
   view.chosen = chosen;
   showTip(event);
   showStage();
@@ -100,6 +106,7 @@ find("in").addEventListener("click", () => zoomMiddle(0.6));
 find("out").addEventListener("click", () => zoomMiddle(1 / 0.6));
 find("fit").addEventListener("click", () => setWindow(0, plan.end));
 find("transfers").addEventListener("change", (event) => { view.showsTransfers = event.target.checked; resize(); });
+find("inside").addEventListener("change", (event) => { view.showsInside = event.target.checked; resize(); });
 find("memory").addEventListener("change", (event) => { view.memoryKind = event.target.value; setMemory(); resize(); });
 find("rows").addEventListener("input", (event) => { view.row = Number(event.target.value); setMemory(); resize(); });
 
@@ -111,5 +118,6 @@ showPlaces();
 chooseRows();
 find("memory").value = view.memoryKind;
 find("memory-label").hidden = !hasMemory;
+find("inside-label").hidden = !insideRows.length;
 find("rows").value = view.row;
 new ResizeObserver(resize).observe(timeline);

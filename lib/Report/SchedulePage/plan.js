@@ -1,6 +1,8 @@
 // Unpacks the plan. `plan` holds flat arrays of numbers to keep the file small:
 // cells [work, stage, microbatch, start, end], transfers [edge, microbatch,
-// start, end], memory [time, bytes]; times in the plan's own unit.
+// start, end], memory [time, bytes]; times in the plan's own unit. A stage has
+// for each of its works the collectives inside a run: [name, channel, bytes,
+// start, end, start of the wait, its end, hidden], from the run's beginning.
 
 const works = [
   {letter: "F", name: "forward"},
@@ -11,10 +13,22 @@ const works = [
   {letter: "U", name: "update", isOfStep: true},
 ];
 
+const channels = new Set();
+for (const stage of plan.stages) {
+  stage.inside = stage.collectives.map((inside) => inside.map(([name, channel, bytes, start, end, waitStart, waitEnd, hidden]) => {
+    channels.add(channel);
+    return {name, channel, bytes, start, end, waitStart, waitEnd, hidden};
+  }));
+  stage.waited = stage.inside.map((inside) => inside.reduce((sum, each) => sum + each.waitEnd - each.waitStart, 0));
+}
+const insideRows = [...channels].sort((a, b) => a - b); // of channels
+const getInside = (cell) => plan.stages[cell.stage].inside[cell.work] || [];
+const getWaited = (cell) => plan.stages[cell.stage].waited[cell.work] || 0;
+
 const places = plan.places.map((place, index) => {
   const cells = unflatten(place.cells, ["work", "stage", "microbatch", "start", "end"]);
   const stages = plan.stages.map((stage, i) => i).filter((i) => plan.stages[i].place === index);
-  const busy = cells.reduce((sum, cell) => sum + (works[cell.work].isIdle ? 0 : cell.end - cell.start), 0);
+  const busy = cells.reduce((sum, cell) => sum + (works[cell.work].isIdle ? 0 : cell.end - cell.start - getWaited(cell)), 0);
   const resident = place.resident || [];
   const below = resident.reduce((sum, kind) => sum + kind[1], 0);
   const steps = unflatten(place.memory || [], ["time", "bytes"]);

@@ -12,14 +12,14 @@ const view = {
   width: 0, height: 0,
   chosen: null,              // the item under the pointer: {place, cell, transfer, microbatch, stage}
   kept: -1,                  // the stage that was clicked
-  showsTransfers: true, memoryKind: "all",
+  showsTransfers: true, showsInside: true, memoryKind: "all",
 };
 
 let colors = {};
 function readColors() {
   colors = {};
   for (const name of ["panel", "line", "grid", "text", "muted", "faint", "lane", "hatch", "give", "varying", "limit",
-                      "resident0", "resident1", "resident2", "resident3", "on-cell", "shade", "F", "B", "I", "W", "A", "U"])
+                      "resident0", "resident1", "resident2", "resident3", "on-cell", "shade", "inside", "F", "B", "I", "W", "A", "U"])
     colors[name] = getColor(name);
   colors.back = getColor("give-back");
   const tile = document.createElement("canvas");
@@ -34,9 +34,12 @@ function readColors() {
   colors.idle = context.createPattern(tile, "repeat");
 }
 
+// Below a lane: bars of transfers, a row per channel of collectives inside
+// tasks, memory.
+function getBarsHeight() { return view.showsTransfers ? (view.row < 14 ? 2 : bar + 2) : 0; }
+function getInsideHeight() { return view.showsInside && insideRows.length ? insideRows.length * (bar + 1) + 2 : 0; }
 function getPitch() {
-  const small = view.row < 14;
-  return view.row + (view.showsTransfers ? (small ? 2 : bar + 2) : 0) + (view.memory ? view.memory + 4 : 0) + (small ? 1 : gap);
+  return view.row + getBarsHeight() + getInsideHeight() + (view.memory ? view.memory + 4 : 0) + (view.row < 14 ? 1 : gap);
 }
 function getTop(place) { return ruler + 6 + place * getPitch() - timeline.scrollTop; }
 function getX(time) { return gutter + (time - view.start) / (view.end - view.start) * (view.width - gutter - 12); }
@@ -44,7 +47,7 @@ function getTime(x) { return view.start + (x - gutter) / (view.width - gutter - 
 
 // Rows as high as the window allows, with memory below if there is room.
 function chooseRows() {
-  const room = (timeline.clientHeight - ruler - 14) / places.length, between = bar + 2 + gap;
+  const room = (timeline.clientHeight - ruler - 14) / places.length, between = bar + 2 + gap + getInsideHeight();
   if (!hasMemory || room < between + 34) view.memoryKind = "off";
   view.row = Math.floor(view.memoryKind === "off" ? room - between : (room - between - 4) / 2.6);
   if (view.row < 14) view.row = Math.min(13, Math.floor(room - 3));
@@ -143,7 +146,7 @@ function drawGutter(place) {
   if (view.memory > 20 && place.hasMemory) {
     context.fillStyle = colors.faint;
     const bytes = view.memoryKind === "all" ? place.peak : place.varying;
-    context.fillText(`peak ${spellBytes(bytes)}`, 12, top + view.row + bar + view.memory / 2 + 6);
+    context.fillText(`peak ${spellBytes(bytes)}`, 12, getMemoryTop(place) + view.memory / 2 + 4);
   }
 }
 
@@ -187,6 +190,7 @@ function drawLane(place) {
       context.beginPath();
       context.roundRect(x, top, width - space, view.row, 3);
       context.fill();
+      drawWaits(cell, top, view.row);
       drawLabel(cell, place, x, top, width - space);
     } else {
       context.fillRect(x, top, Math.max(0.8, width - space), view.row);
@@ -195,6 +199,7 @@ function drawLane(place) {
     context.globalAlpha = 1;
   }
   if (view.showsTransfers) drawBars(place);
+  if (view.showsInside && insideRows.length) drawInside(place);
   if (view.memory) drawMemory(place);
   return drawn;
 }
@@ -265,7 +270,41 @@ function drawLinks() {
   context.restore();
 }
 
-function getMemoryTop(place) { return getTop(place.index) + view.row + (view.showsTransfers ? (view.row < 14 ? 2 : bar + 2) : 0) + 2; }
+// Where a run waits for collectives inside it.
+function drawWaits(cell, top, height, channel = null) {
+  context.fillStyle = colors.A;
+  for (const each of getInside(cell)) {
+    if (channel !== null && each.channel !== channel) continue;
+    const x = Math.max(gutter, getX(cell.start + each.waitStart)), end = Math.min(view.width, getX(cell.start + each.waitEnd));
+    if (end > x) context.fillRect(x, top, Math.max(0.5, end - x), height);
+  }
+}
+
+// Rows below the lane: when collectives inside tasks are in flight, and which
+// part of that is exposed. In a cell of a few pixels nothing could be told apart.
+function getInsideTop(place) { return getTop(place.index) + view.row + getBarsHeight() + 2; }
+function drawInside(place) {
+  const least = 4;
+  for (let i = findAbove(place.cells, "end", view.start); i < place.cells.length; i++) {
+    const cell = place.cells[i];
+    if (cell.start >= view.end) break;
+    if (getX(cell.end) - getX(cell.start) < least) continue;
+    context.globalAlpha = isDimmed(cell) ? 0.28 : 1;
+    insideRows.forEach((channel, row) => {
+      const top = getInsideTop(place) + row * (bar + 1);
+      context.fillStyle = colors.inside;
+      for (const each of getInside(cell)) {
+        if (each.channel !== channel) continue;
+        const x = Math.max(gutter, getX(cell.start + each.start)), end = Math.min(view.width, getX(cell.start + each.end));
+        if (end > x) context.fillRect(x, top, Math.max(0.8, end - x - 0.5), bar);
+      }
+      drawWaits(cell, top, bar, channel);
+    });
+  }
+  context.globalAlpha = 1;
+}
+
+function getMemoryTop(place) { return getTop(place.index) + view.row + getBarsHeight() + getInsideHeight() + 2; }
 
 function drawMemory(place) {
   if (!place.hasMemory) return;

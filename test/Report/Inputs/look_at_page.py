@@ -16,7 +16,7 @@ LOOK = """
 function count() {
   const counts = {};
   const data = context.getImageData(0, 0, canvas.width, canvas.height).data;
-  for (const name of ["F", "B", "I", "W", "A", "U", "varying", "give", "back"]) {
+  for (const name of ["F", "B", "I", "W", "A", "U", "varying", "give", "back", "inside"]) {
     const [r, g, b] = [1, 3, 5].map((at) => parseInt(colors[name].slice(at, at + 2), 16));
     let same = 0;
     for (let i = 0; i < data.length; i += 4)
