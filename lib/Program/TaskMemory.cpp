@@ -1,6 +1,7 @@
 //===- TaskMemory.cpp - Checks which op wrote what a task reads -----------===//
 
 #include "TaskMemory.h"
+#include "TaskShards.h"
 
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
@@ -100,7 +101,7 @@ private:
 
 class TaskMemory {
 public:
-  explicit TaskMemory(TaskOp task) : task(task) {}
+  explicit TaskMemory(TaskOp task) : task(task), shards(task) {}
   LogicalResult verify();
 
 private:
@@ -121,6 +122,7 @@ private:
   LogicalResult verify(ReleaseOp op);
   LogicalResult overwrite(BeginOp op, const ByteRange &range);
   LogicalResult checkIsFree(Operation *op, const ByteRange &range);
+  TaskShards::Source getSource(const ByteRange &range);
   LogicalResult verifyArguments();
   InFlightDiagnostic refuse(Operation *op, const char *verb, int64_t begin,
                             int64_t end, const ByteRange &range);
@@ -129,6 +131,7 @@ private:
   }
 
   TaskOp task;
+  TaskShards shards;
   /// Per argument; the temporaries are under the null value.
   llvm::DenseMap<Value, WrittenBytes> written;
   /// Arguments that are read before they are written: they hold a value when
@@ -290,6 +293,16 @@ LogicalResult TaskMemory::checkApart(Operation *op, const ByteRange &written,
          << " of the same memory as another operand";
 }
 
+TaskShards::Source TaskMemory::getSource(const ByteRange &range) {
+  TaskShards::Source source{range.root, {}};
+  getMemory(range).visit(range.begin, range.end,
+                         [&](int64_t, int64_t, WrittenBytes::Write *write) {
+                           if (write)
+                             source.writers.push_back(write->writer);
+                         });
+  return source;
+}
+
 LogicalResult TaskMemory::verify(LaunchOp op) {
   SmallVector<ByteRange> ins, outs;
   for (auto [buffers, ranges] :
@@ -304,6 +317,10 @@ LogicalResult TaskMemory::verify(LaunchOp op) {
   for (const ByteRange &in : ins)
     if (failed(read(op, in)))
       return failure();
+  if (failed(shards.compute(
+          op, llvm::map_to_vector(ins, [&](auto &in) { return getSource(in); }),
+          llvm::map_to_vector(outs, [](auto &out) { return out.root; }))))
+    return failure();
   for (auto [i, out] : llvm::enumerate(outs)) {
     int64_t inplace = op.getInplace()[i];
     if (inplace >= 0 && !(out == ins[inplace]))
@@ -333,7 +350,8 @@ LogicalResult TaskMemory::verify(GemmOp op) {
                     op.getN());
   if (failed(a) || failed(b) || failed(c) || failed(read(op, *a)) ||
       failed(read(op, *b)) || failed(checkApart(op, *c, *a)) ||
-      failed(checkApart(op, *c, *b)))
+      failed(checkApart(op, *c, *b)) ||
+      failed(shards.compute(op, {getSource(*a), getSource(*b)}, {c->root})))
     return failure();
   if (op.getWorkspace()) {
     auto workspace = getRange(op, op.getWorkspace());
@@ -359,7 +377,8 @@ LogicalResult TaskMemory::verify(BeginOp op) {
            << op.getNumber() << ", and the next start is number " << next;
   ++next;
   auto in = getRange(op, op.getX());
-  if (failed(in) || failed(read(op, *in)))
+  if (failed(in) || failed(read(op, *in)) ||
+      failed(shards.begin(op, getSource(*in))))
     return failure();
   InFlight started{op, {*in}};
   for (Value buffer : op.getOuts()) {
@@ -408,14 +427,26 @@ LogicalResult TaskMemory::verify(ReleaseOp op) {
   return success();
 }
 
+/// Returns whether tasks of a stage add to what a role names, microbatch by
+/// microbatch.
+static bool isAccumulator(RoleKind kind) {
+  return kind == RoleKind::Grad || kind == RoleKind::GradRange ||
+         kind == RoleKind::Loss;
+}
+
 /// Checks that arguments that hold nothing when the task begins are complete
-/// when it ends.
+/// when it ends, and that none of them is an accumulator.
 LogicalResult TaskMemory::verifyArguments() {
   for (BlockArgument argument : task.getBody().getArguments()) {
     auto found = written.find(argument);
     if (found == written.end() || found->second.isEmpty() ||
         given.contains(argument))
       continue;
+    RoleAttr role = task.getArgRole(argument.getArgNumber());
+    if (task.getStage() != TaskOp::kNoStage && isAccumulator(role.getKind()))
+      return task.emitOpError("overwrites ")
+             << role << ", to which other microbatches add: it must read it "
+             << "before it writes it";
     ByteRange all{argument, 0, getBytes(argument.getType())};
     LogicalResult result = success();
     found->second.visit(

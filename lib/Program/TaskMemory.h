@@ -14,7 +14,8 @@ namespace mlir::pp {
 /// place, by accumulation, or in an argument over a value of which something
 /// was read. An op's writes overlap nothing else that it accesses. All accesses
 /// are within bounds. An argument that the task begins to write is complete at
-/// the end. Emits an error otherwise.
+/// the end, and a task of a stage only adds to gradients and losses. Emits an
+/// error otherwise.
 LogicalResult verifyMemory(TaskOp task);
 
 } // namespace mlir::pp

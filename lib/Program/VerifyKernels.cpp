@@ -4,8 +4,9 @@
 // and matmuls on buffers that it is given: no tensor, no allocation, no copy
 // other than a launch. Collectives are those of its signature. The arena's
 // ranges are contiguous, and every temporary is within its task's. What an op
-// reads has been written (TaskMemory.h). How each kernel is computed is
-// decided, and no sweep reads what an earlier one has overwritten.
+// reads has been written (TaskMemory.h), and collectives are of the buckets
+// that they name (TaskShards.h). How each kernel is computed is decided, and no
+// sweep reads what an earlier one has overwritten.
 //
 //===----------------------------------------------------------------------===//
 

@@ -375,7 +375,7 @@ pp.kernel @copy(%x: tensor<64xf32>) -> (tensor<64xf32> {pp.sweep = 0 : i64}) att
   pp.return %x : tensor<64xf32>
 }
 // expected-error @below {{leaves bytes 0 to 256 of argument 2 unwritten, though it writes others}}
-pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %c: memref<32xf32> {pp.role = #pp.role<grad_range, "b0">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %c: memref<32xf32> {pp.role = #pp.role<saved, "s0.c">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
     attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 2 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
   pp.launch @copy ins(%x : memref<64xf32>) outs(%y : memref<64xf32>) {inplace = array<i64: -1>}
   pp.begin 0 reduce_scatter %y outs(%c : memref<32xf32>) : memref<64xf32>
@@ -435,5 +435,138 @@ pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, 
   pp.release %w : memref<64xf32>
   // expected-error @below {{'pp.release' op releases bytes 0 to 256 of the temporaries, which were released}}
   pp.release %w : memref<64xf32>
+  pp.return
+}
+
+// -----
+
+// Chunks of buckets, also where they are converted.
+pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+pp.kernel @half(%x: tensor<32xf32>) -> (tensor<32xbf16> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x32>, tiles = #pp.tiles<1 of 4096 elements>} {
+  %0 = pp.cast %x : tensor<32xf32> to tensor<32xbf16>
+  pp.return %0 : tensor<32xbf16>
+}
+pp.kernel @wide(%x: tensor<32xbf16>) -> (tensor<32xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x32>, tiles = #pp.tiles<1 of 4096 elements>} {
+  %0 = pp.cast %x : tensor<32xbf16> to tensor<32xf32>
+  pp.return %0 : tensor<32xf32>
+}
+pp.kernel @add(%x: tensor<32xf32>, %y: tensor<32xf32>) -> (tensor<32xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x32>, tiles = #pp.tiles<1 of 4096 elements>} {
+  %0 = pp.add %x, %y : tensor<32xf32>, tensor<32xf32>
+  pp.return %0 : tensor<32xf32>
+}
+pp.task backward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b0">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">}, %z: memref<64xbf16> {pp.role = #pp.role<saved, "s0.z">}, %x: memref<64xbf16> {pp.role = #pp.role<input, "x">}, %g: memref<32xf32> {pp.role = #pp.role<grad_range, "b0">})
+    attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>, #pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x bf16>, #pp.task_collective<<reduce_scatter> over <["dp"]> channel 2 "b0" of 64 x bf16>], temp_bytes = 1024 : i64} {
+  pp.begin 0 all_gather %p outs(%y : memref<64xf32>) : memref<32xf32>
+  pp.finish 0
+  %h = pp.temp 0 : memref<32xbf16>
+  pp.launch @half ins(%p : memref<32xf32>) outs(%h : memref<32xbf16>) {inplace = array<i64: -1>}
+  pp.begin 1 all_gather %h outs(%z : memref<64xbf16>) : memref<32xbf16>
+  pp.finish 1
+  %t = pp.temp 64 : memref<64xbf16>
+  pp.launch @copy ins(%x : memref<64xbf16>) outs(%t : memref<64xbf16>) {inplace = array<i64: -1>}
+  %c = pp.temp 256 : memref<32xbf16>
+  pp.begin 2 reduce_scatter %t outs(%c : memref<32xbf16>) : memref<64xbf16>
+  pp.finish 2
+  %d = pp.temp 320 : memref<32xf32>
+  pp.launch @wide ins(%c : memref<32xbf16>) outs(%d : memref<32xf32>) {inplace = array<i64: -1>}
+  pp.launch @add ins(%g, %d : memref<32xf32>, memref<32xf32>) outs(%g : memref<32xf32>) {inplace = array<i64: 0>}
+  pp.return
+}
+pp.kernel @copy(%x: tensor<64xbf16>) -> (tensor<64xbf16> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x64>, tiles = #pp.tiles<1 of 4096 elements>} {
+  pp.return %x : tensor<64xbf16>
+}
+
+// -----
+
+// The chunk of another bucket,
+pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+pp.task forward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b1">}, %y: memref<64xf32> {pp.role = #pp.role<saved, "s0.y">})
+    attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x f32>]} {
+  // expected-error @below {{'pp.begin' op gathers #pp.role<param_range, "b1"> as 'b0': tasks would read parameters of another bucket}}
+  pp.begin 0 all_gather %p outs(%y : memref<64xf32>) : memref<32xf32>
+  pp.finish 0
+  pp.return
+}
+
+// -----
+
+// converted,
+pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+pp.kernel @half(%x: tensor<32xf32>) -> (tensor<32xbf16> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x32>, tiles = #pp.tiles<1 of 4096 elements>} {
+  %0 = pp.cast %x : tensor<32xf32> to tensor<32xbf16>
+  pp.return %0 : tensor<32xbf16>
+}
+pp.task forward stage 0 @f(%p: memref<32xf32> {pp.role = #pp.role<param_range, "b1">}, %z: memref<64xbf16> {pp.role = #pp.role<saved, "s0.z">})
+    attributes {collectives = [#pp.task_collective<<all_gather> over <["dp"]> channel 1 "b0" of 64 x bf16>], temp_bytes = 64 : i64} {
+  %h = pp.temp 0 : memref<32xbf16>
+  pp.launch @half ins(%p : memref<32xf32>) outs(%h : memref<32xbf16>) {inplace = array<i64: -1>}
+  // expected-error @below {{'pp.begin' op gathers #pp.role<param_range, "b1"> as 'b0': tasks would read parameters of another bucket}}
+  pp.begin 0 all_gather %h outs(%z : memref<64xbf16>) : memref<32xbf16>
+  pp.finish 0
+  pp.return
+}
+
+// -----
+
+// the sum of another one,
+pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+pp.kernel @add(%x: tensor<32xf32>, %y: tensor<32xf32>) -> (tensor<32xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x32>, tiles = #pp.tiles<1 of 4096 elements>} {
+  %0 = pp.add %x, %y : tensor<32xf32>, tensor<32xf32>
+  pp.return %0 : tensor<32xf32>
+}
+pp.kernel @copy(%x: tensor<64xf32>) -> (tensor<64xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x64>, tiles = #pp.tiles<1 of 4096 elements>} {
+  pp.return %x : tensor<64xf32>
+}
+pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %g: memref<32xf32> {pp.role = #pp.role<grad_range, "b1">})
+    attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 2 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
+  %t = pp.temp 0 : memref<64xf32>
+  pp.launch @copy ins(%x : memref<64xf32>) outs(%t : memref<64xf32>) {inplace = array<i64: -1>}
+  %c = pp.temp 256 : memref<32xf32>
+  pp.begin 0 reduce_scatter %t outs(%c : memref<32xf32>) : memref<64xf32>
+  pp.finish 0
+  // expected-error @below {{'pp.launch' op adds to #pp.role<grad_range, "b1">, and not what a reduce_scatter of 'b1' has summed over ranks}}
+  pp.launch @add ins(%g, %c : memref<32xf32>, memref<32xf32>) outs(%g : memref<32xf32>) {inplace = array<i64: 0>}
+  pp.return
+}
+
+// -----
+
+// and gradients of this rank alone,
+pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+pp.kernel @add(%x: tensor<32xf32>, %y: tensor<32xf32>) -> (tensor<32xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x32>, tiles = #pp.tiles<1 of 4096 elements>} {
+  %0 = pp.add %x, %y : tensor<32xf32>, tensor<32xf32>
+  pp.return %0 : tensor<32xf32>
+}
+pp.task backward stage 0 @f(%x: memref<32xf32> {pp.role = #pp.role<input, "x">}, %g: memref<32xf32> {pp.role = #pp.role<grad_range, "b0">}) {
+  // expected-error @below {{'pp.launch' op adds to #pp.role<grad_range, "b0">, and not what a reduce_scatter of 'b0' has summed over ranks}}
+  pp.launch @add ins(%g, %x : memref<32xf32>, memref<32xf32>) outs(%g : memref<32xf32>) {inplace = array<i64: 0>}
+  pp.return
+}
+
+// -----
+
+// or those of a matmul.
+pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %g: memref<16x16xf32> {pp.role = #pp.role<grad_range, "b0">}) {
+  // expected-error @below {{'pp.gemm' op adds to #pp.role<grad_range, "b0">, and not what a reduce_scatter of 'b0' has summed over ranks}}
+  pp.gemm %x, %x into %g {m = 16, n = 16, k = 4, batch = array<i64: 1, 1>, a_strides = array<i64: 0, 0, 1, 16>, b_strides = array<i64: 0, 0, 16, 1>, c_strides = array<i64: 0, 0, 16, 1>, a_offset = 0, b_offset = 0, c_offset = 0, accumulate}
+      : memref<64xf32>, memref<64xf32>, memref<16x16xf32>
+  pp.return
+}
+
+// -----
+
+// The sum takes the place of what earlier microbatches have added.
+pp.plan {mesh = [#pp.axis<"dp" = 2>], batch = 8 : i64, microbatches = 1 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
+pp.kernel @copy(%x: tensor<64xf32>) -> (tensor<64xf32> {pp.sweep = 0 : i64}) attributes {form = #pp.form<rows 1x64>, tiles = #pp.tiles<1 of 4096 elements>} {
+  pp.return %x : tensor<64xf32>
+}
+// expected-error @below {{overwrites #pp.role<grad_range, "b0">, to which other microbatches add: it must read it before it writes it}}
+pp.task backward stage 0 @f(%x: memref<64xf32> {pp.role = #pp.role<input, "x">}, %c: memref<32xf32> {pp.role = #pp.role<grad_range, "b0">})
+    attributes {collectives = [#pp.task_collective<<reduce_scatter> over <["dp"]> channel 2 "b0" of 64 x f32>], temp_bytes = 1024 : i64} {
+  %t = pp.temp 0 : memref<64xf32>
+  pp.launch @copy ins(%x : memref<64xf32>) outs(%t : memref<64xf32>) {inplace = array<i64: -1>}
+  pp.begin 0 reduce_scatter %t outs(%c : memref<32xf32>) : memref<64xf32>
+  pp.finish 0
   pp.return
 }

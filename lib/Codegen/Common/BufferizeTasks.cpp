@@ -66,6 +66,7 @@ private:
   void assignTemporaries();
   Value getBuffer(Value value);
   LogicalResult convert(Operation &op);
+  LogicalResult checkIsInPlace(JoinOp op);
   void convertLaunch(LaunchOp op);
   void convertBegin(BeginOp op);
   void release(BeginOp op);
@@ -371,6 +372,21 @@ LogicalResult TaskBufferizer::convertMatmul(MatmulOp op) {
 // The task
 //===----------------------------------------------------------------------===//
 
+/// Checks that each part is computed where it belongs. Elsewhere it would be
+/// lost: nothing copies it.
+LogicalResult TaskBufferizer::checkIsInPlace(JoinOp op) {
+  Part base = getStorage(op.getBase());
+  for (auto [i, part, offset] :
+       llvm::enumerate(op.getParts(), op.getOffsets())) {
+    Part storage = getStorage(part);
+    if (storage.whole != base.whole || storage.offset != base.offset + offset)
+      return op.emitOpError("has part ")
+             << i << " at element " << offset
+             << ", where it is not accumulated: it would be lost";
+  }
+  return success();
+}
+
 LogicalResult TaskBufferizer::convert(Operation &op) {
   builder.setInsertionPoint(&op);
   if (auto launch = dyn_cast<LaunchOp>(op)) {
@@ -392,7 +408,9 @@ LogicalResult TaskBufferizer::convert(Operation &op) {
                      ValueRange());
     return success();
   }
-  if (isa<AccumulateOp, ConcatOp, JoinOp>(op) || isView(&op))
+  if (auto join = dyn_cast<JoinOp>(op))
+    return checkIsInPlace(join);
+  if (isa<AccumulateOp, ConcatOp>(op) || isView(&op))
     return success();
   return op.emitOpError("is neither a matmul, a launch nor a view; run "
                         "--pp-form-kernels first");

@@ -8,6 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ShardChecker.h"
+
 #include "ppopt/Analysis/Buffers.h"
 #include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/Shardings.h"
@@ -52,7 +54,6 @@ private:
   LogicalResult checkRange(TaskOp task, RoleAttr role, Type type);
   LogicalResult checkCollectives(TaskOp task);
   LogicalResult checkGroup(CollectiveOpInterface op, int64_t place);
-  LogicalResult checkShards(TaskOp task);
   LogicalResult check(TransferOp transfer);
   LogicalResult checkValue(TransferOp transfer);
   LogicalResult checkGradient(TransferOp transfer);
@@ -323,7 +324,7 @@ LogicalResult TaskChecker::check(TaskOp task) {
              task.getArgAttrOfType<ShardingAttr>(i, kShardingAttr)})))
       return failure();
   return success(succeeded(checkCollectives(task)) &&
-                 succeeded(checkShards(task)));
+                 succeeded(ShardChecker(task, buckets, params).check()));
 }
 
 /// Checks that a collective is over several ranks of the place, and that its
@@ -377,46 +378,6 @@ LogicalResult TaskChecker::checkCollectives(TaskOp task) {
     if (says)
       return diag << says;
     return diag << "none";
-  }
-  return success();
-}
-
-/// Checks that a task of a stage reads a chunk of parameters through a gather
-/// only, and adds a sum over the ranks that shard to a chunk of gradients.
-LogicalResult TaskChecker::checkShards(TaskOp task) {
-  if (task.getStage() == TaskOp::kNoStage)
-    return success();
-  Operation *ret = task.getBody().front().getTerminator();
-  for (unsigned i = 0, e = task.getNumArguments(); i < e; ++i) {
-    RoleAttr role = task.getArgRole(i);
-    if (role.getKind() != RoleKind::ParamRange)
-      continue;
-    BucketOp bucket = buckets.lookup(role.getName());
-    for (Operation *user : task.getArgument(i).getUsers()) {
-      if (isa<CastOp>(user) && user->hasOneUse())
-        user = *user->user_begin();
-      auto gather = dyn_cast<AllGatherOp>(user);
-      if (!gather || gather.getGroup() != bucket.getShardGroupAttr())
-        return user->emitOpError("reads ")
-               << role << ", of which a rank has a chunk: it must be gathered "
-               << "over " << bucket.getShardGroupAttr();
-    }
-  }
-  for (unsigned i = 0, e = task.getNumResults(); i < e; ++i) {
-    RoleAttr role = task.getResultRole(i);
-    if (role.getKind() != RoleKind::GradRange)
-      continue;
-    BucketOp bucket = buckets.lookup(role.getName());
-    auto accumulate = ret->getOperand(i).getDefiningOp<AccumulateOp>();
-    Value added = accumulate ? accumulate.getValue() : Value();
-    if (auto cast = added ? added.getDefiningOp<CastOp>() : CastOp())
-      added = cast.getX();
-    auto sum =
-        added ? added.getDefiningOp<ReduceScatterOp>() : ReduceScatterOp();
-    if (!sum || sum.getGroup() != bucket.getShardGroupAttr())
-      return task.emitOpError("adds to ")
-             << role << ", and not a reduce_scatter over "
-             << bucket.getShardGroupAttr();
   }
   return success();
 }
