@@ -54,6 +54,15 @@
 // LEFT: pp.wait 7 carried
 // LEFT-REFUSED: error: 'pp.run' op reads parameters of @b0, which the step before may still be gathering
 
+// RUN: %mutate opt %t --mutate-gather-before-update > %t.stale
+// RUN: FileCheck %s --check-prefix=STALE < %t.stale
+// RUN: not ppopt opt %t.stale --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=STALE-REFUSED
+// STALE: pp.start 6 all_gather
+// STALE-NEXT: pp.run @p0_U_b0
+// STALE: pp.start 7 all_gather
+// STALE-NEXT: pp.run @p0_U_b1
+// STALE-REFUSED: error: 'pp.start' op gathers parameters of @b0 that no rank has updated
+
 // Without shards there is nothing to change.
 // RUN: sed 's/zero = 1 : i64, //' %s | ppopt opt --pp-form-buckets --pp-schedule --pp-insert-collectives --pp-bind-operands --pp-assign-slots > %t.whole
 // RUN: not %mutate opt %t.whole --mutate-chunk-off-by-one 2>&1 | FileCheck %s --check-prefix=NO-CHUNK
@@ -64,6 +73,8 @@
 // NO-WAIT: error: has no wait for gathered parameters to change
 // RUN: not %mutate opt %t.whole --mutate-gather-left-out 2>&1 | FileCheck %s --check-prefix=NO-GATHER
 // NO-GATHER: error: has no gather of parameters to change
+// RUN: not %mutate opt %t.whole --mutate-gather-before-update 2>&1 | FileCheck %s --check-prefix=NO-UPDATED
+// NO-UPDATED: error: has no gather of updated parameters to change
 // RUN: not %mutate opt %t --mutate-gather-not-on-place 2>&1 | FileCheck %s --check-prefix=NO-PLACES
 // NO-PLACES: error: has no gather of several places to change
 // RUN: sed '/pp.start .*@b/d; /pp.wait/d' %t.whole > %t.none

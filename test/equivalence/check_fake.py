@@ -132,6 +132,14 @@ def check_race(programs, fake, mutation, model, plan, run_name):
     raise AssertionError(f"the fake device does not see {mutation}")
 
 
+def check_stale(programs, fake, mutation, model, plan, run_name):
+    """The fake device computes what the CPU does; with a mutation that sends what is out of date it does not."""
+    cpu = programs.result(model, plan, run_name)
+    run = functools.partial(programs.result, model, plan, run_name, name="fake", variables=fake.variables(1))
+    expect_same(run(), cpu, "the fake device and the CPU")
+    assert run(mutation=mutation).hexadecimal != cpu.hexadecimal, f"the fake device does not see {mutation}"
+
+
 def make_gpt(ppopt, directory):
     model = os.path.join(directory, "small.mlir")
     checked([ppopt, "model", "gpt", *GPT, "-o", model])
@@ -235,9 +243,9 @@ def main():
         for plan in PIPELINES:
             cases += [(f"seeds {plan.name}", functools.partial(check_seeds, programs, fake, plan)),
                       (f"dropped waits {plan.name}", functools.partial(check_dropped_waits, programs, fake, directory, plan))]
-        for mutation, model, plan, run_name in plans.RACES:
+        for check, (mutation, model, plan, run_name) in [*((check_race, row) for row in plans.RACES), *((check_stale, row) for row in plans.STALE)]:
             case = (mutation, model, plan, run_name)
-            cases += [(f"mutation {mutation}, {model} {plan.name}", functools.partial(check_race, programs, fake, *case)),
+            cases += [(f"mutation {mutation}, {model} {plan.name}", functools.partial(check, programs, fake, *case)),
                       (f"mutation {mutation}, {model} {plan.name}, is refused", functools.partial(check_refused, programs, *case))]
         for seed, row in enumerate(cover(FACTORS, stage_plans.allowed)):
             name = f"{row['model']} {stage_plans.plan_of(row).name} {row['run']} {row['launch']}{' poisoned' if row['poison'] else ''}"

@@ -20,6 +20,7 @@ from support.executable import checked  # noqa: E402
 from support import mutations  # noqa: E402
 from support.results import Harness  # noqa: E402
 
+import check_zero  # noqa: E402
 import plans  # noqa: E402
 import stage_plans  # noqa: E402
 from plans import PLANS, RUNS  # noqa: E402
@@ -119,7 +120,8 @@ def check_mutations(programs):
     """Each mutation of ppopt-mutate says who must see it, and some harness has it."""
     names = set(checked([mutations.tool_of(programs.ppopt), "--mutations"]).stdout.split())
     assert names == set(mutations.VERIFIER), names ^ set(mutations.VERIFIER)
-    missing = names - {row[0] for row in [*MUTATED, *plans.MUTATED, *plans.RACES]}
+    missing = names - {row[0] for row in [*MUTATED, *plans.MUTATED, *plans.RACES, *plans.STALE]}
+    missing -= {row[0] for row in [*check_zero.MUTATED, *check_zero.POISONED]} | set(check_zero.ENDED)
     # which check_generation.py, faults/check_held_updates.py and check_zero.py have.
     missing -= {"position-off-by-one", "update-ignores-hold", "gather-not-on-place"}
     assert not missing, missing

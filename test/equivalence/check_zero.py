@@ -95,7 +95,15 @@ MIXED = [dict(COMMON, zero="1", mesh="dp=3", optimizer="adamw", microbatches=2, 
 
 # Mutations (support/mutations.py), each with a stage, a mesh and microbatches with which the comparison with stage 0 must see it.
 MUTATED = [("chunk-off-by-one", "1", "dp=3", 2), ("norm-over-replicas", "1", "dp=2,fsdp=2", 2), ("sum-before-last-addition", "1", "dp=2", 2),
-           ("gather-left-out", "1", "fsdp=2,pp=2", 2), ("norm-over-replicas", "3", "dp=2,fsdp=2", 1), ("gather-left-out", "2", "fsdp=2,pp=2", 2)]
+           ("gather-left-out", "1", "fsdp=2,pp=2", 2), ("norm-over-replicas", "3", "dp=2,fsdp=2", 1), ("gather-left-out", "2", "fsdp=2,pp=2", 2),
+           ("padding-not-zero", "3", "dp=2", 1), ("padding-not-zero", "2", "fsdp=2,dp=2", 2), ("add-own-slice", "2", "dp=3", 2), ("add-own-slice", "3", "dp=2", 1),
+           ("sum-not-added", "3", "dp=2", 2), ("sum-not-added", "3 step", "fsdp=2,pp=2", 2), ("gathers-swapped", "3", "dp=2", 1)]
+# What memory that holds something else turns into NaN with --poison.
+POISONED = [("read-before-finish", "3", "dp=2", 2), ("release-before-last-reader", "3", "dp=2", 1), ("gather-over-gathered", "3", "dp=3", 1)]
+# Tasks that do not make the collectives of their signatures: the error that ends the run.
+ENDED = {"collective-left-out": r"program: task s\d_B ended and has not started its collective \d+ \('b\d+'\)",
+         "collective-unsigned": r"program: task s\d_F starts collective \d+, and has no more",
+         "begins-swapped": r"program: task s\d_F starts collective 1, and its next one is 0"}
 
 
 def size_of(mesh, axes=("dp", "fsdp", "pp")):
@@ -167,16 +175,19 @@ def adds_alike(executable, microbatches):
     return microbatches == 1 and len(names) == len(set(names))
 
 
-def train(executable, row, launch, checks=True):
+def train(executable, row, launch, checks=("--check-counters", "--poison", "--check-replicas")):
     """What a run leaves: records of steps and evaluations as logged, gradients and parameters."""
     make_inputs, _ = MODELS[row["model"]]
     random = np.random.default_rng(7)
     inputs = make_inputs(random)
     evaluation = executable.path + ".evaluation.safetensors"
     safetensors_io.write(evaluation, {name: values[:EVALUATED * len(values) // STEPS] for name, values in make_inputs(random).items()})
-    replicas = ["--check-replicas", "1"] if executable.ranks > 1 and launch != "local" else []
+    if "--check-replicas" in checks and executable.ranks > 1 and launch != "local":
+        checks = [*checks, "1"]
+    else:
+        checks = [check for check in checks if check != "--check-replicas"]
     flags = [*OPTIMIZERS[row["optimizer"]][1], "--clip", str(CLIP), "--seed", "5", "--eval-inputs", evaluation, "--eval-every", "2",
-             *(["--check-counters", "--poison", *replicas] if checks else [])]
+             *checks]
     return run(executable, flags, "mpirun" if launch == "mpirun" else "threads", dump_gradients=True, inputs=inputs, steps=STEPS, timeout=100)
 
 
@@ -261,18 +272,48 @@ def check_row(models, row):
     compare(row, sharded, train(sharded, row, row["launch"]), expected)
 
 
-def check_seen(models, mutation, zero, mesh, microbatches):
-    """The comparison is red with a mutation."""
-    row = {"model": "odd", "zero": zero, "mesh": mesh, "optimizer": "adamw", "launch": "threads", "microbatches": microbatches, "schedule": "1f1b",
-           "tied": "sum", "recompute": "cheap", "bucket_bytes": "200"}
+def mutated_row(zero, mesh, microbatches):
+    return {"model": "odd", "zero": zero, "mesh": mesh, "optimizer": "adamw", "launch": "threads", "microbatches": microbatches, "schedule": "1f1b",
+            "tied": "sum", "recompute": "cheap", "bucket_bytes": "200"}
+
+
+def check_seen(models, mutation, zero, mesh, microbatches, checks=()):
+    """The comparison is red with a mutation, or the run finds that its numbers are not finite."""
+    row = mutated_row(zero, mesh, microbatches)
     whole, mutated = compile_stages(models, row, mutation)
     expected = train(whole, row, "threads")
     try:
-        compare(row, mutated, train(mutated, row, "threads", checks=False), expected)
+        compare(row, mutated, train(mutated, row, "threads", checks), expected)
     except Mismatch as seen:
         print(f"  {mutation}, --zero {zero}, {mesh}: {seen}", flush=True)
         return
+    except AssertionError as failure:
+        found = re.search(r"error: rank \d+: step \d+: the (loss|gradient norm) is nan", str(failure))
+        assert checks and found, failure
+        print(f"  {mutation}, --zero {zero}, {mesh}: {found[0]}", flush=True)
+        return
     raise AssertionError(f"the comparison does not see {mutation}")
+
+
+def check_refused(models, mutation, zero, mesh, microbatches):
+    """The verifier after a mutation says what is wrong; what it lets pass is compiled by check_seen."""
+    row = mutated_row(zero, mesh, microbatches)
+    model = models.file(f"refused_{mutation}_{zero}".replace(" ", "_"), row["model"], mesh)
+    mutations.expect_refused(models.ppopt, mutation, model, [*plan_flags(row), *OPTIMIZERS[row["optimizer"]][0], *STAGES[zero][0]])
+
+
+def check_ended(models, mutation, launch):
+    """A task that does not make the collectives of its signature ends the run; nobody waits for what never comes."""
+    row = mutated_row("3", "dp=2", 2)
+    _, mutated = compile_stages(models, dict(row, launch=launch), mutation)
+    try:
+        train(mutated, row, launch, ["--timeout", str(SECONDS)])
+    except AssertionError as failure:
+        found = re.search(ENDED[mutation], str(failure))
+        assert found, failure
+        print(f"  {mutation}: {found[0]}", flush=True)
+        return
+    raise AssertionError(f"a run with {mutation} ends well")
 
 
 def train_larger(executable, text, launch):
@@ -361,6 +402,14 @@ def tests_of(models):
     yield "larger GPT, f64, four microbatches, dp=2", functools.partial(check_larger_sums, models, 2)
     for mutation, zero, mesh, microbatches in MUTATED:
         yield f"mutation {mutation}, --zero {zero}, {mesh}", functools.partial(check_seen, models, mutation, zero, mesh, microbatches)
+    for mutation, zero, mesh, microbatches in POISONED:
+        yield f"mutation {mutation}, --zero {zero}, {mesh}", functools.partial(check_seen, models, mutation, zero, mesh, microbatches, ["--poison"])
+    for mutation in ENDED:
+        for launch in ("threads", "mpirun"):
+            yield f"mutation {mutation}, {launch}", functools.partial(check_ended, models, mutation, launch)
+    for mutation, zero, mesh, microbatches in [*MUTATED, *POISONED, *((mutation, "3", "dp=2", 2) for mutation in ENDED)]:
+        yield (f"mutation {mutation}, --zero {zero}, {mesh}, is refused",
+               functools.partial(check_refused, models, mutation, zero, mesh, microbatches))
     yield "a gather that one place leaves out", functools.partial(check_left_out, models)
 
 

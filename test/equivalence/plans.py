@@ -135,4 +135,8 @@ MUTATED = [("local-clip-norm", "losses", Plan(2, 2), "sgd clipped"),
 # What may go well as threads: the fake device must see that it is a race (check_fake.py).
 RACES = [("norm-before-wait", "skip", Plan(2, 1, **SHARDED), "sgd clipped"),
          ("norm-before-wait", "losses", Plan(2, 1, fsdp=2, **SHARDED), "sgd clipped"),
-         ("read-before-gather", "lm", Plan(2, 1, **SHARDED, **SMALL), "sgd")]
+         ("read-before-gather", "lm", Plan(2, 1, **SHARDED, **SMALL), "sgd"),
+         ("read-before-finish", "lm", Plan(2, 1, zero=3, **SMALL), "sgd")]
+
+# What may go well where a device's memory is sent in place, and not where a start copies it, as on the fake device (check_fake.py).
+STALE = [("gather-before-update", "lm", Plan(2, 1, zero=2, **SMALL), "sgd")]

@@ -15,6 +15,7 @@ ArrayRef<Mutation> pp::getMutations() {
       {"scale-twice", Phase::Partitioned, createScaleTwice},
       {"borrowed-not-returned", Phase::Partitioned, createBorrowedNotReturned},
       {"update-ignores-hold", Phase::Partitioned, createUpdateIgnoresHold},
+      {"padding-not-zero", Phase::Partitioned, createPaddingNotZero},
       {"tied-not-summed", Phase::Scheduled, createTiedNotSummed},
       {"gradient-not-summed", Phase::Scheduled, createGradientNotSummed},
       {"local-clip-norm", Phase::Scheduled, createLocalClipNorm},
@@ -31,8 +32,19 @@ ArrayRef<Mutation> pp::getMutations() {
       {"read-before-gather", Phase::Scheduled, createReadBeforeGather},
       {"gather-left-out", Phase::Scheduled, createGatherLeftOut},
       {"gather-not-on-place", Phase::Scheduled, createGatherNotOnPlace},
+      {"gather-before-update", Phase::Scheduled, createGatherBeforeUpdate},
       {"drop-block", Phase::Kernels, createDropBlock},
       {"temporary-too-early", Phase::Kernels, createTemporaryTooEarly},
+      {"add-own-slice", Phase::Kernels, createAddOwnSlice},
+      {"sum-not-added", Phase::Kernels, createSumNotAdded},
+      {"read-before-finish", Phase::Kernels, createReadBeforeFinish},
+      {"release-before-last-reader", Phase::Kernels,
+       createReleaseBeforeLastReader},
+      {"gather-over-gathered", Phase::Kernels, createGatherOverGathered},
+      {"collective-left-out", Phase::Kernels, createCollectiveLeftOut},
+      {"collective-unsigned", Phase::Kernels, createCollectiveUnsigned},
+      {"begins-swapped", Phase::Kernels, createBeginsSwapped},
+      {"gathers-swapped", Phase::Kernels, createGathersSwapped},
   };
   return mutations;
 }

@@ -108,6 +108,15 @@ def UpdateIgnoresHold : Pass<"mutate-update-ignores-hold", "::mlir::ModuleOp"> {
   }];
 }
 
+// Of sharded gradients.
+
+def PaddingNotZero : Pass<"mutate-padding-not-zero", "::mlir::ModuleOp"> {
+  let summary = "The padding of a bucket's gradients is not zero";
+  let description = [{
+    At the end of one bucket it is the number of ranks. verify-tasks must refuse it, else the comparison of norms must fail.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Phase scheduled
 //===----------------------------------------------------------------------===//
@@ -225,6 +234,14 @@ def GatherNotOnPlace : Pass<"mutate-gather-not-on-place", "::mlir::ModuleOp"> {
   }];
 }
 
+def GatherBeforeUpdate : Pass<"mutate-gather-before-update", "::mlir::ModuleOp"> {
+  let summary = "Parameters are gathered before they are updated";
+  let description = [{
+    Each gather between steps starts before its bucket's update. verify-schedule must refuse it, else a run on the fake device, where a start
+    copies what it sends, must log other losses.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Phase kernels
 //===----------------------------------------------------------------------===//
@@ -244,6 +261,67 @@ def TemporaryTooEarly : Pass<"mutate-temporary-too-early", "::mlir::ModuleOp"> {
     it, else the comparison must fail.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
+// Of collectives inside tasks.
+
+def AddOwnSlice : Pass<"mutate-add-own-slice", "::mlir::ModuleOp"> {
+  let summary = "A rank adds gradients of its own, not the sum over ranks";
+  let description = [{
+    The first reduce-scatter of a task is the first chunk of what the rank has by itself, and the signature follows. verify-kernels must
+    refuse it, else the comparison of gradients must fail.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
+def SumNotAdded : Pass<"mutate-sum-not-added", "::mlir::ModuleOp"> {
+  let summary = "The gradients of all microbatches but the last are lost";
+  let description = [{
+    What the ranks have summed takes the place of what earlier microbatches have added. verify-kernels must refuse it, else the comparison
+    of gradients must fail.
+  }];
+}
+
+def ReadBeforeFinish : Pass<"mutate-read-before-finish", "::mlir::ModuleOp"> {
+  let summary = "A task reads parameters before it has waited for their gather";
+  let description = [{
+    Each `pp.finish` of a gather comes after the first reader. verify-kernels must refuse it, else a run with --poison must log other losses, and
+    the fake device must report a race.
+  }];
+}
+
+def ReleaseBeforeLastReader : Pass<"mutate-release-before-last-reader", "::mlir::ModuleOp"> {
+  let summary = "Gathered parameters are released before they are read for the last time";
+  let description = "verify-kernels must refuse it, else a run with --poison must log other losses.";
+}
+
+def GatherOverGathered : Pass<"mutate-gather-over-gathered", "::mlir::ModuleOp"> {
+  let summary = "A gather has the memory of another one that is still read";
+  let description = "In each task at most one. verify-kernels must refuse it, else a run with --poison must log other losses.";
+}
+
+def CollectiveLeftOut : Pass<"mutate-collective-left-out", "::mlir::ModuleOp"> {
+  let summary = "A task makes a collective less than its signature lists";
+  let description = "The last one of the last task. verify-kernels must refuse it, else the run must end with an error that names it.";
+}
+
+def CollectiveUnsigned : Pass<"mutate-collective-unsigned", "::mlir::ModuleOp"> {
+  let summary = "A task makes a collective more than its signature lists";
+  let description = "verify-kernels must refuse it, else the run must end with an error that names it.";
+}
+
+def BeginsSwapped : Pass<"mutate-begins-swapped", "::mlir::ModuleOp"> {
+  let summary = "A task starts its collectives in another order than its signature's";
+  let description = [{
+    The first two have each other's number. verify-kernels must refuse it, else the run must end with an error that names them.
+  }];
+}
+
+def GathersSwapped : Pass<"mutate-gathers-swapped", "::mlir::ModuleOp"> {
+  let summary = "A task gathers the chunk of another bucket";
+  let description = [{
+    Two gathers of one size in each task read each other's chunk. verify-kernels must refuse it, else a run must log other losses.
+  }];
 }
 
 //===----------------------------------------------------------------------===//

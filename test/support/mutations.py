@@ -32,8 +32,19 @@ VERIFIER = {"position-off-by-one": None,
             "read-before-gather": r"reads parameters of @\w+, which the step before may still be gathering",
             "gather-left-out": r"reads parameters of @\w+, which the step before may still be gathering",
             "gather-not-on-place": r"reads parameters of @\w+, which the step before may still be gathering",
+            "padding-not-zero": r"'pp.join' op is of elements \d+ to \d+ of \"b\d+\", which are not those of one parameter",
+            "gather-before-update": r"gathers parameters of @b\d+ that no rank has updated",
             "drop-block": None,
-            "temporary-too-early": "of the same memory as another operand"}
+            "temporary-too-early": "of the same memory as another operand",
+            "add-own-slice": r"adds to #pp.role<grad_range, \"b\d+\">, and not what a reduce_scatter of 'b\d+' has summed",
+            "sum-not-added": r"overwrites #pp.role<grad_range, \"b\d+\">, to which other microbatches add",
+            "read-before-finish": r"touches bytes \d+ to \d+ of the temporaries, which belong to collective \d+",
+            "release-before-last-reader": r"reads bytes \d+ to \d+ of the temporaries, which were released",
+            "gather-over-gathered": r"which another value has taken|which belong to collective \d+",
+            "collective-left-out": r"which (another value has taken|nothing has written|were released)|starts \d+ collectives, and its signature has \d+",
+            "collective-unsigned": r"is number \d+ of the \d+ collectives of @",
+            "begins-swapped": r"is another collective than the signature's|is number \d+, and the next start is number \d+|, and the signature's ",
+            "gathers-swapped": r"gathers #pp.role<param_range, \"b\d+\"> as 'b\d+'"}
 
 
 def tool_of(ppopt):

@@ -1,0 +1,45 @@
+//===- GatherBeforeUpdate.cpp - Gathers parameters of the step before -----===//
+
+#include "Mutations.h"
+#include "Sums.h"
+
+#include "ppopt/Transforms/Scheduling/SlotUses.h"
+
+namespace mlir::pp {
+#define GEN_PASS_DEF_GATHERBEFOREUPDATE
+#include "Passes.h.inc"
+} // namespace mlir::pp
+
+using namespace mlir;
+using namespace mlir::pp;
+
+namespace {
+
+struct GatherBeforeUpdate
+    : pp::impl::GatherBeforeUpdateBase<GatherBeforeUpdate> {
+  void runOnOperation() override {
+    SlotUses uses(getOperation());
+    bool isChanged = false;
+    for (ScheduledGather gather : findGathers(getOperation())) {
+      auto schedule = gather.start->getParentOfType<ScheduleOp>();
+      for (auto run : schedule.getOps<RunOp>()) {
+        TaskOp task = uses.getTask(run);
+        bool updates =
+            task.getKind() == TaskKind::Update &&
+            llvm::any_of(uses.getOperands(task), [&](const auto &operand) {
+              return operand.role == gather.start.getWhat();
+            });
+        if (!updates)
+          continue;
+        gather.start->moveBefore(run);
+        isChanged = true;
+        break;
+      }
+    }
+    if (failed(requireChange(isChanged, getOperation(),
+                             "gather of updated parameters")))
+      signalPassFailure();
+  }
+};
+
+} // namespace
