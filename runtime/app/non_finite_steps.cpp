@@ -89,6 +89,8 @@ std::string describeGradientSum(const Program &program, const Found &sum) {
       program.local ? "place" : "rank", fmt::join(sum.sharers, ", "));
 }
 
+/// Returns an empty text if all gradients that the holder has a part in are
+/// finite.
 std::string describeGradient(const Program &program, const Findings &all,
                              int64_t holder) {
   if (const NonFiniteFindings::Tensor &own = all[holder].gradient; own.isBad())
@@ -98,7 +100,7 @@ std::string describeGradient(const Program &program, const Findings &all,
   if (auto sum = findFirst(program, all, &NonFiniteFindings::gradientSum,
                            schema::ShardOf::gradients, holder))
     return describeGradientSum(program, *sum);
-  return "its gradients are finite";
+  return "";
 }
 
 /// Describes a parameter that was non-finite before the step, in the part of
@@ -139,9 +141,12 @@ std::string describeOrigin(const Program &program, const Findings &all,
   }
   if (found.collective.isBad())
     facts.push_back(describeCollective(program, found));
-  if (!found.collective.isBad() || found.gradient.isBad() ||
-      found.gradientSum.isBad())
-    facts.push_back(describeGradient(program, all, holder));
+  // A bucket is no name that anybody knows: this names the parameter.
+  if (std::string gradient = describeGradient(program, all, holder);
+      !gradient.empty())
+    facts.push_back(std::move(gradient));
+  else if (!found.collective.isBad())
+    facts.push_back("its gradients are finite");
   if (!std::isfinite(found.loss))
     facts.push_back(
         fmt::format("the loss of its rows is {}", spellNonFinite(found.loss)));

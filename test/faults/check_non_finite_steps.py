@@ -21,7 +21,13 @@ from support.results import SOURCE, Harness  # noqa: E402
 BATCH, STEPS, BAD = 48, 5, 2  # the third step, from 0, has the bad row
 ROW = 30                      # of that step's batch: of the second of two ranks along dp
 PLANS = {"one": [], "dp": ["--mesh", "dp=2"], "pp": ["--mesh", "pp=2"], "both": ["--mesh", "dp=2,pp=2"],
-         "owner": ["--mesh", "pp=2", "--tied", "owner"], "local": ["--mesh", "pp=2", "--launch", "local"]}
+         "owner": ["--mesh", "pp=2", "--tied", "owner"], "local": ["--mesh", "pp=2", "--launch", "local"],
+         "zero 2": ["--mesh", "dp=2", "--zero", "2"], "zero 3": ["--mesh", "dp=2", "--zero", "3", "--bucket-bytes", "200"],
+         "step": ["--mesh", "dp=2", "--zero", "3", "--gather", "step"], "hybrid": ["--mesh", "dp=2,fsdp=2", "--zero", "3"],
+         "zero 3, both": ["--mesh", "dp=2,pp=2", "--zero", "3", "--bucket-bytes", "200"]}
+# Stages whose losses and parameters are compared with those of stage 0 on the same mesh, with one run that adds to each bucket.
+STAGES = {"dp=2": [["--zero", "1"], ["--zero", "2"], ["--zero", "3"], ["--zero", "3", "--gather", "step"]],
+          "dp=2,fsdp=2": [["--zero", "2"], ["--zero", "3"]]}
 # In f32, where an update may leave what the type holds.
 LINEAR = """
 func.func @linear(%x: tensor<48x5xf32> {pp.input = "x"}) -> tensor<f32> {
@@ -68,12 +74,12 @@ class Checks:
         for pattern in patterns:
             assert re.search(pattern, line), f"no '{pattern}' in: {line}"
 
-    def names_who_began(self, plan, name, who, launch="threads"):
+    def names_who_began(self, plan, name, who, launch="threads", gradient="its first non-finite gradient is that of 'w', "):
         value = {"x": "nan", "y": "inf"}[name]  # tanh takes an infinity to 1
         line = self.fail(plan, samples(name, float(value)), launch=launch)
-        self.expect(line, f"step {BAD + 1}: ", rf"It began on {who}", r"its first non-finite gradient is that of 'w', \S+ at \[",
+        self.expect(line, f"step {BAD + 1}: ", rf"It began on {who}", rf"{gradient}\S+ at \[",
                     rf"input '{name}' is {value} at \[{ROW}, 3\]", "No parameter was updated")
-        assert ("the loss of its rows is" in line) == (name == "y" or plan in ("one", "dp")), line
+        assert ("the loss of its rows is" in line) == (name == "y" or "pp" not in " ".join(PLANS[plan])), line
 
     def skips(self, plan, launch):
         """The same as a run without that step's batch: parameters, moments and their count are untouched."""
@@ -93,6 +99,23 @@ class Checks:
         for name, array in good.parameters.items():
             assert array.tobytes() == bad.parameters[name].tobytes(), name
 
+    def skips_as_stage_0(self, mesh, launch):
+        """A row of one rank is NaN: all ranks skip the step, with the bits of stage 0 after it."""
+        model = os.path.join(SOURCE, "test", "equivalence", "models", "skip.mlir")
+        rows, expected = samples("x", np.nan), None
+        for stage in (["--zero", "0"], *STAGES[mesh]):
+            name = re.sub(r"\W+", "_", " ".join([mesh, *stage]))
+            flags = ["--mesh", mesh, "--optimizer", "adam", "--threads", "1", "--bucket-bytes", "200", *stage]
+            program = compile_model(self.ppopt, model, os.path.join(self.directory, f"{name}_{launch}"), flags)
+            result = run(program, ["--no-shuffle", "--lr", "0.01", "--skip-nonfinite-steps", "--check-counters", "--poison", "--check-replicas", "1"],
+                         launch, inputs=rows, steps=STEPS, name="skipping")
+            assert [bool(record.get("skipped")) for record in result.records] == [step == BAD for step in range(STEPS)], result.records
+            expected = expected or result
+            for ours, theirs in zip(result.records, expected.records):
+                assert (ours["loss_hex"], ours.get("norm_hex")) == (theirs["loss_hex"], theirs.get("norm_hex")), f"{stage}: {ours}\n{theirs}"
+            for parameter, array in expected.parameters.items():
+                assert array.tobytes() == result.parameters[parameter].tobytes(), f"{stage}: other {parameter}"
+
     def gives_up(self):
         rows = samples()
         rows["y"][BAD * BATCH:] = np.inf
@@ -101,13 +124,13 @@ class Checks:
         rows["y"][(BAD + 1) * BATCH:(BAD + 2) * BATCH] = 0  # one that is good in between
         run(self.programs["dp"], ["--no-shuffle", "--skip-nonfinite-steps=1"], inputs=rows, steps=STEPS, name="between")
 
-    def names_a_parameter(self):
+    def names_a_parameter(self, plan, who):
         start = run(self.programs["one"], ["--no-shuffle"], inputs=samples(), steps=0).parameters
         start = {name: array.copy() for name, array in start.items()}
         start["b"][4] = -np.inf
         path = os.path.join(self.directory, "init.safetensors")
         safetensors_io.write(path, start)
-        self.expect(self.fail("pp", samples(), ["--init", path]), "step 1: ", r"It began on rank 0 \(pp 0\): it sends",
+        self.expect(self.fail(plan, samples(), ["--init", path]), "step 1: ", f"It began on {who}",
                     r"parameter 'b' was -inf at \[4\] before the step")
 
     def names_a_loss(self):
@@ -149,11 +172,21 @@ with tempfile.TemporaryDirectory() as directory:
                             ("pp", "y", r"rank 1 \(pp 1\): it sends"), ("both", "x", r"rank 2 \(dp 1, pp 0\): it sends"),
                             ("both", "y", r"rank 3 \(dp 1, pp 1\): it sends"), ("owner", "y", r"rank 1 \(pp 1\): it sends"), ("local", "y", "place 1: it sends")):
         harness.case(f"a bad row of {name}, {plan}", lambda: checks.names_who_began(plan, name, who))
+    for plan, name, who, summed in (("zero 2", "x", r"rank 1 \(dp 1\)", "0, 1"), ("zero 3", "x", r"rank 1 \(dp 1\)", "0, 1"), ("zero 3", "y", r"rank 1 \(dp 1\)", "0, 1"),
+                                    ("step", "x", r"rank 1 \(dp 1\)", "0, 1"), ("hybrid", "x", r"rank 2 \(dp 1, fsdp 0\)", "2, 3"),
+                                    ("zero 3, both", "x", r"rank 2 \(dp 1, pp 0\): it sends", "0, 2"), ("zero 3, both", "y", r"rank 3 \(dp 1, pp 1\): its part", "1, 3")):
+        harness.case(f"a bad row of {name}, {plan}", lambda: checks.names_who_began(
+            plan, name, who, gradient=rf"the first non-finite gradient is that of '\w+', (?=.*summed over ranks {summed})"))
     harness.case("a bad row of y, both, mpirun", lambda: checks.names_who_began("both", "y", "rank 3 ", "mpirun"))
-    for plan, launch in (("one", "threads"), ("dp", "threads"), ("both", "mpirun"), ("owner", "threads"), ("local", "threads")):
+    for plan, launch in (("one", "threads"), ("dp", "threads"), ("both", "mpirun"), ("owner", "threads"), ("local", "threads"),
+                         ("zero 3", "threads"), ("hybrid", "mpirun"), ("zero 3, both", "threads")):
         harness.case(f"skipped, {plan}, {launch}", lambda: checks.skips(plan, launch))
+    for mesh, launch in (("dp=2", "threads"), ("dp=2", "mpirun"), ("dp=2,fsdp=2", "threads")):
+        harness.case(f"skipped as by stage 0, {mesh}, {launch}", lambda: checks.skips_as_stage_0(mesh, launch))
     harness.case("too many in a row", checks.gives_up)
-    harness.case("an infinite parameter", checks.names_a_parameter)
+    for plan, who in (("pp", r"rank 0 \(pp 0\): it sends"), ("zero 2", "rank 0 "), ("zero 3", r"rank \d .*: its part of the all-gather of"),
+                      ("hybrid", r"rank \d .*: its part of the all-gather of"), ("zero 3, both", r"rank \d .*: its part of the all-gather of")):
+        harness.case(f"an infinite parameter, {plan}", lambda: checks.names_a_parameter(plan, who))
     harness.case("an infinite loss with finite gradients", checks.names_a_loss)
     harness.case("too large a learning rate", checks.learning_rate)
     for launch in ("threads", "mpirun"):
