@@ -16,7 +16,9 @@ from support.results import Harness  # noqa: E402
 
 BATCH, STEPS, BAD = 8, 4, 1
 PLANS = {"one": [], "both": ["--mesh", "dp=2,pp=2", "--microbatches", "2"], "local": ["--mesh", "pp=2", "--launch", "local"],
-         "owner": ["--mesh", "pp=2", "--tied", "owner", "--microbatches", "2"]}
+         "owner": ["--mesh", "pp=2", "--tied", "owner", "--microbatches", "2"],
+         "zero 2": ["--mesh", "dp=2,pp=2", "--microbatches", "2", "--zero", "2", "--bucket-bytes", "100"],
+         "zero 3": ["--mesh", "dp=2,fsdp=2", "--microbatches", "2", "--zero", "3", "--bucket-bytes", "100"]}
 #             the compiler's flags, the executable's
 OPTIMIZERS = {"sgd": (["--optimizer", "sgd"], ["--momentum", "0.9", "--weight-decay", "0.1"]),
               "nesterov": (["--optimizer", "sgd", "--nesterov"], ["--momentum", "0.9"]),
@@ -97,6 +99,8 @@ with tempfile.TemporaryDirectory() as directory:
         for plan in ("one", "both"):
             harness.case(f"{optimizer}, {plan}", lambda: checks.holds(plan, optimizer))
         harness.case(f"update-ignores-hold, {optimizer}", lambda: checks.is_seen("one", optimizer))
-    for plan in ("local", "owner"):
+    for plan in ("local", "owner", "zero 2", "zero 3"):
         harness.case(f"adamw, {plan}", lambda: checks.holds(plan, "adamw"))
+    harness.case("nesterov, zero 3", lambda: checks.holds("zero 3", "nesterov"))
+    harness.case("update-ignores-hold, adamw, zero 3", lambda: checks.is_seen("zero 3", "adamw"))
 sys.exit(harness.finish())
