@@ -41,10 +41,12 @@ FACTORS = {
     "recompute": ["none", "cheap", "layer"],
     "bucket_bytes": ["25MiB", "200"],
     "fsdp": [1, 2],
-    "zero": [0, 1],
+    "zero": [0, 1, 2, 3],
+    "gather": ["task", "step"],
 }
-# Two places, two ranks each. With shards, gathers of parameters are in flight between steps.
-PIPELINES = [StagePlan(2, 3, 2, "1f1b"), StagePlan(2, 3, 2, "1f1b", zero=1, bucket_bytes="200")]
+# Two places, two ranks each. With shards, gathers of parameters are in flight between steps, or inside tasks, where gradients are summed too.
+PIPELINES = [StagePlan(2, 3, 2, "1f1b"), StagePlan(2, 3, 2, "1f1b", zero=1, bucket_bytes="200"), StagePlan(2, 3, 2, "1f1b", zero=2, bucket_bytes="2KiB"),
+             StagePlan(2, 3, 2, "1f1b", zero=3, bucket_bytes="2KiB"), StagePlan(2, 3, 1, "1f1b", fsdp=2, zero=3, gather="step", bucket_bytes="2KiB")]
 SEEDS = 20
 MOST_PLANTS = 40
 GPT = ["--layers", "2", "--width", "32", "--heads", "2", "--vocab", "256", "--seq", "16", "--batch", "8"]

@@ -37,12 +37,14 @@ class Plan:
 
 
 def sharding_name(plan):
-    """What names end in: the stage of ZeRO and the size of buckets, where they are not the default."""
-    return (f"_zero{plan.zero}" if plan.zero else "") + (f"_buckets{plan.bucket_bytes}" if plan.bucket_bytes != "25MiB" else "")
+    """What names end in: the stage of ZeRO, its gathers and the size of buckets, where they are not the default."""
+    step = "_step" if getattr(plan, "gather", "task") == "step" else ""
+    return (f"_zero{plan.zero}{step}" if plan.zero else "") + (f"_buckets{plan.bucket_bytes}" if plan.bucket_bytes != "25MiB" else "")
 
 
 def sharding_flags(plan):
-    return ["--zero", str(plan.zero), "--bucket-bytes", plan.bucket_bytes]
+    step = ["--gather", "step"] if getattr(plan, "gather", "task") == "step" else []
+    return ["--zero", str(plan.zero), *step, "--bucket-bytes", plan.bucket_bytes]
 
 
 THREADS, BOTH = ("threads",), ("threads", "mpirun")

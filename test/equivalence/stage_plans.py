@@ -38,6 +38,7 @@ FACTORS = {
     "bucket_bytes": ["25MiB", "200"],
     "fsdp": [1, 2],
     "zero": [0, 1, 2, 3],
+    "gather": ["task", "step"],
 }
 # Threads start fast, processes do not.
 MOST_RANKS = {"local": 4, "threads": 8, "mpirun": 6, "mpirun with synchronous sends": 6}
@@ -57,7 +58,9 @@ def allowed(row):
     if row.get("launch") == "local" and (schedule not in (None, "1f1b") or row.get("dp") == 2 or row.get("fsdp") == 2):
         return False
     # Tasks of one process gather nothing, and owners of a parameter that others use would have to gather its gradients.
-    if row.get("zero", 0) >= 2 and (row.get("launch") == "local" or row.get("tied") == "owner"):
+    if row.get("gather") == "step" and row.get("zero", 3) != 3:
+        return False
+    if (row.get("zero", 0) >= 2 or row.get("gather") == "step") and (row.get("launch") == "local" or row.get("tied") == "owner"):
         return False
     return row.get("places", 1) * row.get("dp", 1) * row.get("fsdp", 1) <= MOST_RANKS[row.get("launch", "threads")]
 
@@ -74,6 +77,7 @@ class StagePlan:
     bucket_bytes: str = "25MiB"
     fsdp: int = 1
     zero: int = 0
+    gather: str = "task"
 
     @property
     def name(self):
@@ -102,7 +106,7 @@ class StagePlan:
 
 def plan_of(row):
     return StagePlan(row["places"], row["microbatches"], row["dp"], row["schedule"], row["launch"] == "local", row["tied"],
-                     row["recompute"], row["bucket_bytes"], row["fsdp"], row["zero"])
+                     row["recompute"], row["bucket_bytes"], row["fsdp"], row["zero"], row["gather"])
 
 
 def product():
