@@ -295,6 +295,23 @@ def check_seen(models, mutation, zero, mesh, microbatches, checks=()):
     raise AssertionError(f"the comparison does not see {mutation}")
 
 
+def check_replicas_seen(models, zero, launch):
+    """Where the shards of one fsdp group are not summed with those of the other, --check-replicas names the parameter and who has which copy."""
+    mutation = "gradient-not-summed"
+    row = dict(mutated_row(zero, "dp=2,fsdp=2", 1), launch=launch, bucket_bytes="25MiB")
+    _, mutated = compile_stages(models, row, mutation)
+    try:
+        train(mutated, row, launch, ["--check-replicas"])
+    except AssertionError as failure:
+        # The mesh is {dp 0, fsdp 0}, {dp 0, fsdp 1}, {dp 1, fsdp 0}, {dp 1, fsdp 1}; from stage 3 on a copy is one of a chunk.
+        holders = r"(, elements \d+ to \d+)?: (rank 0 / rank 2|rank 1 / rank 3)" if zero == "3" else ": ranks 0, 1 / ranks 2, 3"
+        found = re.search(rf"error: rank 0: after step 1 the copies of parameter '\w+' have different bits{holders}", str(failure))
+        assert found, failure
+        print(f"  {mutation}, --zero {zero}, {launch}: {found[0]}", flush=True)
+        return
+    raise AssertionError(f"--check-replicas does not see {mutation}")
+
+
 def check_refused(models, mutation, zero, mesh, microbatches):
     """The verifier after a mutation says what is wrong; what it lets pass is compiled by check_seen."""
     row = mutated_row(zero, mesh, microbatches)
@@ -404,6 +421,9 @@ def tests_of(models):
         yield f"mutation {mutation}, --zero {zero}, {mesh}", functools.partial(check_seen, models, mutation, zero, mesh, microbatches)
     for mutation, zero, mesh, microbatches in POISONED:
         yield f"mutation {mutation}, --zero {zero}, {mesh}", functools.partial(check_seen, models, mutation, zero, mesh, microbatches, ["--poison"])
+    for zero in ("2", "3", "3 step"):
+        for launch in ("threads", "mpirun"):
+            yield f"replicas that differ, --zero {zero}, {launch}", functools.partial(check_replicas_seen, models, zero, launch)
     for mutation in ENDED:
         for launch in ("threads", "mpirun"):
             yield f"mutation {mutation}, {launch}", functools.partial(check_ended, models, mutation, launch)
