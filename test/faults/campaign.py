@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills ranks at random moments, many times, and holds what is resumed against a run without a fault.
 
-    test/faults/campaign.py --kills 100 --seed 1 [--plans dp,pp,both] [--build build/release]
+    test/faults/campaign.py --kills 100 --seed 1 [--plans dp,pp,both,shards] [--build build/release]
 
 At least a fifth of the kills is in each of forward, backward, all-reduce, update and save (kills.py); plans take turns, the
 rank is random. Prints each kill, and the counts at the end. The exit status is 0 if nothing was found.
@@ -23,7 +23,8 @@ from support.executable import checked, compile_model  # noqa: E402
 from support.results import SOURCE  # noqa: E402
 
 ASKED = ("forward", "backward", "all-reduce", "update", "save")
-MESHES = {"dp": "dp=2", "pp": "pp=2", "both": "dp=2,pp=2"}
+PLANS = {"dp": ["--mesh", "dp=2"], "pp": ["--mesh", "pp=2"], "both": ["--mesh", "dp=2,pp=2"],
+         "shards": ["--mesh", "dp=2", "--zero", "3", "--bucket-bytes", "512KiB"]}
 MODEL = ["--layers", "2", "--width", "128", "--heads", "2", "--vocab", "256", "--seq", "8", "--batch", "4", "--dropout", "0.1"]
 
 
@@ -33,7 +34,7 @@ def make_plans(ppopt, names, directory):
     checked([ppopt, "model", "gpt", *MODEL, "-o", model])
     text = os.path.join(SOURCE, "docs", "running.md")
     return {name: Plan(name, compile_model(ppopt, model, os.path.join(directory, name),
-                                           ["--mesh", MESHES[name], "--microbatches", "2", "--threads", "1"]), text, directory)
+                                           [*PLANS[name], "--microbatches", "2", "--threads", "1"]), text, directory)
             for name in names}
 
 
@@ -41,7 +42,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--plans", default="dp,pp,both")
+    parser.add_argument("--plans", default="dp,pp,both,shards")
     parser.add_argument("--build", default=os.path.join(SOURCE, "build", "release"))
     args = parser.parse_args()
     generator = random.Random(args.seed)
@@ -65,7 +66,7 @@ def main():
     print("            " + "".join(f"{phase:>11}" for phase in ASKED) + "        all")
     for name in plans:
         row = [counts[name, phase] for phase in ASKED]
-        print(f"  {MESHES[name]:<10}" + "".join(f"{count:>11}" for count in [*row, sum(row)]))
+        print(f"  {name:<10}" + "".join(f"{count:>11}" for count in [*row, sum(row)]))
     columns = [sum(counts[name, phase] for name in plans) for phase in ASKED]
     print("  all       " + "".join(f"{count:>11}" for count in [*columns, sum(columns)]))
     if done:

@@ -82,7 +82,7 @@ def main():
     harness = Harness("data")
     with tempfile.TemporaryDirectory() as directory:
         programs = Programs(harness.ppopt, directory)
-        for plan in ("dp", "pp"):
+        for plan in ("dp", "pp", "shards"):
             for launch in ("threads", "mpirun"):
                 harness.case(f"shrinks, {plan}, {launch}",
                              functools.partial(ends_and_goes_on, programs, plan, launch, "shrinks", "train"))

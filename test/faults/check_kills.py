@@ -18,7 +18,8 @@ from support.results import Harness  # noqa: E402
 
 # One in each phase, by turns over plans; ranks are drawn.
 KILLS = [("dp", "start"), ("pp", "forward"), ("dp", "backward"), ("pp", "transfer"), ("dp", "all-reduce"), ("pp", "update"),
-         ("dp", "save"), ("pp", "save"), ("pp", "evaluate"), ("both", "backward"), ("both", "save")]
+         ("dp", "save"), ("pp", "save"), ("pp", "evaluate"), ("both", "backward"), ("both", "save"),
+         ("shards", "all-reduce"), ("shards", "forward")]
 
 
 class Checks:

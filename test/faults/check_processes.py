@@ -128,6 +128,27 @@ def freeze_in_task(job, board, rank):
     raise AssertionError(f"rank {rank} is never in a task when it is stopped")
 
 
+def kill_beside_collective(programs, victim):
+    """A rank is killed while the other one waits in a task for what they gather or sum: the line that says who is gone says this, too."""
+    with tempfile.TemporaryDirectory(dir=programs.directory) as directory:
+        executable = programs.get("shards")
+        board = Board(os.path.join(directory, "phases"), executable.ranks)
+        with Job(executable, ["--data", TEXT, "--publish-phases", board.path], directory, "mpirun") as job:
+            job.wait_for_step(3)
+            job.stop_mpirun()
+            freeze_in_task(job, board, victim)
+            end = time.time() + DEADLINE
+            while board.row(1 - victim)[2] != "all-reduce":
+                assert time.time() < end, f"rank {1 - victim} does not wait for rank {victim}"
+                time.sleep(0.01)
+            os.kill(job.pid_of(victim), signal.SIGKILL)
+            job.wait_for_ranks(DEADLINE)
+            job.wait_for_statuses(job.ranks)
+        waits = rf"error: rank {victim} is gone .*; meanwhile rank {1 - victim}: step \d+, waits \d+\.\d s for rank {victim}: the (all-gather|reduce-scatter) of b\d+, "
+        assert len(job.errors) == 1 and re.match(waits, job.errors[0]), job.errors
+        print(f"  {job.errors[0]}")
+
+
 def stop_rank(programs, plan, victim, expected):
     """The others name who is stopped and what they wait for; the stopped one ends when it goes on."""
     with tempfile.TemporaryDirectory(dir=programs.directory) as directory:
@@ -169,6 +190,8 @@ def cases(programs):
     for plan in ("dp", "pp"):
         for victim in (0, 1):
             yield f"SIGKILL to rank {victim}, {plan}=2", functools.partial(kill_rank, programs, plan, victim)
+    for victim in (0, 1):
+        yield f"SIGKILL to rank {victim}, dp=2, --zero 3", functools.partial(kill_beside_collective, programs, victim)
     yield "SIGKILL to rank 3, dp=2,pp=2", functools.partial(kill_rank, programs, "both", 3)
     saving = ["--checkpoint", "DIRECTORY/saved", "--checkpoint-every", "1"]
     yield "SIGKILL to rank 1, dp=2, saving", functools.partial(kill_rank, programs, "dp", 1, saving)
@@ -178,6 +201,9 @@ def cases(programs):
     yield "SIGSTOP to rank 0, pp=2", functools.partial(stop_rank, programs, "pp", 0, [])
     yield "SIGSTOP to rank 1, dp=2", functools.partial(stop_rank, programs, "dp", 1, [])
     yield "SIGSTOP to rank 0, dp=2", functools.partial(stop_rank, programs, "dp", 0, [])
+    in_task = r"step \d+, waits \d+\.\d s for rank {}: the (all-gather|reduce-scatter) of b\d+"
+    for victim in (0, 1):
+        yield f"SIGSTOP to rank {victim}, dp=2, --zero 3", functools.partial(stop_rank, programs, "shards", victim, [in_task.format(victim)])
     yield "SIGSTOP to rank 2, dp=2,pp=2", functools.partial(stop_rank, programs, "both", 2, [r"rank 3: (step|after step) \d+"])
 
 

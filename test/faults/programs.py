@@ -6,7 +6,8 @@ from support.executable import checked, compile_model
 
 MODEL = ["--layers", "2", "--width", "32", "--heads", "2", "--vocab", "256", "--seq", "16", "--batch", "8"]
 PLANS = {"dp": ["--mesh", "dp=2", "--microbatches", "2"], "pp": ["--mesh", "dp=1,pp=2", "--microbatches", "4"],
-         "both": ["--mesh", "dp=2,pp=2", "--microbatches", "4"]}
+         "both": ["--mesh", "dp=2,pp=2", "--microbatches", "4"],
+         "shards": ["--mesh", "dp=2", "--microbatches", "2", "--zero", "3", "--bucket-bytes", "16KiB"]}
 
 
 class Programs:
