@@ -19,9 +19,10 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 from job import Job  # noqa: E402
 from kills import Board, freeze  # noqa: E402
 from programs import Programs  # noqa: E402
+from stopped_thread import StoppedThread  # noqa: E402
 from support.default_signals import restore_signals  # noqa: E402
 from support.mpirun import ON_ONE_MACHINE  # noqa: E402
-from support.results import Harness  # noqa: E402
+from support.results import Harness, Skip  # noqa: E402
 
 TEXT = str(HERE / "job.py")
 # What the issue asks for is 5 s; a loaded machine gets more, and the figure is printed.
@@ -173,6 +174,44 @@ def stop_rank(programs, plan, victim, expected):
         print(f"  ended {took - 2:.2f} s after the timeout")
 
 
+def busiest_thread(process):
+    """Of those that are not the first one: the thread of rank 1, where ranks are threads."""
+    def ticks(thread):
+        with open(f"/proc/{process}/task/{thread}/stat") as file:
+            return sum(map(int, file.read().rpartition(")")[2].split()[11:13]))
+    return max((int(entry) for entry in os.listdir(f"/proc/{process}/task") if int(entry) != process), key=ticks)
+
+
+def stop_thread(programs):
+    """A rank that is a thread stops in a task. The other one names what both make together, and the process ends."""
+    with tempfile.TemporaryDirectory(dir=programs.directory) as directory:
+        board = Board(os.path.join(directory, "phases"), 2)
+        with Job(programs.get("shards"), ["--data", TEXT, "--timeout", "2", "--publish-phases", board.path], directory, "threads") as job:
+            job.wait_for_step(100)
+            assert board.is_complete(), "the ranks do not publish their phases"
+            thread = busiest_thread(job.process.pid)
+            for _ in range(1000):
+                try:
+                    stopped = StoppedThread(thread)
+                except PermissionError as error:
+                    raise Skip(f"no thread can be stopped here: {error}") from error
+                time.sleep(0.05)
+                if board.row(0)[2] == "all-reduce" and board.row(1)[2] in ("forward", "backward"):
+                    break
+                stopped.go_on()
+                time.sleep(random.random() * 1e-3)
+            else:
+                raise AssertionError("rank 1 is never in a task that rank 0 waits for when it is stopped")
+            begin = time.time()
+            while not stopped.has_ended():
+                assert time.time() - begin < 2 + DEADLINE, f"still runs: {job.errors}"
+                time.sleep(0.05)
+            assert job.process.wait(timeout=DEADLINE) == 1, job.error_text
+        waits = r"error: rank 0 has waited for longer than --timeout 2 s\n  rank 0: step \d+, waits \d+\.\d s for rank 1: the (all-gather|reduce-scatter) of b\d+, "
+        assert re.match(waits, job.error_text) and "  rank 1 holds up the others\n" in job.error_text, job.error_text
+        print("  " + job.error_text.splitlines()[1].strip())
+
+
 def cases(programs):
     term, user, interrupt = signal.SIGTERM, signal.SIGUSR1, signal.SIGINT
     save = ["--checkpoint", "CHECKPOINTS"]
@@ -204,6 +243,7 @@ def cases(programs):
     in_task = r"step \d+, waits \d+\.\d s for rank {}: the (all-gather|reduce-scatter) of b\d+"
     for victim in (0, 1):
         yield f"SIGSTOP to rank {victim}, dp=2, --zero 3", functools.partial(stop_rank, programs, "shards", victim, [in_task.format(victim)])
+    yield "a thread that stops, dp=2, --zero 3", functools.partial(stop_thread, programs)
     yield "SIGSTOP to rank 2, dp=2,pp=2", functools.partial(stop_rank, programs, "both", 2, [r"rank 3: (step|after step) \d+"])
 
 
