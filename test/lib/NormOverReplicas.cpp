@@ -15,24 +15,32 @@ namespace {
 
 struct NormOverReplicas : pp::impl::NormOverReplicasBase<NormOverReplicas> {
   void runOnOperation() override {
-    GroupAttr replicas;
+    SmallVector<GroupAttr> replicas;
     int64_t channels = 0;
     SmallVector<StartOp> norms;
     for (auto bucket : getOperation().getOps<BucketOp>())
-      if (!replicas && bucket.getSharded())
-        replicas = bucket.getReplicaGroupAttr();
+      if (GroupAttr group = bucket.getReplicaGroupAttr();
+          group && bucket.getSharded())
+        replicas.push_back(group);
     getOperation().walk([&](StartOp start) {
       channels = std::max<int64_t>(channels, start.getChannel() + 1);
       auto role = dyn_cast<RoleAttr>(start.getWhat());
       if (role && role.getKind() == RoleKind::Norm)
         norms.push_back(start);
     });
-    if (replicas)
-      for (StartOp start : norms) {
-        start.setGroupAttr(unite(start.getGroup(), replicas));
-        start.setChannel(channels);
-      }
-    if (failed(requireChange(replicas && !norms.empty(), getOperation(),
+    bool isChanged = false;
+    for (StartOp start : norms) {
+      GroupAttr group = start.getGroup();
+      for (GroupAttr each : replicas)
+        group = unite(group, each);
+      // Replicas on places are in the norm's group: each place has entries.
+      if (group == start.getGroup())
+        continue;
+      start.setGroupAttr(group);
+      start.setChannel(channels);
+      isChanged = true;
+    }
+    if (failed(requireChange(isChanged, getOperation(),
                              "norm of chunks that several ranks have")))
       signalPassFailure();
   }
