@@ -12,6 +12,10 @@ namespace mlir::pp {
 TaskCollectiveAttr describeCollective(CollectiveOpInterface op);
 SmallVector<Attribute> describeCollectives(TaskOp task);
 
+/// Checks that the signature of a task on tensors lists the collectives of its
+/// body in their order. Emits an error otherwise.
+LogicalResult verifySignature(TaskOp task);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_ANALYSIS_TASKCOLLECTIVES_H

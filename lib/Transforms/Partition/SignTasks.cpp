@@ -2,8 +2,8 @@
 //
 // Before: tasks with collectives on tensors. After: each collective has a
 // channel, one per group and kind, and the task's `collectives` list them in
-// their order. Schedules are proved from this list; what is compiled must keep
-// its order on each channel.
+// their order. Schedules are proved from this list. What is compiled may start
+// them in another order: all ranks of their groups run the same code.
 //
 //   pp.task … attributes {collectives = [#pp.task_collective<<all_gather> over
 //       <["dp"]> channel 1 "b0" of 128 x f32>]}

@@ -359,27 +359,7 @@ LogicalResult TaskChecker::checkCollectives(TaskOp task) {
   for (auto op : task.getBody().front().getOps<CollectiveOpInterface>())
     if (failed(checkGroup(op, task.getPlace())))
       return failure();
-  SmallVector<Attribute> made = describeCollectives(task);
-  ArrayRef<Attribute> listed;
-  if (task.getCollectives())
-    listed = task.getCollectives()->getValue();
-  if (ArrayRef<Attribute>(made) == listed)
-    return success();
-  for (size_t i = 0, e = std::max(made.size(), listed.size()); i < e; ++i) {
-    Attribute is = i < made.size() ? made[i] : Attribute();
-    Attribute says = i < listed.size() ? listed[i] : Attribute();
-    if (is == says)
-      continue;
-    InFlightDiagnostic diag = task.emitOpError("makes ");
-    diag << (is ? "collective " : "no collective ") << i;
-    if (is)
-      diag << " " << is;
-    diag << ", and its signature says ";
-    if (says)
-      return diag << says;
-    return diag << "none";
-  }
-  return success();
+  return verifySignature(task);
 }
 
 /// Checks that the gradient of a value goes in the opposite direction of the

@@ -13,7 +13,8 @@
 //   ParameterChecker  sharded parameters are gathered when they are read
 //   OtherEndsChecker  waits of one process come after all ends have started
 //
-// Then ProgressProof checks the tables of all places together.
+// Then ProgressProof checks the tables of all places together. It expands runs
+// by the signatures of tasks, which must list what the bodies make.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +29,7 @@
 #include "SumChecker.h"
 #include "TransferChecker.h"
 
+#include "ppopt/Analysis/TaskCollectives.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Scheduling/Passes.h"
 
@@ -215,6 +217,9 @@ struct VerifySchedule : pp::impl::VerifyScheduleBase<VerifySchedule> {
     if (failed(plan))
       return signalPassFailure();
     ScheduleIndex index(getOperation(), *plan);
+    for (TaskOp task : index.tasks)
+      if (failed(verifySignature(task)))
+        return signalPassFailure();
     SmallVector<ScheduleOp> training, evaluation;
     for (auto schedule : getOperation().getOps<ScheduleOp>())
       (schedule.getEvaluation() ? evaluation : training).push_back(schedule);

@@ -44,10 +44,10 @@
 // RUN: sed '/pp.start 1 / s/channel 4/channel 2/' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=CHANNEL
 // CHANNEL: error: 'pp.start' op is on channel 2, which belongs to another group
 // CHANNEL: note: that group's start is here
-// RUN: sed 's/over <\["fsdp"\]> channel 2 "b0" of/over <["dp"]> channel 2 "b0" of/' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TASK-CHANNEL
+// RUN: sed 's/over <\["fsdp"\]> channel 2 "b0" of/over <["dp"]> channel 2 "b0" of/; s/over <\["fsdp"\]> "b0" {channel = 2 /over <["dp"]> "b0" {channel = 2 /' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TASK-CHANNEL
 // TASK-CHANNEL: error: 'pp.task' op is on channel 2, which belongs to another group
 // TASK-CHANNEL: note: that group's start is here
-// RUN: sed 's/channel 2 "b0" of/channel 0 "b0" of/' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TRANSFERS
+// RUN: sed 's/channel 2 "b0" of/channel 0 "b0" of/; s/"b0" {channel = 2 /"b0" {channel = 0 /' %t.3 | not ppopt opt --pp-verify-schedule 2>&1 | FileCheck %s --check-prefix=TRANSFERS
 // TRANSFERS: error: 'pp.task' op is on channel 0, which is for transfers
 
 pp.plan {zero = STAGE : i64, mesh = [#pp.axis<"dp" = 2>, #pp.axis<"fsdp" = 2>], batch = 8 : i64, microbatches = 2 : i64, schedule = "1f1b", optimizer = "sgd", target = #pp.target<"cpu", threads = 1, cpu = "x86-64-v3", features = "">}
