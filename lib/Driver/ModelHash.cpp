@@ -3,6 +3,7 @@
 #include "ppopt/Driver/ModelHash.h"
 
 #include "ppopt/Analysis/Device.h"
+#include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Transforms/Model/Entry.h"
 #include "ppopt/Transforms/Passes.h"
 #include "ppopt/Transforms/Placement/AssignPlaces.h"
@@ -19,9 +20,11 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Drops what belongs to a plan, not to the model: the device and marks.
+/// Drops what belongs to a plan, not to the model: the device, thresholds and
+/// marks.
 static void dropPlan(ModuleOp model) {
   setDevice(model, getBuiltinDevice());
+  model->removeAttr(kThresholdsAttr);
   FailureOr<func::FuncOp> entry = findEntry(model);
   if (succeeded(entry))
     (void)dissolveMarks(*entry, std::numeric_limits<int64_t>::max());
