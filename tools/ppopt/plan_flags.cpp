@@ -227,6 +227,9 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
   if (!wrong.empty())
     return reject(wrong);
   setChoices(arguments, plan);
+  wrong = mlir::pp::findContradiction(plan);
+  if (!wrong.empty())
+    return reject(wrong);
   if (plan.launch == schema::Launch::local)
     for (const geometry::Axis &axis : plan.mesh)
       if (axis.size > 1 &&

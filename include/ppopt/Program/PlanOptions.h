@@ -8,6 +8,7 @@
 #include "ppopt/Analysis/Device.h"
 #include "ppopt/Dialect/PP/Machine.h"
 #include "ppopt/Dialect/PP/PlanChoices.h"
+#include "ppopt/Dialect/PP/PlanContradiction.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>

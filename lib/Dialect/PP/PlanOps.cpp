@@ -1,6 +1,7 @@
 //===- PlanOps.cpp - The plan, buckets and the schedule -------------------===//
 
 #include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/PlanContradiction.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -106,12 +107,6 @@ static LogicalResult verifyOption(PlanOp plan, NamedAttribute attr) {
 static LogicalResult verifyLaunch(PlanOp plan) {
   if (plan.getLaunch() != Launch::local)
     return success();
-  if (plan.getZero() >= 2)
-    return plan.emitOpError("--zero ")
-           << plan.getZero()
-           << " with --launch local: tasks of one process run one after the "
-              "other and can't gather or sum what others have; leave out "
-              "--launch local, or use --zero 1";
   for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>())
     if (axis.getSize() > 1 &&
         geometry::useOf(axis.getName()) != geometry::AxisUse::Places)
@@ -119,21 +114,6 @@ static LogicalResult verifyLaunch(PlanOp plan) {
                               "each of them once, and the mesh has ")
              << axis.getName() << "=" << axis.getSize() << "; leave "
              << axis.getName() << " out of --mesh";
-  return success();
-}
-
-/// Options that are of other stages of ZeRO.
-static LogicalResult verifyStage(PlanOp plan) {
-  if (plan.getGather() != Gather::task && plan.getZero() != 3)
-    return plan.emitOpError("--gather ")
-           << schema::spell(plan.getGather())
-           << " is of --zero 3, whose tasks gather parameters; leave it out";
-  if (plan.getGradDtype() != GradDtype::f32 && plan.getZero() < 2)
-    return plan.emitOpError("--grad-dtype ")
-           << schema::spell(plan.getGradDtype())
-           << " is of --zero 2 and 3, which sum gradients as tasks compute "
-              "them; the accumulators that --zero "
-           << plan.getZero() << " sums keep their type";
   return success();
 }
 
@@ -159,7 +139,9 @@ LogicalResult PlanOp::verify() {
   for (NamedAttribute attr : (*this)->getDiscardableAttrs())
     if (failed(verifyOption(*this, attr)))
       return failure();
-  return failed(verifyStage(*this)) ? failure() : verifyLaunch(*this);
+  if (std::string wrong = findContradiction(getChoices()); !wrong.empty())
+    return emitOpError(wrong);
+  return verifyLaunch(*this);
 }
 
 LogicalResult BucketOp::verify() {
