@@ -178,7 +178,7 @@ bool isNormedElsewhere(BucketOp bucket, int64_t place) {
 LogicalResult checkStage(BucketOp bucket, PlanOp plan) {
   if (plan.getZero() < 2 || !bucket.getBorrowed())
     return success();
-  return bucket.emitOpError("--zero ")
+  return emitError(bucket.getLoc(), "--zero ")
          << plan.getZero() << " with --tied owner: places "
          << bucket.getPlaces() << " use " << bucket.getParams()
          << ", whose gradients the owner would have to gather; use --tied sum, "

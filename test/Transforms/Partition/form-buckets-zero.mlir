@@ -5,7 +5,7 @@
 // RUN: sed 's/STAGE/2 : i64, tied = "owner"/' %s | not ppopt opt --pp-form-buckets --split-input-file 2>&1 | FileCheck %s --check-prefix=OWNER
 // RUN: sed 's/STAGE/1 : i64, tied = "owner"/' %s | ppopt opt --pp-form-buckets --split-input-file
 
-// OWNER: error: 'pp.bucket' op --zero 2 with --tied owner: places 0, 1 use ["tied"], whose gradients the owner would have to gather; use --tied sum, or --zero 1
+// OWNER: error: --zero 2 with --tied owner: places 0, 1 use ["tied"], whose gradients the owner would have to gather; use --tied sum, or --zero 1
 
 // A bucket of one place: the ranks of the axis have shards, the others replicas. Its elements are the same at all stages.
 // CHECK: pp.bucket @b0 {decayed = true, elements = 256 : i64, {{.*}}params = ["w"], places = array<i64: 1>, replica_group = #pp.group<["dp"]>, shard_group = #pp.group<["fsdp"]>,
