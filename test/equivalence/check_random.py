@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """Holds random graphs under random plans against their one-rank programs in f64 within 1e-11, and their losses against numpy.
 
-Any op may be marked with any place, or none is and the graph is cut by cost; schedule, microbatches, dp, launch, threads and what is computed again are
-random too. By hand: test/equivalence/random --count 1000 --seed 7; a case that fails says its seed and leaves its model.
+Any op may be marked with any place, or none is and the graph is cut by cost; the rest of the plan is that of random_plans.py. By hand: test/equivalence/random --count 1000 --seed 7; a case that fails says its seed and leaves its model.
 """
 import argparse
-import dataclasses
 import functools
 import os
 import pathlib
@@ -18,53 +16,20 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE.parent / "gradients")]
 from support.executable import compile_model, expect_close, run  # noqa: E402
+from support.random_plans import Marks, draw_plan  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 from graph import model_text  # noqa: E402
 from plans import BATCH, PLANS  # noqa: E402
 from programs import compare  # noqa: E402
 from random_graphs import LARGE, SMALL, random_graph  # noqa: E402
-from stage_plans import PLACING, FACTORS  # noqa: E402
 
 STEPS = 2
+MOST_RANKS = 8
 TOLERANCE = 1e-11  # random graphs cancel: the one-rank program's gradients themselves are not better
 
-
-@dataclasses.dataclass
-class Marks:
-    """Random places for ops: for some alone, for some in runs as long as `stay` makes them."""
-    random: np.random.Generator
-    places: int
-    share: float
-    stay: float
-    place: int = 0
-
-    def __call__(self):
-        if self.random.random() >= self.stay:
-            self.place = int(self.random.integers(self.places))
-        return self.place if self.random.random() < self.share else None
-
-
-# What a graph may be too small for: then another plan is drawn.
-REFUSED = ("no op is on place", "can't be cut for --mesh")
-
-
-def random_plan(random):
-    """(flags, places, whether ops are marked)."""
-    dp, places, microbatches = (int(random.choice(c)) for c in ([1, 1, 2, 3, 4], [1, 2, 2, 3, 4], [1, 2, 3, 4, 8]))
-    if BATCH % (dp * microbatches):
-        microbatches = 1
-    if places == 1:
-        return ["--mesh", f"dp={dp}", "--microbatches", str(microbatches)], places, False
-    is_marked = bool(random.random() < 0.75)
-    if random.random() < 0.1:
-        return ["--mesh", f"pp={places}", "--microbatches", str(microbatches), "--launch", "local"], places, is_marked
-    schedules = [s for s in FACTORS["schedule"] if s != "file" and not (is_marked and s in PLACING)]
-    schedule = str(random.choice(schedules))
-    if schedule == "naive":
-        microbatches = 1
-    mesh = f"dp={min(dp, 2)},pp={places}"
-    return ["--mesh", mesh, "--microbatches", str(microbatches), "--schedule", schedule], places, is_marked
+# What a graph may be too small for: then another plan is drawn. Owners of shared parameters do not gather gradients.
+REFUSED = ("no op is on place", "can't be cut for --mesh", "with --tied owner: places")
 
 
 def check_random(ppopt, directory, seed):
@@ -72,11 +37,11 @@ def check_random(ppopt, directory, seed):
     graph = random_graph(seed, BATCH, LARGE if seed % 8 == 7 else SMALL, may_stop=True)
     model = os.path.join(directory, f"random_{seed}.mlir")
     for _ in range(20):
-        flags, places, is_marked = random_plan(random)
-        flags += ["--threads", str(random.choice([1, 1, 1, 2])), "--recompute", str(random.choice(FACTORS["recompute"]))]
-        share, stay = random.choice([0.3, 0.8, 1.0]), random.choice([0.0, 0.6, 0.9])
+        plan = draw_plan(random, BATCH, MOST_RANKS, grad_dtypes=["f32"])
+        flags = [*plan.flags, "--threads", str(random.choice([1, 1, 1, 2]))]
+        marks = Marks(random, plan.places, random.choice([0.3, 0.8, 1.0]), random.choice([0.0, 0.6, 0.9]))
         with open(model, "w") as file:
-            file.write(model_text([graph], "random", Marks(random, places, share, stay) if is_marked else lambda: None))
+            file.write(model_text([graph], "random", marks if plan.is_marked else lambda: None))
         try:
             return check_plan(ppopt, graph, model, flags)
         except Exception as error:

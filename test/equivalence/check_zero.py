@@ -22,7 +22,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support import mutations, safetensors_io  # noqa: E402
-from support.executable import Mismatch, checked, compile_model, expect_close, run  # noqa: E402
+from support.executable import Mismatch, adds_alike, checked, compile_model, expect_close, run  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
 from support.results import Harness  # noqa: E402
 
@@ -165,16 +165,6 @@ def expect_shards(executable, stage, mesh):
     assert sharded == {expected} - {None} or (is_optional and not sharded), f"stage {stage} shards {sharded}"
 
 
-def adds_alike(executable, microbatches):
-    """Whether the numbers of a step are added in the order of stage 0. That sums the gradients of a bucket once per step; from stage 2 on each run
-    that adds to a bucket does, and places that have a parameter sum their chunks afterwards."""
-    scatters = [(collective["task"], collective["name"]) for collective in executable.program["collectives"] if collective["op"] == "reduce_scatter"]
-    if not scatters:
-        return True
-    names = [name for _, name in scatters]
-    return microbatches == 1 and len(names) == len(set(names))
-
-
 def train(executable, row, launch, checks=("--check-counters", "--poison", "--check-replicas")):
     """What a run leaves: records of steps and evaluations as logged, gradients and parameters."""
     make_inputs, _ = MODELS[row["model"]]
@@ -251,7 +241,7 @@ def compile_stages(models, row, mutation=None):
 
 def compare(row, sharded, result, expected):
     """`result` of the program `sharded`, `expected` of stage 0."""
-    if adds_alike(sharded, row["microbatches"]):
+    if adds_alike(sharded.program):
         return expect_same(result, expected)
     types = {parameter["name"]: parameter["type"] for parameter in sharded.program["parameters"]}
     if row["model"] == "gpt bf16":

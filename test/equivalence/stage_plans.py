@@ -4,7 +4,12 @@ A model with marks is written for four places; on p places its mark i means i * 
 """
 import dataclasses
 import itertools
+import pathlib
 import re
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+from support.random_plans import GATHER, PLACING, RECOMPUTE, SCHEDULES, SUMS_IN_TASKS, TIED, ZERO  # noqa: E402
 
 from pairwise import cover
 from plans import lm_inputs, losses_inputs, sharding_flags, sharding_name, skip_inputs
@@ -26,25 +31,22 @@ MARKED = {"tied", "feeds", "towers", "vee", "frozen", "detached", "penalties", "
 
 FACTORS = {
     "model": list(MODELS),
-    "schedule": ["naive", "gpipe", "1f1b", "interleaved", "zb-h1", "zb-v", "dualpipe-v", "file", "auto"],
+    "schedule": [*SCHEDULES[:-1], "file", *SCHEDULES[-1:]],
     "places": [2, 3, 4],
     "microbatches": [1, 2, 3, 8],
     "dp": [1, 2],
-    "tied": ["sum", "owner"],
+    "tied": TIED,
     "launch": ["local", "threads", "mpirun", "mpirun with synchronous sends"],
     "run": ["sgd", "sgd clipped", "sgd momentum", "adamw clipped"],
     "poison": [False, True],
-    "recompute": ["none", "cheap", "layer"],
+    "recompute": RECOMPUTE,
     "bucket_bytes": ["25MiB", "200"],
     "fsdp": [1, 2],
-    "zero": [0, 1, 2, 3],
-    "gather": ["task", "step"],
+    "zero": ZERO,
+    "gather": GATHER,
 }
 # Threads start fast, processes do not.
 MOST_RANKS = {"local": 4, "threads": 8, "mpirun": 6, "mpirun with synchronous sends": 6}
-
-# Schedules that say themselves where stages live.
-PLACING = {"interleaved", "zb-v", "dualpipe-v"}
 
 
 def allowed(row):
@@ -60,7 +62,7 @@ def allowed(row):
     # Tasks of one process gather nothing, and owners of a parameter that others use would have to gather its gradients.
     if row.get("gather") == "step" and row.get("zero", 3) != 3:
         return False
-    if (row.get("zero", 0) >= 2 or row.get("gather") == "step") and (row.get("launch") == "local" or row.get("tied") == "owner"):
+    if (row.get("zero") in SUMS_IN_TASKS or row.get("gather") == "step") and (row.get("launch") == "local" or row.get("tied") == "owner"):
         return False
     return row.get("places", 1) * row.get("dp", 1) * row.get("fsdp", 1) <= MOST_RANKS[row.get("launch", "threads")]
 

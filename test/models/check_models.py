@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random models against PyTorch's autograd in f64: committed/ holds descriptions with losses and gradients, which need no PyTorch here.
 
-With --pytorch fresh models are drawn as well (generate.py). The comparison is tested itself: another op printed, or a gradient that
+Some of them are trained under drawn plans of stages 2 and 3 too, and beside stage 0. With --pytorch fresh models are drawn as well (generate.py). The comparison is tested itself: another op printed, or a gradient that
 is off by a part in a hundred million, must turn it red.
 """
 import copy
@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest.mock
+import zlib
 
 import numpy as np
 
@@ -20,10 +22,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support.results import Harness, Skip  # noqa: E402
 
-from pairs import Finding, Pair, Refused, check_pair, compile_pair  # noqa: E402
+from pairs import Finding, Pair, Refused, check_pair, compile_pair, draw_pair  # noqa: E402
+import pairs  # noqa: E402
 import pp_text  # noqa: E402
 
 LIVE = 30  # models drawn with --pytorch
+SHARDED = 5  # each fifth model is trained under a drawn plan of stages 2 and 3
 
 
 def expected_of(entry):
@@ -36,12 +40,10 @@ def pairs_of(entry):
         yield Pair(run=entry["run"], **dict(pair, marks=tuple(pair["marks"]), bad=tuple(pair["bad"])))
 
 
-def check_entry(ppopt, directory, path, pairs=None):
+def check_entry(ppopt, directory, path):
     """All plans of a committed description; a plan that is refused says so clearly, and one rank is never refused."""
     entry = json.loads(path.read_text())
     for number, pair in enumerate(pairs_of(entry)):
-        if pairs is not None and number not in pairs:
-            continue
         stem = os.path.join(directory, f"{path.stem}_{number}")
         try:
             check_pair(ppopt, entry["description"], pair, expected_of(entry), entry["tolerance"], stem)
@@ -50,6 +52,29 @@ def check_entry(ppopt, directory, path, pairs=None):
         except Finding as finding:
             raise AssertionError(f"{path.name}, pair {number}: ppopt compile {' '.join(pair.compile_flags)}; run with "
                                  f"{' '.join(pair.run_flags)}\n{finding}") from finding
+
+
+def check_sharded(ppopt, directory, path):
+    """A plan of stage 2 or 3 on several data-parallel ranks, always the same: PyTorch's numbers, and what stage 0 leaves."""
+    entry = json.loads(path.read_text())
+    random, stem = np.random.default_rng([zlib.crc32(path.stem.encode()), 17]), os.path.join(directory, f"{path.stem}_sharded")
+    for _ in range(50):
+        pair = draw_pair(random, entry["description"], entry["run"], stages=[2, 3])
+        if not any(f"{axis}=" in " ".join(pair.compile_flags) for axis in ("dp", "fsdp")):
+            continue
+        try:
+            return check_pair(ppopt, entry["description"], pair, expected_of(entry), entry["tolerance"], stem)
+        except Refused:
+            continue
+        except Finding as finding:
+            resume = f"; then {' '.join(pair.resume['compile_flags'])}" if pair.resume else ""
+            raise AssertionError(f"{path.name}: ppopt compile {' '.join(pair.compile_flags)}; run with {' '.join(pair.run_flags)}{resume}\n"
+                                 f"{finding}") from finding
+    raise AssertionError(f"{path.name}: no plan of 50 is taken")
+
+
+def can_shard(path):
+    return json.loads(path.read_text())["description"]["batch"] > 1
 
 
 def check_sees(ppopt, directory, change):
@@ -120,19 +145,36 @@ class dropped_detach(Changed):
         return self.entry
 
 
-def check_sees_internal_errors(directory):
-    """An error about an op that no model has is the compiler's, not the model's."""
+def check_sees_messages(directory):
+    """An error about an op that no model has is the compiler's, not the model's; what a plan may be refused for is listed."""
     ppopt, entry = os.path.join(directory, "refuses"), json.loads((HERE / "committed" / "planted.json").read_text())
-    for op, is_internal in (("pp.launch", True), ("pp.gemm", True), ("llvm.func", True), ("pp.reshape", False)):
+    for message, seen_as in (("'pp.launch' op is wrong", "internal error"), ("'pp.gemm' op is wrong", "internal error"),
+                             ("'llvm.func' op is wrong", "internal error"), ("'pp.reshape' op is wrong", "refused for another reason"),
+                             ("no op is on place 1 of --mesh pp=2", None)):
         with open(ppopt, "w") as file:
-            file.write(f"#!/bin/sh\necho \"m.mlir:1:2: error: '{op}' op is wrong\" >&2\nexit 1\n")
+            file.write(f"#!/bin/sh\necho \"m.mlir:1:2: error: {message}\" >&2\nexit 1\n")
         os.chmod(ppopt, 0o755)
         try:
             compile_pair(ppopt, entry["description"], next(pairs_of(entry)), os.path.join(directory, "refused"))
         except (Finding, Refused) as seen:
-            assert isinstance(seen, Finding) == is_internal, f"'{op}': {seen!r}"
+            assert getattr(seen, "kind", None) == seen_as, f"{message}: {seen!r}"
         else:
-            raise AssertionError(f"'{op}' was not refused")
+            raise AssertionError(f"{message}: not refused")
+
+
+def check_sees_hang(directory):
+    """A compiler that computes without end is stopped."""
+    ppopt, entry = os.path.join(directory, "hangs"), json.loads((HERE / "committed" / "planted.json").read_text())
+    with open(ppopt, "w") as file:
+        file.write("#!/bin/sh\nwhile :; do :; done\n")
+    os.chmod(ppopt, 0o755)
+    with unittest.mock.patch.object(pairs, "SECONDS", 1):
+        try:
+            compile_pair(ppopt, entry["description"], next(pairs_of(entry)), os.path.join(directory, "hanging"))
+        except Finding as seen:
+            assert seen.kind == "compiling hangs", f"{seen!r}"
+            return
+    raise AssertionError("a compiler without an end is not seen")
 
 
 def check_live(harness, directory):
@@ -160,9 +202,12 @@ def main():
         cases = [(path.stem, functools.partial(check_entry, harness.ppopt, directory, path))
                  for path in sorted((HERE / "committed").glob("*.json"))]
         harness.cases(cases)
+        sharded = [path for path in sorted((HERE / "committed").glob("*.json")) if can_shard(path)][::SHARDED]
+        harness.cases([(f"{path.stem}, sharded", functools.partial(check_sharded, harness.ppopt, directory, path)) for path in sharded])
         for change in (wrong_gradient, wrong_loss, wrong_printer, dropped_detach):
             harness.case(f"sees {change.__name__}", functools.partial(check_sees, harness.ppopt, directory, change))
-        harness.case("sees internal errors", functools.partial(check_sees_internal_errors, directory))
+        harness.case("sees messages", functools.partial(check_sees_messages, directory))
+        harness.case("sees a hang", functools.partial(check_sees_hang, directory))
         harness.case("committed again", functools.partial(check_again, harness, directory))
         harness.case("live", functools.partial(check_live, harness, directory))
     return harness.finish()

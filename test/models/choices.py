@@ -21,6 +21,7 @@ class Choices:
         self.ids = []         # (value, high): integers in [0, high)
         self.masks = []
         self.logits = None    # of a language model
+        self.frozen = 0.35 if np.random.default_rng([*np.atleast_1d(seed), 3]).random() < 0.1 else 0.04  # share of the parameters
 
     def pick(self, items):
         return items[int(self.random.integers(len(items)))]
@@ -49,7 +50,7 @@ class Choices:
         return v
 
     def param_for(self, shape, **draw):
-        return self.b.param(shape, frozen=self.chance(0.04), no_decay=self.chance(0.1), **draw)
+        return self.b.param(shape, frozen=self.chance(self.frozen), no_decay=self.chance(0.1), **draw)
 
     def some_dims(self, rank):
         count = int(self.random.integers(1, rank + 1))

@@ -26,7 +26,7 @@ DECIDING = {"m_kink", "m_leaky", "m_maximum_again", "m_compare", "m_through_inte
 
 def draw_once(seed):
     random = np.random.default_rng([seed, 1])
-    dtype = ["f64", "f32", "bf16"][int(random.choice(3, p=[0.88, 0.1, 0.02]))]
+    dtype = ["f64", "f32", "bf16"][int(random.choice(3, p=[0.8, 0.16, 0.04]))]
     drawing = Drawing([seed, 2], dtype)
     drawing.leaves()
     if drawing.chance(0.08):

@@ -27,15 +27,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from description import features  # noqa: E402
 from draw import Rejected, draw  # noqa: E402
-from pairs import (Finding, Marks, Pair, Refused, check_pair, draw_bad, draw_pair, draw_run, first_pair, message_of,
+from support.random_plans import Marks, ZERO  # noqa: E402
+from pairs import (Finding, Pair, Refused, check_pair, draw_bad, draw_pair, draw_run, first_pair, message_of,
                    read_thresholds)  # noqa: E402
 from pp_text import pp_text  # noqa: E402
 from reference import IllPosed, is_out_of_range, reference  # noqa: E402
 from shrink import shrink  # noqa: E402
-
-# What a valid model may be too small for, or cannot have: another plan is drawn. Everything else that one rank refuses is a finding.
-EXPECTED = ("no op is on place", "can't be cut for --mesh", "stages", "places", "--schedule", "--chunks", "microbatches")
-
 
 def draw_case(seed):
     """(description, run, expected, tolerance): the first model from the seed whose numbers can be known."""
@@ -44,7 +41,7 @@ def draw_case(seed):
         try:
             description = dict(draw(seed + attempt * 10**9), seed=seed)
             run = draw_run(random)
-            if description["float"] == "f32" and random.random() < 0.15:
+            if description["float"] == "f32" and random.random() < 0.3:
                 run["precision"] = "bf16"
             return (description, run, *reference(description, run))
         except (IllPosed, Rejected):
@@ -83,6 +80,7 @@ class Generator:
         self.args, self.directory, self.totals = args, directory, Totals()
         self.end = time.monotonic() + 60 * args.minutes if args.minutes else None
         self.thresholds = read_thresholds(args.thresholds)
+        self.choices = {"stages": [int(stage) for stage in args.stages.split(",")]} if args.stages else {}
 
     def model(self, seed):
         if self.end and time.monotonic() > self.end:
@@ -101,7 +99,7 @@ class Generator:
         refused = 0
         done = 0
         while done < self.args.plans and refused < 12:
-            pair = pairs[0] if done == 0 and refused == 0 else draw_pair(random, description, run, self.thresholds, self.args.mpi)
+            pair = pairs[0] if done == 0 and refused == 0 else draw_pair(random, description, run, self.thresholds, self.args.mpi, **self.choices)
             is_first = pair is pairs[0]
             pair.bad = bad_id(seed, done + refused, description)
             if self.args.only is not None and done + refused != self.args.only:
@@ -142,7 +140,8 @@ class Generator:
             self.totals.pairs += 1
         first = str(finding).strip().replace("\n", " | ")[:400]
         print(f"FINDING seed {seed} pair {number}: {first}\n    ppopt compile {kept or stem}.mlir {' '.join(pair.compile_flags)}\n"
-              f"    run with {' '.join(pair.run_flags)}{' under mpirun' if pair.launch == 'mpirun' else ''}", flush=True)
+              f"    run with {' '.join(pair.run_flags)}{' under mpirun' if pair.launch == 'mpirun' else ''}"
+              f"{' and resume under ' + ' '.join(pair.resume['compile_flags']) if pair.resume else ''}", flush=True)
         if kept:
             os.makedirs(self.args.keep, exist_ok=True)
             shutil.copy(stem + ".mlir", kept + ".mlir")
@@ -228,6 +227,7 @@ def main():
                         help="the compiler's table of thresholds, which are drawn small; none where there is no such file")
     parser.add_argument("--avoid", default="", help="leave out models with one of these, by commas: tables (constants of different "
                         "values), choices, counts, embeddings, or the name of an op")
+    parser.add_argument("--stages", help=f"draw only these of --zero, by commas; they are {ZERO}")
     parser.add_argument("--keep", help="folder for findings")
     parser.add_argument("--shrink", type=float, default=0, help="seconds for making each finding small")
     parser.add_argument("--mpi", action="store_true", help="some pairs under mpirun")

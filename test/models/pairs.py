@@ -5,6 +5,8 @@ import math
 import os
 import pathlib
 import re
+import shutil
+import signal
 import subprocess
 import sys
 
@@ -13,22 +15,23 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support import safetensors_io  # noqa: E402
-from support.executable import environment  # noqa: E402
+from support.executable import adds_alike, environment, sums_in_tasks  # noqa: E402
 from support.mpirun import under_mpirun  # noqa: E402
+from support.random_plans import Marks, draw_plan, pick, without_sharding  # noqa: E402
 
 from description import make_inputs, make_params  # noqa: E402
 from pp_text import pp_text  # noqa: E402
 
-SECONDS = 300
-MOST_RANKS = 6
-SCHEDULES = ["1f1b", "gpipe", "naive", "interleaved", "zb-h1", "zb-v", "dualpipe-v", "auto"]
-PLACING = {"interleaved", "zb-v", "dualpipe-v"}  # they say themselves where stages live
+# A process that computes for longer hangs, and so does one that waits for longer, on a machine however loaded.
+SECONDS, SECONDS_OF_WAITING = 300, 3600
+MOST_RANKS, MOST_PROCESSES = 12, 6
 
 
 @dataclasses.dataclass
 class Pair:
     """A plan for a description. `run` says the optimizer; `marks`, where ops are marked, (seed, places, share, stay); `bad`, where the
-    program must refuse an input that is changed at (name, index in the first step, to value)."""
+    program must refuse an input that is changed at (name, index in the first step, to value); `resume`, which other plan goes on from
+    a checkpoint: its compile_flags, ranks and marks, after `step`."""
     compile_flags: list
     run_flags: list
     run: dict
@@ -36,22 +39,10 @@ class Pair:
     ranks: int = 1
     marks: tuple = ()
     bad: tuple = ()
+    resume: dict = dataclasses.field(default_factory=dict)
 
     def to_json(self):
         return dataclasses.asdict(self)
-
-
-class Marks:
-    """Random places for ops: for some alone, for some in runs as long as `stay` makes them."""
-
-    def __init__(self, seed, places, share, stay):
-        self.random, self.places, self.share, self.stay = np.random.default_rng(seed), places, share, stay
-        self.place = 0
-
-    def __call__(self):
-        if self.random.random() >= self.stay:
-            self.place = int(self.random.integers(self.places))
-        return self.place if self.random.random() < self.share else None
 
 
 # --- drawing -----------------------------------------------------------------
@@ -93,68 +84,44 @@ def first_pair(run):
     return Pair([*compile_flags, "--threads", "1"], [*run_flags, "--check-counters"], run)
 
 
-def divisors(n, most):
-    return [d for d in range(1, most + 1) if n % d == 0]
+def draw_marks(random, places):
+    return int(random.integers(2**31)), places, float(pick(random, [0.2, 0.6, 1.0])), float(pick(random, [0.0, 0.6, 0.9]))
 
 
-def draw_pair(random, description, run, thresholds=(), allows_mpi=False):
-    pick = lambda items: items[int(random.integers(len(items)))]
+def draw_pair(random, description, run, thresholds=(), allows_mpi=False, **choices):
+    """`choices`: those of draw_plan."""
     compile_flags, run_flags = flags_of_run(run)
-    batch = description["batch"]
-    dp = pick(divisors(batch, 4)) if random.random() < 0.5 else 1
-    fsdp = pick(divisors(batch // dp, MOST_RANKS // dp)) if random.random() < 0.25 else 1
-    parts = dp * fsdp
-    places = int(pick([1, 1, 2, 2, 3, 4]))
-    while parts * places > MOST_RANKS:
-        places -= 1
-    microbatches = pick(divisors(batch // parts, 8)) if random.random() < 0.7 else 1
-    is_local = parts == 1 and random.random() < 0.15
-    marks = ()
-    if places > 1 and random.random() < 0.6:
-        marks = (int(random.integers(2**31)), places, float(pick([0.2, 0.6, 1.0])), float(pick([0.0, 0.6, 0.9])))
-    mesh = [f"dp={dp}"] * (dp > 1) + [f"fsdp={fsdp}"] * (fsdp > 1) + [f"pp={places}"] * (places > 1)
-    random.shuffle(mesh)  # ranks are numbered by its order
-    if mesh:
-        compile_flags += ["--mesh", ",".join(mesh)]
-    if is_local:
-        compile_flags += ["--launch", "local"]
-    elif places > 1:
-        schedule = pick([s for s in SCHEDULES if not (marks and s in PLACING)])
-        if schedule == "naive":
-            microbatches = 1
-        if schedule == "dualpipe-v" and microbatches == 1 and batch // parts % 2 == 0:
-            microbatches = 2
-        compile_flags += ["--schedule", schedule]
-        if schedule == "interleaved" and random.random() < 0.5:
-            compile_flags += ["--chunks", pick(["1", "2", "3"])]
-    if microbatches > 1:
-        compile_flags += ["--microbatches", str(microbatches)]
-    if random.random() < 0.6:
-        compile_flags += ["--recompute", pick(["none", "cheap", "layer", "layer"])]
+    plan = draw_plan(random, description["batch"], MOST_RANKS, **choices)
+    marks = draw_marks(random, plan.places) if plan.is_marked else ()
+    compile_flags += plan.flags
     if random.random() < 0.4:
-        compile_flags += ["--block-bytes", pick(["64", "128", "256", "512", "1024", "4096", "unlimited"])]
-    compile_flags += ["--threads", pick(["1", "1", "1", "2", "3"])]
-    if places > 1 and random.random() < 0.3:
-        compile_flags += ["--tied", pick(["sum", "owner"])]
+        compile_flags += ["--block-bytes", pick(random, ["64", "128", "256", "512", "1024", "4096", "unlimited"])]
+    compile_flags += ["--threads", pick(random, ["1", "1", "1", "2", "3"])]
     if random.random() < 0.1:
-        compile_flags += ["--cpu", pick(["x86-64-v2", "x86-64-v3", "haswell"])]
+        compile_flags += ["--cpu", pick(random, ["x86-64-v2", "x86-64-v3", "haswell"])]
     if run.get("precision"):
         compile_flags += ["--precision", run["precision"]]
     small = [f"{name}={draw_threshold(random, least, default)}" for name, least, default in thresholds if random.random() < 0.3]
     if small and random.random() < 0.7:
         compile_flags += ["--threshold", ",".join(small)]
-    if random.random() < 0.3:
-        compile_flags += ["--bucket-bytes", pick(["1", "64", "300", "4KiB"])]
-    if random.random() < 0.5:
-        compile_flags += ["--zero", "1"]
     if random.random() < 0.5:
         run_flags.append("--poison")
     if random.random() < 0.7:
         run_flags.append("--check-counters")
     if random.random() < 0.2:
         run_flags += ["--check-replicas", "1"]
-    launch = "mpirun" if allows_mpi and parts * places > 1 and not is_local and random.random() < 0.05 else "threads"
-    return Pair(compile_flags, run_flags, run, launch, 1 if is_local else parts * places, marks)
+    launch = "mpirun" if allows_mpi and 1 < plan.ranks <= MOST_PROCESSES and random.random() < 0.05 else "threads"
+    resume = draw_resume(random, description, run) if description["steps"] > 1 and random.random() < 0.25 else {}
+    return Pair(compile_flags, run_flags, run, launch, plan.ranks, marks, resume=resume)
+
+
+def draw_resume(random, description, run):
+    """Another plan that goes on after one of the steps."""
+    compile_flags, _ = flags_of_run(run)
+    plan = draw_plan(random, description["batch"], MOST_RANKS)
+    precision = ["--precision", run["precision"]] if run.get("precision") else []
+    return {"compile_flags": [*compile_flags, *plan.flags, *precision, "--threads", "1"], "ranks": plan.ranks,
+            "marks": draw_marks(random, plan.places) if plan.is_marked else (), "step": int(random.integers(1, description["steps"]))}
 
 
 def draw_threshold(random, least, default):
@@ -198,11 +165,22 @@ INTERNAL = re.compile(r"internal|please report|without a reason|dominate|Asserti
                       rf"'pp\.({'|'.join(INTERNAL_OPS)}|yield)'|'(?!pp\.)\w+\.\w+' op")
 
 
+# What a plan may be refused for, and the page that says so. All else is a finding.
+ACCEPTED = {"no op is on place": "stages.md: with pp=N every place needs an op",
+            "can't be cut for --mesh": "stages.md: a model is cut into as many pieces as there are stages",
+            "whose gradients the owner would have to gather": "sharded-state.md: --tied owner with stages 2 and 3"}
+
+
 def run_command(command, what):
+    """On a loaded machine all takes longer: what a process computes is limited, and how long one may wait only by far more."""
+    limited = ["/bin/sh", "-c", f'ulimit -S -t {SECONDS}; exec "$@"', "sh", *command]
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment(), errors="replace")
+        done = subprocess.run(limited, capture_output=True, text=True, timeout=SECONDS_OF_WAITING, env=environment(), errors="replace")
     except subprocess.TimeoutExpired:
-        raise Finding(f"{what} hangs", f"more than {SECONDS} s") from None
+        raise Finding(f"{what} hangs", f"ends not in {SECONDS_OF_WAITING} s") from None
+    if done.returncode in (-signal.SIGXCPU, 128 + signal.SIGXCPU):
+        raise Finding(f"{what} hangs", f"computes for more than {SECONDS} s")
+    return done
 
 
 def message_of(text):
@@ -233,17 +211,22 @@ def compile_pair(ppopt, description, pair, stem):
     message = message_of(text)
     if INTERNAL.search(message):
         raise Finding("internal error", text[:1500])
+    if not any(accepted in message for accepted in ACCEPTED):
+        raise Finding("refused for another reason", text[:1500])
     raise Refused(message)
 
 
-def run_pair(description, pair, stem, inputs=None):
-    """{"losses", "norms", "gradients", "parameters", "evaluations"} as reference.train has them."""
+def run_pair(description, pair, stem, inputs=None, flags=()):
+    """{"losses", "norms", "gradients", "parameters", "evaluations"} as reference.train has them. `flags`: further ones of the executable."""
     batch, steps = description["batch"], description["steps"]
     safetensors_io.write(stem + ".inputs", make_safe(description, inputs or make_inputs(description, steps * batch)))
     safetensors_io.write(stem + ".init", make_safe(description, make_params(description)))
-    command = [stem, "--steps", str(steps), "--inputs", stem + ".inputs", "--no-shuffle", "--init", stem + ".init", "--log",
-               stem + ".log", "--export", stem + ".parameters", "--dump-gradients", stem + ".gradients", "--timeout", "60",
-               *pair.run_flags]
+    resumes = "--resume" in flags
+    if os.path.exists(stem + ".log"):
+        os.remove(stem + ".log")  # a run that resumes writes to its end
+    command = [stem, "--steps", str(steps), "--inputs", stem + ".inputs", "--no-shuffle", "--log", stem + ".log", "--export",
+               stem + ".parameters", "--timeout", str(SECONDS), *pair.run_flags, *flags]
+    command += [] if resumes else ["--init", stem + ".init", "--dump-gradients", stem + ".gradients"]
     if pair.run["evaluate"]:
         safetensors_io.write(stem + ".evaluation", make_safe(description, make_inputs(description, 2 * batch, "evaluation")))
         command += ["--eval-inputs", stem + ".evaluation"]
@@ -258,12 +241,12 @@ def run_pair(description, pair, stem, inputs=None):
     steps = [r for r in records if r["event"] == "step"]
     number = lambda r, key: None if r.get("skipped") else float.fromhex(r[key + "_hex"]) if r.get(key + "_hex") else r[key]
     result = {"losses": [number(r, "loss") for r in steps], "norms": [number(r, "norm") for r in steps],
-              "gradients": safetensors_io.read(stem + ".gradients") if os.path.exists(stem + ".gradients") else {},
+              "gradients": safetensors_io.read(stem + ".gradients") if not resumes and os.path.exists(stem + ".gradients") else {},
               "parameters": safetensors_io.read(stem + ".parameters"), "evaluations": []}
     evaluations = [r for r in records if r["event"] == "eval"]
     if evaluations:
         last = evaluations[-1]
-        result["evaluations"] = [last["loss"], last.get("skipped_batches", 0)]
+        result["evaluations"] = [None if last["loss"] is None else number(last, "loss"), last.get("skipped_batches", 0)]
     return result
 
 
@@ -342,6 +325,11 @@ def compare(pair, ours, expected, tolerance):
     compare_numbers("loss", ours["losses"][:1], expected["losses"][:1], tolerance)
     if expected["losses"] and expected["losses"][0] is not None:
         compare_tensors("gradient", ours["gradients"], expected["gradients"], tolerance)
+    compare_steps(pair, ours, expected, tolerance)
+
+
+def compare_steps(pair, ours, expected, tolerance):
+    """All but the gradients of the first step."""
     compare_numbers("loss after a step", ours["losses"], expected["losses"], tolerance)
     compare_numbers("gradient norm", ours["norms"], expected["norms"], tolerance)
     if expected["parameters"] is not None:
@@ -365,14 +353,99 @@ def expect_refused_id(description, pair, stem):
     raise Finding("an id out of range is taken", "exit status 0")
 
 
+# Of what another order of additions changes: a model that 1e-14 changes by 1e-11 (reference.py) is changed by no more.
+OTHER_ORDER = 1e-12
+# Gradients that were rounded to bf16 before they were summed, relative to the largest of all.
+ROUNDED_SUMS = 2.0**-4
+
+
+def compare_rounded_sums(ours, expected, tolerance):
+    """With --grad-dtype bf16: what precedes the first update is exact; the first gradients are near, and all steps finite."""
+    compare_numbers("loss", ours["losses"][:1], expected["losses"][:1], tolerance)
+    if expected["losses"][0] is not None:
+        largest = max((np.abs(g).max() for g in expected["gradients"].values()), default=0)
+        for name in set(ours["gradients"]) | set(expected["gradients"]):
+            a, b = ours["gradients"].get(name, np.zeros(1)), expected["gradients"].get(name, np.zeros(1))
+            expect(np.abs(a - b).max() <= ROUNDED_SUMS * largest, "wrong gradient",
+                   f"{name}: {np.abs(a - b).max():.3g} off, and the largest of all is {largest:.3g}")
+    for step, (a, b) in enumerate(zip(ours["losses"], expected["losses"])):
+        expect((a is None) == (b is None) and (a is None or math.isfinite(a)), "wrong loss after a step", f"step {step + 1}: {a}")
+
+
+def expect_same_bits(ours, whole):
+    for kind in ("losses", "norms", "evaluations"):
+        expect(ours[kind] == whole[kind], "not the bits of stage 0", f"{kind}: {ours[kind]} instead of {whole[kind]}")
+    for kind in ("gradients", "parameters"):
+        expect(set(ours[kind]) == set(whole[kind]), "not the bits of stage 0", f"{kind} of {sorted(set(ours[kind]) ^ set(whole[kind]))}")
+        for name, values in whole[kind].items():
+            expect(values.tobytes() == ours[kind][name].tobytes(), "not the bits of stage 0",
+                   f"{kind} of {name}: at most {np.abs(values - ours[kind][name]).max():.3g} off")
+
+
+def check_stage_0(ppopt, description, pair, ours, program, tolerance, stem):
+    """The same plan with nothing sharded leaves the same bits, or nearly where the numbers of a step are added in another order."""
+    flags = without_sharding(pair.compile_flags)
+    if flags == pair.compile_flags:
+        return
+    whole_pair = dataclasses.replace(pair, compile_flags=flags)
+    try:
+        compile_pair(ppopt, description, whole_pair, stem)
+    except Refused as refusal:
+        raise Finding("stage 0 is refused", str(refusal)) from None
+    whole = run_pair(description, whole_pair, stem)
+    if adds_alike(program):
+        return expect_same_bits(ours, whole)
+    try:
+        compare(pair, ours, whole, OTHER_ORDER if description["float"] == "f64" else tolerance)
+    except Finding as finding:
+        raise Finding(finding.kind + " beside stage 0", str(finding)) from None
+
+
+def check_resumed(ppopt, description, pair, expected, tolerance, stem):
+    """Another plan goes on from a checkpoint of this one."""
+    step, folder = pair.resume["step"], stem + ".checkpoints"
+    for name in os.listdir(folder):
+        if name.startswith("step-") and int(name[5:]) > step:
+            shutil.rmtree(os.path.join(folder, name))
+    other = dataclasses.replace(pair, compile_flags=pair.resume["compile_flags"], ranks=pair.resume["ranks"], marks=tuple(pair.resume["marks"]),
+                                launch="threads", resume={})
+    compile_pair(ppopt, description, other, stem)
+    try:
+        ours = run_pair(description, other, stem, flags=["--checkpoint", folder, "--resume"])
+        left = dict(expected, losses=expected["losses"][step:], norms=expected["norms"][step:])
+        expect(len(ours["losses"]) == len(left["losses"]), "wrong steps", f"{len(ours['losses'])} instead of {len(left['losses'])}")
+        compare_steps(other, ours, left, tolerance)
+    except Finding as finding:
+        raise Finding("resumed: " + finding.kind, f"under {' '.join(other.compile_flags)} after step {step}: {finding}") from None
+
+
+def rounds_sums(pair, program):
+    """Whether gradients are summed in bf16."""
+    flags = pair.compile_flags
+    return "--grad-dtype" in flags and flags[flags.index("--grad-dtype") + 1] == "bf16" and sums_in_tasks(program)
+
+
+def describe(stem):
+    return json.loads(run_command([stem, "--describe=json"], "describing").stdout)
+
+
 def check_pair(ppopt, description, pair, expected, tolerance, stem):
     """Raises Refused or Finding. Leaves the model; removes what is large."""
     try:
         compile_pair(ppopt, description, pair, stem)
-        compare(pair, run_pair(description, pair, stem), expected, tolerance)
+        program = describe(stem)
+        saving = ["--checkpoint", stem + ".checkpoints", "--checkpoint-every", "1"] if pair.resume else []
+        ours = run_pair(description, pair, stem, flags=saving)
         if pair.bad:
             expect_refused_id(description, pair, stem)
+        if rounds_sums(pair, program):
+            return compare_rounded_sums(ours, expected, tolerance)
+        compare(pair, ours, expected, tolerance)
+        check_stage_0(ppopt, description, pair, ours, program, tolerance, stem)
+        if pair.resume:
+            check_resumed(ppopt, description, pair, expected, tolerance, stem)
     finally:
         for end in ("", ".inputs", ".init", ".evaluation", ".log", ".parameters", ".gradients"):
             if os.path.exists(stem + end):
                 os.remove(stem + end)
+        shutil.rmtree(stem + ".checkpoints", ignore_errors=True)

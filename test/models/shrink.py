@@ -3,39 +3,49 @@ import copy
 import dataclasses
 import time
 
+from support.random_plans import ranks_of
+
 from description import FLOATS, prune
 
 
+# What a run must be given as its reference was.
+KEPT = ("--optimizer", "--lr", "--momentum", "--weight-decay", "--eps", "--nesterov", "--clip", "--threads")
+
+
+def shorter_flags(flags, is_marked):
+    """With one flag less, or one axis of the mesh; marks need the axis of places."""
+    i = 0
+    while i < len(flags):
+        width = 2 if i + 1 < len(flags) and not flags[i + 1].startswith("--") else 1
+        if flags[i] == "--mesh":
+            axes = flags[i + 1].split(",")
+            for axis in axes:
+                if is_marked and axis.startswith("pp="):
+                    continue
+                left = ",".join(each for each in axes if each != axis)
+                yield [*flags[:i], *(["--mesh", left] if left else []), *flags[i + 2:]]
+        elif flags[i] not in KEPT:
+            yield flags[:i] + flags[i + width:]
+        i += width
+
+
 def smaller_pairs(pair):
-    """With one flag less, one after the other."""
+    """With less of one thing, one after the other."""
     if pair.marks:
         yield dataclasses.replace(pair, marks=())
         yield dataclasses.replace(pair, marks=(*pair.marks[:2], 0.2, pair.marks[3]))
     if pair.bad:
         yield dataclasses.replace(pair, bad=(pair.bad[0], 0, pair.bad[2]))
-    for key in ("compile_flags", "run_flags"):
-        flags = getattr(pair, key)
-        i = 0
-        while i < len(flags):
-            width = 2 if i + 1 < len(flags) and not flags[i + 1].startswith("--") else 1
-            kept = flags[i] in ("--optimizer", "--lr", "--momentum", "--weight-decay", "--eps", "--nesterov", "--clip", "--threads")
-            if not kept:
-                shorter = flags[:i] + flags[i + width:]
-                changes = {key: shorter}
-                if flags[i] == "--mesh":
-                    if pair.marks:
-                        i += width
-                        continue
-                    changes["ranks"] = 1
-                    changes["launch"] = "threads"
-                yield dataclasses.replace(pair, **changes)
-            i += width
-    if "--mesh" in pair.compile_flags:
-        at = pair.compile_flags.index("--mesh") + 1
-        for axis in pair.compile_flags[at].split(","):
-            if axis != pair.compile_flags[at] and not (pair.marks and axis.startswith("dp")):
-                yield dataclasses.replace(pair, compile_flags=[*pair.compile_flags[:at], axis, *pair.compile_flags[at + 1:]],
-                                          ranks=int(axis.split("=")[1]))
+    if pair.resume:
+        yield dataclasses.replace(pair, resume={})
+        for flags in shorter_flags(pair.resume["compile_flags"], pair.resume["marks"]):
+            yield dataclasses.replace(pair, resume=dict(pair.resume, compile_flags=flags, ranks=ranks_of(flags)))
+    if pair.launch == "mpirun":
+        yield dataclasses.replace(pair, launch="threads")
+    for flags in shorter_flags(pair.compile_flags, pair.marks):
+        yield dataclasses.replace(pair, compile_flags=flags, ranks=ranks_of(flags))
+    for flags in shorter_flags(pair.run_flags, pair.marks):
+        yield dataclasses.replace(pair, run_flags=flags)
 
 
 def renamed(description, old, new):
@@ -150,7 +160,9 @@ def cost(description, pair):
     text = sum(len(n["in"]) + 1 for n in description["nodes"]) + sum(len(f["nodes"]) for f in description["functions"].values())
     sizes = sum(s for e in description["inputs"] + description["params"] for s in e["type"][1])
     return (text * 20 + sizes + 10 * len(description["params"] + description["inputs"]) + description["steps"]
-            + 15 * len(pair.compile_flags) + 5 * len(pair.run_flags) + 30 * bool(pair.marks) + 5 * bool(pair.bad and pair.bad[1]))
+            + 15 * len(pair.compile_flags) + 5 * len(pair.run_flags) + 30 * bool(pair.marks) + 5 * bool(pair.bad and pair.bad[1])
+            + 2 * pair.ranks + 5 * (pair.launch == "mpirun") + sum(3 * len(pair.resume[key]) for key in ("compile_flags", "marks") if pair.resume)
+            + (pair.resume["ranks"] if pair.resume else 0))
 
 
 def shrink(description, pair, still_fails, seconds=120):

@@ -92,6 +92,22 @@ def run(executable, flags, launch="threads", dump_gradients=False, init=None, in
     return Result(records, gradients, safetensors_io.read(stem + ".parameters.safetensors"), done.stderr + done.stdout)
 
 
+def sums_in_tasks(program):
+    """Whether tasks sum gradients over ranks. `program`: as --describe=json prints it."""
+    return any(collective["op"] == "reduce_scatter" for collective in program["collectives"])
+
+
+def adds_alike(program):
+    """Whether the numbers of a step are added in the order of stage 0. That sums the gradients of a bucket once per step; from stage 2 on each run
+    that adds to a bucket does, and places that have a parameter sum their chunks, which are not those of stage 0, afterwards."""
+    if program["plan"]["zero"] < 2:
+        return True
+    if any(parameter["trained"] and len(parameter["places"]) > 1 for parameter in program["parameters"]):
+        return False
+    scatters = [collective["name"] for collective in program["collectives"] if collective["op"] == "reduce_scatter"]
+    return not scatters or program["plan"]["microbatches"] == 1 and len(scatters) == len(set(scatters))
+
+
 class Mismatch(AssertionError):
     """Numbers that should agree and do not."""
 
