@@ -78,15 +78,15 @@ class Builder:
         self.root.inputs.append({"name": name, "type": [dtype, list(shape)], "draw": draw or {"kind": "real"}})
         return Value(name, dtype, shape, ROWS if self.batch > 1 else WHOLE)
 
-    def param(self, shape, frozen=False, no_decay=False, **draw):
-        name = self.name("w")
-        entry = {"name": name, "type": [self.dtype, list(shape)], "draw": draw or {"kind": "real", "scale": 0.8}}
+    def param(self, shape, frozen=False, no_decay=False, dtype=None, **draw):
+        name, dtype = self.name("w"), dtype or self.dtype
+        entry = {"name": name, "type": [dtype, list(shape)], "draw": draw or {"kind": "real", "scale": 0.8}}
         if frozen:
             entry["frozen"] = True
         if no_decay:
             entry["no_decay"] = True
         self.root.params.append(entry)
-        return Value(name, self.dtype, tuple(shape), from_inputs=False, learns=not frozen)
+        return Value(name, dtype, tuple(shape), from_inputs=False, learns=not frozen)
 
     def add(self, op, operands, dtype, shape, **attributes):
         if math.prod(shape) > MOST_ELEMENTS:

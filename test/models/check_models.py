@@ -22,8 +22,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 from support.results import Harness, Skip  # noqa: E402
 
-from pairs import Finding, Pair, Refused, check_pair, compile_pair, draw_pair  # noqa: E402
-import pairs  # noqa: E402
+from comparison import check_pair  # noqa: E402
+from pairs import draw_pair, pair_of  # noqa: E402
+from trials import Finding, Refused, compile_pair  # noqa: E402
+import trials  # noqa: E402
 import pp_text  # noqa: E402
 
 LIVE = 30  # models drawn with --pytorch
@@ -37,7 +39,7 @@ def expected_of(entry):
 
 def pairs_of(entry):
     for pair in entry["pairs"]:
-        yield Pair(run=entry["run"], **dict(pair, marks=tuple(pair["marks"]), bad=tuple(pair["bad"])))
+        yield pair_of(pair, run=entry["run"])
 
 
 def check_entry(ppopt, directory, path):
@@ -168,7 +170,7 @@ def check_sees_hang(directory):
     with open(ppopt, "w") as file:
         file.write("#!/bin/sh\nwhile :; do :; done\n")
     os.chmod(ppopt, 0o755)
-    with unittest.mock.patch.object(pairs, "SECONDS", 1):
+    with unittest.mock.patch.object(trials, "SECONDS", 1):
         try:
             compile_pair(ppopt, entry["description"], next(pairs_of(entry)), os.path.join(directory, "hanging"))
         except Finding as seen:

@@ -10,6 +10,9 @@ LARGE = [32, 48, 64, 65, 96, 100, 128, 130, 257]  # of several vectors, and thei
 BATCHES = [1, 2, 3, 4, 4, 6, 6, 8, 12, 12]
 
 
+OTHER = {"f64": "f32", "f32": "f64"}
+
+
 class Choices:
     def __init__(self, seed, dtype):
         self.random = np.random.default_rng(seed)
@@ -21,7 +24,10 @@ class Choices:
         self.ids = []         # (value, high): integers in [0, high)
         self.masks = []
         self.logits = None    # of a language model
-        self.frozen = 0.35 if np.random.default_rng([*np.atleast_1d(seed), 3]).random() < 0.1 else 0.04  # share of the parameters
+        character = np.random.default_rng([*np.atleast_1d(seed), 3])
+        self.frozen = 0.35 if character.random() < 0.1 else 0.04  # share of the parameters
+        # What half of the parameters have another type in, that is converted where they are read.
+        self.other = OTHER.get(dtype) if character.random() < 0.1 else None
 
     def pick(self, items):
         return items[int(self.random.integers(len(items)))]
@@ -50,7 +56,9 @@ class Choices:
         return v
 
     def param_for(self, shape, **draw):
-        return self.b.param(shape, frozen=self.chance(self.frozen), no_decay=self.chance(0.1), **draw)
+        dtype = self.other if self.other and self.chance(0.5) else self.dtype
+        w = self.b.param(shape, frozen=self.chance(self.frozen), no_decay=self.chance(0.1), dtype=dtype, **draw)
+        return w if dtype == self.dtype else self.b.cast(w, self.dtype)
 
     def some_dims(self, rank):
         count = int(self.random.integers(1, rank + 1))

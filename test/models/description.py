@@ -9,6 +9,8 @@ A description is a dictionary that JSON holds:
      "nodes": [{"name": "y", "op": "mul", "in": ["x", "w"], "type": ["f64", [6, 3]]}, ...],
      "loss": "l"}
 
+"coarsest" is the type of fewest bits that computed values or parameters have; without it, "float".
+
 Shapes are those of the global batch, the first dimension of every input. An op is named for what it computes (OPS in
 torch_text.py and pp_text.py print each): `silu`, `one_hot`, `conv1d`, `argmax_pick`. A node `call` names a function; its
 results are "name:0", "name:1" …
@@ -82,6 +84,10 @@ def make_inputs(description, rows, stream="train"):
             values = np.where(u < chance.reshape(-1, *[1] * (values.ndim - 1)), rule["ignore"], values).astype(values.dtype)
         arrays[entry["name"]] = np.ascontiguousarray(values)
     return arrays
+
+
+def coarsest(description):
+    return description.get("coarsest", description["float"])
 
 
 def make_params(description):

@@ -35,7 +35,7 @@ def draw_once(seed):
         drawing.keep(drawing.m_language_model())
         if drawing.chance(0.6):
             return finish(drawing, seed, random)
-    names = [n for n in WEIGHTS if dtype == "f64" or n not in DECIDING]
+    names = [n for n in WEIGHTS if dtype == "f64" and not drawing.other or n not in DECIDING]
     # Some motifs are left out, others come often: each model has a character.
     weights = np.array([WEIGHTS[n] for n in names]) * random.gamma(0.5, 2.0, len(names))
     weights /= weights.sum()
@@ -58,7 +58,9 @@ def draw_once(seed):
 
 def finish(drawing, seed, random):
     loss = drawing.loss()
-    return prune(drawing.b.description(loss, seed, int(random.integers(1, 4))))
+    description = prune(drawing.b.description(loss, seed, int(random.integers(1, 4))))
+    types = {description["float"], *(p["type"][0] for p in description["params"])}
+    return dict(description, coarsest=next(t for t in ("bf16", "f32", "f64") if t in types))
 
 
 def known_names(b):

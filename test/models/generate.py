@@ -11,7 +11,6 @@ description and the flags (--keep), made small (--shrink).
 import argparse
 import collections
 import concurrent.futures
-import dataclasses
 import json
 import os
 import pathlib
@@ -28,11 +27,12 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 from description import features  # noqa: E402
 from draw import Rejected, draw  # noqa: E402
 from support.random_plans import Marks, ZERO  # noqa: E402
-from pairs import (Finding, Pair, Refused, check_pair, draw_bad, draw_pair, draw_run, first_pair, message_of,
-                   read_thresholds)  # noqa: E402
+from comparison import check_pair  # noqa: E402
+from pairs import draw_bad, draw_pair, draw_run, first_pair, pair_of, read_thresholds  # noqa: E402
 from pp_text import pp_text  # noqa: E402
 from reference import IllPosed, is_out_of_range, reference  # noqa: E402
 from shrink import shrink  # noqa: E402
+from trials import Finding, Refused, message_of  # noqa: E402
 
 def draw_case(seed):
     """(description, run, expected, tolerance): the first model from the seed whose numbers can be known."""
@@ -195,8 +195,7 @@ def replay(args, directory):
     """One kept pair again, and with --shrink smaller: exit status 1 where it is still red."""
     with open(args.replay) as file:
         kept = json.load(file)
-    description, pair = kept["description"], Pair(**kept["pair"])
-    pair = dataclasses.replace(pair, marks=tuple(pair.marks), bad=tuple(pair.bad))
+    description, pair = kept["description"], pair_of(kept["pair"])
     expected, tolerance = reference(description, pair.run)
     stem = os.path.join(directory, "replay")
     try:

@@ -24,7 +24,7 @@ from description import all_nodes  # noqa: E402
 from builder import Builder  # noqa: E402
 from generate import bad_id, draw_case  # noqa: E402
 from draw import Rejected  # noqa: E402
-from pairs import Pair, draw_pair, draw_run, first_pair  # noqa: E402
+from pairs import draw_pair, draw_run, first_pair, pair_of  # noqa: E402
 from reference import reference  # noqa: E402
 
 FOLDER = HERE / "committed"
@@ -127,8 +127,7 @@ def main():
         write("planted", planted())
     for i, path in enumerate(args.add):
         kept = json.loads(pathlib.Path(path).read_text())
-        pair = Pair(**kept["pair"])
-        pair.marks, pair.bad = tuple(pair.marks), tuple(pair.bad)
+        pair = pair_of(kept["pair"])
         pairs = [first_pair(pair.run)] * (pair.compile_flags != first_pair(pair.run).compile_flags) + [pair]
         name = re.sub(r"\W", "_", args.name or pathlib.Path(path).stem) + (f"_{i}" if args.name and i else "")
         write(name, entry_of(kept["description"], pairs, *reference(kept["description"], pair.run)))
@@ -136,7 +135,7 @@ def main():
     if not args.pick and not args.add:
         for path in sorted(FOLDER.glob("*.json")):
             old = json.loads(path.read_text())
-            pairs = [Pair(run=old["run"], **dict(p, marks=tuple(p["marks"]), bad=tuple(p["bad"]))) for p in old["pairs"]]
+            pairs = [pair_of(p, run=old["run"]) for p in old["pairs"]]
             new = entry_of(old["description"], pairs, *reference(old["description"], old["run"]))
             if not args.check:
                 write(path.stem, new)

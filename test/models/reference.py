@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from description import make_inputs, make_params
+from description import coarsest, make_inputs, make_params
 from pairs import bad_inputs
 from torch_text import torch_text
 
@@ -240,7 +240,7 @@ def reference(description, run):
     result = train(description, run)
     if not is_reasonable(result):
         raise IllPosed("not finite, or large")
-    eps, most, tolerance = ROUNDING["bf16" if run.get("precision") == "bf16" else description["float"]]
+    eps, most, tolerance = ROUNDING["bf16" if run.get("precision") == "bf16" else coarsest(description)]
     change = max(scaled_difference(result, train(description, run, eps, seed)) for seed in (0, 1000))
     if not change <= most:
         raise IllPosed(f"noise of {eps} changes results by {change:.3g}")

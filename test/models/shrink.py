@@ -36,6 +36,10 @@ def smaller_pairs(pair):
         yield dataclasses.replace(pair, marks=(*pair.marks[:2], 0.2, pair.marks[3]))
     if pair.bad:
         yield dataclasses.replace(pair, bad=(pair.bad[0], 0, pair.bad[2]))
+    if pair.not_finite:
+        yield dataclasses.replace(pair, not_finite=())
+    if pair.fake_seed:
+        yield dataclasses.replace(pair, fake_seed=0)
     if pair.resume:
         yield dataclasses.replace(pair, resume={})
         for flags in shorter_flags(pair.resume["compile_flags"], pair.resume["marks"]):
@@ -162,7 +166,7 @@ def cost(description, pair):
     return (text * 20 + sizes + 10 * len(description["params"] + description["inputs"]) + description["steps"]
             + 15 * len(pair.compile_flags) + 5 * len(pair.run_flags) + 30 * bool(pair.marks) + 5 * bool(pair.bad and pair.bad[1])
             + 2 * pair.ranks + 5 * (pair.launch == "mpirun") + sum(3 * len(pair.resume[key]) for key in ("compile_flags", "marks") if pair.resume)
-            + (pair.resume["ranks"] if pair.resume else 0))
+            + (pair.resume["ranks"] if pair.resume else 0) + 5 * bool(pair.not_finite) + 5 * bool(pair.fake_seed))
 
 
 def shrink(description, pair, still_fails, seconds=120):

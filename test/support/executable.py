@@ -100,7 +100,7 @@ def sums_in_tasks(program):
 def adds_alike(program):
     """Whether the numbers of a step are added in the order of stage 0. That sums the gradients of a bucket once per step; from stage 2 on each run
     that adds to a bucket does, and places that have a parameter sum their chunks, which are not those of stage 0, afterwards."""
-    if program["plan"]["zero"] < 2:
+    if program["plan"].get("zero", 0) < 2:
         return True
     if any(parameter["trained"] and len(parameter["places"]) > 1 for parameter in program["parameters"]):
         return False

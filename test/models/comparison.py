@@ -1,0 +1,203 @@
+"""Compares what a plan leaves with PyTorch's numbers, with stage 0, and with what another plan makes of its checkpoint."""
+import dataclasses
+import json
+import math
+import os
+import shutil
+
+import numpy as np
+
+from support.executable import adds_alike, sums_in_tasks
+from support.random_plans import without_sharding
+
+from description import coarsest
+from pairs import bad_inputs, inputs_not_finite
+from trials import Finding, Refused, compile_pair, run_command, run_pair
+
+
+def expect(is_true, kind, text):
+    if not is_true:
+        raise Finding(kind, text)
+
+
+def compare_numbers(kind, ours, theirs, tolerance):
+    for step, (a, b) in enumerate(zip(ours, theirs)):
+        if b is None or a is None:
+            expect(a is None and b is None, f"wrong {kind}", f"step {step + 1}: {a} instead of {b}; None is a skipped step")
+            continue
+        error = abs(a - b) / max(abs(b), 1e-3)
+        expect(error <= tolerance, f"wrong {kind}", f"step {step + 1}: {a!r} instead of {b!r}, relative error {error:.3g}")
+
+
+# Gradients that are all smaller are zero but for rounding: PyTorch's are in f64.
+ZERO = 1e-13
+
+
+def compare_tensors(kind, ours, theirs, tolerance, skipped=()):
+    largest = max((np.abs(g).max() for g in theirs.values()), default=0)
+    for name in sorted(set(ours) | set(theirs)):
+        if name in skipped:
+            continue
+        a, b = ours.get(name), theirs.get(name)
+        if a is None or b is None:
+            # A gradient that is zero may be left out.
+            given = a if b is None else b
+            expect(kind == "gradient" and np.abs(given).max() <= tolerance * (largest or 1), f"wrong {kind}",
+                   f"{name} is {'missing' if a is None else 'there'}")
+            continue
+        scale = max(np.abs(b).max(), 1e-3 * largest) if largest > ZERO else 1.0
+        error = np.abs(a.astype(np.float64) - b).max()
+        expect(a.shape == b.shape and (error <= tolerance * scale), f"wrong {kind}",
+               f"{name}: relative error {error / scale:.3g}, allowed {tolerance:.3g}")
+
+
+def compare_parameters(pair, ours, expected, tolerance):
+    # What has no gradient may be decayed or not.
+    decays = pair.run["weight_decay"] > 0
+    still = {n for n in ours["parameters"] if decays and not np.any(expected["gradients"].get(n, np.zeros(1)))}
+    compare_tensors("parameter", ours["parameters"], expected["parameters"], tolerance, still)
+
+
+def compare(pair, ours, expected, tolerance):
+    """`expected` as reference.train has it; its parameters may be None."""
+    compare_numbers("loss", ours["losses"][:1], expected["losses"][:1], tolerance)
+    if expected["losses"] and expected["losses"][0] is not None:
+        compare_tensors("gradient", ours["gradients"], expected["gradients"], tolerance)
+    compare_steps(pair, ours, expected, tolerance)
+
+
+def compare_steps(pair, ours, expected, tolerance):
+    """All but the gradients of the first step."""
+    compare_numbers("loss after a step", ours["losses"], expected["losses"], tolerance)
+    compare_numbers("gradient norm", ours["norms"], expected["norms"], tolerance)
+    if expected["parameters"] is not None:
+        compare_parameters(pair, ours, expected, tolerance)
+    if pair.run["evaluate"]:
+        found, wanted = ours["evaluations"], expected["evaluations"]
+        expect(len(found) == 2, "wrong evaluation", "there is none")
+        compare_numbers("evaluation", found[:1], wanted[:1], tolerance)
+        expect(found[1] == wanted[1], "wrong evaluation", f"{found[1]} skipped batches instead of {wanted[1]}")
+
+
+def expect_refused_id(ppopt, description, pair, stem):
+    """Ids outside of a table, or classes that are none: the run must end with an error, on every plan alike."""
+    try:
+        run_pair(ppopt, description, dataclasses.replace(pair, run=dict(pair.run, evaluate=False)), stem,
+                 bad_inputs(description, pair.bad))
+    except Finding as finding:
+        if finding.kind == "the run fails":
+            return
+        raise Finding("an id out of range: " + finding.kind, str(finding)) from None
+    raise Finding("an id out of range is taken", "exit status 0")
+
+
+# Of what another order of additions changes: a model that 1e-14 changes by 1e-11 (reference.py) is changed by no more.
+OTHER_ORDER = 1e-12
+# Gradients that were rounded to bf16 before they were summed, relative to the largest of all.
+ROUNDED_SUMS = 2.0**-4
+
+
+def compare_rounded_sums(ours, expected, tolerance):
+    """With --grad-dtype bf16: what precedes the first update is exact; the first gradients are near, and all steps finite."""
+    compare_numbers("loss", ours["losses"][:1], expected["losses"][:1], tolerance)
+    if expected["losses"][0] is not None:
+        largest = max((np.abs(g).max() for g in expected["gradients"].values()), default=0)
+        for name in set(ours["gradients"]) | set(expected["gradients"]):
+            a, b = ours["gradients"].get(name, np.zeros(1)), expected["gradients"].get(name, np.zeros(1))
+            expect(np.abs(a - b).max() <= ROUNDED_SUMS * largest, "wrong gradient",
+                   f"{name}: {np.abs(a - b).max():.3g} off, and the largest of all is {largest:.3g}")
+    for step, (a, b) in enumerate(zip(ours["losses"], expected["losses"])):
+        expect((a is None) == (b is None) and (a is None or math.isfinite(a)), "wrong loss after a step", f"step {step + 1}: {a}")
+
+
+def expect_same_bits(ours, whole):
+    for kind in ("losses", "norms", "evaluations"):
+        expect(ours[kind] == whole[kind], "not the bits of stage 0", f"{kind}: {ours[kind]} instead of {whole[kind]}")
+    for kind in ("gradients", "parameters"):
+        expect(set(ours[kind]) == set(whole[kind]), "not the bits of stage 0", f"{kind} of {sorted(set(ours[kind]) ^ set(whole[kind]))}")
+        for name, values in whole[kind].items():
+            expect(values.tobytes() == ours[kind][name].tobytes(), "not the bits of stage 0",
+                   f"{kind} of {name}: at most {np.abs(values - ours[kind][name]).max():.3g} off")
+
+
+def expect_like_stage_0(pair, ours, whole, program, tolerance):
+    if adds_alike(program):
+        return expect_same_bits(ours, whole)
+    try:
+        compare(pair, ours, whole, tolerance)
+    except Finding as finding:
+        raise Finding(finding.kind + " beside stage 0", str(finding)) from None
+
+
+def check_stage_0(ppopt, description, pair, ours, program, tolerance, stem):
+    """The same plan with nothing sharded, on the CPU, leaves the same bits, or nearly where the numbers of a step are added in another order.
+    It skips the same steps, if an input of one is not finite."""
+    whole_pair = dataclasses.replace(pair, compile_flags=without_sharding(pair.compile_flags), fake_seed=0)
+    if (whole_pair.compile_flags, whole_pair.fake_seed) == (pair.compile_flags, pair.fake_seed):
+        return
+    if coarsest(description) == "f64":
+        tolerance = OTHER_ORDER
+    inputs = inputs_not_finite(description, pair.not_finite) if pair.not_finite else None
+    skipping = ["--skip-nonfinite-steps"]
+    if inputs:
+        ours_skipping = run_pair(ppopt, description, pair, stem, inputs, skipping)
+    try:
+        compile_pair(ppopt, description, whole_pair, stem)
+    except Refused as refusal:
+        raise Finding("stage 0 is refused", str(refusal)) from None
+    expect_like_stage_0(pair, ours, run_pair(ppopt, description, whole_pair, stem), program, tolerance)
+    if inputs:
+        try:
+            expect_like_stage_0(pair, ours_skipping, run_pair(ppopt, description, whole_pair, stem, inputs, skipping), program, tolerance)
+        except Finding as finding:
+            raise Finding("not finite: " + finding.kind, f"{pair.not_finite}: {finding}") from None
+
+
+def check_resumed(ppopt, description, pair, expected, tolerance, stem):
+    """Another plan goes on from a checkpoint of this one."""
+    step, folder = pair.resume["step"], stem + ".checkpoints"
+    for name in os.listdir(folder):
+        if name.startswith("step-") and int(name[5:]) > step:
+            shutil.rmtree(os.path.join(folder, name))
+    other = dataclasses.replace(pair, compile_flags=pair.resume["compile_flags"], ranks=pair.resume["ranks"], marks=tuple(pair.resume["marks"]),
+                                launch="threads", resume={}, fake_seed=0)
+    compile_pair(ppopt, description, other, stem)
+    try:
+        ours = run_pair(ppopt, description, other, stem, flags=["--checkpoint", folder, "--resume"])
+        left = dict(expected, losses=expected["losses"][step:], norms=expected["norms"][step:])
+        expect(len(ours["losses"]) == len(left["losses"]), "wrong steps", f"{len(ours['losses'])} instead of {len(left['losses'])}")
+        compare_steps(other, ours, left, tolerance)
+    except Finding as finding:
+        raise Finding("resumed: " + finding.kind, f"under {' '.join(other.compile_flags)} after step {step}: {finding}") from None
+
+
+def rounds_sums(pair, program):
+    """Whether gradients are summed in bf16."""
+    flags = pair.compile_flags
+    return "--grad-dtype" in flags and flags[flags.index("--grad-dtype") + 1] == "bf16" and sums_in_tasks(program)
+
+
+def describe(stem):
+    return json.loads(run_command([stem, "--describe=json"], "describing").stdout)
+
+
+def check_pair(ppopt, description, pair, expected, tolerance, stem):
+    """Raises Refused or Finding. Leaves the model; removes what is large."""
+    try:
+        compile_pair(ppopt, description, pair, stem)
+        program = describe(stem)
+        saving = ["--checkpoint", stem + ".checkpoints", "--checkpoint-every", "1", *pair.resume.get("save", [])] if pair.resume else []
+        ours = run_pair(ppopt, description, pair, stem, flags=saving)
+        if pair.bad:
+            expect_refused_id(ppopt, description, pair, stem)
+        if rounds_sums(pair, program):
+            return compare_rounded_sums(ours, expected, tolerance)
+        compare(pair, ours, expected, tolerance)
+        check_stage_0(ppopt, description, pair, ours, program, tolerance, stem)
+        if pair.resume:
+            check_resumed(ppopt, description, pair, expected, tolerance, stem)
+    finally:
+        for end in ("", ".inputs", ".init", ".evaluation", ".log", ".parameters", ".gradients"):
+            if os.path.exists(stem + end):
+                os.remove(stem + end)
+        shutil.rmtree(stem + ".checkpoints", ignore_errors=True)
