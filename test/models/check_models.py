@@ -9,6 +9,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
+from support import mutations  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
 
 from comparison import check_pair  # noqa: E402
@@ -147,6 +149,49 @@ class dropped_detach(Changed):
         return self.entry
 
 
+# What a pair is compared with beside PyTorch's numbers must see a mutation (support/mutations.py) too: the mutation, of programs with --zero;
+# what the pair says; the finding.
+SHARDED_PLAN = ["--mesh", "dp=3,fsdp=2", "--zero", "1"]
+SEEN = [("norm-over-replicas", {"compile_flags": SHARDED_PLAN}, "not the bits of stage 0"),
+        ("norm-over-replicas", {"resume": {"compile_flags": SHARDED_PLAN, "ranks": 6, "marks": (), "step": 1}}, "resumed: wrong gradient norm"),
+        ("update-ignores-hold", {"compile_flags": SHARDED_PLAN, "not_finite": ("x1", 0, "nan")}, "not finite: not the bits of stage 0"),
+        ("norm-before-wait", {"compile_flags": SHARDED_PLAN, "fake_seed": 3}, "the run fails")]
+
+
+def write_mutating_ppopt(ppopt, directory, mutation):
+    """Returns a compiler that puts the mutation into programs with --zero, beside what lies beside the other."""
+    folder = os.path.join(directory, mutation)
+    os.makedirs(folder, exist_ok=True)
+    if not os.path.exists(os.path.join(folder, "test")):
+        os.symlink(os.path.join(os.path.dirname(ppopt), "test"), os.path.join(folder, "test"))
+    path = os.path.join(folder, "ppopt")
+    with open(path, "w") as file:
+        file.write(f'#!/bin/sh\ncase "$*" in *--zero*) exec {mutations.tool_of(ppopt)} "$@" --mutate {mutation};; esac\nexec {ppopt} "$@"\n')
+    os.chmod(path, 0o755)
+    return path
+
+
+def check_sees_mutation(ppopt, directory, mutation, changes, kind):
+    """Green without the mutation, and the finding with it, whatever PyTorch's numbers are."""
+    entry = json.loads((HERE / "committed" / "planted.json").read_text())
+    pair = next(pairs_of(entry))
+    for key, value in changes.items():
+        setattr(pair, key, pair.compile_flags + value if key == "compile_flags" else value)
+    if pair.resume:
+        pair.resume = dict(pair.resume, compile_flags=next(pairs_of(entry)).compile_flags + pair.resume["compile_flags"])
+    # What is compared with PyTorch's numbers alone would see some mutations before.
+    tolerance = entry["tolerance"] if pair.resume else float("inf")
+    stem = os.path.join(directory, re.sub(r"\W+", "_", f"sees {mutation} {kind}"))
+    check_pair(ppopt, entry["description"], pair, expected_of(entry), tolerance, stem)
+    try:
+        check_pair(write_mutating_ppopt(ppopt, directory, mutation), entry["description"], pair, expected_of(entry), tolerance, stem)
+    except Finding as seen:
+        assert seen.kind == kind, f"another finding: {seen}"
+        print(f"  {mutation}: {seen}"[:400], flush=True)
+        return
+    raise AssertionError(f"{mutation} was not seen")
+
+
 def check_sees_messages(directory):
     """An error about an op that no model has is the compiler's, not the model's; what a plan may be refused for is listed."""
     ppopt, entry = os.path.join(directory, "refuses"), json.loads((HERE / "committed" / "planted.json").read_text())
@@ -208,6 +253,8 @@ def main():
         harness.cases([(f"{path.stem}, sharded", functools.partial(check_sharded, harness.ppopt, directory, path)) for path in sharded])
         for change in (wrong_gradient, wrong_loss, wrong_printer, dropped_detach):
             harness.case(f"sees {change.__name__}", functools.partial(check_sees, harness.ppopt, directory, change))
+        for mutation, changes, kind in SEEN:
+            harness.case(f"sees {mutation}, {kind}", functools.partial(check_sees_mutation, harness.ppopt, directory, mutation, changes, kind))
         harness.case("sees messages", functools.partial(check_sees_messages, directory))
         harness.case("sees a hang", functools.partial(check_sees_hang, directory))
         harness.case("committed again", functools.partial(check_again, harness, directory))

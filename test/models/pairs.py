@@ -123,7 +123,7 @@ def draw_pair(random, description, run, thresholds=(), allows_mpi=False, **choic
 def draw_resume(random, description, run):
     """Another plan that goes on after one of the steps."""
     compile_flags, _ = flags_of_run(run)
-    plan = draw_plan(random, description["batch"], MOST_RANKS)
+    plan = draw_plan(random, description["batch"], MOST_RANKS, grad_dtypes=["f32"])
     precision = ["--precision", run["precision"]] if run.get("precision") else []
     return {"compile_flags": [*compile_flags, *plan.flags, *precision, "--threads", "1"], "ranks": plan.ranks,
             "marks": draw_marks(random, plan.places) if plan.is_marked else (), "step": int(random.integers(1, description["steps"])),
