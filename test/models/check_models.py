@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Random models against PyTorch's autograd in f64: committed/ holds descriptions with losses and gradients, which need no PyTorch here.
 
-Some of them are trained under drawn plans of stages 2 and 3 too, and beside stage 0. With --pytorch fresh models are drawn as well (generate.py). The comparison is tested itself: another op printed, or a gradient that
-is off by a part in a hundred million, must turn it red.
+Some of them are trained under drawn plans of stages 2 and 3 too, and beside stage 0. With --pytorch fresh models are drawn as well (generate.py).
+The comparison is tested itself: another op printed, a gradient that is off by a part in a hundred million, or a mutation must turn it red.
 """
 import copy
 import functools

@@ -53,7 +53,8 @@ def run_command(command, what, variables=()):
     """On a loaded machine all takes longer: what a process computes is limited, and how long one may wait only by far more."""
     limited = ["/bin/sh", "-c", f'ulimit -S -t {SECONDS}; exec "$@"', "sh", *command]
     try:
-        done = subprocess.run(limited, capture_output=True, text=True, timeout=SECONDS_OF_WAITING, env=environment() | dict(variables), errors="replace")
+        done = subprocess.run(limited, capture_output=True, text=True, errors="replace", timeout=SECONDS_OF_WAITING,
+                              env=environment() | dict(variables))
     except subprocess.TimeoutExpired:
         raise Finding(f"{what} hangs", f"ends not in {SECONDS_OF_WAITING} s") from None
     if done.returncode in (-signal.SIGXCPU, 128 + signal.SIGXCPU):
