@@ -1,0 +1,59 @@
+//===- DeviceCode.h - Device code that runs on this machine ---------------===//
+
+#ifndef PPOPT_TEST_DEVICE_DEVICECODE_H
+#define PPOPT_TEST_DEVICE_DEVICECODE_H
+
+#include "Memory.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace emulated {
+
+/// A variable in shared memory, or a constant.
+struct Variable {
+  std::string name;   ///< "shared memory @partials"
+  std::string symbol; ///< in the compiled code
+  Region::Kind kind;
+  uint64_t address = 0, bytes = 0;
+};
+
+/// A kernel of a file of LLVM IR for NVPTX.
+struct KernelCode {
+  std::string name;
+  unsigned threads = 0; ///< of a block
+  unsigned arguments = 0;
+  /// Runs one thread; takes the addresses of the arguments' buffers.
+  void (*thread)(void **arguments) = nullptr;
+  std::vector<Variable> variables;
+};
+
+/// The kernels of a file, compiled for this machine. The checks of loads and
+/// stores, and the intrinsics, are calls of theDevice(), which knows the sites
+/// of the file that was loaded last.
+class DeviceCode {
+public:
+  static llvm::Expected<DeviceCode> load(llvm::StringRef path);
+
+  std::vector<KernelCode> kernels;
+  const KernelCode *find(llvm::StringRef name) const;
+
+private:
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  /// Shared memory of all kernels: none of their variables share addresses.
+  std::shared_ptr<void> shared;
+};
+
+/// Returns a compiler in this process for this machine. It finds the functions
+/// of the C and math libraries.
+llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> createJit();
+
+} // namespace emulated
+
+#endif // PPOPT_TEST_DEVICE_DEVICECODE_H

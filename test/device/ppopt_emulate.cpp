@@ -1,0 +1,51 @@
+//===- ppopt_emulate.cpp - Runs device kernels on this machine ------------===//
+//
+//   ppopt-emulate KERNELS.mlir DEVICE.ll [--kernel REGEX] [--seeds N]
+//     Each kernel, in three orders of its threads, against the CPU's.
+//   ppopt-emulate DEVICE.ll --launch NAME --grid N --buffers WORDS
+//     One kernel with the given buffers (LaunchCommand.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "LaunchCommand.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+static cl::OptionCategory category("ppopt-emulate");
+static cl::list<std::string> files(cl::Positional, cl::OneOrMore,
+                                   cl::desc("[KERNELS.mlir] DEVICE.ll"),
+                                   cl::cat(category));
+static cl::opt<std::string> launch("launch", cl::desc("run this kernel alone"),
+                                   cl::cat(category));
+static cl::opt<unsigned> grid("grid", cl::desc("its blocks"), cl::init(1),
+                              cl::cat(category));
+static cl::list<unsigned> blocks("blocks", cl::desc("run only these of them"),
+                                 cl::CommaSeparated, cl::cat(category));
+static cl::list<std::string> buffers("buffers", cl::desc("its buffers"),
+                                     cl::CommaSeparated, cl::cat(category));
+
+static int finish(Error error) {
+  if (!error)
+    return 0;
+  errs() << "ppopt-emulate: error: " << toString(std::move(error)) << "\n";
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv,
+                              "Runs device kernels without a GPU\n");
+  if (!launch.empty()) {
+    if (files.size() != 1)
+      return finish(createStringError("--launch takes one file"));
+    return finish(emulated::runLaunch({files[0],
+                                       launch,
+                                       grid,
+                                       {blocks.begin(), blocks.end()},
+                                       {buffers.begin(), buffers.end()}}));
+  }
+  return finish(createStringError("needs --launch"));
+}
