@@ -253,7 +253,8 @@ static void retarget(Module &module, const DataLayout &layout,
   }
 }
 
-Expected<std::unique_ptr<orc::LLJIT>> emulated::createJit() {
+Expected<std::unique_ptr<orc::LLJIT>>
+emulated::createJit(FPOpFusion::FPOpFusionMode fusion) {
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
   auto machine = orc::JITTargetMachineBuilder::detectHost();
@@ -262,7 +263,7 @@ Expected<std::unique_ptr<orc::LLJIT>> emulated::createJit() {
   machine->setCodeGenOptLevel(CodeGenOptLevel::Less);
   // Their conversions to bf16 flush subnormal numbers.
   machine->addFeatures({"-avx512bf16", "-avxneconvert", "-amx-bf16"});
-  machine->getOptions().AllowFPOpFusion = FPOpFusion::Standard;
+  machine->getOptions().AllowFPOpFusion = fusion;
   auto jit = orc::LLJITBuilder()
                  .setJITTargetMachineBuilder(std::move(*machine))
                  .create();
@@ -347,7 +348,7 @@ Expected<DeviceCode> DeviceCode::load(StringRef path) {
   auto module = readModule(path, *context);
   if (!module)
     return module.takeError();
-  auto jit = createJit();
+  auto jit = createJit(FPOpFusion::Strict);
   if (!jit)
     return jit.takeError();
   code.jit = std::move(*jit);

@@ -9,6 +9,7 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Target/TargetOptions.h"
 
 #include <memory>
 #include <string>
@@ -51,8 +52,10 @@ private:
 };
 
 /// Returns a compiler in this process for this machine. It finds the functions
-/// of the C and math libraries.
-llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> createJit();
+/// of the C and math libraries. `fusion`: which multiplications and additions
+/// may become one instruction.
+llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
+createJit(llvm::FPOpFusion::FPOpFusionMode fusion);
 
 } // namespace emulated
 

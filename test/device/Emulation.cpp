@@ -88,7 +88,9 @@ MappedBuffers::MappedBuffers(const EmulatedLaunch &launch) : launch(launch) {
 
 std::string MappedBuffers::findUnwritten() const {
   for (auto [i, argument] : llvm::enumerate(launch.arguments)) {
-    if (argument.isInitialised || !argument.isWritten || argument.bytes == 0)
+    // What overwrites an argument may leave some of it as it was.
+    if (argument.isInitialised || !argument.isWritten ||
+        argument.sharesBuffer >= 0 || argument.bytes == 0)
       continue;
     int64_t element = theDevice().memory.findUnwritten(
         reinterpret_cast<uint64_t>(addresses[i]));

@@ -39,7 +39,7 @@ llvm::Error instrumentAccesses(llvm::Module &module, const Texts &texts,
 
 /// Calls functions of the table for all intrinsics that are not those of every
 /// target; one that is missing there is an error that names its caller. Each
-/// synchronisation gets a site. Divisions and square roots that may be
+/// synchronisation gets a site. Divisions, square roots and others that may be
 /// approximate (afn) become so; numbers become bf16 by the rules of a GPU.
 ///
 ///   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)   ; before

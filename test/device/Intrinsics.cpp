@@ -190,12 +190,7 @@ const DeviceIntrinsic table[] = {
     {"llvm.nvvm.div.full.ftz", at(divFullFtz), nullptr},
     {"llvm.nvvm.div.approx.f", at(divApprox), nullptr},
     {"llvm.nvvm.div.approx.ftz.f", at(divApproxFtz), nullptr},
-    // LLVM's NVPTX backend selects the approximate instructions for these.
-    {"llvm.exp2.f32", at(ex2Approx), nullptr},
-    {"llvm.log2.f32", at(lg2Approx), nullptr},
-    {"llvm.sin.f32", at(sinApprox), nullptr},
-    {"llvm.cos.f32", at(cosApprox), nullptr},
-    {"llvm.tanh.f32", at(tanhApprox), nullptr},
+    {"tanh.approx.f32", at(tanhApprox), nullptr},
 
     {"llvm.nvvm.fma.rn.f", at(multiplyAdd), nullptr},
     {"llvm.nvvm.fma.rn.ftz.f", at(multiplyAddFtz), nullptr},

@@ -191,26 +191,34 @@ void IntrinsicReplacer::approximate(Instruction &instruction, StringRef name) {
   instruction.eraseFromParent();
 }
 
-/// The f32 intrinsic that an instruction may or must be approximated by, or an
-/// empty string.
-static std::string getApproximation(const Instruction &instruction) {
+/// Returns the instruction for which LLVM's NVPTX backend takes an operation of
+/// f32 that is no intrinsic of NVPTX, or an empty string.
+static StringRef getApproximation(const Instruction &instruction) {
   if (!instruction.getType()->getScalarType()->isFloatTy() ||
       !isa<FPMathOperator>(instruction))
     return "";
-  bool isAllowed = instruction.hasApproxFunc();
-  if (isAllowed && instruction.getOpcode() == Instruction::FDiv)
-    return "llvm.nvvm.div.approx.f";
   auto *intrinsic = dyn_cast<IntrinsicInst>(&instruction);
-  if (!intrinsic)
+  auto id = intrinsic ? intrinsic->getIntrinsicID() : Intrinsic::not_intrinsic;
+  if (id == Intrinsic::exp2)
+    return "llvm.nvvm.ex2.approx.f32";
+  if (!instruction.hasApproxFunc())
     return "";
-  if (intrinsic->getIntrinsicID() == Intrinsic::sqrt)
-    return isAllowed ? "llvm.nvvm.sqrt.approx.f" : "";
-  std::string name =
-      (Intrinsic::getBaseName(intrinsic->getIntrinsicID()) + ".f32").str();
-  return emulated::findIntrinsic(name) &&
-                 StringRef(name).count('.') == 2 // llvm.exp2.f32
-             ? name
-             : "";
+  if (instruction.getOpcode() == Instruction::FDiv)
+    return "llvm.nvvm.div.approx.f";
+  switch (id) {
+  case Intrinsic::sqrt:
+    return "llvm.nvvm.sqrt.approx.f";
+  case Intrinsic::log2:
+    return "llvm.nvvm.lg2.approx.f";
+  case Intrinsic::sin:
+    return "llvm.nvvm.sin.approx.f";
+  case Intrinsic::cos:
+    return "llvm.nvvm.cos.approx.f";
+  case Intrinsic::tanh:
+    return "tanh.approx.f32"; // for which NVPTX has no intrinsic
+  default:
+    return "";
+  }
 }
 
 Error IntrinsicReplacer::run() {
@@ -218,7 +226,7 @@ Error IntrinsicReplacer::run() {
   for (Instruction &instruction : instructions(function))
     work.push_back(&instruction);
   for (Instruction *instruction : work) {
-    std::string approximation = getApproximation(*instruction);
+    StringRef approximation = getApproximation(*instruction);
     if (!approximation.empty()) {
       approximate(*instruction, approximation);
     } else if (auto *trunc = dyn_cast<FPTruncInst>(instruction)) {

@@ -226,6 +226,10 @@ BUGS = {
                                     "declare i32 @llvm.nvvm.read.ptx.sreg.smid()"),
                                    ("%base = mul i32 %block, 512", "%sm = call i32 @llvm.nvvm.read.ptx.sreg.smid()\n  %base = mul i32 %block, 512")], [
         "'flat' calls 'llvm.nvvm.read.ptx.sreg.smid', which the emulated device has not"]),
+    "function that no instruction computes": ("flat", [("declare float @llvm.nvvm.ex2.approx.ftz.f32(float)", "declare float @llvm.nvvm.ex2.approx.ftz.f32(float)\n"
+                                                       "declare float @llvm.tanh.f32(float)"),
+                                                      ("%sp = fmul float %se, %sw", "%t = call float @llvm.tanh.f32(float %se)\n  %sp = fmul float %t, %sw")], [
+        "'flat' calls 'llvm.tanh.f32', which the emulated device has not"]),
     "atomic operation": ("flat", [("%base = mul i32 %block, 512", "%old = atomicrmw add ptr %y, i32 1 seq_cst\n  %base = mul i32 %block, 512")], [
         "'flat' has an atomic operation"]),
     "order decides": ("block_sum", [("%sum = fadd float %acc, %v", "%sum = fadd float %acc, %v\n  store float %v, ptr %sums, align 4")], [

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CompareCommand.h"
 #include "LaunchCommand.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -26,6 +27,12 @@ static cl::list<unsigned> blocks("blocks", cl::desc("run only these of them"),
                                  cl::CommaSeparated, cl::cat(category));
 static cl::list<std::string> buffers("buffers", cl::desc("its buffers"),
                                      cl::CommaSeparated, cl::cat(category));
+
+static cl::opt<std::string> kernel("kernel",
+                                   cl::desc("only kernels that match this"),
+                                   cl::cat(category));
+static cl::opt<unsigned> seeds("seeds", cl::desc("draws of arguments"),
+                               cl::init(2), cl::cat(category));
 
 static int finish(Error error) {
   if (!error)
@@ -47,5 +54,8 @@ int main(int argc, char **argv) {
                                        {blocks.begin(), blocks.end()},
                                        {buffers.begin(), buffers.end()}}));
   }
-  return finish(createStringError("needs --launch"));
+  if (files.size() != 2)
+    return finish(createStringError("takes a module of kernels and their "
+                                    "device code: KERNELS.mlir DEVICE.ll"));
+  return finish(emulated::compareKernels({files[0], files[1], kernel, seeds}));
 }

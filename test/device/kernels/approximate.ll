@@ -42,7 +42,7 @@ define ptx_kernel void @approximate(ptr %x, ptr %y, ptr %z, ptr %rounded) "nvvm.
   %r5 = call float @llvm.nvvm.div.full(float %v, float %w)
   %p5 = getelementptr float, ptr %p0, i32 5
   store float %r5, ptr %p5, align 4
-  %r6 = call float @llvm.tanh.f32(float %v)
+  %r6 = call afn float @llvm.tanh.f32(float %v)
   %p6 = getelementptr float, ptr %p0, i32 6
   store float %r6, ptr %p6, align 4
   %r7 = call float @llvm.sqrt.f32(float %v)

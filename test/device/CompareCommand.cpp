@@ -1,0 +1,238 @@
+//===- CompareCommand.cpp - Device kernels against those of the CPU -------===//
+
+#include "CompareCommand.h"
+
+#include "DrawInputs.h"
+#include "ReferenceCode.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+#include <cmath>
+
+using namespace llvm;
+using namespace emulated;
+
+namespace {
+
+/// How far a result is from the reference, relative to its largest element.
+struct Difference {
+  double worst = 0;
+  int64_t element = -1; ///< that is off by this
+};
+
+class KernelComparison {
+public:
+  KernelComparison(const KernelDescription &kernel, const KernelCode &code,
+                   const ReferenceCode &reference)
+      : kernel(kernel), code(code), reference(reference),
+        worst(kernel.results.size()) {}
+
+  /// Returns what is wrong, or an empty string.
+  std::string run(uint64_t seed, bool isPositive);
+  json::Object getFigures() const;
+
+private:
+  EmulatedLaunch makeLaunch() const;
+  std::vector<Bytes> computeReference() const;
+  const Bytes &contentsOf(ArrayRef<Bytes> contents, unsigned result) const;
+  std::string compare(unsigned result, const Bytes &got, const Bytes &want);
+
+  const KernelDescription &kernel;
+  const KernelCode &code;
+  const ReferenceCode &reference;
+  std::vector<Bytes> inputs;
+  std::vector<double> worst;
+  Counters counters;
+};
+
+} // namespace
+
+/// The largest difference that rounding explains.
+static double getTolerance(mlir::Type type) {
+  if (type.isF64())
+    return 1e-12;
+  if (type.isF32())
+    return 1e-5;
+  return type.isBF16() ? 0x1p-7 : 0;
+}
+
+EmulatedLaunch KernelComparison::makeLaunch() const {
+  EmulatedLaunch launch{&code, kernel.grid, {}, {}};
+  for (auto [i, operand] : enumerate(kernel.arguments)) {
+    LaunchBuffer &buffer = launch.arguments.emplace_back();
+    buffer.name = "argument " + std::to_string(i);
+    buffer.bytes = operand.getBytes();
+    buffer.elementBytes = operand.getElementBytes();
+    buffer.initial = inputs[i];
+    buffer.isInitialised = true;
+    buffer.isWritten = is_contained(kernel.inplace, i);
+    buffer.offset = operand.isUnaligned ? buffer.elementBytes : 0;
+  }
+  for (auto [i, operand] : enumerate(kernel.results)) {
+    LaunchBuffer &buffer = launch.arguments.emplace_back();
+    buffer.name = "result " + std::to_string(i);
+    buffer.bytes = operand.getBytes();
+    buffer.elementBytes = operand.getElementBytes();
+    buffer.isWritten = true;
+    buffer.sharesBuffer = kernel.inplace[i];
+  }
+  return launch;
+}
+
+/// Returns the contents of all buffers afterwards.
+std::vector<Bytes> KernelComparison::computeReference() const {
+  std::vector<Buffer> buffers;
+  std::vector<void *> addresses;
+  std::vector<uint64_t> sizes;
+  auto add = [&](uint64_t bytes) {
+    addresses.push_back(
+        buffers.emplace_back(buffers.size(), bytes, /*offset=*/0).data());
+    sizes.push_back(bytes);
+  };
+  for (const Bytes &input : inputs) {
+    add(input.size());
+    copy(input, static_cast<char *>(addresses.back()));
+  }
+  for (const Operand &result : kernel.results)
+    add(result.getBytes());
+  reference.run(kernel.name, addresses.data());
+  std::vector<Bytes> contents;
+  for (auto [address, size] : zip(addresses, sizes)) {
+    const char *begin = static_cast<const char *>(address);
+    contents.emplace_back(begin, begin + size);
+  }
+  return contents;
+}
+
+const Bytes &KernelComparison::contentsOf(ArrayRef<Bytes> contents,
+                                          unsigned result) const {
+  int64_t argument = kernel.inplace[result];
+  return contents[argument >= 0 ? argument : inputs.size() + result];
+}
+
+static Difference measure(const Bytes &got, const Bytes &want,
+                          mlir::RankedTensorType tensor) {
+  mlir::Type type = tensor.getElementType();
+  double largest = 0;
+  for (int64_t i = 0, e = tensor.getNumElements(); i < e; ++i) {
+    double value = std::fabs(readElement(want.data(), i, type));
+    if (std::isfinite(value))
+      largest = std::max(largest, value);
+  }
+  Difference result;
+  for (int64_t i = 0, e = tensor.getNumElements(); i < e; ++i) {
+    double a = readElement(got.data(), i, type);
+    double b = readElement(want.data(), i, type);
+    if (a == b || (std::isnan(a) && std::isnan(b)))
+      continue;
+    double off = std::fabs(a - b) / largest;
+    if (!std::isfinite(off))
+      off = INFINITY;
+    if (off > result.worst)
+      result = {off, i};
+  }
+  return result;
+}
+
+std::string KernelComparison::compare(unsigned result, const Bytes &got,
+                                      const Bytes &want) {
+  mlir::RankedTensorType tensor = kernel.results[result].type;
+  Difference difference = measure(got, want, tensor);
+  worst[result] = std::max(worst[result], difference.worst);
+  double tolerance = getTolerance(tensor.getElementType());
+  if (difference.worst <= tolerance)
+    return "";
+  std::string text;
+  raw_string_ostream out(text);
+  out << "kernel '" << kernel.name << "': element " << difference.element
+      << " of result " << result << " (" << tensor << ") is "
+      << readElement(got.data(), difference.element, tensor.getElementType())
+      << ", not "
+      << readElement(want.data(), difference.element, tensor.getElementType())
+      << ": off by " << difference.worst
+      << " of the largest element, more than " << tolerance;
+  return text;
+}
+
+std::string KernelComparison::run(uint64_t seed, bool isPositive) {
+  inputs.clear();
+  for (auto [i, operand] : enumerate(kernel.arguments))
+    inputs.push_back(drawInput(operand, kernel, isPositive, seed * 1000 + i));
+  Outcome outcome = emulateInAllOrders(makeLaunch(), seed);
+  if (!outcome.error.empty())
+    return outcome.error;
+  counters = outcome.counters;
+  std::vector<Bytes> want = computeReference();
+  for (unsigned i = 0; i < kernel.results.size(); ++i) {
+    std::string wrong =
+        compare(i, contentsOf(outcome.contents, i), contentsOf(want, i));
+    if (!wrong.empty())
+      return wrong;
+  }
+  return "";
+}
+
+json::Object KernelComparison::getFigures() const {
+  json::Object figures{{"kernel", kernel.name},
+                       {"form", kernel.form},
+                       {"blocks", counters.blocks},
+                       {"threads", code.threads},
+                       {"barriers", counters.barriers},
+                       {"warp operations", counters.warpOperations}};
+  json::Array errors;
+  for (double each : worst)
+    // JSON has no infinity.
+    errors.push_back(std::isfinite(each) ? json::Value(each)
+                                         : json::Value("infinite"));
+  figures["errors"] = std::move(errors);
+  return figures;
+}
+
+static std::string checkSignature(const KernelDescription &kernel,
+                                  const KernelCode *code) {
+  size_t pointers = kernel.arguments.size() + kernel.results.size();
+  if (!code)
+    return "kernel '" + kernel.name + "' is not in the device code";
+  if (code->arguments != pointers)
+    return "kernel '" + kernel.name + "' takes " +
+           std::to_string(code->arguments) + " pointers, not " +
+           std::to_string(pointers);
+  return "";
+}
+
+Error emulated::compareKernels(const CompareCommand &command) {
+  auto kernels = KernelModule::read(command.kernels);
+  if (!kernels)
+    return kernels.takeError();
+  auto reference = ReferenceCode::compile(*kernels);
+  if (!reference)
+    return reference.takeError();
+  auto code = DeviceCode::load(command.device);
+  if (!code)
+    return code.takeError();
+  Regex filter(command.filter);
+  Error errors = Error::success();
+  for (const KernelDescription &kernel : kernels->kernels) {
+    if (!command.filter.empty() && !filter.match(kernel.name))
+      continue;
+    const KernelCode *own = code->find(kernel.name);
+    std::string wrong = checkSignature(kernel, own);
+    if (wrong.empty()) {
+      auto start = std::chrono::steady_clock::now();
+      KernelComparison comparison(kernel, *own, *reference);
+      for (unsigned seed = 0; seed < command.seeds && wrong.empty(); ++seed)
+        wrong = comparison.run(seed + 1, /*isPositive=*/seed % 2);
+      json::Object figures = comparison.getFigures();
+      figures["seconds"] = std::chrono::duration<double>(
+                               std::chrono::steady_clock::now() - start)
+                               .count();
+      outs() << json::Value(std::move(figures)) << "\n";
+    }
+    if (!wrong.empty())
+      errors = joinErrors(std::move(errors), createStringError(wrong));
+  }
+  return errors;
+}

@@ -1,0 +1,113 @@
+//===- KernelModule.cpp - Reads kernels and how they are launched ---------===//
+//
+// What the compiler's emitters find out about launches is found out here again:
+// a mistake of theirs must not hide itself.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelModule.h"
+
+#include "ppopt/Dialect/PP/RandomKey.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/Driver/Compile.h"
+
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+using namespace emulated;
+
+uint64_t Operand::getBytes() const { return pp::getBytes(type); }
+
+unsigned Operand::getElementBytes() const {
+  return pp::getElementBytes(type.getElementType());
+}
+
+Messages::Messages(MLIRContext &context)
+    : handler(&context, [this](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+          return;
+        llvm::raw_string_ostream out(text);
+        out << diagnostic.getLocation() << ": " << diagnostic << "\n";
+      }) {}
+
+llvm::Error Messages::take(StringRef otherwise) {
+  return llvm::createStringError(text.empty() ? otherwise
+                                              : StringRef(text).trim());
+}
+
+/// Finds in how many rows, classes, … the values of an argument are indices.
+static std::optional<int64_t> findIndices(Value value) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *op = use.getOwner();
+    if (auto interface = dyn_cast<IterationSpaceOpInterface>(op))
+      if (auto range = interface.getIndexRange(use.getOperandNumber()))
+        return range->end;
+    if (isa<ReshapeOp, TransposeOp, SliceOp>(op))
+      if (auto found = findIndices(op->getResult(0)))
+        return found;
+  }
+  return std::nullopt;
+}
+
+/// Whether a buffer is that of a task's input, or a view of it.
+static bool isOfInput(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+    buffer = view.getViewSource();
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  auto task =
+      argument ? dyn_cast<TaskOp>(argument.getOwner()->getParentOp()) : nullptr;
+  return task &&
+         task.getArgRole(argument.getArgNumber()).getKind() == RoleKind::Input;
+}
+
+static KernelDescription describe(KernelOp kernel) {
+  KernelDescription result;
+  result.name = kernel.getSymName().str();
+  FormAttr form = kernel.getFormAttr();
+  result.form = stringifyKernelForm(form.getKind()).str();
+  result.columns = form.getColumns();
+  result.grid = kernel.getTilesAttr().getCount();
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    Operand &operand = result.arguments.emplace_back();
+    operand.type = cast<RankedTensorType>(argument.getType());
+    operand.indices = findIndices(argument);
+    operand.isRandomKey = operand.type == getKeyType(kernel.getContext());
+  }
+  for (Type type : kernel.getResultTypes())
+    result.results.emplace_back().type = cast<RankedTensorType>(type);
+  result.inplace.assign(kernel.getNumResults(), -1);
+  return result;
+}
+
+llvm::Expected<KernelModule> KernelModule::read(StringRef path) {
+  KernelModule result;
+  DialectRegistry registry;
+  registerCompilerDialects(registry);
+  result.context =
+      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  Messages messages(*result.context);
+  result.module = parseSourceFile<ModuleOp>(path, result.context.get());
+  if (!result.module)
+    return messages.take("can't be read");
+  llvm::StringMap<size_t> numbers;
+  for (auto kernel : result.module->getOps<KernelOp>()) {
+    if (!kernel.getFormAttr() || !kernel.getTilesAttr())
+      return llvm::createStringError("kernel '" + kernel.getSymName() +
+                                     "' has no form or no tiles: the module "
+                                     "must be of --stop-after=kernels");
+    numbers[kernel.getSymName()] = result.kernels.size();
+    result.kernels.push_back(describe(kernel));
+  }
+  result.module->walk([&](LaunchOp launch) {
+    KernelDescription &kernel = result.kernels[numbers.lookup(
+        launch.getKernelAttr().getAttr().getValue())];
+    kernel.inplace.assign(launch.getInplace().begin(),
+                          launch.getInplace().end());
+    for (auto [i, buffer] : llvm::enumerate(launch.getIns()))
+      kernel.arguments[i].isUnaligned |= isOfInput(buffer);
+  });
+  return result;
+}

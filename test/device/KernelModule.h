@@ -1,0 +1,64 @@
+//===- KernelModule.h - The kernels of a module of phase kernels ----------===//
+
+#ifndef PPOPT_TEST_DEVICE_KERNELMODULE_H
+#define PPOPT_TEST_DEVICE_KERNELMODULE_H
+
+#include "ppopt/Dialect/PP/PP.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace emulated {
+
+/// What a kernel says of an argument's elements.
+struct Operand {
+  mlir::RankedTensorType type;
+  /// If the elements are indices: how many are valid.
+  std::optional<int64_t> indices;
+  bool isRandomKey = false;
+  /// In some launch it begins at any element of an input.
+  bool isUnaligned = false;
+
+  uint64_t getBytes() const;
+  unsigned getElementBytes() const;
+};
+
+struct KernelDescription {
+  std::string name, form;
+  unsigned grid = 0;
+  int64_t columns = 0; ///< of its space
+  std::vector<Operand> arguments, results;
+  /// For each result the argument whose buffer it overwrites, or -1.
+  std::vector<int64_t> inplace;
+};
+
+/// A module that `ppopt compile --stop-after=kernels` has written.
+class KernelModule {
+public:
+  static llvm::Expected<KernelModule> read(llvm::StringRef path);
+
+  /// Owned by the context, which must outlive it.
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<KernelDescription> kernels;
+};
+
+/// What the context reports from here on, until it is taken.
+class Messages {
+public:
+  explicit Messages(mlir::MLIRContext &context);
+  llvm::Error take(llvm::StringRef otherwise);
+
+private:
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+} // namespace emulated
+
+#endif // PPOPT_TEST_DEVICE_KERNELMODULE_H
