@@ -27,6 +27,16 @@ static constexpr LinkLibrary runtimeLibraries[] = {
     {"-lm", "libc6-dev"},
 };
 
+/// The OpenMP runtime is GNU's, which oneDNN uses: a second thread pool would
+/// compete for the cores.
+static constexpr LinkLibrary cpuLibraries[] = {
+    {"-lxsmmgen", "libxsmm-dev"},
+    {"-ldnnl", "libdnnl-dev"},
+    {"-l:libgomp.so.1", "libgomp1"},
+};
+
+ArrayRef<LinkLibrary> pp::getCpuLibraries() { return cpuLibraries; }
+
 /// Returns one line for the libraries that the linker misses; empty if its log
 /// names none. Each missing library causes errors of its own, or a page of
 /// undefined symbols.

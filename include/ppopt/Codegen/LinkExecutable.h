@@ -16,6 +16,10 @@ struct LinkLibrary {
   StringRef flag, package;
 };
 
+/// Returns what the runtime's device for CPUs needs, which is part of the
+/// archive.
+ArrayRef<LinkLibrary> getCpuLibraries();
+
 /// Links object files with the runtime in `prefix`/lib, the libraries of a
 /// target and those of the runtime to an executable.
 LogicalResult linkExecutable(ArrayRef<std::string> objects,

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NativeCode.h"
+#include "LowerKernels.h"
 #include "ppopt/Codegen/CPU/Passes.h"
 #include "ppopt/Codegen/LinkExecutable.h"
+#include "ppopt/Codegen/NativeCode.h"
 #include "ppopt/Codegen/Target.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -15,19 +16,10 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::pp;
-
-/// What the device of the runtime links. The OpenMP runtime is GNU's, which
-/// oneDNN uses: a second thread pool would compete for the cores.
-static constexpr LinkLibrary libraries[] = {
-    {"-lxsmmgen", "libxsmm-dev"},
-    {"-ldnnl", "libdnnl-dev"},
-    {"-l:libgomp.so.1", "libgomp1"},
-};
-
-ArrayRef<LinkLibrary> pp::getHostLibraries() { return libraries; }
 
 namespace {
 
@@ -77,6 +69,8 @@ public:
     buildLowerKernelsPipeline(manager);
     manager.addPass(std::move(emitTasks));
     buildLowerToLLVMPipeline(manager);
+    manager.addNestedPass<LLVM::LLVMFuncOp>(createLowerBF16ToI16());
+    manager.addNestedPass<LLVM::LLVMFuncOp>(createCanonicalizerPass());
   }
   LogicalResult writeExecutable(ArrayRef<NativeProgram> programs,
                                 const Machine &machine, StringRef prefix,
@@ -89,7 +83,7 @@ public:
         return failure();
       objects.append(*written);
     }
-    return linkExecutable(objects, libraries, prefix, path);
+    return linkExecutable(objects, getCpuLibraries(), prefix, path);
   }
 };
 

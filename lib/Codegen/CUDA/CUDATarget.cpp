@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../CPU/NativeCode.h"
 #include "DeviceCode.h"
 
 #include "ppopt/Codegen/CUDA/Passes.h"
 #include "ppopt/Codegen/LinkExecutable.h"
+#include "ppopt/Codegen/NativeCode.h"
 #include "ppopt/Codegen/Target.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -136,7 +136,7 @@ LogicalResult CUDATarget::writeExecutable(ArrayRef<NativeProgram> programs,
       return failure();
     objects.append(*written);
   }
-  return linkExecutable(objects, getHostLibraries(), prefix, path);
+  return linkExecutable(objects, getCpuLibraries(), prefix, path);
 }
 
 namespace mlir::pp {

@@ -2,8 +2,8 @@
 
 #include "DeviceCode.h"
 
-#include "../Common/OptimiseModule.h"
 #include "Libclc.h"
+#include "ppopt/Codegen/OptimiseModule.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"

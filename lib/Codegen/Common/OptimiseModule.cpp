@@ -1,6 +1,6 @@
 //===- OptimiseModule.cpp - LLVM's optimisations for a machine ------------===//
 
-#include "OptimiseModule.h"
+#include "ppopt/Codegen/OptimiseModule.h"
 
 #include "llvm/Passes/PassBuilder.h"
 

@@ -1,6 +1,7 @@
-//===- LowerToLLVM.cpp - The conversions of kernels and tasks to LLVM -----===//
+//===- LowerKernels.cpp - The conversions of kernels to LLVM --------------===//
 
-#include "NativeCode.h"
+#include "LowerKernels.h"
+
 #include "ppopt/Codegen/CPU/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -27,16 +28,4 @@ void pp::buildLowerKernelsPipeline(OpPassManager &manager) {
   kernels.addPass(createConvertVectorToLLVMPass());
   kernels.addPass(createArithToLLVMConversionPass());
   kernels.addPass(createConvertIndexToLLVMPass());
-}
-
-void pp::buildLowerToLLVMPipeline(OpPassManager &manager) {
-  manager.addPass(createConvertMathToLibmPass());
-  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
-  ConvertFuncToLLVMPassOptions func;
-  func.useBarePtrCallConv = true;
-  manager.addPass(createConvertFuncToLLVMPass(func));
-  manager.addPass(createConvertControlFlowToLLVMPass());
-  manager.addPass(createReconcileUnrealizedCastsPass());
-  manager.addNestedPass<LLVM::LLVMFuncOp>(createLowerBF16ToI16());
-  manager.addNestedPass<LLVM::LLVMFuncOp>(createCanonicalizerPass());
 }

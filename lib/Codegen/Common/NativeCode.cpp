@@ -1,9 +1,9 @@
 //===- NativeCode.cpp - From the LLVM dialect to object files -------------===//
 
-#include "NativeCode.h"
+#include "ppopt/Codegen/NativeCode.h"
 
-#include "../Common/OptimiseModule.h"
 #include "NativeParts.h"
+#include "ppopt/Codegen/OptimiseModule.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Threading.h"

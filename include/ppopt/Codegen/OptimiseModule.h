@@ -1,7 +1,7 @@
 //===- OptimiseModule.h - LLVM's optimisations for a machine --------------===//
 
-#ifndef PPOPT_LIB_CODEGEN_COMMON_OPTIMISEMODULE_H
-#define PPOPT_LIB_CODEGEN_COMMON_OPTIMISEMODULE_H
+#ifndef PPOPT_CODEGEN_OPTIMISEMODULE_H
+#define PPOPT_CODEGEN_OPTIMISEMODULE_H
 
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
@@ -13,4 +13,4 @@ void optimiseModule(llvm::Module &module, llvm::TargetMachine &machine);
 
 } // namespace mlir::pp
 
-#endif // PPOPT_LIB_CODEGEN_COMMON_OPTIMISEMODULE_H
+#endif // PPOPT_CODEGEN_OPTIMISEMODULE_H

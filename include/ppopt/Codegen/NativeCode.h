@@ -1,22 +1,15 @@
 //===- NativeCode.h - From the LLVM dialect to object files ---------------===//
 
-#ifndef PPOPT_LIB_CODEGEN_CPU_NATIVECODE_H
-#define PPOPT_LIB_CODEGEN_CPU_NATIVECODE_H
-
-#include "ppopt/Codegen/LinkExecutable.h"
+#ifndef PPOPT_CODEGEN_NATIVECODE_H
+#define PPOPT_CODEGEN_NATIVECODE_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace mlir::pp {
 
-/// Appends upstream's conversions that work within a function, several kernels
-/// at a time; f32 math becomes polynomials that vectorise. Runs before tasks
-/// become functions: they are long and have nothing to convert.
-void buildLowerKernelsPipeline(OpPassManager &manager);
-
-/// Appends the conversions that work on a module. Afterwards all of it is in
-/// the LLVM dialect.
+/// Appends the conversions of tasks, and of what kernels' own conversions
+/// leave, to the LLVM dialect.
 void buildLowerToLLVMPipeline(OpPassManager &manager);
 
 /// LLVM's name of this machine's CPU, and its features ("+avx2,-avx512f,…").
@@ -44,9 +37,6 @@ FailureOr<SmallVector<std::string>> writeObjects(ModuleOp module, StringRef cpu,
                                                  StringRef stem,
                                                  StringRef prefix);
 
-/// Returns what the runtime links for ranks on CPUs.
-ArrayRef<LinkLibrary> getHostLibraries();
-
 } // namespace mlir::pp
 
-#endif // PPOPT_LIB_CODEGEN_CPU_NATIVECODE_H
+#endif // PPOPT_CODEGEN_NATIVECODE_H
