@@ -125,6 +125,8 @@ def check_added(planned):
             for each in run["inside"]:
                 args = each["args"]
                 assert args["hidden"] <= each["dur"] + CLOSE and args["exposed"] <= run["dur"], each
+                if run["cat"] == "forward":  # on one channel: what is in flight is waited for alone
+                    expect_near(f"{each['name']} of {name}", args["hidden"] + args["exposed"], each["dur"])
         total = sum(exposed(run) for run in runs.values())
         assert before is None or total > before, f"{total} us are exposed at {rate}, {before} before"
         before = total
