@@ -21,7 +21,8 @@ STEPS, BAD, ROW = 3, 1, 6  # the second step's batch has the bad id, in the seco
 PLANS = {"one": [], "dp": ["--mesh", "dp=2"], "microbatches": ["--microbatches", "4"], "pp": ["--mesh", "pp=2", "--microbatches", "2"],
          "both": ["--mesh", "dp=2,pp=2", "--microbatches", "2"], "local": ["--mesh", "pp=2", "--launch", "local"],
          "zb": ["--mesh", "pp=2", "--microbatches", "4", "--schedule", "zb-h1"], "blocks": ["--block-bytes", "64"],
-         "recomputed": ["--recompute", "layer"]}
+         "recomputed": ["--recompute", "layer"], "sharded": ["--mesh", "dp=2", "--microbatches", "2", "--zero", "3", "--bucket-bytes", "200"],
+         "sharded places": ["--mesh", "fsdp=2,pp=2", "--microbatches", "2", "--zero", "2"]}
 ID, CLASS = "pp.embedding at ids.mlir", "pp.token_loss at ids.mlir"
 
 
@@ -215,7 +216,7 @@ with tempfile.TemporaryDirectory() as directory:
     for plan in PLANS:
         harness.case(f"computed, {plan}", lambda: checks.computes(plan))
         harness.case(f"out of range, {plan}", lambda: checks.names(plan, 15, f"id 16 is out of range, 0 to 12 ({ID}", model()))
-    for plan in ("one", "both", "local"):
+    for plan in ("one", "both", "local", "sharded"):
         harness.case(f"skipped, {plan}", lambda: checks.skips(plan))
         harness.case(f"evaluation, {plan}", lambda: checks.evaluates(plan))
         computed = model(targets="%u")
