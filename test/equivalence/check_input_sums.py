@@ -18,30 +18,28 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE.parent / "gradients")]
 from support.executable import compile_model, expect_close, run  # noqa: E402
+from support.random_plans import Marks, draw_plan  # noqa: E402
 from support.results import Harness  # noqa: E402
 
-from check_random import REFUSED, Marks, random_plan  # noqa: E402
+from check_random import MOST_RANKS, REFUSED  # noqa: E402
 from input_graphs import InputGraph  # noqa: E402
-from stage_plans import FACTORS  # noqa: E402
+from plans import BATCH  # noqa: E402
 
 TOLERANCE = 1e-9
 TAKES = ["--mesh", "dp=1", "--microbatches", "1"]
 ADVICE = "it compiles with --microbatches 1 and a --mesh without dp, which split nothing"
 
 
-def draw_plan(random):
-    flags, places, is_marked = random_plan(random)
-    flags += ["--recompute", str(random.choice(FACTORS["recompute"]))]
-    share, stay = random.choice([0.3, 0.8, 1.0]), random.choice([0.0, 0.6, 0.9])
-    return flags, Marks(random, places, share, stay) if is_marked else lambda: None
+def draw_marked(random):
+    plan = draw_plan(random, BATCH, MOST_RANKS, grad_dtypes=["f32"])
+    marks = Marks(random, plan.places, random.choice([0.3, 0.8, 1.0]), random.choice([0.0, 0.6, 0.9]))
+    return plan.flags, marks if plan.is_marked else lambda: None
 
 
 def is_split(flags):
-    tiles = int(flags[flags.index("--microbatches") + 1])
-    for axis in flags[flags.index("--mesh") + 1].split(","):
-        name, size = axis.split("=")
-        tiles *= int(size) if name != "pp" else 1
-    return tiles > 1
+    value = lambda name, default: flags[flags.index(name) + 1] if name in flags else default
+    axes = (axis.split("=") for axis in value("--mesh", "dp=1").split(","))
+    return int(value("--microbatches", "1")) > 1 or any(name != "pp" and int(size) > 1 for name, size in axes)
 
 
 def check_plan(ppopt, graph, model, flags):
@@ -74,7 +72,7 @@ def check_seed(ppopt, directory, seed):
     graph = InputGraph(seed, mixes)
     model = os.path.join(directory, f"input_sums_{seed}.mlir")
     for _ in range(20):
-        flags, mark = draw_plan(random)
+        flags, mark = draw_marked(random)
         with open(model, "w") as file:
             file.write(graph.text(mark))
         try:

@@ -124,13 +124,11 @@ def draw_plan(random, batch, most_ranks, marks=0.6, stages=(0, 0, 1, 2, 2, 3, 3,
     return DrawnPlan(axes, [*flags, *sharding], is_marked)
 
 
+def without(flags, names):
+    """The flags but for those of these names, each of which has a value."""
+    return [flag for i, flag in enumerate(flags) if flag not in names and (i == 0 or flags[i - 1] not in names)]
+
+
 def without_sharding(flags):
     """The flags of the plan of stage 0 that has the same mesh, buckets and order."""
-    kept, i = [], 0
-    while i < len(flags):
-        if flags[i] in SHARDING:
-            i += 2
-            continue
-        kept.append(flags[i])
-        i += 1
-    return kept
+    return without(flags, SHARDING)
