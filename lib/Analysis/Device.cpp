@@ -43,6 +43,66 @@ const Device &pp::getBuiltinDevice() {
   return device;
 }
 
+namespace {
+
+/// What a GPU reaches, not its peak: FLOPs and bytes per nanosecond.
+struct GpuRates {
+  StringRef name, model;
+  double bf16, f32, f64, memory, link;
+};
+
+} // namespace
+
+/// Matmuls of a library without TF32. Peaks are 312, 19.5, 19.5 TFLOP/s and 2.0
+/// TB/s of an A100 with 80 GB, 989, 67, 67 and 3.35 of an H100 with NVLink, 4.8
+/// TB/s of an H200.
+static constexpr GpuRates gpus[] = {
+    {"a100", "NVIDIA A100 80GB", 220e3, 17e3, 17e3, 1.7e3, 200},
+    {"h100", "NVIDIA H100 SXM", 600e3, 50e3, 50e3, 2.9e3, 300},
+    {"h200", "NVIDIA H200", 600e3, 50e3, 50e3, 4.0e3, 300},
+};
+
+/// Kernels of attention compute without tensor cores, and read two operands
+/// from shared memory for three or four products: a quarter of the rate of f32.
+/// An element's cheap operation is one of about three instructions.
+static Device makeGpu(const GpuRates &rates) {
+  Device device;
+  device.name = rates.name;
+  device.model = rates.model;
+  device.roofline = true;
+  device.launch = 1500;
+  for (auto [type, rate] : {std::pair(::ppopt::MatmulType::f32, rates.f32),
+                            std::pair(::ppopt::MatmulType::f64, rates.f64),
+                            std::pair(::ppopt::MatmulType::bf16, rates.bf16)}) {
+    double scalar =
+        type == ::ppopt::MatmulType::f64 ? rates.f64 / 2 : rates.f32;
+    device.matmuls.push_back({type, {1}, {1}, {1}, {rate}, {rate}, 1});
+    device.attention.push_back({type, scalar / 4, scalar / 4, scalar / 6});
+    // A division is some operations, a function of f64 some dozens.
+    double operation = 3 / scalar;
+    double function = type == ::ppopt::MatmulType::f64 ? 40 : 6;
+    device.elements.push_back({type, 1 / operation, 1 / operation, operation,
+                               4 * operation, function * operation});
+  }
+  device.memory.push_back({1, rates.memory});
+  schema::LinkRates link{10000, rates.link};
+  device.localThreads = {link, link};
+  device.processes = device.localThreads;
+  return device;
+}
+
+const Device *pp::findGpu(StringRef name) {
+  static const std::vector<Device> devices = [] {
+    std::vector<Device> made;
+    for (const GpuRates &rates : gpus)
+      made.push_back(makeGpu(rates));
+    return made;
+  }();
+  auto found = llvm::find_if(
+      devices, [&](const Device &device) { return device.name == name; });
+  return found == devices.end() ? nullptr : &*found;
+}
+
 Device pp::shareDevice(const Device &device, int64_t ranks) {
   if (ranks == 1)
     return device;
@@ -87,6 +147,8 @@ static Attribute toAttribute(const llvm::json::Value &value, Builder &builder) {
   }
   if (std::optional<StringRef> text = value.getAsString())
     return builder.getStringAttr(*text);
+  if (std::optional<bool> flag = value.getAsBoolean())
+    return builder.getBoolAttr(*flag);
   if (std::optional<double> number = value.getAsNumber())
     return builder.getF64FloatAttr(*number);
   return builder.getUnitAttr(); // null
@@ -107,6 +169,8 @@ static llvm::json::Value toJson(Attribute attribute) {
   }
   if (auto text = dyn_cast<StringAttr>(attribute))
     return text.getValue();
+  if (auto flag = dyn_cast<BoolAttr>(attribute))
+    return flag.getValue();
   if (auto number = dyn_cast<FloatAttr>(attribute))
     return number.getValueAsDouble();
   return nullptr;

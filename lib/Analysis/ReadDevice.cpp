@@ -37,6 +37,16 @@ public:
       fail(at, "is missing");
   }
 
+  /// Of a field that may be left out.
+  template <typename T>
+  void optional(const char *name, T &value, const char *meaning,
+                Limits limits = {}) {
+    if (object.get(name))
+      (*this)(name, value, meaning, limits);
+    else
+      known.push_back(name);
+  }
+
   void refuseUnknown() {
     for (const auto &field : object)
       if (StringRef name = field.first; !llvm::is_contained(known, name))
@@ -77,7 +87,12 @@ private:
     if (!error.empty())
       return;
     constexpr Shape shape = shapeOf<T>();
-    if constexpr (shape == Shape::number) {
+    if constexpr (shape == Shape::boolean) {
+      if (std::optional<bool> flag = from.getAsBoolean())
+        value = *flag;
+      else
+        fail(at, "is not true or false");
+    } else if constexpr (shape == Shape::number) {
       readNumber(from, at, value, limits);
     } else if constexpr (shape == Shape::integer) {
       readInteger(from, at, value, limits);

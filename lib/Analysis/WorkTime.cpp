@@ -154,11 +154,11 @@ static double getMemoryRate(const Device &device, double bytes) {
   return interpolate(memory[at.low].rate, memory[next].rate, at.beyond);
 }
 
-double Work::getTime(const Device &device) const {
-  Tally ofFlops, ofElements, ofBytes;
+double Work::getComputeTime(const Device &device) const {
+  Tally ofFlops, ofElements;
   for (const MatmulWork &matmul : matmuls)
     ofFlops.add(matmul.flops, getRate(device, matmul));
-  double more = launches * device.launch;
+  double more = 0;
   for (auto [i, parts] : llvm::enumerate(ofType)) {
     auto type = static_cast<::ppopt::MatmulType>(i);
     const schema::ElementRates &rates = findType(device.elements, type);
@@ -168,9 +168,24 @@ double Work::getTime(const Device &device) const {
     more += parts.operations * rates.operation +
             parts.divisions * rates.division + parts.functions * rates.function;
   }
+  return ofFlops.getTime() + ofElements.getTime() + more;
+}
+
+double Work::getMemoryTime(const Device &device) const {
+  Tally ofBytes;
   for (double bytes : traffic)
     ofBytes.add(bytes, getMemoryRate(device, bytes));
-  return ofFlops.getTime() + ofElements.getTime() + ofBytes.getTime() + more;
+  return ofBytes.getTime();
+}
+
+bool Work::isBoundByMemory(const Device &device) const {
+  return getMemoryTime(device) > getComputeTime(device);
+}
+
+double Work::getTime(const Device &device) const {
+  double computing = getComputeTime(device), moving = getMemoryTime(device);
+  return launches * device.launch +
+         (device.roofline ? std::max(computing, moving) : computing + moving);
 }
 
 //===----------------------------------------------------------------------===//

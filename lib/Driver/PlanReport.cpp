@@ -2,6 +2,7 @@
 
 #include "ppopt/Driver/PlanReport.h"
 
+#include "KernelReports.h"
 #include "ShardedState.h"
 
 #include "ppopt/Program/EndOfStep.h"
@@ -294,6 +295,7 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
     place.bytesSent = counts.bytesSent;
     addSharded(module, *plan, contents, place);
     place.checkpointBytes = checkpointBytes[contents.place];
+    place.kernels = describeKernels(module, contents);
   }
   return success();
 }

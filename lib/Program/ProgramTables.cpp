@@ -13,8 +13,7 @@ static std::string spellType(Type type) {
   return text;
 }
 
-/// Returns `matmul_4x256x64x32_f32`, with `_acc` if it accumulates.
-static std::string nameMatmul(GemmOp op) {
+std::string pp::nameMatmul(GemmOp op) {
   std::string name = "matmul_";
   llvm::raw_string_ostream os(name);
   int64_t batch = 1;

@@ -144,6 +144,7 @@ struct Device {
   std::vector<ElementRates> elements;
   std::vector<MemoryRate> memory;
   double launch = 0;
+  bool roofline = false;
   std::optional<RankRates> processes;
   RankRates localThreads;
   BusyFactors busy;
@@ -158,6 +159,9 @@ struct Device {
     f("elements", self.elements, "likewise");
     f("memory", self.memory, "by how much a launch touches, ascending");
     f("launch", self.launch, "nanoseconds that each launch adds");
+    f.optional("roofline", self.roofline,
+               "whether a launch computes while it reads and writes, as a GPU "
+               "does, and takes as long as the slower of both, not their sum");
     f("processes", self.processes,
       "between ranks that are processes; null where MPI was not found");
     f("local_threads", self.localThreads, "between ranks that are threads");

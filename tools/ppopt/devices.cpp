@@ -69,26 +69,45 @@ static Device readFile(StringRef path, StringRef origin, std::string &wrong) {
   return {};
 }
 
-Device ppopt::chooseDevice(const Arguments &arguments, int64_t threads,
-                           bool isNative, std::string &wrong) {
-  std::string origin = "--device", value = arguments.get("device").str();
-  if (value.empty()) {
-    origin = kDeviceVariable;
-    value = sys::Process::GetEnv(kDeviceVariable).value_or("");
-  }
+/// Returns the device of this name, which may be a file.
+static Device findDevice(StringRef value, StringRef origin,
+                         std::string &wrong) {
   if (value == mlir::pp::kBuiltinDevice)
     return mlir::pp::getBuiltinDevice();
+  if (const Device *gpu = mlir::pp::findGpu(value))
+    return *gpu;
   if (isFile(value))
     return readFile(value, origin, wrong);
+  std::string path = getDevicePath(value);
+  if (sys::fs::exists(path))
+    return readFile(path, origin, wrong);
+  wrong = (origin + ": no device '" + value + "': there is no " + path +
+           "; 'ppopt machine' measures this machine, and 'builtin', 'a100', "
+           "'h100' and 'h200' are always there")
+              .str();
+  return {};
+}
+
+Device ppopt::chooseDevice(const Arguments &arguments, int64_t threads,
+                           bool isNative, StringRef ofTarget,
+                           std::string &wrong) {
+  std::string value = arguments.get("device").str();
   if (!value.empty()) {
-    std::string path = getDevicePath(value);
-    if (sys::fs::exists(path))
-      return readFile(path, origin, wrong);
-    wrong = origin + ": no device '" + value + "': there is no " + path +
-            "; 'ppopt machine' measures this machine, and 'builtin' is always "
-            "there";
-    return {};
+    Device device = findDevice(value, "--device", wrong);
+    if (wrong.empty() && device.roofline != !ofTarget.empty())
+      wrong =
+          "--device " + value +
+          (device.roofline ? " describes a GPU; add --target cuda"
+                           : " describes a CPU, and ranks of --target " +
+                                 arguments.get("target").str() +
+                                 " run on GPUs; name one, as --device h100");
+    return device;
   }
+  if (!ofTarget.empty())
+    return findDevice(ofTarget, "the device of the target", wrong);
+  value = sys::Process::GetEnv(kDeviceVariable).value_or("");
+  if (!value.empty())
+    return findDevice(value, kDeviceVariable, wrong);
   std::string measured = getDevicePath(getMachineName(threads));
   if (!isNative || !sys::fs::exists(measured))
     return mlir::pp::getBuiltinDevice();

@@ -26,10 +26,12 @@ std::string getDevicePath(llvm::StringRef name);
 /// Returns the device of --device or PPOPT_DEVICE, a name or a file. Without
 /// them, returns the one that was measured on this machine with these threads,
 /// or the built-in one if there is none or `isNative` is false: the program is
-/// not for this machine. On an error, sets `wrong` to a line that says what to
-/// do.
+/// not for this machine. If ranks run on GPUs, `ofTarget` is the default, and
+/// the variable, which is for CPUs, is ignored; empty otherwise. On an error,
+/// sets `wrong` to a line that says what to do.
 mlir::pp::Device chooseDevice(const Arguments &arguments, int64_t threads,
-                              bool isNative, std::string &wrong);
+                              bool isNative, llvm::StringRef ofTarget,
+                              std::string &wrong);
 
 /// Says for which device times are estimated, and how to measure this machine
 /// if that is the built-in one.

@@ -120,9 +120,9 @@ static constexpr Flag planFlags[] = {
      unlimited},
     {"device", ValueKind::NameOrFile, "NAME|FILE.json", "",
      "device for which times are estimated, by which the model is cut and "
-     "--schedule auto chosen: one that 'ppopt machine' measured, or builtin "
-     "(default: $PPOPT_DEVICE, else what was measured on this machine, else "
-     "builtin)"},
+     "--schedule auto chosen: one that 'ppopt machine' measured, builtin, or a "
+     "GPU: a100, h100, h200 (default: $PPOPT_DEVICE, else what was measured on "
+     "this machine, else builtin; for --target cuda a100 or h100, by --gpu)"},
     {"werror", ValueKind::Switch, "", "",
      "treat warnings about the model as errors"},
     {"threshold", ValueKind::Text, "NAME=N,…", "",
@@ -282,9 +282,9 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
   wrong = setGpu(arguments.get("gpu"), target, plan.target);
   if (!wrong.empty())
     return reject("--gpu: " + wrong);
-  plan.device =
-      chooseDevice(arguments, plan.target.threads,
-                   /*isNative=*/arguments.get("cpu") == "native", wrong);
+  plan.device = chooseDevice(arguments, plan.target.threads,
+                             /*isNative=*/arguments.get("cpu") == "native",
+                             target.getDevice(plan.target), wrong);
   if (!wrong.empty())
     return reject(wrong);
   warnOfBF16(command, target, plan);

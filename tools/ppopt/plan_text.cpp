@@ -384,6 +384,35 @@ static void printWork(const PlanReport &report, bool isLocal,
   table.print("a rank's step", out);
 }
 
+/// Prints what each kernel takes of a step on a GPU, where the time of a launch
+/// is that of its FLOPs and elements or of its bytes, whichever is longer.
+static void printKernels(const PlanReport &report, raw_ostream &out) {
+  for (auto [number, place] : enumerate(report.places)) {
+    out << "\nkernels of a rank's step";
+    if (report.places.size() > 1)
+      out << " on place " << number;
+    out << ", predicted\n  launches    MB each  GFLOP each    us each      ms  "
+           "bound by\n";
+    double bytes = 0, time = 0, ofKernels = 0;
+    for (const mlir::pp::KernelReport &kernel : place.kernels) {
+      auto launches = static_cast<double>(kernel.launches);
+      out << formatv("  {0,8}  {1,9:f3}  {2,10:f3}  {3,9:f1}  {4,6:f3}  "
+                     "{5,-8}  {6}\n",
+                     kernel.launches, kernel.bytes / 1e6, kernel.flops / 1e9,
+                     kernel.time / launches / 1e3, kernel.time / 1e6,
+                     kernel.isBoundByMemory ? "memory" : "compute",
+                     kernel.name);
+      time += kernel.time;
+      if (StringRef(kernel.name).starts_with("matmul_"))
+        continue;
+      bytes += launches * kernel.bytes;
+      ofKernels += kernel.time;
+    }
+    out << formatv("  kernels {0:f3} GB, {1:f3} ms; matmuls {2:f3} ms\n",
+                   bytes / 1e9, ofKernels / 1e6, (time - ofKernels) / 1e6);
+  }
+}
+
 void ppopt::printReport(const PlanOptions &plan, const PlanReport &report,
                         raw_ostream &out) {
   out << plan.source << ": " << describePlan(plan, report) << "\n";
@@ -397,6 +426,8 @@ void ppopt::printReport(const PlanOptions &plan, const PlanReport &report,
   printPaper(plan, report, out);
   bool isLocal = plan.launch == schema::Launch::local;
   printWork(report, isLocal, out);
+  if (plan.device.roofline)
+    printKernels(report, out);
   printRepeated(plan, report, out);
   if (isLocal)
     return;

@@ -57,6 +57,12 @@ struct Work {
   Work &operator+=(const Work &other);
   /// In nanoseconds.
   double getTime(const Device &device) const;
+  /// Returns whether reading and writing takes longer than computing.
+  bool isBoundByMemory(const Device &device) const;
+
+private:
+  double getComputeTime(const Device &device) const;
+  double getMemoryTime(const Device &device) const;
 };
 
 /// Returns the bytes of a value whose type is a ranked tensor.

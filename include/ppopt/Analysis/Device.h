@@ -21,6 +21,10 @@ inline constexpr llvm::StringLiteral kBuiltinDevice = "builtin";
 /// with AVX-512, the same for every shape and type.
 const Device &getBuiltinDevice();
 
+/// Returns a GPU that is compiled in, "a100", "h100" or "h200"; null for other
+/// names.
+const Device *findGpu(StringRef name);
+
 /// Reads a device's document. On an error, returns nothing and sets `error` to
 /// what is wrong, beginning with the field.
 std::optional<Device> readDevice(StringRef json, std::string &error);

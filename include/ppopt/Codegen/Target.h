@@ -52,6 +52,9 @@ public:
   /// Returns the values of --gpu, the default first; none if ranks of this
   /// target have no GPU.
   virtual SmallVector<StringRef> getGpus() const { return {}; }
+  /// Returns the device for which times are estimated unless one is named;
+  /// empty for that of this machine.
+  virtual StringRef getDevice(const Machine &machine) const { return ""; }
   /// Sets cpu and features to those of this machine: --cpu native.
   virtual void setNative(Machine &machine) const = 0;
   /// Returns what the machine lacks to multiply bf16 matrices faster than f32

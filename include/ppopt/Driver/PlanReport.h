@@ -32,6 +32,15 @@ struct StageReport {
   ppopt::schedule::StageNote note;
 };
 
+/// What the launches of a kernel, or the matmuls of a shape, take in a step.
+struct KernelReport {
+  std::string name;
+  int64_t launches = 0;
+  double bytes = 0, flops = 0; ///< of one; FLOPs of matmuls
+  double time = 0;             ///< of all, predicted, in nanoseconds
+  bool isBoundByMemory = false;
+};
+
 /// Figures of a place's rank with coordinate 0 on all other axes, in a training
 /// step.
 struct PlaceReport {
@@ -67,6 +76,8 @@ struct PlaceReport {
   int64_t checkpointBytes = 0;
   int64_t flops = 0, launches = 0;
   int64_t bytesSent = 0; ///< transfers and sums
+  /// In the order of their times.
+  std::vector<KernelReport> kernels;
 };
 
 /// A bucket that is sent to a place that borrows it, or its gradients on the

@@ -37,6 +37,9 @@ public:
 
   SmallVector<StringRef> getCpus() const override { return listCpus(); }
   SmallVector<StringRef> getGpus() const override { return listGpus(); }
+  StringRef getDevice(const Machine &machine) const override {
+    return StringRef(machine.gpu).starts_with("sm_8") ? "a100" : "h100";
+  }
   void setNative(Machine &machine) const override {
     HostCpu host = getHostCpu();
     machine.cpu = host.name;
