@@ -10,9 +10,14 @@
 namespace emulated {
 
 struct CompareCommand {
-  std::string kernels, device;
+  std::string kernels;
+  std::string device; ///< empty: what the kernels' target makes of them
+  std::string saved;  ///< where to write the device code; empty: nowhere
   std::string filter; ///< a regular expression; empty: all kernels
   unsigned seeds = 2;
+  /// Runs only the first, middle and last blocks, on zeros, and compares
+  /// nothing: of kernels whose buffers are larger than the machine's memory.
+  bool isOfEnds = false;
 };
 
 /// Runs each kernel on random arguments, on the emulated device in three orders

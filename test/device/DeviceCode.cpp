@@ -324,28 +324,71 @@ const KernelCode *DeviceCode::find(StringRef name) const {
   return it == kernels.end() ? nullptr : &*it;
 }
 
-/// Returns the module of a file; refuses what is not for NVPTX.
-static Expected<std::unique_ptr<Module>> readModule(StringRef path,
+/// Returns the module of a text; refuses what is not for NVPTX.
+static Expected<std::unique_ptr<Module>> readModule(MemoryBufferRef text,
                                                     LLVMContext &context) {
   SMDiagnostic diagnostic;
-  std::unique_ptr<Module> module = parseIRFile(path, diagnostic, context);
+  std::unique_ptr<Module> module = parseIR(text, diagnostic, context);
   if (!module) {
-    std::string text;
-    raw_string_ostream out(text);
+    std::string message;
+    raw_string_ostream out(message);
     diagnostic.print("", out, /*ShowColors=*/false);
-    return createStringError(StringRef(text).trim());
+    return createStringError(StringRef(message).trim());
   }
   if (!module->getTargetTriple().isNVPTX())
-    return createStringError("'" + path + "' is for " +
+    return createStringError("'" + text.getBufferIdentifier() + "' is for '" +
                              module->getTargetTriple().str() +
-                             ", not for nvptx64-nvidia-cuda");
+                             "', not for nvptx64-nvidia-cuda");
   return module;
 }
 
-Expected<DeviceCode> DeviceCode::load(StringRef path) {
+/// Returns the kernels, which cannot run yet.
+static Expected<std::vector<KernelCode>>
+describeKernels(Module &module, const StringMap<Variable> &variables) {
+  std::vector<KernelCode> kernels;
+  for (Function &function : module) {
+    if (function.getCallingConv() != CallingConv::PTX_Kernel)
+      continue;
+    auto threads = getThreads(function);
+    if (!threads)
+      return threads.takeError();
+    KernelCode &kernel = kernels.emplace_back();
+    kernel.name = function.getName().str();
+    kernel.threads = *threads;
+    kernel.arguments = function.arg_size();
+    SetVector<GlobalObject *> used;
+    addUsed(function, used);
+    for (GlobalObject *object : used)
+      if (isa<GlobalVariable>(object))
+        kernel.variables.push_back(variables.lookup(object->getName()));
+  }
+  return kernels;
+}
+
+/// Makes the code check itself, and fit for this machine.
+static Error transform(Module &module, const Texts &texts,
+                       const orc::LLJIT &jit, ArrayRef<KernelCode> kernels) {
+  std::vector<Site> &sites = theDevice().sites;
+  sites.clear();
+  sites.emplace_back(); // none
+  if (Error error = instrumentAccesses(module, texts, sites))
+    return error;
+  if (Error error = replaceIntrinsics(module, texts, sites))
+    return error;
+  retarget(module, jit.getDataLayout(), jit.getTargetTriple());
+  for (const KernelCode &kernel : kernels)
+    addEntry(*module.getFunction(kernel.name));
+  std::string wrong;
+  raw_string_ostream out(wrong);
+  if (verifyModule(module, &out))
+    return createStringError("the instrumented code is wrong: " + wrong);
+  return Error::success();
+}
+
+Expected<DeviceCode> DeviceCode::load(MemoryBufferRef text) {
   DeviceCode code;
   auto context = std::make_unique<LLVMContext>();
-  auto module = readModule(path, *context);
+  auto module = readModule(text, *context);
   if (!module)
     return module.takeError();
   auto jit = createJit(FPOpFusion::Strict);
@@ -364,60 +407,37 @@ Expected<DeviceCode> DeviceCode::load(StringRef path) {
   for (auto &each : variables)
     if (each.second.kind == Region::Kind::Shared)
       each.second.address += reinterpret_cast<uint64_t>(code.shared.get());
-
-  SmallVector<Function *> kernels;
-  for (Function &function : **module)
-    if (function.getCallingConv() == CallingConv::PTX_Kernel)
-      kernels.push_back(&function);
-  for (Function *function : kernels) {
-    auto threads = getThreads(*function);
-    if (!threads)
-      return threads.takeError();
-    KernelCode &kernel = code.kernels.emplace_back();
-    kernel.name = function->getName().str();
-    kernel.threads = *threads;
-    kernel.arguments = function->arg_size();
-    SetVector<GlobalObject *> used;
-    addUsed(*function, used);
-    for (GlobalObject *object : used)
-      if (isa<GlobalVariable>(object))
-        kernel.variables.push_back(variables.lookup(object->getName()));
-  }
-
-  std::vector<Site> &sites = theDevice().sites;
-  sites.clear();
-  sites.emplace_back(); // none
-  if (Error error = instrumentAccesses(**module, texts, sites))
+  auto kernels = describeKernels(**module, variables);
+  if (!kernels)
+    return kernels.takeError();
+  code.kernels = std::move(*kernels);
+  if (Error error = transform(**module, texts, *code.jit, code.kernels))
     return error;
-  if (Error error = replaceIntrinsics(**module, texts, sites))
-    return error;
-  retarget(**module, code.jit->getDataLayout(), code.jit->getTargetTriple());
-  for (Function *function : kernels)
-    addEntry(*function);
-  std::string wrong;
-  raw_string_ostream out(wrong);
-  if (verifyModule(**module, &out))
-    return createStringError("'" + path +
-                             "': the instrumented code is wrong: " + wrong);
-
   if (Error error = defineSymbols(*code.jit, **module, variables))
     return error;
   if (Error error = code.jit->addIRModule(
           orc::ThreadSafeModule(std::move(*module), std::move(context))))
     return error;
-  for (KernelCode &kernel : code.kernels) {
-    auto entry = code.jit->lookup("ppopt_emulated_thread_" + kernel.name);
+  if (Error error = code.findAddresses())
+    return error;
+  return code;
+}
+
+/// Compiles what has been added.
+Error DeviceCode::findAddresses() {
+  for (KernelCode &kernel : kernels) {
+    auto entry = jit->lookup("ppopt_emulated_thread_" + kernel.name);
     if (!entry)
       return entry.takeError();
     kernel.thread = entry->toPtr<void(void **)>();
     for (Variable &variable : kernel.variables) {
       if (variable.kind != Region::Kind::Constant)
         continue;
-      auto address = code.jit->lookup(variable.symbol);
+      auto address = jit->lookup(variable.symbol);
       if (!address)
         return address.takeError();
       variable.address = address->getValue();
     }
   }
-  return code;
+  return Error::success();
 }

@@ -9,6 +9,7 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBufferRef.h"
 #include "llvm/Target/TargetOptions.h"
 
 #include <memory>
@@ -40,12 +41,14 @@ struct KernelCode {
 /// of the file that was loaded last.
 class DeviceCode {
 public:
-  static llvm::Expected<DeviceCode> load(llvm::StringRef path);
+  static llvm::Expected<DeviceCode> load(llvm::MemoryBufferRef text);
 
   std::vector<KernelCode> kernels;
   const KernelCode *find(llvm::StringRef name) const;
 
 private:
+  llvm::Error findAddresses();
+
   std::unique_ptr<llvm::orc::LLJIT> jit;
   /// Shared memory of all kernels: none of their variables share addresses.
   std::shared_ptr<void> shared;

@@ -100,6 +100,27 @@ Bytes emulated::drawInput(const Operand &operand,
   return Drawer(operand, kernel, isPositive, seed).draw();
 }
 
+Bytes emulated::perturbInput(const Operand &operand, Bytes contents,
+                             uint64_t seed) {
+  Type type = operand.type.getElementType();
+  if (!isa<FloatType>(type))
+    return contents;
+  std::mt19937_64 random(seed);
+  unsigned size = operand.getElementBytes();
+  for (int64_t i = 0, e = operand.type.getNumElements(); i < e; ++i) {
+    double value = readElement(contents.data(), i, type);
+    double sign = random() % 2 ? 1 : -1;
+    char *to = contents.data() + i * size;
+    if (type.isF64())
+      put<double>(to, value * (1 + sign * 0x1p-52));
+    else if (type.isF32())
+      put<float>(to, value * (1 + sign * 0x1p-23));
+    else
+      put<uint16_t>(to, roundToBF16(value * (1 + sign * 0x1p-8)));
+  }
+  return contents;
+}
+
 template <typename T> static T get(const char *buffer, int64_t i) {
   T value;
   memcpy(&value, buffer + i * sizeof value, sizeof value);

@@ -14,6 +14,10 @@ namespace emulated {
 Bytes drawInput(const Operand &operand, const KernelDescription &kernel,
                 bool isPositive, uint64_t seed);
 
+/// Returns the contents with each float moved by one rounding of its type, up
+/// or down. Integers stay.
+Bytes perturbInput(const Operand &operand, Bytes contents, uint64_t seed);
+
 /// Element `i` of a buffer, as the nearest f64.
 double readElement(const char *buffer, int64_t i, mlir::Type type);
 

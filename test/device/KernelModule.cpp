@@ -7,17 +7,60 @@
 
 #include "KernelModule.h"
 
+#include "ppopt/Codegen/Target.h"
 #include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Driver/Compile.h"
 
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace mlir::pp;
 using namespace emulated;
+
+namespace {
+
+struct KeepKernelCode : PassWrapper<KeepKernelCode, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KeepKernelCode)
+
+  void runOnOperation() override {
+    for (Operation &op :
+         llvm::make_early_inc_range(getOperation().getBody()->getOperations()))
+      if (isa<PPDialect>(op.getDialect()))
+        op.erase();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> emulated::createKeepKernelCode() {
+  return std::make_unique<KeepKernelCode>();
+}
+
+llvm::Expected<std::string> KernelModule::emitDeviceIR() {
+  Messages messages(*context);
+  FailureOr<const Target *> target = findTarget(*module);
+  if (failed(target))
+    return messages.take("has no target");
+  Machine machine;
+  machine.name = (*target)->getName().str();
+  (*target)->setNative(machine);
+  if (SmallVector<StringRef> gpus = (*target)->getGpus(); !gpus.empty())
+    machine.gpu = gpus.front().str();
+  OwningOpRef<ModuleOp> copy = module->clone();
+  PassManager native(context.get());
+  (*target)->addNativePasses(native, machine, createKeepKernelCode());
+  if (failed(native.run(*copy)))
+    return messages.take("the kernels can't be emitted for their target");
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (failed((*target)->printDeviceIR(*copy, machine, out)))
+    return messages.take("the target has no device code");
+  return text;
+}
 
 uint64_t Operand::getBytes() const { return pp::getBytes(type); }
 

@@ -7,6 +7,7 @@
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/Pass.h"
 #include "llvm/Support/Error.h"
 
 #include <memory>
@@ -41,12 +42,18 @@ struct KernelDescription {
 class KernelModule {
 public:
   static llvm::Expected<KernelModule> read(llvm::StringRef path);
+  /// Returns the device code that the module's target emits, as
+  /// `ppopt compile --save-device-ir` writes it.
+  llvm::Expected<std::string> emitDeviceIR();
 
   /// Owned by the context, which must outlive it.
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<KernelDescription> kernels;
 };
+
+/// A pass in the place of emit-tasks: of ppopt's ops it leaves none.
+std::unique_ptr<mlir::Pass> createKeepKernelCode();
 
 /// What the context reports from here on, until it is taken.
 class Messages {

@@ -90,7 +90,11 @@ static Error writeOutput(StringRef path, const Bytes &contents) {
 }
 
 Error emulated::runLaunch(const LaunchCommand &command) {
-  auto code = DeviceCode::load(command.device);
+  auto text = MemoryBuffer::getFile(command.device);
+  if (!text)
+    return createStringError("can't read '" + command.device +
+                             "': " + text.getError().message());
+  auto code = DeviceCode::load(**text);
   if (!code)
     return code.takeError();
   EmulatedLaunch launch{

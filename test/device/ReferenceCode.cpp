@@ -7,7 +7,6 @@
 #include "ppopt/Codegen/Target.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"
@@ -15,24 +14,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 using namespace emulated;
-
-namespace {
-
-/// In the place of emit-tasks: of the module only the functions of kernels are
-/// left.
-struct KeepKernelCode : PassWrapper<KeepKernelCode, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KeepKernelCode)
-
-  void runOnOperation() override {
-    for (Operation &op :
-         llvm::make_early_inc_range(getOperation().getBody()->getOperations()))
-      if (!isa<LLVM::LLVMFuncOp, LLVM::GlobalOp, func::FuncOp>(op) &&
-          op.getName().getDialectNamespace() == "pp")
-        op.erase();
-  }
-};
-
-} // namespace
 
 /// Removes what another target has decided.
 static void clearPlans(ModuleOp module) {
@@ -63,7 +44,7 @@ llvm::Expected<ReferenceCode> ReferenceCode::compile(KernelModule &kernels) {
 
   PassManager native(kernels.context.get());
   native.enableVerifier(false);
-  cpu->addNativePasses(native, machine, std::make_unique<KeepKernelCode>());
+  cpu->addNativePasses(native, machine, createKeepKernelCode());
   if (failed(native.run(*kernels.module)))
     return messages.take("the kernels can't be emitted for the target cpu");
   auto context = std::make_unique<llvm::LLVMContext>();

@@ -1,7 +1,9 @@
 //===- ppopt_emulate.cpp - Runs device kernels on this machine ------------===//
 //
-//   ppopt-emulate KERNELS.mlir DEVICE.ll [--kernel REGEX] [--seeds N]
+//   ppopt-emulate KERNELS.mlir [DEVICE.ll] [--kernel REGEX] [--seeds N]
 //     Each kernel, in three orders of its threads, against the CPU's.
+//     DEVICE.ll is by default what the target of KERNELS.mlir makes of it,
+//     which --save-device-ir FILE writes.
 //   ppopt-emulate DEVICE.ll --launch NAME --grid N --buffers WORDS
 //     One kernel with the given buffers (LaunchCommand.h).
 //
@@ -17,7 +19,7 @@ using namespace llvm;
 
 static cl::OptionCategory category("ppopt-emulate");
 static cl::list<std::string> files(cl::Positional, cl::OneOrMore,
-                                   cl::desc("[KERNELS.mlir] DEVICE.ll"),
+                                   cl::desc("[KERNELS.mlir] [DEVICE.ll]"),
                                    cl::cat(category));
 static cl::opt<std::string> launch("launch", cl::desc("run this kernel alone"),
                                    cl::cat(category));
@@ -33,6 +35,14 @@ static cl::opt<std::string> kernel("kernel",
                                    cl::cat(category));
 static cl::opt<unsigned> seeds("seeds", cl::desc("draws of arguments"),
                                cl::init(2), cl::cat(category));
+
+static cl::opt<std::string> saved("save-device-ir",
+                                  cl::desc("write the device code here"),
+                                  cl::cat(category));
+static cl::opt<bool> ends("ends",
+                          cl::desc("run the first, middle and last blocks on "
+                                   "zeros, and compare nothing"),
+                          cl::cat(category));
 
 static int finish(Error error) {
   if (!error)
@@ -54,8 +64,10 @@ int main(int argc, char **argv) {
                                        {blocks.begin(), blocks.end()},
                                        {buffers.begin(), buffers.end()}}));
   }
-  if (files.size() != 2)
+  if (files.size() > 2)
     return finish(createStringError("takes a module of kernels and their "
-                                    "device code: KERNELS.mlir DEVICE.ll"));
-  return finish(emulated::compareKernels({files[0], files[1], kernel, seeds}));
+                                    "device code: KERNELS.mlir [DEVICE.ll]"));
+  std::string device = files.size() == 2 ? files[1] : "";
+  return finish(
+      emulated::compareKernels({files[0], device, saved, kernel, seeds, ends}));
 }

@@ -1,0 +1,156 @@
+"""Runs kernels of the target cuda on the emulated device, against the target cpu's: those of the equivalence models, of the ops' gradients,
+of random graphs, and of rows of odd sizes.
+
+    check_emulated.py --build build/release
+    check_emulated.py --graphs 200 --seeds 4    # more random graphs, more draws of arguments
+
+docs/cuda.md says what the emulated device covers. What fails leaves its kernels in a folder that the message names.
+"""
+
+import argparse
+import glob
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [TEST, os.path.join(TEST, "gradients")]
+from check_gradients import graph_of, op_of  # noqa: E402
+from graph import model_text  # noqa: E402
+from ops import cases  # noqa: E402
+from random_graphs import LARGE, random_graph  # noqa: E402
+from support.results import Harness  # noqa: E402
+
+MODELS = sorted(glob.glob(os.path.join(TEST, "equivalence", "models", "*.mlir")))
+# Beside the default plan: each of these with every model that it fits.
+PLANS = {"one rank": [], "microbatches": ["--microbatches", "2", "--optimizer", "sgd", "--nesterov"],
+         "shards": ["--mesh", "fsdp=2", "--zero", "3", "--optimizer", "adam"], "recomputed": ["--recompute", "layer", "--block-bytes", "64"]}
+FLAGS = ["--target", "cuda", "--threads", "1"]
+
+
+
+def run(command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600)
+
+
+class Kernels:
+    """Compiles and compares. Counts kernels, and keeps the largest errors by type of element."""
+
+    def __init__(self, harness):
+        self.ppopt, self.seeds = harness.ppopt, harness.args.seeds
+        self.emulate = os.path.join(harness.args.build, "bin", "test", "ppopt-emulate")
+        self.count = 0
+
+    def compile(self, model, folder, flags=()):
+        """Returns the module of phase kernels, or None if the plan does not fit the model."""
+        path = os.path.join(folder, "kernels.mlir")
+        done = run([self.ppopt, "compile", model, *FLAGS, *flags, "--stop-after=kernels", "-o", path])
+        if done.returncode == 1 and flags:
+            assert "error:" in done.stderr, done.stderr
+            return None
+        assert done.returncode == 0, f"{model} {' '.join(flags)}\n{done.stderr}"
+        return path
+
+    def compare(self, kernels, *flags):
+        """Returns the figures of each kernel."""
+        command = [self.emulate, kernels, "--seeds", str(self.seeds), *flags]
+        done = run(command)
+        assert done.returncode in (0, 1), f"{' '.join(command)}\nstatus {done.returncode}\n{done.stderr}"
+        if done.returncode == 1:
+            kept = shutil.copytree(os.path.dirname(kernels), tempfile.mkdtemp(), dirs_exist_ok=True)
+            raise AssertionError(f"in {kept}: {' '.join(map(os.path.basename, command))}\n{done.stderr}")
+        figures = [json.loads(line) for line in done.stdout.splitlines()]
+        assert figures, f"no kernel in {kernels}"
+        self.count += len(figures)
+        return figures
+
+    def check_text(self, text, flags=()):
+        with tempfile.TemporaryDirectory() as folder:
+            model = os.path.join(folder, "model.mlir")
+            with open(model, "w") as file:
+                file.write(text)
+            return self.compare(self.compile(model, folder, flags) or self.compile(model, folder))
+
+    def check_model(self, model, flags):
+        with tempfile.TemporaryDirectory() as folder:
+            kernels = self.compile(model, folder, flags)
+            if kernels:
+                self.compare(kernels)
+
+
+def in_type(text, element):
+    """The model with floats of another type."""
+    return re.sub(r"\btensor<((?:\d+x)*)f64>", rf"tensor<\g<1>{element}>", text)
+
+
+def rows_model(rows, columns, element):
+    """What a transformer does to rows, without matmuls and attention: norms, activations, biases, a softmax, a look-up and a loss."""
+    t, v, ids = f"tensor<{rows}x{columns}x{element}>", f"tensor<{columns}x{element}>", f"tensor<{rows}xi32>"
+    table, loss = f"tensor<9x{columns}x{element}>", f"tensor<{'f32' if element == 'bf16' else element}>"
+    return f"""
+func.func @rows(%ids: {ids} {{pp.input = "ids"}}, %targets: {ids} {{pp.input = "targets"}}) -> {loss} {{
+  %table = pp.param "table" {{init = #pp.init<normal, 0.0, 1.0>}} : {table}
+  %g = pp.param "g" {{init = #pp.init<ones>}} : {v}
+  %b = pp.param "b" {{init = #pp.init<zeros>}} : {v}
+  %c = pp.param "c" {{init = #pp.init<normal, 0.0, 1.0>}} : {v}
+  %e = pp.embedding %table, %ids : {table}, {ids}
+  %n = pp.layer_norm %e, %g, %b : {t}, {v}, {v}
+  %a = pp.add %n, %c : {t}, {v}
+  %u = pp.gelu %a {{tanh}} : {t}
+  %s = pp.softmax %u : {t}
+  %r = pp.rms_norm %a, %c : {t}, {v}
+  %m = pp.mul %s, %r : {t}, {t}
+  %x = pp.silu %m : {t}
+  %loss = pp.cross_entropy %x, %targets {{ignore_index = -1 : i64}} : {t}, {ids}
+  return %loss : {loss}
+}}
+"""
+
+
+# Columns of less and more than a warp, its parts and a block take; rows of the last block that is not full.
+ROWS = [(5, 1), (5, 3), (7, 31), (16, 32), (9, 33), (3, 127), (33, 128), (5, 768), (3, 1025), (2, 2049), (1, 5000), (300, 8)]
+
+
+def rows_cases(kernels):
+    for (rows, columns), element in itertools.product(ROWS, ["f64", "f32", "bf16"]):
+        yield f"rows {rows}x{columns} {element}", lambda text=rows_model(rows, columns, element): kernels.check_text(text)
+
+
+def op_cases(kernels):
+    for op, group in itertools.groupby(sorted(cases(), key=op_of), key=op_of):
+        text = model_text([graph_of(case, number) for number, case in enumerate(group)])
+        yield f"op {op} f64", lambda text=text: kernels.check_text(text)
+        yield f"op {op} f32", lambda text=in_type(text, "f32"): kernels.check_text(text)
+
+
+def graph_cases(kernels, count):
+    for seed in range(count):
+        text = model_text([random_graph(seed, sizes=LARGE)])
+        text = text if seed % 2 else in_type(text, "f32")
+        yield f"graph {seed}", lambda text=text: kernels.check_text(text)
+
+
+def model_cases(kernels):
+    for model, (name, flags) in itertools.product(MODELS, PLANS.items()):
+        title = f"model {os.path.basename(model)[:-5]}, {name}"
+        yield title, lambda model=model, flags=flags: kernels.check_model(model, flags)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--graphs", type=int, default=40, help="how many random graphs (default 40)")
+    parser.add_argument("--seeds", type=int, default=2, help="draws of arguments of each kernel (default 2)")
+    harness = Harness("emulated", parser)
+    kernels = Kernels(harness)
+    harness.cases([*rows_cases(kernels), *op_cases(kernels), *graph_cases(kernels, harness.args.graphs), *model_cases(kernels)])
+    print(f"emulated: {kernels.count} kernels")
+    return harness.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
