@@ -64,7 +64,7 @@ static double getTolerance(mlir::Type type) {
 }
 
 EmulatedLaunch KernelComparison::makeLaunch() const {
-  EmulatedLaunch launch{&code, kernel.grid, {}, {}};
+  EmulatedLaunch launch{&code, kernel.grid, {}, {}, kernel.sharedBytes};
   for (auto [i, operand] : enumerate(kernel.arguments)) {
     LaunchBuffer &buffer = launch.arguments.emplace_back();
     buffer.name = "argument " + std::to_string(i);

@@ -30,6 +30,8 @@ static constexpr unsigned kConstantSpace = 4, kGlobalSpace = 1,
                           kSharedSpace = 3;
 /// Bytes between variables, which no variable has.
 static constexpr uint64_t kGap = 256;
+/// The most that a launch can ask for, of all GPUs.
+static constexpr uint64_t kMostShared = 228 * 1024;
 
 //===----------------------------------------------------------------------===//
 // What the code calls
@@ -147,10 +149,6 @@ static Expected<uint64_t> placeVariables(Module &module,
                                "' is neither a variable in shared "
                                "memory nor a constant, which is all that the "
                                "emulated device has");
-    if (isShared && bytes == 0)
-      return createStringError("'@" + name +
-                               "' has no size: give each variable in shared "
-                               "memory the bytes that its kernel needs");
     Variable variable{
         (isShared ? "shared memory @" : "constant @") + name,
         "ppopt_emulated_variable_" + std::to_string(variables.size()),
@@ -164,7 +162,7 @@ static Expected<uint64_t> placeVariables(Module &module,
       uint64_t align = global.getAlign().valueOrOne().value();
       next = alignTo(next, 2 * align) + align;
       variable.address = next;
-      next += bytes + kGap;
+      next += (bytes ? bytes : kMostShared) + kGap;
       global.setInitializer(nullptr);
     }
     variables[global.getName()] = variable;

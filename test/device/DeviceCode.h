@@ -23,7 +23,8 @@ struct Variable {
   std::string name;   ///< "shared memory @partials"
   std::string symbol; ///< in the compiled code
   Region::Kind kind;
-  uint64_t address = 0, bytes = 0;
+  uint64_t address = 0;
+  uint64_t bytes = 0; ///< 0: as many as the launch says
 };
 
 /// A kernel of a file of LLVM IR for NVPTX.

@@ -79,7 +79,7 @@ MappedBuffers::MappedBuffers(const EmulatedLaunch &launch) : launch(launch) {
     region.kind = variable.kind;
     region.name = variable.name;
     region.begin = variable.address;
-    region.bytes = variable.bytes;
+    region.bytes = variable.bytes ? variable.bytes : launch.sharedBytes;
     region.isWritten = variable.kind == Region::Kind::Shared;
     region.isInitialised = !region.isWritten;
     device.memory.add(std::move(region));

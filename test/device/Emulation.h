@@ -53,6 +53,8 @@ struct EmulatedLaunch {
   unsigned grid;
   std::vector<unsigned> blocks; ///< empty: all, which must write all results
   std::vector<LaunchBuffer> arguments;
+  /// Of the variable in shared memory whose size the code does not say.
+  uint64_t sharedBytes = 0;
 };
 
 /// What a launch leaves in the buffers that it writes, one for each argument;

@@ -113,6 +113,8 @@ static KernelDescription describe(KernelOp kernel) {
   result.form = stringifyKernelForm(form.getKind()).str();
   result.columns = form.getColumns();
   result.grid = kernel.getTilesAttr().getCount();
+  if (ThreadsAttr threads = kernel.getThreadsAttr())
+    result.sharedBytes = threads.getShared();
   for (BlockArgument argument : kernel.getBody().getArguments()) {
     Operand &operand = result.arguments.emplace_back();
     operand.type = cast<RankedTensorType>(argument.getType());

@@ -32,7 +32,8 @@ struct Operand {
 struct KernelDescription {
   std::string name, form;
   unsigned grid = 0;
-  int64_t columns = 0; ///< of its space
+  uint64_t sharedBytes = 0; ///< of the launch
+  int64_t columns = 0;      ///< of its space
   std::vector<Operand> arguments, results;
   /// For each result the argument whose buffer it overwrites, or -1.
   std::vector<int64_t> inplace;

@@ -97,8 +97,11 @@ Error emulated::runLaunch(const LaunchCommand &command) {
   auto code = DeviceCode::load(**text);
   if (!code)
     return code.takeError();
-  EmulatedLaunch launch{
-      code->find(command.kernel), command.grid, command.blocks, {}};
+  EmulatedLaunch launch{code->find(command.kernel),
+                        command.grid,
+                        command.blocks,
+                        {},
+                        command.sharedBytes};
   if (!launch.kernel)
     return createStringError("'" + command.device + "' has no kernel '" +
                              command.kernel + "'");

@@ -16,6 +16,7 @@ namespace emulated {
 struct LaunchCommand {
   std::string device, kernel;
   unsigned grid = 1;
+  unsigned sharedBytes = 0;
   std::vector<unsigned> blocks;
   /// One for each pointer: in:TYPE:FILE, out:TYPE:COUNT:FILE,
   /// inout:TYPE:FILE:FILE, zeros:TYPE:COUNT (an input), any:TYPE:COUNT (an

@@ -59,7 +59,7 @@ class Emulator:
                 else:
                     words.append(f"out:{name_of(np.dtype(buffer[1]))}:{int(np.prod(buffer[2]))}:{result}")
                     outputs.append((result, buffer[1], buffer[2]))
-            command = [self.tool, device, "--launch", kernel, "--grid", str(grid), "--buffers", ",".join(words), *flags]
+            command = [self.tool, device, "--launch", kernel, "--grid", str(grid), "--shared", "32", "--buffers", ",".join(words), *flags]
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
             assert done.returncode in (0, 1), f"{' '.join(command)}\nstatus {done.returncode}\n{done.stderr}"
             if done.returncode == 1:

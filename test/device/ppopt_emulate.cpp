@@ -25,6 +25,9 @@ static cl::opt<std::string> launch("launch", cl::desc("run this kernel alone"),
                                    cl::cat(category));
 static cl::opt<unsigned> grid("grid", cl::desc("its blocks"), cl::init(1),
                               cl::cat(category));
+static cl::opt<unsigned> shared("shared",
+                                cl::desc("bytes of shared memory that it gets"),
+                                cl::init(0), cl::cat(category));
 static cl::list<unsigned> blocks("blocks", cl::desc("run only these of them"),
                                  cl::CommaSeparated, cl::cat(category));
 static cl::list<std::string> buffers("buffers", cl::desc("its buffers"),
@@ -61,6 +64,7 @@ int main(int argc, char **argv) {
     return finish(emulated::runLaunch({files[0],
                                        launch,
                                        grid,
+                                       shared,
                                        {blocks.begin(), blocks.end()},
                                        {buffers.begin(), buffers.end()}}));
   }
