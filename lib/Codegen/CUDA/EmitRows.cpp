@@ -41,7 +41,8 @@ public:
 private:
   void emitFlat();
   void emitParts();
-  void emitRow();
+  void emitRows();
+  void emitRow(Value row);
   void emitLoop(RowLoop &loop, Position position);
   SmallVector<Value> emitElements(RowLoop &loop, Position position, Value first,
                                   Operation *rowLevel, ValueRange sums);
@@ -57,10 +58,6 @@ private:
   TilesAttr tiles;
   int64_t each, rows, columns;
   RowLoops sweeps;
-  /// Whether the thread's row is one of the space; null if each is. Threads of
-  /// other rows compute the last one too, because all must meet, and store
-  /// nothing.
-  Value hasRow;
 };
 
 void RowEmitter::pullResult(unsigned result,
@@ -73,12 +70,8 @@ void RowEmitter::pullResult(unsigned result,
 
 /// All are computed before: a result may share its buffer with an argument.
 void RowEmitter::store(ArrayRef<PendingStore> stores) {
-  if (stores.empty())
-    return;
-  code.emitIf(hasRow, [&] {
-    for (const PendingStore &each : stores)
-      puller.store(each.element, each.buffer, each.type, each.at);
-  });
+  for (const PendingStore &each : stores)
+    puller.store(each.element, each.buffer, each.type, each.at);
 }
 
 /// Emits the thread's columns from `first` on. `sums`: of each reduction, one
@@ -153,14 +146,7 @@ void RowEmitter::emitLoop(RowLoop &sweep, Position position) {
     puller.setElement(reduce.getResult(), total);
 }
 
-void RowEmitter::emitRow() {
-  Value row = code.tile;
-  if (code.rowInTile)
-    row = puller.add(puller.mul(code.tile, tiles.getSize()), code.rowInTile);
-  if (rows % tiles.getSize() != 0) {
-    hasRow = code.isBelow(row, rows);
-    row = arith::MinUIOp::create(builder, loc, row, puller.constant(rows - 1));
-  }
+void RowEmitter::emitRow(Value row) {
   Position position = startRow(puller, row);
   for (RowLoop &loop : sweeps.loops)
     emitLoop(loop, position);
@@ -174,6 +160,16 @@ void RowEmitter::emitRow() {
   code.emitIf(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                     code.inRow, puller.constant(0)),
               [&] { store(stores); });
+}
+
+void RowEmitter::emitRows() {
+  Value row = code.tile;
+  if (code.rowInTile)
+    row = puller.add(puller.mul(code.tile, tiles.getSize()), code.rowInTile);
+  if (rows % tiles.getSize() == 0)
+    return emitRow(row);
+  code.leaveOtherRows();
+  code.emitIf(code.isBelow(row, rows), [&] { emitRow(row); });
 }
 
 void RowEmitter::emitFlat() {
@@ -212,7 +208,7 @@ void RowEmitter::emit() {
     return emitFlat();
   if (tiles.getUnit() == TileUnit::Columns)
     return emitParts();
-  emitRow();
+  emitRows();
 }
 
 } // namespace

@@ -8,9 +8,10 @@
 namespace mlir::pp {
 
 /// Returns the value of the thread of the warp whose number differs in the bit
-/// `distance`. All threads of the warp must get here.
+/// `distance`. All threads of the warp must get here, or those of `mask`, 32
+/// bits with one for each thread that meets this one.
 Value emitShuffle(OpBuilder &builder, Location loc, Value value,
-                  int64_t distance);
+                  int64_t distance, Value mask = Value());
 
 } // namespace mlir::pp
 

@@ -29,6 +29,24 @@ ThreadCode::ThreadCode(ElementPuller &puller)
   rowInTile = arith::DivUIOp::create(builder, loc, thread, perRow);
 }
 
+void ThreadCode::leaveOtherRows() {
+  int64_t perRow = threads.getPerRow();
+  if (perRow >= kWarp)
+    return;
+  // The bits of the row's threads, from that of its first.
+  Value lane =
+      arith::RemUIOp::create(builder, loc, thread, puller.constant(kWarp));
+  Value first = arith::SubIOp::create(
+      builder, loc, lane,
+      arith::RemUIOp::create(builder, loc, lane, puller.constant(perRow)));
+  Type i32 = builder.getI32Type();
+  Value bits = arith::ConstantIntOp::create(builder, loc, i32,
+                                            (int64_t(1) << perRow) - 1);
+  mask = arith::ShLIOp::create(
+      builder, loc, bits,
+      arith::IndexCastUIOp::create(builder, loc, i32, first));
+}
+
 void ThreadCode::emitIf(Value condition, llvm::function_ref<void()> body) {
   if (!condition)
     return body();
@@ -76,7 +94,7 @@ void ThreadCode::combineOver(int64_t begin, int64_t end,
     for (int64_t distance = begin; distance < std::min(end, kWarp);
          distance *= 2)
       sum = combine(builder, reduce, sum,
-                    emitShuffle(builder, loc, sum, distance));
+                    emitShuffle(builder, loc, sum, distance, mask));
   if (end <= kWarp)
     return;
 

@@ -18,8 +18,12 @@ public:
   ThreadsAttr threads;
 
   /// The thread's number among those of its row; the row's among those of the
-  /// tile.
+  /// tile, null if it has one.
   Value inRow, rowInTile;
+
+  /// From now on only the threads of some rows get to shuffles, each with all
+  /// others of its row.
+  void leaveOtherRows();
 
   /// Combines the sums of the threads whose numbers are equal but for the bits
   /// from `begin` to below `end`, powers of two of which the last is that of
@@ -42,6 +46,8 @@ private:
   ElementPuller &puller;
   OpBuilder &builder;
   Location loc;
+  /// The threads of the warp that meet in shuffles; null: all.
+  Value mask;
 };
 
 } // namespace mlir::pp
