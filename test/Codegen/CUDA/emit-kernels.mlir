@@ -1,25 +1,35 @@
 // RUN: ppopt opt %s --pp-plan-cuda-kernels --pp-emit-cuda-kernels --split-input-file --verify-diagnostics | FileCheck %s
 
 // The host's function is a trap. A warp has a row: the sum of its threads' neighbours, then of neighbouring threads. Of 9 rows the last of 16 is
-// no row: its threads compute the last row too, and store nothing.
+// no row: its threads do nothing.
 // CHECK-LABEL: llvm.func @rows_tiles
 // CHECK-NEXT: llvm.intr.trap
 // CHECK-NEXT: llvm.unreachable
 // CHECK: module @device attributes {dlti.dl_spec = #dlti.dl_spec<index = 32 : i64>}
 // CHECK: llvm.func @rows(%{{.*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}, %{{.*}}: !llvm.ptr {{.*}}) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 256>}
 // CHECK: %[[INSIDE:.*]] = arith.cmpi ult
-// CHECK: arith.minui
+// CHECK: scf.if %[[INSIDE]]
 // CHECK: scf.for {{.*}} iter_args
 // CHECK-COUNT-8: arith.addf
 // CHECK: scf.yield
 // CHECK-COUNT-7: arith.addf
 // CHECK-COUNT-5: nvvm.shfl.sync bfly
 // CHECK-NOT: nvvm.shfl
-// CHECK: scf.if %[[INSIDE]]
 // CHECK: llvm.store
 // CHECK: llvm.return
 pp.kernel @rows(%x: tensor<9x768xf32>) -> tensor<9xf32> attributes {form = #pp.form<rows 9x768>} {
   %0 = pp.reduce sum %x [1] {pp.sweep = 0 : i64} : tensor<9x768xf32>
+  pp.return %0 : tensor<9xf32>
+}
+
+// -----
+
+// Where rows share a warp and the last tile is not full, the threads of a row meet by themselves.
+// CHECK-LABEL: llvm.func @parts_tiles
+// CHECK: %[[MASK:.*]] = arith.shli %{{.*}}, %{{.*}} : i32
+// CHECK: nvvm.shfl.sync bfly %[[MASK]],
+pp.kernel @parts(%x: tensor<9x16xf32>) -> tensor<9xf32> attributes {form = #pp.form<rows 9x16>} {
+  %0 = pp.reduce sum %x [1] {pp.sweep = 0 : i64} : tensor<9x16xf32>
   pp.return %0 : tensor<9xf32>
 }
 
