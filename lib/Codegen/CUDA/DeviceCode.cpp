@@ -199,9 +199,8 @@ FailureOr<std::string> pp::compileToPTX(ArrayRef<ModuleOp> modules,
 }
 
 std::string pp::findPtxas() {
-  for (const char *variable : {"PPOPT_PTXAS"})
-    if (const char *path = getenv(variable))
-      return path;
+  if (const char *path = getenv("PPOPT_PTXAS"))
+    return path;
   if (auto onPath = llvm::sys::findProgramByName("ptxas"))
     return *onPath;
   SmallVector<std::string> folders = {"/usr/local/cuda/bin"};
