@@ -20,7 +20,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE.parent / "gradients")]
 from support.executable import compile_model, run  # noqa: E402
-from support.random_plans import Marks, draw_plan, without  # noqa: E402
+from support.random_plans import draw_marks, draw_plan, without  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 from check_random import MOST_RANKS, REFUSED  # noqa: E402
@@ -118,9 +118,9 @@ def check_random(ppopt, directory, seed):
         plan = draw_plan(random, BATCH, MOST_RANKS, grad_dtypes=["f32"])
         flags = [*without(plan.flags, ["--recompute"]), "--threads", str(random.choice([1, 2])), "--block-bytes",
                  str(random.choice(["unlimited", "64MiB", "2000"]))]
-        marks = Marks(random, plan.places, random.choice([0.3, 0.8, 1.0]), random.choice([0.0, 0.6, 0.9]))
+        marks = draw_marks(random, plan)
         with open(model, "w") as file:
-            file.write(model_text([graph], "random", marks if plan.is_marked else lambda: None))
+            file.write(model_text([graph], "random", marks))
         try:
             return check_variants(ppopt, model, model[:-5], flags, random_sums(random), graph.inputs, graph.params)
         except Exception as error:

@@ -18,7 +18,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE.parent / "gradients")]
 from support.executable import compile_model, expect_close, run  # noqa: E402
-from support.random_plans import Marks, draw_plan  # noqa: E402
+from support.random_plans import draw_marks, draw_plan  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 from check_random import MOST_RANKS, REFUSED  # noqa: E402
@@ -32,8 +32,7 @@ ADVICE = "it compiles with --microbatches 1 and a --mesh without dp, which split
 
 def draw_marked(random):
     plan = draw_plan(random, BATCH, MOST_RANKS, grad_dtypes=["f32"])
-    marks = Marks(random, plan.places, random.choice([0.3, 0.8, 1.0]), random.choice([0.0, 0.6, 0.9]))
-    return plan.flags, marks if plan.is_marked else lambda: None
+    return plan.flags, draw_marks(random, plan)
 
 
 def is_split(flags):

@@ -16,7 +16,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE.parent / "gradients")]
 from support.executable import compile_model, expect_close, run  # noqa: E402
-from support.random_plans import Marks, draw_plan  # noqa: E402
+from support.random_plans import draw_marks, draw_plan  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 from graph import model_text  # noqa: E402
@@ -39,9 +39,9 @@ def check_random(ppopt, directory, seed):
     for _ in range(20):
         plan = draw_plan(random, BATCH, MOST_RANKS, grad_dtypes=["f32"])
         flags = [*plan.flags, "--threads", str(random.choice([1, 1, 1, 2]))]
-        marks = Marks(random, plan.places, random.choice([0.3, 0.8, 1.0]), random.choice([0.0, 0.6, 0.9]))
+        marks = draw_marks(random, plan)
         with open(model, "w") as file:
-            file.write(model_text([graph], "random", marks if plan.is_marked else lambda: None))
+            file.write(model_text([graph], "random", marks))
         try:
             return check_plan(ppopt, graph, model, flags)
         except Exception as error:

@@ -58,6 +58,12 @@ class Marks:
         return self.place if self.random.random() < self.share else None
 
 
+def draw_marks(random, plan):
+    """Of a DrawnPlan; if it says that there are none, they are drawn all the same."""
+    marks = Marks(random, plan.places, random.choice([0.3, 0.8, 1.0]), random.choice([0.0, 0.6, 0.9]))
+    return marks if plan.is_marked else lambda: None
+
+
 def divisors(n, most):
     return [d for d in range(1, most + 1) if n % d == 0]
 
