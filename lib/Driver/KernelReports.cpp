@@ -14,7 +14,7 @@ namespace {
 
 class Kernels {
 public:
-  explicit Kernels(ModuleOp module) : device(getDevice(module)) {
+  Kernels(ModuleOp module, const Device &device) : device(device) {
     for (auto kernel : module.getOps<KernelOp>())
       ofKernel[kernel.getSymNameAttr()] = estimateKernelWork(kernel);
   }
@@ -51,7 +51,7 @@ private:
     kernel.isBoundByMemory = work.isBoundByMemory(device);
   }
 
-  Device device;
+  const Device &device;
   DenseMap<StringAttr, Work> ofKernel;
   llvm::MapVector<std::string, KernelReport, llvm::StringMap<unsigned>> byName;
 };
@@ -59,13 +59,14 @@ private:
 } // namespace
 
 std::vector<KernelReport> pp::describeKernels(ModuleOp module,
-                                              const PlaceContents &contents) {
+                                              const PlaceContents &contents,
+                                              const Device &device) {
   DenseMap<StringAttr, int64_t> runs;
   for (ScheduleOp schedule : contents.schedules)
     if (!schedule.getEvaluation())
       for (auto run : schedule.getBody().front().getOps<RunOp>())
         ++runs[run.getTaskAttr().getAttr()];
-  Kernels kernels(module);
+  Kernels kernels(module, device);
   for (TaskOp task : contents.tasks)
     if (int64_t count = runs.lookup(task.getSymNameAttr()))
       kernels.addRuns(task, count);

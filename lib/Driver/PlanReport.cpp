@@ -287,6 +287,7 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
   predictStep(module, *plan, index.uses, report);
   report.shards = describeShards(module, *plan);
   SmallVector<int64_t> checkpointBytes = predictCheckpointBytes(module, *plan);
+  Device device = getDevice(module);
   for (const PlaceContents &contents : collectPlaces(module, *plan)) {
     PlaceReport &place = report.places[contents.place];
     schema::Predicted counts = predictCounts(*plan, contents, index);
@@ -295,7 +296,8 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
     place.bytesSent = counts.bytesSent;
     addSharded(module, *plan, contents, place);
     place.checkpointBytes = checkpointBytes[contents.place];
-    place.kernels = describeKernels(module, contents);
+    if (device.roofline)
+      place.kernels = describeKernels(module, contents, device);
   }
   return success();
 }

@@ -76,7 +76,7 @@ struct PlaceReport {
   int64_t checkpointBytes = 0;
   int64_t flops = 0, launches = 0;
   int64_t bytesSent = 0; ///< transfers and sums
-  /// In the order of their times.
+  /// In the order of their times; only of GPUs.
   std::vector<KernelReport> kernels;
 };
 
