@@ -24,6 +24,13 @@ struct Position {
   Value column() const { return index.back(); }
 };
 
+/// An element of a result that is computed and not yet stored.
+struct PendingStore {
+  Value element, buffer;
+  Type type;
+  Value at; ///< row-major number
+};
+
 /// Emits scalar code for elements of a kernel's values: loads of arguments and
 /// the code of element ops, each at most once per loop body.
 class ElementPuller {
@@ -49,6 +56,15 @@ public:
 
   /// Returns the element of `value` at the current position.
   Value pull(Value value);
+
+  /// Computes elements of the kernel's results at the current position. They
+  /// are stored when all have been computed: a result may share its buffer with
+  /// an argument.
+  SmallVector<PendingStore> pullResults(ArrayRef<unsigned> results);
+  void store(ArrayRef<PendingStore> stores);
+  void storeResults(ArrayRef<unsigned> results) { store(pullResults(results)); }
+  /// Does so for all results.
+  void storeResults();
 
   /// Emit loads and stores of the kernel's buffers, by row-major number, with
   /// casts to and from the compute type.

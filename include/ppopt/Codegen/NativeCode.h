@@ -3,6 +3,8 @@
 #ifndef PPOPT_CODEGEN_NATIVECODE_H
 #define PPOPT_CODEGEN_NATIVECODE_H
 
+#include "ppopt/Dialect/PP/Machine.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -12,11 +14,9 @@ namespace mlir::pp {
 /// leave, to the LLVM dialect.
 void buildLowerToLLVMPipeline(OpPassManager &manager);
 
-/// LLVM's name of this machine's CPU, and its features ("+avx2,-avx512f,…").
-struct HostCpu {
-  std::string name, features;
-};
-HostCpu getHostCpu();
+/// Sets cpu and features to those of this machine, as LLVM names them
+/// ("+avx2,-avx512f,…").
+void setHostCpu(Machine &machine);
 
 /// Returns the names of the CPUs of this machine's architecture.
 SmallVector<StringRef> listCpus();

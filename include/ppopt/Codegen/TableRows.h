@@ -11,6 +11,11 @@ namespace mlir::pp {
 /// added. An id out of range, which is reported elsewhere, becomes 0.
 Value pullTableRow(ElementPuller &puller, EmbeddingGradOp op);
 
+/// Emit the store of 0 to an element of the table, and the addition of what is
+/// added at the current position. `at` is the element's row-major number.
+void clearTableElement(ElementPuller &puller, EmbeddingGradOp op, Value at);
+void addTableElement(ElementPuller &puller, EmbeddingGradOp op, Value at);
+
 /// Returns whether a scatter adds to an accumulator, which is in place.
 bool addsToTable(EmbeddingGradOp op);
 

@@ -100,8 +100,7 @@ TilesAttr AttentionPlanner::planGrad() {
 }
 
 TilesAttr pp::planAttention(KernelOp kernel, int64_t vectorBytes) {
-  Operation &op = *llvm::find_if(kernel.getBody().front(), isAttention);
-  AttentionPlanner planner(kernel, &op, vectorBytes);
+  AttentionPlanner planner(kernel, getAttention(kernel), vectorBytes);
   switch (kernel.getFormAttr().getKind()) {
   case KernelForm::AttentionStep:
     return planner.planStep();

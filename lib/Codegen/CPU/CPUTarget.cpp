@@ -37,11 +37,7 @@ public:
   void registerPasses() const override { registerPPCodegenCPUPasses(); }
 
   SmallVector<StringRef> getCpus() const override { return listCpus(); }
-  void setNative(Machine &machine) const override {
-    HostCpu host = getHostCpu();
-    machine.cpu = host.name;
-    machine.features = host.features;
-  }
+  void setNative(Machine &machine) const override { setHostCpu(machine); }
   std::string getLackForBF16(const Machine &machine) const override {
     return hasFastBF16(machine.cpu, machine.features)
                ? ""

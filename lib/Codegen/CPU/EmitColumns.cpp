@@ -7,6 +7,8 @@
 
 #include "EmitForms.h"
 
+#include "ppopt/Codegen/ColumnReductions.h"
+#include "ppopt/Codegen/RowLoops.h"
 #include "ppopt/Codegen/TableRows.h"
 
 using namespace mlir;
@@ -25,7 +27,7 @@ class ColumnTiles {
 public:
   explicit ColumnTiles(ElementPuller &puller)
       : puller(puller), builder(puller.builder), loc(puller.getLoc()),
-        sizes(puller.kernel.getFormAttr().getSizes()), columns(sizes.back()),
+        columns(puller.kernel.getFormAttr().getColumns()),
         tileColumns(puller.kernel.getTilesAttr().getSize()) {}
 
   ColumnRange get(Value tile) {
@@ -42,7 +44,6 @@ protected:
   ElementPuller &puller;
   OpBuilder &builder;
   Location loc;
-  ArrayRef<int64_t> sizes; ///< of the kernel's space
   int64_t columns, tileColumns;
 };
 
@@ -50,17 +51,10 @@ protected:
 // Reductions
 //===----------------------------------------------------------------------===//
 
-class ColumnEmitter : ColumnTiles {
+class ColumnEmitter : ColumnTiles, ColumnReductions {
 public:
-  ColumnEmitter(ElementPuller &puller, SmallVector<ReduceOp> reductions)
-      : ColumnTiles(puller), reductions(reductions) {
-    ReduceOp first = reductions.front();
-    for (auto [i, dim] :
-         llvm::enumerate(getNonUnitDims(getShape(first.getX()))))
-      (llvm::is_contained(first.getDims(), static_cast<int64_t>(dim)) ? reduced
-                                                                      : kept)
-          .push_back(i);
-  }
+  explicit ColumnEmitter(ElementPuller &puller)
+      : ColumnTiles(puller), ColumnReductions(puller.kernel) {}
 
   void emit(Value begin, Value end);
 
@@ -76,9 +70,6 @@ private:
                                    .getResult()});
   }
 
-  SmallVector<ReduceOp> reductions;
-  /// Indices into `sizes`; the last of `kept` is the column.
-  SmallVector<unsigned> reduced, kept;
   SmallVector<Value> accumulators;
   SmallVector<Type> types;
 };
@@ -95,17 +86,9 @@ void ColumnEmitter::emitRows(SmallVector<Value> index, unsigned depth,
              });
     return;
   }
-  Position position;
-  position.space = getSpace(sizes);
-  position.sizes.assign(sizes.begin(), sizes.end());
-  position.row = zero;
-  int64_t stride = 1;
-  for (size_t i = sizes.size() - 1; i-- > 0; stride *= sizes[i])
-    position.row = puller.add(position.row, puller.mul(index[i], stride));
-  position.rowStart = puller.mul(position.row, columns);
+  Position position = getPosition(puller, index);
   emitLoop(builder, loc, zero, range.width, [&](scf::ForOp loop, Value i) {
-    index.back() = puller.add(range.first, i);
-    position.index = index;
+    position.index.back() = puller.add(range.first, i);
     puller.setPosition(position, loop);
     for (auto [n, reduce] : llvm::enumerate(reductions)) {
       Value x = puller.pull(reduce.getX());
@@ -119,16 +102,7 @@ void ColumnEmitter::emitRows(SmallVector<Value> index, unsigned depth,
 /// Emits the values computed from the reductions, and stores the results.
 void ColumnEmitter::emitTail(Value outer, ArrayRef<Value> index,
                              ColumnRange range) {
-  Position position;
-  for (unsigned i : kept) {
-    position.sizes.push_back(sizes[i]);
-    position.index.push_back(index[i]);
-  }
-  position.space = getSpace(position.sizes);
-  position.row = outer;
-  position.rowStart = puller.mul(outer, columns);
-  ValueRange returned =
-      puller.kernel.getBody().front().getTerminator()->getOperands();
+  Position position = getKept(puller, outer, index);
   emitLoop(builder, loc, puller.constant(0), range.width,
            [&](scf::ForOp loop, Value i) {
              position.index.back() = puller.add(range.first, i);
@@ -137,26 +111,12 @@ void ColumnEmitter::emitTail(Value outer, ArrayRef<Value> index,
                puller.setElement(reduce.getResult(),
                                  LLVM::LoadOp::create(builder, loc, types[n],
                                                       getAccumulator(n, i)));
-             SmallVector<Value> elements;
-             for (Value value : returned)
-               elements.push_back(puller.pull(value));
-             for (auto [n, element] : llvm::enumerate(elements))
-               puller.store(element, puller.getResultBuffer(n),
-                            getElementTypeOrSelf(returned[n]),
-                            puller.linearize(getShape(returned[n])));
+             puller.storeResults();
            });
 }
 
 void ColumnEmitter::emitTile(Value outer, ColumnRange range) {
-  SmallVector<Value> index(sizes.size());
-  Value rest = outer;
-  for (size_t i = kept.size() - 1; i-- > 0;) {
-    Value size = puller.constant(sizes[kept[i]]);
-    index[kept[i]] =
-        i == 0 ? rest
-               : arith::RemUIOp::create(builder, loc, rest, size).getResult();
-    rest = arith::DivUIOp::create(builder, loc, rest, size);
-  }
+  SmallVector<Value> index = getIndex(puller, outer);
   emitLoop(
       builder, loc, puller.constant(0), range.width, [&](scf::ForOp, Value i) {
         for (auto [n, reduce] : llvm::enumerate(reductions))
@@ -205,35 +165,24 @@ public:
   }
 
 private:
-  Type getElement() { return getElementTypeOrSelf(op.getResult()); }
-
   void emitZeros(ColumnRange range) {
-    Type compute = getStatisticsType(getElement());
-    Value zero =
-        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(compute));
     emitLoop(builder, loc, puller.constant(0),
              puller.constant(getShape(op.getResult()).front()),
              [&](scf::ForOp, Value row) {
                Value start = puller.add(puller.mul(row, columns), range.first);
                emitLoop(builder, loc, puller.constant(0), range.width,
                         [&](scf::ForOp, Value i) {
-                          puller.store(zero, puller.getResultBuffer(0),
-                                       getElement(), puller.add(start, i));
+                          clearTableElement(puller, op, puller.add(start, i));
                         });
              });
   }
 
   void emitRows(ColumnRange range) {
-    Position position;
-    position.sizes.assign(sizes.begin(), sizes.end());
-    position.space = {puller.kernel.getFormAttr().getRows(), columns};
     emitLoop(builder, loc, puller.constant(0),
-             puller.constant(position.space.rows), [&](scf::ForOp, Value row) {
-               position.row = row;
-               position.rowStart = puller.mul(row, columns);
-               position.index = puller.delinearize(
-                   row, ArrayRef(position.sizes).drop_back());
-               position.index.push_back(puller.constant(0));
+             puller.constant(puller.kernel.getFormAttr().getRows()),
+             [&](scf::ForOp, Value row) {
+               Position position = startRow(puller, row);
+               position.index.back() = puller.constant(0);
                puller.setPosition(position, nullptr);
                Value start = puller.add(
                    puller.mul(pullTableRow(puller, op), columns), range.first);
@@ -241,16 +190,9 @@ private:
                         [&](scf::ForOp loop, Value i) {
                           position.index.back() = puller.add(range.first, i);
                           puller.setPosition(position, loop);
-                          addRow(puller.pull(op.getDy()), puller.add(start, i));
+                          addTableElement(puller, op, puller.add(start, i));
                         });
              });
-  }
-
-  void addRow(Value element, Value at) {
-    Value table = puller.getResultBuffer(0);
-    Value sum = puller.load(table, getElement(), at);
-    puller.store(arith::AddFOp::create(builder, loc, sum, element), table,
-                 getElement(), at);
   }
 
   EmbeddingGradOp op;
@@ -259,9 +201,7 @@ private:
 } // namespace
 
 void pp::emitColumns(ElementPuller &puller, Value begin, Value end) {
-  SmallVector<ReduceOp> reductions(
-      puller.kernel.getBody().front().getOps<ReduceOp>());
-  ColumnEmitter(puller, reductions).emit(begin, end);
+  ColumnEmitter(puller).emit(begin, end);
 }
 
 void pp::emitScatter(ElementPuller &puller, Value begin, Value end) {

@@ -71,8 +71,8 @@ LLVM::LLVMFuncOp KernelEmitter::createFunction(const Twine &name,
 
 static LogicalResult checkTilesOfAttention(KernelOp kernel,
                                            int64_t vectorBytes) {
-  Operation &op = *llvm::find_if(kernel.getBody().front(), isAttention);
-  Type type = getStatisticsType(getElementTypeOrSelf(op.getOperand(0)));
+  Type type = getStatisticsType(
+      getElementTypeOrSelf(getAttention(kernel)->getOperand(0)));
   int64_t width = vectorBytes * 8 / type.getIntOrFloatBitWidth();
   TilesAttr tiles = kernel.getTilesAttr();
   bool isOfQueries = tiles.getUnit() == TileUnit::Queries;

@@ -41,7 +41,6 @@ private:
   void emitReductions(RowLoop &sweep, Position position);
   Value allocateLanes(VectorType type);
   Value combineHalves(ReduceOp reduce, Value lanes);
-  void storeResults(ArrayRef<unsigned> results);
   Value min(Value a, Value b) {
     return arith::MinUIOp::create(builder, loc, a, b);
   }
@@ -55,18 +54,6 @@ private:
   Space space;
   RowLoops sweeps;
 };
-
-/// Computes all, then stores all: a result may share its buffer with an
-/// argument.
-void RowEmitter::storeResults(ArrayRef<unsigned> results) {
-  SmallVector<Value> elements;
-  for (unsigned i : results)
-    elements.push_back(puller.pull(returned[i]));
-  for (auto [i, element] : llvm::zip(results, elements))
-    puller.store(element, puller.getResultBuffer(i),
-                 getElementTypeOrSelf(returned[i]),
-                 puller.linearize(getShape(returned[i])));
-}
 
 /// Allocates memory for one element per lane; LLVM replaces it by registers if
 /// it unrolls the loop that fills it.
@@ -122,7 +109,7 @@ void RowEmitter::emitReductions(RowLoop &sweep, Position position) {
                      builder, loc, element,
                      puller.address(memory, element.getType(), lane));
                }
-               storeResults(sweep.results);
+               puller.storeResults(sweep.results);
              });
   };
   auto add = [&](ValueRange sums) {
@@ -161,7 +148,7 @@ void RowEmitter::emitSweep(RowLoop &sweep, Position position) {
              [&](scf::ForOp loop, Value column) {
                position.index.back() = column;
                puller.setPosition(position, loop);
-               storeResults(sweep.results);
+               puller.storeResults(sweep.results);
              });
   for (unsigned i : sweep.results)
     puller.setStored(returned[i], i);
@@ -173,7 +160,7 @@ void RowEmitter::emitRow(Value row) {
     emitSweep(loop, position);
   position.index.back() = puller.constant(0);
   puller.setPosition(position, nullptr);
-  storeResults(sweeps.rowResults);
+  puller.storeResults(sweeps.rowResults);
 }
 
 void RowEmitter::emitFlat(Value begin, Value end) {
@@ -188,7 +175,7 @@ void RowEmitter::emitFlat(Value begin, Value end) {
     position.index = {i};
     position.row = zero;
     puller.setPosition(position, loop);
-    storeResults(sweeps.loops.front().results);
+    puller.storeResults(sweeps.loops.front().results);
   });
 }
 
@@ -207,7 +194,7 @@ void RowEmitter::emitChunks(Value begin, Value end) {
     emitLoop(builder, loc, first, last, [&](scf::ForOp loop, Value column) {
       position.index.back() = column;
       puller.setPosition(position, loop);
-      storeResults(sweeps.loops.front().results);
+      puller.storeResults(sweeps.loops.front().results);
     });
   });
 }

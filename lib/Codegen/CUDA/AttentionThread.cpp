@@ -140,7 +140,7 @@ SmallVector<Value> AttentionThread::loop(
 //===----------------------------------------------------------------------===//
 
 Value AttentionThread::getRow(int64_t i) {
-  return add(y, index(i * kAttentionThreads / kAttentionColumns));
+  return add(y, index(i * kThreadRows));
 }
 Value AttentionThread::getColumn(int64_t j) {
   return add(x, index(j * kAttentionColumns));
@@ -155,19 +155,15 @@ void AttentionThread::synchronizeWarp() {
       arith::ConstantIntOp::create(builder, loc, builder.getI32Type(), -1));
 }
 
-Value AttentionThread::shuffle(Value value, int64_t distance) {
-  return emitShuffle(builder, loc, value, distance);
-}
-
 Value AttentionThread::sumOverRow(Value value) {
   for (int64_t distance = 1; distance < kAttentionColumns; distance *= 2)
-    value = addF(value, shuffle(value, distance));
+    value = addF(value, emitShuffle(builder, loc, value, distance));
   return value;
 }
 
 Value AttentionThread::maxOverRow(Value value) {
   for (int64_t distance = 1; distance < kAttentionColumns; distance *= 2)
-    value = maxF(value, shuffle(value, distance));
+    value = maxF(value, emitShuffle(builder, loc, value, distance));
   return value;
 }
 

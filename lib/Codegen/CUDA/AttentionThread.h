@@ -112,7 +112,6 @@ private:
   Fragment multiply(Fragment sum, int64_t depth,
                     llvm::function_ref<Value(int64_t, Value)> a,
                     llvm::function_ref<Value(int64_t, Value)> b);
-  Value shuffle(Value value, int64_t distance);
   Value getShared(const SharedMatrix &matrix, Value row, Value column);
   Value getAddress(Value value, Value row, Value column);
 

@@ -15,6 +15,8 @@ namespace mlir::pp {
 
 /// The threads that share a row of scores, and those of a block.
 inline constexpr int64_t kAttentionColumns = 16, kAttentionThreads = 256;
+/// The rows that a block has threads for.
+inline constexpr int64_t kThreadRows = kAttentionThreads / kAttentionColumns;
 
 /// A matrix in shared memory: its rows are one element longer than they must
 /// be, so that neighbouring rows begin in different banks.

@@ -40,11 +40,7 @@ public:
   StringRef getDevice(const Machine &machine) const override {
     return StringRef(machine.gpu).starts_with("sm_8") ? "a100" : "h100";
   }
-  void setNative(Machine &machine) const override {
-    HostCpu host = getHostCpu();
-    machine.cpu = host.name;
-    machine.features = host.features;
-  }
+  void setNative(Machine &machine) const override { setHostCpu(machine); }
   std::string getLackForBF16(const Machine &machine) const override {
     return "";
   }

@@ -20,8 +20,6 @@ using namespace mlir;
 using namespace mlir::pp;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Rows of threads, and the columns that one of them has.
-static constexpr int64_t kThreadRows = kAttentionThreads / kAttentionColumns;
 
 namespace {
 

@@ -17,8 +17,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-static constexpr int64_t kThreadRows = kAttentionThreads / kAttentionColumns;
-
 namespace {
 
 class GradEmitter {

@@ -11,6 +11,8 @@
 
 #include "EmitForms.h"
 
+#include "ppopt/Codegen/ColumnReductions.h"
+#include "ppopt/Codegen/RowLoops.h"
 #include "ppopt/Codegen/TableRows.h"
 
 using namespace mlir;
@@ -54,27 +56,18 @@ static ColumnTile getColumn(ElementPuller &puller, ThreadCode &code) {
 
 namespace {
 
-class ColumnEmitter {
+class ColumnEmitter : ColumnReductions {
 public:
   ColumnEmitter(ElementPuller &puller, ThreadCode &code, ColumnTile tile)
-      : puller(puller), code(code), builder(puller.builder),
-        loc(puller.getLoc()), sizes(puller.kernel.getFormAttr().getSizes()),
-        reductions(puller.kernel.getBody().front().getOps<ReduceOp>()),
-        tile(tile) {
-    ReduceOp first = reductions.front();
-    for (auto [i, dim] :
-         llvm::enumerate(getNonUnitDims(getShape(first.getX()))))
-      (llvm::is_contained(first.getDims(), static_cast<int64_t>(dim)) ? reduced
-                                                                      : kept)
-          .push_back(i);
+      : ColumnReductions(puller.kernel), puller(puller), code(code),
+        builder(puller.builder), loc(puller.getLoc()), tile(tile),
+        index(getIndex(puller, tile.other)) {
+    index.back() = tile.column;
   }
 
   void emit();
 
 private:
-  SmallVector<int64_t> sizesOf(ArrayRef<unsigned> dims) {
-    return llvm::map_to_vector(dims, [&](unsigned dim) { return sizes[dim]; });
-  }
   SmallVector<Value> emitRows(ValueRange initial);
   SmallVector<Value> addRow(Value row, ValueRange sums);
   void emitTail(ValueRange sums);
@@ -83,21 +76,12 @@ private:
   ThreadCode &code;
   OpBuilder &builder;
   Location loc;
-  ArrayRef<int64_t> sizes; ///< of the kernel's space
-  SmallVector<ReduceOp> reductions;
   ColumnTile tile;
-  /// Indices into `sizes`; the last of `kept` is the column.
-  SmallVector<unsigned> reduced, kept;
   /// Of the tile's column; the reduced ones are of a row.
   SmallVector<Value> index;
 };
 
 void ColumnEmitter::emit() {
-  index.resize(sizes.size());
-  SmallVector<int64_t> outer = sizesOf(ArrayRef(kept).drop_back());
-  for (auto [i, at] : llvm::zip(kept, puller.delinearize(tile.other, outer)))
-    index[i] = at;
-  index.back() = tile.column;
   SmallVector<Value> initial;
   for (ReduceOp reduce : reductions)
     initial.push_back(getInitialValue(builder, reduce));
@@ -142,16 +126,7 @@ SmallVector<Value> ColumnEmitter::addRow(Value row, ValueRange sums) {
   for (auto [i, value] :
        llvm::zip(reduced, puller.delinearize(row, sizesOf(reduced))))
     at[i] = value;
-  Position position;
-  position.space = getSpace(sizes);
-  position.sizes.assign(sizes.begin(), sizes.end());
-  position.index = at;
-  position.row = puller.constant(0);
-  int64_t stride = 1;
-  for (size_t i = sizes.size() - 1; i-- > 0; stride *= sizes[i])
-    position.row = puller.add(position.row, puller.mul(at[i], stride));
-  position.rowStart = puller.mul(position.row, position.space.columns);
-  puller.setPosition(position, nullptr);
+  puller.setPosition(getPosition(puller, at), nullptr);
   SmallVector<Value> next;
   for (auto [reduce, sum] : llvm::zip(reductions, sums))
     next.push_back(combine(builder, reduce, sum, puller.pull(reduce.getX())));
@@ -160,26 +135,10 @@ SmallVector<Value> ColumnEmitter::addRow(Value row, ValueRange sums) {
 
 /// Emits the values computed from the reductions, and stores the results.
 void ColumnEmitter::emitTail(ValueRange sums) {
-  Position position;
-  for (unsigned i : kept) {
-    position.sizes.push_back(sizes[i]);
-    position.index.push_back(index[i]);
-  }
-  position.space = getSpace(position.sizes);
-  position.row = tile.other;
-  position.rowStart = puller.mul(tile.other, sizes.back());
-  puller.setPosition(position, nullptr);
+  puller.setPosition(getKept(puller, tile.other, index), nullptr);
   for (auto [reduce, sum] : llvm::zip(reductions, sums))
     puller.setElement(reduce.getResult(), sum);
-  ValueRange returned =
-      puller.kernel.getBody().front().getTerminator()->getOperands();
-  SmallVector<Value> elements;
-  for (Value value : returned)
-    elements.push_back(puller.pull(value));
-  for (auto [n, element] : llvm::enumerate(elements))
-    puller.store(element, puller.getResultBuffer(n),
-                 getElementTypeOrSelf(returned[n]),
-                 puller.linearize(getShape(returned[n])));
+  puller.storeResults();
 }
 
 //===----------------------------------------------------------------------===//
@@ -208,34 +167,23 @@ public:
   }
 
 private:
-  Type getElement() { return getElementTypeOrSelf(op.getResult()); }
   Value at(Value row, Value column) {
     return puller.add(puller.mul(row, columns), column);
   }
 
   void emitZeros(Value first, Value end, Value column) {
-    Type compute = getStatisticsType(getElement());
-    Value zero =
-        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(compute));
     emitLoop(builder, loc, first, end, [&](scf::ForOp, Value row) {
-      puller.store(zero, puller.getResultBuffer(0), getElement(),
-                   at(row, column));
+      clearTableElement(puller, op, at(row, column));
     });
   }
 
   /// Reads all ids, in order, and adds the rows of those of this block.
   void emitRows(Value first, Value end, Value column) {
-    FormAttr form = puller.kernel.getFormAttr();
-    Position position;
-    position.sizes.assign(form.getSizes().begin(), form.getSizes().end());
-    position.space = {form.getRows(), columns};
-    emitLoop(builder, loc, puller.constant(0), puller.constant(form.getRows()),
+    int64_t rows = puller.kernel.getFormAttr().getRows();
+    emitLoop(builder, loc, puller.constant(0), puller.constant(rows),
              [&](scf::ForOp, Value row) {
-               position.row = row;
-               position.rowStart = puller.mul(row, columns);
-               position.index = puller.delinearize(
-                   row, ArrayRef(position.sizes).drop_back());
-               position.index.push_back(column);
+               Position position = startRow(puller, row);
+               position.index.back() = column;
                puller.setPosition(position, nullptr);
                Value target = pullTableRow(puller, op);
                Value isMine = arith::AndIOp::create(
@@ -244,16 +192,10 @@ private:
                        builder, loc, arith::CmpIPredicate::uge, target, first),
                    arith::CmpIOp::create(
                        builder, loc, arith::CmpIPredicate::ult, target, end));
-               code.emitIf(isMine, [&] { addElement(at(target, column)); });
+               code.emitIf(isMine, [&] {
+                 addTableElement(puller, op, at(target, column));
+               });
              });
-  }
-
-  void addElement(Value at) {
-    Value table = puller.getResultBuffer(0);
-    Value element = puller.pull(op.getDy());
-    Value sum = puller.load(table, getElement(), at);
-    puller.store(arith::AddFOp::create(builder, loc, sum, element), table,
-                 getElement(), at);
   }
 
   ElementPuller &puller;

@@ -19,13 +19,6 @@ using namespace mlir::pp;
 
 namespace {
 
-/// An element that is computed and not yet stored.
-struct PendingStore {
-  Value element, buffer;
-  Type type;
-  Value at;
-};
-
 class RowEmitter {
 public:
   RowEmitter(ElementPuller &puller, ThreadCode &code)
@@ -46,8 +39,6 @@ private:
   void emitLoop(RowLoop &loop, Position position);
   SmallVector<Value> emitElements(RowLoop &loop, Position position, Value first,
                                   Operation *rowLevel, ValueRange sums);
-  void pullResult(unsigned result, SmallVector<PendingStore> &stores);
-  void store(ArrayRef<PendingStore> stores);
 
   ElementPuller &puller;
   ThreadCode &code;
@@ -59,20 +50,6 @@ private:
   int64_t each, rows, columns;
   RowLoops sweeps;
 };
-
-void RowEmitter::pullResult(unsigned result,
-                            SmallVector<PendingStore> &stores) {
-  Value value = returned[result];
-  stores.push_back({puller.pull(value), puller.getResultBuffer(result),
-                    getElementTypeOrSelf(value),
-                    puller.linearize(getShape(value))});
-}
-
-/// All are computed before: a result may share its buffer with an argument.
-void RowEmitter::store(ArrayRef<PendingStore> stores) {
-  for (const PendingStore &each : stores)
-    puller.store(each.element, each.buffer, each.type, each.at);
-}
 
 /// Emits the thread's columns from `first` on. `sums`: of each reduction, one
 /// per column. Returns the next ones.
@@ -88,10 +65,9 @@ SmallVector<Value> RowEmitter::emitElements(RowLoop &loop, Position position,
       Value &sum = next[n * each + i];
       sum = combine(builder, reduce, sum, puller.pull(reduce.getX()));
     }
-    for (unsigned result : loop.results)
-      pullResult(result, stores);
+    stores.append(puller.pullResults(loop.results));
   }
-  store(stores);
+  puller.store(stores);
   return next;
 }
 
@@ -154,12 +130,10 @@ void RowEmitter::emitRow(Value row) {
     return;
   position.index.back() = puller.constant(0);
   puller.setPosition(position, nullptr);
-  SmallVector<PendingStore> stores;
-  for (unsigned result : sweeps.rowResults)
-    pullResult(result, stores);
+  SmallVector<PendingStore> stores = puller.pullResults(sweeps.rowResults);
   code.emitIf(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                     code.inRow, puller.constant(0)),
-              [&] { store(stores); });
+              [&] { puller.store(stores); });
 }
 
 void RowEmitter::emitRows() {

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionTile.h"
+#include "Shuffle.h"
 
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/CUDA/Passes.h"
@@ -28,7 +29,7 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
-static constexpr int64_t kWarp = 32, kMostThreads = 1024;
+static constexpr int64_t kMostThreads = 1024;
 
 namespace {
 

@@ -16,9 +16,9 @@ static Value exchangeWord(OpBuilder &builder, Location loc, Value word,
   auto number = [&](int32_t value) -> Value {
     return arith::ConstantIntOp::create(builder, loc, i32, value);
   };
-  return NVVM::ShflOp::create(builder, loc, word.getType(),
-                              mask ? mask : number(-1), word, number(distance),
-                              number(31), NVVM::ShflKind::bfly, UnitAttr());
+  return NVVM::ShflOp::create(
+      builder, loc, word.getType(), mask ? mask : number(-1), word,
+      number(distance), number(kWarp - 1), NVVM::ShflKind::bfly, UnitAttr());
 }
 
 Value pp::emitShuffle(OpBuilder &builder, Location loc, Value value,

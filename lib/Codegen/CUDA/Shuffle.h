@@ -7,6 +7,9 @@
 
 namespace mlir::pp {
 
+/// The threads of a warp.
+inline constexpr int64_t kWarp = 32;
+
 /// Returns the value of the thread of the warp whose number differs in the bit
 /// `distance`. All threads of the warp must get here, or those of `mask`, 32
 /// bits with one for each thread that meets this one.

@@ -9,8 +9,6 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-static constexpr int64_t kWarp = 32;
-
 ThreadCode::ThreadCode(ElementPuller &puller)
     : threads(puller.kernel.getThreadsAttr()), puller(puller),
       builder(puller.builder), loc(puller.getLoc()) {

@@ -221,6 +221,27 @@ Value ElementPuller::pull(Value value) {
   return pullAt(value, *getIndex(getShape(value)));
 }
 
+SmallVector<PendingStore>
+ElementPuller::pullResults(ArrayRef<unsigned> results) {
+  Operation *ret = kernel.getBody().front().getTerminator();
+  SmallVector<PendingStore> stores;
+  for (unsigned result : results) {
+    Value value = ret->getOperand(result);
+    stores.push_back({pull(value), getResultBuffer(result),
+                      getElementTypeOrSelf(value), linearize(getShape(value))});
+  }
+  return stores;
+}
+
+void ElementPuller::store(ArrayRef<PendingStore> stores) {
+  for (const PendingStore &each : stores)
+    store(each.element, each.buffer, each.type, each.at);
+}
+
+void ElementPuller::storeResults() {
+  storeResults(llvm::to_vector(llvm::seq<unsigned>(kernel.getNumResults())));
+}
+
 Value ElementPuller::pullAt(Value value, ArrayRef<Value> index) {
   std::optional<SmallVector<Value>> here = getIndex(getShape(value));
   bool isHere = here.has_value();

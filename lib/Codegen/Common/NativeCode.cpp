@@ -25,11 +25,12 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-HostCpu pp::getHostCpu() {
+void pp::setHostCpu(Machine &machine) {
   llvm::SubtargetFeatures features;
   for (const auto &feature : llvm::sys::getHostCPUFeatures())
     features.AddFeature(feature.first(), feature.second);
-  return {llvm::sys::getHostCPUName().str(), features.getString()};
+  machine.cpu = llvm::sys::getHostCPUName().str();
+  machine.features = features.getString();
 }
 
 /// Creates a target machine for this host's architecture and the given CPU.

@@ -21,3 +21,22 @@ Value pp::pullTableRow(ElementPuller &puller, EmbeddingGradOp op) {
 bool pp::addsToTable(EmbeddingGradOp op) {
   return !op->use_empty() && isa<AccumulateOp>(*op->user_begin());
 }
+
+void pp::clearTableElement(ElementPuller &puller, EmbeddingGradOp op,
+                           Value at) {
+  Type element = getElementTypeOrSelf(op.getResult());
+  Value zero = arith::ConstantOp::create(
+      puller.builder, puller.getLoc(),
+      puller.builder.getZeroAttr(getStatisticsType(element)));
+  puller.store(zero, puller.getResultBuffer(0), element, at);
+}
+
+void pp::addTableElement(ElementPuller &puller, EmbeddingGradOp op, Value at) {
+  Type element = getElementTypeOrSelf(op.getResult());
+  Value table = puller.getResultBuffer(0);
+  Value added = puller.pull(op.getDy());
+  Value sum = puller.load(table, element, at);
+  puller.store(
+      arith::AddFOp::create(puller.builder, puller.getLoc(), sum, added), table,
+      element, at);
+}
