@@ -62,9 +62,11 @@ static constexpr GpuRates gpus[] = {
     {"h200", "NVIDIA H200", 600e3, 50e3, 50e3, 4.0e3, 300},
 };
 
-/// Kernels of attention compute without tensor cores, and read two operands
-/// from shared memory for three or four products: a quarter of the rate of f32.
-/// An element's cheap operation is one of about three instructions.
+/// Kernels of attention in f32 and f64 compute without tensor cores, and read
+/// two operands from shared memory for three or four products: a quarter of the
+/// rate of f32. Those in bf16 use them, but a warp has fewer products of an
+/// operand than in a library's matmul, in the gradient fewer still. An
+/// element's cheap operation is one of about three instructions.
 static Device makeGpu(const GpuRates &rates) {
   Device device;
   device.name = rates.name;
@@ -77,7 +79,10 @@ static Device makeGpu(const GpuRates &rates) {
     double scalar =
         type == ::ppopt::MatmulType::f64 ? rates.f64 / 2 : rates.f32;
     device.matmuls.push_back({type, {1}, {1}, {1}, {rate}, {rate}, 1});
-    device.attention.push_back({type, scalar / 4, scalar / 4, scalar / 6});
+    bool usesTensorCores = type == ::ppopt::MatmulType::bf16;
+    double forward = usesTensorCores ? rate / 3 : scalar / 4;
+    double backward = usesTensorCores ? rate / 4 : scalar / 4;
+    device.attention.push_back({type, forward, backward, scalar / 6});
     // A division is some operations, a function of f64 some dozens.
     double operation = 3 / scalar;
     double function = type == ::ppopt::MatmulType::f64 ? 40 : 6;

@@ -75,9 +75,10 @@ class Kernels:
         self.count += len(figures)
         return figures
 
-    def check_text(self, text):
+    def check_text(self, text, flags=(), plan=()):
+        """`flags` are the emulated device's, `plan` the compiler's."""
         with tempfile.TemporaryDirectory() as folder:
-            return self.compare(self.compile(write(text, folder), folder))
+            return self.compare(self.compile(write(text, folder), folder, plan), *flags)
 
     def check_model(self, model, flags):
         """Skips a plan that does not fit the model."""
@@ -124,6 +125,49 @@ def rows_cases(kernels):
         yield f"rows {rows}x{columns} {element}", lambda text=rows_model(rows, columns, element): kernels.check_text(text)
 
 
+def attention_model(batch, heads, queries, keys, width, value_width, causal, element):
+    """Attention and its gradient, with operands that are computed (a parameter's multiples)."""
+    shapes = {"q": (queries, width), "k": (keys, width), "v": (keys, value_width)}
+    full = {name: f"tensor<{batch}x{heads}x{rows}x{columns}x{element}>" for name, (rows, columns) in shapes.items()}
+    row = {name: f"tensor<{columns}x{element}>" for name, (_, columns) in shapes.items()}
+    statistics = "f32" if element == "bf16" else element
+    out, wide = f"tensor<{batch}x{heads}x{queries}x{value_width}x{element}>", f"tensor<{batch}x{heads}x{queries}x{value_width}x{statistics}>"
+    lines = [f"""  %w_{name} = pp.param "w_{name}" {{init = #pp.init<normal, 0.0, 1.0>}} : {row[name]}
+  %{name} = pp.mul %x_{name}, %w_{name} : {full[name]}, {row[name]}""" for name in shapes]
+    body = "\n".join(lines)
+    inputs = ", ".join(f'%x_{name}: {full[name]} {{pp.input = "{name}"}}' for name in shapes)
+    return f"""
+func.func @attention({inputs}) -> tensor<{statistics}> {{
+{body}
+  %out, %lse = pp.attention %q, %k, %v{" {causal}" if causal else ""} : {full["q"]}, {full["k"]}, {full["v"]}
+  %c = pp.cast %out : {out} to {wide}
+  %s = pp.mul %c, %c : {wide}, {wide}
+  %loss = pp.reduce mean %s [0, 1, 2, 3] : {wide}
+  return %loss : tensor<{statistics}>
+}}
+"""
+
+
+# Queries, keys and widths of less, as much and more than a product, a warp and a block have; where keys are not queries, nothing is causal.
+ATTENTION = [(1, 1, 1, 1, 1, 1), (1, 2, 3, 3, 3, 3), (1, 2, 17, 17, 8, 8), (2, 1, 31, 40, 20, 20), (1, 1, 33, 33, 16, 16), (2, 2, 65, 65, 32, 32),
+             (1, 1, 127, 90, 33, 17), (1, 1, 130, 130, 80, 80), (1, 1, 100, 100, 128, 128), (1, 1, 40, 70, 256, 256), (1, 1, 70, 70, 64, 128)]
+# Each with the defaults, and with one of these.
+ATTENTION_THRESHOLDS = ["gpu-warps=1,gpu-tensor-keys=16,gpu-queries=16,gpu-keys=16", "gpu-warps=3,gpu-tensor-keys=48,gpu-queries=48",
+                        "gpu-shared-bytes=24000"]
+
+
+def attention_cases(kernels):
+    for (number, sizes), element in itertools.product(enumerate(ATTENTION), ["bf16", "f32", "f64"]):
+        causal = sizes[2] == sizes[3] and number % 3 != 2
+        text = attention_model(*sizes, causal, element)
+        title = f"attention {'x'.join(map(str, sizes))} {element}{' causal' if causal else ''}"
+        if element == "bf16" or number % 2:
+            yield title, lambda text=text: kernels.check_text(text, ["--kernel", "attention"])
+        thresholds = ATTENTION_THRESHOLDS[number % 3]
+        if element == "bf16" or number % 2 == 0:
+            yield f"{title}, {thresholds}", lambda text=text, t=thresholds: kernels.check_text(text, ["--kernel", "attention"], ["--threshold", t])
+
+
 def op_cases(kernels):
     for op, group in itertools.groupby(sorted(cases(), key=op_of), key=op_of):
         text = model_text([graph_of(case, number) for number, case in enumerate(group)])
@@ -163,6 +207,10 @@ BUGS = {
     "warp reduction one lane short": (rows_model(9, 33, "f32"), "embedding", r"i32 16, i32 31\)", "i32 8, i32 31)", "of the largest element"),
     "row that does not exist": (rows_model(9, 33, "f32"), "embedding", r"icmp ult (i32 %\d+), 9", r"icmp ult \1, 10", "which has 9 elements"),
     "tail not masked": (rows_model(9, 33, "f32"), "mul_9x33", r"icmp (.*i32 %\d+), 29\d", r"icmp \1, 400", "at element .*, which has 297 elements"),
+    "attention, barrier left out": (attention_model(1, 1, 70, 70, 64, 64, True, "bf16"), "attention_1x1x70x64",
+                                    r"(tail call void @llvm.nvvm.barrier[^\n]*\n(?:.*\n)*?)[^\n]*tail call void @llvm.nvvm.barrier[^\n]*\n", r"\1", "without a barrier|nobody has written since"),
+    "attention, rows of other fragments": (attention_model(1, 1, 70, 70, 64, 64, False, "bf16"), "attention_1x1x70x64",
+                                           r"(ldmatrix.sync.aligned.m8n8.x4).b16", r"\1.trans.b16", "of the largest element"),
     "index of 32 bits": (HUGE, "mul_relu_compare", r"(%\d+ = getelementptr [a-z ]*bfloat, ptr %0, )i64 (%\d+)",
                          r"%narrow = trunc i64 \2 to i32\n  %wide = sext i32 %narrow to i64\n  \1i64 %wide", "at element -"),
 }
@@ -195,7 +243,7 @@ def main():
     harness = Harness("emulated", parser)
     kernels = Kernels(harness)
     planted = [("planted: " + name, lambda bug=bug: check_bug(kernels, *bug)) for name, bug in BUGS.items()]
-    harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)), *rows_cases(kernels), *op_cases(kernels),
+    harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)), *rows_cases(kernels), *attention_cases(kernels), *op_cases(kernels),
                    *graph_cases(kernels, harness.args.graphs), *model_cases(kernels)])
     print(f"emulated: {kernels.count} kernels")
     return harness.finish()

@@ -43,7 +43,7 @@ static AttentionTile placeTile(KernelOp kernel, int64_t queries, int64_t keys) {
   return tile;
 }
 
-std::optional<AttentionTile> pp::chooseAttentionTile(KernelOp kernel) {
+AttentionTile pp::chooseAttentionTile(KernelOp kernel) {
   auto get = [&](Threshold threshold, int64_t most) {
     int64_t size = std::min<int64_t>(getThreshold(kernel, threshold),
                                      llvm::alignTo(most, kAttentionColumns));
@@ -61,7 +61,7 @@ std::optional<AttentionTile> pp::chooseAttentionTile(KernelOp kernel) {
       return tile;
     int64_t &larger = queries >= keys ? queries : keys;
     if (larger == kAttentionColumns)
-      return std::nullopt;
+      return tile;
     larger = std::max<int64_t>(llvm::alignDown(larger / 2, kAttentionColumns),
                                kAttentionColumns);
   }

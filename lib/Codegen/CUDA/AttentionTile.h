@@ -37,8 +37,8 @@ struct AttentionTile {
   SharedMatrix q, k, v, p, dout, ds, lse, delta;
 };
 
-/// Returns the largest tile that fits the thresholds; nothing if none does.
-std::optional<AttentionTile> chooseAttentionTile(KernelOp kernel);
+/// Returns the largest tile that fits the thresholds, else the smallest.
+AttentionTile chooseAttentionTile(KernelOp kernel);
 
 /// Returns the tile of a kernel that is planned.
 AttentionTile getAttentionTile(KernelOp kernel);

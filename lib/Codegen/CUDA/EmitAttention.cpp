@@ -118,10 +118,7 @@ void ForwardEmitter::emitResults(Fragment maxima, Fragment sums, Fragment out) {
     Value query = c.add(firstQuery, c.getRow(i));
     Value writes = c.both(c.isBelow(query, c.index(c.queries)),
                           c.isBelow(c.getColumn(0), c.index(1)));
-    auto branch = scf::IfOp::create(c.builder, c.loc, writes);
-    OpBuilder::InsertionGuard guard(c.builder);
-    c.builder.setInsertionPointToStart(branch.thenBlock());
-    c.store(lse, op.getLse(), query, Value());
+    c.emitIf(writes, [&] { c.store(lse, op.getLse(), query, Value()); });
   }
   c.storeRows(out, op.getOut(), firstQuery, c.queries, c.valueWidth, Value());
 }
@@ -130,8 +127,7 @@ void ForwardEmitter::emit() {
   int64_t parts = llvm::divideCeil(c.queries, c.tile.queries);
   c.setPart(parts);
   // Causal tiles with most keys first.
-  Value part =
-      arith::SubIOp::create(c.builder, c.loc, c.index(parts - 1), c.part);
+  Value part = c.sub(c.index(parts - 1), c.part);
   firstQuery = c.mul(part, c.tile.queries);
   c.copyRows(op.getQ(), firstQuery, c.queries, c.queryWidth, c.tile.q,
              c.scale / c.unit);

@@ -64,12 +64,10 @@ void GradEmitter::copyQueries(Value firstQuery) {
     delta = c.sumOverRow(delta);
     Value lse = c.mulF(c.loadIf(isQuery, op.getLse(), query, Value()),
                        c.constant(1 / c.unit));
-    auto branch = scf::IfOp::create(c.builder, c.loc,
-                                    c.isBelow(c.getColumn(0), c.index(1)));
-    OpBuilder::InsertionGuard guard(c.builder);
-    c.builder.setInsertionPointToStart(branch.thenBlock());
-    c.storeShared(delta, c.tile.delta, c.index(0), inTile);
-    c.storeShared(lse, c.tile.lse, c.index(0), inTile);
+    c.emitIf(c.isBelow(c.getColumn(0), c.index(1)), [&] {
+      c.storeShared(delta, c.tile.delta, c.index(0), inTile);
+      c.storeShared(lse, c.tile.lse, c.index(0), inTile);
+    });
   }
 }
 
@@ -123,9 +121,7 @@ void GradEmitter::emitKeys(Value firstKey) {
   Value begin = c.index(0);
   if (c.isCausal)
     // The first tile with a query that sees a key.
-    begin = c.mul(arith::DivUIOp::create(c.builder, c.loc, firstKey,
-                                         c.index(c.tile.queries)),
-                  c.tile.queries);
+    begin = c.mul(c.div(firstKey, c.tile.queries), c.tile.queries);
   auto split = [&](ValueRange values) -> std::pair<Fragment, Fragment> {
     return {{rows, queryWidths, SmallVector<Value>(values.take_front(ofK))},
             {rows, valueWidths, SmallVector<Value>(values.drop_front(ofK))}};
@@ -186,7 +182,7 @@ void GradEmitter::emit() {
   c.builder.setInsertionPointToStart(branch.thenBlock());
   emitKeys(c.mul(c.part, c.tile.keys));
   c.builder.setInsertionPointToStart(branch.elseBlock());
-  Value part = arith::SubIOp::create(c.builder, c.loc, c.part, c.index(ofKeys));
+  Value part = c.sub(c.part, c.index(ofKeys));
   emitQueries(c.mul(part, c.tile.queries));
 }
 

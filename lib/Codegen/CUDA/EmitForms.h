@@ -14,8 +14,11 @@ void emitColumns(ElementPuller &puller, ThreadCode &code);
 void emitScatter(ElementPuller &puller, ThreadCode &code);
 
 class AttentionThread;
+class WarpAttention;
 void emitAttention(OpBuilder &builder, KernelOp kernel, ValueRange buffers);
 void emitAttentionGrad(AttentionThread &code, AttentionGradOp op);
+void emitWarpAttention(OpBuilder &builder, KernelOp kernel, ValueRange buffers);
+void emitWarpAttentionGrad(WarpAttention &code, AttentionGradOp op);
 
 } // namespace mlir::pp
 

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmitForms.h"
+#include "WarpTile.h"
 
 #include "ppopt/Codegen/CUDA/Passes.h"
 #include "ppopt/Codegen/KernelUses.h"
@@ -133,7 +134,9 @@ private:
                        ValueRange buffers) {
     KernelForm form = kernel.getFormAttr().getKind();
     if (form == KernelForm::Attention || form == KernelForm::AttentionGrad)
-      return emitAttention(builder, kernel, buffers);
+      return usesTensorCores(kernel)
+                 ? emitWarpAttention(builder, kernel, buffers)
+                 : emitAttention(builder, kernel, buffers);
     ElementPuller puller(builder, kernel, buffers);
     ThreadCode code(puller);
     switch (form) {

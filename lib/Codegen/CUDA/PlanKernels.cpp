@@ -12,6 +12,7 @@
 
 #include "AttentionTile.h"
 #include "Shuffle.h"
+#include "WarpTile.h"
 
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/CUDA/Passes.h"
@@ -30,6 +31,16 @@ using namespace mlir;
 using namespace mlir::pp;
 
 static constexpr int64_t kMostThreads = 1024;
+
+/// Returns the shared memory that a block may have: that of sm_80, whose code
+/// runs on later GPUs, unless the plan is for one that has less.
+static int64_t getMostSharedBytes(KernelOp kernel) {
+  for (auto plan : kernel->getParentOfType<ModuleOp>().getOps<PlanOp>())
+    if (llvm::is_contained({"sm_86", "sm_88", "sm_89", "sm_120", "sm_121"},
+                           plan.getTarget().getGpu().rtrim("af")))
+      return 99 * 1024;
+  return 163 * 1024;
+}
 
 namespace {
 
@@ -124,21 +135,35 @@ private:
   }
 
   LogicalResult planAttention(KernelOp kernel) {
-    std::optional<AttentionTile> tile = chooseAttentionTile(kernel);
-    if (!tile)
-      return kernel.emitOpError("needs more shared memory than the ")
-             << getThreshold(kernel, Threshold::GpuSharedBytes)
-             << " bytes of a GPU's block; use narrower heads";
+    if (usesTensorCores(kernel)) {
+      WarpTile tile = chooseWarpTile(kernel);
+      // Four threads have a row of a product, each two neighbours.
+      return setAttention(kernel, tile.rows, tile.columns,
+                          {tile.getThreads(), 4, 2, tile.sharedBytes});
+    }
+    AttentionTile tile = chooseAttentionTile(kernel);
+    return setAttention(
+        kernel, tile.queries, tile.keys,
+        {kAttentionThreads, kAttentionColumns, 1, tile.sharedBytes});
+  }
+
+  /// `threads`: the parameters of the attribute.
+  LogicalResult setAttention(KernelOp kernel, int64_t queries, int64_t keys,
+                             std::array<int64_t, 4> threads) {
+    auto [count, perRow, each, shared] = threads;
+    if (int64_t most = getMostSharedBytes(kernel); shared > most)
+      return kernel.emitOpError("needs ")
+             << shared << " bytes of shared memory, of which a GPU's block has "
+             << most << "; use narrower heads";
     AttentionShape shape(getAttention(kernel));
-    int64_t parts = llvm::divideCeil(shape.queries, tile->queries);
+    int64_t parts = llvm::divideCeil(shape.queries, queries);
     if (kernel.getFormAttr().getKind() == KernelForm::AttentionGrad)
-      parts += llvm::divideCeil(shape.keys, tile->keys);
-    kernel.setTilesAttr(
-        TilesAttr::get(&getContext(), shape.batch * shape.heads * parts,
-                       tile->queries, TileUnit::Queries, tile->keys));
-    kernel.setThreadsAttr(ThreadsAttr::get(&getContext(), kAttentionThreads,
-                                           kAttentionColumns, /*each=*/1,
-                                           tile->sharedBytes));
+      parts += llvm::divideCeil(shape.keys, keys);
+    kernel.setTilesAttr(TilesAttr::get(&getContext(),
+                                       shape.batch * shape.heads * parts,
+                                       queries, TileUnit::Queries, keys));
+    kernel.setThreadsAttr(
+        ThreadsAttr::get(&getContext(), count, perRow, each, shared));
     return success();
   }
 

@@ -5,7 +5,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -52,9 +51,13 @@ SmallVector<Value> pp::emitLoadMatrices(OpBuilder &builder, Location loc,
 
 Value pp::emitPack(OpBuilder &builder, Location loc, Value first,
                    Value second) {
-  Value pair = vector::FromElementsOp::create(
-      builder, loc, VectorType::get({2}, builder.getF32Type()),
-      ValueRange{first, second});
+  Value pair = LLVM::PoisonOp::create(
+      builder, loc, VectorType::get({2}, builder.getF32Type()));
+  for (auto [i, element] : llvm::enumerate(std::array{first, second}))
+    pair = LLVM::InsertElementOp::create(
+        builder, loc, pair, element,
+        LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
+                                 int64_t(i)));
   Value rounded = arith::TruncFOp::create(
       builder, loc, VectorType::get({2}, builder.getBF16Type()), pair);
   return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), rounded);

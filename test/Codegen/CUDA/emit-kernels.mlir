@@ -112,6 +112,29 @@ pp.kernel @gradient(%q: !x, %k: !x, %v: !x, %o: !x, %l: !l, %d: !x) -> (!x, !x, 
 
 // -----
 
+// bf16. S of 16 keys are two products for each fragment of rows; P, rounded, is an operand of
+// the next, whose other operand is transposed. Keys that all queries see come first, without a mask.
+// CHECK-LABEL: llvm.func @tensor_cores_tiles
+// CHECK: llvm.func @tensor_cores(
+// CHECK: nvvm.barrier0
+// CHECK: nvvm.ldmatrix {{.*}}layout = #nvvm.mma_layout<row>, num = 4
+// CHECK: scf.for
+// CHECK-NOT: arith.select
+// CHECK: nvvm.mma.sync {{.*}}#nvvm.shape<m = 16, n = 8, k = 16>
+// CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+// CHECK: arith.truncf {{.*}} : vector<2xf32> to vector<2xbf16>
+// CHECK: nvvm.ldmatrix {{.*}}layout = #nvvm.mma_layout<col>, num = 4
+// CHECK: nvvm.mma.sync
+// CHECK: scf.for
+// CHECK: nvvm.mma.sync
+// CHECK: arith.select
+pp.kernel @tensor_cores(%q: tensor<2x4x100x64xbf16>, %k: tensor<2x4x100x64xbf16>, %v: tensor<2x4x100x64xbf16>) -> (tensor<2x4x100x64xbf16>, tensor<2x4x100xf32>) attributes {form = #pp.form<attention 2x4x100x64>} {
+  %0:2 = pp.attention %q, %k, %v {causal} : tensor<2x4x100x64xbf16>, tensor<2x4x100x64xbf16>, tensor<2x4x100x64xbf16>
+  pp.return %0#0, %0#1 : tensor<2x4x100x64xbf16>, tensor<2x4x100xf32>
+}
+
+// -----
+
 // Of 512 threads 8 have a row of the tile, each takes every 64th: sums of the 4 threads of a warp by shuffles, of the 16 warps in shared memory.
 // Columns 96 to 103 are none.
 // CHECK-LABEL: llvm.func @columns_tiles

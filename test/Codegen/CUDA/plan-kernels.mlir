@@ -98,3 +98,43 @@ pp.kernel @wide(%q: !w, %k: !w, %v: !w) -> (!w, !m) attributes {form = #pp.form<
   %0:2 = pp.attention %q, %k, %v : !w, !w, !w
   pp.return %0#0, %0#1 : !w, !m
 }
+
+// -----
+
+// bf16, by tensor cores: a warp has 32 queries, 32 keys at a time; 16 and 64 if heads are wide; of the gradient 16, and the block as many columns
+// as rows.
+!q = tensor<2x4x100x64xbf16>
+!l = tensor<2x4x100xf32>
+// CHECK: pp.kernel @bf16{{.*}}threads = #pp.threads<128, 4 per row, 2 each, 27648 shared>, tiles = #pp.tiles<8 of 128 queries, blocks of 32>
+pp.kernel @bf16(%q: !q, %k: !q, %v: !q) -> (!q, !l) attributes {form = #pp.form<attention 2x4x100x64>} {
+  %0:2 = pp.attention %q, %k, %v : !q, !q, !q
+  pp.return %0#0, %0#1 : !q, !l
+}
+// CHECK: pp.kernel @bf16_gradient{{.*}}threads = #pp.threads<128, 4 per row, 2 each, 37376 shared>, tiles = #pp.tiles<32 of 64 queries, blocks of 64>
+pp.kernel @bf16_gradient(%q: !q, %k: !q, %v: !q, %o: !q, %l: !l, %d: !q) -> (!q, !q, !q) attributes {form = #pp.form<attention_grad 2x4x100x64>} {
+  %0:3 = pp.attention_grad %q, %k, %v, %o, %l, %d : !q, !q, !q, !q, !l
+  pp.return %0#0, %0#1, %0#2 : !q, !q, !q
+}
+// CHECK: pp.kernel @bf16_wide{{.*}}threads = #pp.threads<128, 4 per row, 2 each, 52224 shared>, tiles = #pp.tiles<16 of 64 queries, blocks of 64>
+!w = tensor<2x4x100x128xbf16>
+pp.kernel @bf16_wide(%q: !w, %k: !w, %v: !w) -> (!w, !l) attributes {form = #pp.form<attention 2x4x100x128>} {
+  %0:2 = pp.attention %q, %k, %v : !w, !w, !w
+  pp.return %0#0, %0#1 : !w, !l
+}
+// CHECK: pp.kernel @bf16_wide_gradient{{.*}}threads = #pp.threads<96, 4 per row, 2 each, 52608 shared>
+!n = tensor<1x1x48x128xbf16>
+!k = tensor<1x1x48xf32>
+pp.kernel @bf16_wide_gradient(%q: !n, %k: !n, %v: !n, %o: !n, %l: !k, %d: !n) -> (!n, !n, !n) attributes {form = #pp.form<attention_grad 1x1x48x128>} {
+  %0:3 = pp.attention_grad %q, %k, %v, %o, %l, %d : !n, !n, !n, !n, !k
+  pp.return %0#0, %0#1, %0#2 : !n, !n, !n
+}
+
+// -----
+
+// CHECK: pp.kernel @few{{.*}}threads = #pp.threads<64, 4 per row, 2 each, {{.*}}>, tiles = #pp.tiles<16 of 64 queries, blocks of 16>
+module attributes {pp.thresholds = {"gpu-warps" = 2 : i64, "gpu-tensor-keys" = 1 : i64}} {
+  pp.kernel @few(%q: tensor<2x4x100x64xbf16>, %k: tensor<2x4x100x64xbf16>, %v: tensor<2x4x100x64xbf16>) -> (tensor<2x4x100x64xbf16>, tensor<2x4x100xf32>) attributes {form = #pp.form<attention 2x4x100x64>} {
+    %0:2 = pp.attention %q, %k, %v : tensor<2x4x100x64xbf16>, tensor<2x4x100x64xbf16>, tensor<2x4x100x64xbf16>
+    pp.return %0#0, %0#1 : tensor<2x4x100x64xbf16>, tensor<2x4x100xf32>
+  }
+}
