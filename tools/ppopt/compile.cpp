@@ -164,6 +164,9 @@ static int run(const Arguments &arguments, const DriverSetup &setup) {
   if (!error.empty())
     return fail(compileCommand, error);
   printLaunch(output, *plan, program);
+  const mlir::pp::Target &target = *mlir::pp::findTarget(plan->target.name);
+  if (std::string has = target.describeDeviceCode(plan->target); !has.empty())
+    errs() << has << "\n";
   return 0;
 }
 

@@ -97,6 +97,11 @@ public:
                                         const Machine &machine,
                                         StringRef prefix,
                                         StringRef path) const = 0;
+  /// Returns a line for users: what code for devices an executable has; empty
+  /// if hosts run all of it.
+  virtual std::string describeDeviceCode(const Machine &machine) const {
+    return "";
+  }
 };
 
 /// Returns all targets, the default first.

@@ -72,6 +72,9 @@ public:
   LogicalResult writeExecutable(ArrayRef<NativeProgram> programs,
                                 const Machine &machine, StringRef prefix,
                                 StringRef path) const override;
+  std::string describeDeviceCode(const Machine &machine) const override {
+    return pp::describeDeviceCode(machine.gpu);
+  }
 
 private:
   LogicalResult embed(NativeProgram program, const Machine &machine) const;

@@ -19,6 +19,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -198,18 +199,47 @@ FailureOr<std::string> pp::compileToPTX(ArrayRef<ModuleOp> modules,
   return text.str().str();
 }
 
+/// Returns the folders with ptxas of NVIDIA's wheels in a virtual environment.
+static SmallVector<std::string> findWheels(StringRef environment) {
+  SmallVector<std::string> folders;
+  std::error_code error;
+  llvm::sys::fs::directory_iterator folder(environment + "/lib", error), end;
+  for (; !error && folder != end; folder.increment(error))
+    if (llvm::sys::path::filename(folder->path()).starts_with("python3"))
+      for (StringRef wheel : {"cu13", "cuda_nvcc"})
+        folders.push_back(
+            (folder->path() + "/site-packages/nvidia/" + wheel + "/bin").str());
+  llvm::sort(folders);
+  return folders;
+}
+
 std::string pp::findPtxas() {
   if (const char *path = getenv("PPOPT_PTXAS"))
-    return path;
+    return StringRef(path) == "none" ? "" : path;
   if (auto onPath = llvm::sys::findProgramByName("ptxas"))
     return *onPath;
-  SmallVector<std::string> folders = {"/usr/local/cuda/bin"};
+  SmallVector<std::string> folders;
   if (const char *toolkit = getenv("CUDA_HOME"))
-    folders.insert(folders.begin(), std::string(toolkit) + "/bin");
+    folders.push_back(std::string(toolkit) + "/bin");
+  folders.push_back("/usr/local/cuda/bin");
+  if (const char *environment = getenv("VIRTUAL_ENV"))
+    folders.append(findWheels(environment));
   for (const std::string &folder : folders)
     if (auto found = llvm::sys::findProgramByName("ptxas", {folder}))
       return *found;
   return "";
+}
+
+std::string pp::describeDeviceCode(StringRef gpu) {
+  std::string text = ("device code: PTX for " + kOldestGpu).str();
+  if (std::string ptxas = findPtxas(); !ptxas.empty())
+    return text + ", and a cubin for " + gpu.str() + " by " + ptxas;
+  text += ", which drivers compile for later GPUs; no cubin for " + gpu.str();
+  return text + (getenv("PPOPT_PTXAS")
+                     ? ", because of PPOPT_PTXAS=none"
+                     : ": there is no ptxas on $PATH, in $CUDA_HOME, in "
+                       "/usr/local/cuda or, from the wheel nvidia-cuda-nvcc, "
+                       "in $VIRTUAL_ENV");
 }
 
 FailureOr<std::string> pp::assemble(Location loc, StringRef ptxas,
