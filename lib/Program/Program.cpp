@@ -84,6 +84,8 @@ void ProgramWriter::addPlan() {
   for (StringRef feature : llvm::split(target.getFeatures(), ','))
     if (!feature.empty())
       described.target.features.push_back(feature.str());
+  if (!target.getGpu().empty())
+    described.target.gpu = target.getGpu().str();
 }
 
 void ProgramWriter::addStages() {
@@ -304,12 +306,17 @@ void ProgramWriter::addKernels() {
     Block &body = kernel.getBody().front();
     auto ins = bytesOf(body.getArgumentTypes());
     auto outs = bytesOf(body.getTerminator()->getOperandTypes());
-    program.kernels.push_back(
-        {kernel.getSymName().str(),
-         static_cast<int64_t>(estimateKernelWork(kernel).bytes),
-         getMatmulFlops(kernel),
-         {ins.begin(), ins.end()},
-         {outs.begin(), outs.end()}});
+    schema::Kernel described;
+    described.name = kernel.getSymName().str();
+    described.bytes = static_cast<int64_t>(estimateKernelWork(kernel).bytes);
+    described.flops = getMatmulFlops(kernel);
+    described.ins = {ins.begin(), ins.end()};
+    described.outs = {outs.begin(), outs.end()};
+    if (ThreadsAttr threads = kernel.getThreadsAttr()) {
+      described.threads = threads.getCount();
+      described.shared = threads.getShared();
+    }
+    program.kernels.push_back(std::move(described));
   }
 }
 

@@ -175,6 +175,8 @@ std::string describeProgram(const Program &program,
                        : fmt::format(" with {} features"
                                      " (--describe=json lists them)",
                                      countPresent(plan.target.features))));
+  if (plan.target.gpu)
+    line("GPU", *plan.target.gpu);
   for (const auto &input : program.inputs)
     line("input",
          fmt::format("{}: {} [{}]{}", input.name, spell(input.type),

@@ -40,12 +40,16 @@ struct Target {
   int64_t threads = 1; ///< per rank
   std::string cpu;
   std::vector<std::string> features; ///< "+avx512f", "-amx-tile"
+  std::optional<std::string> gpu;
 
   template <typename V, typename T> static void visit(V &f, T &self) {
-    f("name", self.name, "the kind of device that ranks run on: `cpu`");
+    f("name", self.name, "the kind of device that ranks run on: `cpu`, `cuda`");
     f("threads", self.threads, "per rank", Limits{1, 1 << 16});
     f("cpu", self.cpu, "the processor, as LLVM names it");
     f("features", self.features, "its features, such as `+avx512f`");
+    f.optional(
+        "gpu", self.gpu,
+        "the architecture that kernels are compiled for, such as `sm_90a`");
   }
 };
 

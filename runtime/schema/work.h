@@ -131,6 +131,7 @@ struct Kernel {
   std::string name;
   int64_t bytes = 0, flops = 0; ///< per launch
   std::vector<int64_t> ins, outs;
+  std::optional<int64_t> threads, shared; ///< of a GPU's block
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("name", self.name, "its name");
@@ -142,6 +143,12 @@ struct Kernel {
     f("outs", self.outs,
       "of those that it writes, which follow; one that it also reads is among "
       "both");
+    f.optional("threads", self.threads,
+               "on a GPU: of each block; a launch has a block for each tile",
+               positive);
+    f.optional("shared", self.shared,
+               "on a GPU: bytes of memory that a launch gives to each block, "
+               "beside what the code declares");
   }
 };
 
