@@ -50,6 +50,10 @@ int64_t Drawer::drawInteger(int64_t i) {
       return drawBetween(0, 1000);
     return i == pp::indexOf(KeyElement::Training);
   }
+  if (operand.positions) {
+    int64_t last = *operand.positions - 1;
+    return drawBetween(0, 3) ? drawBetween(0, last) : drawBetween(0, 1) * last;
+  }
   if (operand.indices)
     return drawBetween(0, 7) ? drawBetween(0, *operand.indices - 1)
                              : drawBetween(-3, *operand.indices + 2);

@@ -95,6 +95,15 @@ static std::optional<int64_t> findIndices(Value value) {
   return std::nullopt;
 }
 
+/// Finds how many positions a cache has, if the argument is one of these.
+static std::optional<int64_t> findPositions(BlockArgument argument) {
+  for (Operation *user : argument.getUsers())
+    if (auto step = dyn_cast<AttentionStepOp>(user);
+        step && step.getAt() == argument)
+      return cast<RankedTensorType>(step.getKCache().getType()).getDimSize(2);
+  return std::nullopt;
+}
+
 /// Whether a buffer is that of a task's input, or a view of it.
 static bool isOfInput(Value buffer) {
   while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
@@ -119,6 +128,7 @@ static KernelDescription describe(KernelOp kernel) {
     Operand &operand = result.arguments.emplace_back();
     operand.type = cast<RankedTensorType>(argument.getType());
     operand.indices = findIndices(argument);
+    operand.positions = findPositions(argument);
     operand.isRandomKey = operand.type == getKeyType(kernel.getContext());
   }
   for (Type type : kernel.getResultTypes())

@@ -21,6 +21,9 @@ struct Operand {
   mlir::RankedTensorType type;
   /// If the elements are indices: how many are valid.
   std::optional<int64_t> indices;
+  /// If the element is the position of a cache: how many it has. Others are
+  /// not valid.
+  std::optional<int64_t> positions;
   bool isRandomKey = false;
   /// In some launch it begins at any element of an input.
   bool isUnaligned = false;

@@ -1,5 +1,5 @@
 """Runs kernels of the target cuda on the emulated device, against the target cpu's: those of the equivalence models, of the ops' gradients,
-of random graphs, and of rows of odd sizes.
+of random graphs, of programs that generate text, and of rows and attention of odd sizes.
 
     check_emulated.py --build build/release
     check_emulated.py --graphs 200 --seeds 4    # more random graphs, more draws of arguments
@@ -19,9 +19,11 @@ import sys
 import tempfile
 
 TEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [TEST, os.path.join(TEST, "gradients")]
+sys.path[:0] = [TEST, os.path.join(TEST, "generation"), os.path.join(TEST, "gradients")]
 from check_gradients import graph_of, op_of  # noqa: E402
 from graph import model_text  # noqa: E402
+from models import cases as generation_models  # noqa: E402
+from models import gpt, small  # noqa: E402
 from ops import cases  # noqa: E402
 from random_graphs import LARGE, random_graph  # noqa: E402
 from support.results import Harness, Skip  # noqa: E402
@@ -53,18 +55,18 @@ class Kernels:
         self.emulate = os.path.join(harness.args.build, "bin", "test", "ppopt-emulate")
         self.count = 0
 
-    def compile(self, model, folder, flags=()):
-        """Returns the module of phase kernels."""
+    def compile(self, model, folder, flags=(), fits=True):
+        """Returns the module of phase kernels. Skips a plan that need not fit the model."""
         path = os.path.join(folder, "kernels.mlir")
         done = run([self.ppopt, "compile", model, *FLAGS, *flags, "--stop-after=kernels", "-o", path])
-        if done.returncode == 1 and flags:
+        if done.returncode == 1 and not fits:
             raise Skip(f"the plan does not fit: {done.stderr.splitlines()[0]}")
         assert done.returncode == 0, f"{model} {' '.join(flags)}\n{done.stderr}"
         return path
 
-    def compare(self, kernels, *flags):
-        """Returns the figures of each kernel."""
-        command = [self.emulate, kernels, "--seeds", str(self.seeds), *flags]
+    def compare(self, kernels, *flags, seeds=0):
+        """Returns the figures of each kernel. `seeds`: draws of arguments, if they are to be more."""
+        command = [self.emulate, kernels, "--seeds", str(max(seeds, self.seeds)), *flags]
         done = run(command)
         assert done.returncode in (0, 1), f"{' '.join(command)}\nstatus {done.returncode}\n{done.stderr}"
         if done.returncode == 1:
@@ -80,10 +82,19 @@ class Kernels:
         with tempfile.TemporaryDirectory() as folder:
             return self.compare(self.compile(write(text, folder), folder, plan), *flags)
 
+    def check_generation(self, model, flags, *emulated, seeds=0):
+        """`model`: its text, or flags of `ppopt model gpt`. `emulated` are the emulated device's flags."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = write(model, folder) if isinstance(model, str) else os.path.join(folder, "model.mlir")
+            if not isinstance(model, str):
+                done = run([self.ppopt, "model", "gpt", *model, "-o", path])
+                assert done.returncode == 0, done.stderr
+            self.compare(self.compile(path, folder, ["--generator", *flags]), *emulated, seeds=seeds)
+
     def check_model(self, model, flags):
         """Skips a plan that does not fit the model."""
         with tempfile.TemporaryDirectory() as folder:
-            self.compare(self.compile(model, folder, flags))
+            self.compare(self.compile(model, folder, flags, fits=not flags))
 
 
 def in_type(text, element):
@@ -168,6 +179,21 @@ def attention_cases(kernels):
             yield f"{title}, {thresholds}", lambda text=text, t=thresholds: kernels.check_text(text, ["--kernel", "attention"], ["--threshold", t])
 
 
+# Heads, their width and the context: one thread's columns, some lanes and whole warps; fewer, as many and more positions than a block takes.
+STEPS = [(2, 1, 3), (3, 3, 2), (4, 5, 33), (2, 20, 40), (1, 33, 257), (2, 64, 129), (1, 80, 70), (1, 128, 300), (1, 520, 40)]
+STEP_FLAGS = {"f64": [], "f32": ["--threshold", "gpu-threads=64,gpu-each=2,gpu-step-keys=1"],
+              "bf16": ["--precision", "bf16", "--threshold", "gpu-step-keys=16,gpu-shared-bytes=1000"]}
+
+
+def generation_cases(kernels):
+    for (heads, width, positions), (element, flags) in itertools.product(STEPS, STEP_FLAGS.items()):
+        model = gpt("f64" if element == "f64" else "f32", layers=1, heads=heads, width=heads * width, seq=positions, batch=1)
+        yield (f"one position, {heads} heads of {width}, {positions} positions, {element}",
+               lambda model=model, flags=flags: kernels.check_generation(model, flags, "--kernel", "attention_step", seeds=6))
+    for name, model, flags, _ in generation_models():
+        yield f"generation, {name}", lambda model=model, flags=flags: kernels.check_generation(model, flags)
+
+
 def op_cases(kernels):
     for op, group in itertools.groupby(sorted(cases(), key=op_of), key=op_of):
         text = model_text([graph_of(case, number) for number, case in enumerate(group)])
@@ -211,6 +237,8 @@ BUGS = {
                                     r"(tail call void @llvm.nvvm.barrier[^\n]*\n(?:.*\n)*?)[^\n]*tail call void @llvm.nvvm.barrier[^\n]*\n", r"\1", "without a barrier|nobody has written since"),
     "attention, rows of other fragments": (attention_model(1, 1, 70, 70, 64, 64, False, "bf16"), "attention_1x1x70x64",
                                            r"(ldmatrix.sync.aligned.m8n8.x4).b16", r"\1.trans.b16", "of the largest element"),
+    "one position, barrier left out": (small(), "attention_step", r"tail call void @llvm.nvvm.barrier.*", "", "without a barrier"),
+    "one position, keys after it": (small(), "attention_step", r"select i1 %\d+, (double %\d+, double 0xFFF0)", r"select i1 true, \1", "of the largest element"),
     "index of 32 bits": (HUGE, "mul_relu_compare", r"(%\d+ = getelementptr [a-z ]*bfloat, ptr %0, )i64 (%\d+)",
                          r"%narrow = trunc i64 \2 to i32\n  %wide = sext i32 %narrow to i64\n  \1i64 %wide", "at element -"),
 }
@@ -223,7 +251,8 @@ def check_huge(kernels):
 
 def check_bug(kernels, model, kernel, old, new, expected):
     with tempfile.TemporaryDirectory() as folder:
-        path, device = kernels.compile(write(model, folder), folder, ["--block-bytes", "1TiB"]), os.path.join(folder, "device.ll")
+        plan = ["--generator"] if kernel == "attention_step" else ["--block-bytes", "1TiB"]
+        path, device = kernels.compile(write(model, folder), folder, plan), os.path.join(folder, "device.ll")
         flags = HUGE_FLAGS if model is HUGE else ["--kernel", kernel]
         kernels.compare(path, *flags, "--save-device-ir", device)
         with open(device) as file:
@@ -243,7 +272,8 @@ def main():
     harness = Harness("emulated", parser)
     kernels = Kernels(harness)
     planted = [("planted: " + name, lambda bug=bug: check_bug(kernels, *bug)) for name, bug in BUGS.items()]
-    harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)), *rows_cases(kernels), *attention_cases(kernels), *op_cases(kernels),
+    harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)), *rows_cases(kernels), *attention_cases(kernels),
+                   *generation_cases(kernels), *op_cases(kernels),
                    *graph_cases(kernels, harness.args.graphs), *model_cases(kernels)])
     print(f"emulated: {kernels.count} kernels")
     return harness.finish()

@@ -27,6 +27,9 @@ findKernelUses(ModuleOp module);
 /// cut, what lies elsewhere must be left out.
 LogicalResult checkTables(KernelOp kernel);
 
+/// Reports caches that are not written in place: emitters copy none.
+LogicalResult checkOverwritten(KernelOp kernel, ArrayRef<int64_t> inplace);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_CODEGEN_KERNELUSES_H

@@ -108,24 +108,6 @@ static LogicalResult checkPlan(KernelOp kernel, int64_t vectorBytes) {
   return success();
 }
 
-/// Accumulators are not copied.
-static LogicalResult checkOverwritten(KernelOp kernel,
-                                      ArrayRef<int64_t> inplace) {
-  for (auto step : kernel.getBody().getOps<AttentionStepOp>())
-    for (OpOperand &use :
-         kernel.getBody().front().getTerminator()->getOpOperands()) {
-      Value cache = use.get().getDefiningOp() == step
-                        ? step.getOverwritten(use.get())
-                        : Value();
-      int64_t argument = inplace[use.getOperandNumber()];
-      if (cache &&
-          (argument < 0 || kernel.getBody().getArgument(argument) != cache))
-        return step.emitOpError("returns a cache in another buffer than it "
-                                "takes; a task must tie both");
-    }
-  return success();
-}
-
 void KernelEmitter::emitForm(ValueRange buffers, Value begin, Value end) {
   switch (kernel.getFormAttr().getKind()) {
   case KernelForm::Rows: {

@@ -170,14 +170,14 @@ void DeviceAttention::synchronizeBlock() {
   NVVM::Barrier0Op::create(builder, loc);
 }
 
-Value DeviceAttention::sumOver(int64_t threads, Value value) {
-  for (int64_t distance = 1; distance < threads; distance *= 2)
+Value DeviceAttention::sumOver(int64_t threads, Value value, int64_t first) {
+  for (int64_t distance = first; distance < threads; distance *= 2)
     value = addF(value, emitShuffle(builder, loc, value, distance));
   return value;
 }
 
-Value DeviceAttention::maxOver(int64_t threads, Value value) {
-  for (int64_t distance = 1; distance < threads; distance *= 2)
+Value DeviceAttention::maxOver(int64_t threads, Value value, int64_t first) {
+  for (int64_t distance = first; distance < threads; distance *= 2)
     value = maxF(value, emitShuffle(builder, loc, value, distance));
   return value;
 }

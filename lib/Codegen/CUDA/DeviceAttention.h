@@ -71,9 +71,10 @@ public:
                    llvm::function_ref<Value()> otherwise);
   /// All threads of the block get here before any goes on.
   void synchronizeBlock();
-  /// Combine the values of 2, 4, … neighbouring threads.
-  Value sumOver(int64_t threads, Value value);
-  Value maxOver(int64_t threads, Value value);
+  /// Combine the values of 2, 4, … neighbouring threads, or of those whose
+  /// numbers differ by multiples of `first` only.
+  Value sumOver(int64_t threads, Value value, int64_t first = 1);
+  Value maxOver(int64_t threads, Value value, int64_t first = 1);
 
   //===--- Memory ---------------------------------------------------------===//
 

@@ -17,6 +17,7 @@ class AttentionThread;
 class WarpAttention;
 void emitAttention(OpBuilder &builder, KernelOp kernel, ValueRange buffers);
 void emitAttentionGrad(AttentionThread &code, AttentionGradOp op);
+void emitAttentionStep(OpBuilder &builder, KernelOp kernel, ValueRange buffers);
 void emitWarpAttention(OpBuilder &builder, KernelOp kernel, ValueRange buffers);
 void emitWarpAttentionGrad(WarpAttention &code, AttentionGradOp op);
 

@@ -44,6 +44,15 @@ static LogicalResult checkPlan(KernelOp kernel) {
     return kernel.emitOpError("has no tiles or threads, or a reduction whose "
                               "lanes are not those of the threads of a row; "
                               "run --pp-plan-cuda-kernels first");
+  if (kernel.getFormAttr().getKind() == KernelForm::AttentionStep) {
+    ThreadsAttr threads = kernel.getThreadsAttr();
+    int64_t groups = threads.getCount() / threads.getPerRow();
+    int64_t keys = kernel.getTilesAttr().getBlock();
+    if (keys == 0 || keys % groups != 0)
+      return kernel.emitOpError("has blocks of ")
+             << keys << " keys, not a multiple of the " << groups
+             << " that its threads have at a time";
+  }
   return success();
 }
 
@@ -87,7 +96,8 @@ struct EmitCudaKernelsPass
     ModuleOp narrow = addModule(builder, "device", 32);
     ModuleOp wide = addModule(builder, "device_wide", 64);
     for (auto &[kernel, use] : *uses) {
-      if (failed(checkPlan(kernel)) || failed(checkTables(kernel)))
+      if (failed(checkPlan(kernel)) || failed(checkTables(kernel)) ||
+          failed(checkOverwritten(kernel, use.inplace)))
         return signalPassFailure();
       LLVM::LLVMFuncOp function = emit(builder, wide, kernel, use);
       if (isNarrow(kernel, function))
@@ -137,6 +147,8 @@ private:
       return usesTensorCores(kernel)
                  ? emitWarpAttention(builder, kernel, buffers)
                  : emitAttention(builder, kernel, buffers);
+    if (form == KernelForm::AttentionStep)
+      return emitAttentionStep(builder, kernel, buffers);
     ElementPuller puller(builder, kernel, buffers);
     ThreadCode code(puller);
     switch (form) {

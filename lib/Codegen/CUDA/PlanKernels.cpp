@@ -17,10 +17,13 @@
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/CUDA/Passes.h"
 #include "ppopt/Codegen/KernelSpace.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include <numeric>
 
 namespace mlir::pp {
 #define GEN_PASS_DEF_PLANCUDAKERNELS
@@ -73,8 +76,8 @@ private:
     case KernelForm::AttentionGrad:
       return planAttention(kernel);
     case KernelForm::AttentionStep:
-      return kernel.emitOpError("text generation is not compiled for GPUs yet; "
-                                "add --no-generation");
+      planAttentionStep(kernel);
+      return success();
     }
     llvm_unreachable("every form has tiles");
   }
@@ -165,6 +168,39 @@ private:
     kernel.setThreadsAttr(
         ThreadsAttr::get(&getContext(), count, perRow, each, shared));
     return success();
+  }
+
+  /// A block has a head. A row of a cache is shared by few threads of a warp,
+  /// so that each loads neighbours; the others have other rows.
+  void planAttentionStep(KernelOp kernel) {
+    AttentionShape shape(getAttention(kernel));
+    int64_t each =
+        countEach(kernel, std::gcd(shape.queryWidth, shape.valueWidth));
+    int64_t width = std::max(shape.queryWidth, shape.valueWidth);
+    int64_t perRow = std::min<int64_t>(
+        llvm::PowerOf2Ceil(llvm::divideCeil(width, each)), kWarp);
+    // Rows that a thread takes at a time are in registers.
+    constexpr int64_t kMostKeys = 16, kMostColumns = 32;
+    int64_t keys = std::clamp<int64_t>(
+        kMostColumns / llvm::divideCeil(width, perRow), 1,
+        std::min(getThreshold(kernel, Threshold::GpuStepKeys), kMostKeys));
+    int64_t threads =
+        countThreads(kernel, perRow * llvm::divideCeil(shape.keys, keys), 2);
+    // Warps meet in shared memory; one needs none.
+    Type type = getStatisticsType(
+        getElementTypeOrSelf(getAttention(kernel)->getOperand(0)));
+    auto getShared = [&] {
+      return threads == kWarp ? 0
+                              : threads / kWarp * (2 + shape.valueWidth) *
+                                    getElementBytes(type);
+    };
+    while (getShared() > getThreshold(kernel, Threshold::GpuSharedBytes))
+      threads /= 2;
+    kernel.setTilesAttr(TilesAttr::get(&getContext(), shape.batch * shape.heads,
+                                       /*size=*/1, TileUnit::Heads,
+                                       threads / perRow * keys));
+    kernel.setThreadsAttr(
+        ThreadsAttr::get(&getContext(), threads, perRow, each, getShared()));
   }
 
   void planFlat(KernelOp kernel, int64_t elements) {

@@ -153,3 +153,39 @@ pp.kernel @columns(%x: tensor<8192x99xf32>) -> tensor<99xf32> attributes {form =
   %0 = pp.reduce sum %x [0] : tensor<8192x99xf32>
   pp.return %0 : tensor<99xf32>
 }
+
+// -----
+
+// The position's rows go into the caches, which all read after the barrier. A group of 4 threads has a key: its score is summed in the group. Then
+// the groups of the warp meet, and the warps in shared memory. The position has 32 bits, as other indices. (Kernels without launches have no buffers
+// in place: the task's does.)
+// CHECK-LABEL: llvm.func @step_tiles
+// CHECK: module @device attributes {dlti.dl_spec = #dlti.dl_spec<index = 32 : i64>}
+// CHECK: llvm.func @step(
+// CHECK: %[[POSITION:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i64
+// CHECK: arith.trunci %[[POSITION]] : i64 to i32
+// CHECK: scf.for
+// CHECK: %[[TO:.*]] = llvm.getelementptr inbounds %arg2
+// CHECK: llvm.store %{{.*}}, %[[TO]]
+// CHECK: scf.for
+// CHECK: %[[TO:.*]] = llvm.getelementptr inbounds %arg3
+// CHECK: llvm.store %{{.*}}, %[[TO]]
+// CHECK: nvvm.barrier0
+// CHECK: scf.for {{.*}} iter_args
+// CHECK-COUNT-2: nvvm.shfl.sync bfly
+// CHECK: scf.yield
+// CHECK-COUNT-3: nvvm.shfl.sync bfly
+// CHECK: nvvm.barrier0
+// CHECK: arith.divf
+!row = tensor<1x3x1x32xf32>
+!cache = tensor<1x3x64x32xf32>
+pp.task forward stage 0 @generate(%x: !row {pp.role = #pp.role<input, "x">}, %at: tensor<1xi64> {pp.role = #pp.role<input, "position">},
+    %k: !cache {pp.role = #pp.role<cache, "cache0">}, %v: !cache {pp.role = #pp.role<cache, "cache1">})
+    -> (!row {pp.role = #pp.role<logits, "logits">}, !cache {pp.role = #pp.role<cache, "cache0">}, !cache {pp.role = #pp.role<cache, "cache1">}) {
+  %o, %ka, %va = pp.launch @step ins(%x, %at, %k, %v : !row, tensor<1xi64>, !cache, !cache) outs() {inplace = array<i64: -1, 2, 3>} -> !row, !cache, !cache
+  pp.return %o, %ka, %va : !row, !cache, !cache
+}
+pp.kernel @step(%x: !row, %at: tensor<1xi64>, %k: !cache, %v: !cache) -> (!row, !cache, !cache) attributes {form = #pp.form<attention_step 1x3x1x32>} {
+  %o, %ka, %va = pp.attention_step %x, %x, %x cache %k, %v at %at {scale = 0.5 : f64} : !row, !row, !cache, !cache, tensor<1xi64>
+  pp.return %o, %ka, %va : !row, !cache, !cache
+}

@@ -1,0 +1,304 @@
+//===- EmitAttentionStep.cpp - Attention of one position, on a GPU --------===//
+//
+// A block has a head. It stores the position's key and value in the caches.
+// Groups of threads share keys: of n groups, group g has the keys g, g + n, …
+// up to the position, and takes some at a time:
+//
+//   s = scale q Kᵀ,  m' = max(m, max s),  p = exp(s - m'),
+//   l = l exp(m - m') + sum p,  o = o exp(m - m') + p V
+//
+// Then the groups of a warp meet by shuffles, the warps in shared memory, and
+// out = o / l. The caches are read once, up to the position.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceAttention.h"
+#include "EmitForms.h"
+#include "Shuffle.h"
+
+#include "ppopt/Dialect/PP/Shapes.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::pp;
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+namespace {
+
+/// What a group, a warp or a block has of its keys: the maximum of the scores,
+/// and relative to it the sum of probabilities and the weighted sum of values.
+/// A thread has some columns of the latter.
+struct PartialStep {
+  Value maximum, sum;
+  SmallVector<Value> out;
+
+  explicit PartialStep(ValueRange values)
+      : maximum(values[0]), sum(values[1]), out(values.drop_front(2)) {}
+  SmallVector<Value> getValues() const {
+    SmallVector<Value> values{maximum, sum};
+    values.append(out);
+    return values;
+  }
+};
+
+class StepEmitter : DeviceAttention {
+public:
+  StepEmitter(OpBuilder &builder, KernelOp kernel, ValueRange buffers)
+      : DeviceAttention(builder, kernel, buffers),
+        step(cast<AttentionStepOp>(op)), threads(kernel.getThreadsAttr()),
+        groups(threads.getCount() / threads.getPerRow()),
+        warps(threads.getCount() / kWarp),
+        keysEach(kernel.getTilesAttr().getBlock() / groups),
+        inRow(rem(thread, threads.getPerRow())),
+        group(div(thread, threads.getPerRow())) {}
+
+  void emit();
+
+private:
+  Value loadPosition();
+  void storeRow(Value from, Value cache);
+  void forColumns(llvm::function_ref<void(int64_t, Value)> body);
+  SmallVector<Value> loadRow(Value operand, Value row, int64_t width);
+  PartialStep emitKeys(Value firstKey, PartialStep before);
+  void rescale(PartialStep &partial, Value maximum);
+  void combineGroups(PartialStep &partial);
+  void combineWarps(const PartialStep &partial);
+  Value getShared(Value warp, Value number);
+
+  Value divF(Value a, Value b) {
+    return arith::DivFOp::create(builder, loc, a, b);
+  }
+  Value fma(Value a, Value b, Value c) {
+    return math::FmaOp::create(builder, loc, a, b, c);
+  }
+
+  AttentionStepOp step;
+  ThreadsAttr threads;
+  int64_t groups, warps;
+  int64_t keysEach; ///< that a group takes at a time
+  Value inRow, group, position;
+  SmallVector<Value> q; ///< the thread's columns of the scaled query
+};
+
+} // namespace
+
+Value StepEmitter::loadPosition() {
+  Layout layout = getAttentionLayout(step, step.getAt());
+  Type i64 = builder.getI64Type();
+  Value number = LLVM::LoadOp::create(
+      builder, loc, i64,
+      getElement(buffers[*getAttentionBuffer(kernel, layout)], i64,
+                 index(layout.offset)));
+  // It is below `keys`; indices of 64 bits are slower.
+  if (keys <= std::numeric_limits<int32_t>::max())
+    number =
+        arith::TruncIOp::create(builder, loc, builder.getI32Type(), number);
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                    number);
+}
+
+/// Copies the only row of `from` to the position of a cache.
+void StepEmitter::storeRow(Value from, Value cache) {
+  int64_t width = getShape(cache)[3];
+  loop(thread, index(width), threads.getCount(), {},
+       [&](Value column, ValueRange) -> SmallVector<Value> {
+         store(load(from, index(0), column), cache, position, column);
+         return {};
+       });
+}
+
+/// Loads the thread's columns of a row; those that do not exist are zero.
+SmallVector<Value> StepEmitter::loadRow(Value operand, Value row,
+                                        int64_t width) {
+  int64_t each = threads.getEach(), step = threads.getPerRow() * each;
+  int64_t stride = getAttentionLayout(op, operand).strides[3];
+  Type element = getElementTypeOrSelf(operand);
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+  SmallVector<Value> values;
+  for (int64_t begin = 0; begin < width; begin += step) {
+    Value first = add(index(begin), mul(inRow, each));
+    auto loadEach = [&] {
+      // LLVM sees that addresses a constant apart are neighbours.
+      Value address = getAddress(operand, row, first);
+      SmallVector<Value> loaded;
+      for (int64_t i = 0; i < each; ++i) {
+        Value at = getElement(address, element, index(i * stride));
+        loaded.push_back(LLVM::LoadOp::create(builder, loc, element, at));
+      }
+      return loaded;
+    };
+    if (begin + step <= width) {
+      values.append(loadEach());
+      continue;
+    }
+    auto branch =
+        scf::IfOp::create(builder, loc, SmallVector<Type>(each, element),
+                          isBelow(first, index(width)),
+                          /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(builder, loc, loadEach());
+    builder.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(builder, loc, SmallVector<Value>(each, zero));
+    values.append(branch.getResults().begin(), branch.getResults().end());
+  }
+  if (element != type)
+    for (Value &value : values)
+      value = arith::ExtFOp::create(builder, loc, type, value);
+  return values;
+}
+
+/// Takes the keys firstKey + group, firstKey + group + groups, …. There are
+/// none after the position: it is read instead, and its score does not count.
+PartialStep StepEmitter::emitKeys(Value firstKey, PartialStep state) {
+  SmallVector<Value> isSeen, scores;
+  SmallVector<SmallVector<Value>> k, v;
+  for (int64_t i = 0; i < keysEach; ++i) {
+    Value key = add(firstKey, add(group, index(i * groups)));
+    isSeen.push_back(isBelow(key, add(position, index(1))));
+    key = min(key, position);
+    k.push_back(loadRow(step.getKCache(), key, queryWidth));
+    v.push_back(loadRow(step.getVCache(), key, valueWidth));
+  }
+  Value maximum = state.maximum;
+  for (int64_t i = 0; i < keysEach; ++i) {
+    Value score = constant(0);
+    for (auto [a, b] : llvm::zip(q, k[i]))
+      score = fma(a, b, score);
+    score = sumOver(threads.getPerRow(), score);
+    score = select(isSeen[i], score, constant(-kInfinity));
+    maximum = maxF(maximum, score);
+    scores.push_back(score);
+  }
+  rescale(state, maximum);
+  for (int64_t i = 0; i < keysEach; ++i) {
+    Value p = exp(subF(scores[i], maximum));
+    state.sum = addF(state.sum, p);
+    for (auto [x, sum] : llvm::zip(v[i], state.out))
+      sum = fma(p, x, sum);
+  }
+  return state;
+}
+
+/// Makes the sums relative to another maximum.
+void StepEmitter::rescale(PartialStep &partial, Value maximum) {
+  Value factor = exp(subF(partial.maximum, maximum));
+  partial.maximum = maximum;
+  partial.sum = mulF(partial.sum, factor);
+  for (Value &value : partial.out)
+    value = mulF(value, factor);
+}
+
+/// Combines the groups of a warp.
+void StepEmitter::combineGroups(PartialStep &partial) {
+  int64_t perRow = threads.getPerRow();
+  rescale(partial, maxOver(kWarp, partial.maximum, perRow));
+  partial.sum = sumOver(kWarp, partial.sum, perRow);
+  for (Value &value : partial.out)
+    value = sumOver(kWarp, value, perRow);
+}
+
+/// Emits `body` for the thread's columns of the output, by their number among
+/// those of the thread.
+void StepEmitter::forColumns(llvm::function_ref<void(int64_t, Value)> body) {
+  int64_t each = threads.getEach(), width = threads.getPerRow() * each;
+  int64_t number = 0;
+  for (int64_t begin = 0; begin < valueWidth; begin += width) {
+    Value first = add(index(begin), mul(inRow, each));
+    auto emitEach = [&] {
+      for (int64_t i = 0; i < each; ++i)
+        body(number++, add(first, index(i)));
+    };
+    if (begin + width <= valueWidth)
+      emitEach();
+    else
+      emitIf(isBelow(first, index(valueWidth)), emitEach);
+  }
+}
+
+/// Of each warp: the maximum, the sum, the output.
+Value StepEmitter::getShared(Value warp, Value number) {
+  return getElement(shared, type, add(mul(warp, 2 + valueWidth), number));
+}
+
+/// Stores the output of all warps. Each has a part of the keys.
+void StepEmitter::combineWarps(const PartialStep &partial) {
+  Value warp = div(thread, kWarp), lane = rem(thread, kWarp);
+  emitIf(isBelow(lane, index(threads.getPerRow())), [&] {
+    forColumns([&](int64_t number, Value column) {
+      LLVM::StoreOp::create(builder, loc, partial.out[number],
+                            getShared(warp, add(column, index(2))));
+    });
+  });
+  emitIf(isBelow(lane, index(1)), [&] {
+    LLVM::StoreOp::create(builder, loc, partial.maximum,
+                          getShared(warp, index(0)));
+    LLVM::StoreOp::create(builder, loc, partial.sum, getShared(warp, index(1)));
+  });
+  synchronizeBlock();
+  auto loadShared = [&](int64_t warp, Value number) -> Value {
+    return LLVM::LoadOp::create(builder, loc, type,
+                                getShared(index(warp), number));
+  };
+  SmallVector<Value> factors;
+  Value maximum = loadShared(0, index(0));
+  for (int64_t i = 1; i < warps; ++i)
+    maximum = maxF(maximum, loadShared(i, index(0)));
+  for (int64_t i = 0; i < warps; ++i)
+    factors.push_back(exp(subF(loadShared(i, index(0)), maximum)));
+  auto addUp = [&](Value number) {
+    Value sum = constant(0);
+    for (int64_t i = 0; i < warps; ++i)
+      sum = fma(factors[i], loadShared(i, number), sum);
+    return sum;
+  };
+  Value sum = addUp(index(1));
+  loop(thread, index(valueWidth), threads.getCount(), {},
+       [&](Value column, ValueRange) -> SmallVector<Value> {
+         Value out = divF(addUp(add(column, index(2))), sum);
+         store(out, step.getOut(), index(0), column);
+         return {};
+       });
+}
+
+void StepEmitter::emit() {
+  setPart(1);
+  position = loadPosition();
+  storeRow(step.getK(), step.getKCache());
+  storeRow(step.getV(), step.getVCache());
+  for (Value x : loadRow(step.getQ(), index(0), queryWidth))
+    q.push_back(mulF(x, constant(scale / unit)));
+  // All read what some have stored.
+  synchronizeBlock();
+  int64_t columns =
+      llvm::alignTo(valueWidth, threads.getPerRow() * threads.getEach()) /
+      threads.getPerRow();
+  SmallVector<Value> state(2 + columns, constant(0));
+  // Not infinite: a group may have no key.
+  state[0] = constant(type.isF64() ? std::numeric_limits<double>::lowest()
+                                   : std::numeric_limits<float>::lowest());
+  state = loop(index(0), add(position, index(1)), groups * keysEach, state,
+               [&](Value key, ValueRange before) {
+                 return emitKeys(key, PartialStep(before)).getValues();
+               });
+  PartialStep partial(state);
+  combineGroups(partial);
+  if (warps > 1)
+    return combineWarps(partial);
+  emitIf(isBelow(thread, index(threads.getPerRow())), [&] {
+    forColumns([&](int64_t number, Value column) {
+      store(divF(partial.out[number], partial.sum), step.getOut(), index(0),
+            column);
+    });
+  });
+}
+
+void pp::emitAttentionStep(OpBuilder &builder, KernelOp kernel,
+                           ValueRange buffers) {
+  StepEmitter(builder, kernel, buffers).emit();
+}
