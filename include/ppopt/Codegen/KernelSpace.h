@@ -39,10 +39,6 @@ inline int64_t getNumElements(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getNumElements();
 }
 
-/// Returns whether the op casts floats to a wider type, which represents all
-/// their values.
-bool isWideningCast(Operation *op);
-
 /// Returns whether a reduction is over the columns of its operand's space.
 bool isRowReduction(ReduceOp op);
 

@@ -31,15 +31,6 @@ Space pp::getSpace(ArrayRef<int64_t> shape) {
   return space;
 }
 
-bool pp::isWideningCast(Operation *op) {
-  auto cast = dyn_cast_or_null<CastOp>(op);
-  if (!cast)
-    return false;
-  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getX()));
-  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getType()));
-  return from && to && from.getWidth() < to.getWidth();
-}
-
 bool pp::isRowReduction(ReduceOp op) {
   SmallVector<unsigned> dims = getNonUnitDims(getShape(op.getX()));
   return op.getDims().size() == 1 && !dims.empty() &&

@@ -39,6 +39,15 @@ Type pp::getStatisticsType(Type element) {
   return element.isBF16() ? Float32Type::get(element.getContext()) : element;
 }
 
+bool pp::isWideningCast(Operation *op) {
+  auto cast = dyn_cast_or_null<CastOp>(op);
+  if (!cast)
+    return false;
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getX()));
+  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(cast.getType()));
+  return from && to && from.getWidth() < to.getWidth();
+}
+
 //===----------------------------------------------------------------------===//
 // Reshape
 //===----------------------------------------------------------------------===//

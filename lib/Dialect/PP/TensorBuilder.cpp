@@ -12,20 +12,12 @@ Value TensorBuilder::scalar(Value like, double value) {
                           value);
 }
 
-/// Returns whether the result's float type represents each value of the
-/// operand's.
-static bool isWidening(CastOp op) {
-  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(op.getX()));
-  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(op.getType()));
-  return from && to && from.getWidth() < to.getWidth();
-}
-
 Value TensorBuilder::cast(Value x, Type elementType) {
   if (getElementTypeOrSelf(x) == elementType)
     return x;
   if (auto inner = x.getDefiningOp<CastOp>();
       inner && getElementTypeOrSelf(inner.getX()) == elementType &&
-      isWidening(inner))
+      isWideningCast(inner))
     return inner.getX();
   return make<CastOp>(RankedTensorType::get(getShape(x), elementType), x);
 }

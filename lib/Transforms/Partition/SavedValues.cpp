@@ -5,6 +5,7 @@
 #include "ppopt/Transforms/Model/EntryParts.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Dialect/PP/Shapes.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -20,12 +21,18 @@ static Operation *getOp(Value value, const ValueSources &sources) {
              : nullptr;
 }
 
+/// Returns whether an op reads its operand in another way: as a view, or in a
+/// wider type, which has no buffer.
+static bool isReading(Operation *op) {
+  return isFree(op) || isWideningCast(op);
+}
+
 /// Returns whether the task is given `value` or a value that it is a view of:
 /// such a value can't be rounded differently in another task.
 static bool isGiven(Value value, const ValueSources &sources) {
   Operation *op = getOp(value, sources);
   return sources.isAtHand(value) ||
-         (op && isFree(op) && llvm::all_of(op->getOperands(), [&](Value x) {
+         (op && isReading(op) && llvm::all_of(op->getOperands(), [&](Value x) {
             return isGiven(throughPlace(x), sources);
           }));
 }
@@ -88,11 +95,12 @@ private:
     if (!isNew)
       return it->second;
     Operation *op = getOp(value, sources);
-    bool result = op && mayComputeAgain(op, sources) &&
-                  (recompute == Recompute::none ? isFree(op) : isCheap(op)) &&
-                  llvm::all_of(op->getOperands(), [&](Value operand) {
-                    return isAvailable(throughPlace(operand), kept);
-                  });
+    bool result =
+        op && mayComputeAgain(op, sources) &&
+        (recompute == Recompute::none ? isReading(op) : isCheap(op)) &&
+        llvm::all_of(op->getOperands(), [&](Value operand) {
+          return isAvailable(throughPlace(operand), kept);
+        });
     return known[value] = result;
   }
 
@@ -142,7 +150,7 @@ static void findMarked(Value value, const ValueSources &sources,
 /// Returns the value that `value` is a view of.
 static Value findBase(Value value, const ValueSources &sources) {
   Operation *op = getOp(value, sources);
-  if (!op || !isFree(op) || op->getNumOperands() != 1)
+  if (!op || !isReading(op) || op->getNumOperands() != 1)
     return value;
   Value x = throughPlace(op->getOperand(0));
   return getOp(x, sources) && !sources.isAtHand(x) ? findBase(x, sources)

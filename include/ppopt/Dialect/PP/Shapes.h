@@ -30,6 +30,10 @@ std::optional<SmallVector<int64_t>> broadcastShapes(ArrayRef<int64_t> lhs,
 /// type `element`: f32 for bf16, else the same.
 Type getStatisticsType(Type element);
 
+/// Returns whether the op casts floats to a wider type, which represents all
+/// their values. Null is none.
+bool isWideningCast(Operation *op);
+
 /// The loops that the dimensions of a reshape share.
 struct ReshapeLoops {
   SmallVector<Loop> loops;
