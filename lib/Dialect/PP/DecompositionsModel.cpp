@@ -14,7 +14,8 @@ using namespace mlir::pp;
 
 PP_DECOMPOSE(SiluOp, Model) {
   TensorBuilder b(builder, getLoc());
-  return {b.mul(getX(), b.make<SigmoidOp>(getX()))};
+  Value x = b.castToStatistics(getX());
+  return {b.castLike(b.mul(x, b.make<SigmoidOp>(x)), getResult())};
 }
 
 DecomposeAt ReduceOp::getDecomposeAt() {
@@ -35,14 +36,18 @@ SmallVector<Value> ReduceOp::decompose(OpBuilder &builder) {
 
 PP_DECOMPOSE(LayerNormOp, Model) {
   TensorBuilder b(builder, getLoc());
-  Value rows = b.make<NormalizeOp>(getX(), builder.getUnitAttr(), getEpsAttr());
-  return {b.add(b.mul(rows, getScale()), getBias())};
+  Value rows = b.make<NormalizeOp>(b.castToStatistics(getX()),
+                                   builder.getUnitAttr(), getEpsAttr());
+  Value scaled = b.mul(rows, b.castToStatistics(getScale()));
+  return {
+      b.castLike(b.add(scaled, b.castToStatistics(getBias())), getResult())};
 }
 
 PP_DECOMPOSE(RmsNormOp, Model) {
   TensorBuilder b(builder, getLoc());
-  Value rows = b.make<NormalizeOp>(getX(), UnitAttr(), getEpsAttr());
-  return {b.mul(rows, getScale())};
+  Value rows =
+      b.make<NormalizeOp>(b.castToStatistics(getX()), UnitAttr(), getEpsAttr());
+  return {b.castLike(b.mul(rows, b.castToStatistics(getScale())), getResult())};
 }
 
 PP_DECOMPOSE(CrossEntropyOp, Model) {

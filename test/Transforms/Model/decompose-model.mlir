@@ -23,6 +23,16 @@ func.func @mean(%x: tensor<4x8x2xf32>) -> tensor<8xf32> {
 }
 
 // Summed in f32.
+// CHECK-LABEL: @silu_bf16(
+// CHECK: %[[X:.*]] = pp.cast %{{.*}} : tensor<8xbf16> to tensor<8xf32>
+// CHECK: %[[S:.*]] = pp.sigmoid %[[X]] : tensor<8xf32>
+// CHECK: %[[Y:.*]] = pp.mul %[[X]], %[[S]]
+// CHECK: pp.cast %[[Y]] : tensor<8xf32> to tensor<8xbf16>
+func.func @silu_bf16(%x: tensor<8xbf16>) -> tensor<8xbf16> {
+  %0 = pp.silu %x : tensor<8xbf16>
+  return %0 : tensor<8xbf16>
+}
+
 // CHECK-LABEL: @mean_bf16(
 // CHECK: %[[WIDE:.*]] = pp.cast %{{.*}} to tensor<4x8xf32>
 // CHECK: %[[SUM:.*]] = pp.reduce sum %[[WIDE]] [0] {keep_dims} : tensor<4x8xf32>
@@ -53,6 +63,19 @@ func.func @stays(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4
 func.func @layer_norm(%x: tensor<4x8xf32>, %scale: tensor<8xf32>, %bias: tensor<8xf32>) -> tensor<4x8xf32> {
   %0 = pp.layer_norm %x, %scale, %bias {eps = 0.5 : f64} : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
   return %0 : tensor<4x8xf32>
+}
+
+// Of bf16 the result alone is rounded.
+// CHECK-LABEL: @layer_norm_bf16(
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xbf16>, %[[SCALE:.*]]: tensor<8xbf16>, %[[BIAS:.*]]: tensor<8xbf16>)
+// CHECK: %[[WIDE:.*]] = pp.cast %[[X]] : tensor<4x8xbf16> to tensor<4x8xf32>
+// CHECK: pp.normalize %[[WIDE]] {{.*}} : tensor<4x8xf32>
+// CHECK: %[[SUM:.*]] = pp.add %{{.*}} : tensor<4x8xf32>, tensor<8xf32>
+// CHECK: %[[RESULT:.*]] = pp.cast %[[SUM]] : tensor<4x8xf32> to tensor<4x8xbf16>
+// CHECK: return %[[RESULT]]
+func.func @layer_norm_bf16(%x: tensor<4x8xbf16>, %scale: tensor<8xbf16>, %bias: tensor<8xbf16>) -> tensor<4x8xbf16> {
+  %0 = pp.layer_norm %x, %scale, %bias : tensor<4x8xbf16>, tensor<8xbf16>, tensor<8xbf16>
+  return %0 : tensor<4x8xbf16>
 }
 
 // CHECK-LABEL: @rms_norm(
