@@ -3,6 +3,7 @@
 #include "CompareCommand.h"
 
 #include "DrawInputs.h"
+#include "KernelLaunch.h"
 #include "ReferenceCode.h"
 
 #include "llvm/Support/JSON.h"
@@ -37,7 +38,6 @@ public:
   json::Object getFigures() const;
 
 private:
-  EmulatedLaunch makeLaunch() const;
   std::vector<Bytes> computeReference(ArrayRef<Bytes> inputs) const;
   double measureNoise(unsigned result, ArrayRef<Bytes> want) const;
   const Bytes &contentsOf(ArrayRef<Bytes> contents, unsigned result) const;
@@ -61,30 +61,6 @@ static double getTolerance(mlir::Type type) {
   if (type.isF32())
     return 1e-5;
   return type.isBF16() ? 0x1p-7 : 0;
-}
-
-EmulatedLaunch KernelComparison::makeLaunch() const {
-  EmulatedLaunch launch{&code, kernel.grid, {}, {}, kernel.sharedBytes};
-  for (auto [i, operand] : enumerate(kernel.arguments)) {
-    LaunchBuffer &buffer = launch.arguments.emplace_back();
-    buffer.name = "argument " + std::to_string(i);
-    buffer.bytes = operand.getBytes();
-    buffer.elementBytes = operand.getElementBytes();
-    if (!inputs.empty())
-      buffer.initial = inputs[i];
-    buffer.isInitialised = true;
-    buffer.isWritten = is_contained(kernel.inplace, i);
-    buffer.offset = operand.isUnaligned ? buffer.elementBytes : 0;
-  }
-  for (auto [i, operand] : enumerate(kernel.results)) {
-    LaunchBuffer &buffer = launch.arguments.emplace_back();
-    buffer.name = "result " + std::to_string(i);
-    buffer.bytes = operand.getBytes();
-    buffer.elementBytes = operand.getElementBytes();
-    buffer.isWritten = true;
-    buffer.sharesBuffer = kernel.inplace[i];
-  }
-  return launch;
 }
 
 /// Returns the contents of all buffers afterwards.
@@ -194,7 +170,7 @@ std::string KernelComparison::run(uint64_t seed, bool isPositive) {
   inputs.clear();
   for (auto [i, operand] : enumerate(kernel.arguments))
     inputs.push_back(drawInput(operand, kernel, isPositive, seed * 1000 + i));
-  Outcome outcome = emulateInAllOrders(makeLaunch(), seed);
+  Outcome outcome = emulateInAllOrders(makeLaunch(kernel, code, inputs), seed);
   if (!outcome.error.empty())
     return outcome.error;
   counters = outcome.counters;
@@ -208,7 +184,7 @@ std::string KernelComparison::run(uint64_t seed, bool isPositive) {
 }
 
 std::string KernelComparison::runEnds() {
-  EmulatedLaunch launch = makeLaunch();
+  EmulatedLaunch launch = makeLaunch(kernel, code, /*inputs=*/{});
   unsigned last = launch.grid - 1;
   launch.blocks = {0, 1, launch.grid / 2, last - (last > 0), last};
   llvm::sort(launch.blocks);

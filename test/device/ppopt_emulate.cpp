@@ -6,11 +6,14 @@
 //     which --save-device-ir FILE writes.
 //   ppopt-emulate DEVICE.ll --launch NAME --grid N --buffers WORDS
 //     One kernel with the given buffers (LaunchCommand.h).
+//   ppopt-emulate KERNELS.mlir --tasks NAMES --values FOLDER
+//     The kernels of tasks, with the values in a folder (TaskCommand.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "CompareCommand.h"
 #include "LaunchCommand.h"
+#include "TaskCommand.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -32,6 +35,11 @@ static cl::list<unsigned> blocks("blocks", cl::desc("run only these of them"),
                                  cl::CommaSeparated, cl::cat(category));
 static cl::list<std::string> buffers("buffers", cl::desc("its buffers"),
                                      cl::CommaSeparated, cl::cat(category));
+
+static cl::list<std::string> tasks("tasks", cl::desc("run these tasks"),
+                                   cl::CommaSeparated, cl::cat(category));
+static cl::opt<std::string>
+    values("values", cl::desc("the folder of their values"), cl::cat(category));
 
 static cl::opt<std::string> kernel("kernel",
                                    cl::desc("only kernels that match this"),
@@ -67,6 +75,12 @@ int main(int argc, char **argv) {
                                        shared,
                                        {blocks.begin(), blocks.end()},
                                        {buffers.begin(), buffers.end()}}));
+  }
+  if (!tasks.empty()) {
+    if (files.size() != 1 || values.empty())
+      return finish(createStringError("--tasks takes one file and --values"));
+    return finish(
+        emulated::runTasks({files[0], {tasks.begin(), tasks.end()}, values}));
   }
   if (files.size() > 2)
     return finish(createStringError("takes a module of kernels and their "
