@@ -118,6 +118,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
     target.addPlanKernels(manager, options.target);
     manager.addPass(createPlaceCollectives());
     manager.addPass(createBufferizeTasks());
+    target.addPlanMatmuls(manager);
     manager.addPass(createPlanArena());
     return;
   case Phase::Native:

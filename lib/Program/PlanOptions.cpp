@@ -9,6 +9,7 @@ PlanOptions PlanOptions::forGenerator() const {
   PlanOptions plan;
   plan.generates = true;
   plan.precision = precision;
+  plan.matmul = matmul;
   plan.optimizer = optimizer;
   plan.recompute = Recompute::none;
   plan.target = target;

@@ -293,6 +293,9 @@ void ProgramWriter::addMatmuls() {
     llvm::copy(op.getCStrides(), descriptor.c.begin());
     described.workspace =
         op.getWorkspace() ? getBytes(op.getWorkspace().getType()) : 0;
+    if (MatmulKernelAttr kernel = op.getKernelAttr())
+      described.kernel = {kernel.getName().getValue().str(), kernel.getBlocks(),
+                          kernel.getThreads(), kernel.getShared()};
     program.matmuls.push_back(std::move(described));
   }
 }

@@ -2,31 +2,8 @@
 
 #include "ppopt/Program/ProgramTables.h"
 
-#include "llvm/Support/raw_ostream.h"
-
 using namespace mlir;
 using namespace mlir::pp;
-
-static std::string spellType(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
-std::string pp::nameMatmul(GemmOp op) {
-  std::string name = "matmul_";
-  llvm::raw_string_ostream os(name);
-  int64_t batch = 1;
-  for (int64_t size : op.getBatch())
-    batch *= size;
-  if (batch != 1)
-    os << batch << "x";
-  os << op.getM() << "x" << op.getN() << "x" << op.getK() << "_"
-     << spellType(op.getA().getType().getElementType());
-  if (op.getAccumulate())
-    os << "_acc";
-  return name;
-}
 
 /// Returns the runtime's description of a matmul as one attribute, for
 /// comparison.
@@ -59,7 +36,7 @@ ProgramTables::ProgramTables(ModuleOp module) {
     task.walk([&](GemmOp op) {
       auto [it, isNew] = known.insert({describe(op), matmuls.size()});
       if (isNew)
-        matmuls.push_back({nameMatmul(op), op});
+        matmuls.push_back({op.makeName(), op});
       ++matmuls[it->second].launches;
       matmulIndex[op] = it->second;
     });

@@ -97,11 +97,28 @@ struct Transfer {
   }
 };
 
+/// What a launch of a matmul needs that is compiled for a GPU.
+struct MatmulKernel {
+  static constexpr const char *title = "Kernel of a matmul";
+  std::string name;
+  int64_t blocks = 1, threads = 1, shared = 0;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("name", self.name,
+      "of a function in the device code. It takes the addresses of the first "
+      "elements of A, B and C");
+    f("blocks", self.blocks, "that a launch has, in one dimension", positive);
+    f("threads", self.threads, "of a block", positive);
+    f("shared", self.shared, "bytes that a launch gives to each block");
+  }
+};
+
 struct Matmul {
   static constexpr const char *title = "Matmul";
   std::string name;
   MatmulDescriptor descriptor;
   int64_t workspace = 0;
+  std::optional<MatmulKernel> kernel; ///< none: the library computes it
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     auto &d = self.descriptor;
@@ -123,6 +140,9 @@ struct Matmul {
     });
     f("workspace", self.workspace,
       "bytes of scratch memory that the library asks for");
+    f.optional("kernel", self.kernel,
+               "if the program has code for it (plan `matmul` = `generated`): "
+               "how it is launched");
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include "DrawInputs.h"
 #include "KernelLaunch.h"
+#include "MatmulComparison.h"
 #include "ReferenceCode.h"
 
 #include "llvm/Support/JSON.h"
@@ -214,13 +215,12 @@ json::Object KernelComparison::getFigures() const {
   return figures;
 }
 
-static std::string checkSignature(const KernelDescription &kernel,
+static std::string checkSignature(StringRef name, size_t pointers,
                                   const KernelCode *code) {
-  size_t pointers = kernel.arguments.size() + kernel.results.size();
   if (!code)
-    return "kernel '" + kernel.name + "' is not in the device code";
+    return ("kernel '" + name + "' is not in the device code").str();
   if (code->arguments != pointers)
-    return "kernel '" + kernel.name + "' takes " +
+    return ("kernel '" + name + "' takes ").str() +
            std::to_string(code->arguments) + " pointers, not " +
            std::to_string(pointers);
   return "";
@@ -248,7 +248,8 @@ static Error save(StringRef path, StringRef text) {
 }
 
 /// Returns what is wrong with a kernel, or an empty string.
-static std::string compare(KernelComparison comparison,
+template <typename Comparison>
+static std::string compare(Comparison comparison,
                            const CompareCommand &command) {
   auto start = std::chrono::steady_clock::now();
   std::string wrong;
@@ -282,15 +283,23 @@ Error emulated::compareKernels(const CompareCommand &command) {
     return reference.takeError();
   Regex filter(command.filter);
   Error errors = Error::success();
-  for (const KernelDescription &kernel : kernels->kernels) {
-    if (!command.filter.empty() && !filter.match(kernel.name))
-      continue;
-    const KernelCode *own = code->find(kernel.name);
-    std::string wrong = checkSignature(kernel, own);
+  auto check = [&](StringRef name, size_t pointers, auto makeComparison) {
+    if (!command.filter.empty() && !filter.match(name))
+      return;
+    const KernelCode *own = code->find(name);
+    std::string wrong = checkSignature(name, pointers, own);
     if (wrong.empty())
-      wrong = compare({kernel, *own, *reference}, command);
+      wrong = compare(makeComparison(*own), command);
     if (!wrong.empty())
       errors = joinErrors(std::move(errors), createStringError(wrong));
-  }
+  };
+  for (const KernelDescription &kernel : kernels->kernels)
+    check(kernel.name, kernel.arguments.size() + kernel.results.size(),
+          [&](const KernelCode &own) {
+            return KernelComparison(kernel, own, *reference);
+          });
+  for (const MatmulDescription &matmul : kernels->matmuls)
+    check(matmul.name, /*pointers=*/3,
+          [&](const KernelCode &own) { return MatmulComparison(matmul, own); });
   return errors;
 }

@@ -12,10 +12,13 @@
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Driver/Compile.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <tuple>
 
 using namespace mlir;
 using namespace mlir::pp;
@@ -137,6 +140,58 @@ static KernelDescription describe(KernelOp kernel) {
   return result;
 }
 
+static MatmulSide describeSide(Value buffer, ArrayRef<int64_t> strides,
+                               uint64_t offset) {
+  MatmulSide side;
+  llvm::copy(strides, side.strides.begin());
+  uint64_t element =
+      cast<MemRefType>(buffer.getType()).getElementTypeBitWidth() / 8;
+  uint64_t bytes = offset * element;
+  if (isOfInput(buffer))
+    bytes = element;
+  for (Value at = buffer; auto view = at.getDefiningOp<ViewLikeOpInterface>();
+       at = view.getViewSource())
+    if (auto cast = dyn_cast<memref::ReinterpretCastOp>(*view))
+      bytes += cast.getStaticOffsets()[0] * element;
+  constexpr uint64_t kAlignment = 64;
+  side.offset = llvm::MinAlign(kAlignment, bytes) % kAlignment;
+  return side;
+}
+
+static MatmulDescription describe(GemmOp op) {
+  MatmulDescription result;
+  MatmulKernelAttr kernel = op.getKernelAttr();
+  result.name = kernel.getName().getValue().str();
+  result.grid = kernel.getBlocks();
+  result.sharedBytes = kernel.getShared();
+  result.type = op.getA().getType().getElementType();
+  result.cType = op.getC().getType().getElementType();
+  result.accumulate = op.getAccumulate();
+  result.m = op.getM();
+  result.n = op.getN();
+  result.k = op.getK();
+  llvm::copy(op.getBatch(), result.batch.begin());
+  result.a = describeSide(op.getA(), op.getAStrides(), op.getAOffset());
+  result.b = describeSide(op.getB(), op.getBStrides(), op.getBOffset());
+  result.c = describeSide(op.getC(), op.getCStrides(), op.getCOffset());
+  return result;
+}
+
+/// Takes the worst alignment of both uses of a kernel. Returns whether the
+/// kernel is one for both.
+static bool join(MatmulDescription &one, const MatmulDescription &other) {
+  auto sizes = [](const MatmulDescription &of) {
+    return std::tuple(of.grid, of.sharedBytes, of.type, of.cType, of.accumulate,
+                      of.m, of.n, of.k, of.batch, of.a.strides, of.b.strides,
+                      of.c.strides);
+  };
+  for (auto side :
+       {&MatmulDescription::a, &MatmulDescription::b, &MatmulDescription::c})
+    (one.*side).offset =
+        llvm::MinAlign((one.*side).offset, (other.*side).offset);
+  return sizes(one) == sizes(other);
+}
+
 llvm::Expected<KernelModule> KernelModule::read(StringRef path) {
   KernelModule result;
   DialectRegistry registry;
@@ -164,5 +219,19 @@ llvm::Expected<KernelModule> KernelModule::read(StringRef path) {
     for (auto [i, buffer] : llvm::enumerate(launch.getIns()))
       kernel.arguments[i].isUnaligned |= isOfInput(buffer);
   });
+  llvm::StringMap<size_t> matmuls;
+  std::string wrong;
+  result.module->walk([&](GemmOp op) {
+    if (!op.getKernelAttr())
+      return;
+    MatmulDescription matmul = describe(op);
+    auto [it, isNew] = matmuls.insert({matmul.name, result.matmuls.size()});
+    if (isNew)
+      result.matmuls.push_back(std::move(matmul));
+    else if (!join(result.matmuls[it->second], matmul))
+      wrong = "kernel '" + matmul.name + "' is for two different matmuls";
+  });
+  if (!wrong.empty())
+    return llvm::createStringError(wrong);
   return result;
 }

@@ -10,6 +10,7 @@
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/Error.h"
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +43,26 @@ struct KernelDescription {
   std::vector<int64_t> inplace;
 };
 
+/// An operand of a matmul.
+struct MatmulSide {
+  std::array<int64_t, 4> strides{}; ///< of the batch's dimensions, row, column
+  /// Of its first element from a multiple of 64 bytes: a power of two that
+  /// divides it in all uses, or 0.
+  uint64_t offset = 0;
+};
+
+/// A matmul that the device code has a kernel for.
+struct MatmulDescription {
+  std::string name;
+  unsigned grid = 0;
+  uint64_t sharedBytes = 0;
+  mlir::Type type, cType;
+  bool accumulate = false;
+  int64_t m = 0, n = 0, k = 0;
+  std::array<int64_t, 2> batch{};
+  MatmulSide a, b, c;
+};
+
 /// A module that `ppopt compile --stop-after=kernels` has written.
 class KernelModule {
 public:
@@ -54,6 +75,7 @@ public:
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<KernelDescription> kernels;
+  std::vector<MatmulDescription> matmuls;
 };
 
 /// A pass in the place of emit-tasks: of ppopt's ops it leaves none.

@@ -282,6 +282,11 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
   wrong = setGpu(arguments.get("gpu"), target, plan.target);
   if (!wrong.empty())
     return reject("--gpu: " + wrong);
+  if (plan.matmul == schema::MatmulSource::generated &&
+      !target.generatesMatmuls())
+    return reject("--matmul generated: --target " + target.getName() +
+                  " computes matmuls by its library; add --target cuda, or "
+                  "leave it out");
   plan.device = chooseDevice(arguments, plan.target.threads,
                              /*isNative=*/arguments.get("cpu") == "native",
                              target.getDevice(plan.target), wrong);

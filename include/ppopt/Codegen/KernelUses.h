@@ -17,6 +17,10 @@ struct KernelUse {
   DenseSet<unsigned> unaligned;
 };
 
+/// Returns whether a buffer begins at a row of an input: microbatches follow
+/// one another there, and rows may have any number of bytes.
+bool isPartOfInput(Value buffer);
+
 /// Returns the kernels of a module of phase kernels, in its order. A kernel
 /// without launches overwrites nothing. Launches that overwrite other arguments
 /// than an earlier one are an error.

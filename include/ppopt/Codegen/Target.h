@@ -75,6 +75,12 @@ public:
   /// Returns the bytes of workspace of a matmul that the library computes.
   virtual int64_t getMatmulWorkspace(const ::ppopt::MatmulDescriptor &matmul,
                                      int64_t threads) const = 0;
+  /// Returns whether the target compiles kernels for matmuls: --matmul
+  /// generated.
+  virtual bool generatesMatmuls() const { return false; }
+  /// Adds the pass that decides how these kernels compute the matmuls of tasks
+  /// on buffers, if the plan wants them: it sets `kernel` of each.
+  virtual void addPlanMatmuls(OpPassManager &manager) const {}
 
   //===--------------------------------------------------------------------===//
   // Phase native

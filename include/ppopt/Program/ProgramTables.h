@@ -10,9 +10,6 @@
 
 namespace mlir::pp {
 
-/// Returns `matmul_4x256x64x32_f32`, with `_acc` if it accumulates.
-std::string nameMatmul(GemmOp op);
-
 /// A matmul in the runtime's table; equal ones share an entry.
 struct MatmulEntry {
   std::string name;

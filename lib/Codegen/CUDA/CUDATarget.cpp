@@ -57,10 +57,15 @@ public:
                              int64_t threads) const override {
     return 0;
   }
+  bool generatesMatmuls() const override { return true; }
+  void addPlanMatmuls(OpPassManager &manager) const override {
+    manager.addPass(createPlanCudaMatmuls());
+  }
 
   void addNativePasses(OpPassManager &manager, const Machine &machine,
                        std::unique_ptr<Pass> emitTasks) const override {
     manager.addPass(createEmitCudaKernels());
+    manager.addPass(createEmitCudaMatmuls());
     manager.addNestedPass<ModuleOp>(createLowerDeviceCode());
     manager.addPass(std::move(emitTasks));
     buildLowerToLLVMPipeline(manager);

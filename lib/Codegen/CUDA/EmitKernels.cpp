@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeviceModules.h"
 #include "EmitForms.h"
 #include "WarpTile.h"
 
@@ -93,8 +94,8 @@ struct EmitCudaKernelsPass
     if (failed(uses))
       return signalPassFailure();
     OpBuilder builder(&getContext());
-    ModuleOp narrow = addModule(builder, "device", 32);
-    ModuleOp wide = addModule(builder, "device_wide", 64);
+    ModuleOp narrow = getDeviceModule(getOperation(), /*isWide=*/false);
+    ModuleOp wide = getDeviceModule(getOperation(), /*isWide=*/true);
     for (auto &[kernel, use] : *uses) {
       if (failed(checkPlan(kernel)) || failed(checkTables(kernel)) ||
           failed(checkOverwritten(kernel, use.inplace)))
@@ -110,16 +111,6 @@ struct EmitCudaKernelsPass
   }
 
 private:
-  ModuleOp addModule(OpBuilder &builder, StringRef name, unsigned indexBits) {
-    builder.setInsertionPointToEnd(getOperation().getBody());
-    auto module = ModuleOp::create(builder, getOperation().getLoc(), name);
-    auto entry = DataLayoutEntryAttr::get(builder.getIndexType(),
-                                          builder.getI64IntegerAttr(indexBits));
-    module->setAttr(DLTIDialect::kDataLayoutAttrName,
-                    DataLayoutSpecAttr::get(&getContext(), {entry}));
-    return module;
-  }
-
   /// With its shared memory.
   void moveTo(ModuleOp module, LLVM::LLVMFuncOp function) {
     SmallVector<LLVM::GlobalOp> globals;
@@ -167,28 +158,15 @@ private:
                         const KernelUse &use) {
     Location loc = kernel.getLoc();
     unsigned numArguments = kernel.getNumArguments();
-    auto pointer = LLVM::LLVMPointerType::get(&getContext());
-    SmallVector<Type> types(numArguments + kernel.getNumResults(), pointer);
-    builder.setInsertionPointToEnd(module.getBody());
-    auto function = LLVM::LLVMFuncOp::create(
-        builder, loc, kernel.getSymName(),
-        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()),
-                                    types));
-    function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
-                      builder.getUnitAttr());
-    function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
-                      builder.getDenseI32ArrayAttr({static_cast<int32_t>(
-                          kernel.getThreadsAttr().getCount())}));
-    for (unsigned i = 0, e = types.size(); i < e; ++i) {
-      function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
-                          builder.getUnitAttr());
+    unsigned pointers = numArguments + kernel.getNumResults();
+    LLVM::LLVMFuncOp function =
+        addKernel(builder, module, loc, kernel.getSymName(),
+                  kernel.getThreadsAttr().getCount(), pointers);
+    for (unsigned i = 0; i < pointers; ++i)
       if (!use.unaligned.contains(i))
         function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
                             builder.getI64IntegerAttr(kBufferAlignment));
-    }
-    Block *entry = function.addEntryBlock(builder);
-    builder.setInsertionPointToStart(entry);
-    SmallVector<Value> buffers(entry->getArguments());
+    SmallVector<Value> buffers(function.getArguments());
     for (auto [i, argument] : llvm::enumerate(use.inplace))
       if (argument >= 0)
         buffers[numArguments + i] = buffers[argument];

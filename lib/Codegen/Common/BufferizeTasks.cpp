@@ -364,7 +364,7 @@ LogicalResult TaskBufferizer::convertMatmul(MatmulOp op) {
                  shape->m, shape->n, shape->k, shape->batch, shape->aStrides,
                  shape->bStrides, shape->cStrides, shape->a.offset,
                  shape->b.offset,
-                 /*c_offset=*/0, accumulate != nullptr);
+                 /*c_offset=*/0, accumulate != nullptr, /*kernel=*/nullptr);
   return success();
 }
 

@@ -7,9 +7,7 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Returns whether a buffer begins at a row of an input: microbatches follow
-/// one another there, and rows may have any number of bytes.
-static bool isPartOfInput(Value buffer) {
+bool pp::isPartOfInput(Value buffer) {
   while (auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>())
     buffer = view.getSource();
   auto argument = dyn_cast<BlockArgument>(buffer);

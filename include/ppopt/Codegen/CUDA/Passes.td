@@ -37,6 +37,33 @@ def EmitCudaKernels : Pass<"pp-emit-cuda-kernels", "::mlir::ModuleOp"> {
                            "::mlir::func::FuncDialect", "::mlir::DLTIDialect"];
 }
 
+def PlanCudaMatmuls : Pass<"pp-plan-cuda-matmuls", "::mlir::ModuleOp"> {
+  let summary = "Decides how kernels of a GPU compute the matmuls of a plan that generates them";
+  let description = [{
+    If the plan says `matmul = "generated"`, sets `kernel` of each `pp.gemm`: its name, tiles, threads and the elements that a thread moves at a
+    time. Equal matmuls whose operands are equally aligned share a kernel. They depend on sizes, strides, offsets and thresholds alone.
+    Changes nothing else.
+
+    ```mlir
+    pp.gemm %a, %b into %c {m = 4096 : i64, n = 768 : i64, k = 3072 : i64, ...}           // before
+
+    pp.gemm %a, %b into %c {m = 4096 : i64, n = 768 : i64, k = 3072 : i64, ...,           // after
+        kernel = #pp.matmul_kernel<@matmul_4096x768x3072_bf16, 192 of 256 threads, tile 128x128x32, part 64x32, a 8 along k, b 8 along n,
+                                   c 2, 37888 shared>}
+    ```
+  }];
+}
+
+def EmitCudaMatmuls : Pass<"pp-emit-cuda-matmuls", "::mlir::ModuleOp"> {
+  let summary = "Emits the kernels of matmuls as functions of a GPU's threads";
+  let description = [{
+    Emits for each name of a `kernel` of `pp.gemm` a kernel `@name(a, b, c)`, whose arguments are the addresses of the operands' first elements, in the
+    nested module `@device`, or in `@device_wide` if an offset may reach 2^31. Follows the attribute. The matmuls stay.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::DLTIDialect"];
+}
+
 def LowerDeviceMath : Pass<"pp-lower-device-math", "::mlir::ModuleOp"> {
   let summary = "Computes functions by a GPU's instructions, polynomials and libclc";
   let description = [{

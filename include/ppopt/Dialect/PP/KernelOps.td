@@ -81,10 +81,10 @@ def PP_LaunchOp : PP_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceM
 }
 
 def PP_GemmOp : PP_Op<"gemm", []> {
-  let summary = "a library matmul on buffers";
+  let summary = "a matmul on buffers";
   let description = [{
     C[b0,b1,m,n] = sum over k of A[b0,b1,m,k] * B[b0,b1,k,n], or added to C with `accumulate`. Strides in elements, in the order
-    b0, b1, row, column, from each operand's `offset` (elements).
+    b0, b1, row, column, from each operand's `offset` (elements). The target's library computes it, or the `kernel` that is compiled for it.
 
     Example:
 
@@ -100,8 +100,14 @@ def PP_GemmOp : PP_Op<"gemm", []> {
   let arguments = (ins AnyMemRef:$a, AnyMemRef:$b, AnyMemRef:$c, Optional<AnyMemRef>:$workspace,
     PP_I64Attr:$m, PP_I64Attr:$n, PP_I64Attr:$k, DenseI64ArrayAttr:$batch,
     DenseI64ArrayAttr:$a_strides, DenseI64ArrayAttr:$b_strides, DenseI64ArrayAttr:$c_strides,
-    PP_I64Attr:$a_offset, PP_I64Attr:$b_offset, PP_I64Attr:$c_offset, UnitAttr:$accumulate);
+    PP_I64Attr:$a_offset, PP_I64Attr:$b_offset, PP_I64Attr:$c_offset, UnitAttr:$accumulate,
+    OptionalAttr<PP_MatmulKernelAttr>:$kernel);
   let assemblyFormat = "$a `,` $b `into` $c (`workspace` $workspace^ `:` type($workspace))? attr-dict `:` type($a) `,` type($b) `,` type($c)";
+  let extraClassDeclaration = [{
+    /// Returns `matmul_4x256x64x32_f32`, with `_acc` if it accumulates.
+    std::string makeName();
+  }];
+  let hasVerifier = 1;
 }
 
 def PP_TempOp : PP_Op<"temp", [Pure]> {

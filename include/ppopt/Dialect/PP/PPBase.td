@@ -279,6 +279,28 @@ def PP_ThreadsAttr : PP_Attr<"Threads", "threads"> {
   let genVerifyDecl = 1;
 }
 
+def PP_MatmulDim : PP_Enum<"MatmulDim", "a dimension of a matmul", [
+  I32EnumAttrCase<"M", 0, "m">, I32EnumAttrCase<"N", 1, "n">, I32EnumAttrCase<"K", 2, "k">]>;
+
+def PP_MatmulKernelAttr : PP_Attr<"MatmulKernel", "matmul_kernel"> {
+  let summary = "how the threads of a GPU compute a matmul";
+  let description = [{
+    The kernel `name` has `blocks` blocks of `threads` threads, each with `shared` bytes of memory that its threads share. A block computes a
+    `tile` of C, m × n, and takes k terms of the sums at a time; each thread of f32 and f64, each warp of bf16, has a `part` of it. Threads
+    load `aWidth` neighbouring elements of A along m or k, `bWidth` of B along n or k, and store `cWidth` of C along n. With `sum`, a sum ends
+    after that many terms, is added to C, and the next begins at zero. Example:
+    `#pp.matmul_kernel<@matmul_129x65x33_f32, 6 of 128 threads, tile 64x64x8, part 4x8, a 1 along k, b 1 along n, c 1, 8704 shared>`.
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$name, "int64_t":$blocks, "int64_t":$threads, ArrayRefParameter<"int64_t">:$tile,
+                        ArrayRefParameter<"int64_t">:$part, "int64_t":$aWidth, EnumParameter<PP_MatmulDim>:$aAlong, "int64_t":$bWidth,
+                        EnumParameter<PP_MatmulDim>:$bAlong, "int64_t":$cWidth, "int64_t":$shared, OptionalParameter<"int64_t">:$sum);
+  let assemblyFormat = [{
+    `<` $name `,` $blocks `of` $threads `threads` `,` `tile` custom<Sizes>($tile) `,` `part` custom<Sizes>($part) `,` `a` $aWidth `along` $aAlong
+    `,` `b` $bWidth `along` $bAlong `,` `c` $cWidth `,` $shared `shared` (`,` `sums` `of` $sum^)? `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
 def PP_TargetAttr : PP_Attr<"Target", "target"> {
   let summary = "what code is compiled for";
   let description = [{

@@ -1,0 +1,22 @@
+//===- DeviceModules.h - Modules of the code of a GPU ---------------------===//
+
+#ifndef PPOPT_LIB_CODEGEN_CUDA_DEVICEMODULES_H
+#define PPOPT_LIB_CODEGEN_CUDA_DEVICEMODULES_H
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::pp {
+
+/// Returns the nested module of kernels whose indices have 64 bits
+/// (`@device_wide`) or 32 (`@device`). Adds it if there is none.
+ModuleOp getDeviceModule(ModuleOp module, bool isWide);
+
+/// Adds a kernel to such a module that takes pointers to memory of its own, and
+/// sets the builder to its begin.
+LLVM::LLVMFuncOp addKernel(OpBuilder &builder, ModuleOp module, Location loc,
+                           StringRef name, int64_t threads, unsigned pointers);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_CODEGEN_CUDA_DEVICEMODULES_H
