@@ -36,14 +36,14 @@ class ArenaPlanner {
 public:
   ArenaPlanner(const PlaceContents &place, const SharedParts &shared,
                const SlotUses &uses, PlanOp plan, OpBuilder &builder)
-      : place(place), shared(shared), uses(uses), plan(plan), builder(builder) {
-  }
+      : place(place), shared(shared), uses(uses), plan(plan), builder(builder),
+        alignment(getBufferAlignment(plan)) {}
 
   LogicalResult run();
 
 private:
   void add(BufferAttr buffer, int64_t bytes) {
-    bytes = llvm::alignTo(bytes, kBufferAlignment);
+    bytes = llvm::alignTo(bytes, alignment);
     RegionOp::create(builder, plan.getLoc(), buffer, end, bytes, place.place);
     end += bytes;
   }
@@ -61,7 +61,7 @@ private:
   std::optional<int64_t> findQuiet(StartOp start);
   void addOverlaid(BufferAttr buffer, int64_t offset, int64_t bytes) {
     RegionOp::create(builder, plan.getLoc(), buffer, offset,
-                     llvm::alignTo(bytes, kBufferAlignment), place.place)
+                     llvm::alignTo(bytes, alignment), place.place)
         ->setAttr(kOverlaidAttr, builder.getUnitAttr());
   }
 
@@ -70,6 +70,7 @@ private:
   const SlotUses &uses;
   PlanOp plan;
   OpBuilder &builder;
+  int64_t alignment; ///< of buffers
   int64_t end = 0;
   /// Where the slots begin, and the temporaries after them.
   int64_t slotsBegin = 0, tempsBegin = 0, activationsEnd = 0;
@@ -206,7 +207,7 @@ LogicalResult ArenaPlanner::addScratch() {
     int64_t offset = std::max(next, scratch.quiet.value_or(next));
     if (scratch.quiet && offset + scratch.bytes <= activationsEnd) {
       addOverlaid(getScratchBuffer(what), offset, scratch.bytes);
-      next = offset + llvm::alignTo(scratch.bytes, kBufferAlignment);
+      next = offset + llvm::alignTo(scratch.bytes, alignment);
     } else {
       add(getScratchBuffer(what), scratch.bytes);
     }

@@ -77,6 +77,7 @@ LogicalResult verifyBegin(BeginOp begin) {
 
 LogicalResult verifyTask(TaskOp task) {
   int64_t temps = task.getTempBytes().value_or(0);
+  int64_t alignment = getBufferAlignment(task);
   for (Operation &op : task.getBody().front()) {
     if (!isa<LaunchOp, GemmOp, TempOp, memref::ReinterpretCastOp, ReturnOp,
              BeginOp, FinishOp, ReleaseOp>(op))
@@ -99,10 +100,10 @@ LogicalResult verifyTask(TaskOp task) {
       return failure();
     if (auto temp = dyn_cast<TempOp>(op)) {
       int64_t end = temp.getOffset() + getBytes(temp.getType());
-      if (temp.getOffset() % kBufferAlignment != 0 || end > temps)
+      if (temp.getOffset() % alignment != 0 || end > temps)
         return temp.emitOpError("ends at byte ")
                << end << " of @" << task.getSymName() << "'s " << temps
-               << ", or is not aligned to " << kBufferAlignment;
+               << ", or is not aligned to " << alignment;
     }
   }
   return success();
@@ -120,6 +121,7 @@ LogicalResult verifyDecided(KernelOp kernel) {
 
 LogicalResult verifyArenas(ModuleOp module) {
   std::map<int64_t, int64_t> ends; // of each place's ranges so far
+  int64_t alignment = getBufferAlignment(module);
   for (auto region : module.getOps<RegionOp>()) {
     int64_t &end = ends[region.getPlace()];
     if (region->hasAttr(kOverlaidAttr)) {
@@ -132,10 +134,9 @@ LogicalResult verifyArenas(ModuleOp module) {
     if (region.getOffset() != end)
       return region.emitOpError("begins at ")
              << region.getOffset() << ", but the one before ends at " << end;
-    if (region.getBytes() % kBufferAlignment != 0)
+    if (region.getBytes() % alignment != 0)
       return region.emitOpError("is of ")
-             << region.getBytes() << " bytes, not a multiple of "
-             << kBufferAlignment;
+             << region.getBytes() << " bytes, not a multiple of " << alignment;
     end += region.getBytes();
   }
   return success();

@@ -3,31 +3,25 @@
 #ifndef PPOPT_LIB_CODEGEN_CUDA_DEVICEATTENTION_H
 #define PPOPT_LIB_CODEGEN_CUDA_DEVICEATTENTION_H
 
-#include "ppopt/Codegen/AttentionOperands.h"
+#include "DeviceThread.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "ppopt/Codegen/AttentionOperands.h"
 
 namespace mlir::pp {
 
-/// Emits what threads of all blocks of attention have in common: numbers,
-/// loops, elements of operands and results.
-class DeviceAttention : public AttentionShape {
+/// Emits what threads of all blocks of attention have in common: numbers, and
+/// elements of operands and results.
+class DeviceAttention : public AttentionShape, public DeviceThread {
 public:
   /// `buffers`: pointers for the kernel's arguments, then for its results.
   DeviceAttention(OpBuilder &builder, KernelOp kernel, ValueRange buffers);
 
-  OpBuilder &builder;
   KernelOp kernel;
   Operation *op;
-  Location loc;
   Type type; ///< of scores: f32 or f64
   /// A score of one means a factor of e^unit in probability: f32 uses powers
   /// of 2.
   double unit;
-  Value thread; ///< the number of the thread in its block
-  Value shared; ///< the memory that a launch gives to a block
 
   /// The number of the tile among those of a head; the head, the batch's row.
   Value part, head, row;
@@ -35,17 +29,7 @@ public:
 
   //===--- Numbers --------------------------------------------------------===//
 
-  Value index(int64_t value);
   Value constant(double value);
-  Value add(Value a, Value b);
-  Value sub(Value a, Value b);
-  Value mul(Value a, int64_t b);
-  Value div(Value a, int64_t b);
-  Value rem(Value a, int64_t b);
-  Value min(Value a, Value b);
-  Value isBelow(Value a, Value b);
-  /// A null value is true.
-  Value both(Value a, Value b);
   Value addF(Value a, Value b);
   Value subF(Value a, Value b);
   Value mulF(Value a, Value b);
@@ -56,21 +40,12 @@ public:
   /// log(x) / unit.
   Value log(Value x);
 
-  //===--- Control --------------------------------------------------------===//
+  //===--- Threads --------------------------------------------------------===//
 
-  /// Emits `for (i = begin; i < end; i += step)` with values that each
-  /// iteration computes from those of the one before; returns the last.
-  SmallVector<Value>
-  loop(Value begin, Value end, int64_t step, ValueRange values,
-       llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body);
-  /// Emits `body` for threads for which `condition` is true.
-  void emitIf(Value condition, llvm::function_ref<void()> body);
   /// Returns the value of `body` where a condition holds, else `otherwise`. A
   /// null condition is true.
   Value emitIfElse(Value condition, llvm::function_ref<Value()> body,
                    llvm::function_ref<Value()> otherwise);
-  /// All threads of the block get here before any goes on.
-  void synchronizeBlock();
   /// Combine the values of 2, 4, … neighbouring threads, or of those whose
   /// numbers differ by multiples of `first` only.
   Value sumOver(int64_t threads, Value value, int64_t first = 1);
@@ -81,8 +56,6 @@ public:
   /// Returns the address of [row, column] of the current head; null for a
   /// result that is not used. A null column is for values without columns.
   Value getAddress(Value value, Value row, Value column);
-  /// Returns the address of an element in memory.
-  Value getElement(Value memory, Type element, Value number);
   /// Loads, or stores if a result is used, an element of an operand or a
   /// result, by its row (and column).
   Value load(Value value, Value row, Value column);

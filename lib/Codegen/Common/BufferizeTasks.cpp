@@ -47,7 +47,7 @@ public:
                  const DenseSet<Attribute> &dying)
       : task(task), target(target), threads(threads), dying(dying),
         body(task.getBody().front()), ret(body.getTerminator()),
-        builder(task.getContext()) {}
+        builder(task.getContext()), alignment(getBufferAlignment(task)) {}
 
   LogicalResult run();
 
@@ -80,6 +80,7 @@ private:
   Block &body;
   Operation *ret;
   OpBuilder builder;
+  int64_t alignment; ///< of buffers
   /// Values that are computed in place of a concatenation's operand.
   DenseMap<Value, Part> parts;
   /// The buffers of roots; keyed by root value.
@@ -237,7 +238,7 @@ void TaskBufferizer::assignTemporaries() {
     if (buffers.contains(root))
       continue;
     values.push_back(root);
-    plan.push_back({getAlignedBytes(root.getType()), made,
+    plan.push_back({getAlignedBytes(root.getType(), alignment), made,
                     std::max(made, lastUses.lookup(root)),
                     getElementTypeOrSelf(root).getAsOpaquePointer()});
   }
@@ -328,7 +329,7 @@ Value TaskBufferizer::getWorkspace(const ppopt::MatmulDescriptor &matmul,
   if (bytes == 0)
     return Value();
   workspaceBytes =
-      std::max<int64_t>(workspaceBytes, llvm::alignTo(bytes, kBufferAlignment));
+      std::max<int64_t>(workspaceBytes, llvm::alignTo(bytes, alignment));
   auto temp = TempOp::create(
       builder, loc, MemRefType::get({bytes}, builder.getI8Type()), tempBytes);
   return temp;

@@ -86,6 +86,7 @@ int64_t SlotUses::getPlace(StartOp start) {
 SmallVector<SlotLifetime> pp::findLifetimes(ScheduleOp schedule,
                                             const SlotUses &uses) {
   SmallVector<SlotLifetime> lifetimes;
+  int64_t alignment = getBufferAlignment(schedule);
   DenseMap<std::pair<Attribute, int64_t>, unsigned> known;
   DenseMap<int64_t, std::optional<unsigned>> inTransfer; // by id
   unsigned position = 0;
@@ -98,8 +99,8 @@ SmallVector<SlotLifetime> pp::findLifetimes(ScheduleOp schedule,
         known.try_emplace({use.role, microbatch}, lifetimes.size());
     if (isNew)
       lifetimes.push_back({use.role, use.place, microbatch,
-                           getAlignedBytes(use.type), getSlot(action, use),
-                           position, position});
+                           getAlignedBytes(use.type, alignment),
+                           getSlot(action, use), position, position});
     lifetimes[it->second].end = position;
     return it->second;
   };

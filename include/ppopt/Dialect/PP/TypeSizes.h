@@ -10,6 +10,13 @@ namespace mlir::pp {
 
 /// Alignment in bytes of every buffer: PPOPT_ALIGNMENT of the runtime's ABI.
 inline constexpr int64_t kBufferAlignment = 64;
+/// That of buffers of GPUs, as their drivers align; parts of buffers have the
+/// alignment above.
+inline constexpr int64_t kDeviceBufferAlignment = 256;
+
+/// Returns the alignment of buffers of the plan that `op` is in, or is a module
+/// of.
+int64_t getBufferAlignment(Operation *op);
 
 /// Returns the bytes of one element in memory; an i1 takes a byte.
 inline int64_t getElementBytes(Type element) {
@@ -23,8 +30,9 @@ inline int64_t getBytes(Type type) {
 }
 
 /// Returns the same, rounded up to the alignment of buffers.
-inline int64_t getAlignedBytes(Type type) {
-  return llvm::alignTo(getBytes(type), kBufferAlignment);
+inline int64_t getAlignedBytes(Type type,
+                               int64_t alignment = kBufferAlignment) {
+  return llvm::alignTo(getBytes(type), alignment);
 }
 
 } // namespace mlir::pp
