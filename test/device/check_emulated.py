@@ -98,8 +98,16 @@ class Kernels:
 
 
 def in_type(text, element):
-    """The model with floats of another type."""
-    return re.sub(r"\btensor<((?:\d+x)*)f64>", rf"tensor<\g<1>{element}>", text)
+    """The model with floats of another type. Losses of bf16 are f32, and are cast."""
+    text = re.sub(r"\btensor<((?:\d+x)*)f64>", rf"tensor<\g<1>{element}>", text)
+    if element != "bf16":
+        return text
+
+    def narrow(match):
+        name, op, targets = match.groups()
+        shape = targets if op == "token_loss" else ""
+        return f"{match[0].replace(name, name + '_wide', 1)}\n  {name} = pp.cast {name}_wide : tensor<{shape}f32> to tensor<{shape}bf16>"
+    return re.sub(r"(%\w+) = pp\.(cross_entropy|mse|token_loss) .*tensor<((?:\d+x)*)\w+>$", narrow, text, flags=re.MULTILINE)
 
 
 def rows_model(rows, columns, element):
@@ -198,7 +206,8 @@ def op_cases(kernels):
     for op, group in itertools.groupby(sorted(cases(), key=op_of), key=op_of):
         text = model_text([graph_of(case, number) for number, case in enumerate(group)])
         yield f"op {op} f64", lambda text=text: kernels.check_text(text)
-        yield f"op {op} f32", lambda text=in_type(text, "f32"): kernels.check_text(text)
+        for element in ("f32", "bf16"):
+            yield f"op {op} {element}", lambda text=in_type(text, element): kernels.check_text(text)
 
 
 def graph_cases(kernels, count):
