@@ -36,6 +36,8 @@ NOT_SANITIZED = {
     "check_live": "it compares speed",
     "check_emulator": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_emulated": "threads of the emulated device have stacks that the sanitizer does not know",
+    "check_bf16": "threads of the emulated device have stacks that the sanitizer does not know",
+    "check_order": "threads of the emulated device have stacks that the sanitizer does not know",
 }
 
 # Harnesses with many short cases begin last: at the end none of them keeps the others waiting.
