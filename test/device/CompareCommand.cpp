@@ -8,7 +8,6 @@
 #include "ReferenceCode.h"
 
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -226,27 +225,6 @@ static std::string checkSignature(StringRef name, size_t pointers,
   return "";
 }
 
-/// Returns the text of the file, or of the module's target if none is given.
-static Expected<std::string> getDeviceIR(const CompareCommand &command,
-                                         KernelModule &kernels) {
-  if (command.device.empty())
-    return kernels.emitDeviceIR();
-  auto text = MemoryBuffer::getFile(command.device);
-  if (!text)
-    return createStringError("can't read '" + command.device +
-                             "': " + text.getError().message());
-  return (*text)->getBuffer().str();
-}
-
-static Error save(StringRef path, StringRef text) {
-  std::error_code error;
-  raw_fd_ostream out(path, error);
-  if (error)
-    return createStringError("can't write '" + path + "': " + error.message());
-  out << text;
-  return Error::success();
-}
-
 /// Returns what is wrong with a kernel, or an empty string.
 template <typename Comparison>
 static std::string compare(Comparison comparison,
@@ -269,12 +247,9 @@ Error emulated::compareKernels(const CompareCommand &command) {
   auto kernels = KernelModule::read(command.kernels);
   if (!kernels)
     return kernels.takeError();
-  auto text = getDeviceIR(command, *kernels);
+  auto text = kernels->getDeviceIR(command.device, command.saved);
   if (!text)
     return text.takeError();
-  if (!command.saved.empty())
-    if (Error error = save(command.saved, *text))
-      return error;
   auto code = DeviceCode::load({*text, command.device});
   if (!code)
     return code.takeError();

@@ -16,6 +16,7 @@
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <tuple>
@@ -62,6 +63,27 @@ llvm::Expected<std::string> KernelModule::emitDeviceIR() {
   llvm::raw_string_ostream out(text);
   if (failed((*target)->printDeviceIR(*copy, machine, out)))
     return messages.take("the target has no device code");
+  return text;
+}
+
+llvm::Expected<std::string> KernelModule::getDeviceIR(StringRef path,
+                                                      StringRef saved) {
+  if (!path.empty()) {
+    auto text = llvm::MemoryBuffer::getFile(path);
+    if (!text)
+      return llvm::createStringError("can't read '" + path +
+                                     "': " + text.getError().message());
+    return (*text)->getBuffer().str();
+  }
+  auto text = emitDeviceIR();
+  if (!text || saved.empty())
+    return text;
+  std::error_code error;
+  llvm::raw_fd_ostream out(saved, error);
+  if (error)
+    return llvm::createStringError("can't write '" + saved +
+                                   "': " + error.message());
+  out << *text;
   return text;
 }
 

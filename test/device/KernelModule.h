@@ -67,15 +67,20 @@ struct MatmulDescription {
 class KernelModule {
 public:
   static llvm::Expected<KernelModule> read(llvm::StringRef path);
-  /// Returns the device code that the module's target emits, as
-  /// `ppopt compile --save-device-ir` writes it.
-  llvm::Expected<std::string> emitDeviceIR();
+  /// Returns the device code of a file, or if `path` is empty what the module's
+  /// target emits, as `ppopt compile --save-device-ir` writes it. Writes it to
+  /// the file `saved`, unless that is empty.
+  llvm::Expected<std::string> getDeviceIR(llvm::StringRef path,
+                                          llvm::StringRef saved);
 
   /// Owned by the context, which must outlive it.
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<KernelDescription> kernels;
   std::vector<MatmulDescription> matmuls;
+
+private:
+  llvm::Expected<std::string> emitDeviceIR();
 };
 
 /// A pass in the place of emit-tasks: of ppopt's ops it leaves none.

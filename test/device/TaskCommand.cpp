@@ -177,7 +177,7 @@ Error emulated::runTasks(const TaskCommand &command) {
   auto kernels = KernelModule::read(command.kernels);
   if (!kernels)
     return kernels.takeError();
-  auto text = kernels->emitDeviceIR();
+  auto text = kernels->getDeviceIR(command.device, command.saved);
   if (!text)
     return text.takeError();
   auto code = DeviceCode::load({*text, command.kernels});

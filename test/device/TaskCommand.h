@@ -13,7 +13,7 @@ namespace emulated {
 
 /// Tasks of a module of phase kernels, and the folder of their values.
 struct TaskCommand {
-  std::string kernels;
+  std::string kernels, device, saved; ///< as of CompareCommand
   std::vector<std::string> tasks;
   /// A value is a file named for its role, ROLE.NAME ("param.w", "grad.w",
   /// "input.x", "saved.s0.v0", "loss.loss"), of its elements.

@@ -80,7 +80,8 @@ def round_parts(model):
 
 
 PLANTED = {"parts of a norm are rounded": ("layer_norm 300x768", round_parts),
-           "scores off by 1/64": ("attention of 1 heads, 257 tokens, width 80, causal", lambda model: model.replace("{causal}", "{causal, scale = 0.1136 : f64}"))}
+           "scores off by 1/64": ("attention of 1 heads, 257 tokens, width 80, causal",
+                                  lambda model: model.replace("{causal}", "{causal, scale = 0.1136 : f64}"))}
 
 
 def check_planted(harness, case, figures, change):

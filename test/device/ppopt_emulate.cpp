@@ -6,7 +6,7 @@
 //     which --save-device-ir FILE writes.
 //   ppopt-emulate DEVICE.ll --launch NAME --grid N --buffers WORDS
 //     One kernel with the given buffers (LaunchCommand.h).
-//   ppopt-emulate KERNELS.mlir --tasks NAMES --values FOLDER
+//   ppopt-emulate KERNELS.mlir [DEVICE.ll] --tasks NAMES --values FOLDER
 //     The kernels of tasks, with the values in a folder (TaskCommand.h).
 //
 //===----------------------------------------------------------------------===//
@@ -76,16 +76,16 @@ int main(int argc, char **argv) {
                                        {blocks.begin(), blocks.end()},
                                        {buffers.begin(), buffers.end()}}));
   }
-  if (!tasks.empty()) {
-    if (files.size() != 1 || values.empty())
-      return finish(createStringError("--tasks takes one file and --values"));
-    return finish(
-        emulated::runTasks({files[0], {tasks.begin(), tasks.end()}, values}));
-  }
   if (files.size() > 2)
     return finish(createStringError("takes a module of kernels and their "
                                     "device code: KERNELS.mlir [DEVICE.ll]"));
   std::string device = files.size() == 2 ? files[1] : "";
+  if (!tasks.empty()) {
+    if (values.empty())
+      return finish(createStringError("--tasks takes --values FOLDER"));
+    return finish(emulated::runTasks(
+        {files[0], device, saved, {tasks.begin(), tasks.end()}, values}));
+  }
   return finish(
       emulated::compareKernels({files[0], device, saved, kernel, seeds, ends}));
 }
