@@ -23,7 +23,7 @@ ModuleOp pp::getDeviceModule(ModuleOp module, bool isWide) {
 
 LLVM::LLVMFuncOp pp::addKernel(OpBuilder &builder, ModuleOp module,
                                Location loc, StringRef name, int64_t threads,
-                               unsigned pointers) {
+                               int64_t resident, unsigned pointers) {
   MLIRContext *context = builder.getContext();
   SmallVector<Type> types(pointers, LLVM::LLVMPointerType::get(context));
   builder.setInsertionPointToEnd(module.getBody());
@@ -35,6 +35,9 @@ LLVM::LLVMFuncOp pp::addKernel(OpBuilder &builder, ModuleOp module,
   function->setAttr(
       NVVM::NVVMDialect::getReqntidAttrName(),
       builder.getDenseI32ArrayAttr({static_cast<int32_t>(threads)}));
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    builder.getI32IntegerAttr(static_cast<int32_t>(
+                        std::max<int64_t>(resident / threads, 1))));
   for (unsigned i = 0; i < pointers; ++i)
     function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
                         builder.getUnitAttr());

@@ -12,10 +12,17 @@ namespace mlir::pp {
 /// (`@device_wide`) or 32 (`@device`). Adds it if there is none.
 ModuleOp getDeviceModule(ModuleOp module, bool isWide);
 
+/// The threads that a multiprocessor shall have of a kernel at a time. Without
+/// such a number ptxas spills some registers to have more.
+inline constexpr int64_t kResidentThreads = 512;
+/// Of one whose threads have many sums in registers.
+inline constexpr int64_t kResidentSummers = 256;
+
 /// Adds a kernel to such a module that takes pointers to memory of its own, and
 /// sets the builder to its begin.
 LLVM::LLVMFuncOp addKernel(OpBuilder &builder, ModuleOp module, Location loc,
-                           StringRef name, int64_t threads, unsigned pointers);
+                           StringRef name, int64_t threads, int64_t resident,
+                           unsigned pointers);
 
 } // namespace mlir::pp
 

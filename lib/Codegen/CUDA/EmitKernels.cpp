@@ -159,9 +159,12 @@ private:
     Location loc = kernel.getLoc();
     unsigned numArguments = kernel.getNumArguments();
     unsigned pointers = numArguments + kernel.getNumResults();
-    LLVM::LLVMFuncOp function =
-        addKernel(builder, module, loc, kernel.getSymName(),
-                  kernel.getThreadsAttr().getCount(), pointers);
+    LLVM::LLVMFuncOp function = addKernel(
+        builder, module, loc, kernel.getSymName(),
+        kernel.getThreadsAttr().getCount(),
+        llvm::any_of(kernel.getBody().front(), isAttention) ? kResidentSummers
+                                                            : kResidentThreads,
+        pointers);
     for (unsigned i = 0; i < pointers; ++i)
       if (!use.unaligned.contains(i))
         function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),

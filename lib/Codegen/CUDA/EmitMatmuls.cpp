@@ -58,10 +58,10 @@ struct EmitCudaMatmulsPass
 private:
   void emit(OpBuilder &builder, GemmOp op, MatmulKernelAttr kernel) {
     Location loc = op.getLoc();
-    LLVM::LLVMFuncOp function =
-        addKernel(builder, getDeviceModule(getOperation(), isWide(op)), loc,
-                  kernel.getName().getValue(), kernel.getThreads(),
-                  /*pointers=*/3);
+    LLVM::LLVMFuncOp function = addKernel(
+        builder, getDeviceModule(getOperation(), isWide(op)), loc,
+        kernel.getName().getValue(), kernel.getThreads(), kResidentSummers,
+        /*pointers=*/3);
     ValueRange pointers = function.getArguments();
     (usesTensorCores(op) ? createTensorMatmul(builder, op, pointers)
                          : createPlainMatmul(builder, op, pointers))
