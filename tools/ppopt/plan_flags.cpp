@@ -114,9 +114,10 @@ static constexpr Flag planFlags[] = {
     {"device-memory", ValueKind::Bytes, "BYTES", "unlimited",
      "memory limit per rank, e.g. 8GiB; a plan that needs more is an error",
      unlimited},
-    {"block-bytes", ValueKind::Bytes, "BYTES", "64MiB",
+    {"block-bytes", ValueKind::Bytes, "BYTES", "",
      "chunk size: a larger value inside a task, such as the logits of a large "
-     "vocabulary, is computed in blocks of rows",
+     "vocabulary, is computed in blocks of rows; by default 64MiB, of --target "
+     "cuda 256MiB",
      unlimited},
     {"device", ValueKind::NameOrFile, "NAME|FILE.json", "",
      "device for which times are estimated, by which the model is cut and "
@@ -239,7 +240,6 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
                       Twine(axis.name) + "=" + Twine(axis.size) +
                       " out of --mesh, or --launch local");
   plan.deviceMemory = arguments.getBytes("device-memory");
-  plan.blockBytes = arguments.getBytes("block-bytes");
   if (arguments.has("batch"))
     plan.batch = arguments.getInteger("batch");
   if (plan.mesh.ranks() > kMostRanks)
@@ -282,6 +282,9 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
   wrong = setGpu(arguments.get("gpu"), target, plan.target);
   if (!wrong.empty())
     return reject("--gpu: " + wrong);
+  plan.blockBytes = arguments.has("block-bytes")
+                        ? arguments.getBytes("block-bytes")
+                        : target.getBlockBytes();
   if (plan.matmul == schema::MatmulSource::generated &&
       !target.generatesMatmuls())
     return reject("--matmul generated: --target " + target.getName() +

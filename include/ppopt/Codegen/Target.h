@@ -75,6 +75,9 @@ public:
   /// Returns the bytes of workspace of a matmul that the library computes.
   virtual int64_t getMatmulWorkspace(const ::ppopt::MatmulDescriptor &matmul,
                                      int64_t threads) const = 0;
+  /// Returns the bytes of values above which tasks compute them in blocks of
+  /// rows, unless --block-bytes says how many.
+  virtual int64_t getBlockBytes() const { return int64_t(64) << 20; }
   /// Returns whether the target compiles kernels for matmuls: --matmul
   /// generated.
   virtual bool generatesMatmuls() const { return false; }

@@ -57,6 +57,8 @@ public:
                              int64_t threads) const override {
     return 0;
   }
+  /// A GPU multiplies blocks of a few thousand rows as fast as all rows.
+  int64_t getBlockBytes() const override { return int64_t(256) << 20; }
   bool generatesMatmuls() const override { return true; }
   void addPlanMatmuls(OpPassManager &manager) const override {
     manager.addPass(createPlanCudaMatmuls());

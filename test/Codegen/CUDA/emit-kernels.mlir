@@ -6,7 +6,7 @@
 // CHECK-NEXT: llvm.intr.trap
 // CHECK-NEXT: llvm.unreachable
 // CHECK: module @device attributes {dlti.dl_spec = #dlti.dl_spec<index = 32 : i64>}
-// CHECK: llvm.func @rows(%{{.*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}, %{{.*}}: !llvm.ptr {{.*}}) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 256>}
+// CHECK: llvm.func @rows(%{{.*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}, %{{.*}}: !llvm.ptr {{.*}}) attributes {nvvm.kernel, nvvm.minctasm = {{[0-9]+}} : i32, nvvm.reqntid = array<i32: 256>}
 // CHECK: %[[INSIDE:.*]] = arith.cmpi ult
 // CHECK: scf.if %[[INSIDE]]
 // CHECK: scf.for {{.*}} iter_args
