@@ -1,8 +1,9 @@
 """Runs kernels of the target cuda on the emulated device, against the target cpu's: those of the equivalence models, of the ops' gradients,
-of random graphs, of programs that generate text, and of rows and attention of odd sizes.
+of random graphs, of programs that generate text, of rows, attention and matmuls of odd sizes.
 
     check_emulated.py --build build/release
     check_emulated.py --graphs 200 --seeds 4    # more random graphs, more draws of arguments
+    check_emulated.py --full --filter matmuls   # each layout of matmuls with each other: an hour
 
 docs/cuda.md says what the emulated device covers. What fails leaves its kernels in a folder that the message names.
 """
@@ -22,6 +23,8 @@ TEST = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [TEST, os.path.join(TEST, "generation"), os.path.join(TEST, "gradients")]
 from check_gradients import graph_of, op_of  # noqa: E402
 from graph import model_text  # noqa: E402
+from matmul_cases import gemm, module_text  # noqa: E402
+from matmul_cases import modules as matmul_modules  # noqa: E402
 from models import cases as generation_models  # noqa: E402
 from models import gpt, small  # noqa: E402
 from ops import cases  # noqa: E402
@@ -32,8 +35,10 @@ MODELS = sorted(glob.glob(os.path.join(TEST, "equivalence", "models", "*.mlir"))
 # Beside the default plan: each of these with every model that it fits.
 PLANS = {"one rank": [], "microbatches": ["--microbatches", "2", "--optimizer", "sgd", "--nesterov"],
          "shards": ["--mesh", "fsdp=2", "--zero", "3", "--optimizer", "adam"], "recomputed": ["--recompute", "layer", "--block-bytes", "64"]}
+# Of the matmuls that are generated.
+MATMUL_PLANS = {"one rank": [], "microbatches": ["--microbatches", "2", "--threshold", "gpu-matmul-tile=16,gpu-matmul-depth=16,gpu-matmul-sum=8"],
+                "shards": ["--mesh", "fsdp=2", "--zero", "3", "--block-bytes", "64", "--threshold", "gpu-matmul-blocks=1"]}
 FLAGS = ["--target", "cuda", "--threads", "1"]
-
 
 
 def run(command):
@@ -82,6 +87,17 @@ class Kernels:
         with tempfile.TemporaryDirectory() as folder:
             return self.compare(self.compile(write(text, folder), folder, plan), *flags)
 
+    def plan_matmuls(self, text, folder):
+        """Returns a module of matmuls with their kernels."""
+        path = os.path.join(folder, "kernels.mlir")
+        done = run([self.ppopt, "opt", write(text, folder), "--pp-plan-cuda-matmuls", "-o", path])
+        assert done.returncode == 0, done.stderr
+        return path
+
+    def check_matmuls(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            self.compare(self.plan_matmuls(text, folder))
+
     def check_generation(self, model, flags, *emulated, seeds=0):
         """`model`: its text, or flags of `ppopt model gpt`. `emulated` are the emulated device's flags."""
         with tempfile.TemporaryDirectory() as folder:
@@ -91,10 +107,10 @@ class Kernels:
                 assert done.returncode == 0, done.stderr
             self.compare(self.compile(path, folder, ["--generator", *flags]), *emulated, seeds=seeds)
 
-    def check_model(self, model, flags):
+    def check_model(self, model, flags, *emulated):
         """Skips a plan that does not fit the model."""
         with tempfile.TemporaryDirectory() as folder:
-            self.compare(self.compile(model, folder, flags, fits=not flags))
+            self.compare(self.compile(model, folder, flags, fits=not flags), *emulated)
 
 
 def in_type(text, element):
@@ -223,6 +239,14 @@ def model_cases(kernels):
         yield title, lambda model=model, flags=flags: kernels.check_model(model, flags)
 
 
+def matmul_cases(kernels, is_full):
+    for title, text in matmul_modules(is_full):
+        yield title, lambda text=text: kernels.check_matmuls(text)
+    for model, (name, flags) in itertools.product(MODELS, MATMUL_PLANS.items()):
+        yield (f"matmuls of {os.path.basename(model)[:-5]}, {name}",
+               lambda model=model, flags=flags: kernels.check_model(model, [*flags, "--matmul", "generated"], "--kernel", "^matmul"))
+
+
 # Values of more than 2^31 elements.
 HUGE = """
 func.func @huge(%x: tensor<65600x32768xbf16> {pp.input = "x"}) -> tensor<f32> {
@@ -261,28 +285,59 @@ def check_huge(kernels):
 def check_bug(kernels, model, kernel, old, new, expected):
     with tempfile.TemporaryDirectory() as folder:
         plan = ["--generator"] if kernel == "attention_step" else ["--block-bytes", "1TiB"]
-        path, device = kernels.compile(write(model, folder), folder, plan), os.path.join(folder, "device.ll")
-        flags = HUGE_FLAGS if model is HUGE else ["--kernel", kernel]
-        kernels.compare(path, *flags, "--save-device-ir", device)
-        with open(device) as file:
-            head, name, body = file.read().partition(f"define ptx_kernel void @{kernel}")
-        body, count = re.subn(old, new, body, count=1)
-        assert name and count == 1, f"nothing to change in {kernel}"
-        with open(device, "w") as file:
-            file.write(head + name + body)
-        done = run([kernels.emulate, path, device, *flags])
-        assert done.returncode == 1 and re.search(expected, done.stderr), f"status {done.returncode}, not '{expected}':\n{done.stderr}"
+        path = kernels.compile(write(model, folder), folder, plan)
+        check_change(kernels, path, kernel, HUGE_FLAGS if model is HUGE else ["--kernel", kernel], old, new, expected)
+
+
+def check_change(kernels, path, kernel, flags, old, new, expected):
+    """Expects an error once the device code of a kernel is changed."""
+    device = os.path.join(os.path.dirname(path), "device.ll")
+    kernels.compare(path, *flags, "--save-device-ir", device)
+    with open(device) as file:
+        head, name, body = file.read().partition(f"define ptx_kernel void @{kernel}")
+    body, count = re.subn(old, new, body, count=1)
+    assert name and count == 1, f"nothing to change in {kernel}"
+    with open(device, "w") as file:
+        file.write(head + name + body)
+    done = run([kernels.emulate, path, device, *flags])
+    assert done.returncode == 1 and re.search(expected, done.stderr), f"status {done.returncode}, not '{expected}':\n{done.stderr}"
+
+
+# As BUGS, of matmuls.
+SMALL = "gpu-matmul-tile=16,gpu-matmul-depth=16,gpu-matmul-sum=20"
+PLAIN, TENSOR = module_text([gemm(17, 18, 70)], SMALL), module_text([gemm(33, 33, 70, ("bf16", "bf16"))], SMALL)
+BARRIER = r"[^\n]*tail call void @llvm.nvvm.barrier[^\n]*\n"
+MATMUL_BUGS = {
+    "barrier left out": (PLAIN, BARRIER, "", "without a barrier|nobody has written since"),
+    "barrier between tiles left out": (PLAIN, rf"({BARRIER}(?:.*\n)*?){BARRIER}", r"\1", "without a barrier|nobody has written since"),
+    "rows not masked": (PLAIN, r"icmp samesign ult (i32 %\d+), 17\b", r"icmp samesign ult \1, 24", "of A, which has 1190 elements"),
+    "columns of C not masked": (PLAIN, r"icmp samesign ult (i32 %\d+), 18\b", r"icmp samesign ult \1, 20", "of B, which has 1260 elements|writes|without a barrier"),
+    "terms not masked": (PLAIN, r"sub nuw nsw i32 70,", "sub nuw nsw i32 72,", "of B, which has 1260 elements"),
+    "last sum left out": (PLAIN, r"icmp samesign ult (i32 %\d+), 50\b", r"icmp samesign ult \1, 30", "of the sum of magnitudes"),
+    "C not added to": (PLAIN, r"fadd (float %\d+), %\d+", r"fadd \1, 0.0", "of the sum of magnitudes"),
+    "bf16, barrier between tiles left out": (TENSOR, rf"({BARRIER}(?:.*\n)*?){BARRIER}", r"\1", "without a barrier|nobody has written since"),
+    "bf16, last terms left out": (TENSOR, r"icmp samesign ult (i32 %\d+), 54\b", r"icmp samesign ult \1, 38", "of the sum of magnitudes"),
+    "bf16, a fragment transposed": (TENSOR, r"(ldmatrix.sync.aligned.m8n8.x4).b16", r"\1.trans.b16", "of the sum of magnitudes"),
+}
+
+
+def check_matmul_bug(kernels, text, old, new, expected):
+    with tempfile.TemporaryDirectory() as folder:
+        path = kernels.plan_matmuls(text, folder)
+        check_change(kernels, path, "matmul", [], old, new, expected)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphs", type=int, default=40, help="how many random graphs (default 40)")
     parser.add_argument("--seeds", type=int, default=2, help="draws of arguments of each kernel (default 2)")
+    parser.add_argument("--full", action="store_true", help="each type and layout of a matmul's operands with each other, not by pairs")
     harness = Harness("emulated", parser)
     kernels = Kernels(harness)
     planted = [("planted: " + name, lambda bug=bug: check_bug(kernels, *bug)) for name, bug in BUGS.items()]
+    planted += [("planted: matmul, " + name, lambda bug=bug: check_matmul_bug(kernels, *bug)) for name, bug in MATMUL_BUGS.items()]
     harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)), *rows_cases(kernels), *attention_cases(kernels),
-                   *generation_cases(kernels), *op_cases(kernels),
+                   *generation_cases(kernels), *matmul_cases(kernels, harness.args.full), *op_cases(kernels),
                    *graph_cases(kernels, harness.args.graphs), *model_cases(kernels)])
     print(f"emulated: {kernels.count} kernels")
     return harness.finish()
