@@ -6,7 +6,7 @@
 
 // Of 64 threads each has 4 x 2 of a tile of 16 x 32. It loads 2 x 16 elements of A one by one, and 8 x 4 of B, which it transposes: 4 stores. A barrier
 // follows the first tiles and, in the loop, the next ones. The rows of C are written by two columns.
-// CHECK: llvm.func @plain(%{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 64>}
+// CHECK: llvm.func @plain(%{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}) attributes {nvvm.kernel, nvvm.minctasm = {{[0-9]+}} : i32, nvvm.reqntid = array<i32: 64>}
 // CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> f32
 // CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
 // CHECK: nvvm.barrier0
