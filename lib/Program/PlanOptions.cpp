@@ -10,6 +10,7 @@ PlanOptions PlanOptions::forGenerator() const {
   plan.generates = true;
   plan.precision = precision;
   plan.matmul = matmul;
+  plan.math = math;
   plan.optimizer = optimizer;
   plan.recompute = Recompute::none;
   plan.target = target;

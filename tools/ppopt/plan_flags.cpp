@@ -290,6 +290,10 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
     return reject("--matmul generated: --target " + target.getName() +
                   " computes matmuls by its library; add --target cuda, or "
                   "leave it out");
+  if (plan.math == schema::Math::accurate && !target.choosesMath())
+    return reject("--math accurate: --target " + target.getName() +
+                  " has one kind of functions; add --target cuda, or leave it "
+                  "out");
   plan.device = chooseDevice(arguments, plan.target.threads,
                              /*isNative=*/arguments.get("cpu") == "native",
                              target.getDevice(plan.target), wrong);

@@ -78,6 +78,9 @@ public:
   /// Returns the bytes of values above which tasks compute them in blocks of
   /// rows, unless --block-bytes says how many.
   virtual int64_t getBlockBytes() const { return int64_t(64) << 20; }
+  /// Returns whether the target has f32 functions of more than one accuracy:
+  /// --math accurate.
+  virtual bool choosesMath() const { return false; }
   /// Returns whether the target compiles kernels for matmuls: --matmul
   /// generated.
   virtual bool generatesMatmuls() const { return false; }

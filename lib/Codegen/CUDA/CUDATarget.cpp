@@ -59,6 +59,7 @@ public:
   }
   /// A GPU multiplies blocks of a few thousand rows as fast as all rows.
   int64_t getBlockBytes() const override { return int64_t(256) << 20; }
+  bool choosesMath() const override { return true; }
   bool generatesMatmuls() const override { return true; }
   void addPlanMatmuls(OpPassManager &manager) const override {
     manager.addPass(createPlanCudaMatmuls());

@@ -2,6 +2,7 @@
 
 #include "DeviceAttention.h"
 
+#include "DeviceModules.h"
 #include "Shuffle.h"
 #include "ppopt/Dialect/PP/Shapes.h"
 
@@ -19,7 +20,9 @@ DeviceAttention::DeviceAttention(OpBuilder &builder, KernelOp kernel,
       DeviceThread(builder, getAttention(kernel)->getLoc()), kernel(kernel),
       op(getAttention(kernel)),
       type(getStatisticsType(getElementTypeOrSelf(op->getOperand(0)))),
-      unit(type.isF64() ? 1 : std::log(2.0)), buffers(buffers) {}
+      hasPowersOf2(!type.isF64() &&
+                   !hasAccurateMath(kernel->getParentOfType<ModuleOp>())),
+      unit(hasPowersOf2 ? std::log(2.0) : 1), buffers(buffers) {}
 
 void DeviceAttention::setPart(int64_t parts) {
   Value number = getBlock();
@@ -54,7 +57,7 @@ Value DeviceAttention::select(Value condition, Value a, Value b) {
 }
 
 Value DeviceAttention::exp(Value x) {
-  if (type.isF64())
+  if (!hasPowersOf2)
     return math::ExpOp::create(builder, loc, x);
   return LLVM::CallIntrinsicOp::create(
              builder, loc, type,

@@ -18,9 +18,9 @@ public:
 
   KernelOp kernel;
   Operation *op;
-  Type type; ///< of scores: f32 or f64
-  /// A score of one means a factor of e^unit in probability: f32 uses powers
-  /// of 2.
+  Type type;         ///< of scores: f32 or f64
+  bool hasPowersOf2; ///< by an instruction
+  /// A score of one means a factor of e^unit in probability.
   double unit;
 
   /// The number of the tile among those of a head; the head, the batch's row.

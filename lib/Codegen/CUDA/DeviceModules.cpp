@@ -8,6 +8,12 @@
 using namespace mlir;
 using namespace mlir::pp;
 
+bool pp::hasAccurateMath(ModuleOp module) {
+  for (auto plan : module.getOps<PlanOp>())
+    return plan.getMath() == Math::accurate;
+  return false;
+}
+
 ModuleOp pp::getDeviceModule(ModuleOp module, bool isWide) {
   StringRef name = isWide ? "device_wide" : "device";
   if (auto found = module.lookupSymbol<ModuleOp>(name))
@@ -18,6 +24,8 @@ ModuleOp pp::getDeviceModule(ModuleOp module, bool isWide) {
       builder.getIndexType(), builder.getI64IntegerAttr(isWide ? 64 : 32));
   added->setAttr(DLTIDialect::kDataLayoutAttrName,
                  DataLayoutSpecAttr::get(module.getContext(), {entry}));
+  if (hasAccurateMath(module))
+    added->setAttr(kAccurateAttr, builder.getUnitAttr());
   return added;
 }
 

@@ -5,7 +5,12 @@
 // are zero. f64 is libclc's, which OpenCL bounds by 3 ulp (exp, log), 4 (log1p:
 // 2) and 5 (tanh); erf is fdlibm's, below 1.
 //
+// With --math accurate f32 has libclc's functions, too, and division and roots
+// as IEEE 754 rounds them.
+//
 //===----------------------------------------------------------------------===//
+
+#include "DeviceModules.h"
 
 #include "ppopt/Codegen/CUDA/Passes.h"
 
@@ -166,12 +171,16 @@ struct LowerDeviceMathPass
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
-    patterns.add<ExpPattern, TanhPattern, RsqrtPattern, DivPattern>(
-        context, /*benefit=*/2);
-    populateMathPolynomialApproximationPatterns(
-        patterns,
-        [](StringRef name) { return name == math::ErfOp::getOperationName(); },
-        /*benefit=*/2);
+    if (!getOperation()->hasAttr(kAccurateAttr)) {
+      patterns.add<ExpPattern, TanhPattern, RsqrtPattern, DivPattern>(
+          context, /*benefit=*/2);
+      populateMathPolynomialApproximationPatterns(
+          patterns,
+          [](StringRef name) {
+            return name == math::ErfOp::getOperationName();
+          },
+          /*benefit=*/2);
+    }
     patterns.add<CallPattern<math::ExpOp>>(context, "exp");
     patterns.add<CallPattern<math::LogOp>>(context, "log");
     patterns.add<CallPattern<math::Log1pOp>>(context, "log1p");

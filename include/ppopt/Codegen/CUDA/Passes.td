@@ -68,7 +68,8 @@ def LowerDeviceMath : Pass<"pp-lower-device-math", "::mlir::ModuleOp"> {
   let summary = "Computes functions by a GPU's instructions, polynomials and libclc";
   let description = [{
     f32: exp, tanh, 1/sqrt and division by approximate instructions, with a relative error of a few units in the last place; erf by a
-    polynomial. The others, and all of f64, become calls of libclc's functions (`_Z3expd`), which the device code is linked with.
+    polynomial; none of these in a module with `pp.accurate_math`. The others, and all of f64, become calls of libclc's functions (`_Z3expd`), which
+    the device code is linked with.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect", "::mlir::vector::VectorDialect"];
