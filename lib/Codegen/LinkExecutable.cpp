@@ -27,16 +27,6 @@ static constexpr LinkLibrary runtimeLibraries[] = {
     {"-lm", "libc6-dev"},
 };
 
-/// The OpenMP runtime is GNU's, which oneDNN uses: a second thread pool would
-/// compete for the cores.
-static constexpr LinkLibrary cpuLibraries[] = {
-    {"-lxsmmgen", "libxsmm-dev"},
-    {"-ldnnl", "libdnnl-dev"},
-    {"-l:libgomp.so.1", "libgomp1"},
-};
-
-ArrayRef<LinkLibrary> pp::getCpuLibraries() { return cpuLibraries; }
-
 /// Returns one line for the libraries that the linker misses; empty if its log
 /// names none. Each missing library causes errors of its own, or a page of
 /// undefined symbols.
@@ -110,9 +100,9 @@ static std::vector<std::string> getLinkEnvironment(StringRef driver) {
 }
 
 LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
-                                 ArrayRef<LinkLibrary> ofTarget,
-                                 StringRef prefix, StringRef executable) {
-  SmallVector<LinkLibrary> libraries(ofTarget);
+                                 const LinkTarget &target, StringRef prefix,
+                                 StringRef executable) {
+  SmallVector<LinkLibrary> libraries(target.libraries);
   libraries.append(std::begin(runtimeLibraries), std::end(runtimeLibraries));
   auto reject = [](const Twine &message) {
     llvm::errs() << "ppopt: error: " << message << "\n";
@@ -132,7 +122,9 @@ LogicalResult pp::linkExecutable(ArrayRef<std::string> objects,
   std::string modules = ("-Wl,-rpath," + prefix + "/lib/ppopt").str();
   SmallVector<StringRef> command = {*driver, "-o", executable};
   command.append(objects.begin(), objects.end());
-  command.append({runtime, modules});
+  // The runtime refers to its devices weakly, so that an executable has one.
+  std::string device = ("-Wl,--undefined=" + target.deviceMaker).str();
+  command.append({device, runtime, modules});
   command.push_back("-Wl,--as-needed");
   if (hasLld(*driver)) // a program is too small for several threads
     command.append({"-fuse-ld=lld", "-Wl,--threads=1"});

@@ -6,6 +6,7 @@
 #include "GenerationProgram.h"
 
 #include "ppopt/Analysis/Cost.h"
+#include "ppopt/Analysis/MatmulDescriptors.h"
 #include "ppopt/Analysis/Shardings.h"
 #include "ppopt/Config.h"
 #include "ppopt/Dialect/PP/Shapes.h"
@@ -273,24 +274,9 @@ void ProgramWriter::addTransfers() {
 void ProgramWriter::addMatmuls() {
   for (const MatmulEntry &entry : tables.matmuls) {
     GemmOp op = entry.op;
-    auto typeOf = [](Value value) {
-      std::string word;
-      llvm::raw_string_ostream(word) << getElementTypeOrSelf(value);
-      return toSchema<::ppopt::MatmulType>(word);
-    };
     schema::Matmul described;
     described.name = entry.name;
-    ::ppopt::MatmulDescriptor &descriptor = described.descriptor;
-    descriptor.type = typeOf(op.getA());
-    descriptor.cType = typeOf(op.getC());
-    descriptor.accumulate = op.getAccumulate();
-    descriptor.m = op.getM();
-    descriptor.n = op.getN();
-    descriptor.k = op.getK();
-    llvm::copy(op.getBatch(), descriptor.batch.begin());
-    llvm::copy(op.getAStrides(), descriptor.a.begin());
-    llvm::copy(op.getBStrides(), descriptor.b.begin());
-    llvm::copy(op.getCStrides(), descriptor.c.begin());
+    described.descriptor = describeMatmul(op);
     described.workspace =
         op.getWorkspace() ? getBytes(op.getWorkspace().getType()) : 0;
     if (MatmulKernelAttr kernel = op.getKernelAttr())

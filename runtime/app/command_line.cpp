@@ -248,6 +248,9 @@ void addRunningFlags(Flags &flags, Options &options) {
                         ? comm::Collectives::Ring
                         : comm::Collectives::Native;
               });
+  flags.toggle("--share-gpu", options.shareGpu, true,
+               "Let several ranks use one GPU if this machine has fewer GPUs "
+               "than ranks (--target cuda)");
   flags.number("--timeout", options.timeout, 0, kNoLimit,
                fmt::format("Stop the run, and report which ranks wait for "
                            "which, after a rank has waited this many seconds; "
@@ -322,6 +325,8 @@ void checkSamples(const Program &program, const Options &options,
     throw UsageError("--tokens: needs --data or --eval-data");
   if (!options.shuffle && options.data.empty() && options.inputs.empty())
     throw UsageError("--no-shuffle: needs --data or --inputs");
+  if (options.shareGpu && !program.plan.target.gpu)
+    throw UsageError("--share-gpu: this program runs on CPUs; leave it out");
   for (const char *flag : {"--eval-every", "--eval-batches"})
     if (app.count(flag) > 0 && !evaluates)
       throw UsageError("{}: needs --eval-data or --eval-inputs", flag);

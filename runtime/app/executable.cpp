@@ -10,11 +10,12 @@
 #include "app/native_collectives.h"
 #include "app/needs.h"
 #include "app/training_loop.h"
-#include "base/error.h"
+#include "base/missing_device.h"
 #include "base/printed_output.h"
 #include "base/stop_signals.h"
 #include "comm/mpi_module.h"
 #include "comm/thread_transport.h"
+#include "executor/devices.h"
 #include "executor/messages.h"
 #include "files/standard_streams.h"
 #include "observe/describe.h"
@@ -32,7 +33,7 @@ namespace {
 
 using runtime::Program;
 
-constexpr int kFailed = 1, kUsage = 2;
+constexpr int kFailed = 1, kUsage = 2, kMissingDevice = 3;
 
 void printError(const std::string &message) {
   std::string line = "error: " + message + "\n";
@@ -52,6 +53,8 @@ public:
       prepare(compiled, arguments, alone, transport);
     } catch (const UsageError &error) {
       fail(kUsage, error.what());
+    } catch (const runtime::MissingDevice &error) {
+      fail(kMissingDevice, error.what());
     } catch (const std::exception &error) {
       fail(kFailed, error.what());
     }
@@ -147,6 +150,7 @@ void Startup::prepare(const CompiledProgram &compiled,
         "--collectives=mpi: needs MPI; run: {}",
         launchCommand(std::max<int64_t>(plan.ranks(), 2), arguments));
   checkMachine(plan.target.cpu, plan.target.features);
+  runtime::checkMachineFor(plan.target.name);
   checkWholeParameters(*program_, *options_);
   checkNativeCollectives(*program_, *options_);
   std::optional<int64_t> rank;
@@ -198,7 +202,7 @@ int runMpiProcess(const CompiledProgram &compiled,
                  collectCommonFacts(startup.options(), startup.job()));
   if (startup.job()) {
     StopSignals signals;
-    int status = trainRank(*startup.job(), compiled.tasks, &transport);
+    int status = trainRank(*startup.job(), compiled, &transport);
     // A signal may have stopped work that only one rank does (--generate).
     transport.reserve(2);
     return Messages(transport, /*channel=*/0).greatest(status);
@@ -224,11 +228,11 @@ int runThreads(const CompiledProgram &compiled,
   StopSignals signals;
   int ranks = static_cast<int>(startup.program().plan.ranks());
   if (ranks == 1)
-    return trainRank(*startup.job(), compiled.tasks, nullptr);
+    return trainRank(*startup.job(), compiled, nullptr);
   int status = 0;
   comm::runThreadRanks(ranks, [&](comm::Transport &transport) {
     transport.activity().setTimeout(startup.job()->options.timeout);
-    int own = trainRank(*startup.job(), compiled.tasks, &transport);
+    int own = trainRank(*startup.job(), compiled, &transport);
     if (transport.rank() == 0)
       status = own;
   });
@@ -257,6 +261,9 @@ int runExecutable(const CompiledProgram &compiled,
       return expectOutput(runMpiProcess(compiled, arguments, transport));
     });
     return 0;
+  } catch (const runtime::MissingDevice &error) {
+    printError(error.what());
+    return kMissingDevice;
   } catch (const std::exception &error) {
     printError(error.what());
     return kFailed;

@@ -11,8 +11,8 @@
 namespace ppopt::train {
 
 /// Runs the command and returns its exit status: 0 for success, 1 for an error,
-/// 2 for an invalid command line. An error is one line on standard error,
-/// printed by one rank.
+/// 2 for an invalid command line, 3 for a machine without the device. An error
+/// is one line on standard error, printed by one rank.
 int runExecutable(const CompiledProgram &compiled,
                   const std::vector<std::string> &arguments);
 

@@ -9,7 +9,22 @@
 #include "ppopt/runtime.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
+
+// Only executables for GPUs define these.
+#pragma weak ppopt_ptx
+#pragma weak ppopt_ptx_size
+#pragma weak ppopt_cubin
+#pragma weak ppopt_cubin_size
+#pragma weak ppopt_generation_ptx
+#pragma weak ppopt_generation_ptx_size
+#pragma weak ppopt_generation_cubin
+#pragma weak ppopt_generation_cubin_size
+
+static std::string_view bytes(const char *data, const uint64_t *size) {
+  return size ? std::string_view(data, *size) : std::string_view();
+}
 
 int main(int argc, char **argv) {
   ppopt::limitSpinning(argv);
@@ -17,7 +32,11 @@ int main(int argc, char **argv) {
       {ppopt_program_json, ppopt_program_json_size},
       ppopt_tasks,
       {ppopt_generation_json, ppopt_generation_json_size},
-      ppopt_generation_tasks};
+      ppopt_generation_tasks,
+      {bytes(ppopt_ptx, &ppopt_ptx_size),
+       bytes(ppopt_cubin, &ppopt_cubin_size)},
+      {bytes(ppopt_generation_ptx, &ppopt_generation_ptx_size),
+       bytes(ppopt_generation_cubin, &ppopt_generation_cubin_size)}};
   return ppopt::train::runExecutable(
       compiled, std::vector<std::string>(argv, argv + argc));
 }

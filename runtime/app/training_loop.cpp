@@ -3,6 +3,7 @@
 #include "app/training_loop.h"
 
 #include "app/checkpoints.h"
+#include "app/machine_rank.h"
 #include "app/non_finite_steps.h"
 #include "app/step_control.h"
 #include "base/error.h"
@@ -30,14 +31,27 @@ namespace {
 
 using runtime::Program;
 
+runtime::RankOptions rankOptions(const Job &job,
+                                 const CompiledProgram &compiled,
+                                 comm::Transport *transport) {
+  runtime::RankOptions options;
+  options.threads = static_cast<int>(job.program.plan.target.threads);
+  options.collectives = job.options.collectives;
+  if (job.program.plan.target.gpu) {
+    options.onMachine = findOnMachine(transport);
+    options.shareGpu = job.options.shareGpu;
+    options.code = compiled.code;
+  }
+  return options;
+}
+
 class TrainingLoop {
 public:
-  TrainingLoop(const Job &job, const ppopt_task_fn *tasks,
+  TrainingLoop(const Job &job, const CompiledProgram &compiled,
                comm::Transport *transport)
       : job_(job), program_(job.program), options_(job.options),
-        rank_(job.program, tasks, transport,
-              {static_cast<int>(job.program.plan.target.threads),
-               job.options.collectives}),
+        rank_(job.program, compiled.tasks, transport,
+              rankOptions(job, compiled, transport)),
         words_(rank_), samples_(program_, *rank_.device, rank_.inputs,
                                 program_.plan.batchPart(rank_.index)),
         first_(job.firstStep()), last_(std::max(first_, options_.steps)),
@@ -321,9 +335,9 @@ void TrainingLoop::summarize() {
 
 } // namespace
 
-int trainRank(const Job &job, const ppopt_task_fn *tasks,
+int trainRank(const Job &job, const CompiledProgram &compiled,
               comm::Transport *transport) {
-  return TrainingLoop(job, tasks, transport).run();
+  return TrainingLoop(job, compiled, transport).run();
 }
 
 } // namespace ppopt::train

@@ -5,7 +5,7 @@
 
 #include "app/job.h"
 #include "comm/transport.h"
-#include "ppopt/runtime.h"
+#include "program/compiled_program.h"
 
 namespace ppopt::train {
 
@@ -13,7 +13,7 @@ namespace ppopt::train {
 /// Rank 0 prints, logs and writes files. `transport` may be null if the plan
 /// has one rank. Returns the exit status, the same on all ranks: 0, or
 /// stopStatus of the signal. Throws Error.
-int trainRank(const Job &job, const ppopt_task_fn *tasks,
+int trainRank(const Job &job, const CompiledProgram &compiled,
               comm::Transport *transport);
 
 } // namespace ppopt::train

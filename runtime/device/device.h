@@ -21,7 +21,9 @@
 #include "ppopt/matmul.h"
 #include "ppopt/runtime.h"
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,18 +63,35 @@ struct Event {
 };
 
 /// A kernel: the bytes of the buffers that it reads, then of those that it
-/// writes, in the order of its arguments.
+/// writes, in the order of its arguments. On a GPU a launch has a block for
+/// each tile, with `threads` threads and `sharedBytes` of memory.
 struct KernelSpec {
   std::string name;
   std::vector<int64_t> ins, outs;
+  int64_t threads = 1, sharedBytes = 0;
 };
 
-/// A matmul of the library. `workspace` is the scratch memory in bytes that the
-/// compiler has planned for it.
+/// A kernel of the program that computes a matmul. It takes A, B and C.
+struct MatmulKernelSpec {
+  std::string name;
+  int64_t blocks = 1, threads = 1, sharedBytes = 0;
+};
+
+/// A matmul, of the library unless it has a kernel. `workspace` is the scratch
+/// memory in bytes that the compiler has planned for it.
 struct MatmulSpec {
   std::string name;
   MatmulDescriptor descriptor;
   int64_t workspace = 0;
+  std::optional<MatmulKernelSpec> kernel;
+};
+
+/// Peak rates per second, to compare measured times with.
+struct PeakRates {
+  std::array<double, 3> flops{}; ///< of matmuls, by MatmulType; 0: not measured
+  double bytes = 0;              ///< of copies; 0: not measured
+
+  double flopsOf(MatmulType type) const { return flops[size_t(type)]; }
 };
 
 class Device {
@@ -82,8 +101,12 @@ public:
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
 
-  /// Returns what the log says about the device; empty for a CPU.
+  /// Returns what the log says about the device; empty for a CPU. Called after
+  /// all kernels and matmuls are defined.
   virtual std::string describe() const = 0;
+
+  /// Measures the device, for these types of matmuls.
+  virtual PeakRates measureRates(const std::vector<MatmulType> &) { return {}; }
 
   //===--- Memory ---------------------------------------------------------===//
 
@@ -91,6 +114,10 @@ public:
   /// belongs to the device, and lives as long as it does. Throws Error if there
   /// is not enough; `what` names the memory in the message.
   virtual DevicePointer allocate(int64_t bytes, const char *what) = 0;
+
+  /// Returns memory of the host for copies, which the device copies fastest
+  /// from and to. It belongs to the device, and lives as long as it does.
+  virtual char *allocateHost(int64_t bytes) = 0;
 
   /// Returns where the host may access the memory, once the device is
   /// synchronized; null if it may not. Same address for the device's life.

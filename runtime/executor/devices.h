@@ -4,6 +4,7 @@
 #define PPOPT_RUNTIME_EXECUTOR_DEVICES_H
 
 #include "device/device.h"
+#include "device/device_options.h"
 
 #include <memory>
 #include <string>
@@ -13,8 +14,11 @@ namespace ppopt::runtime {
 /// Makes the device of a rank for programs of a target (the plan's
 /// `target.name`), wrapped by a module if there is one (device/module.h).
 /// Throws Error if this runtime has none.
-std::unique_ptr<device::Device> makeDevice(const std::string &target,
-                                           int threads, int rank);
+std::unique_ptr<device::Device>
+makeDevice(const std::string &target, const device::DeviceOptions &options);
+
+/// Throws MissingDevice if this machine has no device of the target at all.
+void checkMachineFor(const std::string &target);
 
 } // namespace ppopt::runtime
 

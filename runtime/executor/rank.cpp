@@ -53,12 +53,32 @@ std::optional<schema::LocalActions> resolveLocal(const Program &program,
   return local;
 }
 
+device::DeviceOptions deviceOptions(const Program &program,
+                                    const RankOptions &options, int rank) {
+  device::DeviceOptions result;
+  result.rank = rank;
+  result.threads = options.threads;
+  result.onMachine = options.onMachine;
+  result.shareGpu = options.shareGpu;
+  result.code = options.code;
+  result.gpu = program.plan.target.gpu.value_or("");
+  return result;
+}
+
 /// Prepares the kernels and matmuls of the program.
 void defineCode(const Program &program, device::Device &device) {
   for (const Kernel &kernel : program.kernels)
-    device.defineKernel({kernel.name, kernel.ins, kernel.outs});
-  for (const Matmul &matmul : program.matmuls)
-    device.defineMatmul({matmul.name, matmul.descriptor, matmul.workspace});
+    device.defineKernel({kernel.name, kernel.ins, kernel.outs,
+                         kernel.threads.value_or(1),
+                         kernel.shared.value_or(0)});
+  for (const Matmul &matmul : program.matmuls) {
+    device::MatmulSpec spec{matmul.name, matmul.descriptor, matmul.workspace,
+                            std::nullopt};
+    if (matmul.kernel)
+      spec.kernel = {matmul.kernel->name, matmul.kernel->blocks,
+                     matmul.kernel->threads, matmul.kernel->shared};
+    device.defineMatmul(spec);
+  }
 }
 
 int defineCollective(ppopt_rank &rank, const Action &action) {
@@ -205,7 +225,8 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
                        comm::Transport *transport, const RankOptions &options)
     : program(program), index(indexOf(program, transport)), tasks(tasks),
       transport(transport), options(options),
-      device(makeDevice(program.plan.target.name, options.threads, index)),
+      device(makeDevice(program.plan.target.name,
+                        deviceOptions(program, options, index))),
       compute(device->makeStream("compute")),
       memory(allocate(program, index, *device)),
       place(memory[program.placeOf(index).place]->place),

@@ -14,6 +14,7 @@
 #include "comm/channels.h"
 #include "comm/local_channels.h"
 #include "device/device.h"
+#include "device/device_options.h"
 #include "executor/buffers.h"
 #include "executor/phase_board.h"
 #include "executor/staging.h"
@@ -69,6 +70,10 @@ struct PlaceMemory {
 struct RankOptions {
   int threads = 1; ///< size of the rank's team, including its own thread
   comm::Collectives collectives = comm::Collectives::Ring;
+  // On GPUs:
+  device::MachineRank onMachine;
+  bool shareGpu = false;
+  device::DeviceCode code; ///< of the program's kernels
 };
 
 } // namespace ppopt::runtime

@@ -10,15 +10,10 @@ Staging::Staging(device::Device &device, device::Stream compute)
     : device(device), compute(compute), out(device.makeStream("copies out")),
       in(device.makeStream("copies in")), received(device.makeEvent()) {}
 
-char *Staging::allocate(int64_t bytes) {
-  memory.push_back(std::make_unique<char[]>(bytes));
-  return memory.back().get();
-}
-
 void *Staging::add(DevicePointer data, int64_t bytes, bool sends,
                    bool receives) {
   char *view = device.hostView(data);
-  char *host = view ? view : allocate(bytes);
+  char *host = view ? view : device.allocateHost(bytes);
   add();
   operations.back().sent = {data, host, sends ? bytes : 0};
   operations.back().received = {data, host, receives ? bytes : 0};
@@ -29,7 +24,7 @@ void Staging::add() { operations.push_back({{}, {}, device.makeEvent()}); }
 
 void *Staging::addScratch(DevicePointer data, int64_t bytes) {
   char *view = device.hostView(data);
-  return view || bytes == 0 ? view : allocate(bytes);
+  return view || bytes == 0 ? view : device.allocateHost(bytes);
 }
 
 bool Staging::isShared(const Part &part) const {

@@ -52,14 +52,12 @@ private:
     Part sent, received;
     device::Event ready;
   };
-  char *allocate(int64_t bytes);
   bool isShared(const Part &part) const;
 
   device::Device &device;
   const device::Stream compute, out, in;
   const device::Event received;
   std::vector<Operation> operations;
-  std::vector<std::unique_ptr<char[]>> memory;
 };
 
 } // namespace ppopt::runtime

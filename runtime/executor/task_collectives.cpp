@@ -32,9 +32,9 @@ void TaskCollectives::allocate() {
                byteSize(collective.type));
     }
   for (int64_t bytes : wholeBytes)
-    wholes.push_back(std::make_unique<char[]>(bytes));
+    wholes.push_back(rank.device->allocateHost(bytes));
   for (int64_t bytes : scratchBytes)
-    scratches.push_back(std::make_unique<char[]>(bytes));
+    scratches.push_back(rank.device->allocateHost(bytes));
 }
 
 void TaskCollectives::define(size_t number) {
@@ -51,8 +51,8 @@ void TaskCollectives::define(size_t number) {
       geometry::chunkSize(collective.elements, n, position) * size;
   if (!wholes.empty()) {
     size_t index = number - ofTask[collective.task].begin;
-    entry.whole = wholes[index].get();
-    entry.scratch = scratches[index].get();
+    entry.whole = wholes[index];
+    entry.scratch = scratches[index];
   }
   rank.staging.add();
   if (!rank.channels)

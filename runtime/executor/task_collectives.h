@@ -96,7 +96,7 @@ private:
   Clock::duration waitedTime{};
   /// Where the host can't access the device's memory: of the k-th collectives
   /// of all tasks, of which only one runs.
-  std::vector<std::unique_ptr<char[]>> wholes, scratches;
+  std::vector<char *> wholes, scratches;
 };
 
 } // namespace ppopt::runtime

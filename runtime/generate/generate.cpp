@@ -93,7 +93,7 @@ std::vector<int32_t> encodePrompt(const Tokenizer &tokenizer,
 GenerationJob::GenerationJob(const CompiledProgram &compiled,
                              const Program &trained, const Options &options)
     : program(parseProgram(compiled.generationJson)),
-      tasks(compiled.generationTasks),
+      tasks(compiled.generationTasks), code(compiled.generationCode),
       tokenizer(openTokenizer(options, program.generation->vocabulary)),
       prompt(encodePrompt(*tokenizer, options.prompt, *program.generation)),
       shownPrompt(options.prompt), count(options.generate),
@@ -106,11 +106,10 @@ namespace {
 /// Feeds a text to the model, token by token.
 class TextReader {
 public:
-  explicit TextReader(const GenerationJob &job)
+  TextReader(const GenerationJob &job, const runtime::RankOptions &options)
       : program_(job.program), model_(*job.program.generation),
         scored_(std::min(model_.vocabulary, job.tokenizer->size())),
-        rank_(job.program, job.tasks, /*transport=*/nullptr,
-              {static_cast<int>(job.program.plan.target.threads)}) {}
+        rank_(job.program, job.tasks, /*transport=*/nullptr, options) {}
 
   const ppopt_rank &rank() const { return rank_; }
 
@@ -209,10 +208,19 @@ int generate(const GenerationJob &job, TextReader &reader) {
 
 } // namespace
 
+/// Generates on the device of the rank that trained.
+static runtime::RankOptions generationOptions(const ppopt_rank &trained,
+                                              const GenerationJob &job) {
+  runtime::RankOptions options = trained.options;
+  options.threads = static_cast<int>(job.program.plan.target.threads);
+  options.code = job.code;
+  return options;
+}
+
 int generateText(const ppopt_rank &trained, const GenerationJob &job) {
   std::optional<TextReader> reader;
   if (trained.index == 0)
-    reader.emplace(job);
+    reader.emplace(job, generationOptions(trained, job));
   gatherParameters(trained, reader ? &reader->rank() : nullptr);
   // The other ranks now wait for rank 0 until the text is complete.
   if (trained.transport)

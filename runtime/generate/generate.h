@@ -30,6 +30,7 @@ struct GenerationJob {
 
   runtime::Program program; ///< has `generation`
   const ppopt_task_fn *tasks;
+  device::DeviceCode code;
   std::unique_ptr<Tokenizer> tokenizer;
   std::vector<int32_t> prompt; ///< at least one token
   std::string shownPrompt;     ///< the part of it that is printed

@@ -6,7 +6,6 @@
 #include "executor/rank.h"
 #include "executor/step_profile.h"
 #include "observe/progress.h"
-#include "ppopt/machine_rate.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -29,34 +28,19 @@ double milliseconds(StepProfile::Clock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-/// The machine's speed for this rank's threads, per second.
-struct MachineRates {
-  std::array<double, 3> flops{}; ///< by MatmulType; 0: not measured
-  double bytes = 0;
-
-  double flopsOf(MatmulType type) const { return flops[size_t(type)]; }
-};
-
 /// Measures the rates of f32 and of the program's matmul types, unless the
 /// environment says that nobody reads them (PPOPT_MACHINE_RATES=0).
-MachineRates measureRates(const ppopt_rank &rank) {
-  MachineRates rates;
+device::PeakRates measureRates(const ppopt_rank &rank) {
   const char *wanted = std::getenv("PPOPT_MACHINE_RATES");
   if (wanted && std::string_view(wanted) == "0")
-    return rates;
-  auto measure = [&](MatmulType type) {
-    double &rate = rates.flops[size_t(type)];
-    if (rate == 0)
-      rate = packedMatmulRate(type, rank.options.threads);
-  };
-  measure(MatmulType::f32);
+    return {};
+  std::vector<MatmulType> types = {MatmulType::f32};
   for (const runtime::Matmul &matmul : rank.program.matmuls)
-    measure(matmul.descriptor.type);
-  rates.bytes = streamingRate(rank.options.threads);
-  return rates;
+    types.push_back(matmul.descriptor.type);
+  return rank.device->measureRates(types);
 }
 
-std::string describeRates(const MachineRates &rates, int threads) {
+std::string describeRates(const device::PeakRates &rates, int threads) {
   if (rates.bytes == 0)
     return "this machine: not measured";
   std::string text = "this machine: ";
@@ -92,7 +76,7 @@ struct LineRate {
   double reached = 0, possible = 0;
 };
 
-LineRate rateOf(const ProfileLine &line, const MachineRates &rates) {
+LineRate rateOf(const ProfileLine &line, const device::PeakRates &rates) {
   double seconds = milliseconds(line.time) / 1e3;
   if (seconds <= 0)
     return {};
@@ -149,7 +133,7 @@ private:
 
   const ppopt_rank &rank;
   const StepProfile &profile;
-  const MachineRates rates;
+  const device::PeakRates rates;
   Report report;
 };
 

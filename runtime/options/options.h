@@ -80,6 +80,7 @@ struct Options {
 
   // Running.
   comm::Collectives collectives = comm::Collectives::Ring;
+  bool shareGpu = false; ///< ranks may share a GPU
   double timeout = 600; ///< seconds that a rank may wait; 0: no limit
   bool checkCounters = false;
   bool poison = false;

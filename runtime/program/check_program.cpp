@@ -116,10 +116,13 @@ void Checker::checkPlan(const Path &path) const {
         "is {}, which {} data-parallel ranks x {} microbatches do not divide",
         plan.batch, plan.batchParts(), plan.microbatches));
   checkLaunch(path["launch"]);
-  if (plan.target.name != "cpu")
+  const std::string &target = plan.target.name;
+  if (target != "cpu" && target != "cuda")
     path["target"]["name"].fail(
-        "is '" + plan.target.name +
-        "', and this runtime has only cpu: compile with --target cpu");
+        "is '" + target + "', and this runtime has only cpu and cuda");
+  if (plan.target.gpu.has_value() != (target == "cuda"))
+    path["target"]["gpu"].fail(plan.target.gpu ? "is of no program for CPUs"
+                                               : "is missing");
 }
 
 void Checker::checkLaunch(const Path &path) const {

@@ -3,6 +3,7 @@
 #ifndef PPOPT_RUNTIME_PROGRAM_COMPILED_PROGRAM_H
 #define PPOPT_RUNTIME_PROGRAM_COMPILED_PROGRAM_H
 
+#include "device/device_options.h"
 #include "ppopt/runtime.h"
 
 #include <string_view>
@@ -15,6 +16,8 @@ struct CompiledProgram {
   /// The generation program, or why there is none.
   std::string_view generationJson;
   const ppopt_task_fn *generationTasks;
+  // For GPUs; empty in programs for CPUs.
+  device::DeviceCode code, generationCode;
 };
 
 } // namespace ppopt::train

@@ -16,14 +16,17 @@ struct LinkLibrary {
   StringRef flag, package;
 };
 
-/// Returns what the runtime's device for CPUs needs, which is part of the
-/// archive.
-ArrayRef<LinkLibrary> getCpuLibraries();
+/// What a target links of the runtime.
+struct LinkTarget {
+  /// The function of the archive that makes the target's device.
+  StringRef deviceMaker;
+  ArrayRef<LinkLibrary> libraries; ///< that it needs
+};
 
 /// Links object files with the runtime in `prefix`/lib, the libraries of a
 /// target and those of the runtime to an executable.
 LogicalResult linkExecutable(ArrayRef<std::string> objects,
-                             ArrayRef<LinkLibrary> libraries, StringRef prefix,
+                             const LinkTarget &target, StringRef prefix,
                              StringRef executable);
 
 } // namespace mlir::pp

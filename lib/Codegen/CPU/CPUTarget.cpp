@@ -21,6 +21,14 @@
 using namespace mlir;
 using namespace mlir::pp;
 
+/// What the runtime's device needs. The OpenMP runtime is GNU's, which oneDNN
+/// uses: a second thread pool would compete for the cores.
+static constexpr pp::LinkLibrary libraries[] = {
+    {"-lxsmmgen", "libxsmm-dev"},
+    {"-ldnnl", "libdnnl-dev"},
+    {"-l:libgomp.so.1", "libgomp1"},
+};
+
 namespace {
 
 class CPUTarget : public Target {
@@ -79,7 +87,8 @@ public:
         return failure();
       objects.append(*written);
     }
-    return linkExecutable(objects, getCpuLibraries(), prefix, path);
+    return linkExecutable(objects, {"ppopt_make_cpu_device", libraries}, prefix,
+                          path);
   }
 };
 

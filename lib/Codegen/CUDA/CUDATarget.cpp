@@ -11,6 +11,7 @@
 #include "ppopt/Codegen/LinkExecutable.h"
 #include "ppopt/Codegen/NativeCode.h"
 #include "ppopt/Codegen/Target.h"
+#include "ppopt/column_major.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
@@ -20,6 +21,13 @@
 
 using namespace mlir;
 using namespace mlir::pp;
+
+/// What cuBLASLt makes use of in one matmul, on Hopper.
+static constexpr int64_t kMatmulWorkspaceBytes = int64_t(32) << 20;
+
+/// The runtime's threads are OpenMP's (runtime/device/cpu/team.h).
+static constexpr pp::LinkLibrary libraries[] = {
+    {"-l:libgomp.so.1", "libgomp1"}};
 
 namespace {
 
@@ -55,7 +63,7 @@ public:
   }
   int64_t getMatmulWorkspace(const ::ppopt::MatmulDescriptor &matmul,
                              int64_t threads) const override {
-    return 0;
+    return ::ppopt::asColumnMajor(matmul) ? kMatmulWorkspaceBytes : 0;
   }
   /// A GPU multiplies blocks of a few thousand rows as fast as all rows.
   int64_t getBlockBytes() const override { return int64_t(256) << 20; }
@@ -91,13 +99,15 @@ private:
 } // namespace
 
 /// Adds bytes to the program under this name, and their number under NAME_size.
+/// A zero follows them.
 static void addBytes(ModuleOp module, const Twine &name, StringRef bytes) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   Location loc = module.getLoc();
-  auto array = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
+  std::string terminated = (bytes + StringRef("\0", 1)).str();
+  auto array = LLVM::LLVMArrayType::get(builder.getI8Type(), terminated.size());
   LLVM::GlobalOp::create(builder, loc, array, /*isConstant=*/true,
                          LLVM::Linkage::External, name.str(),
-                         builder.getStringAttr(bytes), /*alignment=*/16);
+                         builder.getStringAttr(terminated), /*alignment=*/16);
   LLVM::GlobalOp::create(builder, loc, builder.getI64Type(),
                          /*isConstant=*/true, LLVM::Linkage::External,
                          (name + "_size").str(),
@@ -146,7 +156,8 @@ LogicalResult CUDATarget::writeExecutable(ArrayRef<NativeProgram> programs,
       return failure();
     objects.append(*written);
   }
-  return linkExecutable(objects, getCpuLibraries(), prefix, path);
+  return linkExecutable(objects, {"ppopt_make_cuda_device", libraries}, prefix,
+                        path);
 }
 
 namespace mlir::pp {

@@ -13,10 +13,12 @@
 #include "Shuffle.h"
 #include "TensorCores.h"
 
+#include "ppopt/Analysis/MatmulDescriptors.h"
 #include "ppopt/Analysis/Thresholds.h"
 #include "ppopt/Codegen/CUDA/Passes.h"
 #include "ppopt/Codegen/KernelUses.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
+#include "ppopt/column_major.h"
 #include "ppopt/Transforms/Model/Entry.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -222,11 +224,12 @@ struct PlanCudaMatmulsPass
     FailureOr<PlanOp> plan = findPlan(getOperation());
     if (failed(plan))
       return signalPassFailure();
-    if (plan->getMatmulSource() != MatmulSource::generated)
-      return;
+    bool usesLibrary = plan->getMatmulSource() == MatmulSource::library;
     for (auto kernel : getOperation().getOps<KernelOp>())
       taken.insert(kernel.getSymName());
     WalkResult result = getOperation().walk([&](GemmOp op) {
+      if (usesLibrary && ::ppopt::asColumnMajor(describeMatmul(op)))
+        return WalkResult::advance();
       auto unnamed = planKernel(op, StringAttr::get(&getContext(), ""));
       StringAttr &name = names[MatmulKey::get(op, unnamed)];
       if (!name)

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ppopt/Analysis/MatmulDescriptors.h"
 #include "ppopt/Codegen/Target.h"
 #include "ppopt/Codegen/TemporaryPlan.h"
 #include "ppopt/Codegen/ViewFolding.h"
@@ -44,9 +45,9 @@ class TaskBufferizer {
 public:
   /// `dying`: the roles of arguments whose values are dead after the task.
   TaskBufferizer(TaskOp task, const Target &target, int64_t threads,
-                 const DenseSet<Attribute> &dying)
-      : task(task), target(target), threads(threads), dying(dying),
-        body(task.getBody().front()), ret(body.getTerminator()),
+                 bool usesLibrary, const DenseSet<Attribute> &dying)
+      : task(task), target(target), threads(threads), usesLibrary(usesLibrary),
+        dying(dying), body(task.getBody().front()), ret(body.getTerminator()),
         builder(task.getContext()), alignment(getBufferAlignment(task)) {}
 
   LogicalResult run();
@@ -76,6 +77,7 @@ private:
   TaskOp task;
   const Target &target;
   int64_t threads;
+  bool usesLibrary; ///< for matmuls
   const DenseSet<Attribute> &dying;
   Block &body;
   Operation *ret;
@@ -316,16 +318,10 @@ void TaskBufferizer::release(BeginOp op) {
 // Matmuls
 //===----------------------------------------------------------------------===//
 
-static ppopt::MatmulType getMatmulType(Type type) {
-  if (type.isF64())
-    return ppopt::MatmulType::f64;
-  return type.isBF16() ? ppopt::MatmulType::bf16 : ppopt::MatmulType::f32;
-}
-
 /// Returns scratch memory after all temporaries; matmuls use it one at a time.
 Value TaskBufferizer::getWorkspace(const ppopt::MatmulDescriptor &matmul,
                                    Location loc) {
-  int64_t bytes = target.getMatmulWorkspace(matmul, threads);
+  int64_t bytes = usesLibrary ? target.getMatmulWorkspace(matmul, threads) : 0;
   if (bytes == 0)
     return Value();
   workspaceBytes =
@@ -451,11 +447,15 @@ struct BufferizeTasksPass : pp::impl::BufferizeTasksBase<BufferizeTasksPass> {
     if (failed(target))
       return signalPassFailure();
     int64_t threads = 1;
-    for (auto plan : getOperation().getOps<PlanOp>())
+    bool usesLibrary = true;
+    for (auto plan : getOperation().getOps<PlanOp>()) {
       threads = plan.getTarget().getThreads();
+      usesLibrary = plan.getMatmulSource() == MatmulSource::library;
+    }
     auto dying = findDyingArguments(getOperation());
     for (auto task : getOperation().getOps<TaskOp>()) {
-      TaskBufferizer bufferizer(task, **target, threads, dying[task]);
+      TaskBufferizer bufferizer(task, **target, threads, usesLibrary,
+                                dying[task]);
       if (failed(bufferizer.run()))
         return signalPassFailure();
     }

@@ -6,7 +6,9 @@
 #include "device/cpu/host_memory.h"
 #include "device/cpu/matmul.h"
 #include "device/cpu/team.h"
+#include "device/device_makers.h"
 #include "device/progress_hook.h"
+#include "ppopt/machine_rate.h"
 
 #include <algorithm>
 #include <cstring>
@@ -25,10 +27,16 @@ public:
   explicit CpuDevice(int threads) : threads(threads) { setTeamSize(threads); }
 
   std::string describe() const override { return {}; }
+  PeakRates measureRates(const std::vector<MatmulType> &types) override;
 
   DevicePointer allocate(int64_t bytes, const char *what) override {
     memory.push_back(std::make_unique<HostMemory>(bytes, what));
     return DevicePointer(memory.back()->base());
+  }
+  char *allocateHost(int64_t bytes) override {
+    memory.push_back(
+        std::make_unique<HostMemory>(std::max(bytes, int64_t{1}), "copies"));
+    return memory.back()->base();
   }
   char *hostView(DevicePointer pointer) const override { return at(pointer); }
 
@@ -114,6 +122,15 @@ void CpuDevice::defineMatmul(const MatmulSpec &matmul) {
   matmuls.push_back(std::move(prepared));
 }
 
+PeakRates CpuDevice::measureRates(const std::vector<MatmulType> &types) {
+  PeakRates rates;
+  for (MatmulType type : types)
+    if (double &rate = rates.flops[size_t(type)]; rate == 0)
+      rate = packedMatmulRate(type, threads);
+  rates.bytes = streamingRate(threads);
+  return rates;
+}
+
 } // namespace
 
 std::unique_ptr<Device> makeCpuDevice(int threads) {
@@ -121,3 +138,8 @@ std::unique_ptr<Device> makeCpuDevice(int threads) {
 }
 
 } // namespace ppopt::device
+
+ppopt::device::Device *
+ppopt_make_cpu_device(const ppopt::device::DeviceOptions &options) {
+  return ppopt::device::makeCpuDevice(options.threads).release();
+}

@@ -46,6 +46,12 @@ struct MatmulDescriptor {
 /// what is wrong with it.
 std::string invalidMatmul(const MatmulDescriptor &matmul);
 
+/// Returns an equivalent matmul in canonical form. Merges two batch dimensions
+/// where they form one. Turns a batch of A with a single B into rows. Gives
+/// dimensions of size 1, whose strides mean nothing, the strides of dense
+/// matrices.
+MatmulDescriptor canonicalMatmul(MatmulDescriptor matmul);
+
 /// Returns the bytes of scratch memory (aligned to PPOPT_ALIGNMENT) that the
 /// matmul needs on `threads` threads of this machine: the program's
 /// "workspace". The same arguments on the same machine give the same result.

@@ -137,6 +137,14 @@ extern const char ppopt_generation_json[];
 extern const uint64_t ppopt_generation_json_size;
 extern const ppopt_task_fn ppopt_generation_tasks[];
 
+/// Executables for GPUs only. The code of the kernels of both programs: PTX,
+/// text with a zero at its end, and a cubin for the GPU of the plan's target,
+/// or nothing. Sizes are in bytes; PTX has none if there are no kernels.
+extern const char ppopt_ptx[], ppopt_cubin[];
+extern const uint64_t ppopt_ptx_size, ppopt_cubin_size;
+extern const char ppopt_generation_ptx[], ppopt_generation_cubin[];
+extern const uint64_t ppopt_generation_ptx_size, ppopt_generation_cubin_size;
+
 #ifdef __cplusplus
 }
 #endif

@@ -40,7 +40,8 @@ def EmitCudaKernels : Pass<"pp-emit-cuda-kernels", "::mlir::ModuleOp"> {
 def PlanCudaMatmuls : Pass<"pp-plan-cuda-matmuls", "::mlir::ModuleOp"> {
   let summary = "Decides how kernels of a GPU compute the matmuls of a plan that generates them";
   let description = [{
-    If the plan says `matmul = "generated"`, sets `kernel` of each `pp.gemm`: its name, tiles, threads and the elements that a thread moves at a
+    Sets `kernel` of each `pp.gemm` that the library does not compute: of all if the plan says `matmul = "generated"`, else of those whose
+    operands have neither contiguous rows nor contiguous columns. It has its name, tiles, threads and the elements that a thread moves at a
     time. Equal matmuls whose operands are equally aligned share a kernel. They depend on sizes, strides, offsets and thresholds alone.
     Changes nothing else.
 

@@ -94,6 +94,10 @@ DevicePointer FakeDevice::allocate(int64_t bytes, const char *what) {
 // Order
 //===----------------------------------------------------------------------===//
 
+char *FakeDevice::allocateHost(int64_t bytes) {
+  return inner.allocateHost(bytes);
+}
+
 Stream FakeDevice::makeStream(const char *name) {
   streamNames.push_back(name);
   clocks.addStream();

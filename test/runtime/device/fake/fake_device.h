@@ -45,6 +45,7 @@ public:
 
   std::string describe() const override;
   device::DevicePointer allocate(int64_t bytes, const char *what) override;
+  char *allocateHost(int64_t bytes) override;
   char *hostView(device::DevicePointer) const override { return nullptr; }
 
   device::Stream makeStream(const char *name) override;

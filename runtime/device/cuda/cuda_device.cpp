@@ -1,0 +1,298 @@
+//===- cuda_device.cpp - A GPU of NVIDIA as a device ----------------------===//
+
+#include "device/cuda/cuda_device.h"
+
+#include "base/error.h"
+#include "device/cuda/gpu.h"
+#include "device/cuda/kernel_code.h"
+#include "device/cuda/library.h"
+#include "device/cuda/library_matmul.h"
+#include "device/device_makers.h"
+#include "ppopt/byte_amount.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ppopt::cuda {
+namespace {
+
+using device::DevicePointer;
+using runtime::Error;
+
+DeviceMemory at(DevicePointer pointer) {
+  return DeviceMemory(reinterpret_cast<uintptr_t>(pointer.opaque()));
+}
+
+/// A kernel and how to launch it.
+struct PreparedKernel {
+  std::string name;
+  Function function = nullptr;
+  unsigned threads = 0, shared = 0;
+};
+
+class CudaDevice final : public device::Device {
+public:
+  explicit CudaDevice(const device::DeviceOptions &options)
+      : gpu(options.onMachine, options.shareGpu), driver(loadDriver()),
+        code(options.code, options.gpu, gpu) {}
+  ~CudaDevice() override;
+
+  std::string describe() const override;
+  DevicePointer allocate(int64_t bytes, const char *what) override;
+  char *allocateHost(int64_t bytes) override;
+  char *hostView(DevicePointer) const override { return nullptr; }
+
+  device::Stream makeStream(const char *name) override;
+  device::Event makeEvent() override;
+  void record(device::Event event, device::Stream stream) override {
+    enter();
+    require(driver.eventRecord(events[event.index], streams[stream.index]),
+            "recording an event");
+  }
+  void wait(device::Stream stream, device::Event event) override {
+    enter();
+    require(driver.streamWaitEvent(streams[stream.index], events[event.index],
+                                   /*flags=*/0),
+            "waiting for an event");
+  }
+  void synchronize(device::Stream stream) override {
+    enter();
+    require(driver.streamSynchronize(streams[stream.index]),
+            "waiting for the stream '" + streamNames[stream.index] + "'");
+  }
+
+  void copyIn(device::Stream stream, DevicePointer to, const void *from,
+              int64_t bytes) override {
+    if (bytes == 0)
+      return;
+    enter();
+    require(driver.memcpyHtoDAsync(at(to), from, size_t(bytes),
+                                   streams[stream.index]),
+            "a copy to the GPU");
+  }
+  void copyOut(device::Stream stream, void *to, DevicePointer from,
+               int64_t bytes) override {
+    if (bytes == 0)
+      return;
+    enter();
+    require(driver.memcpyDtoHAsync(to, at(from), size_t(bytes),
+                                   streams[stream.index]),
+            "a copy from the GPU");
+  }
+  void fill(device::Stream stream, DevicePointer to, uint8_t value,
+            int64_t bytes) override {
+    if (bytes == 0)
+      return;
+    enter();
+    require(driver.memsetD8Async(at(to), value, size_t(bytes),
+                                 streams[stream.index]),
+            "filling memory");
+  }
+
+  void defineKernel(const device::KernelSpec &kernel) override;
+  void defineMatmul(const device::MatmulSpec &matmul) override;
+  void launch(device::Stream stream, int kernel, ppopt_kernel_fn,
+              void *const *arguments, int64_t tiles) override {
+    const PreparedKernel &prepared = kernels[kernel];
+    launch(stream, prepared, int(argumentCounts[kernel]), arguments, tiles);
+  }
+  void matmul(device::Stream stream, int matmul, DevicePointer a,
+              DevicePointer b, DevicePointer c,
+              DevicePointer workspace) override;
+
+private:
+  /// A matmul is a kernel of the program, or the library's.
+  struct PreparedMatmul {
+    std::optional<PreparedKernel> kernel;
+    unsigned blocks = 0;
+    std::unique_ptr<LibraryMatmul> library;
+  };
+
+  void enter() const { gpu.enter(); }
+  void require(DriverResult result, const std::string &what) const {
+    if (result != DriverResult::success)
+      check(result, gpu.describe() + ": " + what);
+  }
+  PreparedKernel prepare(const std::string &name, int64_t threads,
+                         int64_t shared);
+  void launch(device::Stream stream, const PreparedKernel &kernel,
+              int arguments, void *const *values, int64_t blocks);
+
+  const Gpu gpu;
+  const DriverApi &driver;
+  KernelCode code;
+  std::optional<Blas> blas; ///< none until a matmul needs it
+  std::vector<Stream> streams;
+  std::vector<std::string> streamNames;
+  std::vector<Event> events;
+  std::vector<DeviceMemory> memory;
+  std::vector<void *> hostMemory;
+  std::vector<PreparedKernel> kernels;
+  std::vector<size_t> argumentCounts; ///< by kernel
+  std::vector<PreparedMatmul> matmuls;
+  std::vector<void *> parameters; ///< of a launch
+};
+
+CudaDevice::~CudaDevice() {
+  // Errors were reported where they happened; after one, these fail too.
+  driver.contextSetCurrent(gpu.handle());
+  for (Stream stream : streams)
+    driver.streamSynchronize(stream);
+  matmuls.clear();
+  blas.reset();
+  for (Event event : events)
+    driver.eventDestroy(event);
+  for (Stream stream : streams)
+    driver.streamDestroy(stream);
+  for (void *each : hostMemory)
+    driver.memFreeHost(each);
+  for (DeviceMemory each : memory)
+    driver.memFree(each);
+}
+
+std::string CudaDevice::describe() const {
+  std::string text =
+      fmt::format("{}, sm_{}, {}, driver {}{}, {}", gpu.describe(),
+                  gpu.capability, spellByteAmount(gpu.bytes), driverVersion(),
+                  blas ? ", " + blas->describe() : "", code.describe());
+  if (gpu.ranks > 1)
+    text += fmt::format("; shared by {} ranks", gpu.ranks);
+  return text;
+}
+
+DevicePointer CudaDevice::allocate(int64_t bytes, const char *what) {
+  enter();
+  bytes = std::max(bytes, int64_t{PPOPT_ALIGNMENT});
+  DeviceMemory address = 0;
+  int64_t free = gpu.freeBytes();
+  DriverResult result = bytes > free ? DriverResult::outOfMemory
+                                     : driver.memAlloc(&address, size_t(bytes));
+  if (result == DriverResult::outOfMemory)
+    throw Error("{} has {} free of {}, and {} takes {}: end what else runs "
+                "there, use more microbatches or --zero, or a GPU with more "
+                "memory",
+                gpu.describe(), spellByteAmount(free),
+                spellByteAmount(gpu.bytes), what, spellByteAmount(bytes));
+  require(result, fmt::format("allocating {}", what));
+  memory.push_back(address);
+  Stream stream = nullptr; // the default one
+  require(driver.memsetD8Async(address, 0, size_t(bytes), stream),
+          fmt::format("clearing {}", what));
+  require(driver.streamSynchronize(stream), fmt::format("clearing {}", what));
+  return DevicePointer(reinterpret_cast<void *>(uintptr_t(address)));
+}
+
+char *CudaDevice::allocateHost(int64_t bytes) {
+  enter();
+  void *address = nullptr;
+  require(driver.memAllocHost(&address, size_t(std::max(bytes, int64_t{1}))),
+          fmt::format("allocating {} of pinned host memory",
+                      spellByteAmount(bytes)));
+  hostMemory.push_back(address);
+  return static_cast<char *>(address);
+}
+
+device::Stream CudaDevice::makeStream(const char *name) {
+  enter();
+  Stream stream = nullptr;
+  require(driver.streamCreate(&stream, streamNonBlocking), "making a stream");
+  streams.push_back(stream);
+  streamNames.push_back(name);
+  return {int(streams.size()) - 1};
+}
+
+device::Event CudaDevice::makeEvent() {
+  enter();
+  Event event = nullptr;
+  require(driver.eventCreate(&event, eventDisableTiming), "making an event");
+  events.push_back(event);
+  return {int(events.size()) - 1};
+}
+
+PreparedKernel CudaDevice::prepare(const std::string &name, int64_t threads,
+                                   int64_t shared) {
+  enter();
+  PreparedKernel kernel{name, code.find(name), unsigned(threads),
+                        unsigned(shared)};
+  // What a launch gets without asking.
+  constexpr int64_t usual = 48 << 10;
+  if (shared > gpu.sharedBytes)
+    throw Error("kernel {} needs {} bytes of shared memory per block, and {} "
+                "has {}: compile the program for it, with --gpu sm_{}",
+                name, shared, gpu.describe(), gpu.sharedBytes, gpu.capability);
+  if (shared > usual)
+    require(driver.functionSetAttribute(
+                kernel.function, FunctionAttribute::maxDynamicSharedBytes,
+                int(shared)),
+            "preparing kernel " + name);
+  return kernel;
+}
+
+void CudaDevice::defineKernel(const device::KernelSpec &kernel) {
+  kernels.push_back(prepare(kernel.name, kernel.threads, kernel.sharedBytes));
+  argumentCounts.push_back(kernel.ins.size() + kernel.outs.size());
+}
+
+void CudaDevice::defineMatmul(const device::MatmulSpec &matmul) {
+  PreparedMatmul prepared;
+  if (matmul.kernel) {
+    prepared.kernel = prepare(matmul.kernel->name, matmul.kernel->threads,
+                              matmul.kernel->sharedBytes);
+    prepared.blocks = unsigned(matmul.kernel->blocks);
+  } else {
+    enter();
+    if (!blas)
+      blas.emplace();
+    prepared.library = std::make_unique<LibraryMatmul>(*blas, matmul);
+  }
+  matmuls.push_back(std::move(prepared));
+}
+
+void CudaDevice::launch(device::Stream stream, const PreparedKernel &kernel,
+                        int arguments, void *const *values, int64_t blocks) {
+  if (blocks == 0)
+    return;
+  enter();
+  parameters.resize(size_t(arguments));
+  for (int i = 0; i < arguments; ++i)
+    parameters[size_t(i)] = const_cast<void **>(values + i);
+  DriverResult result = driver.launchKernel(
+      kernel.function, unsigned(blocks), 1, 1, kernel.threads, 1, 1,
+      kernel.shared, streams[stream.index], parameters.data(), nullptr);
+  if (result != DriverResult::success)
+    require(result, "launching kernel " + kernel.name);
+}
+
+void CudaDevice::matmul(device::Stream stream, int matmul, DevicePointer a,
+                        DevicePointer b, DevicePointer c,
+                        DevicePointer workspace) {
+  const PreparedMatmul &prepared = matmuls[matmul];
+  if (prepared.kernel) {
+    void *const operands[] = {a.opaque(), b.opaque(), c.opaque()};
+    return launch(stream, *prepared.kernel, 3, operands, prepared.blocks);
+  }
+  enter();
+  prepared.library->run(streams[stream.index], at(a), at(b), at(c),
+                        at(workspace));
+}
+
+} // namespace
+} // namespace ppopt::cuda
+
+namespace ppopt::device {
+
+std::unique_ptr<Device> makeCudaDevice(const DeviceOptions &options) {
+  return std::make_unique<cuda::CudaDevice>(options);
+}
+
+} // namespace ppopt::device
+
+ppopt::device::Device *
+ppopt_make_cuda_device(const ppopt::device::DeviceOptions &options) {
+  return ppopt::device::makeCudaDevice(options).release();
+}
+
+void ppopt_check_cuda_machine() { ppopt::cuda::countGpus(); }

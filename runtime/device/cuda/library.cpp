@@ -1,0 +1,172 @@
+//===- library.cpp - NVIDIA's libraries, loaded when a program starts -----===//
+
+#include "device/cuda/library.h"
+
+#include "base/missing_device.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <initializer_list>
+#include <vector>
+
+namespace ppopt::cuda {
+namespace {
+
+using runtime::Error;
+using runtime::MissingDevice;
+
+constexpr int oldestDriver = 12000; ///< what all functions exist since
+
+/// A library of the machine. It stays loaded: its threads may outlive us.
+class Library {
+public:
+  /// Tries names, then paths, in their order. `advice` says how to get it.
+  Library(const std::vector<std::string> &candidates, const char *advice) {
+    std::string tried;
+    for (const std::string &each : candidates) {
+      handle = ::dlopen(each.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (handle) {
+        name = each;
+        return;
+      }
+      const char *why = ::dlerror();
+      tried += (tried.empty() ? "" : "; ") + std::string(why ? why : each);
+    }
+    throw MissingDevice("{} ({})", advice, tried);
+  }
+
+  template <typename F> void find(F &function, const char *symbol) const {
+    function = reinterpret_cast<F>(::dlsym(handle, symbol));
+    if (!function)
+      throw MissingDevice("{} has no {}: it is too old for this program; "
+                          "update it",
+                          name, symbol);
+  }
+
+private:
+  void *handle = nullptr;
+  std::string name;
+};
+
+/// Where libraries of the toolkit and of Python's wheels are, besides where the
+/// loader looks.
+std::vector<std::string> candidates(std::initializer_list<const char *> names) {
+  std::vector<std::string> found(names.begin(), names.end());
+  auto add = [&](const char *variable, const char *folder) {
+    if (const char *root = std::getenv(variable); root && *root)
+      for (const char *name : names)
+        found.push_back(std::string(root) + folder + name);
+  };
+  add("CUDA_HOME", "/lib64/");
+  add("CUDA_HOME", "/lib/");
+  for (const char *name : names)
+    found.push_back(std::string("/usr/local/cuda/lib64/") + name);
+  return found;
+}
+
+DriverApi openDriver() {
+  Library library({"libcuda.so.1"},
+                  "this program was compiled for GPUs, and the driver's "
+                  "library libcuda.so.1 can't be loaded; install NVIDIA's "
+                  "driver, or set LD_LIBRARY_PATH to its folder");
+  DriverApi api;
+#define PPOPT_FUNCTION(NAME, SYMBOL, ...) library.find(api.NAME, SYMBOL);
+  PPOPT_CUDA_DRIVER(PPOPT_FUNCTION)
+#undef PPOPT_FUNCTION
+  DriverResult result = api.init(0);
+  if (result == DriverResult::noDevice)
+    throw MissingDevice("this program was compiled for GPUs, and the driver "
+                        "finds none (CUDA_VISIBLE_DEVICES is {})",
+                        std::getenv("CUDA_VISIBLE_DEVICES")
+                            ? std::getenv("CUDA_VISIBLE_DEVICES")
+                            : "not set");
+  if (result != DriverResult::success) {
+    const char *name = nullptr, *text = nullptr;
+    api.getErrorName(result, &name);
+    api.getErrorString(result, &text);
+    throw MissingDevice("the driver of the GPUs can't start: {} ({})",
+                        text ? text : "an unknown error", name ? name : "?");
+  }
+  int version = 0;
+  api.driverGetVersion(&version);
+  if (version < oldestDriver)
+    throw MissingDevice("the driver of the GPUs supports CUDA {}.{}, and this "
+                        "program needs {}.0: update the driver",
+                        version / 1000, version % 1000 / 10,
+                        oldestDriver / 1000);
+  return api;
+}
+
+CublasLtApi openCublasLt() {
+  Library library(
+      candidates({"libcublasLt.so.13", "libcublasLt.so.12"}),
+      "this program computes matmuls by cuBLASLt, and neither "
+      "libcublasLt.so.13 nor libcublasLt.so.12 can be loaded; install the CUDA "
+      "toolkit or the wheel nvidia-cublas, and set CUDA_HOME or "
+      "LD_LIBRARY_PATH to its folder, or compile the program with --matmul "
+      "generated");
+  CublasLtApi api;
+#define PPOPT_FUNCTION(NAME, SYMBOL, ...) library.find(api.NAME, SYMBOL);
+  PPOPT_CUBLASLT(PPOPT_FUNCTION)
+#undef PPOPT_FUNCTION
+  library.find(api.getVersion, "cublasLtGetVersion");
+  return api;
+}
+
+const char *nameOf(BlasResult result) {
+  switch (result) {
+  case BlasResult::success:
+    return "success";
+  case BlasResult::notInitialized:
+    return "not initialized";
+  case BlasResult::allocFailed:
+    return "out of memory";
+  case BlasResult::invalidValue:
+    return "invalid value";
+  case BlasResult::archMismatch:
+    return "the GPU is not supported";
+  case BlasResult::executionFailed:
+    return "execution failed";
+  case BlasResult::internalError:
+    return "internal error";
+  case BlasResult::notSupported:
+    return "not supported";
+  }
+  return "an unknown error";
+}
+
+} // namespace
+
+const DriverApi &loadDriver() {
+  static const DriverApi api = openDriver();
+  return api;
+}
+
+std::string driverVersion() {
+  int version = 0;
+  loadDriver().driverGetVersion(&version);
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+const CublasLtApi &loadCublasLt() {
+  static const CublasLtApi api = openCublasLt();
+  return api;
+}
+
+void check(DriverResult result, const std::string &what) {
+  if (result == DriverResult::success)
+    return;
+  const DriverApi &api = loadDriver();
+  const char *name = nullptr, *text = nullptr;
+  api.getErrorName(result, &name);
+  api.getErrorString(result, &text);
+  throw Error("{}: {} ({})", what, text ? text : "an unknown error",
+              name ? name : std::to_string(int(result)));
+}
+
+void check(BlasResult result, const std::string &what) {
+  if (result != BlasResult::success)
+    throw Error("{}: cuBLASLt: {} ({})", what, nameOf(result), int(result));
+}
+
+} // namespace ppopt::cuda

@@ -1,0 +1,33 @@
+//===- device_options.h - What a device is made of ------------------------===//
+
+#ifndef PPOPT_RUNTIME_DEVICE_DEVICE_OPTIONS_H
+#define PPOPT_RUNTIME_DEVICE_DEVICE_OPTIONS_H
+
+#include <string>
+#include <string_view>
+
+namespace ppopt::device {
+
+/// The code of a program's kernels for GPUs; empty in programs for CPUs.
+struct DeviceCode {
+  std::string_view ptx;   ///< text, ends with a zero
+  std::string_view cubin; ///< for one architecture; empty: none
+};
+
+/// Which of a job's ranks on this machine a rank is.
+struct MachineRank {
+  int index = 0, count = 1;
+};
+
+struct DeviceOptions {
+  int rank = 0;
+  int threads = 1; ///< of the rank's team, on a CPU
+  MachineRank onMachine;
+  bool shareGpu = false; ///< more ranks than GPUs may use one
+  DeviceCode code;
+  std::string gpu; ///< the architecture of the cubin
+};
+
+} // namespace ppopt::device
+
+#endif // PPOPT_RUNTIME_DEVICE_DEVICE_OPTIONS_H
