@@ -220,12 +220,30 @@ static void predictStep(ModuleOp module, PlanOp plan, const SlotUses &uses,
   }
 }
 
+/// Sets the tokens of a step: the elements of the first input that is a matrix
+/// of ids. A model without one has samples.
+static void setWork(ModuleOp module, PlanReport &report) {
+  report.workUnit = "samples";
+  report.work = report.batch;
+  for (auto input : module.getOps<InputDeclOp>()) {
+    auto type = cast<RankedTensorType>(input.getType());
+    unsigned bits =
+        type.getElementType().isInteger() ? type.getElementTypeBitWidth() : 0;
+    if (type.getRank() != 2 || (bits != 32 && bits != 64))
+      continue;
+    report.workUnit = "tok";
+    report.work = type.getNumElements();
+    return;
+  }
+}
+
 FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   FailureOr<PlanOp> plan = findPlan(module);
   if (failed(plan))
     return failure();
   PlanReport report;
   report.batch = plan->getBatch();
+  setWork(module, report);
   report.microbatches = plan->getMicrobatches();
   report.deviceMemory = plan->getDeviceMemory().value_or(0);
   report.graph = makeStageGraph(module, *plan);

@@ -432,7 +432,13 @@ void ppopt::printReport(const PlanOptions &plan, const PlanReport &report,
   if (isLocal)
     return;
   out << "\n" << describeDevice(plan.device, plan.target.threads) << "\n";
-  out << "\nthe step, predicted: " << spellTime(report.timeline.end) << "\n";
+  out << "\nthe step, predicted: " << spellTime(report.timeline.end);
+  if (report.timeline.end > 0) // in nanoseconds
+    out << llvm::formatv(
+        ", {0:N0} {1}/s",
+        std::llround(1e9 * double(report.work) / double(report.timeline.end)),
+        report.workUnit);
+  out << "\n";
   if (report.places.size() > 1)
     out << schedule::drawPebbles(report.timeline, report.graph, {});
 }

@@ -98,6 +98,9 @@ struct ShardReport {
 
 struct PlanReport {
   int64_t batch = 0, microbatches = 0, deviceMemory = 0; ///< 0: no limit
+  /// What a step trains on, as the log counts it: tokens, or samples.
+  std::string workUnit;
+  int64_t work = 0;
   /// Times are in nanoseconds.
   ppopt::schedule::StageGraph graph;
   ppopt::schedule::Table table;
