@@ -251,6 +251,9 @@ void addRunningFlags(Flags &flags, Options &options) {
   flags.toggle("--share-gpu", options.shareGpu, true,
                "Let several ranks use one GPU if this machine has fewer GPUs "
                "than ranks (--target cuda)");
+  flags.toggle("--no-graph", options.useGraph, false,
+               "Launch the operations of each step one by one, not as a CUDA "
+               "graph (--target cuda)");
   flags.number("--timeout", options.timeout, 0, kNoLimit,
                fmt::format("Stop the run, and report which ranks wait for "
                            "which, after a rank has waited this many seconds; "
@@ -325,8 +328,9 @@ void checkSamples(const Program &program, const Options &options,
     throw UsageError("--tokens: needs --data or --eval-data");
   if (!options.shuffle && options.data.empty() && options.inputs.empty())
     throw UsageError("--no-shuffle: needs --data or --inputs");
-  if (options.shareGpu && !program.plan.target.gpu)
-    throw UsageError("--share-gpu: this program runs on CPUs; leave it out");
+  for (const char *flag : {"--share-gpu", "--no-graph"})
+    if (app.count(flag) > 0 && !program.plan.target.gpu)
+      throw UsageError("{}: this program runs on CPUs; leave it out", flag);
   for (const char *flag : {"--eval-every", "--eval-batches"})
     if (app.count(flag) > 0 && !evaluates)
       throw UsageError("{}: needs --eval-data or --eval-inputs", flag);

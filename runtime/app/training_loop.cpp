@@ -40,6 +40,7 @@ runtime::RankOptions rankOptions(const Job &job,
   if (job.program.plan.target.gpu) {
     options.onMachine = findOnMachine(transport);
     options.shareGpu = job.options.shareGpu;
+    options.useGraph = job.options.useGraph;
     options.code = compiled.code;
   }
   return options;
@@ -178,6 +179,8 @@ void TrainingLoop::start() {
                                      : "threads");
   if (std::string device = rank_.device->describe(); !device.empty())
     progress_->note("running on " + device);
+  if (std::string why = runtime::StepGraph::whyNot(rank_); !why.empty())
+    progress_->note("steps run without a CUDA graph: " + why);
   if (replicas_)
     if (std::string alone = replicas_->describeAlone(); !alone.empty())
       progress_->note(alone);

@@ -159,6 +159,20 @@ public:
   virtual void matmul(Stream stream, int matmul, DevicePointer a,
                       DevicePointer b, DevicePointer c,
                       DevicePointer workspace) = 0;
+
+  //===--- Graphs ---------------------------------------------------------===//
+
+  // What is enqueued between the first two runs each time that the graph is
+  // launched, with the same arguments, and not before. Meanwhile nothing may be
+  // synchronized, allocated, or copied to or from the host.
+
+  virtual bool hasGraphs() const { return false; }
+  virtual void beginCapture(Stream) {}
+  /// Returns the number of the graph.
+  virtual int endCapture(Stream) { return -1; }
+  /// After a failure: forgets what was enqueued.
+  virtual void dropCapture(Stream) noexcept {}
+  virtual void launchGraph(Stream, int) {}
 };
 
 } // namespace ppopt::device

@@ -339,7 +339,10 @@ StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
   executor.setStepState(/*training=*/true);
   {
     Tracing tracing(rank, options.trace, executor.stepNumber());
-    executor.run(rank.actions);
+    if (options.trace)
+      executor.run(rank.actions);
+    else
+      rank.stepGraph.run(rank, [&] { executor.run(rank.actions); });
     rank.device->synchronize(rank.compute); // the step ends here
   }
 

@@ -18,6 +18,7 @@
 #include "executor/buffers.h"
 #include "executor/phase_board.h"
 #include "executor/staging.h"
+#include "executor/step_graph.h"
 #include "executor/step_profile.h"
 #include "executor/task_collectives.h"
 #include "ppopt/runtime.h"
@@ -73,6 +74,7 @@ struct RankOptions {
   // On GPUs:
   device::MachineRank onMachine;
   bool shareGpu = false;
+  bool useGraph = true;    ///< repeat steps as graphs
   device::DeviceCode code; ///< of the program's kernels
 };
 
@@ -133,6 +135,7 @@ struct ppopt_rank {
       channels; ///< unless this is the only rank
   /// Between the places of a local launch.
   std::optional<ppopt::comm::LocalChannels> localChannels;
+  ppopt::runtime::StepGraph stepGraph; ///< of `actions`
   /// For this rank in a step; bytes with the built-in collectives.
   ppopt::runtime::Predicted predicted{};
   ppopt::runtime::Counters counters;

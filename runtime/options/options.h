@@ -81,6 +81,7 @@ struct Options {
   // Running.
   comm::Collectives collectives = comm::Collectives::Ring;
   bool shareGpu = false; ///< ranks may share a GPU
+  bool useGraph = true;  ///< repeat steps as CUDA graphs
   double timeout = 600; ///< seconds that a rank may wait; 0: no limit
   bool checkCounters = false;
   bool poison = false;

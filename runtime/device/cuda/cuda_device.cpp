@@ -103,6 +103,21 @@ public:
               DevicePointer b, DevicePointer c,
               DevicePointer workspace) override;
 
+  bool hasGraphs() const override { return true; }
+  void beginCapture(device::Stream stream) override {
+    enter();
+    require(driver.streamBeginCapture(streams[stream.index],
+                                      CaptureMode::threadLocal),
+            "capturing a graph");
+  }
+  int endCapture(device::Stream stream) override;
+  void dropCapture(device::Stream stream) noexcept override;
+  void launchGraph(device::Stream stream, int graph) override {
+    enter();
+    require(driver.graphLaunch(graphs[graph], streams[stream.index]),
+            "launching a graph");
+  }
+
 private:
   /// A matmul is a kernel of the program, or the library's.
   struct PreparedMatmul {
@@ -133,6 +148,7 @@ private:
   std::vector<PreparedKernel> kernels;
   std::vector<size_t> argumentCounts; ///< by kernel
   std::vector<PreparedMatmul> matmuls;
+  std::vector<GraphExec> graphs;
   std::vector<void *> parameters; ///< of a launch
 };
 
@@ -141,6 +157,8 @@ CudaDevice::~CudaDevice() {
   driver.contextSetCurrent(gpu.handle());
   for (Stream stream : streams)
     driver.streamSynchronize(stream);
+  for (GraphExec graph : graphs)
+    driver.graphExecDestroy(graph);
   matmuls.clear();
   blas.reset();
   for (Event event : events)
@@ -277,6 +295,28 @@ void CudaDevice::matmul(device::Stream stream, int matmul, DevicePointer a,
   enter();
   prepared.library->run(streams[stream.index], at(a), at(b), at(c),
                         at(workspace));
+}
+
+int CudaDevice::endCapture(device::Stream stream) {
+  enter();
+  Graph graph = nullptr;
+  require(driver.streamEndCapture(streams[stream.index], &graph),
+          "capturing a graph");
+  GraphExec exec = nullptr;
+  DriverResult result = driver.graphInstantiate(&exec, graph, /*flags=*/0);
+  driver.graphDestroy(graph);
+  require(result, "preparing a graph");
+  graphs.push_back(exec);
+  return int(graphs.size()) - 1;
+}
+
+void CudaDevice::dropCapture(device::Stream stream) noexcept {
+  Graph graph = nullptr;
+  driver.contextSetCurrent(gpu.handle());
+  if (driver.streamEndCapture(streams[stream.index], &graph) ==
+          DriverResult::success &&
+      graph)
+    driver.graphDestroy(graph);
 }
 
 } // namespace

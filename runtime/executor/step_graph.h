@@ -1,0 +1,38 @@
+//===- step_graph.h - Steps that the device repeats by itself -------------===//
+//
+// The operations of a step are the same in each step: what changes lies in the
+// memory of the device (step state, keys, inputs). So a device that can
+// captures them once, and runs them again with one call.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_RUNTIME_EXECUTOR_STEP_GRAPH_H
+#define PPOPT_RUNTIME_EXECUTOR_STEP_GRAPH_H
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+struct ppopt_rank;
+
+namespace ppopt::runtime {
+
+class StepGraph {
+public:
+  /// Returns why the steps of a rank are launched operation by operation; empty
+  /// if they are a graph, or if the device has none.
+  static std::string whyNot(const ppopt_rank &rank);
+
+  /// Runs `enqueue`, which enqueues a step's operations, or what it enqueued
+  /// before. The first step is not captured: libraries prepare themselves.
+  void run(ppopt_rank &rank, const std::function<void()> &enqueue);
+
+private:
+  int64_t eagerSteps = 0;
+  int graph = -1;
+  int64_t launches = 0, flops = 0; ///< of a step, counted when captured
+};
+
+} // namespace ppopt::runtime
+
+#endif // PPOPT_RUNTIME_EXECUTOR_STEP_GRAPH_H
