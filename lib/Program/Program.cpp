@@ -287,20 +287,25 @@ void ProgramWriter::addMatmuls() {
 }
 
 void ProgramWriter::addKernels() {
-  auto bytesOf = [](TypeRange types) {
-    return llvm::to_vector(
-        llvm::map_range(types, [](Type type) { return getBytes(type); }));
+  // With the padding of rows.
+  auto bytesOf = [](KernelOp kernel, TypeRange types, unsigned first) {
+    std::vector<int64_t> bytes;
+    for (auto [i, type] : llvm::enumerate(types)) {
+      auto tensor = cast<RankedTensorType>(type);
+      bytes.push_back(
+          getBytes(getBufferType(tensor, kernel.getPitch(first + i))));
+    }
+    return bytes;
   };
   for (KernelOp kernel : tables.kernels) {
     Block &body = kernel.getBody().front();
-    auto ins = bytesOf(body.getArgumentTypes());
-    auto outs = bytesOf(body.getTerminator()->getOperandTypes());
     schema::Kernel described;
     described.name = kernel.getSymName().str();
     described.bytes = static_cast<int64_t>(estimateKernelWork(kernel).bytes);
     described.flops = getMatmulFlops(kernel);
-    described.ins = {ins.begin(), ins.end()};
-    described.outs = {outs.begin(), outs.end()};
+    described.ins = bytesOf(kernel, body.getArgumentTypes(), 0);
+    described.outs = bytesOf(kernel, body.getTerminator()->getOperandTypes(),
+                             body.getNumArguments());
     if (ThreadsAttr threads = kernel.getThreadsAttr()) {
       described.threads = threads.getCount();
       described.shared = threads.getShared();

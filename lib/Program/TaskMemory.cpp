@@ -15,14 +15,17 @@ using namespace mlir::pp;
 namespace {
 
 /// Bytes [begin, end) of an argument or of the task's temporaries, and the root
-/// that they belong to: the argument, or the temporary.
+/// that they belong to: the argument, or the temporary. The padding between
+/// rows counts as theirs.
 struct ByteRange {
   Value root;
   int64_t begin, end;
+  int64_t pitch = 0; ///< in bytes; 0: rows are dense
 
   bool isTemporary() const { return root.getDefiningOp<TempOp>(); }
   bool operator==(const ByteRange &other) const {
-    return root == other.root && begin == other.begin && end == other.end;
+    return root == other.root && begin == other.begin && end == other.end &&
+           pitch == other.pitch;
   }
   bool overlaps(const ByteRange &other) const {
     bool isOneMemory =
@@ -40,6 +43,7 @@ public:
     bool isRead; ///< at least a byte of it
     /// Why nothing may read it; null if it holds a value.
     const char *lost = nullptr;
+    int64_t pitch = 0;
   };
   struct Piece {
     int64_t end;
@@ -66,7 +70,8 @@ public:
   }
 
   void write(const ByteRange &range, Operation *writer) {
-    replace(range, {range.root, writer, /*isRead=*/false});
+    replace(range, {range.root, writer, /*isRead=*/false, /*lost=*/nullptr,
+                    range.pitch});
   }
 
   /// What the range holds is of no use after `op`; its memory is free.
@@ -109,6 +114,8 @@ private:
   FailureOr<ByteRange> getRange(GemmOp op, Value buffer, int64_t offset,
                                 ArrayRef<int64_t> strides, int64_t rows,
                                 int64_t columns);
+  LogicalResult checkRows(GemmOp op, MemRefType buffer, int64_t offset,
+                          ArrayRef<int64_t> strides, ArrayRef<int64_t> sizes);
   LogicalResult checkBounds(Operation *op, const ByteRange &range);
   LogicalResult read(Operation *op, const ByteRange &range,
                      const char *verb = "reads");
@@ -169,14 +176,17 @@ LogicalResult TaskMemory::checkBounds(Operation *op, const ByteRange &range) {
          << ", but its buffer is " << first << " to " << last;
 }
 
-/// Returns the bytes of a buffer; for a view, from the first to the last.
+/// Returns the bytes of a buffer, from the first to the last that is no
+/// padding.
 FailureOr<ByteRange> TaskMemory::getRange(Operation *op, Value buffer) {
   int64_t offset = 0;
-  int64_t bytes = getBytes(buffer.getType());
+  auto type = cast<MemRefType>(buffer.getType());
+  int64_t element = getElementBytes(type.getElementType());
+  Pitch pitch = getPitch(type);
+  int64_t bytes = countToLast(type.getShape(), pitch) * element;
   Value root = buffer;
   if (auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>()) {
-    offset = view.getStaticOffsets()[0] *
-             getElementBytes(view.getType().getElementType());
+    offset = view.getStaticOffsets()[0] * element;
     root = view.getSource();
   }
   if (auto temp = root.getDefiningOp<TempOp>())
@@ -184,10 +194,31 @@ FailureOr<ByteRange> TaskMemory::getRange(Operation *op, Value buffer) {
   else if (!isa<BlockArgument>(root))
     return op->emitOpError("takes a buffer that is neither an argument, a "
                            "temporary nor a view of one");
-  ByteRange range{root, offset, offset + bytes};
+  ByteRange range{root, offset, offset + bytes, pitch.value_or(0) * element};
   if (failed(checkBounds(op, range)))
     return failure();
   return range;
+}
+
+/// Checks that a matmul touches no padding: strides that are not from row to
+/// row stay within the columns.
+LogicalResult TaskMemory::checkRows(GemmOp op, MemRefType buffer,
+                                    int64_t offset, ArrayRef<int64_t> strides,
+                                    ArrayRef<int64_t> sizes) {
+  Pitch pitch = getPitch(buffer);
+  if (!pitch)
+    return success();
+  int64_t last = offset % *pitch;
+  for (auto [size, stride] : llvm::zip(sizes, strides))
+    if (stride % *pitch != 0)
+      last += (size - 1) * stride;
+  int64_t columns = getColumnCount(buffer.getShape());
+  if (last < columns)
+    return success();
+  InFlightDiagnostic diag = op.emitOpError("touches the padding of ")
+                            << buffer << ": its strides " << strides
+                            << " lead to column " << last << " of " << columns;
+  return diag;
 }
 
 /// Returns the bytes that a matmul accesses of an operand, from the first to
@@ -205,7 +236,10 @@ FailureOr<ByteRange> TaskMemory::getRange(GemmOp op, Value buffer,
                  (columns - 1) * strides[3];
   range->begin += offset * bytes;
   range->end = range->begin + (last + 1) * bytes;
-  if (failed(checkBounds(op, *range)))
+  int64_t sizes[] = {op.getBatch()[0], op.getBatch()[1], rows, columns};
+  if (failed(checkBounds(op, *range)) ||
+      failed(checkRows(op, cast<MemRefType>(buffer.getType()), offset, strides,
+                       sizes)))
     return failure();
   return range;
 }
@@ -251,6 +285,11 @@ LogicalResult TaskMemory::read(Operation *op, const ByteRange &range,
                    diag.attachNote(write->writer->getLoc())
                        << (isTaken ? "it is written here" : "it is here");
                    result = diag;
+                 } else if (range.pitch != (write ? write->pitch : 0)) {
+                   result = refuse(op, verb, begin, end, range)
+                            << " in rows with a pitch of " << range.pitch
+                            << " bytes, which were written with "
+                            << (write ? write->pitch : 0) << " (0: dense)";
                  } else if (write) {
                    write->isRead = true;
                  }

@@ -13,9 +13,10 @@ namespace mlir::pp {
 /// wait nothing else touches its memory. Nothing is written twice, except in
 /// place, by accumulation, or in an argument over a value of which something
 /// was read. An op's writes overlap nothing else that it accesses. All accesses
-/// are within bounds. An argument that the task begins to write is complete at
-/// the end, and a task of a stage only adds to gradients and losses. Emits an
-/// error otherwise.
+/// are within bounds, matmuls touch no padding of rows, and what is read has
+/// the pitch with which it was written. An argument that the task begins to
+/// write is complete at the end, and a task of a stage only adds to gradients
+/// and losses. Emits an error otherwise.
 LogicalResult verifyMemory(TaskOp task);
 
 } // namespace mlir::pp

@@ -75,9 +75,34 @@ LogicalResult verifyBegin(BeginOp begin) {
   return success();
 }
 
+/// Verifies that a view is within its buffer, and has its rows if these are
+/// padded.
+LogicalResult verifyView(memref::ReinterpretCastOp view) {
+  MemRefType type = view.getType();
+  auto source = cast<MemRefType>(view.getSource().getType());
+  int64_t offset = view.getStaticOffsets()[0];
+  int64_t end =
+      offset * getElementBytes(type.getElementType()) + getBytes(type);
+  int64_t room = getAlignedBytes(source);
+  if (end > room)
+    return view.emitOpError("ends at byte ")
+           << end << " of a buffer of " << room;
+  Pitch pitch = getPitch(source);
+  bool hasRows =
+      offset == 0 && getPitch(type) == pitch &&
+      getColumnCount(type.getShape()) == getColumnCount(source.getShape());
+  if (pitch && !hasRows)
+    return view.emitOpError("has other rows than its buffer, ") << source;
+  return success();
+}
+
 LogicalResult verifyTask(TaskOp task) {
   int64_t temps = task.getTempBytes().value_or(0);
   int64_t alignment = getBufferAlignment(task);
+  for (Type type : task.getArgumentTypes())
+    if (auto buffer = dyn_cast<MemRefType>(type); buffer && getPitch(buffer))
+      return task.emitOpError("takes ")
+             << buffer << ", but what tasks exchange has dense rows";
   for (Operation &op : task.getBody().front()) {
     if (!isa<LaunchOp, GemmOp, TempOp, memref::ReinterpretCastOp, ReturnOp,
              BeginOp, FinishOp, ReleaseOp>(op))
@@ -87,15 +112,9 @@ LogicalResult verifyTask(TaskOp task) {
     for (Type type : op.getOperandTypes())
       if (!isa<MemRefType>(type))
         return op.emitOpError("takes a ") << type << ", which is not a buffer";
-    if (auto view = dyn_cast<memref::ReinterpretCastOp>(op)) {
-      MemRefType type = view.getType();
-      int64_t end = (view.getStaticOffsets()[0] + type.getNumElements()) *
-                    getElementBytes(type.getElementType());
-      int64_t room = getAlignedBytes(view.getSource().getType());
-      if (end > room)
-        return view.emitOpError("ends at byte ")
-               << end << " of a buffer of " << room;
-    }
+    if (auto view = dyn_cast<memref::ReinterpretCastOp>(op);
+        view && failed(verifyView(view)))
+      return failure();
     if (auto begin = dyn_cast<BeginOp>(op); begin && failed(verifyBegin(begin)))
       return failure();
     if (auto temp = dyn_cast<TempOp>(op)) {

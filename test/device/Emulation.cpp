@@ -35,6 +35,18 @@ Buffer::Buffer(Buffer &&other)
   other.mapping = nullptr;
 }
 
+uint64_t LaunchBuffer::getMemoryBytes() const {
+  return pitch ? bytes / columns * pitch : bytes;
+}
+
+void LaunchBuffer::forEachRow(
+    llvm::function_ref<void(uint64_t, uint64_t, uint64_t)> visit) const {
+  uint64_t row = pitch ? columns * elementBytes : bytes;
+  for (uint64_t at = 0, inMemory = 0; at < bytes;
+       at += row, inMemory += pitch * elementBytes)
+    visit(at, inMemory, row);
+}
+
 namespace {
 
 /// The buffers of a launch, as regions of the device's memory.
@@ -60,16 +72,20 @@ MappedBuffers::MappedBuffers(const EmulatedLaunch &launch) : launch(launch) {
       addresses.push_back(addresses[argument.sharesBuffer]);
       continue;
     }
-    Buffer &buffer =
-        buffers.emplace_back(buffers.size(), argument.bytes, argument.offset);
+    Buffer &buffer = buffers.emplace_back(
+        buffers.size(), argument.getMemoryBytes(), argument.offset);
     addresses.push_back(buffer.data());
     if (!argument.initial.empty())
-      memcpy(buffer.data(), argument.initial.data(), argument.initial.size());
+      argument.forEachRow([&](uint64_t at, uint64_t inMemory, uint64_t bytes) {
+        memcpy(buffer.data() + inMemory, argument.initial.data() + at, bytes);
+      });
     Region region;
     region.name = argument.name;
     region.begin = reinterpret_cast<uint64_t>(buffer.data());
-    region.bytes = argument.bytes;
+    region.bytes = argument.getMemoryBytes();
     region.elementBytes = argument.elementBytes;
+    region.pitch = argument.pitch;
+    region.columns = argument.columns;
     region.isInitialised = argument.isInitialised;
     region.isWritten = argument.isWritten;
     device.memory.add(std::move(region));
@@ -107,7 +123,11 @@ std::vector<Bytes> MappedBuffers::takeContents() const {
     const char *begin = static_cast<const char *>(addresses[i]);
     bool isTaken = !argument.isForgotten &&
                    (argument.isWritten || argument.sharesBuffer >= 0);
-    contents.emplace_back(begin, begin + (isTaken ? argument.bytes : 0));
+    Bytes &own = contents.emplace_back();
+    if (isTaken)
+      argument.forEachRow([&](uint64_t, uint64_t inMemory, uint64_t bytes) {
+        own.insert(own.end(), begin + inMemory, begin + inMemory + bytes);
+      });
   }
   return contents;
 }

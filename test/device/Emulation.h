@@ -7,6 +7,7 @@
 #include "DeviceCode.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <string>
 #include <vector>
@@ -35,9 +36,11 @@ private:
 
 /// A pointer that a kernel takes.
 struct LaunchBuffer {
-  std::string name; ///< "argument 1", "result 0"
-  uint64_t bytes = 0;
+  std::string name;   ///< "argument 1", "result 0"
+  uint64_t bytes = 0; ///< without padding
   unsigned elementBytes = 1;
+  /// If rows are padded: the elements of a row with and without padding.
+  uint64_t pitch = 0, columns = 0;
   /// The contents before the launch. Zeros if it is empty and the buffer is
   /// initialised.
   llvm::ArrayRef<char> initial;
@@ -46,6 +49,14 @@ struct LaunchBuffer {
   uint64_t offset = 0;      ///< of the buffer from a multiple of 256 bytes
   /// The argument whose buffer this one is too, or -1.
   int64_t sharesBuffer = -1;
+
+  /// With padding.
+  uint64_t getMemoryBytes() const;
+  /// Calls `visit` for each run of bytes without padding, with its begin in the
+  /// contents and in memory.
+  void forEachRow(
+      llvm::function_ref<void(uint64_t at, uint64_t inMemory, uint64_t bytes)>
+          visit) const;
 };
 
 struct EmulatedLaunch {

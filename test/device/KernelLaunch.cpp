@@ -7,15 +7,25 @@
 using namespace llvm;
 using namespace emulated;
 
+static LaunchBuffer makeBuffer(std::string name, const Operand &operand) {
+  LaunchBuffer buffer;
+  buffer.name = std::move(name);
+  buffer.bytes = operand.getBytes();
+  buffer.elementBytes = operand.getElementBytes();
+  if (operand.pitch) {
+    buffer.pitch = *operand.pitch;
+    buffer.columns = mlir::pp::getColumnCount(operand.type.getShape());
+  }
+  return buffer;
+}
+
 EmulatedLaunch emulated::makeLaunch(const KernelDescription &kernel,
                                     const KernelCode &code,
                                     ArrayRef<Bytes> inputs) {
   EmulatedLaunch launch{&code, kernel.grid, {}, {}, kernel.sharedBytes};
   for (auto [i, operand] : enumerate(kernel.arguments)) {
-    LaunchBuffer &buffer = launch.arguments.emplace_back();
-    buffer.name = "argument " + std::to_string(i);
-    buffer.bytes = operand.getBytes();
-    buffer.elementBytes = operand.getElementBytes();
+    LaunchBuffer &buffer = launch.arguments.emplace_back(
+        makeBuffer("argument " + std::to_string(i), operand));
     if (!inputs.empty())
       buffer.initial = inputs[i];
     buffer.isInitialised = true;
@@ -23,10 +33,8 @@ EmulatedLaunch emulated::makeLaunch(const KernelDescription &kernel,
     buffer.offset = operand.isUnaligned ? buffer.elementBytes : 0;
   }
   for (auto [i, operand] : enumerate(kernel.results)) {
-    LaunchBuffer &buffer = launch.arguments.emplace_back();
-    buffer.name = "result " + std::to_string(i);
-    buffer.bytes = operand.getBytes();
-    buffer.elementBytes = operand.getElementBytes();
+    LaunchBuffer &buffer = launch.arguments.emplace_back(
+        makeBuffer("result " + std::to_string(i), operand));
     buffer.isWritten = true;
     buffer.sharesBuffer = kernel.inplace[i];
   }

@@ -152,12 +152,16 @@ static KernelDescription describe(KernelOp kernel) {
   for (BlockArgument argument : kernel.getBody().getArguments()) {
     Operand &operand = result.arguments.emplace_back();
     operand.type = cast<RankedTensorType>(argument.getType());
+    operand.pitch = kernel.getPitch(argument.getArgNumber());
     operand.indices = findIndices(argument);
     operand.positions = findPositions(argument);
     operand.isRandomKey = operand.type == getKeyType(kernel.getContext());
   }
-  for (Type type : kernel.getResultTypes())
-    result.results.emplace_back().type = cast<RankedTensorType>(type);
+  for (auto [i, type] : llvm::enumerate(kernel.getResultTypes())) {
+    Operand &operand = result.results.emplace_back();
+    operand.type = cast<RankedTensorType>(type);
+    operand.pitch = kernel.getPitch(kernel.getNumArguments() + i);
+  }
   result.inplace.assign(kernel.getNumResults(), -1);
   return result;
 }

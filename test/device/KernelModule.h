@@ -20,6 +20,8 @@ namespace emulated {
 /// What a kernel says of an argument's elements.
 struct Operand {
   mlir::RankedTensorType type;
+  /// Elements from the begin of a row to that of the next.
+  mlir::pp::Pitch pitch;
   /// If the elements are indices: how many are valid.
   std::optional<int64_t> indices;
   /// If the element is the position of a cache: how many it has. Others are
@@ -29,6 +31,7 @@ struct Operand {
   /// In some launch it begins at any element of an input.
   bool isUnaligned = false;
 
+  /// Of the tensor, without padding.
   uint64_t getBytes() const;
   unsigned getElementBytes() const;
 };

@@ -67,7 +67,7 @@ Region *Memory::find(uint64_t address) {
 int64_t Memory::findUnwritten(uint64_t begin) {
   Region *region = find(begin);
   for (uint64_t i = 0; i < region->bytes / region->elementBytes; ++i)
-    if (region->shadow->at(i).writeTime == 0)
+    if (!region->isPadding(i) && region->shadow->at(i).writeTime == 0)
       return i;
   return -1;
 }
@@ -119,14 +119,20 @@ std::string Memory::check(uint64_t address, uint64_t bytes, bool isWrite,
   if (isWrite && !region->isWritten)
     return "writes element " + std::to_string(offset / region->elementBytes) +
            " of " + region->name + ", which it may only read";
+  uint64_t end = (offset + bytes - 1) / region->elementBytes;
+  for (uint64_t i = offset / region->elementBytes; region->pitch && i <= end;
+       ++i)
+    if (region->isPadding(i))
+      return std::string(verb(isWrite)) + " element " + std::to_string(i) +
+             " of " + region->name + ", which is padding between rows of " +
+             countOf(region->columns, "element");
   if (!region->shadow) {
-    if (site) {
+    if (site && !region->pitch) {
       site->begin = region->begin;
       site->span = region->bytes - bytes + 1;
     }
     return "";
   }
-  uint64_t end = (offset + bytes - 1) / region->elementBytes;
   for (uint64_t i = offset / region->elementBytes; i <= end; ++i) {
     std::string wrong = checkCell(*region, i, isWrite);
     if (!wrong.empty())

@@ -55,9 +55,15 @@ struct Region {
   std::string name; ///< "argument 2", "shared memory @partials"
   uint64_t begin = 0, bytes = 0;
   unsigned elementBytes = 1;
+  /// Of each `pitch` elements only `columns` may be touched; 0: all.
+  uint64_t pitch = 0, columns = 0;
   bool isWritten = false;     ///< the kernel may write it
   bool isInitialised = false; ///< else it must write before it reads
   std::unique_ptr<Shadow> shadow;
+
+  bool isPadding(uint64_t element) const {
+    return pitch && element % pitch >= columns;
+  }
 };
 
 /// A load or store of the device code. `begin` and `span` are of the region

@@ -20,6 +20,9 @@ static void clearPlans(ModuleOp module) {
   for (auto kernel : module.getOps<KernelOp>()) {
     kernel.removeTilesAttr();
     kernel->removeAttr("threads");
+    for (unsigned i = 0, e = kernel.getNumArguments() + kernel.getNumResults();
+         i < e; ++i)
+      kernel.setPitch(i, std::nullopt);
     kernel.walk([](ReduceOp reduce) { reduce->removeAttr("pp.lanes"); });
   }
 }

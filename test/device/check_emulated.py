@@ -98,6 +98,14 @@ class Kernels:
         with tempfile.TemporaryDirectory() as folder:
             self.compare(self.plan_matmuls(text, folder))
 
+    def check_padded(self, text, plan):
+        """Some rows of buffers are padded."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = self.compile(write(text, folder), folder, plan)
+            with open(path) as file:
+                assert re.search(r"pp\.kernel .*pp\.pitch", file.read()), "no row is padded"
+            self.compare(path)
+
     def check_generation(self, model, flags, *emulated, seeds=0):
         """`model`: its text, or flags of `ppopt model gpt`. `emulated` are the emulated device's flags."""
         with tempfile.TemporaryDirectory() as folder:
@@ -158,6 +166,38 @@ ROWS = [(5, 1), (5, 3), (7, 31), (16, 32), (9, 33), (3, 127), (33, 128), (5, 768
 def rows_cases(kernels):
     for (rows, columns), element in itertools.product(ROWS, ["f64", "f32", "bf16"]):
         yield f"rows {rows}x{columns} {element}", lambda text=rows_model(rows, columns, element): kernels.check_text(text)
+
+
+def head_model(rows, columns, element):
+    """A head with a bias and a loss: matmuls write and read the logits and their gradient, whose rows are padded."""
+    x, w, b = f"tensor<2x{rows}x8x{element}>", f"tensor<8x{columns}x{element}>", f"tensor<{columns}x{element}>"
+    z, ids, loss = f"tensor<2x{rows}x{columns}x{element}>", f"tensor<2x{rows}xi32>", f"tensor<{'f32' if element == 'bf16' else element}>"
+    return f"""
+func.func @head(%x: {x} {{pp.input = "x"}}, %targets: {ids} {{pp.input = "targets"}}) -> {loss} {{
+  %w = pp.param "w" {{init = #pp.init<normal, 0.0, 1.0>}} : {w}
+  %b = pp.param "b" {{init = #pp.init<normal, 0.0, 1.0>}} : {b}
+  %m = pp.matmul %x, %w : {x}, {w}
+  %a = pp.add %m, %b : {z}, {b}
+  %r = pp.relu %a : {z}
+  %z = pp.add %r, %m : {z}, {z}
+  %loss = pp.cross_entropy %z, %targets {{ignore_index = -1 : i64}} : {z}, {ids}
+  return %loss : {loss}
+}}
+"""
+
+
+# Rows of each remainder of a vector; of a part of a warp, a warp and a block; above 32 times 256 bytes, with that pitch.
+HEADS = [(3, 3), (2, 5), (5, 9), (4, 31), (3, 33), (3, 127), (2, 258), (3, 1029), (2, 2047), (2, 5003), (1, 8193)]
+PADDED = ["--threshold", "gpu-pitch-columns=2"]
+
+
+def head_cases(kernels):
+    for (rows, columns), element in itertools.product(HEADS, ["f64", "f32", "bf16"]):
+        text = head_model(rows, columns, element)
+        yield f"head {rows}x{columns} {element}", lambda text=text: kernels.check_padded(text, PADDED)
+        yield (f"head {rows}x{columns} {element} in blocks, few threads",
+               lambda text=text: kernels.check_padded(text, ["--block-bytes", "64", "--microbatches", "2", "--threshold",
+                                                             "gpu-pitch-columns=2,gpu-threads=64,gpu-warp-columns=40,gpu-each=4,block-row-multiple=1"]))
 
 
 def attention_model(batch, heads, queries, keys, width, value_width, causal, element):
@@ -231,12 +271,14 @@ def graph_cases(kernels, count):
         text = model_text([random_graph(seed, sizes=LARGE)])
         text = text if seed % 2 else in_type(text, "f32")
         yield f"graph {seed}", lambda text=text: kernels.check_text(text)
+        yield f"graph {seed}, padded", lambda text=text: kernels.check_text(text, plan=PADDED)
 
 
 def model_cases(kernels):
     for model, (name, flags) in itertools.product(MODELS, PLANS.items()):
         title = f"model {os.path.basename(model)[:-5]}, {name}"
         yield title, lambda model=model, flags=flags: kernels.check_model(model, flags)
+        yield f"{title}, padded", lambda model=model, flags=flags: kernels.check_model(model, [*flags, *PADDED])
 
 
 def matmul_cases(kernels, is_full):
@@ -266,6 +308,8 @@ BUGS = {
     "warp reduction one lane short": (rows_model(9, 33, "f32"), "embedding", r"i32 16, i32 31\)", "i32 8, i32 31)", "of the largest element"),
     "row that does not exist": (rows_model(9, 33, "f32"), "embedding", r"icmp ult (i32 %\d+), 9", r"icmp ult \1, 10", "which has 9 elements"),
     "tail not masked": (rows_model(9, 33, "f32"), "mul_9x33", r"icmp (.*i32 %\d+), 29\d", r"icmp \1, 400", "at element .*, which has 297 elements"),
+    "last columns not masked": (head_model(3, 1029, "f32"), "add_max", r"icmp eq (i32 %\d+), 1024", r"icmp uge \1, 1024", "which is padding between rows of 1029"),
+    "pitch ignored": (head_model(3, 1029, "f32"), "add_max", r"(mul [a-z ]*i32 %\d+), 1032", r"\1, 1029", "padding between rows of 1029|multiple of|of the largest"),
     "attention, barrier left out": (attention_model(1, 1, 70, 70, 64, 64, True, "bf16"), "attention_1x1x70x64",
                                     r"(tail call void @llvm.nvvm.barrier[^\n]*\n(?:.*\n)*?)[^\n]*tail call void @llvm.nvvm.barrier[^\n]*\n", r"\1", "without a barrier|nobody has written since"),
     "attention, rows of other fragments": (attention_model(1, 1, 70, 70, 64, 64, False, "bf16"), "attention_1x1x70x64",
@@ -336,7 +380,7 @@ def main():
     kernels = Kernels(harness)
     planted = [("planted: " + name, lambda bug=bug: check_bug(kernels, *bug)) for name, bug in BUGS.items()]
     planted += [("planted: matmul, " + name, lambda bug=bug: check_matmul_bug(kernels, *bug)) for name, bug in MATMUL_BUGS.items()]
-    harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)), *rows_cases(kernels), *attention_cases(kernels),
+    harness.cases([*planted, ("buffers of 2^31 elements", lambda: check_huge(kernels)), *rows_cases(kernels), *head_cases(kernels), *attention_cases(kernels),
                    *generation_cases(kernels), *matmul_cases(kernels, harness.args.full), *op_cases(kernels),
                    *graph_cases(kernels, harness.args.graphs), *model_cases(kernels)])
     print(f"emulated: {kernels.count} kernels")

@@ -28,7 +28,7 @@ struct Position {
 struct PendingStore {
   Value element, buffer;
   Type type;
-  Value at; ///< row-major number
+  Value at; ///< number in the buffer
 };
 
 /// Emits scalar code for elements of a kernel's values: loads of arguments and
@@ -66,15 +66,12 @@ public:
   /// Does so for all results.
   void storeResults();
 
-  /// Emit loads and stores of the kernel's buffers, by row-major number, with
-  /// casts to and from the compute type.
+  /// Emit loads and stores of the kernel's buffers, by number in the buffer,
+  /// with casts to and from the compute type.
   Value load(Value buffer, Type element, Value at);
   void store(Value element, Value buffer, Type type, Value at);
   Value getResultBuffer(unsigned result);
   Value address(Value buffer, Type element, Value at);
-  /// Returns the row-major number of the current position in a tensor of this
-  /// shape.
-  Value linearize(ArrayRef<int64_t> shape);
   /// Returns the index, in dimensions of `sizes`, of the element of this
   /// number.
   SmallVector<Value> delinearize(Value number, ArrayRef<int64_t> sizes);
@@ -95,7 +92,13 @@ private:
   Value pullAt(Value value, ArrayRef<Value> index);
   Value emit(Value value, ArrayRef<Value> index, bool isHere);
   Value roundToType(Location loc, Value scalar, Type type);
-  Value loadAt(Value buffer, Value tensor, ArrayRef<Value> index, bool isHere);
+  /// Loads an element of a buffer: of the arguments, then of the results.
+  Value loadAt(unsigned buffer, Value tensor, ArrayRef<Value> index,
+               bool isHere);
+  /// Return the number of an element in the buffer of a tensor: at an index, or
+  /// at the current position.
+  Value locate(ArrayRef<int64_t> shape, Pitch pitch, ArrayRef<Value> index);
+  Value locateHere(ArrayRef<int64_t> shape, Pitch pitch);
   Value lookup(Value value, ArrayRef<Value> index, bool isHere);
   std::optional<SmallVector<Value>> getIndex(ArrayRef<int64_t> shape);
   bool isVisible(Value element);

@@ -93,13 +93,29 @@ def PlaceCollectives : Pass<"pp-place-collectives", "::mlir::ModuleOp"> {
   }];
 }
 
+def SetKernelPitches : Pass<"pp-set-kernel-pitches", "::mlir::ModuleOp"> {
+  let summary = "Gives kernels the pitches of the buffers that launches give them";
+  let description = [{
+    Before: some launches and matmuls of tasks have `pp.pitch`. After: so have the arguments and results of the kernels that take these values.
+    Launches of one kernel with other pitches launch a copy of it.
+
+    ```mlir
+    %1 = pp.launch @relu ins(%0 : ...) {pp.pitch = array<i64: 50304>} ...     // before and after
+
+    pp.kernel @relu(%x: tensor<8192x50257xbf16> {pp.pitch = 50304 : i64})     // after
+        -> (tensor<8192x50257xbf16> {pp.pitch = 50304 : i64, ...})
+    ```
+  }];
+}
+
 def BufferizeTasks : Pass<"pp-bufferize-tasks", "::mlir::ModuleOp"> {
   let summary = "Assigns a buffer to every tensor of a task";
   let description = [{
     Arguments become memrefs. Results become arguments after them; a tied argument and result become one. Temporaries
     become `pp.temp` at offsets that are shared where lifetimes do not overlap; the task's attribute `temp_bytes` is
     their extent. A returned value is written directly to its destination. Only an argument that is returned unchanged is copied, by a
-    kernel. Matmuls become `pp.gemm`, with the workspace that the plan's target asks for.
+    kernel. Matmuls become `pp.gemm`, with the workspace that the plan's target asks for. The buffer of a value with `pp.pitch` has it in the strides of
+    its type, and those of matmuls follow from it.
 
     ```mlir
     pp.task forward stage 0 @s0_F(%x: memref<8x16xf32> {...}, %h: memref<8x16xf32> {...}) {

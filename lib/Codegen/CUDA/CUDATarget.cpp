@@ -10,6 +10,7 @@
 #include "ppopt/Codegen/CUDA/Passes.h"
 #include "ppopt/Codegen/LinkExecutable.h"
 #include "ppopt/Codegen/NativeCode.h"
+#include "ppopt/Codegen/Passes.h"
 #include "ppopt/Codegen/Target.h"
 #include "ppopt/column_major.h"
 
@@ -55,6 +56,8 @@ public:
 
   void addPlanKernels(OpPassManager &manager,
                       const Machine &machine) const override {
+    manager.addPass(createPadRows());
+    manager.addPass(createSetKernelPitches());
     manager.addPass(createPlanCudaKernels());
   }
   std::string

@@ -60,12 +60,13 @@ static LogicalResult checkPlan(KernelOp kernel) {
 /// Returns whether all offsets into a kernel's buffers are below 2^31.
 static bool hasSmallBuffers(KernelOp kernel) {
   constexpr int64_t kMost = int64_t(1) << 31;
-  auto isSmall = [](Type type) {
-    return cast<RankedTensorType>(type).getNumElements() < kMost;
-  };
-  return llvm::all_of(kernel.getArgumentTypes(), isSmall) &&
-         llvm::all_of(kernel.getResultTypes(), isSmall) &&
-         kernel.getFormAttr().getNumElements() < kMost;
+  SmallVector<Type> types(kernel.getArgumentTypes());
+  types.append(kernel.getResultTypes().begin(), kernel.getResultTypes().end());
+  for (auto [i, type] : llvm::enumerate(types))
+    if (countWithPadding(cast<RankedTensorType>(type).getShape(),
+                         kernel.getPitch(i)) >= kMost)
+      return false;
+  return kernel.getFormAttr().getNumElements() < kMost;
 }
 
 /// Returns whether indices of 32 bits suffice: the position in a global tensor

@@ -2,8 +2,10 @@
 //
 // The threads of a row go through its columns together, each taking some
 // neighbours at a time. What they take is contiguous, so that LLVM makes
-// vector loads and stores of it. Tiles of elements make the space one flat
-// range; tiles of columns are parts of rows.
+// vector loads and stores of it. The last of a row's columns may be fewer, for
+// which there is code of their own: padding is neither read nor written. Tiles
+// of elements make the space one flat range; tiles of columns are parts of
+// rows.
 //
 // The order of a reduction follows from its lanes: lane l takes the elements
 // l, l + lanes, …; then neighbouring lanes are combined, and their results.
@@ -38,7 +40,11 @@ private:
   void emitRow(Value row);
   void emitLoop(RowLoop &loop, Position position);
   SmallVector<Value> emitElements(RowLoop &loop, Position position, Value first,
-                                  Operation *rowLevel, ValueRange sums);
+                                  int64_t count, Operation *rowLevel,
+                                  ValueRange sums);
+  SmallVector<Value> emitLast(RowLoop &loop, Position position, Value first,
+                              int64_t least, int64_t end, Operation *rowLevel,
+                              ValueRange sums);
 
   ElementPuller &puller;
   ThreadCode &code;
@@ -51,14 +57,15 @@ private:
   RowLoops sweeps;
 };
 
-/// Emits the thread's columns from `first` on. `sums`: of each reduction, one
-/// per column. Returns the next ones.
+/// Emits `count` columns of the thread's from `first` on. `sums`: of each
+/// reduction, one per column. Returns the next ones.
 SmallVector<Value> RowEmitter::emitElements(RowLoop &loop, Position position,
-                                            Value first, Operation *rowLevel,
+                                            Value first, int64_t count,
+                                            Operation *rowLevel,
                                             ValueRange sums) {
   SmallVector<Value> next(sums);
   SmallVector<PendingStore> stores;
-  for (int64_t i = 0; i < each; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     position.index.back() = puller.add(first, puller.constant(i));
     puller.movePosition(position, rowLevel);
     for (auto [n, reduce] : llvm::enumerate(loop.reductions)) {
@@ -68,6 +75,41 @@ SmallVector<Value> RowEmitter::emitElements(RowLoop &loop, Position position,
     stores.append(puller.pullResults(loop.results));
   }
   puller.store(stores);
+  return next;
+}
+
+/// As emitElements, for those of the thread's columns that are below `end`.
+/// `first` is `least` or more, for some thread `least`.
+SmallVector<Value> RowEmitter::emitLast(RowLoop &loop, Position position,
+                                        Value first, int64_t least, int64_t end,
+                                        Operation *rowLevel, ValueRange sums) {
+  int64_t whole = end / each * each;
+  SmallVector<Value> next(sums);
+  auto emitWhere = [&](Value condition, int64_t count) {
+    if (next.empty())
+      return code.emitIf(condition, [&] {
+        emitElements(loop, position, first, count, rowLevel, {});
+      });
+    SmallVector<Type> types(ValueRange(next).getTypes());
+    auto branch = scf::IfOp::create(builder, loc, types, condition,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    for (Block *block : {branch.thenBlock(), branch.elseBlock()})
+      block->clear();
+    builder.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(
+        builder, loc,
+        emitElements(loop, position, first, count, rowLevel, next));
+    builder.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(builder, loc, next);
+    next.assign(branch.getResults().begin(), branch.getResults().end());
+  };
+  if (least < whole)
+    emitWhere(code.isBelow(first, whole), each);
+  if (whole < end)
+    emitWhere(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                    first, puller.constant(whole)),
+              end - whole);
   return next;
 }
 
@@ -89,25 +131,12 @@ void RowEmitter::emitLoop(RowLoop &sweep, Position position) {
     scf::YieldOp::create(builder, loc,
                          emitElements(sweep, position,
                                       puller.add(loop.getInductionVar(), mine),
-                                      loop, loop.getRegionIterArgs()));
+                                      each, loop, loop.getRegionIterArgs()));
   }
   SmallVector<Value> sums(loop.getResults());
-  if (whole < columns) {
-    Value first = puller.add(puller.constant(whole), mine);
-    SmallVector<Type> types(ValueRange(sums).getTypes());
-    auto tail =
-        scf::IfOp::create(builder, loc, types, code.isBelow(first, columns),
-                          /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(builder);
-    for (Block *block : {tail.thenBlock(), tail.elseBlock()})
-      block->clear();
-    builder.setInsertionPointToStart(tail.thenBlock());
-    scf::YieldOp::create(builder, loc,
-                         emitElements(sweep, position, first, loop, sums));
-    builder.setInsertionPointToStart(tail.elseBlock());
-    scf::YieldOp::create(builder, loc, sums);
-    sums.assign(tail.getResults().begin(), tail.getResults().end());
-  }
+  if (whole < columns)
+    sums = emitLast(sweep, position, puller.add(puller.constant(whole), mine),
+                    whole, columns, loop, sums);
   for (unsigned result : sweep.results)
     puller.setStored(returned[result], result);
   if (sweep.reductions.empty())
@@ -156,10 +185,10 @@ void RowEmitter::emitFlat() {
   position.sizes = {count};
   position.index = {Value()};
   position.row = puller.constant(0);
-  bool isWhole = count % tiles.getSize() == 0;
-  code.emitIf(isWhole ? Value() : code.isBelow(first, count), [&] {
-    emitElements(sweeps.loops.front(), position, first, nullptr, {});
-  });
+  if (count % tiles.getSize() == 0)
+    emitElements(sweeps.loops.front(), position, first, each, nullptr, {});
+  else
+    emitLast(sweeps.loops.front(), position, first, 0, count, nullptr, {});
 }
 
 /// Long rows without reductions: a tile is a part of a row.
@@ -171,10 +200,10 @@ void RowEmitter::emitParts() {
   Value part = arith::RemUIOp::create(builder, loc, code.tile, count);
   Value first = puller.mul(
       puller.add(puller.mul(part, code.threads.getCount()), code.thread), each);
-  bool isWhole = columns % tiles.getSize() == 0;
-  code.emitIf(isWhole ? Value() : code.isBelow(first, columns), [&] {
-    emitElements(sweeps.loops.front(), position, first, nullptr, {});
-  });
+  if (columns % tiles.getSize() == 0)
+    emitElements(sweeps.loops.front(), position, first, each, nullptr, {});
+  else
+    emitLast(sweeps.loops.front(), position, first, 0, columns, nullptr, {});
 }
 
 void RowEmitter::emit() {

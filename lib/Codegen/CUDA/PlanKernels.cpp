@@ -12,6 +12,7 @@
 
 #include "AttentionTile.h"
 #include "Shuffle.h"
+#include "VectorAccess.h"
 #include "WarpTile.h"
 
 #include "ppopt/Analysis/Thresholds.h"
@@ -97,14 +98,46 @@ private:
     return std::clamp<int64_t>(llvm::PowerOf2Ceil(work), kWarp, most);
   }
 
+  /// The most neighbouring elements that a thread takes.
+  int64_t getMostEach(KernelOp kernel) {
+    return llvm::bit_floor(uint64_t(getThreshold(kernel, Threshold::GpuEach)));
+  }
+
   /// The neighbouring elements that a thread takes: a power of two that divides
   /// the row, so that vectors are aligned and none is part of two rows.
   int64_t countEach(KernelOp kernel, int64_t columns) {
-    int64_t each =
-        llvm::bit_floor(uint64_t(getThreshold(kernel, Threshold::GpuEach)));
+    int64_t each = getMostEach(kernel);
     while (columns % each != 0)
       each /= 2;
     return each;
+  }
+
+  /// Of long rows, most are padded, and the last of their elements are fewer.
+  /// The order of a sum must not depend on whether they are, so it is the same
+  /// for all.
+  int64_t countEachOfRow(KernelOp kernel) {
+    int64_t columns = kernel.getFormAttr().getColumns();
+    bool isLong = columns >= getThreshold(kernel, Threshold::GpuPitchColumns);
+    bool hasReductions = !kernel.getBody().front().getOps<ReduceOp>().empty();
+    if ((isLong && hasReductions) || hasAlignedRows(kernel))
+      return getMostEach(kernel);
+    return countEach(kernel, columns);
+  }
+
+  /// Returns whether a kernel has padded rows, and none that begin between
+  /// vectors.
+  static bool hasAlignedRows(KernelOp kernel) {
+    Block &body = kernel.getBody().front();
+    SmallVector<Value> values(body.getArguments());
+    llvm::append_range(values, body.getTerminator()->getOperands());
+    for (auto [i, value] : llvm::enumerate(values)) {
+      int64_t element = getElementBytes(getElementTypeOrSelf(value));
+      int64_t row = kernel.getFormAttr().getColumns() * element;
+      if (kernel.isFull(value) && !kernel.getPitch(i) &&
+          row % kVectorBytes != 0)
+        return false;
+    }
+    return kernel.hasPitch();
   }
 
   void planRows(KernelOp kernel) {
@@ -115,9 +148,9 @@ private:
         body.getOps<ReduceOp>().empty() &&
         llvm::all_of(body.getTerminator()->getOperands(),
                      [&](Value value) { return kernel.isFull(value); });
-    if (isOneSweep && isFlatRange(kernel))
+    if (isOneSweep && !kernel.hasPitch() && isFlatRange(kernel))
       return planFlat(kernel, form.getNumElements());
-    int64_t each = countEach(kernel, columns);
+    int64_t each = countEachOfRow(kernel);
     bool isShort = columns <= getThreshold(kernel, Threshold::GpuWarpColumns);
     int64_t work = llvm::divideCeil(columns, each);
     if (isOneSweep && !isShort) {

@@ -12,6 +12,7 @@
 #include "MatmulTile.h"
 #include "Shuffle.h"
 #include "TensorCores.h"
+#include "VectorAccess.h"
 
 #include "ppopt/Analysis/MatmulDescriptors.h"
 #include "ppopt/Analysis/Thresholds.h"
@@ -32,7 +33,6 @@ namespace mlir::pp {
 using namespace mlir;
 using namespace mlir::pp;
 
-static constexpr int64_t kVectorBytes = 16;
 static constexpr int64_t kSmallestTile = 16;
 static constexpr int64_t kFewestThreads = 128;
 

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ppopt/Analysis/MatmulDescriptors.h"
+#include "ppopt/Codegen/PaddedRows.h"
 #include "ppopt/Codegen/Target.h"
 #include "ppopt/Codegen/TemporaryPlan.h"
 #include "ppopt/Codegen/ViewFolding.h"
@@ -53,9 +54,8 @@ public:
   LogicalResult run();
 
 private:
-  MemRefType getBufferType(Type tensor) {
-    auto type = cast<RankedTensorType>(tensor);
-    return MemRefType::get(type.getShape(), type.getElementType());
+  MemRefType getBufferType(Type tensor, Pitch pitch = std::nullopt) {
+    return pp::getBufferType(cast<RankedTensorType>(tensor), pitch);
   }
   void widenAccumulatedMatmuls();
   void findParts();
@@ -240,7 +240,8 @@ void TaskBufferizer::assignTemporaries() {
     if (buffers.contains(root))
       continue;
     values.push_back(root);
-    plan.push_back({getAlignedBytes(root.getType(), alignment), made,
+    MemRefType type = getBufferType(root.getType(), getPitch(root));
+    plan.push_back({getAlignedBytes(type, alignment), made,
                     std::max(made, lastUses.lookup(root)),
                     getElementTypeOrSelf(root).getAsOpaquePointer()});
   }
@@ -255,9 +256,9 @@ void TaskBufferizer::assignTemporaries() {
       continue;
     }
     builder.setInsertionPoint(ops[lifetime.first]);
-    buffers[value] =
-        TempOp::create(builder, value.getLoc(), getBufferType(value.getType()),
-                       lifetime.offset);
+    buffers[value] = TempOp::create(
+        builder, value.getLoc(),
+        getBufferType(value.getType(), getPitch(value)), lifetime.offset);
   }
 }
 
@@ -266,9 +267,11 @@ Value TaskBufferizer::getBuffer(Value value) {
   Part storage = getStorage(value);
   Value buffer = buffers.lookup(storage.whole);
   int64_t offset = storage.offset + offsets.lookup(storage.whole);
-  MemRefType wanted = getBufferType(value.getType());
+  MemRefType wanted = getBufferType(value.getType(), getPitch(value));
+  auto type = dyn_cast<MemRefType>(buffer.getType()); // else of an argument
   if (offset == 0 &&
-      cast<ShapedType>(buffer.getType()).getShape() == wanted.getShape())
+      cast<ShapedType>(buffer.getType()).getShape() == wanted.getShape() &&
+      (type ? getPitch(type) : std::nullopt) == getPitch(wanted))
     return buffer;
   SmallVector<int64_t> strides = wanted.getStridesAndOffset().first;
   if (offset != 0)

@@ -116,9 +116,27 @@ ElementPuller::getIndex(ArrayRef<int64_t> shape) {
   return index;
 }
 
-Value ElementPuller::linearize(ArrayRef<int64_t> shape) {
+Value ElementPuller::locate(ArrayRef<int64_t> shape, Pitch pitch,
+                            ArrayRef<Value> index) {
+  SmallVector<Value> terms;
+  for (auto [size, stride, i] :
+       llvm::zip(shape, getStrides(shape, pitch), index))
+    if (size != 1)
+      terms.push_back(mul(i, stride));
+  Value at = zero;
+  for (Value term : terms)
+    at = at == zero ? term : add(at, term);
+  return at;
+}
+
+Value ElementPuller::locateHere(ArrayRef<int64_t> shape, Pitch pitch) {
   int64_t count = ShapedType::getNumElements(shape);
-  if (count == position.space.getNumElements())
+  bool isFull = count == position.space.getNumElements();
+  if (pitch && isFull && getColumnCount(shape) == position.space.columns)
+    return add(mul(position.row, *pitch), position.column());
+  if (pitch)
+    return locate(shape, pitch, *getIndex(shape));
+  if (isFull)
     return position.rowStart ? add(position.rowStart, position.column())
                              : position.column();
   return count == 1 ? zero : position.row;
@@ -164,22 +182,12 @@ void ElementPuller::store(Value element, Value buffer, Type type, Value at) {
   LLVM::StoreOp::create(builder, getLoc(), element, address(buffer, type, at));
 }
 
-Value ElementPuller::loadAt(Value buffer, Value tensor, ArrayRef<Value> index,
-                            bool isHere) {
+Value ElementPuller::loadAt(unsigned buffer, Value tensor,
+                            ArrayRef<Value> index, bool isHere) {
   ArrayRef<int64_t> shape = getShape(tensor);
-  Value at = zero;
-  if (isHere) {
-    at = linearize(shape);
-  } else {
-    int64_t stride = 1;
-    SmallVector<Value> terms;
-    for (size_t i = shape.size(); i-- > 0; stride *= shape[i])
-      if (shape[i] != 1)
-        terms.push_back(mul(index[i], stride));
-    for (Value term : llvm::reverse(terms))
-      at = at == zero ? term : add(at, term);
-  }
-  return load(buffer, getElementTypeOrSelf(tensor), at);
+  Pitch pitch = kernel.getPitch(buffer);
+  Value at = isHere ? locateHere(shape, pitch) : locate(shape, pitch, index);
+  return load(buffers[buffer], getElementTypeOrSelf(tensor), at);
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,8 +235,10 @@ ElementPuller::pullResults(ArrayRef<unsigned> results) {
   SmallVector<PendingStore> stores;
   for (unsigned result : results) {
     Value value = ret->getOperand(result);
+    Pitch pitch = kernel.getPitch(kernel.getNumArguments() + result);
     stores.push_back({pull(value), getResultBuffer(result),
-                      getElementTypeOrSelf(value), linearize(getShape(value))});
+                      getElementTypeOrSelf(value),
+                      locateHere(getShape(value), pitch)});
   }
   return stores;
 }
@@ -265,9 +275,9 @@ Value ElementPuller::pullAt(Value value, ArrayRef<Value> index) {
 
 Value ElementPuller::emit(Value value, ArrayRef<Value> index, bool isHere) {
   if (auto argument = dyn_cast<BlockArgument>(value))
-    return loadAt(buffers[argument.getArgNumber()], value, index, isHere);
+    return loadAt(argument.getArgNumber(), value, index, isHere);
   if (auto it = stored.find(value); it != stored.end() && isHere)
-    return loadAt(getResultBuffer(it->second), value, index, isHere);
+    return loadAt(kernel.getNumArguments() + it->second, value, index, isHere);
   Operation *op = value.getDefiningOp();
   if (auto view = dyn_cast<ReshapeOp>(op); view && isHere)
     // The same element under another shape.

@@ -2,6 +2,7 @@
 
 #include "ppopt/Codegen/ViewFolding.h"
 #include "ppopt/Codegen/KernelSpace.h"
+#include "ppopt/Codegen/PaddedRows.h"
 
 #include "ppopt/Dialect/PP/Shapes.h"
 
@@ -46,9 +47,10 @@ std::optional<SmallVector<int64_t>> pp::getContiguousOffsets(ConcatOp op) {
   return offsets;
 }
 
-static Layout getContiguous(Value value) {
+/// Returns the layout of a value that has memory of its own.
+static Layout getLayout(Value value) {
   ArrayRef<int64_t> shape = getShape(value);
-  return {value, llvm::to_vector(shape), computeStrides(shape), 0};
+  return {value, llvm::to_vector(shape), getStrides(shape, getPitch(value)), 0};
 }
 
 /// Returns the layout under another shape: each run of dimensions with equally
@@ -116,7 +118,7 @@ std::optional<Layout>
 pp::foldViews(Value value, llvm::function_ref<bool(Operation *)> isBase) {
   Operation *op = value.getDefiningOp();
   if (!isView(op) || isBase(op))
-    return getContiguous(value);
+    return getLayout(value);
   std::optional<Layout> from = foldViews(op->getOperand(0), isBase);
   if (!from)
     return std::nullopt;
@@ -134,7 +136,7 @@ std::optional<Layout>
 pp::foldDestination(Value value,
                     llvm::function_ref<bool(Operation *)> isJoined) {
   if (!value.hasOneUse() || !isJoined(*value.user_begin()))
-    return getContiguous(value);
+    return getLayout(value);
   Operation *op = *value.user_begin();
   std::optional<Layout> to = foldDestination(op->getResult(0), isJoined);
   if (!to)
@@ -201,7 +203,8 @@ pp::foldMatmul(MatmulOp op, llvm::function_ref<bool(Operation *)> isBase,
   bool aFlag = op.getTransposeLhs(), bFlag = op.getTransposeRhs();
   unsigned aRow = rank - (aFlag ? 1 : 2), aCol = rank - (aFlag ? 2 : 1);
   unsigned bRow = bRank - (bFlag ? 1 : 2), bCol = bRank - (bFlag ? 2 : 1);
-  SmallVector<int64_t> cStrides = computeStrides(getShape(op.getResult()));
+  SmallVector<int64_t> cStrides =
+      getStrides(getShape(op.getResult()), getPitch(op.getResult()));
 
   MatmulShape shape;
   shape.m = a->sizes[aRow];
@@ -209,7 +212,7 @@ pp::foldMatmul(MatmulOp op, llvm::function_ref<bool(Operation *)> isBase,
   shape.k = a->sizes[aCol];
   shape.aStrides = {0, 0, a->strides[aRow], a->strides[aCol]};
   shape.bStrides = {0, 0, b->strides[bRow], b->strides[bCol]};
-  shape.cStrides = {0, 0, shape.n, 1};
+  shape.cStrides = {0, 0, cStrides[rank - 2], cStrides[rank - 1]};
   SmallVector<BatchLoop> loops;
   for (unsigned i = 0; i + 2 < rank; ++i)
     loops.push_back({a->sizes[i], a->strides[i], bRank > 2 ? b->strides[i] : 0,

@@ -1,6 +1,6 @@
 //===- ParallelOps.cpp - Places, tasks, kernels ---------------------------===//
 
-#include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/Dialect/PP/KernelForms.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
 
@@ -312,7 +312,9 @@ void KernelOp::build(OpBuilder &builder, OperationState &state, StringRef name,
 }
 
 LogicalResult KernelOp::verify() {
-  return failed(verifyReturn(*this)) ? failure() : verifyForm();
+  if (failed(verifyReturn(*this)) || failed(verifyForm()))
+    return failure();
+  return verifyPitches();
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -328,5 +330,5 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
            << getIns().size() << " ins and " << results << " outs, but @"
            << kernel.getSymName() << " takes " << kernel.getNumArguments()
            << " and gives " << kernel.getNumResults();
-  return success();
+  return pp::verifyPitches(*this, kernel);
 }

@@ -5,6 +5,23 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PadRows : Pass<"pp-pad-rows", "::mlir::ModuleOp"> {
+  let summary = "Decides which temporaries of a GPU's tasks have padded rows";
+  let description = [{
+    Sets `pp.pitch` of launches and matmuls of tasks: for each result the elements from the begin of a row of its buffer to that of the next, 0 where
+    rows are dense. A result is padded if its rows are long (threshold `gpu-pitch-columns`) and not multiples of 16 bytes, and everything that reads
+    or writes its buffer is a kernel that computes addresses from a pitch or a matmul that folds it into strides. So whatever leaves the task,
+    parts of concatenations, and what attention and collectives take stay dense. The pitch is a multiple of 256 bytes if that is at most 1/32
+    more than the row, else of 16 bytes. Changes nothing else.
+
+    ```mlir
+    %0 = pp.matmul %x, %w : ...                                    // before
+    %0 = pp.matmul %x, %w {pp.pitch = array<i64: 50304>} : ...     // after
+        -> tensor<8192x50257xbf16>
+    ```
+  }];
+}
+
 def PlanCudaKernels : Pass<"pp-plan-cuda-kernels", "::mlir::ModuleOp"> {
   let summary = "Decides the tiles, threads and lanes of each kernel for a GPU";
   let description = [{

@@ -11,6 +11,9 @@ namespace mlir::pp {
 /// earlier sweep overwrite.
 LogicalResult verifyInplace(LaunchOp launch, KernelOp kernel);
 
+/// Checks that the buffers of a launch have the pitches that the kernel takes.
+LogicalResult verifyPitches(LaunchOp launch, KernelOp kernel);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_DIALECT_PP_KERNELFORMS_H

@@ -16,6 +16,9 @@ def PP_KernelOp : PP_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
     sweep of the columns reads the reductions of earlier sweeps only. Results without a sweep have one element per row, and are
     written after the last.
 
+    An argument or a result with `pp.pitch` has a buffer whose rows begin that many elements after one another (set-kernel-pitches); the
+    padding between them is never read or written.
+
     Example:
 
     ```mlir
@@ -49,8 +52,15 @@ def PP_KernelOp : PP_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbo
     /// The partial sums of a row that a reduction adds up at the end; nothing if that is not decided.
     std::optional<int64_t> getLanes(ReduceOp reduction);
     void setLanes(ReduceOp reduction, int64_t lanes);
+    /// The pitch of a buffer: of arguments, then of results.
+    ::mlir::pp::Pitch getPitch(unsigned buffer);
+    void setPitch(unsigned buffer, ::mlir::pp::Pitch pitch);
+    /// Returns whether any buffer has a pitch.
+    bool hasPitch();
     /// Checks that the form fits the body, and the sweeps and tiles the form.
     ::llvm::LogicalResult verifyForm();
+    /// Checks that rows have room in their pitch, and that the form has rows.
+    ::llvm::LogicalResult verifyPitches();
   }];
 }
 

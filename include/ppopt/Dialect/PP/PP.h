@@ -17,6 +17,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "ppopt/Dialect/PP/Interfaces.h"
+#include "ppopt/Dialect/PP/Pitch.h"
 #include "ppopt/Dialect/PP/PlanChoices.h"
 #include "ppopt/Dialect/PP/ShardingTypes.h"
 

@@ -3,7 +3,8 @@
 #ifndef PPOPT_DIALECT_PP_TYPESIZES_H
 #define PPOPT_DIALECT_PP_TYPESIZES_H
 
-#include "mlir/IR/BuiltinTypes.h"
+#include "ppopt/Dialect/PP/Pitch.h"
+
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::pp {
@@ -23,10 +24,15 @@ inline int64_t getElementBytes(Type element) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
 
-/// Returns the bytes of a tensor or memref of static shape.
+/// Returns the bytes of a tensor or memref of static shape; a memref's with the
+/// padding of its rows.
 inline int64_t getBytes(Type type) {
   auto shaped = cast<ShapedType>(type);
-  return shaped.getNumElements() * getElementBytes(shaped.getElementType());
+  auto buffer = dyn_cast<MemRefType>(type);
+  int64_t elements = buffer
+                         ? countWithPadding(buffer.getShape(), getPitch(buffer))
+                         : shaped.getNumElements();
+  return elements * getElementBytes(shaped.getElementType());
 }
 
 /// Returns the same, rounded up to the alignment of buffers.

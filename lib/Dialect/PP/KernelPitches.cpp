@@ -1,0 +1,107 @@
+//===- KernelPitches.cpp - Padded rows of the buffers of kernels ----------===//
+
+#include "ppopt/Dialect/PP/KernelForms.h"
+#include "ppopt/Dialect/PP/Shapes.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+
+static constexpr StringLiteral kPitch = "pp.pitch";
+
+Pitch KernelOp::getPitch(unsigned buffer) {
+  unsigned arguments = getNumArguments();
+  Attribute attr = buffer < arguments
+                       ? getArgAttr(buffer, kPitch)
+                       : getResultAttr(buffer - arguments, kPitch);
+  auto pitch = dyn_cast_or_null<IntegerAttr>(attr);
+  return pitch ? Pitch(pitch.getInt()) : std::nullopt;
+}
+
+void KernelOp::setPitch(unsigned buffer, Pitch pitch) {
+  unsigned arguments = getNumArguments();
+  Builder builder(getContext());
+  if (buffer < arguments) {
+    removeArgAttr(buffer, builder.getStringAttr(kPitch));
+    if (pitch)
+      setArgAttr(buffer, kPitch, builder.getI64IntegerAttr(*pitch));
+    return;
+  }
+  removeResultAttr(buffer - arguments, builder.getStringAttr(kPitch));
+  if (pitch)
+    setResultAttr(buffer - arguments, kPitch,
+                  builder.getI64IntegerAttr(*pitch));
+}
+
+bool KernelOp::hasPitch() {
+  return llvm::any_of(
+      llvm::seq<unsigned>(0, getNumArguments() + getNumResults()),
+      [&](unsigned buffer) { return getPitch(buffer).has_value(); });
+}
+
+/// Returns whether kernels of a form compute addresses from pitches.
+static bool hasRows(KernelForm form, bool isResult) {
+  switch (form) {
+  case KernelForm::Rows:
+    return true;
+  case KernelForm::Columns:
+  case KernelForm::Scatter:
+    return !isResult;
+  case KernelForm::Attention:
+  case KernelForm::AttentionGrad:
+  case KernelForm::AttentionStep:
+    return false;
+  }
+  llvm_unreachable("every form is listed");
+}
+
+LogicalResult KernelOp::verifyPitches() {
+  SmallVector<Type> types(getArgumentTypes());
+  types.append(getResultTypes().begin(), getResultTypes().end());
+  for (auto [i, type] : llvm::enumerate(types)) {
+    Pitch pitch = getPitch(i);
+    if (!pitch)
+      continue;
+    bool isResult = i >= getNumArguments();
+    size_t number = isResult ? i - getNumArguments() : i;
+    auto refuse = [&] {
+      return emitOpError(isResult ? "result " : "argument ")
+             << number << " has a pitch of " << *pitch << " elements, ";
+    };
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+    if (getRowCount(shape) == 1 || *pitch <= getColumnCount(shape))
+      return refuse() << "but " << getRowCount(shape) << " rows of "
+                      << getColumnCount(shape) << " columns";
+    if (!getFormAttr() || !hasRows(getFormAttr().getKind(), isResult))
+      return refuse() << "which its form does not read or write by";
+    if (getTilesAttr() && getTilesAttr().getUnit() == TileUnit::Elements)
+      return refuse() << "but its tiles make all rows one range";
+  }
+  return success();
+}
+
+/// Checks some buffers of a launch; `first` is the kernel's number of the
+/// first.
+static LogicalResult verifyPitches(LaunchOp launch, KernelOp kernel,
+                                   ValueRange buffers, unsigned first,
+                                   StringRef what) {
+  auto describe = [](Pitch pitch) {
+    return pitch ? "a pitch of " + std::to_string(*pitch) : "dense rows";
+  };
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
+    auto type = dyn_cast<MemRefType>(buffer.getType());
+    Pitch own = type ? getPitch(type) : std::nullopt;
+    Pitch wanted = kernel.getPitch(first + i);
+    if (type && own != wanted)
+      return launch.emitOpError("has ")
+             << what << " " << i << " with " << describe(own) << ", but @"
+             << kernel.getSymName() << " takes it with " << describe(wanted);
+  }
+  return success();
+}
+
+LogicalResult pp::verifyPitches(LaunchOp launch, KernelOp kernel) {
+  if (failed(::verifyPitches(launch, kernel, launch.getIns(), 0, "argument")))
+    return failure();
+  return ::verifyPitches(launch, kernel, launch.getOuts(),
+                         launch.getIns().size(), "result");
+}
