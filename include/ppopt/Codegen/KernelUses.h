@@ -13,13 +13,15 @@ namespace mlir::pp {
 struct KernelUse {
   /// For each result, the argument that it overwrites, or -1.
   SmallVector<int64_t> inplace;
-  /// The arguments that may be unaligned: a microbatch's rows of an input.
-  DenseSet<unsigned> unaligned;
+  /// The bytes that divide the addresses of all buffers that launches give it:
+  /// of arguments, then of results.
+  SmallVector<int64_t> alignments;
 };
 
-/// Returns whether a buffer begins at a row of an input: microbatches follow
-/// one another there, and rows may have any number of bytes.
-bool isPartOfInput(Value buffer);
+/// Returns a power of two that divides the address of a buffer of a task. Rows
+/// of inputs begin anywhere: microbatches follow one another, and rows may have
+/// any number of bytes. The step state has fields one after the other.
+int64_t getAddressAlignment(Value buffer);
 
 /// Returns the kernels of a module of phase kernels, in its order. A kernel
 /// without launches overwrites nothing. Launches that overwrite other arguments

@@ -34,9 +34,8 @@ namespace {
 
 class KernelEmitter {
 public:
-  KernelEmitter(KernelOp kernel, ArrayRef<int64_t> inplace,
-                const DenseSet<unsigned> &unaligned, int64_t vectorBytes)
-      : kernel(kernel), inplace(inplace), unaligned(unaligned),
+  KernelEmitter(KernelOp kernel, const KernelUse &use, int64_t vectorBytes)
+      : kernel(kernel), inplace(use.inplace), alignments(use.alignments),
         vectorBytes(vectorBytes), builder(kernel.getContext()),
         pointer(LLVM::LLVMPointerType::get(kernel.getContext())),
         i64(builder.getI64Type()) {}
@@ -54,7 +53,7 @@ private:
 
   KernelOp kernel;
   ArrayRef<int64_t> inplace;
-  const DenseSet<unsigned> &unaligned;
+  ArrayRef<int64_t> alignments; ///< of arguments, then of results
   int64_t vectorBytes;
   OpBuilder builder;
   Type pointer, i64;
@@ -133,12 +132,15 @@ void KernelEmitter::emitLoops(LLVM::LLVMFuncOp function) {
   Location loc = kernel.getLoc();
   Block *entry = function.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
-  for (unsigned i = 0, e = countBuffers(); i < e; ++i) {
+  SmallVector<int64_t> own(alignments.take_front(kernel.getNumArguments()));
+  for (auto [i, argument] : llvm::enumerate(inplace))
+    if (argument < 0)
+      own.push_back(alignments[kernel.getNumArguments() + i]);
+  for (auto [i, alignment] : llvm::enumerate(own)) {
     function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
                         builder.getUnitAttr());
-    if (!unaligned.contains(i))
-      function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
-                          builder.getI64IntegerAttr(kBufferAlignment));
+    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                        builder.getI64IntegerAttr(alignment));
   }
   ValueRange arguments = entry->getArguments();
   SmallVector<Value> buffers(arguments.take_front(kernel.getNumArguments()));
@@ -200,7 +202,7 @@ struct EmitKernelsPass : pp::impl::EmitKernelsBase<EmitKernelsPass> {
           failed(checkTables(kernel)) ||
           failed(checkOverwritten(kernel, use.inplace)))
         return signalPassFailure();
-      KernelEmitter(kernel, use.inplace, use.unaligned, vectorBytes).emit();
+      KernelEmitter(kernel, use, vectorBytes).emit();
     }
   }
 };

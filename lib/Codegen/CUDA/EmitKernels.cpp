@@ -167,9 +167,8 @@ private:
                                                             : kResidentThreads,
         pointers);
     for (unsigned i = 0; i < pointers; ++i)
-      if (!use.unaligned.contains(i))
-        function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
-                            builder.getI64IntegerAttr(kBufferAlignment));
+      function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                          builder.getI64IntegerAttr(use.alignments[i]));
     SmallVector<Value> buffers(function.getArguments());
     for (auto [i, argument] : llvm::enumerate(use.inplace))
       if (argument >= 0)

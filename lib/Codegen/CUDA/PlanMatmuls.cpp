@@ -19,8 +19,8 @@
 #include "ppopt/Codegen/CUDA/Passes.h"
 #include "ppopt/Codegen/KernelUses.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
-#include "ppopt/column_major.h"
 #include "ppopt/Transforms/Model/Entry.h"
+#include "ppopt/column_major.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/StringSet.h"
@@ -39,14 +39,7 @@ static constexpr int64_t kFewestThreads = 128;
 /// Returns a power of two that divides the address of an element of a buffer.
 static int64_t getAlignment(Value buffer, int64_t offset) {
   int64_t element = getElementBytes(getElementTypeOrSelf(buffer));
-  if (isPartOfInput(buffer))
-    return element;
-  int64_t bytes = offset * element;
-  while (auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>()) {
-    bytes += view.getStaticOffsets()[0] * element;
-    buffer = view.getSource();
-  }
-  return llvm::MinAlign(kBufferAlignment, bytes);
+  return llvm::MinAlign(getAddressAlignment(buffer), offset * element);
 }
 
 namespace {

@@ -1,31 +1,53 @@
 //===- KernelUses.cpp - How launches use the buffers of a kernel ----------===//
 
 #include "ppopt/Codegen/KernelUses.h"
+#include "ppopt/Dialect/PP/TypeSizes.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mlir::pp;
 
-bool pp::isPartOfInput(Value buffer) {
-  while (auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>())
+/// Returns the alignment of what a task takes.
+static int64_t getArgumentAlignment(BlockArgument argument, int64_t element) {
+  auto task = dyn_cast<TaskOp>(argument.getOwner()->getParentOp());
+  if (!task)
+    return kBufferAlignment;
+  switch (task.getArgRole(argument.getArgNumber()).getKind()) {
+  case RoleKind::Input:
+    return element;
+  case RoleKind::StepState:
+    return sizeof(double);
+  default:
+    return kBufferAlignment;
+  }
+}
+
+int64_t pp::getAddressAlignment(Value buffer) {
+  int64_t element = getElementBytes(getElementTypeOrSelf(buffer));
+  int64_t offset = 0;
+  while (auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>()) {
+    offset += view.getStaticOffsets()[0] * element;
     buffer = view.getSource();
+  }
   auto argument = dyn_cast<BlockArgument>(buffer);
-  auto task = argument ? dyn_cast<TaskOp>(argument.getOwner()->getParentOp())
-                       : TaskOp();
-  return task &&
-         task.getArgRole(argument.getArgNumber()).getKind() == RoleKind::Input;
+  return llvm::MinAlign(argument ? getArgumentAlignment(argument, element)
+                                 : kBufferAlignment,
+                        offset);
 }
 
 FailureOr<SmallVector<std::pair<KernelOp, KernelUse>>>
 pp::findKernelUses(ModuleOp module) {
   DenseMap<StringAttr, DenseI64ArrayAttr> inplace;
-  DenseMap<StringAttr, DenseSet<unsigned>> unaligned;
+  DenseMap<StringAttr, SmallVector<int64_t>> alignments;
   WalkResult result = module.walk([&](LaunchOp launch) {
     StringAttr name = launch.getKernelAttr().getAttr();
-    for (auto [i, buffer] : llvm::enumerate(launch.getIns()))
-      if (isPartOfInput(buffer))
-        unaligned[name].insert(i);
+    SmallVector<Value> buffers(launch.getIns());
+    llvm::append_range(buffers, launch.getOuts());
+    SmallVector<int64_t> &least = alignments[name];
+    least.resize(buffers.size(), kBufferAlignment);
+    for (auto [i, buffer] : llvm::enumerate(buffers))
+      least[i] = std::min(least[i], getAddressAlignment(buffer));
     auto [it, isNew] = inplace.try_emplace(name, launch.getInplaceAttr());
     if (isNew || it->second == launch.getInplaceAttr())
       return WalkResult::advance();
@@ -43,7 +65,9 @@ pp::findKernelUses(ModuleOp module) {
       use.inplace = llvm::to_vector(launched.asArrayRef());
     else
       use.inplace.assign(kernel.getNumResults(), -1);
-    use.unaligned = unaligned.lookup(kernel.getSymNameAttr());
+    use.alignments = alignments.lookup(kernel.getSymNameAttr());
+    use.alignments.resize(kernel.getNumArguments() + kernel.getNumResults(),
+                          kBufferAlignment);
     uses.push_back({kernel, std::move(use)});
   }
   return uses;
