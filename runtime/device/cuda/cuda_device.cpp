@@ -140,6 +140,7 @@ private:
   const DriverApi &driver;
   KernelCode code;
   std::optional<Blas> blas; ///< none until a matmul needs it
+  device::Stream clearing;  ///< none until memory is allocated
   std::vector<Stream> streams;
   std::vector<std::string> streamNames;
   std::vector<Event> events;
@@ -196,11 +197,12 @@ DevicePointer CudaDevice::allocate(int64_t bytes, const char *what) {
                 spellByteAmount(gpu.bytes), what, spellByteAmount(bytes));
   require(result, fmt::format("allocating {}", what));
   memory.push_back(address);
-  Stream stream = nullptr; // the default one
-  require(driver.memsetD8Async(address, 0, size_t(bytes), stream),
-          fmt::format("clearing {}", what));
-  require(driver.streamSynchronize(stream), fmt::format("clearing {}", what));
-  return DevicePointer(reinterpret_cast<void *>(uintptr_t(address)));
+  DevicePointer pointer(reinterpret_cast<void *>(uintptr_t(address)));
+  if (clearing.index < 0)
+    clearing = makeStream("clearing");
+  fill(clearing, pointer, 0, bytes);
+  synchronize(clearing);
+  return pointer;
 }
 
 char *CudaDevice::allocateHost(int64_t bytes) {
