@@ -11,7 +11,7 @@ pp.task forward stage 0 @launches(%x: memref<4x4096xf32> {pp.role = #pp.role<inp
   pp.return
 }
 
-// CHECK-LABEL: llvm.func internal @flat_loops(%arg0: !llvm.ptr {llvm.noalias}, %arg1: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}, %arg2: i64, %arg3: i64)
+// CHECK-LABEL: llvm.func internal @flat_loops(%arg0: !llvm.ptr {llvm.align = 4 : i64, llvm.noalias}, %arg1: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias}, %arg2: i64, %arg3: i64)
 // CHECK-COUNT-1: scf.for
 // CHECK: llvm.load
 // CHECK: llvm.store

@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""Trains programs for GPUs on a driver without a GPU (test/device/fake) and compares them with the same plan's on CPUs.
+
+A sample of plans covers every pair of values of FACTORS, each with another order of the device's operations. Further: many orders of one pipeline,
+checkpoints between CPUs and GPUs, generation, types, predicted memory, what the executable says when something is missing, and planted bugs.
+By hand: check_cuda.py --filter 'gpt.*zb-h1', --keep DIR.
+"""
+import argparse
+import functools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "equivalence")]
+from support import safetensors_io  # noqa: E402
+from support.executable import checked, compile_model, environment, expect_close  # noqa: E402
+from support.results import Harness  # noqa: E402
+
+import plans  # noqa: E402
+import stage_plans  # noqa: E402
+from check_fake import GPT, losses_of  # noqa: E402
+from pairwise import cover  # noqa: E402
+from programs import Programs, compare, expect_same_bits, run_flags  # noqa: E402
+from stage_plans import StagePlan  # noqa: E402
+
+FACTORS = {
+    "model": ["gpt", "lm", "losses", "tied", "spread"],
+    "schedule": ["gpipe", "1f1b", "zb-h1", "zb-v"],
+    "places": [1, 2],
+    "microbatches": [1, 4],
+    "dp": [1, 2],
+    "tied": ["sum", "owner"],
+    "launch": ["threads", "mpirun"],
+    "run": ["sgd clipped", "sgd momentum", "adamw clipped"],
+    "poison": [False, True],
+    "recompute": ["none", "cheap", "layer"],
+    "bucket_bytes": ["25MiB", "200"],
+    "fsdp": [1, 2],
+    "zero": [0, 1, 3],
+    "gather": ["task", "step"],
+    "matmul": ["library", "generated"],
+    "share": [False, True],
+}
+PIPELINE = StagePlan(2, 4, 2, "1f1b", zero=1, bucket_bytes="200")
+SEEDS = 20
+
+
+class Fake:
+    """The libraries that stand in for the driver, cuBLASLt and NCCL."""
+
+    def __init__(self, build):
+        self.folder = os.path.join(build, "bin", "test", "fake-cuda")
+        assert os.path.exists(os.path.join(self.folder, "libcuda.so.1")), f"{self.folder} is not built"
+
+    def variables(self, code, seed, gpus=1, **others):
+        """`code`: the device code that stands for the executable's PTX."""
+        return {"LD_LIBRARY_PATH": self.folder, "PPOPT_FAKE_CUDA_CODE": code, "PPOPT_FAKE_CUDA": f"count={gpus},memory=1GiB",
+                "PPOPT_FAKE_CUDA_SEED": str(seed), **others}
+
+
+class CudaPrograms(Programs):
+    """Programs for GPUs, and the device code of each beside it."""
+
+    def executable(self, model, plan, flags, mutation=None):
+        name = "_".join([model, plan.name, *(f.strip("-").replace("=", "_") for f in flags)])
+        path = os.path.join(self.directory, "cuda_" + name)
+        return self.once("cuda_" + name, lambda: compile_model(
+            self.ppopt, self.model_file(model, plan), path,
+            [*plan.flags, "--threads", "1", *flags, "--target", "cuda", "--save-device-ir", path + ".ll"]))
+
+    def train(self, fake, model, plan, run_name, launch="threads", matmul="library", share=False, seed=0, flags=(), name="", **others):
+        compile_flags, _ = run_flags(run_name)
+        wrapped = MatmulPlan(plan, matmul)
+        ranks = plan.places * plan.dp * plan.fsdp
+        executable = self.executable(model, wrapped, compile_flags)
+        # Each rank is a process under mpirun and sees all GPUs.
+        variables = fake.variables(executable.path + ".ll", seed, 1 if share else ranks, **others)
+        own = ["--share-gpu"] if share and ranks > 1 else []
+        return self.result(model, wrapped, run_name, launch, flags=[*own, *flags], name=f"{name}{seed}{share}", variables=variables)
+
+
+class MatmulPlan:
+    """A plan with --matmul."""
+
+    def __init__(self, plan, matmul):
+        self.plan, self.matmul = plan, matmul
+        self.name = f"{plan.name}_{matmul}"
+        self.flags = [*plan.flags, "--matmul", matmul]
+
+    def adapt(self, text):
+        return self.plan.adapt(text)
+
+
+def allowed(row):
+    if row.get("places") == 1 and (row.get("schedule") not in (None, "1f1b") or row.get("tied") == "owner"):
+        return False
+    if row.get("gather") == "step" and row.get("zero", 3) != 3:
+        return False
+    if (row.get("zero") == 3 or row.get("gather") == "step") and row.get("tied") == "owner":
+        return False
+    if row.get("schedule") in ("zb-v", "interleaved") and row.get("model") in stage_plans.MARKED:
+        return False
+    return row.get("places", 1) * row.get("dp", 1) * row.get("fsdp", 1) <= 4
+
+
+def plan_of(row):
+    return StagePlan(row["places"], row["microbatches"], row["dp"], row["schedule"], False, row["tied"], row["recompute"], row["bucket_bytes"],
+                     row["fsdp"], row["zero"], row["gather"])
+
+
+def check_row(programs, cpu, fake, row, seed):
+    plan = plan_of(row)
+    flags = ["--poison"] if row["poison"] else []
+    got = programs.train(fake, row["model"], plan, row["run"], row["launch"], row["matmul"], row["share"], seed, flags)
+    compares = next(r[3] for r in plans.RUNS if r[0] == row["run"])
+    compare(got, cpu.result(row["model"], plan, row["run"]), compares)
+    assert "running on GPU 0" in got.output, got.output
+
+
+def check_seeds(programs, fake):
+    """Whatever order operations run in."""
+    first = programs.train(fake, "gpt", PIPELINE, "sgd clipped", seed=1)
+    for seed in range(2, SEEDS + 1):
+        expect_same_bits(programs.train(fake, "gpt", PIPELINE, "sgd clipped", seed=seed), first, f"seeds {seed} and 1")
+
+
+def check_types(programs, cpu_ppopt, fake, directory, precision, tolerance):
+    """The losses of a small GPT in f32 and bf16."""
+    model = os.path.join(directory, "types.mlir")
+    checked([cpu_ppopt, "model", "gpt", *GPT, "-o", model])
+    text = os.path.join(directory, "types.txt")
+    with open(text, "w") as file:
+        file.write("".join(chr(97 + i * i % 23) for i in range(4000)))
+    losses = {}
+    for target in ("cpu", "cuda"):
+        path = os.path.join(directory, f"types_{precision}_{target}")
+        saved = ["--target", "cuda", "--save-device-ir", path + ".ll"] if target == "cuda" else []
+        compile_model(cpu_ppopt, model, path, ["--precision", precision, "--threads", "1", *saved])
+        env = dict(environment(), **(fake.variables(path + ".ll", 3) if saved else {}))
+        checked([path, "--data", text, "--steps", "4", "--lr", "0.001", "--log", path + ".jsonl"], env=env)
+        losses[target] = [float.fromhex(loss) for _, _, loss in losses_of(path + ".jsonl")]
+    expect_close("losses", losses["cuda"], losses["cpu"], tolerance)
+
+
+def make_gpt(ppopt, directory):
+    model, text = os.path.join(directory, "small.mlir"), os.path.join(directory, "text")
+    checked([ppopt, "model", "gpt", *GPT, "-o", model])
+    with open(text, "w") as file:
+        file.write("".join(chr(97 + i * i % 23) for i in range(4000)))
+    made = {}
+    for target in ("cpu", "cuda"):
+        path = os.path.join(directory, f"small_{target}")
+        saved = ["--target", "cuda", "--save-device-ir", path + ".ll"] if target == "cuda" else []
+        made[target] = compile_model(ppopt, model, path, ["--threads", "1", "--microbatches", "2", *saved], generates=True)
+    return made, text
+
+
+def train_gpt(directory, gpt, fake, target, name, *flags, steps=5):
+    made, text = gpt
+    stem = os.path.join(directory, name)
+    env = dict(environment(), **(fake.variables(made[target].path + ".ll", 4) if target == "cuda" else {}))
+    done = checked([made[target].path, "--data", text, "--steps", str(steps), "--lr", "0.001", "--log", stem + ".jsonl", "--export",
+                    stem + ".safetensors", *flags], env=env)
+    return [float.fromhex(loss) for _, _, loss in losses_of(stem + ".jsonl")], done.stdout
+
+
+def check_checkpoints(fake, gpt, directory):
+    """What one device saves the other goes on with, and the losses go on as they do without a stop."""
+    straight, _ = train_gpt(directory, gpt, fake, "cpu", "straight")
+    for saver, loader in (("cuda", "cpu"), ("cpu", "cuda"), ("cuda", "cuda")):
+        folder = os.path.join(directory, f"saved by {saver} for {loader}")
+        save = ["--checkpoint", folder, "--checkpoint-every", "2"]
+        train_gpt(directory, gpt, fake, saver, f"saving {saver} {loader}", *save, steps=3)
+        losses, output = train_gpt(directory, gpt, fake, loader, f"loading {saver} {loader}", *save, "--resume")
+        assert "after step 3" in output, output
+        expect_close(f"saved by {saver}, loaded by {loader}: losses", losses, straight[-len(losses):], 1e-5)
+
+
+def check_generation(fake, gpt, directory):
+    """The same text."""
+    made, _ = gpt
+    train_gpt(directory, gpt, fake, "cpu", "to generate")
+    texts = []
+    for target in ("cpu", "cuda"):
+        env = dict(environment(), **(fake.variables(made[target].path + ".ll", 5) if target == "cuda" else {}))
+        texts.append(checked([made[target].path, "--init", os.path.join(directory, "to generate.safetensors"), "--generate", "20", "--prompt", "abc"],
+                             env=env).stdout)
+    assert texts[0] and texts[0] == texts[1], texts
+
+
+def check_memory(programs, fake, directory):
+    """The arena is the only memory of the GPU, as large as the plan says."""
+    report = os.path.join(directory, "memory.jsonl")
+    programs.train(fake, "gpt", StagePlan(1, 1, 1), "adamw clipped", name="memory", PPOPT_FAKE_CUDA_REPORT=report)
+    executable = programs.executable("gpt", MatmulPlan(StagePlan(1, 1, 1), "library"), run_flags("adamw clipped")[0])
+    with open(report) as file:
+        counted = json.loads(file.read().splitlines()[-1])
+    arena = executable.program["places"][0]["arena"]["bytes"]
+    assert counted["most_bytes"] == arena, f"{counted['most_bytes']} bytes of the GPU, and an arena of {arena}"
+
+
+def run_cuda(executable, env, *flags):
+    return subprocess.run([executable.path, *flags], capture_output=True, text=True, timeout=100, env=env)
+
+
+def expect_message(done, status, pattern):
+    assert done.returncode == status, f"status {done.returncode} instead of {status}: {done.stderr}"
+    assert len(done.stderr.splitlines()) == 1 and re.search(pattern, done.stderr), done.stderr
+
+
+def check_missing(fake, gpt, directory):
+    """What is missing is said in one line, with a status of its own."""
+    made, text = gpt
+    executable = made["cuda"]
+    flags = ["--data", text, "--steps", "1"]
+    base = dict(environment(), LD_LIBRARY_PATH="")
+    expect_message(run_cuda(executable, base, *flags), 3, r"libcuda\.so\.1 can't be loaded; install NVIDIA's driver")
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(os.path.join(fake.folder, "libcuda.so.1"), os.path.join(folder, "libcuda.so.1"))
+        variables = dict(base, **fake.variables(executable.path + ".ll", 1))
+        without = dict(variables, LD_LIBRARY_PATH=folder, CUDA_HOME=folder)
+        done = run_cuda(executable, without, *flags)
+        # A toolkit of the machine may be found in its usual place.
+        if done.returncode != 0:
+            expect_message(done, 3, r"cuBLASLt, and neither libcublasLt\.so\.13 nor libcublasLt\.so\.12 can be loaded")
+    for gpus, status, pattern in (("count=0", 3, "the driver finds none"), ("count=1,capability=7.5", 3, "is an sm_75, and this program needs sm_80"),
+                                  ("count=1,memory=100KiB", 1, r"has .* free of .*, and the arena takes")):
+        expect_message(run_cuda(executable, dict(variables, PPOPT_FAKE_CUDA=gpus), *flags), status, pattern)
+    described = run_cuda(executable, base, "--describe")
+    assert described.returncode == 0 and "cuda" in described.stdout, described
+
+
+def check_few_gpus(programs, fake):
+    executable = programs.executable("gpt", MatmulPlan(StagePlan(2, 1, 1), "library"), run_flags("sgd")[0])
+    env = dict(environment(), **fake.variables(executable.path + ".ll", 1, gpus=1))
+    inputs = executable.path + ".few.safetensors"
+    import numpy as np
+    safetensors_io.write(inputs, programs.make_inputs["gpt"](np.random.default_rng(1)))
+    done = run_cuda(executable, env, "--inputs", inputs, "--steps", "1")
+    assert done.returncode == 1 and "2 ranks run on this machine, which has 1 GPU for them" in done.stderr and "--share-gpu" in done.stderr, done.stderr
+
+
+def check_plant(programs, fake, plant):
+    """The run without an order between two streams does not pass."""
+    good = programs.train(fake, "gpt", PIPELINE, "sgd clipped", seed=1)
+    seen = 0
+    for seed in range(1, 9):
+        try:
+            bad = programs.train(fake, "gpt", PIPELINE, "sgd clipped", seed=seed, name=plant, PPOPT_FAKE_CUDA_PLANT=plant)
+        except AssertionError:
+            seen += 1
+        else:
+            seen += bad.hexadecimal != good.hexadecimal
+    assert seen > 0, f"{plant} is not seen in eight orders"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keep", help="write executables and their files there and leave them")
+    harness = Harness("cuda", parser)
+    fake = Fake(harness.args.build)
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = os.path.abspath(harness.args.keep or scratch)
+        os.makedirs(directory, exist_ok=True)
+        inputs = {name: make for name, (make, _) in stage_plans.MODELS.items()}
+        programs, cpu = CudaPrograms(harness.ppopt, directory, inputs), Programs(harness.ppopt, directory, inputs)
+        gpt = functools.partial(programs.once, "small gpt", lambda: make_gpt(harness.ppopt, directory))
+        cases = [("one rank", functools.partial(check_row, programs, cpu, fake, dict(
+            model="gpt", schedule="1f1b", places=1, microbatches=1, dp=1, tied="sum", launch="threads", run="adamw clipped", poison=False,
+            recompute="cheap", bucket_bytes="25MiB", fsdp=1, zero=0, gather="task", matmul="library", share=False), 0)),
+                 ("seeds", functools.partial(check_seeds, programs, fake)),
+                 ("checkpoints", lambda: check_checkpoints(fake, gpt(), directory)),
+                 ("generation", lambda: check_generation(fake, gpt(), directory)),
+                 ("f32", functools.partial(check_types, programs, harness.ppopt, fake, directory, "model", 1e-5)),
+                 ("bf16", functools.partial(check_types, programs, harness.ppopt, fake, directory, "bf16", 1e-2)),
+                 ("memory", functools.partial(check_memory, programs, fake, directory)),
+                 ("what is missing", lambda: check_missing(fake, gpt(), directory)),
+                 ("fewer GPUs than ranks", functools.partial(check_few_gpus, programs, fake)),
+                 ("planted: a wait left out", functools.partial(check_plant, programs, fake, "drop-wait:3"))]
+        for seed, row in enumerate(cover(FACTORS, allowed)):
+            name = f"{row['model']} {plan_of(row).name} {row['run']} {row['launch']} {row['matmul']}" + (" shared" if row["share"] else "") + (
+                " poisoned" if row["poison"] else "")
+            cases.append((name, functools.partial(check_row, programs, cpu, fake, row, seed)))
+        harness.cases(cases)
+    return harness.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
