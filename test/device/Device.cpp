@@ -43,6 +43,17 @@ void Device::runThread() {
   abort(); // an ended thread is not resumed
 }
 
+/// All threads of a block on one fiber: none waits.
+void Device::runThreadsInTurn() {
+  Device &device = theDevice();
+  for (unsigned thread : device.makeTurns(device.launch->threads)) {
+    device.clock.thread = thread;
+    device.launch->thread(device.launch->arguments);
+  }
+  Fiber::suspend();
+  abort(); // an ended block is not resumed
+}
+
 void Device::wait(Thread &thread, State state) {
   thread.state = state;
   thread.site = site;
@@ -62,7 +73,7 @@ void Device::doWithWarp(const WarpOperation &operation, uint32_t mask,
   if (!(mask >> (clock.thread % kWarp) & 1))
     return fail("calls " + std::string(operation.name) +
                     " with a mask that does not name itself",
-                sites[site].text);
+                siteAt(site).text);
   Thread &thread = *threads[clock.thread];
   thread.operation = &operation;
   thread.mask = mask;
@@ -80,11 +91,11 @@ void Device::fail(const std::string &what, const std::string &instruction) {
 
 void Device::checkAccess(uint64_t address, uint64_t bytes, bool isWrite,
                          uint32_t number) {
-  if (threads[clock.thread]->fiber.holds(address))
+  if (running->holds(address))
     return;
-  std::string wrong = memory.check(address, bytes, isWrite, &sites[number]);
+  std::string wrong = memory.check(address, bytes, isWrite, &siteAt(number));
   if (!wrong.empty())
-    fail(wrong, sites[number].text);
+    fail(wrong, siteAt(number).text);
 }
 
 //===----------------------------------------------------------------------===//
@@ -120,14 +131,24 @@ void Device::startBlock(unsigned block) {
             clock.now);
   memory.begins.push_back({clock.now, block});
   ++counters.blocks;
-  for (unsigned i = 0; i < launch->threads; ++i) {
-    threads[i]->state = State::Ready;
-    threads[i]->fiber.start(&Device::runThread);
-  }
+}
+
+std::string Device::runBlockInTurn() {
+  Fiber &fiber = threads[0]->fiber;
+  fiber.start(&Device::runThreadsInTurn);
+  running = &fiber;
+  fiber.resume();
+  return error;
 }
 
 std::string Device::runBlock(unsigned block) {
   startBlock(block);
+  if (launch->isAlone)
+    return runBlockInTurn();
+  for (unsigned i = 0; i < launch->threads; ++i) {
+    threads[i]->state = State::Ready;
+    threads[i]->fiber.start(&Device::runThread);
+  }
   while (true) {
     bool isProgress = false;
     for (unsigned warp : makeTurns((launch->threads + kWarp - 1) / kWarp))
@@ -157,6 +178,7 @@ bool Device::runWarp(unsigned warp) {
       if (thread.state != State::Ready)
         continue;
       clock.thread = first + lane;
+      running = &thread.fiber;
       thread.fiber.resume();
       if (!error.empty())
         return false;
@@ -204,7 +226,7 @@ bool Device::progressWarp(unsigned warp) {
     if (!wrong.empty() && error.empty())
       error = "kernel '" + launch->kernel + "': block " +
               std::to_string(clock.block) + ", warp " + std::to_string(warp) +
-              ": " + wrong + ":\n  " + sites[thread.site].text;
+              ": " + wrong + ":\n  " + siteAt(thread.site).text;
     for (unsigned l = 0; l < lanes; ++l)
       if (mask >> l & 1) {
         *threads[first + l]->lane = together[l];
@@ -226,7 +248,7 @@ bool Device::releaseBarrier() {
     if ((thread.isAligned || leader.isAligned) && thread.site != leader.site) {
       error = "kernel '" + launch->kernel + "': " + describeWhere(i) +
               " waits at another barrier than lane 0 of its warp:\n  " +
-              sites[thread.site].text + "\n  " + sites[leader.site].text;
+              siteAt(thread.site).text + "\n  " + siteAt(leader.site).text;
       return false;
     }
   }
@@ -306,8 +328,8 @@ std::string Device::describeStuck() {
                       std::to_string(other % kWarp);
     text += " " + describe(*threads[other]);
   }
-  text += ":\n  " + sites[first.site].text;
+  text += ":\n  " + siteAt(first.site).text;
   if (other < launch->threads && threads[other]->state != State::Ended)
-    text += "\n  " + sites[threads[other]->site].text;
+    text += "\n  " + siteAt(threads[other]->site).text;
   return text;
 }

@@ -28,6 +28,8 @@ struct Launch {
   std::vector<unsigned> blocks; ///< that are run; empty: all
   void (*thread)(void **arguments) = nullptr;
   void **arguments = nullptr;
+  bool isAlone = false; ///< no thread waits for another
+  std::vector<Site> *sites = nullptr;
   Order order = Order::Forward;
   uint64_t seed = 0;
 };
@@ -68,12 +70,11 @@ public:
   Clock clock;
   Memory memory;
   Counters counters;
-  /// The loads, stores and synchronisations of the loaded device code.
-  std::vector<Site> sites;
   /// The site of the synchronisation that the running thread begins.
   uint32_t site = 0;
 
   const Launch &getLaunch() const { return *launch; }
+  Site &siteAt(uint32_t number) { return (*launch->sites)[number]; }
 
   //===--------------------------------------------------------------------===//
   // For the running thread
@@ -101,7 +102,9 @@ private:
   };
 
   static void runThread();
+  static void runThreadsInTurn();
   std::string runBlock(unsigned block);
+  std::string runBlockInTurn();
   void startBlock(unsigned block);
   bool runWarp(unsigned warp);
   bool progressWarp(unsigned warp);
@@ -116,6 +119,7 @@ private:
 
   const Launch *launch = nullptr;
   std::vector<std::unique_ptr<Thread>> threads;
+  const Fiber *running = nullptr;
   uint64_t random = 0;
   std::string error;
 };

@@ -18,6 +18,7 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Transforms/Scalar/ScalarizeMaskedMemIntrin.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -39,11 +40,11 @@ static constexpr uint64_t kMostShared = 228 * 1024;
 
 static void read(uint64_t address, uint32_t site) {
   Device &device = theDevice();
-  device.checkAccess(address, device.sites[site].bytes, false, site);
+  device.checkAccess(address, device.siteAt(site).bytes, false, site);
 }
 static void write(uint64_t address, uint32_t site) {
   Device &device = theDevice();
-  device.checkAccess(address, device.sites[site].bytes, true, site);
+  device.checkAccess(address, device.siteAt(site).bytes, true, site);
 }
 static void range(uint64_t address, uint64_t bytes, int32_t isWrite,
                   uint32_t site) {
@@ -57,7 +58,7 @@ static void local(uint64_t address, uint64_t array, uint64_t bytes,
                     std::to_string(static_cast<int64_t>(address - array)) +
                     " of an array of its own, which has " +
                     std::to_string(bytes),
-                device.sites[site].text);
+                device.siteAt(site).text);
 }
 
 static uint32_t bf16OfF32(float x) {
@@ -283,11 +284,11 @@ emulated::createJit(FPOpFusion::FPOpFusionMode fusion) {
 
 /// Defines what the module declares.
 static Error defineSymbols(orc::LLJIT &jit, const Module &module,
+                           const std::vector<Site> &sites,
                            const StringMap<Variable> &variables) {
-  Device &device = theDevice();
   StringMap<const void *> known;
-  known["ppopt_emulated_sites"] = device.sites.data();
-  known["ppopt_emulated_site"] = &device.site;
+  known["ppopt_emulated_sites"] = sites.data();
+  known["ppopt_emulated_site"] = &theDevice().site;
   auto add = [&](StringRef name, auto *function) {
     known[name] = reinterpret_cast<const void *>(function);
   };
@@ -340,6 +341,22 @@ static Expected<std::unique_ptr<Module>> readModule(MemoryBufferRef text,
   return module;
 }
 
+/// Adds what a function that a kernel uses says of the kernel.
+static void describeFunction(const Function &function, KernelCode &kernel) {
+  const DataLayout &layout = function.getDataLayout();
+  auto touch = [&](Type *type) {
+    unsigned bytes = layout.getTypeStoreSize(type->getScalarType());
+    kernel.elementBytes = std::min(kernel.elementBytes, bytes);
+  };
+  for (const Instruction &instruction : instructions(function))
+    if (auto *load = dyn_cast<LoadInst>(&instruction))
+      touch(load->getType());
+    else if (auto *store = dyn_cast<StoreInst>(&instruction))
+      touch(store->getValueOperand()->getType());
+    else if (isa<MemIntrinsic>(instruction))
+      kernel.elementBytes = 1;
+}
+
 /// Returns the kernels, which cannot run yet.
 static Expected<std::vector<KernelCode>>
 describeKernels(Module &module, const StringMap<Variable> &variables) {
@@ -354,88 +371,133 @@ describeKernels(Module &module, const StringMap<Variable> &variables) {
     kernel.name = function.getName().str();
     kernel.threads = *threads;
     kernel.arguments = function.arg_size();
+    kernel.elementBytes = 8;
+    describeFunction(function, kernel);
     SetVector<GlobalObject *> used;
     addUsed(function, used);
-    for (GlobalObject *object : used)
-      if (isa<GlobalVariable>(object))
+    for (GlobalObject *object : used) {
+      if (isa<GlobalVariable>(object)) {
         kernel.variables.push_back(variables.lookup(object->getName()));
+        continue;
+      }
+      describeFunction(*cast<Function>(object), kernel);
+      if (const auto *intrinsic = findIntrinsic(object->getName().str()))
+        kernel.isAlone &= !intrinsic->packed || !intrinsic->isWithOthers;
+    }
   }
   return kernels;
 }
 
 /// Makes the code check itself, and fit for this machine.
-static Error transform(Module &module, const Texts &texts,
-                       const orc::LLJIT &jit, ArrayRef<KernelCode> kernels) {
-  std::vector<Site> &sites = theDevice().sites;
-  sites.clear();
-  sites.emplace_back(); // none
-  if (Error error = instrumentAccesses(module, texts, sites))
+Error DeviceCode::transform(const Texts &texts, Checks checks) {
+  sites->emplace_back(); // none
+  if (Error error = instrumentAccesses(*module, texts, checks, *sites))
     return error;
-  if (Error error = replaceIntrinsics(module, texts, sites))
+  if (Error error = replaceIntrinsics(*module, texts, *sites))
     return error;
-  retarget(module, jit.getDataLayout(), jit.getTargetTriple());
-  for (const KernelCode &kernel : kernels)
-    addEntry(*module.getFunction(kernel.name));
+  retarget(*module, jit->getDataLayout(), jit->getTargetTriple());
+  for (KernelCode &kernel : kernels) {
+    addEntry(*module->getFunction(kernel.name));
+    kernel.sites = sites.get();
+  }
   std::string wrong;
   raw_string_ostream out(wrong);
-  if (verifyModule(module, &out))
+  if (verifyModule(*module, &out))
     return createStringError("the instrumented code is wrong: " + wrong);
   return Error::success();
 }
 
-Expected<DeviceCode> DeviceCode::load(MemoryBufferRef text) {
+Expected<DeviceCode> DeviceCode::read(MemoryBufferRef text, Checks checks) {
   DeviceCode code;
   auto context = std::make_unique<LLVMContext>();
   auto module = readModule(text, *context);
   if (!module)
     return module.takeError();
+  code.context = orc::ThreadSafeContext(std::move(context));
+  code.module = std::move(*module);
   auto jit = createJit(FPOpFusion::Strict);
   if (!jit)
     return jit.takeError();
   code.jit = std::move(*jit);
-
-  scalarizeMaskedAccesses(**module);
-  Texts texts = printInstructions(**module);
-  StringMap<Variable> variables;
-  auto sharedBytes = placeVariables(**module, variables);
-  if (!sharedBytes)
-    return sharedBytes.takeError();
-  code.shared = std::shared_ptr<void>(
-      aligned_alloc(4096, alignTo(*sharedBytes, 4096)), std::free);
-  for (auto &each : variables)
-    if (each.second.kind == Region::Kind::Shared)
-      each.second.address += reinterpret_cast<uint64_t>(code.shared.get());
-  auto kernels = describeKernels(**module, variables);
-  if (!kernels)
-    return kernels.takeError();
-  code.kernels = std::move(*kernels);
-  if (Error error = transform(**module, texts, *code.jit, code.kernels))
-    return error;
-  if (Error error = defineSymbols(*code.jit, **module, variables))
-    return error;
-  if (Error error = code.jit->addIRModule(
-          orc::ThreadSafeModule(std::move(*module), std::move(context))))
-    return error;
-  if (Error error = code.findAddresses())
+  if (Error error = code.prepare(checks))
     return error;
   return code;
 }
 
-/// Compiles what has been added.
-Error DeviceCode::findAddresses() {
-  for (KernelCode &kernel : kernels) {
-    auto entry = jit->lookup("ppopt_emulated_thread_" + kernel.name);
-    if (!entry)
-      return entry.takeError();
-    kernel.thread = entry->toPtr<void(void **)>();
-    for (Variable &variable : kernel.variables) {
-      if (variable.kind != Region::Kind::Constant)
-        continue;
-      auto address = jit->lookup(variable.symbol);
-      if (!address)
-        return address.takeError();
-      variable.address = address->getValue();
-    }
+Error DeviceCode::prepare(Checks checks) {
+  scalarizeMaskedAccesses(*module);
+  Texts texts = printInstructions(*module);
+  StringMap<Variable> variables;
+  auto sharedBytes = placeVariables(*module, variables);
+  if (!sharedBytes)
+    return sharedBytes.takeError();
+  shared = std::shared_ptr<void>(
+      aligned_alloc(4096, alignTo(*sharedBytes, 4096)), std::free);
+  for (auto &each : variables)
+    if (each.second.kind == Region::Kind::Shared)
+      each.second.address += reinterpret_cast<uint64_t>(shared.get());
+  auto described = describeKernels(*module, variables);
+  if (!described)
+    return described.takeError();
+  kernels = std::move(*described);
+  if (Error error = transform(texts, checks))
+    return error;
+  if (Error error = defineSymbols(*jit, *module, *sites, variables))
+    return error;
+  return add(
+      [](const GlobalValue &value) { return isa<GlobalVariable>(value); });
+}
+
+/// Gives the compiler a copy of a part of the module. What it declares is
+/// defined in other parts.
+Error DeviceCode::add(function_ref<bool(const GlobalValue &)> isTaken) {
+  ValueToValueMapTy map;
+  std::unique_ptr<Module> part =
+      CloneModule(*module, map, [&](const GlobalValue *value) {
+        return !value->isDeclaration() && isTaken(*value);
+      });
+  return jit->addIRModule(orc::ThreadSafeModule(std::move(part), context));
+}
+
+Error DeviceCode::compile(KernelCode &kernel) {
+  if (kernel.thread)
+    return Error::success();
+  std::string name = "ppopt_emulated_thread_" + kernel.name;
+  Function *function = module->getFunction(name);
+  SetVector<GlobalObject *> used;
+  addUsed(*function, used);
+  used.insert(function);
+  // Functions that several kernels call are compiled with the first of them.
+  auto isTaken = [&](const GlobalValue &value) {
+    auto *object = dyn_cast<Function>(&value);
+    return object && used.contains(const_cast<Function *>(object)) &&
+           !isCompiled.contains(object->getName());
+  };
+  if (Error error = add(isTaken))
+    return error;
+  for (GlobalObject *object : used)
+    isCompiled.insert(object->getName());
+  auto entry = jit->lookup(name);
+  if (!entry)
+    return entry.takeError();
+  kernel.thread = entry->toPtr<void(void **)>();
+  for (Variable &variable : kernel.variables) {
+    if (variable.kind != Region::Kind::Constant)
+      continue;
+    auto address = jit->lookup(variable.symbol);
+    if (!address)
+      return address.takeError();
+    variable.address = address->getValue();
   }
   return Error::success();
+}
+
+Expected<DeviceCode> DeviceCode::load(MemoryBufferRef text) {
+  auto code = read(text, Checks::All);
+  if (!code)
+    return code;
+  for (KernelCode &kernel : code->kernels)
+    if (Error error = code->compile(kernel))
+      return error;
+  return code;
 }

@@ -3,9 +3,11 @@
 #ifndef PPOPT_TEST_DEVICE_DEVICECODE_H
 #define PPOPT_TEST_DEVICE_DEVICECODE_H
 
+#include "InstrumentDevice.h"
 #include "Memory.h"
 
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
@@ -35,22 +37,37 @@ struct KernelCode {
   /// Runs one thread; takes the addresses of the arguments' buffers.
   void (*thread)(void **arguments) = nullptr;
   std::vector<Variable> variables;
+  bool isAlone = true;       ///< no thread waits for another
+  unsigned elementBytes = 0; ///< of the smallest element loaded or stored
+  std::vector<Site> *sites = nullptr;
 };
 
 /// The kernels of a file, compiled for this machine. The checks of loads and
-/// stores, and the intrinsics, are calls of theDevice(), which knows the sites
-/// of the file that was loaded last.
+/// stores, and the intrinsics, are calls of theDevice().
 class DeviceCode {
 public:
+  /// Reads a file, and compiles all kernels.
   static llvm::Expected<DeviceCode> load(llvm::MemoryBufferRef text);
+  /// Reads a file, and compiles nothing.
+  static llvm::Expected<DeviceCode> read(llvm::MemoryBufferRef text,
+                                         Checks checks);
 
   std::vector<KernelCode> kernels;
   const KernelCode *find(llvm::StringRef name) const;
+  /// Compiles a kernel if it is not compiled.
+  llvm::Error compile(KernelCode &kernel);
 
 private:
-  llvm::Error findAddresses();
+  llvm::Error prepare(Checks checks);
+  llvm::Error transform(const Texts &texts, Checks checks);
+  llvm::Error add(llvm::function_ref<bool(const llvm::GlobalValue &)> isTaken);
 
+  llvm::orc::ThreadSafeContext context;
+  std::unique_ptr<llvm::Module> module; ///< instrumented
+  llvm::StringSet<> isCompiled;         ///< functions
   std::unique_ptr<llvm::orc::LLJIT> jit;
+  std::unique_ptr<std::vector<Site>> sites =
+      std::make_unique<std::vector<Site>>();
   /// Shared memory of all kernels: none of their variables share addresses.
   std::shared_ptr<void> shared;
 };

@@ -66,7 +66,7 @@ private:
 
 MappedBuffers::MappedBuffers(const EmulatedLaunch &launch) : launch(launch) {
   Device &device = theDevice();
-  device.memory.clear(device.sites);
+  device.memory.clear(*launch.kernel->sites);
   for (const LaunchBuffer &argument : launch.arguments) {
     if (argument.sharesBuffer >= 0) {
       addresses.push_back(addresses[argument.sharesBuffer]);
@@ -142,6 +142,8 @@ Outcome emulated::emulate(const EmulatedLaunch &launch, Order order,
   run.blocks = launch.blocks;
   run.thread = launch.kernel->thread;
   run.arguments = buffers.addresses.data();
+  run.isAlone = launch.kernel->isAlone;
+  run.sites = launch.kernel->sites;
   run.order = order;
   run.seed = seed;
   Outcome outcome;

@@ -13,6 +13,7 @@
 #include <cstddef>
 
 using namespace llvm;
+using emulated::Checks;
 using emulated::Site;
 using emulated::Texts;
 
@@ -32,10 +33,10 @@ struct Touch {
 
 class AccessInstrumenter {
 public:
-  AccessInstrumenter(Function &function, const Texts &texts,
+  AccessInstrumenter(Function &function, const Texts &texts, Checks checks,
                      std::vector<Site> &sites)
       : function(function), module(*function.getParent()), texts(texts),
-        sites(sites), layout(module.getDataLayout()),
+        checks(checks), sites(sites), layout(module.getDataLayout()),
         i32(Type::getInt32Ty(module.getContext())),
         i64(Type::getInt64Ty(module.getContext())) {}
 
@@ -53,6 +54,7 @@ private:
   Function &function;
   Module &module;
   const Texts &texts;
+  Checks checks;
   std::vector<Site> &sites;
   const DataLayout &layout;
   Type *i32, *i64;
@@ -140,7 +142,7 @@ void AccessInstrumenter::instrument(const Touch &touch, uint32_t number) {
   }
   bool isShared =
       touch.pointer->getType()->getPointerAddressSpace() == kSharedSpace;
-  if (!touch.isWrite && !isShared) {
+  if (checks == Checks::Bounds || (!touch.isWrite && !isShared)) {
     Value *begin = b.CreateLoad(i64, field(b, number, offsetof(Site, begin)));
     Value *span = b.CreateLoad(i64, field(b, number, offsetof(Site, span)));
     Value *mustAsk = b.CreateICmpUGE(b.CreateSub(address, begin), span);
@@ -174,10 +176,11 @@ Error AccessInstrumenter::run() {
 }
 
 Error emulated::instrumentAccesses(Module &module, const Texts &texts,
-                                   std::vector<Site> &sites) {
+                                   Checks checks, std::vector<Site> &sites) {
   for (Function &function : make_early_inc_range(module))
     if (!function.isDeclaration())
-      if (Error error = AccessInstrumenter(function, texts, sites).run())
+      if (Error error =
+              AccessInstrumenter(function, texts, checks, sites).run())
         return error;
   return Error::success();
 }

@@ -48,7 +48,7 @@ template <bool isAligned> void barrier(Lane &lane) {
   if (lane.in[0].u32 != 0)
     return device.fail("waits at barrier " + std::to_string(lane.in[0].u32) +
                            "; only barrier 0 is emulated",
-                       device.sites[device.site].text);
+                       device.siteAt(device.site).text);
   device.waitForBlock(isAligned);
 }
 
@@ -207,8 +207,8 @@ const DeviceIntrinsic table[] = {
     {"llvm.nvvm.d2i.hi", at(highWord), nullptr},
     {"llvm.nvvm.lohi.i2d", at(fromWords), nullptr},
     {"llvm.nvvm.prmt", at(permuteBytes), nullptr},
-    {"llvm.nvvm.f2bf16.rn", nullptr, toBF16},
-    {"llvm.nvvm.ff2bf16x2.rn", nullptr, toTwoBF16},
+    {"llvm.nvvm.f2bf16.rn", nullptr, toBF16, false},
+    {"llvm.nvvm.ff2bf16x2.rn", nullptr, toTwoBF16, false},
 };
 
 /// Without the types that end the name. Those of arithmetic are exact.

@@ -16,6 +16,7 @@ struct DeviceIntrinsic {
   /// Else: takes the operands in Lane::in, one in each, and leaves the result,
   /// or the elements of a structure, in Lane::out.
   void (*packed)(Lane &lane);
+  bool isWithOthers = true; ///< of those that are packed: threads wait
 };
 
 /// Returns null if the emulated device has no intrinsic of this name.

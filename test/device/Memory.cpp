@@ -26,7 +26,7 @@ void Shadow::clear() {
 }
 
 void Memory::add(Region region) {
-  if (region.isWritten)
+  if (region.isWritten && region.hasShadow)
     region.shadow =
         std::make_unique<Shadow>(region.bytes / region.elementBytes + 1);
   auto place = std::upper_bound(

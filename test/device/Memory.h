@@ -59,6 +59,7 @@ struct Region {
   uint64_t pitch = 0, columns = 0;
   bool isWritten = false;     ///< the kernel may write it
   bool isInitialised = false; ///< else it must write before it reads
+  bool hasShadow = true;      ///< if the kernel may write it
   std::unique_ptr<Shadow> shadow;
 
   bool isPadding(uint64_t element) const {

@@ -48,9 +48,11 @@ void onFault(int signal, siginfo_t *info, void *context) {
     if (info->si_code <= 0 || begin == 0 || address < begin ||
         address >= begin + range.bytes)
       continue;
-    say("error: fake device: the host accesses device memory of rank {}: byte "
-        "{} of {}; copy it (Device::copyIn, copyOut)",
-        range.rank, address - begin, static_cast<const char *>(range.what));
+    say("error: fake device: the host accesses device memory");
+    if (range.rank >= 0)
+      say(" of rank {}", range.rank);
+    say(": byte {} of {}; copy it (Device::copyIn, copyOut)", address - begin,
+        static_cast<const char *>(range.what));
     if (running)
       say("; while running {}", running);
     say("\nthe last operations that were enqueued:\n");
@@ -58,9 +60,12 @@ void onFault(int signal, siginfo_t *info, void *context) {
     _exit(faultStatus);
   }
   if (info->si_code > 0 && running) {
-    say("error: fake device, rank {}: {} touches memory that is not there "
-        "({:#x}): host memory of a copy must live until Device::synchronize\n",
-        runningRank, running, address);
+    say("error: fake device");
+    if (runningRank >= 0)
+      say(", rank {}", runningRank);
+    say(": {} touches memory that is not there ({:#x}): host memory of a copy "
+        "must live until Device::synchronize\n",
+        running, address);
     _exit(faultStatus);
   }
   runtime::passOn(earlier, signal, info, context);

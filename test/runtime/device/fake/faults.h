@@ -35,7 +35,8 @@ private:
 /// Addresses of a device, for as long as this lives.
 class GuardedRange {
 public:
-  /// Installs the handler with the first range. `last` must outlive this.
+  /// Installs the handler with the first range. `last` must outlive this. A
+  /// negative rank is not named; here and below.
   GuardedRange(int rank, const std::string &what, uintptr_t begin,
                int64_t bytes, const LastOperations &last);
   ~GuardedRange();
