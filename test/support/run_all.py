@@ -37,11 +37,12 @@ NOT_SANITIZED = {
     "check_emulator": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_emulated": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_bf16": "threads of the emulated device have stacks that the sanitizer does not know",
+    "check_cuda": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_order": "threads of the emulated device have stacks that the sanitizer does not know",
 }
 
 # Harnesses with many short cases begin last: at the end none of them keeps the others waiting.
-LAST = ("check_bits", "check_emulated", "check_random", "check_shardings", "check_stages", "check_models", "check_equivalence", "check_zero")
+LAST = ("check_bits", "check_cuda", "check_emulated", "check_random", "check_shardings", "check_stages", "check_models", "check_equivalence", "check_zero")
 
 
 class Tally:

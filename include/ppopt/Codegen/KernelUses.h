@@ -20,7 +20,7 @@ struct KernelUse {
 
 /// Returns a power of two that divides the address of a buffer of a task. Rows
 /// of inputs begin anywhere: microbatches follow one another, and rows may have
-/// any number of bytes. The step state has fields one after the other.
+/// any number of bytes. Scalars lie one after the other.
 int64_t getAddressAlignment(Value buffer);
 
 /// Returns the kernels of a module of phase kernels, in its order. A kernel

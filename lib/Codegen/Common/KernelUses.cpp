@@ -8,19 +8,17 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-/// Returns the alignment of what a task takes.
+/// Returns the alignment of what a task takes. Scalars, such as fields of the
+/// step state and the parts of a norm, lie one after the other.
 static int64_t getArgumentAlignment(BlockArgument argument, int64_t element) {
   auto task = dyn_cast<TaskOp>(argument.getOwner()->getParentOp());
   if (!task)
     return kBufferAlignment;
-  switch (task.getArgRole(argument.getArgNumber()).getKind()) {
-  case RoleKind::Input:
-    return element;
-  case RoleKind::StepState:
-    return sizeof(double);
-  default:
-    return kBufferAlignment;
-  }
+  RoleKind role = task.getArgRole(argument.getArgNumber()).getKind();
+  bool isScalar = cast<ShapedType>(argument.getType()).getNumElements() == 1;
+  return role == RoleKind::Input || role == RoleKind::StepState || isScalar
+             ? element
+             : kBufferAlignment;
 }
 
 int64_t pp::getAddressAlignment(Value buffer) {
