@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
@@ -200,6 +201,26 @@ OperationRef Machine::enqueue(FakeContext &context, WorkRef work,
   return operation;
 }
 
+/// What operations before this one have read of the host may change from here
+/// on, where this one writes it.
+static void reuse(const Operation &writer) {
+  const HostBytes &writes = writer.work->writes;
+  auto begin = static_cast<char *>(writes.begin);
+  std::vector<OperationRef> work(writer.after);
+  std::set<Operation *> visited;
+  while (!work.empty()) {
+    OperationRef earlier = std::move(work.back());
+    work.pop_back();
+    if (!visited.insert(earlier.get()).second)
+      continue;
+    const HostBytes &reads = earlier->work->reads;
+    auto first = static_cast<char *>(reads.begin);
+    earlier->isReused |= reads.bytes && first < begin + writes.bytes &&
+                         begin < first + reads.bytes;
+    work.insert(work.end(), earlier->after.begin(), earlier->after.end());
+  }
+}
+
 void Machine::perform(Operation &operation) {
   FakeContext &context = *operation.context;
   lastProgress = 0;
@@ -214,6 +235,8 @@ void Machine::perform(Operation &operation) {
              "the host changed the {} bytes that it reads before it ran",
              operation.work->reads.bytes);
     operation.work->run();
+    if (operation.work->writes.bytes)
+      reuse(operation);
   } catch (const Failure &failure) {
     fail(context, DriverResult(failure.code), what + ": " + failure.message);
   }
@@ -236,7 +259,7 @@ void Machine::see(Operation &first) {
     operation.isSeen = true;
     const HostBytes &reads = operation.work->reads;
     bool isPart = false;
-    if (reads.bytes && !operation.context->error &&
+    if (reads.bytes && !operation.isReused && !operation.context->error &&
         pinned.holds(reads.begin, reads.bytes, isPart) &&
         checksum(reads) != operation.checksum)
       fail(*operation.context, DriverResult::illegalAddress,

@@ -46,6 +46,8 @@ struct Operation {
   std::vector<OperationRef> before;
   size_t blockers = 0; ///< operations before it that have not run, and others
   bool isDone = false, isSeen = false;
+  bool isReused =
+      false;           ///< what it reads of the host was written again after it
   size_t checksum = 0; ///< of what it reads of the host
   double time = 0;     ///< when it ran, in milliseconds
 
