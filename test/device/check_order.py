@@ -6,12 +6,14 @@ import re
 import subprocess
 import sys
 import tempfile
+from fractions import Fraction
 
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), HERE]
-from bf16_cases import draw_normal, draw_raw, parameter, tensor  # noqa: E402
+from bf16_cases import draw_normal, draw_raw, parameter, round_bf16, tensor  # noqa: E402
+from matmul_cases import gemm, module_text  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 TYPES = {"f32": np.float32, "f64": np.float64}
@@ -52,6 +54,15 @@ def run(*command):
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
 
 
+def change_file(path, change):
+    with open(path) as file:
+        text = file.read()
+    changed = change(text)
+    assert changed != text, "nothing to change in the device code"
+    with open(path, "w") as file:
+        file.write(changed)
+
+
 class Program:
     """The kernels of a model, whose tasks are emulated on values."""
 
@@ -75,12 +86,7 @@ class Program:
         if change:
             for name in [name for name in os.listdir(self.folder) if name.startswith(("grad.", "loss.", "saved."))]:
                 os.remove(os.path.join(self.folder, name))
-            with open(device) as file:
-                text = file.read()
-            changed = change(text)
-            assert changed != text, "nothing to change in the device code"
-            with open(device, "w") as file:
-                file.write(changed)
+            change_file(device, change)
             run(self.emulate, self.kernels, device, *command)
         return np.fromfile(os.path.join(self.folder, f"grad.{result}"), TYPES[element])
 
@@ -121,6 +127,102 @@ def check_scatter(harness, rows, table, columns, element, flags, change=None):
     return same_bits(got, want.reshape(-1))
 
 
+def multiply_add_f32(a, b, c):
+    """a b + c in one rounding. The product is exact in f64. Of the two f64 next to the sum that with an odd last bit is taken, which is no tie of f32."""
+    product, c = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
+    near = product + c
+    part = near - product
+    rest = (product - (near - part)) + (c - part)
+    is_even = near.view(np.int64) % 2 == 0
+    return np.where((rest != 0) & is_even, np.nextafter(near, np.copysign(np.inf, rest)), near).astype(np.float32)
+
+
+def multiply_add_f64(a, b, c):
+    exact = np.vectorize(lambda a, b, c: float(Fraction(a) * Fraction(b) + Fraction(c)), otypes=[np.float64])
+    return exact(a, b, c)
+
+
+def add_products(a, b, sum_terms):
+    """A B, each product added in one rounding, in the order of k: sums of some terms each, which are added."""
+    multiply_add = {"float32": multiply_add_f32, "float64": multiply_add_f64}[a.dtype.name]
+    result = np.zeros((len(a), b.shape[1]), a.dtype)
+    for begin in range(0, len(b), sum_terms):
+        total = np.zeros_like(result)
+        for k in range(begin, min(begin + sum_terms, len(b))):
+            total = multiply_add(a[:, k:k + 1], b[k:k + 1], total)
+        result += total
+    return result
+
+
+def add_tensor_products(a, b, _):
+    """A B in f32 as the emulated device's tensor cores add: 16 terms at a time in f64, rounded once."""
+    result = np.zeros((len(a), b.shape[1]), np.float32)
+    for begin in range(0, len(b), 16):
+        total = result.astype(np.float64)
+        for k in range(begin, min(begin + 16, len(b))):
+            total += np.outer(a[:, k].astype(np.float64), b[k].astype(np.float64))
+        result = total.astype(np.float32)
+    return result
+
+
+class Matmul:
+    """A matmul in row order of random operands; of bf16, into f32."""
+
+    def __init__(self, m, n, k, element):
+        self.sizes, self.element, self.result = (m, n, k), element, "f32" if element == "bf16" else element
+        self.operands = [(draw_normal(name, shape) * np.pi).astype(TYPES[self.result]) for name, shape in (("a", (m, k)), ("b", (k, n)))]
+        self.stored = self.operands
+        if element == "bf16":
+            self.operands = [round_bf16(x) for x in self.operands]
+            self.stored = [(x.view(np.uint32) >> 16).astype(np.uint16) for x in self.operands]
+
+    def add(self, sum_terms):
+        """In numpy."""
+        return (add_tensor_products if self.element == "bf16" else add_products)(*self.operands, sum_terms)
+
+    def emulate(self, harness, thresholds, change=None):
+        """On the emulated device. `change` is applied to the device code."""
+        emulator = os.path.join(harness.args.build, "bin", "test", "ppopt-emulate")
+        with tempfile.TemporaryDirectory() as folder:
+            model, kernels, device, a, b, c = (os.path.join(folder, name) for name in ("model.mlir", "kernels.mlir", "device.ll", "a", "b", "c"))
+            with open(model, "w") as file:
+                file.write(module_text([gemm(*self.sizes, (self.element, self.result))], thresholds))
+            run(harness.ppopt, "opt", model, "--pp-plan-cuda-matmuls", "-o", kernels)
+            run(emulator, kernels, "--seeds", "1", "--save-device-ir", device)
+            if change:
+                change_file(device, change)
+            with open(kernels) as file:
+                name, blocks, shared = re.search(r"matmul_kernel<@(\w+), (\d+) of .* (\d+) shared", file.read()).groups()
+            for path, x in zip((a, b), self.stored):
+                x.tofile(path)
+            count = self.sizes[0] * self.sizes[1]
+            run(emulator, device, "--launch", name, "--grid", blocks, "--shared", shared,
+                "--buffers", f"in:{self.element}:{a},in:{self.element}:{b},out:{self.result}:{count}:{c}")
+            return np.fromfile(c, TYPES[self.result])
+
+
+def check_matmul(harness, matmul, sum_terms):
+    """The bits do not depend on the tiles. Sums are multiples of what a block takes at a time."""
+    want = matmul.add(sum_terms).reshape(-1)
+    for thresholds in ("gpu-matmul-blocks=1", "gpu-matmul-tile=16,gpu-matmul-depth=16"):
+        assert same_bits(matmul.emulate(harness, f"{thresholds},gpu-matmul-sum={sum_terms}"), want), f"the sums have other bits: {thresholds}"
+
+
+def round_products(text):
+    """Products are rounded before they are added."""
+    call = r"%(\d+) = tail call float @llvm\.fma\.f32\(float (\S+), float (\S+), float (\S+)\)"
+    return re.sub(call, r"%product\1 = fmul float \2, \3\n  %\1 = fadd float %product\1, \4", text)
+
+
+def check_planted_matmul(harness, sum_terms, change=None):
+    """Expects other bits than those of sums of 8 terms, and nearly the same numbers."""
+    matmul = Matmul(17, 18, 70, "f32")
+    got = matmul.emulate(harness, f"gpu-matmul-tile=16,gpu-matmul-depth=16,gpu-matmul-sum={sum_terms}", change)
+    want = matmul.add(8).reshape(-1)
+    expect(same_bits(got, want), False)
+    assert np.abs(got - want).max() < 1e-5 * np.abs(want).max(), "the planted order has other numbers"
+
+
 def swap_shuffles(text):
     """Of the kernel's first reduction, threads that are furthest apart are combined first."""
     head, name, body = text.partition("define ptx_kernel void @reduce_mul")
@@ -144,6 +246,11 @@ def main():
     harness = Harness("order")
     tests = [("planted: lanes in another order, rows", lambda: expect(check_reduction(harness, 9, 768, 1, "f32", [], swap_shuffles), False)),
              ("planted: lanes in another order, columns", lambda: expect(check_reduction(harness, 300, 40, 0, "f32", [], swap_shuffles), False))]
+    tests += [("planted: sums of a matmul with other terms", lambda: check_planted_matmul(harness, 16)),
+              ("planted: products of a matmul rounded", lambda: check_planted_matmul(harness, 8, round_products))]
+    for element, sum_terms in (("f32", 8), ("f32", 24), ("f32", 1024), ("f64", 8), ("f64", 24), ("f64", 1024), ("bf16", 1024)):
+        tests.append((f"matmul {element}, sums of {sum_terms}", lambda element=element, sum_terms=sum_terms:
+                      check_matmul(harness, Matmul(33, 20, 70, element), sum_terms)))
     for title, flags in FLAGS.items():
         for element in TYPES:
             for rows, columns, dim in REDUCTIONS:
