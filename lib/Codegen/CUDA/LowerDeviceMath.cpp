@@ -105,7 +105,6 @@ struct TanhPattern : F32Pattern<math::TanhOp> {
     Value power = code.exp2(code.mul(size, code.constant(2.8853900817779268)));
     Value far = code.fma(code.reciprocal(code.add(power, code.constant(1))),
                          code.constant(-2), code.constant(1));
-    far = math::CopySignOp::create(code.rewriter, code.loc, far, x);
     // The series of tanh(x)/x in x²; at 0.55 what is left out is below 2^-21.
     constexpr double kTerms[] = {
         -929569.0 / 638512875, 21844.0 / 6081075, -1382.0 / 155925, 62.0 / 2835,
@@ -118,7 +117,10 @@ struct TanhPattern : F32Pattern<math::TanhOp> {
     Value isNear = arith::CmpFOp::create(code.rewriter, code.loc,
                                          arith::CmpFPredicate::OLT, size,
                                          code.constant(0.55));
-    return arith::SelectOp::create(code.rewriter, code.loc, isNear, near, far);
+    Value result =
+        arith::SelectOp::create(code.rewriter, code.loc, isNear, near, far);
+    // The polynomial of -0 is 0.
+    return math::CopySignOp::create(code.rewriter, code.loc, result, x);
   }
 };
 
@@ -169,6 +171,7 @@ template <typename Op> struct CallPattern : OpRewritePattern<Op> {
 struct LowerDeviceMathPass
     : pp::impl::LowerDeviceMathBase<LowerDeviceMathPass> {
   void runOnOperation() override {
+    keepSigns();
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     if (!getOperation()->hasAttr(kAccurateAttr)) {
@@ -188,6 +191,19 @@ struct LowerDeviceMathPass
     patterns.add<CallPattern<math::ErfOp>>(context, "erf");
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
+  }
+
+private:
+  /// Gives results of erf the signs of their operands: of -0 both the
+  /// polynomial and libclc compute 0.
+  void keepSigns() {
+    getOperation().walk([](math::ErfOp op) {
+      OpBuilder builder(op->getContext());
+      builder.setInsertionPointAfter(op);
+      Value result = math::CopySignOp::create(builder, op.getLoc(),
+                                              op.getResult(), op.getOperand());
+      op.getResult().replaceAllUsesExcept(result, result.getDefiningOp());
+    });
   }
 };
 
