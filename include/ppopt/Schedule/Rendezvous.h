@@ -33,6 +33,7 @@ struct RankAction {
   enum Kind { Run, Start, Wait } kind = Run;
   int communication = -1; ///< index, of a start or a wait
   std::string text;       ///< for messages: "forward of stage 1, microbatch 3"
+  double time = 0;        ///< that a run takes, in any unit
 };
 
 struct ActionLists {
