@@ -107,6 +107,7 @@ static void addPasses(Phase phase, OpPassManager &manager,
     manager.addPass(createInsertTransfers());
     manager.addPass(createInsertCollectives());
     manager.addPass(createBindOperands());
+    manager.addPass(createOrderStarts());
     manager.addPass(createAssignSlots());
     return;
   case Phase::Kernels:

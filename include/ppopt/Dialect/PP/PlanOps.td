@@ -40,6 +40,9 @@ def PP_PlanOp : PP_Op<"plan", []> {
     /// Number of tiles that a batch is cut into.
     int64_t getBatchTiles() { return getBatchParts() * getMicrobatches(); }
 
+    /// Whether all communication of a rank goes through one blocking queue: a GPU's stream. Then ranks must start it in one order.
+    bool hasOneQueue() { return !getTarget().getGpu().empty() && getLaunch() != ::mlir::pp::Launch::local; }
+
     /// The options of plan_options.def; those that are not there have their defaults.
     ::mlir::pp::PlanChoices getChoices();
     void setChoices(const ::mlir::pp::PlanChoices &choices);

@@ -110,6 +110,27 @@ def BindOperands : Pass<"pp-bind-operands", "::mlir::ModuleOp"> {
   }];
 }
 
+def OrderStarts : Pass<"pp-order-starts", "::mlir::ModuleOp"> {
+  let summary = "Starts communication in one order on all ranks";
+  let description = [{
+    Applies if all communication of a rank goes through one blocking queue, as on a GPU, where it is
+    a stream; otherwise it does nothing. Before: a receive starts one run before its reader, perhaps
+    before a send that its sender waits for. After: all ranks start what they have in common in one
+    order, in which communications complete in a simulation of the schedules. Starts move towards
+    their waits, never beyond; collectives inside tasks stay where they are.
+
+    ```mlir
+    pp.recv 1 @g microbatch 0 slot -1                 // before
+    pp.run @s0_F microbatch 1 (<input, "x">, slot -1)
+    pp.send 0 @h microbatch 1 slot -1
+
+    pp.run @s0_F microbatch 1 (<input, "x">, slot -1) // after
+    pp.send 0 @h microbatch 1 slot -1
+    pp.recv 1 @g microbatch 0 slot -1
+    ```
+  }];
+}
+
 def AssignSlots : Pass<"pp-assign-slots", "::mlir::ModuleOp"> {
   let summary = "Colours the lifetimes of saved and received values into slots";
   let description = [{

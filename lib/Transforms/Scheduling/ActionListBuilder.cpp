@@ -1,0 +1,151 @@
+//===- ActionListBuilder.cpp - Schedules as lists of actions --------------===//
+
+#include "ActionListBuilder.h"
+
+using namespace mlir;
+using namespace mlir::pp;
+using ppopt::schedule::RankAction;
+
+void ActionListBuilder::add(int64_t place, Operation *op, RankAction action) {
+  lists.ranks[place].push_back(std::move(action));
+  ops[place].push_back(op);
+}
+
+int ActionListBuilder::addCommunication(int queue, std::vector<int> ranks,
+                                        std::string text) {
+  lists.communications.push_back(
+      {std::move(ranks), oneQueue ? 0 : queue, std::move(text)});
+  return lists.communications.size() - 1;
+}
+
+/// Returns the number of a transfer; one queue per ordered pair of places.
+int ActionListBuilder::getTransfer(TransferOp transfer, int64_t microbatch,
+                                   int64_t round) {
+  auto [it, isNew] = transfers.try_emplace({transfer, microbatch, round}, 0);
+  if (isNew) {
+    int from = transfer.getFrom(), to = transfer.getTo();
+    it->second = addCommunication(
+        from * places + to, {from, to},
+        "@" + transfer.getSymName().str() + " (" + transfer.getValue().str() +
+            ") of microbatch " + std::to_string(microbatch) + ", place " +
+            std::to_string(from) + " to " + std::to_string(to));
+  }
+  return it->second;
+}
+
+/// Checks that a channel belongs to one group; channel 0 is for transfers.
+LogicalResult ActionListBuilder::checkChannel(Operation *op, GroupAttr group,
+                                              int64_t channel) {
+  if (channel == 0)
+    return op->emitOpError("is on channel 0, which is for transfers");
+  auto [it, isNew] = firstOnChannel.insert({channel, {op, group}});
+  if (isNew || it->second.second == group)
+    return success();
+  InFlightDiagnostic diag = op->emitOpError("is on channel ")
+                            << channel << ", which belongs to another group";
+  diag.attachNote(it->second.first->getLoc()) << "that group's start is here";
+  return diag;
+}
+
+/// Adds a run, and what its task starts and waits for. Each is waited for at
+/// once here: a task that waits later waits for less.
+LogicalResult ActionListBuilder::addRun(RunOp run) {
+  int64_t place = index.uses.getPlace(run);
+  std::string name = "@" + run.getTask().str() + " on microbatch " +
+                     std::to_string(run.getMicrobatch());
+  TaskOp task = index.uses.getTask(run);
+  double time = times ? times->estimate(task).total : 0;
+  add(place, run, {RankAction::Run, -1, name, time});
+  for (TaskCollectiveAttr collective : task.getCollectiveList()) {
+    if (failed(
+            checkChannel(task, collective.getGroup(), collective.getChannel())))
+      return failure();
+    std::string text;
+    llvm::raw_string_ostream(text)
+        << "the "
+        << ::ppopt::geometry::wordOf(collective.getCollective().getKind())
+        << " of '" << collective.getWhat() << "' in " << name;
+    int number = addCommunication(places * places + collective.getChannel(),
+                                  {int(place)}, std::move(text));
+    add(place, run, {RankAction::Start, number, ""});
+    add(place, run, {RankAction::Wait, number, ""});
+  }
+  return success();
+}
+
+/// Returns the number of a collective. The queues of channels come after those
+/// of transfers, one per channel.
+FailureOr<int> ActionListBuilder::getCollective(StartOp start, int64_t round) {
+  if (failed(checkChannel(start, start.getGroup(), start.getChannel())))
+    return failure();
+  int64_t place = SlotUses::getPlace(start);
+  std::vector<int64_t> members =
+      index.mesh.placesOf(start.getGroup().getGeometry(), place);
+  bool spansPlaces = members.size() > 1;
+  auto key =
+      std::make_tuple(start.getWhat().getAsOpaquePointer(),
+                      start.getGroup().getAsOpaquePointer(), start.getKind(),
+                      start.getShard(), spansPlaces ? -1 : place, round);
+  auto [it, isNew] = collectives.try_emplace(key, 0);
+  if (isNew) {
+    std::string text;
+    llvm::raw_string_ostream(text)
+        << "the " << ::ppopt::geometry::wordOf(start.getKind()) << " of "
+        << start.getWhat();
+    it->second = addCommunication(
+        places * places + start.getChannel(),
+        std::vector<int>(members.begin(), members.end()), std::move(text));
+  }
+  return it->second;
+}
+
+LogicalResult ActionListBuilder::add(ScheduleOp schedule, int64_t round) {
+  struct Started {
+    int64_t place = 0;
+    int communication = 0;
+  };
+  std::map<int64_t, Started> started; // by id
+  auto start = [&](auto op, int64_t place, int communication) {
+    started[op.getId()] = {place, communication};
+    add(place, op, {RankAction::Start, communication, ""});
+  };
+  const SlotUses &uses = index.uses;
+  for (Operation &action : schedule.getBody().front()) {
+    if (auto run = dyn_cast<RunOp>(action)) {
+      if (failed(addRun(run)))
+        return failure();
+    } else if (auto send = dyn_cast<SendOp>(action)) {
+      start(send, uses.getPlace(send),
+            getTransfer(uses.getTransfer(send.getTransferAttr()),
+                        send.getMicrobatch(), round));
+    } else if (auto recv = dyn_cast<RecvOp>(action)) {
+      start(recv, uses.getPlace(recv),
+            getTransfer(uses.getTransfer(recv.getTransferAttr()),
+                        recv.getMicrobatch(), round));
+    } else if (auto collective = dyn_cast<StartOp>(action)) {
+      FailureOr<int> number = getCollective(collective, round);
+      if (failed(number))
+        return failure();
+      start(collective, SlotUses::getPlace(collective), *number);
+    } else if (auto wait = dyn_cast<WaitOp>(action)) {
+      int64_t id = wait.getId();
+      if (!wait.getCarried()) {
+        add(started[id].place, wait,
+            {RankAction::Wait, started[id].communication, ""});
+        started.erase(id);
+      } else if (auto found = carried.find({schedule.getPlace(), id});
+                 found != carried.end()) {
+        add(schedule.getPlace(), wait, {RankAction::Wait, found->second, ""});
+        carried.erase(found);
+      }
+    }
+  }
+  for (auto &[id, each] : started)
+    carried[{each.place, id}] = each.communication;
+  return success();
+}
+
+void ActionListBuilder::finish() {
+  for (auto &[key, communication] : carried)
+    add(key.first, nullptr, {RankAction::Wait, communication, ""});
+}
