@@ -107,7 +107,12 @@ static Value sumFlat(OpBuilder &builder, ReduceOp like, Value x) {
     return reduce(builder, like, x, {0});
   Location loc = like.getLoc();
   int64_t partialSums = getThreshold(like, Threshold::PartialSums);
-  int64_t length = count / partialSums, rest = count % partialSums;
+  // Rows begin where vectors of any type do.
+  constexpr int64_t aligned = 64;
+  int64_t length = count / partialSums;
+  if (length > aligned)
+    length -= length % aligned;
+  int64_t rest = count - length * partialSums;
   SmallVector<int64_t> parts = {partialSums, length};
   Value body = ViewMover(builder, parts, [&](Value source) {
                  if (rest)
