@@ -239,14 +239,14 @@ void addRunningFlags(Flags &flags, Options &options) {
                          options.profile = choice == 0 ? Profiled::FirstRank
                                                        : Profiled::AllRanks;
                        });
-  flags.value("--collectives", "ring|mpi",
-              "Implementation of collectives: the built-in ring (default), "
-              "with the same bits on every transport, or MPI",
+  flags.value("--collectives", "ring|mpi|nccl",
+              "Implementation of collectives: the built-in ring, with the same "
+              "bits on every transport (default on CPUs), MPI, or NCCL, which "
+              "also makes transfers (--target cuda; default there unless ranks "
+              "share a GPU)",
               [&](const std::string &text) {
-                options.collectives =
-                    parseChoice("--collectives", text, {"ring", "mpi"}) == 0
-                        ? comm::Collectives::Ring
-                        : comm::Collectives::Native;
+                options.collectives = comm::Collectives(parseChoice(
+                    "--collectives", text, {"ring", "mpi", "nccl"}));
               });
   flags.toggle("--share-gpu", options.shareGpu, true,
                "Let several ranks use one GPU if this machine has fewer GPUs "
@@ -344,6 +344,26 @@ void checkSamples(const Program &program, const Options &options,
                          names.push_back(input.name);
                        return fmt::format("{}", fmt::join(names, ", "));
                      }());
+}
+
+/// Checks --collectives, and sets its default.
+void chooseCollectives(const Program &program, Options &options,
+                       const CLI::App &app) {
+  const bool hasGpus = program.plan.target.gpu && !program.local;
+  if (app.count("--collectives") == 0) {
+    if (hasGpus && !options.shareGpu && program.plan.ranks() > 1)
+      options.collectives = comm::Collectives::Device;
+    return;
+  }
+  if (options.collectives != comm::Collectives::Device)
+    return;
+  if (!hasGpus)
+    throw UsageError(
+        "--collectives=nccl: the ranks of this program have no "
+        "GPUs of their own; use --collectives=ring or leave it out");
+  if (options.shareGpu)
+    throw UsageError("--collectives=nccl: NCCL takes one rank per GPU; leave "
+                     "out --share-gpu, or use --collectives=ring");
 }
 
 /// Checks the flags of --generate. Without samples and --steps, the executable
@@ -506,6 +526,7 @@ Options parseCommandLine(const Program &program,
   options.learningRate.steps = options.steps;
   checkOptimizer(program, app);
   checkSamples(program, options, app);
+  chooseCollectives(program, options, app);
   checkFiles(options, app);
   checkCheckpoints(options, app);
   checkLearningRate(options, app);

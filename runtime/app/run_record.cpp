@@ -52,8 +52,7 @@ std::map<std::string, std::string> describePlan(const Job &job) {
       {"schedule", plan.schedule},
       {"threads", textOf(plan.target.threads)},
       {"cpu", plan.target.cpu},
-      {"collectives",
-       job.options.collectives == comm::Collectives::Ring ? "ring" : "mpi"}};
+      {"collectives", comm::nameOf(job.options.collectives)}};
 #define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, ...)                    \
   facts[FLAG] = spell(plan.FIELD);
 #define PLAN_LEVEL(FIELD, NAME, MOST, PLANNED, FLAG, ...)                      \

@@ -3,6 +3,7 @@
 #include "app/training_loop.h"
 
 #include "app/checkpoints.h"
+#include "app/gpu_models.h"
 #include "app/machine_rank.h"
 #include "app/non_finite_steps.h"
 #include "app/step_control.h"
@@ -135,6 +136,7 @@ private:
   int stop(int64_t stepsDone);
   void finish();
   void summarize();
+  double peakFlops() const;
 
   const Job &job_;
   const Program &program_;
@@ -172,6 +174,7 @@ void TrainingLoop::start() {
   if (options_.profile != Profiled::Nobody)
     profile_.emplace(program_, rank_.actions);
   takeParameters();
+  std::string models = describeGpuModels(rank_);
   if (!progress_)
     return;
   progress_->start(program_.local    ? "local"
@@ -179,6 +182,12 @@ void TrainingLoop::start() {
                                      : "threads");
   if (std::string device = rank_.device->describe(); !device.empty())
     progress_->note("running on " + device);
+  if (!models.empty())
+    progress_->note(models);
+  if (rank_.channels && program_.plan.target.gpu)
+    progress_->note(fmt::format(
+        "ranks exchange data through host memory, by {} (--collectives={})",
+        rank_.transport->kind(), comm::nameOf(options_.collectives)));
   if (std::string why = runtime::StepGraph::whyNot(rank_); !why.empty())
     progress_->note("steps run without a CUDA graph: " + why);
   if (replicas_)
@@ -328,12 +337,22 @@ void TrainingLoop::finish() {
   summarize();
 }
 
+/// Returns the peak rate of the fastest type of the program's matmuls; 0 if the
+/// device has no data sheet.
+double TrainingLoop::peakFlops() const {
+  device::PeakRates rates = rank_.device->knownRates();
+  double peak = 0;
+  for (const runtime::Matmul &matmul : program_.matmuls)
+    peak = std::max(peak, rates.flopsOf(matmul.descriptor.type));
+  return peak;
+}
+
 void TrainingLoop::summarize() {
   std::vector<RankReport> reports(program_.plan.ranks(), report_);
   if (reports.size() > 1)
     Messages(rank_).gather(&report_, sizeof report_, reports.data());
   if (progress_)
-    progress_->summary(reports);
+    progress_->summary(reports, peakFlops());
 }
 
 } // namespace

@@ -27,8 +27,15 @@ namespace ppopt::comm {
 
 /// Who computes the sums. Ring: our ring, with one order of additions on every
 /// transport, and bytes counted. Native: the transport's library
-/// (`--collectives=mpi`), in its own order.
-enum class Collectives { Ring, Native };
+/// (`--collectives=mpi`), in its own order. Device: the device, which also
+/// makes transfers (`--collectives=nccl`), in its own order; not by Channels.
+enum class Collectives { Ring, Native, Device };
+
+/// Returns the word of --collectives.
+constexpr const char *nameOf(Collectives collectives) {
+  constexpr const char *words[] = {"ring", "mpi", "nccl"};
+  return words[int(collectives)];
+}
 
 /// One `start` action of the program. Has pointers, not offsets, because the
 /// arena already exists.

@@ -261,6 +261,7 @@ public:
   }
 
   const char *kind() const override { return "threads"; }
+  bool sharesProcess() const override { return true; }
   int maxChannel() const override { return INT32_MAX; }
 
   void throwIfFailed() override { world.throwIfFailed(); }

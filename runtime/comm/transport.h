@@ -91,6 +91,8 @@ public:
 
   /// Returns "threads" or "mpi".
   virtual const char *kind() const = 0;
+  /// Returns whether ranks are threads of one process.
+  virtual bool sharesProcess() const { return false; }
 
   /// Starts sending `bytes` bytes to `peer` and counts them. The buffer must
   /// not change until the request has completed.

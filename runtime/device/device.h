@@ -94,6 +94,12 @@ struct PeakRates {
   double flopsOf(MatmulType type) const { return flops[size_t(type)]; }
 };
 
+/// Bytes in which the host copies large memory: a multiple of the size of every
+/// element type.
+inline constexpr int64_t pieceBytes = int64_t{4} << 20;
+
+class Communication;
+
 class Device {
 public:
   Device() = default;
@@ -104,9 +110,16 @@ public:
   /// Returns what the log says about the device; empty for a CPU. Called after
   /// all kernels and matmuls are defined.
   virtual std::string describe() const = 0;
+  /// Returns the model, as "NVIDIA H200"; empty for a CPU.
+  virtual std::string model() const { return {}; }
 
-  /// Measures the device, for these types of matmuls.
-  virtual PeakRates measureRates(const std::vector<MatmulType> &) { return {}; }
+  /// Returns the rates in the device's data sheet; zeros if it has none.
+  virtual PeakRates knownRates() const { return {}; }
+  /// Measures the device, for these types of matmuls, unless its rates are
+  /// known.
+  virtual PeakRates measureRates(const std::vector<MatmulType> &) {
+    return knownRates();
+  }
 
   //===--- Memory ---------------------------------------------------------===//
 
@@ -118,6 +131,14 @@ public:
   /// Returns memory of the host for copies, which the device copies fastest
   /// from and to. It belongs to the device, and lives as long as it does.
   virtual char *allocateHost(int64_t bytes) = 0;
+
+  /// Returns `pieceBytes` of such memory for copies that are complete before
+  /// the next one uses it. Always the same.
+  char *hostPiece() {
+    if (!piece)
+      piece = allocateHost(pieceBytes);
+    return piece;
+  }
 
   /// Returns where the host may access the memory, once the device is
   /// synchronized; null if it may not. Same address for the device's life.
@@ -133,6 +154,10 @@ public:
   /// Operations enqueued on `stream` from now on run after what the event was
   /// last recorded behind. An event that was never recorded orders nothing.
   virtual void wait(Stream stream, Event event) = 0;
+  /// Returns whether what the event was last recorded behind is complete, and
+  /// true if it was never recorded. Does not block; asked often enough, the
+  /// answer becomes true.
+  virtual bool isComplete(Event event) = 0;
   /// Blocks until all operations of the stream are complete.
   virtual void synchronize(Stream stream) = 0;
 
@@ -160,6 +185,13 @@ public:
                       DevicePointer b, DevicePointer c,
                       DevicePointer workspace) = 0;
 
+  //===--- Communication --------------------------------------------------===//
+
+  /// Returns how the device exchanges data with those of other ranks; null if
+  /// data pass through host memory. Throws MissingDevice if the machine lacks
+  /// what it needs for that.
+  virtual Communication *communication() { return nullptr; }
+
   //===--- Graphs ---------------------------------------------------------===//
 
   // What is enqueued between the first two runs each time that the graph is
@@ -173,6 +205,9 @@ public:
   /// After a failure: forgets what was enqueued.
   virtual void dropCapture(Stream) noexcept {}
   virtual void launchGraph(Stream, int) {}
+
+private:
+  char *piece = nullptr;
 };
 
 } // namespace ppopt::device

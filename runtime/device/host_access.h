@@ -11,12 +11,8 @@
 #include "device/device.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace ppopt::device {
-
-/// Bytes of a piece: a multiple of the size of every element type.
-inline constexpr int64_t pieceBytes = int64_t{4} << 20;
 
 /// Calls `use(const char *data, int64_t offset, int64_t bytes)` for the pieces
 /// of `bytes` bytes, in order. Runs after what was enqueued on `stream`.
@@ -29,12 +25,12 @@ void readPieces(Device &device, Stream stream, DevicePointer from,
     device.synchronize(stream);
     return use(data, int64_t{0}, bytes);
   }
-  std::vector<char> piece(std::min(bytes, pieceBytes));
+  char *piece = device.hostPiece();
   for (int64_t offset = 0; offset < bytes; offset += pieceBytes) {
     int64_t size = std::min(pieceBytes, bytes - offset);
-    device.copyOut(stream, piece.data(), from + offset, size);
+    device.copyOut(stream, piece, from + offset, size);
     device.synchronize(stream);
-    use(static_cast<const char *>(piece.data()), offset, size);
+    use(static_cast<const char *>(piece), offset, size);
   }
 }
 
@@ -49,11 +45,11 @@ void writePieces(Device &device, Stream stream, DevicePointer to, int64_t bytes,
     device.synchronize(stream);
     return make(data, int64_t{0}, bytes);
   }
-  std::vector<char> piece(std::min(bytes, pieceBytes));
+  char *piece = device.hostPiece();
   for (int64_t offset = 0; offset < bytes; offset += pieceBytes) {
     int64_t size = std::min(pieceBytes, bytes - offset);
-    make(piece.data(), offset, size);
-    device.copyIn(stream, to + offset, piece.data(), size);
+    make(piece, offset, size);
+    device.copyIn(stream, to + offset, piece, size);
     device.synchronize(stream);
   }
 }

@@ -25,34 +25,18 @@ using device::DevicePointer;
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-double readNumber(const ppopt_rank &rank, DevicePointer address,
-                  ElementType type) {
-  auto as = [&](auto number) {
-    return double(
-        device::read<decltype(number)>(*rank.device, rank.compute, address));
-  };
-  switch (type) {
-  case ElementType::f32:
-    return as(float());
-  case ElementType::f64:
-    return as(double());
-  case ElementType::i32:
-    return as(int32_t());
-  case ElementType::i64:
-    return as(int64_t());
-  default: // readProgram allows no other type for scalars
-    return unknown;
-  }
-}
-
 /// Returns whether the action is a wait for an operation of an earlier step
 /// that is no longer in flight.
 bool isOver(const ppopt_rank &rank, const Action &action) {
+  int operation = int(action.operation);
   return action.kind == ActionKind::wait && action.carried &&
-         !(rank.channels && rank.channels->isStarted(int(action.operation)));
+         !(rank.channels && rank.channels->isStarted(operation)) &&
+         !(rank.deviceChannels && rank.deviceChannels->isStarted(operation));
 }
 
 void finish(ppopt_rank &rank, int operation) {
+  if (rank.deviceChannels)
+    return rank.deviceChannels->wait(operation);
   if (rank.localChannels)
     rank.localChannels->wait(operation);
   else if (rank.channels)
@@ -80,19 +64,6 @@ public:
   void run(const std::vector<Action> &actions);
   void run(const std::vector<Action> &actions, StepObserver &observer);
 
-  // After the last action. Sums have the same bits on all ranks, so all ranks
-  // say the same of a step, and what its tasks decided.
-  double loss() const {
-    return readNumber(rank, rank.at(rank.place.loss), rank.program.lossType);
-  }
-  double gradNorm() const {
-    return rank.place.norm
-               ? std::sqrt(readNumber(rank, rank.at(*rank.place.norm),
-                                      ElementType::f64))
-               : unknown;
-  }
-  /// Returns what the batch has none of, in words; empty if no count is zero.
-  std::string missing() const;
   double waitedSeconds() const {
     return std::chrono::duration<double>(waited + rank.collectives.waited() -
                                          waitedBefore)
@@ -250,6 +221,11 @@ void Executor::runTask(const Action &action) {
 
 void Executor::start(const Action &action) {
   int operation = int(action.operation);
+  if (rank.deviceChannels) {
+    if (trace)
+      trace->begin(action);
+    return rank.deviceChannels->start(operation);
+  }
   if (!rank.localChannels && !rank.channels)
     return; // one rank: the sum is complete
   rank.staging.start(operation);
@@ -260,17 +236,6 @@ void Executor::start(const Action &action) {
       trace->begin(action);
     rank.channels->start(operation);
   }
-}
-
-std::string Executor::missing() const {
-  for (size_t i = 0; i < rank.program.counts.size(); ++i) {
-    const Count &count = rank.program.counts[i];
-    if (readNumber(rank, rank.at(rank.place.counts[i].address), count.type) ==
-        0)
-      return fmt::format("the batch has none of: {} ({})", count.name,
-                         count.source);
-  }
-  return "";
 }
 
 /// Returns, in words, that the loss is not finite, or the norm if the step has
@@ -297,9 +262,25 @@ void checkPredicted(const ppopt_rank &rank, const StepResult &result,
   const Predicted &predicted = rank.predicted;
   checkCounter(rank, step, "launches", result.launches, predicted.launches);
   checkCounter(rank, step, "FLOPs of matmuls", result.flops, predicted.flops);
-  if (rank.options.collectives == comm::Collectives::Ring)
+  if (rank.options.collectives != comm::Collectives::Native)
     checkCounter(rank, step, "bytes sent", result.bytesSent,
                  predicted.bytesSent);
+}
+
+/// Throws Error if the tasks of this rank decided otherwise about the step's
+/// updates than its results say. A rank that updates alone trains on with other
+/// parameters than the others.
+void checkDecision(const ppopt_rank &rank, const StepResult &result,
+                   int64_t step) {
+  std::string wrong = rank.results.wrongDecision(!result.skipped.empty());
+  if (wrong.empty())
+    return;
+  throw Error("step {}, rank {}: {}, and {}: this is an error of ppopt, or of "
+              "the machine; do not use the parameters of this run",
+              step, rank.index,
+              result.skipped.empty() ? "the loss and the norm are finite"
+                                     : result.skipped,
+              wrong);
 }
 
 /// Records a step in the trace, and its operations as they end: those that the
@@ -312,18 +293,24 @@ public:
     if (!trace)
       return;
     trace->beginStep(step);
-    if (rank.channels)
-      rank.channels->observe(trace);
+    observe(trace);
   }
   ~Tracing() {
     if (!trace)
       return;
     trace->endStep();
-    if (rank.channels && !trace->hasOperationsInFlight())
-      rank.channels->observe(nullptr);
+    if (!trace->hasOperationsInFlight())
+      observe(nullptr);
   }
 
 private:
+  void observe(comm::OperationObserver *observer) {
+    if (rank.channels)
+      rank.channels->observe(observer);
+    if (rank.deviceChannels)
+      rank.deviceChannels->observe(observer);
+  }
+
   ppopt_rank &rank;
   StepTrace *const trace;
 };
@@ -339,23 +326,26 @@ StepResult runStep(ppopt_rank &rank, const StepSettings &settings,
   executor.setStepState(/*training=*/true);
   {
     Tracing tracing(rank, options.trace, executor.stepNumber());
+    bool isGraph = false;
     if (options.trace)
       executor.run(rank.actions);
     else
-      rank.stepGraph.run(rank, [&] { executor.run(rank.actions); });
-    rank.device->synchronize(rank.compute); // the step ends here
+      isGraph = rank.stepGraph.run(rank, [&] { executor.run(rank.actions); });
+    rank.results.enqueue();
+    rank.synchronize(isGraph); // the step ends here
   }
 
   StepResult result;
   result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   result.waitedSeconds = executor.waitedSeconds();
-  result.skipped = executor.missing();
+  result.skipped = rank.results.missing();
   if (result.skipped.empty()) {
-    result.loss = executor.loss();
-    result.gradNorm = executor.gradNorm();
+    result.loss = rank.results.loss();
+    result.gradNorm = rank.results.gradNorm();
     result.skipped = describeNonFinite(result, rank.place.norm.has_value());
     result.isBad = !result.skipped.empty();
   }
+  checkDecision(rank, result, executor.stepNumber());
   result.launches = rank.counters.launches - before.launches;
   result.flops = rank.counters.flops - before.flops;
   result.bytesSent = rank.bytesStarted() - bytesBefore;
@@ -369,9 +359,11 @@ void finishSteps(ppopt_rank &rank) {
     if (action.kind == ActionKind::wait && action.carried &&
         !isOver(rank, action))
       finish(rank, int(action.operation));
-  rank.device->synchronize(rank.compute);
+  rank.synchronize();
   if (rank.channels)
     rank.channels->observe(nullptr);
+  if (rank.deviceChannels)
+    rank.deviceChannels->observe(nullptr);
 }
 
 void replayStep(ppopt_rank &rank, const StepSettings &settings,
@@ -389,10 +381,12 @@ EvalResult runEvaluation(ppopt_rank &rank, const StepSettings &settings,
   Executor executor(rank, settings, options);
   executor.setStepState(/*training=*/false);
   executor.run(rank.evalActions);
+  rank.results.enqueue();
+  rank.synchronize();
   EvalResult result;
-  result.skipped = executor.missing();
+  result.skipped = rank.results.missing();
   if (result.skipped.empty())
-    result.loss = executor.loss();
+    result.loss = rank.results.loss();
   return result;
 }
 

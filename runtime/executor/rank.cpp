@@ -87,11 +87,15 @@ int defineCollective(ppopt_rank &rank, const Action &action) {
   spec.group = action.group();
   spec.channel = int(action.channel);
   spec.kind = action.collective();
+  spec.elements = action.elements;
+  spec.type = *comm::parseElementType(spell(action.type));
+  if (rank.deviceChannels) {
+    spec.data = rank.at(action.address).opaque();
+    return rank.deviceChannels->define(spec);
+  }
   spec.data = rank.staging.add(rank.at(action.address),
                                action.elements * byteSize(action.type),
                                /*sends=*/true, /*receives=*/true);
-  spec.elements = action.elements;
-  spec.type = *comm::parseElementType(spell(action.type));
   spec.scratch =
       rank.staging.addScratch(rank.at(action.scratch), action.scratchBytes);
   spec.scratchBytes = action.scratchBytes;
@@ -114,9 +118,13 @@ int defineTransfer(ppopt_rank &rank, const Action &action) {
     throw Error("program: the mesh has no place {}", action.peer);
   spec.peer = int(*peer);
   spec.channel = int(action.channel);
+  spec.bytes = size_t(action.bytes);
+  if (rank.deviceChannels) {
+    spec.data = rank.at(action.address).opaque();
+    return rank.deviceChannels->define(spec);
+  }
   spec.data = rank.staging.add(rank.at(action.address), action.bytes,
                                spec.sends, !spec.sends);
-  spec.bytes = size_t(action.bytes);
   return rank.channels->define(spec);
 }
 
@@ -183,7 +191,7 @@ int mostTransfersInFlight(const std::vector<Action> &actions) {
 /// coordinate 0 on all other axes. They differ if the ranks do not divide the
 /// elements.
 int64_t bytesBeyondPredicted(const ppopt_rank &rank) {
-  if (!rank.channels)
+  if (!rank.channels && !rank.deviceChannels)
     return 0;
   geometry::Mesh mesh = rank.program.plan.getMesh();
   int64_t first = mesh.firstRank(rank.place.place).value_or(rank.index);
@@ -250,6 +258,14 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
   defineCode(program, *device);
   if (program.local) {
     localChannels.emplace();
+  } else if (transport && options.collectives == comm::Collectives::Device) {
+    device::Communication *communication = device->communication();
+    if (!communication)
+      throw Error("this program's device leaves communication to the host: use "
+                  "--collectives=ring");
+    deviceChannels.emplace(*device, *communication, compute, *transport,
+                           program.plan.getMesh(), int(program.unusedChannel()),
+                           !program.transfers.empty());
   } else if (transport) {
     try {
       channels.emplace(*transport, program.plan.getMesh(), options.collectives);
@@ -261,7 +277,8 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
   for (const auto *list : {&actions, &evalActions})
     for (const Action &action : *list) {
       mostArguments = std::max(mostArguments, action.arguments.size());
-      if (action.kind == ActionKind::start && (channels || localChannels))
+      if (action.kind == ActionKind::start &&
+          (channels || deviceChannels || localChannels))
         defineOperation(*this, action);
     }
   try {
@@ -272,11 +289,22 @@ ppopt_rank::ppopt_rank(const Program &program, const ppopt_task_fn *tasks,
   if (channels)
     channels->open(std::max(mostTransfersInFlight(actions),
                             mostTransfersInFlight(evalActions)));
+  if (deviceChannels)
+    deviceChannels->open();
   predicted.bytesSent += bytesBeyondPredicted(*this);
   arguments.resize(mostArguments);
 }
 
+void ppopt_rank::synchronize(bool isGraph) {
+  if (deviceChannels)
+    deviceChannels->synchronize(isGraph);
+  else
+    device->synchronize(compute);
+}
+
 int64_t ppopt_rank::bytesStarted() const {
+  if (deviceChannels)
+    return int64_t(deviceChannels->bytesStarted());
   uint64_t sent = transport ? transport->counters().bytesSent : 0;
   return int64_t(sent + (channels ? channels->pendingBytes() : 0));
 }

@@ -16,10 +16,12 @@
 #include "device/device.h"
 #include "device/device_options.h"
 #include "executor/buffers.h"
+#include "executor/device_channels.h"
 #include "executor/phase_board.h"
 #include "executor/staging.h"
 #include "executor/step_graph.h"
 #include "executor/step_profile.h"
+#include "executor/step_results.h"
 #include "executor/task_collectives.h"
 #include "ppopt/runtime.h"
 #include "program/program.h"
@@ -107,9 +109,14 @@ struct ppopt_rank {
     return memoryOf(place.place).at(address);
   }
 
+  /// Blocks until the device has done all that was enqueued for tasks. Throws
+  /// RankFailure if another rank has failed meanwhile. `isGraph`: these are a
+  /// graph.
+  void synchronize(bool isGraph = false);
+
   /// Returns the payload bytes of what this rank has started so far: those that
   /// its transport has sent, and those that operations in flight will send.
-  /// Includes all collectives only if `options.collectives` is Ring.
+  /// Includes all collectives unless `options.collectives` is Native.
   int64_t bytesStarted() const;
 
   const ppopt::runtime::Program &program;
@@ -131,11 +138,13 @@ struct ppopt_rank {
   /// Of the operations of both kinds of channels. Destroyed after them.
   ppopt::runtime::Staging staging;
   ppopt::runtime::TaskCollectives collectives{*this}; ///< likewise
-  std::optional<ppopt::comm::Channels>
-      channels; ///< unless this is the only rank
-  /// Between the places of a local launch.
+  // One of these, unless this is the only rank: through host memory, by the
+  // device itself, or between the places of a local launch.
+  std::optional<ppopt::comm::Channels> channels;
+  std::optional<ppopt::runtime::DeviceChannels> deviceChannels;
   std::optional<ppopt::comm::LocalChannels> localChannels;
   ppopt::runtime::StepGraph stepGraph; ///< of `actions`
+  ppopt::runtime::StepResults results{*this};
   /// For this rank in a step; bytes with the built-in collectives.
   ppopt::runtime::Predicted predicted{};
   ppopt::runtime::Counters counters;

@@ -25,12 +25,14 @@ public:
 
   /// Runs `enqueue`, which enqueues a step's operations, or what it enqueued
   /// before. The first step is not captured: libraries prepare themselves.
-  void run(ppopt_rank &rank, const std::function<void()> &enqueue);
+  /// Returns whether it launched a graph.
+  bool run(ppopt_rank &rank, const std::function<void()> &enqueue);
 
 private:
   int64_t eagerSteps = 0;
   int graph = -1;
-  int64_t launches = 0, flops = 0; ///< of a step, counted when captured
+  // Of a step, counted when captured.
+  int64_t launches = 0, flops = 0, bytesSent = 0;
 };
 
 } // namespace ppopt::runtime

@@ -54,8 +54,9 @@ void TaskCollectives::define(size_t number) {
     entry.whole = wholes[index];
     entry.scratch = scratches[index];
   }
-  rank.staging.add();
-  if (!rank.channels)
+  if (!rank.deviceChannels)
+    rank.staging.add();
+  if (!rank.channels && !rank.deviceChannels)
     return;
   comm::CollectiveSpec spec;
   spec.name = collective.name;
@@ -64,7 +65,9 @@ void TaskCollectives::define(size_t number) {
   spec.kind = collective.op;
   spec.elements = collective.elements;
   spec.type = *comm::parseElementType(spell(collective.type));
-  if (rank.channels->define(spec) != entry.operation)
+  int operation = rank.deviceChannels ? rank.deviceChannels->define(spec)
+                                      : rank.channels->define(spec);
+  if (operation != entry.operation)
     throw Error("program: the collective '{}' of {} is not operation {}",
                 collective.name, rank.program.tasks[collective.task].name,
                 entry.operation);
@@ -80,7 +83,8 @@ void TaskCollectives::define() {
       range.begin = i;
     range.end = i + 1;
   }
-  if (!rank.device->hostView(rank.memoryOf(rank.place.place).arena))
+  if (!rank.deviceChannels &&
+      !rank.device->hostView(rank.memoryOf(rank.place.place).arena))
     allocate();
   for (size_t i = 0; i < entries.size(); ++i)
     if (program.tasks[program.collectives[i].task].place == rank.place.place)
@@ -120,16 +124,12 @@ void TaskCollectives::checkNext(int64_t number) const {
                 taskName(), number, next);
 }
 
-void TaskCollectives::start(int64_t number, DevicePointer in, DevicePointer out,
-                            DevicePointer scratch) {
-  checkNext(number);
-  Clock::time_point begin;
-  if (rank.launchTrace)
-    begin = Clock::now();
-  const TaskCollective &collective = rank.program.collectives[number];
+/// Starts a collective of the transport, which works on a whole in host memory.
+void TaskCollectives::startOnHost(const TaskCollective &collective,
+                                  const Entry &entry, DevicePointer in,
+                                  DevicePointer out, DevicePointer scratch) {
   bool gathers = collective.op == Collective::AllGather,
        scatters = collective.op == Collective::ReduceScatter;
-  Entry &entry = entries[number];
   auto hostOf = [&](char *host, DevicePointer memory) {
     return host || !memory ? host : rank.device->hostView(memory);
   };
@@ -140,16 +140,36 @@ void TaskCollectives::start(int64_t number, DevicePointer in, DevicePointer out,
     sent = {in, whole + entry.chunkAt, entry.chunkBytes};
   if (scatters)
     received = {out, whole + entry.chunkAt, entry.chunkBytes};
-  int64_t size = byteSize(collective.type);
-  if (observer)
-    observer->collectiveStarts(*run, collective, in, sent.bytes / size);
-  entry.result = out;
   copy([&] { return rank.staging.start(entry.operation, sent, received); });
   if (rank.channels) {
     if (trace)
       trace->begin(*run, collective);
     rank.channels->start(entry.operation, whole,
                          hostOf(entry.scratch, scatters ? out : scratch));
+  }
+}
+
+void TaskCollectives::start(int64_t number, DevicePointer in, DevicePointer out,
+                            DevicePointer scratch) {
+  checkNext(number);
+  Clock::time_point begin;
+  if (rank.launchTrace)
+    begin = Clock::now();
+  const TaskCollective &collective = rank.program.collectives[number];
+  Entry &entry = entries[number];
+  if (observer) {
+    int64_t bytes = collective.op == Collective::AllGather ? entry.chunkBytes
+                                                           : collective.bytes();
+    observer->collectiveStarts(*run, collective, in,
+                               bytes / byteSize(collective.type));
+  }
+  entry.result = out;
+  if (rank.deviceChannels) {
+    if (trace)
+      trace->begin(*run, collective);
+    rank.deviceChannels->start(entry.operation, in, out);
+  } else {
+    startOnHost(collective, entry, in, out, scratch);
   }
   entry.isInFlight = true;
   ++next;
@@ -175,7 +195,9 @@ void TaskCollectives::block(const TaskCollective &collective, int operation) {
   if (board)
     board->enter(Phase::allReduce);
   Clock::time_point begin = Clock::now();
-  if (rank.channels)
+  if (rank.deviceChannels)
+    rank.deviceChannels->wait(operation);
+  else if (rank.channels)
     rank.channels->wait(operation);
   Clock::time_point end = Clock::now();
   waitedTime += end - begin;
@@ -197,7 +219,8 @@ void TaskCollectives::wait(int64_t number) {
   Entry &entry = entries[number];
   const TaskCollective &collective = rank.program.collectives[number];
   block(collective, entry.operation);
-  copy([&] { return rank.staging.finish(entry.operation); });
+  if (!rank.deviceChannels)
+    copy([&] { return rank.staging.finish(entry.operation); });
   if (observer)
     observer->collectiveEnded(*run, collective, entry.result,
                               collective.op == Collective::ReduceScatter

@@ -81,6 +81,9 @@ private:
   const std::string &taskName() const;
   void checkNext(int64_t number) const;
   template <typename Work> void copy(const Work &work);
+  void startOnHost(const TaskCollective &collective, const Entry &entry,
+                   device::DevicePointer in, device::DevicePointer out,
+                   device::DevicePointer scratch);
   void block(const TaskCollective &collective, int operation);
   void define(size_t number);
 

@@ -40,15 +40,19 @@ device::PeakRates measureRates(const ppopt_rank &rank) {
   return rank.device->measureRates(types);
 }
 
-std::string describeRates(const device::PeakRates &rates, int threads) {
+std::string describeRates(const device::PeakRates &rates, bool areKnown,
+                          int threads) {
   if (rates.bytes == 0)
     return "this machine: not measured";
-  std::string text = "this machine: ";
+  std::string text = areKnown ? "this GPU's data sheet: " : "this machine: ";
   constexpr std::array<const char *, 3> names = {"f32", "f64", "bf16"};
   for (size_t i = 0; i < names.size(); ++i)
     if (rates.flops[i] > 0)
-      text += fmt::format("{:.1f} GFLOP/s in packed {} matmuls, ",
-                          rates.flops[i] / giga, names[i]);
+      text +=
+          fmt::format("{:.1f} GFLOP/s in {}{} matmuls, ", rates.flops[i] / giga,
+                      areKnown ? "" : "packed ", names[i]);
+  if (areKnown)
+    return text + fmt::format("{:.1f} GB/s", rates.bytes / giga);
   return text + fmt::format("{:.1f} GB/s streamed, on {} thread{}",
                             rates.bytes / giga, threads,
                             threads == 1 ? "" : "s");
@@ -141,7 +145,8 @@ void Reporter::writeHead() {
   append("profile of rank {}: {} step{} of {:.2f} ms, the first left out\n",
          rank.index, profile.steps(), profile.steps() == 1 ? "" : "s",
          perStep(profile.time()));
-  append("{}\n", describeRates(rates, rank.options.threads));
+  append("{}\n", describeRates(rates, rank.device->knownRates().bytes > 0,
+                               rank.options.threads));
   append("{:>7} {:>10} {:>7} {:>10} {:>15} {:>8}\n", "share", "ms/step",
          "calls", "ms/call", "rate", "machine");
   record({{"event", "profile"},

@@ -395,7 +395,15 @@ void reportMemory(RankReport &report) {
   report.hugePageBytes = readBytes("/proc/self/smaps_rollup", "AnonHugePages:");
 }
 
-void Progress::summary(const std::vector<RankReport> &ranks) {
+/// Returns the FLOPs of matmuls of all ranks in a step.
+static double countFlops(const runtime::Program &program) {
+  double flops = 0;
+  for (const runtime::Place &place : program.places)
+    flops += double(place.predicted.flops);
+  return flops * double(program.plan.ranks()) / double(program.places.size());
+}
+
+void Progress::summary(const std::vector<RankReport> &ranks, double peakFlops) {
   double mean = timedSteps_ > 0
                     ? timedMilliseconds_ / static_cast<double>(timedSteps_)
                     : firstMilliseconds_;
@@ -417,6 +425,13 @@ void Progress::summary(const std::vector<RankReport> &ranks) {
     appendCount(line, static_cast<double>(unit_.perStep) / (mean / 1e3));
     append(line, " {}/s", unit_.name);
   }
+  // The model FLOPs utilization, of all ranks.
+  double mfu = stepsDone_ > 0 && peakFlops > 0
+                   ? countFlops(program_) /
+                         (peakFlops * double(ranks.size()) * mean / 1e3)
+                   : 0;
+  if (mfu > 0)
+    append(line, ", {:.1f}% MFU", 100 * mfu);
   if (stepsDone_ > 0 && ranks.size() > 1)
     append(line, " | idle {}", describeEach<double>(idle, [](double share) {
              return fmt::format("{:.1f}%", 100 * share);
@@ -435,17 +450,19 @@ void Progress::summary(const std::vector<RankReport> &ranks) {
     return;
   if (oneProcess())
     peaks.resize(1), huge.resize(1);
-  std::string record = nlohmann::json{{"event", "end"},
-                                      {"steps", stepsDone_},
-                                      {"skipped", stepsSkipped_},
-                                      {"mean_ms", mean},
-                                      {"least_ms", least},
-                                      {"first_ms", firstMilliseconds_},
-                                      {"idle", idle},
-                                      {"peak_bytes", peaks},
-                                      {"huge_page_bytes", huge}}
-                           .dump() +
-                       "\n";
+  std::string record =
+      nlohmann::json{{"event", "end"},
+                     {"steps", stepsDone_},
+                     {"skipped", stepsSkipped_},
+                     {"mean_ms", mean},
+                     {"least_ms", least},
+                     {"mfu", mfu > 0 ? nlohmann::json(mfu) : nlohmann::json()},
+                     {"first_ms", firstMilliseconds_},
+                     {"idle", idle},
+                     {"peak_bytes", peaks},
+                     {"huge_page_bytes", huge}}
+          .dump() +
+      "\n";
   logLine(record.data(), record.size());
 }
 

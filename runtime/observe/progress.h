@@ -79,8 +79,10 @@ public:
   void stopped(int signal, int64_t steps);
   /// Prints the table of a rank's profile and logs its JSON lines.
   void profile(const std::string &table, const std::string &records);
-  /// `ranks` has one report per rank, in rank order.
-  void summary(const std::vector<RankReport> &ranks);
+  /// `ranks` has one report per rank, in rank order. `peakFlops` is what each
+  /// rank's device reaches at most in the program's matmuls, per second; 0:
+  /// unknown.
+  void summary(const std::vector<RankReport> &ranks, double peakFlops);
 
 private:
   void print(fmt::memory_buffer &line);

@@ -13,9 +13,7 @@
 // A local schedule is taken apart into the actions of each place.
 //
 // Where a rank has one queue for all communication, its tables are proved with
-// that. A device may run neighbouring transfers as a group, which starts when
-// its first one can and keeps the queue until its last one is complete: it
-// waits for less.
+// that.
 //
 // Steps that carry gathers over to what follows are proved in rounds, one after
 // the other: a step, the step after it, an evaluation, another one. Each begins

@@ -7,6 +7,8 @@
 #include "device/cuda/kernel_code.h"
 #include "device/cuda/library.h"
 #include "device/cuda/library_matmul.h"
+#include "device/cuda/nccl.h"
+#include "device/cuda/peak_rates.h"
 #include "device/device_makers.h"
 #include "ppopt/byte_amount.h"
 
@@ -41,6 +43,10 @@ public:
   ~CudaDevice() override;
 
   std::string describe() const override;
+  std::string model() const override { return gpu.name; }
+  device::PeakRates knownRates() const override {
+    return findPeakRates(gpu.name);
+  }
   DevicePointer allocate(int64_t bytes, const char *what) override;
   char *allocateHost(int64_t bytes) override;
   char *hostView(DevicePointer) const override { return nullptr; }
@@ -57,6 +63,13 @@ public:
     require(driver.streamWaitEvent(streams[stream.index], events[event.index],
                                    /*flags=*/0),
             "waiting for an event");
+  }
+  bool isComplete(device::Event event) override {
+    enter();
+    DriverResult result = driver.eventQuery(events[event.index]);
+    if (result != DriverResult::notReady)
+      require(result, "looking at an event");
+    return result == DriverResult::success;
   }
   void synchronize(device::Stream stream) override {
     enter();
@@ -103,6 +116,8 @@ public:
               DevicePointer b, DevicePointer c,
               DevicePointer workspace) override;
 
+  device::Communication *communication() override;
+
   bool hasGraphs() const override { return true; }
   void beginCapture(device::Stream stream) override {
     enter();
@@ -140,6 +155,7 @@ private:
   const DriverApi &driver;
   KernelCode code;
   std::optional<Blas> blas; ///< none until a matmul needs it
+  std::optional<Nccl> nccl; ///< none until somebody communicates
   device::Stream clearing;  ///< none until memory is allocated
   std::vector<Stream> streams;
   std::vector<std::string> streamNames;
@@ -160,6 +176,7 @@ CudaDevice::~CudaDevice() {
     driver.streamSynchronize(stream);
   for (GraphExec graph : graphs)
     driver.graphExecDestroy(graph);
+  nccl.reset();
   matmuls.clear();
   blas.reset();
   for (Event event : events)
@@ -179,6 +196,8 @@ std::string CudaDevice::describe() const {
                   blas ? ", " + blas->describe() : "", code.describe());
   if (gpu.ranks > 1)
     text += fmt::format("; shared by {} ranks", gpu.ranks);
+  if (nccl)
+    text += ", " + nccl->describe();
   return text;
 }
 
@@ -297,6 +316,14 @@ void CudaDevice::matmul(device::Stream stream, int matmul, DevicePointer a,
   enter();
   prepared.library->run(streams[stream.index], at(a), at(b), at(c),
                         at(workspace));
+}
+
+device::Communication *CudaDevice::communication() {
+  if (!nccl)
+    nccl.emplace(gpu, [this](device::Stream stream) {
+      return streams[size_t(stream.index)];
+    });
+  return &*nccl;
 }
 
 int CudaDevice::endCapture(device::Stream stream) {

@@ -128,6 +128,7 @@ inline constexpr unsigned eventDefault = 0, eventDisableTiming = 2;
   PPOPT_FUNCTION(eventCreate, "cuEventCreate", Event *event, unsigned flags)   \
   PPOPT_FUNCTION(eventDestroy, "cuEventDestroy_v2", Event event)               \
   PPOPT_FUNCTION(eventRecord, "cuEventRecord", Event event, Stream stream)     \
+  PPOPT_FUNCTION(eventQuery, "cuEventQuery", Event event)                      \
   PPOPT_FUNCTION(eventSynchronize, "cuEventSynchronize", Event event)          \
   PPOPT_FUNCTION(eventElapsedTime, "cuEventElapsedTime", float *milliseconds,  \
                  Event begin, Event end)                                       \

@@ -113,6 +113,22 @@ CublasLtApi openCublasLt() {
   return api;
 }
 
+NcclApi openNccl() {
+  Library library(
+      candidates({"libnccl.so.2"}),
+      "the ranks of this program exchange data by NCCL, and libnccl.so.2 can't "
+      "be loaded; install the package libnccl2 or the wheel nvidia-nccl, and "
+      "set CUDA_HOME or LD_LIBRARY_PATH to its folder, or let data pass "
+      "through the host with --collectives=ring");
+  NcclApi api;
+#define PPOPT_FUNCTION(NAME, SYMBOL, ...) library.find(api.NAME, SYMBOL);
+  PPOPT_NCCL(PPOPT_FUNCTION)
+#undef PPOPT_FUNCTION
+  library.find(api.getErrorString, "ncclGetErrorString");
+  library.find(api.getLastError, "ncclGetLastError");
+  return api;
+}
+
 const char *nameOf(BlasResult result) {
   switch (result) {
   case BlasResult::success:
@@ -150,6 +166,11 @@ std::string driverVersion() {
 
 const CublasLtApi &loadCublasLt() {
   static const CublasLtApi api = openCublasLt();
+  return api;
+}
+
+const NcclApi &loadNccl() {
+  static const NcclApi api = openNccl();
   return api;
 }
 

@@ -10,6 +10,7 @@
 
 #include "device/cuda/cublaslt_api.h"
 #include "device/cuda/driver_api.h"
+#include "device/cuda/nccl_api.h"
 
 #include <string>
 
@@ -25,6 +26,10 @@ std::string driverVersion();
 /// Loads libcublasLt.so of version 13 or 12, once per process. Throws Error if
 /// there is none, or it lacks a function (MissingDevice).
 const CublasLtApi &loadCublasLt();
+
+/// Loads libnccl.so.2, once per process. Throws MissingDevice if it is not
+/// there, or lacks a function.
+const NcclApi &loadNccl();
 
 /// Throws Error if a call of the driver failed. `what` says what it was for.
 void check(DriverResult result, const std::string &what);

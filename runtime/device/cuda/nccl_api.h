@@ -35,7 +35,14 @@ enum class NcclResult : int {
   inProgress = 7,
 };
 
-enum class NcclType : int { i32 = 2, i64 = 4, f32 = 7, f64 = 8, bf16 = 9 };
+enum class NcclType : int {
+  bytes = 0,
+  i32 = 2,
+  i64 = 4,
+  f32 = 7,
+  f64 = 8,
+  bf16 = 9
+};
 enum class NcclReduction : int { sum = 0, max = 2 };
 
 // PPOPT_FUNCTION(NAME, "SYMBOL", PARAMETERS...). Counts are in elements;

@@ -101,6 +101,24 @@ DriverResult api_eventRecord(Event eventHandle, Stream handle) {
   });
 }
 
+// Time passes while the host asks.
+DriverResult api_eventQuery(Event handle) {
+  return callDriver(symbol_eventQuery, [&](Machine &machine) {
+    FakeContext &context = machine.working();
+    FakeEvent &event = machine.events.at(handle, "event");
+    if (event.capture)
+      refuse(DriverResult::invalidHandle,
+             "the event was last recorded in a capture");
+    if (!event.at)
+      return;
+    if (!event.at->isDone)
+      machine.operations.runOne();
+    if (!event.at->isDone)
+      refuse(DriverResult::notReady);
+    machine.synchronize(context, {event.at});
+  });
+}
+
 DriverResult api_eventSynchronize(Event handle) {
   return callDriver(symbol_eventSynchronize, [&](Machine &machine) {
     FakeContext &context = machine.working();

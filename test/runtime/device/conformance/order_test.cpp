@@ -172,6 +172,26 @@ TEST_P(Order, OneEventForManyStreams) {
   }
 }
 
+TEST_P(Order, EventsBecomeComplete) {
+  DevicePointer memory = allocate(bytes);
+  Stream other = device->makeStream("other");
+  Event never = device->makeEvent(), here = device->makeEvent(),
+        there = device->makeEvent();
+  EXPECT_TRUE(device->isComplete(never));
+  Bytes seen(bytes);
+  for (int i = 0; i < 10; ++i)
+    launchIncrement(stream, memory, memory);
+  device->record(here, stream);
+  device->wait(other, here);
+  device->copyOut(other, seen.data(), memory, bytes);
+  device->record(there, other);
+  while (!device->isComplete(there)) {
+  }
+  EXPECT_TRUE(device->isComplete(here));
+  device->synchronize(other);
+  EXPECT_EQ(seen, Bytes(bytes, 10));
+}
+
 TEST_P(Order, SynchronizeIsAnOrderToo) {
   Stream other = device->makeStream("other");
   DevicePointer a = allocate(bytes);

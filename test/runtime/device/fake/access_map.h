@@ -12,10 +12,10 @@
 
 namespace ppopt::fake {
 
-enum class Kind { copyIn, copyOut, fill, launch, matmul };
+enum class Kind { copyIn, copyOut, fill, launch, matmul, exchange };
 
-/// The `number`-th operation of a stream, from 1. `index` is of a kernel or a
-/// matmul.
+/// The `number`-th operation of a stream, from 1. `index` is of a kernel, a
+/// matmul, or the name of what is exchanged with other ranks.
 struct Operation {
   Kind kind = Kind::fill;
   int stream = -1;

@@ -126,6 +126,11 @@ void FakeDevice::wait(Stream stream, Event event) {
   queues.wait(stream.index, event.index);
 }
 
+bool FakeDevice::isComplete(Event event) {
+  checkEvent(event);
+  return queues.isComplete(event.index);
+}
+
 void FakeDevice::synchronize(Stream stream) {
   checkStream(stream);
   if (++counters.synchronizations == settings.dropSynchronize ||
@@ -305,6 +310,35 @@ void FakeDevice::matmul(Stream stream, int matmul, DevicePointer a,
           [=] { inner.matmul(innerStream, matmul, a, b, c, workspace); });
 }
 
+device::Communication *FakeDevice::communication() {
+  if (!theCommunication) {
+    device::Communication *own = inner.communication();
+    if (!own)
+      return nullptr;
+    theCommunication.emplace(*this, *own);
+  }
+  return &*theCommunication;
+}
+
+void FakeDevice::communicate(
+    Stream stream, const std::string &what,
+    const std::vector<FakeCommunication::Operand> &operands,
+    std::function<void(const std::vector<DevicePointer> &)> run) {
+  auto known = std::find(exchanges.begin(), exchanges.end(), what);
+  int index = int(known - exchanges.begin());
+  if (known == exchanges.end())
+    exchanges.push_back(what);
+  Draft draft = begin(stream, Kind::exchange, index);
+  ++counters.exchanges;
+  std::vector<DevicePointer> storage;
+  for (const FakeCommunication::Operand &operand : operands)
+    storage.push_back(
+        touch(draft, operand.data, operand.bytes,
+              operand.writes ? "what is received" : "what is sent",
+              operand.reads, operand.writes));
+  enqueue(draft, [=, run = std::move(run)] { run(storage); });
+}
+
 //===----------------------------------------------------------------------===//
 // Checks
 //===----------------------------------------------------------------------===//
@@ -351,6 +385,8 @@ std::string FakeDevice::name(const Operation &operation) const {
       return "launch of " + kernels[operation.index].name;
     case Kind::matmul:
       return "matmul " + matmuls[operation.index].name;
+    case Kind::exchange:
+      return exchanges[operation.index];
     }
     return {};
   };
@@ -364,11 +400,11 @@ void FakeDevice::writeReport() const {
   std::string line = fmt::format(
       "{{\"rank\": {}, \"seed\": {}, \"copies_in\": {}, \"bytes_in\": {}, "
       "\"copies_out\": {}, \"bytes_out\": {}, \"fills\": {}, "
-      "\"launches\": {}, \"matmuls\": {}, \"waits\": {}, "
+      "\"launches\": {}, \"matmuls\": {}, \"exchanges\": {}, \"waits\": {}, "
       "\"synchronizations\": {}, \"allocations\": {}, "
       "\"late_allocations\": {}, \"discarded\": {}}}\n",
       rank, settings.seed, c.copiesIn, c.bytesIn, c.copiesOut, c.bytesOut,
-      c.fills, c.launches, c.matmuls, c.waits, c.synchronizations,
+      c.fills, c.launches, c.matmuls, c.exchanges, c.waits, c.synchronizations,
       c.allocations, c.lateAllocations, c.discarded);
   int file = ::open(settings.report.c_str(),
                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

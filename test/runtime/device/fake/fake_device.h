@@ -15,6 +15,7 @@
 #include "device/device.h"
 #include "device/fake/access_map.h"
 #include "device/fake/clocks.h"
+#include "device/fake/fake_communication.h"
 #include "device/fake/faults.h"
 #include "device/fake/memory.h"
 #include "device/fake/queues.h"
@@ -23,6 +24,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +33,8 @@ namespace ppopt::fake {
 /// Counted since the device was made.
 struct Counters {
   int64_t copiesIn = 0, bytesIn = 0, copiesOut = 0, bytesOut = 0, fills = 0,
-          launches = 0, matmuls = 0, waits = 0, synchronizations = 0,
-          allocations = 0,
+          launches = 0, matmuls = 0, exchanges = 0, waits = 0,
+          synchronizations = 0, allocations = 0,
           lateAllocations = 0, ///< after the first launch or matmul
       discarded = 0;           ///< operations that never ran
 };
@@ -52,6 +54,7 @@ public:
   device::Event makeEvent() override;
   void record(device::Event event, device::Stream stream) override;
   void wait(device::Stream stream, device::Event event) override;
+  bool isComplete(device::Event event) override;
   void synchronize(device::Stream stream) override;
 
   void copyIn(device::Stream stream, device::DevicePointer to, const void *from,
@@ -68,6 +71,18 @@ public:
   void matmul(device::Stream stream, int matmul, device::DevicePointer a,
               device::DevicePointer b, device::DevicePointer c,
               device::DevicePointer workspace) override;
+
+  device::Communication *communication() override;
+
+  // For its communication.
+
+  /// Enqueues operations on `operands`, which are named `what`. `run` gets
+  /// their addresses in the inner device.
+  void communicate(
+      device::Stream stream, const std::string &what,
+      const std::vector<FakeCommunication::Operand> &operands,
+      std::function<void(const std::vector<device::DevicePointer> &)> run);
+  device::Stream streamOfInner() const { return innerStream; }
 
 private:
   /// Host memory that a copy reads.
@@ -117,6 +132,8 @@ private:
   int events = 0;
   std::vector<device::KernelSpec> kernels;
   std::vector<device::MatmulSpec> matmuls;
+  std::optional<FakeCommunication> theCommunication;
+  std::vector<std::string> exchanges; ///< names, by index of operations
   std::vector<std::shared_ptr<Source>> sources; ///< that the host must keep
   int64_t pendingCopies = 0;                    ///< that have not run
   Counters counters;

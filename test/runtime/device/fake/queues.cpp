@@ -69,6 +69,12 @@ void Queues::runSome() {
   }
 }
 
+bool Queues::isComplete(int event) {
+  if (!complete[lastRecord[event]] && random() % 2)
+    runOne();
+  return complete[lastRecord[event]];
+}
+
 void Queues::finish(int stream) {
   // The operation that was enqueued first of all may always run.
   while (!queues[stream].empty())

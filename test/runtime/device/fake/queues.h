@@ -24,6 +24,9 @@ public:
   void record(int event, int stream);
   void wait(int stream, int event);
 
+  /// Runs some operations, and returns whether the event's last record is
+  /// complete.
+  bool isComplete(int event);
   /// Runs operations until those of the stream are done.
   void finish(int stream);
   void finishAll();

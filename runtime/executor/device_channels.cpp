@@ -1,0 +1,236 @@
+//===- device_channels.cpp - Starts and waits that the device makes -------===//
+
+#include "executor/device_channels.h"
+
+#include "executor/messages.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+namespace ppopt::runtime {
+
+using device::DevicePointer;
+using geometry::Collective;
+
+DeviceChannels::DeviceChannels(device::Device &device,
+                               device::Communication &communication,
+                               device::Stream compute,
+                               comm::Transport &transport, geometry::Mesh mesh,
+                               int channel, bool hasTransfers)
+    : device(device), communication(communication), compute(compute),
+      stream(device.makeStream("communication")), end(device.makeEvent()),
+      transport(transport), mesh(std::move(mesh)), channel(channel) {
+  if (!hasTransfers)
+    return;
+  geometry::Members all;
+  all.ranks.resize(size_t(transport.size()));
+  std::iota(all.ranks.begin(), all.ranks.end(), 0);
+  all.position = transport.rank();
+  findGroup(-1, std::move(all)); // transfers are in the first group
+}
+
+DeviceChannels::~DeviceChannels() {
+  bool isIdle = std::none_of(operations.begin(), operations.end(),
+                             [](const Operation &each) {
+                               return each.isStarted || each.sequence > 0;
+                             });
+  if (!isIdle)
+    communication.abort();
+}
+
+size_t DeviceChannels::findGroup(int channel, geometry::Members members) {
+  auto found =
+      std::find_if(groups.begin(), groups.end(), [&](const Group &each) {
+        return each.members.ranks == members.ranks;
+      });
+  if (found == groups.end()) {
+    groups.push_back({channel, std::move(members), -1});
+    return groups.size() - 1;
+  }
+  found->channel = std::min(found->channel, channel);
+  return size_t(found - groups.begin());
+}
+
+int DeviceChannels::add(Operation operation) {
+  operation.ready = device.makeEvent();
+  operation.done = device.makeEvent();
+  operations.push_back(std::move(operation));
+  return int(operations.size()) - 1;
+}
+
+int DeviceChannels::define(const comm::CollectiveSpec &spec) {
+  geometry::Members members = mesh.members(spec.group, transport.rank());
+  int64_t n = members.size();
+  if (spec.kind != Collective::AllReduce && spec.elements % n != 0)
+    throw std::invalid_argument(
+        "collective '" + spec.name + "' has " + std::to_string(spec.elements) +
+        " elements, which " + std::to_string(n) + " ranks do not divide");
+  Operation operation;
+  operation.name = spec.name;
+  operation.kind = spec.kind;
+  operation.type = spec.type;
+  operation.elements = spec.elements;
+  operation.data = DevicePointer(spec.data);
+  int64_t bytes = int64_t(comm::sizeOf(spec.type));
+  operation.chunkBytes = spec.elements / n * bytes;
+  operation.bytesSent =
+      geometry::elementsSent(spec.kind, spec.elements, n, members.position) *
+      bytes;
+  operation.group = findGroup(spec.channel, std::move(members));
+  return add(std::move(operation));
+}
+
+int DeviceChannels::define(const comm::TransferSpec &spec) {
+  Operation operation;
+  operation.name = spec.name;
+  operation.isTransfer = true;
+  operation.sends = spec.sends;
+  operation.peer = spec.peer;
+  operation.elements = int64_t(spec.bytes);
+  operation.data = DevicePointer(spec.data);
+  operation.bytesSent = spec.sends ? int64_t(spec.bytes) : 0;
+  return add(std::move(operation));
+}
+
+/// The first rank of a group makes its id. All ranks join their groups in the
+/// order of channels: those that wait for others wait for such as are not
+/// behind them in this order.
+void DeviceChannels::join(Group &group) {
+  const geometry::Members &members = group.members;
+  if (members.size() == 1)
+    return;
+  train::Messages messages(transport, channel);
+  device::CommunicatorId id{};
+  if (members.position == 0) {
+    id = communication.makeId();
+    for (int i = 1; i < members.size(); ++i)
+      messages.send(id.data(), int64_t(id.size()), members.ranks[size_t(i)]);
+  } else {
+    messages.receive(id.data(), int64_t(id.size()), members.ranks[0]);
+  }
+  group.communicator = communication.join(id, members.size(), members.position);
+}
+
+void DeviceChannels::open() {
+  transport.reserve(2);
+  std::vector<size_t> order(groups.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return groups[a].channel < groups[b].channel;
+  });
+  for (size_t index : order)
+    join(groups[index]);
+}
+
+void DeviceChannels::enqueue(int number, DevicePointer in, DevicePointer out) {
+  Operation &operation = operations[size_t(number)];
+  if (operation.isStarted)
+    throw std::logic_error("operation '" + operation.name +
+                           "' is started again before it was waited for");
+  operation.isStarted = true;
+  operation.sequence = ++starts;
+  started += uint64_t(operation.bytesSent);
+  device.record(operation.ready, compute);
+  device.wait(stream, operation.ready);
+  int communicator = groups[operation.group].communicator;
+  if (operation.isTransfer && operation.sends)
+    communication.send(stream, communicator, operation.peer, in,
+                       operation.elements);
+  else if (operation.isTransfer)
+    communication.receive(stream, communicator, operation.peer, out,
+                          operation.elements);
+  else if (communicator >= 0)
+    communication.collective(stream, communicator, operation.kind,
+                             operation.type, in, out, operation.elements);
+  device.record(operation.done, stream);
+}
+
+void DeviceChannels::start(int number) {
+  const Operation &operation = operations[size_t(number)];
+  int64_t at = operation.chunkBytes * groups[operation.group].members.position;
+  bool gathers = operation.kind == Collective::AllGather,
+       scatters = operation.kind == Collective::ReduceScatter;
+  enqueue(number, operation.data + (gathers ? at : 0),
+          operation.data + (scatters ? at : 0));
+}
+
+void DeviceChannels::start(int number, DevicePointer in, DevicePointer out) {
+  enqueue(number, in, out);
+}
+
+void DeviceChannels::wait(int number) {
+  Operation &operation = operations[size_t(number)];
+  if (!operation.isStarted)
+    throw std::logic_error("operation '" + operation.name +
+                           "' is waited for and was not started");
+  operation.isStarted = false;
+  device.wait(compute, operation.done);
+  if (!theObserver)
+    return;
+  synchronize();
+  theObserver->ended(number);
+}
+
+void DeviceChannels::waitForAll() {
+  for (size_t number = 0; number < operations.size(); ++number)
+    if (operations[number].isStarted)
+      wait(int(number));
+}
+
+/// Returns the operation that waits for other ranks: the first whose data are
+/// ready and that is not complete; -1 if there is none.
+int DeviceChannels::findBlocking() {
+  int first = -1;
+  for (size_t number = 0; number < operations.size(); ++number) {
+    Operation &each = operations[number];
+    bool isEarlier =
+        each.sequence > 0 &&
+        (first < 0 || each.sequence < operations[size_t(first)].sequence);
+    if (isEarlier && device.isComplete(each.ready) &&
+        !device.isComplete(each.done))
+      first = int(number);
+  }
+  return first;
+}
+
+void DeviceChannels::synchronize(bool isGraph) {
+  using namespace std::chrono;
+  // A step takes milliseconds, and a look at all operations microseconds.
+  constexpr microseconds pause(20), interval(5000);
+  device.record(end, compute);
+  std::optional<comm::Activity::Wait> wait;
+  auto say = [&](int operation, int peer) {
+    wait.emplace(transport.activity());
+    wait->on(comm::Activity::WaitsIn::Operation, operation, peer);
+  };
+  int blocking = -1;
+  if (isGraph)
+    say(-1, comm::Activity::anyRank);
+  steady_clock::time_point next = steady_clock::now() + interval;
+  while (!device.isComplete(end)) {
+    transport.throwIfFailed();
+    if (steady_clock::now() < next) {
+      std::this_thread::sleep_for(pause);
+      continue;
+    }
+    next = steady_clock::now() + interval;
+    communication.throwIfFailed();
+    int found = isGraph ? blocking : findBlocking();
+    if (found == blocking)
+      continue;
+    wait.reset();
+    blocking = found;
+    if (blocking >= 0)
+      say(blocking, operations[size_t(blocking)].peer);
+  }
+  device.synchronize(compute);
+  for (Operation &each : operations)
+    if (!each.isStarted)
+      each.sequence = 0;
+}
+
+} // namespace ppopt::runtime
