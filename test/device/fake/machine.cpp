@@ -6,7 +6,7 @@
 #include "fake/modules.h"
 
 #include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -43,6 +43,12 @@ Settings readSettingsOrDie() {
 
 FakeContext *&currentContext() { return current_; }
 
+int64_t threadNumber() {
+  static std::atomic<int64_t> last{0};
+  thread_local int64_t own = ++last;
+  return own;
+}
+
 Machine &Machine::get() {
   static Machine *machine = new Machine;
   return *machine;
@@ -69,8 +75,7 @@ Machine::Machine()
   }
   for (int number : readVisibleDevices(uuids))
     visible.push_back(gpus[number].get());
-  if (!settings.report.empty())
-    std::atexit([] { get().writeReport(); });
+  on_exit([](int status, void *) { get().end(status); }, nullptr);
 }
 
 void Machine::say(const std::string &message) {
@@ -81,9 +86,26 @@ void Machine::say(const std::string &message) {
 // Calls
 //===----------------------------------------------------------------------===//
 
+/// Has the lock; at the end, threads that wait learn of what changed.
+class Machine::Held {
+public:
+  explicit Held(Machine &machine)
+      : machine(machine), own(machine.lock), outer(std::exchange(held, &own)) {}
+  ~Held() {
+    if (machine.isChanged)
+      machine.notify();
+    held = outer;
+  }
+  Held(const Held &) = delete;
+  Held &operator=(const Held &) = delete;
+
+private:
+  Machine &machine;
+  std::unique_lock<std::mutex> own, *outer;
+};
+
 int Machine::call(const char *symbol, const std::function<void()> &body) {
-  std::unique_lock<std::mutex> own(lock);
-  held = &own;
+  Held own(*this);
   int64_t number = ++counters.calls[symbol];
   for (const Plant &plant : settings.plants)
     if (plant.kind == Plant::Kind::fail && plant.symbol == symbol &&
@@ -102,11 +124,20 @@ int Machine::call(const char *symbol, const std::function<void()> &body) {
   return 0;
 }
 
+bool Machine::isPlanted(Plant::Kind kind, int64_t number) const {
+  return std::any_of(settings.plants.begin(), settings.plants.end(),
+                     [&](const Plant &plant) {
+                       return plant.kind == kind && plant.number == number;
+                     });
+}
+
 bool Machine::isDropped(Plant::Kind kind, const char *symbol) {
-  for (const Plant &plant : settings.plants)
-    if (plant.kind == kind && plant.number == counters.calls[symbol])
-      return true;
-  return false;
+  return isPlanted(kind, counters.calls[symbol]);
+}
+
+void Machine::deliver(const std::function<void()> &body) {
+  Held own(*this);
+  body();
 }
 
 FakeContext &Machine::current() {
@@ -154,17 +185,36 @@ char *Machine::storage(FakeContext &context, DeviceMemory at, size_t bytes,
 //===----------------------------------------------------------------------===//
 
 void Machine::enqueue(FakeStream &stream, WorkRef work) {
-  ++stream.operations;
-  std::string where =
-      fmt::format("operation {} of {}", stream.operations, stream.name());
-  if (stream.capture) {
-    stream.captureTail = {stream.capture->add(std::move(work), std::move(where),
-                                              std::move(stream.captureTail))};
-    return;
+  enqueue({&stream}, {std::move(work)});
+}
+
+int Machine::enqueue(const std::vector<FakeStream *> &joined,
+                     const std::vector<WorkRef> &works, int captureAfter) {
+  std::string where;
+  std::vector<OperationRef> tail;
+  std::vector<int> captureTail;
+  if (captureAfter >= 0)
+    captureTail.push_back(captureAfter);
+  for (FakeStream *stream : joined) {
+    where += fmt::format("{}operation {} of {}", where.empty() ? "" : ", ",
+                         ++stream->operations, stream->name());
+    tail.insert(tail.end(), stream->tail.begin(), stream->tail.end());
+    captureTail.insert(captureTail.end(), stream->captureTail.begin(),
+                       stream->captureTail.end());
   }
-  stream.tail = {enqueue(*stream.context, std::move(work), std::move(where),
-                         std::move(stream.tail))};
+  if (Capture *capture = joined.front()->capture.get()) {
+    for (const WorkRef &work : works)
+      captureTail = {capture->add(work, where, std::move(captureTail))};
+    for (FakeStream *stream : joined)
+      stream->captureTail = captureTail;
+    return captureTail.front();
+  }
+  for (const WorkRef &work : works)
+    tail = {enqueue(*joined.front()->context, work, where, std::move(tail))};
+  for (FakeStream *stream : joined)
+    stream->tail = tail;
   operations.runSome();
+  return -1;
 }
 
 OperationRef Machine::enqueue(FakeContext &context, WorkRef work,
@@ -198,7 +248,13 @@ OperationRef Machine::enqueue(FakeContext &context, WorkRef work,
   if (operation->work->onEnqueue)
     operation->work->onEnqueue(operation);
   operations.add(operation);
+  isChanged = true;
   return operation;
+}
+
+void Machine::unblock(const OperationRef &operation) {
+  operations.unblock(operation);
+  isChanged = true;
 }
 
 /// What operations before this one have read of the host may change from here
@@ -223,7 +279,7 @@ static void reuse(const Operation &writer) {
 
 void Machine::perform(Operation &operation) {
   FakeContext &context = *operation.context;
-  lastProgress = 0;
+  isChanged = true;
   if (context.error || context.isReleased || !operation.work->run)
     return;
   std::string what = operation.describe();
@@ -282,18 +338,9 @@ void Machine::runUntil(const std::vector<OperationRef> &wanted) {
     return std::all_of(wanted.begin(), wanted.end(),
                        [](const OperationRef &each) { return each->isDone; });
   };
-  bool isProgress = false;
-  while (!isDone()) {
-    if (operations.runOne()) {
-      isProgress = true;
-      continue;
-    }
-    if (std::exchange(isProgress, false))
-      changed.notify_all();
-    wait("");
-  }
-  if (isProgress)
-    changed.notify_all();
+  while (!isDone())
+    if (!operations.runOne())
+      wait("");
 }
 
 void Machine::synchronize(FakeContext &context,
@@ -326,32 +373,62 @@ std::string Machine::describePending() const {
         operation->after.begin(), operation->after.end(),
         [](const OperationRef &earlier) { return earlier->isDone; });
     if (isFirst)
-      text += "\n  " + operation->describe() + " waits for others";
+      text += "\n  " + operation->describe() + " waits for " +
+              (operation->waitsFor ? operation->waitsFor() : "others");
   }
+  for (const auto &[thread, what] : waiting)
+    if (!what.empty())
+      text += "\n  " + what;
   return text;
 }
 
+// Who waits has seen all changes before, so the threads that wait since the
+// last change have all found that they can't go on.
+void Machine::notify() {
+  isChanged = false;
+  ++changes;
+  waiting.clear();
+  changed.notify_all();
+}
+
 void Machine::wait(const std::string &what) {
-  ++waitingThreads;
-  if (rankThreads > 0 && waitingThreads >= rankThreads)
+  if (isChanged)
+    notify();
+  waiting[threadNumber()] = what;
+  if (isStuck && isStuck())
     die("deadlock: all ranks wait, and nothing can run:" + describePending());
-  auto since = std::chrono::steady_clock::now();
-  bool isChanged =
-      changed.wait_for(*held,
-                       std::chrono::duration<double>(settings.patience)) ==
-      std::cv_status::no_timeout;
-  if (!isChanged)
-    die(fmt::format("nothing can run for {} seconds:{}",
-                    std::chrono::duration_cast<std::chrono::seconds>(
-                        std::chrono::steady_clock::now() - since)
-                        .count(),
+  auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::duration<double>(settings.patience));
+  int64_t seen = changes;
+  if (!changed.wait_for(*held, patience, [&] { return changes != seen; }))
+    die(fmt::format("nothing can run for {} seconds:{}", settings.patience,
                     describePending()));
-  --waitingThreads;
+}
+
+bool Machine::waitUntil(std::chrono::steady_clock::time_point deadline) {
+  if (isChanged)
+    notify();
+  int64_t seen = changes;
+  return changed.wait_until(*held, deadline, [&] { return changes != seen; });
 }
 
 //===----------------------------------------------------------------------===//
-// The report
+// The end of the process
 //===----------------------------------------------------------------------===//
+
+void Machine::end(int status) {
+  bool isRight = true;
+  for (const auto &check : atEnd)
+    isRight &= check(status);
+  deliver([&] {
+    if (!settings.report.empty())
+      writeReport();
+  });
+  if (isRight)
+    return;
+  std::fflush(nullptr);
+  _exit(ppopt::fake::faultStatus);
+}
 
 void Machine::writeReport() const {
   std::string calls;
@@ -363,11 +440,14 @@ void Machine::writeReport() const {
     discarded += bool(operation->work->run);
   std::string line = fmt::format(
       "{{\"calls\": {{{}}}, \"launches\": {}, \"graph launches\": {}, "
-      "\"matmuls\": {}, \"collectives\": {}, \"bytes in\": {}, \"bytes out\": "
-      "{}, \"bytes within\": {}, \"host synchronizations\": {}, \"most bytes "
-      "allocated\": {}, \"most bytes pinned\": {}, \"never ran\": {}}}\n",
+      "\"matmuls\": {}, \"collectives\": {}, \"collective bytes\": {}, "
+      "\"transfers\": {}, \"transfer bytes\": {}, \"bytes in\": {}, \"bytes "
+      "out\": {}, \"bytes within\": {}, \"host synchronizations\": {}, \"most "
+      "bytes allocated\": {}, \"most bytes pinned\": {}, \"never ran\": "
+      "{}}}\n",
       calls, counters.launches, counters.graphLaunches, counters.matmuls,
-      counters.collectives, counters.bytesIn, counters.bytesOut,
+      counters.collectives, counters.collectiveBytes, counters.transfers,
+      counters.transferBytes, counters.bytesIn, counters.bytesOut,
       counters.bytesWithin, counters.hostSynchronizations,
       counters.mostAllocated, counters.mostPinned, discarded);
   if (std::FILE *file = std::fopen(settings.report.c_str(), "a")) {

@@ -13,6 +13,7 @@
 #include "fake/operations.h"
 #include "fake/settings.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <fmt/format.h>
 #include <map>
@@ -122,7 +123,11 @@ struct FakeGraphExec;
 
 struct Counters {
   std::map<std::string, int64_t> calls; ///< by symbol
-  int64_t launches = 0, graphLaunches = 0, matmuls = 0, collectives = 0;
+  int64_t launches = 0, graphLaunches = 0, matmuls = 0;
+  /// Those of NCCL, again in each launch of a graph. Transfers are counted at
+  /// the sender; of a collective the bytes are those of the larger buffer.
+  int64_t collectives = 0, collectiveBytes = 0;
+  int64_t transfers = 0, transferBytes = 0;
   int64_t bytesIn = 0, bytesOut = 0, bytesWithin = 0, hostSynchronizations = 0;
   size_t mostAllocated = 0, mostPinned = 0, pinned = 0;
 };
@@ -162,6 +167,12 @@ public:
 
   /// Adds work to a stream, or to the graph that is captured.
   void enqueue(FakeStream &stream, WorkRef work);
+  /// Adds works, one after the other, after all that the streams have; what
+  /// the streams get later comes after them. All streams are captured in one
+  /// graph, or none is. `captureAfter`: a node that they come after, too, or
+  /// -1. Returns the last node, or -1 without a capture.
+  int enqueue(const std::vector<FakeStream *> &joined,
+              const std::vector<WorkRef> &works, int captureAfter = -1);
   /// Adds an operation that comes after others.
   OperationRef enqueue(FakeContext &context, WorkRef work, std::string where,
                        std::vector<OperationRef> after);
@@ -174,35 +185,55 @@ public:
   /// Says that an operation of the context failed.
   void fail(FakeContext &context, DriverResult code,
             const std::string &message);
+  /// Lets an operation run for which something else was a blocker.
+  void unblock(const OperationRef &operation);
+
   /// Something changed for which threads may wait.
-  void notify() { changed.notify_all(); }
-  /// Lets others call until something changes; reports if nothing does.
+  void notify();
+  /// Lets others call until something changes. Ends the process with a message
+  /// if nothing can change any more, or does within the patience. `what`: who
+  /// waits for what; empty where pending operations say it.
   void wait(const std::string &what);
-  /// Threads that wait for others in wait(), and those that take part in
-  /// communicators: if all of them wait, nothing will change.
-  int waitingThreads = 0, rankThreads = 0;
+  /// Likewise; returns false if nothing changed until then. Such a thread does
+  /// not count as one that waits for others that are known.
+  bool waitUntil(std::chrono::steady_clock::time_point deadline);
+  /// The threads in wait() since the last change, and what they wait for.
+  std::map<int64_t, std::string> waiting;
+  /// Returns whether all threads that could change something are waiting.
+  std::function<bool()> isStuck;
+
+  /// Runs the body with the lock, outside of the calls of a library.
+  void deliver(const std::function<void()> &body);
+  /// Called when the process ends, with its status and without the lock.
+  /// Returns false if it has printed an error.
+  std::vector<std::function<bool(int status)>> atEnd;
 
   void say(const std::string &message);
   /// Says what each stream waits for.
   std::string describePending() const;
 
+  /// Returns whether a plant is for the call with that number.
+  bool isPlanted(Plant::Kind kind, int64_t number) const;
+  /// Returns whether a call is to be ignored.
+  bool isDropped(Plant::Kind kind, const char *symbol);
+
 private:
+  class Held;
   Machine();
+  void end(int status);
   void writeReport() const;
   void perform(Operation &operation);
   void runUntil(const std::vector<OperationRef> &wanted);
   void see(Operation &operation);
-  bool isPlanted(Plant::Kind kind, const std::string &symbol,
-                 int64_t number) const;
 
   std::mutex lock;
   std::condition_variable changed;
-  double lastProgress = 0;
-
-public:
-  /// Returns whether a call is to be ignored.
-  bool isDropped(Plant::Kind kind, const char *symbol);
+  bool isChanged = false; ///< and nobody has been told
+  int64_t changes = 0;    ///< that were told
 };
+
+/// A number of the calling thread that no other thread gets.
+PPOPT_FAKE_EXPORT int64_t threadNumber();
 
 /// The context that is current in the calling thread, or null.
 PPOPT_FAKE_EXPORT FakeContext *&currentContext();

@@ -50,6 +50,8 @@ struct Operation {
       false;           ///< what it reads of the host was written again after it
   size_t checksum = 0; ///< of what it reads of the host
   double time = 0;     ///< when it ran, in milliseconds
+  /// Says what it waits for besides operations before it; may be null.
+  std::function<std::string()> waitsFor;
 
   std::string describe() const {
     return work->name + (where.empty() ? "" : " (" + where + ")");

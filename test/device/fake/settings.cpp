@@ -82,6 +82,10 @@ bool set(Settings &settings, std::string_view key, std::string_view value) {
     settings.checksAll = value == "full";
     return true;
   }
+  if (key == "connect" && (value == "late" || value == "early")) {
+    settings.connectsLate = value == "late";
+    return true;
+  }
   if (key == "cubin" && (value == "accept" || value == "refuse")) {
     settings.acceptsCubin = value == "accept";
     return true;
@@ -124,10 +128,15 @@ Plant readPlant(std::string_view text) {
   Plant plant;
   bool isKnown = parts.size() == 2 || parts.size() == 4;
   if (parts.size() == 2) {
-    plant.kind = parts[0] == "drop-wait" ? Plant::Kind::dropWait
-                                         : Plant::Kind::dropRecord;
-    isKnown = (parts[0] == "drop-wait" || parts[0] == "drop-record") &&
-              parse(parts[1], plant.number);
+    isKnown = parse(parts[1], plant.number);
+    if (parts[0] == "drop-wait")
+      plant.kind = Plant::Kind::dropWait;
+    else if (parts[0] == "drop-record")
+      plant.kind = Plant::Kind::dropRecord;
+    else if (parts[0] == "swap-nccl")
+      plant.kind = Plant::Kind::swapNccl;
+    else
+      isKnown = false;
   } else if (parts.size() == 4) {
     plant.symbol = parts[1];
     isKnown = parts[0] == "fail" && parse(parts[2], plant.number) &&
@@ -135,8 +144,8 @@ Plant readPlant(std::string_view text) {
   }
   if (!isKnown || plant.number < 1)
     throw std::runtime_error(fmt::format(
-        "PPOPT_FAKE_CUDA_PLANT: '{}' is not drop-wait:N, drop-record:N or "
-        "fail:SYMBOL:N:CODE with N counted from 1",
+        "PPOPT_FAKE_CUDA_PLANT: '{}' is not drop-wait:N, drop-record:N, "
+        "swap-nccl:N or fail:SYMBOL:N:CODE with N counted from 1",
         text));
   return plant;
 }

@@ -22,9 +22,9 @@ struct GpuSettings {
 
 /// A bug that is put into the libraries, or an error that they return.
 struct Plant {
-  enum class Kind { dropWait, dropRecord, fail };
+  enum class Kind { dropWait, dropRecord, swapNccl, fail };
   Kind kind = Kind::fail;
-  int64_t number = 0; ///< of the call, from 1
+  int64_t number = 0; ///< of the call, or group of calls, from 1
   std::string symbol; ///< of a call that fails
   int code = 0;       ///< which it returns
 };
@@ -36,6 +36,8 @@ struct Settings {
   bool checksAll = false;
   bool acceptsCubin = false;
   double patience = 60; ///< seconds after which a wait is reported
+  /// Ranks connect in their first operation with one another, as NCCL does.
+  bool connectsLate = true;
   uint64_t seed = 0;
   std::vector<std::string> code; ///< files of LLVM IR
   std::vector<Plant> plants;
