@@ -50,7 +50,8 @@ struct Nccl {
   std::map<std::tuple<uint64_t, int32_t, int32_t>, std::unique_ptr<RankGroup>>
       groups;
   int32_t ids = 0;
-  int64_t launches = 0; ///< calls outside of groups, and groups with calls
+  int64_t launches = 0;   ///< calls outside of groups, and groups with calls
+  bool holdsBack = false; ///< some thread has heldBack
   std::string lastError;
 
   static Nccl &get();
@@ -108,6 +109,11 @@ bool Nccl::isStuck() const {
 bool Nccl::checkAtEnd(int status) {
   bool isRight = true;
   Machine::get().deliver([&] {
+    if (status == 0 && holdsBack) {
+      Machine::get().say("no call of its thread came after the one that "
+                         "swap-nccl holds back");
+      isRight = false;
+    }
     for (const auto &[key, group] : groups) {
       if (status != 0 || group->failure)
         continue;
@@ -277,12 +283,14 @@ void flush(Machine &machine, Nccl &nccl, std::vector<GroupedCall> calls) {
   checkGroup(calls);
   if (machine.isPlanted(Plant::Kind::swapNccl, ++nccl.launches)) {
     heldBack = std::move(calls);
+    nccl.holdsBack = true;
     return;
   }
   connect(machine, nccl, calls);
   launchAll(nccl, calls);
   if (!heldBack.empty()) {
     calls = std::exchange(heldBack, {});
+    nccl.holdsBack = false;
     connect(machine, nccl, calls);
     launchAll(nccl, calls);
   }
@@ -326,12 +334,16 @@ void addCall(Machine &machine, Nccl &nccl, Request request, const void *send,
     flush(machine, nccl, std::exchange(currentGroup.calls, {}));
 }
 
-/// Takes a rank out of its communicator.
+/// Takes a rank out of its communicator. Refuses this if others wait for it.
 void leave(Nccl &nccl, Communicator handle, Presence how) {
   FakeCommunicator communicator = nccl.at(handle);
+  RankGroup &group = *communicator.group;
   nccl.communicators.remove(handle, "communicator");
-  communicator.group->leave(communicator.rank, how);
+  bool wasUsable = !group.failure;
+  group.leave(communicator.rank, how);
   Machine::get().notify();
+  if (wasUsable)
+    checkFailure(nccl, group);
 }
 
 } // namespace

@@ -1,0 +1,469 @@
+//===- nccl_errors_test.cpp - What the fake NCCL reports ------------------===//
+
+#include "fake/test/ranks.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <regex>
+#include <thread>
+
+using namespace ppopt;
+using namespace ppopt::cuda;
+using namespace ppopt::cuda::fake::test;
+
+namespace {
+
+constexpr int faultStatus = 86;
+
+/// Expects errors that match patterns, one a line, and no others.
+void expectErrors(const Outcome &outcome, int status,
+                  const std::vector<std::string> &patterns) {
+  EXPECT_EQ(outcome.status, status) << outcome.errors;
+  size_t lines = 0;
+  for (size_t at = 0;
+       (at = outcome.errors.find("error: ", at)) != std::string::npos; ++at)
+    ++lines;
+  EXPECT_EQ(lines, patterns.size()) << outcome.errors;
+  for (const std::string &pattern : patterns)
+    EXPECT_TRUE(std::regex_search(outcome.errors,
+                                  std::regex("error: fake CUDA: " + pattern)))
+        << outcome.errors << "does not match " << pattern;
+}
+
+/// Runs a program on ranks that are threads. They leave what they have.
+Outcome runBroken(int ranks, const std::function<void(Rank &)> &program,
+                  const std::string &more = "") {
+  return run(machine(ranks, 1, more), [&] { runRanks(ranks, program, false); });
+}
+
+NcclResult allReduce(Rank &rank, DeviceMemory memory, size_t count,
+                     NcclType type = NcclType::i32,
+                     NcclReduction reduction = NcclReduction::sum) {
+  return nccl().allReduce(pointer(memory), pointer(memory), count, type,
+                          reduction, rank.communicator, rank.stream);
+}
+
+void expectResult(NcclResult got, NcclResult wanted) {
+  check(got == wanted, "returned {}, not {}", int(got), int(wanted));
+}
+
+//===----------------------------------------------------------------------===//
+// Joining
+//===----------------------------------------------------------------------===//
+
+/// Ranks on GPUs that join alike, and are refused.
+Outcome joinBroken(const std::vector<std::pair<int, int>> &ranksAndGpus,
+                   const std::vector<int> &sizes, NcclResult wanted,
+                   const std::string &more = "") {
+  return run(machine(3, 1, more), [&] {
+    CommunicatorId id = makeId();
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < ranksAndGpus.size(); ++i)
+      threads.emplace_back([&, i] {
+        Gpu gpu(ranksAndGpus[i].second);
+        Communicator made = nullptr;
+        expectResult(
+            nccl().commInitRank(&made, sizes[i], id, ranksAndGpus[i].first),
+            wanted);
+        check(!made, "a communicator");
+        // The GPU is as good as before.
+        gpu.get<int>(gpu.put(std::vector<int>(4, 1)), 4);
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+  });
+}
+
+TEST(NcclErrors, ARankTwice) {
+  expectErrors(
+      joinBroken({{1, 0}, {1, 1}}, {3, 3}, NcclResult::invalidUsage), 0,
+      {"communicator 1: rank 1 joins twice, on GPU [01] and GPU [01]"});
+}
+
+TEST(NcclErrors, DifferentSizes) {
+  expectErrors(joinBroken({{0, 0}, {1, 1}}, {2, 3}, NcclResult::invalidUsage),
+               0,
+               {"communicator 1: rank [01] \\(GPU [01]\\) expects [23] ranks, "
+                "and others expect [23]"});
+}
+
+TEST(NcclErrors, TwoRanksOnAGpu) {
+  expectErrors(joinBroken({{0, 2}, {1, 2}}, {2, 2}, NcclResult::invalidUsage),
+               0,
+               {"communicator 1: Duplicate GPU detected: rank [01] and rank "
+                "[01] are both on GPU 2"});
+}
+
+TEST(NcclErrors, ARankThatDoesNotJoin) {
+  expectErrors(joinBroken({{0, 0}, {2, 1}}, {4, 4}, NcclResult::systemError,
+                          "patience=1"),
+               0,
+               {"communicator 1: rank [02] has waited for 1 seconds, and these "
+                "ranks have not called ncclCommInitRank: 1, 3"});
+}
+
+TEST(NcclErrors, AnIdTwice) {
+  expectErrors(run(machine(1),
+                   [] {
+                     CommunicatorId id = makeId();
+                     Rank rank(0, 1, id);
+                     Communicator again = nullptr;
+                     expectResult(nccl().commInitRank(&again, 1, id, 0),
+                                  NcclResult::invalidUsage);
+                     id = {};
+                     expectResult(nccl().commInitRank(&again, 1, id, 0),
+                                  NcclResult::invalidArgument);
+                     expectResult(nccl().commInitRank(&again, 2, makeId(), 2),
+                                  NcclResult::invalidArgument);
+                   }),
+               0,
+               {"ncclCommInitRank: communicator 1 has all its ranks: an id is "
+                "for one communicator",
+                "ncclCommInitRank: the id is none that ncclGetUniqueId made",
+                "ncclCommInitRank: rank 2 of 2"});
+}
+
+//===----------------------------------------------------------------------===//
+// Calls that do not fit one another
+//===----------------------------------------------------------------------===//
+
+/// Both ranks call; the error is that of the later one, and both GPUs fail.
+void expectMismatch(const std::function<NcclResult(Rank &, DeviceMemory)> &call,
+                    const std::string &pattern) {
+  std::atomic<int> refused{0};
+  Outcome outcome = run(machine(2, 1, "connect=early"), [&] {
+    runRanks(
+        2,
+        [&](Rank &rank) {
+          DeviceMemory memory = rank.put(std::vector<int>(64, 1));
+          PPOPT_MUST(allReduce(rank, memory, 1));
+          NcclResult result = call(rank, memory);
+          refused += result == NcclResult::invalidUsage;
+          check(driver().streamSynchronize(rank.stream) !=
+                    DriverResult::success,
+                "the stream ended");
+          NcclResult async = NcclResult::success;
+          PPOPT_MUST(nccl().commGetAsyncError(rank.communicator, &async));
+          expectResult(async, NcclResult::invalidUsage);
+          PPOPT_MUST(nccl().commAbort(rank.communicator));
+        },
+        false);
+    check(refused > 0, "no call was refused");
+  });
+  expectErrors(outcome, 0, {"communicator 1: the " + pattern});
+}
+
+std::string callPattern(const std::string &what) {
+  return "call 2 of rank [01], " + what +
+         " \\(operation [0-9] of stream 1 of GPU [01]\\)";
+}
+
+TEST(NcclErrors, Kinds) {
+  expectMismatch(
+      [](Rank &rank, DeviceMemory memory) {
+        return rank.rank == 0
+                   ? allReduce(rank, memory, 4)
+                   : nccl().allGather(pointer(memory), pointer(memory + 128), 4,
+                                      NcclType::i32, rank.communicator,
+                                      rank.stream);
+      },
+      "operations of ranks differ: " +
+          callPattern("ncclAll.* of 4 i32( \\(sum\\))?") + ", and " +
+          callPattern("ncclAll.* of 4 i32( \\(sum\\))?") +
+          ". All ranks must call the operations of a communicator in one "
+          "order");
+}
+
+TEST(NcclErrors, Counts) {
+  expectMismatch(
+      [](Rank &rank, DeviceMemory memory) {
+        return allReduce(rank, memory, size_t(4 + rank.rank));
+      },
+      "counts of ranks differ: " +
+          callPattern("ncclAllReduce of [45] i32 \\(sum\\)") + ", and " +
+          callPattern("ncclAllReduce of [45] i32 \\(sum\\)"));
+}
+
+TEST(NcclErrors, Types) {
+  expectMismatch(
+      [](Rank &rank, DeviceMemory memory) {
+        return allReduce(rank, memory, 4,
+                         rank.rank ? NcclType::f32 : NcclType::i32);
+      },
+      "types of ranks differ: .* of 4 (f32|i32) .* of 4 (f32|i32) ");
+}
+
+TEST(NcclErrors, Reductions) {
+  expectMismatch(
+      [](Rank &rank, DeviceMemory memory) {
+        return allReduce(rank, memory, 4, NcclType::i32,
+                         rank.rank ? NcclReduction::max : NcclReduction::sum);
+      },
+      "reductions of ranks differ: .*\\((sum|max)\\).*\\((sum|max)\\)");
+}
+
+TEST(NcclErrors, CountsOfTransfers) {
+  expectMismatch(
+      [](Rank &rank, DeviceMemory memory) {
+        return rank.rank ? rank.receive(memory, 5, 0) : rank.send(memory, 4, 1);
+      },
+      "counts of ranks differ: .*nccl(Send of 4 i32 to rank 1|Recv of 5 i32 "
+      "from rank 0) .*nccl(Send of 4 i32 to rank 1|Recv of 5 i32 from rank "
+      "0) ");
+}
+
+TEST(NcclErrors, OrdersOfCollectives) {
+  // The later rank finds that the other has called its second one first.
+  Outcome outcome = run(machine(2, 1, "connect=early"), [] {
+    std::atomic<bool> isFirst{false};
+    runRanks(
+        2,
+        [&](Rank &rank) {
+          DeviceMemory memory = rank.put(std::vector<int>(64, 1));
+          if (rank.rank == 0) {
+            PPOPT_MUST(allReduce(rank, memory, 7));
+            PPOPT_MUST(allReduce(rank, memory, 9));
+            isFirst = true;
+          } else {
+            while (!isFirst)
+              std::this_thread::yield();
+            expectResult(allReduce(rank, memory, 9), NcclResult::invalidUsage);
+            expectResult(allReduce(rank, memory, 7),
+                         NcclResult::unhandledCudaError);
+          }
+        },
+        false);
+  });
+  expectErrors(
+      outcome, 0,
+      {"communicator 1: the counts of ranks differ: call 1 of rank 1, "
+       "ncclAllReduce of 9 i32 \\(sum\\) \\(operation 2 of stream 1 of GPU "
+       "1\\), and call 1 of rank 0, ncclAllReduce of 7 i32 \\(sum\\) "
+       "\\(operation 2 of stream 1 of GPU 0\\)\\. Rank 0 called that as its "
+       "call 2: they call in different orders\\. All ranks must"});
+}
+
+TEST(NcclErrors, OrdersOfTransfersAndCollectives) {
+  expectErrors(runBroken(
+                   2,
+                   [](Rank &rank) {
+                     Stream second = rank.makeStream();
+                     DeviceMemory memory = rank.put(std::vector<int>(64, 1));
+                     rank.order(rank.stream, second);
+                     if (rank.rank == 0)
+                       allReduce(rank, memory, 4);
+                     std::swap(rank.stream, second);
+                     rank.rank == 0 ? rank.send(memory + 128, 4, 1)
+                                    : rank.receive(memory + 128, 4, 0);
+                     std::swap(rank.stream, second);
+                     if (rank.rank == 1)
+                       allReduce(rank, memory, 4);
+                     driver().streamSynchronize(rank.stream);
+                   },
+                   "connect=early"),
+               0,
+               {"communicator 1: the orders of transfers and collectives of "
+                "ranks differ: call [12] of rank [01], nccl.* of 4 i32 .*"
+                "GPU [01]\\), and call [12] of rank [01], nccl.* of 4 i32"});
+}
+
+//===----------------------------------------------------------------------===//
+// Deadlocks
+//===----------------------------------------------------------------------===//
+
+TEST(NcclErrors, TransfersWithoutAGroup) {
+  auto program = [](Rank &rank) {
+    DeviceMemory memory = rank.put(std::vector<int>(8, 1));
+    rank.send(memory, 4, 1 - rank.rank);
+    rank.receive(memory + 16, 4, 1 - rank.rank);
+    driver().streamSynchronize(rank.stream);
+  };
+  auto line = [](int rank) {
+    return fmt::format(
+        "\n  ncclSend of 4 i32 to rank {1}, rank {0} of communicator 1 "
+        "\\(operation 2 of stream 1 of GPU {0}\\) waits for rank {1} \\(GPU "
+        "{1}\\), which calls it in operation 3 of stream 1 of GPU {1} after "
+        "ncclSend of 4 i32 to rank {0}, rank {1} of communicator 1",
+        rank, 1 - rank);
+  };
+  for (int rank : {0, 1})
+    expectErrors(
+        runBroken(2, program, "connect=early"), faultStatus,
+        {"deadlock: all ranks wait, and nothing can run:(.|\n)*" + line(rank)});
+  // The first transfers connect the hosts.
+  for (int rank : {0, 1})
+    expectErrors(
+        runBroken(2, program), faultStatus,
+        {fmt::format("deadlock: all ranks wait, and nothing can run:(.|\n)*\n  "
+                     "rank {0} of communicator 1 \\(GPU {0}\\) waits on the "
+                     "host, in the first ncclSend of 4 i32 to rank {1}, until",
+                     rank, 1 - rank)});
+}
+
+TEST(NcclErrors, APeerThatIsAnother) {
+  expectErrors(runBroken(
+                   3,
+                   [](Rank &rank) {
+                     DeviceMemory memory = rank.put(std::vector<int>(8, 1));
+                     if (rank.rank == 0)
+                       rank.send(memory, 4, 1);
+                     if (rank.rank == 1)
+                       rank.receive(memory, 4, 2);
+                     if (rank.rank == 2)
+                       allReduce(rank, memory, 4);
+                     driver().streamSynchronize(rank.stream);
+                   },
+                   "connect=early"),
+               faultStatus,
+               {"deadlock: (.|\n)*ncclSend of 4 i32 to rank 1, rank 0 of "
+                "communicator 1 .* waits for rank 1 \\(GPU 1\\), which has not "
+                "called it; its last call is call 1 of rank 1, ncclRecv of 4 "
+                "i32 from rank 2 \\(operation 2 of stream 1 of GPU 1\\)"});
+}
+
+TEST(NcclErrors, ACycleOverCommunicatorsAndStreams) {
+  // Rank 0: a, then b after it by an event. Rank 1: b, then a.
+  CommunicatorId first;
+  expectErrors(
+      run(machine(2, 1, "connect=early"),
+          [&] {
+            first = makeId();
+            runRanks(
+                2,
+                [&](Rank &rank) {
+                  Communicator other = rank.join(first);
+                  Stream side = rank.makeStream();
+                  DeviceMemory memory = rank.put(std::vector<int>(8, 1));
+                  rank.order(rank.stream, side);
+                  rank.allReduce(memory, 4,
+                                 rank.rank ? rank.communicator : other,
+                                 rank.stream);
+                  rank.order(rank.stream, side);
+                  rank.allReduce(memory, 4,
+                                 rank.rank ? other : rank.communicator, side);
+                  driver().streamSynchronize(side);
+                },
+                false);
+          }),
+      faultStatus,
+      {"deadlock: (.|\n)*ncclAllReduce of 4 i32 \\(sum\\), rank 0 of "
+       "communicator 1 \\(operation 2 of stream 1 of GPU 0\\) waits for rank 1 "
+       "\\(GPU 1\\), which calls it in operation 1 of stream 2 of GPU 1 after "
+       "ncclAllReduce of 4 i32 \\(sum\\), rank 1 of communicator 2 "
+       "\\(operation 2 of stream 1 of GPU 1\\)"});
+}
+
+TEST(NcclErrors, ACallThatNobodyAnswers) {
+  // Another thread may still call, as long as it does not wait.
+  expectErrors(
+      runBroken(
+          2,
+          [](Rank &rank) {
+            DeviceMemory memory = rank.put(std::vector<int>(8, 1));
+            if (rank.rank == 0) {
+              allReduce(rank, memory, 4);
+              driver().streamSynchronize(rank.stream);
+            }
+          },
+          "connect=early,patience=1"),
+      faultStatus,
+      {"nothing can run for 1 seconds:(.|\n)*ncclAllReduce of 4 i32 "
+       "\\(sum\\), rank 0 of communicator 1 .* waits for rank 1 \\(GPU "
+       "1\\), which has not called it; its last call is none"});
+}
+
+//===----------------------------------------------------------------------===//
+// The end of communicators
+//===----------------------------------------------------------------------===//
+
+TEST(NcclErrors, ASendWithoutAReceiveAtTheEnd) {
+  expectErrors(runBroken(
+                   2,
+                   [](Rank &rank) {
+                     DeviceMemory memory = rank.put(std::vector<int>(8, 1));
+                     if (rank.rank == 0)
+                       PPOPT_MUST(rank.send(memory, 4, 1));
+                   },
+                   "connect=early"),
+               faultStatus,
+               {"at the end of the process, communicator 1: call 1 of rank 0, "
+                "ncclSend of 4 i32 to rank 1 \\(operation 2 of stream 1 of GPU "
+                "0\\) waits for rank 1 \\(GPU 1\\), which has not called it"});
+}
+
+TEST(NcclErrors, ASendWithoutAReceiveAtDestruction) {
+  std::atomic<bool> isSent{false};
+  expectErrors(
+      runBroken(
+          2,
+          [&](Rank &rank) {
+            DeviceMemory memory = rank.put(std::vector<int>(8, 1));
+            if (rank.rank == 0) {
+              PPOPT_MUST(rank.send(memory, 4, 1));
+              isSent = true;
+            }
+            while (!isSent)
+              std::this_thread::yield();
+            nccl().commDestroy(rank.communicator);
+          },
+          "connect=early"),
+      0,
+      {"communicator 1: call 1 of rank 0, ncclSend of 4 i32 to rank 1 "
+       "\\(operation 2 of stream 1 of GPU 0\\) waits for rank 1 \\(GPU "
+       "1\\), which has destroyed the communicator"});
+}
+
+TEST(NcclErrors, ADestroyedCommunicator) {
+  expectErrors(
+      runBroken(1,
+                [](Rank &rank) {
+                  DeviceMemory memory = rank.put(std::vector<int>(8, 1));
+                  Graph graph = nullptr;
+                  GraphExec exec = nullptr;
+                  PPOPT_MUST(driver().streamBeginCapture(
+                      rank.stream, CaptureMode::threadLocal));
+                  PPOPT_MUST(allReduce(rank, memory, 4));
+                  PPOPT_MUST(driver().streamEndCapture(rank.stream, &graph));
+                  PPOPT_MUST(driver().graphInstantiate(&exec, graph, 0));
+                  PPOPT_MUST(nccl().commDestroy(rank.communicator));
+                  expectResult(allReduce(rank, memory, 4),
+                               NcclResult::invalidArgument);
+                  expectResult(nccl().commDestroy(rank.communicator),
+                               NcclResult::invalidArgument);
+                  driver().graphLaunch(exec, rank.stream);
+                  check(driver().streamSynchronize(rank.stream) !=
+                            DriverResult::success,
+                        "the graph ran");
+                }),
+      0,
+      {"ncclAllReduce: 0x7[0-9a-f]* is no communicator, or one that is "
+       "destroyed",
+       "ncclCommDestroy: 0x7[0-9a-f]* is no communicator",
+       "start of ncclAllReduce of 4 i32 \\(sum\\), rank 0 of communicator 1 "
+       "\\(operation 2 of stream 1 of GPU 0, in the graph that is operation 3 "
+       "of stream 1 of GPU 0\\): the communicator is destroyed"});
+}
+
+TEST(NcclErrors, AnAbortEndsOperations) {
+  // Rank 1 never calls. Another thread aborts what rank 0 waits for.
+  expectErrors(runBroken(
+                   2,
+                   [](Rank &rank) {
+                     DeviceMemory memory = rank.put(std::vector<int>(8, 1));
+                     if (rank.rank == 1)
+                       return;
+                     PPOPT_MUST(rank.send(memory, 4, 1));
+                     std::thread watch([&] {
+                       PPOPT_MUST(nccl().commAbort(rank.communicator));
+                     });
+                     rank.synchronize(rank.stream);
+                     watch.join();
+                   },
+                   "connect=early"),
+               0, {});
+}
+
+} // namespace
