@@ -84,6 +84,8 @@ std::vector<char> reduce(const Request &request,
                          const std::vector<SentBytes> &sent, size_t begin,
                          size_t chunk, size_t owner) {
   switch (request.type) {
+  case NcclType::bytes:
+    return reduce<int8_t>(request, sent, begin, chunk, owner);
   case NcclType::i32:
     return reduce<int32_t>(request, sent, begin, chunk, owner);
   case NcclType::i64:
@@ -100,6 +102,8 @@ std::vector<char> reduce(const Request &request,
 
 const char *nameOf(NcclType type) {
   switch (type) {
+  case NcclType::bytes:
+    return "bytes";
   case NcclType::i32:
     return "i32";
   case NcclType::i64:
@@ -124,6 +128,8 @@ const char *symbolOf(Request::Kind kind) {
 
 size_t bytesOf(NcclType type) {
   switch (type) {
+  case NcclType::bytes:
+    return 1;
   case NcclType::i32:
   case NcclType::f32:
     return 4;
