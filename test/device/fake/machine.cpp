@@ -397,10 +397,8 @@ void Machine::wait(const std::string &what) {
   waiting[threadNumber()] = what;
   if (isStuck && isStuck())
     die("deadlock: all ranks wait, and nothing can run:" + describePending());
-  auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::duration<double>(settings.patience));
   int64_t seen = changes;
-  if (!changed.wait_for(*held, patience, [&] { return changes != seen; }))
+  if (!changed.wait_for(*held, patience(), [&] { return changes != seen; }))
     die(fmt::format("nothing can run for {} seconds:{}", settings.patience,
                     describePending()));
 }

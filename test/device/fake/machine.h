@@ -197,6 +197,10 @@ public:
   /// Likewise; returns false if nothing changed until then. Such a thread does
   /// not count as one that waits for others that are known.
   bool waitUntil(std::chrono::steady_clock::time_point deadline);
+  /// How long to wait for others.
+  std::chrono::milliseconds patience() const {
+    return std::chrono::milliseconds(int64_t(1000 * settings.patience));
+  }
   /// The threads in wait() since the last change, and what they wait for.
   std::map<int64_t, std::string> waiting;
   /// Returns whether all threads that could change something are waiting.

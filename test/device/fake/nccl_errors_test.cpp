@@ -36,7 +36,8 @@ void expectErrors(const Outcome &outcome, int status,
 /// Runs a program on ranks that are threads. They leave what they have.
 Outcome runBroken(int ranks, const std::function<void(Rank &)> &program,
                   const std::string &more = "") {
-  return run(machine(ranks, 1, more), [&] { runRanks(ranks, program, false); });
+  return runRanks(Launch::threads, machine(ranks, 1, more), ranks, program,
+                  false);
 }
 
 NcclResult allReduce(Rank &rank, DeviceMemory memory, size_t count,
@@ -54,63 +55,75 @@ void expectResult(NcclResult got, NcclResult wanted) {
 // Joining
 //===----------------------------------------------------------------------===//
 
-/// Ranks on GPUs that join alike, and are refused.
-Outcome joinBroken(const std::vector<std::pair<int, int>> &ranksAndGpus,
-                   const std::vector<int> &sizes, NcclResult wanted,
-                   const std::string &more = "") {
-  return run(machine(3, 1, more), [&] {
-    CommunicatorId id = makeId();
-    std::vector<std::thread> threads;
-    for (size_t i = 0; i < ranksAndGpus.size(); ++i)
-      threads.emplace_back([&, i] {
-        Gpu gpu(ranksAndGpus[i].second);
-        Communicator made = nullptr;
-        expectResult(
-            nccl().commInitRank(&made, sizes[i], id, ranksAndGpus[i].first),
-            wanted);
-        check(!made, "a communicator");
-        // The GPU is as good as before.
-        gpu.get<int>(gpu.put(std::vector<int>(4, 1)), 4);
-      });
-    for (std::thread &thread : threads)
-      thread.join();
-  });
+/// A rank that joins and is refused.
+struct Joining {
+  int rank, ranks, gpu;
+};
+
+void expectNoJoin(const std::vector<Joining> &all, NcclResult wanted,
+                  const std::string &pattern, const std::string &more = "") {
+  std::shared_ptr<SharedIds> ids;
+  auto join = [&](const Joining &own) {
+    Gpu gpu(own.gpu);
+    Communicator made = nullptr;
+    NcclResult result = nccl().commInitRank(
+        &made, own.ranks, ids->get(&own == all.data(), 0), own.rank);
+    expectResult(result, wanted);
+    check(!made, "a communicator");
+    // The GPU is as good as before.
+    gpu.get<int>(gpu.put(std::vector<int>(4, 1)), 4);
+  };
+  ids = SharedIds::make();
+  expectErrors(run(machine(3, 1, more),
+                   [&] {
+                     std::vector<std::thread> threads;
+                     for (const Joining &each : all)
+                       threads.emplace_back([&] { join(each); });
+                     for (std::thread &thread : threads)
+                       thread.join();
+                   }),
+               0, {"communicator 1: " + pattern});
+  // Each process says it.
+  ids = SharedIds::make();
+  std::vector<std::function<void()>> programs;
+  for (const Joining &each : all)
+    programs.emplace_back([&] { join(each); });
+  for (const Outcome &outcome : runAll(machine(3, 1, more), programs))
+    expectErrors(outcome, 0,
+                 {"communicator 1( of process [0-9]*)?: " + pattern});
 }
 
 TEST(NcclErrors, ARankTwice) {
-  expectErrors(
-      joinBroken({{1, 0}, {1, 1}}, {3, 3}, NcclResult::invalidUsage), 0,
-      {"communicator 1: rank 1 joins twice, on GPU [01] and GPU [01]"});
+  expectNoJoin({{1, 3, 0}, {1, 3, 1}}, NcclResult::invalidUsage,
+               "rank 1 joins twice, on GPU [01] and GPU [01]");
 }
 
 TEST(NcclErrors, DifferentSizes) {
-  expectErrors(joinBroken({{0, 0}, {1, 1}}, {2, 3}, NcclResult::invalidUsage),
-               0,
-               {"communicator 1: rank [01] \\(GPU [01]\\) expects [23] ranks, "
-                "and others expect [23]"});
+  expectNoJoin({{0, 2, 0}, {1, 3, 1}}, NcclResult::invalidUsage,
+               "rank [01] \\(GPU [01]\\) expects [23] ranks, and others "
+               "expect [23]");
 }
 
 TEST(NcclErrors, TwoRanksOnAGpu) {
-  expectErrors(joinBroken({{0, 2}, {1, 2}}, {2, 2}, NcclResult::invalidUsage),
-               0,
-               {"communicator 1: Duplicate GPU detected: rank [01] and rank "
-                "[01] are both on GPU 2"});
+  expectNoJoin({{0, 2, 2}, {1, 2, 2}}, NcclResult::invalidUsage,
+               "Duplicate GPU detected: rank [01] and rank [01] are both on "
+               "GPU 2");
 }
 
 TEST(NcclErrors, ARankThatDoesNotJoin) {
-  expectErrors(joinBroken({{0, 0}, {2, 1}}, {4, 4}, NcclResult::systemError,
-                          "patience=1"),
-               0,
-               {"communicator 1: rank [02] has waited for 1 seconds, and these "
-                "ranks have not called ncclCommInitRank: 1, 3"});
+  expectNoJoin({{0, 4, 0}, {2, 4, 1}}, NcclResult::systemError,
+               "rank [02] has waited for 1 seconds, and these ranks have not "
+               "called ncclCommInitRank: 1, 3",
+               "patience=1");
 }
 
 TEST(NcclErrors, AnIdTwice) {
   expectErrors(run(machine(1),
                    [] {
+                     Gpu gpu(0);
                      CommunicatorId id = makeId();
-                     Rank rank(0, 1, id);
                      Communicator again = nullptr;
+                     PPOPT_MUST(nccl().commInitRank(&again, 1, id, 0));
                      expectResult(nccl().commInitRank(&again, 1, id, 0),
                                   NcclResult::invalidUsage);
                      id = {};
@@ -130,30 +143,35 @@ TEST(NcclErrors, AnIdTwice) {
 // Calls that do not fit one another
 //===----------------------------------------------------------------------===//
 
-/// Both ranks call; the error is that of the later one, and both GPUs fail.
+/// Both ranks call. The later call is refused, and both GPUs fail. Of two
+/// processes each says it, and maybe both have called before they know.
 void expectMismatch(const std::function<NcclResult(Rank &, DeviceMemory)> &call,
                     const std::string &pattern) {
   std::atomic<int> refused{0};
-  Outcome outcome = run(machine(2, 1, "connect=early"), [&] {
-    runRanks(
-        2,
-        [&](Rank &rank) {
-          DeviceMemory memory = rank.put(std::vector<int>(64, 1));
-          PPOPT_MUST(allReduce(rank, memory, 1));
-          NcclResult result = call(rank, memory);
-          refused += result == NcclResult::invalidUsage;
-          check(driver().streamSynchronize(rank.stream) !=
-                    DriverResult::success,
-                "the stream ended");
-          NcclResult async = NcclResult::success;
-          PPOPT_MUST(nccl().commGetAsyncError(rank.communicator, &async));
-          expectResult(async, NcclResult::invalidUsage);
-          PPOPT_MUST(nccl().commAbort(rank.communicator));
-        },
-        false);
-    check(refused > 0, "no call was refused");
-  });
-  expectErrors(outcome, 0, {"communicator 1: the " + pattern});
+  auto program = [&](Rank &rank) {
+    DeviceMemory memory = rank.put(std::vector<int>(64, 1));
+    PPOPT_MUST(allReduce(rank, memory, 1));
+    refused += call(rank, memory) == NcclResult::invalidUsage;
+    check(driver().streamSynchronize(rank.stream) != DriverResult::success,
+          "the stream ended");
+    NcclResult async = NcclResult::success;
+    PPOPT_MUST(nccl().commGetAsyncError(rank.communicator, &async));
+    expectResult(async, NcclResult::invalidUsage);
+    PPOPT_MUST(nccl().commAbort(rank.communicator));
+  };
+  Variables variables = machine(2, 1, "connect=early");
+  expectErrors(runRanks(
+                   Launch::threads, variables, 2,
+                   [&](Rank &rank) {
+                     program(rank);
+                     while (refused == 0)
+                       std::this_thread::yield();
+                   },
+                   false),
+               0, {"communicator 1: the " + pattern});
+  std::string said = "communicator 1( of process [0-9]*)?: the " + pattern;
+  expectErrors(runRanks(Launch::processes, variables, 2, program, false), 0,
+               {said, said});
 }
 
 std::string callPattern(const std::string &what) {
@@ -217,26 +235,24 @@ TEST(NcclErrors, CountsOfTransfers) {
 
 TEST(NcclErrors, OrdersOfCollectives) {
   // The later rank finds that the other has called its second one first.
-  Outcome outcome = run(machine(2, 1, "connect=early"), [] {
-    std::atomic<bool> isFirst{false};
-    runRanks(
-        2,
-        [&](Rank &rank) {
-          DeviceMemory memory = rank.put(std::vector<int>(64, 1));
-          if (rank.rank == 0) {
-            PPOPT_MUST(allReduce(rank, memory, 7));
-            PPOPT_MUST(allReduce(rank, memory, 9));
-            isFirst = true;
-          } else {
-            while (!isFirst)
-              std::this_thread::yield();
-            expectResult(allReduce(rank, memory, 9), NcclResult::invalidUsage);
-            expectResult(allReduce(rank, memory, 7),
-                         NcclResult::unhandledCudaError);
-          }
-        },
-        false);
-  });
+  std::atomic<bool> isFirst{false};
+  Outcome outcome = runBroken(
+      2,
+      [&](Rank &rank) {
+        DeviceMemory memory = rank.put(std::vector<int>(64, 1));
+        if (rank.rank == 0) {
+          PPOPT_MUST(allReduce(rank, memory, 7));
+          PPOPT_MUST(allReduce(rank, memory, 9));
+          isFirst = true;
+        } else {
+          while (!isFirst)
+            std::this_thread::yield();
+          expectResult(allReduce(rank, memory, 9), NcclResult::invalidUsage);
+          expectResult(allReduce(rank, memory, 7),
+                       NcclResult::unhandledCudaError);
+        }
+      },
+      "connect=early");
   expectErrors(
       outcome, 0,
       {"communicator 1: the counts of ranks differ: call 1 of rank 1, "
@@ -325,29 +341,22 @@ TEST(NcclErrors, APeerThatIsAnother) {
 }
 
 TEST(NcclErrors, ACycleOverCommunicatorsAndStreams) {
-  // Rank 0: a, then b after it by an event. Rank 1: b, then a.
-  CommunicatorId first;
+  // Rank 0: communicator 1, then 2 after it by an event. Rank 1: 2, then 1.
   expectErrors(
-      run(machine(2, 1, "connect=early"),
-          [&] {
-            first = makeId();
-            runRanks(
-                2,
-                [&](Rank &rank) {
-                  Communicator other = rank.join(first);
-                  Stream side = rank.makeStream();
-                  DeviceMemory memory = rank.put(std::vector<int>(8, 1));
-                  rank.order(rank.stream, side);
-                  rank.allReduce(memory, 4,
-                                 rank.rank ? rank.communicator : other,
-                                 rank.stream);
-                  rank.order(rank.stream, side);
-                  rank.allReduce(memory, 4,
-                                 rank.rank ? other : rank.communicator, side);
-                  driver().streamSynchronize(side);
-                },
-                false);
-          }),
+      runBroken(
+          2,
+          [](Rank &rank) {
+            Communicator other = rank.makeCommunicator();
+            Stream side = rank.makeStream();
+            DeviceMemory memory = rank.put(std::vector<int>(8, 1));
+            rank.allReduce(memory, 4, rank.rank ? other : rank.communicator,
+                           rank.stream);
+            rank.order(rank.stream, side);
+            rank.allReduce(memory, 4, rank.rank ? rank.communicator : other,
+                           side);
+            driver().streamSynchronize(side);
+          },
+          "connect=early"),
       faultStatus,
       {"deadlock: (.|\n)*ncclAllReduce of 4 i32 \\(sum\\), rank 0 of "
        "communicator 1 \\(operation 2 of stream 1 of GPU 0\\) waits for rank 1 "

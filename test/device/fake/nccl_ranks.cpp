@@ -74,6 +74,18 @@ void RankGroup::join(int rank, int ranks, Member member) {
                                    name, other, rank, member.gpu));
   own = std::move(member);
   own.presence = Presence::active;
+  if (own.local)
+    publish(joinEvent(rank));
+}
+
+Event RankGroup::joinEvent(int rank) const {
+  Event event;
+  event.kind = Event::Kind::join;
+  event.rank = rank;
+  event.ranks = size();
+  event.gpu = members[rank].gpu;
+  event.uuid = members[rank].uuid;
+  return event;
 }
 
 bool RankGroup::isComplete() const {
@@ -95,7 +107,15 @@ std::string RankGroup::describeAbsent() const {
 //===----------------------------------------------------------------------===//
 
 void RankGroup::announce(int rank, const Request &request) {
-  members[rank].announced.insert({request.kind, request.peer});
+  bool isNew =
+      members[rank].announced.insert({request.kind, request.peer}).second;
+  if (!members[rank].local || !isNew)
+    return;
+  Event event;
+  event.kind = Event::Kind::announce;
+  event.rank = rank;
+  event.request = request;
+  publish(event);
 }
 
 bool RankGroup::isConnected(int rank, const Request &request) const {
@@ -151,6 +171,14 @@ CallRef RankGroup::findSlot(int rank, const Request &request) {
 CallRef RankGroup::issue(int rank, const Request &request, std::string where,
                          OperationRef start) {
   Member &own = members[rank];
+  if (own.local) {
+    Event event;
+    event.kind = Event::Kind::issue;
+    event.rank = rank;
+    event.request = request;
+    event.where = where;
+    publish(event);
+  }
   CallRef call = findSlot(rank, request);
   call->request = request;
   call->number = ++own.calls;
@@ -217,7 +245,16 @@ void RankGroup::compare(const CallRef &call) {
 }
 
 void RankGroup::start(const CallRef &call, SentBytes sent) {
-  members[call->rank].issued.erase(call->number);
+  Member &own = members[call->rank];
+  if (own.local) {
+    Event event;
+    event.kind = Event::Kind::start;
+    event.rank = call->rank;
+    event.number = call->number;
+    event.sent = sent;
+    publish(event);
+  }
+  own.issued.erase(call->number);
   call->sent = std::move(sent);
   call->isStarted = true;
   call->start = nullptr;
@@ -269,6 +306,13 @@ std::string RankGroup::describeWait(const CallRef &call) const {
 void RankGroup::leave(int rank, Presence how) {
   Member &own = members[rank];
   own.presence = how;
+  if (own.local) {
+    Event event;
+    event.kind = Event::Kind::leave;
+    event.rank = rank;
+    event.presence = how;
+    publish(event);
+  }
   if (how == Presence::aborted) {
     // Its operations end, and have received nothing.
     for (const std::shared_ptr<Rendezvous> &each : open)
@@ -277,6 +321,12 @@ void RankGroup::leave(int rank, Presence how) {
           release(call);
     return;
   }
+  if (!isComplete())
+    return breakDown(
+        NcclResult::remoteError,
+        fmt::format("{}: rank {} ({}) {}, and these ranks have not "
+                    "joined: {}",
+                    name, rank, own.gpu, verbOf(how), describeAbsent()));
   for (const std::shared_ptr<Rendezvous> &each : open)
     for (const Call &call : each->calls) {
       if (call.rank != rank || call.isStarted ||
@@ -294,6 +344,36 @@ void RankGroup::leave(int rank, Presence how) {
                                      name, describe(*waiting), rank, own.gpu,
                                      verbOf(how)));
     }
+}
+
+void RankGroup::apply(Event event, int link) {
+  if (event.kind == Event::Kind::join) {
+    Member member;
+    member.gpu = std::move(event.gpu);
+    member.uuid = std::move(event.uuid);
+    member.link = link;
+    return join(event.rank, event.ranks, std::move(member));
+  }
+  if (event.rank < 0 || event.rank >= size())
+    return;
+  Member &own = members[event.rank];
+  switch (event.kind) {
+  case Event::Kind::announce:
+    return announce(event.rank, event.request);
+  case Event::Kind::issue:
+    issue(event.rank, event.request, std::move(event.where), nullptr);
+    return;
+  case Event::Kind::start:
+    if (auto call = own.issued.find(event.number); call != own.issued.end())
+      start(CallRef(call->second), std::move(event.sent));
+    return;
+  case Event::Kind::leave:
+    if (own.presence == Presence::active)
+      leave(event.rank, event.presence);
+    return;
+  case Event::Kind::join:
+    return;
+  }
 }
 
 void RankGroup::breakDown(NcclResult result, const std::string &message) {

@@ -11,7 +11,7 @@
 #define PPOPT_TEST_DEVICE_FAKE_NCCL_RANKS_H
 
 #include "fake/machine.h"
-#include "fake/nccl_request.h"
+#include "fake/nccl_events.h"
 
 #include <deque>
 #include <set>
@@ -68,12 +68,11 @@ struct LocalRank {
   int captureLast = -1; ///< its last node in that
 };
 
-enum class Presence : int { absent, active, destroyed, aborted, gone };
-
 struct Member {
   Presence presence = Presence::absent;
   std::string gpu, uuid;            ///< "GPU 0"
   std::unique_ptr<LocalRank> local; ///< null: it is in another process
+  int link = -1;                    ///< then, to whom tells us of it
   int64_t calls = 0, collectives = 0;
   std::string lastCall;
   /// Calls that have not started, by number.
@@ -82,6 +81,8 @@ struct Member {
   std::set<std::pair<Request::Kind, int>> announced;
 };
 
+/// Each process of a communicator has one, with the same state. What ranks of
+/// this process do is told to the others.
 class RankGroup {
 public:
   /// `name`: "communicator 1"
@@ -91,6 +92,9 @@ public:
   std::vector<Member> members;
   /// Why the communicator can't be used any more.
   std::optional<NcclFailure> failure;
+
+  /// Tells other processes.
+  std::function<void(const Event &)> publish;
 
   int size() const { return int(members.size()); }
   /// Adds a rank. `ranks`: how many it expects.
@@ -115,6 +119,10 @@ public:
   std::string describeWait(const CallRef &call) const;
 
   void leave(int rank, Presence how);
+  /// A rank of another process, which `link` leads to, did something.
+  void apply(Event event, int link);
+  /// The event that told of a rank that has joined.
+  Event joinEvent(int rank) const;
   /// Ends all operations of the communicator. The message is printed.
   void breakDown(NcclResult result, const std::string &message);
   /// Returns a line for each call whose counterpart was not called.

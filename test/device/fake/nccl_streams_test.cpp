@@ -19,12 +19,11 @@ void expectSuccess(const Outcome &outcome) {
   EXPECT_EQ(outcome.errors, "");
 }
 
-/// Runs a program on threads in many orders.
-void expectRuns(int ranks, const std::function<void(Rank &)> &program,
-                const std::string &more = "") {
-  for (int seed = 1; seed <= seeds; ++seed)
-    expectSuccess(
-        run(machine(ranks, seed, more), [&] { runRanks(ranks, program); }));
+/// Runs a program in many orders.
+void expectRuns(int ranks, const std::function<void(Rank &)> &program) {
+  for (Launch launch : {Launch::threads, Launch::processes})
+    for (int seed = 1; seed <= seeds; ++seed)
+      expectSuccess(runRanks(launch, machine(ranks, seed), ranks, program));
 }
 
 void expectAll(const std::vector<int> &got, int wanted) {
@@ -64,25 +63,20 @@ TEST(NcclStreams, TransfersToItself) {
 
 /// Ranks that call the communicators of a group in different orders.
 TEST(NcclStreams, CommunicatorsInAGroup) {
-  CommunicatorId second;
-  for (int seed = 1; seed <= seeds; ++seed)
-    expectSuccess(run(machine(2, seed), [&] {
-      second = makeId();
-      runRanks(2, [&](Rank &rank) {
-        Communicator other = rank.join(second);
-        DeviceMemory a = rank.put(filled(1)), b = rank.put(filled(2));
-        PPOPT_MUST(nccl().groupStart());
-        if (rank.rank == 0)
-          rank.allReduce(a, count, rank.communicator, rank.stream);
-        rank.allReduce(b, count, other, rank.stream);
-        if (rank.rank == 1)
-          rank.allReduce(a, count, rank.communicator, rank.stream);
-        PPOPT_MUST(nccl().groupEnd());
-        expectAll(rank.get<int>(a, count), 2);
-        expectAll(rank.get<int>(b, count), 4);
-        PPOPT_MUST(nccl().commDestroy(other));
-      });
-    }));
+  expectRuns(2, [](Rank &rank) {
+    Communicator other = rank.makeCommunicator();
+    DeviceMemory a = rank.put(filled(1)), b = rank.put(filled(2));
+    PPOPT_MUST(nccl().groupStart());
+    if (rank.rank == 0)
+      rank.allReduce(a, count, rank.communicator, rank.stream);
+    rank.allReduce(b, count, other, rank.stream);
+    if (rank.rank == 1)
+      rank.allReduce(a, count, rank.communicator, rank.stream);
+    PPOPT_MUST(nccl().groupEnd());
+    expectAll(rank.get<int>(a, count), 2);
+    expectAll(rank.get<int>(b, count), 4);
+    PPOPT_MUST(nccl().commDestroy(other));
+  });
 }
 
 /// All streams of a group come after all of its operations.
@@ -132,54 +126,46 @@ TEST(NcclStreams, TransfersAndCollectives) {
 
 /// Memory that is received is poisoned until the operation has ended.
 TEST(NcclStreams, AMissingWaitShows) {
+  auto program = [](Rank &rank) {
+    Stream second = rank.makeStream();
+    DeviceMemory send = rank.put(filled(1)), receive = rank.put(filled(7));
+    rank.synchronize(rank.stream);
+    PPOPT_MUST(nccl().allReduce(pointer(send), pointer(receive), count,
+                                NcclType::i32, NcclReduction::sum,
+                                rank.communicator, rank.stream));
+    for (int each : rank.get<int>(receive, count, second))
+      check(each == 2 || each == 7, "poison {}", each);
+  };
   int seen = 0;
   for (int seed = 1; seed <= seeds; ++seed)
-    seen += run(machine(2, seed), [&] {
-              runRanks(2, [](Rank &rank) {
-                Stream second = rank.makeStream();
-                DeviceMemory send = rank.put(filled(1)),
-                             receive = rank.put(filled(7));
-                rank.synchronize(rank.stream);
-                PPOPT_MUST(nccl().allReduce(
-                    pointer(send), pointer(receive), count, NcclType::i32,
-                    NcclReduction::sum, rank.communicator, rank.stream));
-                for (int each : rank.get<int>(receive, count, second))
-                  check(each == 2 || each == 7, "poison {}", each);
-              });
-            }).errors.find("poison -1") != std::string::npos;
+    seen += runRanks(Launch::threads, machine(2, seed), 2, program)
+                .errors.find("poison -1") != std::string::npos;
   EXPECT_GT(seen, 0);
 }
 
-TEST(NcclStreams, AWriteOfWhatIsSentIsSeen) {
-  int sent = 0, received = 0;
-  for (int seed = 1; seed <= seeds; ++seed) {
-    std::string errors =
-        run(machine(2, seed), [&] {
-          runRanks(
-              2,
-              [&](Rank &rank) {
-                Stream second = rank.makeStream();
-                DeviceMemory send = rank.put(filled(1)),
-                             receive = rank.put(filled(7));
-                rank.synchronize(rank.stream);
-                PPOPT_MUST(nccl().allReduce(
-                    pointer(send), pointer(receive), count, NcclType::i32,
-                    NcclReduction::sum, rank.communicator, rank.stream));
-                driver().memsetD8Async((seed % 2 ? send : receive) + 8, 3, 4,
-                                       second);
-                driver().streamSynchronize(second);
-                driver().streamSynchronize(rank.stream);
-              },
-              false);
-        }).errors;
-    const char *end = "was written by another operation while it ran";
-    if (errors.find(end) == std::string::npos)
-      continue;
-    sent += errors.find("which it sends") != std::string::npos;
-    received += errors.find("which it receives") != std::string::npos;
+/// Nobody writes what is sent or received while the operation runs.
+TEST(NcclStreams, AWriteIsSeen) {
+  for (bool ofSent : {true, false}) {
+    auto program = [&](Rank &rank) {
+      Stream second = rank.makeStream();
+      DeviceMemory send = rank.put(filled(1)), receive = rank.put(filled(7));
+      rank.synchronize(rank.stream);
+      PPOPT_MUST(nccl().allReduce(pointer(send), pointer(receive), count,
+                                  NcclType::i32, NcclReduction::sum,
+                                  rank.communicator, rank.stream));
+      driver().memsetD8Async((ofSent ? send : receive) + 8, 3, 4, second);
+      driver().streamSynchronize(second);
+      driver().streamSynchronize(rank.stream);
+    };
+    int seen = 0;
+    for (int seed = 1; seed <= seeds; ++seed)
+      seen += runRanks(Launch::threads, machine(2, seed), 2, program, false)
+                  .errors.find(fmt::format(
+                      ", which it {}, was written by another operation while "
+                      "it ran",
+                      ofSent ? "sends" : "receives")) != std::string::npos;
+    EXPECT_GT(seen, 0);
   }
-  EXPECT_GT(sent, 0);
-  EXPECT_GT(received, 0);
 }
 
 /// Parts of sums are added in another order than that of the ranks, the same
@@ -187,21 +173,17 @@ TEST(NcclStreams, AWriteOfWhatIsSentIsSeen) {
 template <typename Element>
 void expectOrder(NcclType type, Element large, Element one, Element rounded,
                  Element exact) {
-  for (int seed = 1; seed <= seeds; ++seed)
-    expectSuccess(run(machine(3, seed), [&] {
-      runRanks(3, [&](Rank &rank) {
-        // Only (1 + 1) + large is exact.
-        DeviceMemory memory =
-            rank.put(std::vector<Element>(6, rank.rank == 0 ? large : one));
-        PPOPT_MUST(nccl().allReduce(pointer(memory), pointer(memory), 6, type,
-                                    NcclReduction::sum, rank.communicator,
-                                    rank.stream));
-        std::vector<Element> sums = rank.get<Element>(memory, 6);
-        for (size_t i = 0; i < sums.size(); ++i)
-          check(sums[i] == (i < 2 ? exact : rounded), "sum {} is {}", i,
-                sums[i]);
-      });
-    }));
+  expectRuns(3, [&](Rank &rank) {
+    // Only (1 + 1) + large is exact.
+    DeviceMemory memory =
+        rank.put(std::vector<Element>(6, rank.rank == 0 ? large : one));
+    PPOPT_MUST(nccl().allReduce(pointer(memory), pointer(memory), 6, type,
+                                NcclReduction::sum, rank.communicator,
+                                rank.stream));
+    std::vector<Element> sums = rank.get<Element>(memory, 6);
+    for (size_t i = 0; i < sums.size(); ++i)
+      check(sums[i] == (i < 2 ? exact : rounded), "sum {} is {}", i, sums[i]);
+  });
 }
 
 TEST(NcclStreams, OrderOfAdditions) {
@@ -270,15 +252,11 @@ void launchGraphs(Rank &rank, Communicator other) {
 }
 
 TEST(NcclStreams, CaptureAndLaunches) {
-  for (int seed = 1; seed <= seeds; ++seed)
-    expectSuccess(run(machine(2, seed), [&] {
-      CommunicatorId second = makeId();
-      runRanks(2, [&](Rank &rank) {
-        Communicator other = rank.join(second);
-        launchGraphs(rank, other);
-        PPOPT_MUST(nccl().commDestroy(other));
-      });
-    }));
+  expectRuns(2, [](Rank &rank) {
+    Communicator other = rank.makeCommunicator();
+    launchGraphs(rank, other);
+    PPOPT_MUST(nccl().commDestroy(other));
+  });
 }
 
 /// One thread has all ranks.

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
-#include <set>
+#include <tuple>
 
 using namespace ppopt;
 using namespace ppopt::cuda;
@@ -180,19 +180,27 @@ void expectSuccess(const Outcome &outcome) {
   EXPECT_EQ(outcome.errors, "");
 }
 
-class Seeds : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Nccl, Seeds, testing::Range(1, 21));
+class Values : public testing::TestWithParam<std::tuple<Launch, int>> {};
+INSTANTIATE_TEST_SUITE_P(
+    Nccl, Values,
+    testing::Combine(testing::Values(Launch::threads, Launch::processes),
+                     testing::Range(1, 21)),
+    [](const auto &info) {
+      return fmt::format(
+          "{}{}",
+          std::get<0>(info.param) == Launch::threads ? "Threads" : "Processes",
+          std::get<1>(info.param));
+    });
 
-TEST_P(Seeds, Values) {
+TEST_P(Values, AreRight) {
+  auto [launch, seed] = GetParam();
   for (int ranks : {1, 2, 3, 4})
-    expectSuccess(run(machine(ranks, GetParam()), [&] {
-      runRanks(ranks, [](Rank &rank) {
-        checkAll<int32_t>(rank);
-        checkAll<int64_t>(rank);
-        checkAll<float>(rank);
-        checkAll<double>(rank);
-        checkAll<BFloat>(rank);
-      });
+    expectSuccess(runRanks(launch, machine(ranks, seed), ranks, [](Rank &rank) {
+      checkAll<int32_t>(rank);
+      checkAll<int64_t>(rank);
+      checkAll<float>(rank);
+      checkAll<double>(rank);
+      checkAll<BFloat>(rank);
     }));
 }
 

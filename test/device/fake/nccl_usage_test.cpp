@@ -30,8 +30,7 @@ class Refusals : public testing::TestWithParam<Refusal> {};
 
 TEST_P(Refusals, IsSaid) {
   const Refusal &refusal = GetParam();
-  Outcome outcome = run(machine(2), [&] {
-    Rank rank(0, 1, makeId());
+  Outcome outcome = runRanks(Launch::threads, machine(2), 1, [&](Rank &rank) {
     NcclResult result = refusal.call(rank);
     check(result == refusal.wanted, "returned {}", int(result));
     std::string last = nccl().getLastError(rank.communicator);
@@ -41,7 +40,6 @@ TEST_P(Refusals, IsSaid) {
     DeviceMemory memory = rank.put(std::vector<int>(4, 3));
     rank.allReduce(memory, 4, rank.communicator, rank.stream);
     check(rank.get<int>(memory, 4) == std::vector<int>(4, 3), "a wrong sum");
-    PPOPT_MUST(nccl().commDestroy(rank.communicator));
   });
   EXPECT_EQ(outcome.status, 0) << outcome.errors;
   EXPECT_TRUE(std::regex_search(
@@ -227,8 +225,8 @@ TEST(NcclUsage, VersionAndTexts) {
 }
 
 TEST(NcclUsage, AnOperationOfNothing) {
-  Outcome outcome = run(machine(2), [&] {
-    runRanks(2, [](Rank &rank) {
+  for (Launch launch : {Launch::threads, Launch::processes}) {
+    Outcome outcome = runRanks(launch, machine(2), 2, [](Rank &rank) {
       DeviceMemory memory = rank.put(std::vector<int>(4, 1));
       if (rank.rank == 0) // as NCCL, nobody waits for it
         rank.allReduce(memory, 0, rank.communicator, rank.stream);
@@ -237,15 +235,14 @@ TEST(NcclUsage, AnOperationOfNothing) {
       rank.allReduce(memory, 4, rank.communicator, rank.stream);
       check(rank.get<int>(memory, 4) == std::vector<int>(4, 2), "a wrong sum");
     });
-  });
-  EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+  }
 }
 
 TEST(NcclUsage, PlantedFailure) {
   Variables variables = machine(1);
   variables["PPOPT_FAKE_CUDA_PLANT"] = "fail:ncclAllReduce:2:3";
-  Outcome outcome = run(variables, [] {
-    Rank rank(0, 1, makeId());
+  Outcome outcome = runRanks(Launch::threads, variables, 1, [](Rank &rank) {
     DeviceMemory memory = rank.put(std::vector<int>(4, 3));
     for (int call = 1; call <= 3; ++call) {
       NcclResult result =
@@ -255,31 +252,24 @@ TEST(NcclUsage, PlantedFailure) {
                 (call == 2 ? NcclResult::internalError : NcclResult::success),
             "call {} returned {}", call, int(result));
     }
-    rank.synchronize(rank.stream);
   });
   EXPECT_EQ(outcome.status, 0) << outcome.errors;
 }
 
 /// The order of two calls of one rank.
 TEST(NcclUsage, PlantedSwap) {
-  auto program = [] {
-    runRanks(
-        2,
-        [](Rank &rank) {
-          DeviceMemory memory = rank.put(std::vector<int>(64, 1));
-          for (size_t count = 1; count <= 8; ++count)
-            nccl().allReduce(pointer(memory), pointer(memory), count,
-                             NcclType::i32, NcclReduction::sum,
-                             rank.communicator, rank.stream);
-          driver().streamSynchronize(rank.stream);
-        },
-        false);
+  auto program = [](Rank &rank) {
+    DeviceMemory memory = rank.put(std::vector<int>(64, 1));
+    for (size_t count = 1; count <= 8; ++count)
+      nccl().allReduce(pointer(memory), pointer(memory), count, NcclType::i32,
+                       NcclReduction::sum, rank.communicator, rank.stream);
+    driver().streamSynchronize(rank.stream);
   };
-  EXPECT_EQ(run(machine(2, 1, "connect=early"), program).errors, "");
+  Variables variables = machine(2, 1, "connect=early");
+  EXPECT_EQ(runRanks(Launch::threads, variables, 2, program).errors, "");
   for (int number = 1; number <= 4; ++number) {
-    Variables variables = machine(2, 1, "connect=early");
     variables["PPOPT_FAKE_CUDA_PLANT"] = fmt::format("swap-nccl:{}", number);
-    Outcome outcome = run(variables, program);
+    Outcome outcome = runRanks(Launch::threads, variables, 2, program, false);
     EXPECT_TRUE(std::regex_search(
         outcome.errors,
         std::regex("^error: fake CUDA: communicator 1: the counts of ranks "
@@ -292,8 +282,7 @@ TEST(NcclUsage, PlantedSwap) {
 TEST(NcclUsage, PlantedSwapOfTheLastCall) {
   Variables variables = machine(1);
   variables["PPOPT_FAKE_CUDA_PLANT"] = "swap-nccl:1";
-  Outcome outcome = run(variables, [] {
-    Rank rank(0, 1, makeId());
+  Outcome outcome = runRanks(Launch::threads, variables, 1, [](Rank &rank) {
     rank.allReduce(rank.put(std::vector<int>(4, 1)), 4, rank.communicator,
                    rank.stream);
   });
@@ -319,23 +308,21 @@ TEST(NcclUsage, Report) {
   std::filesystem::remove(file);
   Variables variables = machine(2);
   variables["PPOPT_FAKE_CUDA_REPORT"] = file;
-  Outcome outcome = run(variables, [] {
-    runRanks(2, [](Rank &rank) {
-      DeviceMemory memory = rank.put(std::vector<int>(64, 1));
-      rank.allReduce(memory, 10, rank.communicator, rank.stream);
-      PPOPT_MUST(gather(rank, memory, memory + 128, 3));
-      Graph graph = nullptr;
-      GraphExec exec = nullptr;
-      PPOPT_MUST(
-          driver().streamBeginCapture(rank.stream, CaptureMode::threadLocal));
-      PPOPT_MUST(rank.rank ? rank.receive(memory, 5, 0)
-                           : rank.send(memory, 5, 1));
-      PPOPT_MUST(driver().streamEndCapture(rank.stream, &graph));
-      PPOPT_MUST(driver().graphInstantiate(&exec, graph, 0));
-      for (int launch = 0; launch < 3; ++launch)
-        PPOPT_MUST(driver().graphLaunch(exec, rank.stream));
-      rank.synchronize(rank.stream);
-    });
+  Outcome outcome = runRanks(Launch::threads, variables, 2, [](Rank &rank) {
+    DeviceMemory memory = rank.put(std::vector<int>(64, 1));
+    rank.allReduce(memory, 10, rank.communicator, rank.stream);
+    PPOPT_MUST(gather(rank, memory, memory + 128, 3));
+    Graph graph = nullptr;
+    GraphExec exec = nullptr;
+    PPOPT_MUST(
+        driver().streamBeginCapture(rank.stream, CaptureMode::threadLocal));
+    PPOPT_MUST(rank.rank ? rank.receive(memory, 5, 0)
+                         : rank.send(memory, 5, 1));
+    PPOPT_MUST(driver().streamEndCapture(rank.stream, &graph));
+    PPOPT_MUST(driver().graphInstantiate(&exec, graph, 0));
+    for (int launch = 0; launch < 3; ++launch)
+      PPOPT_MUST(driver().graphLaunch(exec, rank.stream));
+    rank.synchronize(rank.stream);
   });
   EXPECT_EQ(outcome.status, 0) << outcome.errors;
   nlohmann::json report = nlohmann::json::parse(std::ifstream(file));

@@ -3,6 +3,8 @@
 #include "fake/test/ranks.h"
 
 #include <dlfcn.h>
+#include <new>
+#include <sys/mman.h>
 #include <thread>
 
 namespace ppopt::cuda::fake::test {
@@ -91,13 +93,35 @@ DeviceMemory Gpu::allocate(size_t bytes) {
   return memory;
 }
 
-Rank::Rank(int rank, int ranks, const CommunicatorId &id)
-    : Gpu(rank), rank(rank), ranks(ranks), communicator(join(id)) {}
+std::shared_ptr<SharedIds> SharedIds::make() {
+  void *memory = mmap(nullptr, sizeof(SharedIds), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  check(memory != MAP_FAILED, "no shared memory");
+  return {new (memory) SharedIds,
+          [](SharedIds *ids) { munmap(ids, sizeof(SharedIds)); }};
+}
 
-Communicator Rank::join(const CommunicatorId &id) {
-  Communicator made = nullptr;
-  PPOPT_MUST(nccl().commInitRank(&made, ranks, id, rank));
-  return made;
+const CommunicatorId &SharedIds::get(bool makes, size_t number) {
+  Slot &slot = slots.at(number);
+  if (makes) {
+    slot.id = makeId();
+    slot.isMade = true;
+  }
+  while (!slot.isMade)
+    std::this_thread::yield();
+  return slot.id;
+}
+
+Rank::Rank(int rank, int ranks, SharedIds &ids)
+    : Gpu(rank), rank(rank), ranks(ranks), ids(ids) {
+  communicator = makeCommunicator();
+}
+
+Communicator Rank::makeCommunicator() {
+  Communicator joined = nullptr;
+  PPOPT_MUST(
+      nccl().commInitRank(&joined, ranks, ids.get(rank == 0, made++), rank));
+  return joined;
 }
 
 void Rank::allReduce(DeviceMemory memory, size_t count, Communicator on,
@@ -122,19 +146,33 @@ CommunicatorId makeId() {
   return id;
 }
 
-void runRanks(int ranks, const std::function<void(Rank &)> &program,
-              bool destroys) {
-  CommunicatorId id = makeId();
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank)
-    threads.emplace_back([&, rank] {
-      Rank own(rank, ranks, id);
-      program(own);
-      if (destroys)
-        PPOPT_MUST(nccl().commDestroy(own.communicator));
+Outcome runRanks(Launch launch, const Variables &variables, int ranks,
+                 const std::function<void(Rank &)> &program, bool destroys) {
+  std::shared_ptr<SharedIds> ids = SharedIds::make();
+  auto runRank = [&](int rank) {
+    Rank own(rank, ranks, *ids);
+    program(own);
+    if (destroys)
+      PPOPT_MUST(nccl().commDestroy(own.communicator));
+  };
+  if (launch == Launch::threads)
+    return run(variables, [&] {
+      std::vector<std::thread> threads;
+      for (int rank = 0; rank < ranks; ++rank)
+        threads.emplace_back([&, rank] { runRank(rank); });
+      for (std::thread &thread : threads)
+        thread.join();
     });
-  for (std::thread &thread : threads)
-    thread.join();
+  std::vector<std::function<void()>> programs;
+  for (int rank = 0; rank < ranks; ++rank)
+    programs.emplace_back([&, rank] { runRank(rank); });
+  Outcome all{0, ""};
+  for (const Outcome &each : runAll(variables, programs)) {
+    all.errors += each.errors;
+    if (each.status != 0)
+      all.status = each.status;
+  }
+  return all;
 }
 
 Variables machine(int gpus, int seed, const std::string &more) {

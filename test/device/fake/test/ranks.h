@@ -7,6 +7,9 @@
 #include "device/cuda/nccl_api.h"
 #include "fake/test/process.h"
 
+#include <array>
+#include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -68,24 +71,50 @@ inline void *pointer(DeviceMemory memory) {
   return reinterpret_cast<void *>(memory);
 }
 
+/// Ids that one makes and others read, in threads and processes.
+class SharedIds {
+public:
+  static std::shared_ptr<SharedIds> make();
+  /// `makes`: for the others, which wait for it.
+  const CommunicatorId &get(bool makes, size_t number);
+
+private:
+  struct Slot {
+    std::atomic<bool> isMade{false};
+    CommunicatorId id;
+  };
+  std::array<Slot, 4> slots;
+};
+
 /// A rank of a communicator, on the GPU of its number.
 class Rank : public Gpu {
 public:
-  Rank(int rank, int ranks, const CommunicatorId &id);
+  Rank(int rank, int ranks, SharedIds &ids);
   const int rank, ranks;
   Communicator communicator = nullptr;
 
-  Communicator join(const CommunicatorId &id);
+  /// All ranks make another communicator.
+  Communicator makeCommunicator();
+
+  /// In place, of i32.
   void allReduce(DeviceMemory memory, size_t count, Communicator on, Stream in);
   NcclResult send(DeviceMemory memory, size_t count, int peer);
   NcclResult receive(DeviceMemory memory, size_t count, int peer);
+
+private:
+  SharedIds &ids;
+  size_t made = 0;
 };
 
 CommunicatorId makeId();
 
-/// Runs a program on ranks that are threads, and destroys the communicator.
-void runRanks(int ranks, const std::function<void(Rank &)> &program,
-              bool destroys = true);
+enum class Launch { threads, processes };
+
+/// Runs a program on all ranks. `destroys`: the communicators, at the end.
+/// Returns the errors of all, and a status other than 0 if one has it.
+Outcome runRanks(Launch launch, const Variables &variables, int ranks,
+                 const std::function<void(Rank &)> &program,
+                 bool destroys = true);
 
 /// Variables for a machine with GPUs.
 Variables machine(int gpus, int seed = 1, const std::string &more = "");
