@@ -1,5 +1,6 @@
 //===- nccl_errors_test.cpp - What the fake NCCL reports ------------------===//
 
+#include "fake/test/expect.h"
 #include "fake/test/ranks.h"
 
 #include <gtest/gtest.h>
@@ -15,23 +16,6 @@ using namespace ppopt::cuda;
 using namespace ppopt::cuda::fake::test;
 
 namespace {
-
-constexpr int faultStatus = 86;
-
-/// Expects errors that match patterns, one a line, and no others.
-void expectErrors(const Outcome &outcome, int status,
-                  const std::vector<std::string> &patterns) {
-  EXPECT_EQ(outcome.status, status) << outcome.errors;
-  size_t lines = 0;
-  for (size_t at = 0;
-       (at = outcome.errors.find("error: ", at)) != std::string::npos; ++at)
-    ++lines;
-  EXPECT_EQ(lines, patterns.size()) << outcome.errors;
-  for (const std::string &pattern : patterns)
-    EXPECT_TRUE(std::regex_search(outcome.errors,
-                                  std::regex("error: fake CUDA: " + pattern)))
-        << outcome.errors << "does not match " << pattern;
-}
 
 /// Runs a program on ranks that are threads. They leave what they have.
 Outcome runBroken(int ranks, const std::function<void(Rank &)> &program,

@@ -236,6 +236,13 @@ void Nccl::lose(int link) {
     if (found == group.links.end())
       continue;
     group.links.erase(found);
+    if (!group.isHub && !group.ranks->isComplete())
+      group.ranks->breakDown(
+          NcclResult::remoteError,
+          fmt::format("{}: process {}, which made the id, has ended, and these "
+                      "ranks have not joined: {}",
+                      group.ranks->name, group.id.process,
+                      group.ranks->describeAbsent()));
     for (int rank = 0; group.ranks && rank < group.ranks->size(); ++rank) {
       const Member &member = group.ranks->members[rank];
       if (member.local || member.link != link ||

@@ -1,5 +1,6 @@
 //===- nccl_test.cpp - What the fake NCCL computes ------------------------===//
 
+#include "fake/test/expect.h"
 #include "fake/test/ranks.h"
 
 #include <gtest/gtest.h>
@@ -173,11 +174,6 @@ template <typename Element> void checkAll(Rank &rank) {
     checkAllGather<Element>(rank, inPlace);
   }
   checkTransfers<Element>(rank);
-}
-
-void expectSuccess(const Outcome &outcome) {
-  EXPECT_EQ(outcome.status, 0) << outcome.errors;
-  EXPECT_EQ(outcome.errors, "");
 }
 
 class Values : public testing::TestWithParam<std::tuple<Launch, int>> {};

@@ -1,5 +1,6 @@
 //===- nccl_usage_test.cpp - Single calls of the fake NCCL ----------------===//
 
+#include "fake/test/expect.h"
 #include "fake/test/ranks.h"
 
 #include <gtest/gtest.h>
@@ -15,8 +16,6 @@ using namespace ppopt::cuda;
 using namespace ppopt::cuda::fake::test;
 
 namespace {
-
-constexpr int faultStatus = 86;
 
 /// A call that one rank is refused, and what the message says.
 struct Refusal {
@@ -221,7 +220,7 @@ TEST(NcclUsage, VersionAndTexts) {
               "invalid usage",
           "the text");
   });
-  EXPECT_EQ(outcome.status, 0) << outcome.errors;
+  expectSuccess(outcome);
 }
 
 TEST(NcclUsage, AnOperationOfNothing) {
@@ -235,7 +234,7 @@ TEST(NcclUsage, AnOperationOfNothing) {
       rank.allReduce(memory, 4, rank.communicator, rank.stream);
       check(rank.get<int>(memory, 4) == std::vector<int>(4, 2), "a wrong sum");
     });
-    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    expectSuccess(outcome);
   }
 }
 
@@ -253,7 +252,7 @@ TEST(NcclUsage, PlantedFailure) {
             "call {} returned {}", call, int(result));
     }
   });
-  EXPECT_EQ(outcome.status, 0) << outcome.errors;
+  expectSuccess(outcome);
 }
 
 /// The order of two calls of one rank.
