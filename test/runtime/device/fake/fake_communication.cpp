@@ -26,7 +26,7 @@ void FakeCommunication::collective(Stream stream, int communicator,
   int64_t chunk = whole / ranks[size_t(communicator)];
   int64_t inBytes = kind == Collective::AllGather ? chunk : whole,
           outBytes = kind == Collective::ReduceScatter ? chunk : whole;
-  Stream on = device.streamOfInner();
+  Stream on = device.streamOfExchanges();
   device.communicate(stream,
                      fmt::format("{} over communicator {}",
                                  geometry::nounOf(kind), communicator),
@@ -39,7 +39,7 @@ void FakeCommunication::collective(Stream stream, int communicator,
 
 void FakeCommunication::send(Stream stream, int communicator, int peer,
                              DevicePointer data, int64_t bytes) {
-  Stream on = device.streamOfInner();
+  Stream on = device.streamOfExchanges();
   device.communicate(stream, fmt::format("send to rank {}", peer),
                      {{data, bytes, true, false}},
                      [=](const std::vector<DevicePointer> &at) {
@@ -49,7 +49,7 @@ void FakeCommunication::send(Stream stream, int communicator, int peer,
 
 void FakeCommunication::receive(Stream stream, int communicator, int peer,
                                 DevicePointer data, int64_t bytes) {
-  Stream on = device.streamOfInner();
+  Stream on = device.streamOfExchanges();
   device.communicate(stream, fmt::format("receive from rank {}", peer),
                      {{data, bytes, false, true}},
                      [=](const std::vector<DevicePointer> &at) {

@@ -59,7 +59,9 @@ FakeDevice::FakeDevice(std::unique_ptr<device::Device> wrapped, int rank,
                        Settings settings)
     : owned(std::move(wrapped)), inner(*owned), rank(rank),
       settings(std::move(settings)), innerStream(inner.makeStream("fake")),
-      memory(inner), queues(this->settings.seed * 1000003 + uint64_t(rank)) {}
+      exchangeStream(inner.makeStream("fake exchanges")),
+      exchanged(inner.makeEvent()), memory(inner),
+      queues(this->settings.seed * 1000003 + uint64_t(rank)) {}
 
 // Nobody knows whether the host memory of a copy is still there: without a
 // synchronize the host could not know when it may go.
@@ -336,7 +338,12 @@ void FakeDevice::communicate(
         touch(draft, operand.data, operand.bytes,
               operand.writes ? "what is received" : "what is sent",
               operand.reads, operand.writes));
-  enqueue(draft, [=, run = std::move(run)] { run(storage); });
+  // Other ranks may take their time, so the stream waits, not this thread.
+  enqueue(draft, [=, run = std::move(run)] {
+    run(storage);
+    inner.record(exchanged, exchangeStream);
+  });
+  queues.hold(stream.index, [this] { return inner.isComplete(exchanged); });
 }
 
 //===----------------------------------------------------------------------===//

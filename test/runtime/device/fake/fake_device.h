@@ -82,7 +82,7 @@ public:
       device::Stream stream, const std::string &what,
       const std::vector<FakeCommunication::Operand> &operands,
       std::function<void(const std::vector<device::DevicePointer> &)> run);
-  device::Stream streamOfInner() const { return innerStream; }
+  device::Stream streamOfExchanges() const { return exchangeStream; }
 
 private:
   /// Host memory that a copy reads.
@@ -121,7 +121,9 @@ private:
   device::Device &inner;
   const int rank;
   const Settings settings;
-  const device::Stream innerStream; ///< runs all operations
+  const device::Stream innerStream;    ///< runs all operations
+  const device::Stream exchangeStream; ///< but exchanges with other ranks
+  const device::Event exchanged;       ///< the last of these
   LastOperations last;
   Memory memory;
   std::deque<GuardedRange> guards;

@@ -25,24 +25,35 @@ int Queues::addEvent() {
 }
 
 void Queues::add(int stream, std::function<void()> run) {
-  queues[stream].push_back({std::move(run)});
+  queues[stream].push_back({std::move(run), 0, 0, nullptr});
   runSome();
+}
+
+void Queues::hold(int stream, std::function<bool()> isOver) {
+  queues[stream].push_back({nullptr, 0, 0, std::move(isOver)});
 }
 
 void Queues::record(int event, int stream) {
   lastRecord[event] = int64_t(complete.size());
   complete.push_back(queues[stream].empty());
   if (!complete.back())
-    queues[stream].push_back({nullptr, lastRecord[event], 0});
+    queues[stream].push_back({nullptr, lastRecord[event], 0, nullptr});
 }
 
 void Queues::wait(int stream, int event) {
   if (!complete[lastRecord[event]])
-    queues[stream].push_back({nullptr, 0, lastRecord[event]});
+    queues[stream].push_back({nullptr, 0, lastRecord[event], nullptr});
 }
 
 bool Queues::mayRun(const std::deque<Entry> &queue) const {
-  return !queue.empty() && complete[queue.front().needs];
+  return !queue.empty() && complete[queue.front().needs] &&
+         (!queue.front().isOver || queue.front().isOver());
+}
+
+bool Queues::isHeld() const {
+  return std::any_of(queues.begin(), queues.end(), [](const auto &queue) {
+    return !queue.empty() && queue.front().isOver;
+  });
 }
 
 bool Queues::runOne() {
@@ -78,12 +89,12 @@ bool Queues::isComplete(int event) {
 void Queues::finish(int stream) {
   // The operation that was enqueued first of all may always run.
   while (!queues[stream].empty())
-    if (!runOne())
+    if (!runOne() && !isHeld())
       throw std::logic_error("fake device: streams wait for each other");
 }
 
 void Queues::finishAll() {
-  while (runOne()) {
+  while (runOne() || isHeld()) {
   }
 }
 

@@ -21,6 +21,9 @@ public:
   int addEvent();
 
   void add(int stream, std::function<void()> run);
+  /// Lets the stream go on when the function says so. It is asked again and
+  /// again.
+  void hold(int stream, std::function<bool()> isOver);
   void record(int event, int stream);
   void wait(int stream, int event);
 
@@ -36,11 +39,13 @@ public:
 
 private:
   struct Entry {
-    std::function<void()> run; ///< empty: of an event
-    int64_t reaches = 0;       ///< 0, or the record that is now complete
-    int64_t needs = 0;         ///< 0, or the record that must be complete
+    std::function<void()> run;    ///< empty: of an event
+    int64_t reaches = 0;          ///< 0, or the record that is now complete
+    int64_t needs = 0;            ///< 0, or the record that must be complete
+    std::function<bool()> isOver; ///< empty, or must be true
   };
   bool mayRun(const std::deque<Entry> &queue) const;
+  bool isHeld() const;
   bool runOne();
   void runSome();
 
