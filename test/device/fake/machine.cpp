@@ -135,6 +135,15 @@ bool Machine::isDropped(Plant::Kind kind, const char *symbol) {
   return isPlanted(kind, counters.calls[symbol]);
 }
 
+bool Machine::isDropped(const std::string &kernel, const FakeGpu &gpu) const {
+  return std::any_of(settings.plants.begin(), settings.plants.end(),
+                     [&](const Plant &plant) {
+                       return plant.kind == Plant::Kind::dropLaunch &&
+                              plant.symbol == kernel &&
+                              plant.number == gpu.number + 1;
+                     });
+}
+
 void Machine::deliver(const std::function<void()> &body) {
   Held own(*this);
   body();

@@ -220,6 +220,8 @@ public:
   bool isPlanted(Plant::Kind kind, int64_t number) const;
   /// Returns whether a call is to be ignored.
   bool isDropped(Plant::Kind kind, const char *symbol);
+  /// Returns whether launches of a kernel are to be ignored.
+  bool isDropped(const std::string &kernel, const FakeGpu &gpu) const;
 
 private:
   class Held;

@@ -126,17 +126,23 @@ void readGpus(Settings &settings) {
 Plant readPlant(std::string_view text) {
   std::vector<std::string_view> parts = split(text, ':');
   Plant plant;
-  bool isKnown = parts.size() == 2 || parts.size() == 4;
+  bool isKnown = false;
+  using Kind = Plant::Kind;
   if (parts.size() == 2) {
-    isKnown = parse(parts[1], plant.number);
-    if (parts[0] == "drop-wait")
-      plant.kind = Plant::Kind::dropWait;
-    else if (parts[0] == "drop-record")
-      plant.kind = Plant::Kind::dropRecord;
-    else if (parts[0] == "swap-nccl")
-      plant.kind = Plant::Kind::swapNccl;
-    else
-      isKnown = false;
+    for (auto [word, kind] : {std::pair{"drop-wait", Kind::dropWait},
+                              {"drop-record", Kind::dropRecord},
+                              {"swap-nccl", Kind::swapNccl},
+                              {"host-read", Kind::hostRead}}) {
+      if (parts[0] != word)
+        continue;
+      plant.kind = kind;
+      isKnown = parse(parts[1], plant.number);
+    }
+  } else if (parts.size() == 3) {
+    plant.kind = Kind::dropLaunch;
+    plant.symbol = parts[1];
+    isKnown = parts[0] == "drop-launch" && parse(parts[2], plant.number);
+    ++plant.number;
   } else if (parts.size() == 4) {
     plant.symbol = parts[1];
     isKnown = parts[0] == "fail" && parse(parts[2], plant.number) &&
@@ -145,7 +151,8 @@ Plant readPlant(std::string_view text) {
   if (!isKnown || plant.number < 1)
     throw std::runtime_error(fmt::format(
         "PPOPT_FAKE_CUDA_PLANT: '{}' is not drop-wait:N, drop-record:N, "
-        "swap-nccl:N or fail:SYMBOL:N:CODE with N counted from 1",
+        "swap-nccl:N, host-read:N or fail:SYMBOL:N:CODE with N counted from 1, "
+        "or drop-launch:KERNEL:GPU",
         text));
   return plant;
 }

@@ -22,11 +22,11 @@ struct GpuSettings {
 
 /// A bug that is put into the libraries, or an error that they return.
 struct Plant {
-  enum class Kind { dropWait, dropRecord, swapNccl, fail };
+  enum class Kind { dropWait, dropRecord, swapNccl, hostRead, dropLaunch, fail };
   Kind kind = Kind::fail;
-  int64_t number = 0; ///< of the call, or group of calls, from 1
-  std::string symbol; ///< of a call that fails
-  int code = 0;       ///< which it returns
+  int64_t number = 0; ///< of the call, or group of calls, or of the GPU, from 1
+  std::string symbol; ///< of a call that fails; of a kernel
+  int code = 0;       ///< which the call returns
 };
 
 /// README.md lists the variables.

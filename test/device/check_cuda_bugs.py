@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Puts bugs into programs for GPUs and into the libraries under them: each must be found, and named by its action and stream.
+
+The libraries are those of test/device/fake. For races the fake device (docs/adding-a-device.md) wraps the GPU: it knows the order that streams and
+events give, and the bytes of each operation, those of NCCL included."""
+import functools
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "equivalence")]
+from support.executable import checked  # noqa: E402
+from support.results import Harness  # noqa: E402
+
+import check_fake  # noqa: E402
+import stage_plans  # noqa: E402
+from check_cuda import PIPELINE, CudaPrograms, Fake, MatmulPlan  # noqa: E402
+from programs import expect_same_bits, run_flags  # noqa: E402
+from stage_plans import StagePlan  # noqa: E402
+
+RUN = "sgd clipped"
+MOST_WAITS = 24  # that are left out
+STREAMS = r"of stream '(compute|communication)'"
+RACE = re.compile(rf"race: .* \(operation \d+ {STREAMS}\) .* \(operation \d+ {STREAMS}\)")
+# A mutation, a model, a plan: memory that is used again too early, where another stream still reads or writes it.
+TOO_EARLY = [("slot-too-early", "feeds", StagePlan(2, 8)),
+             ("read-before-finish", "lm", StagePlan(1, 1, 2, zero=3, bucket_bytes="200"))]
+
+
+def failure_of(run):
+    """What a run fails with; None if it does not."""
+    try:
+        run()
+    except AssertionError as failure:
+        return str(failure)
+    return None
+
+
+def expect_failure(failure, pattern):
+    assert failure, "the bug is not seen"
+    found = re.search(pattern, failure)
+    assert found, failure
+    print("  " + next(line for line in failure.splitlines() if found.group().splitlines()[0] in line)[:300], flush=True)
+
+
+class Wrapped:
+    """Programs whose GPUs are wrapped by the fake device."""
+
+    def __init__(self, programs, fake, wrapper):
+        self.programs, self.fake, self.wrapper = programs, fake, wrapper
+
+    def train(self, model, plan, run_name, seed, name="wrapped", mutation=None, **others):
+        return self.programs.train(self.fake, model, plan, run_name, seed=seed, name=name, mutation=mutation, **self.wrapper.variables(seed, **others))
+
+
+def check_left_out_waits(wrapped, directory):
+    """Each wait for an event that is left out is a race, or others imply it and the bits are the same."""
+    report = os.path.join(directory, "waits.jsonl")
+    good = wrapped.train("gpt", PIPELINE, RUN, 1, PPOPT_FAKE_REPORT=report)
+    expect_same_bits(good, wrapped.programs.train(wrapped.fake, "gpt", PIPELINE, RUN, seed=1), "with and without the fake device")
+    waits = int(re.search(r'"waits": (\d+)', pathlib.Path(report).read_text()).group(1))
+    numbers = sorted(set(np.linspace(1, waits, min(waits, MOST_WAITS)).astype(int).tolist()))
+    races = 0
+    for number in numbers:
+        result = []
+        failure = failure_of(lambda: result.append(wrapped.train("gpt", PIPELINE, RUN, 1, f"without{number}", PPOPT_FAKE_PLANT=f"drop-wait:{number}")))
+        if failure:
+            assert RACE.search(failure), failure
+            races += 1
+        else:
+            expect_same_bits(result[0], good, f"without wait {number} and with it")
+    print(f"  {races} of {len(numbers)} waits that were left out are races", flush=True)
+    assert races >= len(numbers) // 4, "hardly any wait is needed"
+
+
+def check_too_early(wrapped, mutation, model, plan):
+    wrapped.train(model, plan, RUN, 2)
+    expect_failure(failure_of(lambda: wrapped.train(model, plan, RUN, 2, mutation=mutation)), RACE)
+
+
+def check_other_order(programs, fake):
+    """Two operations of NCCL that a rank calls in another order than its peers: the library sees it, or a rank waits until its --timeout."""
+    library = r"fake CUDA: communicator \d+: .*nccl\w+ of .*\(operation \d+ of stream \d+ of GPU \d+\)"
+    watch = r"waits \d+\.\d s.*: (send|recv|the sum of|the all-gather of) .*\(action \d+ of \d+"
+    machine = "count=4,memory=1GiB,connect=early"
+    for number in (1, 3, 30):
+        failure = failure_of(lambda: programs.train(fake, "gpt", PIPELINE, RUN, seed=1, name=f"swapped{number}", flags=["--timeout", "8"],
+                                                    PPOPT_FAKE_CUDA=machine, PPOPT_FAKE_CUDA_PLANT=f"swap-nccl:{number}"))
+        expect_failure(failure, f"{library}|{watch}")
+
+
+def check_host_read(programs, fake):
+    """The host reads what a kernel works on, within a step."""
+    failure = failure_of(lambda: programs.train(fake, "gpt", PIPELINE, RUN, seed=1, name="read", PPOPT_FAKE_CUDA_PLANT="host-read:40"))
+    expect_failure(failure, r"(?s)status 86.*the host .*GPU \d+.*(launch of kernel|operation \d+ of stream)")
+
+
+def decision_kernels(programs, plan):
+    """The kernels of the tasks that decide about updates."""
+    model = programs.model_file("gpt", plan)
+    kernels = os.path.join(programs.directory, "decision.mlir")
+    checked([programs.ppopt, "compile", model, *plan.flags, "--threads", "1", *run_flags(RUN)[0], "--target", "cuda", "--no-generation",
+             "--stop-after=kernels", "-o", kernels])
+    text = pathlib.Path(kernels).read_text()
+    tasks = re.findall(r"pp\.task decide.*?\n  }", text, re.S)
+    return sorted({name for task in tasks for name in re.findall(r"pp\.launch @(\w+)", task)})
+
+
+def check_missed_hold(programs, fake):
+    """One rank does not learn what the others decide about a step's updates."""
+    plan = MatmulPlan(StagePlan(1, 1, 2), "library")
+    names = decision_kernels(programs, plan)
+    assert names, "no task decides"
+    for name in names:
+        failure = failure_of(lambda: programs.train(fake, "gpt", plan.plan, RUN, seed=1, name=f"without {name}",
+                                                    PPOPT_FAKE_CUDA_PLANT=f"drop-launch:{name}:1"))
+        expect_failure(failure, r"step 1, rank 1: .*task \w+, on stream 'compute', decided that updates")
+
+
+def main():
+    harness = Harness("cuda_bugs")
+    fake, wrapper = Fake(harness.args.build), check_fake.Fake(harness.args.build)
+    with tempfile.TemporaryDirectory() as directory:
+        inputs = {name: make for name, (make, _) in stage_plans.MODELS.items()}
+        programs = CudaPrograms(harness.ppopt, directory, inputs)
+        wrapped = Wrapped(programs, fake, wrapper)
+        harness.cases([("a wait left out", functools.partial(check_left_out_waits, wrapped, directory)),
+                       *((f"used again too early: {mutation}", functools.partial(check_too_early, wrapped, mutation, model, plan))
+                         for mutation, model, plan in TOO_EARLY),
+                       ("NCCL called in another order on one rank", functools.partial(check_other_order, programs, fake)),
+                       ("the host reads within a step", functools.partial(check_host_read, programs, fake)),
+                       ("a rank misses hold", functools.partial(check_missed_hold, programs, fake))])
+    return harness.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
