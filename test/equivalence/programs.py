@@ -32,6 +32,13 @@ def run_flags(run_name):
     return compile_flags, flags
 
 
+def training_flags(executable, run_name):
+    """The executable's flags of one of plans.RUNS, with a seed; without momentum unless the run asks for it."""
+    compile_flags, own_flags = run_flags(run_name)
+    momentum = ["--momentum", "0"] if executable.keeps_velocity and "momentum" not in " ".join(own_flags) and "sgd" in compile_flags else []
+    return [*own_flags, *momentum, "--seed", "5"]
+
+
 class Programs:
     """`make_inputs`: for each model the function that draws its inputs."""
 
@@ -82,13 +89,11 @@ class Programs:
         """Trains with the inputs of the model and, with `init`, parameters drawn here: the compiler's initial values
         leave biases zero. `flags` are the executable's, `variables` those of its environment; `name` tells runs apart that
         have the same of all else."""
-        compile_flags, own_flags = run_flags(run_name)
+        compile_flags, _ = run_flags(run_name)
         key = ("run", model, plan.name, run_name, launch, mutation, init, tuple(flags), name)
 
         def make():
             executable = self.executable(model, plan, compile_flags, mutation)
-            momentum = ["--momentum", "0"] if executable.keeps_velocity and "momentum" not in " ".join(own_flags) \
-                and "sgd" in compile_flags else []
             parameters = initial_parameters(executable) if init else None
             # A mutation may change what is counted: the comparison itself is to see it.
             counters = [] if mutation else ["--check-counters"]
@@ -97,7 +102,7 @@ class Programs:
                 env["PPOPT_SYNC_SENDS"] = "1"
             stem = "_".join([run_name.replace(" ", "_"), launch.replace(" ", "_"), "given" if init else "own",
                              *(f.strip("-") for f in flags), name])
-            return run(executable, [*own_flags, *momentum, *flags, "--seed", "5", *counters], launch.split()[0],
+            return run(executable, [*training_flags(executable, run_name), *flags, *counters], launch.split()[0],
                        dump_gradients=True, init=parameters, inputs=self.make_inputs[model](np.random.default_rng(1)),
                        steps=plans.STEPS, name=stem, env=env, timeout=100)
         return self.once(key, make)

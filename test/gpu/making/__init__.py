@@ -1,0 +1,1 @@
+"""What test/gpu/bundle is made of."""

@@ -1,0 +1,1 @@
+"""What test/gpu/run is made of, besides its parts. The standard library only."""

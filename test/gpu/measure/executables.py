@@ -1,0 +1,55 @@
+"""Runs executables of the bundle and reads their logs."""
+import json
+import statistics
+
+from .context import Failed
+
+
+def read_log(path):
+    with open(path) as file:
+        return [json.loads(line) for line in file]
+
+
+def of(records, event):
+    return [record for record in records if record["event"] == event]
+
+
+class Executable:
+    """`entry`: of the manifest's executables: its `file` and, for the fake libraries, its `code`."""
+
+    def __init__(self, context, entry):
+        self.context, self.entry = context, entry
+
+    def command(self, flags, log=None):
+        """With `log`, the file of that name in the part's folder is among the flags."""
+        logs = ["--log", self.context.scratch(log)] if log else []
+        return [self.context.file(self.entry["file"]), *flags, *logs]
+
+    def environment(self, **others):
+        return self.context.environment(self.entry.get("code"), **others)
+
+    def train(self, name, flags, limit):
+        """Trains; returns the records of the log, which is called `name`."""
+        log = f"{name}.jsonl"
+        self.context.run(self.command(flags, log), limit, self.environment())
+        records = read_log(self.context.scratch(log))
+        if not of(records, "end"):
+            raise Failed(f"{name}: the log has no end")
+        return records
+
+
+def hexadecimal(records):
+    """The losses, bit for bit."""
+    return [record["loss_hex"] for record in of(records, "step")]
+
+
+def losses(records):
+    return [float.fromhex(loss) for loss in hexadecimal(records)]
+
+
+def milliseconds(records, warm_up):
+    """The times of the steps after the first ones, and their median."""
+    times = [record["ms"] for record in of(records, "step")][warm_up:]
+    if not times:
+        raise Failed(f"no step after the first {warm_up}")
+    return times, statistics.median(times)

@@ -1,0 +1,40 @@
+"""The table of the results, for people."""
+from parts import PARTS, load
+
+WIDTH = 100
+
+
+def cut(line):
+    return line if len(line) < WIDTH else line[:WIDTH - 2] + "…"
+
+
+def table(results):
+    bundle = results["bundle"]
+    lines = [f"test/gpu/run, {results['date']}; ppopt {(bundle['commit'] or 'of no commit')[:12]}" + (", a tiny bundle" if bundle["tiny"] else "")
+             + (", on libraries that stand in for NVIDIA's" if results["fake"] else ""), ""]
+    for name, part in results["parts"].items():
+        lines.append(f"{name:<14}{part['status']:<9}{part['seconds']:6.1f} s  {PARTS[name].title}")
+    for name, part in results["parts"].items():
+        lines += ["", f"{name}: {PARTS[name].title}"]
+        if part["reason"]:
+            lines.append(f"  {part['status']}: {part['reason']}")
+        try:
+            lines += ["  " + line for line in load(name).lines(part["found"])]
+        except Exception as error:  # whatever the part has found must not keep the rest from being printed
+            lines.append(f"  (what it has found can't be printed: {type(error).__name__}: {error})")
+    counts = [f"{sum(part['status'] == status for part in results['parts'].values())} {status}" for status in ("passed", "failed", "skipped")]
+    return "\n".join([cut(line) for line in lines] + ["", ", ".join(counts)]) + "\n"
+
+
+def columns(rows, heads):
+    """Lines of a table: text to the left, numbers (already text) to the right. A column is numeric if its head begins with a space."""
+    widths = [max(len(head.strip()), *(len(row[i]) for row in rows)) if rows else len(head.strip()) for i, head in enumerate(heads)]
+    def line(cells):
+        return "  ".join(cell.strip().rjust(width) if head.startswith(" ") else cell.ljust(width)
+                         for cell, head, width in zip(cells, heads, widths)).rstrip()
+    return [line(heads), *map(line, rows)]
+
+
+def number(value, digits=1):
+    """"-" for what was not measured."""
+    return "-" if value is None else f"{value:,.{digits}f}"

@@ -1,0 +1,26 @@
+"""The parts of test/gpu/run, in the order in which they run.
+
+A part is a module with
+
+    run(context)    measures; context is a measure.context.Context. What it finds it gives to context.add(...), in pieces: what was added stays
+                    if the part is killed. Raises Skip if the machine lacks what it needs, Failed if something is wrong.
+    lines(found)    returns what it found as lines of text, under 100 columns; `found` may lack anything that was not reached.
+
+and a row here.
+"""
+import collections
+import importlib
+
+MOST_SECONDS = 570
+Part = collections.namedtuple("Part", "name module limit title")
+
+#              module        seconds
+TABLE = {
+    "versions": ("versions", 15, "the machine, its libraries and tools"),
+    "equivalence": ("equivalence", 60, "plans on one GPU against CPUs"),
+}
+PARTS = {name: Part(name, module, limit, title) for name, (module, limit, title) in TABLE.items()}
+
+
+def load(name):
+    return importlib.import_module(f"{__name__}.{PARTS[name].module}")
