@@ -1,6 +1,7 @@
 """The calls of NVIDIA's driver that parts make themselves, by ctypes."""
 import contextlib
 import ctypes
+import os
 
 SUCCESS = 0
 ATTRIBUTES = {"multiprocessors": 16, "clock_khz": 13, "memory_clock_khz": 36, "memory_bus_bits": 37, "l2_bytes": 38, "capability_major": 75,
@@ -12,10 +13,10 @@ class DriverError(Exception):
 
 
 class Driver:
-    """libcuda.so.1, initialised. Raises OSError if it can't be loaded."""
+    """libcuda.so.1, initialised. `folder`: where it lies; None: where the loader looks. Raises OSError if it can't be loaded."""
 
-    def __init__(self):
-        self.library = ctypes.CDLL("libcuda.so.1")
+    def __init__(self, folder=None):
+        self.library = ctypes.CDLL(os.path.join(folder or "", "libcuda.so.1"))
         self.call("cuInit", 0)
 
     def call(self, name, *arguments):

@@ -11,7 +11,7 @@ def cut(line):
 def table(results):
     bundle = results["bundle"]
     lines = [f"test/gpu/run, {results['date']}; ppopt {(bundle['commit'] or 'of no commit')[:12]}" + (", a tiny bundle" if bundle["tiny"] else "")
-             + (", on libraries that stand in for NVIDIA's" if results["fake"] else ""), ""]
+             + (", no GPU" if results["fake"] else ""), ""]
     for name, part in results["parts"].items():
         lines.append(f"{name:<14}{part['status']:<9}{part['seconds']:6.1f} s  {PARTS[name].title}")
     for name, part in results["parts"].items():
@@ -19,7 +19,7 @@ def table(results):
         if part["reason"]:
             lines.append(f"  {part['status']}: {part['reason']}")
         try:
-            lines += ["  " + line for line in load(name).lines(part["found"])]
+            lines += ["  " + line if line else "" for line in load(name).lines(part["found"])]
         except Exception as error:  # whatever the part has found must not keep the rest from being printed
             lines.append(f"  (what it has found can't be printed: {type(error).__name__}: {error})")
     counts = [f"{sum(part['status'] == status for part in results['parts'].values())} {status}" for status in ("passed", "failed", "skipped")]

@@ -18,6 +18,11 @@ Part = collections.namedtuple("Part", "name module limit title")
 TABLE = {
     "versions": ("versions", 15, "the machine, its libraries and tools"),
     "equivalence": ("equivalence", 60, "plans on one GPU against CPUs"),
+    "sanitizer": ("sanitizer", 65, "compute-sanitizer on a tiny GPT"),
+    "gpt2": ("gpt2", 105, "GPT-2 124M: speed, and time per kernel"),
+    "torch": ("torch_compile", 150, "the same model by torch.compile"),
+    "ncu": ("ncu", 45, "the heaviest kernels under Nsight Compute"),
+    "nccl": ("nccl", 20, "NCCL with one rank, and its answer to two"),
 }
 PARTS = {name: Part(name, module, limit, title) for name, (module, limit, title) in TABLE.items()}
 

@@ -109,7 +109,7 @@ def run(context):
     context.add(machine=describe_machine(), libraries=find_libraries(context), search_path=libraries.search_path(context.fake))
     context.add(nvidia_smi=query_gpu(context))
     try:
-        driver = Driver()
+        driver = Driver(context.fake)
         context.add(cuda=driver.version(), gpus=[driver.describe(number) for number in range(driver.count())])
     except (OSError, DriverError) as error:
         raise Failed(f"the driver: {error}") from None
