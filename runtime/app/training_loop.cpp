@@ -171,8 +171,13 @@ void TrainingLoop::start() {
     clock_.emplace(rank_);
     executorOptions_.trace = &*trace_;
   }
-  if (options_.profile != Profiled::Nobody)
+  if (options_.profile != Profiled::Nobody) {
     profile_.emplace(program_, rank_.actions);
+    // Where other ranks' data pass through the host, it takes part in the step.
+    if (rank_.device->hasClock() && !rank_.channels && !rank_.localChannels)
+      rank_.launchTimes.emplace(*rank_.device, rank_.compute,
+                                rank_.predicted.launches);
+  }
   takeParameters();
   std::string models = describeGpuModels(rank_);
   if (!progress_)

@@ -22,6 +22,7 @@
 #include "ppopt/runtime.h"
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -59,6 +60,11 @@ struct Stream {
 
 /// A point in a stream, which other streams can wait for.
 struct Event {
+  int index = -1;
+};
+
+/// A point in a stream at which the device looks at its clock.
+struct TimePoint {
   int index = -1;
 };
 
@@ -191,6 +197,19 @@ public:
   /// data pass through host memory. Throws MissingDevice if the machine lacks
   /// what it needs for that.
   virtual Communication *communication() { return nullptr; }
+
+  //===--- Times ----------------------------------------------------------===//
+
+  // Of operations that run while the host goes on. Devices that run them at
+  // once have no clock of their own.
+
+  virtual bool hasClock() const { return false; }
+  virtual TimePoint makeTimePoint() { return {}; }
+  /// Moves the point to the current end of the stream.
+  virtual void mark(TimePoint, Stream) {}
+  /// Returns the time from one point to another. Both were marked in one
+  /// stream, which is synchronized.
+  virtual std::chrono::nanoseconds between(TimePoint, TimePoint) { return {}; }
 
   //===--- Graphs ---------------------------------------------------------===//
 

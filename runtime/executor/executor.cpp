@@ -166,6 +166,8 @@ void Executor::measure(const Action &action, Clock::time_point begin,
   if (trace || rank.profile)
     rank.device->synchronize(rank.compute);
   Clock::time_point end = Clock::now();
+  if (rank.launchTimes)
+    rank.launchTimes->collect();
   bool moved = movedData(action);
   if (blocks(action))
     waited += end - begin;

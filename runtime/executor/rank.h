@@ -17,6 +17,7 @@
 #include "device/device_options.h"
 #include "executor/buffers.h"
 #include "executor/device_channels.h"
+#include "executor/launch_times.h"
 #include "executor/phase_board.h"
 #include "executor/staging.h"
 #include "executor/step_graph.h"
@@ -150,6 +151,8 @@ struct ppopt_rank {
   ppopt::runtime::Counters counters;
   /// Where to accumulate times; null: nowhere.
   ppopt::runtime::StepProfile *profile = nullptr;
+  /// Measures the launches of a profile; else the host does.
+  std::optional<ppopt::runtime::LaunchTimes> launchTimes;
   /// Where to record each launch; null: nowhere.
   ppopt::runtime::StepTrace *launchTrace = nullptr;
   /// Where to publish what the rank is doing; null: nowhere.

@@ -216,6 +216,28 @@ def check_memory(programs, fake, directory):
     assert counted["most bytes allocated"] == arena, f"{counted['most bytes allocated']} bytes of the GPU, and an arena of {arena}"
 
 
+def check_profile(fake, gpt, directory):
+    """The GPU's clock times the launches, and the host does not wait for each. Lines add up to the step."""
+    report = os.path.join(directory, "profile.jsonl")
+    made, text = gpt
+    log, steps = os.path.join(directory, "profile.log"), 4
+    env = dict(environment(), **fake.variables(made["cuda"].path + ".ll", 6, PPOPT_FAKE_CUDA_REPORT=report))
+    checked([made["cuda"].path, "--data", text, "--steps", str(steps), "--log", log, "--profile"], env=env)
+    with open(log) as file:
+        records = [json.loads(line) for line in file]
+    with open(report) as file:
+        counted = json.loads(file.read().splitlines()[-1])
+    lines = [record for record in records if record["event"] == "profile_line"]
+    launches = next(record["launches"] for record in records if record["event"] == "step")
+    timed = sum(line["calls_per_step"] for line in lines if line["kind"] in ("kernel", "matmul"))
+    assert timed == launches, f"{timed} launches are in the profile, of {launches}"
+    assert counted["calls"]["cuEventElapsedTime"] == launches * (steps - 1), counted
+    assert counted["host synchronizations"] < launches, counted
+    step = next(record["ms_per_step"] for record in records if record["event"] == "profile")
+    expect_close("the lines", sum(line["ms_per_step"] for line in lines), step, 1e-6)
+    assert all(line["ms_per_step"] > 0 for line in lines), lines
+
+
 def run_cuda(executable, env, *flags):
     return subprocess.run([executable.path, *flags], capture_output=True, text=True, timeout=100, env=env)
 
@@ -277,6 +299,7 @@ def main():
                  ("f32", functools.partial(check_types, programs, harness.ppopt, fake, directory, "model", 1e-5)),
                  ("bf16", functools.partial(check_types, programs, harness.ppopt, fake, directory, "bf16", 1e-2)),
                  ("memory", functools.partial(check_memory, programs, fake, directory)),
+                 ("profile", lambda: check_profile(fake, gpt(), directory)),
                  ("what is missing", lambda: check_missing(fake, gpt(), directory)),
                  ("fewer GPUs than ranks", functools.partial(check_few_gpus, programs, fake))]
         for seed, row in enumerate(cover(FACTORS, allowed)):

@@ -118,6 +118,16 @@ public:
 
   device::Communication *communication() override;
 
+  bool hasClock() const override { return true; }
+  device::TimePoint makeTimePoint() override;
+  void mark(device::TimePoint point, device::Stream stream) override {
+    enter();
+    require(driver.eventRecord(timePoints[point.index], streams[stream.index]),
+            "recording a time");
+  }
+  std::chrono::nanoseconds between(device::TimePoint begin,
+                                   device::TimePoint end) override;
+
   bool hasGraphs() const override { return true; }
   void beginCapture(device::Stream stream) override {
     enter();
@@ -159,7 +169,7 @@ private:
   device::Stream clearing;  ///< none until memory is allocated
   std::vector<Stream> streams;
   std::vector<std::string> streamNames;
-  std::vector<Event> events;
+  std::vector<Event> events, timePoints;
   std::vector<DeviceMemory> memory;
   std::vector<void *> hostMemory;
   std::vector<PreparedKernel> kernels;
@@ -179,8 +189,9 @@ CudaDevice::~CudaDevice() {
   nccl.reset();
   matmuls.clear();
   blas.reset();
-  for (Event event : events)
-    driver.eventDestroy(event);
+  for (const std::vector<Event> &all : {events, timePoints})
+    for (Event event : all)
+      driver.eventDestroy(event);
   for (Stream stream : streams)
     driver.streamDestroy(stream);
   for (void *each : hostMemory)
@@ -249,6 +260,25 @@ device::Event CudaDevice::makeEvent() {
   require(driver.eventCreate(&event, eventDisableTiming), "making an event");
   events.push_back(event);
   return {int(events.size()) - 1};
+}
+
+device::TimePoint CudaDevice::makeTimePoint() {
+  enter();
+  Event event = nullptr;
+  require(driver.eventCreate(&event, eventDefault), "making a time point");
+  timePoints.push_back(event);
+  return {int(timePoints.size()) - 1};
+}
+
+std::chrono::nanoseconds CudaDevice::between(device::TimePoint begin,
+                                             device::TimePoint end) {
+  enter();
+  float milliseconds = 0;
+  require(driver.eventElapsedTime(&milliseconds, timePoints[begin.index],
+                                  timePoints[end.index]),
+          "reading a time");
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double, std::milli>(milliseconds));
 }
 
 PreparedKernel CudaDevice::prepare(const std::string &name, int64_t threads,

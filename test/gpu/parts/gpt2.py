@@ -97,7 +97,7 @@ def measure_batch(context, name, device, peak):
     batch = Batch(context, name)
     found = context.found["batches"].setdefault(name, {"rows": batch.entry["rows"], "parameters": batch.entry["parameters"], "predicted_by": device or "h100"})
     prediction = batch.prediction(device or "h100")
-    found.update(predicted_step=prediction["step_ms"], assumed_flops_per_second=prediction["matmul_flops_per_second"])
+    found.update(predicted_step=prediction["step_ms"], assumed_rate=prediction["matmul_flops_per_second"])
     found["graph"] = batch.measure("graph")
     if peak and not context.fake:
         found["graph"]["mfu"] = found["graph"]["flops_per_second"] / peak
@@ -119,7 +119,7 @@ def measure_eager(context, name):
 def run(context):
     gpu = Driver(context.fake).describe(0)["name"]
     device, peak = device_of(gpu)
-    context.add(gpu=gpu, device=device, peak_flops_per_second=peak, shape=context.manifest["gpt2"]["shape"], batches={})
+    context.add(gpu=gpu, device=device, peak=peak, shape=context.manifest["gpt2"]["shape"], batches={})
     wrong = []
     names = in_order(context.manifest["gpt2"]["batches"])
     for measure, arguments in ((measure_batch, (device, peak)), (measure_eager, ())):
@@ -141,10 +141,10 @@ def lines(found):
             flops = one.get("flops_per_second")
             rows.append([name, "on" if graph == "graph" else "off", number(one.get("median_ms"), 2), number(one.get("tokens_per_second"), 0),
                          number(flops and flops / 1e12), number(one.get("mfu") and 100 * one["mfu"]),
-                         number(flops and 100 * flops / batch["assumed_flops_per_second"]), number(batch.get("predicted_step"), 2),
+                         number(flops and 100 * flops / batch["assumed_rate"]), number(batch.get("predicted_step"), 2),
                          str(one.get("launches", "-"))])
-    if found.get("peak_flops_per_second"):
-        yield f"MFU of {found['peak_flops_per_second'] / 1e12:.0f} TFLOP/s; predictions for {found['device']}"
+    if found.get("peak"):
+        yield f"MFU of {found['peak'] / 1e12:.0f} TFLOP/s; predictions for {found['device']}"
     yield from columns(rows, [" batch", "graph", " ms/step", " tok/s", " TFLOP/s", " MFU %", " % of assumed", " predicted ms", " launches"])
     for name in in_order(found.get("batches", {}))[:2]:
         yield from kernel_lines(name, found["batches"][name].get("profile"))
