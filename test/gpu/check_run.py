@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks test/gpu/run on the libraries that stand in for NVIDIA's: a tiny bundle, all parts, and that a part which fails, hangs or crashes is
 reported, stops no other, and leaves nothing behind."""
+import array
 import contextlib
 import json
 import os
@@ -33,6 +34,8 @@ class Bundle:
         self.folder, self.path = folder, os.path.join(folder, "bundle")
         done = subprocess.run(["/usr/bin/python3", os.path.join(HERE, "bundle"), harness.args.build, self.path, "--tiny"], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+        with open(os.path.join(self.path, "manifest.json")) as file:
+            self.has_kernels = json.load(file)["kernels"] is not None
 
     def run(self, name, *flags, bundle=None, limits=LIMITS, cwd=None):
         """Returns the status, the results, what was printed, and the table."""
@@ -94,15 +97,16 @@ def check_all(bundle):
     skipped = dict(SKIPPED)
     if not os.path.exists(os.path.join(bundle.fake, "libnccl.so.2")):
         skipped["nccl"] = "libnccl.so.2 is not here"
+    failed = {} if bundle.has_kernels else dict.fromkeys(("kernels", "instructions"), "was not built when the bundle was made")
     status, results, output, table = bundle.run("all")
     assert list(results["parts"]) == list(PARTS), list(results["parts"])
     for name, part in results["parts"].items():
-        wanted = "skipped" if name in skipped else "passed"
+        wanted = "skipped" if name in skipped else "failed" if name in failed else "passed"
         assert part["status"] == wanted, f"{name}: {part['status']}: {part['reason']}\n{part.get('log', '')}"
-        assert re.search(skipped.get(name, "^$"), part["reason"]), f"{name}: {part['reason']}"
+        assert re.search({**skipped, **failed}.get(name, "^$"), part["reason"]), f"{name}: {part['reason']}"
         assert all(record["status"] is not None for record in part["found"]["commands"]), part["found"]["commands"]
         assert f"\n{name}: " in table and "can't be printed" not in table, table
-    assert status == 0, output
+    assert status == (1 if failed else 0), output
     assert results["fake"] and results["bundle"]["tiny"] and results["bundle"]["commit"], results["bundle"]
     assert "Fake GPU" in table and all(len(line) < 100 for line in table.splitlines()), table
     equivalence = results["parts"]["equivalence"]["found"]
@@ -114,7 +118,7 @@ def check_all(bundle):
 def check_no_times(value, where="parts"):
     """Nothing that a fake GPU took is among the results, but for how long the parts took."""
     for name, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        is_time = isinstance(name, str) and re.search(r"_ms$|^ms|_us$|seconds|per_second|mfu|gflops|gbytes", name)
+        is_time = isinstance(name, str) and re.search(r"_ms$|^ms|_us$|^(micro)?seconds|_seconds|per_second|mfu|gflops|gbytes|[BP]/s$", name)
         assert not is_time or each is None or re.fullmatch(r"parts\.\w+", where), f"{where}.{name} is {each}"
         if name != "predicted":
             check_no_times(each, f"{where}.{name}")
@@ -199,6 +203,40 @@ def check_limit(bundle):
     assert found["found"]["expected"] == 1 and found["seconds"] < 40, "what it had found is lost"
 
 
+def check_prediction(bundle):
+    """A kernel that was predicted to run more often than it does."""
+    def change(manifest, _):
+        batches = manifest["gpt2"]["batches"]
+        manifest["gpt2"]["batches"] = dict(list(batches.items())[:1])
+        for prediction in next(iter(batches.values()))["predictions"].values():
+            prediction["kernels"][0]["launches"] += 1
+    status, results, _, _ = bundle.run("prediction", "--only", "gpt2", bundle=bundle.change("prediction", change))
+    expect_failed(status, results, "gpt2", r"ran \d+ times per step, predicted are \d+")
+
+
+def check_kernel(bundle):
+    """Expectations of a kernel are off by a tenth."""
+    if not bundle.has_kernels:
+        raise Skip("ppopt-gpu-kernels is not built")
+
+    def change(manifest, folder):
+        folder = os.path.join(folder, manifest["kernels"]["folder"])
+        with open(os.path.join(folder, "manifest.json")) as file:
+            launch = next(each for each in json.load(file)["launches"] if each["form"].startswith("rows"))
+        names.append(launch["name"])
+        path, result = os.path.join(folder, "samples.bin"), launch["expectations"][0]
+        with open(path, "rb") as file:
+            values = array.array("d", file.read())
+        for i in range(result["first"], result["first"] + result["samples"]):
+            values[i] *= 1.1
+        os.remove(path)
+        with open(path, "wb") as file:
+            file.write(values.tobytes())
+    names = []
+    status, results, _, _ = bundle.run("kernel", "--only", "kernels", bundle=bundle.change("kernel", change))
+    expect_failed(status, results, "kernels", f"1 of \\d+ do not agree: {names[0]}: ")
+
+
 def check_error(bundle):
     """A part that raises what nobody expects."""
     broken = bundle.change("error", lambda manifest, _: manifest.pop("equivalence"))
@@ -281,7 +319,8 @@ def main():
             harness.cases([(name, with_bundle(check)) for name, check in (
                 ("all parts", check_all), ("some parts", check_only), ("usage", check_usage), ("planted: a changed loss", check_changed),
                 ("planted: other bits", check_bits), ("planted: a crash", check_crash), ("planted: a hang", check_hang), ("planted: a part that hangs", check_limit),
-                ("planted: an error", check_error))])
+                ("planted: a prediction", check_prediction),
+                ("planted: a kernel's expectation", check_kernel), ("planted: an error", check_error))])
     return harness.finish()
 
 

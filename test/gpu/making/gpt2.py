@@ -22,9 +22,18 @@ def draw_tokens(vocab, count):
     return array.array("H", tokens).tobytes()
 
 
+def shape_of(folder):
+    return TINY if folder.tiny else PRESET
+
+
+def sizes_of(shape):
+    """As flags of `ppopt model gpt`."""
+    return [word for name, size in shape.items() for word in (f"--{name}", str(size))]
+
+
 def add_gpt2(folder, ppopt, directory):
-    shape, batches = (TINY, TINY_BATCHES) if folder.tiny else (PRESET, BATCHES)
-    sizes = [word for name, size in shape.items() for word in (f"--{name}", str(size))]
+    shape, batches = shape_of(folder), TINY_BATCHES if folder.tiny else BATCHES
+    sizes = sizes_of(shape)
     tokens = os.path.join(directory, "tokens.bin")
     with open(tokens, "wb") as file:
         file.write(draw_tokens(shape["vocab"], BATCHES_OF_TOKENS * batches[-1] * shape["seq"] + 1))
