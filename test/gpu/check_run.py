@@ -3,10 +3,13 @@
 reported, stops no other, and leaves nothing behind."""
 import array
 import contextlib
+import glob
 import json
 import os
 import re
+import shlex
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -37,14 +40,21 @@ class Bundle:
         with open(os.path.join(self.path, "manifest.json")) as file:
             self.has_kernels = json.load(file)["kernels"] is not None
 
-    def run(self, name, *flags, bundle=None, limits=LIMITS, cwd=None):
-        """Returns the status, the results, what was printed, and the table."""
-        results = os.path.join(self.folder, name + ".json")
-        command = [sys.executable, os.path.join(bundle or self.path, "run"), bundle or self.path, "--fake", self.fake, "--results", results, *limits, *flags]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=cwd)
+    def run(self, name, *flags, bundle=None, limits=LIMITS, where=None):
+        """Returns the status, the results, what was printed, and the table. `where`: an environment in which the fake GPU is taken for a real one."""
+        results, bundle = os.path.join(self.folder, name + ".json"), bundle or self.path
+        fake = [] if where else ["--fake", self.fake]
+        command = [sys.executable, os.path.join(bundle, "run"), bundle, *fake, "--results", results, *limits, *flags]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=where)
         assert os.path.exists(results), done.stdout + done.stderr
         with open(results) as file, open(results[:-5] + ".txt") as table:
             return done.returncode, json.load(file), done.stdout + done.stderr, table.read()
+
+    def where(self, bundle, **others):
+        """The environment of a machine with an H200 and tools, all of which are stand-ins."""
+        code = glob.glob(os.path.join(bundle, "executables", "*.ll"))
+        return dict(os.environ, LD_LIBRARY_PATH=self.fake, PPOPT_FAKE_CUDA_CODE=":".join(code), PPOPT_FAKE_CUDA="count=1,memory=2GiB,name=NVIDIA H200",
+                    PATH=os.path.join(HERE, "stand_ins") + ":" + os.environ["PATH"], CUDA_HOME=bundle, **others)
 
     def change(self, name, change):
         """A bundle of which `change(manifest, folder)` has changed files; the others are this bundle's."""
@@ -141,9 +151,11 @@ def check_usage(bundle):
         return subprocess.run([sys.executable, os.path.join(HERE, "run"), *words], capture_output=True, text=True, cwd=bundle.folder)
     listed = run("--list")
     assert listed.returncode == 0 and [line.split()[0] for line in listed.stdout.splitlines()] == list(PARTS), listed.stdout
+    large = bundle.change("large", lambda manifest, _: manifest.update(tiny=False))
     assert sum(part.limit for part in PARTS.values()) <= MOST_SECONDS
     for words, text in ((["nowhere"], "nowhere is no bundle"), ([bundle.path, "--only", "versions,gtp2"], "--only gtp2: no such part"),
-                        ([bundle.path, "--fake", bundle.folder], "there is no libcuda.so.1")):
+                        ([bundle.path, "--fake", bundle.folder], "there is no libcuda.so.1"), ([bundle.path, "--limit", "gpt2"], "not PART=SECONDS"),
+                        ([large, "--fake", bundle.fake], "is not tiny")):
         done = run(*words)
         assert done.returncode == 2 and text in done.stderr, done.stderr
 
@@ -203,12 +215,18 @@ def check_limit(bundle):
     assert found["found"]["expected"] == 1 and found["seconds"] < 40, "what it had found is lost"
 
 
+def one_batch(manifest, _=None):
+    """Leaves the smallest batch of GPT-2."""
+    batches = manifest["gpt2"]["batches"]
+    manifest["gpt2"]["batches"] = dict(list(batches.items())[:1])
+    return manifest["gpt2"]
+
+
 def check_prediction(bundle):
     """A kernel that was predicted to run more often than it does."""
     def change(manifest, _):
-        batches = manifest["gpt2"]["batches"]
-        manifest["gpt2"]["batches"] = dict(list(batches.items())[:1])
-        for prediction in next(iter(batches.values()))["predictions"].values():
+        (batch,) = one_batch(manifest)["batches"].values()
+        for prediction in batch["predictions"].values():
             prediction["kernels"][0]["launches"] += 1
     status, results, _, _ = bundle.run("prediction", "--only", "gpt2", bundle=bundle.change("prediction", change))
     expect_failed(status, results, "gpt2", r"ran \d+ times per step, predicted are \d+")
@@ -235,6 +253,63 @@ def check_kernel(bundle):
     names = []
     status, results, _, _ = bundle.run("kernel", "--only", "kernels", bundle=bundle.change("kernel", change))
     expect_failed(status, results, "kernels", f"1 of \\d+ do not agree: {names[0]}: ")
+
+
+def check_times(bundle):
+    """As on a machine with a GPU: what is computed of times."""
+    one = bundle.change("times", one_batch)
+    status, results, output, table = bundle.run("times", "--only", "versions,gpt2,ncu", bundle=one, where=bundle.where(one))
+    assert status == 0 and not results["fake"], output
+    found = results["parts"]["gpt2"]["found"]
+    (batch,) = found["batches"].values()
+    times = batch["graph"]["step_ms"]
+    median = statistics.median(times)
+    assert len(times) == 6 and batch["graph"]["median_ms"] == median
+    tokens = batch["rows"] * found["shape"]["seq"]
+    expect_close("tokens per second", batch["graph"]["tokens_per_second"], tokens / median * 1e3, 1e-12)
+    assert found["device"] == "h200" and found["peak"] == 989.4e12
+    for kind in ("graph", "no_graph"):
+        expect_close("MFU", batch[kind]["mfu"], batch[kind]["flops"] / (batch[kind]["median_ms"] / 1e3) / 989.4e12, 1e-12)
+    # 6 FLOPs per token and parameter of a matmul, which is all but the position embedding and vectors, and what attention takes beside.
+    assert 6 * tokens * 0.9 < batch["graph"]["flops"] / batch["parameters"] < 6 * tokens * 1.5, batch
+    kernels = [line for line in batch["profile"]["lines"] if line["kind"] == "kernel"]
+    assert all(line["ms_per_step"] > 0 and line["predicted"]["ms_per_step"] > 0 for line in kernels)
+    heaviest = [line["name"] for line in sorted(kernels, key=lambda line: -line["ms_per_step"])[:6]]
+    ncu_found = results["parts"]["ncu"]["found"]
+    assert ncu_found["heaviest"] == heaviest and set(ncu_found["kernels"]) == set(heaviest), ncu_found
+    assert all(kernel["duration_us"] == 12.5 and kernel["registers"] == 64 for kernel in ncu_found["kernels"].values())
+    for text in ("NVIDIA H200", "MFU of 989 TFLOP/s", heaviest[0], "12.5"):
+        assert text in table, table
+
+
+def check_sanitizer(bundle):
+    """Each tool runs on each program, and what one reports makes the part fail."""
+    first = bundle.change("sanitizer", lambda manifest, _: manifest.update(sanitizer=dict.fromkeys(("bf16", "f32", "bf16_library"), "sanitized_bf16")))
+    status, results, output, _ = bundle.run("sanitizer", "--only", "sanitizer", bundle=first, where=bundle.where(first))
+    assert status == 0 and len(results["parts"]["sanitizer"]["found"]["runs"]) == 9, output
+    status, results, _, table = bundle.run("race", "--only", "sanitizer", bundle=first, where=bundle.where(first, PPOPT_STAND_IN="racecheck"))
+    expect_failed(status, results, "sanitizer", "2 of 9 runs: .* racecheck: 1 errors, status 99: .*Race reported")
+    assert "Race reported between Write access" in table
+
+
+def check_torch_part(bundle):
+    """Our executable in torch's place: the same losses pass, others do not; and a batch that is not measured is missed."""
+    one = bundle.change("torch", one_batch)
+    with open(os.path.join(one, "manifest.json")) as file:
+        gpt2 = json.load(file)["gpt2"]
+    (batch,) = gpt2["batches"].values()
+    train = [os.path.join(one, "executables", batch["executable"]), "--data", os.path.join(one, gpt2["tokens"]), "--tokens", "uint16", *gpt2_part.FLAGS]
+    others = {"PPOPT_STAND_IN_TORCH": shlex.join(train), "PPOPT_STAND_IN_LIBRARIES": bundle.fake}
+    status, results, output, table = bundle.run("torch", "--only", "gpt2,torch", bundle=one, where=bundle.where(one, **others))
+    assert status == 0, output
+    found, gpt2_found = (results["parts"][name]["found"] for name in ("torch", "gpt2"))
+    (name, measured), = found["batches"].items()
+    expect_close("the ratio", measured["ratio"], gpt2_found["batches"][name]["graph"]["tokens_per_second"] / measured["tokens_per_second"], 1e-12)
+    assert found["compared"]["error"] < 1e-9 and "6 losses differ by at most" in table, table
+    status, results, _, _ = bundle.run("losses", "--only", "torch", bundle=one, where=bundle.where(one, **others, PPOPT_STAND_IN="1.02"))
+    expect_failed(status, results, "torch", "not the same model")
+    status, results, _, _ = bundle.run("batch", "--only", "torch", where=bundle.where(bundle.path, **others))
+    expect_failed(status, results, "torch", "not measured: batch 4: error: out of memory")
 
 
 def check_error(bundle):
@@ -320,6 +395,7 @@ def main():
                 ("all parts", check_all), ("some parts", check_only), ("usage", check_usage), ("planted: a changed loss", check_changed),
                 ("planted: other bits", check_bits), ("planted: a crash", check_crash), ("planted: a hang", check_hang), ("planted: a part that hangs", check_limit),
                 ("planted: a prediction", check_prediction),
+                ("times", check_times), ("compute-sanitizer", check_sanitizer), ("torch", check_torch_part),
                 ("planted: a kernel's expectation", check_kernel), ("planted: an error", check_error))])
     return harness.finish()
 

@@ -53,7 +53,7 @@ CASES = [("gpt", StagePlan(1, 1, 1), "adamw clipped", "library", "sm_90a"),
          ("tied", StagePlan(2, 4, 1, "1f1b", tied="owner"), "sgd momentum", "library", "sm_90a"),
          ("spread", StagePlan(2, 1, 2, "gpipe"), "sgd clipped", "generated", "sm_90a"),
          ("skip", StagePlan(2, 2, 1, "1f1b", zero=2, fsdp=2), "sgd momentum", "library", "sm_80")]
-TINY = [0, 1, 6]  # of the tiny bundle
+TINY = [1, 6]  # of the tiny bundle
 
 
 def add_case(folder, programs, cpu, directory, model, plan, run_name, matmul, gpu):

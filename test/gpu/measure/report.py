@@ -1,4 +1,6 @@
 """The table of the results, for people."""
+import textwrap
+
 from parts import PARTS, load
 
 WIDTH = 100
@@ -17,7 +19,7 @@ def table(results):
     for name, part in results["parts"].items():
         lines += ["", f"{name}: {PARTS[name].title}"]
         if part["reason"]:
-            lines.append(f"  {part['status']}: {part['reason']}")
+            lines += textwrap.wrap(f"{part['status']}: {part['reason']}", WIDTH - 1, initial_indent="  ", subsequent_indent="    ")
         try:
             lines += ["  " + line if line else "" for line in load(name).lines(part["found"])]
         except Exception as error:  # whatever the part has found must not keep the rest from being printed
@@ -27,8 +29,12 @@ def table(results):
 
 
 def columns(rows, heads):
-    """Lines of a table: text to the left, numbers (already text) to the right. A column is numeric if its head begins with a space."""
-    widths = [max(len(head.strip()), *(len(row[i]) for row in rows)) if rows else len(head.strip()) for i, head in enumerate(heads)]
+    """Lines of a table, none if it has no rows: text to the left, numbers (already text) to the right. A column is numeric if its head begins with
+    a space."""
+    if not rows:
+        return []
+    widths = [max(len(head.strip()), *(len(row[i]) for row in rows)) for i, head in enumerate(heads)]
+
     def line(cells):
         return "  ".join(cell.strip().rjust(width) if head.startswith(" ") else cell.ljust(width)
                          for cell, head, width in zip(cells, heads, widths)).rstrip()

@@ -16,13 +16,13 @@ Part = collections.namedtuple("Part", "name module limit title")
 
 #              module        seconds
 TABLE = {
-    "versions": ("versions", 15, "the machine, its libraries and tools"),
+    "versions": ("versions", 20, "the machine, its libraries and tools"),
     "kernels": ("kernels", 90, "each kernel and matmul of GPT-2 against expectations"),
     "instructions": ("instructions", 20, "errors of approximate instructions"),
     "equivalence": ("equivalence", 60, "plans on one GPU against CPUs"),
     "sanitizer": ("sanitizer", 65, "compute-sanitizer on a tiny GPT"),
     "gpt2": ("gpt2", 105, "GPT-2 124M: speed, and time per kernel"),
-    "torch": ("torch_compile", 150, "the same model by torch.compile"),
+    "torch": ("torch_compile", 145, "the same model by torch.compile"),
     "ncu": ("ncu", 45, "the heaviest kernels under Nsight Compute"),
     "nccl": ("nccl", 20, "NCCL with one rank, and its answer to two"),
 }

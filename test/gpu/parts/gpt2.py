@@ -2,7 +2,7 @@
 import collections
 
 from measure.context import Failed
-from measure.driver import Driver
+from measure.driver import Driver, DriverError
 from measure.executables import Executable, hexadecimal, milliseconds, of
 from measure.processes import OutOfTime
 from measure.report import columns, number
@@ -12,7 +12,7 @@ from measure.report import columns, number
 PEAKS = {"a100": ("A100", 312e12), "h200": ("H200", 989.4e12), "h100": ("H100", 989.4e12)}
 # Beside PyTorch's (torch_gpt2.py).
 FLAGS = ["--no-shuffle", "--lr", "3e-4", "--weight-decay", "0.1", "--betas", "0.9,0.95", "--clip", "1", "--seed", "1"]
-WARM_UP, STEPS = 4, {8: 24, 16: 18, 64: 12}
+WARM_UP, STEPS = 4, {8: 24, 16: 16, 64: 10}
 FAKE_WARM_UP, FAKE_STEPS = 1, 3
 PROFILED = 4  # steps, of which the first does not count
 LIMIT = 60
@@ -49,7 +49,7 @@ class Batch:
         """Trains some steps; returns what the log says of them. FLOPs are those of the program's matmuls and attention, without what is computed
         again."""
         fake = self.context.fake
-        records = self.train(name, FAKE_STEPS if fake else STEPS.get(self.entry["rows"], 12), *flags)
+        records = self.train(name, FAKE_STEPS if fake else STEPS.get(self.entry["rows"], 10), *flags)
         start, step = of(records, "start")[0], of(records, "step")[-1]
         found = {"losses": hexadecimal(records), "norm": of(records, "step")[0]["norm"], "launches": step["launches"], "arena_bytes": start["arena_bytes"],
                  "flops": step["flops"] - self.prediction("h100")["recomputed_flops"]}
@@ -98,9 +98,7 @@ def measure_batch(context, name, device, peak):
     found = context.found["batches"].setdefault(name, {"rows": batch.entry["rows"], "parameters": batch.entry["parameters"], "predicted_by": device or "h100"})
     prediction = batch.prediction(device or "h100")
     found.update(predicted_step=prediction["step_ms"], assumed_rate=prediction["matmul_flops_per_second"])
-    found["graph"] = batch.measure("graph")
-    if peak and not context.fake:
-        found["graph"]["mfu"] = found["graph"]["flops_per_second"] / peak
+    found["graph"] = add_mfu(batch.measure("graph"), peak)
     context.add()
     found["profile"] = batch.profile()
     context.add()
@@ -108,21 +106,31 @@ def measure_batch(context, name, device, peak):
     context.add()
 
 
-def measure_eager(context, name):
+def add_mfu(found, peak):
+    """Where there are times, and a GPU whose peak is known."""
+    if peak and "flops_per_second" in found:
+        found["mfu"] = found["flops_per_second"] / peak
+    return found
+
+
+def measure_eager(context, name, peak):
     found = context.found["batches"][name]
-    found["no_graph"] = Batch(context, name).measure("no_graph", "--no-graph")
+    found["no_graph"] = add_mfu(Batch(context, name).measure("no_graph", "--no-graph"), peak)
     context.add()
     if found["no_graph"]["losses"] != found["graph"]["losses"]:
         raise Failed(f"batch {name}: with and without a graph the losses have other bits")
 
 
 def run(context):
-    gpu = Driver(context.fake).describe(0)["name"]
+    try:
+        gpu = Driver(context.fake).describe(0)["name"]
+    except (OSError, DriverError) as error:
+        raise Failed(f"the driver: {error}") from None
     device, peak = device_of(gpu)
     context.add(gpu=gpu, device=device, peak=peak, shape=context.manifest["gpt2"]["shape"], batches={})
     wrong = []
     names = in_order(context.manifest["gpt2"]["batches"])
-    for measure, arguments in ((measure_batch, (device, peak)), (measure_eager, ())):
+    for measure, arguments in ((measure_batch, (device, peak)), (measure_eager, (peak,))):
         for name in names:
             try:
                 if measure is measure_batch or "graph" in context.found["batches"].get(name, {}):

@@ -12,7 +12,7 @@ import time
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 from measure import libraries  # noqa: E402
-from measure.context import Failed, Skip  # noqa: E402
+from measure.context import Failed, Skip, last_line  # noqa: E402
 from measure.driver import Gpu  # noqa: E402
 
 FLOAT32, SUM = 7, 0  # ncclDataType_t, ncclRedOp_t
@@ -122,7 +122,7 @@ def start(context, which):
     warnings = [line.strip() for line in (done.out + "\n" + done.error).splitlines() if "NCCL WARN" in line]
     answer = [line for line in done.out.splitlines() if line.startswith("{")]
     if done.status != 0 or not answer:
-        raise Failed(f"{which} rank{'s' * (which == 'two')}: status {done.status}: {done.text[-400:]}")
+        raise Failed(f"{which} rank{'s' * (which == 'two')}: status {done.status}: {last_line(done.error)}")
     return {**json.loads(answer[-1]), "warnings": warnings[:4]}
 
 

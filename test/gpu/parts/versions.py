@@ -1,10 +1,9 @@
 """The machine, its libraries and tools, and whether executables start there."""
 import ctypes
+import importlib.metadata
 import os
 import platform
 import re
-import subprocess
-import sys
 
 from measure import libraries
 from measure.context import Failed, last_line
@@ -82,10 +81,21 @@ def system_name():
         return None
 
 
-def torch_version(context):
-    code = "import torch; print(torch.__version__, torch.version.cuda, torch.cuda.nccl.version() if torch.cuda.is_available() else None)"
-    done = context.run([sys.executable, "-c", code], 12, env=dict(os.environ), statuses=None)
-    return done.out.strip() if done.status == 0 else None
+def torch_version():
+    """Without importing it, which takes seconds."""
+    try:
+        return importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def kernel_module():
+    """The line of the driver's kernel module with its version."""
+    try:
+        with open("/proc/driver/nvidia/version") as file:
+            return file.readline().strip()
+    except OSError:
+        return None
 
 
 def query_gpu(context):
@@ -93,7 +103,10 @@ def query_gpu(context):
     path = None if context.fake else libraries.tool("nvidia-smi")
     if not path:
         return None
-    done = context.run([path, "--query-gpu=" + ",".join(QUERY), "--format=csv,noheader", "-i", "0"], 5, env=dict(os.environ), statuses=None)
+    try:
+        done = context.run([path, "--query-gpu=" + ",".join(QUERY), "--format=csv,noheader", "-i", "0"], 8, env=dict(os.environ), statuses=None)
+    except OutOfTime as error:
+        return {"error": str(error)}
     values = [value.strip() for value in done.out.strip().split(",")]
     return dict(zip(QUERY, values)) if done.status == 0 and len(values) == len(QUERY) else {"error": last_line(done.text)}
 
@@ -105,9 +118,8 @@ def check_start(context):
     return {"version": version, "needs": needs}
 
 
-def run(context):
-    context.add(machine=describe_machine(), libraries=find_libraries(context), search_path=libraries.search_path(context.fake))
-    context.add(nvidia_smi=query_gpu(context))
+def query_driver(context):
+    """Adds the GPUs. Raises Failed if there is none."""
     try:
         driver = Driver(context.fake)
         context.add(cuda=driver.version(), gpus=[driver.describe(number) for number in range(driver.count())])
@@ -115,10 +127,16 @@ def run(context):
         raise Failed(f"the driver: {error}") from None
     if not context.found["gpus"]:
         raise Failed("the driver finds no GPU")
-    context.add(executables=check_start(context))
-    context.add(tools=find_tools(context))
+
+
+def run(context):
+    context.add(machine=describe_machine(), libraries=find_libraries(context), search_path=libraries.search_path(context.fake))
     if not context.fake:
-        context.add(torch=torch_version(context))
+        context.add(torch=torch_version(), kernel_module=kernel_module())
+    context.add(nvidia_smi=query_gpu(context))
+    context.add(tools=find_tools(context))
+    query_driver(context)
+    context.add(executables=check_start(context))
 
 
 def lines(found):
@@ -128,7 +146,7 @@ def lines(found):
                f"{smi.get('driver_version', '?')}, CUDA {found['cuda']}; power limit {smi.get('power.limit', '?')}")
     if machine := found.get("machine"):
         yield f"{machine['system']}, {machine['libc']}, Python {machine['python']}, {machine['cores']} cores ({machine['cpu']})"
-    parts = [f"{name} {entry.get('version') or 'not found'}" for name, entry in {**found.get("libraries", {}), **found.get("tools", {})}.items()]
+    parts = [f"{name} {entry.get('version') or ('fails' if entry.get('path') else 'not found')}" for name, entry in {**found.get("libraries", {}), **found.get("tools", {})}.items()]
     if "torch" in found:
         parts.append(f"torch {found['torch'] or 'not found'}")
     for begin in range(0, len(parts), 4):
