@@ -117,7 +117,7 @@ def check_all(bundle):
         assert all(record["status"] is not None for record in part["found"]["commands"]), part["found"]["commands"]
         assert f"\n{name}: " in table and "can't be printed" not in table, table
     assert status == (1 if failed else 0), output
-    assert results["fake"] and results["bundle"]["tiny"] and results["bundle"]["commit"], results["bundle"]
+    assert results["fake"] and results["bundle"]["tiny"] and results["bundle"]["compiler"], results["bundle"]
     assert "Fake GPU" in table and all(len(line) < 100 for line in table.splitlines()), table
     equivalence = results["parts"]["equivalence"]["found"]
     assert len(equivalence["cases"]) == equivalence["expected"] >= 4 and all(case["same_bits"] for case in equivalence["cases"].values())
@@ -208,8 +208,9 @@ def check_limit(bundle):
         path = os.path.join(folder, manifest["equivalence"][0]["files"]["gradients"])
         os.remove(path)
         os.mkfifo(path)
+    hanging = bundle.change("limit", change)
     # In another order than that of the table.
-    status, results, _, _ = bundle.run("limit", "--only", "equivalence,versions", bundle=bundle.change("limit", change), limits=["--limit", "equivalence=15"])
+    status, results, _, _ = bundle.run("limit", "--only", "equivalence,versions", bundle=hanging, limits=["--limit", "equivalence=15"])
     expect_failed(status, results, "equivalence", "ran past its limit of 15 s and was killed")
     found = results["parts"]["equivalence"]
     assert found["found"]["expected"] == 1 and found["seconds"] < 40, "what it had found is lost"
@@ -364,9 +365,9 @@ def check_torch(harness, bundle):
         gpt2 = json.load(file)["gpt2"]
     sizes = [word for name, size in gpt2["shape"].items() for word in (f"--{name}", str(size))]
     folder, tokens, rows = bundle.folder, os.path.join(bundle.path, gpt2["tokens"]), "2"
-    log, parameters, model, program = (os.path.join(folder, name) for name in ("torch.jsonl", "torch.safetensors", "torch.mlir", "torch"))
-    checked([harness.args.pytorch, os.path.join(bundle.path, "torch_gpt2.py"), "--device", "cpu", "--eager", *sizes, "--batches", f"{rows},4", "--steps", "6",
-             "--tokens", tokens, "--log", log, "--export", parameters])
+    log, parameters, model, program = (os.path.join(folder, name) for name in ("cpu.jsonl", "cpu.safetensors", "cpu.mlir", "cpu"))
+    flags = ["--device", "cpu", "--eager", "--batches", f"{rows},4", "--steps", "6"]
+    checked([harness.args.pytorch, os.path.join(bundle.path, "torch_gpt2.py"), *flags, *sizes, "--tokens", tokens, "--log", log, "--export", parameters])
     with open(log) as file:
         theirs = json.loads(file.readline())
     checked([harness.ppopt, "model", "gpt", *sizes, "--batch", rows, "-o", model])
@@ -393,7 +394,8 @@ def main():
             harness.case("PyTorch's model", lambda: check_torch(harness, bundles[0]))
             harness.cases([(name, with_bundle(check)) for name, check in (
                 ("all parts", check_all), ("some parts", check_only), ("usage", check_usage), ("planted: a changed loss", check_changed),
-                ("planted: other bits", check_bits), ("planted: a crash", check_crash), ("planted: a hang", check_hang), ("planted: a part that hangs", check_limit),
+                ("planted: other bits", check_bits), ("planted: a crash", check_crash), ("planted: a hang", check_hang),
+                ("planted: a part that hangs", check_limit),
                 ("planted: a prediction", check_prediction),
                 ("times", check_times), ("compute-sanitizer", check_sanitizer), ("torch", check_torch_part),
                 ("planted: a kernel's expectation", check_kernel), ("planted: an error", check_error))])

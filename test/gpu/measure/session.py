@@ -62,7 +62,8 @@ def run_part(options, work, script, name, results):
             os.remove(path)
     others = {each: part["found"] for each, part in results["parts"].items() if each != name}
     limit = options.limits[name]
-    write_json(task, {"part": name, "bundle": options.bundle, "work": work, "folder": folder, "limit": limit, "fake": options.fake, "others": others, **paths})
+    write_json(task, {"part": name, "bundle": options.bundle, "work": work, "folder": folder, "limit": limit, "fake": options.fake, "others": others,
+                      **paths})
     log = os.path.join(folder, "log.txt")
     begin = time.monotonic()
     process = start_session([sys.executable, script, child.WORD, task], log)

@@ -10,6 +10,7 @@ from measure.report import columns, number
 # Dense bf16 FLOP/s of the data sheets, by the compiler's name of a device and the word in the GPU's name; the compiler's own rates are what
 # libraries reach.
 PEAKS = {"a100": ("A100", 312e12), "h200": ("H200", 989.4e12), "h100": ("H100", 989.4e12)}
+USUAL = "h100"  # whose predictions are taken for a GPU that is none of these
 # Beside PyTorch's (torch_gpt2.py).
 FLAGS = ["--no-shuffle", "--lr", "3e-4", "--weight-decay", "0.1", "--betas", "0.9,0.95", "--clip", "1", "--seed", "1"]
 WARM_UP, STEPS = 4, {8: 24, 16: 16, 64: 10}
@@ -52,7 +53,7 @@ class Batch:
         records = self.train(name, FAKE_STEPS if fake else STEPS.get(self.entry["rows"], 10), *flags)
         start, step = of(records, "start")[0], of(records, "step")[-1]
         found = {"losses": hexadecimal(records), "norm": of(records, "step")[0]["norm"], "launches": step["launches"], "arena_bytes": start["arena_bytes"],
-                 "flops": step["flops"] - self.prediction("h100")["recomputed_flops"]}
+                 "flops": step["flops"] - self.prediction(USUAL)["recomputed_flops"]}
         if not fake:
             times, median = milliseconds(records, WARM_UP)
             found.update(step_ms=times, median_ms=median, tokens_per_second=1e3 * self.tokens / median, flops_per_second=1e3 * found["flops"] / median)
@@ -94,15 +95,15 @@ def check_prediction(batch, profile, device):
 
 
 def measure_batch(context, name, device, peak):
-    batch = Batch(context, name)
-    found = context.found["batches"].setdefault(name, {"rows": batch.entry["rows"], "parameters": batch.entry["parameters"], "predicted_by": device or "h100"})
-    prediction = batch.prediction(device or "h100")
+    batch, device = Batch(context, name), device or USUAL
+    found = context.found["batches"].setdefault(name, {"rows": batch.entry["rows"], "parameters": batch.entry["parameters"], "predicted_by": device})
+    prediction = batch.prediction(device)
     found.update(predicted_step=prediction["step_ms"], assumed_rate=prediction["matmul_flops_per_second"])
     found["graph"] = add_mfu(batch.measure("graph"), peak)
     context.add()
     found["profile"] = batch.profile()
     context.add()
-    check_prediction(batch, found["profile"], device or "h100")
+    check_prediction(batch, found["profile"], device)
     context.add()
 
 

@@ -36,7 +36,8 @@ def parse(text):
         return []
     launches = {}
     for row in csv.DictReader(io.StringIO("\n".join(line for line in text[begin.start():].splitlines() if line.startswith('"')))):
-        launch = launches.setdefault(row["ID"], {"name": re.sub(r"\(.*", "", row["Kernel Name"]), "grid": row.get("Grid Size"), "block": row.get("Block Size")})
+        launch = launches.setdefault(row["ID"], {"name": re.sub(r"\(.*", "", row["Kernel Name"])})
+        launch.update(grid=row.get("Grid Size"), block=row.get("Block Size"))
         name, units = METRICS.get((row["Section Name"], row["Metric Name"]), (None, {}))
         if row["Metric Unit"] in units:
             launch[name] = float(row["Metric Value"].replace(",", "")) * units[row["Metric Unit"]]
@@ -55,8 +56,9 @@ def heaviest(context, batch):
 def profile(context, tool, batch, names, flags):
     """Runs two steps under ncu; returns what it says of each launch that the flags choose."""
     pattern = "regex:^(" + "|".join(map(re.escape, names)) + ")$"
+    steps = batch.executable.command([*batch.data, "--no-shuffle", "--steps", "2", "--no-graph"])
     command = [tool, "--csv", "--page", "details", "--target-processes", "all", *(word for section in SECTIONS for word in ("--section", section)),
-               *(flag.replace("PATTERN", pattern) for flag in flags), *batch.executable.command([*batch.data, "--no-shuffle", "--steps", "2", "--no-graph"])]
+               *(flag.replace("PATTERN", pattern) for flag in flags), *steps]
     done = context.run(command, LIMIT, batch.executable.environment(), statuses=None)
     if "ERR_NVGPUCTRPERM" in done.text:
         raise Skip("ncu may not read the GPU's counters here (ERR_NVGPUCTRPERM)")

@@ -146,7 +146,8 @@ def lines(found):
                f"{smi.get('driver_version', '?')}, CUDA {found['cuda']}; power limit {smi.get('power.limit', '?')}")
     if machine := found.get("machine"):
         yield f"{machine['system']}, {machine['libc']}, Python {machine['python']}, {machine['cores']} cores ({machine['cpu']})"
-    parts = [f"{name} {entry.get('version') or ('fails' if entry.get('path') else 'not found')}" for name, entry in {**found.get("libraries", {}), **found.get("tools", {})}.items()]
+    parts = [f"{name} {entry.get('version') or ('fails' if entry.get('path') else 'not found')}"
+             for name, entry in {**found.get("libraries", {}), **found.get("tools", {})}.items()]
     if "torch" in found:
         parts.append(f"torch {found['torch'] or 'not found'}")
     for begin in range(0, len(parts), 4):
