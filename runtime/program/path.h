@@ -16,6 +16,9 @@ namespace ppopt::runtime {
 class Path {
 public:
   Path() = default;
+  /// A document other than a program. `advice` says what to do if it is wrong.
+  Path(const char *document, const char *advice)
+      : document(document), advice(advice) {}
 
   Path operator[](const char *name) const { return {this, name, 0}; }
   Path operator[](size_t index) const { return {this, nullptr, index}; }
@@ -30,10 +33,12 @@ public:
   }
 
   [[noreturn]] void fail(const std::string &what) const {
+    const Path *root = this;
+    while (root->outer)
+      root = root->outer;
     std::string where = text();
-    throw Error("program: {} {}; the executable does not fit its runtime: "
-                "compile it again",
-                where.empty() ? "the document" : where, what);
+    throw Error("{}: {} {}; {}", root->document,
+                where.empty() ? "the document" : where, what, root->advice);
   }
 
 private:
@@ -43,6 +48,10 @@ private:
   const Path *outer = nullptr;
   const char *name = nullptr; ///< null: an element of a list
   size_t index = 0;
+  // Of the whole document.
+  const char *document = "program";
+  const char *advice = "the executable does not fit its runtime: compile it "
+                       "again";
 };
 
 } // namespace ppopt::runtime

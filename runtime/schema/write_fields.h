@@ -1,0 +1,81 @@
+//===- write_fields.h - Writes structs of the schema ----------------------===//
+
+#ifndef PPOPT_RUNTIME_SCHEMA_WRITE_FIELDS_H
+#define PPOPT_RUNTIME_SCHEMA_WRITE_FIELDS_H
+
+#include "schema/visit.h"
+
+#include <nlohmann/json.hpp>
+
+namespace ppopt::schema {
+
+/// Keeps the order in which a struct declares its fields.
+using OrderedJson = nlohmann::ordered_json;
+
+template <typename T> OrderedJson toJson(const T &value);
+
+/// Adds the fields of a struct to an object.
+class FieldWriter {
+public:
+  explicit FieldWriter(OrderedJson &object) : object(object) {}
+
+  template <typename T>
+  void operator()(const char *name, const T &value, const char *, Limits = {}) {
+    object[name] = toJson(value);
+  }
+
+  template <typename T>
+  void optional(const char *name, const T &value, const char *, Limits = {}) {
+    OrderedJson written = toJson(value);
+    if (written != toJson(T()))
+      object[name] = std::move(written);
+  }
+
+  template <typename Declare>
+  void nested(const char *name, const char *, const Declare &declare) {
+    OrderedJson inner = OrderedJson::object();
+    FieldWriter writer(inner);
+    declare(writer);
+    object[name] = std::move(inner);
+  }
+
+  template <typename Declare>
+  void when(bool condition, const char *, const Declare &declare) {
+    if (condition)
+      declare(*this);
+  }
+
+private:
+  OrderedJson &object;
+};
+
+template <typename T> OrderedJson fieldsOf(const T &value) {
+  OrderedJson object = OrderedJson::object();
+  FieldWriter writer(object);
+  T::visit(writer, value);
+  return object;
+}
+
+template <typename T> OrderedJson toJson(const T &value) {
+  constexpr Shape shape = shapeOf<T>();
+  if constexpr (shape == Shape::word) {
+    return spell(value);
+  } else if constexpr (shape == Shape::list) {
+    OrderedJson list = OrderedJson::array();
+    for (const auto &element : value)
+      list.push_back(toJson(element));
+    return list;
+  } else if constexpr (shape == Shape::orNull) {
+    return value ? toJson(*value) : OrderedJson();
+  } else if constexpr (shape == Shape::address) {
+    return value.strides.empty() ? OrderedJson(value.base) : fieldsOf(value);
+  } else if constexpr (shape == Shape::object) {
+    return fieldsOf(value);
+  } else {
+    return value;
+  }
+}
+
+} // namespace ppopt::schema
+
+#endif // PPOPT_RUNTIME_SCHEMA_WRITE_FIELDS_H
