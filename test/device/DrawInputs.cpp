@@ -23,6 +23,8 @@ public:
 
 private:
   double drawFloat() {
+    if (operand.isFlag)
+      return isPositive ? 0 : 1;
     return isPositive ? std::uniform_real_distribution<double>(0.1, 2)(random)
                       : std::normal_distribution<double>()(random);
   }

@@ -9,7 +9,8 @@
 namespace emulated {
 
 /// Returns the contents of an argument. Floats are normal, or uniform in (0.1,
-/// 2) if `isPositive` (an optimizer's states are). Integers are small; some
+/// 2) if `isPositive` (an optimizer's states are). Flags are 1, or 0 if
+/// `isPositive` (an update is skipped, or made). Integers are small; some
 /// indices are out of range.
 Bytes drawInput(const Operand &operand, const KernelDescription &kernel,
                 bool isPositive, uint64_t seed);

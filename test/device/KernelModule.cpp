@@ -129,6 +129,20 @@ static std::optional<int64_t> findPositions(BlockArgument argument) {
   return std::nullopt;
 }
 
+/// Whether an argument says yes or no: the number itself is of no use.
+static bool isFlag(BlockArgument argument) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  return type.getNumElements() == 1 && isa<FloatType>(type.getElementType()) &&
+         !argument.use_empty() &&
+         llvm::all_of(argument.getUsers(), [&](Operation *user) {
+           return isa<CompareOp>(user) &&
+                  llvm::all_of(user->getOperands(), [&](Value operand) {
+                    return operand == argument ||
+                           operand.getDefiningOp<ConstantOp>();
+                  });
+         });
+}
+
 /// Whether a buffer is that of a task's input, or a view of it.
 static bool isOfInput(Value buffer) {
   while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
@@ -156,6 +170,7 @@ static KernelDescription describe(KernelOp kernel) {
     operand.indices = findIndices(argument);
     operand.positions = findPositions(argument);
     operand.isRandomKey = operand.type == getKeyType(kernel.getContext());
+    operand.isFlag = isFlag(argument);
   }
   for (auto [i, type] : llvm::enumerate(kernel.getResultTypes())) {
     Operand &operand = result.results.emplace_back();

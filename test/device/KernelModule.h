@@ -28,6 +28,8 @@ struct Operand {
   /// not valid.
   std::optional<int64_t> positions;
   bool isRandomKey = false;
+  /// One element that is compared with a constant, and has no other use.
+  bool isFlag = false;
   /// In some launch it begins at any element of an input.
   bool isUnaligned = false;
 
