@@ -97,16 +97,21 @@ static Device makeGpu(const GpuRates &rates) {
   return device;
 }
 
-const Device *pp::findGpu(StringRef name) {
+ArrayRef<Device> pp::getGpuDevices() {
   static const std::vector<Device> devices = [] {
     std::vector<Device> made;
     for (const GpuRates &rates : gpus)
       made.push_back(makeGpu(rates));
     return made;
   }();
-  auto found = llvm::find_if(
-      devices, [&](const Device &device) { return device.name == name; });
-  return found == devices.end() ? nullptr : &*found;
+  return devices;
+}
+
+const Device *pp::findGpu(StringRef name) {
+  const auto *found = llvm::find_if(getGpuDevices(), [&](const Device &device) {
+    return device.name == name;
+  });
+  return found == getGpuDevices().end() ? nullptr : found;
 }
 
 Device pp::shareDevice(const Device &device, int64_t ranks) {

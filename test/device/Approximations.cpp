@@ -2,6 +2,7 @@
 
 #include "Approximations.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -86,9 +87,13 @@ float emulated::tanhApprox(float x) {
   return std::fmin(std::fmax(y, -1.0f), 1.0f) + (std::isnan(x) ? x : 0);
 }
 
-/// 2 ulp: the error of a product with a reciprocal.
+/// 2 ulp, of which rounding takes a half.
 static float divide(float x, float y) {
-  return offBy(double(x) / double(y), 0x1p-23 + kRounding, noise(x, y));
+  double exact = double(x) / double(y);
+  if (exact == 0 || !std::isfinite(exact))
+    return static_cast<float>(exact);
+  double ulp = std::ldexp(1.0, std::max(std::ilogb(exact), -126) - 23);
+  return static_cast<float>(exact + 1.5 * noise(x, y) * ulp);
 }
 float emulated::divFull(float x, float y) { return divide(x, y); }
 float emulated::divFullFtz(float x, float y) {

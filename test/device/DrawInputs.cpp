@@ -25,8 +25,11 @@ private:
   double drawFloat() {
     if (operand.isFlag)
       return isPositive ? 0 : 1;
-    return isPositive ? std::uniform_real_distribution<double>(0.1, 2)(random)
-                      : std::normal_distribution<double>()(random);
+    return operand.mean +
+           operand.deviation *
+               (isPositive
+                    ? std::uniform_real_distribution<double>(0.1, 2)(random)
+                    : std::normal_distribution<double>()(random));
   }
   int64_t drawBetween(int64_t least, int64_t most) {
     return std::uniform_int_distribution<int64_t>(least, most)(random);

@@ -7,7 +7,7 @@
 
 #include "KernelModule.h"
 
-#include "ppopt/Codegen/Target.h"
+#include "ppopt/Analysis/MatmulDescriptors.h"
 #include "ppopt/Dialect/PP/RandomKey.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Driver/Compile.h"
@@ -19,6 +19,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cmath>
 #include <tuple>
 
 using namespace mlir;
@@ -44,26 +45,52 @@ std::unique_ptr<Pass> emulated::createKeepKernelCode() {
   return std::make_unique<KeepKernelCode>();
 }
 
-llvm::Expected<std::string> KernelModule::emitDeviceIR() {
+llvm::Expected<KernelModule::Native> KernelModule::emitNative(StringRef gpu) {
   Messages messages(*context);
   FailureOr<const Target *> target = findTarget(*module);
   if (failed(target))
     return messages.take("has no target");
-  Machine machine;
-  machine.name = (*target)->getName().str();
-  (*target)->setNative(machine);
-  if (SmallVector<StringRef> gpus = (*target)->getGpus(); !gpus.empty())
-    machine.gpu = gpus.front().str();
-  OwningOpRef<ModuleOp> copy = module->clone();
-  PassManager native(context.get());
-  (*target)->addNativePasses(native, machine, createKeepKernelCode());
-  if (failed(native.run(*copy)))
+  Native native{*target, {}, module->clone()};
+  native.machine.name = (*target)->getName().str();
+  (*target)->setNative(native.machine);
+  SmallVector<StringRef> gpus = (*target)->getGpus();
+  if (gpu.empty() && !gpus.empty())
+    gpu = gpus.front();
+  if (!gpu.empty() && !llvm::is_contained(gpus, gpu))
+    return llvm::createStringError("the target " + (*target)->getName() +
+                                   " has no GPU '" + gpu + "'");
+  native.machine.gpu = gpu.str();
+  PassManager passes(context.get());
+  (*target)->addNativePasses(passes, native.machine, createKeepKernelCode());
+  if (failed(passes.run(*native.module)))
     return messages.take("the kernels can't be emitted for their target");
+  return native;
+}
+
+llvm::Expected<std::string> KernelModule::emitDeviceIR() {
+  auto native = emitNative("");
+  if (!native)
+    return native.takeError();
+  Messages messages(*context);
   std::string text;
   llvm::raw_string_ostream out(text);
-  if (failed((*target)->printDeviceIR(*copy, machine, out)))
+  if (failed(
+          native->target->printDeviceIR(*native->module, native->machine, out)))
     return messages.take("the target has no device code");
   return text;
+}
+
+llvm::Expected<DeviceImages> KernelModule::compileDeviceCode(StringRef gpu,
+                                                             StringRef stem) {
+  auto native = emitNative(gpu);
+  if (!native)
+    return native.takeError();
+  Messages messages(*context);
+  auto images =
+      native->target->takeDeviceCode(*native->module, native->machine, stem);
+  if (failed(images))
+    return messages.take("the device code can't be compiled");
+  return *images;
 }
 
 llvm::Expected<std::string> KernelModule::getDeviceIR(StringRef path,
@@ -129,6 +156,19 @@ static std::optional<int64_t> findPositions(BlockArgument argument) {
   return std::nullopt;
 }
 
+/// Says about what the logarithms of the sums of exponentials are, if the
+/// argument is these of an attention: of as many normal scores as there are
+/// keys. With others the weights of its values would not add up to 1.
+static void describeSums(BlockArgument argument, Operand &operand) {
+  for (Operation *user : argument.getUsers())
+    if (auto gradient = dyn_cast<AttentionGradOp>(user);
+        gradient && gradient.getLse() == argument) {
+      auto keys = cast<RankedTensorType>(gradient.getK().getType());
+      operand.mean = std::log(keys.getDimSize(2)) + 0.5;
+      operand.deviation = 0.25;
+    }
+}
+
 /// Whether an argument says yes or no: the number itself is of no use.
 static bool isFlag(BlockArgument argument) {
   auto type = cast<RankedTensorType>(argument.getType());
@@ -161,8 +201,11 @@ static KernelDescription describe(KernelOp kernel) {
   result.form = stringifyKernelForm(form.getKind()).str();
   result.columns = form.getColumns();
   result.grid = kernel.getTilesAttr().getCount();
-  if (ThreadsAttr threads = kernel.getThreadsAttr())
+  if (ThreadsAttr threads = kernel.getThreadsAttr()) {
+    result.threads = threads.getCount();
     result.sharedBytes = threads.getShared();
+  }
+  result.work = estimateKernelWork(kernel);
   for (BlockArgument argument : kernel.getBody().getArguments()) {
     Operand &operand = result.arguments.emplace_back();
     operand.type = cast<RankedTensorType>(argument.getType());
@@ -171,6 +214,7 @@ static KernelDescription describe(KernelOp kernel) {
     operand.positions = findPositions(argument);
     operand.isRandomKey = operand.type == getKeyType(kernel.getContext());
     operand.isFlag = isFlag(argument);
+    describeSums(argument, operand);
   }
   for (auto [i, type] : llvm::enumerate(kernel.getResultTypes())) {
     Operand &operand = result.results.emplace_back();
@@ -201,10 +245,18 @@ static MatmulSide describeSide(Value buffer, ArrayRef<int64_t> strides,
 
 static MatmulDescription describe(GemmOp op) {
   MatmulDescription result;
-  MatmulKernelAttr kernel = op.getKernelAttr();
-  result.name = kernel.getName().getValue().str();
-  result.grid = kernel.getBlocks();
-  result.sharedBytes = kernel.getShared();
+  if (MatmulKernelAttr kernel = op.getKernelAttr()) {
+    result.name = kernel.getName().getValue().str();
+    result.grid = kernel.getBlocks();
+    result.threads = kernel.getThreads();
+    result.sharedBytes = kernel.getShared();
+  } else {
+    result.name = op.makeName();
+  }
+  if (Value workspace = op.getWorkspace())
+    result.workspaceBytes = pp::getBytes(workspace.getType());
+  result.descriptor = describeMatmul(op);
+  result.work = estimateGemmWork(op);
   result.type = op.getA().getType().getElementType();
   result.cType = op.getC().getType().getElementType();
   result.accumulate = op.getAccumulate();
@@ -218,19 +270,53 @@ static MatmulDescription describe(GemmOp op) {
   return result;
 }
 
+/// Returns whether they differ in nothing but alignment.
+static bool haveSameSizes(const MatmulDescription &one,
+                          const MatmulDescription &other) {
+  auto sizes = [](const MatmulDescription &of) {
+    return std::tuple(of.grid, of.sharedBytes, of.workspaceBytes, of.type,
+                      of.cType, of.accumulate, of.m, of.n, of.k, of.batch,
+                      of.a.strides, of.b.strides, of.c.strides);
+  };
+  return sizes(one) == sizes(other);
+}
+
 /// Takes the worst alignment of both uses of a kernel. Returns whether the
 /// kernel is one for both.
 static bool join(MatmulDescription &one, const MatmulDescription &other) {
-  auto sizes = [](const MatmulDescription &of) {
-    return std::tuple(of.grid, of.sharedBytes, of.type, of.cType, of.accumulate,
-                      of.m, of.n, of.k, of.batch, of.a.strides, of.b.strides,
-                      of.c.strides);
-  };
   for (auto side :
        {&MatmulDescription::a, &MatmulDescription::b, &MatmulDescription::c})
     (one.*side).offset =
         llvm::MinAlign((one.*side).offset, (other.*side).offset);
-  return sizes(one) == sizes(other);
+  return haveSameSizes(one, other);
+}
+
+llvm::Error KernelModule::readMatmuls() {
+  llvm::StringMap<size_t> numbers;
+  std::string wrong;
+  auto isKnown = [&](const MatmulDescription &matmul) {
+    auto offsets = [](const MatmulDescription &of) {
+      return std::tuple(of.a.offset, of.b.offset, of.c.offset);
+    };
+    return llvm::any_of(libraryMatmuls, [&](const MatmulDescription &other) {
+      return haveSameSizes(matmul, other) && offsets(matmul) == offsets(other);
+    });
+  };
+  module->walk([&](GemmOp op) {
+    MatmulDescription matmul = describe(op);
+    if (!op.getKernelAttr()) {
+      if (!isKnown(matmul))
+        libraryMatmuls.push_back(std::move(matmul));
+      return;
+    }
+    auto [it, isNew] = numbers.insert({matmul.name, matmuls.size()});
+    if (isNew)
+      matmuls.push_back(std::move(matmul));
+    else if (!join(matmuls[it->second], matmul))
+      wrong = "kernel '" + matmul.name + "' is for two different matmuls";
+  });
+  return wrong.empty() ? llvm::Error::success()
+                       : llvm::createStringError(wrong);
 }
 
 llvm::Expected<KernelModule> KernelModule::read(StringRef path) {
@@ -260,19 +346,7 @@ llvm::Expected<KernelModule> KernelModule::read(StringRef path) {
     for (auto [i, buffer] : llvm::enumerate(launch.getIns()))
       kernel.arguments[i].isUnaligned |= isOfInput(buffer);
   });
-  llvm::StringMap<size_t> matmuls;
-  std::string wrong;
-  result.module->walk([&](GemmOp op) {
-    if (!op.getKernelAttr())
-      return;
-    MatmulDescription matmul = describe(op);
-    auto [it, isNew] = matmuls.insert({matmul.name, result.matmuls.size()});
-    if (isNew)
-      result.matmuls.push_back(std::move(matmul));
-    else if (!join(result.matmuls[it->second], matmul))
-      wrong = "kernel '" + matmul.name + "' is for two different matmuls";
-  });
-  if (!wrong.empty())
-    return llvm::createStringError(wrong);
+  if (llvm::Error error = result.readMatmuls())
+    return error;
   return result;
 }

@@ -3,7 +3,11 @@
 #ifndef PPOPT_TEST_DEVICE_KERNELMODULE_H
 #define PPOPT_TEST_DEVICE_KERNELMODULE_H
 
+#include "ppopt/Analysis/Cost.h"
+#include "ppopt/Codegen/Target.h"
+#include "ppopt/Dialect/PP/Machine.h"
 #include "ppopt/Dialect/PP/PP.h"
+#include "ppopt/matmul.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -30,6 +34,9 @@ struct Operand {
   bool isRandomKey = false;
   /// One element that is compared with a constant, and has no other use.
   bool isFlag = false;
+  /// Of floats, if something is known of them: about what they are, and how
+  /// much they differ.
+  double mean = 0, deviation = 1;
   /// In some launch it begins at any element of an input.
   bool isUnaligned = false;
 
@@ -40,12 +47,13 @@ struct Operand {
 
 struct KernelDescription {
   std::string name, form;
-  unsigned grid = 0;
+  unsigned grid = 0, threads = 0;
   uint64_t sharedBytes = 0; ///< of the launch
   int64_t columns = 0;      ///< of its space
   std::vector<Operand> arguments, results;
   /// For each result the argument whose buffer it overwrites, or -1.
   std::vector<int64_t> inplace;
+  mlir::pp::Work work;
 };
 
 /// An operand of a matmul.
@@ -56,16 +64,19 @@ struct MatmulSide {
   uint64_t offset = 0;
 };
 
-/// A matmul that the device code has a kernel for.
+/// A matmul that the device code has a kernel for, or the library's.
 struct MatmulDescription {
   std::string name;
-  unsigned grid = 0;
+  unsigned grid = 0, threads = 0; ///< 0: the library's
   uint64_t sharedBytes = 0;
+  uint64_t workspaceBytes = 0; ///< that the library gets
   mlir::Type type, cType;
   bool accumulate = false;
   int64_t m = 0, n = 0, k = 0;
   std::array<int64_t, 2> batch{};
   MatmulSide a, b, c;
+  ::ppopt::MatmulDescriptor descriptor;
+  mlir::pp::Work work;
 };
 
 /// A module that `ppopt compile --stop-after=kernels` has written.
@@ -77,14 +88,29 @@ public:
   /// the file `saved`, unless that is empty.
   llvm::Expected<std::string> getDeviceIR(llvm::StringRef path,
                                           llvm::StringRef saved);
+  /// Returns what drivers load of this code. `gpu` is the architecture of the
+  /// binary. Names of temporary files begin with `stem`.
+  llvm::Expected<mlir::pp::DeviceImages>
+  compileDeviceCode(llvm::StringRef gpu, llvm::StringRef stem);
 
   /// Owned by the context, which must outlive it.
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<KernelDescription> kernels;
   std::vector<MatmulDescription> matmuls;
+  /// Those of the library. Two of one name differ in strides or alignment.
+  std::vector<MatmulDescription> libraryMatmuls;
 
 private:
+  /// A copy in phase native, without tasks.
+  struct Native {
+    const mlir::pp::Target *target;
+    mlir::pp::Machine machine;
+    mlir::OwningOpRef<mlir::ModuleOp> module;
+  };
+
+  llvm::Error readMatmuls();
+  llvm::Expected<Native> emitNative(llvm::StringRef gpu);
   llvm::Expected<std::string> emitDeviceIR();
 };
 

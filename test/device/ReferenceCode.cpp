@@ -3,6 +3,7 @@
 #include "ReferenceCode.h"
 
 #include "DeviceCode.h"
+#include "parallel.h"
 
 #include "ppopt/Codegen/Target.h"
 
@@ -78,4 +79,11 @@ llvm::Expected<ReferenceCode> ReferenceCode::compile(KernelModule &kernels) {
 void ReferenceCode::run(StringRef kernel, void **buffers) const {
   const Entry &entry = entries.find(kernel)->second;
   entry.tiles(buffers, 0, entry.count);
+}
+
+void ReferenceCode::runOnAllCores(StringRef kernel, void **buffers) const {
+  const Entry &entry = entries.find(kernel)->second;
+  ::ppopt::gpu::forParts(
+      entry.count, /*grain=*/1,
+      [&](int64_t begin, int64_t end) { entry.tiles(buffers, begin, end); });
 }

@@ -19,6 +19,8 @@ public:
   /// Computes a kernel; takes the arguments' buffers, then the results'. In
   /// place of an argument the result is in its buffer.
   void run(llvm::StringRef kernel, void **buffers) const;
+  /// Likewise; tiles are shared among the cores.
+  void runOnAllCores(llvm::StringRef kernel, void **buffers) const;
 
 private:
   struct Entry {

@@ -8,10 +8,14 @@
 //     One kernel with the given buffers (LaunchCommand.h).
 //   ppopt-emulate KERNELS.mlir [DEVICE.ll] --tasks NAMES --values FOLDER
 //     The kernels of tasks, with the values in a folder (TaskCommand.h).
+//   ppopt-emulate KERNELS.mlir --save-expectations FOLDER
+//     Emulates nothing: writes what the kernels and matmuls must compute, for
+//     ppopt-gpu-kernels (ExpectCommand.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "CompareCommand.h"
+#include "ExpectCommand.h"
 #include "LaunchCommand.h"
 #include "TaskCommand.h"
 
@@ -55,6 +59,25 @@ static cl::opt<bool> ends("ends",
                                    "zeros, and compare nothing"),
                           cl::cat(category));
 
+static cl::opt<std::string>
+    expectations("save-expectations",
+                 cl::desc("write what a GPU must compute into this folder"),
+                 cl::cat(category));
+static cl::opt<std::string>
+    gpu("gpu", cl::desc("with --save-expectations: compile cubins for this"),
+        cl::init("sm_80"), cl::cat(category));
+static cl::opt<unsigned> samples("samples",
+                                 cl::desc("with it: elements of each result"),
+                                 cl::init(1000), cl::cat(category));
+static cl::opt<unsigned>
+    operands("operands",
+             cl::desc("with it: operands of each approximate instruction"),
+             cl::init(1 << 22), cl::cat(category));
+static cl::opt<std::string> instructionIR(
+    "save-instruction-ir",
+    cl::desc("with it: write the device code of the instructions here"),
+    cl::cat(category));
+
 static int finish(Error error) {
   if (!error)
     return 0;
@@ -79,6 +102,13 @@ int main(int argc, char **argv) {
   if (files.size() > 2)
     return finish(createStringError("takes a module of kernels and their "
                                     "device code: KERNELS.mlir [DEVICE.ll]"));
+  if (!expectations.empty()) {
+    if (files.size() != 1)
+      return finish(createStringError("--save-expectations takes one file"));
+    return finish(
+        emulated::writeExpectations({files[0], expectations, kernel, gpu,
+                                     samples, operands, saved, instructionIR}));
+  }
   std::string device = files.size() == 2 ? files[1] : "";
   if (!tasks.empty()) {
     if (values.empty())

@@ -21,8 +21,9 @@ inline constexpr llvm::StringLiteral kBuiltinDevice = "builtin";
 /// with AVX-512, the same for every shape and type.
 const Device &getBuiltinDevice();
 
-/// Returns a GPU that is compiled in, "a100", "h100" or "h200"; null for other
-/// names.
+/// Returns the GPUs that are compiled in: "a100", "h100" and "h200".
+ArrayRef<Device> getGpuDevices();
+/// Returns one of them by its name; null for other names.
 const Device *findGpu(StringRef name);
 
 /// Reads a device's document. On an error, returns nothing and sets `error` to

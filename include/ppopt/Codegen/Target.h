@@ -30,6 +30,12 @@ struct NativeProgram {
   std::string stem, prefix;
 };
 
+/// What devices load of a program; both are empty if hosts run all of it.
+struct DeviceImages {
+  std::string text;   ///< which drivers compile for any device of the target
+  std::string binary; ///< for one device; empty if there is no assembler
+};
+
 class Target {
 public:
   virtual ~Target();
@@ -102,6 +108,13 @@ public:
   virtual LogicalResult printDeviceIR(ModuleOp native, const Machine &machine,
                                       raw_ostream &out) const {
     return success();
+  }
+  /// Compiles the code of a program that devices run, and takes it out of the
+  /// module. Names of temporary files begin with `stem`.
+  virtual FailureOr<DeviceImages> takeDeviceCode(ModuleOp native,
+                                                 const Machine &machine,
+                                                 StringRef stem) const {
+    return DeviceImages{};
   }
   /// Writes the executable of these programs, whose definitions it consumes.
   /// The runtime is in `prefix`/lib.

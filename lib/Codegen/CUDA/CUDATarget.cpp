@@ -88,6 +88,9 @@ public:
                               raw_ostream &out) const override {
     return pp::printDeviceIR(findDeviceModules(native), machine.gpu, out);
   }
+  FailureOr<DeviceImages> takeDeviceCode(ModuleOp native,
+                                         const Machine &machine,
+                                         StringRef stem) const override;
   LogicalResult writeExecutable(ArrayRef<NativeProgram> programs,
                                 const Machine &machine, StringRef prefix,
                                 StringRef path) const override;
@@ -117,11 +120,10 @@ static void addBytes(ModuleOp module, const Twine &name, StringRef bytes) {
                          builder.getI64IntegerAttr(bytes.size()));
 }
 
-/// Replaces the device code of a program by what drivers load.
-LogicalResult CUDATarget::embed(NativeProgram program,
-                                const Machine &machine) const {
-  SmallVector<ModuleOp> modules = findDeviceModules(program.module);
-  std::string name = program.prefix.empty() ? "ppopt" : "ppopt_generation";
+FailureOr<DeviceImages> CUDATarget::takeDeviceCode(ModuleOp native,
+                                                   const Machine &machine,
+                                                   StringRef stem) const {
+  SmallVector<ModuleOp> modules = findDeviceModules(native);
   FailureOr<std::string> ptx = compileToPTX(modules, kOldestGpu);
   if (failed(ptx))
     return failure();
@@ -132,16 +134,26 @@ LogicalResult CUDATarget::embed(NativeProgram program,
     if (failed(own))
       return failure();
     std::string log;
-    auto assembled = assemble(program.module.getLoc(), ptxas, *own, machine.gpu,
-                              program.stem, log);
+    auto assembled =
+        assemble(native.getLoc(), ptxas, *own, machine.gpu, stem, log);
     if (failed(assembled))
       return failure();
     cubin = *assembled;
   }
   for (ModuleOp module : modules)
     module.erase();
-  addBytes(program.module, name + "_ptx", *ptx);
-  addBytes(program.module, name + "_cubin", cubin);
+  return DeviceImages{*ptx, cubin};
+}
+
+/// Replaces the device code of a program by what drivers load.
+LogicalResult CUDATarget::embed(NativeProgram program,
+                                const Machine &machine) const {
+  std::string name = program.prefix.empty() ? "ppopt" : "ppopt_generation";
+  auto code = takeDeviceCode(program.module, machine, program.stem);
+  if (failed(code))
+    return failure();
+  addBytes(program.module, name + "_ptx", code->text);
+  addBytes(program.module, name + "_cubin", code->binary);
   return success();
 }
 
