@@ -39,6 +39,7 @@ NOT_SANITIZED = {
     "check_bf16": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_cuda": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_run": "threads of the emulated device have stacks that the sanitizer does not know",
+    "check_kernels": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_order": "threads of the emulated device have stacks that the sanitizer does not know",
 }
 
