@@ -38,13 +38,15 @@ NOT_SANITIZED = {
     "check_emulated": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_bf16": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_cuda": "threads of the emulated device have stacks that the sanitizer does not know",
+    "check_cuda_bugs": "threads of the emulated device have stacks that the sanitizer does not know",
+    "check_math": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_run": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_kernels": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_order": "threads of the emulated device have stacks that the sanitizer does not know",
 }
 
 # Harnesses with many short cases begin last: at the end none of them keeps the others waiting.
-LAST = ("check_bits", "check_cuda", "check_emulated", "check_random", "check_shardings", "check_stages", "check_models", "check_equivalence", "check_zero")
+LAST = ("check_bits", "check_cuda", "check_cuda_bugs", "check_emulated", "check_random", "check_shardings", "check_stages", "check_models", "check_equivalence", "check_zero")
 
 
 class Tally:
