@@ -197,13 +197,11 @@ void Machine::enqueue(FakeStream &stream, WorkRef work) {
   enqueue({&stream}, {std::move(work)});
 }
 
-int Machine::enqueue(const std::vector<FakeStream *> &joined,
-                     const std::vector<WorkRef> &works, int captureAfter) {
+void Machine::enqueue(const std::vector<FakeStream *> &joined,
+                      const std::vector<WorkRef> &works) {
   std::string where;
   std::vector<OperationRef> tail;
   std::vector<int> captureTail;
-  if (captureAfter >= 0)
-    captureTail.push_back(captureAfter);
   for (FakeStream *stream : joined) {
     where += fmt::format("{}operation {} of {}", where.empty() ? "" : ", ",
                          ++stream->operations, stream->name());
@@ -211,19 +209,19 @@ int Machine::enqueue(const std::vector<FakeStream *> &joined,
     captureTail.insert(captureTail.end(), stream->captureTail.begin(),
                        stream->captureTail.end());
   }
-  if (Capture *capture = joined.front()->capture.get()) {
-    for (const WorkRef &work : works)
-      captureTail = {capture->add(work, where, std::move(captureTail))};
-    for (FakeStream *stream : joined)
-      stream->captureTail = captureTail;
-    return captureTail.front();
-  }
+  Capture *capture = joined.front()->capture.get();
   for (const WorkRef &work : works)
-    tail = {enqueue(*joined.front()->context, work, where, std::move(tail))};
+    if (capture)
+      captureTail = {capture->add(work, where, std::move(captureTail))};
+    else
+      tail = {enqueue(*joined.front()->context, work, where, std::move(tail))};
   for (FakeStream *stream : joined)
-    stream->tail = tail;
-  operations.runSome();
-  return -1;
+    if (capture)
+      stream->captureTail = captureTail;
+    else
+      stream->tail = tail;
+  if (!capture)
+    operations.runSome();
 }
 
 OperationRef Machine::enqueue(FakeContext &context, WorkRef work,

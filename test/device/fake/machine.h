@@ -169,10 +169,9 @@ public:
   void enqueue(FakeStream &stream, WorkRef work);
   /// Adds works, one after the other, after all that the streams have; what
   /// the streams get later comes after them. All streams are captured in one
-  /// graph, or none is. `captureAfter`: a node that they come after, too, or
-  /// -1. Returns the last node, or -1 without a capture.
-  int enqueue(const std::vector<FakeStream *> &joined,
-              const std::vector<WorkRef> &works, int captureAfter = -1);
+  /// graph, or none is.
+  void enqueue(const std::vector<FakeStream *> &joined,
+               const std::vector<WorkRef> &works);
   /// Adds an operation that comes after others.
   OperationRef enqueue(FakeContext &context, WorkRef work, std::string where,
                        std::vector<OperationRef> after);

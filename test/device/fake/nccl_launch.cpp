@@ -7,8 +7,6 @@
 
 #include "fake/nccl_launch.h"
 
-#include "fake/graphs.h"
-
 #include <algorithm>
 #include <cstring>
 
@@ -246,7 +244,6 @@ Part makePart(const RankGroup &group, int rank, const Request &request,
 
 void launch(RankGroup &group, int rank, std::vector<Part> parts,
             const std::vector<FakeStream *> &streams) {
-  LocalRank &local = *group.members[rank].local;
   auto shared = std::make_shared<Launch>(group, rank, std::move(parts));
   auto start = std::make_shared<Work>(), end = std::make_shared<Work>();
   end->name = shared->name();
@@ -255,11 +252,7 @@ void launch(RankGroup &group, int rank, std::vector<Part> parts,
   start->run = [=] { shared->start(); };
   end->onEnqueue = [=](const OperationRef &op) { shared->attach(op); };
   end->run = [=] { shared->end(); };
-  const std::shared_ptr<Capture> &capture = streams.front()->capture;
-  int earlier =
-      capture && local.capture.lock() == capture ? local.captureLast : -1;
-  local.captureLast = Machine::get().enqueue(streams, {start, end}, earlier);
-  local.capture = capture;
+  Machine::get().enqueue(streams, {start, end});
 }
 
 } // namespace ppopt::cuda::fake

@@ -64,8 +64,6 @@ struct LocalRank {
   FakeContext *context = nullptr;
   int64_t owner = 0; ///< the thread that called last
   OperationRef last; ///< operations of a rank follow one another
-  std::weak_ptr<Capture> capture;
-  int captureLast = -1; ///< its last node in that
 };
 
 struct Member {

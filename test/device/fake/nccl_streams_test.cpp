@@ -77,20 +77,21 @@ TEST(NcclStreams, CommunicatorsInAGroup) {
   });
 }
 
-/// All streams of a group come after all of its operations.
+/// A group comes after what all of its streams have, and they go on after it.
 TEST(NcclStreams, StreamsInAGroup) {
   expectRuns(2, [](Rank &rank) {
     Stream second = rank.makeStream();
-    DeviceMemory out = rank.put(filled(rank.rank)),
+    DeviceMemory out = rank.put(filled(rank.rank + 1)),
                  in = rank.allocate(count * 4);
+    PPOPT_MUST(driver().memsetD8Async(in, 9, count * 4, second));
     PPOPT_MUST(nccl().groupStart());
     PPOPT_MUST(rank.send(out, count, 1 - rank.rank));
     PPOPT_MUST(nccl().receive(pointer(in), count, NcclType::i32, 1 - rank.rank,
                               rank.communicator, second));
     PPOPT_MUST(nccl().groupEnd());
-    expectAll(rank.get<int>(in, count, rank.stream), 1 - rank.rank);
     PPOPT_MUST(driver().memsetD8Async(out, 0, count * 4, second));
-    rank.synchronize(second);
+    expectAll(rank.get<int>(in, count, rank.stream), 2 - rank.rank);
+    expectAll(rank.get<int>(out, count, second), 0);
   });
 }
 
