@@ -57,8 +57,9 @@ llvm::Expected<KernelModule::Native> KernelModule::emitNative(StringRef gpu) {
   if (gpu.empty() && !gpus.empty())
     gpu = gpus.front();
   if (!gpu.empty() && !llvm::is_contained(gpus, gpu))
-    return llvm::createStringError("the target " + (*target)->getName() +
-                                   " has no GPU '" + gpu + "'");
+    return llvm::createStringError(
+        "the target " + (*target)->getName() + " has no GPU '" + gpu + "'" +
+        (gpus.empty() ? "; compile the kernels with --target cuda" : ""));
   native.machine.gpu = gpu.str();
   PassManager passes(context.get());
   (*target)->addNativePasses(passes, native.machine, createKeepKernelCode());

@@ -288,6 +288,27 @@ def check_command_line(tools, bundle):
     assert status == 2 and "--help" in output, output
     status, _, output = tools.run(bundle, folder="/nowhere")
     assert status == 1 and "can't read /nowhere" in output, output
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = shutil.copytree(bundle.folder, os.path.join(scratch, "bundle"))
+        bundle.samples[:-1].tofile(os.path.join(folder, "samples.bin"))
+        status, _, output = tools.run(bundle, folder=folder)
+        assert status == 1 and "has samples that are not in samples.bin" in output, output
+        with open(os.path.join(folder, "manifest.json"), "w") as file:
+            json.dump({**bundle.manifest, "version": 0}, file)
+        status, _, output = tools.run(bundle, folder=folder)
+        assert status == 1 and "manifest.json: version is not 1; ppopt-emulate --save-expectations writes" in output, output
+
+
+def check_maker(tools, bundle):
+    """What --save-expectations refuses."""
+    kernels = bundle.folder + ".mlir"
+    with tempfile.TemporaryDirectory() as folder:
+        for_cpu = os.path.join(folder, "cpu.mlir")
+        checked([tools.ppopt, "compile", os.path.join(os.path.dirname(kernels), "gpt.mlir"), "--threads", "1", "--stop-after=kernels", "-o", for_cpu])
+        for flags, expected in (([for_cpu], "has no GPU 'sm_80'; compile the kernels with --target cuda"), ([kernels, "--gpu", "sm_9"], "has no GPU 'sm_9'"),
+                                ([kernels, "--kernel", "no such kernel"], "has such a name"), ([kernels, "--kernel", "("], "is no regular expression")):
+            done = run([tools.emulate, *flags, "--save-expectations", os.path.join(folder, "bundle")])
+            assert done.returncode == 1 and expected in done.stderr, done
 
 
 def check_machine(tools, bundle):
@@ -325,6 +346,7 @@ def main():
                   ("expected: a matmul that accumulates", lambda: check_expected_matmul(f32, r"matmul_97x32x32_f32_acc")),
                   ("expected: a sum", lambda: check_expected_sum(f32, r"add_32x96")),
                   ("command line", lambda: check_command_line(tools, f32)),
+                  ("what the maker refuses", lambda: check_maker(tools, f32)),
                   ("machine", lambda: check_machine(tools, f32)),
                   ("libraries", lambda: check_libraries(tools)),
                   ("planted: an expectation", lambda: check_changed_expectation(f32, "gelu_32x128", 0, 2)),

@@ -21,6 +21,13 @@ struct Placement {
   int64_t end = alignment;
 };
 
+/// Adds what is wrong in one run or both.
+void addWrong(LaunchFindings &findings, std::string what) {
+  if (std::find(findings.wrong.begin(), findings.wrong.end(), what) ==
+      findings.wrong.end())
+    findings.wrong.push_back(std::move(what));
+}
+
 Placement place(const Launch &launch) {
   Placement placement;
   for (const Buffer &buffer : launch.buffers) {
@@ -43,6 +50,7 @@ LaunchRun::LaunchRun(Workbench &bench, const Launch &launch, int64_t seed)
   Placement placement = place(launch);
   offsets = placement.offsets;
   end = workspace = placement.end;
+  define();
   for (size_t i = 0; i < launch.buffers.size(); ++i)
     contents.push_back(launch.buffers[i].isRead
                            ? makeContents(launch, int64_t(i), seed)
@@ -103,9 +111,10 @@ void LaunchRun::checkGuards(uint8_t poison, LaunchFindings &findings) {
       return byte != char(poison);
     });
     if (written != guard.end())
-      findings.wrong.push_back(fmt::format(
-          "writes outside of its buffers: {} bytes before buffer {}",
-          guard.end() - written, i));
+      addWrong(findings,
+               fmt::format(
+                   "writes outside of its buffers: {} bytes before buffer {}",
+                   guard.end() - written, i));
     if (i < offsets.size())
       begin = offsets[i] + launch.buffers[i].bytes();
   }
@@ -114,7 +123,7 @@ void LaunchRun::checkGuards(uint8_t poison, LaunchFindings &findings) {
 void LaunchRun::checkArguments(LaunchFindings &findings) {
   for (size_t i = 0; i < offsets.size(); ++i)
     if (!launch.buffers[i].isWritten && readBuffer(i) != contents[i])
-      findings.wrong.push_back(fmt::format("writes buffer {}, an argument", i));
+      addWrong(findings, fmt::format("writes buffer {}, an argument", i));
 }
 
 LaunchFindings LaunchRun::run(const std::vector<double> &samples,
@@ -122,9 +131,8 @@ LaunchFindings LaunchRun::run(const std::vector<double> &samples,
   LaunchFindings findings;
   auto add = [&](size_t buffer, const std::string &wrong) {
     if (!wrong.empty())
-      findings.wrong.push_back(fmt::format("buffer {}: {}", buffer, wrong));
+      addWrong(findings, fmt::format("buffer {}: {}", buffer, wrong));
   };
-  define();
   std::vector<Bytes> first(launch.buffers.size());
   for (int attempt = 0; attempt < 2; ++attempt) {
     uint8_t poison = poisons[attempt];

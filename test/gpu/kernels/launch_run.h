@@ -20,6 +20,7 @@ struct LaunchFindings {
 /// guards, which nobody may write.
 class LaunchRun {
 public:
+  /// Throws runtime::Error if the device can't run it.
   LaunchRun(Workbench &bench, const Launch &launch, int64_t seed);
 
   /// Returns the memory that a launch takes.

@@ -22,7 +22,7 @@ command line, 3 if this machine has no GPU or no driver.
 
   --only REGEX        those whose names match
   --limit SECONDS     start no more after so long, and end what runs
-  --patience SECONDS  that one may take before its process is ended (default 120)
+  --patience SECONDS  that one may take before its process is ended (default 60)
   --no-times          measure no times
   --json FILE         write a line of JSON for each
   --list              list them, without a GPU

@@ -13,7 +13,7 @@ struct Options {
   std::string only; ///< a regular expression; empty: all
   std::string json; ///< a file; empty: none
   double limit = 0; ///< seconds; 0: none
-  double patience = 120;
+  double patience = 60;
   bool times = true, list = false;
 };
 

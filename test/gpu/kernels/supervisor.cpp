@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,10 @@ using Clock = std::chrono::steady_clock;
 
 double secondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+int milliseconds(double seconds) {
+  return int(std::min(seconds * 1000, 1e9)) + 1;
 }
 
 /// A child process, and the lines that it writes.
@@ -36,6 +41,8 @@ public:
       throw runtime::Error("can't start a process: {}", std::strerror(errno));
     if (process == 0) {
       ::close(ends[0]);
+      // With its parent it ends, whatever the GPU does.
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       work(ends[1]);
       ::_exit(0);
     }
@@ -65,8 +72,11 @@ public:
       }
       double left = seconds - secondsSince(begin);
       pollfd file{input, POLLIN, 0};
-      if (left <= 0 || ::poll(&file, 1, int(left * 1000) + 1) == 0)
+      int changes = left <= 0 ? 0 : ::poll(&file, 1, milliseconds(left));
+      if (changes == 0)
         return Event::silence;
+      if (changes < 0 && errno == EINTR)
+        continue;
       char part[1 << 16];
       ssize_t count = ::read(input, part, sizeof part);
       if (count <= 0)

@@ -62,7 +62,7 @@ template <typename Enqueue> double Workbench::time(const Enqueue &enqueue) {
   constexpr double wanted = 4e-3, atMost = 50e-3, warmUp = 5e-3;
   int64_t count = 4;
   double seconds = 0;
-  for (int attempt = 0; attempt < 2; ++attempt) {
+  for (int attempt = 0; attempt < 3; ++attempt) {
     device->beginCapture(stream);
     for (int64_t i = 0; i < count; ++i)
       enqueue();
