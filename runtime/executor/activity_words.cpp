@@ -54,6 +54,8 @@ std::string describeAwaited(const ppopt_rank &rank,
                             const Activity::State &state) {
   if (state.waitsIn != Activity::WaitsIn::Operation)
     return {};
+  if (state.operation < 0)
+    return "an operation of its step's graph (--no-graph says which)";
   for (const auto *actions : {&rank.actions, &rank.evalActions})
     for (const Action &action : *actions)
       if (action.kind == ActionKind::start &&

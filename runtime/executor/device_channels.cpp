@@ -202,6 +202,7 @@ void DeviceChannels::synchronize(bool isGraph) {
   // A step takes milliseconds, and a look at all operations microseconds.
   constexpr microseconds pause(20), interval(5000);
   device.record(end, compute);
+  transport.activity().enterAction(-1); // the device is anywhere in the list
   std::optional<comm::Activity::Wait> wait;
   auto say = [&](int operation, int peer) {
     wait.emplace(transport.activity());

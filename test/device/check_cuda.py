@@ -49,6 +49,9 @@ FACTORS = {
     "matmul": ["library", "generated"],
     "share": [False, True],
 }
+# Beside the sample: places, microbatches, dp, schedule, zero.
+PLANS = [(1, 1, 1, "1f1b", 0), (1, 1, 2, "1f1b", 0), (1, 4, 2, "1f1b", 1), (1, 1, 2, "1f1b", 3), (1, 4, 2, "1f1b", 3), (2, 1, 1, "1f1b", 0),
+         (2, 4, 1, "1f1b", 0), (2, 4, 1, "zb-v", 0), (2, 1, 2, "1f1b", 1), (2, 4, 2, "zb-v", 3)]
 PIPELINE = StagePlan(2, 4, 2, "1f1b", zero=1, bucket_bytes="200")
 SEEDS = 20
 
@@ -125,6 +128,12 @@ def check_row(programs, cpu, fake, row, seed):
     compares = next(r[3] for r in plans.RUNS if r[0] == row["run"])
     compare(got, cpu.result(row["model"], plan, row["run"]), compares)
     assert "running on GPU 0" in got.output, got.output
+    if plan.places * plan.dp * plan.fsdp > 1:
+        assert ("NCCL" in got.output) != row["share"], got.output
+        assert ("data through host memory" in got.output) == row["share"], got.output
+    # Under mpirun, and alone, steps are graphs.
+    is_eager = "steps run without a CUDA graph" in got.output
+    assert is_eager == (plan.places * plan.dp * plan.fsdp > 1 and (row["share"] or row["launch"] == "threads")), got.output
 
 
 def check_seeds(programs, fake):
@@ -290,18 +299,20 @@ def main():
         inputs = {name: make for name, (make, _) in stage_plans.MODELS.items()}
         programs, cpu = CudaPrograms(harness.ppopt, directory, inputs), Programs(harness.ppopt, directory, inputs)
         gpt = functools.partial(programs.once, "small gpt", lambda: make_gpt(harness.ppopt, directory))
-        cases = [("one rank", functools.partial(check_row, programs, cpu, fake, dict(
-            model="gpt", schedule="1f1b", places=1, microbatches=1, dp=1, tied="sum", launch="threads", run="adamw clipped", poison=False,
-            recompute="cheap", bucket_bytes="25MiB", fsdp=1, zero=0, gather="task", matmul="library", share=False), 0)),
-                 ("seeds", functools.partial(check_seeds, programs, fake)),
-                 ("checkpoints", lambda: check_checkpoints(fake, gpt(), directory)),
-                 ("generation", lambda: check_generation(harness, fake, gpt(), directory)),
-                 ("f32", functools.partial(check_types, programs, harness.ppopt, fake, directory, "model", 1e-5)),
-                 ("bf16", functools.partial(check_types, programs, harness.ppopt, fake, directory, "bf16", 1e-2)),
-                 ("memory", functools.partial(check_memory, programs, fake, directory)),
-                 ("profile", lambda: check_profile(fake, gpt(), directory)),
-                 ("what is missing", lambda: check_missing(fake, gpt(), directory)),
-                 ("fewer GPUs than ranks", functools.partial(check_few_gpus, programs, fake))]
+        cases = []
+        for number, (places, microbatches, dp, schedule, zero) in enumerate(PLANS):
+            row = dict(model="gpt", schedule=schedule, places=places, microbatches=microbatches, dp=dp, tied="sum", launch="threads", run="adamw clipped",
+                       poison=False, recompute="cheap", bucket_bytes="200", fsdp=1, zero=zero, gather="task", matmul="library", share=False)
+            cases.append((f"plan {plan_of(row).name}", functools.partial(check_row, programs, cpu, fake, row, number)))
+        cases += [("seeds", functools.partial(check_seeds, programs, fake)),
+                  ("checkpoints", lambda: check_checkpoints(fake, gpt(), directory)),
+                  ("generation", lambda: check_generation(harness, fake, gpt(), directory)),
+                  ("f32", functools.partial(check_types, programs, harness.ppopt, fake, directory, "model", 1e-5)),
+                  ("bf16", functools.partial(check_types, programs, harness.ppopt, fake, directory, "bf16", 1e-2)),
+                  ("memory", functools.partial(check_memory, programs, fake, directory)),
+                  ("profile", lambda: check_profile(fake, gpt(), directory)),
+                  ("what is missing", lambda: check_missing(fake, gpt(), directory)),
+                  ("fewer GPUs than ranks", functools.partial(check_few_gpus, programs, fake))]
         for seed, row in enumerate(cover(FACTORS, allowed)):
             name = f"{row['model']} {plan_of(row).name} {row['run']} {row['launch']} {row['matmul']}" + (" shared" if row["share"] else "") + (
                 " poisoned" if row["poison"] else "")
