@@ -21,7 +21,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "equivalence")]
 from support import mutations, safetensors_io  # noqa: E402
-from support.executable import checked, compile_model, environment, expect_close  # noqa: E402
+from support.executable import checked, compile_model, environment, expect_close, run, under_mpirun  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 import plans  # noqa: E402
@@ -247,6 +247,30 @@ def check_profile(fake, gpt, directory):
     assert all(line["ms_per_step"] > 0 for line in lines), lines
 
 
+def check_non_finite(programs, cpu, fake, launch):
+    """A step that is not finite is explained in the CPU's words; skipped, it changes what it changes on CPUs: nothing."""
+    random = np.random.default_rng(7)
+    rows = {name: random.normal(size=(3 * plans.BATCH, 5)) for name in "xy"}
+    rows["x"][plans.BATCH + 7, 3] = np.nan
+    plan, flags = MatmulPlan(StagePlan(1, 2, 2, zero=1, bucket_bytes="200"), "library"), run_flags("adamw clipped")[0]
+    made = {"cpu": cpu.executable("skip", plan.plan, flags), "cuda": programs.executable("skip", plan, flags)}
+    results, errors = {}, {}
+    for target, executable in made.items():
+        env = dict(environment(), **(fake.variables(executable.path + ".ll", 6, gpus=2) if target == "cuda" else {}))
+        results[target] = run(executable, ["--lr", "0.01", "--clip", "0.1", "--skip-nonfinite-steps", "1"], launch, inputs=rows, steps=3, env=env,
+                              name="skips")
+        failed = subprocess.run([*(under_mpirun(2) if launch == "mpirun" else []), executable.path, "--inputs", f"{executable.path}.skips.{launch}.inputs.safetensors",
+                                 "--no-shuffle", "--steps", "2"], capture_output=True, text=True, env=env, timeout=100)
+        assert failed.returncode == 1, failed.stderr
+        errors[target] = [line for line in failed.stderr.splitlines() if line.startswith("error")]
+    assert "input 'x' is nan at [7, 3]" in errors["cpu"][0] and errors["cpu"] == errors["cuda"], errors
+    losses = {target: [record["loss"] for record in result.records if record.get("event") == "step"] for target, result in results.items()}
+    assert losses["cpu"][1] is None and losses["cuda"][1] is None, losses
+    expect_close("losses", [losses["cuda"][i] for i in (0, 2)], [losses["cpu"][i] for i in (0, 2)], 1e-12)
+    for name, values in results["cpu"].parameters.items():
+        expect_close(name, results["cuda"].parameters[name], values, 1e-9)
+
+
 def run_cuda(executable, env, *flags):
     return subprocess.run([executable.path, *flags], capture_output=True, text=True, timeout=100, env=env)
 
@@ -311,6 +335,8 @@ def main():
                   ("bf16", functools.partial(check_types, programs, harness.ppopt, fake, directory, "bf16", 1e-2)),
                   ("memory", functools.partial(check_memory, programs, fake, directory)),
                   ("profile", lambda: check_profile(fake, gpt(), directory)),
+                  *((f"a step that is not finite, {launch}", functools.partial(check_non_finite, programs, cpu, fake, launch))
+                    for launch in ("threads", "mpirun")),
                   ("what is missing", lambda: check_missing(fake, gpt(), directory)),
                   ("fewer GPUs than ranks", functools.partial(check_few_gpus, programs, fake))]
         for seed, row in enumerate(cover(FACTORS, allowed)):
