@@ -110,8 +110,13 @@ double KernelExpectation::rateResults() {
 void KernelExpectation::chooseDraw() {
   gpu::Draw best;
   double highest = -1;
+  bool hasFlag = llvm::any_of(launch.buffers, [](const gpu::Buffer &buffer) {
+    return buffer.isRead && buffer.fill == gpu::Fill::flag;
+  });
   for (gpu::Draw draw : {gpu::Draw{false, false}, gpu::Draw{true, false},
                          gpu::Draw{false, true}, gpu::Draw{true, true}}) {
+    if (draw.flags && !hasFlag)
+      continue;
     launch.draw = draw;
     run();
     double rating = rateResults();
