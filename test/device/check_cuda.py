@@ -271,6 +271,22 @@ def check_non_finite(programs, cpu, fake, launch):
         expect_close(name, results["cuda"].parameters[name], values, 1e-9)
 
 
+def check_models(programs, fake):
+    """Different GPUs of a job are named; of one that has a data sheet the log says what share of its peak is used."""
+    h100, other = "NVIDIA H100 80GB HBM3", "Another GPU"
+    plan = StagePlan(1, 1, 2)
+    machine = "count=2,memory=1GiB,name={}"
+    alike = programs.train(fake, "gpt", plan, "sgd", name="alike", PPOPT_FAKE_CUDA=machine.format(h100))
+    mixed = programs.train(fake, "gpt", plan, "sgd", name="mixed", PPOPT_FAKE_CUDA=machine.format(f"{h100}/{other}"))
+    assert "GPUs of several models" not in alike.output, alike.output
+    assert f"GPUs of several models: {other} (ranks 1); {h100} (ranks 0)" in mixed.output, mixed.output
+    end = alike.all_records[-1]
+    flops = sum(place["predicted"]["flops"] for place in programs.executable("gpt", MatmulPlan(plan, "library"), run_flags("sgd")[0]).program["places"])
+    # Its peak in f64 is 67 TFLOP/s; two ranks have a part of the batch each.
+    expected = flops / (end["mean_ms"] / 1e3 * 67e12)
+    assert end["mfu"] and abs(end["mfu"] / expected - 1) < 1e-9, (end, expected)
+
+
 def run_cuda(executable, env, *flags):
     return subprocess.run([executable.path, *flags], capture_output=True, text=True, timeout=100, env=env)
 
@@ -337,6 +353,7 @@ def main():
                   ("profile", lambda: check_profile(fake, gpt(), directory)),
                   *((f"a step that is not finite, {launch}", functools.partial(check_non_finite, programs, cpu, fake, launch))
                     for launch in ("threads", "mpirun")),
+                  ("models of GPUs", functools.partial(check_models, programs, fake)),
                   ("what is missing", lambda: check_missing(fake, gpt(), directory)),
                   ("fewer GPUs than ranks", functools.partial(check_few_gpus, programs, fake))]
         for seed, row in enumerate(cover(FACTORS, allowed)):
