@@ -123,6 +123,7 @@ TEST(Api, Driver) {
   PPOPT_COMPARE(DriverApi, eventCreate, cuEventCreate)
   PPOPT_COMPARE(DriverApi, eventDestroy, cuEventDestroy_v2)
   PPOPT_COMPARE(DriverApi, eventRecord, cuEventRecord)
+  PPOPT_COMPARE(DriverApi, eventQuery, cuEventQuery)
   PPOPT_COMPARE(DriverApi, eventSynchronize, cuEventSynchronize)
   // A version of it is in this name, too; newer headers call that by default.
   PPOPT_COMPARE(DriverApi, eventElapsedTime, cuEventElapsedTime)
@@ -292,6 +293,7 @@ TEST(Api, Nccl) {
   PPOPT_EQUAL(NcclResult::invalidUsage, ncclInvalidUsage);
   PPOPT_EQUAL(NcclResult::remoteError, ncclRemoteError);
   PPOPT_EQUAL(NcclResult::inProgress, ncclInProgress);
+  PPOPT_EQUAL(NcclType::bytes, ncclInt8);
   PPOPT_EQUAL(NcclType::i32, ncclInt32);
   PPOPT_EQUAL(NcclType::i64, ncclInt64);
   PPOPT_EQUAL(NcclType::f32, ncclFloat32);

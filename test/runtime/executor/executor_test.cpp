@@ -410,11 +410,23 @@ TEST(Executor, UpdatesDoWhatTheDecisionSays) {
             return std::memcmp(before.data(), weightsOf(rank),
                                3 * sizeof(double)) == 0;
           };
-          EXPECT_EQ(runStep(rank, settings(0), {}).skipped, "");
+          // One of the two decisions is wrong.
+          std::string good = failureOf(
+              [&] { EXPECT_EQ(runStep(rank, settings(0), {}).skipped, ""); });
           EXPECT_EQ(isUnchanged(), holds);
-          EXPECT_NE(stepWith(rank, NAN).skipped, "");
+          std::string bad =
+              failureOf([&] { EXPECT_NE(stepWith(rank, NAN).skipped, ""); });
           EXPECT_EQ(isUnchanged(), holds);
           EXPECT_EQ(std::isnan(weightsOf(rank)[0]), !holds);
+          EXPECT_EQ(holds ? bad : good, "");
+          std::string says =
+              holds ? "the loss and the norm are finite, and task p0_D, on "
+                      "stream 'compute', decided that updates change nothing "
+                      "(hold is 1)"
+                    : "task p0_D, on stream 'compute', decided that updates "
+                      "change parameters (hold is 0)";
+          EXPECT_NE((holds ? good : bad).find(says), std::string::npos)
+              << good << bad;
         },
         holds ? decidedTasks<1> : decidedTasks<0>);
 }
