@@ -87,13 +87,14 @@ float emulated::tanhApprox(float x) {
   return std::fmin(std::fmax(y, -1.0f), 1.0f) + (std::isnan(x) ? x : 0);
 }
 
-/// 2 ulp, of which rounding takes a half.
+/// 2 ulp, of which rounding takes a half. The sign is right.
 static float divide(float x, float y) {
   double exact = double(x) / double(y);
   if (exact == 0 || !std::isfinite(exact))
     return static_cast<float>(exact);
   double ulp = std::ldexp(1.0, std::max(std::ilogb(exact), -126) - 23);
-  return static_cast<float>(exact + 1.5 * noise(x, y) * ulp);
+  double size = std::fabs(exact) + 1.5 * noise(x, y) * ulp;
+  return static_cast<float>(std::copysign(std::fmax(size, 0), exact));
 }
 float emulated::divFull(float x, float y) { return divide(x, y); }
 float emulated::divFullFtz(float x, float y) {
