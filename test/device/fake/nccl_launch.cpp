@@ -15,6 +15,8 @@ namespace {
 
 /// Returns the parts of some bytes that are not in others.
 std::vector<Bytes> subtract(const Bytes &from, const Bytes &others) {
+  if (from.size == 0)
+    return {};
   if (!from.overlaps(others))
     return {from};
   std::vector<Bytes> left;
@@ -29,12 +31,12 @@ std::vector<Bytes> subtract(const Bytes &from, const Bytes &others) {
 std::vector<Bytes> changedBy(const Part &part) {
   if (part.request.kind == Request::Kind::allGather)
     return subtract(part.received, part.sent);
-  return {part.received};
+  return subtract(part.received, {});
 }
 
 std::vector<Bytes> keptBy(const Part &part) {
   if (part.request.kind == Request::Kind::allGather)
-    return {part.sent};
+    return subtract(part.sent, {});
   return subtract(part.sent, part.received);
 }
 

@@ -279,19 +279,23 @@ bool Nccl::isStuck() const {
 }
 
 bool Nccl::reportUnanswered() {
-  bool isRight = !holdsBack;
-  if (holdsBack)
-    machine.say("no call of its thread came after the one that swap-nccl holds "
-                "back");
+  bool isRight = true, isBroken = false;
   for (const auto &[key, group] : groups) {
-    if (!group.ranks || group.ranks->failure)
+    if (!group.ranks)
+      continue;
+    isBroken |= bool(group.ranks->failure);
+    if (group.ranks->failure)
       continue;
     for (const std::string &line : group.ranks->describeUnanswered()) {
       machine.say("at the end of the process, " + line);
       isRight = false;
     }
   }
-  return isRight;
+  if (!holdsBack || isBroken)
+    return isRight;
+  machine.say("no call of its thread came after the one that swap-nccl holds "
+              "back");
+  return false;
 }
 
 /// Others learn that the ranks of this process are gone. A hub passes on what

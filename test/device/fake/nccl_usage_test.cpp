@@ -10,6 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <unistd.h>
 
 using namespace ppopt;
 using namespace ppopt::cuda;
@@ -303,7 +304,8 @@ TEST(NcclUsage, AWrongPlant) {
 }
 
 TEST(NcclUsage, Report) {
-  std::string file = testing::TempDir() + "ppopt-fake-nccl-report.json";
+  std::string file =
+      fmt::format("{}ppopt-fake-nccl-{}.json", testing::TempDir(), getpid());
   std::filesystem::remove(file);
   Variables variables = machine(2);
   variables["PPOPT_FAKE_CUDA_REPORT"] = file;
