@@ -11,16 +11,22 @@ namespace {
 /// Calls that a plant lets wait for the next ones.
 thread_local std::vector<GroupedCall> heldBack;
 
+FakeStream &streamOf(const GroupedCall &call) {
+  return Machine::get().streams.at(call.stream, "stream");
+}
+
 /// Refuses calls that may not be in one group.
 void checkGroup(const std::vector<GroupedCall> &calls) {
+  const FakeStream &first = streamOf(calls.front());
   std::map<std::pair<RankGroup *, int>, std::pair<int64_t, int64_t>> toSelf;
   for (const GroupedCall &call : calls) {
     const Request &request = call.part.request;
-    if (call.stream->capture != calls.front().stream->capture)
+    const FakeStream &stream = streamOf(call);
+    if (stream.capture != first.capture)
       refuseNccl(NcclResult::invalidUsage,
                  "the streams of a group are all captured in one graph, or "
                  "none is: {} and {} differ",
-                 calls.front().stream->name(), call.stream->name());
+                 first.name(), stream.name());
     if (request.peer == call.communicator.rank) {
       auto &[sends, receives] = toSelf[{call.communicator.group, request.peer}];
       ++(request.kind == Request::Kind::send ? sends : receives);
@@ -75,9 +81,10 @@ void Nccl::launchAll(const std::vector<GroupedCall> &calls) {
           if (call.communicator.group != group.ranks.get() ||
               call.communicator.rank != rank)
             continue;
-          if (std::find(streams.begin(), streams.end(), call.stream) ==
+          FakeStream *stream = &streamOf(call);
+          if (std::find(streams.begin(), streams.end(), stream) ==
               streams.end())
-            streams.push_back(call.stream);
+            streams.push_back(stream);
           if (call.part.request.isTransfer() == isTransfer)
             parts.push_back(call.part);
         }
@@ -109,7 +116,7 @@ void flush(std::vector<GroupedCall> calls) {
 }
 
 void addCall(const Request &request, const void *send, void *receive,
-             Communicator handle, Stream streamHandle) {
+             Communicator handle, Stream stream) {
   Machine &machine = Machine::get();
   Nccl &nccl = Nccl::get();
   FakeCommunicator &communicator = nccl.at(handle);
@@ -125,7 +132,7 @@ void addCall(const Request &request, const void *send, void *receive,
     refuseNccl(NcclResult::invalidUsage,
                "{} is used while the context of {} is current",
                group.describe(rank), context.name());
-  FakeStream &stream = machine.stream(streamHandle);
+  machine.stream(stream);
   if (bytesOf(request.type) == 0 || !isKnown(request.reduction))
     refuseNccl(NcclResult::invalidArgument,
                "type {} or reduction {} is none that is here",
@@ -143,7 +150,7 @@ void addCall(const Request &request, const void *send, void *receive,
   if (request.count == 0 && !request.isTransfer())
     return;
   ThreadGroup &own = threadGroup();
-  own.calls.push_back({communicator, &stream, std::move(part)});
+  own.calls.push_back({communicator, stream, std::move(part)});
   if (own.depth == 0)
     flush(std::exchange(own.calls, {}));
 }

@@ -6,10 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdio>
-#include <fstream>
 #include <regex>
 #include <thread>
+#include <unistd.h>
 
 using namespace ppopt;
 using namespace ppopt::cuda;
@@ -96,9 +95,9 @@ TEST(NcclErrors, TwoRanksOnAGpu) {
 
 TEST(NcclErrors, ARankThatDoesNotJoin) {
   expectNoJoin({{0, 4, 0}, {2, 4, 1}}, NcclResult::systemError,
-               "rank [02] has waited for 1 seconds, and these ranks have not "
+               "rank [02] has waited for 3 seconds, and these ranks have not "
                "called ncclCommInitRank: 1, 3",
-               "patience=1");
+               "patience=3");
 }
 
 TEST(NcclErrors, AnIdTwice) {
@@ -457,6 +456,28 @@ TEST(NcclErrors, AnAbortEndsOperations) {
                    },
                    "connect=early"),
                0, {});
+}
+
+TEST(NcclErrors, AnAbortIsNoDeadlock) {
+  // All wait until somebody aborts the others.
+  expectSuccess(runBroken(
+      3,
+      [](Rank &rank) {
+        DeviceMemory memory = rank.put(std::vector<int>(8, 1));
+        if (rank.rank == 2) {
+          usleep(100000);
+          PPOPT_MUST(nccl().commAbort(rank.communicator));
+          return;
+        }
+        PPOPT_MUST(allReduce(rank, memory, 4));
+        std::thread watch([&] {
+          usleep(500000);
+          PPOPT_MUST(nccl().commAbort(rank.communicator));
+        });
+        rank.synchronize(rank.stream);
+        watch.join();
+      },
+      "connect=early"));
 }
 
 } // namespace

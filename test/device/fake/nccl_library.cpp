@@ -236,7 +236,7 @@ void Nccl::lose(int link) {
     if (found == group.links.end())
       continue;
     group.links.erase(found);
-    if (!group.isHub && !group.ranks->isComplete())
+    if (!group.isHub && group.ranks && !group.ranks->isComplete())
       group.ranks->breakDown(
           NcclResult::remoteError,
           fmt::format("{}: process {}, which made the id, has ended, and these "
@@ -261,19 +261,25 @@ void Nccl::lose(int link) {
 }
 
 /// Whether the threads of all ranks wait. A thread that has not called yet, or
-/// another process, may change something.
+/// another process, may change something. Where a rank has aborted, whoever
+/// looks after the others may abort them, too.
 bool Nccl::isStuck() const {
   bool isAny = false;
   for (const auto &[key, group] : groups) {
     if (!group.ranks || group.ranks->failure)
       continue;
+    bool isActive = false, isAborted = false;
     for (const Member &member : group.ranks->members) {
+      isAborted |= member.presence == Presence::aborted;
       if (member.presence != Presence::active)
         continue;
       if (!member.local || !machine.waiting.count(member.local->owner))
         return false;
-      isAny = true;
+      isActive = true;
     }
+    if (isActive && isAborted)
+      return false;
+    isAny |= isActive;
   }
   return isAny;
 }

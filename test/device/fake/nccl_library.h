@@ -35,7 +35,7 @@ struct FakeCommunicator {
 /// A call that waits for the end of its group.
 struct GroupedCall {
   FakeCommunicator communicator;
-  FakeStream *stream = nullptr;
+  Stream stream = nullptr;
   Part part;
 };
 
@@ -104,7 +104,7 @@ private:
 
 /// A call of the calling thread's rank: at once, or at the end of its group.
 void addCall(const Request &request, const void *send, void *receive,
-             Communicator handle, Stream streamHandle);
+             Communicator handle, Stream stream);
 
 /// Makes the calls of a group that has ended.
 void flush(std::vector<GroupedCall> calls);

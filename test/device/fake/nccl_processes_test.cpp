@@ -92,15 +92,22 @@ TEST(NcclProcesses, AnIdOfAnotherProcess) {
     Gpu gpu(number);
     Communicator made = nullptr;
     PPOPT_MUST(nccl().commInitRank(&made, 2, ids->get(false, 0), number));
+    if (number == 0)
+      ids->get(true, 1); // which lets the other process end
     usleep(300000);
+    DeviceMemory memory = gpu.put(filled(1));
+    PPOPT_MUST(nccl().allReduce(pointer(memory), pointer(memory), count,
+                                NcclType::i32, NcclReduction::sum, made,
+                                gpu.stream));
+    check(gpu.get<int>(memory, count) == filled(2), "a wrong sum");
     PPOPT_MUST(nccl().commDestroy(made));
   };
+  auto maker = [&] {
+    ids->get(true, 0);
+    ids->get(false, 1);
+  };
   for (const Outcome &outcome :
-       runAll(machine(2), {[&] {
-                             ids->get(true, 0);
-                             usleep(200000);
-                           },
-                           [&] { rank(0); }, [&] { rank(1); }}))
+       runAll(machine(2), {maker, [&] { rank(0); }, [&] { rank(1); }}))
     expectSuccess(outcome);
 }
 
@@ -109,7 +116,7 @@ TEST(NcclProcesses, TheMakerOfAnIdEndsTooEarly) {
   std::vector<Outcome> outcomes = runAll(
       machine(2), {[&] {
                      ids->get(true, 0);
-                     usleep(300000);
+                     usleep(1500000);
                      _exit(0);
                    },
                    [&] {
@@ -146,7 +153,8 @@ void expectDeath(int dead) {
   std::string line = fmt::format(
       "error: fake CUDA: communicator 1( of process [0-9]+)?: call 1 of rank "
       "[0-2], ncclAllReduce of 100 i32 \\(sum\\) \\(operation 2 of stream 1 of "
-      "GPU [0-2]\\) waits for rank {0} \\(GPU {0}\\), which is gone: its "
+      "GPU [0-2]\\) (waits for rank {0} \\(GPU {0}\\)|needs rank {0}), which "
+      "is gone: its "
       "process has ended\n",
       dead);
   Outcome outcome = runProcesses(
@@ -189,7 +197,7 @@ TEST(NcclProcesses, OneDiesBeforeAllHaveJoined) {
       runAll(machine(3), {[&] { join(0); },
                           [&] {
                             std::thread([] {
-                              usleep(300000);
+                              usleep(1500000);
                               kill(getpid(), SIGKILL);
                             }).detach();
                             join(1);
@@ -210,12 +218,12 @@ TEST(NcclProcesses, ADeadlock) {
         rank.receive(memory, count, 1 - rank.rank);
         driver().streamSynchronize(rank.stream);
       },
-      "connect=early,patience=2");
+      "connect=early,patience=4");
   EXPECT_EQ(outcome.status, faultStatus);
   EXPECT_TRUE(std::regex_search(
       outcome.errors,
       std::regex(
-          "error: fake CUDA: nothing can run for 2 seconds:\n  ncclSend of 100 "
+          "error: fake CUDA: nothing can run for 4 seconds:\n  ncclSend of 100 "
           "i32 to rank ([01]), rank [01] of communicator 1( of process "
           "[0-9]+)? "
           "\\(operation 2 of stream 1 of GPU [01]\\) waits for rank \\1 \\(GPU "
@@ -238,7 +246,7 @@ TEST(NcclProcesses, ASendWithoutAReceive) {
                 nccl().commDestroy(rank.communicator);
               return;
             }
-            usleep(300000);
+            usleep(1000000);
             if (destroys)
               nccl().commDestroy(rank.communicator);
           },

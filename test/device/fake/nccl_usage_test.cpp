@@ -139,6 +139,18 @@ const Refusal refusals[] = {
      "and receives 0 times"},
     {"AGroupThatHasNotBegun", [](Rank &) { return nccl().groupEnd(); },
      NcclResult::invalidUsage, "no group has begun"},
+    {"AStreamThatIsDestroyedInAGroup",
+     [](Rank &rank) {
+       DeviceMemory memory = rank.allocate(64);
+       Stream other = rank.makeStream();
+       PPOPT_MUST(nccl().groupStart());
+       PPOPT_MUST(nccl().allGather(pointer(memory), pointer(memory), 4,
+                                   NcclType::i32, rank.communicator, other));
+       PPOPT_MUST(driver().streamDestroy(other));
+       return nccl().groupEnd();
+     },
+     NcclResult::invalidArgument,
+     "0x[0-9a-f]* is no stream, or one that is destroyed"},
     {"AGroupWithAnError",
      [](Rank &rank) {
        DeviceMemory memory = rank.allocate(64);
