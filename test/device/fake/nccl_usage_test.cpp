@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <regex>
 #include <unistd.h>
 
@@ -25,6 +26,10 @@ struct Refusal {
   NcclResult wanted;
   std::string message;
 };
+
+void PrintTo(const Refusal &refusal, std::ostream *out) {
+  *out << refusal.name;
+}
 
 class Refusals : public testing::TestWithParam<Refusal> {};
 

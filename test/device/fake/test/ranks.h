@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -109,6 +110,9 @@ private:
 CommunicatorId makeId();
 
 enum class Launch { threads, processes };
+inline void PrintTo(Launch launch, std::ostream *out) {
+  *out << (launch == Launch::threads ? "threads" : "processes");
+}
 
 /// Runs a program on all ranks. `destroys`: the communicators, at the end.
 /// Returns the errors of all, and a status other than 0 if one has it.
