@@ -254,6 +254,11 @@ void addRunningFlags(Flags &flags, Options &options) {
   flags.toggle("--no-graph", options.useGraph, false,
                "Launch the operations of each step one by one, not as a CUDA "
                "graph (--target cuda)");
+  flags.output("--tune", options.tune,
+               "Choose the algorithm of each cuBLASLt matmul by measuring, "
+               "before the first step; take those that the file has, and add "
+               "the others to it (--target cuda)",
+               Writing::Whole);
   flags.number("--timeout", options.timeout, 0, kNoLimit,
                fmt::format("Stop the run, and report which ranks wait for "
                            "which, after a rank has waited this many seconds; "
@@ -328,9 +333,17 @@ void checkSamples(const Program &program, const Options &options,
     throw UsageError("--tokens: needs --data or --eval-data");
   if (!options.shuffle && options.data.empty() && options.inputs.empty())
     throw UsageError("--no-shuffle: needs --data or --inputs");
-  for (const char *flag : {"--share-gpu", "--no-graph"})
+  for (const char *flag : {"--share-gpu", "--no-graph", "--tune"})
     if (app.count(flag) > 0 && !program.plan.target.gpu)
       throw UsageError("{}: this program runs on CPUs; leave it out", flag);
+  if (!options.tune.empty() &&
+      program.plan.matmul == schema::MatmulSource::generated)
+    throw UsageError(
+        "--tune: this program was compiled with --matmul "
+        "generated, and its kernels have no choices; leave it out");
+  if (!options.tune.empty() && options.onlyGenerates)
+    throw UsageError("--tune: does nothing for --generate without training; "
+                     "leave it out");
   for (const char *flag : {"--eval-every", "--eval-batches"})
     if (app.count(flag) > 0 && !evaluates)
       throw UsageError("{}: needs --eval-data or --eval-inputs", flag);

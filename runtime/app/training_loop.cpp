@@ -7,6 +7,7 @@
 #include "app/machine_rank.h"
 #include "app/non_finite_steps.h"
 #include "app/step_control.h"
+#include "app/tune_matmuls.h"
 #include "base/error.h"
 #include "base/stop_signals.h"
 #include "base/stopwatch.h"
@@ -178,6 +179,9 @@ void TrainingLoop::start() {
       rank_.launchTimes.emplace(*rank_.device, rank_.compute,
                                 rank_.predicted.launches);
   }
+  std::string tuned;
+  if (!options_.tune.empty())
+    tuned = tuneMatmuls(rank_, options_.tune);
   takeParameters();
   std::string models = describeGpuModels(rank_);
   if (!progress_)
@@ -189,6 +193,8 @@ void TrainingLoop::start() {
     progress_->note("running on " + device);
   if (!models.empty())
     progress_->note(models);
+  if (!tuned.empty())
+    progress_->note(tuned);
   if (rank_.channels && program_.plan.target.gpu)
     progress_->note(fmt::format(
         "ranks exchange data through host memory, by {} (--collectives={})",

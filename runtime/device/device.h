@@ -105,6 +105,7 @@ struct PeakRates {
 inline constexpr int64_t pieceBytes = int64_t{4} << 20;
 
 class Communication;
+class MatmulLibrary;
 
 class Device {
 public:
@@ -190,6 +191,10 @@ public:
   virtual void matmul(Stream stream, int matmul, DevicePointer a,
                       DevicePointer b, DevicePointer c,
                       DevicePointer workspace) = 0;
+
+  /// Returns the library that computes matmuls, if its algorithms can be
+  /// chosen; else null. Called after all matmuls are defined.
+  virtual MatmulLibrary *matmulLibrary() { return nullptr; }
 
   //===--- Communication --------------------------------------------------===//
 

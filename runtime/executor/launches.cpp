@@ -110,6 +110,8 @@ void perform(ppopt_rank &rank, TracedCall::Kind kind, int32_t number,
 
 void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
                   void *const *args, int64_t tiles) {
+  if (rank->dryRun)
+    return;
   perform(*rank, TracedCall::kernel, kernel,
           rank->profile ? &rank->profile->kernel(kernel) : nullptr,
           rank->program.kernels[kernel].flops, [&] {
@@ -120,6 +122,11 @@ void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
 void ppopt_matmul(ppopt_rank *rank, int32_t matmul, const void *a,
                   const void *b, void *c, void *workspace) {
   using device::DevicePointer;
+  if (rank->dryRun) {
+    rank->dryRun->push_back(
+        {matmul, DevicePointer(a), DevicePointer(b), DevicePointer(c)});
+    return;
+  }
   perform(*rank, TracedCall::matmul, matmul,
           rank->profile ? &rank->profile->matmul(matmul) : nullptr,
           rank->program.matmuls[matmul].descriptor.flops(), [&] {

@@ -71,6 +71,12 @@ struct PlaceMemory {
   std::vector<char> image;
 };
 
+/// A call of ppopt_matmul.
+struct MatmulCall {
+  int32_t matmul;
+  device::DevicePointer a, b, c;
+};
+
 struct RankOptions {
   int threads = 1; ///< size of the rank's team, including its own thread
   comm::Collectives collectives = comm::Collectives::Ring;
@@ -157,6 +163,10 @@ struct ppopt_rank {
   ppopt::runtime::StepTrace *launchTrace = nullptr;
   /// Where to publish what the rank is doing; null: nowhere.
   ppopt::runtime::PhaseBoard *board = nullptr;
+
+  /// Where to list the matmuls that tasks launch, while nothing runs; null:
+  /// everything runs.
+  std::vector<ppopt::runtime::MatmulCall> *dryRun = nullptr;
 
   /// Overwrite what tasks release; the executor sets it.
   bool poison = false;

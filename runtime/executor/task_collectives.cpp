@@ -239,7 +239,7 @@ namespace {
 
 /// Exceptions must not pass through compiled code.
 template <typename Call> void guard(ppopt_rank &rank, const Call &call) {
-  if (rank.failure)
+  if (rank.failure || rank.dryRun)
     return;
   try {
     call();

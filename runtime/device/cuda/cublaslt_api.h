@@ -106,6 +106,10 @@ struct HeuristicResult {
                  MatrixLayout b, MatrixLayout c, MatrixLayout d,               \
                  MatmulPreference preference, int requested,                   \
                  HeuristicResult results[], int *found)                        \
+  PPOPT_FUNCTION(checkAlgorithm, "cublasLtMatmulAlgoCheck", BlasHandle handle, \
+                 MatmulDesc desc, MatrixLayout a, MatrixLayout b,              \
+                 MatrixLayout c, MatrixLayout d,                               \
+                 const MatmulAlgorithm *algorithm, HeuristicResult *result)    \
   PPOPT_FUNCTION(matmul, "cublasLtMatmul", BlasHandle handle, MatmulDesc desc, \
                  const void *alpha, const void *a, MatrixLayout aLayout,       \
                  const void *b, MatrixLayout bLayout, const void *beta,        \

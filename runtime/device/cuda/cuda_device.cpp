@@ -10,9 +10,11 @@
 #include "device/cuda/nccl.h"
 #include "device/cuda/peak_rates.h"
 #include "device/device_makers.h"
+#include "device/matmul_library.h"
 #include "ppopt/byte_amount.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,7 +37,7 @@ struct PreparedKernel {
   unsigned threads = 0, shared = 0;
 };
 
-class CudaDevice final : public device::Device {
+class CudaDevice final : public device::Device, public device::MatmulLibrary {
 public:
   explicit CudaDevice(const device::DeviceOptions &options)
       : gpu(options.onMachine, options.shareGpu), driver(loadDriver()),
@@ -115,6 +117,26 @@ public:
   void matmul(device::Stream stream, int matmul, DevicePointer a,
               DevicePointer b, DevicePointer c,
               DevicePointer workspace) override;
+
+  device::MatmulLibrary *matmulLibrary() override {
+    return blas ? this : nullptr;
+  }
+  device::MatmulMachine machine() const override {
+    return {gpu.name, gpu.multiprocessors, blas->describe()};
+  }
+  bool computes(int matmul) const override {
+    return bool(matmuls[matmul].library);
+  }
+  device::MatmulAlignment alignmentOf(int matmul, DevicePointer a,
+                                      DevicePointer b,
+                                      DevicePointer c) const override {
+    return matmuls[matmul].library->alignmentOf(at(a), at(b), at(c));
+  }
+  std::vector<device::MatmulAlgorithm>
+  algorithms(int matmul, const device::MatmulAlignment &alignment,
+             int most) override;
+  void use(int matmul, const device::MatmulAlignment &alignment,
+           const device::MatmulAlgorithm &algorithm) override;
 
   device::Communication *communication() override;
 
@@ -346,6 +368,26 @@ void CudaDevice::matmul(device::Stream stream, int matmul, DevicePointer a,
   enter();
   prepared.library->run(streams[stream.index], at(a), at(b), at(c),
                         at(workspace));
+}
+
+std::vector<device::MatmulAlgorithm>
+CudaDevice::algorithms(int matmul, const device::MatmulAlignment &alignment,
+                       int most) {
+  enter();
+  std::vector<device::MatmulAlgorithm> found;
+  for (const MatmulAlgorithm &each :
+       matmuls[matmul].library->algorithms(alignment, most))
+    std::memcpy(found.emplace_back().data(), &each, sizeof each);
+  return found;
+}
+
+void CudaDevice::use(int matmul, const device::MatmulAlignment &alignment,
+                     const device::MatmulAlgorithm &algorithm) {
+  enter();
+  MatmulAlgorithm given;
+  static_assert(sizeof given == sizeof algorithm);
+  std::memcpy(&given, algorithm.data(), sizeof given);
+  matmuls[matmul].library->use(alignment, given);
 }
 
 device::Communication *CudaDevice::communication() {

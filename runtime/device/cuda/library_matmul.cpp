@@ -5,13 +5,10 @@
 #include "base/error.h"
 #include "device/cuda/library.h"
 
-#include <tuple>
+#include <algorithm>
 
 namespace ppopt::cuda {
 namespace {
-
-/// What an algorithm can make use of. Buffers begin at multiples of it.
-constexpr uint32_t bestAlignment = 256;
 
 DataType typeOf(MatmulType type) {
   switch (type) {
@@ -29,11 +26,11 @@ int64_t bytesOf(MatmulType type) {
   return type == MatmulType::f64 ? 8 : type == MatmulType::f32 ? 4 : 2;
 }
 
-/// Returns the largest power of two up to the best that divides an address, and
+/// Returns the largest power of two up to the most that divides an address, and
 /// the distance between calls.
-uint32_t alignmentOf(DeviceMemory address, int64_t stride) {
-  uint64_t bits = address | uint64_t(stride) | bestAlignment;
-  return uint32_t(bits & (~bits + 1));
+int64_t commonAlignment(DeviceMemory address, int64_t stride) {
+  uint64_t bits = address | uint64_t(stride) | device::mostAlignment;
+  return int64_t(bits & (~bits + 1));
 }
 
 } // namespace
@@ -48,11 +45,6 @@ std::string Blas::describe() const {
   size_t version = api.getVersion();
   return fmt::format("cuBLASLt {}.{}.{}", version / 10000, version / 100 % 100,
                      version % 100);
-}
-
-bool LibraryMatmul::Alignment::operator<(const Alignment &other) const {
-  return std::tie(left, right, result) <
-         std::tie(other.left, other.right, other.result);
 }
 
 std::string LibraryMatmul::describe() const {
@@ -86,7 +78,7 @@ LibraryMatmul::LibraryMatmul(const Blas &blas, const device::MatmulSpec &spec)
   right = makeLayout(typeOf(descriptor.type), shape.right);
   result = makeLayout(typeOf(descriptor.cType), shape.result);
   // What fails, fails before the first step.
-  choose({bestAlignment, bestAlignment, bestAlignment});
+  choose({device::mostAlignment, device::mostAlignment, device::mostAlignment});
 }
 
 LibraryMatmul::~LibraryMatmul() {
@@ -114,9 +106,9 @@ MatrixLayout LibraryMatmul::makeLayout(DataType type,
   return layout;
 }
 
-const MatmulAlgorithm &LibraryMatmul::choose(const Alignment &alignment) {
-  if (auto found = chosen.find(alignment); found != chosen.end())
-    return found->second;
+std::vector<MatmulAlgorithm>
+LibraryMatmul::algorithms(const device::MatmulAlignment &alignment,
+                          int most) const {
   const CublasLtApi &api = blas.api;
   MatmulPreference preference = nullptr;
   check(api.preferenceCreate(&preference), describe());
@@ -124,7 +116,7 @@ const MatmulAlgorithm &LibraryMatmul::choose(const Alignment &alignment) {
     return api.preferenceSetAttribute(preference, attribute, &value,
                                       sizeof value);
   };
-  HeuristicResult best{};
+  std::vector<HeuristicResult> results(size_t(most), HeuristicResult{});
   int found = 0;
   BlasResult status = BlasResult::success;
   for (BlasResult each :
@@ -132,25 +124,64 @@ const MatmulAlgorithm &LibraryMatmul::choose(const Alignment &alignment) {
         // Partial sums are not rounded to the type of C.
         set(PreferenceAttribute::reductionSchemes,
             uint32_t(reductionInComputeType)),
-        set(PreferenceAttribute::alignmentA, alignment.left),
-        set(PreferenceAttribute::alignmentB, alignment.right),
-        set(PreferenceAttribute::alignmentC, alignment.result),
-        set(PreferenceAttribute::alignmentD, alignment.result)})
+        // The left operand is B of the program.
+        set(PreferenceAttribute::alignmentA, uint32_t(alignment.b)),
+        set(PreferenceAttribute::alignmentB, uint32_t(alignment.a)),
+        set(PreferenceAttribute::alignmentC, uint32_t(alignment.c)),
+        set(PreferenceAttribute::alignmentD, uint32_t(alignment.c))})
     if (status == BlasResult::success)
       status = each;
   if (status == BlasResult::success)
     status = api.getHeuristic(blas.handle, desc, left, right, result, result,
-                              preference, 1, &best, &found);
+                              preference, most, results.data(), &found);
   api.preferenceDestroy(preference);
-  if (status == BlasResult::success && found > 0)
-    status = best.state;
+  results.resize(size_t(std::max(found, 0)));
+  if (status == BlasResult::success && !results.empty())
+    status = results.front().state;
   if (status == BlasResult::notSupported ||
-      (status == BlasResult::success && found == 0))
+      (status == BlasResult::success && results.empty()))
     throw runtime::Error("{}: {} has no algorithm for it on this GPU; compile "
                          "the program with --matmul generated",
                          describe(), blas.describe());
   check(status, describe());
-  return chosen.emplace(alignment, best.algorithm).first->second;
+  std::vector<MatmulAlgorithm> valid;
+  for (const HeuristicResult &each : results)
+    if (each.state == BlasResult::success)
+      valid.push_back(each.algorithm);
+  return valid;
+}
+
+void LibraryMatmul::use(const device::MatmulAlignment &alignment,
+                        const MatmulAlgorithm &algorithm) {
+  HeuristicResult checked{};
+  BlasResult status = blas.api.checkAlgorithm(
+      blas.handle, desc, left, right, result, result, &algorithm, &checked);
+  if (status == BlasResult::success)
+    status = checked.state;
+  check(status, describe() + ": an algorithm that was chosen for it");
+  if (checked.workspaceBytes > size_t(workspaceBytes))
+    throw runtime::Error("{}: an algorithm that was chosen for it needs a "
+                         "workspace of {} bytes, and {} are planned",
+                         describe(), checked.workspaceBytes, workspaceBytes);
+  chosen[alignment] = algorithm;
+}
+
+const MatmulAlgorithm &
+LibraryMatmul::choose(const device::MatmulAlignment &alignment) {
+  auto found = chosen.find(alignment);
+  if (found == chosen.end())
+    found = chosen.emplace(alignment, algorithms(alignment, 1).front()).first;
+  return found->second;
+}
+
+device::MatmulAlignment LibraryMatmul::alignmentOf(DeviceMemory a,
+                                                   DeviceMemory b,
+                                                   DeviceMemory c) const {
+  int64_t bytes = bytesOf(descriptor.type),
+          resultBytes = bytesOf(descriptor.cType);
+  return {commonAlignment(a, shape.right.outerStride * bytes),
+          commonAlignment(b, shape.left.outerStride * bytes),
+          commonAlignment(c, shape.result.outerStride * resultBytes)};
 }
 
 void LibraryMatmul::run(Stream stream, DeviceMemory a, DeviceMemory b,
@@ -160,9 +191,7 @@ void LibraryMatmul::run(Stream stream, DeviceMemory a, DeviceMemory b,
   int64_t leftStep = shape.left.outerStride * bytes,
           rightStep = shape.right.outerStride * bytes,
           resultStep = shape.result.outerStride * resultBytes;
-  const MatmulAlgorithm &algorithm =
-      choose({alignmentOf(b, leftStep), alignmentOf(a, rightStep),
-              alignmentOf(c, resultStep)});
+  const MatmulAlgorithm &algorithm = choose(alignmentOf(a, b, c));
   // Scalars have the type that products are added in.
   double one = 1, added = descriptor.accumulate ? 1 : 0;
   float oneNarrow = 1, addedNarrow = float(added);

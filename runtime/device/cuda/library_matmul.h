@@ -4,13 +4,13 @@
 #define PPOPT_RUNTIME_DEVICE_CUDA_LIBRARY_MATMUL_H
 
 #include "device/cuda/cublaslt_api.h"
-#include "device/device.h"
+#include "device/matmul_library.h"
 #include "ppopt/column_major.h"
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
+#include <vector>
 
 namespace ppopt::cuda {
 
@@ -31,8 +31,8 @@ public:
 
 /// One matmul of the program, prepared. Sums over k are added in the type that
 /// products are added in, in an order that depends on nothing but the sizes,
-/// the alignment of the operands, the library and the GPU: the same calls give
-/// the same bits.
+/// the alignment of the operands, the library and the GPU, or on the algorithm
+/// that was chosen: the same calls give the same bits.
 class LibraryMatmul {
 public:
   /// Throws Error if the library can't compute it.
@@ -44,18 +44,19 @@ public:
   void run(Stream stream, DeviceMemory a, DeviceMemory b, DeviceMemory c,
            DeviceMemory workspace);
 
+  // As in device::MatmulLibrary.
+  device::MatmulAlignment alignmentOf(DeviceMemory a, DeviceMemory b,
+                                      DeviceMemory c) const;
+  std::vector<MatmulAlgorithm>
+  algorithms(const device::MatmulAlignment &alignment, int most) const;
+  void use(const device::MatmulAlignment &alignment,
+           const MatmulAlgorithm &algorithm);
+
 private:
-  /// Powers of two, in bytes.
-  struct Alignment {
-    uint32_t left, right, result;
-
-    bool operator<(const Alignment &other) const;
-  };
-
   MatrixLayout makeLayout(DataType type, const ColumnMajorMatrix &matrix) const;
   /// Returns the library's choice for operands of this alignment. Asks for it
   /// once.
-  const MatmulAlgorithm &choose(const Alignment &alignment);
+  const MatmulAlgorithm &choose(const device::MatmulAlignment &alignment);
   std::string describe() const;
 
   const Blas &blas;
@@ -65,7 +66,7 @@ private:
   ColumnMajorMatmul shape;
   MatmulDesc desc = nullptr;
   MatrixLayout left = nullptr, right = nullptr, result = nullptr;
-  std::map<Alignment, MatmulAlgorithm> chosen;
+  std::map<device::MatmulAlignment, MatmulAlgorithm> chosen;
 };
 
 } // namespace ppopt::cuda

@@ -207,6 +207,7 @@ TEST(Api, CublasLt) {
   PPOPT_COMPARE(CublasLtApi, preferenceSetAttribute,
                 cublasLtMatmulPreferenceSetAttribute)
   PPOPT_COMPARE(CublasLtApi, getHeuristic, cublasLtMatmulAlgoGetHeuristic)
+  PPOPT_COMPARE(CublasLtApi, checkAlgorithm, cublasLtMatmulAlgoCheck)
   PPOPT_COMPARE(CublasLtApi, matmul, cublasLtMatmul)
 #define PPOPT_FUNCTION(NAME, SYMBOL, ...)                                      \
   EXPECT_TRUE(compared.count(SYMBOL)) << SYMBOL;

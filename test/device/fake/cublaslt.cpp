@@ -82,7 +82,8 @@ struct AlgorithmData {
   uint64_t fingerprint = 0;
   uint64_t workspaceBytes = 0;
   uint32_t alignments[4] = {};
-  uint64_t unused[3] = {};
+  Algorithm kind = Algorithm::plain;
+  uint32_t unused[5] = {};
 };
 static_assert(sizeof(AlgorithmData) == sizeof(MatmulAlgorithm));
 
@@ -95,6 +96,17 @@ uint64_t splitWorkspace(const MatmulShape &shape) {
   return (4 * elements * (shape.desc.compute == ComputeType::f64 ? 8 : 4) +
           255) /
          256 * 256;
+}
+
+/// Returns whether the library can compute the matmul by this algorithm.
+bool isFor(const AlgorithmData &data, const MatmulShape &shape) {
+  return data.magic == AlgorithmData().magic &&
+         data.fingerprint == shape.fingerprint() &&
+         size_t(data.kind) < matmulAlgorithms;
+}
+
+int partsOf(Algorithm kind) {
+  return kind == Algorithm::quarters ? 4 : kind == Algorithm::halves ? 2 : 1;
 }
 
 double readScale(const void *pointer, DataType type) {
@@ -276,13 +288,18 @@ BlasResult api_getHeuristic(BlasHandle handle, MatmulDesc desc, MatrixLayout a,
     AlgorithmData data;
     data.fingerprint = shape.fingerprint();
     std::copy_n(preference.alignments, 4, data.alignments);
-    // One that needs a workspace, and one that does not.
-    for (uint64_t workspace : {splitWorkspace(shape), uint64_t(0)}) {
-      bool isAllowed = (preference.reductionSchemes & reductionInComputeType) &&
-                       workspace <= preference.maxWorkspaceBytes;
-      if (*found == requested || (workspace && !isAllowed) ||
-          (*found == 1 && results[0].workspaceBytes == workspace))
+    for (Algorithm kind : {Algorithm::split, Algorithm::plain,
+                           Algorithm::halves, Algorithm::quarters}) {
+      uint64_t workspace = kind == Algorithm::split ? splitWorkspace(shape) : 0;
+      bool isThere = kind == Algorithm::split
+                         ? workspace > 0
+                         : shape.k() >= uint64_t(partsOf(kind));
+      bool isAllowed = kind == Algorithm::plain ||
+                       (preference.reductionSchemes & reductionInComputeType);
+      if (*found == requested || !isThere || !isAllowed ||
+          workspace > preference.maxWorkspaceBytes)
         continue;
+      data.kind = kind;
       data.workspaceBytes = workspace;
       HeuristicResult &result = results[(*found)++];
       result = {};
@@ -291,6 +308,29 @@ BlasResult api_getHeuristic(BlasHandle handle, MatmulDesc desc, MatrixLayout a,
       result.state = BlasResult::success;
       result.waves = 1;
     }
+  });
+}
+
+BlasResult api_checkAlgorithm(BlasHandle handle, MatmulDesc desc,
+                              MatrixLayout a, MatrixLayout b, MatrixLayout c,
+                              MatrixLayout d, const MatmulAlgorithm *algorithm,
+                              HeuristicResult *result) {
+  return callBlas(symbol_checkAlgorithm, [&](Machine &, Blas &blas) {
+    blas.handles.at(handle, "cuBLASLt handle");
+    checkNotCapturing(symbol_checkAlgorithm);
+    if (!algorithm || !result)
+      refuseBlas(BlasResult::invalidValue, "an algorithm or a result is null");
+    MatmulShape shape = blas.shape(desc, a, b, c, d);
+    AlgorithmData data;
+    std::memcpy(&data, algorithm, sizeof data);
+    // To ask is no mistake: nothing is printed.
+    if (!isFor(data, shape))
+      throw BlasFailure{BlasResult::notSupported, ""};
+    *result = {};
+    result->algorithm = *algorithm;
+    result->workspaceBytes = data.workspaceBytes;
+    result->state = BlasResult::success;
+    result->waves = 1;
   });
 }
 
@@ -316,8 +356,7 @@ BlasResult api_matmul(BlasHandle handle, MatmulDesc desc, const void *alpha,
                  nameOf(shape));
     AlgorithmData data;
     std::memcpy(&data, algorithm, sizeof data);
-    if (data.magic != AlgorithmData().magic ||
-        data.fingerprint != shape.fingerprint())
+    if (!isFor(data, shape))
       refuseBlas(BlasResult::invalidValue,
                  "{}: its algorithm is of other descriptors", nameOf(shape));
     double scaleA = readScale(alpha, shape.desc.scale),
@@ -349,14 +388,20 @@ BlasResult api_matmul(BlasHandle handle, MatmulDesc desc, const void *alpha,
       refuseBlas(BlasResult::invalidValue, "{}: C and D overlap",
                  nameOf(shape));
     ++machine.counters.matmuls;
+    ++machine.counters
+          .algorithms[context.name() + " " + fake::nameOf(data.kind)];
     Work work;
     work.name = nameOf(shape);
     work.run = [=] {
       // What the algorithm leaves there is nobody's business.
       if (data.workspaceBytes)
         std::memset(scratch, poison, data.workspaceBytes);
-      compute(shape, scaleA, aBytes, bBytes, scaleC, cBytes, dBytes);
+      compute(shape, partsOf(data.kind), scaleA, aBytes, bBytes, scaleC, cBytes,
+              dBytes);
     };
+    if (!machine.settings.matmulMicroseconds.empty())
+      work.microseconds =
+          machine.settings.matmulMicroseconds[size_t(data.kind)];
     machine.enqueue(stream, std::make_shared<Work>(std::move(work)));
   });
 }

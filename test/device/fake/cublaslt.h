@@ -53,8 +53,20 @@ uint64_t byteSize(DataType type);
 /// the last.
 uint64_t extent(const FakeLayout &layout);
 
-/// Computes a matmul of memory that the host can access, in a wider type.
-void compute(const MatmulShape &shape, double alpha, const char *a,
+/// The library's algorithms, as its heuristic orders them. All add products in
+/// a wider type. `split` needs a workspace and exists where k is long; `halves`
+/// and `quarters` add over parts of k, and round these sums to the type that
+/// NVIDIA's add in.
+enum class Algorithm : uint32_t { split, plain, halves, quarters };
+
+inline const char *nameOf(Algorithm algorithm) {
+  constexpr const char *names[matmulAlgorithms] = {"split", "plain", "halves",
+                                                   "quarters"};
+  return names[size_t(algorithm)];
+}
+
+/// Computes a matmul of memory that the host can access. A sum has `parts`.
+void compute(const MatmulShape &shape, int parts, double alpha, const char *a,
              const char *b, double beta, const char *c, char *d);
 
 } // namespace ppopt::cuda::fake

@@ -58,6 +58,7 @@ Machine::Machine()
     : settings(readSettingsOrDie()),
       operations(settings.seed,
                  [this](Operation &operation) { perform(operation); }) {
+  operations.countsTime = !settings.matmulMicroseconds.empty();
   std::vector<std::string> uuids;
   for (size_t i = 0; i < settings.gpus.size(); ++i) {
     auto &gpu = gpus.emplace_back(std::make_unique<FakeGpu>());
@@ -136,12 +137,11 @@ bool Machine::isDropped(Plant::Kind kind, const char *symbol) {
 }
 
 bool Machine::isDropped(const std::string &kernel, const FakeGpu &gpu) const {
-  return std::any_of(settings.plants.begin(), settings.plants.end(),
-                     [&](const Plant &plant) {
-                       return plant.kind == Plant::Kind::dropLaunch &&
-                              plant.symbol == kernel &&
-                              plant.number == gpu.number + 1;
-                     });
+  return std::any_of(
+      settings.plants.begin(), settings.plants.end(), [&](const Plant &plant) {
+        return plant.kind == Plant::Kind::dropLaunch &&
+               plant.symbol == kernel && plant.number == gpu.number + 1;
+      });
 }
 
 void Machine::deliver(const std::function<void()> &body) {
@@ -440,20 +440,25 @@ void Machine::writeReport() const {
   for (const auto &[symbol, count] : counters.calls)
     calls +=
         fmt::format("{}\"{}\": {}", calls.empty() ? "" : ", ", symbol, count);
+  std::string algorithms;
+  for (const auto &[name, count] : counters.algorithms)
+    algorithms += fmt::format("{}\"{}\": {}", algorithms.empty() ? "" : ", ",
+                              name, count);
   int64_t discarded = 0;
   for (const OperationRef &operation : operations.pending())
     discarded += bool(operation->work->run);
   std::string line = fmt::format(
-      "{{\"calls\": {{{}}}, \"launches\": {}, \"graph launches\": {}, "
+      "{{\"calls\": {{{}}}, \"algorithms\": {{{}}}, \"launches\": {}, \"graph "
+      "launches\": {}, "
       "\"matmuls\": {}, \"collectives\": {}, \"collective bytes\": {}, "
       "\"transfers\": {}, \"transfer bytes\": {}, \"bytes in\": {}, \"bytes "
       "out\": {}, \"bytes within\": {}, \"host synchronizations\": {}, \"most "
       "bytes allocated\": {}, \"most bytes pinned\": {}, \"never ran\": "
       "{}}}\n",
-      calls, counters.launches, counters.graphLaunches, counters.matmuls,
-      counters.collectives, counters.collectiveBytes, counters.transfers,
-      counters.transferBytes, counters.bytesIn, counters.bytesOut,
-      counters.bytesWithin, counters.hostSynchronizations,
+      calls, algorithms, counters.launches, counters.graphLaunches,
+      counters.matmuls, counters.collectives, counters.collectiveBytes,
+      counters.transfers, counters.transferBytes, counters.bytesIn,
+      counters.bytesOut, counters.bytesWithin, counters.hostSynchronizations,
       counters.mostAllocated, counters.mostPinned, discarded);
   if (std::FILE *file = std::fopen(settings.report.c_str(), "a")) {
     std::fputs(line.c_str(), file);

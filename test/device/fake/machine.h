@@ -123,6 +123,8 @@ struct FakeGraphExec;
 
 struct Counters {
   std::map<std::string, int64_t> calls; ///< by symbol
+  /// Calls of matmuls, by GPU and algorithm: "GPU 0 split".
+  std::map<std::string, int64_t> algorithms;
   int64_t launches = 0, graphLaunches = 0, matmuls = 0;
   /// Those of NCCL, again in each launch of a graph. Transfers are counted at
   /// the sender; of a collective the bytes are those of the larger buffer.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 namespace ppopt::cuda::fake {
 namespace {
@@ -70,21 +71,27 @@ std::vector<Wide> pack(const FakeLayout &layout, Transpose transpose,
 }
 
 template <typename In, typename Out>
-void computeIn(const MatmulShape &shape, double alpha, const char *a,
+void computeIn(const MatmulShape &shape, int parts, double alpha, const char *a,
                const char *b, double beta, const char *c, char *d) {
   using Wide = decltype(widen(In{}));
+  using Narrow = std::conditional_t<std::is_same_v<In, double>, double, float>;
   uint64_t n = shape.n(), k = shape.k();
-  std::vector<Wide> sums(n);
+  std::vector<Wide> sums(n), part(n);
   for (int32_t number = 0; number < shape.d.batch; ++number) {
     std::vector<Wide> left = pack<In, Wide>(shape.a, shape.desc.a, a, number),
                       right = pack<In, Wide>(shape.b, shape.desc.b, b, number);
     for (uint64_t i = 0; i < shape.m(); ++i) {
       sums.assign(n, 0);
-      for (uint64_t l = 0; l < k; ++l) {
-        Wide factor = left[i * k + l];
-        const Wide *row = &right[l * n];
+      for (uint64_t p = 0; p < uint64_t(parts); ++p) {
+        part.assign(n, 0);
+        for (uint64_t l = k * p / parts; l < k * (p + 1) / parts; ++l) {
+          Wide factor = left[i * k + l];
+          const Wide *row = &right[l * n];
+          for (uint64_t j = 0; j < n; ++j)
+            part[j] += factor * row[j];
+        }
         for (uint64_t j = 0; j < n; ++j)
-          sums[j] += factor * row[j];
+          sums[j] = parts == 1 ? part[j] : Narrow(sums[j] + Narrow(part[j]));
       }
       for (uint64_t j = 0; j < n; ++j) {
         Wide sum = Wide(alpha) * sums[j];
@@ -105,14 +112,14 @@ void computeIn(const MatmulShape &shape, double alpha, const char *a,
 
 } // namespace
 
-void compute(const MatmulShape &shape, double alpha, const char *a,
+void compute(const MatmulShape &shape, int parts, double alpha, const char *a,
              const char *b, double beta, const char *c, char *d) {
   bool isBF16 = shape.a.type == DataType::bf16;
   auto *code = shape.a.type == DataType::f64   ? computeIn<double, double>
                : !isBF16                       ? computeIn<float, float>
                : shape.d.type == DataType::f32 ? computeIn<BFloat, float>
                                                : computeIn<BFloat, BFloat>;
-  code(shape, alpha, a, b, beta, c, d);
+  code(shape, parts, alpha, a, b, beta, c, d);
 }
 
 } // namespace ppopt::cuda::fake

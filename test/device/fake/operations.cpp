@@ -39,7 +39,8 @@ void Operations::unblock(const OperationRef &operation) {
 
 void Operations::finish(const OperationRef &operation) {
   operation->isDone = true;
-  operation->time = now();
+  microseconds += operation->work->microseconds;
+  operation->time = countsTime ? double(microseconds) / 1000 : now();
   for (const OperationRef &later : std::exchange(operation->before, {}))
     unblock(later);
   auto found = std::find(waiting.begin(), waiting.end(), operation);

@@ -33,6 +33,7 @@ struct Work {
   std::string name;          ///< "launch of kernel k"
   std::function<void()> run; ///< throws Failure
   HostBytes reads, writes;
+  int microseconds = 1; ///< that it takes where time is counted
   /// Called for each operation that is enqueued.
   std::function<void(const OperationRef &)> onEnqueue;
 };
@@ -74,6 +75,8 @@ public:
 
   const std::vector<OperationRef> &pending() const { return waiting; }
   std::mt19937_64 random;
+  /// Count time instead of reading a clock.
+  bool countsTime = false;
 
 private:
   void finish(const OperationRef &operation);
@@ -81,6 +84,7 @@ private:
   std::function<void(Operation &)> perform;
   std::vector<OperationRef> ready;
   std::vector<OperationRef> waiting; ///< all that have not run
+  int64_t microseconds = 0;          ///< of all that have run
   double eagerness; ///< the probability that operations run when enqueued
 };
 

@@ -78,6 +78,13 @@ bool set(Settings &settings, std::string_view key, std::string_view value) {
     settings.patience = seconds;
     return isNumber;
   }
+  if (key == "matmul-us") {
+    std::vector<int> &times = settings.matmulMicroseconds;
+    for (std::string_view word : split(value, ':'))
+      if (!parse(word, times.emplace_back()))
+        return false;
+    return times.size() == matmulAlgorithms;
+  }
   if (key == "check" && (value == "full" || value == "bounds")) {
     settings.checksAll = value == "full";
     return true;

@@ -10,6 +10,9 @@
 
 namespace ppopt::cuda::fake {
 
+/// The algorithms that the fake cuBLASLt has (cublaslt.h).
+inline constexpr size_t matmulAlgorithms = 4;
+
 struct GpuSettings {
   std::string name = "Fake GPU";
   int major = 9, minor = 0; ///< of its compute capability
@@ -22,7 +25,14 @@ struct GpuSettings {
 
 /// A bug that is put into the libraries, or an error that they return.
 struct Plant {
-  enum class Kind { dropWait, dropRecord, swapNccl, hostRead, dropLaunch, fail };
+  enum class Kind {
+    dropWait,
+    dropRecord,
+    swapNccl,
+    hostRead,
+    dropLaunch,
+    fail
+  };
   Kind kind = Kind::fail;
   int64_t number = 0; ///< of the call, or group of calls, or of the GPU, from 1
   std::string symbol; ///< of a call that fails; of a kernel
@@ -38,6 +48,9 @@ struct Settings {
   double patience = 60; ///< seconds after which a wait is reported
   /// Ranks connect in their first operation with one another, as NCCL does.
   bool connectsLate = true;
+  /// Of a matmul by each of cuBLASLt's algorithms. If given, the times of
+  /// events are counted: an operation takes a microsecond, a matmul these.
+  std::vector<int> matmulMicroseconds;
   uint64_t seed = 0;
   std::vector<std::string> code; ///< files of LLVM IR
   std::vector<Plant> plants;
