@@ -24,8 +24,8 @@ namespace ppopt::device {
 using MatmulAlgorithm = std::array<uint8_t, 64>;
 
 /// How the operands of a matmul lie in memory: the largest powers of two, in
-/// bytes, that divide the addresses of all matrices of A, B and C. They end at
-/// `mostAlignment`.
+/// bytes and up to `mostAlignment`, that divide the addresses that calls of the
+/// library get for A, B and C.
 struct MatmulAlignment {
   int64_t a = 1, b = 1, c = 1;
 

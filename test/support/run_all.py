@@ -42,6 +42,7 @@ NOT_SANITIZED = {
     "check_math": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_run": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_kernels": "threads of the emulated device have stacks that the sanitizer does not know",
+    "check_tune": "threads of the emulated device have stacks that the sanitizer does not know",
     "check_order": "threads of the emulated device have stacks that the sanitizer does not know",
 }
 
