@@ -83,7 +83,7 @@ struct Options {
   bool shareGpu = false; ///< ranks may share a GPU
   bool useGraph = true;  ///< repeat steps as CUDA graphs
   std::string tune;      ///< the file with algorithms of matmuls
-  double timeout = 600; ///< seconds that a rank may wait; 0: no limit
+  double timeout = 600;  ///< seconds that a rank may wait; 0: no limit
   bool checkCounters = false;
   bool poison = false;
   int64_t checkReplicas = 0; ///< 0: off
