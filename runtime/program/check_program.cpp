@@ -118,8 +118,8 @@ void Checker::checkPlan(const Path &path) const {
   checkLaunch(path["launch"]);
   const std::string &target = plan.target.name;
   if (target != "cpu" && target != "cuda")
-    path["target"]["name"].fail(
-        "is '" + target + "', and this runtime has only cpu and cuda");
+    path["target"]["name"].fail("is '" + target +
+                                "', and this runtime has only cpu and cuda");
   if (plan.target.gpu.has_value() != (target == "cuda"))
     path["target"]["gpu"].fail(plan.target.gpu ? "is of no program for CPUs"
                                                : "is missing");

@@ -22,8 +22,7 @@ Numbers compute(const MatmulDescriptor &m, const Numbers &a, const Numbers &b,
     for (int64_t b1 = 0; b1 < m.batch[1]; ++b1)
       for (int64_t i = 0; i < m.m; ++i)
         for (int64_t j = 0; j < m.n; ++j) {
-          int64_t &sum =
-              c[b0 * m.c[0] + b1 * m.c[1] + i * m.c[2] + j * m.c[3]];
+          int64_t &sum = c[b0 * m.c[0] + b1 * m.c[1] + i * m.c[2] + j * m.c[3]];
           for (int64_t k = 0; k < m.k; ++k)
             sum += a[b0 * m.a[0] + b1 * m.a[1] + i * m.a[2] + k * m.a[3]] *
                    b[b0 * m.b[0] + b1 * m.b[1] + k * m.b[2] + j * m.b[3]];
