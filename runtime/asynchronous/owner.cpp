@@ -1,0 +1,164 @@
+//===- owner.cpp - Applies updates, and answers pulls ---------------------===//
+
+#include "asynchronous/owner.h"
+
+#include "asynchronous/expect.h"
+
+#include <algorithm>
+
+namespace ppopt::asynchronous {
+
+Owner::Owner(int trainers, int buckets, int64_t arrivals)
+    : running(trainers), theBuckets(buckets), peers(trainers) {
+  queue.reserve(trainers);
+  for (Bucket &bucket : theBuckets)
+    bucket.arrivals = arrivals;
+  for (Peer &peer : peers)
+    peer.isAnswered.resize(buckets, true);
+}
+
+void Owner::receive(int trainer, const Message &message, Actions &out) {
+  Peer &peer = peers[trainer];
+  expect(peer.waits == Waits::Nothing && !peer.isDone,
+         "a trainer's messages are received one after the other");
+  bool hasBuckets = !theBuckets.empty();
+  expect(!hasBuckets || message.step == peer.finished,
+         "each step of a trainer arrives once, and in order");
+  expect(peer.nextBucket == 0 || message.kind == Message::Kind::Push,
+         "the pushes of a step arrive together");
+  switch (message.kind) {
+  case Message::Kind::Pull:
+    peer.waits = Waits::Pull;
+    std::fill(peer.isAnswered.begin(), peer.isAnswered.end(), false);
+    return advanceAll(out);
+  case Message::Kind::Push:
+    expect(message.bucket == peer.nextBucket,
+           "the buckets of a step are pushed in their order");
+    peer.waits = Waits::Push;
+    peer.push = message;
+    queue.push_back(trainer);
+    return advance(message.bucket, out);
+  case Message::Kind::Drop:
+    ++peer.finished;
+    return advanceAll(out);
+  case Message::Kind::Done:
+    peer.isDone = true;
+    --running;
+    advanceAll(out);
+    return endRound(out);
+  default:
+    expect(false, "trainers send pulls and pushes to owners");
+  }
+}
+
+void Owner::sent(int bucket, Actions &out) {
+  expect(theBuckets[bucket].sending > 0, "what was sent was being sent");
+  --theBuckets[bucket].sending;
+  advance(bucket, out);
+  endRound(out);
+}
+
+bool Owner::isIdle() const {
+  return std::all_of(peers.begin(), peers.end(),
+                     [](const Peer &peer) {
+                       return peer.waits == Waits::Nothing &&
+                              peer.nextBucket == 0;
+                     }) &&
+         std::all_of(theBuckets.begin(), theBuckets.end(),
+                     [](const Bucket &bucket) { return bucket.sending == 0; });
+}
+
+void Owner::advanceAll(Actions &out) {
+  for (size_t bucket = 0; bucket < theBuckets.size(); ++bucket)
+    advance(static_cast<int>(bucket), out);
+}
+
+/// Does all that may be done for a bucket: an update may be what a pull waits
+/// for.
+void Owner::advance(int bucket, Actions &out) {
+  while (applyNext(bucket, out) || answerNext(bucket, out))
+    ;
+}
+
+bool Owner::applyNext(int bucket, Actions &out) {
+  if (theBuckets[bucket].sending > 0)
+    return false;
+  auto found = std::find_if(queue.begin(), queue.end(), [&](int trainer) {
+    return peers[trainer].push.bucket == bucket;
+  });
+  if (found == queue.end())
+    return false;
+  int trainer = *found;
+  queue.erase(found);
+  apply(trainer, out);
+  return true;
+}
+
+bool Owner::answerNext(int bucket, Actions &out) {
+  if (pushWaits(bucket))
+    return false;
+  for (size_t trainer = 0; trainer < peers.size(); ++trainer) {
+    const Peer &peer = peers[trainer];
+    if (peer.waits != Waits::Pull || peer.isAnswered[bucket])
+      continue;
+    answer(static_cast<int>(trainer), bucket, out);
+    return true;
+  }
+  return false;
+}
+
+bool Owner::pushWaits(int bucket) const {
+  return std::any_of(queue.begin(), queue.end(), [&](int trainer) {
+    return peers[trainer].push.bucket == bucket;
+  });
+}
+
+void Owner::apply(int trainer, Actions &out) {
+  Peer &peer = peers[trainer];
+  Message update = peer.push;
+  update.version = ++theBuckets[update.bucket].arrivals;
+  out.push_back({Action::Kind::Apply, Link::ToOwner, trainer, update});
+  peer.push = {};
+  peer.waits = Waits::Nothing;
+  if (++peer.nextBucket == static_cast<int>(theBuckets.size())) {
+    peer.nextBucket = 0;
+    ++peer.finished;
+  }
+}
+
+void Owner::answer(int trainer, int bucket, Actions &out) {
+  Peer &peer = peers[trainer];
+  Message message;
+  message.kind = Message::Kind::Answer;
+  message.bucket = bucket;
+  message.step = peer.finished;
+  message.version = theBuckets[bucket].arrivals;
+  for (const Peer &other : peers)
+    if (!other.isDone)
+      message.staleness = std::max(
+          message.staleness,
+          static_cast<int32_t>(peer.finished - finished(other, bucket)));
+  ++theBuckets[bucket].sending;
+  peer.isAnswered[bucket] = true;
+  if (std::all_of(peer.isAnswered.begin(), peer.isAnswered.end(),
+                  [](bool is) { return is; }))
+    peer.waits = Waits::Nothing;
+  out.push_back({Action::Kind::Send, Link::FromOwner, trainer, message});
+}
+
+/// Ends the round when nothing of it is left. No trainer begins the next one
+/// before all owners have sent Drained.
+void Owner::endRound(Actions &out) {
+  if (running > 0 || !isIdle())
+    return;
+  running = static_cast<int>(peers.size());
+  for (Peer &peer : peers) {
+    peer.isDone = false;
+    peer.finished = 0;
+  }
+  Message message;
+  message.kind = Message::Kind::Drained;
+  out.push_back({Action::Kind::Send, Link::ToMaster, 0, message});
+}
+
+} // namespace ppopt::asynchronous

@@ -1,0 +1,101 @@
+//===- owner.h - Applies updates, and answers pulls -----------------------===//
+
+#ifndef PPOPT_RUNTIME_ASYNCHRONOUS_OWNER_H
+#define PPOPT_RUNTIME_ASYNCHRONOUS_OWNER_H
+
+#include "asynchronous/message.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace ppopt::asynchronous {
+
+/// A rank as the owner of its buckets: chunks of the program's buckets, as
+/// under ZeRO-1. It has their master parameters and optimizer states. Trainers
+/// send it pulls and pushes, with one rank each.
+///
+///  - A push is applied when it has arrived, in the order of arrival, and never
+///    while the bucket is being sent: so an answer contains whole updates only.
+///  - What a trainer sends is done in its order. While a pull or a push waits,
+///    nothing more of this trainer is received.
+///  - No answer overtakes a push that waits for the same bucket.
+class Owner {
+public:
+  /// `arrivals`: the updates that each bucket contains at the start.
+  Owner(int trainers, int buckets, int64_t arrivals = 0);
+
+  /// Returns whether the next message of a trainer may be received.
+  bool accepts(int trainer) const {
+    return peers[trainer].waits == Waits::Nothing;
+  }
+
+  /// A message of a trainer has arrived: a Pull, Drop or Done, or a Push with
+  /// the gradient. Asks for Apply, for Send of an Answer, and, when no trainer
+  /// takes more steps in this round, for Send of Drained.
+  void receive(int trainer, const Message &message, Actions &out);
+
+  /// The parameters of an Answer have been read: they may change.
+  void sent(int bucket, Actions &out);
+
+  /// Returns the updates that a bucket contains: Adam's step.
+  int64_t arrivals(int bucket) const { return theBuckets[bucket].arrivals; }
+
+  /// Returns whether nothing is begun: no push or pull waits, and no answer is
+  /// being sent.
+  bool isIdle() const;
+
+  template <typename V, typename T> static void visitState(V &f, T &self) {
+    f(self.running);
+    f(self.queue);
+    for (auto &bucket : self.theBuckets) {
+      f(bucket.arrivals);
+      f(bucket.sending);
+    }
+    for (auto &peer : self.peers) {
+      f(peer.waits);
+      f(peer.isDone);
+      f(peer.finished);
+      f(peer.nextBucket);
+      f(peer.isAnswered);
+      f(peer.push);
+    }
+  }
+
+private:
+  enum class Waits : int32_t { Nothing, Pull, Push };
+  /// A trainer, in this round.
+  struct Peer {
+    Waits waits = Waits::Nothing;
+    bool isDone = false;
+    int64_t finished = 0;         ///< steps, applied to all buckets or dropped
+    int32_t nextBucket = 0;       ///< of the pushes of step `finished`
+    std::vector<bool> isAnswered; ///< by bucket, of the pull that waits
+    Message push;                 ///< that waits
+  };
+  struct Bucket {
+    int64_t arrivals = 0;
+    int sending = 0; ///< answers that are not yet sent
+  };
+
+  /// Returns the steps of a trainer that a bucket contains, or that had none.
+  int64_t finished(const Peer &peer, int bucket) const {
+    return peer.finished + (bucket < peer.nextBucket);
+  }
+  void advance(int bucket, Actions &out);
+  void advanceAll(Actions &out);
+  bool applyNext(int bucket, Actions &out);
+  bool answerNext(int bucket, Actions &out);
+  bool pushWaits(int bucket) const;
+  void apply(int trainer, Actions &out);
+  void answer(int trainer, int bucket, Actions &out);
+  void endRound(Actions &out);
+
+  int running;            ///< trainers that are not done
+  std::vector<int> queue; ///< trainers whose push waits, in order of arrival
+  std::vector<Bucket> theBuckets;
+  std::vector<Peer> peers;
+};
+
+} // namespace ppopt::asynchronous
+
+#endif // PPOPT_RUNTIME_ASYNCHRONOUS_OWNER_H

@@ -1,0 +1,324 @@
+//===- system.cpp - All ranks of a run, and the network between them ------===//
+
+#include "system.h"
+
+#include <algorithm>
+
+namespace ppopt::asynchronous::test {
+
+namespace {
+
+using Kind = Message::Kind;
+
+constexpr int links = 4;
+constexpr int32_t someSignal = 15;
+
+std::string describe(const Message &message) {
+  std::string step = " of step " + std::to_string(message.step);
+  std::string bucket = " of bucket " + std::to_string(message.bucket);
+  std::string ticket = std::to_string(message.ticket);
+  switch (message.kind) {
+  case Kind::Request:
+    return message.signal ? "Request with a signal" : "Request";
+  case Kind::Drained:
+    return "Drained";
+  case Kind::Ticket:
+    return "Ticket " + ticket;
+  case Kind::Stop:
+    return "Stop after " + ticket + " tickets";
+  case Kind::Proceed:
+    return "Proceed after " + ticket + " tickets";
+  case Kind::Pull:
+    return "Pull" + step;
+  case Kind::Push:
+    return "Push" + bucket + step;
+  case Kind::Drop:
+    return "Drop" + step;
+  case Kind::Done:
+    return "Done after " + std::to_string(message.step) + " steps";
+  case Kind::Answer:
+    return "Answer" + bucket + step;
+  }
+  return "";
+}
+
+} // namespace
+
+System::System(const Scenario &scenario, const Mistake &mistake)
+    : scenario(scenario), shape(scenario.shape), mistake(mistake),
+      properties(scenario), queues(links * shape.ranks() * shape.ranks()) {
+  for (int rank = 0; rank < shape.ranks(); ++rank)
+    ranks.push_back({RankMachines(shape, rank),
+                     0,
+                     false,
+                     {},
+                     false,
+                     -1,
+                     std::vector<int64_t>(shape.trainers, -1),
+                     std::vector<Contents>(shape.buckets[rank])});
+  for (int from = 0; from < shape.ranks(); ++from)
+    for (int to = 0; to < shape.ranks(); ++to) {
+      if (from == to)
+        continue;
+      if (to == 0)
+        usedQueues.push_back(indexOf(Link::ToMaster, from, to));
+      if (from == 0)
+        usedQueues.push_back(indexOf(Link::FromMaster, from, to));
+      if (shape.memberOf(from) != shape.memberOf(to))
+        continue;
+      usedQueues.push_back(indexOf(Link::ToOwner, from, to));
+      usedQueues.push_back(indexOf(Link::FromOwner, from, to));
+    }
+  for (int rank = 0; rank < shape.ranks(); ++rank)
+    beginRound(rank);
+}
+
+size_t System::indexOf(Link link, int from, int to) const {
+  return (static_cast<size_t>(link) * shape.ranks() + from) * shape.ranks() +
+         to;
+}
+
+/// Returns how machines call rank `from` on a link.
+int System::peerOf(Link link, int from) const {
+  bool isRank = link == Link::ToMaster || link == Link::FromMaster;
+  return isRank ? from : shape.trainerOf(from);
+}
+
+void System::listEvents(std::vector<Event> &events) const {
+  events.clear();
+  for (int link = 0; link < links; ++link)
+    for (int from = 0; from < shape.ranks(); ++from)
+      for (int to = 0; to < shape.ranks(); ++to) {
+        const Queue &flights = queue(Link(link), from, to);
+        auto next = std::find_if(
+            flights.begin(), flights.end(),
+            [](const Flight &flight) { return !flight.hasArrived; });
+        if (next != flights.end() &&
+            ranks[to].machines.accepts(Link(link), peerOf(Link(link), from)))
+          events.push_back({Event::Kind::Arrive, Link(link), from, to,
+                            int(next - flights.begin())});
+        if (Link(link) == Link::FromOwner)
+          for (size_t i = 0; i < flights.size(); ++i)
+            if (!flights[i].hasLeft)
+              events.push_back(
+                  {Event::Kind::Leave, Link(link), from, to, int(i)});
+      }
+  for (int rank = 0; rank < shape.ranks(); ++rank) {
+    if (mayCompute(rank))
+      events.push_back({Event::Kind::Compute, Link::ToMaster, rank, rank, 0});
+    if (ranks[rank].agrees)
+      events.push_back({Event::Kind::Agree, Link::ToMaster, rank, rank, 0});
+  }
+  int last = shape.ranks() - 1;
+  if (scenario.hasSignal && !signalled && !ranks[last].isOver)
+    events.push_back({Event::Kind::Signal, Link::ToMaster, last, last, 0});
+}
+
+/// A trainer's ranks compute a step together: none ends it before all have
+/// begun it.
+bool System::mayCompute(int rank) const {
+  const Trainer &mine = ranks[rank].machines.trainer();
+  if (mine.phase() != Trainer::Phase::Computes)
+    return false;
+  int trainer = shape.trainerOf(rank);
+  for (int member = 0; member < shape.members; ++member) {
+    const Trainer &other =
+        ranks[shape.rankOf(trainer, member)].machines.trainer();
+    bool hasBegun = other.step() > mine.step() ||
+                    (other.step() == mine.step() &&
+                     other.phase() == Trainer::Phase::Computes);
+    if (!hasBegun)
+      return false;
+  }
+  return true;
+}
+
+void System::perform(const Event &event) {
+  Rank &rank = ranks[event.to];
+  switch (event.kind) {
+  case Event::Kind::Arrive:
+    return arrive(event);
+  case Event::Kind::Leave:
+    return leave(event);
+  case Event::Kind::Compute: {
+    const Trainer &trainer = rank.machines.trainer();
+    rank.gradient = trainer.step();
+    bool isGood = !scenario.isBad(trainer.ticket());
+    return perform(event.to, rank.machines.computed(isGood));
+  }
+  case Event::Kind::Agree: {
+    rank.agrees = false;
+    int64_t tickets = rank.agreement.ticket;
+    properties.agreed(event.to, tickets, rank.agreement.signal, isQuiet(),
+                      rank.memory);
+    if (properties.isRoundOver())
+      for (Rank &each : ranks) {
+        each.gradient = -1;
+        for (Contents &bucket : each.memory)
+          bucket = {};
+      }
+    rank.isOver =
+        rank.agreement.signal != 0 || ++rank.round == scenario.rounds.size();
+    rank.agreement = {};
+    if (!rank.isOver)
+      beginRound(event.to);
+    return;
+  }
+  case Event::Kind::Signal:
+    signalled = true;
+    return rank.machines.signal(someSignal);
+  }
+}
+
+void System::beginRound(int rank) {
+  perform(rank,
+          ranks[rank].machines.beginRound(scenario.rounds[ranks[rank].round]));
+}
+
+void System::arrive(const Event &event) {
+  Queue &flights = queue(event.link, event.from, event.to);
+  Flight &flight = flights[event.index];
+  Message message = flight.message;
+  Rank &to = ranks[event.to];
+  flight.hasArrived = true;
+  if (message.kind == Kind::Answer) {
+    read(event.from, flight);
+    properties.pulled(event.to, event.from, message.bucket, message.step,
+                      flight.contents);
+  } else {
+    flight.hasLeft = true;
+  }
+  if (flight.hasLeft)
+    flights.erase(flights.begin() + event.index);
+  if (message.kind == Kind::Push)
+    to.inbox[shape.trainerOf(event.from)] = ranks[event.from].gradient;
+  if (event.link == Link::ToMaster && message.signal != 0)
+    properties.stops(to.machines.handedOut());
+  perform(event.to, to.machines.receive(
+                        event.link, peerOf(event.link, event.from), message));
+}
+
+void System::leave(const Event &event) {
+  Queue &flights = queue(event.link, event.from, event.to);
+  Flight &flight = flights[event.index];
+  Message message = flight.message;
+  read(event.from, flight);
+  flight.hasLeft = true;
+  if (flight.hasArrived)
+    flights.erase(flights.begin() + event.index);
+  perform(event.from, ranks[event.from].machines.sent(message));
+}
+
+/// Reads what is left to read of an answer that is being sent.
+void System::read(int owner, Flight &flight) {
+  if (flight.isRead)
+    return;
+  flight.isRead = true;
+  flight.contents.halves[1] =
+      ranks[owner].memory[flight.message.bucket].halves[1];
+}
+
+void System::perform(int rank, const Actions &actions) {
+  std::vector<Message> early;
+  for (const Action &action : actions)
+    switch (action.kind) {
+    case Action::Kind::Send:
+      send(rank, action);
+      if (action.message.kind == Kind::Answer && mistake.takesAnswersForSent())
+        early.push_back(action.message);
+      break;
+    case Action::Kind::Copy:
+      properties.pulled(rank, rank, action.message.bucket, action.message.step,
+                        ranks[rank].memory[action.message.bucket]);
+      break;
+    case Action::Kind::Apply:
+      apply(rank, action);
+      break;
+    case Action::Kind::Compute:
+      properties.began(rank, action.message.step, action.message.ticket);
+      ranks[rank].gradient = -1;
+      break;
+    case Action::Kind::Agree:
+      ranks[rank].agrees = true;
+      ranks[rank].agreement = action.message;
+      break;
+    }
+  for (const Message &answer : early)
+    perform(rank, ranks[rank].machines.sent(answer));
+}
+
+void System::send(int rank, const Action &action) {
+  if (mistake.loses(action.message))
+    return;
+  bool isRank =
+      action.link == Link::ToMaster || action.link == Link::FromMaster;
+  int to =
+      isRank ? action.peer : shape.rankOf(action.peer, shape.memberOf(rank));
+  Flight flight;
+  flight.message = action.message;
+  if (action.message.kind == Kind::Answer) {
+    flight.contents.halves[0] =
+        ranks[rank].memory[action.message.bucket].halves[0];
+    flight.hasLeft = mistake.takesAnswersForSent();
+  }
+  queue(action.link, rank, to).push_back(flight);
+}
+
+void System::apply(int rank, const Action &action) {
+  Rank &owner = ranks[rank];
+  const Message &update = action.message;
+  bool isOwn = action.peer == shape.trainerOf(rank);
+  int64_t pushed = isOwn ? owner.gradient : owner.inbox[action.peer];
+  Contents &bucket = owner.memory[update.bucket];
+  for (int to = 0; to < shape.ranks(); ++to)
+    for (const Flight &flight : queue(Link::FromOwner, rank, to))
+      if (!flight.hasLeft && flight.message.bucket == update.bucket)
+        throw Violation("bucket " + std::to_string(update.bucket) +
+                        " of rank " + std::to_string(rank) +
+                        " changes while it is being sent");
+  for (int times = mistake.applications(update); times > 0; --times) {
+    properties.applies(rank, update.bucket, action.peer, update.step, pushed,
+                       bucket.halves[0]);
+    for (Half &half : bucket.halves)
+      half[action.peer] = update.step + 1;
+  }
+  if (!isOwn)
+    owner.inbox[action.peer] = -1;
+}
+
+/// Returns whether nothing of a round is under way: then only Proceed, and what
+/// ranks ask for the next round, may be on its way.
+bool System::isQuiet() const {
+  for (size_t i = 0; i < queues.size(); ++i)
+    for (const Flight &flight : queues[i])
+      if (flight.message.kind != Kind::Proceed &&
+          flight.message.kind != Kind::Request)
+        return false;
+  return true;
+}
+
+std::string System::describe(const Event &event) const {
+  std::string rank = "rank " + std::to_string(event.to);
+  switch (event.kind) {
+  case Event::Kind::Compute:
+    return rank + " has computed step " +
+           std::to_string(ranks[event.to].machines.trainer().step()) +
+           " on ticket " +
+           std::to_string(ranks[event.to].machines.trainer().ticket());
+  case Event::Kind::Agree:
+    return rank + " has done what the agreement was for";
+  case Event::Kind::Signal:
+    return rank + " gets a signal";
+  case Event::Kind::Arrive:
+  case Event::Kind::Leave:
+    break;
+  }
+  std::string what = test::describe(
+      queue(event.link, event.from, event.to)[event.index].message);
+  std::string from = "rank " + std::to_string(event.from);
+  if (event.kind == Event::Kind::Leave)
+    return from + " sees that its " + what + " to " + rank + " has left";
+  return rank + " receives " + what + " from " + from;
+}
+
+} // namespace ppopt::asynchronous::test
