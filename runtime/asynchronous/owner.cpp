@@ -8,8 +8,9 @@
 
 namespace ppopt::asynchronous {
 
-Owner::Owner(int trainers, int buckets, int64_t arrivals)
-    : running(trainers), theBuckets(buckets), peers(trainers) {
+Owner::Owner(int trainers, int buckets, std::optional<int64_t> bound,
+             int64_t arrivals)
+    : bound(bound), running(trainers), theBuckets(buckets), peers(trainers) {
   queue.reserve(trainers);
   for (Bucket &bucket : theBuckets)
     bucket.arrivals = arrivals;
@@ -99,7 +100,8 @@ bool Owner::answerNext(int bucket, Actions &out) {
     return false;
   for (size_t trainer = 0; trainer < peers.size(); ++trainer) {
     const Peer &peer = peers[trainer];
-    if (peer.waits != Waits::Pull || peer.isAnswered[bucket])
+    if (peer.waits != Waits::Pull || peer.isAnswered[bucket] ||
+        !isFreshEnough(bucket, peer.finished))
       continue;
     answer(static_cast<int>(trainer), bucket, out);
     return true;
@@ -111,6 +113,15 @@ bool Owner::pushWaits(int bucket) const {
   return std::any_of(queue.begin(), queue.end(), [&](int trainer) {
     return peers[trainer].push.bucket == bucket;
   });
+}
+
+/// Returns whether the bound lets a trainer have the bucket for its step
+/// `step`.
+bool Owner::isFreshEnough(int bucket, int64_t step) const {
+  return !bound ||
+         std::all_of(peers.begin(), peers.end(), [&](const Peer &peer) {
+           return peer.isDone || finished(peer, bucket) >= step - *bound;
+         });
 }
 
 void Owner::apply(int trainer, Actions &out) {

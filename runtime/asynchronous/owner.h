@@ -6,6 +6,7 @@
 #include "asynchronous/message.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace ppopt::asynchronous {
@@ -19,10 +20,15 @@ namespace ppopt::asynchronous {
 ///  - What a trainer sends is done in its order. While a pull or a push waits,
 ///    nothing more of this trainer is received.
 ///  - No answer overtakes a push that waits for the same bucket.
+///  - With the bound K, a pull for step t of a trainer is answered when the
+///    bucket contains the updates of all steps of all trainers before step t -
+///    K. Bad steps have none, and a trainer that is done has no more steps.
 class Owner {
 public:
-  /// `arrivals`: the updates that each bucket contains at the start.
-  Owner(int trainers, int buckets, int64_t arrivals = 0);
+  /// `bound`: K; none: nobody waits. `arrivals`: the updates that each bucket
+  /// contains at the start.
+  Owner(int trainers, int buckets, std::optional<int64_t> bound,
+        int64_t arrivals = 0);
 
   /// Returns whether the next message of a trainer may be received.
   bool accepts(int trainer) const {
@@ -86,10 +92,12 @@ private:
   bool applyNext(int bucket, Actions &out);
   bool answerNext(int bucket, Actions &out);
   bool pushWaits(int bucket) const;
+  bool isFreshEnough(int bucket, int64_t step) const;
   void apply(int trainer, Actions &out);
   void answer(int trainer, int bucket, Actions &out);
   void endRound(Actions &out);
 
+  const std::optional<int64_t> bound;
   int running;            ///< trainers that are not done
   std::vector<int> queue; ///< trainers whose push waits, in order of arrival
   std::vector<Bucket> theBuckets;

@@ -24,7 +24,7 @@ RankMachines::RankMachines(const Shape &ranks, int rank, int64_t first,
                            int64_t arrivals)
     : shape(ranks), rank(rank), self(shape.trainerOf(rank)),
       member(shape.memberOf(rank)), theTrainer(self, bucketsOf(shape, member)),
-      theOwner(shape.trainers, shape.buckets[rank], arrivals) {
+      theOwner(shape.trainers, shape.buckets[rank], shape.bound, arrivals) {
   if (rank == 0) {
     master.emplace(shape.trainers, shape.members, first);
     agreement.emplace(shape.ranks());

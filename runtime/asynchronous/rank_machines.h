@@ -22,6 +22,7 @@ namespace ppopt::asynchronous {
 struct Shape {
   int trainers = 1;
   int members = 1;
+  std::optional<int64_t> bound; ///< K of `--sync stale=K`
   /// By rank: the buckets that it owns.
   std::vector<int> buckets;
 

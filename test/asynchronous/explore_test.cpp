@@ -29,20 +29,32 @@ Exploration run(const char *name, const Scenario &scenario) {
   return found;
 }
 
+/// Three trainers, of which the first owns a bucket. A round of six tickets
+/// lets one of them take four steps while the others take one: enough for each
+/// bound to hold it back.
+Scenario threeTrainers(std::optional<int64_t> bound) {
+  return {{3, 1, bound, {1, 0, 0}}, {6}};
+}
+
+TEST(Explore, Bound0) { run("bound 0", threeTrainers(0)); }
+TEST(Explore, Bound1) { run("bound 1", threeTrainers(1)); }
+TEST(Explore, Bound2) { run("bound 2", threeTrainers(2)); }
+TEST(Explore, NoBound) { run("no bound", threeTrainers({})); }
+
 TEST(Explore, TwoTrainers) {
-  run("two trainers", {{2, 1, {1, 1}}, {}, {2, 4}});
+  run("two trainers", {{2, 1, {}, {1, 1}}, {2, 4}});
 }
 
 TEST(Explore, SignalAtAnyTime) {
-  run("two trainers, a signal", {{2, 1, {1, 1}}, {}, {2, 4}, {}, true});
+  run("two trainers, a signal", {{2, 1, {}, {1, 1}}, {2, 4}, {}, true});
 }
 
 TEST(Explore, ThreeTrainersOneOwner) {
-  run("three trainers, one owner", {{3, 1, {1, 0, 0}}, {}, {3}});
+  run("three trainers, one owner", {{3, 1, {}, {1, 0, 0}}, {3}});
 }
 
 TEST(Explore, ThreeTrainersTwoOwners) {
-  run("three trainers, two owners", {{3, 1, {1, 1, 0}}, {}, {3}});
+  run("three trainers, two owners", {{3, 1, {}, {1, 1, 0}}, {3}});
 }
 
 } // namespace

@@ -203,7 +203,7 @@ TEST(Trainer, CountsHowStaleItsPullsAre) {
 
 TEST(Owner, AppliesInTheOrderOfArrival) {
   Actions out;
-  Owner owner(2, 2, 10);
+  Owner owner(2, 2, {}, 10);
   owner.receive(1, make(Kind::Push, 0, 0), out);
   owner.receive(0, make(Kind::Push, 0, 0), out);
   owner.receive(0, make(Kind::Push, 0, 1), out);
@@ -216,7 +216,7 @@ TEST(Owner, AppliesInTheOrderOfArrival) {
 
 TEST(Owner, ChangesNothingWhileItIsSent) {
   Actions out;
-  Owner owner(3, 2);
+  Owner owner(3, 2, {});
   owner.receive(0, make(Kind::Pull, 0), out);
   EXPECT_EQ(take(out),
             (Words{"answer 0: 0 version 0", "answer 0: 1 version 0"}));
@@ -234,9 +234,32 @@ TEST(Owner, ChangesNothingWhileItIsSent) {
   EXPECT_TRUE(owner.accepts(1));
 }
 
+TEST(Owner, AnswersWhenTheBoundAllowsIt) {
+  Actions out;
+  Owner owner(3, 1, 1);
+  auto step = [&](int trainer, int64_t number) {
+    owner.receive(trainer, make(Kind::Push, number), out);
+  };
+  step(0, 0);
+  owner.receive(0, make(Kind::Pull, 1), out);
+  EXPECT_EQ(take(out), (Words{"apply 0: 0 version 1", "answer 0: 0 version 1"}))
+      << "a pull for step 1 needs no step";
+  owner.sent(0, out);
+  step(0, 1);
+  owner.receive(0, make(Kind::Pull, 2), out);
+  EXPECT_EQ(take(out), Words{"apply 0: 0 version 2"})
+      << "it needs step 0 of all trainers";
+  owner.receive(1, make(Kind::Drop, 0), out);
+  EXPECT_EQ(take(out), Words());
+  owner.receive(2, make(Kind::Done, 0), out);
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(out[0].message.staleness, 1) << "trainer 1 has taken 1 of 2 steps";
+  EXPECT_EQ(take(out), Words{"answer 0: 0 version 2"});
+}
+
 TEST(Owner, IsDrainedAfterTheLastPushAndTheLastAnswer) {
   Actions out;
-  Owner owner(2, 1);
+  Owner owner(2, 1, {});
   owner.receive(0, make(Kind::Done, 0), out);
   owner.receive(1, make(Kind::Pull, 0), out);
   EXPECT_EQ(take(out), Words{"answer 1: 0 version 0"});
@@ -251,11 +274,11 @@ TEST(Owner, IsDrainedAfterTheLastPushAndTheLastAnswer) {
 
 TEST(Owner, MissesAPushThatIsLost) {
   Actions out;
-  Owner owner(1, 2);
+  Owner owner(1, 2, {});
   owner.receive(0, make(Kind::Push, 0, 0), out);
   EXPECT_THROW(owner.receive(0, make(Kind::Pull, 1), out), std::logic_error);
   EXPECT_THROW(owner.receive(0, make(Kind::Done, 1), out), std::logic_error);
-  Owner other(1, 1);
+  Owner other(1, 1, {});
   EXPECT_THROW(other.receive(0, make(Kind::Done, 1), out), std::logic_error);
   EXPECT_THROW(other.receive(0, make(Kind::Push, 1), out), std::logic_error);
   other.receive(0, make(Kind::Push, 0), out);

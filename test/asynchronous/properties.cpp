@@ -74,11 +74,11 @@ void Properties::began(int rank, int64_t step, int64_t ticket) {
   ++ranks[rank].begun;
   // A pull must contain the updates of later steps of others too, if these are
   // early ones of slow trainers.
-  if (!scenario.bound || isBadStep(trainer, step))
+  if (!shape.bound || isBadStep(trainer, step))
     return;
   for (int other = 0; other < shape.trainers; ++other) {
     int64_t pulled = ranks[shape.rankOf(other, shape.memberOf(rank))].pulledFor;
-    if (other != trainer && step <= pulled - *scenario.bound - 1)
+    if (other != trainer && step <= pulled - *shape.bound - 1)
       fail("the bound: trainer " + number(other) + " has pulled for step " +
            number(pulled) + " before trainer " + number(trainer) +
            " computes its step " + number(step));
@@ -95,15 +95,15 @@ void Properties::pulled(int rank, int owner, int bucket, int64_t step,
   if (has[self] != lastGoodStep(self, step))
     fail("a pull lacks earlier updates of the trainer itself");
   ranks[rank].pulledFor = std::max(ranks[rank].pulledFor, step);
-  if (!scenario.bound)
+  if (!shape.bound)
     return;
   for (int other = 0; other < shape.trainers; ++other) {
     int64_t begunSteps = ranks[shape.rankOf(other, shape.memberOf(rank))].begun;
-    int64_t needed = std::min(step - *scenario.bound, begunSteps);
+    int64_t needed = std::min(step - *shape.bound, begunSteps);
     if (has[other] < lastGoodStep(other, needed))
       fail("the bound: the pull of trainer " + number(self) + " for step " +
            number(step) + " lacks a step of trainer " + number(other) +
-           " before step " + number(step - *scenario.bound));
+           " before step " + number(step - *shape.bound));
   }
 }
 

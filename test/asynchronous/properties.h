@@ -23,7 +23,6 @@ namespace ppopt::asynchronous::test {
 /// A run to explore.
 struct Scenario {
   Shape shape;
-  std::optional<int64_t> bound;  ///< K; none: no bound
   std::vector<int64_t> rounds;   ///< the ticket before which each ends
   std::vector<int64_t> bad = {}; ///< tickets whose gradients are not finite
   bool hasSignal = false; ///< the last rank may receive a signal, at any time

@@ -47,8 +47,10 @@ std::string describe(const Message &message) {
 System::System(const Scenario &scenario, const Mistake &mistake)
     : scenario(scenario), shape(scenario.shape), mistake(mistake),
       properties(scenario), queues(links * shape.ranks() * shape.ranks()) {
+  Shape given = shape;
+  given.bound = mistake.bound(shape.bound);
   for (int rank = 0; rank < shape.ranks(); ++rank)
-    ranks.push_back({RankMachines(shape, rank),
+    ranks.push_back({RankMachines(given, rank),
                      0,
                      false,
                      {},
