@@ -3,8 +3,10 @@
 #include "asynchronous/owner.h"
 
 #include "asynchronous/expect.h"
+#include "base/error.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ppopt::asynchronous {
 
@@ -16,6 +18,11 @@ Owner::Owner(int trainers, int buckets, std::optional<int64_t> bound,
     bucket.arrivals = arrivals;
   for (Peer &peer : peers)
     peer.isAnswered.resize(buckets, true);
+}
+
+void Owner::follow(std::vector<std::vector<BucketOrder>> orders) {
+  repeats = true;
+  recorded = std::move(orders);
 }
 
 void Owner::receive(int trainer, const Message &message, Actions &out) {
@@ -79,13 +86,16 @@ void Owner::advanceAll(Actions &out) {
 void Owner::advance(int bucket, Actions &out) {
   while (applyNext(bucket, out) || answerNext(bucket, out))
     ;
+  if (repeats)
+    checkRecord(bucket);
 }
 
 bool Owner::applyNext(int bucket, Actions &out) {
   if (theBuckets[bucket].sending > 0)
     return false;
   auto found = std::find_if(queue.begin(), queue.end(), [&](int trainer) {
-    return peers[trainer].push.bucket == bucket;
+    return peers[trainer].push.bucket == bucket &&
+           isNext(OrderEntry::Kind::Applied, trainer, bucket);
   });
   if (found == queue.end())
     return false;
@@ -96,17 +106,63 @@ bool Owner::applyNext(int bucket, Actions &out) {
 }
 
 bool Owner::answerNext(int bucket, Actions &out) {
-  if (pushWaits(bucket))
+  if (!repeats && pushWaits(bucket))
     return false;
-  for (size_t trainer = 0; trainer < peers.size(); ++trainer) {
+  for (int trainer = 0; trainer < static_cast<int>(peers.size()); ++trainer) {
     const Peer &peer = peers[trainer];
-    if (peer.waits != Waits::Pull || peer.isAnswered[bucket] ||
-        !isFreshEnough(bucket, peer.finished))
+    bool asks = peer.waits == Waits::Pull && !peer.isAnswered[bucket];
+    if (!asks || !isNext(OrderEntry::Kind::Answered, trainer, bucket))
       continue;
-    answer(static_cast<int>(trainer), bucket, out);
+    if (!repeats && !isFreshEnough(bucket, peer.finished))
+      continue;
+    answer(trainer, bucket, out);
     return true;
   }
   return false;
+}
+
+/// Returns whether a recorded run did this next; true if there is none.
+bool Owner::isNext(OrderEntry::Kind kind, int trainer, int bucket) const {
+  if (!repeats)
+    return true;
+  if (round == recorded.size())
+    return false;
+  const BucketOrder &order = recorded[round][bucket];
+  size_t place = theBuckets[bucket].followed;
+  return place < order.size() && order[place].kind == kind &&
+         order[place].trainer == trainer &&
+         order[place].step == peers[trainer].finished;
+}
+
+/// Throws if what a recorded run did next can no longer happen, or if more
+/// happens than it did.
+void Owner::checkRecord(int bucket) const {
+  bool hasRound = round < recorded.size();
+  size_t place = theBuckets[bucket].followed;
+  if (hasRound && place < recorded[round][bucket].size()) {
+    const OrderEntry &next = recorded[round][bucket][place];
+    const Peer &peer = peers[next.trainer];
+    if (peer.isDone || finished(peer, bucket) > next.step)
+      throw runtime::Error(
+          "the run is not the recorded one: trainer {} has ended step {} of "
+          "round {}, and the record has {} first",
+          next.trainer, next.step, round,
+          next.kind == OrderEntry::Kind::Applied ? "an update" : "a pull");
+    return;
+  }
+  for (const Peer &peer : peers)
+    if (peer.waits == Waits::Push
+            ? peer.push.bucket == bucket
+            : peer.waits == Waits::Pull && !peer.isAnswered[bucket])
+      throw runtime::Error("the run is not the recorded one: it has more "
+                           "updates or pulls than round {} of the record",
+                           round);
+}
+
+/// A recorded run did the same.
+void Owner::follow(int bucket) {
+  if (repeats)
+    ++theBuckets[bucket].followed;
 }
 
 bool Owner::pushWaits(int bucket) const {
@@ -128,6 +184,7 @@ void Owner::apply(int trainer, Actions &out) {
   Peer &peer = peers[trainer];
   Message update = peer.push;
   update.version = ++theBuckets[update.bucket].arrivals;
+  follow(update.bucket);
   out.push_back({Action::Kind::Apply, Link::ToOwner, trainer, update});
   peer.push = {};
   peer.waits = Waits::Nothing;
@@ -150,6 +207,7 @@ void Owner::answer(int trainer, int bucket, Actions &out) {
           message.staleness,
           static_cast<int32_t>(peer.finished - finished(other, bucket)));
   ++theBuckets[bucket].sending;
+  follow(bucket);
   peer.isAnswered[bucket] = true;
   if (std::all_of(peer.isAnswered.begin(), peer.isAnswered.end(),
                   [](bool is) { return is; }))
@@ -167,6 +225,10 @@ void Owner::endRound(Actions &out) {
     peer.isDone = false;
     peer.finished = 0;
   }
+  for (Bucket &bucket : theBuckets)
+    bucket.followed = 0;
+  if (repeats)
+    ++round;
   Message message;
   message.kind = Message::Kind::Drained;
   out.push_back({Action::Kind::Send, Link::ToMaster, 0, message});

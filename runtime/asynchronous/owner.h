@@ -4,7 +4,9 @@
 #define PPOPT_RUNTIME_ASYNCHRONOUS_OWNER_H
 
 #include "asynchronous/message.h"
+#include "asynchronous/order.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -30,6 +32,11 @@ public:
   Owner(int trainers, int buckets, std::optional<int64_t> bound,
         int64_t arrivals = 0);
 
+  /// From now on the owner applies and answers in the order of a recorded run:
+  /// `orders` by round and bucket. Neither the order of arrival nor the bound
+  /// decides then. Call it before the first message.
+  void follow(std::vector<std::vector<BucketOrder>> orders);
+
   /// Returns whether the next message of a trainer may be received.
   bool accepts(int trainer) const {
     return peers[trainer].waits == Waits::Nothing;
@@ -53,9 +60,11 @@ public:
   template <typename V, typename T> static void visitState(V &f, T &self) {
     f(self.running);
     f(self.queue);
+    f(self.round);
     for (auto &bucket : self.theBuckets) {
       f(bucket.arrivals);
       f(bucket.sending);
+      f(bucket.followed);
     }
     for (auto &peer : self.peers) {
       f(peer.waits);
@@ -80,7 +89,8 @@ private:
   };
   struct Bucket {
     int64_t arrivals = 0;
-    int sending = 0; ///< answers that are not yet sent
+    int sending = 0;     ///< answers that are not yet sent
+    size_t followed = 0; ///< entries of this round's record
   };
 
   /// Returns the steps of a trainer that a bucket contains, or that had none.
@@ -92,6 +102,9 @@ private:
   bool applyNext(int bucket, Actions &out);
   bool answerNext(int bucket, Actions &out);
   bool pushWaits(int bucket) const;
+  bool isNext(OrderEntry::Kind kind, int trainer, int bucket) const;
+  void checkRecord(int bucket) const;
+  void follow(int bucket);
   bool isFreshEnough(int bucket, int64_t step) const;
   void apply(int trainer, Actions &out);
   void answer(int trainer, int bucket, Actions &out);
@@ -102,6 +115,10 @@ private:
   std::vector<int> queue; ///< trainers whose push waits, in order of arrival
   std::vector<Bucket> theBuckets;
   std::vector<Peer> peers;
+
+  bool repeats = false;                           ///< a recorded run
+  std::vector<std::vector<BucketOrder>> recorded; ///< by round and bucket
+  size_t round = 0;
 };
 
 } // namespace ppopt::asynchronous

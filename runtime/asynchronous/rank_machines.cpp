@@ -5,6 +5,7 @@
 #include "asynchronous/expect.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ppopt::asynchronous {
 
@@ -41,6 +42,21 @@ RankMachines::RankMachines(const Shape &ranks, int rank, int64_t first,
   actions += shape.ranks() + shape.trainers * (shape.buckets[rank] + 2);
   asked.reserve(actions);
   out.reserve(actions);
+}
+
+void RankMachines::follow(const ReplayLog &log) {
+  std::vector<std::vector<BucketOrder>> orders;
+  for (const RecordedRound &round : log.rounds)
+    orders.push_back(round.orders[rank]);
+  theOwner.follow(std::move(orders));
+  if (!master)
+    return;
+  std::vector<std::vector<int64_t>> tickets(shape.trainers);
+  for (const RecordedRound &round : log.rounds)
+    for (int trainer = 0; trainer < shape.trainers; ++trainer)
+      for (const StepRecord &step : round.steps[shape.rankOf(trainer, 0)])
+        tickets[trainer].push_back(step.ticket);
+  master->follow(std::move(tickets), log.end());
 }
 
 const Actions &RankMachines::beginRound(int64_t end) {

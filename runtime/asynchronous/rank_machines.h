@@ -6,6 +6,8 @@
 #include "asynchronous/agreement.h"
 #include "asynchronous/message.h"
 #include "asynchronous/owner.h"
+#include "asynchronous/replay_log.h"
+#include "asynchronous/shape.h"
 #include "asynchronous/tickets.h"
 #include "asynchronous/trainer.h"
 
@@ -14,25 +16,6 @@
 #include <vector>
 
 namespace ppopt::asynchronous {
-
-/// The ranks of a run. A trainer's ranks, its members, are numbered from 0.
-/// Rank t·members + m is member m of trainer t. It exchanges parameters and
-/// gradients with the members m of all trainers. A driver whose ranks are
-/// numbered in another way translates; rank 0 is the job's rank 0.
-struct Shape {
-  int trainers = 1;
-  int members = 1;
-  std::optional<int64_t> bound; ///< K of `--sync stale=K`
-  /// By rank: the buckets that it owns.
-  std::vector<int> buckets;
-
-  int ranks() const { return trainers * members; }
-  int rankOf(int trainer, int member) const {
-    return trainer * members + member;
-  }
-  int trainerOf(int rank) const { return rank / members; }
-  int memberOf(int rank) const { return rank % members; }
-};
 
 /// All state machines of one rank: a trainer, an owner and, on rank 0, the
 /// ticket master and the agreement. What they tell each other on one rank needs
@@ -47,6 +30,11 @@ public:
   /// bucket contains `arrivals` updates.
   RankMachines(const Shape &shape, int rank, int64_t first = 0,
                int64_t arrivals = 0);
+
+  /// From now on the rank does what a recorded run did, in the same order. Its
+  /// shape, first ticket and arrivals are those of the record. Call it before
+  /// the first round.
+  void follow(const ReplayLog &log);
 
   /// The rank is ready for a round: at the start, or after what it did for an
   /// agreement. The round ends before ticket `end`, on all ranks the same.

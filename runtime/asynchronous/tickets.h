@@ -5,7 +5,9 @@
 
 #include "asynchronous/message.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace ppopt::asynchronous {
@@ -22,6 +24,12 @@ public:
   /// `trainers`.
   TicketMaster(int trainers, int members, int64_t first);
 
+  /// From now on each trainer gets the tickets that it had in a recorded run,
+  /// whose rounds must be the same and end before ticket `end`. stop() takes
+  /// effect at the end of a round only: what owners did for later tickets may
+  /// come first in their records.
+  void follow(std::vector<std::vector<int64_t>> tickets, int64_t end);
+
   /// Begins a round of the tickets before `end`, a multiple of n. Call it when
   /// the last round is over, or at the start. Ranks may have asked before.
   void beginRound(int64_t end, Actions &out);
@@ -34,6 +42,7 @@ public:
   /// that is not yet exceeded.
   void stop();
 
+  /// Returns the number of tickets that somebody has, or had.
   int64_t handedOut() const { return next; }
   /// Returns where the round ends.
   int64_t roundEnd() const { return end; }
@@ -45,20 +54,29 @@ public:
     f(self.begun);
     f(self.stopping);
     f(self.asked);
+    f(self.followed);
   }
 
 private:
   int trainers() const { return static_cast<int>(asked.size()); }
+  bool isReplay() const { return !recorded.empty(); }
   bool isOpen() const { return stopped < trainers(); }
   void beginIfAllAsked(Actions &out);
   void answer(int trainer, Actions &out);
+  std::optional<int64_t> take(int trainer);
 
   const int members;
-  int64_t next, end;
+  int64_t next; ///< in a recorded run: the number of all handed out
+  int64_t end;
   int stopped;            ///< trainers that got Stop in this round
   bool begun = false;     ///< tickets of this round are handed out
   bool stopping = false;  ///< the run ends with this round
   std::vector<int> asked; ///< by trainer: ranks since its last answer
+
+  // Of a recorded run.
+  std::vector<std::vector<int64_t>> recorded; ///< tickets by trainer
+  std::vector<size_t> followed;               ///< by trainer: of these
+  int64_t recordEnd = 0;
 };
 
 } // namespace ppopt::asynchronous

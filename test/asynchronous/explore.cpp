@@ -101,9 +101,9 @@ private:
 class Explorer {
 public:
   Explorer(const Scenario &scenario, const Mistake &mistake, size_t most,
-           Orders orders)
+           Orders orders, const ReplayLog *repeated)
       : scenario(scenario), mistake(mistake), most(most), orders(orders),
-        system(scenario, mistake) {}
+        repeated(repeated), system(scenario, mistake, repeated) {}
 
   Exploration run() {
     now.insert(save());
@@ -173,7 +173,7 @@ private:
       return true;
     } catch (const Violation &violation) {
       result.violation = violation.what();
-    } catch (const std::logic_error &error) {
+    } catch (const std::exception &error) {
       result.violation = error.what();
     }
     describe(state, event);
@@ -190,7 +190,7 @@ private:
       path.push_back(origin.event);
       state = origin.parent;
     }
-    System again(scenario, mistake);
+    System again(scenario, mistake, repeated);
     for (size_t i = path.size(); i-- > 0;) {
       again.listEvents(events);
       if (orders == Orders::Fewer)
@@ -206,6 +206,7 @@ private:
   const Mistake &mistake;
   const size_t most;
   const Orders orders;
+  const ReplayLog *const repeated;
   System system;
   std::vector<Event> events;
   uint8_t bytes[mostStateBytes];
@@ -217,8 +218,8 @@ private:
 } // namespace
 
 Exploration explore(const Scenario &scenario, const Mistake &mistake,
-                    size_t most, Orders orders) {
-  return Explorer(scenario, mistake, most, orders).run();
+                    size_t most, Orders orders, const ReplayLog *repeated) {
+  return Explorer(scenario, mistake, most, orders, repeated).run();
 }
 
 } // namespace ppopt::asynchronous::test

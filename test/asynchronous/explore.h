@@ -32,9 +32,11 @@ struct Exploration {
 
 enum class Orders { All, Fewer };
 
-/// Explores until a property is broken or all states are known.
+/// Explores until a property is broken or all states are known. `repeated`: the
+/// recorded run that the run repeats; null: none.
 Exploration explore(const Scenario &scenario, const Mistake &mistake,
-                    size_t most, Orders orders = Orders::All);
+                    size_t most, Orders orders = Orders::All,
+                    const ReplayLog *repeated = nullptr);
 
 } // namespace ppopt::asynchronous::test
 

@@ -16,9 +16,9 @@ bool Scenario::isBad(int64_t ticket) const {
   return std::find(bad.begin(), bad.end(), ticket) != bad.end();
 }
 
-Properties::Properties(const Scenario &scenario)
-    : scenario(scenario), shape(scenario.shape), trainers(shape.trainers),
-      ranks(shape.ranks()) {
+Properties::Properties(const Scenario &scenario, const ReplayLog *record)
+    : scenario(scenario), record(record), shape(scenario.shape),
+      trainers(shape.trainers), ranks(shape.ranks()) {
   resetRound();
 }
 
@@ -29,8 +29,11 @@ void Properties::resetRound() {
     trainer.tickets.assign(shape.members > 1 ? 2 : 0, -1);
     trainer.badSteps.assign(tickets, false);
   }
-  for (RankState &rank : ranks)
-    rank = {};
+  for (int rank = 0; rank < shape.ranks(); ++rank) {
+    ranks[rank] = {};
+    if (record)
+      ranks[rank].followed.assign(shape.buckets[rank], 0);
+  }
 }
 
 void Properties::fail(const std::string &what) const { throw Violation(what); }
@@ -58,6 +61,9 @@ void Properties::began(int rank, int64_t step, int64_t ticket) {
     fail("ticket " + number(ticket) + " is handed out after a signal");
   if (step != ranks[rank].begun)
     fail("steps of a rank follow one another");
+  if (record && (step >= int64_t(record->rounds[round].steps[rank].size()) ||
+                 record->rounds[round].steps[rank][step].ticket != ticket))
+    fail("a trainer takes another ticket than in the recorded run");
   bool isFirst = true;
   for (int member = 0; member < shape.members; ++member)
     isFirst &= ranks[shape.rankOf(trainer, member)].begun <= step;
@@ -122,6 +128,24 @@ void Properties::applies(int owner, int bucket, int trainer, int64_t step,
     fail(update + " is applied twice");
   if (has[trainer] != lastGoodStep(trainer, step))
     fail(update + " is applied before an earlier one");
+  follow(OrderEntry::Kind::Applied, owner, bucket, trainer, step);
+}
+
+void Properties::answers(int owner, int bucket, int trainer, int64_t step) {
+  follow(OrderEntry::Kind::Answered, owner, bucket, trainer, step);
+}
+
+void Properties::follow(OrderEntry::Kind kind, int owner, int bucket,
+                        int trainer, int64_t step) {
+  if (!record)
+    return;
+  const BucketOrder &order = record->rounds[round].orders[owner][bucket];
+  size_t &place = ranks[owner].followed[bucket];
+  if (place == order.size() || order[place].kind != kind ||
+      order[place].trainer != trainer || order[place].step != step)
+    fail("rank " + number(owner) + " updates or sends bucket " +
+         number(bucket) + " in another order than in the recorded run");
+  ++place;
 }
 
 void Properties::stops(int64_t handedOut) {
@@ -131,7 +155,8 @@ void Properties::stops(int64_t handedOut) {
 }
 
 void Properties::agreed(int rank, int64_t tickets, int32_t signal, bool quiet,
-                        const std::vector<Contents> &contents) {
+                        const std::vector<Contents> &contents,
+                        const std::vector<int64_t> &arrivals) {
   if (isOver)
     fail("the run goes on after its end");
   if (!quiet)
@@ -156,6 +181,18 @@ void Properties::agreed(int rank, int64_t tickets, int32_t signal, bool quiet,
           fail("rank " + number(rank) +
                " agrees without an update of trainer " + number(trainer));
       }
+  int64_t good = 0;
+  for (int64_t ticket = 0; ticket < tickets; ++ticket)
+    good += !scenario.isBad(ticket);
+  for (int64_t count : arrivals)
+    if (count != good)
+      fail("rank " + number(rank) + " counts " + number(count) + " of " +
+           number(good) + " updates");
+  if (record)
+    for (size_t bucket = 0; bucket < contents.size(); ++bucket)
+      if (ranks[rank].followed[bucket] !=
+          record->rounds[round].orders[rank][bucket].size())
+        fail("rank " + number(rank) + " does less than in the recorded run");
   if (++agreements < shape.ranks())
     return;
   agreements = 0;

@@ -44,11 +44,17 @@ using Half = std::array<int16_t, mostTrainers>;
 /// the first half at its beginning and the second at its end.
 struct Contents {
   Half halves[2] = {};
+  /// Of all updates of the run in their order. Recorded, but no part of a
+  /// state: it follows from the past and decides nothing.
+  uint64_t digests[2] = {1, 1};
+
+  uint64_t digest() const { return digests[0] * 3 + digests[1]; }
 };
 
 class Properties {
 public:
-  explicit Properties(const Scenario &scenario);
+  /// `record`: of the run that this one must repeat; null: any run will do.
+  Properties(const Scenario &scenario, const ReplayLog *record);
 
   // Events. Each throws Violation.
 
@@ -62,13 +68,16 @@ public:
   /// which contains `has`. `pushed` is the step that it takes the gradient for.
   void applies(int owner, int bucket, int trainer, int64_t step, int64_t pushed,
                const Half &has);
+  /// An owner begins to send a bucket to a trainer that pulls for `step`.
+  void answers(int owner, int bucket, int trainer, int64_t step);
   /// Rank 0 knows of a signal.
   void stops(int64_t handedOut);
   /// A rank has reached an agreement after `tickets` tickets. `quiet`: no pull,
   /// push or answer is under way, here or between ranks. `contents` are of all
-  /// buckets of this rank.
+  /// buckets of this rank, and `arrivals` the updates that it counts in them.
   void agreed(int rank, int64_t tickets, int32_t signal, bool quiet,
-              const std::vector<Contents> &contents);
+              const std::vector<Contents> &contents,
+              const std::vector<int64_t> &arrivals);
   /// Nothing more can happen.
   void ended() const;
 
@@ -91,6 +100,7 @@ public:
     for (auto &rank : self.ranks) {
       f(rank.begun);
       f(rank.pulledFor);
+      f(rank.followed);
     }
   }
 
@@ -105,14 +115,18 @@ private:
     int64_t begun = 0; ///< steps
     int64_t pulledFor =
         -1; ///< the largest step that it has pulled a bucket for
+    std::vector<size_t> followed; ///< by own bucket: entries of the record
   };
 
   [[noreturn]] void fail(const std::string &what) const;
   bool isBadStep(int trainer, int64_t step) const;
   int64_t lastGoodStep(int trainer, int64_t before) const;
   void resetRound();
+  void follow(OrderEntry::Kind kind, int owner, int bucket, int trainer,
+              int64_t step);
 
   const Scenario &scenario;
+  const ReplayLog *const record;
   const Shape &shape;
   size_t round = 0;
   int64_t begin = 0;       ///< the round's first ticket

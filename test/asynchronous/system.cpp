@@ -44,12 +44,14 @@ std::string describe(const Message &message) {
 
 } // namespace
 
-System::System(const Scenario &scenario, const Mistake &mistake)
+System::System(const Scenario &scenario, const Mistake &mistake,
+               const ReplayLog *repeated, RunRecord *record)
     : scenario(scenario), shape(scenario.shape), mistake(mistake),
-      properties(scenario), queues(links * shape.ranks() * shape.ranks()) {
+      record(record), properties(scenario, repeated),
+      queues(links * shape.ranks() * shape.ranks()) {
   Shape given = shape;
   given.bound = mistake.bound(shape.bound);
-  for (int rank = 0; rank < shape.ranks(); ++rank)
+  for (int rank = 0; rank < shape.ranks(); ++rank) {
     ranks.push_back({RankMachines(given, rank),
                      0,
                      false,
@@ -57,7 +59,14 @@ System::System(const Scenario &scenario, const Mistake &mistake)
                      false,
                      -1,
                      std::vector<int64_t>(shape.trainers, -1),
-                     std::vector<Contents>(shape.buckets[rank])});
+                     std::vector<Contents>(shape.buckets[rank]),
+                     {}});
+    for (int owner = 0; owner < shape.trainers; ++owner)
+      ranks[rank].digests.emplace_back(
+          shape.buckets[shape.rankOf(owner, shape.memberOf(rank))], 0);
+    if (repeated)
+      ranks[rank].machines.follow(*repeated);
+  }
   for (int from = 0; from < shape.ranks(); ++from)
     for (int to = 0; to < shape.ranks(); ++to) {
       if (from == to)
@@ -146,18 +155,24 @@ void System::perform(const Event &event) {
     const Trainer &trainer = rank.machines.trainer();
     rank.gradient = trainer.step();
     bool isGood = !scenario.isBad(trainer.ticket());
+    writeStep(event.to, isGood);
     return perform(event.to, rank.machines.computed(isGood));
   }
   case Event::Kind::Agree: {
     rank.agrees = false;
     int64_t tickets = rank.agreement.ticket;
+    std::vector<int64_t> arrivals;
+    for (int bucket = 0; bucket < shape.buckets[event.to]; ++bucket)
+      arrivals.push_back(rank.machines.owner().arrivals(bucket));
     properties.agreed(event.to, tickets, rank.agreement.signal, isQuiet(),
-                      rank.memory);
+                      rank.memory, arrivals);
+    if (properties.isRoundOver() && record)
+      record->endRound(tickets);
     if (properties.isRoundOver())
       for (Rank &each : ranks) {
         each.gradient = -1;
         for (Contents &bucket : each.memory)
-          bucket = {};
+          bucket.halves[0] = bucket.halves[1] = {};
       }
     rank.isOver =
         rank.agreement.signal != 0 || ++rank.round == scenario.rounds.size();
@@ -185,8 +200,7 @@ void System::arrive(const Event &event) {
   flight.hasArrived = true;
   if (message.kind == Kind::Answer) {
     read(event.from, flight);
-    properties.pulled(event.to, event.from, message.bucket, message.step,
-                      flight.contents);
+    pull(event.to, event.from, message, flight.contents);
   } else {
     flight.hasLeft = true;
   }
@@ -216,8 +230,9 @@ void System::read(int owner, Flight &flight) {
   if (flight.isRead)
     return;
   flight.isRead = true;
-  flight.contents.halves[1] =
-      ranks[owner].memory[flight.message.bucket].halves[1];
+  const Contents &memory = ranks[owner].memory[flight.message.bucket];
+  flight.contents.halves[1] = memory.halves[1];
+  flight.contents.digests[1] = memory.digests[1];
 }
 
 void System::perform(int rank, const Actions &actions) {
@@ -230,8 +245,9 @@ void System::perform(int rank, const Actions &actions) {
         early.push_back(action.message);
       break;
     case Action::Kind::Copy:
-      properties.pulled(rank, rank, action.message.bucket, action.message.step,
-                        ranks[rank].memory[action.message.bucket]);
+      answer(rank, shape.trainerOf(rank), action.message);
+      pull(rank, rank, action.message,
+           ranks[rank].memory[action.message.bucket]);
       break;
     case Action::Kind::Apply:
       apply(rank, action);
@@ -259,8 +275,10 @@ void System::send(int rank, const Action &action) {
   Flight flight;
   flight.message = action.message;
   if (action.message.kind == Kind::Answer) {
-    flight.contents.halves[0] =
-        ranks[rank].memory[action.message.bucket].halves[0];
+    answer(rank, action.peer, action.message);
+    const Contents &memory = ranks[rank].memory[action.message.bucket];
+    flight.contents.halves[0] = memory.halves[0];
+    flight.contents.digests[0] = memory.digests[0];
     flight.hasLeft = mistake.takesAnswersForSent();
   }
   queue(action.link, rank, to).push_back(flight);
@@ -283,9 +301,44 @@ void System::apply(int rank, const Action &action) {
                        bucket.halves[0]);
     for (Half &half : bucket.halves)
       half[action.peer] = update.step + 1;
+    for (uint64_t &digest : bucket.digests)
+      digest = (digest * shape.trainers + action.peer) * 1000003 + update.step;
+    if (record)
+      record->of(rank).add(OrderEntry::Kind::Applied, update.bucket,
+                           action.peer, update.step, bucket.digest());
   }
   if (!isOwn)
     owner.inbox[action.peer] = -1;
+}
+
+/// An owner begins to send a bucket.
+void System::answer(int rank, int trainer, const Message &message) {
+  properties.answers(rank, message.bucket, trainer, message.step);
+  if (record)
+    record->of(rank).add(OrderEntry::Kind::Answered, message.bucket, trainer,
+                         message.step);
+}
+
+/// A bucket has arrived in a working copy.
+void System::pull(int rank, int owner, const Message &message,
+                  const Contents &contents) {
+  properties.pulled(rank, owner, message.bucket, message.step, contents);
+  ranks[rank].digests[shape.trainerOf(owner)][message.bucket] =
+      contents.digest();
+}
+
+void System::writeStep(int rank, bool isGood) {
+  if (!record)
+    return;
+  const Trainer &trainer = ranks[rank].machines.trainer();
+  StepRecord step;
+  step.step = trainer.step();
+  step.ticket = trainer.ticket();
+  step.isGood = isGood;
+  step.versions = trainer.versions();
+  for (const std::vector<uint64_t> &owner : ranks[rank].digests)
+    step.digests.insert(step.digests.end(), owner.begin(), owner.end());
+  record->of(rank).add(step);
 }
 
 /// Returns whether nothing of a round is under way: then only Proceed, and what

@@ -5,6 +5,7 @@
 
 #include "asynchronous/rank_machines.h"
 #include "properties.h"
+#include "run_record.h"
 
 #include <cstdint>
 #include <string>
@@ -59,7 +60,10 @@ struct Flight {
 /// sees each event.
 class System {
 public:
-  System(const Scenario &scenario, const Mistake &mistake);
+  /// `repeated`: the run that this one repeats; null: none. `record`: where to
+  /// write what happens; null: nowhere.
+  System(const Scenario &scenario, const Mistake &mistake,
+         const ReplayLog *repeated = nullptr, RunRecord *record = nullptr);
 
   /// Lists what may happen next.
   void listEvents(std::vector<Event> &events) const;
@@ -106,6 +110,8 @@ private:
     int64_t gradient = -1;        ///< the step that its gradients are of
     std::vector<int64_t> inbox;   ///< by trainer: the step of the last push
     std::vector<Contents> memory; ///< by bucket
+    /// For the record: of the last pull, by owner and bucket.
+    std::vector<std::vector<uint64_t>> digests;
   };
   using Queue = std::vector<Flight>;
 
@@ -131,6 +137,10 @@ private:
   void perform(int rank, const Actions &actions);
   void send(int rank, const Action &action);
   void apply(int rank, const Action &action);
+  void answer(int rank, int trainer, const Message &message);
+  void pull(int rank, int owner, const Message &message,
+            const Contents &contents);
+  void writeStep(int rank, bool isGood);
   bool isQuiet() const;
   bool mayCompute(int rank) const;
   void beginRound(int rank);
@@ -138,6 +148,7 @@ private:
   const Scenario &scenario;
   const Shape &shape;
   const Mistake &mistake;
+  RunRecord *const record;
   Properties properties;
   std::vector<Rank> ranks;
   std::vector<Queue> queues;
