@@ -56,6 +56,9 @@ public:
   /// `record`: of the run that this one must repeat; null: any run will do.
   Properties(const Scenario &scenario, const ReplayLog *record);
 
+  /// From now on nothing is a violation: something else looks at the run.
+  void shutEyes() { isBlind = true; }
+
   // Events. Each throws Violation.
 
   /// A rank begins to compute a step, on what it has pulled.
@@ -118,9 +121,10 @@ private:
     std::vector<size_t> followed; ///< by own bucket: entries of the record
   };
 
-  [[noreturn]] void fail(const std::string &what) const;
+  void fail(const std::string &what) const;
   bool isBadStep(int trainer, int64_t step) const;
   int64_t lastGoodStep(int trainer, int64_t before) const;
+  void endRound(int64_t tickets, int32_t signal);
   void resetRound();
   void follow(OrderEntry::Kind kind, int owner, int bucket, int trainer,
               int64_t step);
@@ -129,11 +133,12 @@ private:
   const ReplayLog *const record;
   const Shape &shape;
   size_t round = 0;
-  int64_t begin = 0;       ///< the round's first ticket
-  int agreements = 0;      ///< ranks that have agreed on this round
-  int64_t agreedOn = -1;   ///< what the first of them said
-  int64_t limit = -1;      ///< tickets from here on come after a signal
-  bool isOver = false;     ///< the run
+  int64_t begin = 0;     ///< the round's first ticket
+  int agreements = 0;    ///< ranks that have agreed on this round
+  int64_t agreedOn = -1; ///< what the first of them said
+  int64_t limit = -1;    ///< tickets from here on come after a signal
+  bool isOver = false;   ///< the run
+  bool isBlind = false;
   std::vector<bool> begun; ///< tickets of the round
   std::vector<TrainerState> trainers;
   std::vector<RankState> ranks;

@@ -52,19 +52,13 @@ System::System(const Scenario &scenario, const Mistake &mistake,
   Shape given = shape;
   given.bound = mistake.bound(shape.bound);
   for (int rank = 0; rank < shape.ranks(); ++rank) {
-    ranks.push_back({RankMachines(given, rank),
-                     0,
-                     false,
-                     {},
-                     false,
-                     -1,
-                     std::vector<int64_t>(shape.trainers, -1),
-                     std::vector<Contents>(shape.buckets[rank]),
-                     {}});
+    ranks.emplace_back(RankMachines(given, rank));
+    ranks.back().inbox.assign(shape.trainers, -1);
+    ranks.back().memory.resize(shape.buckets[rank]);
     for (int owner = 0; owner < shape.trainers; ++owner)
       ranks[rank].digests.emplace_back(
           shape.buckets[shape.rankOf(owner, shape.memberOf(rank))], 0);
-    if (repeated)
+    if (repeated && !mistake.forgetsRecord())
       ranks[rank].machines.follow(*repeated);
   }
   for (int from = 0; from < shape.ranks(); ++from)
@@ -145,6 +139,7 @@ bool System::mayCompute(int rank) const {
 }
 
 void System::perform(const Event &event) {
+  finishUpdates(event.kind == Event::Kind::Leave ? event.from : event.to);
   Rank &rank = ranks[event.to];
   switch (event.kind) {
   case Event::Kind::Arrive:
@@ -266,14 +261,13 @@ void System::perform(int rank, const Actions &actions) {
 }
 
 void System::send(int rank, const Action &action) {
-  if (mistake.loses(action.message))
-    return;
   bool isRank =
       action.link == Link::ToMaster || action.link == Link::FromMaster;
   int to =
       isRank ? action.peer : shape.rankOf(action.peer, shape.memberOf(rank));
   Flight flight;
   flight.message = action.message;
+  mistake.change(flight.message);
   if (action.message.kind == Kind::Answer) {
     answer(rank, action.peer, action.message);
     const Contents &memory = ranks[rank].memory[action.message.bucket];
@@ -281,34 +275,53 @@ void System::send(int rank, const Action &action) {
     flight.contents.digests[0] = memory.digests[0];
     flight.hasLeft = mistake.takesAnswersForSent();
   }
-  queue(action.link, rank, to).push_back(flight);
+  for (int left = mistake.deliveries(action.message); left > 0; --left)
+    queue(action.link, rank, to).push_back(flight);
 }
 
 void System::apply(int rank, const Action &action) {
+  finishUpdates(rank);
   Rank &owner = ranks[rank];
-  const Message &update = action.message;
+  const Message &message = action.message;
   bool isOwn = action.peer == shape.trainerOf(rank);
   int64_t pushed = isOwn ? owner.gradient : owner.inbox[action.peer];
-  Contents &bucket = owner.memory[update.bucket];
+  Contents &bucket = owner.memory[message.bucket];
   for (int to = 0; to < shape.ranks(); ++to)
     for (const Flight &flight : queue(Link::FromOwner, rank, to))
-      if (!flight.hasLeft && flight.message.bucket == update.bucket)
-        throw Violation("bucket " + std::to_string(update.bucket) +
+      if (!flight.hasLeft && flight.message.bucket == message.bucket)
+        throw Violation("bucket " + std::to_string(message.bucket) +
                         " of rank " + std::to_string(rank) +
                         " changes while it is being sent");
-  for (int times = mistake.applications(update); times > 0; --times) {
-    properties.applies(rank, update.bucket, action.peer, update.step, pushed,
+  for (int times = mistake.applications(message); times > 0; --times) {
+    properties.applies(rank, message.bucket, action.peer, message.step, pushed,
                        bucket.halves[0]);
-    for (Half &half : bucket.halves)
-      half[action.peer] = update.step + 1;
-    for (uint64_t &digest : bucket.digests)
-      digest = (digest * shape.trainers + action.peer) * 1000003 + update.step;
+    update(bucket, 0, action.peer, message.step);
+    if (mistake.leavesUpdatesHalf())
+      owner.half = {message.bucket, action.peer, message.step};
+    else
+      update(bucket, 1, action.peer, message.step);
     if (record)
-      record->of(rank).add(OrderEntry::Kind::Applied, update.bucket,
-                           action.peer, update.step, bucket.digest());
+      record->of(rank).add(OrderEntry::Kind::Applied, message.bucket,
+                           action.peer, message.step, bucket.digest());
   }
   if (!isOwn)
     owner.inbox[action.peer] = -1;
+}
+
+void System::update(Contents &bucket, int half, int trainer,
+                    int64_t step) const {
+  bucket.halves[half][trainer] = static_cast<int16_t>(step + 1);
+  uint64_t &digest = bucket.digests[half];
+  digest = (digest * shape.trainers + trainer) * 1000003 + step;
+}
+
+/// A rank goes on after an update whose second half it has left out.
+void System::finishUpdates(int rank) {
+  std::vector<int64_t> &half = ranks[rank].half;
+  if (half.empty())
+    return;
+  update(ranks[rank].memory[half[0]], 1, int(half[1]), half[2]);
+  half.clear();
 }
 
 /// An owner begins to send a bucket.

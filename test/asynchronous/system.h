@@ -41,8 +41,14 @@ public:
   virtual int applications(const Message &update) const { return 1; }
   /// An owner takes an answer for sent as soon as it sends it.
   virtual bool takesAnswersForSent() const { return false; }
-  /// The network loses a message.
-  virtual bool loses(const Message &message) const { return false; }
+  /// An owner goes on before it has updated the second half of a bucket.
+  virtual bool leavesUpdatesHalf() const { return false; }
+  /// How often the network delivers a message.
+  virtual int deliveries(const Message &message) const { return 1; }
+  /// Changes a message that is sent.
+  virtual void change(Message &message) const {}
+  /// A run that should repeat a recorded one does not know the record.
+  virtual bool forgetsRecord() const { return false; }
 };
 
 /// A message on its way.
@@ -65,6 +71,9 @@ public:
   System(const Scenario &scenario, const Mistake &mistake,
          const ReplayLog *repeated = nullptr, RunRecord *record = nullptr);
 
+  /// See Properties.
+  void shutEyes() { properties.shutEyes(); }
+
   /// Lists what may happen next.
   void listEvents(std::vector<Event> &events) const;
   /// Throws Violation, or std::logic_error of a machine.
@@ -84,6 +93,7 @@ public:
       f(rank.isOver);
       f(rank.gradient);
       f(rank.inbox);
+      f(rank.half);
       for (auto &bucket : rank.memory)
         self.visitContents(f, bucket);
     }
@@ -102,6 +112,8 @@ public:
 
 private:
   struct Rank {
+    explicit Rank(RankMachines machines) : machines(std::move(machines)) {}
+
     RankMachines machines;
     size_t round = 0;
     bool agrees = false; ///< and is not yet done with it
@@ -110,6 +122,8 @@ private:
     int64_t gradient = -1;        ///< the step that its gradients are of
     std::vector<int64_t> inbox;   ///< by trainer: the step of the last push
     std::vector<Contents> memory; ///< by bucket
+    /// Bucket, trainer and step of updates whose second half is missing.
+    std::vector<int64_t> half;
     /// For the record: of the last pull, by owner and bucket.
     std::vector<std::vector<uint64_t>> digests;
   };
@@ -137,6 +151,8 @@ private:
   void perform(int rank, const Actions &actions);
   void send(int rank, const Action &action);
   void apply(int rank, const Action &action);
+  void update(Contents &bucket, int half, int trainer, int64_t step) const;
+  void finishUpdates(int rank);
   void answer(int rank, int trainer, const Message &message);
   void pull(int rank, int owner, const Message &message,
             const Contents &contents);

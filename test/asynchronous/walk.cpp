@@ -7,7 +7,7 @@
 namespace ppopt::asynchronous::test {
 
 std::string walk(const Scenario &scenario, const Mistake &mistake,
-                 uint64_t seed, const ReplayLog *repeated) {
+                 uint64_t seed, const ReplayLog *repeated, bool blind) {
   std::mt19937_64 random(seed);
   // A rate of 1 to 1/64.
   auto drawRate = [&] { return 1.0 / (1 << random() % 7); };
@@ -19,6 +19,8 @@ std::string walk(const Scenario &scenario, const Mistake &mistake,
 
   RunRecord record(scenario.shape);
   System system(scenario, mistake, repeated, &record);
+  if (blind)
+    system.shutEyes();
   std::vector<Event> events;
   std::vector<double> rates;
   while (true) {

@@ -13,9 +13,10 @@ namespace ppopt::asynchronous::test {
 /// Runs a scenario to its end, in an order that follows from `seed`: some ranks
 /// are many times slower than others, and some kinds of events are. Returns
 /// what
-/// --record writes. Throws Violation.
+/// --record writes. Throws Violation, unless it is `blind`.
 std::string walk(const Scenario &scenario, const Mistake &mistake,
-                 uint64_t seed, const ReplayLog *repeated = nullptr);
+                 uint64_t seed, const ReplayLog *repeated = nullptr,
+                 bool blind = false);
 
 } // namespace ppopt::asynchronous::test
 
