@@ -33,13 +33,13 @@ RankMachines::RankMachines(const Shape &ranks, int rank, int64_t first,
   std::vector<int> buckets = bucketsOf(shape, member);
   int most = *std::max_element(buckets.begin(), buckets.end());
   own.reserve(most + 2);
-  // The most that one event causes: on rank 0 a ticket or Proceed for each
-  // rank; on others an answer for each bucket and trainer, or the pushes of a
-  // step and the pulls of the next.
-  size_t actions = 0;
+  // The most that one event causes: the pushes of a step, the pulls of the next
+  // and what this owner does with its own; an answer and an update for each of
+  // its buckets and trainers; on rank 0 a message to each rank.
+  size_t actions = 8 + shape.ranks();
   for (int count : buckets)
     actions += count + 2;
-  actions += shape.ranks() + shape.trainers * (shape.buckets[rank] + 2);
+  actions += shape.trainers * 2 * (shape.buckets[rank] + 2);
   asked.reserve(actions);
   out.reserve(actions);
 }

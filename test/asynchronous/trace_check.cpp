@@ -166,9 +166,9 @@ private:
                     rank, bucket, entry.step, entry.trainer);
     if (!steps(rank, entry.trainer)[entry.step].isGood)
       report("{} is applied, and the step is bad", update);
-    if (trainer.isApplied[entry.step])
+    else if (trainer.isApplied[entry.step])
       report("{} is applied twice", update);
-    if (entry.step >= trainer.pulls)
+    else if (entry.step >= trainer.pulls)
       report("{} is applied before the step", update);
     else if (entry.step != trainer.firstMissing)
       report("{} is applied out of order", update);

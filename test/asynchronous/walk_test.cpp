@@ -68,8 +68,37 @@ TEST(Walk, KeepsAllPropertiesAndRepeats) {
         walk(again(scenario, log), Mistake(), random(), &log);
     ASSERT_EQ(repeated, text);
   }
-  std::printf("%lld tickets, %lld updates, a pull lacks %lld steps at most\n",
+  std::printf("%lld tickets, %lld updates, a pull is %lld steps stale at "
+              "most\n",
               (long long)tickets, (long long)updates, (long long)mostStaleness);
+}
+
+/// Rounds of hundreds of tickets: a pull is as stale as the bound allows, and
+/// no more.
+TEST(Walk, StalenessReachesTheBound) {
+  for (int64_t bound : {0, 1, 4, 16, -1}) {
+    int64_t mostStaleness = 0;
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+      Scenario scenario = {{5, 1, bound, {2, 1, 3, 0, 2}}, {500, 1000}, {3, 9}};
+      if (bound < 0)
+        scenario.shape.bound.reset();
+      std::string text = walk(scenario, Mistake(), seed);
+      TraceFacts facts = checkTrace(parseReplayLog("record", text));
+      ASSERT_EQ(join(facts.problems), "");
+      EXPECT_EQ(facts.tickets, 1000);
+      EXPECT_EQ(facts.badTickets, 2);
+      EXPECT_GT(facts.comparedDigests, facts.updates);
+      mostStaleness = std::max(mostStaleness, facts.mostStaleness);
+    }
+    std::printf("%s: a pull is %lld steps stale at most\n",
+                bound < 0 ? "no bound"
+                          : ("bound " + std::to_string(bound)).c_str(),
+                (long long)mostStaleness);
+    if (bound >= 0)
+      EXPECT_EQ(mostStaleness, bound);
+    else
+      EXPECT_GT(mostStaleness, 16);
+  }
 }
 
 } // namespace
