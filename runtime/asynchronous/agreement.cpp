@@ -2,12 +2,21 @@
 
 #include "asynchronous/agreement.h"
 
+#include "asynchronous/expect.h"
+
+#include <algorithm>
+
 namespace ppopt::asynchronous {
 
-void Agreement::drained(int64_t tickets, Actions &out) {
-  if (--missing > 0)
+void Agreement::beginRound() {
+  std::fill(isDrained.begin(), isDrained.end(), false);
+}
+
+void Agreement::drained(int rank, int64_t tickets, Actions &out) {
+  expect(awaits(rank), "a rank reports once in a round");
+  isDrained[rank] = true;
+  if (std::find(isDrained.begin(), isDrained.end(), false) != isDrained.end())
     return;
-  missing = ranks;
   Message message;
   message.kind = Message::Kind::Proceed;
   message.ticket = tickets;

@@ -6,6 +6,7 @@
 #include "asynchronous/message.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace ppopt::asynchronous {
 
@@ -14,7 +15,13 @@ namespace ppopt::asynchronous {
 /// an evaluation, a checkpoint, the next round, or the end.
 class Agreement {
 public:
-  explicit Agreement(int ranks) : ranks(ranks), missing(ranks) {}
+  explicit Agreement(int ranks) : isDrained(ranks, true) {}
+
+  /// Ranks report from now on.
+  void beginRound();
+
+  /// Returns whether a rank may still report in this round.
+  bool awaits(int rank) const { return !isDrained[rank]; }
 
   /// A rank has asked for a ticket or reported, and has received `signal` (0:
   /// none): the run stops at this agreement. The first signal counts.
@@ -24,17 +31,16 @@ public:
   }
 
   /// A rank has reported. After the last one, appends Proceed, for all ranks
-  /// (their `peer` means nothing); `tickets` is where the round ended.
-  void drained(int64_t tickets, Actions &out);
+  /// (its `peer` means nothing); `tickets` is where the round ended.
+  void drained(int rank, int64_t tickets, Actions &out);
 
   template <typename V, typename T> static void visitState(V &f, T &self) {
-    f(self.missing);
+    f(self.isDrained);
     f(self.theSignal);
   }
 
 private:
-  const int ranks;
-  int missing;
+  std::vector<bool> isDrained; ///< by rank; all: no round is open
   int32_t theSignal = 0;
 };
 

@@ -19,7 +19,7 @@ namespace ppopt::asynchronous {
 /// What ranks send each other, as it lies in memory: all ranks of a job run one
 /// executable. The data of an Answer (parameters) and of a Push (a gradient)
 /// follow as a second message on the same channel; its bytes are those of the
-/// bucket.
+/// bucket. A driver may add data of one size to each Request and Drained.
 struct Message {
   enum class Kind : int32_t {
     // A rank to rank 0.

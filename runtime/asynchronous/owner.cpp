@@ -25,9 +25,14 @@ void Owner::follow(std::vector<std::vector<BucketOrder>> orders) {
   recorded = std::move(orders);
 }
 
+void Owner::beginRound() {
+  expect(!isOpen, "an owner is drained before the next round begins");
+  isOpen = true;
+}
+
 void Owner::receive(int trainer, const Message &message, Actions &out) {
   Peer &peer = peers[trainer];
-  expect(peer.waits == Waits::Nothing && !peer.isDone,
+  expect(accepts(trainer),
          "a trainer's messages are received one after the other");
   bool hasBuckets = !theBuckets.empty();
   expect(!hasBuckets || message.step == peer.finished,
@@ -215,11 +220,11 @@ void Owner::answer(int trainer, int bucket, Actions &out) {
   out.push_back({Action::Kind::Send, Link::FromOwner, trainer, message});
 }
 
-/// Ends the round when nothing of it is left. No trainer begins the next one
-/// before all owners have sent Drained.
+/// Ends the round when nothing of it is left.
 void Owner::endRound(Actions &out) {
   if (running > 0 || !isIdle())
     return;
+  isOpen = false;
   running = static_cast<int>(peers.size());
   for (Peer &peer : peers) {
     peer.isDone = false;

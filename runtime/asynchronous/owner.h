@@ -37,9 +37,15 @@ public:
   /// decides then. Call it before the first message.
   void follow(std::vector<std::vector<BucketOrder>> orders);
 
-  /// Returns whether the next message of a trainer may be received.
+  /// Trainers may send messages from now on, until they are done. Before, none
+  /// has a ticket of the round.
+  void beginRound();
+
+  /// Returns whether the next message of a trainer may be received. If not, it
+  /// sends none, or one that has to wait.
   bool accepts(int trainer) const {
-    return peers[trainer].waits == Waits::Nothing;
+    const Peer &peer = peers[trainer];
+    return isOpen && peer.waits == Waits::Nothing && !peer.isDone;
   }
 
   /// A message of a trainer has arrived: a Pull, Drop or Done, or a Push with
@@ -58,6 +64,7 @@ public:
   bool isIdle() const;
 
   template <typename V, typename T> static void visitState(V &f, T &self) {
+    f(self.isOpen);
     f(self.running);
     f(self.queue);
     f(self.round);
@@ -111,6 +118,7 @@ private:
   void endRound(Actions &out);
 
   const std::optional<int64_t> bound;
+  bool isOpen = false;    ///< a round has begun, and is not drained
   int running;            ///< trainers that are not done
   std::vector<int> queue; ///< trainers whose push waits, in order of arrival
   std::vector<Bucket> theBuckets;

@@ -61,10 +61,27 @@ void RankMachines::follow(const ReplayLog &log) {
 
 const Actions &RankMachines::beginRound(int64_t end) {
   out.clear();
-  if (master)
+  theOwner.beginRound();
+  if (master) {
+    agreement->beginRound();
     master->beginRound(end, asked);
+  }
   theTrainer.beginRound(asked);
   return route();
+}
+
+bool RankMachines::accepts(Link link, int peer) const {
+  switch (link) {
+  case Link::ToMaster:
+    return peer != rank && agreement && agreement->awaits(peer);
+  case Link::FromMaster:
+    return rank != 0 && peer == 0 && theTrainer.awaitsMaster();
+  case Link::ToOwner:
+    return peer != self && theOwner.accepts(peer);
+  case Link::FromOwner:
+    return peer != self && theTrainer.awaitsAnswer(peer);
+  }
+  return false;
 }
 
 const Actions &RankMachines::receive(Link link, int peer,
@@ -161,7 +178,7 @@ void RankMachines::toMaster(int from, const Message &message) {
   if (message.kind == Message::Kind::Request)
     master->request(shape.trainerOf(from), asked);
   else
-    agreement->drained(master->roundEnd(), asked);
+    agreement->drained(from, master->roundEnd(), asked);
 }
 
 /// Sends what the master or the agreement says to all ranks that it concerns.

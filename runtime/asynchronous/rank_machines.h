@@ -40,11 +40,10 @@ public:
   /// agreement. The round ends before ticket `end`, on all ranks the same.
   const Actions &beginRound(int64_t end);
 
-  /// Returns whether a message of a peer may be received now; if not, its
-  /// receive is not posted yet.
-  bool accepts(Link link, int peer) const {
-    return link != Link::ToOwner || theOwner.accepts(peer);
-  }
+  /// Returns whether the next message of a peer may be received now. If so, its
+  /// receive can be posted: there will be one. If not, there is none, or it
+  /// waits. After an agreement this is false for all.
+  bool accepts(Link link, int peer) const;
 
   /// A message, with its data, has arrived.
   const Actions &receive(Link link, int peer, const Message &message);

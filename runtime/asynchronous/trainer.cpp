@@ -33,12 +33,21 @@ void Trainer::receive(const Message &message, Actions &out) {
     thePhase = Phase::Between;
     return;
   }
-  expect(prefetched == Prefetched::Nothing, "one ticket is prefetched");
+  expect(hasAsked, "a ticket comes when it is asked for");
+  hasAsked = false;
   prefetched = message.kind == Message::Kind::Ticket ? Prefetched::Ticket
                                                      : Prefetched::Stop;
   prefetchedTicket = message.ticket;
   if (thePhase == Phase::Asks)
     goOn(out);
+}
+
+bool Trainer::awaitsAnswer(int owner) const {
+  if (thePhase != Phase::Pulls)
+    return false;
+  auto first = isAnswered.begin() + firstBucket[owner];
+  return std::find(first, first + buckets[owner], false) !=
+         first + buckets[owner];
 }
 
 void Trainer::answered(int owner, const Message &message, Actions &out) {
@@ -124,6 +133,7 @@ void Trainer::finish(Actions &out) {
 }
 
 void Trainer::ask(Actions &out) {
+  hasAsked = true;
   out.push_back({Action::Kind::Send, Link::ToMaster, 0, {}});
 }
 

@@ -40,6 +40,12 @@ public:
   /// Asks for the first ticket of a round.
   void beginRound(Actions &out);
 
+  /// Returns whether rank 0 will send a message: a ticket that is asked for, or
+  /// Proceed.
+  bool awaitsMaster() const { return hasAsked || thePhase == Phase::Serves; }
+  /// Returns whether an owner will send an answer.
+  bool awaitsAnswer(int owner) const;
+
   /// A Ticket, Stop or Proceed has arrived.
   void receive(const Message &message, Actions &out);
 
@@ -65,6 +71,7 @@ public:
     f(self.thePhase);
     f(self.theStep);
     f(self.theTicket);
+    f(self.hasAsked);
     f(self.prefetched);
     f(self.prefetchedTicket);
     f(self.missing);
@@ -87,6 +94,7 @@ private:
   Phase thePhase = Phase::Between;
   int64_t theStep = 0;
   int64_t theTicket = 0;
+  bool hasAsked = false; ///< for a ticket that is not here
   Prefetched prefetched = Prefetched::Nothing;
   int64_t prefetchedTicket = 0;
   int missing = 0;              ///< answers

@@ -204,6 +204,7 @@ TEST(Trainer, CountsHowStaleItsPullsAre) {
 TEST(Owner, AppliesInTheOrderOfArrival) {
   Actions out;
   Owner owner(2, 2, {}, 10);
+  owner.beginRound();
   owner.receive(1, make(Kind::Push, 0, 0), out);
   owner.receive(0, make(Kind::Push, 0, 0), out);
   owner.receive(0, make(Kind::Push, 0, 1), out);
@@ -217,6 +218,7 @@ TEST(Owner, AppliesInTheOrderOfArrival) {
 TEST(Owner, ChangesNothingWhileItIsSent) {
   Actions out;
   Owner owner(3, 2, {});
+  owner.beginRound();
   owner.receive(0, make(Kind::Pull, 0), out);
   EXPECT_EQ(take(out),
             (Words{"answer 0: 0 version 0", "answer 0: 1 version 0"}));
@@ -237,6 +239,7 @@ TEST(Owner, ChangesNothingWhileItIsSent) {
 TEST(Owner, AnswersWhenTheBoundAllowsIt) {
   Actions out;
   Owner owner(3, 1, 1);
+  owner.beginRound();
   auto step = [&](int trainer, int64_t number) {
     owner.receive(trainer, make(Kind::Push, number), out);
   };
@@ -260,6 +263,7 @@ TEST(Owner, AnswersWhenTheBoundAllowsIt) {
 TEST(Owner, IsDrainedAfterTheLastPushAndTheLastAnswer) {
   Actions out;
   Owner owner(2, 1, {});
+  owner.beginRound();
   owner.receive(0, make(Kind::Done, 0), out);
   owner.receive(1, make(Kind::Pull, 0), out);
   EXPECT_EQ(take(out), Words{"answer 1: 0 version 0"});
@@ -268,6 +272,10 @@ TEST(Owner, IsDrainedAfterTheLastPushAndTheLastAnswer) {
   EXPECT_EQ(take(out), Words());
   owner.sent(0, out);
   EXPECT_EQ(take(out), Words{"drained 0"});
+  EXPECT_FALSE(owner.accepts(0));
+  EXPECT_THROW(owner.receive(1, make(Kind::Pull, 0), out), std::logic_error);
+  owner.beginRound();
+  EXPECT_THROW(owner.beginRound(), std::logic_error);
   owner.receive(1, make(Kind::Pull, 0), out);
   EXPECT_EQ(take(out), Words{"answer 1: 0 version 0"}) << "of the next round";
 }
@@ -275,10 +283,12 @@ TEST(Owner, IsDrainedAfterTheLastPushAndTheLastAnswer) {
 TEST(Owner, MissesAPushThatIsLost) {
   Actions out;
   Owner owner(1, 2, {});
+  owner.beginRound();
   owner.receive(0, make(Kind::Push, 0, 0), out);
   EXPECT_THROW(owner.receive(0, make(Kind::Pull, 1), out), std::logic_error);
   EXPECT_THROW(owner.receive(0, make(Kind::Done, 1), out), std::logic_error);
   Owner other(1, 1, {});
+  other.beginRound();
   EXPECT_THROW(other.receive(0, make(Kind::Done, 1), out), std::logic_error);
   EXPECT_THROW(other.receive(0, make(Kind::Push, 1), out), std::logic_error);
   other.receive(0, make(Kind::Push, 0), out);
@@ -288,11 +298,16 @@ TEST(Owner, MissesAPushThatIsLost) {
 TEST(Agreement, WaitsForAllRanks) {
   Actions out;
   Agreement agreement(2);
-  agreement.drained(6, out);
+  EXPECT_THROW(agreement.drained(0, 6, out), std::logic_error);
+  agreement.beginRound();
+  agreement.drained(1, 6, out);
   EXPECT_EQ(take(out), Words());
+  EXPECT_TRUE(agreement.awaits(0));
+  EXPECT_THROW(agreement.drained(1, 6, out), std::logic_error);
   agreement.note(15);
   agreement.note(2);
-  agreement.drained(6, out);
+  agreement.drained(0, 6, out);
+  EXPECT_FALSE(agreement.awaits(0));
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(out[0].message.signal, 15);
   EXPECT_EQ(out[0].message.ticket, 6);

@@ -8,6 +8,9 @@ namespace ppopt::asynchronous::test {
 
 namespace {
 
+/// Added to the trainer of a push when a later one was applied first.
+constexpr int overtaken = mostTrainers;
+
 std::string number(int64_t n) { return std::to_string(n); }
 
 } // namespace
@@ -120,6 +123,11 @@ void Properties::pulled(int rank, int owner, int bucket, int64_t step,
   }
 }
 
+void Properties::arrived(int owner, int bucket, int trainer) {
+  ranks[owner].arrived.push_back(bucket);
+  ranks[owner].arrived.push_back(trainer);
+}
+
 void Properties::applies(int owner, int bucket, int trainer, int64_t step,
                          int64_t pushed, const Half &has) {
   if (isBlind)
@@ -137,6 +145,20 @@ void Properties::applies(int owner, int bucket, int trainer, int64_t step,
     fail(update + " is applied twice");
   if (has[trainer] != lastGoodStep(trainer, step))
     fail(update + " is applied before an earlier one");
+  std::vector<int> &waiting = ranks[owner].arrived;
+  for (size_t i = 0; i < waiting.size(); i += 2) {
+    if (waiting[i] != bucket || trainer == shape.trainerOf(owner))
+      continue;
+    if (waiting[i + 1] % overtaken != trainer) {
+      waiting[i + 1] = waiting[i + 1] % overtaken + overtaken;
+      continue;
+    }
+    // A repeated run has the order of the record.
+    if (!record && waiting[i + 1] >= overtaken)
+      fail(update + " is applied after one that has arrived later");
+    waiting.erase(waiting.begin() + i, waiting.begin() + i + 2);
+    break;
+  }
   follow(OrderEntry::Kind::Applied, owner, bucket, trainer, step);
 }
 

@@ -67,6 +67,8 @@ public:
   /// pulls for its step `step`.
   void pulled(int rank, int owner, int bucket, int64_t step,
               const Contents &contents);
+  /// A push of a trainer has arrived at another trainer's rank.
+  void arrived(int owner, int bucket, int trainer);
   /// An owner adds the gradient of a trainer's step to `half` of a bucket,
   /// which contains `has`. `pushed` is the step that it takes the gradient for.
   void applies(int owner, int bucket, int trainer, int64_t step, int64_t pushed,
@@ -104,6 +106,7 @@ public:
       f(rank.begun);
       f(rank.pulledFor);
       f(rank.followed);
+      f(rank.arrived);
     }
   }
 
@@ -119,6 +122,8 @@ private:
     int64_t pulledFor =
         -1; ///< the largest step that it has pulled a bucket for
     std::vector<size_t> followed; ///< by own bucket: entries of the record
+    /// Bucket and trainer of pushes that wait, in the order of arrival.
+    std::vector<int> arrived;
   };
 
   void fail(const std::string &what) const;

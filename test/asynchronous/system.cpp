@@ -155,6 +155,7 @@ void System::perform(const Event &event) {
   }
   case Event::Kind::Agree: {
     rank.agrees = false;
+    expectNoReceives(event.to);
     int64_t tickets = rank.agreement.ticket;
     std::vector<int64_t> arrivals;
     for (int bucket = 0; bucket < shape.buckets[event.to]; ++bucket)
@@ -201,8 +202,10 @@ void System::arrive(const Event &event) {
   }
   if (flight.hasLeft)
     flights.erase(flights.begin() + event.index);
-  if (message.kind == Kind::Push)
+  if (message.kind == Kind::Push) {
     to.inbox[shape.trainerOf(event.from)] = ranks[event.from].gradient;
+    properties.arrived(event.to, message.bucket, shape.trainerOf(event.from));
+  }
   if (event.link == Link::ToMaster && message.signal != 0)
     properties.stops(to.machines.handedOut());
   perform(event.to, to.machines.receive(
@@ -352,6 +355,16 @@ void System::writeStep(int rank, bool isGood) {
   for (const std::vector<uint64_t> &owner : ranks[rank].digests)
     step.digests.insert(step.digests.end(), owner.begin(), owner.end());
   record->of(rank).add(step);
+}
+
+/// At an agreement a rank waits for no message: whatever comes next, it has
+/// posted no receive that would be left.
+void System::expectNoReceives(int rank) const {
+  for (int link = 0; link < links; ++link)
+    for (int from = 0; from < shape.ranks(); ++from)
+      if (ranks[rank].machines.accepts(Link(link), peerOf(Link(link), from)))
+        throw Violation("rank " + std::to_string(rank) +
+                        " agrees and waits for a message");
 }
 
 /// Returns whether nothing of a round is under way: then only Proceed, and what

@@ -157,6 +157,7 @@ private:
   void pull(int rank, int owner, const Message &message,
             const Contents &contents);
   void writeStep(int rank, bool isGood);
+  void expectNoReceives(int rank) const;
   bool isQuiet() const;
   bool mayCompute(int rank) const;
   void beginRound(int rank);
