@@ -56,29 +56,27 @@ void Owner::receive(int trainer, const Message &message, Actions &out) {
     return advanceAll(out);
   case Message::Kind::Done:
     peer.isDone = true;
-    --running;
-    advanceAll(out);
-    return endRound(out);
+    if (--running == 0)
+      return endRound(out);
+    return advanceAll(out);
   default:
     expect(false, "trainers send pulls and pushes to owners");
   }
 }
 
-void Owner::sent(int bucket, Actions &out) {
-  expect(theBuckets[bucket].sending > 0, "what was sent was being sent");
+void Owner::sent(int trainer, int bucket, Actions &out) {
+  expect(theBuckets[bucket].sending > 0 && peers[trainer].sending > 0,
+         "what was sent was being sent");
   --theBuckets[bucket].sending;
+  --peers[trainer].sending;
   advance(bucket, out);
-  endRound(out);
 }
 
 bool Owner::isIdle() const {
-  return std::all_of(peers.begin(), peers.end(),
-                     [](const Peer &peer) {
-                       return peer.waits == Waits::Nothing &&
-                              peer.nextBucket == 0;
-                     }) &&
-         std::all_of(theBuckets.begin(), theBuckets.end(),
-                     [](const Bucket &bucket) { return bucket.sending == 0; });
+  return std::all_of(peers.begin(), peers.end(), [](const Peer &peer) {
+    return peer.waits == Waits::Nothing && peer.nextBucket == 0 &&
+           peer.sending == 0;
+  });
 }
 
 void Owner::advanceAll(Actions &out) {
@@ -212,6 +210,7 @@ void Owner::answer(int trainer, int bucket, Actions &out) {
           message.staleness,
           static_cast<int32_t>(peer.finished - finished(other, bucket)));
   ++theBuckets[bucket].sending;
+  ++peer.sending;
   follow(bucket);
   peer.isAnswered[bucket] = true;
   if (std::all_of(peer.isAnswered.begin(), peer.isAnswered.end(),
@@ -220,10 +219,9 @@ void Owner::answer(int trainer, int bucket, Actions &out) {
   out.push_back({Action::Kind::Send, Link::FromOwner, trainer, message});
 }
 
-/// Ends the round when nothing of it is left.
+/// All trainers are done, so nothing of the round is left.
 void Owner::endRound(Actions &out) {
-  if (running > 0 || !isIdle())
-    return;
+  expect(isIdle(), "a trainer is done after all else");
   isOpen = false;
   running = static_cast<int>(peers.size());
   for (Peer &peer : peers) {

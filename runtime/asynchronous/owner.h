@@ -20,7 +20,8 @@ namespace ppopt::asynchronous {
 ///  - A push is applied when it has arrived, in the order of arrival, and never
 ///    while the bucket is being sent: so an answer contains whole updates only.
 ///  - What a trainer sends is done in its order. While a pull or a push waits,
-///    nothing more of this trainer is received.
+///  or
+///    an answer is being sent, nothing more of this trainer is received.
 ///  - No answer overtakes a push that waits for the same bucket.
 ///  - With the bound K, a pull for step t of a trainer is answered when the
 ///    bucket contains the updates of all steps of all trainers before step t -
@@ -45,7 +46,8 @@ public:
   /// sends none, or one that has to wait.
   bool accepts(int trainer) const {
     const Peer &peer = peers[trainer];
-    return isOpen && peer.waits == Waits::Nothing && !peer.isDone;
+    return isOpen && peer.waits == Waits::Nothing && peer.sending == 0 &&
+           !peer.isDone;
   }
 
   /// A message of a trainer has arrived: a Pull, Drop or Done, or a Push with
@@ -53,8 +55,8 @@ public:
   /// takes more steps in this round, for Send of Drained.
   void receive(int trainer, const Message &message, Actions &out);
 
-  /// The parameters of an Answer have been read: they may change.
-  void sent(int bucket, Actions &out);
+  /// The parameters of an Answer to a trainer have been read: they may change.
+  void sent(int trainer, int bucket, Actions &out);
 
   /// Returns the updates that a bucket contains: Adam's step.
   int64_t arrivals(int bucket) const { return theBuckets[bucket].arrivals; }
@@ -80,6 +82,7 @@ public:
       f(peer.nextBucket);
       f(peer.isAnswered);
       f(peer.push);
+      f(peer.sending);
     }
   }
 
@@ -93,10 +96,11 @@ private:
     int32_t nextBucket = 0;       ///< of the pushes of step `finished`
     std::vector<bool> isAnswered; ///< by bucket, of the pull that waits
     Message push;                 ///< that waits
+    int sending = 0;              ///< answers that are not yet sent
   };
   struct Bucket {
     int64_t arrivals = 0;
-    int sending = 0;     ///< answers that are not yet sent
+    int sending = 0;     ///< likewise, of it
     size_t followed = 0; ///< entries of this round's record
   };
 

@@ -104,9 +104,9 @@ const Actions &RankMachines::receive(Link link, int peer,
   return route();
 }
 
-const Actions &RankMachines::sent(const Message &answer) {
+const Actions &RankMachines::sent(int peer, const Message &answer) {
   out.clear();
-  theOwner.sent(answer.bucket, asked);
+  theOwner.sent(peer, answer.bucket, asked);
   return route();
 }
 
@@ -164,7 +164,7 @@ void RankMachines::routeSend(const Action &action) {
     }
     // A copy is done when the driver comes to it.
     out.push_back({Action::Kind::Copy, Link::FromOwner, self, action.message});
-    theOwner.sent(action.message.bucket, asked);
+    theOwner.sent(self, action.message.bucket, asked);
     theTrainer.answered(self, action.message, asked);
     return;
   }

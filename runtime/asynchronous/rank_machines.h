@@ -48,8 +48,8 @@ public:
   /// A message, with its data, has arrived.
   const Actions &receive(Link link, int peer, const Message &message);
 
-  /// The data of an Answer have left: the bucket may change.
-  const Actions &sent(const Message &answer);
+  /// The data of an Answer to a peer have left: the bucket may change.
+  const Actions &sent(int peer, const Message &answer);
 
   /// The gradients of the step are computed. If they are not `good`, they are
   /// dropped.

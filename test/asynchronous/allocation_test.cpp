@@ -73,7 +73,8 @@ private:
       perform(flight.to,
               machines[flight.to].receive(flight.link, peer, flight.message));
       if (flight.link == Link::FromOwner)
-        perform(flight.from, machines[flight.from].sent(flight.message));
+        perform(flight.from, machines[flight.from].sent(
+                                 shape.trainerOf(flight.to), flight.message));
       return true;
     }
     return false;

@@ -228,12 +228,15 @@ TEST(Owner, ChangesNothingWhileItIsSent) {
   owner.receive(2, make(Kind::Pull, 0), out);
   EXPECT_EQ(take(out), Words{"answer 2: 1 version 0"})
       << "bucket 0 has a push that waits";
-  owner.sent(1, out);
+  owner.sent(0, 1, out);
   EXPECT_EQ(take(out), Words());
-  owner.sent(0, out);
+  EXPECT_FALSE(owner.accepts(0)) << "another answer is not sent";
+  owner.sent(0, 0, out);
   EXPECT_EQ(take(out),
             (Words{"apply 1: 0 version 1", "answer 2: 0 version 1"}));
+  EXPECT_TRUE(owner.accepts(0));
   EXPECT_TRUE(owner.accepts(1));
+  EXPECT_THROW(owner.sent(0, 0, out), std::logic_error);
 }
 
 TEST(Owner, AnswersWhenTheBoundAllowsIt) {
@@ -247,7 +250,7 @@ TEST(Owner, AnswersWhenTheBoundAllowsIt) {
   owner.receive(0, make(Kind::Pull, 1), out);
   EXPECT_EQ(take(out), (Words{"apply 0: 0 version 1", "answer 0: 0 version 1"}))
       << "a pull for step 1 needs no step";
-  owner.sent(0, out);
+  owner.sent(0, 0, out);
   step(0, 1);
   owner.receive(0, make(Kind::Pull, 2), out);
   EXPECT_EQ(take(out), Words{"apply 0: 0 version 2"})
@@ -258,6 +261,13 @@ TEST(Owner, AnswersWhenTheBoundAllowsIt) {
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(out[0].message.staleness, 1) << "trainer 1 has taken 1 of 2 steps";
   EXPECT_EQ(take(out), Words{"answer 0: 0 version 2"});
+  owner.sent(0, 0, out);
+  step(0, 2);
+  owner.receive(0, make(Kind::Pull, 3), out);
+  EXPECT_EQ(take(out), Words{"apply 0: 0 version 3"});
+  owner.receive(1, make(Kind::Drop, 1), out);
+  EXPECT_EQ(take(out), Words{"answer 0: 0 version 3"})
+      << "a bad step is finished";
 }
 
 TEST(Owner, IsDrainedAfterTheLastPushAndTheLastAnswer) {
@@ -267,10 +277,11 @@ TEST(Owner, IsDrainedAfterTheLastPushAndTheLastAnswer) {
   owner.receive(0, make(Kind::Done, 0), out);
   owner.receive(1, make(Kind::Pull, 0), out);
   EXPECT_EQ(take(out), Words{"answer 1: 0 version 0"});
+  EXPECT_THROW(owner.receive(1, make(Kind::Drop, 0), out), std::logic_error);
+  owner.sent(1, 0, out);
   owner.receive(1, make(Kind::Drop, 0), out);
-  owner.receive(1, make(Kind::Done, 1), out);
   EXPECT_EQ(take(out), Words());
-  owner.sent(0, out);
+  owner.receive(1, make(Kind::Done, 1), out);
   EXPECT_EQ(take(out), Words{"drained 0"});
   EXPECT_FALSE(owner.accepts(0));
   EXPECT_THROW(owner.receive(1, make(Kind::Pull, 0), out), std::logic_error);

@@ -220,7 +220,8 @@ void System::leave(const Event &event) {
   flight.hasLeft = true;
   if (flight.hasArrived)
     flights.erase(flights.begin() + event.index);
-  perform(event.from, ranks[event.from].machines.sent(message));
+  perform(event.from,
+          ranks[event.from].machines.sent(shape.trainerOf(event.to), message));
 }
 
 /// Reads what is left to read of an answer that is being sent.
@@ -234,13 +235,13 @@ void System::read(int owner, Flight &flight) {
 }
 
 void System::perform(int rank, const Actions &actions) {
-  std::vector<Message> early;
+  Actions early;
   for (const Action &action : actions)
     switch (action.kind) {
     case Action::Kind::Send:
       send(rank, action);
       if (action.message.kind == Kind::Answer && mistake.takesAnswersForSent())
-        early.push_back(action.message);
+        early.push_back(action);
       break;
     case Action::Kind::Copy:
       answer(rank, shape.trainerOf(rank), action.message);
@@ -259,8 +260,8 @@ void System::perform(int rank, const Actions &actions) {
       ranks[rank].agreement = action.message;
       break;
     }
-  for (const Message &answer : early)
-    perform(rank, ranks[rank].machines.sent(answer));
+  for (const Action &answer : early)
+    perform(rank, ranks[rank].machines.sent(answer.peer, answer.message));
 }
 
 void System::send(int rank, const Action &action) {
