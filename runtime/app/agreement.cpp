@@ -172,16 +172,9 @@ void checkAgreement(comm::Transport &transport,
   Messages messages(transport, /*channel=*/0); // no step has begun
   std::vector<CommonFact> sent = mine;
   sent.push_back({host, hostName()});
-  std::string packed = pack(sent);
-  int64_t bytes = int64_t(packed.size());
-  std::vector<int64_t> lengths(transport.size());
-  messages.gather(&bytes, sizeof bytes, lengths.data());
-  if (transport.rank() != 0)
-    return messages.send(packed.data(), bytes, 0);
-  for (int rank = 1; rank < transport.size(); ++rank) {
-    packed.resize(lengths[rank]);
-    messages.receive(packed.data(), lengths[rank], rank);
-    std::vector<CommonFact> theirs = unpack(packed);
+  std::vector<std::string> packed = messages.gatherTexts(pack(sent));
+  for (size_t rank = 1; rank < packed.size(); ++rank) {
+    std::vector<CommonFact> theirs = unpack(packed[rank]);
     std::string theirHost = theirs.back().value;
     theirs.pop_back();
     std::string difference = findDifference(mine, theirs);

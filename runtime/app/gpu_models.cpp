@@ -8,8 +8,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
 #include <map>
 #include <vector>
 
@@ -18,19 +16,12 @@ namespace ppopt::train {
 std::string describeGpuModels(const ppopt_rank &rank) {
   if (!rank.transport || !rank.program.plan.target.gpu)
     return {};
-  using Name = std::array<char, 256>;
-  Name own{};
-  std::string model = rank.device->model();
-  std::copy_n(model.begin(), std::min(model.size(), own.size() - 1),
-              own.begin());
-  std::vector<Name> all(size_t(rank.transport->size()));
-  Messages(rank).gather(own.data(), sizeof own, all.data());
-  if (rank.index != 0)
-    return {};
+  std::vector<std::string> models =
+      Messages(rank).gatherTexts(rank.device->model());
   std::map<std::string, std::vector<size_t>> ranksOf;
-  for (size_t i = 0; i < all.size(); ++i)
-    ranksOf[all[i].data()].push_back(i);
-  if (ranksOf.size() == 1)
+  for (size_t i = 0; i < models.size(); ++i)
+    ranksOf[models[i]].push_back(i);
+  if (ranksOf.size() < 2)
     return {};
   std::vector<std::string> parts;
   for (const auto &[name, ranks] : ranksOf)

@@ -6,7 +6,7 @@
 #include "executor/messages.h"
 
 #include <algorithm>
-#include <array>
+#include <string>
 #include <vector>
 
 namespace ppopt::train {
@@ -14,18 +14,15 @@ namespace ppopt::train {
 device::MachineRank findOnMachine(comm::Transport *transport) {
   if (!transport)
     return {};
-  using Host = std::array<char, 256>;
-  Host own{};
-  std::string name = hostName();
-  std::copy_n(name.begin(), std::min(name.size(), own.size()), own.begin());
-  std::vector<Host> all(size_t(transport->size()));
   transport->reserve(1);
   Messages messages(*transport, /*channel=*/0); // no step has begun
-  messages.gather(own.data(), sizeof own, all.data());
-  messages.broadcast(all.data(), int64_t(all.size() * sizeof own));
-  auto mine = all.begin() + transport->rank();
-  return {int(std::count(all.begin(), mine, own)),
-          int(std::count(all.begin(), all.end(), own))};
+  std::vector<std::string> hosts = messages.gatherTexts(hostName());
+  std::vector<device::MachineRank> ranks(size_t(transport->size()));
+  for (size_t i = 0; i < hosts.size(); ++i)
+    ranks[i] = {int(std::count(hosts.begin(), hosts.begin() + i, hosts[i])),
+                int(std::count(hosts.begin(), hosts.end(), hosts[i]))};
+  messages.broadcast(ranks.data(), int64_t(ranks.size() * sizeof ranks[0]));
+  return ranks[size_t(transport->rank())];
 }
 
 } // namespace ppopt::train

@@ -12,8 +12,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cstring>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -31,24 +32,16 @@ struct Choice {
   device::MatmulAlgorithm algorithm;
 };
 
-/// Fills in what other ranks have, on rank 0.
+/// Returns what all ranks have, on rank 0.
 template <typename T>
-std::vector<T> gatherLists(Messages &messages, int size, int own,
-                           const std::vector<T> &mine) {
-  auto count = int64_t(mine.size());
-  std::vector<int64_t> counts(size);
-  messages.gather(&count, sizeof count, counts.data());
-  if (own != 0) {
-    if (count > 0)
-      messages.send(mine.data(), count * int64_t(sizeof(T)), 0);
-    return {};
-  }
-  std::vector<T> all = mine;
-  for (int peer = 1; peer < size; ++peer) {
-    std::vector<T> theirs(counts[peer]);
-    if (counts[peer] > 0)
-      messages.receive(theirs.data(), counts[peer] * int64_t(sizeof(T)), peer);
-    all.insert(all.end(), theirs.begin(), theirs.end());
+std::vector<T> gatherLists(Messages &messages, const std::vector<T> &mine) {
+  std::vector<T> all;
+  for (const std::string &bytes : messages.gatherTexts(
+           std::string(reinterpret_cast<const char *>(mine.data()),
+                       mine.size() * sizeof(T)))) {
+    size_t begin = all.size();
+    all.resize(begin + bytes.size() / sizeof(T));
+    std::memcpy(all.data() + begin, bytes.data(), bytes.size());
   }
   return all;
 }
@@ -68,20 +61,13 @@ std::string describe(const device::MatmulMachine &machine) {
 }
 
 /// Throws Error on rank 0 if a rank differs from it.
-void checkMachines(Messages &messages, int size, int own,
-                   const device::MatmulMachine &machine) {
-  using Text = std::array<char, 512>;
-  Text mine{};
-  std::string text = describe(machine);
-  std::copy_n(text.begin(), std::min(text.size(), mine.size() - 1),
-              mine.begin());
-  std::vector<Text> all(size);
-  messages.gather(mine.data(), sizeof mine, all.data());
-  for (int rank = 1; own == 0 && rank < size; ++rank)
-    if (all[rank] != mine)
+void checkMachines(Messages &messages, const device::MatmulMachine &machine) {
+  std::vector<std::string> all = messages.gatherTexts(describe(machine));
+  for (size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != all[0])
       throw Error("--tune: rank {} has {}, and rank 0, which measures, {}: "
                   "start all ranks on GPUs of one model, or leave out --tune",
-                  rank, all[rank].data(), text);
+                  rank, all[rank], all[0]);
 }
 
 /// What rank 0 measures and finds.
@@ -181,18 +167,17 @@ std::string tuneMatmuls(ppopt_rank &rank, const std::string &path) {
   if (!library)
     throw Error("--tune: no library computes matmuls of this program; leave it "
                 "out");
-  const int size = rank.transport ? rank.transport->size() : 1;
   std::optional<Messages> messages;
-  if (size > 1)
+  if (rank.transport && rank.transport->size() > 1)
     messages.emplace(rank);
   if (messages)
-    checkMachines(*messages, size, rank.index, library->machine());
+    checkMachines(*messages, library->machine());
   MatmulUses own = runtime::findMatmulUses(rank);
   std::vector<MatmulUse> uses;
   for (const auto &[use, calls] : own)
     uses.push_back(use);
   if (messages)
-    uses = gatherLists(*messages, size, rank.index, uses);
+    uses = gatherLists(*messages, uses);
   std::vector<Choice> choices;
   std::string text;
   if (rank.index == 0) {

@@ -38,6 +38,24 @@ void Messages::gather(const void *mine, int64_t bytes, void *all) {
     receive(static_cast<char *>(all) + peer * bytes, bytes, peer);
 }
 
+std::vector<std::string> Messages::gatherTexts(const std::string &mine) {
+  auto bytes = int64_t(mine.size());
+  std::vector<int64_t> lengths(transport_.size());
+  gather(&bytes, sizeof bytes, lengths.data());
+  if (transport_.rank() != 0) {
+    if (bytes > 0)
+      send(mine.data(), bytes, 0);
+    return {};
+  }
+  std::vector<std::string> all = {mine};
+  for (int peer = 1; peer < transport_.size(); ++peer) {
+    all.emplace_back(lengths[peer], '\0');
+    if (lengths[peer] > 0)
+      receive(all.back().data(), lengths[peer], peer);
+  }
+  return all;
+}
+
 void Messages::broadcast(void *data, int64_t bytes) {
   if (transport_.rank() != 0)
     return receive(data, bytes, 0);

@@ -12,6 +12,8 @@
 #include "comm/transport.h"
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 struct ppopt_rank;
 
@@ -29,6 +31,10 @@ public:
   /// Called by all ranks. On rank 0, `all` receives `bytes` bytes from each
   /// rank, in rank order; other ranks ignore it.
   void gather(const void *mine, int64_t bytes, void *all);
+
+  /// Called by all ranks, each with a text of any length. Returns all on rank
+  /// 0, in rank order, and nothing on others.
+  std::vector<std::string> gatherTexts(const std::string &mine);
 
   /// Called by all ranks. Copies rank 0's data to all ranks.
   void broadcast(void *data, int64_t bytes);
