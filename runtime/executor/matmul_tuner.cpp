@@ -22,17 +22,13 @@ constexpr size_t samples = 9; ///< of which the median counts
 constexpr double sampleMicroseconds = 100;
 constexpr int mostLaunches = 20; ///< per sample
 
-int64_t byteSize(MatmulType type) {
-  return type == MatmulType::f64 ? 8 : type == MatmulType::f32 ? 4 : 2;
-}
-
 /// Returns the bytes from the first element of an operand to its last.
 int64_t extent(const MatmulDescriptor &matmul, int64_t rows, int64_t columns,
                const std::array<int64_t, 4> &strides, MatmulType type) {
   int64_t last = (matmul.batch[0] - 1) * strides[0] +
                  (matmul.batch[1] - 1) * strides[1] + (rows - 1) * strides[2] +
                  (columns - 1) * strides[3];
-  return (last + 1) * byteSize(type);
+  return (last + 1) * elementBytes(type);
 }
 
 int64_t extentOfA(const MatmulDescriptor &matmul) {
@@ -70,9 +66,9 @@ std::optional<FastestAlgorithm> MatmulTuner::measure(const MatmulUse &use) {
   std::optional<Operands> operands = placeOperands(use);
   if (!operands)
     return std::nullopt;
-  int64_t elementBytes = byteSize(matmul.descriptor.type);
-  fill(operands->a, extentOfA(matmul.descriptor), elementBytes);
-  fill(operands->b, extentOfB(matmul.descriptor), elementBytes);
+  int64_t size = elementBytes(matmul.descriptor.type);
+  fill(operands->a, extentOfA(matmul.descriptor), size);
+  fill(operands->b, extentOfB(matmul.descriptor), size);
   rank.device->fill(rank.compute, operands->c, 0, extentOfC(matmul.descriptor));
   std::optional<FastestAlgorithm> fastest;
   for (const device::MatmulAlgorithm &algorithm :

@@ -29,10 +29,6 @@ size_t aligned(size_t bytes) {
   return (bytes + PPOPT_ALIGNMENT - 1) / PPOPT_ALIGNMENT * PPOPT_ALIGNMENT;
 }
 
-int64_t elementBytes(MatmulType type) {
-  return type == MatmulType::bf16 ? 2 : 4;
-}
-
 const dnnl::engine &cpuEngine() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   return engine;

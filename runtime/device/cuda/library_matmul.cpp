@@ -22,10 +22,6 @@ DataType typeOf(MatmulType type) {
   return DataType::f32;
 }
 
-int64_t bytesOf(MatmulType type) {
-  return type == MatmulType::f64 ? 8 : type == MatmulType::f32 ? 4 : 2;
-}
-
 /// Returns the largest power of two up to the most that divides an address, and
 /// the distance between calls.
 int64_t commonAlignment(DeviceMemory address, int64_t stride) {
@@ -177,8 +173,8 @@ LibraryMatmul::choose(const device::MatmulAlignment &alignment) {
 device::MatmulAlignment LibraryMatmul::alignmentOf(DeviceMemory a,
                                                    DeviceMemory b,
                                                    DeviceMemory c) const {
-  int64_t bytes = bytesOf(descriptor.type),
-          resultBytes = bytesOf(descriptor.cType);
+  int64_t bytes = elementBytes(descriptor.type),
+          resultBytes = elementBytes(descriptor.cType);
   return {commonAlignment(a, shape.right.outerStride * bytes),
           commonAlignment(b, shape.left.outerStride * bytes),
           commonAlignment(c, shape.result.outerStride * resultBytes)};
@@ -186,8 +182,8 @@ device::MatmulAlignment LibraryMatmul::alignmentOf(DeviceMemory a,
 
 void LibraryMatmul::run(Stream stream, DeviceMemory a, DeviceMemory b,
                         DeviceMemory c, DeviceMemory workspace) {
-  int64_t bytes = bytesOf(descriptor.type),
-          resultBytes = bytesOf(descriptor.cType);
+  int64_t bytes = elementBytes(descriptor.type),
+          resultBytes = elementBytes(descriptor.cType);
   int64_t leftStep = shape.left.outerStride * bytes,
           rightStep = shape.right.outerStride * bytes,
           resultStep = shape.result.outerStride * resultBytes;

@@ -22,6 +22,11 @@ namespace ppopt {
 /// Element types that a matmul computes with.
 enum class MatmulType { f32, f64, bf16 };
 
+/// Returns the bytes of one element.
+constexpr int64_t elementBytes(MatmulType type) {
+  return type == MatmulType::f64 ? 8 : type == MatmulType::f32 ? 4 : 2;
+}
+
 /// One entry of the program's "matmuls" (docs/program.md). Strides are in
 /// elements, in the order (b0, b1, row, column). Row and column refer to the
 /// operand as the formula above indexes it: a transposed A has strides {.., ..,
