@@ -126,7 +126,7 @@ void DeviceChannels::open() {
     join(groups[index]);
 }
 
-void DeviceChannels::enqueue(int number, DevicePointer in, DevicePointer out) {
+void DeviceChannels::start(int number, DevicePointer in, DevicePointer out) {
   Operation &operation = operations[size_t(number)];
   if (operation.isStarted)
     throw std::logic_error("operation '" + operation.name +
@@ -154,12 +154,8 @@ void DeviceChannels::start(int number) {
   int64_t at = operation.chunkBytes * groups[operation.group].members.position;
   bool gathers = operation.kind == Collective::AllGather,
        scatters = operation.kind == Collective::ReduceScatter;
-  enqueue(number, operation.data + (gathers ? at : 0),
-          operation.data + (scatters ? at : 0));
-}
-
-void DeviceChannels::start(int number, DevicePointer in, DevicePointer out) {
-  enqueue(number, in, out);
+  start(number, operation.data + (gathers ? at : 0),
+        operation.data + (scatters ? at : 0));
 }
 
 void DeviceChannels::wait(int number) {

@@ -51,7 +51,7 @@ public:
 
   /// Starts an operation. Throws std::logic_error if it is in flight.
   void start(int operation);
-  /// Starts a collective that was defined without memory.
+  /// Starts an operation on this memory: one that was defined without.
   void start(int operation, device::DevicePointer in,
              device::DevicePointer out);
   /// Lets what is enqueued for tasks from now on wait for the operation. Throws
@@ -101,7 +101,6 @@ private:
   int add(Operation operation);
   size_t findGroup(int channel, geometry::Members members);
   void join(Group &group);
-  void enqueue(int number, device::DevicePointer in, device::DevicePointer out);
   int findBlocking();
 
   device::Device &device;

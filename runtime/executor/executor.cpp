@@ -3,7 +3,6 @@
 #include "executor/executor.h"
 
 #include "base/error.h"
-#include "device/host_access.h"
 #include "executor/non_finite_step.h"
 #include "executor/rank.h"
 #include "executor/step_trace.h"
@@ -44,6 +43,14 @@ void finish(ppopt_rank &rank, int operation) {
   else
     return;
   rank.staging.finish(operation);
+}
+
+/// Notifies an observer (may be null) of operations that end.
+void observeOperations(ppopt_rank &rank, comm::OperationObserver *observer) {
+  if (rank.channels)
+    rank.channels->observe(observer);
+  if (rank.deviceChannels)
+    rank.deviceChannels->observe(observer);
 }
 
 class Executor {
@@ -295,24 +302,17 @@ public:
     if (!trace)
       return;
     trace->beginStep(step);
-    observe(trace);
+    observeOperations(rank, trace);
   }
   ~Tracing() {
     if (!trace)
       return;
     trace->endStep();
     if (!trace->hasOperationsInFlight())
-      observe(nullptr);
+      observeOperations(rank, nullptr);
   }
 
 private:
-  void observe(comm::OperationObserver *observer) {
-    if (rank.channels)
-      rank.channels->observe(observer);
-    if (rank.deviceChannels)
-      rank.deviceChannels->observe(observer);
-  }
-
   ppopt_rank &rank;
   StepTrace *const trace;
 };
@@ -362,10 +362,7 @@ void finishSteps(ppopt_rank &rank) {
         !isOver(rank, action))
       finish(rank, int(action.operation));
   rank.synchronize();
-  if (rank.channels)
-    rank.channels->observe(nullptr);
-  if (rank.deviceChannels)
-    rank.deviceChannels->observe(nullptr);
+  observeOperations(rank, nullptr);
 }
 
 void replayStep(ppopt_rank &rank, const StepSettings &settings,
