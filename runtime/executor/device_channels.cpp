@@ -16,6 +16,9 @@ namespace ppopt::runtime {
 using device::DevicePointer;
 using geometry::Collective;
 
+/// Between two looks at an event.
+constexpr std::chrono::microseconds pause(20);
+
 DeviceChannels::DeviceChannels(device::Device &device,
                                device::Communication &communication,
                                device::Stream compute,
@@ -38,8 +41,25 @@ DeviceChannels::~DeviceChannels() {
                              [](const Operation &each) {
                                return each.isStarted || each.sequence > 0;
                              });
-  if (!isIdle)
+  if (!isIdle || !drain())
     communication.abort();
+}
+
+/// Waits for the end of all operations: to leave a communicator blocks until
+/// then, also if another rank has failed and never starts its part. Returns
+/// false if they will not end.
+bool DeviceChannels::drain() noexcept {
+  try {
+    device.record(end, stream);
+    while (!device.isComplete(end)) {
+      transport.throwIfFailed();
+      communication.throwIfFailed();
+      std::this_thread::sleep_for(pause);
+    }
+    return true;
+  } catch (const std::exception &) {
+    return false; // whoever destroys this, or the failed rank, says why
+  }
 }
 
 size_t DeviceChannels::findGroup(int channel, geometry::Members members) {
@@ -196,7 +216,7 @@ int DeviceChannels::findBlocking() {
 void DeviceChannels::synchronize(bool isGraph) {
   using namespace std::chrono;
   // A step takes milliseconds, and a look at all operations microseconds.
-  constexpr microseconds pause(20), interval(5000);
+  constexpr microseconds interval(5000);
   device.record(end, compute);
   transport.activity().enterAction(-1); // the device is anywhere in the list
   std::optional<comm::Activity::Wait> wait;

@@ -38,7 +38,8 @@ public:
   DeviceChannels(device::Device &device, device::Communication &communication,
                  device::Stream compute, comm::Transport &transport,
                  geometry::Mesh mesh, int channel, bool hasTransfers);
-  /// Aborts what is in flight: destroy it before the device.
+  /// Aborts what is in flight, and what does not end since a rank has failed:
+  /// destroy it before the device.
   ~DeviceChannels();
 
   // As in comm::Channels. Data are addresses of the device; there is no
@@ -102,6 +103,7 @@ private:
   size_t findGroup(int channel, geometry::Members members);
   void join(Group &group);
   int findBlocking();
+  bool drain() noexcept;
 
   device::Device &device;
   device::Communication &communication;
