@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -41,7 +42,8 @@ DeviceChannels::~DeviceChannels() {
                              [](const Operation &each) {
                                return each.isStarted || each.sequence > 0;
                              });
-  if (!isIdle || !drain())
+  bool hasFailed = std::uncaught_exceptions() > uncaughtBefore;
+  if (hasFailed || !isIdle || !drain())
     communication.abort();
 }
 

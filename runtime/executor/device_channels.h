@@ -25,6 +25,7 @@
 #include "geometry/mesh.h"
 
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,8 @@ public:
   DeviceChannels(device::Device &device, device::Communication &communication,
                  device::Stream compute, comm::Transport &transport,
                  geometry::Mesh mesh, int channel, bool hasTransfers);
-  /// Aborts what is in flight, and what does not end since a rank has failed:
-  /// destroy it before the device.
+  /// Aborts what is in flight, and what does not end since this rank or another
+  /// one has failed: destroy it before the device.
   ~DeviceChannels();
 
   // As in comm::Channels. Data are addresses of the device; there is no
@@ -116,6 +117,7 @@ private:
   std::vector<Group> groups;
   std::vector<Operation> operations;
   uint64_t starts = 0, started = 0;
+  const int uncaughtBefore = std::uncaught_exceptions();
 };
 
 } // namespace ppopt::runtime
