@@ -102,7 +102,8 @@ public:
   LogicalResult verify() {
     if (!form)
       return tiles ? kernel.emitOpError("has tiles, but no form") : success();
-    if (failed(verifyBody()) || failed(verifySweeps()))
+    if (failed(verifyBody()) || failed(verifySweeps()) ||
+        failed(verifyColumns()))
       return failure();
     return tiles ? verifyTiles() : success();
   }
@@ -113,6 +114,7 @@ private:
   LogicalResult verifyReduction(ReduceOp reduction);
   LogicalResult verifySpace(Operation &op, Value value);
   LogicalResult verifySweeps();
+  LogicalResult verifyColumns();
   Operation *findLater(Value value, int64_t sweep, DenseSet<Value> &seen);
   LogicalResult verifyTiles();
   std::optional<int64_t> countTiles();
@@ -210,7 +212,7 @@ Operation *FormVerifier::findLater(Value value, int64_t sweep,
   if (!op || !seen.insert(value).second)
     return nullptr;
   if (auto reduction = dyn_cast<ReduceOp>(op))
-    return *kernel.getSweep(reduction) >= sweep ? op : nullptr;
+    return kernel.getSweep(reduction).value_or(0) >= sweep ? op : nullptr;
   for (Value operand : op->getOperands())
     if (Operation *later = findLater(operand, sweep, seen))
       return later;
@@ -251,6 +253,25 @@ LogicalResult FormVerifier::verifySweeps() {
              << i << " is of sweep " << *sweep
              << ", but reads a reduction of sweep "
              << *kernel.getSweep(cast<ReduceOp>(later));
+  }
+  return success();
+}
+
+/// Rows are added once, to all sums alike.
+LogicalResult FormVerifier::verifyColumns() {
+  if (getKind() != KernelForm::Columns)
+    return success();
+  ReduceOp first = *body.getOps<ReduceOp>().begin();
+  for (auto reduction : body.getOps<ReduceOp>()) {
+    if (getShape(reduction.getX()) != getShape(first.getX()) ||
+        reduction.getDims() != first.getDims())
+      return reduction.emitOpError("reduces other rows than the first "
+                                   "reduction of @")
+             << kernel.getSymName() << ", of form columns";
+    DenseSet<Value> seen;
+    if (findLater(reduction.getX(), /*sweep=*/0, seen))
+      return reduction.emitOpError("reads another reduction of @")
+             << kernel.getSymName() << ", of form columns";
   }
   return success();
 }

@@ -54,6 +54,25 @@ pp.kernel @scatter(%ids: tensor<4xi32>, %dy: tensor<4x96xf32>) -> tensor<16x96xf
 
 // -----
 
+pp.kernel @variance(%x: tensor<8x4xf32>) -> tensor<4xf32> attributes {form = #pp.form<columns 8x4>} {
+  %0 = pp.reduce sum %x [0] : tensor<8x4xf32>
+  %1 = pp.sub %x, %0 : tensor<8x4xf32>, tensor<4xf32>
+  // expected-error @below {{'pp.reduce' op reads another reduction of @variance, of form columns}}
+  %2 = pp.reduce sum %1 [0] : tensor<8x4xf32>
+  pp.return %2 : tensor<4xf32>
+}
+
+// -----
+
+pp.kernel @others(%x: tensor<8x2x4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>) attributes {form = #pp.form<columns 8x2x4>} {
+  %0 = pp.reduce sum %x [0] : tensor<8x2x4xf32>
+  // expected-error @below {{'pp.reduce' op reduces other rows than the first reduction of @others, of form columns}}
+  %1 = pp.reduce sum %x [0, 1] : tensor<8x2x4xf32>
+  pp.return %0, %1 : tensor<2x4xf32>, tensor<4xf32>
+}
+
+// -----
+
 pp.kernel @space(%x: tensor<8x4xf32>) -> tensor<8xf32> attributes {form = #pp.form<rows 4x4>} {
   // expected-error @below {{'pp.reduce' op takes 'tensor<8x4xf32>', but the space of @space has 16 elements}}
   %0 = pp.reduce sum %x [1] {pp.sweep = 0 : i64} : tensor<8x4xf32>
