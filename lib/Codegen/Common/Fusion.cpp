@@ -62,6 +62,13 @@ const SetVector<Operation *> &TaskFusion::getSources(Operation *op) const {
   return it->second;
 }
 
+/// Returns whether an op of a cluster reads what another one writes.
+bool TaskFusion::readsResultOf(unsigned reader, unsigned written) const {
+  return llvm::any_of(clusters[reader].ops, [&](Operation *op) {
+    return llvm::is_contained(getSourceClusters(op), written);
+  });
+}
+
 /// Returns whether `op` reads, through a memory view, what a cluster writes: it
 /// must then stay after it.
 bool TaskFusion::readsMemoryOf(Operation *op, unsigned cluster) const {
@@ -95,12 +102,13 @@ SmallVector<unsigned> TaskFusion::getSourceClusters(Operation *op) const {
 }
 
 void TaskFusion::forEachReader(
-    ResultRange values, llvm::function_ref<void(Operation *)> visit) const {
-  for (Operation *user : values.getUsers())
-    if (isLazy(user) || isMemoryView(user) || isa<ReshapeOp>(user))
-      forEachReader(user->getResults(), visit);
-    else
-      visit(user);
+    ValueRange values, llvm::function_ref<void(Operation *)> visit) const {
+  for (Value value : values)
+    for (Operation *user : value.getUsers())
+      if (isLazy(user) || isMemoryView(user) || isa<ReshapeOp>(user))
+        forEachReader(user->getResults(), visit);
+      else
+        visit(user);
 }
 
 /// Returns whether joining `op` and `targets` would close a cycle: whether
@@ -142,6 +150,23 @@ const OpReads &TaskFusion::getReads(Operation *op) {
 const Cluster *TaskFusion::getCluster(Operation *op) const {
   auto it = clusterOf.find(op);
   return it == clusterOf.end() ? nullptr : &clusters[it->second];
+}
+
+SetVector<Value> TaskFusion::getMemoryReads(ArrayRef<Operation *> ops) const {
+  DenseSet<Operation *> computed(llvm::from_range, ops);
+  SetVector<Value> reads;
+  SmallVector<Value> worklist;
+  for (Operation *op : ops)
+    llvm::append_range(worklist, op->getOperands());
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    Operation *def = value.getDefiningOp();
+    if (def && (isLazy(def) || isa<ReshapeOp>(def)))
+      llvm::append_range(worklist, def->getOperands());
+    else if (!def || !computed.contains(def))
+      reads.insert(value);
+  }
+  return reads;
 }
 
 bool TaskFusion::isUsedOutside(Value value, const Cluster &cluster) const {
@@ -281,17 +306,62 @@ bool TaskFusion::joinTail(Operation *op) {
   return false;
 }
 
-/// Merges reductions over the same rows of the same value into one kernel.
+/// Returns whether reductions over leading dimensions are over the same.
+static bool reduceAlike(ReduceOp a, ReduceOp b) {
+  return !isRowReduction(b) && getShape(a.getX()) == getShape(b.getX()) &&
+         a.getDims() == b.getDims();
+}
+
+SmallVector<const Cluster *>
+TaskFusion::findSharers(ReduceOp op, const SetVector<Value> &reads) const {
+  SmallVector<unsigned> targets;
+  if (const Cluster *own = getCluster(op))
+    targets.push_back(getIndex(own));
+  SetVector<Operation *> sources;
+  for (Value value : reads)
+    collectSources(value, sources, nullptr);
+  auto isSmallOrShared = [&](Value value) {
+    return getNumElements(value) < getNumElements(op.getX()) ||
+           reads.contains(value);
+  };
+  auto isApart = [&](unsigned cluster) {
+    return llvm::none_of(sources,
+                         [&](Operation *source) {
+                           return getCluster(source) == &clusters[cluster];
+                         }) &&
+           llvm::none_of(targets, [&](unsigned target) {
+             return readsResultOf(cluster, target) ||
+                    readsResultOf(target, cluster);
+           });
+  };
+  SmallVector<const Cluster *> sharers;
+  forEachReader(reads.getArrayRef(), [&](Operation *reader) {
+    auto other = dyn_cast<ReduceOp>(reader);
+    const Cluster *cluster = other ? getCluster(other) : nullptr;
+    if (!cluster || position.lookup(op) < position.lookup(other) ||
+        !reduceAlike(op, other) ||
+        llvm::is_contained(targets, getIndex(cluster)) ||
+        !isApart(getIndex(cluster)) ||
+        !llvm::all_of(getMemoryReads(cluster->ops), isSmallOrShared))
+      return;
+    targets.push_back(getIndex(cluster));
+    if (canBeOne(op, targets))
+      sharers.push_back(cluster);
+    else
+      targets.pop_back();
+  });
+  return sharers;
+}
+
+/// Merges reductions over the same rows of the same values into one kernel.
 void TaskFusion::addColumnReduction(ReduceOp op) {
-  for (Operation *user : op.getX().getUsers()) {
-    auto other = dyn_cast<ReduceOp>(user);
-    auto it = other ? clusterOf.find(other) : clusterOf.end();
-    if (it == clusterOf.end() || isRowReduction(other) ||
-        other.getDims() != op.getDims() || !canBeOne(op, {it->second}))
-      continue;
-    return join(op, {it->second});
-  }
-  newCluster(op, KernelForm::Columns, getSpace(op.getX()));
+  SmallVector<unsigned> targets = llvm::map_to_vector(
+      findSharers(op, getMemoryReads(op.getOperation())),
+      [&](const Cluster *cluster) { return getIndex(cluster); });
+  if (targets.empty())
+    newCluster(op, KernelForm::Columns, getSpace(op.getX()));
+  else
+    join(op, targets);
 }
 
 /// Adds an op that is no part of a kernel.

@@ -44,6 +44,14 @@ public:
   bool isUsedOutside(Value value, const Cluster &cluster) const;
   /// Returns where an op reads; looks through lazy ops.
   const OpReads &getReads(Operation *op);
+  /// Returns the values that a kernel of these ops reads from memory.
+  SetVector<Value> getMemoryReads(ArrayRef<Operation *> ops) const;
+  /// Returns the kernels before `op`, a reduction over leading dimensions, that
+  /// it can join if it reads these values: they reduce the same rows, and read
+  /// no value as large as its operand that it does not read too, which would be
+  /// in memory for longer.
+  SmallVector<const Cluster *> findSharers(ReduceOp op,
+                                           const SetVector<Value> &reads) const;
 
 private:
   void findInPlaceAccumulations();
@@ -70,13 +78,17 @@ private:
   void addToRows(Operation *op, Space space);
   bool joinTail(Operation *op);
   bool canJoin(Operation *op, Space space, unsigned cluster);
+  bool readsResultOf(unsigned reader, unsigned written) const;
   bool readsMemoryOf(Operation *op, unsigned cluster) const;
   bool canMerge(unsigned into, ArrayRef<unsigned> others) const;
   bool canBeOne(Operation *op, ArrayRef<unsigned> targets) const;
+  unsigned getIndex(const Cluster *cluster) const {
+    return cluster - clusters.data();
+  }
   bool isRowLevel(Value value, const Cluster &cluster) const;
   void join(Operation *op, ArrayRef<unsigned> targets);
   unsigned newCluster(Operation *op, KernelForm form, Space space);
-  void forEachReader(ResultRange values,
+  void forEachReader(ValueRange values,
                      llvm::function_ref<void(Operation *)> visit) const;
   bool hasPathThroughOthers(Operation *op, ArrayRef<unsigned> targets) const;
   SmallVector<unsigned> getSourceClusters(Operation *op) const;
