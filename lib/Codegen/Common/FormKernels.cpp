@@ -12,6 +12,7 @@
 #include "CombinePads.h"
 #include "KernelOutliner.h"
 #include "PlaceSums.h"
+#include "PullOperands.h"
 #include "ReductionForms.h"
 #include "ppopt/Codegen/ViewFolding.h"
 
@@ -35,8 +36,10 @@ namespace {
 /// Rewrites one task cluster by cluster; the new body grows before the return.
 class TaskRewriter {
 public:
-  TaskRewriter(TaskOp task, KernelOutliner &outliner)
-      : task(task), fusion(task), outliner(outliner),
+  /// `pulled`: as for TaskFusion.
+  TaskRewriter(TaskOp task, KernelOutliner &outliner,
+               DenseSet<Operation *> pulled)
+      : task(task), fusion(task, std::move(pulled)), outliner(outliner),
         ret(task.getBody().front().getTerminator()), builder(ret) {}
 
   LogicalResult rewrite();
@@ -199,7 +202,8 @@ struct FormKernelsPass : pp::impl::FormKernelsBase<FormKernelsPass> {
       normalizeReductions(task);
       combinePads(task);
       eraseDeadOps(task);
-      if (failed(TaskRewriter(task, outliner).rewrite()))
+      TaskRewriter rewriter(task, outliner, pullOperands(task));
+      if (failed(rewriter.rewrite()))
         return signalPassFailure();
     }
   }

@@ -11,9 +11,10 @@
 using namespace mlir;
 using namespace mlir::pp;
 
-TaskFusion::TaskFusion(TaskOp task)
+TaskFusion::TaskFusion(TaskOp task, DenseSet<Operation *> pulled)
     : task(task), probe(task.getContext()), largeZeros(findLargeZeros(task)),
-      mostOps(getThreshold(task, Threshold::KernelOps)) {
+      mostOps(getThreshold(task, Threshold::KernelOps)),
+      lazy(std::move(pulled)) {
   for (auto [i, op] : llvm::enumerate(task.getBody().front()))
     position[&op] = i;
   findInPlaceAccumulations();

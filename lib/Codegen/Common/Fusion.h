@@ -24,7 +24,9 @@ struct Cluster {
 /// clusters without cyclic dependencies.
 class TaskFusion {
 public:
-  explicit TaskFusion(TaskOp task);
+  /// `pulled`: ops that reductions have for themselves (PullOperands.h); they
+  /// are lazy.
+  explicit TaskFusion(TaskOp task, DenseSet<Operation *> pulled = {});
 
   /// Returns the clusters in an order of execution.
   SmallVector<const Cluster *> getClusters() const;

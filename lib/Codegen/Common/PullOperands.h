@@ -1,0 +1,19 @@
+//===- PullOperands.h - What reductions compute instead of reading --------===//
+
+#ifndef PPOPT_LIB_CODEGEN_COMMON_PULLOPERANDS_H
+#define PPOPT_LIB_CODEGEN_COMMON_PULLOPERANDS_H
+
+#include "ppopt/Dialect/PP/PP.h"
+
+namespace mlir::pp {
+
+/// Gives reductions over leading dimensions ops of their own that compute their
+/// operand where kernels then read and write fewer bytes: otherwise a kernel of
+/// form rows would write the operand for the reduction alone. Ops that nothing
+/// reads any more are erased. Returns the ops that reductions have for
+/// themselves, which are to be lazy.
+DenseSet<Operation *> pullOperands(TaskOp task);
+
+} // namespace mlir::pp
+
+#endif // PPOPT_LIB_CODEGEN_COMMON_PULLOPERANDS_H
