@@ -93,9 +93,8 @@ void Device::checkAccess(uint64_t address, uint64_t bytes, bool isWrite,
                          uint32_t number) {
   if (running->holds(address))
     return;
-  std::string wrong = memory.check(address, bytes, isWrite, &siteAt(number));
-  if (!wrong.empty())
-    fail(wrong, siteAt(number).text);
+  if (!memory.check(address, bytes, isWrite, &siteAt(number)))
+    fail(memory.getWrong(), siteAt(number).text);
 }
 
 //===----------------------------------------------------------------------===//

@@ -344,15 +344,16 @@ static Expected<std::unique_ptr<Module>> readModule(MemoryBufferRef text,
 /// Adds what a function that a kernel uses says of the kernel.
 static void describeFunction(const Function &function, KernelCode &kernel) {
   const DataLayout &layout = function.getDataLayout();
-  auto touch = [&](Type *type) {
-    unsigned bytes = layout.getTypeStoreSize(type->getScalarType());
-    kernel.elementBytes = std::min(kernel.elementBytes, bytes);
+  auto touch = [&](Type *type, Align align) {
+    uint64_t bytes = layout.getTypeStoreSize(type->getScalarType());
+    kernel.elementBytes =
+        MinAlign(kernel.elementBytes, MinAlign(bytes, align.value()));
   };
   for (const Instruction &instruction : instructions(function))
     if (auto *load = dyn_cast<LoadInst>(&instruction))
-      touch(load->getType());
+      touch(load->getType(), load->getAlign());
     else if (auto *store = dyn_cast<StoreInst>(&instruction))
-      touch(store->getValueOperand()->getType());
+      touch(store->getValueOperand()->getType(), store->getAlign());
     else if (isa<MemIntrinsic>(instruction))
       kernel.elementBytes = 1;
 }

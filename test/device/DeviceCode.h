@@ -37,8 +37,9 @@ struct KernelCode {
   /// Runs one thread; takes the addresses of the arguments' buffers.
   void (*thread)(void **arguments) = nullptr;
   std::vector<Variable> variables;
-  bool isAlone = true;       ///< no thread waits for another
-  unsigned elementBytes = 0; ///< of the smallest element loaded or stored
+  bool isAlone = true; ///< no thread waits for another
+  /// A power of two: all loads and stores are of whole multiples, at multiples.
+  unsigned elementBytes = 0;
   std::vector<Site> *sites = nullptr;
 };
 

@@ -96,6 +96,9 @@ MappedBuffers::MappedBuffers(const EmulatedLaunch &launch) : launch(launch) {
     region.name = variable.name;
     region.begin = variable.address;
     region.bytes = variable.bytes ? variable.bytes : launch.sharedBytes;
+    // Where every access to it begins and ends.
+    region.elementBytes =
+        llvm::MinAlign(variable.address, launch.kernel->elementBytes);
     region.isWritten = variable.kind == Region::Kind::Shared;
     region.isInitialised = !region.isWritten;
     device.memory.add(std::move(region));

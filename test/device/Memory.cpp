@@ -26,6 +26,7 @@ void Shadow::clear() {
 }
 
 void Memory::add(Region region) {
+  region.elementShift = __builtin_ctz(region.elementBytes);
   if (region.isWritten && region.hasShadow)
     region.shadow =
         std::make_unique<Shadow>(region.bytes / region.elementBytes + 1);
@@ -104,46 +105,50 @@ std::string Memory::describeOutside(uint64_t address, uint64_t bytes,
          countOf(nearest->bytes / nearest->elementBytes, "element");
 }
 
-std::string Memory::check(uint64_t address, uint64_t bytes, bool isWrite,
-                          Site *site) {
+bool Memory::refuse(std::string why) {
+  wrong = std::move(why);
+  return false;
+}
+
+bool Memory::check(uint64_t address, uint64_t bytes, bool isWrite, Site *site) {
   if (bytes == 0)
-    return "";
+    return true;
   Region *region = find(address);
   if (!region || bytes > region->bytes - (address - region->begin))
-    return describeOutside(address, bytes, isWrite);
+    return refuse(describeOutside(address, bytes, isWrite));
   uint64_t offset = address - region->begin;
-  if (site && address % site->align != 0)
-    return std::string(verb(isWrite)) + " " + countOf(bytes, "byte") +
-           " at byte " + std::to_string(offset) + " of " + region->name +
-           ", which is no multiple of " + std::to_string(site->align);
+  if (site && (address & (site->align - 1)) != 0)
+    return refuse(std::string(verb(isWrite)) + " " + countOf(bytes, "byte") +
+                  " at byte " + std::to_string(offset) + " of " + region->name +
+                  ", which is no multiple of " + std::to_string(site->align));
+  uint64_t first = offset >> region->elementShift,
+           last = (offset + bytes - 1) >> region->elementShift;
   if (isWrite && !region->isWritten)
-    return "writes element " + std::to_string(offset / region->elementBytes) +
-           " of " + region->name + ", which it may only read";
-  uint64_t end = (offset + bytes - 1) / region->elementBytes;
-  for (uint64_t i = offset / region->elementBytes; region->pitch && i <= end;
-       ++i)
+    return refuse("writes element " + std::to_string(first) + " of " +
+                  region->name + ", which it may only read");
+  for (uint64_t i = first; region->pitch && i <= last; ++i)
     if (region->isPadding(i))
-      return std::string(verb(isWrite)) + " element " + std::to_string(i) +
-             " of " + region->name + ", which is padding between rows of " +
-             countOf(region->columns, "element");
+      return refuse(std::string(verb(isWrite)) + " element " +
+                    std::to_string(i) + " of " + region->name +
+                    ", which is padding between rows of " +
+                    countOf(region->columns, "element"));
   if (!region->shadow) {
     if (site && !region->pitch) {
       site->begin = region->begin;
       site->span = region->bytes - bytes + 1;
     }
-    return "";
+    return true;
   }
-  for (uint64_t i = offset / region->elementBytes; i <= end; ++i) {
-    std::string wrong = checkCell(*region, i, isWrite);
-    if (!wrong.empty())
-      return wrong;
-  }
-  return "";
+  for (uint64_t i = first; i <= last; ++i)
+    if (!checkCell(*region, i, isWrite))
+      return false;
+  return true;
 }
 
-std::string Memory::checkCell(const Region &region, uint64_t element,
-                              bool isWrite) {
+bool Memory::checkCell(const Region &region, uint64_t element, bool isWrite) {
   Cell &cell = region.shadow->at(element);
+  if (!isWrite && hasReadNow(cell))
+    return true;
   // What an earlier block left in shared memory is gone.
   if (region.kind == Region::Kind::Shared) {
     if (cell.writeTime && !isOfThisBlock(cell.writeTime))
@@ -153,6 +158,19 @@ std::string Memory::checkCell(const Region &region, uint64_t element,
   }
   return isWrite ? checkWrite(region, element, cell)
                  : checkRead(region, element, cell);
+}
+
+/// Returns whether the cell says that the running thread has read it since the
+/// last event, or that others have which are ordered no better: what these may
+/// read, and nobody has written since, this thread may.
+bool Memory::hasReadNow(const Cell &cell) const {
+  if (cell.readTime != clock.now)
+    return false;
+  if (cell.reader & kSeveralWarps)
+    return true;
+  unsigned number = cell.reader & kNumber;
+  return number ==
+         (cell.reader & kSeveralLanes ? clock.thread / kWarp : clock.thread);
 }
 
 bool Memory::isOrdered(uint32_t time, unsigned thread) const {
@@ -184,18 +202,17 @@ static const char *reason(bool isSameBlock) {
                      : "; nothing orders the two blocks";
 }
 
-std::string Memory::checkRead(const Region &region, uint64_t element,
-                              Cell &cell) {
+bool Memory::checkRead(const Region &region, uint64_t element, Cell &cell) {
   if (cell.writeTime == 0) {
     if (!region.isInitialised)
-      return "reads " + elementOf(element, region) +
-             ", which nobody has written" +
-             (region.kind == Region::Kind::Shared ? " since the block began"
-                                                  : "");
+      return refuse(
+          "reads " + elementOf(element, region) + ", which nobody has written" +
+          (region.kind == Region::Kind::Shared ? " since the block began"
+                                               : ""));
   } else if (!isOrdered(cell.writeTime, cell.writer)) {
-    return "reads " + elementOf(element, region) + ", which " +
-           describeThread(cell.writeTime, cell.writer) + " has written" +
-           reason(isOfThisBlock(cell.writeTime));
+    return refuse("reads " + elementOf(element, region) + ", which " +
+                  describeThread(cell.writeTime, cell.writer) + " has written" +
+                  reason(isOfThisBlock(cell.writeTime)));
   }
   uint16_t others = cell.reader & kOtherBlock;
   bool isFirst = cell.readTime == 0;
@@ -218,15 +235,14 @@ std::string Memory::checkRead(const Region &region, uint64_t element,
   else
     cell.reader = others | kSeveralWarps;
   cell.readTime = clock.now;
-  return "";
+  return true;
 }
 
-std::string Memory::checkWrite(const Region &region, uint64_t element,
-                               Cell &cell) {
+bool Memory::checkWrite(const Region &region, uint64_t element, Cell &cell) {
   auto conflict = [&](const std::string &who, const char *did,
                       bool isSameBlock) {
-    return "writes " + elementOf(element, region) + ", which " + who + did +
-           reason(isSameBlock);
+    return refuse("writes " + elementOf(element, region) + ", which " + who +
+                  did + reason(isSameBlock));
   };
   if (cell.writeTime && !isOrdered(cell.writeTime, cell.writer))
     return conflict(describeThread(cell.writeTime, cell.writer), " has written",
@@ -255,5 +271,5 @@ std::string Memory::checkWrite(const Region &region, uint64_t element,
   cell.writer = clock.thread;
   cell.readTime = 0;
   cell.reader = 0;
-  return "";
+  return true;
 }

@@ -54,13 +54,14 @@ struct Region {
   Kind kind = Kind::Argument;
   std::string name; ///< "argument 2", "shared memory @partials"
   uint64_t begin = 0, bytes = 0;
-  unsigned elementBytes = 1;
+  unsigned elementBytes = 1; ///< a power of two
   /// Of each `pitch` elements only `columns` may be touched; 0: all.
   uint64_t pitch = 0, columns = 0;
   bool isWritten = false;     ///< the kernel may write it
   bool isInitialised = false; ///< else it must write before it reads
   bool hasShadow = true;      ///< if the kernel may write it
   std::unique_ptr<Shadow> shadow;
+  unsigned elementShift = 0; ///< the logarithm of elementBytes; add() sets it
 
   bool isPadding(uint64_t element) const {
     return pitch && element % pitch >= columns;
@@ -93,10 +94,11 @@ public:
   void clear(std::vector<Site> &sites);
   void beginLaunch();
 
-  /// Checks an access by the running thread. Returns what is wrong, or an empty
-  /// string.
-  std::string check(uint64_t address, uint64_t bytes, bool isWrite,
-                    Site *site = nullptr);
+  /// Returns whether the running thread may do this access; if not, getWrong()
+  /// says why.
+  bool check(uint64_t address, uint64_t bytes, bool isWrite,
+             Site *site = nullptr);
+  const std::string &getWrong() const { return wrong; }
 
   /// Returns the first element of a region that nobody has written, or a
   /// negative number if there is none.
@@ -112,9 +114,11 @@ public:
 private:
   Region *find(uint64_t address);
   std::string describeOutside(uint64_t address, uint64_t bytes, bool isWrite);
-  std::string checkCell(const Region &region, uint64_t element, bool isWrite);
-  std::string checkRead(const Region &region, uint64_t element, Cell &cell);
-  std::string checkWrite(const Region &region, uint64_t element, Cell &cell);
+  bool refuse(std::string why);
+  bool checkCell(const Region &region, uint64_t element, bool isWrite);
+  bool checkRead(const Region &region, uint64_t element, Cell &cell);
+  bool checkWrite(const Region &region, uint64_t element, Cell &cell);
+  bool hasReadNow(const Cell &cell) const;
   bool isOrdered(uint32_t time, unsigned thread) const;
   std::string describeThread(uint32_t time, unsigned thread) const;
   bool isOfThisBlock(uint32_t time) const { return time >= clock.blockStart; }
@@ -122,6 +126,7 @@ private:
   const Clock &clock;
   std::vector<Region> regions; ///< by address
   Region *last = nullptr;
+  std::string wrong;
 };
 
 } // namespace emulated

@@ -152,9 +152,8 @@ std::string loadMatrix(Lane *lanes, uint32_t mask) {
     row.bytes = row.align = 16;
     unsigned first = device.clock.thread / kWarp * kWarp;
     device.clock.thread = first + i;
-    wrong = device.memory.check(lanes[i].in[0].bits, 16, false, &row);
-    if (!wrong.empty())
-      wrong = "lane " + std::to_string(i) + " " + wrong;
+    if (!device.memory.check(lanes[i].in[0].bits, 16, false, &row))
+      wrong = "lane " + std::to_string(i) + " " + device.memory.getWrong();
   }
   for (unsigned lane = 0; lane < kWarp && wrong.empty(); ++lane)
     for (unsigned m = 0; m < count; ++m) {

@@ -168,7 +168,7 @@ BFLY = "call float @llvm.nvvm.shfl.sync.bfly.f32(i32 -1, float"
 # name: kernel, (old, new)…, what the error says, each on its own, or a function of the outputs.
 BUGS = {
     "barrier left out": ("block_sum", [(f"{BARRIER} ; partials are there", "")], [
-        "kernel 'block_sum': block 0, warp 0, lane 0 reads element 4 of shared memory @partials, which nobody has written since the block began",
+        "kernel 'block_sum': block 0, warp 0, lane 0 reads element 1 of shared memory @partials, which nobody has written since the block began",
         "%pv = load float, ptr addrspace(3) %ps, align 4"]),
     "second barrier left out": ("block_sum", [(f"{BARRIER} ; the total is there", "")], [
         "reads element 0 of shared memory @total, which thread 0 has written without a barrier between"]),
@@ -208,7 +208,7 @@ BUGS = {
     "misaligned vector load": ("layer_norm", [("mul i32 %row, 100", "mul i32 %row, 99")], [
         "block 0, warp 1, lane 0 reads 16 bytes at byte 396 of argument 0, which is no multiple of 16"]),
     "unwritten shared memory": ("block_sum", [("icmp ult i32 %inext, 8", "icmp ult i32 %inext, 9")], [
-        "reads 4 bytes at element 32 of shared memory @partials, which has 32 elements"]),
+        "reads 4 bytes at element 8 of shared memory @partials, which has 8 elements"]),
     "shared memory kept from the block before": ("block_sum", [("br i1 %leads, label %put, label %meet", "%zero = icmp eq i32 %block, 0\n"
                                                  "  %puts = and i1 %leads, %zero\n  br i1 %puts, label %put, label %meet")], [
         "block 1, warp 0, lane 0 reads element 0 of shared memory @partials, which nobody has written since the block began"]),
@@ -219,7 +219,7 @@ BUGS = {
     "write to what may only be read": ("flat", [("%py = getelementptr float, ptr %y, i32 %at", "%py = getelementptr float, ptr %z, i32 %at")], [
         "writes element 0 of argument 1, which it may only read"]),
     "warp barrier left out": ("transpose", [("  call void @llvm.nvvm.bar.warp.sync(i32 -1)\n", "")], [
-        "reads element 4 of shared memory @tile, which nobody has written since the block began"]),
+        "reads element 1 of shared memory @tile, which nobody has written since the block began"]),
     "wrong fragment": ("mma", [("%lower = add i32 %upper, 64", "%lower = add i32 %upper, 56")], ["argument 3, which thread"]),
     "fragment's rows exchanged": ("mma", [("i32 %a0, i32 %a1, i32 %a2, i32 %a3, i32 %b0", "i32 %a1, i32 %a0, i32 %a2, i32 %a3, i32 %b0")], check_mma),
     "unknown intrinsic": ("flat", [("declare float @llvm.nvvm.ex2.approx.ftz.f32(float)", "declare float @llvm.nvvm.ex2.approx.ftz.f32(float)\n"
