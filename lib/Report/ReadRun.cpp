@@ -96,7 +96,7 @@ Error RunReader::readStep(const json::Object &record) {
     return makeError("a step without \"tok_per_second\" or "
                      "\"samples_per_second\"");
   run.unit = record.get("tok_per_second") ? "tok" : "samples";
-  Step step{*number, 0, 0, 0, 0};
+  Step step{*number, 0, 0, 0, 0, std::numeric_limits<double>::quiet_NaN()};
   std::string perSecond = run.unit + "_per_second";
   std::pair<StringRef, double &> fields[] = {{"loss", step.loss},
                                              {"norm", step.norm},
@@ -107,6 +107,12 @@ Error RunReader::readStep(const json::Object &record) {
     if (!value)
       return value.takeError();
     into = *value;
+  }
+  if (const json::Object *staleness = record.getObject("staleness")) {
+    Expected<double> mean = getNumber(*staleness, "mean");
+    if (!mean)
+      return mean.takeError();
+    step.staleness = *mean;
   }
   if (Error error = goOnAt(placeOf(step), step.step - 1))
     return error;

@@ -56,7 +56,8 @@ static void writeRun(json::OStream &json, const Run &run) {
   writeFlat(json, "steps", ArrayRef(run.steps),
             [](raw_ostream &out, const Step &step) {
               out << step.step;
-              for (double value : {step.loss, step.norm, step.perSecond}) {
+              for (double value : {step.loss, step.norm, step.perSecond,
+                                   step.milliseconds, step.staleness}) {
                 out << ",";
                 writeNumber(out, value);
               }

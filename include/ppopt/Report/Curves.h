@@ -22,6 +22,7 @@ namespace ppopt::curves {
 struct Step {
   int64_t step; ///< from 1
   double loss, norm, perSecond, milliseconds;
+  double staleness; ///< mean, of an asynchronous run; else NaN
 };
 
 struct Evaluation {

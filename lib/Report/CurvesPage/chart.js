@@ -1,10 +1,10 @@
-// The canvas: charts one below the other with a common axis of steps.
+// The canvas: charts one below the other with a common axis of steps or seconds; `step` is a place on it.
 
 const left = 64, right = 16, headroom = 30, bottom = 26, between = 44;
 const section = find("charts"), canvas = find("canvas"), context = canvas.getContext("2d");
 
 const view = {
-  start: firstStep, end: Math.max(lastStep, firstStep + 1), // the steps that are visible
+  start: axis.first, end: axis.last, // what is visible
   width: 0, height: 0,
   weight: runs.some((run) => run.steps.length >= 50) ? 0.9 : 0,
   showsRaw: true, isLogarithmic: false,
@@ -28,16 +28,16 @@ function layOut() {
 
 // Calls `use(step, value)` for each value of a run that a chart draws.
 function forEachValue(run, chart, use) {
-  const from = Math.max(0, findAbove(run.steps, "step", view.start) - 1);
+  const from = Math.max(0, findAbove(run.steps, "at", view.start) - 1);
   const smoothed = smooth(run, chart.field, view.weight);
   for (let i = from; i < run.steps.length; i++) {
-    const {step} = run.steps[i];
+    const {at: step} = run.steps[i];
     if (view.showsRaw) use(step, run.steps[i][chart.field]);
     use(step, smoothed[i]);
     if (step > view.end) break;
   }
   if (chart.field !== "loss") return;
-  for (const {step, loss} of run.evaluations)
+  for (const {at: step, loss} of run.evaluations)
     if (step >= view.start && step <= view.end) use(step, loss);
 }
 
@@ -94,7 +94,7 @@ function drawAxes(chart) {
   }
   context.textAlign = "center";
   for (const tick of pickTicks(view.start, view.end, Math.max(2, (view.width - left - right) / 100))) {
-    if (!Number.isInteger(tick)) continue;
+    if (axis.field === "step" && !Number.isInteger(tick)) continue;
     const x = Math.round(getX(tick));
     context.fillStyle = getColor("grid");
     context.fillRect(x, chart.top, 1, chart.bottom - chart.top);
@@ -114,8 +114,8 @@ function drawAxes(chart) {
 function drawLine(run, chart, values) {
   context.beginPath();
   let isDown = false, drawn = 0, column = null, low = 0, high = 0;
-  for (let i = Math.max(0, findAbove(run.steps, "step", view.start) - 1); i < run.steps.length; i++) {
-    const {step} = run.steps[i], y = values[i] === null ? null : getY(chart, values[i]);
+  for (let i = Math.max(0, findAbove(run.steps, "at", view.start) - 1); i < run.steps.length; i++) {
+    const {at: step} = run.steps[i], y = values[i] === null ? null : getY(chart, values[i]);
     if (y === null) {
       isDown = false;
       column = null;
@@ -153,7 +153,7 @@ function drawRun(run, chart) {
   context.setLineDash([3, 4]);
   context.globalAlpha = 0.7;
   for (const steps of run.resumed) {
-    const x = Math.round(getX(steps + 0.5)) + 0.5;
+    const x = Math.round(getX(axis.field === "step" ? steps + 0.5 : getSecond(run, steps))) + 0.5;
     context.beginPath();
     context.moveTo(x, chart.top);
     context.lineTo(x, chart.bottom);
@@ -165,9 +165,9 @@ function drawRun(run, chart) {
 }
 
 function drawEvaluations(run, chart, color) {
-  const dots = run.evaluations.filter(({step, loss}) =>
+  const dots = run.evaluations.filter(({at: step, loss}) =>
       step >= view.start && step <= view.end && loss !== null && getY(chart, loss) !== null);
-  for (const {step, loss} of dots) {
+  for (const {at: step, loss} of dots) {
     context.beginPath();
     context.arc(getX(step), getY(chart, loss), 4, 0, 2 * Math.PI);
     context.fillStyle = color;

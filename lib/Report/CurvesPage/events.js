@@ -36,14 +36,14 @@ function showRuns() {
 
 // Returns the step of a run that is nearest to another.
 function findNearest(run, step) {
-  const above = findAbove(run.steps, "step", step);
+  const above = findAbove(run.steps, "at", step);
   const near = [run.steps[above - 1], run.steps[above]].filter((record) => record);
-  return near.reduce((best, record) => !best || Math.abs(record.step - step) < Math.abs(best.step - step) ? record : best, null);
+  return near.reduce((best, record) => !best || Math.abs(record.at - step) < Math.abs(best.at - step) ? record : best, null);
 }
 
 function describePointed(run) {
   const step = findNearest(run, view.pointed);
-  const evaluation = run.evaluations[findAbove(run.evaluations, "step", view.pointed) - 1];
+  const evaluation = run.evaluations[findAbove(run.evaluations, "at", view.pointed) - 1];
   const smoothed = step && smooth(run, "loss", view.weight)[run.steps.indexOf(step)];
   return [make("span", {}, makeSwatch(run), run.name), step ? String(step.step) : "–",
           ...[step?.loss, ...(view.weight > 0 ? [smoothed] : []), step?.norm, step?.rate].map(spellValue),
@@ -60,15 +60,16 @@ function showTip(event) {
 }
 
 function setWindow(start, end) {
-  view.start = Math.max(firstStep, Math.min(start, end));
-  view.end = Math.min(Math.max(lastStep, firstStep + 1), Math.max(start, end));
+  view.start = Math.max(axis.first, Math.min(start, end));
+  view.end = Math.min(axis.last, Math.max(start, end));
   redraw();
 }
-function showAll() { setWindow(firstStep, Math.max(lastStep, firstStep + 1)); }
+function showAll() { setWindow(axis.first, axis.last); }
 
 function stepAt(event) {
   const step = getStep(event.clientX - canvas.getBoundingClientRect().left);
-  return Math.round(Math.min(view.end, Math.max(view.start, step)));
+  const inside = Math.min(view.end, Math.max(view.start, step));
+  return axis.field === "step" ? Math.round(inside) : inside;
 }
 
 section.addEventListener("pointerdown", (event) => {
@@ -102,6 +103,7 @@ addEventListener("keydown", (event) => {
 
 find("fit").addEventListener("click", showAll);
 find("raw").addEventListener("change", (event) => { view.showsRaw = event.target.checked; redraw(); });
+find("seconds").addEventListener("change", (event) => { setAxis(event.target.checked ? "second" : "step"); showAll(); });
 find("logarithmic").addEventListener("change", (event) => { view.isLogarithmic = event.target.checked; redraw(); });
 function showSmoothing() {
   find("smoothing").value = Math.round(view.weight * 100);

@@ -1,20 +1,38 @@
 // Unpacks the runs. `logged` holds flat arrays of numbers: steps [step, loss,
-// norm, rate], evaluations [step, loss]; null where a number is unknown.
+// norm, rate, ms, staleness], evaluations [step, loss]; null where a number is unknown.
 
 const runs = logged.map((run, index) => ({
   ...run, index, shown: true,
-  steps: unflatten(run.steps, ["step", "loss", "norm", "rate"]),
+  steps: unflatten(run.steps, ["step", "loss", "norm", "rate", "ms", "staleness"]),
   evaluations: unflatten(run.evaluations, ["step", "loss"]),
 }));
-const ends = runs.flatMap((run) => [run.steps, run.evaluations]).filter((records) => records.length)
-    .map((records) => [records[0].step, records[records.length - 1].step]);
-const firstStep = Math.min(...ends.map(([first]) => first)), lastStep = Math.max(...ends.map(([, last]) => last));
+
+// Seconds that a run has spent in steps; an evaluation is after the last step before it.
+for (const run of runs) {
+  let second = 0;
+  for (const step of run.steps) step.second = second += (step.ms ?? 0) / 1e3;
+  for (const evaluation of run.evaluations) evaluation.second = getSecond(run, evaluation.step);
+}
+function getSecond(run, step) { return run.steps[findAbove(run.steps, "step", step) - 1]?.second ?? 0; }
+
+// The axis to the right: `at` of each record is its step or its second.
+const axis = {field: "step", first: 0, last: 0};
+function setAxis(field) {
+  const records = runs.flatMap((run) => [...run.steps, ...run.evaluations]);
+  for (const record of records) record.at = record[field];
+  axis.field = field;
+  axis.first = records.reduce((least, {at}) => Math.min(least, at), Infinity);
+  axis.last = records.reduce((most, {at}) => Math.max(most, at), -Infinity);
+  if (axis.last <= axis.first) axis.last = axis.first + 1;
+}
+setAxis("step");
 
 const units = [...new Set(runs.filter((run) => run.steps.length).map((run) => run.unit === "tok" ? "tokens" : run.unit))];
 const charts = [
   {field: "loss", name: "loss", part: 5, hasZero: false, canBeLogarithmic: true},
   {field: "norm", name: "norm of the gradient", part: 2.5, hasZero: false, canBeLogarithmic: true},
   {field: "rate", name: `${units.join(" or ")} per second`, part: 2.5, hasZero: true, canBeLogarithmic: false},
+  {field: "staleness", name: "staleness in steps", part: 2, hasZero: true, canBeLogarithmic: false},
 ].filter((chart) => runs.some((run) => run.steps.some((step) => step[chart.field] !== null) ||
                                        (chart.field === "loss" && run.evaluations.length)));
 

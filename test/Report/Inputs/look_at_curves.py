@@ -22,9 +22,9 @@ function hasColor(run, chart, step, value) {
 function drawn(run) {
   const wrong = [];
   for (const chart of charts) {
-    const visible = run.steps.filter(({step}) => step >= view.start && step <= view.end);
+    const visible = run.steps.filter(({at}) => at >= view.start && at <= view.end);
     for (const step of visible)
-      if (step[chart.field] !== null && !hasColor(run, chart, step.step, step[chart.field]))
+      if (step[chart.field] !== null && !hasColor(run, chart, step.at, step[chart.field]))
         wrong.push(`${chart.field} of step ${step.step}`);
   }
   return wrong.join(", ") || "all";
