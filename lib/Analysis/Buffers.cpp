@@ -122,13 +122,18 @@ void BufferIndex::addBucket(BucketOp bucket, ArrayRef<StringRef> states) {
   isSharded |= bucket.hasShardedStates();
   int64_t elements = bucket.getElements();
   int64_t chunk = elements / bucket.getChunks(mesh);
+  int64_t updated = bucket.getUpdateElements(mesh);
   add(BufferAttr::get(context, BufferKind::Params, name),
       bucket.hasShardedParams() ? chunk : elements, bucket.getType());
   add(BufferAttr::get(context, BufferKind::Grads, name),
       bucket.hasShardedGradients() ? chunk : elements, getGradType(bucket));
   for (StringRef state : states)
-    add(BufferAttr::get(context, BufferKind::State, name, state),
-        bucket.hasShardedStates() ? chunk : elements, bucket.getType());
+    add(BufferAttr::get(context, BufferKind::State, name, state), updated,
+        bucket.getType());
+  if (!bucket.getOwners())
+    return;
+  add(BufferAttr::get(context, BufferKind::Master, name), updated,
+      bucket.getType());
 }
 
 void BufferIndex::addWholeBuffers(TaskOp task) {
@@ -167,8 +172,21 @@ BufferIndex::BufferIndex(ModuleOp module) {
               input.getType(), dataParallel);
   add(BufferAttr::get(context, BufferKind::StepState),
       PPOPT_KEY_OFFSET(microbatches), byte);
+  add(BufferAttr::get(context, BufferKind::UpdateState),
+      sizeof(ppopt_step_state), byte);
   for (auto task : module.getOps<TaskOp>())
     addWholeBuffers(task);
+}
+
+BucketOp BufferIndex::getOwned(TaskOp task) const {
+  if (task.getKind() != TaskKind::Update)
+    return {};
+  for (const TaskOperand &operand : task.getBoundOperands())
+    if (operand.role.getKind() == RoleKind::GradRange) {
+      BucketOp bucket = buckets.lookup(operand.role.getName());
+      return bucket && bucket.getOwners() ? bucket : BucketOp();
+    }
+  return {};
 }
 
 std::optional<int64_t> BufferIndex::getBytes(BufferAttr buffer) const {
@@ -186,7 +204,9 @@ AddressAttr BufferIndex::getInBucket(StringAttr param, BufferKind kind,
     return {};
   Type element =
       kind == BufferKind::Grads ? getGradType(bucket) : bucket.getType();
-  bool isChunk = kind == BufferKind::State   ? bucket.hasShardedStates()
+  bool isChunk = kind == BufferKind::Master ? true
+                 : kind == BufferKind::State
+                     ? bucket.hasShardedStates() || bucket.getOwners()
                  : kind == BufferKind::Grads ? bucket.hasShardedGradients()
                                              : bucket.hasShardedParams();
   MLIRContext *context = param.getContext();
@@ -254,6 +274,25 @@ AddressAttr BufferIndex::getParam(StringAttr param) const {
   return AddressAttr::get(
       BufferAttr::get(param.getContext(), BufferKind::Param, param.getValue()),
       0);
+}
+
+AddressAttr BufferIndex::getMaster(StringAttr param) const {
+  BucketOp bucket = getBucket(param).bucket;
+  return bucket && bucket.getOwners() ? getInBucket(param, BufferKind::Master)
+                                      : AddressAttr();
+}
+
+AddressAttr BufferIndex::getOwnedGradient(BucketOp bucket) const {
+  MLIRContext *context = bucket.getContext();
+  auto buffer =
+      BufferAttr::get(context, BufferKind::Grads, bucket.getSymName());
+  int64_t owners = *bucket.getOwners();
+  if (owners == 1)
+    return AddressAttr::get(buffer, 0);
+  auto axis = StringAttr::get(context, StringRef(geometry::batchAxis));
+  return AddressAttr::get(
+      context, buffer, 0,
+      StrideAttr::get(context, axis, *getBytes(buffer) / owners));
 }
 
 AddressAttr BufferIndex::getGradient(StringAttr param) const {
@@ -328,11 +367,34 @@ static std::optional<int64_t> getStepStateField(StringRef name,
   return std::nullopt;
 }
 
+/// Returns where an update of asynchronous training finds an operand, if not
+/// where the step does: it may run while a step is computed.
+AddressAttr BufferIndex::getOfOwner(BucketOp bucket, RoleAttr role) const {
+  MLIRContext *context = role.getContext();
+  switch (role.getKind()) {
+  case RoleKind::ParamRange:
+    return AddressAttr::get(
+        BufferAttr::get(context, BufferKind::Master, role.getName()), 0);
+  case RoleKind::GradRange:
+    return getOwnedGradient(bucket);
+  case RoleKind::StepState:
+    if (const Field *field = findField(role.getName()))
+      return AddressAttr::get(BufferAttr::get(context, BufferKind::UpdateState),
+                              field->offset);
+    return {};
+  default:
+    return {};
+  }
+}
+
 FailureOr<AddressAttr>
 BufferIndex::getAddress(RunOp run, TaskOp task,
                         const TaskOperand &operand) const {
   RoleAttr role = operand.role;
   MLIRContext *context = role.getContext();
+  if (BucketOp bucket = getOwned(task))
+    if (AddressAttr address = getOfOwner(bucket, role))
+      return address;
   std::optional<int64_t> chunk = run.getChunk();
   auto type = cast<ShapedType>(operand.type);
   if (BufferAttr whole = getWholeBuffer(role)) {

@@ -72,8 +72,9 @@ static void addPasses(Phase phase, OpPassManager &manager,
     return;
   case Phase::Placed:
     manager.addPass(createInlineCalls());
-    if (options.batch)
-      manager.addPass(createResizeBatch({*options.batch}));
+    if (options.batch || options.getTrainers() > 1)
+      manager.addPass(createResizeBatch(
+          {options.batch.value_or(0), options.getTrainers()}));
     manager.addPass(createInsertPlan(makePlanOptions(options), options));
     manager.addPass(createDecomposeModel());
     // Marks are regions until ops have places: equal ops on two places stay

@@ -8,6 +8,7 @@
 #include "ppopt/Program/EndOfStep.h"
 #include "ppopt/Program/PredictCounts.h"
 
+#include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Analysis/PlanSchedule.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 #include "ppopt/Transforms/Model/Entry.h"
@@ -232,7 +233,7 @@ static void setWork(ModuleOp module, PlanReport &report) {
     if (type.getRank() != 2 || (bits != 32 && bits != 64))
       continue;
     report.workUnit = "tok";
-    report.work = type.getNumElements();
+    report.work = type.getNumElements() * (report.batch / type.getDimSize(0));
     return;
   }
 }
@@ -242,8 +243,9 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
   if (failed(plan))
     return failure();
   PlanReport report;
-  report.batch = plan->getBatch();
+  report.batch = plan->getJobBatch();
   setWork(module, report);
+  report.trainers = plan->getTrainers();
   report.microbatches = plan->getMicrobatches();
   report.deviceMemory = plan->getDeviceMemory().value_or(0);
   report.graph = makeStageGraph(module, *plan);
@@ -265,7 +267,7 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
       if (auto flops = task->getAttrOfType<IntegerAttr>(kRecomputedAttr))
         place.recomputedFlops += flops.getInt() * report.microbatches;
     auto number = static_cast<int>(contents.place);
-    for (int64_t rank : plan->getGeometry().ranksOf(contents.place))
+    for (int64_t rank : plan->getJobMesh().ranksOf(contents.place))
       place.ranks.push_back(rank);
     place.inFlight =
         report.timeline.getInFlight(report.table, report.graph, number);
@@ -281,6 +283,19 @@ FailureOr<PlanReport> pp::reportSchedule(ModuleOp module) {
 // Memory
 //===----------------------------------------------------------------------===//
 
+/// Adds what a rank of a trainer exchanges with the owners per step.
+static void addExchanged(PlanOp plan, const PlaceContents &contents,
+                         PlaceReport &place) {
+  int64_t trainers = plan.getTrainers();
+  for (BucketOp bucket : contents.buckets) {
+    if (!bucket.getOwners())
+      continue;
+    int64_t elements = bucket.getElements() / trainers * (trainers - 1);
+    place.pulledBytes += elements * getElementBytes(bucket.getType());
+    place.pushedBytes += elements * getElementBytes(getGradType(bucket));
+  }
+}
+
 LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
   FailureOr<PlanOp> plan = findPlan(module);
   if (failed(plan))
@@ -290,6 +305,9 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
          {"step_state", "parameters", "gradients", "optimizer", "inputs",
           "activations", "packed", "workspace", "communication"})
       place.memory[kind] = 0;
+  if (plan->getSync() != Sync::step)
+    for (PlaceReport &place : report.places)
+      place.memory[stringifyMemoryKind(MemoryKind::Masters)] = 0;
   for (auto region : module.getOps<RegionOp>()) {
     if (region->hasAttr(kOverlaidAttr))
       continue;
@@ -312,6 +330,7 @@ LogicalResult pp::addMemory(ModuleOp module, PlanReport &report) {
     place.flops = counts.flops;
     place.launches = counts.launches;
     place.bytesSent = counts.bytesSent;
+    addExchanged(*plan, contents, place);
     addSharded(module, *plan, contents, place);
     place.checkpointBytes = checkpointBytes[contents.place];
     if (device.roofline)

@@ -100,10 +100,12 @@ void pp::addSharded(ModuleOp module, PlanOp plan, const PlaceContents &contents,
 
 namespace {
 
-/// Returns the ranks that have elements of the parameter's states.
+/// Returns the ranks of the job that have elements of the parameter's states.
 std::vector<size_t> findOwners(ParamDeclOp param, InBucket in,
                                const geometry::Mesh &mesh) {
-  geometry::Group group = in.bucket.getShardGroup()->getGeometry();
+  geometry::Group group{{std::string(geometry::batchAxis)}, {}};
+  if (!in.bucket.getOwners())
+    group = in.bucket.getShardGroup()->getGeometry();
   int64_t elements = cast<RankedTensorType>(param.getType()).getNumElements();
   std::vector<size_t> owners;
   for (int64_t rank = 0, end = mesh.ranks(); rank < end; ++rank) {
@@ -122,7 +124,7 @@ std::vector<size_t> findOwners(ParamDeclOp param, InBucket in,
 
 /// Computes the same as the runtime's checkpoint_shares.h.
 SmallVector<int64_t> pp::predictCheckpointBytes(ModuleOp module, PlanOp plan) {
-  geometry::Mesh mesh = plan.getGeometry();
+  geometry::Mesh mesh = plan.getJobMesh();
   bool isLocal = plan.getLaunch() == Launch::local;
   size_t states = getOptimizerStates(plan.getOptimizer()).size();
   BufferIndex buffers(module);
@@ -140,9 +142,10 @@ SmallVector<int64_t> pp::predictCheckpointBytes(ModuleOp module, PlanOp plan) {
       int64_t bytes = getBytes(param.getType());
       InBucket in = buffers.getBucket(param.getParamNameAttr());
       std::vector<size_t> owners = holders;
-      if (!isLocal && in.bucket && in.bucket.hasShardedStates())
+      bool isOwned = in.bucket && in.bucket.getOwners();
+      if (!isLocal && in.bucket && (in.bucket.hasShardedStates() || isOwned))
         owners = findOwners(param, in, mesh);
-      bool isSharded = in.bucket && in.bucket.hasShardedParams();
+      bool isSharded = in.bucket && (in.bucket.hasShardedParams() || isOwned);
       items.push_back({bytes, isSharded ? owners : holders});
       if (!param.getLearns())
         continue;

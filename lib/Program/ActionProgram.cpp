@@ -2,6 +2,7 @@
 
 #include "ActionProgram.h"
 
+#include "ppopt/Analysis/OptimizerState.h"
 #include "ppopt/Dialect/PP/TypeSizes.h"
 
 using namespace mlir;
@@ -11,6 +12,33 @@ namespace {
 
 /// The channel of all transfers; sums have channels of their own.
 constexpr int64_t kTransferChannel = 0;
+
+/// Returns whether a run is an update of asynchronous training, which is no
+/// part of the step.
+bool isOfOwner(RunOp run, const ProgramIndex &index) {
+  return bool(index.buffers.getOwned(index.uses.getTask(run)));
+}
+
+/// Describes a run, whose temporaries lie in the region `temps`.
+FailureOr<schema::Action> describeRun(RunOp run, const ProgramIndex &index,
+                                      const ArenaLayout &layout,
+                                      BufferKind temps) {
+  schema::Action action;
+  action.kind = schema::ActionKind::run;
+  action.task = index.tables.getTask(run.getTask());
+  action.microbatch = run.getMicrobatch();
+  for (Attribute binding : run.getBindingsAttr()) {
+    FailureOr<schema::Address> address = layout.getAddress(run, binding);
+    if (failed(address))
+      return failure();
+    action.arguments.push_back(std::move(*address));
+  }
+  FailureOr<int64_t> region = layout.getRegion(temps, run.getLoc());
+  if (failed(region))
+    return failure();
+  action.temporaries = *region;
+  return action;
+}
 
 /// Describes the actions of one schedule.
 class ActionWriter {
@@ -28,7 +56,6 @@ private:
   int64_t getPlace(Operation &action) { return places.lookup(&action); }
   FailureOr<schema::Address> getAddress(Operation *action, const SlotUse &use);
   FailureOr<schema::Action> describe(Operation &action, int64_t place);
-  FailureOr<schema::Action> describeRun(RunOp run, int64_t place);
   FailureOr<schema::Action> describeStart(StartOp start);
   template <typename OpT>
   FailureOr<schema::Action> describeTransfer(OpT end, schema::Operation op,
@@ -75,26 +102,6 @@ void ActionWriter::findPlaces() {
 FailureOr<schema::Address> ActionWriter::getAddress(Operation *action,
                                                     const SlotUse &use) {
   return layouts[use.place].getAddress(action, getBinding(action, use));
-}
-
-FailureOr<schema::Action> ActionWriter::describeRun(RunOp run, int64_t place) {
-  const ArenaLayout &layout = layouts[place];
-  unsigned number = index.tables.getTask(run.getTask());
-  schema::Action action;
-  action.kind = schema::ActionKind::run;
-  action.task = number;
-  action.microbatch = run.getMicrobatch();
-  for (Attribute binding : run.getBindingsAttr()) {
-    FailureOr<schema::Address> address = layout.getAddress(run, binding);
-    if (failed(address))
-      return failure();
-    action.arguments.push_back(std::move(*address));
-  }
-  FailureOr<int64_t> temps = layout.getRegion(BufferKind::Temps, run.getLoc());
-  if (failed(temps))
-    return failure();
-  action.temporaries = *temps;
-  return action;
 }
 
 FailureOr<schema::Action> ActionWriter::describeStart(StartOp start) {
@@ -168,8 +175,10 @@ void ActionWriter::addZeros(int64_t place) {
     add(zero, place);
   };
   for (RegionOp region : layouts[place].getRegions()) {
+    BufferKind kind = region.getBuffer().getKind();
     bool isScalar = region.getKind() == MemoryKind::StepState &&
-                    region.getBuffer().getKind() != BufferKind::StepState;
+                    kind != BufferKind::StepState &&
+                    kind != BufferKind::UpdateState;
     if (!isScalar && region.getKind() != MemoryKind::Gradients)
       continue;
     int64_t offset = region.getOffset();
@@ -186,7 +195,7 @@ void ActionWriter::addZeros(int64_t place) {
 FailureOr<schema::Action> ActionWriter::describe(Operation &action,
                                                  int64_t place) {
   if (auto run = dyn_cast<RunOp>(action))
-    return describeRun(run, place);
+    return describeRun(run, index, layouts[place], BufferKind::Temps);
   if (auto start = dyn_cast<StartOp>(action))
     return describeStart(start);
   if (auto send = dyn_cast<SendOp>(action))
@@ -223,6 +232,8 @@ LogicalResult ActionWriter::findDead() {
     add(list[life.end], *offset, life.bytes);
   }
   for (auto run : schedule.getOps<RunOp>()) {
+    if (isOfOwner(run, index))
+      continue;
     int64_t bytes = index.uses.getTask(run).getTempBytes().value_or(0);
     FailureOr<int64_t> temps =
         layouts[getPlace(*run)].getRegion(BufferKind::Temps, run.getLoc());
@@ -250,6 +261,8 @@ FailureOr<std::vector<schema::Action>> ActionWriter::write() {
           addZeros(each);
       continue;
     }
+    if (auto run = dyn_cast<RunOp>(op); run && isOfOwner(run, index))
+      continue;
     FailureOr<schema::Action> action = describe(op, place);
     if (failed(action))
       return failure();
@@ -276,4 +289,45 @@ pp::describeActions(ArrayRef<ScheduleOp> schedules, PlanOp plan,
         std::move(*actions);
   }
   return lists;
+}
+
+FailureOr<std::vector<schema::OwnedBucket>>
+pp::describeUpdates(ArrayRef<ScheduleOp> schedules, PlanOp plan,
+                    const ProgramIndex &index, const ArenaLayout &layout) {
+  std::vector<schema::OwnedBucket> updates;
+  auto getOffset = [&](RunOp run, BufferKind kind, BucketOp bucket) {
+    return layout.getRegion(
+        BufferAttr::get(run.getContext(), kind, bucket.getSymName()),
+        run.getLoc());
+  };
+  for (ScheduleOp schedule : schedules)
+    for (auto run : schedule.getOps<RunOp>()) {
+      TaskOp task = index.uses.getTask(run);
+      BucketOp bucket = index.buffers.getOwned(task);
+      if (!bucket)
+        continue;
+      FailureOr<schema::Action> action =
+          describeRun(run, index, layout, BufferKind::UpdateTemps);
+      FailureOr<int64_t> working = getOffset(run, BufferKind::Params, bucket),
+                         gradients = getOffset(run, BufferKind::Grads, bucket),
+                         master = getOffset(run, BufferKind::Master, bucket);
+      if (failed(action) || failed(working) || failed(gradients) ||
+          failed(master))
+        return failure();
+      schema::OwnedBucket &update = updates.emplace_back();
+      update.elements = bucket.getElements();
+      update.type = getSchemaType(bucket.getType());
+      update.gradientType = getSchemaType(getGradType(bucket));
+      update.working = *working;
+      update.gradients = *gradients;
+      update.master = *master;
+      update.task = action->task;
+      update.arguments = std::move(action->arguments);
+      update.temporaries = std::move(action->temporaries);
+      for (auto [number, operand] :
+           llvm::enumerate(index.uses.getOperands(task)))
+        if (operand.role.getKind() == RoleKind::GradRange)
+          update.gradientArgument = int64_t(number);
+    }
+  return updates;
 }

@@ -14,6 +14,13 @@ FailureOr<schema::LocalActions> describeActions(ArrayRef<ScheduleOp> schedules,
                                                 const ProgramIndex &index,
                                                 ArrayRef<ArenaLayout> layouts);
 
+/// Returns the updates of asynchronous training that the schedules of a place
+/// end with, and that are not among its actions: the owner makes them when
+/// gradients arrive.
+FailureOr<std::vector<schema::OwnedBucket>>
+describeUpdates(ArrayRef<ScheduleOp> schedules, PlanOp plan,
+                const ProgramIndex &index, const ArenaLayout &layout);
+
 } // namespace mlir::pp
 
 #endif // PPOPT_LIB_PROGRAM_ACTIONPROGRAM_H

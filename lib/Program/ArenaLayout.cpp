@@ -59,6 +59,10 @@ FailureOr<int64_t> ArenaLayout::getParam(ParamDeclOp param) const {
   return getOffset(buffers.getParam(param.getParamNameAttr()), param.getLoc());
 }
 
+int64_t ArenaLayout::getMaster(ParamDeclOp param) const {
+  return findOffset(buffers.getMaster(param.getParamNameAttr()));
+}
+
 int64_t ArenaLayout::getGradient(ParamDeclOp param) const {
   return findOffset(buffers.getGradient(param.getParamNameAttr()));
 }

@@ -34,6 +34,7 @@ private:
   LogicalResult addCounts();
   LogicalResult addChecks();
   LogicalResult addActions();
+  LogicalResult addOwned(ArrayRef<ScheduleOp> schedules);
   /// Finds a buffer's offset; emits an error at `loc` if the place has none.
   LogicalResult find(BufferAttr buffer, Location loc,
                      schema::Address &address) {
@@ -105,6 +106,12 @@ LogicalResult PlaceWriter::addInputs() {
 /// of everything. Places that borrow the parameter have neither.
 std::optional<schema::Shard> PlaceWriter::describeShard(ParamDeclOp param) {
   auto [bucket, first] = index.buffers.getBucket(param.getParamNameAttr());
+  if (bucket && bucket.getOwners())
+    return schema::Shard{{std::string(::ppopt::geometry::batchAxis)},
+                         {},
+                         int64_t(bucket.getElements()),
+                         first,
+                         schema::ShardOf::parameters};
   if (!bucket || !bucket.hasShardedStates() ||
       !llvm::is_contained(bucket.getUpdatePlaces(), contents.place))
     return std::nullopt;
@@ -129,6 +136,10 @@ LogicalResult PlaceWriter::addParameters() {
     held.address = *offset;
     if (int64_t gradient = layout.getGradient(param); gradient >= 0)
       held.gradient = gradient;
+    if (int64_t master = layout.getMaster(param); master >= 0) {
+      held.working = held.address;
+      held.address = master;
+    }
     // There are none if nothing updates the parameter.
     for (StringRef state : getOptimizerStates(plan.getOptimizer()))
       if (int64_t at = layout.getState(param, state); at >= 0)
@@ -182,6 +193,33 @@ LogicalResult PlaceWriter::addActions() {
     return failure();
   place.actions = std::move(lists->actions);
   place.evalActions = std::move(lists->evalActions);
+  return addOwned(own);
+}
+
+/// Adds what a rank has as an owner.
+LogicalResult PlaceWriter::addOwned(ArrayRef<ScheduleOp> schedules) {
+  if (plan.getSync() == Sync::step)
+    return success();
+  schema::Owned owned;
+  FailureOr<std::vector<schema::OwnedBucket>> updates =
+      describeUpdates(schedules, plan, index, layout);
+  if (failed(updates))
+    return failure();
+  owned.buckets = std::move(*updates);
+  if (!owned.buckets.empty()) {
+    MLIRContext *context = plan.getContext();
+    if (failed(find(BufferAttr::get(context, BufferKind::UpdateState),
+                    plan.getLoc(), owned.stepState)) ||
+        failed(find(BufferAttr::get(context, BufferKind::Inbox), plan.getLoc(),
+                    owned.inboxes)))
+      return failure();
+    int64_t largest = 0;
+    for (const schema::OwnedBucket &bucket : owned.buckets)
+      largest = std::max(largest, bucket.elements / plan.getTrainers() *
+                                      byteSize(bucket.gradientType));
+    owned.inboxBytes = llvm::alignTo(largest, getBufferAlignment(plan));
+  }
+  place.owned = std::move(owned);
   return success();
 }
 

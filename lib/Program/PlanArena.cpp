@@ -57,6 +57,7 @@ private:
   void addInputs();
   void addGeneration();
   void addActivations();
+  void addOwned();
   LogicalResult addScratch();
   std::optional<int64_t> findQuiet(StartOp start);
   void addOverlaid(BufferAttr buffer, int64_t offset, int64_t bytes) {
@@ -130,6 +131,8 @@ void ArenaPlanner::addActivations() {
     slots = std::max(slots, sum);
   }
   for (TaskOp task : place.tasks) {
+    if (shared.buffers.getOwned(task))
+      continue; // has memory of its own
     int64_t taskWorkspace = task.getWorkspaceBytes().value_or(0);
     temps = std::max(temps, task.getTempBytes().value_or(0));
     workspace = std::max(workspace, taskWorkspace);
@@ -142,6 +145,29 @@ void ArenaPlanner::addActivations() {
   add(get(BufferKind::Temps), temps - workspace);
   add(get(BufferKind::Workspace), workspace);
   activationsEnd = end;
+}
+
+/// Adds what a rank of asynchronous training has as an owner. An update may run
+/// while the rank computes a step, so it shares no memory with it.
+void ArenaPlanner::addOwned() {
+  int64_t inbox = 0, temps = 0;
+  for (BucketOp bucket : place.buckets) {
+    if (!bucket.getOwners())
+      continue;
+    add(get(BufferKind::Master, bucket.getSymName()));
+    int64_t gradients =
+        *shared.buffers.getBytes(get(BufferKind::Grads, bucket.getSymName()));
+    inbox = std::max<int64_t>(inbox, gradients / *bucket.getOwners());
+  }
+  for (TaskOp task : place.tasks)
+    if (shared.buffers.getOwned(task))
+      temps = std::max<int64_t>(temps, task.getTempBytes().value_or(0));
+  if (inbox == 0)
+    return;
+  add(get(BufferKind::UpdateState));
+  add(get(BufferKind::UpdateTemps), temps);
+  add(get(BufferKind::Inbox),
+      llvm::alignTo(inbox, alignment) * (plan.getTrainers() - 1));
 }
 
 /// Returns the offset from which the memory of activations is unused from a
@@ -221,6 +247,7 @@ LogicalResult ArenaPlanner::run() {
   addInputs();
   addGeneration();
   addActivations();
+  addOwned();
   return addScratch();
 }
 

@@ -66,6 +66,8 @@ schema::Predicted pp::predictCounts(PlanOp plan, const PlaceContents &contents,
       continue;
     for (Operation &action : schedule.getBody().front()) {
       if (auto run = dyn_cast<RunOp>(action)) {
+        if (index.buffers.getOwned(index.uses.getTask(run)))
+          continue; // no part of the step
         const schema::Predicted &own = ofTask[run.getTaskAttr().getAttr()];
         counts.launches += own.launches;
         counts.flops += own.flops;

@@ -67,15 +67,16 @@ void ProgramWriter::addNames() {
 
 void ProgramWriter::addPlan() {
   schema::Plan &described = program.plan;
-  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>())
-    described.mesh.push_back({axis.getName().str(), axis.getSize()});
-  described.batch = plan.getBatch();
+  for (const ::ppopt::geometry::Axis &axis : plan.getJobMesh())
+    described.mesh.push_back({axis.name, axis.size});
+  described.batch = plan.getJobBatch();
   described.microbatches = plan.getMicrobatches();
   described.schedule = plan.getSchedule();
   PlanChoices choices = plan.getChoices();
 #define PLAN_CHOICE(FIELD, ...) described.FIELD = choices.FIELD;
 #define PLAN_SWITCH(FIELD, ...) described.FIELD = choices.FIELD;
 #define PLAN_LEVEL(FIELD, ...) described.FIELD = choices.FIELD;
+#define PLAN_NUMBER(FIELD, ...) described.FIELD = choices.FIELD;
 #define PLAN_BYTES(FIELD, ...) described.FIELD = choices.FIELD;
 #include "schema/plan_options.def"
   TargetAttr target = plan.getTarget();
@@ -110,6 +111,7 @@ void ProgramWriter::addInputs() {
     schema::Input described;
     described.name = input.getInputName();
     described.shape = toVector(type.getShape());
+    described.shape.front() *= plan.getTrainers();
     described.type = getSchemaType(type);
     described.shift = input.getShift();
     for (auto range : input.getRanges().getAsRange<IdRangeAttr>())

@@ -57,6 +57,7 @@ std::map<std::string, std::string> describePlan(const Job &job) {
   facts[FLAG] = spell(plan.FIELD);
 #define PLAN_LEVEL(FIELD, NAME, MOST, PLANNED, FLAG, ...)                      \
   facts[FLAG] = textOf(plan.FIELD);
+#define PLAN_NUMBER(FIELD, ...) facts[#FIELD] = textOf(plan.FIELD);
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, ...)                       \
   facts[FLAG] = textOf(plan.FIELD);
 #include "schema/plan_options.def"

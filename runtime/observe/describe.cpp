@@ -165,6 +165,9 @@ std::string describeProgram(const Program &program,
   line(FLAG, plan.FIELD ? "yes" : "no");
 #define PLAN_LEVEL(FIELD, NAME, MOST, PLANNED, FLAG, ...)                      \
   line(FLAG, std::to_string(plan.FIELD));
+#define PLAN_NUMBER(FIELD, NAME, FLAG, WORD, ...)                              \
+  if (plan.FIELD > 0)                                                          \
+    line(#FIELD, std::to_string(plan.FIELD));
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, ...)                       \
   line(FLAG, describeBytes(plan.FIELD));
 #include "schema/plan_options.def"

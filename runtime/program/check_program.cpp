@@ -116,6 +116,12 @@ void Checker::checkPlan(const Path &path) const {
         "is {}, which {} data-parallel ranks x {} microbatches do not divide",
         plan.batch, plan.batchParts(), plan.microbatches));
   checkLaunch(path["launch"]);
+  if ((plan.sync == Sync::stale) != (plan.bound > 0))
+    path["bound"].fail(plan.bound > 0 ? "is there, and sync is not stale"
+                                      : "is missing, and sync is stale");
+  if (plan.isAsynchronous() &&
+      (plan.target.gpu || plan.launch != Launch::ranks))
+    path["sync"].fail("is of ranks on CPUs");
   const std::string &target = plan.target.name;
   if (target != "cpu" && target != "cuda")
     path["target"]["name"].fail("is '" + target +
@@ -275,6 +281,8 @@ private:
   void checkInput(size_t number, const Path &field) const;
   void checkParameter(size_t number, const Path &field) const;
   void checkHeld() const;
+  void checkOwned(const Path &field) const;
+  void checkOwned(const OwnedBucket &bucket, const Path &field) const;
 
   Program &program;
   Place &place;
@@ -315,6 +323,8 @@ void PlaceChecker::checkParameter(size_t number, const Path &field) const {
   };
   checkHeldAt(ShardOf::parameters, held.address, parameter.type,
               field["offset"]);
+  if (held.working)
+    checkAt(*held.working, parameter.bytes(), field["working"]);
   if (held.gradient)
     checkHeldAt(ShardOf::gradients, *held.gradient, parameter.gradientType,
                 field["gradient"]);
@@ -340,6 +350,53 @@ void PlaceChecker::checkHeld() const {
                             "otherwise",
                             holds ? "holds" : "does not hold", parameter.name));
   }
+}
+
+void PlaceChecker::checkOwned(const OwnedBucket &bucket,
+                              const Path &field) const {
+  int64_t trainers = program.plan.axisSize(geometry::batchAxis);
+  if (bucket.elements % trainers != 0)
+    field["elements"].fail(fmt::format("is {}, which {} trainers do not divide",
+                                       bucket.elements, trainers));
+  int64_t bytes = bucket.elements * byteSize(bucket.type),
+          gradientBytes = bucket.elements * byteSize(bucket.gradientType);
+  checkAt(bucket.working, bytes, field["working"]);
+  checkAt(bucket.gradients, gradientBytes, field["gradients"]);
+  checkAt(bucket.master, bytes / trainers, field["master"]);
+  if (gradientBytes / trainers > place.owned->inboxBytes)
+    field["elements"].fail("makes a chunk of gradients larger than an inbox");
+  checkIndex(bucket.task, program.tasks.size(), field["task"]);
+  checkIndex(bucket.gradientArgument, bucket.arguments.size(),
+             field["gradient_arg"]);
+  Path arguments = field["args"];
+  for (size_t i = 0; i < bucket.arguments.size(); ++i)
+    checkAt(bucket.arguments[i], 1, arguments[i], /*alignment=*/1);
+  checkAt(bucket.temporaries, 0, field["temps"]);
+}
+
+/// Checks what the place's ranks own.
+void PlaceChecker::checkOwned(const Path &field) const {
+  if (place.owned.has_value() != program.plan.isAsynchronous())
+    field.fail(place.owned ? "is there, and the plan's sync is step"
+                           : "is missing");
+  for (const PlaceParameter &held : place.parameters)
+    if (held.working.has_value() != (place.owned && held.gradient))
+      field.fail(fmt::format("is {}, and parameter '{}' has {}working copy",
+                             place.owned ? "there" : "missing",
+                             program.parameters[held.parameter].name,
+                             held.working ? "a " : "no "));
+  if (!place.owned || place.owned->buckets.empty())
+    return;
+  const Owned &owned = *place.owned;
+  checkAt(owned.stepState, sizeof(ppopt_step_state), field["step_state"]);
+  if (owned.inboxBytes > place.arenaBytes)
+    field["inbox_bytes"].fail("is more than the arena has");
+  checkAt(owned.inboxes,
+          owned.inboxBytes * (program.plan.axisSize(geometry::batchAxis) - 1),
+          field["inboxes"]);
+  Path buckets = field["buckets"];
+  for (size_t i = 0; i < owned.buckets.size(); ++i)
+    checkOwned(owned.buckets[i], buckets[i]);
 }
 
 void PlaceChecker::check() {
@@ -371,6 +428,7 @@ void PlaceChecker::check() {
     checkParameter(i, parameters[i]);
   checkActions(program, &place, place.actions, place.evalActions, path);
   checkHeld();
+  checkOwned(path["owned"]);
 }
 
 void Checker::check() {

@@ -42,6 +42,8 @@ HeldParameter findHeld(const PlaceParameter &held, const Parameter &parameter,
   HeldParameter found;
   found.parameter = held.parameter;
   found.value = locate(value, held.address, value.at, parameter.type);
+  found.read = held.working ? locate(all, *held.working, 0, parameter.type)
+                            : found.value;
   if (held.gradient) {
     found.gradient =
         locate(gradient, *held.gradient, gradient.at, parameter.gradientType);

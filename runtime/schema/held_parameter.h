@@ -34,6 +34,9 @@ struct HeldElements {
 struct HeldParameter {
   int64_t parameter = 0; ///< index of Program::parameters
   HeldElements value;
+  /// What tasks read: the same, or with asynchronous training a copy of all
+  /// elements.
+  HeldElements read;
   /// What tasks add to. None: nothing updates the parameter.
   std::optional<HeldElements> gradient;
   /// The part of `gradient` that is the sum over all ranks after a step: the

@@ -21,12 +21,13 @@ enum class RegionKind {
   caches,
   activations,
   workspace,
-  communication
+  communication,
+  masters
 };
 template <> struct Words<RegionKind> {
   static constexpr const char *words[] = {
-      "step_state", "parameters",  "gradients", "optimizer",    "inputs",
-      "caches",     "activations", "workspace", "communication"};
+      "step_state", "parameters",  "gradients", "optimizer",     "inputs",
+      "caches",     "activations", "workspace", "communication", "masters"};
 };
 
 struct Region {
@@ -36,7 +37,8 @@ struct Region {
 
   template <typename V, typename T> static void visit(V &f, T &self) {
     f("kind", self.kind,
-      "`activations`: slots and temporaries; `caches`: keys and values of a "
+      "`activations`: slots and temporaries; `masters`: the parameters that a "
+      "rank owns, with `sync` stale or async; `caches`: keys and values of a "
       "program that generates; `step_state`: with loss and counts");
     f("offset", self.offset, "where it begins");
     f("bytes", self.bytes, "its size");
@@ -130,9 +132,15 @@ struct PlaceParameter {
   std::optional<Address> gradient; ///< none: never updated
   std::vector<OptimizerState> states;
   std::optional<Shard> shard; ///< none: each rank has everything
+  /// Asynchronous training: the whole parameter, which tasks read. `address` is
+  /// that of the master.
+  std::optional<Address> working;
 
   /// Returns whether ranks have chunks of what `tensors` names.
-  bool shards(ShardOf tensors) const { return shard && shard->of >= tensors; }
+  bool shards(ShardOf tensors) const {
+    bool isWhole = working && tensors == ShardOf::gradients;
+    return shard && shard->of >= tensors && !isWhole;
+  }
   /// Returns the group whose members together have what `tensors` names: of one
   /// rank, if it is not sharded.
   geometry::Group holders(ShardOf tensors) const {
@@ -147,12 +155,66 @@ struct PlaceParameter {
     f("gradient", self.gradient,
       "offset of its gradient; null for one without (frozen, or cannot learn): "
       "then nothing updates it. Of the chunk, if a `shard` is of `gradients` "
-      "or `parameters`");
+      "or `parameters` and there is no `working`");
     f("states", self.states, "those of the optimizer");
     f.optional("shard", self.shard,
                "if each rank has a part: which, and of what. The `offset` of "
                "what is sharded is that of the rank's chunk of the bucket. "
                "After a step only this chunk of the gradients is a sum");
+    f.optional("working", self.working,
+               "with `sync` stale or async: offset of the whole parameter, "
+               "which tasks read. `offset` is then that of the chunk that the "
+               "rank owns, and `gradient` that of the whole gradient");
+  }
+};
+
+/// A bucket, of which each trainer owns a chunk: those of the ranks that differ
+/// in `dp` only have chunks 0, 1, … in their order.
+struct OwnedBucket {
+  static constexpr const char *title = "Bucket of owners";
+  int64_t elements = 0; ///< of all chunks
+  ElementType type = ElementType::f32, gradientType = ElementType::f32;
+  Address working, gradients; ///< of the whole bucket
+  Address master;             ///< of the rank's chunk
+  // The update of the chunk:
+  int64_t task = 0; ///< index of Program::tasks
+  std::vector<Address> arguments;
+  int64_t gradientArgument = 0;
+  Address temporaries;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("elements", self.elements, "of all chunks, which are equal",
+      Limits{1, int64_t{1} << 56});
+    f("type", self.type, "of its parameters");
+    f("gradient_type", self.gradientType, "of its gradients");
+    f("working", self.working, "offset of the parameters that tasks read");
+    f("gradients", self.gradients, "offset of the gradients of a step");
+    f("master", self.master, "offset of the rank's chunk of the parameters");
+    f("task", self.task, "index of `tasks`: updates the chunk");
+    f("args", self.arguments, "where each operand of the task lies");
+    f("gradient_arg", self.gradientArgument,
+      "index of `args`: the rank's own gradient of the chunk, in place of "
+      "which an update gets what arrived");
+    f("temps", self.temporaries, "where its temporaries lie");
+  }
+};
+
+/// What a rank of asynchronous training has as an owner (docs/asynchronous.md).
+struct Owned {
+  static constexpr const char *title = "What a rank owns";
+  Address stepState;      ///< a ppopt_step_state, which updates read
+  Address inboxes;        ///< of the other trainers, in their order
+  int64_t inboxBytes = 0; ///< from one to the next
+  std::vector<OwnedBucket> buckets;
+
+  template <typename V, typename T> static void visit(V &f, T &self) {
+    f("step_state", self.stepState,
+      "offset of the `ppopt_step_state` that updates read");
+    f("inboxes", self.inboxes,
+      "offset of the memory for gradients of the other trainers, in the order "
+      "of their coordinates on `dp`");
+    f("inbox_bytes", self.inboxBytes, "from one to the next");
+    f("buckets", self.buckets, "those of the place");
   }
 };
 
@@ -185,6 +247,7 @@ struct Place {
   std::vector<PlaceInput> inputs;
   std::vector<PlaceParameter> parameters;
   std::vector<Action> actions, evalActions;
+  std::optional<Owned> owned; ///< with `sync` stale or async
   Predicted predicted; ///< for the rank with coordinate 0 on all other axes
 
   /// Returns null if the place does not hold the parameter.
@@ -221,6 +284,10 @@ struct Place {
     f("eval_actions", self.evalActions,
       "one evaluation batch: prologue, forwards, the `loss` task after the "
       "forward of its stage, the loss's all-reduce");
+    f.optional("owned", self.owned,
+               "with `sync` stale or async: what each of its ranks owns. "
+               "Updates are no part of `actions`: an owner makes them as "
+               "gradients arrive");
     f("predicted", self.predicted,
       "per step, for the rank of this place with coordinate 0 on all other "
       "axes");

@@ -22,6 +22,9 @@ namespace ppopt::schema {
   };
 #include "schema/plan_options.def"
 
+/// The largest value of a PLAN_NUMBER.
+constexpr int64_t mostPlanNumber = int64_t{1} << 30;
+
 struct MeshAxis {
   static constexpr const char *title = "Axis";
   std::string name;
@@ -62,10 +65,13 @@ struct Plan {
 #define PLAN_CHOICE(FIELD, TYPE, DEFAULT, ...) TYPE FIELD = TYPE::DEFAULT;
 #define PLAN_SWITCH(FIELD, ...) bool FIELD = false;
 #define PLAN_LEVEL(FIELD, ...) int64_t FIELD = 0;
+#define PLAN_NUMBER(FIELD, ...) int64_t FIELD = 0;
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, ...) int64_t FIELD = DEFAULT;
 #include "schema/plan_options.def"
   Target target;
 
+  /// Whether each coordinate on the batch's axis is a trainer of its own.
+  bool isAsynchronous() const { return sync != Sync::step; }
   /// Returns the mesh with what follows from it. Allocates.
   geometry::Mesh getMesh() const;
   /// Returns the product of the mesh's sizes; 1 if the launch is local.
@@ -100,6 +106,8 @@ struct Plan {
 #define PLAN_LEVEL(FIELD, NAME, MOST, PLANNED, FLAG, PLACEHOLDER, HELP,        \
                    MEANING)                                                    \
   f.optional(#FIELD, self.FIELD, MEANING, Limits{0, MOST});
+#define PLAN_NUMBER(FIELD, NAME, FLAG, WORD, MEANING)                          \
+  f.optional(#FIELD, self.FIELD, MEANING, Limits{0, mostPlanNumber});
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, FALLBACK, HELP, MEANING)   \
   f.optional(#KEY, self.FIELD, MEANING, positive);
 #include "schema/plan_options.def"

@@ -3,6 +3,7 @@
 #include "flags.h"
 
 #include "ppopt/byte_amount.h"
+#include "schema/plan.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -119,6 +120,18 @@ static std::string checkValue(const Flag &flag, StringRef value) {
     return "";
   case ValueKind::Choice: {
     SmallVector<StringRef> values = getValues(flag);
+    StringRef numbered(flag.numbered);
+    auto [word, number] = value.split('=');
+    if (!numbered.empty() && word == numbered) {
+      int64_t count = 0;
+      if (number.getAsInteger(10, count) || count < 1 ||
+          count > schema::mostPlanNumber)
+        return ("'" + word + "' takes a number from 1 to " +
+                Twine(schema::mostPlanNumber) + ", as in " + word +
+                "=4, not '" + number + "'")
+            .str();
+      return "";
+    }
     if (is_contained(values, value))
       return "";
     if (is_contained(flag.later, value) || is_contained(flag.later, "*"))

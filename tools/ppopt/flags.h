@@ -15,6 +15,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ppopt {
@@ -53,6 +54,8 @@ struct Flag {
   bool isForTests = false; ///< --help shows it last, under "For testing"
   /// Choice: returns the values, the default first, if only a run knows them.
   std::vector<ChoiceValue> (*listValues)() = nullptr;
+  /// Choice: the value that takes a number >= 1, as "stale=4"; empty: none.
+  std::string_view numbered = {};
 };
 
 /// Returns whether the value of a NameOrFile names a file: it has a dot or a

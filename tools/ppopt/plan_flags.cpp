@@ -20,8 +20,6 @@ using namespace llvm;
 using namespace ppopt;
 
 // The values that flags take, and planned values that this version rejects.
-static constexpr StringRef syncs[] = {"step"};
-static constexpr StringRef laterSyncs[] = {"async", "stale", "local"};
 static constexpr StringRef unlimited[] = {"unlimited"};
 
 // The values of PLAN_LEVEL.
@@ -33,6 +31,15 @@ static constexpr StringRef levels[] = {"0", "1", "2", "3"};
   static constexpr std::initializer_list<StringRef> FIELD##Later = {           \
       PPOPT_UNWRAP(LATER)};
 #include "schema/plan_options.def"
+
+// The word of a choice that takes a number (PLAN_NUMBER).
+static constexpr std::string_view numberedWord(std::string_view flag) {
+#define PLAN_NUMBER(FIELD, NAME, FLAG, WORD, MEANING)                          \
+  if (flag == FLAG)                                                            \
+    return WORD;
+#include "schema/plan_options.def"
+  return {};
+}
 
 static constexpr size_t countAxes(bool isPlanned) {
   size_t count = 0;
@@ -94,7 +101,10 @@ static constexpr Flag planFlags[] = {
    FALLBACK,                                                                   \
    HELP,                                                                       \
    FIELD##Words,                                                               \
-   ArrayRef<StringRef>(FIELD##Later)},
+   ArrayRef<StringRef>(FIELD##Later),                                          \
+   /*isForTests=*/false,                                                       \
+   /*listValues=*/nullptr,                                                     \
+   numberedWord(FLAG)},
 #define PLAN_SWITCH(FIELD, NAME, FLAG, HELP, MEANING)                          \
   {FLAG, ValueKind::Switch, "", "", HELP},
 #define PLAN_LEVEL(FIELD, NAME, MOST, PLANNED, FLAG, PLACEHOLDER, HELP,        \
@@ -109,8 +119,6 @@ static constexpr Flag planFlags[] = {
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, FALLBACK, HELP, MEANING)   \
   {FLAG, ValueKind::Bytes, "BYTES", FALLBACK, HELP},
 #include "schema/plan_options.def"
-    {"sync", ValueKind::Choice, "WHEN", "step",
-     "when to sum gradients over ranks", syncs, laterSyncs},
     {"device-memory", ValueKind::Bytes, "BYTES", "unlimited",
      "memory limit per rank, e.g. 8GiB; a plan that needs more is an error",
      unlimited},
@@ -198,12 +206,14 @@ static void warnOfBF16(const Command &command, const mlir::pp::Target &target,
 static void setChoices(const Arguments &arguments,
                        mlir::pp::PlanChoices &choices) {
 #define PLAN_CHOICE(FIELD, TYPE, DEFAULT, WORDS, FLAG, ...)                    \
-  if (StringRef word = arguments.get(FLAG); !word.empty())                     \
+  if (StringRef word = arguments.get(FLAG).split('=').first; !word.empty())    \
     choices.FIELD = *mlir::pp::parseChoice<schema::TYPE>(word);
 #define PLAN_SWITCH(FIELD, NAME, FLAG, ...) choices.FIELD = arguments.has(FLAG);
 #define PLAN_LEVEL(FIELD, NAME, MOST, PLANNED, FLAG, ...)                      \
   if (arguments.has(FLAG))                                                     \
     choices.FIELD = arguments.getInteger(FLAG);
+#define PLAN_NUMBER(FIELD, NAME, FLAG, ...)                                    \
+  arguments.get(FLAG).split('=').second.getAsInteger(10, choices.FIELD);
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, ...)                       \
   choices.FIELD = arguments.getBytes(FLAG).value_or(choices.FIELD);
 #include "schema/plan_options.def"
@@ -282,6 +292,10 @@ FailureOr<mlir::pp::PlanOptions> ppopt::makePlan(const Command &command,
   wrong = setGpu(arguments.get("gpu"), target, plan.target);
   if (!wrong.empty())
     return reject("--gpu: " + wrong);
+  if (plan.sync != schema::Sync::step && !plan.target.gpu.empty())
+    return reject(Twine("--sync ") + schema::spell(plan.sync) +
+                  ": ranks of --target " + target.getName() +
+                  " run in step; leave out --sync, or use --target cpu");
   plan.blockBytes = arguments.has("block-bytes")
                         ? arguments.getBytes("block-bytes")
                         : target.getBlockBytes();

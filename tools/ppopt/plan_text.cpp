@@ -38,6 +38,15 @@ static std::string spellTime(double nanoseconds) {
   return formatv("{0:f1} us", nanoseconds / 1e3).str();
 }
 
+/// Returns ", sync stale=4"; empty if all ranks run in step.
+static std::string describeSync(const PlanOptions &plan) {
+  if (plan.sync == schema::Sync::step)
+    return "";
+  return (Twine(", sync ") + schema::spell(plan.sync) +
+          (plan.bound > 0 ? "=" + Twine(plan.bound) : Twine()))
+      .str();
+}
+
 std::string ppopt::describePlan(const PlanOptions &plan,
                                 const PlanReport &report) {
   std::string text;
@@ -50,7 +59,8 @@ std::string ppopt::describePlan(const PlanOptions &plan,
       << schema::spell(plan.recompute) << ", " << schema::spell(plan.optimizer)
       << (plan.zero > 0 ? ", zero " + std::to_string(plan.zero) : "")
       << (plan.precision == schema::Precision::model ? "" : ", bf16")
-      << ", threads " << plan.target.threads << ", " << plan.target.cpu;
+      << describeSync(plan) << ", threads " << plan.target.threads << ", "
+      << plan.target.cpu;
   return text;
 }
 
@@ -353,6 +363,12 @@ static void printWork(const PlanReport &report, bool isLocal,
   table.addCount("launches", [](const PlaceReport &p) { return p.launches; });
   table.addCount("bytes sent",
                  [](const PlaceReport &p) { return p.bytesSent; });
+  if (report.trainers > 1) {
+    table.addCount("  parameters pulled",
+                   [](const PlaceReport &p) { return p.pulledBytes; });
+    table.addCount("  gradients pushed",
+                   [](const PlaceReport &p) { return p.pushedBytes; });
+  }
   if (report.places.size() > 1) {
     for (auto [to, _] : enumerate(report.places))
       if (any_of(report.places, [to = to](const PlaceReport &place) {

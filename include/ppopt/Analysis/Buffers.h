@@ -84,6 +84,13 @@ public:
   AddressAttr getParam(StringAttr param) const;
   AddressAttr getGradient(StringAttr param) const;
   AddressAttr getState(StringAttr param, StringRef state) const;
+  /// Returns the address of the owner's chunk of the master that holds the
+  /// parameter; null if it has no owners.
+  AddressAttr getMaster(StringAttr param) const;
+  /// Returns where the rank's gradients of the chunk lie that it owns.
+  AddressAttr getOwnedGradient(BucketOp bucket) const;
+  /// Returns the bucket that a task updates, if it has owners; else null.
+  BucketOp getOwned(TaskOp task) const;
 
   InBucket getBucket(StringAttr param) const { return bucketOf.lookup(param); }
 
@@ -101,6 +108,7 @@ private:
   }
   AddressAttr getChunk(BucketOp bucket, BufferAttr buffer, int64_t place,
                        std::optional<int64_t> number) const;
+  AddressAttr getOfOwner(BucketOp bucket, RoleAttr role) const;
   AddressAttr getNormEntry(BufferAttr buffer, int64_t place,
                            std::optional<int64_t> chunk) const;
 

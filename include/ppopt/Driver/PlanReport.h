@@ -76,6 +76,9 @@ struct PlaceReport {
   int64_t checkpointBytes = 0;
   int64_t flops = 0, launches = 0;
   int64_t bytesSent = 0; ///< transfers and sums
+  /// Of asynchronous training: what it gets from other owners for a step, and
+  /// sends to them.
+  int64_t pulledBytes = 0, pushedBytes = 0;
   /// In the order of their times; only of GPUs.
   std::vector<KernelReport> kernels;
 };
@@ -98,6 +101,7 @@ struct ShardReport {
 
 struct PlanReport {
   int64_t batch = 0, microbatches = 0, deviceMemory = 0; ///< 0: no limit
+  int64_t trainers = 1; ///< that compute steps beside each other
   /// What a step trains on, as the log counts it: tokens, or samples.
   std::string workUnit;
   int64_t work = 0;

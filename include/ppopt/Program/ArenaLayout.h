@@ -34,6 +34,9 @@ public:
   /// Return the offset of a parameter, and of its gradient (-1: none) or state.
   FailureOr<int64_t> getParam(ParamDeclOp param) const;
   int64_t getGradient(ParamDeclOp param) const;
+  /// Returns the offset of the chunk of the master that holds a parameter; -1
+  /// if it has no owners.
+  int64_t getMaster(ParamDeclOp param) const;
   int64_t getState(ParamDeclOp param, StringRef state) const;
   /// Returns the place's regions, in order.
   ArrayRef<RegionOp> getRegions() const { return regions; }

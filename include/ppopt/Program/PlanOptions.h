@@ -58,6 +58,11 @@ struct PlanOptions : PlanChoices {
   int64_t getProcesses() const {
     return launch == Launch::local ? 1 : mesh.ranks();
   }
+  /// Returns the number of trainers, each of which has a part of the batch and
+  /// runs at its own pace; 1 if all ranks run in step.
+  int64_t getTrainers() const {
+    return sync == Sync::step ? 1 : mesh.size(::ppopt::geometry::batchAxis);
+  }
 };
 
 } // namespace mlir::pp

@@ -151,11 +151,15 @@ static bool isNamed(BufferKind kind) {
   case BufferKind::Global:
   case BufferKind::Check:
   case BufferKind::Cache:
+  case BufferKind::Master:
     return true;
   case BufferKind::Slots:
   case BufferKind::Temps:
   case BufferKind::Workspace:
   case BufferKind::StepState:
+  case BufferKind::Inbox:
+  case BufferKind::UpdateState:
+  case BufferKind::UpdateTemps:
   case BufferKind::Loss:
   case BufferKind::Norm:
   case BufferKind::Logits:
@@ -192,11 +196,13 @@ MemoryKind BufferAttr::getMemoryKind() const {
     return MemoryKind::Inputs;
   case BufferKind::Slots:
   case BufferKind::Temps:
+  case BufferKind::UpdateTemps:
   case BufferKind::Logits:
     return MemoryKind::Activations;
   case BufferKind::Workspace:
     return MemoryKind::Workspace;
   case BufferKind::StepState:
+  case BufferKind::UpdateState:
   case BufferKind::Loss:
   case BufferKind::Norm:
   case BufferKind::Global:
@@ -205,7 +211,10 @@ MemoryKind BufferAttr::getMemoryKind() const {
   case BufferKind::Cache:
     return MemoryKind::Caches;
   case BufferKind::Scratch:
+  case BufferKind::Inbox:
     return MemoryKind::Communication;
+  case BufferKind::Master:
+    return MemoryKind::Masters;
   }
   llvm_unreachable("all kinds are listed");
 }

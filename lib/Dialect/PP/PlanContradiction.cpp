@@ -8,6 +8,20 @@ using namespace mlir::pp;
 using llvm::Twine;
 
 std::string mlir::pp::findContradiction(const PlanChoices &choices) {
+  if ((choices.sync == Sync::stale) != (choices.bound > 0))
+    return "--sync stale takes a number of steps, as in --sync stale=4";
+  if (choices.sync != Sync::step) {
+    std::string sync = (Twine("--sync ") + schema::spell(choices.sync)).str();
+    if (choices.zero >= 2)
+      return (Twine("--zero ") + Twine(choices.zero) + " with " + sync +
+              ": ranks need whole parameters and gradients, because each "
+              "trains at its own pace; leave out --zero: masters and "
+              "optimizer states are sharded anyway")
+          .str();
+    if (choices.launch == Launch::local)
+      return "--launch local with " + sync +
+             ": one process has nobody to wait for; leave one of them out";
+  }
   if (choices.gather != Gather::task && choices.zero != 3)
     return (Twine("--gather ") + schema::spell(choices.gather) +
             " is of --zero 3, whose tasks gather parameters; leave it out")

@@ -16,6 +16,15 @@ geometry::Mesh PlanOp::getGeometry() {
   return mesh;
 }
 
+geometry::Mesh PlanOp::getJobMesh() {
+  geometry::Mesh mesh;
+  for (const geometry::Axis &axis : getGeometry())
+    mesh.add({axis.name, axis.name == geometry::batchAxis
+                             ? axis.size * getTrainers()
+                             : axis.size});
+  return mesh;
+}
+
 PlanChoices PlanOp::getChoices() {
   PlanChoices choices;
 #define PLAN_CHOICE(FIELD, TYPE, ...)                                          \
@@ -25,6 +34,9 @@ PlanChoices PlanOp::getChoices() {
 #define PLAN_LEVEL(FIELD, ...)                                                 \
   if (auto level = (*this)->getAttrOfType<IntegerAttr>(#FIELD))                \
     choices.FIELD = level.getInt();
+#define PLAN_NUMBER(FIELD, ...)                                                \
+  if (auto number = (*this)->getAttrOfType<IntegerAttr>(#FIELD))               \
+    choices.FIELD = number.getInt();
 #define PLAN_BYTES(FIELD, NAME, KEY, ...)                                      \
   if (auto bytes = (*this)->getAttrOfType<IntegerAttr>(#KEY))                  \
     choices.FIELD = bytes.getInt();
@@ -47,6 +59,9 @@ void PlanOp::setChoices(const PlanChoices &choices) {
 #define PLAN_SWITCH(FIELD, ...)                                                \
   set(#FIELD, !choices.FIELD, builder.getUnitAttr());
 #define PLAN_LEVEL(FIELD, ...)                                                 \
+  set(#FIELD, choices.FIELD == defaults.FIELD,                                 \
+      builder.getI64IntegerAttr(choices.FIELD));
+#define PLAN_NUMBER(FIELD, ...)                                                \
   set(#FIELD, choices.FIELD == defaults.FIELD,                                 \
       builder.getI64IntegerAttr(choices.FIELD));
 #define PLAN_BYTES(FIELD, NAME, KEY, ...)                                      \
@@ -89,6 +104,16 @@ static LogicalResult verifyOption(PlanOp plan, NamedAttribute attr) {
                : plan.emitOpError()                                            \
                      << name << " is not an i64 from 0 to " << (MOST);         \
   }
+#define PLAN_NUMBER(FIELD, ...)                                                \
+  if (name == #FIELD) {                                                        \
+    auto number = dyn_cast<IntegerAttr>(attr.getValue());                      \
+    return number && number.getType().isSignlessInteger(64) &&                 \
+                   number.getInt() >= 1 &&                                     \
+                   number.getInt() <= schema::mostPlanNumber                   \
+               ? success()                                                     \
+               : plan.emitOpError() << name << " is not an i64 from 1 to "     \
+                                    << schema::mostPlanNumber;                 \
+  }
 #define PLAN_BYTES(FIELD, NAME, KEY, ...)                                      \
   if (name == #KEY) {                                                          \
     auto bytes = dyn_cast<IntegerAttr>(attr.getValue());                       \
@@ -101,6 +126,27 @@ static LogicalResult verifyOption(PlanOp plan, NamedAttribute attr) {
   if (name.contains('.'))
     return success(); // of another dialect
   return plan.emitOpError() << "has no option '" << name << "'";
+}
+
+/// Trainers are what the batch's axis is to the job, and nothing else.
+static LogicalResult verifyTrainers(PlanOp plan) {
+  bool isAsynchronous = plan.getSync() != Sync::step;
+  if (plan.getTrainers() < 1 || (plan.getTrainers() > 1 && !isAsynchronous))
+    return plan.emitOpError("has ")
+           << plan.getTrainers() << " trainers, and sync is "
+           << schema::spell(plan.getSync());
+  if (!isAsynchronous)
+    return success();
+  for (auto axis : plan.getMesh().getAsRange<MeshAxisAttr>())
+    if (axis.getSize() > 1 &&
+        geometry::useOf(axis.getName()) != geometry::AxisUse::Places)
+      return plan.emitOpError("--sync ")
+             << schema::spell(plan.getSync())
+             << " takes the axes dp and pp: copies of parameters along "
+             << axis.getName() << "=" << axis.getSize()
+             << " would be updated in different orders; leave "
+             << axis.getName() << " out of --mesh";
+  return success();
 }
 
 /// A local launch runs one copy of each place.
@@ -141,6 +187,8 @@ LogicalResult PlanOp::verify() {
       return failure();
   if (std::string wrong = findContradiction(getChoices()); !wrong.empty())
     return emitOpError(wrong);
+  if (failed(verifyTrainers(*this)))
+    return failure();
   return verifyLaunch(*this);
 }
 
@@ -155,6 +203,11 @@ LogicalResult BucketOp::verify() {
   if (!getOffsets().empty() && getOffsets().back() >= getElements())
     return emitOpError("an offset is beyond its ")
            << getElements() << " elements";
+  if (getOwners() && (getShardGroup() || getReplicaGroup() || getBorrowed()))
+    return emitOpError("has owners, and ranks that sum its gradients");
+  if (getOwners() && (*getOwners() < 1 || getElements() % *getOwners() != 0))
+    return emitOpError("has ") << getElements() << " elements, which "
+                               << *getOwners() << " owners do not divide";
   if (getSharded() && !getShardGroup())
     return emitOpError("is sharded, and has no shard_group");
   if (hasShardedGradients() && getBorrowed())

@@ -28,6 +28,7 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
 #define PLAN_CHOICE(FIELD, ...) FIELD = schema::spell(choices.FIELD);
 #define PLAN_SWITCH(FIELD, ...) FIELD = choices.FIELD;
 #define PLAN_LEVEL(FIELD, ...) FIELD = choices.FIELD;
+#define PLAN_NUMBER(FIELD, ...) FIELD = choices.FIELD;
 #define PLAN_BYTES(FIELD, ...) FIELD = choices.FIELD;
 #include "schema/plan_options.def"
   }
@@ -50,12 +51,15 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
       return signalPassFailure();
     }
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-    FailureOr<ArrayAttr> axes = parseMesh(builder, entry->getLoc());
-    if (failed(axes))
-      return signalPassFailure();
     FailureOr<PlanChoices> choices = parseChoices(entry->getLoc());
     if (failed(choices))
       return signalPassFailure();
+    FailureOr<ArrayAttr> axes = parseMesh(builder, entry->getLoc());
+    if (failed(axes))
+      return signalPassFailure();
+    int64_t trainers = 1;
+    if (choices->sync != Sync::step)
+      trainers = takeTrainers(*axes);
     // The verifier after this pass checks that the batch can be divided.
     PlanOp::create(
         builder, entry->getLoc(), *axes, input.getDimSize(0), microbatches,
@@ -64,13 +68,30 @@ struct InsertPlan : pp::impl::InsertPlanBase<InsertPlan> {
         getText(builder, table),
         stagePlaces.empty() ? DenseI64ArrayAttr()
                             : builder.getDenseI64ArrayAttr(stagePlaces),
-        deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr())
+        deviceMemory ? builder.getI64IntegerAttr(deviceMemory) : IntegerAttr(),
+        trainers)
         .setChoices(*choices);
     if (choices->recompute != Recompute::layer)
       dropCheckpoints(module);
   }
 
 private:
+  /// Returns the size of the batch's axis, which becomes 1.
+  static int64_t takeTrainers(ArrayAttr &axes) {
+    int64_t trainers = 1;
+    SmallVector<Attribute> rest;
+    for (auto axis : axes.getAsRange<MeshAxisAttr>()) {
+      bool isBatch = axis.getName() == StringRef(geometry::batchAxis);
+      if (isBatch)
+        trainers = axis.getSize();
+      rest.push_back(
+          isBatch ? MeshAxisAttr::get(axis.getContext(), axis.getName(), 1)
+                  : axis);
+    }
+    axes = ArrayAttr::get(axes.getContext(), rest);
+    return trainers;
+  }
+
   /// Removes the checkpoints if the plan does not use them.
   static void dropCheckpoints(ModuleOp module) {
     module.walk([](CheckpointOp mark) {
@@ -97,6 +118,7 @@ private:
     return failure();
 #define PLAN_SWITCH(FIELD, ...) choices.FIELD = FIELD;
 #define PLAN_LEVEL(FIELD, ...) choices.FIELD = FIELD;
+#define PLAN_NUMBER(FIELD, ...) choices.FIELD = FIELD;
 #define PLAN_BYTES(FIELD, ...) choices.FIELD = FIELD;
 #include "schema/plan_options.def"
     return choices;
@@ -111,6 +133,9 @@ private:
 #define PLAN_LEVEL(FIELD, NAME, MOST, PLANNED, FLAG, PLACEHOLDER, HELP,        \
                    MEANING)                                                    \
   Option<int64_t> FIELD{*this, FLAG, llvm::cl::desc(HELP), llvm::cl::init(0)};
+#define PLAN_NUMBER(FIELD, NAME, FLAG, WORD, MEANING)                          \
+  Option<int64_t> FIELD{*this, #FIELD, llvm::cl::desc(MEANING),                \
+                        llvm::cl::init(0)};
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, FLAG, FALLBACK, HELP, MEANING)   \
   Option<int64_t> FIELD{*this, FLAG, llvm::cl::desc(HELP),                     \
                         llvm::cl::init(DEFAULT)};

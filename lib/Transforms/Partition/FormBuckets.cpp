@@ -174,8 +174,14 @@ bool isNormedElsewhere(BucketOp bucket, int64_t place) {
          bucket.getUpdatePlaces().front() != place;
 }
 
-/// Checks that what the plan's stage needs is there.
+/// Checks that what the plan's stage and its trainers need is there.
 LogicalResult checkStage(BucketOp bucket, PlanOp plan) {
+  if (bucket.getOwners() && bucket.getPlaces().size() > 1)
+    return emitError(bucket.getLoc(), "--sync ")
+           << schema::spell(plan.getSync()) << ": places " << bucket.getPlaces()
+           << " use " << bucket.getParams()
+           << ", whose copies would be updated in different orders; use --sync "
+              "step, or a cut that leaves them on one place";
   if (plan.getZero() < 2 || !bucket.getBorrowed())
     return success();
   return emitError(bucket.getLoc(), "--zero ")
@@ -217,7 +223,7 @@ struct FormBuckets : pp::impl::FormBucketsBase<FormBuckets> {
     }
     if (updatedBy.empty())
       return;
-    if (plan->getZero() >= 1 &&
+    if (plan->getZero() >= 1 && plan->getSync() == Sync::step &&
         llvm::none_of(buckets, [](BucketOp b) { return b.hasShardedStates(); }))
       warnOfNoShards(*plan);
     for (int64_t place = 0; place < plan->getPlaces(); ++place) {
@@ -361,18 +367,21 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
   ReadTypes readTypes = findReadTypes(getOperation());
 
   geometry::Mesh mesh = plan.getGeometry();
+  bool isAsynchronous = plan.getSync() != Sync::step;
   SmallVector<BucketOp> buckets;
   SmallVector<OpenBucket> open;
   auto close = [&](OpenBucket &bucket) {
-    bool isBorrowed =
-        plan.getTied() == Tied::owner && bucket.key.places.size() > 1;
+    bool isBorrowed = plan.getTied() == Tied::owner &&
+                      bucket.key.places.size() > 1 && !isAsynchronous;
     SumGroups groups = findGroups(plan, bucket.key, isBorrowed,
                                   /*isShardedOnEachPlace=*/plan.getZero() >= 2);
+    if (isAsynchronous)
+      groups = {}; // checkStage() refuses what several places hold
     auto sizeOf = [&](GroupAttr group) {
       return group ? mesh.size(group.getGeometry()) : 1;
     };
-    int64_t padding =
-        kElementAlignment * sizeOf(groups.shard) * sizeOf(groups.replica);
+    int64_t padding = kElementAlignment * sizeOf(groups.shard) *
+                      sizeOf(groups.replica) * plan.getTrainers();
     std::optional<ShardedState> state = getShardedState(plan);
     ShardedStateAttr sharded;
     if (state && groups.shard)
@@ -383,7 +392,9 @@ SmallVector<BucketOp> FormBuckets::formBuckets(PlanOp plan,
         llvm::alignTo(bucket.elements, padding), bucket.key.type,
         bucket.key.decayed, bucket.key.places, isBorrowed, groups.shard,
         groups.replica, sharded,
-        bucket.key.readType ? TypeAttr::get(bucket.key.readType) : TypeAttr()));
+        bucket.key.readType ? TypeAttr::get(bucket.key.readType) : TypeAttr(),
+        isAsynchronous ? builder.getI64IntegerAttr(plan.getTrainers())
+                       : IntegerAttr()));
   };
   for (StringRef name : orderByReadiness(getOperation())) {
     ParamDeclOp param = declared.lookup(name);

@@ -258,9 +258,7 @@ void pp::buildUpdateTask(PlanOp plan, int64_t place, BucketOp bucket,
       "p" + std::to_string(place) + "_U_" + bucket.getSymName().str();
   TaskBuilder task(builder, name, TaskKind::Update, TaskOp::kNoStage, place,
                    bucket.getLoc());
-  StepBuilder step(task, bucket,
-                   bucket.hasShardedStates() ? getChunkElements(plan, bucket)
-                                             : bucket.getElements());
+  StepBuilder step(task, bucket, bucket.getUpdateElements(plan.getGeometry()));
   if (plan.getOptimizer() == Optimizer::sgd)
     buildSgd(step, bucket, plan.getNesterov());
   else

@@ -218,9 +218,10 @@ LogicalResult TaskChecker::checkRange(TaskOp task, RoleAttr role, Type type) {
       isGradient ? bucket.hasShardedGradients() : bucket.hasShardedParams();
   if (isOfStage && !isChunk)
     return task.emitOpError("takes ") << role << ", of which each rank has all";
-  if (isOfStage || task.getKind() == TaskKind::Norm ||
-      (task.getKind() == TaskKind::Update && bucket.hasShardedStates()))
+  if (isOfStage || task.getKind() == TaskKind::Norm)
     whole = chunk;
+  else if (task.getKind() == TaskKind::Update)
+    whole = whole.clone(ArrayRef{bucket.getUpdateElements(plan.getGeometry())});
   return expectType(task, role, type, whole);
 }
 

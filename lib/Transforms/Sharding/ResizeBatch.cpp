@@ -56,7 +56,15 @@ struct ResizeBatch : pp::impl::ResizeBatchBase<ResizeBatch> {
     FailureOr<int64_t> old = getModelBatch(*entry);
     if (failed(old))
       return signalPassFailure();
-    if (batch == 0 || batch == *old)
+    int64_t global = batch == 0 ? *old : batch, count = parts;
+    if (global % count != 0) {
+      entry->emitError("a batch of ")
+          << global << " rows is not divided by " << count
+          << " trainers; choose --batch a multiple of " << count;
+      return signalPassFailure();
+    }
+    int64_t rowCount = global / count;
+    if (rowCount == *old)
       return;
     auto name = StringAttr::get(&getContext(), "rows");
     ShardingAxis rows{name, *old, /*splitsBatch=*/true, /*at=*/0};
@@ -67,10 +75,10 @@ struct ResizeBatch : pp::impl::ResizeBatchBase<ResizeBatch> {
     ShardingTable table = propagation.getTable();
     insertReshards(*entry, table);
     lowerReshards(*entry, table);
-    if (failed(checkSizes(*entry, table, *old, batch)))
+    if (failed(checkSizes(*entry, table, *old, rowCount)))
       return signalPassFailure();
     setLocalTypes(*entry, table, [&](int64_t size, ArrayRef<Cut> cuts) {
-      return cuts.empty() ? size : size / *old * batch;
+      return cuts.empty() ? size : size / *old * rowCount;
     });
     for (BlockArgument argument : entry->getArguments())
       entry->removeArgAttr(argument.getArgNumber(), kShardingAttr);

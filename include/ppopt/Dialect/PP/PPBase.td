@@ -116,7 +116,8 @@ def PP_MemoryKind : PP_Enum<"MemoryKind", "what memory of an arena is for", [
   I32EnumAttrCase<"Caches", 5, "caches">,
   I32EnumAttrCase<"Activations", 6, "activations">,      // slots, temporaries, logits
   I32EnumAttrCase<"Workspace", 7, "workspace">,
-  I32EnumAttrCase<"Communication", 8, "communication">]>;
+  I32EnumAttrCase<"Communication", 8, "communication">,
+  I32EnumAttrCase<"Masters", 9, "masters">]>;            // parameters that an owner updates while others read copies
 
 def PP_BufferKind : PP_Enum<"BufferKind", "what a buffer of a rank's arena holds", [
   I32EnumAttrCase<"Params", 0, "params">,        // a bucket's parameters, by the bucket's name
@@ -134,7 +135,12 @@ def PP_BufferKind : PP_Enum<"BufferKind", "what a buffer of a rank's arena holds
   I32EnumAttrCase<"Check", 12, "check">,         // the status of a check of ids, by name
   I32EnumAttrCase<"Cache", 13, "cache">,         // in a generating program, by name
   I32EnumAttrCase<"Logits", 14, "logits">,
-  I32EnumAttrCase<"Scratch", 15, "scratch">]>;   // the receive buffer of a sum of another buffer
+  I32EnumAttrCase<"Scratch", 15, "scratch">,     // the receive buffer of a sum of another buffer
+  // Of asynchronous training:
+  I32EnumAttrCase<"Master", 16, "master">,       // the chunk of a bucket's parameters that the rank owns, by the bucket's name
+  I32EnumAttrCase<"Inbox", 17, "inbox">,         // gradients of the other trainers, each as large as the largest chunk
+  I32EnumAttrCase<"UpdateState", 18, "update_state">,   // ppopt_step_state of an update
+  I32EnumAttrCase<"UpdateTemps", 19, "update_temps">]>; // the temporaries of updates
 
 def PP_BufferAttr : PP_Attr<"Buffer", "buffer"> {
   let summary = "a buffer of a rank's arena";

@@ -21,6 +21,7 @@ struct PlanChoices {
 #define PLAN_CHOICE(FIELD, TYPE, DEFAULT, ...) TYPE FIELD = TYPE::DEFAULT;
 #define PLAN_SWITCH(FIELD, ...) bool FIELD = false;
 #define PLAN_LEVEL(FIELD, ...) int64_t FIELD = 0;
+#define PLAN_NUMBER(FIELD, ...) int64_t FIELD = 0;
 #define PLAN_BYTES(FIELD, NAME, KEY, DEFAULT, ...) int64_t FIELD = DEFAULT;
 #include "schema/plan_options.def"
 };

@@ -10,7 +10,8 @@ def PP_PlanOp : PP_Op<"plan", []> {
   let description = [{
     One per module, from phase `placed` on. `batch` is the global batch. The mesh's axes are major to minor: `dp` and `fsdp` split the rows of the batch,
     `pp` the model into places; ranks along any other axis are replicas that compute the same. `schedule` is a name, or "table" if the user gave a
-    `table` (CSV). `stage_places`: the model is cut into that many pieces, each on that place; without it every
+    `table` (CSV). With `sync` stale or async, `trainers` is the size of the job's `dp`: each trainer runs the plan, whose `dp` is 1 and whose
+    `batch` is a trainer's part of the global batch. `stage_places`: the model is cut into that many pieces, each on that place; without it every
     place has one. `device_memory` in bytes.
 
     The options of `runtime/schema/plan_options.def` are attributes too, each left out where it is the default: a word (`tied = "owner"`), or
@@ -27,12 +28,15 @@ def PP_PlanOp : PP_Op<"plan", []> {
     TypedArrayAttrBase<PP_MeshAxisAttr, "mesh axes">:$mesh,
     PP_I64Attr:$batch, PP_I64Attr:$microbatches, StrAttr:$schedule,
     PP_TargetAttr:$target, OptionalAttr<StrAttr>:$table, OptionalAttr<DenseI64ArrayAttr>:$stage_places,
-    OptionalAttr<PP_I64Attr>:$device_memory);
+    OptionalAttr<PP_I64Attr>:$device_memory, DefaultValuedOptionalAttr<PP_I64Attr, "1">:$trainers);
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The mesh as the runtime sees it: ranks, places, groups.
     ::ppopt::geometry::Mesh getGeometry();
+    /// The mesh and the batch of the job: those of all trainers.
+    ::ppopt::geometry::Mesh getJobMesh();
+    int64_t getJobBatch() { return getBatch() * getTrainers(); }
     /// Number of places.
     int64_t getPlaces() { return getGeometry().places(); }
     /// Number of parts that ranks split a batch into; each has microbatches.
@@ -49,6 +53,7 @@ def PP_PlanOp : PP_Op<"plan", []> {
 #define PLAN_CHOICE(FIELD, TYPE, ...) TYPE get##TYPE() { return getChoices().FIELD; }
 #define PLAN_SWITCH(FIELD, NAME, ...) bool get##NAME() { return getChoices().FIELD; }
 #define PLAN_LEVEL(FIELD, NAME, ...) int64_t get##NAME() { return getChoices().FIELD; }
+#define PLAN_NUMBER(FIELD, NAME, ...) int64_t get##NAME() { return getChoices().FIELD; }
 #define PLAN_BYTES(FIELD, NAME, ...) int64_t get##NAME() { return getChoices().FIELD; }
 #include "schema/plan_options.def"
   }];
@@ -101,6 +106,10 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
     is of its chunk, and it has this chunk only of the optimizer's states, of the gradients too, or of all three. Without a group there is one rank of
     the bucket.
 
+    With `owners`, of asynchronous training, the trainers own a chunk each, in their order: the owner has the master parameters and the
+    optimizer's states of its chunk, and its update is of this chunk. All ranks have a working copy of the parameters, and gradients, of the
+    whole bucket.
+
     `read_type`: tasks read its parameters in this narrower type only. Tasks that gather them gather them so.
 
     Example:
@@ -113,13 +122,18 @@ def PP_BucketOp : PP_Op<"bucket", [Symbol]> {
                        PP_I64Attr:$elements, TypeAttr:$type, BoolAttr:$decayed,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{0}">:$places, UnitAttr:$borrowed,
                        OptionalAttr<PP_GroupAttr>:$shard_group, OptionalAttr<PP_GroupAttr>:$replica_group,
-                       OptionalAttr<PP_ShardedStateAttr>:$sharded, OptionalAttr<TypeAttr>:$read_type);
+                       OptionalAttr<PP_ShardedStateAttr>:$sharded, OptionalAttr<TypeAttr>:$read_type,
+                       OptionalAttr<PP_I64Attr>:$owners);
   let assemblyFormat = "$sym_name attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Returns the number of chunks: the ranks of the shard group on the mesh.
     int64_t getChunks(const ::ppopt::geometry::Mesh &mesh) {
       return getShardGroup() ? mesh.size(getShardGroup()->getGeometry()) : 1;
+    }
+    /// The elements that a rank updates.
+    int64_t getUpdateElements(const ::ppopt::geometry::Mesh &mesh) {
+      return getElements() / (getOwners() ? *getOwners() : hasShardedStates() ? getChunks(mesh) : 1);
     }
     /// Whether a rank has its chunk only: of the optimizer's states, of the gradients, of the parameters.
     bool hasShardedStates() { return getSharded().has_value(); }

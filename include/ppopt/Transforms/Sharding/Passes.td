@@ -8,7 +8,7 @@ include "mlir/Pass/PassBase.td"
 def ResizeBatch : Pass<"pp-resize-batch", "::mlir::ModuleOp"> {
   let summary = "Gives the entry another batch size";
   let description = [{
-    Implements `--batch`, which overrides the model's batch size. The batch is propagated as by
+    Implements `--batch`, which overrides the model's batch size, and the parts of a batch that trainers have (`--sync`). The batch is propagated as by
     `pp-propagate-shardings`, on the model before anything is decomposed. Sums over the batch are complete,
     and rows may mix.
 
@@ -17,7 +17,8 @@ def ResizeBatch : Pass<"pp-resize-batch", "::mlir::ModuleOp"> {
     func.func @main(%x: tensor<16x2xf32> {pp.input = "x"}) -> tensor<f32>    // after, batch=16
     ```
   }];
-  let options = [Option<"batch", "batch", "int64_t", /*default=*/"0", "rows of the global batch; 0 keeps the model's">];
+  let options = [Option<"batch", "batch", "int64_t", /*default=*/"0", "rows of the global batch; 0 keeps the model's">,
+                 Option<"parts", "parts", "int64_t", /*default=*/"1", "the entry gets this part of the rows">];
 }
 
 def DecomposeSharded : Pass<"pp-decompose-sharded", "::mlir::ModuleOp"> {
