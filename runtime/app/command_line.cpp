@@ -280,6 +280,41 @@ void addRunningFlags(Flags &flags, Options &options) {
                "hide of collectives inside tasks");
 }
 
+void addAsynchronousFlags(Flags &flags, Options &options) {
+  flags.setGroup("Asynchronous training (--sync stale or async)");
+  flags.output("--record", options.record,
+               "Write the order in which owners applied updates and answered "
+               "trainers, from which --replay repeats the run",
+               Writing::InPlace);
+  flags.path("--replay", options.replay,
+             "Repeat a recorded run bit for bit: the same flags and the same "
+             "executable, as threads or under mpirun");
+}
+
+/// Reads FACTOR[:PROBABILITY[:RANK]].
+Delay parseDelay(const std::string &text) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(':', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (parts.size() > 3)
+    throw UsageError("--delay {}: must be FACTOR:PROBABILITY:RANK, as in "
+                     "--delay 3:1:0",
+                     text);
+  Delay delay;
+  delay.factor = Flags::inRange("--delay", parseNumber("--delay", parts[0]),
+                                parts[0], 1, 1e6);
+  if (parts.size() > 1)
+    delay.probability = parseNumber("--delay", parts[1]);
+  if (delay.probability < 0 || delay.probability > 1)
+    throw UsageError("--delay {}: a probability is from 0 to 1", text);
+  if (parts.size() > 2)
+    delay.rank = parseInteger("--delay", parts[2], 0);
+  return delay;
+}
+
 void addTestFlags(Flags &flags, Options &options) {
   flags.setGroup("For testing");
   flags.toggle("--check-counters", options.checkCounters, true,
@@ -298,6 +333,11 @@ void addTestFlags(Flags &flags, Options &options) {
       "Write each rank's process id and current phase to this file, for tests "
       "that stop or kill a rank",
       Writing::InPlace);
+  flags.value(
+      "--delay", "X[:P[:RANK]]",
+      "Let each step take X times as long, with probability P (default "
+      "1), on this rank (default: each)",
+      [&](const std::string &text) { options.delay = parseDelay(text); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -426,6 +466,35 @@ void checkCheckpoints(const Options &options, const CLI::App &app) {
                      "has the parameters)");
 }
 
+void checkAsynchronous(const Program &program, const Options &options,
+                       const CLI::App &app) {
+  const runtime::Plan &plan = program.plan;
+  if (options.delay.rank >= plan.ranks())
+    throw UsageError("--delay: there is no rank {}: the program has {}",
+                     options.delay.rank, plan.ranks());
+  if (!plan.isAsynchronous()) {
+    for (const char *flag : {"--record", "--replay"})
+      if (app.count(flag) > 0)
+        throw UsageError(
+            "{}: this program was compiled with --sync step, which "
+            "has one order; leave it out",
+            flag);
+    return;
+  }
+  std::string sync = fmt::format("--sync {}", spell(plan.sync));
+  if (!options.record.empty() && !options.replay.empty())
+    throw UsageError("--record and --replay: a replay writes what it reads; "
+                     "give one of them");
+  if (options.checkReplicas > 0)
+    throw UsageError("--check-replicas: this program was compiled with {}, and "
+                     "no two ranks have copies that are equal; leave it out",
+                     sync);
+  if (!options.dumpGradients.empty() && plan.axisSize("dp") > 1)
+    throw UsageError("--dump-gradients: this program was compiled with {}, "
+                     "whose gradients are not summed; leave it out",
+                     sync);
+}
+
 void checkLearningRate(const Options &options, const CLI::App &app) {
   const LearningRateSchedule &rate = options.learningRate;
   if (app.count("--min-lr") > 0 && rate.shape == LearningRateShape::Constant)
@@ -508,6 +577,7 @@ Options parseCommandLine(const Program &program,
   addCheckpointFlags(flags, options);
   addGenerationFlags(flags, options);
   addRunningFlags(flags, options);
+  addAsynchronousFlags(flags, options);
   addTestFlags(flags, options);
   flags.checkSpelling(arguments);
 
@@ -542,6 +612,7 @@ Options parseCommandLine(const Program &program,
   chooseCollectives(program, options, app);
   checkFiles(options, app);
   checkCheckpoints(options, app);
+  checkAsynchronous(program, options, app);
   checkLearningRate(options, app);
   return options;
 }

@@ -35,6 +35,14 @@ void checkGenerates(const runtime::Program &program, const Options &options) {
   for (const runtime::Place &place : program.places) {
     auto part =
         std::find_if(place.parameters.begin(), place.parameters.end(), isPart);
+    if (options.generate > 0 && part != place.parameters.end() &&
+        program.plan.isAsynchronous())
+      throw UsageError(
+          "--generate: compiled with --sync {}, so each rank has a part of the "
+          "parameters: save a checkpoint with --checkpoint FOLDER, and "
+          "generate with an executable that is compiled with --sync step, by "
+          "--init FOLDER/step-...",
+          spell(program.plan.sync));
     if (options.generate > 0 && part != place.parameters.end())
       throw UsageError(
           "--generate: compiled with --zero 3, so no rank has the model, but "

@@ -4,11 +4,13 @@
 
 #include "base/error.h"
 #include "executor/messages.h"
+#include "executor/trainers.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -196,14 +198,31 @@ bool hasBadId(const std::vector<NonFiniteFindings> &all) {
 
 } // namespace
 
-/// Returns the findings of all ranks on rank 0.
+NonFiniteSteps::NonFiniteSteps(ppopt_rank &rank, int64_t allowed)
+    : rank_(rank), all_(size_t(rank.program.plan.ranks())), allowed_(allowed) {
+  std::iota(all_.begin(), all_.end(), 0);
+  const runtime::Plan &plan = rank.program.plan;
+  inStep_ = plan.isAsynchronous()
+                ? runtime::membersOf(plan, runtime::trainerOf(plan, rank.index))
+                : all_;
+}
+
+/// Returns the findings of some ranks on the first of them, by rank.
 std::vector<NonFiniteFindings>
-NonFiniteSteps::gather(std::vector<NonFiniteFindings> held) {
-  if (rank_.program.plan.ranks() == 1)
+NonFiniteSteps::gather(std::vector<NonFiniteFindings> held,
+                       const std::vector<int> &among) const {
+  if (all_.size() == 1)
     return held;
   NonFiniteFindings mine = held.front();
-  held.resize(rank_.program.plan.ranks());
-  Messages(rank_).gather(&mine, sizeof mine, held.data());
+  held.assign(all_.size(), {});
+  held[size_t(rank_.index)] = mine;
+  if (rank_.index != among.front()) {
+    Messages(rank_).send(&mine, sizeof mine, among.front());
+    return held;
+  }
+  for (int peer : among)
+    if (peer != rank_.index)
+      Messages(rank_).receive(&held[size_t(peer)], sizeof mine, peer);
   return held;
 }
 
@@ -211,7 +230,7 @@ void NonFiniteSteps::look(int64_t batch, runtime::EvalResult &result) {
   if (rank_.program.checks.empty() || std::isfinite(result.loss) ||
       !result.skipped.empty())
     return;
-  std::vector<NonFiniteFindings> all = gather(runtime::findBadIds(rank_));
+  std::vector<NonFiniteFindings> all = gather(runtime::findBadIds(rank_), all_);
   bool isSkipped = hasBadId(all);
   if (rank_.index == 0 && isSkipped) {
     result.skipped = describeOrigin(rank_.program, all);
@@ -236,9 +255,9 @@ void NonFiniteSteps::look(int64_t step, const runtime::StepSettings &settings,
   }
   ++inARow_;
   std::vector<NonFiniteFindings> all =
-      gather(runtime::findNonFinite(rank_, settings));
+      gather(runtime::findNonFinite(rank_, settings), inStep_);
   bool goesOn = inARow_ <= allowed_;
-  if (rank_.index == 0) {
+  if (rank_.index == inStep_.front()) {
     result.skipped += fmt::format(". {}", describeOrigin(rank_.program, all));
     if (!goesOn)
       throw runtime::Error(
@@ -253,8 +272,12 @@ void NonFiniteSteps::look(int64_t step, const runtime::StepSettings &settings,
                             "--skip-nonfinite-steps={} allows",
                             inARow_, allowed_));
   }
-  if (rank_.program.plan.ranks() > 1)
-    Messages(rank_).broadcast(&goesOn, sizeof goesOn); // or see the error
+  // The others go on, or see the error.
+  for (int peer : inStep_)
+    if (rank_.index == inStep_.front() && peer != rank_.index)
+      Messages(rank_).send(&goesOn, sizeof goesOn, peer);
+  if (rank_.index != inStep_.front())
+    Messages(rank_).receive(&goesOn, sizeof goesOn, inStep_.front());
 }
 
 } // namespace ppopt::train

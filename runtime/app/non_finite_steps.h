@@ -18,13 +18,13 @@ namespace ppopt::train {
 class NonFiniteSteps {
 public:
   /// `allowed` is the limit in a row; 0: the first ends the run.
-  NonFiniteSteps(ppopt_rank &rank, int64_t allowed)
-      : rank_(rank), allowed_(allowed) {}
+  NonFiniteSteps(ppopt_rank &rank, int64_t allowed);
 
-  /// Called by all ranks after every step, before the inputs change. `result`
-  /// is that of step `step` (from 0) with these settings. If it is not finite,
-  /// rank 0 stores the origin in `result.skipped`, or throws Error with it; the
-  /// other ranks then see that rank 0 failed.
+  /// Called after every step, before the inputs change, by all ranks or, with
+  /// asynchronous training, by those of the trainer. `result` is that of step
+  /// `step` (from 0) with these settings. If it is not finite, the first of
+  /// them stores the origin in `result.skipped`, or throws Error with it; the
+  /// others then see that it failed.
   void look(int64_t step, const runtime::StepSettings &settings,
             runtime::StepResult &result);
 
@@ -34,9 +34,12 @@ public:
 
 private:
   std::vector<runtime::NonFiniteFindings>
-  gather(std::vector<runtime::NonFiniteFindings> held);
+  gather(std::vector<runtime::NonFiniteFindings> held,
+         const std::vector<int> &among) const;
 
   ppopt_rank &rank_;
+  std::vector<int> all_;    ///< ranks, in order
+  std::vector<int> inStep_; ///< those that run a step together
   const int64_t allowed_;
   int64_t inARow_ = 0;
 };

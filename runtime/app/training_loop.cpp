@@ -2,232 +2,48 @@
 
 #include "app/training_loop.h"
 
-#include "app/checkpoints.h"
-#include "app/gpu_models.h"
-#include "app/machine_rank.h"
-#include "app/non_finite_steps.h"
-#include "app/step_control.h"
-#include "app/tune_matmuls.h"
-#include "base/error.h"
-#include "base/stop_signals.h"
-#include "base/stopwatch.h"
-#include "data/sample_feed.h"
-#include "executor/activity_words.h"
-#include "executor/executor.h"
-#include "executor/initialize.h"
-#include "executor/messages.h"
-#include "executor/rank.h"
-#include "generate/generate.h"
-#include "observe/profile_report.h"
-#include "observe/progress.h"
-#include "observe/replica_check.h"
-#include "observe/trace_file.h"
+#include "app/asynchronous_loop.h"
+#include "app/rank_loop.h"
 
-#include <fmt/format.h>
-
-#include <limits>
-#include <optional>
+#include <chrono>
+#include <thread>
 
 namespace ppopt::train {
 namespace {
 
-using runtime::Program;
-
-runtime::RankOptions rankOptions(const Job &job,
-                                 const CompiledProgram &compiled,
-                                 comm::Transport *transport) {
-  runtime::RankOptions options;
-  options.threads = static_cast<int>(job.program.plan.target.threads);
-  options.collectives = job.options.collectives;
-  if (job.program.plan.target.gpu) {
-    options.onMachine = findOnMachine(transport);
-    options.shareGpu = job.options.shareGpu;
-    options.useGraph = job.options.useGraph;
-    options.code = compiled.code;
-  }
-  return options;
-}
-
-class TrainingLoop {
+/// Runs each step together with all other ranks.
+class StepLoop final : public RankLoop {
 public:
-  TrainingLoop(const Job &job, const CompiledProgram &compiled,
-               comm::Transport *transport)
-      : job_(job), program_(job.program), options_(job.options),
-        rank_(job.program, compiled.tasks, transport,
-              rankOptions(job, compiled, transport)),
-        words_(rank_), samples_(program_, *rank_.device, rank_.inputs,
-                                program_.plan.batchPart(rank_.index)),
-        first_(job.firstStep()), last_(std::max(first_, options_.steps)),
-        nonFiniteSteps_(rank_, job.options.skipNonFiniteSteps),
-        control_(rank_) {
-    settings_.weightDecay = options_.weightDecay;
-    settings_.beta1 = options_.beta1;
-    settings_.beta2 = options_.beta2;
-    settings_.eps = options_.eps;
-    settings_.momentum = options_.momentum;
-    settings_.clip = options_.clip;
-    settings_.seed = options_.seed;
-    executorOptions_.checkPredicted = options_.checkCounters;
-    executorOptions_.poison = options_.poison;
-    if (!options_.publishPhases.empty())
-      board_.emplace(options_.publishPhases, program_.plan.ranks(),
-                     rank_.index);
-    rank_.board = board_ ? &*board_ : nullptr;
-    if (options_.checkReplicas > 0)
-      replicas_.emplace(rank_);
-    if (rank_.index == 0)
-      progress_.emplace(job.program, job.options, first_);
-    if (!options_.checkpoint.empty())
-      checkpoints_.emplace(rank_, job, progress_ ? &*progress_ : nullptr);
-  }
+  using RankLoop::RankLoop;
 
   /// Returns the exit status.
   int run() {
     start();
     for (int64_t step = first_; step < last_; ++step) {
       if (evaluatesAfter(step) && !evaluate(step))
-        return stop(step);
+        return stop(control_.signal(), step);
       train(step);
       if (checksReplicasAfter(step + 1)) {
         runtime::finishSteps(rank_);
         replicas_->run(step + 1);
       }
       if (control_.agreesToStop())
-        return stop(step + 1);
+        return stop(control_.signal(), step + 1);
       if (checkpoints_)
         checkpoints_->afterStep(step + 1, settings_.updates);
     }
-    if (checkpoints_)
-      checkpoints_->save(last_, settings_.updates);
-    if (!evaluate(last_))
-      return stop(last_);
-    finish();
-    int status = job_.generation ? generateText(rank_, *job_.generation) : 0;
-    if (checkpoints_)
-      checkpoints_->expectSaved(last_);
-    return status;
+    return finish();
   }
 
 private:
-  void publish(runtime::Phase phase) {
-    if (board_)
-      board_->enter(phase);
-  }
-  /// Publishes the activity of this rank, in or after step `steps`.
-  void enter(comm::Activity::Part part, int64_t steps) {
-    if (rank_.transport)
-      rank_.transport->activity().enter(part, steps);
-  }
-  void start();
-  void takeParameters();
   void train(int64_t step);
-  bool evaluatesAfter(int64_t stepsDone) const {
-    return stepsDone == last_ ||
-           (options_.evalEvery > 0 && stepsDone % options_.evalEvery == 0);
-  }
   bool checksReplicasAfter(int64_t stepsDone) const {
     return replicas_ &&
            (stepsDone % options_.checkReplicas == 0 || stepsDone == last_);
   }
-  /// Returns false, and reports nothing, if the run stops.
-  bool evaluate(int64_t stepsDone);
-  /// Starts reading the next samples.
-  void prefetch(int64_t stepsDone);
-  void prefetchTraining(int64_t step);
-  int stop(int64_t stepsDone);
-  void finish();
-  void summarize();
-  double peakFlops() const;
-
-  const Job &job_;
-  const Program &program_;
-  const Options &options_;
-  std::optional<runtime::PhaseBoard> board_;
-  ppopt_rank rank_;
-  runtime::ActivityWords words_;
-  SampleFeed samples_;
-  const int64_t first_;            ///< the first step
-  const int64_t last_;             ///< total steps at the end
-  runtime::StepSettings settings_; ///< `step` counts the updates made so far
-  runtime::ExecutorOptions executorOptions_;
-  NonFiniteSteps nonFiniteSteps_;
-  RankReport report_;
-  StepControl control_;
-  std::optional<ReplicaCheck> replicas_;
-  std::optional<runtime::StepTrace> trace_;
-  std::optional<CommonClock> clock_; ///< for the trace
-  std::optional<runtime::StepProfile> profile_;
-  std::optional<Progress> progress_; ///< on rank 0
-  std::optional<Checkpoints> checkpoints_;
 };
 
-void TrainingLoop::start() {
-  prefetch(first_);
-  if (!options_.trace.empty()) {
-    std::optional<int64_t> launches;
-    if (options_.traceLaunches)
-      launches = rank_.predicted.launches;
-    trace_.emplace(program_, rank_.actions,
-                   std::min(options_.traceSteps, options_.steps), launches);
-    clock_.emplace(rank_);
-    executorOptions_.trace = &*trace_;
-  }
-  if (options_.profile != Profiled::Nobody) {
-    profile_.emplace(program_, rank_.actions);
-    // Where other ranks' data pass through the host, it takes part in the step.
-    if (rank_.device->hasClock() && !rank_.channels && !rank_.localChannels)
-      rank_.launchTimes.emplace(*rank_.device, rank_.compute,
-                                rank_.predicted.launches);
-  }
-  std::string tuned;
-  if (!options_.tune.empty())
-    tuned = tuneMatmuls(rank_, options_.tune);
-  takeParameters();
-  std::string models = describeGpuModels(rank_);
-  if (!progress_)
-    return;
-  progress_->start(program_.local    ? "local"
-                   : rank_.transport ? rank_.transport->kind()
-                                     : "threads");
-  if (std::string device = rank_.device->describe(); !device.empty())
-    progress_->note("running on " + device);
-  if (!models.empty())
-    progress_->note(models);
-  if (!tuned.empty())
-    progress_->note(tuned);
-  if (rank_.channels && program_.plan.target.gpu)
-    progress_->note(fmt::format(
-        "ranks exchange data through host memory, by {} (--collectives={})",
-        rank_.transport->kind(), comm::nameOf(options_.collectives)));
-  if (std::string why = runtime::StepGraph::whyNot(rank_); !why.empty())
-    progress_->note("steps run without a CUDA graph: " + why);
-  if (replicas_)
-    if (std::string alone = replicas_->describeAlone(); !alone.empty())
-      progress_->note(alone);
-  if (job_.training)
-    progress_->note("training on " + job_.training->reader().describe());
-  for (const std::string &note : job_.notes)
-    progress_->note(note);
-  if (job_.evaluation)
-    progress_->note(
-        fmt::format("evaluating on {} batch{} of {} {} spaced evenly over {}",
-                    job_.evalBatches, job_.evalBatches == 1 ? "" : "es",
-                    program_.plan.batch, job_.evaluation->reader().unit(),
-                    job_.evaluation->reader().describe()));
-}
-
-void TrainingLoop::takeParameters() {
-  if (job_.resumed) {
-    job_.resumed->load(rank_);
-    settings_.updates = job_.resumed->manifest().updates;
-    return;
-  }
-  runtime::initializeParameters(rank_, options_.seed);
-  if (job_.initial)
-    job_.initial->load(*rank_.device, rank_.compute, rank_.parameters);
-}
-
-void TrainingLoop::train(int64_t step) {
+void StepLoop::train(int64_t step) {
   Stopwatch watch;
   enter(comm::Activity::Part::Step, step + 1);
   if (board_)
@@ -243,134 +59,27 @@ void TrainingLoop::train(int64_t step) {
     samples_.fill(*job_.training, step);
     prefetch(step + 1);
   }
-  runtime::StepResult result =
-      runtime::runStep(rank_, settings_, executorOptions_);
-  enter(comm::Activity::Part::Between, step + 1);
-  publish(runtime::Phase::other);
-  if (rank_.profile)
-    rank_.profile->endStep(watch.elapsed());
-  rank_.profile = nullptr;
+  // Now, so that the others wait for this rank in the step.
+  std::this_thread::sleep_for(std::chrono::duration<double>(delayOf(step)));
+  runtime::StepResult result = compute(step, watch);
   // The update does not change gradients.
   if (step == first_ && !options_.dumpGradients.empty())
     exportGradients(rank_, options_.dumpGradients);
   nonFiniteSteps_.look(step, settings_, result);
-  if (step == first_ + 1)
-    report_ = {}; // the first step touches memory for the first time
-  report_.seconds += result.seconds;
-  report_.waitedSeconds += result.waitedSeconds;
+  count(result, step - first_);
   if (result.skipped.empty())
     ++settings_.updates;
   if (progress_)
     progress_->step(step, settings_.learningRate, result, watch.milliseconds());
 }
 
-bool TrainingLoop::evaluate(int64_t stepsDone) {
-  if (!job_.evaluation)
-    return true;
-  Stopwatch watch;
-  enter(comm::Activity::Part::Evaluation, stepsDone);
-  publish(runtime::Phase::evaluate);
-  double sum = 0;
-  int64_t counted = 0, bad = 0;
-  for (int64_t batch = 0; batch < job_.evalBatches; ++batch) {
-    samples_.fill(*job_.evaluation, batch);
-    if (batch + 1 < job_.evalBatches)
-      samples_.prefetch(*job_.evaluation, batch + 1);
-    else
-      prefetchTraining(stepsDone);
-    runtime::EvalResult result =
-        runtime::runEvaluation(rank_, settings_, executorOptions_);
-    nonFiniteSteps_.look(batch, result);
-    if (control_.agreesToStop())
-      return false;
-    if (result.isBad && progress_)
-      progress_->note(fmt::format("evaluation, batch {}: left out: {}",
-                                  batch + 1, result.skipped));
-    bad += result.isBad;
-    if (!result.skipped.empty())
-      continue;
-    sum += result.loss;
-    ++counted;
-  }
-  double loss = counted > 0 ? sum / static_cast<double>(counted)
-                            : std::numeric_limits<double>::quiet_NaN();
-  enter(comm::Activity::Part::Between, stepsDone);
-  publish(runtime::Phase::other);
-  if (progress_)
-    progress_->evaluation(stepsDone, loss, counted,
-                          job_.evalBatches - counted - bad, bad,
-                          watch.milliseconds());
-  return true;
-}
-
-/// Stops after a signal. Skips the outputs that follow the last step
-/// (parameters, trace, profile), because the sender may not wait for long.
-int TrainingLoop::stop(int64_t stepsDone) {
-  runtime::finishSteps(rank_);
-  if (progress_)
-    progress_->stopped(control_.signal(), stepsDone);
-  if (checkpoints_)
-    checkpoints_->save(stepsDone, settings_.updates);
-  reportMemory(report_);
-  summarize();
-  return stopStatus(control_.signal());
-}
-
-void TrainingLoop::prefetch(int64_t stepsDone) {
-  if (job_.evaluation && evaluatesAfter(stepsDone))
-    samples_.prefetch(*job_.evaluation, 0);
-  else
-    prefetchTraining(stepsDone);
-}
-
-void TrainingLoop::prefetchTraining(int64_t step) {
-  if (job_.training && step < last_)
-    samples_.prefetch(*job_.training, step);
-}
-
-/// Writes what the flags ask for after the last step.
-void TrainingLoop::finish() {
-  runtime::finishSteps(rank_);
-  if (trace_) {
-    writeTrace(rank_, *trace_, *clock_, options_.trace);
-    if (progress_)
-      progress_->note("trace written to " + options_.trace);
-  }
-  if (!options_.exportTo.empty()) {
-    exportParameters(rank_, options_.exportTo, job_.exported);
-    if (progress_)
-      progress_->note("parameters written to " + options_.exportTo);
-  }
-  reportMemory(report_); // before the profile, which allocates memory
-  if (profile_)
-    reportProfile(rank_, *profile_, options_.profile,
-                  progress_ ? &*progress_ : nullptr);
-  summarize();
-}
-
-/// Returns the peak rate of the fastest type of the program's matmuls; 0 if the
-/// device has no data sheet.
-double TrainingLoop::peakFlops() const {
-  device::PeakRates rates = rank_.device->knownRates();
-  double peak = 0;
-  for (const runtime::Matmul &matmul : program_.matmuls)
-    peak = std::max(peak, rates.flopsOf(matmul.descriptor.type));
-  return peak;
-}
-
-void TrainingLoop::summarize() {
-  std::vector<RankReport> reports(program_.plan.ranks(), report_);
-  if (reports.size() > 1)
-    Messages(rank_).gather(&report_, sizeof report_, reports.data());
-  if (progress_)
-    progress_->summary(reports, peakFlops());
-}
-
 } // namespace
 
 int trainRank(const Job &job, const CompiledProgram &compiled,
               comm::Transport *transport) {
-  return TrainingLoop(job, compiled, transport).run();
+  return job.program.plan.isAsynchronous()
+             ? trainAsynchronously(job, compiled, transport)
+             : StepLoop(job, compiled, transport).run();
 }
 
 } // namespace ppopt::train

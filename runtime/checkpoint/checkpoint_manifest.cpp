@@ -95,11 +95,13 @@ SampleRecord readSamples(const json &object) {
 
 /// Checks what readers rely on, such as that no file name leaves the folder.
 void check(const Manifest &manifest) {
-  expect(manifest.updates <= manifest.step, "updates are more than steps");
   int64_t position;
   expect(
       !__builtin_mul_overflow(manifest.step, manifest.samples.batch, &position),
       "the samples that were read overflow 64 bits");
+  // With asynchronous training there is an update for each part of a batch.
+  expect(manifest.updates <= position,
+         "updates are more than rows that were read");
   expect(manifest.flags.count("seed") == 1, "there is no seed");
   for (const ManifestFile &file : manifest.files)
     expect(!file.name.empty() && file.name.find('/') == std::string::npos,

@@ -333,6 +333,8 @@ void Channels::wait(int number) {
     uint64_t seen = transport.completions();
     progressTransfers(seen);
     progressCollectives();
+    if (waitingWork)
+      waitingWork();
     if (operation.stage == Stage::Done)
       break;
     wait.on(Activity::WaitsIn::Operation, number, waitsFor(operation));

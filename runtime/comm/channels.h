@@ -19,6 +19,7 @@
 
 #include "comm/ring.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -135,6 +136,12 @@ public:
   /// Notifies `observer` (may be null) of all operations that end from now on.
   void observe(OperationObserver *observer) { theObserver = observer; }
 
+  /// Calls `work` (may be null) in each wait, before it blocks: what it waits
+  /// for with completions of the same transport goes on.
+  void setWaitingWork(std::function<void()> work) {
+    waitingWork = std::move(work);
+  }
+
 private:
   struct Operation;
   struct Channel;
@@ -153,6 +160,7 @@ private:
   geometry::Mesh theMesh;
   Collectives mode;
   OperationObserver *theObserver = nullptr;
+  std::function<void()> waitingWork;
   int collectivesInFlight = 0;
   std::vector<int> transfersInFlight;
   uint64_t seenCompletions = 0; ///< the count when transfers were last tested

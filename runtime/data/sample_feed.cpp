@@ -49,20 +49,20 @@ SampleFeed::~SampleFeed() {
   reader_.join();
 }
 
-void SampleFeed::prefetch(const Sampler &sampler, int64_t batch) {
+void SampleFeed::prefetch(const Sampler &sampler, int64_t batch, int64_t part) {
   if (staged_.empty())
     return;
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [&] { return read_ == wanted_; });
-  wanted_ = {&sampler, batch};
+  wanted_ = {&sampler, batch, part};
   changed_.notify_all();
 }
 
-void SampleFeed::fill(const Sampler &sampler, int64_t batch) {
+void SampleFeed::fill(const Sampler &sampler, int64_t batch, int64_t part) {
   if (staged_.empty())
     return;
   std::unique_lock<std::mutex> lock(mutex_);
-  Batch asked{&sampler, batch};
+  Batch asked{&sampler, batch, part};
   if (!(wanted_ == asked)) {
     changed_.wait(lock, [&] { return read_ == wanted_; });
     wanted_ = asked;
@@ -89,7 +89,7 @@ void SampleFeed::readBatches() {
     lock.unlock();
     std::exception_ptr failure;
     try {
-      batch.sampler->fill(batch.number, batchPart_, staged_);
+      batch.sampler->fill(batch.number, batch.part, staged_);
     } catch (...) {
       failure = std::current_exception();
     }

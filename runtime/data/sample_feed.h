@@ -24,8 +24,8 @@ namespace ppopt::train {
 /// staging memory of the inputs' size at construction, and none later.
 class SampleFeed {
 public:
-  /// `inputs` are those of the rank with this coordinate on dp. Inputs with the
-  /// same index (a local program has one per place) get the same rows.
+  /// `inputs` are those of the rank with this part of each batch. Inputs with
+  /// the same index (a local program has one per place) get the same rows.
   SampleFeed(const runtime::Program &program, device::Device &device,
              const std::vector<runtime::Buffer> &inputs, int64_t batchPart);
   ~SampleFeed();
@@ -34,19 +34,28 @@ public:
 
   /// Starts reading a batch. `sampler` must outlive the feed. Discards a batch
   /// that was prefetched earlier and not used.
-  void prefetch(const Sampler &sampler, int64_t batch);
+  void prefetch(const Sampler &sampler, int64_t batch) {
+    prefetch(sampler, batch, batchPart_);
+  }
+  /// As above, of a given part of the batch.
+  void prefetch(const Sampler &sampler, int64_t batch, int64_t part);
 
   /// Copies a batch into the inputs, and reads it now if it was not prefetched.
   /// Rethrows an error from reading it.
-  void fill(const Sampler &sampler, int64_t batch);
+  void fill(const Sampler &sampler, int64_t batch) {
+    fill(sampler, batch, batchPart_);
+  }
+  /// As above, of a given part of the batch.
+  void fill(const Sampler &sampler, int64_t batch, int64_t part);
 
 private:
   struct Batch {
     const Sampler *sampler = nullptr; ///< null: none
-    int64_t number = 0;
+    int64_t number = 0, part = 0;
 
     bool operator==(const Batch &other) const {
-      return sampler == other.sampler && number == other.number;
+      return sampler == other.sampler && number == other.number &&
+             part == other.part;
     }
   };
 
@@ -55,7 +64,7 @@ private:
   device::Device &device_;
   const device::Stream stream_;
   const std::vector<runtime::Buffer> inputs_;
-  const int64_t batchPart_;
+  const int64_t batchPart_; ///< unless another one is given
   /// One buffer per input of the rank.
   std::vector<std::vector<char>> memory_;
   std::vector<runtime::HostBuffer> staged_;

@@ -2,6 +2,7 @@
 
 #include "device/progress_hook.h"
 #include "executor/rank.h"
+#include "executor/serving.h"
 #include "executor/step_trace.h"
 
 #include <chrono>
@@ -19,7 +20,8 @@ public:
   using Clock = StepProfile::Clock;
 
   explicit ProgressInside(ppopt_rank &rank) : rank(rank) {
-    if (!rank.channels || !rank.channels->hasInFlight())
+    hasInFlight = rank.channels && rank.channels->hasInFlight();
+    if (!hasInFlight && !rank.serving)
       return;
     last = Clock::now();
     device::progressHook = this;
@@ -35,7 +37,10 @@ public:
     if (rank.failure || begin - last < interval)
       return;
     try {
-      rank.channels->progress();
+      if (hasInFlight)
+        rank.channels->progress();
+      if (rank.serving)
+        rank.serving->serve();
     } catch (...) {
       rank.failure = std::current_exception();
     }
@@ -48,6 +53,7 @@ public:
 
 private:
   ppopt_rank &rank;
+  bool hasInFlight = false;
   Clock::time_point last;
   Clock::duration spentTime{};
 };
@@ -83,10 +89,13 @@ void trace(ppopt_rank &rank, TracedCall::Kind kind, int32_t number,
 }
 
 void progress(ppopt_rank &rank) {
-  if (!rank.channels || rank.failure)
+  if ((!rank.channels && !rank.serving) || rank.failure)
     return;
   LineTimer timer(rank.profile ? &rank.profile->progress() : nullptr);
-  rank.channels->progress();
+  if (rank.channels)
+    rank.channels->progress();
+  if (rank.serving)
+    rank.serving->serve();
 }
 
 /// Runs one launch, counts it, and progresses communication. Exceptions must
@@ -108,10 +117,26 @@ void perform(ppopt_rank &rank, TracedCall::Kind kind, int32_t number,
 
 } // namespace
 
+void ppopt_rank::Aside::launch(int32_t kernel, ppopt_kernel_fn fn,
+                               void *const *args, int64_t tiles) const {
+  if (rank.failure)
+    return;
+  try {
+    if (isWithinLaunch)
+      fn(args, 0, tiles); // the rank's other threads are busy
+    else
+      rank.device->launch(rank.compute, kernel, fn, args, tiles);
+  } catch (...) {
+    rank.failure = std::current_exception();
+  }
+}
+
 void ppopt_launch(ppopt_rank *rank, int32_t kernel, ppopt_kernel_fn fn,
                   void *const *args, int64_t tiles) {
   if (rank->dryRun)
     return;
+  if (rank->aside)
+    return rank->aside->launch(kernel, fn, args, tiles);
   perform(*rank, TracedCall::kernel, kernel,
           rank->profile ? &rank->profile->kernel(kernel) : nullptr,
           rank->program.kernels[kernel].flops, [&] {

@@ -215,7 +215,7 @@ void Search::lookAtTensors(const PlaceMemory &memory,
                            NonFiniteFindings &found) const {
   for (const schema::HeldParameter &held : memory.parameters) {
     const Parameter &parameter = rank.program.parameters[held.parameter];
-    look(rank, found.parameter, held.parameter, memory, held.value,
+    look(rank, found.parameter, held.parameter, memory, held.read,
          parameter.type);
     if (!held.gradient)
       continue;

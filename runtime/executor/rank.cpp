@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "executor/devices.h"
+#include "executor/serving.h"
 #include "geometry/collective.h"
 
 #include <algorithm>
@@ -306,5 +307,7 @@ int64_t ppopt_rank::bytesStarted() const {
   if (deviceChannels)
     return int64_t(deviceChannels->bytesStarted());
   uint64_t sent = transport ? transport->counters().bytesSent : 0;
+  if (serving)
+    sent -= serving->bytesSent(); // no part of a step
   return int64_t(sent + (channels ? channels->pendingBytes() : 0));
 }

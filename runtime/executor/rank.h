@@ -15,6 +15,7 @@
 #include "comm/local_channels.h"
 #include "device/device.h"
 #include "device/device_options.h"
+#include "device/progress_hook.h"
 #include "executor/buffers.h"
 #include "executor/device_channels.h"
 #include "executor/launch_times.h"
@@ -34,6 +35,8 @@
 #include <vector>
 
 namespace ppopt::runtime {
+
+class Serving;
 
 /// Counted since the rank was made.
 struct Counters {
@@ -121,6 +124,27 @@ struct ppopt_rank {
   /// graph.
   void synchronize(bool isGraph = false);
 
+  /// While it lives, launches are no part of the step that is computed: they
+  /// are not counted, measured or traced, and do not progress communication. If
+  /// a launch of the step runs, they run on this thread alone.
+  class Aside {
+  public:
+    explicit Aside(ppopt_rank &rank)
+        : rank(rank), isWithinLaunch(ppopt::device::progressHook != nullptr) {
+      rank.aside = this;
+    }
+    ~Aside() { rank.aside = nullptr; }
+    Aside(const Aside &) = delete;
+    Aside &operator=(const Aside &) = delete;
+
+    void launch(int32_t kernel, ppopt_kernel_fn fn, void *const *args,
+                int64_t tiles) const;
+
+  private:
+    ppopt_rank &rank;
+    const bool isWithinLaunch;
+  };
+
   /// Returns the payload bytes of what this rank has started so far: those that
   /// its transport has sent, and those that operations in flight will send.
   /// Includes all collectives unless `options.collectives` is Native.
@@ -167,6 +191,12 @@ struct ppopt_rank {
   /// Where to list the matmuls that tasks launch, while nothing runs; null:
   /// everything runs.
   std::vector<ppopt::runtime::MatmulCall> *dryRun = nullptr;
+
+  /// Set while launches are no part of a step.
+  const Aside *aside = nullptr;
+
+  /// Serves other ranks of asynchronous training; null: there is nothing to do.
+  ppopt::runtime::Serving *serving = nullptr;
 
   /// Overwrite what tasks release; the executor sets it.
   bool poison = false;

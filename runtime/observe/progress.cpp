@@ -248,8 +248,41 @@ void Progress::showStep(int64_t step, Line &line, double secondsLeft,
   live_.show({text.data(), text.size()});
 }
 
+/// Appends the JSON object of a staleness.
+static void appendStaleness(Line &line, const StalenessReport &staleness) {
+  append(line, ",\"staleness\":{{\"least\":{},\"mean\":{:.3f},\"most\":{}}}",
+         staleness.least, staleness.mean(), staleness.most);
+}
+
+void Progress::trainerStep(int64_t trainer, const TrainerStep &step) {
+  if (log_ < 0)
+    return;
+  constexpr double milli = 1e3;
+  int64_t trainers = program_.plan.batchParts();
+  Line line;
+  append(line,
+         "{{\"event\":\"trainer_step\",\"step\":{},\"part\":{},\"trainer\":{}",
+         step.ticket / trainers + 1, step.ticket % trainers, trainer);
+  appendNumber(line, "loss", step.loss);
+  appendHex(line, "loss_hex", step.loss);
+  appendNumber(line, "norm", step.norm);
+  appendHex(line, "norm_hex", step.norm);
+  appendNumber(line, "lr", step.learningRate);
+  append(line,
+         ",\"ms\":{:.3f},\"computed_ms\":{:.3f},\"waited_ticket_ms\":{:.3f},"
+         "\"waited_parameters_ms\":{:.3f},\"held_ms\":{:.3f}",
+         step.seconds * milli, step.computed * milli, step.waitedTicket * milli,
+         step.waitedAnswers * milli, step.held * milli);
+  appendStaleness(line, step.staleness);
+  if (step.skipped[0] != 0)
+    append(line, ",\"skipped\":{}", nlohmann::json(step.skipped).dump());
+  append(line, "}}\n");
+  logLine(line.data(), line.size());
+}
+
 void Progress::step(int64_t step, double learningRate,
-                    const runtime::StepResult &result, double milliseconds) {
+                    const runtime::StepResult &result, double milliseconds,
+                    const StalenessReport *staleness) {
   ++stepsDone_;
   if (step == first_) {
     firstMilliseconds_ = milliseconds;
@@ -263,7 +296,12 @@ void Progress::step(int64_t step, double learningRate,
   if (!result.skipped.empty())
     ++stepsSkipped_;
 
-  double rate = static_cast<double>(unit_.perStep) / (milliseconds / 1e3);
+  double each = timedSteps_ > 0
+                    ? timedMilliseconds_ / static_cast<double>(timedSteps_)
+                    : milliseconds;
+  // Steps of trainers may end at once, or long after one another.
+  double shown = staleness ? each : milliseconds;
+  double rate = static_cast<double>(unit_.perStep) / (shown / 1e3);
   Line line;
   append(line, "step {:>{}}/{} | ", step + 1, digits(options_.steps),
          options_.steps);
@@ -273,12 +311,12 @@ void Progress::step(int64_t step, double learningRate,
     append(line, "loss {:.4f} | ", result.loss);
   if (!std::isnan(result.gradNorm))
     append(line, "norm {:.3f} | ", result.gradNorm);
-  append(line, "lr {:.2e} | {:.1f} ms | ", learningRate, milliseconds);
+  append(line, "lr {:.2e} | {:.1f} ms | ", learningRate, shown);
   appendCount(line, rate);
   append(line, " {}/s", unit_.name);
-  double each = timedSteps_ > 0
-                    ? timedMilliseconds_ / static_cast<double>(timedSteps_)
-                    : milliseconds;
+  if (staleness && program_.plan.batchParts() > 1)
+    append(line, " | stale {:.1f}, at most {}", staleness->mean(),
+           staleness->most);
   showStep(step, line,
            each * static_cast<double>(options_.steps - step - 1) / 1e3,
            /*keeps=*/!result.skipped.empty());
@@ -296,6 +334,8 @@ void Progress::step(int64_t step, double learningRate,
          unit_.name, rate);
   append(line, ",\"launches\":{},\"flops\":{},\"bytes_sent\":{}",
          result.launches, result.flops, result.bytesSent);
+  if (staleness)
+    appendStaleness(line, *staleness);
   if (!result.skipped.empty())
     append(line, ",\"skipped\":{}", nlohmann::json(result.skipped).dump());
   append(line, "}}\n");

@@ -13,6 +13,7 @@
 
 #include "executor/executor.h"
 #include "observe/live_line.h"
+#include "observe/trainer_steps.h"
 #include "options/options.h"
 #include "program/program.h"
 
@@ -60,9 +61,13 @@ public:
   void note(const std::string &text);
   /// `transport`: "threads", "mpi" or "local".
   void start(const char *transport);
-  /// `step` counts from 0.
+  /// `step` counts from 0. `staleness`: of what the trainers of an asynchronous
+  /// run have pulled for it.
   void step(int64_t step, double learningRate,
-            const runtime::StepResult &result, double milliseconds);
+            const runtime::StepResult &result, double milliseconds,
+            const StalenessReport *staleness = nullptr);
+  /// Logs a step of a trainer, whose number is `trainer`.
+  void trainerStep(int64_t trainer, const TrainerStep &step);
   /// After `steps` steps.
   void evaluation(int64_t steps, double loss, int64_t batches,
                   int64_t skippedBatches, int64_t badBatches,

@@ -29,6 +29,13 @@ enum class Mode { Train, Help, Version, Describe, DescribeJson, Needs };
 /// The ranks whose profiles are printed.
 enum class Profiled { Nobody, FirstRank, AllRanks };
 
+/// Makes ranks slow, for tests: a step takes `factor` times as long, with this
+/// probability, on this rank.
+struct Delay {
+  double factor = 1, probability = 1;
+  int64_t rank = -1; ///< -1: on each
+};
+
 /// All flags, checked against each other and against the program. A path is
 /// empty if its flag was not given.
 struct Options {
@@ -89,6 +96,8 @@ struct Options {
   int64_t checkReplicas = 0; ///< 0: off
   Profiled profile = Profiled::Nobody;
   std::string publishPhases;
+  std::string record, replay; ///< of asynchronous training
+  Delay delay;
 };
 
 } // namespace ppopt::train

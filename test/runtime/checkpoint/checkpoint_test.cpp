@@ -138,9 +138,9 @@ TEST(Manifest, RefusesWithTheReason) {
   EXPECT_ERROR(
       parseManifest("m", signAnew(text, "\"version\": 1", "\"version\": 2")),
       "a checkpoint of format 2, and this program reads format 1");
-  EXPECT_ERROR(parseManifest(
-                   "m", signAnew(text, "\"updates\": 118", "\"updates\": 121")),
-               "m: updates are more than steps");
+  EXPECT_ERROR(parseManifest("m", signAnew(text, "\"updates\": 118",
+                                           "\"updates\": 999999")),
+               "m: updates are more than rows that were read");
   EXPECT_ERROR(
       parseManifest("m", signAnew(text, "\"step\": 120", "\"step\": -1")),
       "m: a count is not a whole number from 0 on");

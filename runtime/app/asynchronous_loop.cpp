@@ -1,0 +1,303 @@
+//===- asynchronous_loop.cpp - All steps of a rank of a trainer -----------===//
+
+#include "app/asynchronous_loop.h"
+
+#include "app/rank_loop.h"
+#include "app/run_order.h"
+#include "asynchronous/replay_log.h"
+#include "base/error.h"
+#include "base/stop_signals.h"
+#include "executor/messages.h"
+#include "executor/owned_buckets.h"
+#include "executor/serving.h"
+#include "executor/trainers.h"
+#include "observe/trainer_steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+namespace ppopt::train {
+namespace {
+
+using asynchronous::Trainer;
+
+/// Steps of the trainer begin with a ticket and end with a push. Between two
+/// rounds all ranks do the same: they evaluate, save, end.
+class AsynchronousLoop final : public RankLoop {
+public:
+  AsynchronousLoop(const Job &job, const CompiledProgram &compiled,
+                   comm::Transport *transport)
+      : RankLoop(job, compiled, transport),
+        trainers_(runtime::trainersOf(program_.plan)),
+        trainer_(runtime::trainerOf(program_.plan, rank_.index)),
+        buckets_(rank_, settings_), steps_(trainers_, first_) {}
+  ~AsynchronousLoop() override { rank_.serving = nullptr; }
+
+  /// Returns the exit status.
+  int run();
+
+private:
+  int64_t nextAgreement(int64_t stepsDone) const;
+  void runRound(int64_t end);
+  void train();
+  void report(const runtime::StepResult &result);
+  void collect(int rank, const TrainerStep &step);
+  void agreeOnUpdates();
+  void standStill(double seconds);
+  void beforeEvaluation() override { buckets_.gather(); }
+  runtime::EvalResult evaluateBatch() override;
+  void prefetchTraining(int64_t stepsDone) override;
+
+  const int64_t trainers_, trainer_;
+  runtime::OwnedBuckets buckets_;
+  TrainerSteps steps_;
+  std::optional<RunOrder> order_;
+  std::optional<runtime::Serving> serving_;
+  int64_t own_ = 0; ///< steps of this rank
+  Stopwatch sinceStep_, sinceWhole_;
+  TrainerStep step_;
+};
+
+/// Returns the number of steps after which the next round ends.
+int64_t AsynchronousLoop::nextAgreement(int64_t stepsDone) const {
+  int64_t next = last_;
+  auto every = [&](int64_t steps) {
+    if (steps > 0)
+      next = std::min(next, (stepsDone / steps + 1) * steps);
+  };
+  if (job_.evaluation)
+    every(options_.evalEvery);
+  if (checkpoints_)
+    every(options_.checkpointEvery);
+  return next;
+}
+
+int AsynchronousLoop::run() {
+  start();
+  order_.emplace(rank_, job_, first_ * trainers_, settings_.updates);
+  const TrainerStep none;
+  auto receive = [this](int rank, const void *step) {
+    collect(rank, *static_cast<const TrainerStep *>(step));
+  };
+  serving_.emplace(rank_.transport, int(program_.unusedChannel()) + 1,
+                   runtime::shapeOf(program_), runtime::ranksOf(program_.plan),
+                   rank_.index, buckets_, first_ * trainers_, settings_.updates,
+                   runtime::ServedReports{sizeof none, &none, receive});
+  order_->apply(*serving_);
+  rank_.serving = &*serving_;
+  if (rank_.channels)
+    rank_.channels->setWaitingWork([this] { serving_->serveNow(); });
+  for (int64_t done = first_; done < last_;) {
+    if (evaluatesAfter(done) && !evaluate(done))
+      return stop(control_.signal(), done);
+    runRound(nextAgreement(done) * trainers_);
+    agreeOnUpdates();
+    order_->write(*serving_, serving_->agreement().ticket);
+    done = serving_->agreement().ticket / trainers_;
+    if (int signal = serving_->agreement().signal)
+      return stop(signal, done);
+    bool saves =
+        options_.checkpointEvery > 0 && done % options_.checkpointEvery == 0;
+    if (checkpoints_ && saves)
+      checkpoints_->save(done, settings_.updates);
+  }
+  order_->finish();
+  return finish();
+}
+
+/// Runs steps until all tickets before `end` are done, by whichever trainer.
+void AsynchronousLoop::runRound(int64_t end) {
+  using Phase = Trainer::Phase;
+  enter(comm::Activity::Part::Step, serving_->ticket() / trainers_ + 1);
+  sinceStep_ = {};
+  sinceWhole_ = {};
+  serving_->beginRound(end);
+  while (true) {
+    serving_->serveUntil([&] {
+      return serving_->phase() == Phase::Computes ||
+             serving_->phase() == Phase::Between;
+    });
+    if (serving_->phase() == Phase::Between)
+      return;
+    train();
+  }
+}
+
+/// Computes the step of a ticket, from inputs to pushes.
+void AsynchronousLoop::train() {
+  int64_t ticket = serving_->ticket(), step = ticket / trainers_;
+  Stopwatch watch;
+  enter(comm::Activity::Part::Step, step + 1);
+  if (board_)
+    board_->beginStep(step + 1);
+  publish(runtime::Phase::other);
+  // Updates of one batch together have the rate of a step.
+  double rate = options_.learningRate.at(step) / double(trainers_);
+  settings_.learningRate = rate;
+  settings_.step = step;
+  settings_.updates = ticket; // of random numbers: parts of a batch differ
+  if (profile_ && own_ > 0)
+    rank_.profile = &*profile_;
+  if (job_.training) {
+    runtime::LineTimer timer(rank_.profile ? &rank_.profile->samples()
+                                           : nullptr);
+    samples_.fill(*job_.training, step, ticket % trainers_);
+    // The one that this trainer gets if all are as fast.
+    if (step + 1 < last_)
+      samples_.prefetch(*job_.training, step + 1, ticket % trainers_);
+  }
+  serving_->waitForPushes();
+  runtime::StepResult result = compute(step, watch);
+  if (own_ == 0 && !options_.dumpGradients.empty())
+    exportGradients(rank_, options_.dumpGradients);
+  nonFiniteSteps_.look(step, settings_, result);
+  ++own_;
+  standStill(delayOf(ticket));
+  step_ = {};
+  step_.computed = watch.seconds();
+  report(result);
+  serving_->signal(StopSignals::noted());
+  serving_->computed(result.skipped.empty(), buckets_.clipScale(), rate,
+                     &step_);
+}
+
+/// Fills in what rank 0 learns of the step.
+void AsynchronousLoop::report(const runtime::StepResult &result) {
+  step_.ticket = serving_->ticket();
+  step_.loss = result.loss;
+  step_.norm = result.gradNorm;
+  step_.learningRate = settings_.learningRate * double(trainers_);
+  step_.seconds = sinceStep_.seconds();
+  sinceStep_ = {};
+  runtime::Serving::Waits waits = serving_->waits();
+  step_.waitedTicket = waits.ticket;
+  step_.waitedAnswers = waits.answers;
+  step_.held = waits.held;
+  const asynchronous::Staleness &staleness = serving_->staleness();
+  step_.staleness = {staleness.least, staleness.most, staleness.sum,
+                     staleness.answers};
+  step_.launches = result.launches;
+  step_.flops = result.flops;
+  step_.bytesSent = result.bytesSent;
+  if (!result.skipped.empty())
+    step_.setSkipped(result.skipped);
+  runtime::StepResult whole = result;
+  whole.seconds = step_.seconds;
+  whole.waitedSeconds += waits.ticket + waits.answers;
+  count(whole, own_ - 1);
+}
+
+/// On rank 0: a rank has told of a step.
+void AsynchronousLoop::collect(int rank, const TrainerStep &step) {
+  if (step.ticket < 0)
+    return;
+  int64_t trainer = runtime::trainerOf(program_.plan, rank);
+  if (runtime::membersOf(program_.plan, trainer).front() != rank)
+    return; // the others have the same loss
+  progress_->trainerStep(trainer, step);
+  for (const TrainerSteps::Whole &whole : steps_.add(step)) {
+    runtime::StepResult result;
+    result.loss = whole.loss;
+    result.gradNorm = whole.norm;
+    result.launches = whole.launches;
+    result.flops = whole.flops;
+    result.bytesSent = whole.bytesSent;
+    result.skipped = whole.skipped;
+    progress_->step(whole.step, whole.learningRate, result,
+                    sinceWhole_.milliseconds(), &whole.staleness);
+    sinceWhole_ = {};
+  }
+}
+
+/// Makes the rank slow, as if it had computed so long: it serves meanwhile as
+/// it does between launches.
+void AsynchronousLoop::standStill(double seconds) {
+  using namespace std::chrono;
+  auto end = steady_clock::now() + duration<double>(seconds);
+  while (seconds > 0 && steady_clock::now() < end) {
+    serving_->serve();
+    std::this_thread::sleep_for(microseconds(50));
+  }
+}
+
+/// All buckets have had an update for each good ticket.
+void AsynchronousLoop::agreeOnUpdates() {
+  struct Range {
+    int64_t least = INT64_MAX, most = -1;
+  } own;
+  for (size_t bucket = 0; bucket < buckets_.buckets().size(); ++bucket) {
+    int64_t version = serving_->version(int(bucket));
+    own.least = std::min(own.least, version);
+    own.most = std::max(own.most, version);
+  }
+  std::vector<Range> all(size_t(program_.plan.ranks()), own);
+  Range total;
+  if (all.size() > 1)
+    Messages(rank_).gather(&own, sizeof own, all.data());
+  for (const Range &range : all) {
+    total.least = std::min(total.least, range.least);
+    total.most = std::max(total.most, range.most);
+  }
+  if (rank_.index == 0 && total.most >= 0 && total.least != total.most)
+    throw runtime::Error(
+        "after step {}: buckets have had between {} and {} updates: this is an "
+        "error of ppopt; do not use the parameters of this run",
+        serving_->agreement().ticket / trainers_, total.least, total.most);
+  if (all.size() > 1)
+    Messages(rank_).broadcast(&total, sizeof total);
+  settings_.updates = std::max<int64_t>(total.most, 0);
+}
+
+/// Each trainer evaluates its part of the batch.
+runtime::EvalResult AsynchronousLoop::evaluateBatch() {
+  runtime::EvalResult own =
+      runtime::runEvaluation(rank_, settings_, executorOptions_);
+  if (trainers_ == 1)
+    return own;
+  struct Part {
+    double loss;
+    int32_t isCounted;
+    int32_t isBad;
+  } part{own.loss, own.skipped.empty(), own.isBad};
+  std::vector<Part> all(size_t(program_.plan.ranks()));
+  Messages messages(rank_);
+  messages.gather(&part, sizeof part, all.data());
+  Part mean{0, 0, 0};
+  if (rank_.index == 0) {
+    for (int64_t trainer = 0; trainer < trainers_; ++trainer) {
+      const Part &each =
+          all[size_t(runtime::membersOf(program_.plan, trainer).front())];
+      mean.loss += each.isCounted ? each.loss : 0;
+      mean.isCounted += each.isCounted;
+      mean.isBad |= each.isBad;
+    }
+    mean.loss /= std::max(mean.isCounted, 1);
+  }
+  messages.broadcast(&mean, sizeof mean);
+  runtime::EvalResult result;
+  result.isBad = mean.isBad != 0;
+  if (mean.isCounted > 0)
+    result.loss = mean.loss;
+  else
+    result.skipped =
+        own.skipped.empty() ? "no part has a counted target" : own.skipped;
+  return result;
+}
+
+void AsynchronousLoop::prefetchTraining(int64_t stepsDone) {
+  if (job_.training && stepsDone < last_)
+    samples_.prefetch(*job_.training, stepsDone, trainer_);
+}
+
+} // namespace
+
+int trainAsynchronously(const Job &job, const CompiledProgram &compiled,
+                        comm::Transport *transport) {
+  return AsynchronousLoop(job, compiled, transport).run();
+}
+
+} // namespace ppopt::train

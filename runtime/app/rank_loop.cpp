@@ -1,0 +1,286 @@
+//===- rank_loop.cpp - What all runs of a rank do -------------------------===//
+
+#include "app/rank_loop.h"
+
+#include "app/gpu_models.h"
+#include "app/machine_rank.h"
+#include "app/tune_matmuls.h"
+#include "base/error.h"
+#include "base/stop_signals.h"
+#include "executor/initialize.h"
+#include "executor/messages.h"
+#include "executor/philox.h"
+#include "generate/generate.h"
+#include "observe/profile_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace ppopt::train {
+
+using runtime::Program;
+
+namespace {
+
+/// Returns true with this probability, for each rank and step anew.
+bool isDrawn(double probability, int64_t seed, int64_t step, int64_t rank) {
+  float number = runtime::dropoutUniform(seed, runtime::streamOf("delay"),
+                                         uint64_t(rank), uint64_t(step));
+  return number < probability;
+}
+
+runtime::RankOptions rankOptions(const Job &job,
+                                 const CompiledProgram &compiled,
+                                 comm::Transport *transport) {
+  runtime::RankOptions options;
+  options.threads = static_cast<int>(job.program.plan.target.threads);
+  options.collectives = job.options.collectives;
+  if (job.program.plan.target.gpu) {
+    options.onMachine = findOnMachine(transport);
+    options.shareGpu = job.options.shareGpu;
+    options.useGraph = job.options.useGraph;
+    options.code = compiled.code;
+  }
+  return options;
+}
+
+} // namespace
+
+RankLoop::RankLoop(const Job &job, const CompiledProgram &compiled,
+                   comm::Transport *transport)
+    : job_(job), program_(job.program), options_(job.options),
+      rank_(job.program, compiled.tasks, transport,
+            rankOptions(job, compiled, transport)),
+      words_(rank_), samples_(program_, *rank_.device, rank_.inputs,
+                              program_.plan.batchPart(rank_.index)),
+      first_(job.firstStep()), last_(std::max(first_, options_.steps)),
+      nonFiniteSteps_(rank_, job.options.skipNonFiniteSteps), control_(rank_) {
+  settings_.weightDecay = options_.weightDecay;
+  settings_.beta1 = options_.beta1;
+  settings_.beta2 = options_.beta2;
+  settings_.eps = options_.eps;
+  settings_.momentum = options_.momentum;
+  settings_.clip = options_.clip;
+  settings_.seed = options_.seed;
+  executorOptions_.checkPredicted = options_.checkCounters;
+  executorOptions_.poison = options_.poison;
+  if (!options_.publishPhases.empty())
+    board_.emplace(options_.publishPhases, program_.plan.ranks(), rank_.index);
+  rank_.board = board_ ? &*board_ : nullptr;
+  if (options_.checkReplicas > 0)
+    replicas_.emplace(rank_);
+  if (rank_.index == 0)
+    progress_.emplace(job.program, job.options, first_);
+  if (!options_.checkpoint.empty())
+    checkpoints_.emplace(rank_, job, progress_ ? &*progress_ : nullptr);
+}
+
+void RankLoop::start() {
+  prefetch(first_);
+  if (!options_.trace.empty()) {
+    std::optional<int64_t> launches;
+    if (options_.traceLaunches)
+      launches = rank_.predicted.launches;
+    trace_.emplace(program_, rank_.actions,
+                   std::min(options_.traceSteps, options_.steps), launches);
+    clock_.emplace(rank_);
+    executorOptions_.trace = &*trace_;
+  }
+  if (options_.profile != Profiled::Nobody) {
+    profile_.emplace(program_, rank_.actions);
+    // Where other ranks' data pass through the host, it takes part in the step.
+    if (rank_.device->hasClock() && !rank_.channels && !rank_.localChannels)
+      rank_.launchTimes.emplace(*rank_.device, rank_.compute,
+                                rank_.predicted.launches);
+  }
+  std::string tuned;
+  if (!options_.tune.empty())
+    tuned = tuneMatmuls(rank_, options_.tune);
+  takeParameters();
+  std::string models = describeGpuModels(rank_);
+  if (!progress_)
+    return;
+  progress_->start(program_.local    ? "local"
+                   : rank_.transport ? rank_.transport->kind()
+                                     : "threads");
+  if (std::string device = rank_.device->describe(); !device.empty())
+    progress_->note("running on " + device);
+  if (!models.empty())
+    progress_->note(models);
+  if (!tuned.empty())
+    progress_->note(tuned);
+  if (rank_.channels && program_.plan.target.gpu)
+    progress_->note(fmt::format(
+        "ranks exchange data through host memory, by {} (--collectives={})",
+        rank_.transport->kind(), comm::nameOf(options_.collectives)));
+  if (std::string why = runtime::StepGraph::whyNot(rank_); !why.empty())
+    progress_->note("steps run without a CUDA graph: " + why);
+  if (replicas_)
+    if (std::string alone = replicas_->describeAlone(); !alone.empty())
+      progress_->note(alone);
+  if (job_.training)
+    progress_->note("training on " + job_.training->reader().describe());
+  for (const std::string &note : job_.notes)
+    progress_->note(note);
+  if (job_.evaluation)
+    progress_->note(
+        fmt::format("evaluating on {} batch{} of {} {} spaced evenly over {}",
+                    job_.evalBatches, job_.evalBatches == 1 ? "" : "es",
+                    program_.plan.batch, job_.evaluation->reader().unit(),
+                    job_.evaluation->reader().describe()));
+}
+
+void RankLoop::takeParameters() {
+  if (job_.resumed) {
+    job_.resumed->load(rank_);
+    settings_.updates = job_.resumed->manifest().updates;
+    return;
+  }
+  runtime::initializeParameters(rank_, options_.seed);
+  if (job_.initial)
+    job_.initial->load(*rank_.device, rank_.compute, rank_.parameters);
+}
+
+runtime::StepResult RankLoop::compute(int64_t step, const Stopwatch &watch) {
+  runtime::StepResult result =
+      runtime::runStep(rank_, settings_, executorOptions_);
+  enter(comm::Activity::Part::Between, step + 1);
+  publish(runtime::Phase::other);
+  if (rank_.profile)
+    rank_.profile->endStep(watch.elapsed());
+  rank_.profile = nullptr;
+  double computed = result.seconds - result.waitedSeconds;
+  fastest_ = fastest_ == 0 ? computed : std::min(fastest_, computed);
+  return result;
+}
+
+void RankLoop::count(const runtime::StepResult &result, int64_t number) {
+  if (number == 1)
+    report_ = {};
+  report_.seconds += result.seconds;
+  report_.waitedSeconds += result.waitedSeconds;
+}
+
+double RankLoop::delayOf(int64_t step) const {
+  const Delay &delay = options_.delay;
+  if (delay.factor <= 1 || (delay.rank >= 0 && delay.rank != rank_.index))
+    return 0;
+  return isDrawn(delay.probability, options_.seed, step, rank_.index)
+             ? fastest_ * (delay.factor - 1)
+             : 0;
+}
+
+bool RankLoop::evaluate(int64_t stepsDone) {
+  if (!job_.evaluation)
+    return true;
+  Stopwatch watch;
+  enter(comm::Activity::Part::Evaluation, stepsDone);
+  publish(runtime::Phase::evaluate);
+  beforeEvaluation();
+  double sum = 0;
+  int64_t counted = 0, bad = 0;
+  for (int64_t batch = 0; batch < job_.evalBatches; ++batch) {
+    samples_.fill(*job_.evaluation, batch);
+    if (batch + 1 < job_.evalBatches)
+      samples_.prefetch(*job_.evaluation, batch + 1);
+    else
+      prefetchTraining(stepsDone);
+    runtime::EvalResult result = evaluateBatch();
+    nonFiniteSteps_.look(batch, result);
+    if (control_.agreesToStop())
+      return false;
+    if (result.isBad && progress_)
+      progress_->note(fmt::format("evaluation, batch {}: left out: {}",
+                                  batch + 1, result.skipped));
+    bad += result.isBad;
+    if (!result.skipped.empty())
+      continue;
+    sum += result.loss;
+    ++counted;
+  }
+  double loss = counted > 0 ? sum / static_cast<double>(counted)
+                            : std::numeric_limits<double>::quiet_NaN();
+  enter(comm::Activity::Part::Between, stepsDone);
+  publish(runtime::Phase::other);
+  if (progress_)
+    progress_->evaluation(stepsDone, loss, counted,
+                          job_.evalBatches - counted - bad, bad,
+                          watch.milliseconds());
+  return true;
+}
+
+int RankLoop::stop(int signal, int64_t stepsDone) {
+  runtime::finishSteps(rank_);
+  if (progress_)
+    progress_->stopped(signal, stepsDone);
+  if (checkpoints_)
+    checkpoints_->save(stepsDone, settings_.updates);
+  reportMemory(report_);
+  summarize();
+  return stopStatus(signal);
+}
+
+void RankLoop::prefetch(int64_t stepsDone) {
+  if (job_.evaluation && evaluatesAfter(stepsDone))
+    samples_.prefetch(*job_.evaluation, 0);
+  else
+    prefetchTraining(stepsDone);
+}
+
+void RankLoop::prefetchTraining(int64_t step) {
+  if (job_.training && step < last_)
+    samples_.prefetch(*job_.training, step);
+}
+
+int RankLoop::finish() {
+  if (checkpoints_)
+    checkpoints_->save(last_, settings_.updates);
+  if (!evaluate(last_))
+    return stop(control_.signal(), last_);
+  writeOutputs();
+  int status = job_.generation ? generateText(rank_, *job_.generation) : 0;
+  if (checkpoints_)
+    checkpoints_->expectSaved(last_);
+  return status;
+}
+
+void RankLoop::writeOutputs() {
+  runtime::finishSteps(rank_);
+  if (trace_) {
+    writeTrace(rank_, *trace_, *clock_, options_.trace);
+    if (progress_)
+      progress_->note("trace written to " + options_.trace);
+  }
+  if (!options_.exportTo.empty()) {
+    exportParameters(rank_, options_.exportTo, job_.exported);
+    if (progress_)
+      progress_->note("parameters written to " + options_.exportTo);
+  }
+  reportMemory(report_); // before the profile, which allocates memory
+  if (profile_)
+    reportProfile(rank_, *profile_, options_.profile,
+                  progress_ ? &*progress_ : nullptr);
+  summarize();
+}
+
+/// Returns the peak rate of the fastest type of the program's matmuls; 0 if the
+/// device has no data sheet.
+double RankLoop::peakFlops() const {
+  device::PeakRates rates = rank_.device->knownRates();
+  double peak = 0;
+  for (const runtime::Matmul &matmul : program_.matmuls)
+    peak = std::max(peak, rates.flopsOf(matmul.descriptor.type));
+  return peak;
+}
+
+void RankLoop::summarize() {
+  std::vector<RankReport> reports(program_.plan.ranks(), report_);
+  if (reports.size() > 1)
+    Messages(rank_).gather(&report_, sizeof report_, reports.data());
+  if (progress_)
+    progress_->summary(reports, peakFlops());
+}
+
+} // namespace ppopt::train

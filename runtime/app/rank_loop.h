@@ -1,0 +1,118 @@
+//===- rank_loop.h - What all runs of a rank do ---------------------------===//
+//
+// A run's parts besides its steps: parameters, evaluation, checkpoints,
+// outputs. training_loop.cpp runs in step with the other ranks,
+// asynchronous_loop.cpp at a trainer's own pace.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PPOPT_RUNTIME_APP_RANK_LOOP_H
+#define PPOPT_RUNTIME_APP_RANK_LOOP_H
+
+#include "app/checkpoints.h"
+#include "app/job.h"
+#include "app/non_finite_steps.h"
+#include "app/step_control.h"
+#include "base/stopwatch.h"
+#include "data/sample_feed.h"
+#include "executor/activity_words.h"
+#include "executor/executor.h"
+#include "executor/rank.h"
+#include "executor/step_trace.h"
+#include "observe/progress.h"
+#include "observe/replica_check.h"
+#include "observe/trace_file.h"
+#include "program/compiled_program.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace ppopt::train {
+
+class RankLoop {
+public:
+  RankLoop(const Job &job, const CompiledProgram &compiled,
+           comm::Transport *transport);
+  virtual ~RankLoop() = default;
+
+protected:
+  void publish(runtime::Phase phase) {
+    if (board_)
+      board_->enter(phase);
+  }
+  /// Publishes the activity of this rank, in or after step `steps`.
+  void enter(comm::Activity::Part part, int64_t steps) {
+    if (rank_.transport)
+      rank_.transport->activity().enter(part, steps);
+  }
+  /// Whatever comes before the first step.
+  void start();
+  bool evaluatesAfter(int64_t stepsDone) const {
+    return stepsDone == last_ ||
+           (options_.evalEvery > 0 && stepsDone % options_.evalEvery == 0);
+  }
+  /// Returns false, and reports nothing, if the run stops.
+  bool evaluate(int64_t stepsDone);
+  /// Starts reading the next samples.
+  void prefetch(int64_t stepsDone);
+  /// Runs a step that begins now, with `settings_`, on inputs that are there.
+  /// `watch` has run since the step began.
+  runtime::StepResult compute(int64_t step, const Stopwatch &watch);
+  /// Adds the rank's step `number` (from 0) of this run to its report. The
+  /// first touches memory for the first time, and does not count if others
+  /// follow.
+  void count(const runtime::StepResult &result, int64_t number);
+  /// Returns for how many seconds the rank stands still in a step (--delay): it
+  /// takes so many times as long as its fastest step so far. The fastest, since
+  /// ranks of one machine slow each other down.
+  double delayOf(int64_t step) const;
+  /// Stops after a signal. Skips the outputs that follow the last step
+  /// (parameters, trace, profile), because the sender may not wait for long.
+  int stop(int signal, int64_t stepsDone);
+  /// Saves and evaluates after the last step, and writes what the flags ask
+  /// for. Returns the exit status.
+  int finish();
+
+  /// Prepares an evaluation; called by all ranks.
+  virtual void beforeEvaluation() {}
+  /// Runs one evaluation batch. The result is the same on all ranks.
+  virtual runtime::EvalResult evaluateBatch() {
+    return runtime::runEvaluation(rank_, settings_, executorOptions_);
+  }
+  /// Starts reading the samples of the first step after `stepsDone`.
+  virtual void prefetchTraining(int64_t stepsDone);
+
+private:
+  void takeParameters();
+  void writeOutputs();
+  void summarize();
+  double peakFlops() const;
+
+protected:
+  const Job &job_;
+  const runtime::Program &program_;
+  const Options &options_;
+  std::optional<runtime::PhaseBoard> board_;
+  ppopt_rank rank_;
+  runtime::ActivityWords words_;
+  SampleFeed samples_;
+  const int64_t first_;            ///< the first step
+  const int64_t last_;             ///< total steps at the end
+  runtime::StepSettings settings_; ///< `updates` counts those made so far
+  runtime::ExecutorOptions executorOptions_;
+  NonFiniteSteps nonFiniteSteps_;
+  RankReport report_;
+  double fastest_ = 0; ///< seconds of the fastest step, without waits; 0: none
+  StepControl control_;
+  std::optional<ReplicaCheck> replicas_;
+  std::optional<runtime::StepTrace> trace_;
+  std::optional<CommonClock> clock_; ///< for the trace
+  std::optional<runtime::StepProfile> profile_;
+  std::optional<Progress> progress_; ///< on rank 0
+  std::optional<Checkpoints> checkpoints_;
+};
+
+} // namespace ppopt::train
+
+#endif // PPOPT_RUNTIME_APP_RANK_LOOP_H
