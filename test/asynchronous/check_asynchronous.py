@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "equivalence")]
 from support import safetensors_io  # noqa: E402
 from support.executable import checked, compile_model, environment, expect_close, run  # noqa: E402
-from support.mpirun import under_mpirun  # noqa: E402
+from support.mpirun import ON_ONE_MACHINE, under_mpirun  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 LINEAR = """func.func @linear(%x: tensor<48x40xf64> {pp.input = "x"}, %y: tensor<48x3xf64> {pp.input = "y"}) -> tensor<f64> {
@@ -270,7 +270,8 @@ def check_signal(files, launch):
     folder = made.path + ".checkpoint"
     flags = ["--data", files.text, "--lr", "0.01", "--checkpoint", folder]
     log = made.path + ".jsonl"
-    process = subprocess.Popen([*(under_mpirun(2) if launch == "mpirun" else []), made.path, *flags, "--steps", "1000000", "--log", log, "--delay", "3:0.2"],
+    mpirun = under_mpirun(2, ON_ONE_MACHINE + ["--mca", "odls_base_sigkill_timeout", "20"]) if launch == "mpirun" else []  # time to save
+    process = subprocess.Popen([*mpirun, made.path, *flags, "--steps", "1000000", "--log", log, "--delay", "3:0.2"],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment())
     deadline = time.time() + 60
     while time.time() < deadline and not (os.path.exists(log) and '"step":20' in pathlib.Path(log).read_text()):
