@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "equivalence")]
 from support import safetensors_io  # noqa: E402
 from support.executable import checked, compile_model, environment, expect_close, run  # noqa: E402
-from support.mpirun import ON_ONE_MACHINE, under_mpirun  # noqa: E402
+from support.mpirun import under_mpirun  # noqa: E402
 from support.results import Harness  # noqa: E402
 
 LINEAR = """func.func @linear(%x: tensor<48x40xf64> {pp.input = "x"}, %y: tensor<48x3xf64> {pp.input = "y"}) -> tensor<f64> {
@@ -264,19 +264,29 @@ def check_bad_step(files):
         assert done.returncode != 0 and "step 3: the loss is" in done.stderr and "input 'x' is inf" in done.stderr, done.stderr
 
 
+def find_ranks(made):
+    """The processes of an executable."""
+    def runs(pid):
+        try:
+            return os.path.samefile(f"/proc/{pid}/exe", made.path)
+        except OSError:  # it has ended, or is another user's
+            return False
+    return sorted(filter(runs, (int(name) for name in os.listdir("/proc") if name.isdigit())))
+
+
 def check_signal(files, launch):
     """A signal ends the run at the next agreement; what is saved goes on."""
     made = files.compile(files.gpt, f"signal-{launch}", "--mesh", "dp=2", "--sync", "stale=2")
     folder = made.path + ".checkpoint"
     flags = ["--data", files.text, "--lr", "0.01", "--checkpoint", folder]
     log = made.path + ".jsonl"
-    mpirun = under_mpirun(2, ON_ONE_MACHINE + ["--mca", "odls_base_sigkill_timeout", "20"]) if launch == "mpirun" else []  # time to save
-    process = subprocess.Popen([*mpirun, made.path, *flags, "--steps", "1000000", "--log", log, "--delay", "3:0.2"],
+    process = subprocess.Popen([*(under_mpirun(2) if launch == "mpirun" else []), made.path, *flags, "--steps", "1000000", "--log", log, "--delay", "3:0.2"],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment())
     deadline = time.time() + 60
     while time.time() < deadline and not (os.path.exists(log) and '"step":20' in pathlib.Path(log).read_text()):
         time.sleep(0.02)
-    process.send_signal(signal.SIGTERM)
+    # To one rank only: mpirun would not give them all the time to save.
+    os.kill(find_ranks(made)[-1], signal.SIGTERM)
     output, _ = process.communicate(timeout=60)
     assert process.returncode != 0 and "stopped by SIGTERM after step" in output and "checkpoint of step" in output, output[-1500:]
     step = int(re.search(r"checkpoint of step (\d+)", output).group(1))
@@ -291,10 +301,9 @@ def check_killed(files):
     process = subprocess.Popen([*under_mpirun(3), made.path, "--data", files.text, "--steps", "1000000", "--publish-phases", phases],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment())
     time.sleep(3)
-    ranks = subprocess.run(["pgrep", "-f", phases], capture_output=True, text=True).stdout.split()
-    own = [pid for pid in map(int, ranks) if os.path.realpath(f"/proc/{pid}/exe") == made.path]
-    assert len(own) == 3, ranks
-    os.kill(own[1], signal.SIGKILL)
+    ranks = find_ranks(made)
+    assert len(ranks) == 3, ranks
+    os.kill(ranks[1], signal.SIGKILL)
     output, _ = process.communicate(timeout=60)
     assert process.returncode != 0, output[-1500:]
 
