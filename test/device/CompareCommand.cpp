@@ -8,7 +8,6 @@
 #include "ReferenceCode.h"
 
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
@@ -247,20 +246,23 @@ Error emulated::compareKernels(const CompareCommand &command) {
   auto kernels = KernelModule::read(command.kernels);
   if (!kernels)
     return kernels.takeError();
-  auto text = kernels->getDeviceIR(command.device, command.saved);
+  // Of all kernels.
+  if (Error error = kernels->saveDeviceIR(command.saved))
+    return error;
+  if (!command.filter.empty())
+    if (Error error = kernels->keepOnly(command.filter))
+      return error;
+  auto text = kernels->getDeviceIR(command.device);
   if (!text)
     return text.takeError();
   auto code = DeviceCode::load({*text, command.device});
   if (!code)
     return code.takeError();
-  auto reference = ReferenceCode::compile(*kernels);
+  auto reference = ReferenceCode::compile(*kernels, CodeGenOptLevel::None);
   if (!reference)
     return reference.takeError();
-  Regex filter(command.filter);
   Error errors = Error::success();
   auto check = [&](StringRef name, size_t pointers, auto makeComparison) {
-    if (!command.filter.empty() && !filter.match(name))
-      return;
     const KernelCode *own = code->find(name);
     std::string wrong = checkSignature(name, pointers, own);
     if (wrong.empty())

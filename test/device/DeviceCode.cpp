@@ -171,6 +171,10 @@ static Expected<uint64_t> placeVariables(Module &module,
   return next;
 }
 
+static std::string getEntryName(StringRef kernel) {
+  return ("ppopt_emulated_thread_" + kernel).str();
+}
+
 /// Adds a function that calls a kernel with arguments from a list.
 static Function *addEntry(Function &kernel) {
   Module &module = *kernel.getParent();
@@ -178,8 +182,7 @@ static Function *addEntry(Function &kernel) {
   Type *pointer = PointerType::get(context, 0);
   auto *entry = Function::Create(
       FunctionType::get(Type::getVoidTy(context), {pointer}, false),
-      GlobalValue::ExternalLinkage, "ppopt_emulated_thread_" + kernel.getName(),
-      module);
+      GlobalValue::ExternalLinkage, getEntryName(kernel.getName()), module);
   IRBuilder<> b(BasicBlock::Create(context, "", entry));
   SmallVector<Value *> arguments;
   for (Argument &argument : kernel.args()) {
@@ -237,6 +240,8 @@ static void retarget(Module &module, const DataLayout &layout,
     function.removeFnAttr(Attribute::NoCallback);
     function.removeFnAttr(Attribute::Memory);
     if (!function.isDeclaration()) {
+      // A frame of several pages must not reach across the end of the stack.
+      function.addFnAttr("probe-stack", "inline-asm");
       function.setLinkage(GlobalValue::ExternalLinkage);
       function.setVisibility(GlobalValue::DefaultVisibility);
       function.setComdat(nullptr);
@@ -253,13 +258,13 @@ static void retarget(Module &module, const DataLayout &layout,
 }
 
 Expected<std::unique_ptr<orc::LLJIT>>
-emulated::createJit(FPOpFusion::FPOpFusionMode fusion) {
+emulated::createJit(FPOpFusion::FPOpFusionMode fusion, CodeGenOptLevel level) {
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
   auto machine = orc::JITTargetMachineBuilder::detectHost();
   if (!machine)
     return machine.takeError();
-  machine->setCodeGenOptLevel(CodeGenOptLevel::Less);
+  machine->setCodeGenOptLevel(level);
   // Their conversions to bf16 flush subnormal numbers.
   machine->addFeatures({"-avx512bf16", "-avxneconvert", "-amx-bf16"});
   machine->getOptions().AllowFPOpFusion = fusion;
@@ -416,7 +421,8 @@ Expected<DeviceCode> DeviceCode::read(MemoryBufferRef text, Checks checks) {
     return module.takeError();
   code.context = orc::ThreadSafeContext(std::move(context));
   code.module = std::move(*module);
-  auto jit = createJit(FPOpFusion::Strict);
+  // Few kernels run for as long as it would take to optimise their code.
+  auto jit = createJit(FPOpFusion::Strict, CodeGenOptLevel::None);
   if (!jit)
     return jit.takeError();
   code.jit = std::move(*jit);
@@ -460,14 +466,17 @@ Error DeviceCode::add(function_ref<bool(const GlobalValue &)> isTaken) {
   return jit->addIRModule(orc::ThreadSafeModule(std::move(part), context));
 }
 
-Error DeviceCode::compile(KernelCode &kernel) {
-  if (kernel.thread)
+Error DeviceCode::compile(ArrayRef<KernelCode *> kernels) {
+  auto missing = to_vector(make_filter_range(
+      kernels, [](const KernelCode *kernel) { return !kernel->thread; }));
+  if (missing.empty())
     return Error::success();
-  std::string name = "ppopt_emulated_thread_" + kernel.name;
-  Function *function = module->getFunction(name);
   SetVector<GlobalObject *> used;
-  addUsed(*function, used);
-  used.insert(function);
+  for (const KernelCode *kernel : missing) {
+    Function *entry = module->getFunction(getEntryName(kernel->name));
+    used.insert(entry);
+    addUsed(*entry, used);
+  }
   // Functions that several kernels call are compiled with the first of them.
   auto isTaken = [&](const GlobalValue &value) {
     auto *object = dyn_cast<Function>(&value);
@@ -478,7 +487,15 @@ Error DeviceCode::compile(KernelCode &kernel) {
     return error;
   for (GlobalObject *object : used)
     isCompiled.insert(object->getName());
-  auto entry = jit->lookup(name);
+  for (KernelCode *kernel : missing)
+    if (Error error = link(*kernel))
+      return error;
+  return Error::success();
+}
+
+/// Finds what is compiled.
+Error DeviceCode::link(KernelCode &kernel) {
+  auto entry = jit->lookup(getEntryName(kernel.name));
   if (!entry)
     return entry.takeError();
   kernel.thread = entry->toPtr<void(void **)>();
@@ -497,8 +514,7 @@ Expected<DeviceCode> DeviceCode::load(MemoryBufferRef text) {
   auto code = read(text, Checks::All);
   if (!code)
     return code;
-  for (KernelCode &kernel : code->kernels)
-    if (Error error = code->compile(kernel))
-      return error;
+  if (Error error = code->compile(to_vector(make_pointer_range(code->kernels))))
+    return error;
   return code;
 }

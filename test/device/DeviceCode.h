@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/CodeGen.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBufferRef.h"
 #include "llvm/Target/TargetOptions.h"
@@ -55,13 +56,14 @@ public:
 
   std::vector<KernelCode> kernels;
   const KernelCode *find(llvm::StringRef name) const;
-  /// Compiles a kernel if it is not compiled.
-  llvm::Error compile(KernelCode &kernel);
+  /// Compiles those of these kernels that are not compiled.
+  llvm::Error compile(llvm::ArrayRef<KernelCode *> kernels);
 
 private:
   llvm::Error prepare(Checks checks);
   llvm::Error transform(const Texts &texts, Checks checks);
   llvm::Error add(llvm::function_ref<bool(const llvm::GlobalValue &)> isTaken);
+  llvm::Error link(KernelCode &kernel);
 
   llvm::orc::ThreadSafeContext context;
   std::unique_ptr<llvm::Module> module; ///< instrumented
@@ -77,7 +79,7 @@ private:
 /// of the C and math libraries. `fusion`: which multiplications and additions
 /// may become one instruction.
 llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
-createJit(llvm::FPOpFusion::FPOpFusionMode fusion);
+createJit(llvm::FPOpFusion::FPOpFusionMode fusion, llvm::CodeGenOptLevel level);
 
 } // namespace emulated
 

@@ -104,11 +104,8 @@ Error ExpectationWriter::describe(const KernelModule &kernels) {
 
 /// Writes the device code of the program and of the instructions.
 Error ExpectationWriter::compileDevice(KernelModule &kernels) {
-  if (!command.deviceIR.empty()) {
-    auto text = kernels.getDeviceIR("", command.deviceIR);
-    if (!text)
-      return text.takeError();
-  }
+  if (Error error = kernels.saveDeviceIR(command.deviceIR))
+    return error;
   auto images =
       kernels.compileDeviceCode(command.gpu, getPath(gpu::kernelsStem));
   if (!images)
@@ -160,7 +157,7 @@ Error ExpectationWriter::write() {
     return error;
   if (Error error = compileDevice(*kernels))
     return error;
-  auto reference = ReferenceCode::compile(*kernels);
+  auto reference = ReferenceCode::compile(*kernels, CodeGenOptLevel::Less);
   if (!reference)
     return reference.takeError();
   for (gpu::Launch &launch : bundle.launches)

@@ -19,8 +19,9 @@
 
 using namespace emulated;
 
-/// Kernels keep small arrays on it, and the math library works there.
-static constexpr size_t kStackBytes = 128 * 1024;
+/// Kernels keep small arrays on it and, as their code is not optimised, each of
+/// their values: up to 80 KiB. The math library works there too.
+static constexpr size_t kStackBytes = 512 * 1024;
 
 #ifdef PPOPT_OWN_SWITCH
 /// Saves the registers of the caller on its stack and its stack pointer in

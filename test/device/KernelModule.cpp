@@ -17,6 +17,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
@@ -94,25 +95,29 @@ llvm::Expected<DeviceImages> KernelModule::compileDeviceCode(StringRef gpu,
   return *images;
 }
 
-llvm::Expected<std::string> KernelModule::getDeviceIR(StringRef path,
-                                                      StringRef saved) {
-  if (!path.empty()) {
-    auto text = llvm::MemoryBuffer::getFile(path);
-    if (!text)
-      return llvm::createStringError("can't read '" + path +
-                                     "': " + text.getError().message());
-    return (*text)->getBuffer().str();
-  }
+llvm::Expected<std::string> KernelModule::getDeviceIR(StringRef path) {
+  if (path.empty())
+    return emitDeviceIR();
+  auto text = llvm::MemoryBuffer::getFile(path);
+  if (!text)
+    return llvm::createStringError("can't read '" + path +
+                                   "': " + text.getError().message());
+  return (*text)->getBuffer().str();
+}
+
+llvm::Error KernelModule::saveDeviceIR(StringRef path) {
+  if (path.empty())
+    return llvm::Error::success();
   auto text = emitDeviceIR();
-  if (!text || saved.empty())
-    return text;
+  if (!text)
+    return text.takeError();
   std::error_code error;
-  llvm::raw_fd_ostream out(saved, error);
+  llvm::raw_fd_ostream out(path, error);
   if (error)
-    return llvm::createStringError("can't write '" + saved +
+    return llvm::createStringError("can't write '" + path +
                                    "': " + error.message());
   out << *text;
-  return text;
+  return llvm::Error::success();
 }
 
 uint64_t Operand::getBytes() const { return pp::getBytes(type); }
@@ -350,4 +355,33 @@ llvm::Expected<KernelModule> KernelModule::read(StringRef path) {
   if (llvm::Error error = result.readMatmuls())
     return error;
   return result;
+}
+
+llvm::Error KernelModule::keepOnly(StringRef regex) {
+  llvm::Regex filter(regex);
+  std::string wrong;
+  if (!filter.isValid(wrong))
+    return llvm::createStringError("'" + regex +
+                                   "' is no regular expression: " + wrong);
+  auto isOther = [&](StringRef name) { return !filter.match(name); };
+  llvm::erase_if(kernels, [&](const auto &each) { return isOther(each.name); });
+  llvm::erase_if(matmuls, [&](const auto &each) { return isOther(each.name); });
+  if (kernels.empty() && matmuls.empty())
+    return llvm::createStringError("no kernel has a name that matches '" +
+                                   regex + "'");
+  module->walk([&](Operation *op) {
+    StringRef name;
+    if (auto kernel = dyn_cast<KernelOp>(op))
+      name = kernel.getSymName();
+    else if (auto launch = dyn_cast<LaunchOp>(op))
+      name = launch.getKernelAttr().getAttr();
+    else if (auto gemm = dyn_cast<GemmOp>(op); gemm && gemm.getKernelAttr())
+      name = gemm.getKernelAttr().getName().getValue();
+    if (!name.empty() && isOther(name)) {
+      op->erase();
+      return WalkResult::skip();
+    }
+    return WalkResult::advance();
+  });
+  return llvm::Error::success();
 }

@@ -83,11 +83,15 @@ struct MatmulDescription {
 class KernelModule {
 public:
   static llvm::Expected<KernelModule> read(llvm::StringRef path);
+  /// Erases kernels whose names do not match, with their launches, so that no
+  /// time is spent on their code. Some must match.
+  llvm::Error keepOnly(llvm::StringRef regex);
   /// Returns the device code of a file, or if `path` is empty what the module's
-  /// target emits, as `ppopt compile --save-device-ir` writes it. Writes it to
-  /// the file `saved`, unless that is empty.
-  llvm::Expected<std::string> getDeviceIR(llvm::StringRef path,
-                                          llvm::StringRef saved);
+  /// target emits.
+  llvm::Expected<std::string> getDeviceIR(llvm::StringRef path);
+  /// Writes what the target emits, as `ppopt compile --save-device-ir` does;
+  /// nothing if `path` is empty.
+  llvm::Error saveDeviceIR(llvm::StringRef path);
   /// Returns what drivers load of this code. `gpu` is the architecture of the
   /// binary. Names of temporary files begin with `stem`.
   llvm::Expected<mlir::pp::DeviceImages>

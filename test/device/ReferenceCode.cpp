@@ -28,7 +28,8 @@ static void clearPlans(ModuleOp module) {
   }
 }
 
-llvm::Expected<ReferenceCode> ReferenceCode::compile(KernelModule &kernels) {
+llvm::Expected<ReferenceCode>
+ReferenceCode::compile(KernelModule &kernels, llvm::CodeGenOptLevel level) {
   const Target *cpu = findTarget("cpu");
   Machine machine;
   machine.name = "cpu";
@@ -57,7 +58,7 @@ llvm::Expected<ReferenceCode> ReferenceCode::compile(KernelModule &kernels) {
   if (!module)
     return messages.take("the kernels can't be translated to LLVM IR");
 
-  auto jit = createJit(llvm::FPOpFusion::Standard);
+  auto jit = createJit(llvm::FPOpFusion::Standard, level);
   if (!jit)
     return jit.takeError();
   code.jit = std::move(*jit);

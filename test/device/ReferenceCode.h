@@ -14,7 +14,8 @@ namespace emulated {
 class ReferenceCode {
 public:
   /// Consumes the module; its descriptions stay.
-  static llvm::Expected<ReferenceCode> compile(KernelModule &kernels);
+  static llvm::Expected<ReferenceCode> compile(KernelModule &kernels,
+                                               llvm::CodeGenOptLevel level);
 
   /// Computes a kernel; takes the arguments' buffers, then the results'. In
   /// place of an argument the result is in its buffer.

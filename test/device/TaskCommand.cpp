@@ -177,7 +177,9 @@ Error emulated::runTasks(const TaskCommand &command) {
   auto kernels = KernelModule::read(command.kernels);
   if (!kernels)
     return kernels.takeError();
-  auto text = kernels->getDeviceIR(command.device, command.saved);
+  if (Error error = kernels->saveDeviceIR(command.saved))
+    return error;
+  auto text = kernels->getDeviceIR(command.device);
   if (!text)
     return text.takeError();
   auto code = DeviceCode::load({*text, command.kernels});

@@ -51,9 +51,10 @@ static cl::opt<std::string> kernel("kernel",
 static cl::opt<unsigned> seeds("seeds", cl::desc("draws of arguments"),
                                cl::init(2), cl::cat(category));
 
-static cl::opt<std::string> saved("save-device-ir",
-                                  cl::desc("write the device code here"),
-                                  cl::cat(category));
+static cl::opt<std::string>
+    saved("save-device-ir",
+          cl::desc("write the device code of all kernels here"),
+          cl::cat(category));
 static cl::opt<bool> ends("ends",
                           cl::desc("run the first, middle and last blocks on "
                                    "zeros, and compare nothing"),

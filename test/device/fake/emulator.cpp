@@ -59,7 +59,7 @@ static emulated::Region makeRegion(const emulated::Variable &variable,
 
 std::string DeviceProgram::run(const KernelRun &run) {
   emulated::KernelCode &kernel = code->code.kernels[run.kernel];
-  if (Error error = code->code.compile(kernel))
+  if (Error error = code->code.compile(&kernel))
     return toString(std::move(error));
   emulated::Device &device = emulated::theDevice();
   device.memory.clear(*kernel.sites);
