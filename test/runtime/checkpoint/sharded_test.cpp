@@ -54,6 +54,7 @@ void save(const Layout &layout, const std::string &folder, int64_t memory,
   manifest.model = program.model;
   manifest.modelHash = program.modelHash;
   manifest.step = manifest.updates = 1;
+  manifest.samples.batch = 1;
   manifest.flags = {{"seed", "0"}};
   manifest.samples.order = manifest.samples.format = "none";
   for (const auto &[rank, list] : files)
