@@ -42,7 +42,8 @@ def run(options, executable, log, flags):
     command = [executable, *flags, "--log", log]
     env = dict(os.environ)
     if options.mpirun:
-        command, env = under_mpirun(command, RANKS, env)
+        command = under_mpirun(RANKS) + command
+        env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\n{done.stderr[-2000:]}")
