@@ -2,6 +2,7 @@
 
 #include "app/command_line.h"
 
+#include "app/flag_combinations.h"
 #include "app/flags.h"
 #include "base/list_files.h"
 #include "base/nearest_name.h"
@@ -26,20 +27,6 @@ using runtime::Program;
 //===----------------------------------------------------------------------===//
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-
-bool isAdam(const Program &program) {
-  return program.plan.optimizer != schema::Optimizer::sgd;
-}
-
-/// Returns whether the optimizer keeps a velocity.
-bool hasMomentum(const Program &program) {
-  auto keepsStates = [](const runtime::Place &place) {
-    return std::any_of(place.parameters.begin(), place.parameters.end(),
-                       [](const auto &held) { return !held.states.empty(); });
-  };
-  return !isAdam(program) &&
-         std::any_of(program.places.begin(), program.places.end(), keepsStates);
-}
 
 void setDefaults(const Program &program, Options &options) {
   options.learningRate.peak = isAdam(program) ? 3e-4 : 1e-2;
@@ -340,172 +327,6 @@ void addTestFlags(Flags &flags, Options &options) {
       [&](const std::string &text) { options.delay = parseDelay(text); });
 }
 
-//===----------------------------------------------------------------------===//
-// Checks of flag combinations
-//===----------------------------------------------------------------------===//
-
-void checkOptimizer(const Program &program, const CLI::App &app) {
-  const std::string optimizer = spell(program.plan.optimizer);
-  for (const char *flag : {"--betas", "--eps"})
-    if (app.count(flag) > 0 && !isAdam(program))
-      throw UsageError("{}: this executable's optimizer is {}, which does not "
-                       "use it (compile with --optimizer adamw)",
-                       flag, optimizer);
-  if (app.count("--momentum") > 0 && !hasMomentum(program))
-    throw UsageError("--momentum: this executable's optimizer is {}, which "
-                     "keeps no velocity",
-                     optimizer);
-}
-
-void checkSamples(const Program &program, const Options &options,
-                  const CLI::App &app) {
-  auto exclusive = [](const std::vector<std::string> &a, const char *flagA,
-                      const std::vector<std::string> &b, const char *flagB) {
-    if (!a.empty() && !b.empty())
-      throw UsageError("{} and {}: give one of them", flagA, flagB);
-  };
-  exclusive(options.data, "--data", options.inputs, "--inputs");
-  exclusive(options.evalData, "--eval-data", options.evalInputs,
-            "--eval-inputs");
-  bool tokens = !options.data.empty() || !options.evalData.empty();
-  bool evaluates = !options.evalData.empty() || !options.evalInputs.empty();
-  if (app.count("--tokens") > 0 && !tokens)
-    throw UsageError("--tokens: needs --data or --eval-data");
-  if (!options.shuffle && options.data.empty() && options.inputs.empty())
-    throw UsageError("--no-shuffle: needs --data or --inputs");
-  for (const char *flag : {"--share-gpu", "--no-graph", "--tune"})
-    if (app.count(flag) > 0 && !program.plan.target.gpu)
-      throw UsageError("{}: this program runs on CPUs; leave it out", flag);
-  if (!options.tune.empty() &&
-      program.plan.matmul == schema::MatmulSource::generated)
-    throw UsageError(
-        "--tune: this program was compiled with --matmul "
-        "generated, and its kernels have no choices; leave it out");
-  if (!options.tune.empty() && options.onlyGenerates)
-    throw UsageError("--tune: does nothing for --generate without training; "
-                     "leave it out");
-  for (const char *flag : {"--eval-every", "--eval-batches"})
-    if (app.count(flag) > 0 && !evaluates)
-      throw UsageError("{}: needs --eval-data or --eval-inputs", flag);
-  if (options.steps > 0 && options.data.empty() && options.inputs.empty() &&
-      !program.inputs.empty())
-    throw UsageError("no samples to train on: give --data PATH (tokens) or "
-                     "--inputs FILE.safetensors (the tensors {})",
-                     [&] {
-                       std::vector<std::string> names;
-                       for (const auto &input : program.inputs)
-                         names.push_back(input.name);
-                       return fmt::format("{}", fmt::join(names, ", "));
-                     }());
-}
-
-/// Checks --collectives, and sets its default.
-void chooseCollectives(const Program &program, Options &options,
-                       const CLI::App &app) {
-  const bool hasGpus = program.plan.target.gpu && !program.local;
-  if (app.count("--collectives") == 0) {
-    if (hasGpus && !options.shareGpu && program.plan.ranks() > 1)
-      options.collectives = comm::Collectives::Device;
-    return;
-  }
-  if (options.collectives != comm::Collectives::Device)
-    return;
-  if (!hasGpus)
-    throw UsageError(
-        "--collectives=nccl: the ranks of this program have no "
-        "GPUs of their own; use --collectives=ring or leave it out");
-  if (options.shareGpu)
-    throw UsageError("--collectives=nccl: NCCL takes one rank per GPU; leave "
-                     "out --share-gpu, or use --collectives=ring");
-}
-
-/// Checks the flags of --generate. Without samples and --steps, the executable
-/// only generates, from existing parameters.
-void checkGeneration(Options &options, const CLI::App &app) {
-  if (options.generate == 0) {
-    for (const char *flag :
-         {"--prompt", "--temperature", "--top-k", "--tokenizer"})
-      if (app.count(flag) > 0)
-        throw UsageError("{}: needs --generate N", flag);
-    return;
-  }
-  if (options.temperature == 0 && options.topK > 0)
-    throw UsageError("--top-k: has no effect if --temperature is 0");
-  if (!options.data.empty() || !options.inputs.empty() ||
-      app.count("--steps") > 0)
-    return;
-  if (options.init.empty() && !options.resume)
-    throw UsageError("--generate: no parameters to generate with: give --init "
-                     "FILE, --checkpoint FOLDER --resume, or samples to train "
-                     "on");
-  options.onlyGenerates = true;
-  options.steps = 0;
-}
-
-void checkFiles(const Options &options, const CLI::App &app) {
-  if (!options.initMap.empty() && options.init.empty())
-    throw UsageError("--init-map: needs --init FILE");
-  if (!options.exportMap.empty() && options.exportTo.empty())
-    throw UsageError("--export-map: needs --export FILE");
-  if (app.count("--trace-steps") > 0 && options.trace.empty())
-    throw UsageError("--trace-steps: needs --trace");
-  if (options.traceLaunches && options.trace.empty())
-    throw UsageError("--trace-launches: needs --trace");
-  if (options.profile != Profiled::Nobody && options.steps < 2)
-    throw UsageError("--profile: excludes the first step: needs --steps 2 or "
-                     "more");
-}
-
-void checkCheckpoints(const Options &options, const CLI::App &app) {
-  for (const char *flag :
-       {"--checkpoint-every", "--keep", "--resume", "--checkpoint-memory"})
-    if (app.count(flag) > 0 && options.checkpoint.empty())
-      throw UsageError("{}: needs --checkpoint FOLDER", flag);
-  if (options.resume && !options.init.empty())
-    throw UsageError("--resume and --init: give one of them (a checkpoint "
-                     "has the parameters)");
-}
-
-void checkAsynchronous(const Program &program, const Options &options,
-                       const CLI::App &app) {
-  const runtime::Plan &plan = program.plan;
-  if (options.delay.rank >= plan.ranks())
-    throw UsageError("--delay: there is no rank {}: the program has {}",
-                     options.delay.rank, plan.ranks());
-  if (!plan.isAsynchronous()) {
-    for (const char *flag : {"--record", "--replay"})
-      if (app.count(flag) > 0)
-        throw UsageError(
-            "{}: this program was compiled with --sync step, which "
-            "has one order; leave it out",
-            flag);
-    return;
-  }
-  std::string sync = fmt::format("--sync {}", spell(plan.sync));
-  if (!options.record.empty() && !options.replay.empty())
-    throw UsageError("--record and --replay: a replay writes what it reads; "
-                     "give one of them");
-  if (options.checkReplicas > 0)
-    throw UsageError("--check-replicas: this program was compiled with {}, and "
-                     "no two ranks have copies that are equal; leave it out",
-                     sync);
-  if (!options.dumpGradients.empty() && plan.axisSize("dp") > 1)
-    throw UsageError("--dump-gradients: this program was compiled with {}, "
-                     "whose gradients are not summed; leave it out",
-                     sync);
-}
-
-void checkLearningRate(const Options &options, const CLI::App &app) {
-  const LearningRateSchedule &rate = options.learningRate;
-  if (app.count("--min-lr") > 0 && rate.shape == LearningRateShape::Constant)
-    throw UsageError("--min-lr: needs --lr-schedule linear or cosine");
-  if (rate.shape != LearningRateShape::Constant && rate.least > rate.peak)
-    throw UsageError("--min-lr {}: more than --lr {}", rate.least, rate.peak);
-  if (app.count("--warmup") > 0 && rate.warmup > options.steps)
-    throw UsageError("--warmup {}: more than --steps {}", rate.warmup,
-                     options.steps);
-}
-
 [[noreturn]] void failUnknown(const CLI::App &app, const std::string &given) {
   if (given.empty() || given[0] != '-')
     throw UsageError("unexpected argument '{}' (--help lists the flags)",
@@ -605,15 +426,7 @@ Options parseCommandLine(const Program &program,
     options.mode = Mode::Needs;
   if (options.mode != Mode::Train)
     return options;
-  checkGeneration(options, app);
-  options.learningRate.steps = options.steps;
-  checkOptimizer(program, app);
-  checkSamples(program, options, app);
-  chooseCollectives(program, options, app);
-  checkFiles(options, app);
-  checkCheckpoints(options, app);
-  checkAsynchronous(program, options, app);
-  checkLearningRate(options, app);
+  checkCombinations(program, options, app);
   return options;
 }
 

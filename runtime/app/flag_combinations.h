@@ -1,0 +1,25 @@
+//===- flag_combinations.h - Flags that contradict each other -------------===//
+
+#ifndef PPOPT_RUNTIME_APP_FLAG_COMBINATIONS_H
+#define PPOPT_RUNTIME_APP_FLAG_COMBINATIONS_H
+
+#include "options/options.h"
+#include "program/program.h"
+
+#include <CLI/CLI.hpp>
+
+namespace ppopt::train {
+
+bool isAdam(const runtime::Program &program);
+/// Returns whether the optimizer keeps a velocity.
+bool hasMomentum(const runtime::Program &program);
+
+/// Throws UsageError if flags contradict each other, or have no effect on the
+/// program. Sets what follows from several flags. `app` is the parsed command
+/// line.
+void checkCombinations(const runtime::Program &program, Options &options,
+                       const CLI::App &app);
+
+} // namespace ppopt::train
+
+#endif // PPOPT_RUNTIME_APP_FLAG_COMBINATIONS_H
