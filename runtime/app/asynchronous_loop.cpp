@@ -34,6 +34,7 @@ public:
       : RankLoop(job, compiled, transport),
         trainers_(runtime::trainersOf(program_.plan)),
         trainer_(runtime::trainerOf(program_.plan, rank_.index)),
+        leaders_(runtime::membersLike(program_.plan, /*rank=*/0)),
         buckets_(rank_, settings_), steps_(trainers_, first_) {}
   ~AsynchronousLoop() override { rank_.serving = nullptr; }
 
@@ -42,7 +43,7 @@ public:
 
 private:
   int64_t nextAgreement(int64_t stepsDone) const;
-  void runRound(int64_t end);
+  void runRound(int64_t stepsDone, int64_t end);
   void train();
   void report(const runtime::StepResult &result);
   void collect(int rank, const TrainerStep &step);
@@ -53,6 +54,7 @@ private:
   void prefetchTraining(int64_t stepsDone) override;
 
   const int64_t trainers_, trainer_;
+  const std::vector<int> leaders_; ///< the first rank of each trainer
   runtime::OwnedBuckets buckets_;
   TrainerSteps steps_;
   std::optional<RunOrder> order_;
@@ -94,7 +96,7 @@ int AsynchronousLoop::run() {
   for (int64_t done = first_; done < last_;) {
     if (evaluatesAfter(done) && !evaluate(done))
       return stop(control_.signal(), done);
-    runRound(nextAgreement(done) * trainers_);
+    runRound(done, nextAgreement(done));
     agreeOnUpdates();
     order_->write(*serving_, serving_->agreement().ticket);
     done = serving_->agreement().ticket / trainers_;
@@ -109,13 +111,13 @@ int AsynchronousLoop::run() {
   return finish();
 }
 
-/// Runs steps until all tickets before `end` are done, by whichever trainer.
-void AsynchronousLoop::runRound(int64_t end) {
+/// Runs steps until all before `end` are done, by whichever trainer.
+void AsynchronousLoop::runRound(int64_t stepsDone, int64_t end) {
   using Phase = Trainer::Phase;
-  enter(comm::Activity::Part::Step, serving_->ticket() / trainers_ + 1);
+  enter(comm::Activity::Part::Step, stepsDone + 1);
   sinceStep_ = {};
   sinceWhole_ = {};
-  serving_->beginRound(end);
+  serving_->beginRound(end * trainers_);
   while (true) {
     serving_->serveUntil([&] {
       return serving_->phase() == Phase::Computes ||
@@ -131,17 +133,11 @@ void AsynchronousLoop::runRound(int64_t end) {
 void AsynchronousLoop::train() {
   int64_t ticket = serving_->ticket(), step = ticket / trainers_;
   Stopwatch watch;
-  enter(comm::Activity::Part::Step, step + 1);
-  if (board_)
-    board_->beginStep(step + 1);
-  publish(runtime::Phase::other);
+  beginStep(step, /*isTimed=*/own_ > 0);
   // Updates of one batch together have the rate of a step.
   double rate = options_.learningRate.at(step) / double(trainers_);
   settings_.learningRate = rate;
-  settings_.step = step;
   settings_.updates = ticket; // of random numbers: parts of a batch differ
-  if (profile_ && own_ > 0)
-    rank_.profile = &*profile_;
   if (job_.training) {
     runtime::LineTimer timer(rank_.profile ? &rank_.profile->samples()
                                            : nullptr);
@@ -155,7 +151,6 @@ void AsynchronousLoop::train() {
   if (own_ == 0 && !options_.dumpGradients.empty())
     exportGradients(rank_, options_.dumpGradients);
   nonFiniteSteps_.look(step, settings_, result);
-  ++own_;
   standStill(delayOf(ticket));
   step_ = {};
   step_.computed = watch.seconds();
@@ -177,9 +172,7 @@ void AsynchronousLoop::report(const runtime::StepResult &result) {
   step_.waitedTicket = waits.ticket;
   step_.waitedAnswers = waits.answers;
   step_.held = waits.held;
-  const asynchronous::Staleness &staleness = serving_->staleness();
-  step_.staleness = {staleness.least, staleness.most, staleness.sum,
-                     staleness.answers};
+  step_.staleness = serving_->staleness();
   step_.launches = result.launches;
   step_.flops = result.flops;
   step_.bytesSent = result.bytesSent;
@@ -188,26 +181,19 @@ void AsynchronousLoop::report(const runtime::StepResult &result) {
   runtime::StepResult whole = result;
   whole.seconds = step_.seconds;
   whole.waitedSeconds += waits.ticket + waits.answers;
-  count(whole, own_ - 1);
+  count(whole, own_++);
 }
 
 /// On rank 0: a rank has told of a step.
 void AsynchronousLoop::collect(int rank, const TrainerStep &step) {
   if (step.ticket < 0)
     return;
-  int64_t trainer = runtime::trainerOf(program_.plan, rank);
-  if (runtime::membersOf(program_.plan, trainer).front() != rank)
-    return; // the others have the same loss
-  progress_->trainerStep(trainer, step);
+  auto leader = std::find(leaders_.begin(), leaders_.end(), rank);
+  if (leader == leaders_.end())
+    return; // it has the loss of its trainer's first rank
+  progress_->trainerStep(leader - leaders_.begin(), step);
   for (const TrainerSteps::Whole &whole : steps_.add(step)) {
-    runtime::StepResult result;
-    result.loss = whole.loss;
-    result.gradNorm = whole.norm;
-    result.launches = whole.launches;
-    result.flops = whole.flops;
-    result.bytesSent = whole.bytesSent;
-    result.skipped = whole.skipped;
-    progress_->step(whole.step, whole.learningRate, result,
+    progress_->step(whole.step, whole.learningRate, whole.result,
                     sinceWhole_.milliseconds(), &whole.staleness);
     sinceWhole_ = {};
   }
@@ -268,9 +254,8 @@ runtime::EvalResult AsynchronousLoop::evaluateBatch() {
   messages.gather(&part, sizeof part, all.data());
   Part mean{0, 0, 0};
   if (rank_.index == 0) {
-    for (int64_t trainer = 0; trainer < trainers_; ++trainer) {
-      const Part &each =
-          all[size_t(runtime::membersOf(program_.plan, trainer).front())];
+    for (int leader : leaders_) {
+      const Part &each = all[size_t(leader)];
       mean.loss += each.isCounted ? each.loss : 0;
       mean.isCounted += each.isCounted;
       mean.isBad |= each.isBad;

@@ -213,16 +213,12 @@ NonFiniteSteps::gather(std::vector<NonFiniteFindings> held,
                        const std::vector<int> &among) const {
   if (all_.size() == 1)
     return held;
-  NonFiniteFindings mine = held.front();
+  std::vector<NonFiniteFindings> own(among.size());
+  Messages(rank_).gather(&held.front(), sizeof(NonFiniteFindings), own.data(),
+                         among);
   held.assign(all_.size(), {});
-  held[size_t(rank_.index)] = mine;
-  if (rank_.index != among.front()) {
-    Messages(rank_).send(&mine, sizeof mine, among.front());
-    return held;
-  }
-  for (int peer : among)
-    if (peer != rank_.index)
-      Messages(rank_).receive(&held[size_t(peer)], sizeof mine, peer);
+  for (size_t i = 0; i < among.size(); ++i)
+    held[size_t(among[i])] = own[i];
   return held;
 }
 
@@ -272,12 +268,8 @@ void NonFiniteSteps::look(int64_t step, const runtime::StepSettings &settings,
                             "--skip-nonfinite-steps={} allows",
                             inARow_, allowed_));
   }
-  // The others go on, or see the error.
-  for (int peer : inStep_)
-    if (rank_.index == inStep_.front() && peer != rank_.index)
-      Messages(rank_).send(&goesOn, sizeof goesOn, peer);
-  if (rank_.index != inStep_.front())
-    Messages(rank_).receive(&goesOn, sizeof goesOn, inStep_.front());
+  if (inStep_.size() > 1)
+    Messages(rank_).broadcast(&goesOn, sizeof goesOn, inStep_); // or the error
 }
 
 } // namespace ppopt::train

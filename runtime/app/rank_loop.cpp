@@ -143,6 +143,16 @@ void RankLoop::takeParameters() {
     job_.initial->load(*rank_.device, rank_.compute, rank_.parameters);
 }
 
+void RankLoop::beginStep(int64_t step, bool isTimed) {
+  enter(comm::Activity::Part::Step, step + 1);
+  if (board_)
+    board_->beginStep(step + 1);
+  publish(runtime::Phase::other);
+  settings_.step = step;
+  if (profile_ && isTimed)
+    rank_.profile = &*profile_;
+}
+
 runtime::StepResult RankLoop::compute(int64_t step, const Stopwatch &watch) {
   runtime::StepResult result =
       runtime::runStep(rank_, settings_, executorOptions_);

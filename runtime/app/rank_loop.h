@@ -56,7 +56,9 @@ protected:
   bool evaluate(int64_t stepsDone);
   /// Starts reading the next samples.
   void prefetch(int64_t stepsDone);
-  /// Runs a step that begins now, with `settings_`, on inputs that are there.
+  /// Begins a step. `isTimed`: it takes part in the profile.
+  void beginStep(int64_t step, bool isTimed);
+  /// Runs a step that has begun, with `settings_`, on inputs that are there.
   /// `watch` has run since the step began.
   runtime::StepResult compute(int64_t step, const Stopwatch &watch);
   /// Adds the rank's step `number` (from 0) of this run to its report. The

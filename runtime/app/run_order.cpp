@@ -4,6 +4,7 @@
 
 #include "app/run_record.h"
 #include "base/error.h"
+#include "base/mapped_file.h"
 #include "executor/messages.h"
 #include "executor/rank.h"
 #include "executor/serving.h"
@@ -16,8 +17,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <fstream>
-#include <sstream>
 #include <unistd.h>
 
 namespace ppopt::train {
@@ -46,12 +45,11 @@ std::vector<std::pair<std::string, std::string>> describeFacts(const Job &job) {
   return facts;
 }
 
-std::string readFile(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!(text << file.rdbuf()))
-    throw Error("--replay {}: cannot read: {}", path, std::strerror(errno));
-  return text.str();
+std::string readFile(const std::string &path) try {
+  MappedFile file(path);
+  return {reinterpret_cast<const char *>(file.data()), size_t(file.size())};
+} catch (const Error &error) {
+  throw Error("--replay: {}", error.what());
 }
 
 /// Throws Error if a record is of another run.
@@ -115,17 +113,13 @@ void RunOrder::readFrom(const std::string &path) {
   std::string text;
   if (rank_.index == 0) {
     text = readFile(path);
-    checkSameRun(path, asynchronous::parseReplayLog(path, text), own_);
+    followed_ = asynchronous::parseReplayLog(path, text);
+    checkSameRun(path, *followed_, own_);
   }
-  if (rank_.program.plan.ranks() > 1) {
-    Messages messages(rank_);
-    auto bytes = int64_t(text.size());
-    messages.broadcast(&bytes, sizeof bytes);
-    text.resize(size_t(bytes));
-    if (bytes > 0)
-      messages.broadcast(text.data(), bytes);
-  }
-  followed_ = asynchronous::parseReplayLog(path, text);
+  if (rank_.program.plan.ranks() > 1)
+    Messages(rank_).broadcastList(text);
+  if (rank_.index != 0)
+    followed_ = asynchronous::parseReplayLog(path, text);
 }
 
 void RunOrder::apply(runtime::Serving &serving) const {

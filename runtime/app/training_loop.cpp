@@ -45,14 +45,8 @@ private:
 
 void StepLoop::train(int64_t step) {
   Stopwatch watch;
-  enter(comm::Activity::Part::Step, step + 1);
-  if (board_)
-    board_->beginStep(step + 1);
-  publish(runtime::Phase::other);
+  beginStep(step, /*isTimed=*/step > first_);
   settings_.learningRate = options_.learningRate.at(step);
-  settings_.step = step;
-  if (profile_ && step > first_)
-    rank_.profile = &*profile_;
   if (job_.training) {
     runtime::LineTimer timer(rank_.profile ? &rank_.profile->samples()
                                            : nullptr);

@@ -46,15 +46,6 @@ std::vector<T> gatherLists(Messages &messages, const std::vector<T> &mine) {
   return all;
 }
 
-template <typename T>
-void broadcastList(Messages &messages, std::vector<T> &list) {
-  auto count = int64_t(list.size());
-  messages.broadcast(&count, sizeof count);
-  list.resize(count);
-  if (count > 0)
-    messages.broadcast(list.data(), count * int64_t(sizeof(T)));
-}
-
 std::string describe(const device::MatmulMachine &machine) {
   return fmt::format("{} with {} multiprocessors and {}", machine.gpu,
                      machine.multiprocessors, machine.library);
@@ -191,7 +182,7 @@ std::string tuneMatmuls(ppopt_rank &rank, const std::string &path) {
     text = tuning.describe(own);
   }
   if (messages)
-    broadcastList(*messages, choices);
+    messages->broadcastList(choices);
   if (rank.index != 0)
     for (const Choice &choice : choices)
       library->use(int(choice.use.matmul), choice.use.alignment,

@@ -57,13 +57,8 @@ void Trainer::answered(int owner, const Message &message, Actions &out) {
   expect(!isAnswered[entry], "a bucket is pulled once in a step");
   isAnswered[entry] = true;
   theVersions[entry] = message.version;
-  Staleness &stale = theStaleness;
-  stale.least = stale.answers
-                    ? std::min<int64_t>(stale.least, message.staleness)
-                    : message.staleness;
-  stale.most = std::max<int64_t>(stale.most, message.staleness);
-  stale.sum += message.staleness;
-  ++stale.answers;
+  theStaleness.add(
+      {message.staleness, message.staleness, message.staleness, 1});
   theHeldSeconds = std::max(theHeldSeconds, message.heldSeconds);
   if (--missing == 0)
     begin(out);

@@ -4,16 +4,12 @@
 #define PPOPT_RUNTIME_ASYNCHRONOUS_TRAINER_H
 
 #include "asynchronous/message.h"
+#include "asynchronous/staleness.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace ppopt::asynchronous {
-
-/// Of the answers to the pulls of one step, in steps.
-struct Staleness {
-  int64_t least = 0, most = 0, sum = 0, answers = 0;
-};
 
 /// One rank of a trainer. In each step it pulls all buckets of its owners,
 /// computes, and pushes a gradient of each, or drops them. All ranks of a

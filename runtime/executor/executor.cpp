@@ -18,11 +18,27 @@
 
 namespace ppopt::runtime {
 
+ppopt_step_state stepStateOf(const StepSettings &settings) {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  ppopt_step_state state;
+  state.lr = settings.learningRate;
+  state.weight_decay = settings.weightDecay;
+  state.beta1 = settings.beta1;
+  state.beta2 = settings.beta2;
+  state.eps = settings.eps;
+  state.momentum = settings.momentum;
+  state.bias_correction1 = 1 - std::pow(settings.beta1, settings.updates + 1);
+  state.bias_correction2 = 1 - std::pow(settings.beta2, settings.updates + 1);
+  state.clip = settings.clip > 0 ? settings.clip
+                                 : std::numeric_limits<double>::infinity();
+  state.clip_scale = unknown;
+  state.hold = unknown;
+  return state;
+}
+
 namespace {
 
 using device::DevicePointer;
-
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 /// Returns whether the action is a wait for an operation of an earlier step
 /// that is no longer in flight.
@@ -112,20 +128,8 @@ private:
 };
 
 void Executor::setStepState(bool training) {
-  ppopt_step_state state;
+  const ppopt_step_state state = stepStateOf(settings);
   ppopt_key key;
-  state.lr = settings.learningRate;
-  state.weight_decay = settings.weightDecay;
-  state.beta1 = settings.beta1;
-  state.beta2 = settings.beta2;
-  state.eps = settings.eps;
-  state.momentum = settings.momentum;
-  state.bias_correction1 = 1 - std::pow(settings.beta1, settings.updates + 1);
-  state.bias_correction2 = 1 - std::pow(settings.beta2, settings.updates + 1);
-  state.clip = settings.clip > 0 ? settings.clip
-                                 : std::numeric_limits<double>::infinity();
-  state.clip_scale = unknown;
-  state.hold = unknown;
   key.seed = settings.seed;
   key.step = settings.updates;
   key.training = training;

@@ -12,6 +12,7 @@
 #define PPOPT_RUNTIME_EXECUTOR_EXECUTOR_H
 
 #include "device/device.h"
+#include "ppopt/runtime.h"
 #include "program/program.h"
 
 #include <cstdint>
@@ -36,6 +37,9 @@ struct StepSettings {
   int64_t updates = 0; ///< optimizer steps finished before this one
   int64_t step = 0;    ///< from 0, in training; for messages and traces
 };
+
+/// Returns the step state as the host writes it: what a step decides is NaN.
+ppopt_step_state stepStateOf(const StepSettings &settings);
 
 struct ExecutorOptions {
   /// Compare the counters of every step that was not skipped with the program's

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace ppopt::train {
 
@@ -30,12 +31,23 @@ void Messages::receive(void *data, int64_t bytes, int peer) {
   }
 }
 
+std::vector<int> Messages::everyone() const {
+  std::vector<int> ranks(size_t(transport_.size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
 void Messages::gather(const void *mine, int64_t bytes, void *all) {
-  if (transport_.rank() != 0)
-    return send(mine, bytes, 0);
-  std::memcpy(all, mine, bytes);
-  for (int peer = 1; peer < transport_.size(); ++peer)
-    receive(static_cast<char *>(all) + peer * bytes, bytes, peer);
+  gather(mine, bytes, all, everyone());
+}
+
+void Messages::gather(const void *mine, int64_t bytes, void *all,
+                      const std::vector<int> &among) {
+  if (transport_.rank() != among.front())
+    return send(mine, bytes, among.front());
+  std::memcpy(all, mine, size_t(bytes));
+  for (size_t i = 1; i < among.size(); ++i)
+    receive(static_cast<char *>(all) + int64_t(i) * bytes, bytes, among[i]);
 }
 
 std::vector<std::string> Messages::gatherTexts(const std::string &mine) {
@@ -57,10 +69,15 @@ std::vector<std::string> Messages::gatherTexts(const std::string &mine) {
 }
 
 void Messages::broadcast(void *data, int64_t bytes) {
-  if (transport_.rank() != 0)
-    return receive(data, bytes, 0);
-  for (int peer = 1; peer < transport_.size(); ++peer)
-    send(data, bytes, peer);
+  broadcast(data, bytes, everyone());
+}
+
+void Messages::broadcast(void *data, int64_t bytes,
+                         const std::vector<int> &among) {
+  if (transport_.rank() != among.front())
+    return receive(data, bytes, among.front());
+  for (size_t i = 1; i < among.size(); ++i)
+    send(data, bytes, among[i]);
 }
 
 /// After round k, a rank knows the maximum of its own value and those of the

@@ -5,7 +5,6 @@
 #include "executor/rank.h"
 #include "executor/trainers.h"
 
-#include <cmath>
 #include <cstring>
 #include <exception>
 
@@ -52,25 +51,19 @@ void *OwnedBuckets::inbox(int trainer) {
 /// counters.
 void OwnedBuckets::update(int bucket, const void *gradient,
                           const asynchronous::Message &push) {
-  const schema::OwnedBucket &own = owned.buckets[bucket];
-  ppopt_step_state state{};
-  state.lr = push.learningRate;
-  state.weight_decay = settings.weightDecay;
-  state.beta1 = settings.beta1;
-  state.beta2 = settings.beta2;
-  state.eps = settings.eps;
-  state.momentum = settings.momentum;
-  state.bias_correction1 = 1 - std::pow(settings.beta1, double(push.version));
-  state.bias_correction2 = 1 - std::pow(settings.beta2, double(push.version));
-  state.clip = settings.clip;
+  const schema::OwnedBucket &updated = owned.buckets[bucket];
+  StepSettings own = settings;
+  own.learningRate = push.learningRate;
+  own.updates = push.version - 1;
+  ppopt_step_state state = stepStateOf(own);
   state.clip_scale = push.clipScale;
   state.hold = 0;
   std::memcpy(at(owned.stepState), &state, sizeof state);
   std::vector<void *> &list = arguments[bucket];
   // Tasks do not write to their gradient.
-  list[own.gradientArgument] = const_cast<void *>(gradient);
+  list[updated.gradientArgument] = const_cast<void *>(gradient);
   ppopt_rank::Aside aside(rank);
-  rank.tasks[own.task](&rank, list.data(), at(own.temporaries));
+  rank.tasks[updated.task](&rank, list.data(), at(updated.temporaries));
   if (rank.failure)
     std::rethrow_exception(rank.failure);
 }

@@ -2,6 +2,8 @@
 
 #include "executor/serving.h"
 
+#include "base/fast_hash.h"
+
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -30,16 +32,10 @@ size_t mostOutgoing(const Shape &shape, size_t buckets) {
          size_t(shape.ranks()) * 3 + 3;
 }
 
-/// Returns a hash that is not 0.
+/// Returns a hash that is not 0, which a record has for one that is not known.
 uint64_t digestOf(const void *data, size_t bytes) {
-  auto at = static_cast<const char *>(data);
-  uint64_t hash = 0x9E3779B97F4A7C15;
-  for (size_t i = 0; i + sizeof(uint32_t) <= bytes; i += sizeof(uint32_t)) {
-    uint32_t word;
-    std::memcpy(&word, at + i, sizeof word);
-    hash = (hash ^ word) * 0x100000001B3;
-    hash ^= hash >> 29;
-  }
+  uint64_t hash = train::addBytes(
+      train::kHashOfNothing, static_cast<const char *>(data), int64_t(bytes));
   return hash == 0 ? 1 : hash;
 }
 
@@ -139,9 +135,8 @@ void Serving::recordStep(bool good) {
 void Serving::serve() {
   // Looking at requests costs up to a microsecond.
   constexpr std::chrono::microseconds interval(20);
-  if (isBusy || !transport || Clock::now() - last < interval)
-    return;
-  serveNow();
+  if (Clock::now() - last >= interval)
+    serveNow();
 }
 
 void Serving::serveNow() {
@@ -361,8 +356,7 @@ void Serving::block(bool (*holds)(const void *), const void *context) {
     Phase before = phase();
     Clock::time_point begin = Clock::now();
     uint64_t seen = transport->completions();
-    while (pass()) {
-    }
+    serveNow();
     if (holds(context)) {
       addWait(before, Clock::now() - begin);
       return;

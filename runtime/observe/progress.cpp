@@ -249,7 +249,8 @@ void Progress::showStep(int64_t step, Line &line, double secondsLeft,
 }
 
 /// Appends the JSON object of a staleness.
-static void appendStaleness(Line &line, const StalenessReport &staleness) {
+static void appendStaleness(Line &line,
+                            const asynchronous::Staleness &staleness) {
   append(line, ",\"staleness\":{{\"least\":{},\"mean\":{:.3f},\"most\":{}}}",
          staleness.least, staleness.mean(), staleness.most);
 }
@@ -282,7 +283,7 @@ void Progress::trainerStep(int64_t trainer, const TrainerStep &step) {
 
 void Progress::step(int64_t step, double learningRate,
                     const runtime::StepResult &result, double milliseconds,
-                    const StalenessReport *staleness) {
+                    const asynchronous::Staleness *staleness) {
   ++stepsDone_;
   if (step == first_) {
     firstMilliseconds_ = milliseconds;

@@ -65,7 +65,7 @@ public:
   /// run have pulled for it.
   void step(int64_t step, double learningRate,
             const runtime::StepResult &result, double milliseconds,
-            const StalenessReport *staleness = nullptr);
+            const asynchronous::Staleness *staleness = nullptr);
   /// Logs a step of a trainer, whose number is `trainer`.
   void trainerStep(int64_t trainer, const TrainerStep &step);
   /// After `steps` steps.

@@ -3,6 +3,7 @@
 #include "observe/replica_check.h"
 
 #include "base/error.h"
+#include "base/fast_hash.h"
 #include "device/host_access.h"
 #include "executor/messages.h"
 
@@ -10,32 +11,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
 
 namespace ppopt::train {
 namespace {
-
-/// Adds data to a hash, eight bytes at a time.
-uint64_t addBytes(uint64_t hash, const char *data, int64_t bytes) {
-  auto mix = [&](uint64_t word) {
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15;
-    hash ^= hash >> 29;
-  };
-  for (; bytes >= 8; data += 8, bytes -= 8) {
-    uint64_t word;
-    std::memcpy(&word, data, 8);
-    mix(word);
-  }
-  uint64_t rest = 0;
-  std::memcpy(&rest, data, bytes);
-  mix(rest);
-  return hash;
-}
-
-constexpr uint64_t kHashOfNothing = 0xcbf29ce484222325;
 
 /// Returns a hash of what a rank has, and of what `hash` is of.
 uint64_t hashElements(const ppopt_rank &rank,

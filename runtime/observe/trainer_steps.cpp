@@ -18,21 +18,21 @@ std::vector<TrainerSteps::Whole> TrainerSteps::add(const TrainerStep &step) {
     ++batch.losses;
   }
   if (trainers == 1)
-    whole.norm = step.norm;
+    whole.result.gradNorm = step.norm;
   whole.learningRate = step.learningRate;
   whole.staleness.add(step.staleness);
-  whole.launches = step.launches;
-  whole.flops = step.flops;
-  whole.bytesSent = step.bytesSent;
-  if (step.skipped[0] != 0 && whole.skipped.empty())
-    whole.skipped = step.skipped;
+  whole.result.launches = step.launches;
+  whole.result.flops = step.flops;
+  whole.result.bytesSent = step.bytesSent;
+  if (whole.result.skipped.empty())
+    whole.result.skipped = step.skipped;
   std::vector<Whole> complete;
   for (auto first = open.find(next);
        first != open.end() && first->second.parts == trainers;
        first = open.find(next)) {
     Open &done = first->second;
-    done.whole.loss =
-        done.losses > 0 ? done.sum / double(done.losses) : TrainerStep::unknown;
+    if (done.losses > 0)
+      done.whole.result.loss = done.sum / double(done.losses);
     complete.push_back(std::move(done.whole));
     open.erase(first);
     ++next;

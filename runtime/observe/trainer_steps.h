@@ -8,6 +8,9 @@
 #ifndef PPOPT_RUNTIME_OBSERVE_TRAINER_STEPS_H
 #define PPOPT_RUNTIME_OBSERVE_TRAINER_STEPS_H
 
+#include "asynchronous/staleness.h"
+#include "executor/executor.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -17,19 +20,6 @@
 #include <vector>
 
 namespace ppopt::train {
-
-/// How far parameters were behind, in steps: of what was pulled for a step.
-struct StalenessReport {
-  int64_t least = 0, most = 0, sum = 0, pulls = 0;
-
-  double mean() const { return pulls > 0 ? double(sum) / double(pulls) : 0; }
-  void add(const StalenessReport &other) {
-    least = pulls == 0 ? other.least : std::min(least, other.least);
-    most = std::max(most, other.most);
-    sum += other.sum;
-    pulls += other.pulls;
-  }
-};
 
 /// A step of a rank, as it lies in memory.
 struct TrainerStep {
@@ -41,7 +31,7 @@ struct TrainerStep {
   double waitedTicket = 0;  ///< for rank 0
   double waitedAnswers = 0; ///< for owners
   double held = 0;          ///< of these: until the bound allowed an answer
-  StalenessReport staleness;
+  asynchronous::Staleness staleness;
   int64_t launches = 0, flops = 0, bytesSent = 0;
   /// Why nothing was pushed; empty if it was. What is longer ends with "…".
   char skipped[512] = {};
@@ -64,12 +54,12 @@ public:
   /// A step of the run.
   struct Whole {
     int64_t step = 0;
-    double loss = 0; ///< mean of those that have one; NaN if none has
-    double norm = TrainerStep::unknown; ///< of one trainer, if it is the only
     double learningRate = 0;
-    StalenessReport staleness;
-    int64_t launches = 0, flops = 0, bytesSent = 0; ///< of one rank
-    std::string skipped; ///< why some part updated nothing
+    /// `loss`: the mean of those that are finite, NaN if none is. `gradNorm`:
+    /// if there is one trainer. `skipped`: why some part updated nothing.
+    /// Counts are those of one rank.
+    runtime::StepResult result;
+    asynchronous::Staleness staleness;
   };
 
   /// Adds the step of one rank of a trainer. Returns the steps that are

@@ -25,9 +25,9 @@ TEST(TrainerSteps, AreCompleteInOrder) {
   auto whole = steps.add(step(6, 6));
   ASSERT_EQ(whole.size(), 2u);
   EXPECT_EQ(whole[0].step, 3);
-  EXPECT_EQ(whole[0].loss, 5.5);
+  EXPECT_EQ(whole[0].result.loss, 5.5);
   EXPECT_EQ(whole[1].step, 4);
-  EXPECT_EQ(whole[1].loss, 2);
+  EXPECT_EQ(whole[1].result.loss, 2);
 }
 
 TEST(TrainerSteps, LeaveOutLossesThatAreNotFinite) {
@@ -40,12 +40,12 @@ TEST(TrainerSteps, LeaveOutLossesThatAreNotFinite) {
   good.staleness = {0, 1, 1, 2};
   auto whole = steps.add(good);
   ASSERT_EQ(whole.size(), 1u);
-  EXPECT_EQ(whole[0].loss, 7);
-  EXPECT_EQ(whole[0].skipped, "the loss is nan");
+  EXPECT_EQ(whole[0].result.loss, 7);
+  EXPECT_EQ(whole[0].result.skipped, "the loss is nan");
   EXPECT_EQ(whole[0].staleness.least, 0);
   EXPECT_EQ(whole[0].staleness.most, 3);
   EXPECT_EQ(whole[0].staleness.mean(), 1.25);
-  EXPECT_TRUE(std::isnan(whole[0].norm)) << "of several trainers";
+  EXPECT_TRUE(std::isnan(whole[0].result.gradNorm)) << "of several trainers";
 }
 
 TEST(TrainerSteps, OfOneTrainerHaveItsBits) {
@@ -54,8 +54,8 @@ TEST(TrainerSteps, OfOneTrainerHaveItsBits) {
   only.norm = 2;
   auto whole = steps.add(only);
   ASSERT_EQ(whole.size(), 1u);
-  EXPECT_TRUE(std::signbit(whole[0].loss));
-  EXPECT_EQ(whole[0].norm, 2);
+  EXPECT_TRUE(std::signbit(whole[0].result.loss));
+  EXPECT_EQ(whole[0].result.gradNorm, 2);
 }
 
 TEST(TrainerSteps, SayThatAReasonIsCut) {
