@@ -1,5 +1,5 @@
 // Two towers that know nothing of each other, one for users and one for items,
-// joined by the matmul of their vectors: the score of a pair. Trained towards
+// joined by the dot product of their vectors: the score of a pair. Trained towards
 // given scores, with a small penalty on the items' vectors that are looked up.
 !ids = tensor<128xi32>
 !v = tensor<128x16xf32>
@@ -24,8 +24,8 @@ func.func @two_tower(%user: !ids {pp.input = "user"}, %item: !ids {pp.input = "i
   %ie = pp.embedding %items, %item : tensor<500x16xf32>, !ids
   %i = call @tower(%ie, %item_w) : (!v, !w) -> !v
 
-  %matmuls = pp.mul %u, %i : !v, !v
-  %predicted = pp.reduce sum %matmuls [1] : !v
+  %products = pp.mul %u, %i : !v, !v
+  %predicted = pp.reduce sum %products [1] : !v
   %error = pp.mse %predicted, %score : !score, !score
 
   %squares = pp.mul %ie, %ie : !v, !v

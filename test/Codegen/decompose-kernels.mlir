@@ -18,8 +18,8 @@ func.func @softmax(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
 
 // CHECK-LABEL: @softmax_grad(
 // CHECK-SAME: %[[Y:.*]]: tensor<4x8xf32>, %[[DY:.*]]: tensor<4x8xf32>)
-// CHECK: %[[MATMUL:.*]] = pp.mul %[[Y]], %[[DY]]
-// CHECK: %[[DOT:.*]] = pp.reduce sum %[[MATMUL]] [1] {keep_dims}
+// CHECK: %[[PRODUCT:.*]] = pp.mul %[[Y]], %[[DY]]
+// CHECK: %[[DOT:.*]] = pp.reduce sum %[[PRODUCT]] [1] {keep_dims}
 // CHECK: %[[CENTERED:.*]] = pp.sub %[[DY]], %[[DOT]]
 // CHECK: pp.mul %[[Y]], %[[CENTERED]]
 func.func @softmax_grad(%y: tensor<4x8xf32>, %dy: tensor<4x8xf32>) -> tensor<4x8xf32> {

@@ -5,7 +5,7 @@ import subprocess
 
 from runs import SMALL, compile_model, cores, priority, write_gpt
 
-# With few rows a matmul the packing of weights shows.
+# With few rows per matmul the packing of weights shows.
 PROGRAMS = {"one microbatch": ["--microbatches", "1"], "four": ["--microbatches", "4"]}
 
 

@@ -1,7 +1,7 @@
 //===- planted.cpp - A target with a bug, which must be found -------------===//
 //
-// Reads one byte behind its input if that begins with "bug": run.py is held to
-// report it. Nothing of the matmul is in here.
+// Reads one byte past the end of its input if that begins with "bug", which
+// run.py must report. Contains no code of ppopt.
 //
 //===----------------------------------------------------------------------===//
 

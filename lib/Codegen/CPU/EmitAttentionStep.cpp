@@ -79,20 +79,21 @@ void StepEmitter::emitScores(Value firstKey, Value count) {
   StridedMatrix k = matrixOf(op.getKCache());
   double infinity = std::numeric_limits<double>::infinity();
   c.loop(c.index(0), count, c.width, [&](Value begin) {
-    SmallVector<Value> matmuls;
+    // A vector per key, whose elements add up to its product with the query.
+    SmallVector<Value> partials;
     for (int64_t i = 0; i < c.width; ++i) {
       Value key = c.min(c.add(firstKey, c.add(begin, i)), position);
-      Value matmul = c.splat(0);
+      Value partial = c.splat(0);
       for (int64_t column = 0; column < c.queryWidth; column += c.width) {
         int64_t columns = std::min(c.width, c.queryWidth - column);
         Value x = c.loadColumns(k, key, c.index(column), columns);
         Value y = c.loadVector(c.at(q, c.index(0), c.index(column)));
-        matmul = c.fma(x, y, matmul);
+        partial = c.fma(x, y, partial);
       }
-      matmuls.push_back(matmul);
+      partials.push_back(partial);
     }
     Value score =
-        c.combineEach(matmuls, [&](Value a, Value b) { return c.addF(a, b); });
+        c.combineEach(partials, [&](Value a, Value b) { return c.addF(a, b); });
     score = c.select(count, begin, score, -infinity);
     c.storeVector(score, c.at(scores, c.index(0), begin));
     Value most = first(maximum);
