@@ -65,7 +65,7 @@ static constexpr GpuRates gpus[] = {
 /// Kernels of attention in f32 and f64 compute without tensor cores, and read
 /// two operands from shared memory for three or four products: a quarter of the
 /// rate of f32. Those in bf16 use them, but a warp has fewer products of an
-/// operand than in a library's matmul, and the gradient computes seven products
+/// operand than in a library's matmul, and the gradient computes seven matmuls
 /// for the five that are counted. An element's cheap operation is one of about
 /// three instructions.
 static Device makeGpu(const GpuRates &rates) {

@@ -48,7 +48,7 @@ static std::string checkRuns(const StageRuns &runs, int stage, int microbatch,
   for (Work work : {Work::Forward, Work::Backward, Work::BackwardInput,
                     Work::BackwardWeight})
     if (runs.count(work) > 1)
-      return name(work) + " is " + std::to_string(runs.count(work)) +
+      return name(work) + " occurs " + std::to_string(runs.count(work)) +
              " times in row " + std::to_string(graph.stages[stage].place) +
              ": a stage runs once on a microbatch";
   auto isMissing = [&](Work work) {

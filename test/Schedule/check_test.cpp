@@ -59,7 +59,7 @@ TEST(Check, RefusesAPartBesideTheWhole) {
 TEST(Check, NamesTheRepeatedCell) {
   Table table = makePair();
   table.rows[0].push_back({Work::Forward, 0, 1});
-  EXPECT_EQ(check(table, makeLine(2)), "0F1 is 2 times in row 0: a stage "
+  EXPECT_EQ(check(table, makeLine(2)), "0F1 occurs 2 times in row 0: a stage "
                                        "runs once on a microbatch");
 }
 

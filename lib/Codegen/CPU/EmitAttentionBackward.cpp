@@ -327,7 +327,7 @@ void BackwardEmitter::emitKeysOutside(Sum sum) {
     packKeys(key);
     c.fill(dk, block, dk.stride, 0);
     c.fill(dv, block, dv.stride, 0);
-    // Blocks have equal sizes: queries in blocks before the diagonal see
+    // Blocks have equal sizes: queries in blocks above the diagonal see
     // nothing.
     Value begin = c.isCausal ? key : c.index(0);
     c.loop(begin, c.index(c.queries), block, [&](Value query) {

@@ -7,7 +7,7 @@
 //
 // A block has a tile of keys, takes all queries and writes dK and dV; or it has
 // a tile of queries, takes all keys and writes dQ. So nothing is added by two
-// blocks, and the price is that S and dO Vᵀ are computed twice: seven products.
+// blocks, and the price is that S and dO Vᵀ are computed twice: seven matmuls.
 //
 //===----------------------------------------------------------------------===//
 

@@ -35,7 +35,7 @@ pp.kernel @parts(%x: tensor<9x16xf32>) -> tensor<9xf32> attributes {form = #pp.f
 
 // -----
 
-// A block has a row: its warps meet in shared memory, behind one barrier for both reductions. Shuffles of f64 are two.
+// A block has a row: its warps meet in shared memory, after one barrier for both reductions. Shuffles of f64 are two.
 // CHECK-LABEL: llvm.func @block_tiles
 // CHECK-DAG: llvm.mlir.global internal @block_warps0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<8 x f32>
 // CHECK-DAG: llvm.mlir.global internal @block_warps1() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<8 x f64>
@@ -96,7 +96,7 @@ pp.kernel @attention(%q: tensor<2x4x16x8xf32>, %k: tensor<2x4x16x8xf32>, %v: ten
 
 // -----
 
-// A block has keys, and adds up dK and dV, or queries, and adds up dQ: seven products.
+// A block has keys, and adds up dK and dV, or queries, and adds up dQ: seven matmuls.
 // CHECK-LABEL: llvm.func @gradient_tiles
 // CHECK: llvm.func @gradient(
 // CHECK: scf.if
